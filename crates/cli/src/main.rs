@@ -1,0 +1,2 @@
+//! The polypath command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! polypath-wire
