@@ -1,0 +1,339 @@
+//! Settings of endpoints and associations. Defaults are RFC 9260's (section 16) where it has any.
+
+use core::net::IpAddr;
+use std::sync::Arc;
+
+use crate::policy::{PolicyFactory, Rfc9260Policies};
+use crate::time::Duration;
+use crate::view::PathView;
+
+/// Settings of an endpoint: what holds before there is an association.
+#[derive(Clone, Debug)]
+pub struct EndpointConfig {
+    /// Our SCTP port.
+    pub port: u16,
+    /// The addresses that we announce and accept packets at. Only these: nothing is announced that the user did not name.
+    pub addresses: Vec<IpAddr>,
+    /// How packets are carried; decides the header bytes that count against the path MTU.
+    pub encapsulation: Encapsulation,
+    /// Answer INITs from strangers.
+    pub accept: bool,
+    /// Associations at the same time, at most; INITs beyond it are answered with ABORT (Out of Resource).
+    pub max_associations: usize,
+    /// Valid.Cookie.Life.
+    pub cookie_life: Duration,
+    /// Age at which the secret that signs cookies is replaced; the previous one stays valid for `cookie_life`.
+    pub cookie_key_life: Duration,
+    /// Which pairs (local, remote) become paths of an association that we accept, or of the peer's further addresses.
+    pub pairing: PathPairing,
+    /// Stateless answers (INIT ACK, ABORT, SHUTDOWN COMPLETE) per second, at most; excess packets are dropped.
+    pub max_stateless_replies: u32,
+    /// Settings of the associations that peers open.
+    pub assoc: Arc<AssocConfig>,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            port: 9,
+            addresses: Vec::new(),
+            encapsulation: Encapsulation::Raw,
+            accept: true,
+            max_associations: 1024,
+            cookie_life: Duration::from_secs(60),
+            cookie_key_life: Duration::from_secs(3600),
+            pairing: PathPairing::Mesh,
+            max_stateless_replies: 10_000,
+            assoc: Arc::new(AssocConfig::default()),
+        }
+    }
+}
+
+/// How SCTP packets are carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encapsulation {
+    /// Directly over IP, protocol 132.
+    Raw,
+    /// In UDP (RFC 6951).
+    Udp,
+}
+
+/// Which pairs of our and the peer's addresses become paths, beyond those on which packets arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathPairing {
+    /// Every pair of one family, up to [`MAX_PATHS`].
+    Mesh,
+    /// Our i-th address with the peer's i-th, in the order announced: disjoint links.
+    Index,
+    /// None: a pair becomes a path when a packet of the association arrives on it.
+    Learned,
+}
+
+/// Paths per association, at most. Bounds what an INIT full of addresses can make us probe (RFC 5062 section 4).
+pub const MAX_PATHS: usize = 16;
+
+/// Settings of one association.
+#[derive(Clone, Debug)]
+pub struct AssocConfig {
+    /// Outbound streams that we ask for.
+    pub outbound_streams: u16,
+    /// Inbound streams that we allow.
+    pub inbound_streams: u16,
+    /// Receive buffer, payload bytes (plus `chunk_charge` per chunk held).
+    pub receive_buffer: u32,
+    /// Send buffer, payload bytes; `u64::MAX`: unlimited.
+    pub send_buffer: u64,
+    /// Charge per DATA chunk against the receive window, at both ends, beside its payload. RFC 9260: 0; ns-2 counts the
+    /// 16 bytes of the header; FreeBSD 256.
+    pub chunk_charge: u32,
+    /// The largest message that is sent or reassembled, bytes.
+    pub max_message: u32,
+    /// Path MTU to start with, IP header included.
+    pub path_mtu: u32,
+    /// Retransmission timeouts.
+    pub rto: RtoConfig,
+    /// HB.interval; `None`: no heartbeats but those that verify addresses.
+    pub heartbeat_interval: Option<Duration>,
+    /// Path.Max.Retrans.
+    pub path_max_retrans: u32,
+    /// Association.Max.Retrans.
+    pub assoc_max_retrans: u32,
+    /// Max.Init.Retransmits.
+    pub max_init_retrans: u32,
+    /// Max.Burst: packets of new data per path and send attempt; `None`: no limit.
+    pub max_burst: Option<u32>,
+    /// Miss indications for a fast retransmit (RFC 9260: 3; RFC 2960: 4).
+    pub fast_retransmit_after: u32,
+    /// Delayed acknowledgement.
+    pub sack: SackConfig,
+    /// The parts of CMT, each with its switch.
+    pub cmt: CmtConfig,
+    /// Potentially failed paths (RFC 7829, CMT-PF); `None`: off.
+    pub potentially_failed: Option<PfConfig>,
+    /// Congestion control.
+    pub congestion: CcConfig,
+    /// Makes the policies.
+    pub policies: Arc<dyn PolicyFactory>,
+    /// Record [`TraceEvent`](crate::trace::TraceEvent)s.
+    pub trace: bool,
+}
+
+impl Default for AssocConfig {
+    fn default() -> Self {
+        Self {
+            outbound_streams: 10,
+            inbound_streams: 2048,
+            receive_buffer: 1 << 20,
+            send_buffer: 1 << 20,
+            chunk_charge: 0,
+            max_message: 16 << 20,
+            path_mtu: 1500,
+            rto: RtoConfig::default(),
+            heartbeat_interval: Some(Duration::from_secs(30)),
+            path_max_retrans: 5,
+            assoc_max_retrans: 10,
+            max_init_retrans: 8,
+            max_burst: Some(4),
+            fast_retransmit_after: 3,
+            sack: SackConfig::default(),
+            cmt: CmtConfig::default(),
+            potentially_failed: None,
+            congestion: CcConfig::default(),
+            policies: Arc::new(Rfc9260Policies),
+            trace: false,
+        }
+    }
+}
+
+/// Retransmission timeout (RFC 9260 section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// RTO.Initial. RFC 9260: 1 s; RFC 4960, ns-2 and INET: 3 s.
+    pub initial: Duration,
+    /// RTO.Min.
+    pub min: Duration,
+    /// RTO.Max.
+    pub max: Duration,
+}
+
+impl Default for RtoConfig {
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Delayed acknowledgement (RFC 9260 section 6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SackConfig {
+    /// SACK.Delay; RFC 9260 forbids more than 500 ms.
+    pub delay: Duration,
+    /// A SACK for every so many packets with DATA.
+    pub every: u32,
+    /// Which path a SACK takes.
+    pub path: SackPath,
+}
+
+impl Default for SackConfig {
+    fn default() -> Self {
+        Self { delay: Duration::from_millis(200), every: 2, path: SackPath::LastData }
+    }
+}
+
+/// Which path a SACK takes (algorithms of S0's simulator; load-bearing with dissimilar delays).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SackPath {
+    /// Back along the path of the last DATA (RFC 9260 section 6.4).
+    LastData,
+    /// The primary path.
+    Primary,
+    /// Among the paths on which DATA arrived since the last SACK, the one that carried a SACK longest ago.
+    RoundRobin,
+    /// The path with the smallest smoothed RTT. An experiment option: RFC 9260 says not to vary the destination.
+    SmallestSrtt,
+}
+
+/// The parts of CMT (Iyengar et al. 2006).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CmtConfig {
+    /// Split fast retransmit: miss indications only from newer TSNs of the same path. Off: RFC 9260's HTNA over all paths.
+    pub sfr: bool,
+    /// Cwnd update for CMT.
+    pub cuc: Cuc,
+    /// Delayed ack for CMT: delay SACKs in spite of gaps, and tell how many packets a SACK covers.
+    pub dac: bool,
+    /// NR-SACK (draft-natarajan-tsvwg-sctp-nrsack).
+    pub nr_sack: NrSack,
+    /// Which chunks a first T3-rtx expiry marks.
+    pub t3_marks: T3Marks,
+    /// Take RTT samples only from SACKs that arrive on the path of the chunk ([INET]'s rule).
+    pub rtt_same_path: bool,
+}
+
+impl Default for CmtConfig {
+    fn default() -> Self {
+        Self {
+            sfr: true,
+            cuc: Cuc::V2,
+            dac: true,
+            nr_sack: NrSack::Off,
+            t3_marks: T3Marks::All,
+            rtt_same_path: true,
+        }
+    }
+}
+
+/// Cwnd update for CMT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cuc {
+    /// Windows grow only when the cum-ack advances (RFC 9260).
+    Off,
+    /// One pseudo-cum-ack per path (Iyengar 2004).
+    V1,
+    /// Two: of chunks sent once, and of chunks sent again (Iyengar 2006).
+    V2,
+}
+
+/// When a TSN above the cum-ack is reported as non-renegable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NrSack {
+    /// Plain SACKs.
+    Off,
+    /// Once it was delivered to the application (S0, S4).
+    Delivered,
+    /// As soon as it was received: a receiver that never reneges.
+    Received,
+}
+
+/// Which chunks of a path its first T3-rtx expiry marks for retransmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum T3Marks {
+    /// All that are in flight.
+    All,
+    /// Those sent at least one SRTT ago (Iyengar 2004's amendment); all of them at later expiries.
+    OlderThanSrtt,
+}
+
+/// Potentially failed paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PfConfig {
+    /// PFMR: a path is potentially failed once its error counter exceeds this. 0: at the first timeout.
+    pub max_retrans: u32,
+    /// cwnd in MTUs when a HEARTBEAT ACK brings the path back (CMT-PF2: 2).
+    pub return_mtus: u32,
+}
+
+impl Default for PfConfig {
+    fn default() -> Self {
+        Self { max_retrans: 0, return_mtus: 2 }
+    }
+}
+
+/// Settings that every congestion control shares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CcConfig {
+    /// What "MTU" means in the window formulas.
+    pub unit: CwndUnit,
+    /// Initial congestion window of a path.
+    pub initial_cwnd: InitialCwnd,
+    /// Initial slow start threshold of a path.
+    pub initial_ssthresh: InitialSsthresh,
+    /// The smallest ssthresh after a loss, in MTUs. RFC 9260: 4; ns-2's module: 2.
+    pub loss_floor_mtus: u32,
+    /// L of appropriate byte counting: slow start growth per SACK, in MTUs, at most.
+    pub abc_limit: u32,
+}
+
+impl Default for CcConfig {
+    fn default() -> Self {
+        Self {
+            unit: CwndUnit::Pmdcs,
+            initial_cwnd: InitialCwnd::Rfc9260,
+            initial_ssthresh: InitialSsthresh::PeerWindow,
+            loss_floor_mtus: 4,
+            abc_limit: 1,
+        }
+    }
+}
+
+impl CcConfig {
+    /// The "MTU" of the window formulas on `path`, bytes.
+    pub const fn mtu(&self, path: &PathView) -> u64 {
+        match self.unit {
+            CwndUnit::Pmdcs => path.pmdcs as u64,
+            CwndUnit::PathMtu => path.mtu as u64,
+        }
+    }
+}
+
+/// What "MTU" means in the window formulas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CwndUnit {
+    /// The largest DATA chunk that fits (RFC 9260).
+    Pmdcs,
+    /// The path MTU, as in the simulators of the papers.
+    PathMtu,
+}
+
+/// Initial congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialCwnd {
+    /// min(4 MTU, max(2 MTU, 4404 bytes)), RFC 9260 section 7.2.1.
+    Rfc9260,
+    /// So many bytes.
+    Bytes(u64),
+    /// So many MTUs.
+    Mtus(u32),
+}
+
+/// Initial slow start threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialSsthresh {
+    /// The window that the peer announced at set-up.
+    PeerWindow,
+    /// So many bytes.
+    Bytes(u64),
+}

@@ -1,0 +1,129 @@
+//! What an association tells its application.
+
+use bytes::Bytes;
+
+use crate::ids::{MessageId, PathId, StreamId, Tsn};
+use crate::time::Time;
+use crate::view::PathState;
+
+/// Something the application should know. Events of one association come in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The association is set up: data flows both ways.
+    Established {
+        /// Outbound streams after negotiation.
+        outbound_streams: u16,
+        /// Inbound streams after negotiation.
+        inbound_streams: u16,
+    },
+    /// The peer restarted (RFC 9260 section 5.2.2, action A): what was in flight is lost, numbers start anew. Never suppressed.
+    Restarted,
+    /// At least one message can be received.
+    Readable,
+    /// The send buffer has room again after [`send`](crate::Association::send) refused a message, or since the last such event.
+    Writable(SenderQueueInfo),
+    /// A path was added.
+    PathAdded(PathId),
+    /// A path's state changed.
+    PathState {
+        /// Which.
+        path: PathId,
+        /// Its new state.
+        state: PathState,
+    },
+    /// Another path became primary.
+    PrimaryChanged(PathId),
+    /// All that was sent is acknowledged and nothing waits.
+    SenderDry,
+    /// A message was not, or not provably, delivered when the association ended.
+    SendFailed {
+        /// Which.
+        message: MessageId,
+        /// Its stream.
+        stream: StreamId,
+        /// Whether any byte of it had been sent.
+        sent: bool,
+    },
+    /// The peer reported an error (RFC 9260 section 3.3.10).
+    PeerError {
+        /// Cause code.
+        cause: u16,
+    },
+    /// The peer shuts down: no more new data is accepted, what is queued still goes out.
+    PeerShutdown,
+    /// The association is over. The last event.
+    Closed(CloseReason),
+}
+
+/// Why an association ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// Graceful shutdown: both sides got everything.
+    Shutdown,
+    /// We aborted it.
+    LocalAbort,
+    /// The peer aborted it, with this cause code if it gave one.
+    PeerAbort {
+        /// First cause code of the ABORT.
+        cause: Option<u16>,
+    },
+    /// Association.Max.Retrans was exceeded: the peer is unreachable.
+    Unreachable,
+    /// The handshake got no answer.
+    HandshakeTimeout,
+    /// The peer broke the protocol; we sent ABORT with this cause code.
+    ProtocolViolation {
+        /// Cause code sent.
+        cause: u16,
+    },
+}
+
+/// A received user message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Its stream.
+    pub stream: StreamId,
+    /// Payload protocol identifier, as the peer gave it.
+    pub ppid: u32,
+    /// Delivered without regard to order.
+    pub unordered: bool,
+    /// TSN of its first chunk.
+    pub tsn: Tsn,
+    /// When it became deliverable.
+    pub delivered: Time,
+    /// The payload.
+    pub data: Bytes,
+}
+
+/// SQINFO: how much waits in the send buffer, in all and per stream (S0 section 6.2). Payload bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SenderQueueInfo {
+    /// The send buffer's size; `u64::MAX` when unlimited.
+    pub limit: u64,
+    /// Bytes held in all.
+    pub used: u64,
+    /// Streams that were used so far, in ascending order.
+    pub streams: Vec<StreamQueueInfo>,
+}
+
+impl SenderQueueInfo {
+    /// The entry of `stream`; empty if it was never used.
+    pub fn stream(&self, stream: StreamId) -> StreamQueueInfo {
+        let found = self.streams.iter().find(|s| s.stream == stream);
+        found.copied().unwrap_or(StreamQueueInfo { stream, ..StreamQueueInfo::default() })
+    }
+}
+
+/// One stream's part of the send buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamQueueInfo {
+    /// Which stream.
+    pub stream: StreamId,
+    /// Bytes not yet sent.
+    pub unsent_bytes: u64,
+    /// Messages with unsent bytes.
+    pub unsent_messages: u64,
+    /// Bytes sent, and neither cum-acked nor NR-acked.
+    pub unacked_bytes: u64,
+}

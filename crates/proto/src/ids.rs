@@ -1,0 +1,48 @@
+//! Names of things inside one endpoint.
+
+use core::fmt;
+
+pub use polypath_wire::{Mid, Ssn, StreamId, Tsn};
+
+/// A path of an association: a pair (local address, remote address), numbered in the order in which
+/// the paths were added. Numbers are not reused while the association lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct PathId(pub u8);
+
+impl PathId {
+    /// The path's position in [`AssocView::paths`](crate::view::AssocView::paths).
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for PathId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "path {}", self.0)
+    }
+}
+
+/// A user message handed to [`send`](crate::Association::send), numbered per association from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct MessageId(pub u64);
+
+/// An association of an [`Endpoint`](crate::Endpoint). Handles of ended associations may be used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AssocHandle(pub usize);
+
+/// A pair of transport addresses. With UDP encapsulation (RFC 6951) the ports are the UDP ports; with SCTP
+/// directly over IP they are 0. SCTP's own ports live in the packet and in the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FourTuple {
+    /// Our address.
+    pub local: core::net::SocketAddr,
+    /// The peer's address.
+    pub remote: core::net::SocketAddr,
+}
+
+impl fmt::Display for FourTuple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} -> {}", self.local, self.remote)
+    }
+}

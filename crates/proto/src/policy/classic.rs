@@ -1,0 +1,282 @@
+//! The classic engine of RFC 9260 section 7.2: slow start, byte counting, one cut per window.
+//!
+//! A coupled controller differs only in how much a window grows and shrinks: that is a [`WindowRule`].
+
+use super::{AckedInfo, CongestionControl, LossInfo, Policy};
+use crate::config::{CcConfig, InitialCwnd, InitialSsthresh};
+use crate::ids::PathId;
+use crate::view::{AssocView, LossKind, PathView};
+
+/// How windows grow and shrink. Sizes in bytes; `mtu` is the unit that [`CcConfig::unit`] chose.
+pub trait WindowRule: Send + core::fmt::Debug {
+    /// The name of the whole controller.
+    fn name(&self) -> &'static str;
+
+    /// The initial window, given the one of a single path and the number of paths.
+    fn initial_window(&self, single: u64, _paths: usize, _mtu: u64) -> u64 {
+        single
+    }
+
+    /// Growth in slow start after `acked` bytes (`limit`: at most this much, L of RFC 3465 times the MTU).
+    fn slow_start(&self, _view: &AssocView<'_>, _path: &PathView, acked: u64, limit: u64) -> u64 {
+        acked.min(limit)
+    }
+
+    /// Growth in congestion avoidance, per fully acknowledged window.
+    fn avoidance(&self, _view: &AssocView<'_>, _path: &PathView, mtu: u64) -> u64 {
+        mtu
+    }
+
+    /// The windows after a loss; `floor_mtus` is the smallest ssthresh in MTUs (RFC 9260: 4).
+    fn decrease(
+        &self,
+        view: &AssocView<'_>,
+        path: &PathView,
+        kind: LossKind,
+        mtu: u64,
+        floor_mtus: u64,
+    ) -> Cut;
+}
+
+/// The windows after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// New congestion window.
+    pub cwnd: u64,
+    /// New slow start threshold.
+    pub ssthresh: u64,
+}
+
+impl Cut {
+    /// The usual pair: after a fast retransmit cwnd becomes ssthresh, after a timeout one MTU.
+    pub const fn to(ssthresh: u64, kind: LossKind, mtu: u64) -> Self {
+        let cwnd = match kind {
+            LossKind::FastRetransmit => ssthresh,
+            LossKind::Timeout => mtu,
+        };
+        Self { cwnd, ssthresh }
+    }
+}
+
+/// RFC 9260 section 7.2 on each path by itself: CMT's own congestion control ("cmt").
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rfc9260Rule;
+
+impl WindowRule for Rfc9260Rule {
+    fn name(&self) -> &'static str {
+        "cmt"
+    }
+
+    fn decrease(
+        &self,
+        _view: &AssocView<'_>,
+        path: &PathView,
+        kind: LossKind,
+        mtu: u64,
+        floor_mtus: u64,
+    ) -> Cut {
+        Cut::to((path.cwnd / 2).max(floor_mtus * mtu), kind, mtu)
+    }
+}
+
+/// One path's windows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    cwnd: u64,
+    ssthresh: u64,
+    partial_bytes_acked: u64,
+    /// ssthresh was set to cwnd at the beginning of an idle period.
+    idle: bool,
+}
+
+/// The engine around a [`WindowRule`].
+#[derive(Debug)]
+pub struct ClassicCc<R> {
+    rule: R,
+    config: CcConfig,
+    windows: Vec<Window>,
+}
+
+impl<R: WindowRule> ClassicCc<R> {
+    /// An engine without paths yet.
+    pub const fn new(rule: R, config: CcConfig) -> Self {
+        Self { rule, config, windows: Vec::new() }
+    }
+
+    fn window(&self, path: PathId) -> Window {
+        self.windows.get(path.index()).copied().unwrap_or_default()
+    }
+
+    fn initial_cwnd(&self, view: &AssocView<'_>, path: &PathView) -> u64 {
+        let mtu = self.config.mtu(path);
+        let single = match self.config.initial_cwnd {
+            InitialCwnd::Rfc9260 => (4 * mtu).min((2 * mtu).max(4404)),
+            InitialCwnd::Bytes(bytes) => bytes,
+            InitialCwnd::Mtus(n) => u64::from(n) * mtu,
+        };
+        self.rule.initial_window(single, view.paths.len(), mtu).max(1)
+    }
+
+    fn grow(&mut self, view: &AssocView<'_>, path: &PathView, ev: &AckedInfo) {
+        let mtu = self.config.mtu(path);
+        let limit = u64::from(self.config.abc_limit) * mtu;
+        let Some(w) = self.windows.get_mut(ev.path.index()) else { return };
+        let full = ev.outstanding_before >= w.cwnd;
+        if w.cwnd <= w.ssthresh {
+            if full {
+                w.cwnd = w.cwnd.saturating_add(self.rule.slow_start(view, path, ev.bytes, limit));
+            }
+            return;
+        }
+        // RFC 9260 section 7.2.2: one step per fully acknowledged window that was in use.
+        w.partial_bytes_acked += ev.bytes;
+        if w.partial_bytes_acked >= w.cwnd && full {
+            w.partial_bytes_acked -= w.cwnd;
+            w.cwnd = w.cwnd.saturating_add(self.rule.avoidance(view, path, mtu));
+        } else if w.partial_bytes_acked > w.cwnd {
+            w.partial_bytes_acked = w.cwnd;
+        }
+    }
+}
+
+impl<R: WindowRule> Policy for ClassicCc<R> {
+    fn name(&self) -> &'static str {
+        self.rule.name()
+    }
+}
+
+impl<R: WindowRule> CongestionControl for ClassicCc<R> {
+    fn path_added(&mut self, view: &AssocView<'_>, path: PathId) {
+        let Some(p) = view.path(path) else { return };
+        let ssthresh = match self.config.initial_ssthresh {
+            InitialSsthresh::PeerWindow => view.peer_rwnd_max,
+            InitialSsthresh::Bytes(bytes) => bytes,
+        };
+        let cwnd = self.initial_cwnd(view, p);
+        if self.windows.len() <= path.index() {
+            self.windows.resize(path.index() + 1, Window::default());
+        }
+        if let Some(w) = self.windows.get_mut(path.index()) {
+            *w = Window { cwnd, ssthresh, partial_bytes_acked: 0, idle: false };
+        }
+    }
+
+    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+        let Some(path) = view.path(ev.path) else { return };
+        if ev.may_grow {
+            self.grow(view, path, ev);
+        }
+        if let Some(w) = self.windows.get_mut(ev.path.index()) {
+            w.idle = false;
+            if ev.outstanding == 0 {
+                w.partial_bytes_acked = 0;
+            }
+        }
+    }
+
+    fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
+        let Some(path) = view.path(ev.path) else { return };
+        let mtu = self.config.mtu(path);
+        let cut =
+            self.rule.decrease(view, path, ev.kind, mtu, u64::from(self.config.loss_floor_mtus));
+        if let Some(w) = self.windows.get_mut(ev.path.index()) {
+            *w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh, ..Window::default() };
+        }
+    }
+
+    fn idle(&mut self, view: &AssocView<'_>, path: PathId) {
+        // RFC 9260 section 7.2.1: halve per RTO, keep what was learnt in ssthresh.
+        let Some(p) = view.path(path) else { return };
+        let floor = 4 * self.config.mtu(p);
+        let Some(w) = self.windows.get_mut(path.index()) else { return };
+        if !w.idle {
+            w.ssthresh = w.ssthresh.max(w.cwnd);
+            w.idle = true;
+        }
+        w.cwnd = (w.cwnd / 2).max(floor.min(w.cwnd));
+    }
+
+    fn resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32) {
+        let Some(p) = view.path(path) else { return };
+        let cwnd = u64::from(mtus) * self.config.mtu(p);
+        if let Some(w) = self.windows.get_mut(path.index()) {
+            w.cwnd = cwnd;
+            w.partial_bytes_acked = 0;
+        }
+    }
+
+    fn cwnd(&self, path: PathId) -> u64 {
+        self.window(path).cwnd
+    }
+
+    fn ssthresh(&self, path: PathId) -> u64 {
+        self.window(path).ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::{Duration, Time};
+
+    fn path(cc: &ClassicCc<Rfc9260Rule>) -> PathView {
+        let mut p = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
+        p.cwnd = cc.cwnd(PathId(0));
+        p.ssthresh = cc.ssthresh(PathId(0));
+        p
+    }
+
+    fn engine() -> ClassicCc<Rfc9260Rule> {
+        let mut cc = ClassicCc::new(Rfc9260Rule, CcConfig::default());
+        let p = [PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1))];
+        let mut view = AssocView::new(Time::ZERO, &p);
+        view.peer_rwnd_max = 20_000;
+        cc.path_added(&view, PathId(0));
+        cc
+    }
+
+    fn ack(cc: &mut ClassicCc<Rfc9260Rule>, bytes: u64, outstanding_before: u64) {
+        let p = [path(cc)];
+        let ev = AckedInfo {
+            path: PathId(0),
+            bytes,
+            outstanding_before,
+            outstanding: outstanding_before - bytes,
+            may_grow: true,
+        };
+        cc.acked(&AssocView::new(Time::ZERO, &p), &ev);
+    }
+
+    #[test]
+    fn slow_start_needs_a_full_window_and_grows_by_one_pmdcs_at_most() {
+        let mut cc = engine();
+        assert_eq!(cc.cwnd(PathId(0)), 4404);
+        ack(&mut cc, 2936, 4404);
+        assert_eq!(cc.cwnd(PathId(0)), 4404 + 1468);
+        ack(&mut cc, 1468, 4404);
+        assert_eq!(cc.cwnd(PathId(0)), 4404 + 1468, "the window was not full");
+    }
+
+    #[test]
+    fn avoidance_grows_once_per_window_and_losses_cut() {
+        let mut cc = engine();
+        for _ in 0..12 {
+            let cwnd = cc.cwnd(PathId(0));
+            ack(&mut cc, 1468, cwnd);
+        }
+        let above = cc.cwnd(PathId(0));
+        assert!(above > 20_000, "left slow start");
+        for _ in 0..(above.div_ceil(1468)) {
+            ack(&mut cc, 1468, above);
+        }
+        assert_eq!(cc.cwnd(PathId(0)), above + 1468);
+        let p = [path(&cc)];
+        let view = AssocView::new(Time::ZERO, &p);
+        cc.lost(&view, &LossInfo { path: PathId(0), kind: LossKind::FastRetransmit });
+        assert_eq!(cc.cwnd(PathId(0)), (above + 1468) / 2);
+        let p = [path(&cc)];
+        let view = AssocView::new(Time::ZERO, &p);
+        cc.lost(&view, &LossInfo { path: PathId(0), kind: LossKind::Timeout });
+        assert_eq!((cc.cwnd(PathId(0)), cc.ssthresh(PathId(0))), (1468, 4 * 1468));
+    }
+}

@@ -1,0 +1,60 @@
+//! Congestion control: one object for the association, so that it can couple paths.
+
+use super::Policy;
+use crate::ids::PathId;
+use crate::view::{AssocView, LossKind};
+
+/// The congestion windows of all paths.
+///
+/// The engine calls [`acked`](Self::acked) for each path of a SACK, then [`lost`](Self::lost) for the paths that enter fast
+/// recovery by it (increase before decrease, RFC 9260 section 7.2.4), then [`sack_done`](Self::sack_done), and then reads
+/// [`cwnd`](Self::cwnd) and [`ssthresh`](Self::ssthresh) back into the views.
+pub trait CongestionControl: Policy {
+    /// `path` joins, or starts anew after a restart of the peer.
+    fn path_added(&mut self, view: &AssocView<'_>, path: PathId);
+
+    /// A SACK acknowledged data of a path.
+    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo);
+
+    /// A path lost data: once when it enters fast recovery, once per expiry of T3-rtx.
+    fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo);
+
+    /// The SACK is processed.
+    fn sack_done(&mut self, _view: &AssocView<'_>) {}
+
+    /// `path` sent no data for another RTO (RFC 9260 section 7.2.1).
+    fn idle(&mut self, _view: &AssocView<'_>, _path: PathId) {}
+
+    /// `path` answers again after it was potentially failed: start with `mtus` path MTUs in slow start (CMT-PF).
+    fn resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32);
+
+    /// Congestion window of `path`, bytes.
+    fn cwnd(&self, path: PathId) -> u64;
+
+    /// Slow start threshold of `path`, bytes.
+    fn ssthresh(&self, path: PathId) -> u64;
+}
+
+/// What a SACK acknowledged on one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckedInfo {
+    /// The path of the latest transmission of these chunks.
+    pub path: PathId,
+    /// DATA chunk bytes newly acknowledged, by the cum-ack or by gap ack blocks.
+    pub bytes: u64,
+    /// O_p before this SACK: growth is judged by whether the window was full then.
+    pub outstanding_before: u64,
+    /// O_p after it.
+    pub outstanding: u64,
+    /// The window may grow: not in fast recovery, and the cum-ack advanced (without CUC) or the path's pseudo-cum-ack did.
+    pub may_grow: bool,
+}
+
+/// A loss on one path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LossInfo {
+    /// The path of the latest transmission of the lost chunks.
+    pub path: PathId,
+    /// How it was noticed.
+    pub kind: LossKind,
+}

@@ -1,0 +1,96 @@
+//! Which path carries the next packet of new data?
+
+use super::Policy;
+use crate::ids::PathId;
+use crate::time::Time;
+use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState};
+
+/// Chooses the path of new data.
+///
+/// A *send attempt* (a round) begins when something happened that may allow sending: [`round_begin`](Self::round_begin). The
+/// engine then asks [`pick`](Self::pick) for each chunk until there is no data, no window or the policy waits, and closes with
+/// [`round_end`](Self::round_end). `pick` may be asked several times about the same chunk; only [`sent`](Self::sent) says that it
+/// went out. Paths with [`sendable`](crate::view::PathView::sendable) set may be used; a path once unsendable stays so until the
+/// round ends.
+pub trait PathScheduler: Policy {
+    /// A send attempt begins.
+    fn round_begin(&mut self, _view: &AssocView<'_>, _why: Trigger) {}
+
+    /// The send attempt is over.
+    fn round_end(&mut self, _view: &AssocView<'_>) {}
+
+    /// The path for `next`.
+    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick;
+
+    /// `chunk` went out on `path`; the view includes it. `new_packet` says that it began a packet.
+    fn sent(
+        &mut self,
+        _view: &AssocView<'_>,
+        _path: PathId,
+        _chunk: &ChunkMeta,
+        _new_packet: bool,
+    ) {
+    }
+
+    /// A path came, went, or changed its state.
+    fn path_event(&mut self, _view: &AssocView<'_>, _path: PathId, _change: PathChange) {}
+}
+
+/// Why a send attempt begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub enum Trigger {
+    /// A SACK was processed.
+    Sack,
+    /// The application wrote.
+    Write,
+    /// A timer expired.
+    Timer,
+    /// A path became usable, or the association was set up.
+    Path,
+}
+
+/// A path scheduler's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathPick {
+    /// This path. The engine treats a path that is not sendable as [`PathPick::Wait`].
+    Use(PathId),
+    /// This chunk not now: ask the stream scheduler for another stream (fixed maps).
+    Skip,
+    /// Nothing now, although a path may be open; ask again after the next feedback.
+    Wait,
+    /// Nothing now; ask again at this time at the latest.
+    WaitUntil(Time),
+}
+
+/// What happened to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathChange {
+    /// It was added.
+    Added,
+    /// Its [`PathState`] changed to this.
+    State(PathState),
+    /// It was removed and carries nothing any more.
+    Removed,
+}
+
+/// RFC 9260 section 6.4: data goes to the primary path; when that fails, to another one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PrimaryPath;
+
+impl Policy for PrimaryPath {
+    fn name(&self) -> &'static str {
+        "primary"
+    }
+}
+
+impl PathScheduler for PrimaryPath {
+    fn pick(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
+        // The engine keeps `usable` true for backups only while no active path is usable.
+        let primary =
+            view.path(view.primary).filter(|p| p.usable && p.admin != PathAdmin::Disabled);
+        match primary.or_else(|| view.usable().next()) {
+            Some(path) if path.sendable => PathPick::Use(path.id),
+            _ => PathPick::Wait,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Typed trace events: one stream that feeds files, plots and assertions alike.
+
+use serde::Serialize;
+
+use crate::ids::{PathId, StreamId};
+use crate::policy::Trigger;
+use crate::time::Time;
+use crate::view::{LossKind, PathState};
+
+/// A trace event with its time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TraceRecord {
+    /// When, in nanoseconds since the start of the run.
+    pub at: Time,
+    /// What.
+    #[serde(flatten)]
+    pub event: TraceEvent,
+}
+
+impl Serialize for Time {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_u64(self.as_nanos())
+    }
+}
+
+/// What happened inside an association. Sizes in bytes, times in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TraceEvent {
+    /// A path's congestion state after it changed.
+    Window {
+        /// Which path.
+        path: PathId,
+        /// Congestion window.
+        cwnd: u64,
+        /// Slow start threshold.
+        ssthresh: u64,
+        /// DATA chunk bytes in flight.
+        outstanding: u64,
+    },
+    /// An RTT sample.
+    Rtt {
+        /// Which path.
+        path: PathId,
+        /// The sample.
+        sample: u64,
+        /// Smoothed.
+        srtt: u64,
+        /// Retransmission timeout after it.
+        rto: u64,
+    },
+    /// A DATA chunk was sent.
+    Sent {
+        /// Which path.
+        path: PathId,
+        /// TSN on the wire.
+        tsn: u32,
+        /// Stream.
+        stream: StreamIdField,
+        /// Payload bytes.
+        bytes: u32,
+        /// Why, when it is a retransmission.
+        retransmission: Option<LossKind>,
+    },
+    /// A SACK or NR-SACK was processed.
+    Sack {
+        /// The path on which it arrived.
+        path: PathId,
+        /// Cumulative TSN ack.
+        cumulative_tsn: u32,
+        /// Number of gap ack blocks, both kinds.
+        gap_blocks: u32,
+        /// The peer's rwnd after it, less what is in flight.
+        peer_rwnd: u64,
+        /// Bytes of the send buffer in use.
+        send_buffer: u64,
+    },
+    /// Chunks of a path were declared lost.
+    Lost {
+        /// Which path.
+        path: PathId,
+        /// How it was noticed.
+        kind: LossKind,
+        /// How many chunks.
+        chunks: u32,
+        /// The RTO that had expired, for timeouts.
+        rto: u64,
+    },
+    /// A send attempt ended.
+    Round {
+        /// What began it.
+        trigger: Trigger,
+        /// Packets of new data.
+        packets: u32,
+        /// What ended it.
+        stop: Stop,
+    },
+    /// A path's state changed.
+    PathState {
+        /// Which path.
+        path: PathId,
+        /// The new state.
+        state: PathState,
+    },
+    /// State of the receive buffer after it changed.
+    ReceiveBuffer {
+        /// Payload bytes held.
+        held: u32,
+        /// Of these, bytes above the cum-ack.
+        out_of_order: u32,
+        /// a_rwnd announced.
+        a_rwnd: u32,
+    },
+    /// A policy decision with the policy's inner numbers.
+    Decision {
+        /// The path chosen; none when the policy waits.
+        path: Option<PathId>,
+        /// Named numbers of the policy.
+        state: Vec<(&'static str, f64)>,
+    },
+}
+
+/// A stream id that serialises as a plain number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamIdField(pub StreamId);
+
+impl Serialize for StreamIdField {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_u16(self.0.0)
+    }
+}
+
+/// What limits an association at the end of a send attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// The application has nothing to send.
+    NoData,
+    /// The peer's window is closed.
+    PeerWindow,
+    /// No path may send: congestion windows, Max.Burst or the buffer policy.
+    Paths,
+    /// The path scheduler waits although a path is open.
+    Scheduler,
+    /// The state of the association forbids new data.
+    State,
+}
+
+/// Where trace events go while tracing is on.
+#[derive(Debug, Default)]
+pub(crate) struct Tracer {
+    records: Option<Vec<TraceRecord>>,
+}
+
+impl Tracer {
+    pub(crate) fn new(on: bool) -> Self {
+        Self { records: on.then(Vec::new) }
+    }
+
+    /// Records what `event` makes; costs one branch while tracing is off.
+    #[inline]
+    pub(crate) fn emit(&mut self, at: Time, event: impl FnOnce() -> TraceEvent) {
+        if let Some(records) = &mut self.records {
+            records.push(TraceRecord { at, event: event() });
+        }
+    }
+
+    pub(crate) const fn is_on(&self) -> bool {
+        self.records.is_some()
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<TraceRecord> {
+        self.records.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+}
