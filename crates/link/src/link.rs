@@ -1,0 +1,270 @@
+//! The link itself: admission, transmission, propagation, and changes while packets are on it.
+
+use rand_chacha::ChaCha12Rng;
+
+use crate::loss::Losses;
+use crate::pipe::{Pipe, Transit};
+use crate::queue::{Admission, Arrival};
+use crate::random::{Stream, up_to};
+use crate::schedule::Schedule;
+use crate::server::{Server, Slot, work};
+use crate::{
+    Change, DropReason, Jitter, LinkConfig, LinkSeed, LinkStats, LossAt, LossModel, Nanos, QueueLen,
+};
+
+/// What becomes of an offered packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Offer {
+    /// It will arrive, unless the link goes down before.
+    Accepted,
+    /// It will not arrive. With [`LossAt::Exit`] a packet taken by a loss model still waits and is sent.
+    Dropped(DropReason),
+}
+
+/// One direction of a link that carries packets of type `P`.
+///
+/// Time must not run backwards from call to call. Scheduled changes take effect at their own times however late the
+/// link is used, and before an offer made at the same time.
+#[derive(Debug)]
+pub struct Link<P> {
+    up: bool,
+    server: Server,
+    delay: Nanos,
+    jitter: Option<(Jitter, ChaCha12Rng)>,
+    admission: Admission,
+    losses: Losses,
+    loss_at: LossAt,
+    schedule: Schedule,
+    seed: LinkSeed,
+    pipe: Pipe<P>,
+    /// Latest arrival so far, which keeps a link without reordering in order.
+    last_arrival: Nanos,
+    stats: LinkStats,
+}
+
+impl<P> Link<P> {
+    /// A link that is up and empty. Settings that [`LinkConfig::check`] refuses do not fail here: a rate of 0 counts
+    /// as 1 bit/s, and probabilities outside 0..=1 as always or never.
+    #[must_use]
+    pub fn new(config: LinkConfig, seed: LinkSeed) -> Self {
+        let reorder = config.jitter.is_some_and(|jitter| jitter.reorder);
+        Self {
+            up: true,
+            server: match config.trace {
+                Some(trace) => Server::with_trace(trace),
+                None => Server::with_rate(config.rate),
+            },
+            delay: config.delay,
+            jitter: config.jitter.map(|jitter| (jitter, seed.stream(Stream::Jitter))),
+            admission: Admission::new(config.queue, seed),
+            losses: Losses::new(config.loss, seed),
+            loss_at: config.loss_at,
+            schedule: Schedule::new(config.schedule),
+            seed,
+            pipe: Pipe::new(reorder),
+            last_arrival: 0,
+            stats: LinkStats::default(),
+        }
+    }
+
+    /// Hands a packet of `size` bytes, the IP header included, to the link.
+    pub fn offer(&mut self, now: Nanos, size: u32, packet: P) -> Offer {
+        self.apply_schedule(now);
+        self.stats.offered += 1;
+        self.stats.offered_bytes += u64::from(size);
+        match self.admit(now, size) {
+            Ok(lost_at_exit) => {
+                self.transmit(now, size, lost_at_exit.is_none().then_some(packet));
+                lost_at_exit.map_or(Offer::Accepted, |reason| self.dropped(reason))
+            }
+            Err(reason) => self.dropped(reason),
+        }
+    }
+
+    /// When to call [`Self::poll`] next: at the next arrival, or at a scheduled change before it, at which `poll` may
+    /// have nothing to give. `None` while no packet is on its way.
+    #[must_use]
+    pub fn next_delivery(&self) -> Option<Nanos> {
+        self.pipe.next_arrival().map(|arrival| arrival.min(self.schedule.next_at()))
+    }
+
+    /// The next packet that has arrived by `now`; call until it gives none.
+    pub fn poll(&mut self, now: Nanos) -> Option<P> {
+        self.apply_schedule(now);
+        let (size, packet) = self.pipe.pop(now)?;
+        self.stats.delivered += 1;
+        self.stats.delivered_bytes += u64::from(size);
+        Some(packet)
+    }
+
+    /// Takes the link up or down. Going down loses every packet that has not arrived by `now`, waiting or on the
+    /// wire, and until the link is up again every packet offered.
+    pub fn set_up(&mut self, now: Nanos, up: bool) {
+        self.apply_schedule(now);
+        self.change_up(now, up);
+    }
+
+    /// Sets the rate in bit/s, `None` for no limit, and ends a delivery trace. The packet in transmission has sent
+    /// what the old rate allowed; its rest and all that wait go at the new one.
+    pub fn set_rate(&mut self, now: Nanos, rate: Option<u64>) {
+        self.apply_schedule(now);
+        self.change_rate(now, rate);
+    }
+
+    /// Sets the propagation delay in ns for all packets that have not left the transmitter. Unless the jitter may
+    /// reorder, packets still arrive in order: behind a shorter delay they wait for those ahead.
+    pub fn set_delay(&mut self, now: Nanos, delay: Nanos) {
+        self.apply_schedule(now);
+        self.change_delay(now, delay);
+    }
+
+    /// Replaces the loss models for packets offered from now on. The new ones start with fresh states and, so that
+    /// the run stays reproducible, at the beginning of their random streams.
+    pub fn set_loss(&mut self, now: Nanos, models: Vec<LossModel>) {
+        self.apply_schedule(now);
+        self.losses = Losses::new(models, self.seed);
+    }
+
+    /// What waits for the transmitter at `now`, without the packet in transmission. Scheduled changes count once an
+    /// offer or a poll has applied them.
+    #[must_use]
+    pub fn queue_len(&self, now: Nanos) -> QueueLen {
+        self.pipe.waiting(now)
+    }
+
+    /// Whether the link is up, as of the last offer, poll or change.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.up
+    }
+
+    /// Counters since the link was made.
+    #[must_use]
+    pub fn stats(&self) -> &LinkStats {
+        &self.stats
+    }
+
+    /// Time in ns for which the transmitter has had work up to `now`.
+    #[must_use]
+    pub fn busy_time(&self, now: Nanos) -> Nanos {
+        self.stats.busy.saturating_sub(self.server.busy_until().saturating_sub(now))
+    }
+
+    /// Whether the packet may enter: `Ok` with a reason if it enters and is lost on the wire.
+    fn admit(&mut self, now: Nanos, size: u32) -> Result<Option<DropReason>, DropReason> {
+        if !self.up {
+            return Err(DropReason::Down);
+        }
+        if self.loss_at == LossAt::Entry {
+            self.losses.next(size).map_or(Ok(()), Err)?;
+        }
+        self.pipe.advance(now);
+        let arrival = self.arrival(now, size);
+        self.admission.refuse(arrival).map_or(Ok(()), Err)?;
+        match self.loss_at {
+            LossAt::Entry => Ok(None),
+            LossAt::Exit => Ok(self.losses.next(size)),
+        }
+    }
+
+    fn arrival(&self, now: Nanos, size: u32) -> Arrival {
+        let wants_time = matches!(self.admission, Admission::Red(_));
+        Arrival {
+            size,
+            waiting: self.pipe.waiting(now),
+            idle: now.checked_sub(self.server.busy_until()),
+            transmission: if wants_time { self.server.transmission(size) } else { 0 },
+        }
+    }
+
+    fn transmit(&mut self, now: Nanos, size: u32, packet: Option<P>) {
+        let busy_from = self.server.busy_until().max(now);
+        let slot = self.server.serve(now, size);
+        self.stats.busy += self.server.busy_until().saturating_sub(busy_from);
+        let jitter = self.jitter.as_mut().map_or(0, |(jitter, rng)| up_to(rng, jitter.max));
+        let mut arrives = slot.departs.saturating_add(self.delay).saturating_add(jitter);
+        if !self.pipe.reorders() {
+            arrives = arrives.max(self.last_arrival);
+        }
+        self.last_arrival = arrives;
+        self.pipe.push(Transit { slot, arrives, jitter, size, packet });
+        self.pipe.advance(now);
+        self.note_queue(now);
+    }
+
+    fn note_queue(&mut self, now: Nanos) {
+        let (waiting, max) = (self.pipe.waiting(now), &mut self.stats.max_queue);
+        max.packets = max.packets.max(waiting.packets);
+        max.bytes = max.bytes.max(waiting.bytes);
+    }
+
+    fn dropped(&mut self, reason: DropReason) -> Offer {
+        self.stats.dropped.add(reason, 1);
+        Offer::Dropped(reason)
+    }
+
+    fn apply_schedule(&mut self, now: Nanos) {
+        while let Some((at, change)) = self.schedule.pop(now) {
+            match change {
+                Change::Up(up) => self.change_up(at, up),
+                Change::Rate(rate) => self.change_rate(at, rate),
+                Change::Delay(delay) => self.change_delay(at, delay),
+                Change::Loss(models) => self.losses = Losses::new(models, self.seed),
+            }
+        }
+    }
+
+    fn change_up(&mut self, now: Nanos, up: bool) {
+        if self.up && !up {
+            self.stats.busy = self.busy_time(now);
+            self.stats.dropped.add(DropReason::Down, self.pipe.cut(now));
+            self.server.abandon(now);
+            self.last_arrival = 0;
+        }
+        self.up = up;
+    }
+
+    fn change_delay(&mut self, now: Nanos, delay: Nanos) {
+        self.delay = delay;
+        self.reschedule(now, |_, _| ());
+    }
+
+    fn change_rate(&mut self, now: Nanos, rate: Option<u64>) {
+        self.pipe.advance(now);
+        self.stats.busy = self.busy_time(now);
+        let backlog = self.server.backlog(now);
+        let waiting = u128::from(self.pipe.waiting(now).bytes);
+        let mut server = Server::with_rate(rate);
+        // Without a count of work (a trace) the packet in transmission is sent again from its first bit.
+        let rest_of_current = backlog.map(|backlog| backlog.saturating_sub(waiting * work(1)));
+        self.reschedule(now, |transit, now| {
+            transit.slot = match rest_of_current {
+                Some(rest) if transit.slot.starts <= now => {
+                    let slot = server.resume(now, rest);
+                    Slot { starts: transit.slot.starts, ..slot }
+                }
+                _ => server.serve(now, transit.size),
+            }
+        });
+        self.stats.busy += server.busy_until().saturating_sub(now);
+        self.server = server;
+    }
+
+    /// Works out anew the departures, by `depart`, and the arrivals of all packets that have not left.
+    fn reschedule(&mut self, now: Nanos, mut depart: impl FnMut(&mut Transit<P>, Nanos)) {
+        let (in_order, delay) = (!self.pipe.reorders(), self.delay);
+        let (last, undeparted) = self.pipe.undeparted(now);
+        let mut last = last.unwrap_or(0);
+        for transit in undeparted {
+            depart(transit, now);
+            let arrives = transit.slot.departs.saturating_add(delay);
+            let arrives = arrives.saturating_add(transit.jitter);
+            transit.arrives = if in_order { arrives.max(last) } else { arrives };
+            last = transit.arrives;
+        }
+        self.last_arrival = last;
+        self.pipe.restore_order();
+        self.pipe.advance(now);
+    }
+}

@@ -1,0 +1,142 @@
+//! Ways in which packets get lost apart from full queues.
+
+use rand_chacha::ChaCha12Rng;
+
+use crate::config::check_probability;
+use crate::random::{Stream, chance};
+use crate::{ConfigError, DropReason, LinkSeed};
+
+/// A cause of loss.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LossModel {
+    /// Each packet is lost with this probability, independently of all others.
+    Bernoulli(f64),
+    /// Each bit is wrong with this probability, independently of all others; one wrong bit loses the packet.
+    BitError(f64),
+    /// A channel with a good and a bad state (Gilbert 1960, Elliott 1963), good at first. A packet is lost with the
+    /// probability of the current state; then the state may change.
+    GilbertElliott {
+        /// Probability, after a packet, of leaving the good state.
+        p_good_to_bad: f64,
+        /// Probability, after a packet, of leaving the bad state.
+        p_bad_to_good: f64,
+        /// Loss probability in the good state.
+        loss_good: f64,
+        /// Loss probability in the bad state.
+        loss_bad: f64,
+    },
+    /// Loses the packets with these numbers, counted from 0 over the packets this model has seen.
+    Scripted(Vec<u64>),
+}
+
+impl LossModel {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        match self {
+            Self::Bernoulli(p) => check_probability("loss", *p),
+            Self::BitError(p) => check_probability("bit_error", *p),
+            Self::GilbertElliott { p_good_to_bad, p_bad_to_good, loss_good, loss_bad } => {
+                check_probability("p_good_to_bad", *p_good_to_bad)?;
+                check_probability("p_bad_to_good", *p_bad_to_good)?;
+                check_probability("loss_good", *loss_good)?;
+                check_probability("loss_bad", *loss_bad)
+            }
+            Self::Scripted(_) => Ok(()),
+        }
+    }
+}
+
+/// The loss models of one link at work.
+#[derive(Debug)]
+pub(crate) struct Losses(Vec<Loss>);
+
+impl Losses {
+    pub(crate) fn new(models: Vec<LossModel>, seed: LinkSeed) -> Self {
+        let loss = |(place, model)| Loss::new(model, seed.stream(Stream::Loss(place)));
+        Self(models.into_iter().enumerate().map(loss).collect())
+    }
+
+    /// Why the next packet, of `size` bytes, is lost, if it is. Every model sees every packet, whatever the models
+    /// before it said: otherwise one model's drops would shift the next one's draws.
+    pub(crate) fn next(&mut self, size: u32) -> Option<DropReason> {
+        self.0.iter_mut().fold(None, |reason, loss| {
+            let lost = loss.next(size);
+            reason.or(lost.then_some(loss.reason()))
+        })
+    }
+}
+
+/// One model with its state and its own random stream.
+#[derive(Debug)]
+struct Loss {
+    state: State,
+    rng: ChaCha12Rng,
+}
+
+#[derive(Debug)]
+enum State {
+    Bernoulli(f64),
+    /// ln(1 - bit error rate).
+    BitError(f64),
+    GilbertElliott {
+        bad: bool,
+        leave: [f64; 2],
+        loss: [f64; 2],
+    },
+    /// The numbers still to come, greatest first, and the number of the next packet.
+    Scripted {
+        numbers: Vec<u64>,
+        next: u64,
+    },
+}
+
+impl Loss {
+    fn new(model: LossModel, rng: ChaCha12Rng) -> Self {
+        let state = match model {
+            LossModel::Bernoulli(p) => State::Bernoulli(p),
+            LossModel::BitError(p) => State::BitError((-p).ln_1p()),
+            LossModel::GilbertElliott { p_good_to_bad, p_bad_to_good, loss_good, loss_bad } => {
+                State::GilbertElliott {
+                    bad: false,
+                    leave: [p_good_to_bad, p_bad_to_good],
+                    loss: [loss_good, loss_bad],
+                }
+            }
+            LossModel::Scripted(mut numbers) => {
+                numbers.sort_unstable_by(|a, b| b.cmp(a));
+                numbers.dedup();
+                State::Scripted { numbers, next: 0 }
+            }
+        };
+        Self { state, rng }
+    }
+
+    fn reason(&self) -> DropReason {
+        match self.state {
+            State::BitError(_) => DropReason::BitError,
+            _ => DropReason::Loss,
+        }
+    }
+
+    fn next(&mut self, size: u32) -> bool {
+        match &mut self.state {
+            State::Bernoulli(p) => chance(&mut self.rng, *p),
+            State::BitError(ln_right) => {
+                // 1 - (1 - ber)^bits, without the cancellation that tiny rates would suffer.
+                let p = -(f64::from(size) * 8.0 * *ln_right).exp_m1();
+                chance(&mut self.rng, p)
+            }
+            State::GilbertElliott { bad, leave, loss } => {
+                let [p_leave, p_loss] =
+                    if *bad { [leave[1], loss[1]] } else { [leave[0], loss[0]] };
+                let lost = chance(&mut self.rng, p_loss);
+                *bad ^= chance(&mut self.rng, p_leave);
+                lost
+            }
+            State::Scripted { numbers, next } => {
+                let lost = numbers.pop_if(|number| *number == *next).is_some();
+                *next += 1;
+                lost
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Seeded random streams, one per mechanism: switching one model on does not shift the draws of another.
+
+use rand_chacha::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng};
+
+/// What makes the random draws of one link its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkSeed([u8; 32]);
+
+impl LinkSeed {
+    /// The seed of link number `link` in the run with seed `run`.
+    #[must_use]
+    pub fn new(run: u64, link: u64) -> Self {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&run.to_le_bytes());
+        key[8..16].copy_from_slice(&link.to_le_bytes());
+        Self(key)
+    }
+
+    pub(crate) fn stream(self, stream: Stream) -> ChaCha12Rng {
+        let mut rng = ChaCha12Rng::from_seed(self.0);
+        rng.set_stream(stream.number());
+        rng
+    }
+}
+
+impl From<[u8; 32]> for LinkSeed {
+    fn from(key: [u8; 32]) -> Self {
+        Self(key)
+    }
+}
+
+/// The mechanisms that draw.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stream {
+    Jitter,
+    Red,
+    /// Loss models are numbered by their place in the configuration.
+    Loss(usize),
+}
+
+impl Stream {
+    fn number(self) -> u64 {
+        match self {
+            Self::Jitter => 1,
+            Self::Red => 2,
+            Self::Loss(place) => 16 + place as u64,
+        }
+    }
+}
+
+/// True with probability `p`. It always draws once, so that runs which differ only in `p` compare the same draws.
+pub(crate) fn chance(rng: &mut ChaCha12Rng, p: f64) -> bool {
+    const STEP: f64 = 1.0 / (1u64 << 53) as f64;
+    ((rng.next_u64() >> 11) as f64) * STEP < p
+}
+
+/// Uniform in `0..=max`, by the high half of a 128-bit product (bias below 2^-64 of the range).
+pub(crate) fn up_to(rng: &mut ChaCha12Rng, max: u64) -> u64 {
+    ((u128::from(rng.next_u64()) * (u128::from(max) + 1)) >> 64) as u64
+}
