@@ -140,3 +140,29 @@ impl Loss {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_loses_the_packets_it_names_in_any_order_and_once() {
+        let mut losses =
+            Losses::new(vec![LossModel::Scripted(vec![4, 1, 1, 0])], LinkSeed::new(0, 0));
+        let lost: Vec<_> = (0..6).filter(|_| losses.next(100).is_some()).collect();
+        assert_eq!(lost, [0, 1, 4]);
+    }
+
+    #[test]
+    fn the_first_model_is_blamed() {
+        let models = vec![LossModel::BitError(1.0), LossModel::Bernoulli(1.0)];
+        let mut losses = Losses::new(models, LinkSeed::new(0, 0));
+        assert_eq!(losses.next(1), Some(DropReason::BitError));
+    }
+
+    #[test]
+    fn sure_things_are_sure() {
+        let mut losses = Losses::new(vec![LossModel::BitError(0.0)], LinkSeed::new(0, 0));
+        assert!((0..1000).all(|_| losses.next(1500).is_none()));
+    }
+}

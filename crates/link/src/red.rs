@@ -109,3 +109,74 @@ fn missed_packets(idle: Nanos, transmission: Nanos) -> i32 {
     let packets = idle.checked_div(transmission).unwrap_or(u64::MAX);
     i32::try_from(packets).unwrap_or(i32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_core::SeedableRng;
+
+    use super::*;
+    use crate::QueueLen;
+
+    fn arrival(packets: u64, idle: Option<Nanos>) -> Arrival {
+        Arrival { size: 1500, waiting: QueueLen { packets, bytes: 0 }, idle, transmission: 100 }
+    }
+
+    /// The average follows the queue at once, so that a constant queue is a constant average.
+    fn unsmoothed() -> Red {
+        Red::new(RedConfig {
+            min_packets: 10.0,
+            max_packets: 30.0,
+            max_p: 0.1,
+            weight: 1.0,
+            limit_packets: 100,
+        })
+    }
+
+    fn drop_share(waiting: u64) -> f64 {
+        const N: u32 = 200_000;
+        let (mut red, mut rng) = (unsmoothed(), ChaCha12Rng::seed_from_u64(1));
+        let refused = |_: &u32| red.refuse(arrival(waiting, None), &mut rng).is_some();
+        (0..N).filter(refused).count() as f64 / f64::from(N)
+    }
+
+    /// Gaps between drops are uniform on 1..1/p_b, whose mean is 1/(2 p_b).
+    #[test]
+    fn the_drop_rate_rises_linearly_between_the_thresholds() {
+        assert_eq!(drop_share(9), 0.0);
+        for (waiting, base) in [(12, 0.01), (14, 0.02), (18, 0.04), (20, 0.05)] {
+            let share = drop_share(waiting);
+            assert!((share / (2.0 * base) - 1.0).abs() < 0.03, "{waiting} waiting: {share}");
+        }
+        assert_eq!(drop_share(30), 1.0);
+    }
+
+    #[test]
+    fn gaps_between_drops_stay_below_the_inverse_of_the_base_probability() {
+        let (mut red, mut rng) = (unsmoothed(), ChaCha12Rng::seed_from_u64(2));
+        let mut gap = 0;
+        for _ in 0..100_000 {
+            gap += 1;
+            if red.refuse(arrival(20, None), &mut rng).is_some() {
+                assert!(gap <= 20, "{gap}");
+                gap = 0;
+            }
+        }
+    }
+
+    #[test]
+    fn the_limit_holds_whatever_the_average() {
+        let config = RedConfig { limit_packets: 3, ..RedConfig::default() };
+        let (mut red, mut rng) = (Red::new(config), ChaCha12Rng::seed_from_u64(3));
+        assert_eq!(red.refuse(arrival(3, None), &mut rng), Some(DropReason::QueueFull));
+        assert_eq!(red.refuse(arrival(2, None), &mut rng), None);
+    }
+
+    #[test]
+    fn the_average_decays_while_idle() {
+        let mut red = Red::new(RedConfig { weight: 0.5, ..RedConfig::default() });
+        red.update_average(arrival(16, None));
+        assert_eq!(red.average, 8.0);
+        red.update_average(arrival(0, Some(350)));
+        assert_eq!(red.average, 1.0, "three packets of 100 ns fit into 350 ns");
+    }
+}
