@@ -1,0 +1,175 @@
+//! SACK (RFC 9260 section 3.3.4) and what it shares with NR-SACK.
+
+use super::kind;
+use super::raw::put_chunk_header;
+use crate::items::WireItem;
+use crate::tlv::{put_u16, put_u32, saturating_length};
+use crate::{EncodeChunk, Items, RawChunk, Tsn, WireError};
+
+const SACK_HEADER_LEN: usize = 16;
+
+/// TSNs received in one piece above a hole, as offsets from the cumulative TSN, both inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GapBlock {
+    /// Offset of the first TSN; at least 2 in a block that makes sense.
+    pub start: u16,
+    /// Offset of the last TSN; at least `start` in a block that makes sense.
+    pub end: u16,
+}
+
+impl GapBlock {
+    /// Whether the block can be true: it is not empty and leaves a hole above the cumulative TSN.
+    #[inline]
+    #[must_use]
+    pub const fn is_well_formed(self) -> bool {
+        self.start >= 2 && self.start <= self.end
+    }
+
+    /// First and last TSN of the block.
+    #[inline]
+    #[must_use]
+    pub const fn tsns(self, cumulative_tsn: Tsn) -> (Tsn, Tsn) {
+        (cumulative_tsn.add(self.start as u32), cumulative_tsn.add(self.end as u32))
+    }
+}
+
+impl WireItem<4> for GapBlock {
+    #[inline]
+    fn from_wire([s0, s1, e0, e1]: [u8; 4]) -> Self {
+        Self { start: u16::from_be_bytes([s0, s1]), end: u16::from_be_bytes([e0, e1]) }
+    }
+
+    #[inline]
+    fn to_wire(self) -> [u8; 4] {
+        let ([s0, s1], [e0, e1]) = (self.start.to_be_bytes(), self.end.to_be_bytes());
+        [s0, s1, e0, e1]
+    }
+}
+
+/// Gap ack blocks in a received packet.
+pub type GapBlocks<'a> = Items<'a, GapBlock, 4>;
+
+/// TSNs in a received packet.
+pub type Tsns<'a> = Items<'a, Tsn, 4>;
+
+/// SACK (3): what has been received.
+///
+/// ```text
+/// +---------------+---------------+-------------------------------+
+/// |   type = 3    |     flags     |            length             |
+/// +---------------+---------------+-------------------------------+
+/// |                      cumulative TSN ack                       |
+/// +---------------------------------------------------------------+
+/// |          advertised receiver window credit (a_rwnd)           |
+/// +-------------------------------+-------------------------------+
+/// |  number of gap ack blocks N   |  number of duplicate TSNs X   |
+/// +-------------------------------+-------------------------------+
+/// |     gap ack block 1 start     |      gap ack block 1 end      |
+/// |              ...              |              ...              |
+/// +-------------------------------+-------------------------------+
+/// |                        duplicate TSN 1                        |
+/// |                              ...                              |
+/// +---------------------------------------------------------------+
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SackChunk<'a> {
+    /// 0, or with DAC see [`dac_count`].
+    pub flags: u8,
+    /// The last TSN before the first hole.
+    pub cumulative_tsn: Tsn,
+    /// Advertised receiver window credit in bytes.
+    pub a_rwnd: u32,
+    /// What has been received above the first hole; as sent, neither sorted nor checked.
+    pub gap_blocks: GapBlocks<'a>,
+    /// TSNs received more than once since the last SACK.
+    pub duplicates: Tsns<'a>,
+}
+
+impl<'a> SackChunk<'a> {
+    #[inline]
+    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
+        let mut reader = raw.reader();
+        let (cumulative_tsn, a_rwnd) = (Tsn(reader.u32()?), reader.u32()?);
+        let (gaps, dups) = (usize::from(reader.u16()?), usize::from(reader.u16()?));
+        reader.expect_left("gap ack blocks and duplicate TSNs", 4 * (gaps + dups))?;
+        Ok(Self {
+            flags: raw.flags,
+            cumulative_tsn,
+            a_rwnd,
+            gap_blocks: reader.items(gaps)?,
+            duplicates: reader.items(dups)?,
+        })
+    }
+}
+
+impl EncodeChunk for SackChunk<'_> {
+    #[inline]
+    fn encoded_len(&self) -> usize {
+        SACK_HEADER_LEN + 4 * (self.gap_blocks.len() + self.duplicates.len())
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_chunk_header(out, kind::SACK, self.flags, self.encoded_len());
+        put_u32(out, self.cumulative_tsn.0);
+        put_u32(out, self.a_rwnd);
+        put_u16(out, saturating_length(self.gap_blocks.len()));
+        put_u16(out, saturating_length(self.duplicates.len()));
+        out.extend_from_slice(self.gap_blocks.as_bytes());
+        out.extend_from_slice(self.duplicates.as_bytes());
+    }
+}
+
+/// A SACK to be sent, made of what its sender has at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SackRepr<'a> {
+    /// 0, or with DAC see [`dac_flags`].
+    pub flags: u8,
+    /// The last TSN before the first hole.
+    pub cumulative_tsn: Tsn,
+    /// Advertised receiver window credit in bytes.
+    pub a_rwnd: u32,
+    /// What has been received above the first hole, ascending, neither overlapping nor adjacent.
+    pub gap_blocks: &'a [GapBlock],
+    /// TSNs received more than once since the last SACK.
+    pub duplicates: &'a [Tsn],
+}
+
+impl EncodeChunk for SackRepr<'_> {
+    #[inline]
+    fn encoded_len(&self) -> usize {
+        SACK_HEADER_LEN + 4 * (self.gap_blocks.len() + self.duplicates.len())
+    }
+
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_chunk_header(out, kind::SACK, self.flags, self.encoded_len());
+        put_u32(out, self.cumulative_tsn.0);
+        put_u32(out, self.a_rwnd);
+        put_u16(out, saturating_length(self.gap_blocks.len()));
+        put_u16(out, saturating_length(self.duplicates.len()));
+        put_items(out, self.gap_blocks);
+        put_items(out, self.duplicates);
+    }
+}
+
+#[inline]
+pub(crate) fn put_items<T: WireItem<N>, const N: usize>(out: &mut Vec<u8>, items: &[T]) {
+    for item in items {
+        out.extend_from_slice(&item.to_wire());
+    }
+}
+
+/// DATA packets that a SACK or NR-SACK acknowledges, from the top two bits of its flags; 0 from a
+/// receiver without DAC (S1).
+#[inline]
+#[must_use]
+pub const fn dac_count(flags: u8) -> u8 {
+    flags >> 6
+}
+
+/// Flags of a SACK or NR-SACK that acknowledges `count` DATA packets; 3 stands for any more.
+#[inline]
+#[must_use]
+pub const fn dac_flags(count: u8) -> u8 {
+    if count < 3 { count << 6 } else { 3 << 6 }
+}

@@ -1,0 +1,135 @@
+//! Packets are encoded in place, chunk by chunk.
+
+use crate::checksum::crc32c;
+use crate::{COMMON_HEADER_LEN, CommonHeader};
+
+/// A chunk that can write itself.
+pub trait EncodeChunk {
+    /// Bytes that [`encode`](Self::encode) appends: the chunk with its header, without its padding.
+    fn encoded_len(&self) -> usize;
+
+    /// Appends the chunk, without its padding. A chunk longer than 65535 bytes cannot state its
+    /// length; [`PacketWriter::push`] refuses it.
+    fn encode(&self, out: &mut Vec<u8>);
+}
+
+/// A chunk does not fit into the packet any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("chunk takes {needed} bytes with padding, the packet has {remaining} left")]
+pub struct NoRoom {
+    /// Bytes of the chunk, padding included.
+    pub needed: usize,
+    /// Bytes left in the packet.
+    pub remaining: usize,
+}
+
+/// What goes into the checksum field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChecksumMode {
+    /// The packet's CRC32c.
+    Crc32c,
+    /// Zero: only to a peer that accepts it (RFC 9653).
+    Zero,
+}
+
+/// A packet under construction at the end of the caller's buffer.
+#[derive(Debug)]
+pub struct PacketWriter<'b> {
+    buf: &'b mut Vec<u8>,
+    start: usize,
+    limit: usize,
+}
+
+impl<'b> PacketWriter<'b> {
+    /// Appends the common header of a packet that will be at most `limit` bytes long, header
+    /// included.
+    #[inline]
+    pub fn new(
+        buf: &'b mut Vec<u8>,
+        limit: usize,
+        source_port: u16,
+        destination_port: u16,
+        verification_tag: u32,
+    ) -> Self {
+        let start = buf.len();
+        let header = CommonHeader { source_port, destination_port, verification_tag, checksum: 0 };
+        buf.extend_from_slice(&header.to_bytes());
+        Self { buf, start, limit }
+    }
+
+    /// Bytes written so far, common header included.
+    #[inline]
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "is_empty is below: it asks for chunks")]
+    pub fn len(&self) -> usize {
+        self.buf.len().saturating_sub(self.start)
+    }
+
+    /// Whether the packet has no chunk yet.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() <= COMMON_HEADER_LEN
+    }
+
+    /// Bytes left for chunks and their padding; a multiple of 4.
+    #[inline]
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.limit.saturating_sub(self.len()) & !3
+    }
+
+    /// Appends a chunk and its padding.
+    ///
+    /// # Errors
+    /// When it does not fit; the packet is then as it was.
+    #[inline]
+    pub fn push(&mut self, chunk: &impl EncodeChunk) -> Result<(), NoRoom> {
+        let len = chunk.encoded_len();
+        let needed = len.next_multiple_of(4);
+        let remaining = self.remaining();
+        if needed > remaining || len > usize::from(u16::MAX) {
+            return Err(NoRoom { needed, remaining });
+        }
+        let end = self.buf.len() + needed;
+        self.buf.reserve(needed);
+        chunk.encode(self.buf);
+        debug_assert_eq!(
+            self.buf.len() + needed - len,
+            end,
+            "encoded_len must be what encode appends"
+        );
+        self.buf.resize(end, 0);
+        Ok(())
+    }
+
+    /// The chunks written so far with their padding, for an HMAC over them (RFC 4895 section 6.2).
+    #[must_use]
+    pub fn chunk_area(&self) -> &[u8] {
+        self.buf.get(self.start + COMMON_HEADER_LEN..).unwrap_or_default()
+    }
+
+    /// The chunks written so far, for the HMAC to be filled in.
+    #[must_use]
+    pub fn chunk_area_mut(&mut self) -> &mut [u8] {
+        self.buf.get_mut(self.start + COMMON_HEADER_LEN..).unwrap_or_default()
+    }
+
+    /// Seals the packet and returns its length in bytes.
+    #[inline]
+    pub fn finish(self, checksum: ChecksumMode) -> usize {
+        let packet = self.buf.get_mut(self.start..).unwrap_or_default();
+        if checksum == ChecksumMode::Crc32c {
+            let crc = crc32c(packet).to_le_bytes();
+            if let Some(field) = packet.get_mut(8..COMMON_HEADER_LEN) {
+                field.copy_from_slice(&crc);
+            }
+        }
+        packet.len()
+    }
+
+    /// Gives the packet up; the buffer is as it was before.
+    pub fn abandon(self) {
+        self.buf.truncate(self.start);
+    }
+}
