@@ -15,7 +15,8 @@ pub struct LinkConfig {
     pub jitter: Option<Jitter>,
     /// Room for packets that wait for the transmitter.
     pub queue: Queue,
-    /// Causes of loss. Each sees every packet, and a packet is lost when one of them says so; the first is blamed.
+    /// Causes of loss. Each sees every packet, and a packet is lost when one of them says so; the
+    /// first is blamed.
     pub loss: Vec<LossModel>,
     /// Where the loss models look at packets.
     pub loss_at: LossAt,
@@ -28,14 +29,16 @@ pub struct LinkConfig {
 pub struct Jitter {
     /// Greatest extra delay in ns.
     pub max: Nanos,
-    /// Whether packets may overtake each other. If not, a late packet also holds back those behind it.
+    /// Whether packets may overtake each other. If not, a late packet also holds back those behind
+    /// it.
     pub reorder: bool,
 }
 
 /// Where packets are lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossAt {
-    /// Before the queue, as ns-2's error model on a link does: a lost packet takes neither room nor time.
+    /// Before the queue, as ns-2's error model on a link does: a lost packet takes neither room nor
+    /// time.
     #[default]
     Entry,
     /// On the wire, as on a radio channel: a lost packet has waited and has been sent.

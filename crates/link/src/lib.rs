@@ -1,6 +1,6 @@
-//! Unidirectional links without I/O: a queue, a transmitter, a propagation delay and the ways in which packets
-//! are lost. The caller hands in the time and moves packets in and out, so the same link serves virtual time in
-//! the simulator and real time in an emulator.
+//! Unidirectional links without I/O: a queue, a transmitter, a propagation delay and the ways in
+//! which packets are lost. The caller hands in the time and moves packets in and out, so the same
+//! link serves virtual time in the simulator and real time in an emulator.
 //!
 //! ```
 //! use polypath_link::{Link, LinkConfig, LinkSeed, Offer};

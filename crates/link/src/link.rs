@@ -18,14 +18,15 @@ use crate::{
 pub enum Offer {
     /// It will arrive, unless the link goes down before.
     Accepted,
-    /// It will not arrive. With [`LossAt::Exit`] a packet taken by a loss model still waits and is sent.
+    /// It will not arrive. With [`LossAt::Exit`] a packet taken by a loss model still waits and is
+    /// sent.
     Dropped(DropReason),
 }
 
 /// One direction of a link that carries packets of type `P`.
 ///
-/// Time must not run backwards from call to call. Scheduled changes take effect at their own times however late the
-/// link is used, and before an offer made at the same time.
+/// Time must not run backwards from call to call. Scheduled changes take effect at their own times
+/// however late the link is used, and before an offer made at the same time.
 #[derive(Debug)]
 pub struct Link<P> {
     up: bool,
@@ -44,8 +45,8 @@ pub struct Link<P> {
 }
 
 impl<P> Link<P> {
-    /// A link that is up and empty. Settings that [`LinkConfig::check`] refuses do not fail here: a rate of 0 counts
-    /// as 1 bit/s, and probabilities outside 0..=1 as always or never.
+    /// A link that is up and empty. Settings that [`LinkConfig::check`] refuses do not fail here: a
+    /// rate of 0 counts as 1 bit/s, and probabilities outside 0..=1 as always or never.
     #[must_use]
     pub fn new(config: LinkConfig, seed: LinkSeed) -> Self {
         let reorder = config.jitter.is_some_and(|jitter| jitter.reorder);
@@ -82,8 +83,8 @@ impl<P> Link<P> {
         }
     }
 
-    /// When to call [`Self::poll`] next: at the next arrival, or at a scheduled change before it, at which `poll` may
-    /// have nothing to give. `None` while no packet is on its way.
+    /// When to call [`Self::poll`] next: at the next arrival, or at a scheduled change before it,
+    /// at which `poll` may have nothing to give. `None` while no packet is on its way.
     #[must_use]
     pub fn next_delivery(&self) -> Option<Nanos> {
         self.pipe.next_arrival().map(|arrival| arrival.min(self.schedule.next_at()))
@@ -98,39 +99,41 @@ impl<P> Link<P> {
         Some(packet)
     }
 
-    /// Takes the link up or down. Going down loses every packet that has not arrived by `now`, waiting or on the
-    /// wire, and until the link is up again every packet offered.
+    /// Takes the link up or down. Going down loses every packet that has not arrived by `now`,
+    /// waiting or on the wire, and until the link is up again every packet offered.
     pub fn set_up(&mut self, now: Nanos, up: bool) {
         self.apply_schedule(now);
         self.change_up(now, up);
     }
 
-    /// Sets the rate in bit/s, `None` for no limit, and ends a delivery trace. The packet in transmission has sent
-    /// what the old rate allowed; its rest and all that wait go at the new one.
+    /// Sets the rate in bit/s, `None` for no limit, and ends a delivery trace. The packet in
+    /// transmission has sent what the old rate allowed; its rest and all that wait go at the new
+    /// one.
     pub fn set_rate(&mut self, now: Nanos, rate: Option<u64>) {
         self.apply_schedule(now);
         self.change_rate(now, rate);
     }
 
-    /// Sets the propagation delay in ns for all packets that have not left the transmitter. Unless the jitter may
-    /// reorder, packets still arrive in order: behind a shorter delay they wait for those ahead.
+    /// Sets the propagation delay in ns for all packets that have not left the transmitter. Unless
+    /// the jitter may reorder, packets still arrive in order: behind a shorter delay they wait for
+    /// those ahead.
     pub fn set_delay(&mut self, now: Nanos, delay: Nanos) {
         self.apply_schedule(now);
         self.change_delay(now, delay);
     }
 
-    /// Replaces the loss models for packets offered from now on. The new ones start with fresh states and, so that
-    /// the run stays reproducible, at the beginning of their random streams.
+    /// Replaces the loss models for packets offered from now on. The new ones start with fresh
+    /// states and, so that the run stays reproducible, at the beginning of their random streams.
     pub fn set_loss(&mut self, now: Nanos, models: Vec<LossModel>) {
         self.apply_schedule(now);
         self.losses = Losses::new(models, self.seed);
     }
 
-    /// What waits for the transmitter at `now`, without the packet in transmission. Scheduled changes count once an
-    /// offer or a poll has applied them.
+    /// What waits for the transmitter at `now`, without the packet in transmission. Scheduled
+    /// changes count once an offer or a poll has applied them.
     #[must_use]
     pub fn queue_len(&self, now: Nanos) -> QueueLen {
-        self.pipe.waiting(now)
+        self.pipe.waiting_at(now)
     }
 
     /// Whether the link is up, as of the last offer, poll or change.
@@ -172,7 +175,7 @@ impl<P> Link<P> {
         let wants_time = matches!(self.admission, Admission::Red(_));
         Arrival {
             size,
-            waiting: self.pipe.waiting(now),
+            waiting: self.pipe.waiting(),
             idle: now.checked_sub(self.server.busy_until()),
             transmission: if wants_time { self.server.transmission(size) } else { 0 },
         }
@@ -190,11 +193,11 @@ impl<P> Link<P> {
         self.last_arrival = arrives;
         self.pipe.push(Transit { slot, arrives, jitter, size, packet });
         self.pipe.advance(now);
-        self.note_queue(now);
+        self.note_queue();
     }
 
-    fn note_queue(&mut self, now: Nanos) {
-        let (waiting, max) = (self.pipe.waiting(now), &mut self.stats.max_queue);
+    fn note_queue(&mut self) {
+        let (waiting, max) = (self.pipe.waiting(), &mut self.stats.max_queue);
         max.packets = max.packets.max(waiting.packets);
         max.bytes = max.bytes.max(waiting.bytes);
     }
@@ -204,7 +207,15 @@ impl<P> Link<P> {
         Offer::Dropped(reason)
     }
 
+    #[inline]
     fn apply_schedule(&mut self, now: Nanos) {
+        if self.schedule.next_at() <= now {
+            self.apply_due(now);
+        }
+    }
+
+    #[cold]
+    fn apply_due(&mut self, now: Nanos) {
         while let Some((at, change)) = self.schedule.pop(now) {
             match change {
                 Change::Up(up) => self.change_up(at, up),
@@ -234,9 +245,10 @@ impl<P> Link<P> {
         self.pipe.advance(now);
         self.stats.busy = self.busy_time(now);
         let backlog = self.server.backlog(now);
-        let waiting = u128::from(self.pipe.waiting(now).bytes);
+        let waiting = u128::from(self.pipe.waiting().bytes);
         let mut server = Server::with_rate(rate);
-        // Without a count of work (a trace) the packet in transmission is sent again from its first bit.
+        // Without a count of work (a trace) the packet in transmission is sent again from its first
+        // bit.
         let rest_of_current = backlog.map(|backlog| backlog.saturating_sub(waiting * work(1)));
         self.reschedule(now, |transit, now| {
             transit.slot = match rest_of_current {
@@ -251,7 +263,8 @@ impl<P> Link<P> {
         self.server = server;
     }
 
-    /// Works out anew the departures, by `depart`, and the arrivals of all packets that have not left.
+    /// Works out anew the departures, by `depart`, and the arrivals of all packets that have not
+    /// left.
     fn reschedule(&mut self, now: Nanos, mut depart: impl FnMut(&mut Transit<P>, Nanos)) {
         let (in_order, delay) = (!self.pipe.reorders(), self.delay);
         let (last, undeparted) = self.pipe.undeparted(now);

@@ -11,10 +11,11 @@ use crate::{ConfigError, DropReason, LinkSeed};
 pub enum LossModel {
     /// Each packet is lost with this probability, independently of all others.
     Bernoulli(f64),
-    /// Each bit is wrong with this probability, independently of all others; one wrong bit loses the packet.
+    /// Each bit is wrong with this probability, independently of all others; one wrong bit loses
+    /// the packet.
     BitError(f64),
-    /// A channel with a good and a bad state (Gilbert 1960, Elliott 1963), good at first. A packet is lost with the
-    /// probability of the current state; then the state may change.
+    /// A channel with a good and a bad state (Gilbert 1960, Elliott 1963), good at first. A packet
+    /// is lost with the probability of the current state; then the state may change.
     GilbertElliott {
         /// Probability, after a packet, of leaving the good state.
         p_good_to_bad: f64,
@@ -55,8 +56,9 @@ impl Losses {
         Self(models.into_iter().enumerate().map(loss).collect())
     }
 
-    /// Why the next packet, of `size` bytes, is lost, if it is. Every model sees every packet, whatever the models
-    /// before it said: otherwise one model's drops would shift the next one's draws.
+    /// Why the next packet, of `size` bytes, is lost, if it is. Every model sees every packet,
+    /// whatever the models before it said: otherwise one model's drops would shift the next one's
+    /// draws.
     pub(crate) fn next(&mut self, size: u32) -> Option<DropReason> {
         self.0.iter_mut().fold(None, |reason, loss| {
             let lost = loss.next(size);

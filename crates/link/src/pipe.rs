@@ -1,7 +1,7 @@
 //! Everything on the link, from the queue to the far end, in one FIFO.
 //!
-//! Departure and arrival are known when a packet comes in, so a packet costs one push and one pop, and no event marks
-//! the end of its transmission. Whether it still waits follows from the time.
+//! Departure and arrival are known when a packet comes in, so a packet costs one push and one pop,
+//! and no event marks the end of its transmission. Whether it still waits follows from the time.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -70,15 +70,16 @@ impl<P> Pipe<P> {
         }
     }
 
+    /// What waited at the time of the last [`Self::advance`], with all that was pushed since.
+    pub(crate) fn waiting(&self) -> QueueLen {
+        QueueLen { packets: (self.transits.len() - self.started) as u64, bytes: self.waiting_bytes }
+    }
+
     /// What waits at `now`.
-    pub(crate) fn waiting(&self, now: Nanos) -> QueueLen {
-        let waiting = QueueLen {
-            packets: (self.transits.len() - self.started) as u64,
-            bytes: self.waiting_bytes,
-        };
+    pub(crate) fn waiting_at(&self, now: Nanos) -> QueueLen {
         let newly_started = self.transits.iter().skip(self.started);
         newly_started.take_while(|transit| transit.slot.starts <= now).fold(
-            waiting,
+            self.waiting(),
             |w, transit| QueueLen {
                 packets: w.packets - 1,
                 bytes: w.bytes - u64::from(transit.size),
@@ -153,8 +154,9 @@ impl<P> Pipe<P> {
         lost
     }
 
-    /// Splits at `now` into the arrival of the last packet that has left the transmitter, if it is still on the link,
-    /// and the packets that have not left. Whoever changes these calls [`Self::restore_order`] afterwards.
+    /// Splits at `now` into the arrival of the last packet that has left the transmitter, if it is
+    /// still on the link, and the packets that have not left. Whoever changes these calls
+    /// [`Self::restore_order`] afterwards.
     pub(crate) fn undeparted(
         &mut self,
         now: Nanos,

@@ -1,7 +1,7 @@
 //! The room for waiting packets and who gets in.
 //!
-//! Every limit counts packets that wait and not the one in transmission: a packet that finds the transmitter idle
-//! always gets in.
+//! Every limit counts packets that wait and not the one in transmission: a packet that finds the
+//! transmitter idle always gets in.
 
 use rand_chacha::ChaCha12Rng;
 

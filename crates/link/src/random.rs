@@ -1,4 +1,5 @@
-//! Seeded random streams, one per mechanism: switching one model on does not shift the draws of another.
+//! Seeded random streams, one per mechanism: switching one model on does not shift the draws of
+//! another.
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
@@ -49,7 +50,8 @@ impl Stream {
     }
 }
 
-/// True with probability `p`. It always draws once, so that runs which differ only in `p` compare the same draws.
+/// True with probability `p`. It always draws once, so that runs which differ only in `p` compare
+/// the same draws.
 pub(crate) fn chance(rng: &mut ChaCha12Rng, p: f64) -> bool {
     const STEP: f64 = 1.0 / (1u64 << 53) as f64;
     ((rng.next_u64() >> 11) as f64) * STEP < p

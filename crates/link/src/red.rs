@@ -1,4 +1,5 @@
-//! Random early detection (Floyd and Jacobson 1993), in packets, without the later "gentle" extension.
+//! Random early detection (Floyd and Jacobson 1993), in packets, without the later "gentle"
+//! extension.
 
 use rand_chacha::ChaCha12Rng;
 
@@ -23,7 +24,8 @@ pub struct RedConfig {
 }
 
 impl Default for RedConfig {
-    /// Thresholds 5 and 15, probability 2 % and weight 0.002 as Floyd and Jacobson used, and 50 packets of room.
+    /// Thresholds 5 and 15, probability 2 % and weight 0.002 as Floyd and Jacobson used, and 50
+    /// packets of room.
     fn default() -> Self {
         Self { min_packets: 5.0, max_packets: 15.0, max_p: 0.02, weight: 0.002, limit_packets: 50 }
     }
@@ -45,7 +47,8 @@ impl RedConfig {
 pub(crate) struct Red {
     config: RedConfig,
     average: f64,
-    /// Packets let in since the last drop while the average was between the thresholds; `None` below them.
+    /// Packets let in since the last drop while the average was between the thresholds; `None`
+    /// below them.
     since_drop: Option<u32>,
 }
 
@@ -70,9 +73,10 @@ impl Red {
         }
     }
 
-    /// An exponentially weighted mean of the queue lengths that arriving packets see: `avg += w (q - avg)`. After an
-    /// idle time it decays as if the small packets that could have been sent meanwhile had each seen an empty queue:
-    /// `avg *= (1 - w)^m`, with m the idle time over the transmission time of the packet that ends it.
+    /// An exponentially weighted mean of the queue lengths that arriving packets see:
+    /// `avg += w (q - avg)`. After an idle time it decays as if the packets that could have been
+    /// sent meanwhile had each seen an empty queue: `avg *= (1 - w)^m`, with m the idle time over
+    /// the transmission time of the packet that ends it.
     fn update_average(&mut self, arrival: Arrival) {
         let weight = self.config.weight;
         match arrival.idle {

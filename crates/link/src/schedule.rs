@@ -1,4 +1,5 @@
-//! Changes to a link at set times, applied when the link is next used, so that the caller needs no events for them.
+//! Changes to a link at set times, applied when the link is next used, so that the caller needs no
+//! events for them.
 
 use crate::{LossModel, Nanos};
 

@@ -2,7 +2,8 @@
 
 use crate::{DeliveryTrace, Nanos};
 
-/// A bit takes this much work, and a transmitter of r bit/s does r of it per nanosecond: no fractions anywhere.
+/// A bit takes this much work, and a transmitter of r bit/s does r of it per nanosecond: no
+/// fractions anywhere.
 const WORK_PER_BIT: u128 = 1_000_000_000;
 
 /// The transmission of one packet.
@@ -115,7 +116,8 @@ pub(crate) struct RateServer {
 
 impl RateServer {
     fn serve(&mut self, now: Nanos, work: u128) -> Slot {
-        // A packet that comes in the very nanosecond in which the last one ends follows it without a gap.
+        // A packet that comes in the very nanosecond in which the last one ends follows it without
+        // a gap.
         if now > self.busy_until() {
             (self.end, self.fraction) = (now, 0);
         }
@@ -139,8 +141,8 @@ impl RateServer {
     }
 }
 
-/// A delivery trace: at each moment up to 1500 bytes go out, shared by small packets that wait; what is not used
-/// at its moment is lost.
+/// A delivery trace: at each moment up to 1500 bytes go out, shared by small packets that wait;
+/// what is not used at its moment is lost.
 #[derive(Debug)]
 pub(crate) struct TraceServer {
     trace: DeliveryTrace,

@@ -1,13 +1,15 @@
-//! Delivery traces in the format of Mahimahi (Netravali et al., 2015): recorded cellular links as a list of
-//! moments at which the link can carry one packet.
+//! Delivery traces in the format of Mahimahi (Netravali et al., 2015): recorded cellular links as a
+//! list of moments at which the link can carry one packet.
 
 use std::sync::Arc;
 
 use crate::Nanos;
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
+const MAX_MILLIS: u64 = u64::MAX / NANOS_PER_MILLI;
 
-/// Moments at which a link can send 1500 bytes each, repeated for ever with the last moment as period.
+/// Moments at which a link can send 1500 bytes each, repeated for ever with the last moment as
+/// period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryTrace {
     /// Ascending, in ns. Shared because traces are long and every link keeps its configuration.
@@ -45,7 +47,7 @@ pub enum TraceError {
         line: usize,
     },
     /// A time does not fit into 64 bits of nanoseconds.
-    #[error("line {line}: {millis} ms is too late (allowed: up to {max} ms)", max = u64::MAX / NANOS_PER_MILLI)]
+    #[error("line {line}: {millis} ms is too late (allowed: up to {MAX_MILLIS} ms)")]
     TooLate {
         /// Counted from 1.
         line: usize,
@@ -58,7 +60,8 @@ impl DeliveryTrace {
     /// Bytes that one moment can carry.
     pub const BYTES: u32 = 1500;
 
-    /// Reads one time in milliseconds per line; blank lines and lines that begin with `#` are skipped.
+    /// Reads one time in milliseconds per line; blank lines and lines that begin with `#` are
+    /// skipped.
     ///
     /// # Errors
     /// The first line that does not belong into a trace.
@@ -88,7 +91,8 @@ impl DeliveryTrace {
 
     /// The number of the first moment at or after `now`, counted over all repetitions.
     pub(crate) fn first_from(&self, now: Nanos) -> u64 {
-        // The last moment of a round and time 0 of the next are the same instant: look from the earlier round.
+        // The last moment of a round and time 0 of the next are the same instant: look from the
+        // earlier round.
         let round = (now / self.period).saturating_sub(u64::from(now.is_multiple_of(self.period)));
         let within = now - round * self.period;
         let place = self.moments.partition_point(|&at| at < within);
@@ -110,7 +114,7 @@ fn parse_millis(line: usize, text: &str, previous: u64) -> Result<u64, TraceErro
     if millis < previous {
         return Err(TraceError::Decreasing { line, millis, previous });
     }
-    if millis > u64::MAX / NANOS_PER_MILLI {
+    if millis > MAX_MILLIS {
         return Err(TraceError::TooLate { line, millis });
     }
     Ok(millis)

@@ -138,8 +138,12 @@ fn step() -> impl Strategy<Value = (Nanos, Step)> {
     (1u64..60, step)
 }
 
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn it_moves_packets_as_if_bit_by_bit(
@@ -180,13 +184,19 @@ proptest! {
         steps in prop::collection::vec(step(), 1..60),
     ) {
         let mut now = 0;
-        let timed: Vec<_> = steps.into_iter().map(|(gap, step)| { now += gap; (now, step) }).collect();
+        let timed = steps.into_iter().map(|(gap, step)| {
+            now += gap;
+            (now, step)
+        });
+        let timed: Vec<_> = timed.collect();
         let schedule = timed.iter().filter_map(|(at, step)| match step {
             Step::Change(change) => Some((*at, change.clone())),
             Step::Offer { .. } => None,
         });
         let rate = 3_000_000_000;
-        let config = LinkConfig { rate: Some(rate), delay: 50, schedule: schedule.collect(), ..LinkConfig::default() };
+        let schedule = schedule.collect();
+        let config =
+            LinkConfig { rate: Some(rate), delay: 50, schedule, ..LinkConfig::default() };
         let mut link = Link::new(config, LinkSeed::new(0, 0));
         let mut model = Reference::new(rate, 50, usize::MAX);
         let mut id = 0;

@@ -1,4 +1,5 @@
-//! Long-run behaviour against closed forms. Seeds are fixed, so each test sees the same draws every time.
+//! Long-run behaviour against closed forms. Seeds are fixed, so each test sees the same draws every
+//! time.
 
 use polypath_link::{
     DropReason, Link, LinkConfig, LinkSeed, LossModel, Nanos, Offer, Queue, RedConfig,
@@ -106,7 +107,8 @@ fn mean_wait(load: f64, service: f64) -> f64 {
     total / f64::from(N)
 }
 
-/// An overloaded RED queue settles where its drop rate, 2 p_b for uniform gaps, balances the overload.
+/// An overloaded RED queue settles where its drop rate, 2 p_b for uniform gaps, balances the
+/// overload.
 #[test]
 fn an_overloaded_red_queue_settles_where_drops_balance_the_load() {
     let red = RedConfig {
