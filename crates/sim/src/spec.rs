@@ -1,0 +1,312 @@
+//! What a world is made of: plain data, checked by [`WorldSpec::check`] and built by [`World`](crate::World).
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use polypath_link::{LinkConfig, Nanos};
+use polypath_proto::PathId;
+use polypath_proto::config::{AssocConfig, Encapsulation, PathPairing};
+use polypath_proto::view::PathAdmin;
+
+/// A whole simulation. Together with a seed it determines every packet.
+#[derive(Clone, Debug, Default)]
+pub struct WorldSpec {
+    /// Hosts, links and the ways over them.
+    pub topology: Topology,
+    /// Associations and what they carry.
+    pub flows: Vec<FlowSpec>,
+    /// What happens to the world while it runs, beside the links' own schedules.
+    pub actions: Vec<ActionSpec>,
+    /// How long to run and to measure.
+    pub time: TimeSpec,
+    /// Time between two samples of the time series in ns; `None`: no time series.
+    pub sample_every: Option<Nanos>,
+}
+
+/// Hosts, links and the ways over them. Routers are where the links of a route meet; they forward in no time.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// Ends of the network.
+    pub hosts: Vec<HostSpec>,
+    /// Unidirectional links. A duplex link is two of them.
+    pub links: Vec<LinkSpec>,
+    /// Which links a packet crosses from one address to another. A packet without a route is dropped and counted.
+    pub routes: Vec<RouteSpec>,
+}
+
+/// A host, which owns addresses and demultiplexes by SCTP port.
+#[derive(Clone, Debug)]
+pub struct HostSpec {
+    /// Its name in captures and traces.
+    pub name: String,
+    /// One per interface; no address belongs to two hosts.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// Its name, unique. It also selects the link's random streams, so another link does not shift them.
+    pub name: String,
+    /// Rate, delay, queue, losses, schedule. Packet sizes include the IP header (and UDP's, if encapsulated).
+    pub config: LinkConfig,
+}
+
+/// The way from one address to another.
+#[derive(Clone, Debug)]
+pub struct RouteSpec {
+    /// The name of the path; a path's two directions share it.
+    pub name: String,
+    /// Source address.
+    pub from: IpAddr,
+    /// Destination address.
+    pub to: IpAddr,
+    /// Names of the links in the order in which they are crossed; several routes may share a link.
+    pub links: Vec<String>,
+}
+
+/// One association, its paths, and the application on top. The client sends to the server.
+#[derive(Clone, Debug)]
+pub struct FlowSpec {
+    /// Its name, unique; selects the flow's random streams.
+    pub name: String,
+    /// The end that opens the association and sends.
+    pub client: EndSpec,
+    /// The end that accepts and reads.
+    pub server: EndSpec,
+    /// (client address, server address) of each path, in the order of path ids; the first is primary. A single
+    /// pair makes ordinary single-path SCTP.
+    pub paths: Vec<(IpAddr, IpAddr)>,
+    /// How the ends pair the addresses that they learn from each other.
+    pub pairing: PathPairing,
+    /// Directly over IP or in UDP (RFC 6951).
+    pub encapsulation: Encapsulation,
+    /// When the client opens the association, in ns.
+    pub connect_at: Nanos,
+    /// Greatest delay of the opening in ns, drawn uniformly.
+    pub connect_jitter: Nanos,
+    /// When the application begins to send, in ns, at the earliest: not before the association is set up.
+    pub start_at: Nanos,
+    /// Greatest delay of this beginning in ns, drawn uniformly.
+    pub start_jitter: Nanos,
+    /// What is sent.
+    pub app: AppSpec,
+    /// How the server reads.
+    pub reader: ReaderSpec,
+    /// Make both ends record trace events and hand them to the observer.
+    pub trace: bool,
+}
+
+impl FlowSpec {
+    /// A flow over `paths` that connects and sends at once, read at once, between ports 5000 and 5001.
+    #[must_use]
+    pub fn new(name: impl Into<String>, paths: Vec<(IpAddr, IpAddr)>, app: AppSpec) -> Self {
+        Self {
+            name: name.into(),
+            client: EndSpec { port: 5000, assoc: Arc::default() },
+            server: EndSpec { port: 5001, assoc: Arc::default() },
+            paths,
+            pairing: PathPairing::Index,
+            encapsulation: Encapsulation::Raw,
+            connect_at: 0,
+            connect_jitter: 0,
+            start_at: 0,
+            start_jitter: 0,
+            app,
+            reader: ReaderSpec::default(),
+            trace: false,
+        }
+    }
+
+    /// The same flow with these settings at both ends.
+    #[must_use]
+    pub fn with_assoc(mut self, assoc: Arc<AssocConfig>) -> Self {
+        self.client.assoc = Arc::clone(&assoc);
+        self.server.assoc = assoc;
+        self
+    }
+}
+
+/// One end of a flow.
+#[derive(Clone, Debug)]
+pub struct EndSpec {
+    /// SCTP port, unique on its host.
+    pub port: u16,
+    /// Settings of the association at this end.
+    pub assoc: Arc<AssocConfig>,
+}
+
+/// What an application sends.
+#[derive(Clone, Debug)]
+pub enum AppSpec {
+    /// Keeps the send buffer full.
+    Saturated {
+        /// What its messages are like.
+        messages: MessageSpec,
+        /// How the streams share the send buffer.
+        refill: Refill,
+    },
+    /// Sends a file, then shuts the association down.
+    File {
+        /// The file.
+        content: FileContent,
+        /// How it is cut into messages; the last one may be shorter.
+        messages: MessageSpec,
+    },
+    /// Sends messages at a constant rate, and holds back those that find the send buffer full.
+    ConstantRate {
+        /// What its messages are like.
+        messages: MessageSpec,
+        /// Payload rate in bit/s.
+        rate: u64,
+    },
+    /// Alternates between sending and silence.
+    OnOff {
+        /// What its messages are like.
+        messages: MessageSpec,
+        /// Payload rate in bit/s while on; `None`: saturated.
+        rate: Option<u64>,
+        /// Duration of sending.
+        on: Period,
+        /// Duration of silence.
+        off: Period,
+    },
+    /// Sends a request, waits for the response, thinks, repeats.
+    RequestResponse {
+        /// Bytes of a request, at least 1.
+        request_bytes: u32,
+        /// Bytes of a response, at least 1.
+        response_bytes: u32,
+        /// Pause after a response in ns.
+        think: Nanos,
+        /// Requests in all; then the client shuts the association down. `None`: no end.
+        count: Option<u64>,
+    },
+}
+
+/// What the messages of an application are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageSpec {
+    /// Payload bytes of a message, at least 1.
+    pub bytes: u32,
+    /// Streams, used in turn from 0; at least 1.
+    pub streams: u16,
+    /// Deliver without regard to order.
+    pub unordered: bool,
+}
+
+impl Default for MessageSpec {
+    /// Fills a 1500-byte IPv4 packet: 1452 bytes, ordered, one stream.
+    fn default() -> Self {
+        Self { bytes: 1452, streams: 1, unordered: false }
+    }
+}
+
+/// How a saturated application shares the send buffer among its streams (S0 section 6.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refill {
+    /// Streams in strict turn while there is room: all get the rate of the slowest.
+    #[default]
+    RoundRobin,
+    /// In turn, but only streams that hold less than their equal part of the send buffer, unsent and
+    /// unacknowledged bytes together, as sender-queue information tells them.
+    Contingent,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug)]
+pub enum FileContent {
+    /// So many bytes of a pattern that the receiver checks.
+    Pattern(u64),
+    /// These bytes; the receiver checks and collects them.
+    Bytes(Bytes),
+}
+
+impl FileContent {
+    /// Bytes of the file.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Pattern(bytes) => *bytes,
+            Self::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// Whether there is nothing to send.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A duration, fixed or drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Period {
+    /// Always so many ns.
+    Fixed(Nanos),
+    /// Exponentially distributed with this mean in ns.
+    Exponential(Nanos),
+}
+
+/// How the server reads. The default reads everything at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReaderSpec {
+    /// Payload bit/s read at most; `None`: no limit.
+    pub rate: Option<u64>,
+    /// Times (from, to) in ns during which nothing is read.
+    pub pauses: Vec<(Nanos, Nanos)>,
+}
+
+/// Something that happens at a given time.
+#[derive(Clone, Debug)]
+pub struct ActionSpec {
+    /// When, in ns.
+    pub at: Nanos,
+    /// What.
+    pub action: Action,
+}
+
+/// What can happen to a running world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Takes one link down; what is on it is lost.
+    CutLink(String),
+    /// Takes one link up again.
+    RestoreLink(String),
+    /// Takes down all links of the routes with this name, both directions.
+    CutPath(String),
+    /// Takes them up again.
+    RestorePath(String),
+    /// Sets what the client wants of one of its paths.
+    PathAdmin {
+        /// Name of the flow.
+        flow: String,
+        /// Which path of the client's association.
+        path: PathId,
+        /// The wish.
+        admin: PathAdmin,
+    },
+    /// The client closes the association: gracefully, once all is delivered.
+    Shutdown(String),
+    /// The client aborts the association.
+    Abort(String),
+}
+
+/// How long to run and to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeSpec {
+    /// When the statistics are reset, in ns.
+    pub settle: Nanos,
+    /// Time in ns from then to the end of the run, at most.
+    pub measure: Nanos,
+    /// End as soon as every flow with an end (files, counted requests) is over, if there is one.
+    pub stop_when_done: bool,
+}
+
+impl Default for TimeSpec {
+    /// No settling, 60 s at most, ending with the last finite flow.
+    fn default() -> Self {
+        Self { settle: 0, measure: 60_000_000_000, stop_when_done: true }
+    }
+}
