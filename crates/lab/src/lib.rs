@@ -1,1 +1,3 @@
-//! polypath-lab
+//! Scenarios.
+
+pub mod units;
