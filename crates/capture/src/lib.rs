@@ -1,1 +1,3 @@
-//! polypath-capture
+//! What a run leaves behind for people to look at: packets in pcapng for Wireshark and tshark.
+
+pub mod pcapng;
