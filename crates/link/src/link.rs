@@ -37,7 +37,6 @@ pub struct Link<P> {
     losses: Losses,
     loss_at: LossAt,
     schedule: Schedule,
-    seed: LinkSeed,
     pipe: Pipe<P>,
     /// Latest arrival so far, which keeps a link without reordering in order.
     last_arrival: Nanos,
@@ -62,7 +61,6 @@ impl<P> Link<P> {
             losses: Losses::new(config.loss, seed),
             loss_at: config.loss_at,
             schedule: Schedule::new(config.schedule),
-            seed,
             pipe: Pipe::new(reorder),
             last_arrival: 0,
             stats: LinkStats::default(),
@@ -123,10 +121,10 @@ impl<P> Link<P> {
     }
 
     /// Replaces the loss models for packets offered from now on. The new ones start with fresh
-    /// states and, so that the run stays reproducible, at the beginning of their random streams.
+    /// states and fresh random streams.
     pub fn set_loss(&mut self, now: Nanos, models: Vec<LossModel>) {
         self.apply_schedule(now);
-        self.losses = Losses::new(models, self.seed);
+        self.losses.replace(models);
     }
 
     /// What waits for the transmitter at `now`, without the packet in transmission. Scheduled
@@ -221,7 +219,7 @@ impl<P> Link<P> {
                 Change::Up(up) => self.change_up(at, up),
                 Change::Rate(rate) => self.change_rate(at, rate),
                 Change::Delay(delay) => self.change_delay(at, delay),
-                Change::Loss(models) => self.losses = Losses::new(models, self.seed),
+                Change::Loss(models) => self.losses.replace(models),
             }
         }
     }
@@ -246,7 +244,7 @@ impl<P> Link<P> {
         self.stats.busy = self.busy_time(now);
         let backlog = self.server.backlog(now);
         let waiting = u128::from(self.pipe.waiting().bytes);
-        let mut server = Server::with_rate(rate);
+        let mut server = Server::with_rate(rate).idle_since(self.server.busy_until().min(now));
         // Without a count of work (a trace) the packet in transmission is sent again from its first
         // bit.
         let rest_of_current = backlog.map(|backlog| backlog.saturating_sub(waiting * work(1)));

@@ -48,19 +48,39 @@ impl LossModel {
 
 /// The loss models of one link at work.
 #[derive(Debug)]
-pub(crate) struct Losses(Vec<Loss>);
+pub(crate) struct Losses {
+    losses: Vec<Loss>,
+    seed: LinkSeed,
+    /// How often the models were replaced.
+    replaced: u32,
+}
 
 impl Losses {
     pub(crate) fn new(models: Vec<LossModel>, seed: LinkSeed) -> Self {
-        let loss = |(place, model)| Loss::new(model, seed.stream(Stream::Loss(place)));
-        Self(models.into_iter().enumerate().map(loss).collect())
+        let mut losses = Self { losses: Vec::new(), seed, replaced: 0 };
+        losses.install(models);
+        losses
+    }
+
+    /// Puts others in the models' place, with random streams of their own: from the start of the
+    /// old streams, the packets after the change would meet the fates of those before.
+    pub(crate) fn replace(&mut self, models: Vec<LossModel>) {
+        self.replaced = self.replaced.wrapping_add(1);
+        self.install(models);
+    }
+
+    fn install(&mut self, models: Vec<LossModel>) {
+        let (seed, replaced) = (self.seed, self.replaced);
+        let stream = |place| seed.stream(Stream::Loss { replaced, place });
+        let loss = |(place, model)| Loss::new(model, stream(place));
+        self.losses = (0..).zip(models).map(loss).collect();
     }
 
     /// Why the next packet, of `size` bytes, is lost, if it is. Every model sees every packet,
     /// whatever the models before it said: otherwise one model's drops would shift the next one's
     /// draws.
     pub(crate) fn next(&mut self, size: u32) -> Option<DropReason> {
-        self.0.iter_mut().fold(None, |reason, loss| {
+        self.losses.iter_mut().fold(None, |reason, loss| {
             let lost = loss.next(size);
             reason.or(lost.then_some(loss.reason()))
         })

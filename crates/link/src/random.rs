@@ -36,8 +36,11 @@ impl From<[u8; 32]> for LinkSeed {
 pub(crate) enum Stream {
     Jitter,
     Red,
-    /// Loss models are numbered by their place in the configuration.
-    Loss(usize),
+    /// A loss model, by how often the models were replaced before and by its place among them.
+    Loss {
+        replaced: u32,
+        place: u32,
+    },
 }
 
 impl Stream {
@@ -45,7 +48,7 @@ impl Stream {
         match self {
             Self::Jitter => 1,
             Self::Red => 2,
-            Self::Loss(place) => 16 + place as u64,
+            Self::Loss { replaced, place } => 16 + (u64::from(replaced) << 32) + u64::from(place),
         }
     }
 }

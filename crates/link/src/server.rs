@@ -36,6 +36,16 @@ impl Server {
         }
     }
 
+    /// A new server that had its last work at `end`.
+    pub(crate) fn idle_since(mut self, end: Nanos) -> Self {
+        match &mut self {
+            Self::Unlimited => {}
+            Self::Rate(server) => server.end = end,
+            Self::Trace(server) => server.busy_until = end,
+        }
+        self
+    }
+
     pub(crate) fn with_trace(trace: DeliveryTrace) -> Self {
         Self::Trace(TraceServer { trace, moment: 0, left: DeliveryTrace::BYTES, busy_until: 0 })
     }

@@ -2,7 +2,7 @@
 
 use polypath_link::{
     Change, DeliveryTrace, DropReason, Jitter, Link, LinkConfig, LinkSeed, LossAt, LossModel,
-    Nanos, Offer, Queue, QueueLen,
+    Nanos, Offer, Queue, QueueLen, RedConfig,
 };
 
 const MS: Nanos = 1_000_000;
@@ -210,4 +210,39 @@ fn nothing_overflows_at_the_end_of_time() {
     link.set_delay(Nanos::MAX, 0);
     assert_eq!(link.next_delivery(), Some(Nanos::MAX));
     assert_eq!(link.poll(Nanos::MAX), Some(0));
+}
+
+#[test]
+fn replaced_loss_models_draw_anew() {
+    let schedule = vec![(1000 * MS, Change::Loss(vec![LossModel::Bernoulli(0.3)]))];
+    let loss = vec![LossModel::Bernoulli(0.3)];
+    let mut link = link(LinkConfig { loss, schedule, ..config() });
+    let lost: Vec<_> = (0..2000).map(|n| link.offer(n * MS, 1500, ()) != Offer::Accepted).collect();
+    let (before, after) = lost.split_at(1000);
+    assert_ne!(before, after);
+    assert!(after.iter().any(|lost| *lost));
+}
+
+#[test]
+fn a_red_queue_remembers_across_a_rate_change_how_long_it_was_idle() {
+    let red = RedConfig {
+        min_packets: 2.0,
+        max_packets: 3.0,
+        max_p: 1.0,
+        weight: 0.5,
+        limit_packets: 100,
+    };
+    let drops_after_idle = |rate_changes: bool| {
+        let mut link = link(LinkConfig { queue: Queue::Red(red), ..config() });
+        for _ in 0..12 {
+            let _ = link.offer(0, 1500, ());
+        }
+        let idle_from = link.busy_time(Nanos::MAX);
+        if rate_changes {
+            link.set_rate(idle_from, Some(12_000_000));
+        }
+        let offers = (0..20).map(|_| link.offer(idle_from, 1500, ()));
+        offers.map(|offer| offer == Offer::Accepted).collect::<Vec<_>>()
+    };
+    assert_eq!(drops_after_idle(true), drops_after_idle(false));
 }
