@@ -62,3 +62,42 @@ impl Default for Crc32c {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bit by bit, after the reflected generator polynomial of RFC 9260 appendix A.
+    fn model(bytes: &[u8]) -> u32 {
+        let step = |crc: u32| (crc >> 1) ^ (0x82f6_3b78 * (crc & 1));
+        let add = |crc, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc));
+        !bytes.iter().fold(u32::MAX, add)
+    }
+
+    #[test]
+    fn check_value() {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(b"123456789").to_le_bytes(), [0x83, 0x92, 0x06, 0xe3]);
+    }
+
+    proptest! {
+        #[test]
+        fn whole_pieces_and_model_agree(bytes: Vec<u8>, cut: prop::sample::Index) {
+            let (head, tail) = bytes.split_at(cut.index(bytes.len() + 1));
+            let mut pieces = Crc32c::new();
+            pieces.update(head);
+            pieces.update(tail);
+            prop_assert_eq!(crc32c(&bytes), model(&bytes));
+            prop_assert_eq!(pieces.finish(), model(&bytes));
+        }
+
+        #[test]
+        fn the_field_counts_as_zero(mut packet in prop::collection::vec(any::<u8>(), 12..2000)) {
+            let found = packet_checksum(&packet);
+            packet[8..12].fill(0);
+            prop_assert_eq!(found, crc32c(&packet));
+        }
+    }
+}

@@ -97,3 +97,68 @@ impl<'a> Iterator for ChunkIter<'a> {
         Some(chunk)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ChecksumMode, Chunk, CookieEchoChunk, Item, PacketWriter};
+
+    fn packet(source_port: u16, destination_port: u16, checksum: ChecksumMode) -> Vec<u8> {
+        let mut buf = Vec::new();
+        let mut writer = PacketWriter::new(&mut buf, 100, source_port, destination_port, 3);
+        writer.push(&Chunk::CookieAck).unwrap();
+        writer.push(&CookieEchoChunk { cookie: b"12345" }).unwrap();
+        writer.finish(checksum);
+        buf
+    }
+
+    #[test]
+    fn a_wrong_checksum_says_what_it_should_be() {
+        let mut bytes = packet(1, 2, ChecksumMode::Crc32c);
+        let expected = PacketView::parse(&bytes, ChecksumCheck::Verify).unwrap().header().checksum;
+        bytes[8] ^= 1;
+        let kind = WireErrorKind::Checksum { found: expected ^ 1, expected };
+        let error = Err(WireError { offset: 8, kind });
+        assert_eq!(PacketView::parse(&bytes, ChecksumCheck::Verify), error);
+        assert_eq!(PacketView::parse(&bytes, ChecksumCheck::AcceptZero), error);
+        assert!(PacketView::parse(&bytes, ChecksumCheck::Skip).is_ok());
+    }
+
+    #[test]
+    fn a_zero_checksum_needs_consent() {
+        let bytes = packet(1, 2, ChecksumMode::Zero);
+        assert!(PacketView::parse(&bytes, ChecksumCheck::Verify).is_err());
+        assert!(PacketView::parse(&bytes, ChecksumCheck::AcceptZero).is_ok());
+    }
+
+    #[test]
+    fn port_zero_is_refused() {
+        for (ports, offset) in [((0, 2), 0), ((1, 0), 2)] {
+            let bytes = packet(ports.0, ports.1, ChecksumMode::Crc32c);
+            assert_eq!(
+                PacketView::parse(&bytes, ChecksumCheck::Verify).unwrap_err().offset,
+                offset
+            );
+        }
+    }
+
+    #[test]
+    fn the_last_chunk_may_lack_its_padding() {
+        let bytes = packet(1, 2, ChecksumMode::Crc32c);
+        for missing in 0..=3 {
+            let shorter = &bytes[..bytes.len() - missing];
+            let chunks = PacketView::parse(shorter, ChecksumCheck::Skip).unwrap().chunks();
+            assert_eq!(chunks.map(|c| c.unwrap().value.len()).collect::<Vec<_>>(), [0, 5]);
+        }
+    }
+
+    #[test]
+    fn iteration_ends_after_the_first_error() {
+        let mut bytes = packet(1, 2, ChecksumMode::Crc32c);
+        bytes[15] = 3;
+        let mut chunks = PacketView::parse(&bytes, ChecksumCheck::Skip).unwrap().chunks();
+        let kind = WireErrorKind::Length { item: Item::Chunk(11), length: 3, left: 16 };
+        assert_eq!(chunks.next(), Some(Err(WireError { offset: 14, kind })));
+        assert_eq!(chunks.next(), None);
+    }
+}

@@ -48,10 +48,6 @@ macro_rules! serial_number {
             /// The number `n` steps ahead, wrapping.
             #[inline]
             #[must_use]
-            #[expect(
-                clippy::should_implement_trait,
-                reason = "serial addition wraps; `+` would pass for that of plain integers"
-            )]
             pub const fn add(self, n: $int) -> Self {
                 Self(self.0.wrapping_add(n))
             }
@@ -139,5 +135,59 @@ impl WireItem<2> for StreamId {
     #[inline]
     fn to_wire(self) -> [u8; 2] {
         self.0.to_be_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Steps from `b` to `a` on the shorter way round, as plain integers.
+    fn ahead(a: u32, b: u32) -> i64 {
+        let steps = (i64::from(a) - i64::from(b)).rem_euclid(1 << 32);
+        if steps > 1 << 31 { steps - (1 << 32) } else { steps }
+    }
+
+    proptest! {
+        #[test]
+        fn order_is_that_of_the_shorter_way_round(a: u32, step in -3i64..=3, far in 0i64..3) {
+            let b = (i64::from(a) + step + far * (1 << 30)).rem_euclid(1 << 32) as u32;
+            let steps = ahead(a, b);
+            let half = steps == 1 << 31;
+            prop_assert_eq!(Tsn(a).gt(Tsn(b)), steps > 0 && !half);
+            prop_assert_eq!(Tsn(a).ge(Tsn(b)), steps >= 0 && !half);
+            prop_assert_eq!(Tsn(a).lt(Tsn(b)), steps < 0);
+            prop_assert_eq!(Tsn(a).le(Tsn(b)), steps <= 0);
+        }
+
+        #[test]
+        fn adding_and_distance_are_inverse(a: u32, n: u32) {
+            let sum = Tsn(a).add(n);
+            prop_assert_eq!(i64::from(sum.0), (i64::from(a) + i64::from(n)) % (1 << 32));
+            prop_assert_eq!(sum.distance(Tsn(a)), n);
+        }
+
+        #[test]
+        fn sixteen_bits_wrap_like_thirty_two(a: u16, n: u16) {
+            let (low, high) = (Ssn(a).lt(Ssn(a).add(n)), Tsn(0).lt(Tsn(u32::from(n) << 16)));
+            prop_assert_eq!(low, high);
+            prop_assert_eq!(Ssn(a).add(n).distance(Ssn(a)), n);
+        }
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        assert_eq!(Tsn(u32::MAX).next(), Tsn(0));
+        assert_eq!(Mid(0).prev(), Mid(u32::MAX));
+        assert_eq!(Ssn(u16::MAX).next(), Ssn(0));
+        assert!(Tsn(u32::MAX).lt(Tsn(0)) && Ssn(0).gt(Ssn(u16::MAX)));
+    }
+
+    #[test]
+    fn half_the_space_apart_there_is_no_order() {
+        let (a, b) = (Tsn(5), Tsn(5 + (1 << 31)));
+        assert!(!a.lt(b) && !a.gt(b) && !a.le(b) && !a.ge(b));
     }
 }

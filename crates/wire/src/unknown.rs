@@ -36,3 +36,24 @@ impl UnknownAction {
         matches!(self, Self::StopAndReport | Self::SkipAndReport)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{RawChunk, RawParam};
+
+    #[test]
+    fn the_top_two_bits_decide() {
+        let actions = [
+            (0x0c, UnknownAction::Stop, true, false),
+            (0x7f, UnknownAction::StopAndReport, true, true),
+            (0x81, UnknownAction::Skip, false, false),
+            (0xfe, UnknownAction::SkipAndReport, false, true),
+        ];
+        for (kind, action, stops, reports) in actions {
+            assert_eq!(RawChunk::unknown_action(kind), action);
+            assert_eq!(RawParam::unknown_action(u16::from(kind) << 8 | 0xff), action);
+            assert_eq!((action.stops(), action.reports()), (stops, reports));
+        }
+    }
+}

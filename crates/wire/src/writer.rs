@@ -60,7 +60,6 @@ impl<'b> PacketWriter<'b> {
     /// Bytes written so far, common header included.
     #[inline]
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "is_empty is below: it asks for chunks")]
     pub fn len(&self) -> usize {
         self.buf.len().saturating_sub(self.start)
     }
@@ -131,5 +130,66 @@ impl<'b> PacketWriter<'b> {
     /// Gives the packet up; the buffer is as it was before.
     pub fn abandon(self) {
         self.buf.truncate(self.start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ChecksumCheck, PacketView, PadRepr, ShutdownChunk, Tsn};
+
+    const SHUTDOWN: ShutdownChunk = ShutdownChunk { cumulative_tsn: Tsn(1) };
+
+    #[test]
+    fn remaining_counts_padding_and_the_limit_holds() {
+        let mut buf = vec![0xff; 3];
+        let mut writer = PacketWriter::new(&mut buf, 31, 1, 2, 3);
+        assert!(writer.is_empty());
+        assert_eq!((writer.len(), writer.remaining()), (12, 16));
+        writer.push(&PadRepr { len: 1 }).unwrap();
+        assert_eq!((writer.len(), writer.remaining()), (20, 8));
+        assert_eq!(writer.push(&PadRepr { len: 5 }), Err(NoRoom { needed: 12, remaining: 8 }));
+        writer.push(&SHUTDOWN).unwrap();
+        assert_eq!((writer.len(), writer.remaining()), (28, 0));
+        assert_eq!(writer.finish(ChecksumMode::Crc32c), 28);
+        assert_eq!(buf.len(), 31);
+        PacketView::parse(&buf[3..], ChecksumCheck::Verify).unwrap();
+    }
+
+    #[test]
+    fn a_limit_below_the_header_has_no_room() {
+        let mut buf = Vec::new();
+        let mut writer = PacketWriter::new(&mut buf, 5, 1, 2, 3);
+        assert_eq!(writer.push(&PadRepr { len: 0 }), Err(NoRoom { needed: 4, remaining: 0 }));
+    }
+
+    #[test]
+    fn a_chunk_that_cannot_state_its_length_is_refused() {
+        let mut buf = Vec::new();
+        let mut writer = PacketWriter::new(&mut buf, 1 << 20, 1, 2, 3);
+        assert!(writer.push(&PadRepr { len: 65_532 }).is_err());
+        assert!(writer.is_empty());
+        writer.push(&PadRepr { len: 65_531 }).unwrap();
+    }
+
+    #[test]
+    fn an_abandoned_packet_leaves_no_trace() {
+        let mut buf = vec![7];
+        let mut writer = PacketWriter::new(&mut buf, 100, 1, 2, 3);
+        writer.push(&SHUTDOWN).unwrap();
+        writer.abandon();
+        assert_eq!(buf, [7]);
+    }
+
+    #[test]
+    fn the_chunk_area_is_what_an_hmac_covers() {
+        let mut buf = Vec::new();
+        let mut writer = PacketWriter::new(&mut buf, 100, 1, 2, 3);
+        writer.push(&SHUTDOWN).unwrap();
+        assert_eq!(writer.chunk_area(), [7, 0, 0, 8, 0, 0, 0, 1]);
+        writer.chunk_area_mut()[7] = 9;
+        writer.finish(ChecksumMode::Crc32c);
+        assert_eq!(buf[19], 9);
+        PacketView::parse(&buf, ChecksumCheck::Verify).unwrap();
     }
 }

@@ -46,10 +46,11 @@ impl DataFlags {
     #[inline]
     #[must_use]
     pub fn bits(self) -> u8 {
-        u8::from(self.ending) * Self::E
-            | u8::from(self.beginning) * Self::B
-            | u8::from(self.unordered) * Self::U
-            | u8::from(self.immediate) * Self::I
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        bit(self.ending, Self::E)
+            | bit(self.beginning, Self::B)
+            | bit(self.unordered, Self::U)
+            | bit(self.immediate, Self::I)
     }
 }
 

@@ -173,3 +173,25 @@ pub const fn dac_count(flags: u8) -> u8 {
 pub const fn dac_flags(count: u8) -> u8 {
     if count < 3 { count << 6 } else { 3 << 6 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dac_count_is_clamped_to_two_bits() {
+        for count in 0..=255 {
+            assert_eq!(dac_count(dac_flags(count)), count.min(3));
+            assert_eq!(dac_flags(count) & 0x3f, 0);
+        }
+        assert_eq!(dac_count(255), 3);
+    }
+
+    #[test]
+    fn blocks_that_cannot_be_true_are_told_apart() {
+        let well_formed = |start, end| GapBlock { start, end }.is_well_formed();
+        assert!(well_formed(2, 2) && well_formed(65535, 65535));
+        assert!(!well_formed(0, 0) && !well_formed(1, 5) && !well_formed(5, 4));
+        assert_eq!(GapBlock { start: 2, end: 3 }.tsns(Tsn(u32::MAX)), (Tsn(1), Tsn(2)));
+    }
+}
