@@ -1,0 +1,192 @@
+//! What a SACK says: blocks of TSNs, shortened to what fits (RFC 9260 section 6.7, draft-natarajan-tsvwg-sctp-nrsack).
+
+use core::ops::Range;
+
+use polypath_wire::{GapBlock, NrSackRepr, PacketWriter, SackRepr};
+
+use super::tracker::Tracker;
+use crate::config::NrSack;
+use crate::tsn_map::wire;
+
+/// Bytes of a SACK before its blocks (RFC 9260 section 3.3.4).
+const SACK_FIXED: usize = 16;
+
+/// Bytes of an NR-SACK before its blocks.
+const NR_SACK_FIXED: usize = 20;
+
+/// Bytes of a block, and of a duplicate TSN.
+const ENTRY: usize = 4;
+
+/// Writes SACKs and NR-SACKs; its lists are kept from one to the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SackBuilder {
+    renegable: Vec<GapBlock>,
+    non_renegable: Vec<GapBlock>,
+}
+
+impl SackBuilder {
+    /// Writes the acknowledgement that was negotiated; false if not even its fixed part fits.
+    pub(super) fn write(
+        &mut self,
+        tracker: &Tracker,
+        kind: NrSack,
+        flags: u8,
+        a_rwnd: u32,
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
+        match kind {
+            NrSack::Off => self.write_sack(tracker, flags, a_rwnd, writer),
+            NrSack::Delivered | NrSack::Received => {
+                self.write_nr_sack(tracker, flags, a_rwnd, writer)
+            }
+        }
+    }
+
+    fn write_sack(
+        &mut self,
+        tracker: &Tracker,
+        flags: u8,
+        a_rwnd: u32,
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
+        let Some(room) = room(writer, SACK_FIXED) else { return false };
+        let (above, base) = (tracker.above(), tracker.cumulative());
+        blocks(above.word_range(), |i| above.word(i), base, room, &mut self.renegable);
+        let sack = SackRepr {
+            flags,
+            cumulative_tsn: wire(base),
+            a_rwnd,
+            gap_blocks: &self.renegable,
+            duplicates: first(tracker.duplicates(), room - self.renegable.len()),
+        };
+        writer.push(&sack).is_ok()
+    }
+
+    fn write_nr_sack(
+        &mut self,
+        tracker: &Tracker,
+        flags: u8,
+        a_rwnd: u32,
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
+        let Some(room) = room(writer, NR_SACK_FIXED) else { return false };
+        self.collect_both(tracker, room);
+        self.shorten(room);
+        let used = self.renegable.len() + self.non_renegable.len();
+        let sack = NrSackRepr {
+            flags,
+            cumulative_tsn: wire(tracker.cumulative()),
+            a_rwnd,
+            gap_blocks: &self.renegable,
+            nr_gap_blocks: &self.non_renegable,
+            duplicates: first(tracker.duplicates(), room - used),
+        };
+        writer.push(&sack).is_ok()
+    }
+
+    fn collect_both(&mut self, tracker: &Tracker, room: usize) {
+        let (above, base, range) =
+            (tracker.above(), tracker.cumulative(), tracker.above().word_range());
+        let Some(firm) = tracker.non_renegable() else {
+            self.renegable.clear();
+            return blocks(range, |i| above.word(i), base, room, &mut self.non_renegable);
+        };
+        blocks(range.clone(), |i| above.word(i) & !firm.word(i), base, room, &mut self.renegable);
+        blocks(range, |i| above.word(i) & firm.word(i), base, room, &mut self.non_renegable);
+    }
+
+    /// Leaves out the highest TSNs, of whichever list.
+    fn shorten(&mut self, room: usize) {
+        while self.renegable.len() + self.non_renegable.len() > room {
+            let top = |list: &[GapBlock]| list.last().map_or(0, |block| block.start);
+            if top(&self.renegable) > top(&self.non_renegable) {
+                self.renegable.pop();
+            } else {
+                self.non_renegable.pop();
+            }
+        }
+    }
+}
+
+/// Entries that fit behind the fixed part.
+fn room(writer: &PacketWriter<'_>, fixed: usize) -> Option<usize> {
+    writer.remaining().min(usize::from(u16::MAX)).checked_sub(fixed).map(|bytes| bytes / ENTRY)
+}
+
+fn first<T>(list: &[T], count: usize) -> &[T] {
+    list.get(..count).unwrap_or(list)
+}
+
+/// The maximal runs of set bits, lowest first, at most `limit` of them, as offsets from `base`.
+fn blocks(
+    words: Range<u64>,
+    word: impl Fn(u64) -> u64,
+    base: u64,
+    limit: usize,
+    out: &mut Vec<GapBlock>,
+) {
+    out.clear();
+    // TSNs above the cumulative one are at most 2^16 - 1 above it: the tracker accepts no others.
+    let offset = |tsn: u64| u16::try_from(tsn - base).unwrap_or(u16::MAX);
+    let end = words.end * 64;
+    let mut open = None;
+    for index in words {
+        let bits = word(index);
+        let mut at = 0;
+        while at < 64 && out.len() < limit {
+            let rest = bits >> at;
+            if let Some(start) = open {
+                at += rest.trailing_ones();
+                if at < 64 {
+                    let last = index * 64 + u64::from(at) - 1;
+                    out.push(GapBlock { start: offset(start), end: offset(last) });
+                    open = None;
+                }
+            } else if rest == 0 {
+                break;
+            } else {
+                at += rest.trailing_zeros();
+                open = Some(index * 64 + u64::from(at));
+            }
+        }
+        if out.len() >= limit {
+            return;
+        }
+    }
+    if let Some(start) = open {
+        out.push(GapBlock { start: offset(start), end: offset(end - 1) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tsn_map::TsnMap;
+
+    proptest! {
+        #[test]
+        fn blocks_are_the_runs_of_the_set(
+            base in 5000u64..5200,
+            tsns in proptest::collection::btree_set(2u64..400, 0..200),
+            limit in 0usize..100,
+        ) {
+            let mut map = TsnMap::new(base + 1);
+            tsns.iter().for_each(|offset| _ = map.insert(base + offset));
+            let mut out = Vec::new();
+            blocks(map.word_range(), |i| map.word(i), base, limit, &mut out);
+            let runs = map.runs().map(|(a, b)| ((a - base) as u16, (b - base) as u16));
+            let expected: Vec<_> = runs.take(limit).collect();
+            let found: Vec<_> = out.iter().map(|block| (block.start, block.end)).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn a_run_may_fill_the_last_word() {
+        let mut out = Vec::new();
+        blocks(2..4, |_| u64::MAX, 100, 9, &mut out);
+        assert_eq!(out, [GapBlock { start: 28, end: 155 }]);
+    }
+}

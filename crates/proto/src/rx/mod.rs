@@ -1,0 +1,376 @@
+//! The receiving half of an association: DATA in, messages to the application, SACKs back.
+//!
+//! A chunk is judged by its TSN ([`tracker`]), finds room or not ([`buffer`]), is put together with its message
+//! ([`reassembly`]) and delivered in its stream's order ([`delivery`]); [`ack`] decides when a SACK is due and
+//! [`build`] what it says.
+#![cfg_attr(not(test), expect(dead_code, reason = "wired up by assoc"))]
+
+mod ack;
+mod buffer;
+mod build;
+mod delivery;
+mod message;
+mod paths;
+mod reassembly;
+mod stats;
+mod stream;
+mod tracker;
+
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use polypath_wire::{DataChunk, PacketWriter};
+
+use self::ack::{AckPolicy, Outcome, WindowUpdates};
+use self::buffer::{Buffer, Charge};
+use self::build::SackBuilder;
+use self::delivery::Delivery;
+pub use self::delivery::RecvFrom;
+use self::message::Label;
+use self::paths::DataPaths;
+pub(crate) use self::paths::PathSet;
+use self::reassembly::{Fragment, Reassembly};
+pub(crate) use self::stats::ReceiverStats;
+use self::tracker::{Arrival, Tracker};
+use crate::config::{NrSack, SackConfig};
+use crate::event::Message;
+use crate::ids::{PathId, StreamId, Tsn};
+use crate::stats::StreamStats;
+use crate::time::Time;
+use crate::tsn_map::wire;
+
+/// Settings of the receiving half.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceiverSettings {
+    /// Receive buffer, payload bytes.
+    pub(crate) buffer: u32,
+    /// What a held chunk takes of it beside its payload, bytes.
+    pub(crate) chunk_charge: u32,
+    /// The largest message that is reassembled, bytes. One that does not fit the buffer cannot be
+    /// received either: there is no partial delivery.
+    pub(crate) max_message: u32,
+    /// Inbound streams after negotiation.
+    pub(crate) inbound_streams: u16,
+    /// When SACKs are sent.
+    pub(crate) sack: SackConfig,
+    /// Both ends know DAC.
+    pub(crate) dac: bool,
+    /// What both ends agreed to about NR-SACKs.
+    pub(crate) nr_sack: NrSack,
+}
+
+/// What became of a DATA chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DataVerdict {
+    /// Accepted.
+    New,
+    /// Here already.
+    Duplicate,
+    /// Dropped: the window is closed.
+    NoRoom,
+    /// Dropped: its TSN lies too far ahead to be reported.
+    OutOfRange,
+    /// Acknowledged and discarded; to be answered with ERROR, cause Invalid Stream Identifier.
+    InvalidStream(StreamId),
+    /// To be answered with ABORT, cause No User Data.
+    NoUserData,
+    /// To be answered with ABORT, cause Protocol Violation, and this text.
+    Violation(&'static str),
+}
+
+/// The receiving half of an association.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    settings: ReceiverSettings,
+    tracker: Tracker,
+    buffer: Buffer,
+    reassembly: Reassembly,
+    delivery: Delivery,
+    ack: AckPolicy,
+    updates: WindowUpdates,
+    paths: DataPaths,
+    builder: SackBuilder,
+    stats: ReceiverStats,
+}
+
+impl Receiver {
+    /// A receiver that awaits `peer_initial_tsn` first.
+    pub(crate) fn new(settings: ReceiverSettings, peer_initial_tsn: Tsn) -> Self {
+        let buffer = Buffer::new(settings.buffer, settings.chunk_charge);
+        Self {
+            tracker: Tracker::new(peer_initial_tsn, settings.nr_sack),
+            reassembly: Reassembly::new(settings.max_message),
+            delivery: Delivery::default(),
+            ack: AckPolicy::new(settings.sack, settings.dac),
+            updates: WindowUpdates::new(buffer.size(), buffer.chunk_charge()),
+            paths: DataPaths::new(),
+            builder: SackBuilder::default(),
+            stats: ReceiverStats::default(),
+            buffer,
+            settings,
+        }
+    }
+
+    /// Takes one DATA chunk that came on `path`.
+    pub(crate) fn data(&mut self, now: Time, path: PathId, chunk: &DataChunk<'_>) -> DataVerdict {
+        self.paths.data(path);
+        self.stats.chunks += 1;
+        self.stats.bytes += chunk.payload.len() as u64;
+        let verdict = self.receive(now, chunk);
+        let outcome = match verdict {
+            DataVerdict::New | DataVerdict::InvalidStream(_) => Outcome::New,
+            DataVerdict::Duplicate => Outcome::Duplicate,
+            DataVerdict::NoRoom
+            | DataVerdict::OutOfRange
+            | DataVerdict::NoUserData
+            | DataVerdict::Violation(_) => Outcome::Dropped,
+        };
+        self.ack.chunk(outcome, chunk.flags.immediate);
+        verdict
+    }
+
+    fn receive(&mut self, now: Time, chunk: &DataChunk<'_>) -> DataVerdict {
+        if chunk.payload.is_empty() {
+            return DataVerdict::NoUserData;
+        }
+        let tsn = self.tracker.extend(chunk.tsn);
+        match self.tracker.judge(tsn) {
+            Arrival::New if chunk.stream.0 >= self.settings.inbound_streams => {
+                self.discard(tsn, chunk)
+            }
+            Arrival::New => self.accept(now, tsn, chunk),
+            Arrival::Duplicate => {
+                self.stats.duplicates += 1;
+                self.tracker.duplicate(tsn);
+                DataVerdict::Duplicate
+            }
+            Arrival::OutOfRange => {
+                self.stats.dropped_range += 1;
+                DataVerdict::OutOfRange
+            }
+        }
+    }
+
+    /// RFC 9260 section 6.5: a chunk of a stream that does not exist is acknowledged as usual.
+    fn discard(&mut self, tsn: u64, chunk: &DataChunk<'_>) -> DataVerdict {
+        self.stats.invalid_stream += 1;
+        self.tracker.record(tsn, chunk.payload.len());
+        DataVerdict::InvalidStream(chunk.stream)
+    }
+
+    #[inline]
+    fn accept(&mut self, now: Time, tsn: u64, chunk: &DataChunk<'_>) -> DataVerdict {
+        if !self.make_room(tsn, chunk.payload.len()) {
+            return self.refuse(tsn);
+        }
+        match self.store(now, tsn, chunk) {
+            Ok(()) => DataVerdict::New,
+            Err(violation) => DataVerdict::Violation(violation),
+        }
+    }
+
+    /// No room for the very next TSN although the application has read all there is: what fills the
+    /// buffer can never be completed.
+    fn refuse(&mut self, tsn: u64) -> DataVerdict {
+        self.stats.dropped_window += 1;
+        if tsn == self.tracker.cumulative() + 1 && self.delivery.readable() == 0 {
+            return DataVerdict::Violation("message is larger than the receive buffer");
+        }
+        DataVerdict::NoRoom
+    }
+
+    /// Whether a chunk may be stored (RFC 9260 section 6.2). The RFC refuses chunks only once the window is 0, so
+    /// one chunk may overbook a window that is nearly closed. At 0 a new highest TSN is refused, while one that
+    /// fills a gap takes the room of the highest TSNs that wait for it.
+    #[inline]
+    fn make_room(&mut self, tsn: u64, payload: usize) -> bool {
+        if self.buffer.window() > 0 {
+            return true;
+        }
+        if tsn > self.tracker.highest() {
+            return false;
+        }
+        if self.settings.nr_sack == NrSack::Received {
+            // Nothing here may be dropped, so refusing would be for ever: the memory bound alone decides.
+            return self.buffer.memory_left() > 0;
+        }
+        while !self.buffer.fits(payload) && self.renege_above(tsn) {}
+        self.buffer.window() > 0
+    }
+
+    /// Drops the chunk of the highest TSN above `tsn` that was not delivered; false if there is none. What was
+    /// delivered is in neither place searched, so what was reported as non-renegable stays.
+    fn renege_above(&mut self, tsn: u64) -> bool {
+        let fragment = self.reassembly.highest().filter(|highest| *highest > tsn);
+        let waiting = self.delivery.highest_waiting(tsn);
+        let (dropped, charge) = match (fragment, waiting) {
+            (highest, Some((last, stream))) if highest.is_none_or(|highest| highest < last) => {
+                let message = self.delivery.take_back(stream);
+                (last, message.map(|message| self.reassembly.reopen(message)))
+            }
+            (Some(highest), _) => (highest, self.reassembly.drop_highest()),
+            (None, _) => return false,
+        };
+        let Some(charge) = charge else { return false };
+        self.buffer.free(charge);
+        self.tracker.renege(dropped);
+        self.stats.reneged += 1;
+        true
+    }
+
+    #[inline]
+    fn store(&mut self, now: Time, tsn: u64, chunk: &DataChunk<'_>) -> Result<(), &'static str> {
+        let fragment = Fragment {
+            tsn,
+            label: Label::of(chunk),
+            begins: chunk.flags.beginning,
+            ends: chunk.flags.ending,
+            data: Bytes::copy_from_slice(chunk.payload),
+        };
+        // Booked even if it turns out to break the rules: the books may err on the safe side only.
+        self.buffer.add(Charge::of(chunk.payload.len()));
+        let tracker = &mut self.tracker;
+        let complete = self.reassembly.insert(fragment, |tsn| tracker.contains(tsn))?;
+        let expected = tracker.cumulative() + 1;
+        tracker.record(tsn, chunk.payload.len());
+        let Some(message) = complete else { return Ok(()) };
+        let predecessors = message.first.saturating_sub(expected);
+        let stats = &mut self.stats;
+        let delivered = self.delivery.accept(now, message, predecessors, |message| {
+            stats.messages_delivered += 1;
+            stats.bytes_delivered += message.charge.payload;
+            tracker.deliver(message.first, message.last());
+        });
+        delivered.map_err(|_| "stream sequence number was used twice or skipped")
+    }
+
+    /// The packet that brought DATA is done; decides whether a SACK is due.
+    #[inline]
+    pub(crate) fn packet_end(&mut self, now: Time) {
+        self.ack.packet_end(now, self.tracker.has_gaps());
+    }
+
+    /// Takes the next message and frees its room; may make a window update due.
+    #[inline]
+    pub(crate) fn recv(&mut self, want: RecvFrom) -> Option<Message> {
+        let ready = self.delivery.recv(want)?;
+        let charge = ready.message.charge;
+        self.buffer.free(charge);
+        if self.updates.freed(charge.payload, self.buffer.window()) {
+            self.ack.request();
+        }
+        Some(ready.into_message())
+    }
+
+    /// Messages that [`recv`](Self::recv) would give.
+    #[inline]
+    pub(crate) const fn readable(&self) -> usize {
+        self.delivery.readable()
+    }
+
+    /// Whether a SACK is to be sent now.
+    #[inline]
+    pub(crate) fn sack_due(&self, now: Time) -> bool {
+        self.ack.due(now)
+    }
+
+    /// When a delayed SACK becomes due, unless [`sack_due`](Self::sack_due) says that one is already.
+    #[inline]
+    pub(crate) const fn sack_deadline(&self) -> Option<Time> {
+        self.ack.deadline()
+    }
+
+    /// Whether there is something to acknowledge or to tell: a packet that goes out anyway may carry it.
+    #[inline]
+    pub(crate) const fn sack_pending(&self) -> bool {
+        self.ack.pending()
+    }
+
+    /// Makes a SACK due at once.
+    pub(crate) const fn request_sack(&mut self) {
+        self.ack.request();
+    }
+
+    /// Writes the SACK or NR-SACK, shortened to what fits; false, and nothing changes, if nothing fits.
+    pub(crate) fn write_sack(&mut self, writer: &mut PacketWriter<'_>) -> bool {
+        let (kind, flags, a_rwnd) = (self.settings.nr_sack, self.ack.flags(), self.a_rwnd());
+        if !self.builder.write(&self.tracker, kind, flags, a_rwnd, writer) {
+            return false;
+        }
+        self.tracker.clear_duplicates();
+        self.ack.written();
+        self.updates.written(u64::from(a_rwnd));
+        self.paths.sack_written();
+        self.stats.sacks += 1;
+        true
+    }
+
+    /// A SACK went out on `path`; see [`round_robin_path`](Self::round_robin_path).
+    pub(crate) fn sack_sent_on(&mut self, path: PathId, now: Time) {
+        self.paths.sack_sent(path, now);
+    }
+
+    /// The path of the last DATA chunk; path 0 before the first.
+    #[inline]
+    pub(crate) const fn last_data_path(&self) -> PathId {
+        self.paths.last()
+    }
+
+    /// The paths that DATA came on since the last SACK.
+    pub(crate) const fn data_paths(&self) -> PathSet {
+        self.paths.since_sack()
+    }
+
+    /// The path for the next SACK by [`SackPath::RoundRobin`](crate::config::SackPath::RoundRobin).
+    pub(crate) fn round_robin_path(&self) -> PathId {
+        self.paths.round_robin()
+    }
+
+    /// The last TSN before the first gap.
+    #[inline]
+    pub(crate) const fn cumulative_tsn(&self) -> Tsn {
+        wire(self.tracker.cumulative())
+    }
+
+    /// The window to advertise, bytes.
+    #[inline]
+    pub(crate) fn a_rwnd(&self) -> u32 {
+        saturate(self.buffer.window())
+    }
+
+    /// Payload bytes in the receive buffer: not deliverable yet, or not read yet.
+    pub(crate) fn held(&self) -> u32 {
+        saturate(self.buffer.held().payload)
+    }
+
+    /// Payload bytes received above the cumulative TSN, read or not.
+    pub(crate) fn out_of_order(&self) -> u32 {
+        saturate(self.tracker.out_of_order())
+    }
+
+    /// Whether a TSN is missing below one that is here.
+    #[inline]
+    pub(crate) const fn has_gaps(&self) -> bool {
+        self.tracker.has_gaps()
+    }
+
+    /// Whether the next SACK would report duplicates.
+    pub(crate) fn has_duplicates(&self) -> bool {
+        !self.tracker.duplicates().is_empty()
+    }
+
+    /// Counters.
+    pub(crate) const fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+
+    /// Messages and bytes that became deliverable, per stream that was used, ascending.
+    pub(crate) fn stream_stats(&self) -> impl Iterator<Item = StreamStats> + '_ {
+        self.delivery.stats()
+    }
+}
+
+fn saturate(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}

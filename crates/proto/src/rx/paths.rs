@@ -1,0 +1,117 @@
+//! Where DATA came from: what the engine needs to choose a SACK's path (RFC 9260 section 6.4).
+
+use crate::config::MAX_PATHS;
+use crate::ids::PathId;
+use crate::time::Time;
+
+/// A set of paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PathSet(u16);
+
+const _: () = assert!(MAX_PATHS <= u16::BITS as usize);
+
+impl PathSet {
+    const fn bit(path: PathId) -> u16 {
+        if path.index() < MAX_PATHS { 1 << path.0 } else { 0 }
+    }
+
+    fn insert(&mut self, path: PathId) {
+        self.0 |= Self::bit(path);
+    }
+
+    /// Whether it has no member.
+    pub(crate) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether `path` is a member.
+    pub(crate) const fn contains(self, path: PathId) -> bool {
+        self.0 & Self::bit(path) != 0
+    }
+
+    /// The members, ascending.
+    pub(crate) fn iter(self) -> impl Iterator<Item = PathId> {
+        (0..MAX_PATHS as u8).map(PathId).filter(move |path| self.contains(*path))
+    }
+}
+
+/// Paths by their DATA and SACKs.
+#[derive(Clone, Debug)]
+pub(super) struct DataPaths {
+    last: PathId,
+    since_sack: PathSet,
+    sacked: [Option<Time>; MAX_PATHS],
+}
+
+impl DataPaths {
+    pub(super) const fn new() -> Self {
+        Self { last: PathId(0), since_sack: PathSet(0), sacked: [None; MAX_PATHS] }
+    }
+
+    /// DATA came on `path`.
+    #[inline]
+    pub(super) fn data(&mut self, path: PathId) {
+        self.last = path;
+        self.since_sack.insert(path);
+    }
+
+    /// A SACK was written: what came before it is acknowledged.
+    pub(super) fn sack_written(&mut self) {
+        self.since_sack = PathSet::default();
+    }
+
+    /// The SACK went out on `path`.
+    pub(super) fn sack_sent(&mut self, path: PathId, now: Time) {
+        if let Some(sacked) = self.sacked.get_mut(path.index()) {
+            *sacked = Some(now);
+        }
+    }
+
+    pub(super) const fn last(&self) -> PathId {
+        self.last
+    }
+
+    pub(super) const fn since_sack(&self) -> PathSet {
+        self.since_sack
+    }
+
+    /// Among the paths with DATA since the last SACK, the one that carried a SACK longest ago, never before
+    /// all; of equals the lowest. The path of the last DATA if there is no DATA to acknowledge.
+    pub(super) fn round_robin(&self) -> PathId {
+        let sacked = |path: &PathId| self.sacked.get(path.index()).copied().flatten();
+        self.since_sack.iter().min_by_key(sacked).unwrap_or(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_round_takes_the_path_without_a_sack_for_longest() {
+        let mut paths = DataPaths::new();
+        let at = Time::from_millis;
+        [2, 0, 1].map(PathId).into_iter().for_each(|path| paths.data(path));
+        assert_eq!((paths.last(), paths.round_robin()), (PathId(1), PathId(0)));
+        paths.sack_sent(PathId(0), at(1));
+        paths.sack_sent(PathId(1), at(2));
+        assert_eq!(paths.round_robin(), PathId(2));
+        paths.sack_sent(PathId(2), at(3));
+        assert_eq!(paths.round_robin(), PathId(0));
+        paths.sack_written();
+        assert!(paths.since_sack().is_empty());
+        assert_eq!(paths.round_robin(), PathId(1));
+        paths.data(PathId(2));
+        assert_eq!(paths.round_robin(), PathId(2));
+        assert!(paths.since_sack().contains(PathId(2)) && !paths.since_sack().contains(PathId(0)));
+    }
+
+    #[test]
+    fn paths_beyond_the_limit_are_not_remembered() {
+        let mut paths = DataPaths::new();
+        paths.data(PathId(200));
+        paths.sack_sent(PathId(200), Time::ZERO);
+        assert!(paths.since_sack().is_empty());
+        assert_eq!(paths.round_robin(), PathId(200));
+    }
+}

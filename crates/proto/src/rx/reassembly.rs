@@ -1,0 +1,210 @@
+//! Reassembly: fragments of one message have consecutive TSNs, from a B bit to an E bit (RFC 9260 section 6.9).
+//!
+//! Fragments are kept as runs of adjacent TSNs, so that a fragment costs one look at its two neighbours however long
+//! its message is.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+
+use super::buffer::Charge;
+use super::message::{Assembled, Label, Payload};
+
+/// One accepted chunk.
+#[derive(Clone, Debug)]
+pub(super) struct Fragment {
+    /// Extended TSN.
+    pub(super) tsn: u64,
+    pub(super) label: Label,
+    /// B bit.
+    pub(super) begins: bool,
+    /// E bit.
+    pub(super) ends: bool,
+    pub(super) data: Bytes,
+}
+
+/// Adjacent fragments of one incomplete message.
+#[derive(Clone, Debug)]
+struct Run {
+    label: Label,
+    begins: bool,
+    ends: bool,
+    pieces: VecDeque<Bytes>,
+    charge: Charge,
+}
+
+impl Run {
+    fn new(fragment: Fragment) -> Self {
+        let Fragment { label, begins, ends, data, .. } = fragment;
+        let charge = Charge::of(data.len());
+        Self { label, begins, ends, pieces: VecDeque::from([data]), charge }
+    }
+
+    fn push(&mut self, fragment: Fragment) {
+        self.ends = fragment.ends;
+        self.charge += Charge::of(fragment.data.len());
+        self.pieces.push_back(fragment.data);
+    }
+
+    /// Appends the run that follows. Moves the shorter one, so that no order of arrival costs more than
+    /// logarithmically many moves per fragment.
+    fn append(&mut self, mut next: Self) {
+        self.ends = next.ends;
+        self.charge += next.charge;
+        if self.pieces.len() < next.pieces.len() {
+            core::mem::swap(&mut self.pieces, &mut next.pieces);
+            next.pieces.into_iter().rev().for_each(|piece| self.pieces.push_front(piece));
+        } else {
+            self.pieces.append(&mut next.pieces);
+        }
+    }
+
+    const fn is_complete(&self) -> bool {
+        self.begins && self.ends
+    }
+}
+
+/// The fragments of incomplete messages.
+#[derive(Clone, Debug)]
+pub(super) struct Reassembly {
+    /// By extended TSN of the first fragment.
+    runs: BTreeMap<u64, Run>,
+    /// Payload bytes of the largest message.
+    max_message: u64,
+}
+
+impl Reassembly {
+    pub(super) const fn new(max_message: u32) -> Self {
+        Self { runs: BTreeMap::new(), max_message: max_message as u64 }
+    }
+
+    /// Takes a new fragment; gives the message if it is now complete. `received` tells whether a TSN has
+    /// arrived and was not dropped since.
+    ///
+    /// # Errors
+    /// How the peer broke the rules of fragmentation.
+    #[inline]
+    pub(super) fn insert(
+        &mut self,
+        fragment: Fragment,
+        received: impl Fn(u64) -> bool,
+    ) -> Result<Option<Assembled>, &'static str> {
+        if !(self.runs.is_empty() && fragment.begins && fragment.ends) {
+            self.check_borders(&fragment, received)?;
+        }
+        if fragment.begins && fragment.ends {
+            return self.whole(fragment).map(Some);
+        }
+        self.join(fragment)
+    }
+
+    /// A neighbour that has been received is either in a run, hence of an incomplete message, or its
+    /// message is complete and has no further fragments.
+    fn check_borders(
+        &self,
+        fragment: &Fragment,
+        received: impl Fn(u64) -> bool,
+    ) -> Result<(), &'static str> {
+        let before = self.run_before(fragment.tsn).map(|(_, run)| run);
+        let after = self.runs.get(&(fragment.tsn + 1));
+        match before {
+            Some(run) if run.ends != fragment.begins => {
+                return Err("B bit disagrees with the E bit of the TSN before");
+            }
+            None if !fragment.begins && received(fragment.tsn - 1) => {
+                return Err("fragment continues a complete message");
+            }
+            _ => {}
+        }
+        match after {
+            Some(run) if run.begins != fragment.ends => {
+                return Err("E bit disagrees with the B bit of the next TSN");
+            }
+            None if !fragment.ends && received(fragment.tsn + 1) => {
+                return Err("fragment is continued by a complete message");
+            }
+            _ => {}
+        }
+        let joined = [before.filter(|_| !fragment.begins), after.filter(|_| !fragment.ends)];
+        if joined.iter().flatten().all(|run| run.label.same_message(&fragment.label)) {
+            return Ok(());
+        }
+        Err("fragments of one message differ in stream, SSN or U bit")
+    }
+
+    /// The run that ends right before `tsn`, and the TSN of its first fragment.
+    fn run_before(&self, tsn: u64) -> Option<(u64, &Run)> {
+        let (first, run) = self.runs.range(..tsn).next_back()?;
+        (first + run.charge.chunks == tsn).then_some((*first, run))
+    }
+
+    #[inline]
+    fn whole(&self, fragment: Fragment) -> Result<Assembled, &'static str> {
+        let charge = Charge::of(fragment.data.len());
+        self.check_size(charge)?;
+        let Fragment { tsn, label, data, .. } = fragment;
+        Ok(Assembled { label, first: tsn, payload: Payload::Whole(data), charge })
+    }
+
+    fn join(&mut self, fragment: Fragment) -> Result<Option<Assembled>, &'static str> {
+        let (tsn, begins, ends) = (fragment.tsn, fragment.begins, fragment.ends);
+        let before = self.run_before(tsn).map(|(first, _)| first).filter(|_| !begins);
+        let after = if ends { None } else { self.runs.remove(&(tsn + 1)) };
+        let first = before.unwrap_or(tsn);
+        let run = match before.and_then(|first| self.runs.get_mut(&first)) {
+            Some(run) => {
+                run.push(fragment);
+                run
+            }
+            None => self.runs.entry(first).or_insert(Run::new(fragment)),
+        };
+        if let Some(next) = after {
+            run.append(next);
+        }
+        let (complete, charge) = (run.is_complete(), run.charge);
+        self.check_size(charge)?;
+        Ok(if complete { self.take(first) } else { None })
+    }
+
+    #[inline]
+    const fn check_size(&self, charge: Charge) -> Result<(), &'static str> {
+        if charge.payload > self.max_message {
+            return Err("message is larger than this receiver reassembles");
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, first: u64) -> Option<Assembled> {
+        let Run { label, pieces, charge, .. } = self.runs.remove(&first)?;
+        Some(Assembled { label, first, payload: Payload::Pieces(pieces), charge })
+    }
+
+    /// The highest TSN that is held here.
+    pub(super) fn highest(&self) -> Option<u64> {
+        let (first, run) = self.runs.last_key_value()?;
+        Some(first + run.charge.chunks - 1)
+    }
+
+    /// Drops the fragment of the highest TSN; gives what it occupied.
+    pub(super) fn drop_highest(&mut self) -> Option<Charge> {
+        let mut entry = self.runs.last_entry()?;
+        let run = entry.get_mut();
+        let charge = Charge::of(run.pieces.pop_back()?.len());
+        run.charge -= charge;
+        run.ends = false;
+        if run.pieces.is_empty() {
+            entry.remove();
+        }
+        Some(charge)
+    }
+
+    /// Takes a complete message back and drops its last fragment; gives what that occupied.
+    pub(super) fn reopen(&mut self, message: Assembled) -> Charge {
+        let Assembled { label, first, payload, mut charge } = message;
+        let Payload::Pieces(mut pieces) = payload else { return charge };
+        let dropped = Charge::of(pieces.pop_back().map_or(0, |piece| piece.len()));
+        charge -= dropped;
+        self.runs.insert(first, Run { label, begins: true, ends: false, pieces, charge });
+        dropped
+    }
+}
