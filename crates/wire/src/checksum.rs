@@ -4,9 +4,6 @@ use crc_fast::{CrcAlgorithm, Digest};
 
 use crate::COMMON_HEADER_LEN;
 
-/// Offset of the checksum field in a packet.
-const FIELD: usize = 8;
-
 /// The CRC32c of `bytes`. A packet carries it least significant byte first.
 ///
 /// ```
@@ -20,16 +17,18 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// The CRC32c of a packet with its checksum field taken as zero, whatever is in it.
+/// The CRC32c of a packet with its checksum field taken as zero, whatever is in it. Bytes
+/// too few for a common header have no such field and count as they are.
 #[must_use]
 pub fn packet_checksum(packet: &[u8]) -> u32 {
-    let (Some(before), Some(after)) = (packet.get(..FIELD), packet.get(COMMON_HEADER_LEN..)) else {
+    let Some(([h0, h1, h2, h3, h4, h5, h6, h7, _, _, _, _], rest)) =
+        packet.split_first_chunk::<COMMON_HEADER_LEN>()
+    else {
         return crc32c(packet);
     };
     let mut crc = Crc32c::new();
-    crc.update(before);
-    crc.update(&[0; COMMON_HEADER_LEN - FIELD]);
-    crc.update(after);
+    crc.update(&[*h0, *h1, *h2, *h3, *h4, *h5, *h6, *h7, 0, 0, 0, 0]);
+    crc.update(rest);
     crc.finish()
 }
 

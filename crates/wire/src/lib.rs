@@ -2,8 +2,8 @@
 //!
 //! A received packet is a [`PacketView`]; its [`RawChunk`]s decode into [`Chunk`]s that borrow from
 //! the packet and have been checked. Every chunk encodes itself ([`EncodeChunk`]) straight into the
-//! packet under construction ([`PacketWriter`]). Values that must outlive their packet own their wire
-//! form: [`ChunkBuf`], [`ParamsBuf`], [`CausesBuf`], [`ItemsBuf`].
+//! packet under construction ([`PacketWriter`]). Values that must outlive their packet own their
+//! wire form: [`ChunkBuf`], [`ParamsBuf`], [`CausesBuf`], [`ItemsBuf`].
 //!
 //! Nothing here panics or allocates on account of what a peer sent; a [`WireError`] says at which
 //! byte of the packet decoding failed, and why.

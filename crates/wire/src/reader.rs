@@ -1,8 +1,9 @@
 //! A cursor over received bytes that knows where in the packet it stands.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::items::{Items, WireItem};
+use crate::param::decode_address;
 use crate::{Item, WireError, WireErrorKind};
 
 /// Reads fields off the front of an item's value.
@@ -55,6 +56,13 @@ impl<'a> Reader<'a> {
         self.rest = tail;
         self.offset += len;
         Ok(head)
+    }
+
+    /// The address parameter in front; none needs padding.
+    pub(crate) fn address(&mut self) -> Result<IpAddr, WireError> {
+        let (address, len) = decode_address(self.rest, self.offset)?;
+        self.take(len)?;
+        Ok(address)
     }
 
     /// `count` items; the caller has made sure that the count agrees with what is left.

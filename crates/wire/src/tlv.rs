@@ -69,8 +69,8 @@ fn first_tlv<'a>(bytes: &'a [u8], offset: usize, naming: Naming) -> Result<Tlv<'
 /// Appends an item to a list, after the padding of the one before it. The last item of a list stays
 /// unpadded: what holds the list must not count that padding (RFC 9260 section 3.2).
 ///
-/// A value of more than 65531 bytes gets a wrong length, but then the chunk that holds it is too long
-/// for any packet, too.
+/// A value of more than 65531 bytes gets a wrong length, but then the chunk that holds it is too
+/// long for any packet, too.
 pub(crate) fn push_tlv(out: &mut Vec<u8>, kind: u16, value: impl FnOnce(&mut Vec<u8>)) {
     out.resize(out.len().next_multiple_of(4), 0);
     write_tlv(out, kind, value);

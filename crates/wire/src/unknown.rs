@@ -1,6 +1,7 @@
 //! What a receiver does with types that it does not know.
 
-/// What the top two bits of an unknown chunk or parameter type ask for (RFC 9260 sections 3.2, 3.2.1).
+/// What the top two bits of an unknown chunk or parameter type ask for (RFC 9260 sections
+/// 3.2 and 3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownAction {
     /// `00`: stop processing the packet (of a parameter: the chunk).

@@ -32,7 +32,7 @@ fn golden_vectors_encode_to_the_same_bytes() {
     }
 }
 
-/// Views encode the lists they borrow, so lists must be rebuilt item by item to test their encoding.
+/// Views encode the lists they borrow: only rebuilding them item by item tests how items encode.
 #[test]
 fn golden_lists_rebuilt_item_by_item_are_the_same() {
     for vector in vectors() {
@@ -165,6 +165,33 @@ fn a_heartbeat_must_have_info_and_a_reconfig_an_allowed_combination() {
 }
 
 #[test]
+fn asconf_needs_exactly_one_address_where_one_is_due() {
+    let request = |length: u8, address: &[u8]| {
+        let mut packet = header();
+        packet.extend([193, 0, 0, 16 + length, 0, 0, 0, 1, 0, 5, 0, 8, 192, 0, 2, 1]);
+        packet.extend([0xc0, 1, 0, length, 0, 0, 0, 1]);
+        packet.extend(address);
+        errors_in(&packet)
+    };
+    assert_eq!(request(16, &[0, 5, 0, 8, 192, 0, 2, 2]), []);
+    let item = Item::Parameter(0xc001);
+    let extra = request(20, &[0, 5, 0, 8, 192, 0, 2, 2, 0, 0, 0, 0])[0];
+    assert_eq!((extra.offset, extra.kind), (44, WireErrorKind::Trailing { item, extra: 4 }));
+    let wrong_type = request(16, &[0, 7, 0, 8, 192, 0, 2, 2])[0];
+    assert!(matches!(wrong_type.kind, WireErrorKind::Value { value: 7, .. }));
+    let missing = request(8, &[])[0];
+    assert!(matches!(missing.kind, WireErrorKind::Count { left: 0, .. }));
+}
+
+#[test]
+fn errors_read_as_one_line_that_says_where_and_what() {
+    let mut packet = header();
+    packet.extend([7, 0, 0, 9, 0, 0, 0, 1]);
+    let message = errors_in(&packet)[0].to_string();
+    assert_eq!(message, "byte 14: chunk of type 7 length 9, must be 4 to 8");
+}
+
+#[test]
 fn a_packet_of_nothing_but_empty_parameters_ends() {
     let mut packet = header();
     packet.extend([1, 0, 0xff, 0xf0]);
@@ -190,7 +217,10 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_decoded_or_refused(mut packet in vec(any::<u8>(), 0..200), ports in any::<bool>()) {
+    fn any_bytes_are_decoded_or_refused(
+        mut packet in vec(any::<u8>(), 0..200),
+        ports in any::<bool>(),
+    ) {
         if let (true, Some(field)) = (ports, packet.get_mut(..4)) {
             field.copy_from_slice(&[0, 1, 0, 2]);
         }

@@ -5,8 +5,8 @@ use crate::{ErrorCause, Item, WireError};
 
 const NAMING: Naming = Naming { header: Item::CauseHeader, item: Item::Cause };
 
-/// A list of error causes in a received packet, each checked when it is reached. Two lists are equal
-/// when their bytes are, wherever they stand.
+/// A list of error causes in a received packet, each checked when it is reached. Two lists are
+/// equal when their bytes are, wherever they stand.
 #[derive(Clone, Copy, Debug)]
 pub struct Causes<'a> {
     bytes: &'a [u8],

@@ -19,8 +19,8 @@ pub use list::{CauseIter, Causes, CausesBuf, RawCause};
 
 /// A checked error cause.
 ///
-/// Byte strings are what the cause quotes or says, without padding. What a cause of RFC 5061 quotes is
-/// the parameter of the ASCONF that it is about.
+/// Byte strings are what the cause quotes or says, without padding. What a cause of RFC 5061 quotes
+/// is the parameter of the ASCONF that it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorCause<'a> {
     /// DATA for a stream that does not exist.

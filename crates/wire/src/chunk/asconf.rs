@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::kind;
 use super::raw::put_chunk_header;
-use crate::param::{address_len, decode_address, push_address};
+use crate::param::{address_len, push_address};
 use crate::tlv::put_u32;
 use crate::{EncodeChunk, Params, RawChunk, WireError};
 
@@ -34,10 +34,9 @@ pub struct AsconfChunk<'a> {
 impl<'a> AsconfChunk<'a> {
     pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
         let mut reader = raw.reader();
-        let serial = reader.u32()?;
-        let (rest, offset) = reader.rest();
-        let (address, len) = decode_address(rest, offset)?;
-        let params = Params::new(rest.get(len..).unwrap_or_default(), offset + len);
+        let (serial, address) = (reader.u32()?, reader.address()?);
+        let (params, offset) = reader.rest();
+        let params = Params::new(params, offset);
         Ok(Self { serial, address, params })
     }
 }

@@ -81,7 +81,7 @@ pub struct DataChunk<'a> {
     pub ppid: u32,
     /// Fragment and delivery flags.
     pub flags: DataFlags,
-    /// User data; a received chunk may lack it, which is answered with ABORT (cause "No User Data").
+    /// User data; a received chunk may lack it, which is answered with ABORT ("No User Data").
     pub payload: &'a [u8],
 }
 
@@ -162,7 +162,8 @@ pub struct IDataChunk<'a> {
     pub stream: StreamId,
     /// The message's number among those of its stream, ordered and unordered counted apart.
     pub mid: Mid,
-    /// Of a first fragment the payload protocol identifier, of any other the fragment sequence number.
+    /// Of a first fragment the payload protocol identifier, of any other the fragment sequence
+    /// number.
     pub ppid_or_fsn: u32,
     /// Fragment and delivery flags.
     pub flags: DataFlags,

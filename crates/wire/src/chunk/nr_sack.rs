@@ -2,11 +2,13 @@
 
 use super::kind;
 use super::raw::put_chunk_header;
-use super::sack::{GapBlock, GapBlocks, Tsns, put_items};
-use crate::tlv::{put_u16, put_u32, saturating_length};
+use super::sack::{GapBlock, GapBlocks, Tsns, put_acked, put_counts, put_items};
 use crate::{EncodeChunk, RawChunk, Tsn, WireError};
 
 const NR_SACK_HEADER_LEN: usize = 20;
+
+/// The field behind the counts.
+const RESERVED: usize = 0;
 
 /// NR-SACK (16): what has been received, renegable and non-renegable apart.
 ///
@@ -75,12 +77,9 @@ impl EncodeChunk for NrSackChunk<'_> {
 
     fn encode(&self, out: &mut Vec<u8>) {
         put_chunk_header(out, kind::NR_SACK, self.flags, self.encoded_len());
-        put_u32(out, self.cumulative_tsn.0);
-        put_u32(out, self.a_rwnd);
-        put_u16(out, saturating_length(self.gap_blocks.len()));
-        put_u16(out, saturating_length(self.nr_gap_blocks.len()));
-        put_u16(out, saturating_length(self.duplicates.len()));
-        put_u16(out, 0);
+        put_acked(out, self.cumulative_tsn, self.a_rwnd);
+        let [gaps, nr_gaps] = [self.gap_blocks.len(), self.nr_gap_blocks.len()];
+        put_counts(out, [gaps, nr_gaps, self.duplicates.len(), RESERVED]);
         out.extend_from_slice(self.gap_blocks.as_bytes());
         out.extend_from_slice(self.nr_gap_blocks.as_bytes());
         out.extend_from_slice(self.duplicates.as_bytes());
@@ -114,12 +113,9 @@ impl EncodeChunk for NrSackRepr<'_> {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) {
         put_chunk_header(out, kind::NR_SACK, self.flags, self.encoded_len());
-        put_u32(out, self.cumulative_tsn.0);
-        put_u32(out, self.a_rwnd);
-        put_u16(out, saturating_length(self.gap_blocks.len()));
-        put_u16(out, saturating_length(self.nr_gap_blocks.len()));
-        put_u16(out, saturating_length(self.duplicates.len()));
-        put_u16(out, 0);
+        put_acked(out, self.cumulative_tsn, self.a_rwnd);
+        let [gaps, nr_gaps] = [self.gap_blocks.len(), self.nr_gap_blocks.len()];
+        put_counts(out, [gaps, nr_gaps, self.duplicates.len(), RESERVED]);
         put_items(out, self.gap_blocks);
         put_items(out, self.nr_gap_blocks);
         put_items(out, self.duplicates);

@@ -110,10 +110,8 @@ impl EncodeChunk for SackChunk<'_> {
 
     fn encode(&self, out: &mut Vec<u8>) {
         put_chunk_header(out, kind::SACK, self.flags, self.encoded_len());
-        put_u32(out, self.cumulative_tsn.0);
-        put_u32(out, self.a_rwnd);
-        put_u16(out, saturating_length(self.gap_blocks.len()));
-        put_u16(out, saturating_length(self.duplicates.len()));
+        put_acked(out, self.cumulative_tsn, self.a_rwnd);
+        put_counts(out, [self.gap_blocks.len(), self.duplicates.len()]);
         out.extend_from_slice(self.gap_blocks.as_bytes());
         out.extend_from_slice(self.duplicates.as_bytes());
     }
@@ -143,12 +141,24 @@ impl EncodeChunk for SackRepr<'_> {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) {
         put_chunk_header(out, kind::SACK, self.flags, self.encoded_len());
-        put_u32(out, self.cumulative_tsn.0);
-        put_u32(out, self.a_rwnd);
-        put_u16(out, saturating_length(self.gap_blocks.len()));
-        put_u16(out, saturating_length(self.duplicates.len()));
+        put_acked(out, self.cumulative_tsn, self.a_rwnd);
+        put_counts(out, [self.gap_blocks.len(), self.duplicates.len()]);
         put_items(out, self.gap_blocks);
         put_items(out, self.duplicates);
+    }
+}
+
+/// What SACK and NR-SACK start with.
+#[inline]
+pub(crate) fn put_acked(out: &mut Vec<u8>, cumulative_tsn: Tsn, a_rwnd: u32) {
+    put_u32(out, cumulative_tsn.0);
+    put_u32(out, a_rwnd);
+}
+
+#[inline]
+pub(crate) fn put_counts<const N: usize>(out: &mut Vec<u8>, counts: [usize; N]) {
+    for count in counts {
+        put_u16(out, saturating_length(count));
     }
 }
 

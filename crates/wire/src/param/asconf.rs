@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::{decode_address, push_address};
+use super::push_address;
 use crate::reader::Reader;
 use crate::tlv::put_u32;
-use crate::{Causes, Item, WireError, WireErrorKind};
+use crate::{Causes, WireError};
 
 /// A request about one address: Add IP (0xC001), Delete IP (0xC002), Set Primary (0xC004).
 ///
@@ -28,14 +28,8 @@ pub struct AsconfRequest {
 
 impl AsconfRequest {
     pub(crate) fn decode(mut reader: Reader<'_>) -> Result<Self, WireError> {
-        let correlation = reader.u32()?;
-        let (rest, offset) = reader.rest();
-        let (address, len) = decode_address(rest, offset)?;
-        let extra = rest.len().saturating_sub(len);
-        if extra > 0 {
-            let kind = WireErrorKind::Trailing { item: Item::ParameterHeader, extra };
-            return Err(WireError { offset: offset + len, kind });
-        }
+        let (correlation, address) = (reader.u32()?, reader.address()?);
+        reader.end()?;
         Ok(Self { correlation, address })
     }
 
