@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change lands: formatting, lints, tests, documentation, licences.
+# Needs git and a stable Rust toolchain; cargo fetches the rest. Run it from anywhere in the checkout.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*" >&2; }
+
+step "formatting"
+if cargo fmt --version >/dev/null 2>&1; then cargo fmt --all --check; else echo "rustfmt is not installed: skipped" >&2; fi
+step "lints"
+if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; else echo "clippy is not installed: skipped" >&2; fi
+step "tests"
+cargo test --workspace --quiet
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+step "licences"
+if cargo deny --version >/dev/null 2>&1; then cargo deny --offline check licenses bans; else echo "cargo-deny is not installed: skipped" >&2; fi
