@@ -126,9 +126,10 @@ impl AckPolicy {
 
 /// Decides when the application's reading is worth a SACK of its own.
 ///
-/// RFC 9260 section 6.2 suggests an update once a quarter of the buffer was freed. That alone would leave a peer
-/// stuck that saw a window too small for a full chunk; it hears as soon as the window takes one, or half the buffer
-/// (the receiver's silly window avoidance of RFC 1122 section 4.2.3.3).
+/// RFC 9260 section 6.2 suggests an update once a quarter of the buffer was freed. That alone would
+/// leave a peer stuck that saw a window too small for a full chunk; it hears as soon as the window
+/// takes one, or half the buffer (the receiver's silly window avoidance of RFC 1122 section
+/// 4.2.3.3).
 #[derive(Clone, Debug)]
 pub(super) struct WindowUpdates {
     quarter: u64,

@@ -2,7 +2,8 @@
 
 use core::ops::{AddAssign, SubAssign};
 
-/// The least that a held chunk counts against the memory bound, bytes: about what its bookkeeping takes.
+/// The least that a held chunk counts against the memory bound, bytes: about what its bookkeeping
+/// takes.
 const MIN_WEIGHT: u64 = 64;
 
 /// Memory granted beyond twice the buffer, so that small buffers can still hold full chunks.
@@ -56,7 +57,8 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer of `size` payload bytes, of which every held chunk takes `chunk_charge` in addition.
+    /// An empty buffer of `size` payload bytes, of which every held chunk takes `chunk_charge` in
+    /// addition.
     pub(super) const fn new(size: u32, chunk_charge: u32) -> Self {
         let held = Charge { payload: 0, chunks: 0, weight: 0 };
         Self { size: size as u64, chunk_charge: chunk_charge as u64, held }
@@ -88,10 +90,12 @@ impl Buffer {
         self.held -= charge;
     }
 
-    /// The window, bytes: what the books leave of the buffer, and never more than the memory bound leaves.
+    /// The window, bytes: what the books leave of the buffer, and never more than the memory bound
+    /// leaves.
     ///
-    /// The bound shows only with chunks of less than 32 bytes: then the window closes early instead of
-    /// promising room that bookkeeping has eaten (RFC 9260 section 6.2 leaves buffer management to us).
+    /// The bound shows only with chunks of less than 32 bytes: then the window closes early instead
+    /// of promising room that bookkeeping has eaten (RFC 9260 section 6.2 leaves buffer management
+    /// to us).
     #[inline]
     pub(super) fn window(&self) -> u64 {
         let used = self.held.payload + self.held.chunks * self.chunk_charge;

@@ -1,4 +1,5 @@
-//! What a SACK says: blocks of TSNs, shortened to what fits (RFC 9260 section 6.7, draft-natarajan-tsvwg-sctp-nrsack).
+//! What a SACK says: blocks of TSNs, shortened to what fits (RFC 9260 section 6.7,
+//! draft-natarajan-tsvwg-sctp-nrsack).
 
 use core::ops::Range;
 

@@ -1,4 +1,5 @@
-//! Delivery: messages in the order of their stream (RFC 9260 section 6.6), then in the order of completion.
+//! Delivery: messages in the order of their stream (RFC 9260 section 6.6), then in the order of
+//! completion.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -44,8 +45,9 @@ impl Delivery {
         self.readable
     }
 
-    /// Takes a complete message. `predecessors`: how many messages can be incomplete that precede it, the number of
-    /// TSNs missing below it. Calls `deliver` for each message that becomes deliverable, this one or successors.
+    /// Takes a complete message. `predecessors`: how many messages can be incomplete that precede
+    /// it, the number of TSNs missing below it. Calls `deliver` for each message that becomes
+    /// deliverable, this one or successors.
     ///
     /// # Errors
     /// When its SSN cannot be its stream's.
@@ -114,8 +116,9 @@ impl Delivery {
         self.stale = 0;
     }
 
-    /// The highest TSN above `tsn` that ends a waiting message, and its stream. Looks at the last message of every
-    /// stream: a sender numbers the messages of a stream in the order of their TSNs.
+    /// The highest TSN above `tsn` that ends a waiting message, and its stream. Looks at the last
+    /// message of every stream: a sender numbers the messages of a stream in the order of their
+    /// TSNs.
     pub(super) fn highest_waiting(&self, tsn: u64) -> Option<(u64, StreamId)> {
         if self.waiting == 0 {
             return None;
@@ -129,6 +132,12 @@ impl Delivery {
         let message = self.streams.get_mut(&id)?.take_back()?;
         self.waiting -= 1;
         Some(message)
+    }
+
+    /// Entries in the queue of turns.
+    #[cfg(test)]
+    pub(super) fn turns(&self) -> usize {
+        self.turns.len()
     }
 
     /// What was delivered per stream that was used, ascending.

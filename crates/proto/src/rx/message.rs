@@ -31,8 +31,8 @@ impl Label {
         }
     }
 
-    /// Whether fragments with these labels can be of one message. Unordered ones carry no meaningful
-    /// SSN (RFC 9260 section 6.6).
+    /// Whether fragments with these labels can be of one message. Unordered ones carry no
+    /// meaningful SSN (RFC 9260 section 6.6).
     pub(super) fn same_message(&self, other: &Self) -> bool {
         self.stream == other.stream
             && self.unordered == other.unordered
@@ -80,7 +80,8 @@ impl Assembled {
         self.first + self.charge.chunks - 1
     }
 
-    /// What the application gets; the fragments are joined only here, so that what waits is not held twice.
+    /// What the application gets; the fragments are joined only here, so that what waits is not
+    /// held twice.
     pub(super) fn into_message(self, delivered: Time) -> Message {
         Message {
             stream: self.label.stream,

@@ -1,8 +1,8 @@
 //! The receiving half of an association: DATA in, messages to the application, SACKs back.
 //!
-//! A chunk is judged by its TSN ([`tracker`]), finds room or not ([`buffer`]), is put together with its message
-//! ([`reassembly`]) and delivered in its stream's order ([`delivery`]); [`ack`] decides when a SACK is due and
-//! [`build`] what it says.
+//! A chunk is judged by its TSN ([`tracker`]), finds room or not ([`buffer`]), is put together with
+//! its message ([`reassembly`]) and delivered in its stream's order ([`delivery`]); [`ack`] decides
+//! when a SACK is due and [`build`] what it says.
 #![cfg_attr(not(test), expect(dead_code, reason = "wired up by assoc"))]
 
 mod ack;
@@ -180,9 +180,10 @@ impl Receiver {
         DataVerdict::NoRoom
     }
 
-    /// Whether a chunk may be stored (RFC 9260 section 6.2). The RFC refuses chunks only once the window is 0, so
-    /// one chunk may overbook a window that is nearly closed. At 0 a new highest TSN is refused, while one that
-    /// fills a gap takes the room of the highest TSNs that wait for it.
+    /// Whether a chunk may be stored (RFC 9260 section 6.2). The RFC refuses chunks only once the
+    /// window is 0, so one chunk may overbook a window that is nearly closed. At 0 a new highest
+    /// TSN is refused, while one that fills a gap takes the room of the highest TSNs that wait for
+    /// it.
     #[inline]
     fn make_room(&mut self, tsn: u64, payload: usize) -> bool {
         if self.buffer.window() > 0 {
@@ -192,15 +193,17 @@ impl Receiver {
             return false;
         }
         if self.settings.nr_sack == NrSack::Received {
-            // Nothing here may be dropped, so refusing would be for ever: the memory bound alone decides.
+            // Nothing here may be dropped, so refusing would be for ever: the memory bound alone
+            // decides.
             return self.buffer.memory_left() > 0;
         }
         while !self.buffer.fits(payload) && self.renege_above(tsn) {}
         self.buffer.window() > 0
     }
 
-    /// Drops the chunk of the highest TSN above `tsn` that was not delivered; false if there is none. What was
-    /// delivered is in neither place searched, so what was reported as non-renegable stays.
+    /// Drops the chunk of the highest TSN above `tsn` that was not delivered; false if there is
+    /// none. What was delivered is in neither place searched, so what was reported as non-renegable
+    /// stays.
     fn renege_above(&mut self, tsn: u64) -> bool {
         let fragment = self.reassembly.highest().filter(|highest| *highest > tsn);
         let waiting = self.delivery.highest_waiting(tsn);
@@ -275,13 +278,15 @@ impl Receiver {
         self.ack.due(now)
     }
 
-    /// When a delayed SACK becomes due, unless [`sack_due`](Self::sack_due) says that one is already.
+    /// When a delayed SACK becomes due, unless [`sack_due`](Self::sack_due) says that one is
+    /// already.
     #[inline]
     pub(crate) const fn sack_deadline(&self) -> Option<Time> {
         self.ack.deadline()
     }
 
-    /// Whether there is something to acknowledge or to tell: a packet that goes out anyway may carry it.
+    /// Whether there is something to acknowledge or to tell: a packet that goes out anyway may
+    /// carry it.
     #[inline]
     pub(crate) const fn sack_pending(&self) -> bool {
         self.ack.pending()
@@ -292,7 +297,8 @@ impl Receiver {
         self.ack.request();
     }
 
-    /// Writes the SACK or NR-SACK, shortened to what fits; false, and nothing changes, if nothing fits.
+    /// Writes the SACK or NR-SACK, shortened to what fits; false, and nothing changes, if nothing
+    /// fits.
     pub(crate) fn write_sack(&mut self, writer: &mut PacketWriter<'_>) -> bool {
         let (kind, flags, a_rwnd) = (self.settings.nr_sack, self.ack.flags(), self.a_rwnd());
         if !self.builder.write(&self.tracker, kind, flags, a_rwnd, writer) {

@@ -75,8 +75,9 @@ impl DataPaths {
         self.since_sack
     }
 
-    /// Among the paths with DATA since the last SACK, the one that carried a SACK longest ago, never before
-    /// all; of equals the lowest. The path of the last DATA if there is no DATA to acknowledge.
+    /// Among the paths with DATA since the last SACK, the one that carried a SACK longest ago,
+    /// never before all; of equals the lowest. The path of the last DATA if there is no DATA to
+    /// acknowledge.
     pub(super) fn round_robin(&self) -> PathId {
         let sacked = |path: &PathId| self.sacked.get(path.index()).copied().flatten();
         self.since_sack.iter().min_by_key(sacked).unwrap_or(self.last)

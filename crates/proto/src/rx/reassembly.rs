@@ -1,7 +1,8 @@
-//! Reassembly: fragments of one message have consecutive TSNs, from a B bit to an E bit (RFC 9260 section 6.9).
+//! Reassembly: fragments of one message have consecutive TSNs, from a B bit to an E bit (RFC 9260
+//! section 6.9).
 //!
-//! Fragments are kept as runs of adjacent TSNs, so that a fragment costs one look at its two neighbours however long
-//! its message is.
+//! Fragments are kept as runs of adjacent TSNs, so that a fragment costs one look at its two
+//! neighbours however long its message is.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -46,8 +47,8 @@ impl Run {
         self.pieces.push_back(fragment.data);
     }
 
-    /// Appends the run that follows. Moves the shorter one, so that no order of arrival costs more than
-    /// logarithmically many moves per fragment.
+    /// Appends the run that follows. Moves the shorter one, so that no order of arrival costs more
+    /// than logarithmically many moves per fragment.
     fn append(&mut self, mut next: Self) {
         self.ends = next.ends;
         self.charge += next.charge;
@@ -78,8 +79,8 @@ impl Reassembly {
         Self { runs: BTreeMap::new(), max_message: max_message as u64 }
     }
 
-    /// Takes a new fragment; gives the message if it is now complete. `received` tells whether a TSN has
-    /// arrived and was not dropped since.
+    /// Takes a new fragment; gives the message if it is now complete. `received` tells whether a
+    /// TSN has arrived and was not dropped since.
     ///
     /// # Errors
     /// How the peer broke the rules of fragmentation.
@@ -98,8 +99,8 @@ impl Reassembly {
         self.join(fragment)
     }
 
-    /// A neighbour that has been received is either in a run, hence of an incomplete message, or its
-    /// message is complete and has no further fragments.
+    /// A neighbour that has been received is either in a run, hence of an incomplete message, or
+    /// its message is complete and has no further fragments.
     fn check_borders(
         &self,
         fragment: &Fragment,

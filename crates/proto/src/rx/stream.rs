@@ -7,7 +7,8 @@ use crate::ids::{Ssn, StreamId};
 use crate::stats::StreamStats;
 use crate::time::Time;
 
-/// Room for deliverable messages that a stream keeps when it has none: thousands of streams may each have had a burst.
+/// Room for deliverable messages that a stream keeps when it has none: thousands of streams may
+/// each have had a burst.
 const KEPT_READY: usize = 8;
 
 /// A message that can be received.
@@ -75,8 +76,8 @@ impl Stream {
         Ok(())
     }
 
-    /// How many messages precede the one numbered `ssn`. Up to 2^16 - 1 may be in flight, so an SSN is
-    /// never taken for one of the past; one that was used already comes out too far ahead.
+    /// How many messages precede the one numbered `ssn`. Up to 2^16 - 1 may be in flight, so an SSN
+    /// is never taken for one of the past; one that was used already comes out too far ahead.
     #[inline]
     const fn ahead(&self, ssn: Ssn) -> u64 {
         ssn.distance(Ssn(self.next as u16)) as u64

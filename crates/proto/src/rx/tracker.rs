@@ -9,7 +9,8 @@ use crate::tsn_map::{EPOCH, TsnMap, extend, wire};
 /// A gap ack block's offset has 16 bits: TSNs further above the cumulative TSN cannot be reported.
 const MAX_OFFSET: u64 = u16::MAX as u64;
 
-/// Duplicate TSNs remembered for the next SACK; RFC 9260 asks to report them (SHOULD), not all of them.
+/// Duplicate TSNs remembered for the next SACK; RFC 9260 asks to report them (SHOULD), not all of
+/// them.
 const MAX_DUPLICATES: usize = 128;
 
 /// Room for sizes that is kept when there is no gap, so that an idle association is small.
