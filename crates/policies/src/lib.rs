@@ -1,1 +1,98 @@
-//! polypath-policies
+//! The policies beyond RFC 9260's own: one file each, written against the public traits of `polypath_proto` alone.
+//!
+//! A policy is written `name` or `name?key=value&key=value`. [`factory`] turns five such texts into the policies of
+//! an association, [`all`] lists what there is.
+//!
+//! # A policy of your own
+//! It needs a type, the trait of the question that it answers, and an entry with its name. Nothing here has to change:
+//!
+//! ```
+//! use polypath_policies::{OptionEntry, PolicyEntry, PolicySpec, Registry};
+//! use polypath_proto::policy::{PathPick, PathScheduler, Policy};
+//! use polypath_proto::view::{AssocView, ChunkMeta};
+//!
+//! /// The path with the most room, counted after leaving a reserve free.
+//! #[derive(Debug)]
+//! struct MostRoom {
+//!     /// Bytes.
+//!     reserve: u64,
+//! }
+//!
+//! impl Policy for MostRoom {
+//!     fn name(&self) -> &'static str {
+//!         "most-room"
+//!     }
+//! }
+//!
+//! impl PathScheduler for MostRoom {
+//!     fn pick(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
+//!         let busy = view.paths.iter().any(|p| p.outstanding > 0);
+//!         // An empty network sends no feedback that could wake us up: then the reserve does not count.
+//!         let reserve = if busy { self.reserve } else { 0 };
+//!         let roomy = view.sendable().filter(|p| p.room() > reserve).max_by_key(|p| p.room());
+//!         roomy.map_or(PathPick::Wait, |p| PathPick::Use(p.id))
+//!     }
+//! }
+//!
+//! const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("most-room", |options| {
+//!     let reserve = options.number("reserve", 0..=1_000_000)?;
+//!     Ok(Box::new(move |_cc, _rng| Box::new(MostRoom { reserve })))
+//! })
+//! .summary("the path with the most room in its congestion window")
+//! .source("this example")
+//! .options(&[OptionEntry {
+//!     name: "reserve",
+//!     default: "0",
+//!     values: "<0..1000000>",
+//!     summary: "bytes of the window that stay free",
+//! }]);
+//!
+//! let mut registry = Registry::builtin();
+//! registry.add(ENTRY)?;
+//! let path_scheduler = "most-room?reserve=3000".to_owned();
+//! let factory = registry.factory(&PolicySpec { path_scheduler, ..PolicySpec::default() })?;
+//!
+//! // What every policy must keep to; run it with a few seeds.
+//! # let recipe = registry.path_scheduler("most-room?reserve=3000")?;
+//! polypath_testkit::conformance::check_path_scheduler(
+//!     |_seed| Box::new(MostRoom { reserve: 3000 }),
+//!     1,
+//! );
+//! # drop((factory, recipe));
+//! # Ok::<(), polypath_policies::PolicyError>(())
+//! ```
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
+pub mod buffer;
+pub mod congestion;
+mod error;
+#[cfg(test)]
+mod fixture;
+mod options;
+pub mod path;
+mod registry;
+pub mod retransmission;
+pub mod stream;
+
+pub use error::PolicyError;
+pub use options::{OptionEntry, Options};
+pub use registry::{
+    Configure, PolicyEntry, PolicyKind, PolicySpec, Recipe, Registry, all, factory,
+};
+
+use polypath_proto::PathId;
+use polypath_proto::view::{AssocView, PathView};
+
+/// All paths, beginning with the one after `last` and wrapping around.
+fn paths_after<'a>(
+    view: &AssocView<'a>,
+    last: Option<PathId>,
+) -> impl Iterator<Item = &'a PathView> + use<'a> {
+    let start = last.map_or(0, |last| last.index() + 1).min(view.paths.len());
+    let (before, after) = view.paths.split_at(start);
+    after.iter().chain(before)
+}

@@ -1,1 +1,3 @@
-//! polypath-testkit
+//! What tests of several crates share; for tests only.
+
+pub mod conformance;

@@ -1,0 +1,423 @@
+//! Policies by name: `name` or `name?key=value&key=value`.
+
+use core::fmt;
+use std::sync::Arc;
+
+use polypath_proto::config::CcConfig;
+use polypath_proto::policy::{
+    BufferPolicy, CongestionControl, PathScheduler, PolicyFactory, PolicySet, RetransmissionPolicy,
+    StreamScheduler,
+};
+use polypath_proto::rng::Rng;
+
+use crate::error::PolicyError;
+use crate::options::{OptionEntry, Options, list_or_none};
+use crate::{buffer, congestion, path, retransmission, stream};
+
+/// Every policy of this crate. A new one adds its line here and its file.
+static BUILTIN: [PolicyEntry; 23] = [
+    path::rr::ENTRY,
+    path::primary::ENTRY,
+    path::fixed::ENTRY,
+    path::out::ENTRY,
+    path::min_rtt::ENTRY,
+    stream::fcfs::ENTRY,
+    stream::rr::ENTRY,
+    stream::rr_packet::ENTRY,
+    stream::priority::ENTRY,
+    stream::fair::ENTRY,
+    stream::wfq::ENTRY,
+    retransmission::same::ENTRY,
+    retransmission::asap::ENTRY,
+    retransmission::cwnd::ENTRY,
+    retransmission::ssthresh::ENTRY,
+    retransmission::lossrate::ENTRY,
+    retransmission::rfc9260::ENTRY,
+    buffer::shared::ENTRY,
+    buffer::split::ENTRY,
+    congestion::cmt::ENTRY,
+    congestion::rp_v1::ENTRY,
+    congestion::rp_v2::ENTRY,
+    congestion::fixed::ENTRY,
+];
+
+/// Every policy of this crate, by kind.
+pub fn all() -> &'static [PolicyEntry] {
+    &BUILTIN
+}
+
+/// A factory of this crate's policies; see [`Registry::factory`].
+///
+/// # Errors
+/// The first text in `spec` that names no policy, or sets an option wrongly.
+pub fn factory(spec: &PolicySpec) -> Result<Arc<dyn PolicyFactory>, PolicyError> {
+    Registry::builtin().factory(spec)
+}
+
+/// The five policies of an association, as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicySpec {
+    /// Which path carries the next new data.
+    pub path_scheduler: String,
+    /// Which stream's message is next.
+    pub stream_scheduler: String,
+    /// Which path carries a retransmission.
+    pub retransmission: String,
+    /// Whether a path may take more of the buffers.
+    pub buffer: String,
+    /// How congestion windows change.
+    pub congestion: String,
+}
+
+impl Default for PolicySpec {
+    /// CMT as Iyengar et al. have it (S1).
+    fn default() -> Self {
+        Self {
+            path_scheduler: "rr".to_owned(),
+            stream_scheduler: "fcfs".to_owned(),
+            retransmission: "ssthresh".to_owned(),
+            buffer: "shared".to_owned(),
+            congestion: "cmt".to_owned(),
+        }
+    }
+}
+
+/// Which question a policy answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PolicyKind {
+    /// Which path carries the next new data?
+    PathScheduler,
+    /// Which stream's message is next?
+    StreamScheduler,
+    /// Which path carries a retransmission?
+    Retransmission,
+    /// May a path take more of the buffers?
+    Buffer,
+    /// How do congestion windows change?
+    Congestion,
+}
+
+impl fmt::Display for PolicyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::PathScheduler => "path scheduler",
+            Self::StreamScheduler => "stream scheduler",
+            Self::Retransmission => "retransmission policy",
+            Self::Buffer => "buffer policy",
+            Self::Congestion => "congestion control",
+        })
+    }
+}
+
+/// Makes one policy for one association, from settings that were checked. The generator is the policy's own.
+pub type Recipe<P> = Box<dyn Fn(&CcConfig, &mut Rng) -> Box<P> + Send + Sync>;
+
+/// Checks the options and makes the recipe.
+pub type Configure<P> = fn(&Options<'_>) -> Result<Recipe<P>, PolicyError>;
+
+/// A policy that has a name.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyEntry {
+    /// Which question it answers.
+    pub kind: PolicyKind,
+    /// Its name, unique within its kind.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it was defined.
+    pub source: &'static str,
+    /// The options that it understands.
+    pub options: &'static [OptionEntry],
+    make: Make,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Make {
+    PathScheduler(Configure<dyn PathScheduler>),
+    StreamScheduler(Configure<dyn StreamScheduler>),
+    Retransmission(Configure<dyn RetransmissionPolicy>),
+    Buffer(Configure<dyn BufferPolicy>),
+    Congestion(Configure<dyn CongestionControl>),
+}
+
+impl PolicyEntry {
+    /// A path scheduler.
+    pub const fn path_scheduler(
+        name: &'static str,
+        configure: Configure<dyn PathScheduler>,
+    ) -> Self {
+        Self::new(PolicyKind::PathScheduler, name, Make::PathScheduler(configure))
+    }
+
+    /// A stream scheduler.
+    pub const fn stream_scheduler(
+        name: &'static str,
+        configure: Configure<dyn StreamScheduler>,
+    ) -> Self {
+        Self::new(PolicyKind::StreamScheduler, name, Make::StreamScheduler(configure))
+    }
+
+    /// A retransmission policy.
+    pub const fn retransmission(
+        name: &'static str,
+        configure: Configure<dyn RetransmissionPolicy>,
+    ) -> Self {
+        Self::new(PolicyKind::Retransmission, name, Make::Retransmission(configure))
+    }
+
+    /// A buffer policy.
+    pub const fn buffer(name: &'static str, configure: Configure<dyn BufferPolicy>) -> Self {
+        Self::new(PolicyKind::Buffer, name, Make::Buffer(configure))
+    }
+
+    /// A congestion control.
+    pub const fn congestion(
+        name: &'static str,
+        configure: Configure<dyn CongestionControl>,
+    ) -> Self {
+        Self::new(PolicyKind::Congestion, name, Make::Congestion(configure))
+    }
+
+    const fn new(kind: PolicyKind, name: &'static str, make: Make) -> Self {
+        Self { kind, name, summary: "", source: "", options: &[], make }
+    }
+
+    /// The same with a line that says what it does.
+    #[must_use]
+    pub const fn summary(mut self, summary: &'static str) -> Self {
+        self.summary = summary;
+        self
+    }
+
+    /// The same with the place where it was defined.
+    #[must_use]
+    pub const fn source(mut self, source: &'static str) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// The same with options.
+    #[must_use]
+    pub const fn options(mut self, options: &'static [OptionEntry]) -> Self {
+        self.options = options;
+        self
+    }
+}
+
+/// The policies that can be named.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    entries: Vec<PolicyEntry>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
+
+impl Registry {
+    /// The policies of this crate.
+    pub fn builtin() -> Self {
+        Self { entries: BUILTIN.to_vec() }
+    }
+
+    /// Adds a policy from elsewhere.
+    ///
+    /// # Errors
+    /// [`PolicyError::NameInUse`].
+    pub fn add(&mut self, entry: PolicyEntry) -> Result<(), PolicyError> {
+        if self.entries.iter().any(|e| e.kind == entry.kind && e.name == entry.name) {
+            let name = entry.name.to_owned();
+            return Err(PolicyError::NameInUse { kind: entry.kind, name });
+        }
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    /// All policies, in the order in which they were added.
+    pub fn entries(&self) -> &[PolicyEntry] {
+        &self.entries
+    }
+
+    /// A factory for `spec`. All texts are checked here, so that making the policies of an association cannot fail.
+    ///
+    /// # Errors
+    /// The first text in `spec` that names no policy, or sets an option wrongly.
+    pub fn factory(&self, spec: &PolicySpec) -> Result<Arc<dyn PolicyFactory>, PolicyError> {
+        Ok(Arc::new(Configured {
+            spec: spec.clone(),
+            path_scheduler: self.path_scheduler(&spec.path_scheduler)?,
+            stream_scheduler: self.stream_scheduler(&spec.stream_scheduler)?,
+            retransmission: self.retransmission(&spec.retransmission)?,
+            buffer: self.buffer(&spec.buffer)?,
+            congestion: self.congestion(&spec.congestion)?,
+        }))
+    }
+
+    /// The recipe of the path scheduler that `text` names.
+    ///
+    /// # Errors
+    /// An unknown name or option, or a value that the option does not take.
+    pub fn path_scheduler(&self, text: &str) -> Result<Recipe<dyn PathScheduler>, PolicyError> {
+        self.recipe(PolicyKind::PathScheduler, text, |make| match make {
+            Make::PathScheduler(configure) => Some(*configure),
+            _ => None,
+        })
+    }
+
+    /// The recipe of the stream scheduler that `text` names.
+    ///
+    /// # Errors
+    /// As [`path_scheduler`](Self::path_scheduler).
+    pub fn stream_scheduler(&self, text: &str) -> Result<Recipe<dyn StreamScheduler>, PolicyError> {
+        self.recipe(PolicyKind::StreamScheduler, text, |make| match make {
+            Make::StreamScheduler(configure) => Some(*configure),
+            _ => None,
+        })
+    }
+
+    /// The recipe of the retransmission policy that `text` names.
+    ///
+    /// # Errors
+    /// As [`path_scheduler`](Self::path_scheduler).
+    pub fn retransmission(
+        &self,
+        text: &str,
+    ) -> Result<Recipe<dyn RetransmissionPolicy>, PolicyError> {
+        self.recipe(PolicyKind::Retransmission, text, |make| match make {
+            Make::Retransmission(configure) => Some(*configure),
+            _ => None,
+        })
+    }
+
+    /// The recipe of the buffer policy that `text` names.
+    ///
+    /// # Errors
+    /// As [`path_scheduler`](Self::path_scheduler).
+    pub fn buffer(&self, text: &str) -> Result<Recipe<dyn BufferPolicy>, PolicyError> {
+        self.recipe(PolicyKind::Buffer, text, |make| match make {
+            Make::Buffer(configure) => Some(*configure),
+            _ => None,
+        })
+    }
+
+    /// The recipe of the congestion control that `text` names.
+    ///
+    /// # Errors
+    /// As [`path_scheduler`](Self::path_scheduler).
+    pub fn congestion(&self, text: &str) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+        self.recipe(PolicyKind::Congestion, text, |make| match make {
+            Make::Congestion(configure) => Some(*configure),
+            _ => None,
+        })
+    }
+
+    fn recipe<P: ?Sized>(
+        &self,
+        kind: PolicyKind,
+        text: &str,
+        select: impl Fn(&Make) -> Option<Configure<P>>,
+    ) -> Result<Recipe<P>, PolicyError> {
+        let name = text.split_once('?').map_or(text, |(name, _)| name);
+        let mut named = self.entries.iter().filter(|e| e.name == name);
+        let Some((entry, configure)) = named.find_map(|e| Some((e, select(&e.make)?))) else {
+            let names = self.entries.iter().filter(|e| e.kind == kind).map(|e| e.name);
+            let allowed = list_or_none(names);
+            return Err(PolicyError::UnknownPolicy { kind, name: name.to_owned(), allowed });
+        };
+        configure(&Options::parse(entry, text)?)
+    }
+}
+
+struct Configured {
+    spec: PolicySpec,
+    path_scheduler: Recipe<dyn PathScheduler>,
+    stream_scheduler: Recipe<dyn StreamScheduler>,
+    retransmission: Recipe<dyn RetransmissionPolicy>,
+    buffer: Recipe<dyn BufferPolicy>,
+    congestion: Recipe<dyn CongestionControl>,
+}
+
+impl fmt::Debug for Configured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.spec, f)
+    }
+}
+
+impl PolicyFactory for Configured {
+    fn build(&self, cc: &CcConfig, rng: &mut Rng) -> PolicySet {
+        // One fork for each, wanted or not: exchanging one policy leaves the randomness of all else as it was.
+        PolicySet {
+            path_scheduler: (self.path_scheduler)(cc, &mut rng.fork()),
+            stream_scheduler: (self.stream_scheduler)(cc, &mut rng.fork()),
+            retransmission: (self.retransmission)(cc, &mut rng.fork()),
+            buffer: (self.buffer)(cc, &mut rng.fork()),
+            congestion: (self.congestion)(cc, &mut rng.fork()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_cmt_with_round_robin() {
+        let factory = factory(&PolicySpec::default()).expect("the default is valid");
+        let set = factory.build(&CcConfig::default(), &mut Rng::from_u64(1));
+        let names = [
+            set.path_scheduler.name(),
+            set.stream_scheduler.name(),
+            set.retransmission.name(),
+            set.buffer.name(),
+            set.congestion.name(),
+        ];
+        assert_eq!(names, ["rr", "fcfs", "ssthresh", "shared", "cmt"]);
+    }
+
+    #[test]
+    fn an_unknown_name_lists_those_of_its_kind() {
+        let spec = PolicySpec { buffer: "rr".to_owned(), ..PolicySpec::default() };
+        assert_eq!(
+            factory(&spec).expect_err("no buffer policy").to_string(),
+            "buffer policy \"rr\" is unknown; allowed: shared, split"
+        );
+    }
+
+    #[test]
+    fn entries_are_complete_and_unique() {
+        for (i, e) in all().iter().enumerate() {
+            assert!(!e.summary.is_empty() && !e.source.is_empty(), "{}", e.name);
+            assert!(!all()[..i].iter().any(|o| o.kind == e.kind && o.name == e.name), "{}", e.name);
+            for option in e.options {
+                assert!(!option.summary.is_empty() && !option.values.is_empty(), "{}", e.name);
+            }
+        }
+        assert!(all().windows(2).all(|w| w[0].kind <= w[1].kind), "listed by kind");
+    }
+
+    #[test]
+    fn a_name_is_added_once() {
+        let mut registry = Registry::builtin();
+        let refused = registry.add(path::rr::ENTRY).expect_err("there is an rr");
+        assert_eq!(
+            refused.to_string(),
+            "path scheduler \"rr\" exists already; allowed: a name that is not in use"
+        );
+        assert!(registry.add(PolicyEntry { name: "rr2", ..path::rr::ENTRY }).is_ok());
+        assert!(registry.path_scheduler("rr2?visit=packet").is_ok());
+    }
+
+    #[test]
+    fn policies_do_not_disturb_each_others_randomness() {
+        let after = |retransmission: &str| {
+            let retransmission = retransmission.to_owned();
+            let spec = PolicySpec { retransmission, ..PolicySpec::default() };
+            let mut rng = Rng::from_u64(5);
+            factory(&spec).expect("valid").build(&CcConfig::default(), &mut rng);
+            rng.next_u64()
+        };
+        assert_eq!(after("same"), after("asap"));
+    }
+}

@@ -1,0 +1,58 @@
+//! `asap`: RTX-ASAP.
+
+use core::cmp::Ordering;
+
+use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
+use polypath_proto::rng::Rng;
+use polypath_proto::view::{AssocView, RtxMeta};
+
+use super::tie;
+use crate::registry::PolicyEntry;
+
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("asap", |_| {
+    Ok(Box::new(|_, rng| Box::new(RtxAsap::new(rng.clone()))))
+})
+.summary("any path that has room in its window now; one of them at random")
+.source("S1 section III, RTX-ASAP");
+
+/// RTX-ASAP.
+#[derive(Clone, Debug)]
+pub struct RtxAsap {
+    rng: Rng,
+}
+
+impl RtxAsap {
+    /// A policy that chooses by `rng`.
+    pub const fn new(rng: Rng) -> Self {
+        Self { rng }
+    }
+}
+
+impl Policy for RtxAsap {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+}
+
+impl RetransmissionPolicy for RtxAsap {
+    fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
+        tie::best(&mut self.rng, view.usable().filter(|p| p.has_room()), |_, _| Ordering::Equal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{lost_on, paths, view};
+
+    #[test]
+    fn only_paths_with_room() {
+        let mut p = paths(3);
+        p[0].outstanding = p[0].cwnd;
+        p[2].usable = false;
+        let mut asap = RtxAsap::new(Rng::from_u64(1));
+        assert!((0..50).all(|_| asap.pick(&view(&p), &lost_on(0)) == RtxPick::Use(p[1].id)));
+        p[1].outstanding = p[1].cwnd;
+        assert_eq!(asap.pick(&view(&p), &lost_on(0)), RtxPick::Wait);
+    }
+}

@@ -1,0 +1,56 @@
+//! `ssthresh`: RTX-SSTHRESH.
+
+use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
+use polypath_proto::rng::Rng;
+use polypath_proto::view::{AssocView, RtxMeta};
+
+use super::tie;
+use crate::registry::PolicyEntry;
+
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("ssthresh", |_| {
+    Ok(Box::new(|_, rng| Box::new(RtxSsthresh::new(rng.clone()))))
+})
+.summary("the path with the largest slow start threshold; ties at random")
+.source("S1 section III, RTX-SSTHRESH");
+
+/// RTX-SSTHRESH.
+#[derive(Clone, Debug)]
+pub struct RtxSsthresh {
+    rng: Rng,
+}
+
+impl RtxSsthresh {
+    /// A policy that breaks ties by `rng`.
+    pub const fn new(rng: Rng) -> Self {
+        Self { rng }
+    }
+}
+
+impl Policy for RtxSsthresh {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+}
+
+impl RetransmissionPolicy for RtxSsthresh {
+    fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
+        tie::best(&mut self.rng, view.usable(), |a, b| a.ssthresh.cmp(&b.ssthresh))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{lost_on, paths, view};
+
+    #[test]
+    fn the_largest_among_the_usable_even_when_its_window_is_full() {
+        let mut p = paths(3);
+        (p[0].ssthresh, p[1].ssthresh, p[2].ssthresh) = (3000, 9000, 6000);
+        p[1].outstanding = 10_000;
+        let mut policy = RtxSsthresh::new(Rng::from_u64(1));
+        assert_eq!(policy.pick(&view(&p), &lost_on(0)), RtxPick::Use(p[1].id));
+        p[1].usable = false;
+        assert_eq!(policy.pick(&view(&p), &lost_on(0)), RtxPick::Use(p[2].id));
+    }
+}

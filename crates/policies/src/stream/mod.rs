@@ -1,0 +1,18 @@
+//! Which stream's message is next? (RFC 8260 section 3)
+
+pub(crate) mod fair;
+pub(crate) mod fcfs;
+pub(crate) mod priority;
+pub(crate) mod rr;
+pub(crate) mod rr_packet;
+mod virtual_time;
+pub(crate) mod wfq;
+
+pub use fair::FairBandwidth;
+pub use priority::Priority;
+pub use rr::RoundRobin;
+pub use rr_packet::RoundRobinPacket;
+pub use wfq::WeightedFair;
+
+#[cfg(test)]
+mod model;
