@@ -74,6 +74,17 @@ fn the_tail_of_an_incomplete_message_is_dropped_as_well() {
 }
 
 #[test]
+fn the_highest_tsn_goes_first_whether_its_message_is_complete_or_not() {
+    for (low, high) in [("B", "BE"), ("BE", "B")] {
+        let mut rx = receiver(NrSack::Off);
+        receive(&mut rx, flagged(data(3, 2, &[0; 1_500]), low));
+        receive(&mut rx, flagged(data(6, 4, &[0; 1_500]), high));
+        assert_eq!(receive(&mut rx, data(1, 0, &[0; SIZE])), DataVerdict::New);
+        assert_eq!((sack(&mut rx).renegable, rx.stats().reneged), (vec![(2, 2)], 1));
+    }
+}
+
+#[test]
 fn what_was_delivered_is_never_dropped() {
     let mut rx = receiver(NrSack::Delivered);
     for tsn in 2..=4 {
