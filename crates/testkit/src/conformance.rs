@@ -39,3 +39,6 @@ fn check_name(policy: &(impl Policy + ?Sized)) {
         assert!(!key.is_empty() && value.is_finite(), "{name}: state {key:?} is {value}");
     }
 }
+
+#[cfg(test)]
+mod tests;

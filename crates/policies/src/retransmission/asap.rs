@@ -35,8 +35,16 @@ impl Policy for RtxAsap {
 }
 
 impl RetransmissionPolicy for RtxAsap {
-    fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
-        tie::best(&mut self.rng, view.usable().filter(|p| p.has_room()), |_, _| Ordering::Equal)
+    fn pick(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
+        let open = view.usable().filter(|p| p.has_room());
+        match tie::best(&mut self.rng, open, |_, _| Ordering::Equal) {
+            // The one packet that may ignore cwnd after a loss (RFC 9260 section 7.2.4) belongs to the path of the loss.
+            RtxPick::Wait => {
+                let lossy = view.path(chunk.last).filter(|p| p.usable);
+                lossy.map_or(RtxPick::Wait, |p| RtxPick::Use(p.id))
+            }
+            pick => pick,
+        }
     }
 }
 
@@ -53,6 +61,7 @@ mod tests {
         let mut asap = RtxAsap::new(Rng::from_u64(1));
         assert!((0..50).all(|_| asap.pick(&view(&p), &lost_on(0)) == RtxPick::Use(p[1].id)));
         p[1].outstanding = p[1].cwnd;
-        assert_eq!(asap.pick(&view(&p), &lost_on(0)), RtxPick::Wait);
+        assert_eq!(asap.pick(&view(&p), &lost_on(0)), RtxPick::Use(p[0].id), "if it may at all");
+        assert_eq!(asap.pick(&view(&p), &lost_on(2)), RtxPick::Wait);
     }
 }

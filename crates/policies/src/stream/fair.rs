@@ -81,7 +81,7 @@ mod tests {
         for _ in 0..100 {
             model.push(&mut scheduler, 0, 1);
         }
-        (0..50).for_each(|_| drop(model.step(&mut scheduler, false)));
+        assert!((0..50).all(|_| model.step(&mut scheduler, false) == Some(0)));
         for _ in 0..10 {
             model.push(&mut scheduler, 1, 1);
         }

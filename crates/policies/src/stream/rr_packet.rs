@@ -13,7 +13,8 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("rr-packet",
 
 /// SS_RR_PKT: as round robin, but the stream changes only where a packet begins.
 ///
-/// While a packet is open, [`peek`](StreamScheduler::peek) offers its stream or none.
+/// While a packet is open, [`peek`](StreamScheduler::peek) offers its stream or none; none closes the packet. The engine
+/// must announce a packet before it asks for its first chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobinPacket {
     last: Option<StreamId>,
@@ -35,7 +36,9 @@ impl StreamScheduler for RoundRobinPacket {
     ) -> Option<StreamId> {
         let mut streams = queues.after(self.last).map(|m| m.stream);
         let allowed = |s: StreamId| !self.locked || Some(s) == self.last;
-        streams.find(|&s| allowed(s) && eligible(s))
+        let offer = streams.find(|&s| allowed(s) && eligible(s));
+        self.locked &= offer.is_some();
+        offer
     }
 
     fn took(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
