@@ -68,14 +68,6 @@ pub enum SpecError {
         /// The host of the first path's address.
         host: String,
     },
-    /// The client's endpoint refused to open the association.
-    #[error("flow {flow}: {reason}")]
-    Connect {
-        /// The flow's name.
-        flow: String,
-        /// What the endpoint said.
-        reason: String,
-    },
 }
 
 impl WorldSpec {

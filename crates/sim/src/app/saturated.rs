@@ -1,0 +1,55 @@
+//! Keeps the send buffer full.
+
+use super::{App, AppIo, Turn};
+use crate::spec::{MessageSpec, Refill};
+
+#[derive(Debug)]
+pub(super) struct Saturated {
+    turn: Turn,
+    refill: Refill,
+    /// Bytes in the send buffer per stream; kept for its memory.
+    queued: Vec<u64>,
+}
+
+impl Saturated {
+    pub(super) fn new(messages: MessageSpec, refill: Refill) -> Self {
+        Self { turn: Turn::new(messages), refill, queued: Vec::new() }
+    }
+
+    /// S0 section 6.2: a stream that already holds its part of the send buffer is passed over. Bytes in flight count
+    /// too; otherwise the slow path's stream would still take what the fast paths free.
+    fn refill_by_contingent(&mut self, io: &mut AppIo<'_>) {
+        let MessageSpec { bytes, streams, .. } = self.turn.messages;
+        let info = io.queue_info();
+        let contingent = info.limit / u64::from(streams);
+        self.queued.clear();
+        self.queued.resize(streams.into(), 0);
+        for stream in &info.streams {
+            if let Some(queued) = self.queued.get_mut(usize::from(stream.stream.0)) {
+                *queued = stream.unsent_bytes + stream.unacked_bytes;
+            }
+        }
+        let mut passed_over = 0;
+        while passed_over < streams {
+            let Some(queued) = self.queued.get_mut(usize::from(self.turn.next)) else { return };
+            if *queued >= contingent {
+                self.turn.pass();
+                passed_over += 1;
+            } else if self.turn.send(io) {
+                *queued += u64::from(bytes);
+                passed_over = 0;
+            } else {
+                return;
+            }
+        }
+    }
+}
+
+impl App for Saturated {
+    fn run(&mut self, io: &mut AppIo<'_>) {
+        match self.refill {
+            Refill::RoundRobin => while self.turn.send(io) {},
+            Refill::Contingent => self.refill_by_contingent(io),
+        }
+    }
+}

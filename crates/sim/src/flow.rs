@@ -1,0 +1,419 @@
+//! One flow at work: both ends, the application, the reader, and what is measured about them.
+
+use polypath_link::Nanos;
+use polypath_proto::config::AssocConfig;
+use polypath_proto::ids::StreamId;
+use polypath_proto::time::Time;
+use polypath_proto::{
+    AssocHandle, Association, CloseReason, Event, FourTuple, RecvFrom, SendOptions,
+};
+use std::sync::Arc;
+
+use polypath_proto::rng::Rng;
+
+use crate::agenda::NEVER;
+use crate::app::{self, App, AppIo, UNLIMITED_BACKLOG};
+use crate::end::{self, End, Side};
+use crate::ledger::{Content, Ledger};
+use crate::meter::{OccupancyMeter, SpellMeter};
+use crate::network::Route;
+use crate::random::named_rng;
+use crate::reader::Reader;
+use crate::results::{Outcome, PathSample, Sample, TransferTimes};
+use crate::spec::{AppSpec, FileContent, FlowSpec};
+
+/// A flow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) name: String,
+    pub(crate) client: End,
+    pub(crate) server: End,
+    pub(crate) traced: bool,
+    pub(crate) data: Ledger,
+    pub(crate) responses: Option<Responses>,
+    pub(crate) times: TransferTimes,
+    pub(crate) outcome: Outcome,
+    pub(crate) blocked: SpellMeter,
+    pub(crate) held: OccupancyMeter,
+    pub(crate) out_of_order: OccupancyMeter,
+    pub(crate) samples: Vec<Sample>,
+    opening: Opening,
+    app: Box<dyn App>,
+    app_rng: Rng,
+    /// The application was started, and not told to stop.
+    running: bool,
+    stopped: bool,
+    start_at: Nanos,
+    /// Bytes in the send buffer when the application last ran.
+    used_at_run: u64,
+    /// Payload and charge of the usual DATA chunk; a smaller peer window blocks.
+    usual_chunk: u64,
+    reader: Reader,
+}
+
+/// How the client opens the association.
+#[derive(Debug)]
+struct Opening {
+    at: Nanos,
+    tuples: Vec<FourTuple>,
+    peer_port: u16,
+    config: Arc<AssocConfig>,
+}
+
+/// Responses of the server to requests.
+#[derive(Debug)]
+pub(crate) struct Responses {
+    pub(crate) ledger: Ledger,
+    /// Requests read and not answered yet.
+    owed: u64,
+    received: u64,
+    /// When the requests that wait for their responses were accepted.
+    asked: std::collections::VecDeque<Nanos>,
+    pub(crate) meter: crate::meter::DeliveryMeter,
+}
+
+impl Flow {
+    /// A flow of a checked specification; `hosts` are the positions of both ends' hosts.
+    pub(crate) fn new(
+        spec: &FlowSpec,
+        seed: u64,
+        hosts: [usize; 2],
+        routes: &[Route],
+        observed: bool,
+    ) -> Self {
+        let rng = |what: &str| named_rng(seed, &format!("flow.{}.{what}", spec.name));
+        let traced = spec.trace && observed;
+        let end = |side, host, name| End::new(spec, side, host, routes, rng(name), traced);
+        let mut start = rng("start");
+        let at = spec.connect_at.saturating_add(uniform(&mut start, spec.connect_jitter));
+        let opening = Opening {
+            at,
+            tuples: end::client_tuples(spec),
+            peer_port: spec.server.port,
+            config: end::assoc_config(&spec.client, traced),
+        };
+        let (data, responses, message_bytes) = ledgers(spec, &mut rng("content"));
+        let assoc = &spec.client.assoc;
+        Self {
+            name: spec.name.clone(),
+            client: end(Side::Client, hosts[0], "client"),
+            server: end(Side::Server, hosts[1], "server"),
+            traced,
+            data,
+            responses,
+            times: TransferTimes::default(),
+            outcome: Outcome::NotEstablished,
+            blocked: SpellMeter::default(),
+            held: OccupancyMeter::default(),
+            out_of_order: OccupancyMeter::default(),
+            samples: Vec::new(),
+            opening,
+            app: app::build(&spec.app),
+            app_rng: rng("app"),
+            running: false,
+            stopped: false,
+            start_at: spec.start_at.saturating_add(uniform(&mut start, spec.start_jitter)),
+            used_at_run: 0,
+            // Headers of IPv4, SCTP and DATA: what of the MTU the payload cannot use.
+            usual_chunk: u64::from(message_bytes.min(assoc.path_mtu.saturating_sub(48)))
+                + u64::from(assoc.chunk_charge),
+            reader: Reader::new(spec.reader.clone()),
+        }
+    }
+
+    pub(crate) fn end(&self, side: Side) -> &End {
+        match side {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
+    pub(crate) fn end_mut(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// Whether it ends by itself.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.app.is_finite()
+    }
+
+    /// Whether it is over.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.outcome, Outcome::Finished | Outcome::Failed(_))
+    }
+
+    /// When the application of one side wants to act next, whatever happens until then.
+    pub(crate) fn wakeup(&self, now: Nanos, side: Side) -> Nanos {
+        match side {
+            Side::Client if self.times.connect.is_none() => self.opening.at,
+            Side::Client if !self.client.established || self.stopped => NEVER,
+            Side::Client if !self.running => self.start_at,
+            Side::Client => self.app.wakeup().filter(|&at| at > now).unwrap_or(NEVER),
+            Side::Server if !self.server.readable => NEVER,
+            Side::Server => Some(self.reader.ready_at(now)).filter(|&at| at > now).unwrap_or(NEVER),
+        }
+    }
+
+    /// Lets one side act: on what its endpoint reports, and on the time, if its `wakeup` has come.
+    pub(crate) fn act(&mut self, now: Nanos, side: Side, woken: bool) {
+        self.drain_events(now, side);
+        match side {
+            Side::Client => {
+                if self.times.connect.is_none() && self.opening.at <= now {
+                    self.connect(now);
+                }
+                self.read_responses(now);
+                self.run_app(now, woken);
+            }
+            Side::Server => {
+                self.note_arrival(now);
+                self.read(now);
+                self.respond(now);
+            }
+        }
+    }
+
+    /// Measures one side after it acted and sent.
+    pub(crate) fn measure(&mut self, now: Nanos, side: Side) {
+        match side {
+            Side::Client => self.measure_client(now),
+            Side::Server => {
+                let (held, out_of_order) =
+                    self.server.assoc().map_or((0, 0), Association::receive_buffer);
+                self.held.set(now, held.into());
+                self.out_of_order.set(now, out_of_order.into());
+            }
+        }
+    }
+
+    /// Stops the application; then `close` ends the client's association.
+    pub(crate) fn stop(&mut self, now: Nanos, close: impl FnOnce(&mut AppIo<'_>)) {
+        self.stopped = true;
+        let Self { client, data, app_rng, .. } = self;
+        if let Some(assoc) = client.handle.and_then(|h| client.endpoint.association_mut(h)) {
+            close(&mut AppIo::new(now, assoc, data, app_rng, 0));
+        }
+    }
+
+    /// Forgets the measurements so far.
+    pub(crate) fn settle(&mut self, now: Nanos) {
+        self.data.restart();
+        if let Some(responses) = &mut self.responses {
+            responses.meter = crate::meter::DeliveryMeter::new();
+        }
+        self.blocked.restart(now);
+        self.held.restart(now);
+        self.out_of_order.restart(now);
+        for end in [&mut self.client, &mut self.server] {
+            end.settled = end.assoc().map(Association::stats).unwrap_or_default();
+        }
+    }
+
+    /// Adds a point to the time series.
+    pub(crate) fn sample(&mut self, now: Nanos) {
+        let Some(view) = self.client.assoc().map(|assoc| assoc.view(Time(now))) else { return };
+        let path = |path: &polypath_proto::view::PathView| PathSample {
+            cwnd: path.cwnd,
+            ssthresh: path.ssthresh,
+            outstanding: path.outstanding,
+            srtt: path.srtt.map(|srtt| srtt.as_nanos() as Nanos),
+        };
+        self.samples.push(Sample {
+            at: now,
+            peer_rwnd: view.peer_rwnd,
+            send_buffer: view.send_buffer.used,
+            receive_buffer: self.held.value(),
+            out_of_order: self.out_of_order.value(),
+            paths: view.paths.iter().map(path).collect(),
+        });
+    }
+
+    fn connect(&mut self, now: Nanos) {
+        self.times.connect = Some(now);
+        let Opening { tuples, peer_port, config, .. } = &self.opening;
+        let config = Arc::clone(config);
+        match self.client.endpoint.connect(Time(now), tuples, *peer_port, config) {
+            Ok(handle) => self.client.handle = Some(handle),
+            Err(error) => self.outcome = Outcome::Failed(error.to_string()),
+        }
+    }
+
+    fn drain_events(&mut self, now: Nanos, side: Side) {
+        while let Some((handle, event)) = self.end_mut(side).endpoint.poll_event() {
+            self.on_event(now, side, handle, &event);
+        }
+    }
+
+    fn on_event(&mut self, now: Nanos, side: Side, handle: AssocHandle, event: &Event) {
+        let end = self.end_mut(side);
+        match event {
+            Event::Established { .. } => {
+                end.handle = Some(handle);
+                end.established = true;
+                if side == Side::Client {
+                    self.times.established.get_or_insert(now);
+                    self.outcome = Outcome::Open;
+                }
+            }
+            Event::Readable => end.readable = true,
+            Event::Closed(reason) => {
+                end.established = false;
+                if side == Side::Client {
+                    self.times.closed = Some(now);
+                    self.outcome = match reason {
+                        CloseReason::Shutdown => Outcome::Finished,
+                        other => Outcome::Failed(format!("{other:?}")),
+                    };
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn run_app(&mut self, now: Nanos, woken: bool) {
+        if !self.client.established || self.stopped || now < self.start_at {
+            return;
+        }
+        if self.running && !woken && !self.has_news(now) {
+            return;
+        }
+        self.running = true;
+        let received = self.responses.as_ref().map_or(0, |responses| responses.received);
+        let Self { client, data, app_rng, app, .. } = self;
+        let Some(assoc) = client.handle.and_then(|h| client.endpoint.association_mut(h)) else {
+            return;
+        };
+        let before = data.accepted();
+        app.run(&mut AppIo::new(now, assoc, data, app_rng, received));
+        self.used_at_run = assoc.view(Time(now)).send_buffer.used;
+        if let Some(responses) = &mut self.responses {
+            let asked = data.accepted() - before;
+            responses.asked.extend((0..asked).map(|_| now));
+        }
+    }
+
+    /// Whether the application could do something that it could not when it last ran.
+    fn has_news(&self, now: Nanos) -> bool {
+        let Some(assoc) = self.client.assoc() else { return false };
+        let buffer = assoc.view(Time(now)).send_buffer;
+        let refill = buffer.limit == u64::MAX && buffer.unsent < UNLIMITED_BACKLOG / 2;
+        let answered = self.responses.as_ref().is_some_and(|r| r.received == r.ledger.accepted());
+        refill || answered || buffer.used != self.used_at_run
+    }
+
+    fn read(&mut self, now: Nanos) {
+        let Self { server, reader, data, times, responses, .. } = self;
+        while server.readable && reader.ready_at(now) <= now {
+            let Some(assoc) = server.handle.and_then(|h| server.endpoint.association_mut(h)) else {
+                return;
+            };
+            let Some(message) = assoc.recv(Time(now), RecvFrom::Any) else {
+                server.readable = false;
+                return;
+            };
+            times.first_delivery.get_or_insert(now);
+            times.last_delivery = Some(now);
+            data.deliver(now, &message);
+            reader.read(now, message.data.len());
+            responses.iter_mut().for_each(|responses| responses.owed += 1);
+        }
+    }
+
+    fn respond(&mut self, now: Nanos) {
+        let Self { server, responses: Some(responses), .. } = self else { return };
+        let Some(assoc) = server.handle.and_then(|h| server.endpoint.association_mut(h)) else {
+            return;
+        };
+        while responses.owed > 0 {
+            let Some((data, ppid)) = responses.ledger.next_message() else { return };
+            let options = SendOptions { ppid, ..SendOptions::default() };
+            if assoc.send(Time(now), StreamId(0), data, options).is_err() {
+                return;
+            }
+            responses.ledger.accept(now, 0);
+            responses.owed -= 1;
+        }
+    }
+
+    fn read_responses(&mut self, now: Nanos) {
+        let Self { client, responses: Some(responses), .. } = self else { return };
+        let Some(assoc) = client.handle.and_then(|h| client.endpoint.association_mut(h)) else {
+            return;
+        };
+        while let Some(message) = assoc.recv(Time(now), RecvFrom::Any) {
+            responses.ledger.deliver(now, &message);
+            responses.received += 1;
+            if let Some(asked) = responses.asked.pop_front() {
+                responses.meter.record(message.data.len(), now - asked);
+            }
+        }
+    }
+
+    /// The first DATA shows in the receive buffer before anything is read.
+    fn note_arrival(&mut self, now: Nanos) {
+        if self.times.first_data_arrived.is_some() {
+            return;
+        }
+        let held = self.server.assoc().map_or(0, |assoc| assoc.receive_buffer().0);
+        if self.server.readable || held > 0 {
+            self.times.first_data_arrived = Some(now);
+        }
+    }
+
+    fn measure_client(&mut self, now: Nanos) {
+        let Some(view) = self.client.assoc().map(|assoc| assoc.view(Time(now))) else { return };
+        let open = |path: &polypath_proto::view::PathView| path.usable && path.has_room();
+        let blocked = view.peer_rwnd < self.usual_chunk
+            && view.send_buffer.unsent > 0
+            && view.paths.iter().any(open);
+        if self.times.first_data_sent.is_none()
+            && view.paths.iter().any(|path| path.data_chunks > 0)
+        {
+            self.times.first_data_sent = Some(now);
+        }
+        self.blocked.set(now, blocked && self.client.established);
+    }
+}
+
+/// The books of a flow, and the payload bytes of its usual message.
+fn ledgers(spec: &FlowSpec, rng: &mut Rng) -> (Ledger, Option<Responses>, u32) {
+    let (messages, content) = match &spec.app {
+        AppSpec::File { content: FileContent::Bytes(bytes), messages } => {
+            (*messages, Content::given(bytes.clone(), messages.bytes))
+        }
+        AppSpec::File { content: FileContent::Pattern(total), messages } => {
+            (*messages, Content::pattern(rng, messages.bytes, Some(*total)))
+        }
+        AppSpec::Saturated { messages, .. }
+        | AppSpec::ConstantRate { messages, .. }
+        | AppSpec::OnOff { messages, .. } => {
+            (*messages, Content::pattern(rng, messages.bytes, None))
+        }
+        AppSpec::RequestResponse { request_bytes, response_bytes, .. } => {
+            let requests = Ledger::new(Content::pattern(rng, *request_bytes, None), 1);
+            let ledger = Ledger::new(Content::pattern(rng, *response_bytes, None), 1);
+            return (requests, Some(Responses::new(ledger)), *request_bytes);
+        }
+    };
+    (Ledger::new(content, messages.streams), None, messages.bytes)
+}
+
+impl Responses {
+    fn new(ledger: Ledger) -> Self {
+        Self {
+            ledger,
+            owed: 0,
+            received: 0,
+            asked: std::collections::VecDeque::new(),
+            meter: crate::meter::DeliveryMeter::new(),
+        }
+    }
+}
+
+/// Uniform from 0 to `max`.
+fn uniform(rng: &mut Rng, max: Nanos) -> Nanos {
+    (rng.unit() * (max as f64 + 1.0)) as Nanos
+}

@@ -1,0 +1,316 @@
+//! What was sent in one direction of a flow, and whether it arrives as it was sent.
+//!
+//! Messages carry their number in the payload protocol identifier, which SCTP hands through untouched (RFC 9260
+//! section 3.3.1). So payloads need no header of ours: a file crosses as it is, and messages of one byte are
+//! measured like all others.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use polypath_link::Nanos;
+use polypath_proto::{Message, rng::Rng};
+
+use crate::meter::DeliveryMeter;
+use crate::results::Integrity;
+
+/// Marks our payload protocol identifiers. No registered one lies near, so no dissector mistakes the payload.
+const PPID_MARK: u32 = 0x5000_0000;
+/// The bits of the identifier that number messages; more than ever are under way at once.
+const NUMBER_BITS: u32 = 28;
+const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
+
+/// Period of the pattern: prime, so that messages of any usual size begin at ever different places of it.
+const PATTERN_PERIOD: usize = 8191;
+
+/// The books of one direction of a flow.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    content: Content,
+    /// Number of the first message in `pending`; all before it are delivered.
+    base: u64,
+    pending: VecDeque<Pending>,
+    streams: Vec<StreamBook>,
+    integrity: Integrity,
+    /// The received file, where its bytes were given.
+    file: Option<Vec<u8>>,
+}
+
+/// A message accepted by `send`.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    accepted: Nanos,
+    /// Position in its stream.
+    place: u64,
+    stream: u16,
+    delivered: bool,
+}
+
+#[derive(Clone, Debug)]
+struct StreamBook {
+    accepted: u64,
+    /// The place that is next to be delivered in order.
+    expected: u64,
+    meter: DeliveryMeter,
+}
+
+impl Ledger {
+    pub(crate) fn new(content: Content, streams: u16) -> Self {
+        let book = StreamBook { accepted: 0, expected: 0, meter: DeliveryMeter::new() };
+        let file =
+            matches!(content.source, Source::Given(_)).then(|| vec![0; content.source.len()]);
+        Self {
+            content,
+            base: 0,
+            pending: VecDeque::new(),
+            streams: vec![book; streams.into()],
+            integrity: Integrity::default(),
+            file,
+        }
+    }
+
+    /// The next message: its payload and its payload protocol identifier. `None` at the end of a file.
+    #[inline]
+    pub(crate) fn next_message(&self) -> Option<(Bytes, u32)> {
+        let number = self.accepted();
+        let (source, range) = self.content.locate(number)?;
+        Some((source.bytes().slice(range), PPID_MARK | (number & NUMBER_MASK) as u32))
+    }
+
+    /// The next message was accepted on `stream`.
+    #[inline]
+    pub(crate) fn accept(&mut self, now: Nanos, stream: u16) {
+        let Some(book) = self.streams.get_mut(usize::from(stream)) else { return };
+        let place = book.accepted;
+        book.accepted += 1;
+        self.pending.push_back(Pending { accepted: now, place, stream, delivered: false });
+    }
+
+    /// Messages accepted so far.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.base + self.pending.len() as u64
+    }
+
+    /// Whether all messages of a file were accepted.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.content.locate(self.accepted()).is_none()
+    }
+
+    /// A message was read.
+    #[inline]
+    pub(crate) fn deliver(&mut self, now: Nanos, message: &Message) {
+        let number = self.number(message.ppid);
+        let known = number.and_then(|number| number.checked_sub(self.base));
+        let known = known.and_then(|place| self.pending.get_mut(usize::try_from(place).ok()?));
+        let Some(pending) = known.filter(|pending| !pending.delivered) else {
+            return self.unexpected(number);
+        };
+        pending.delivered = true;
+        let pending = *pending;
+        self.check(number.unwrap_or(0), pending, message);
+        if let Some(book) = self.streams.get_mut(usize::from(pending.stream)) {
+            book.meter.record(message.data.len(), now.saturating_sub(pending.accepted));
+        }
+        self.forget_delivered();
+    }
+
+    /// Forgets the measurements so far.
+    pub(crate) fn restart(&mut self) {
+        self.streams.iter_mut().for_each(|book| book.meter = DeliveryMeter::new());
+    }
+
+    /// Per stream.
+    pub(crate) fn meters(&self) -> impl Iterator<Item = &DeliveryMeter> {
+        self.streams.iter().map(|book| &book.meter)
+    }
+
+    pub(crate) fn integrity(&self) -> Integrity {
+        let outstanding = self.pending.iter().filter(|pending| !pending.delivered).count() as u64;
+        Integrity { outstanding, ..self.integrity }
+    }
+
+    pub(crate) fn file(&self) -> Option<Bytes> {
+        self.file.as_ref().map(|file| Bytes::copy_from_slice(file))
+    }
+
+    /// The number with these low bits that is nearest to the messages under way.
+    fn number(&self, ppid: u32) -> Option<u64> {
+        if ppid & !(NUMBER_MASK as u32) != PPID_MARK {
+            return None;
+        }
+        let ahead = u64::from(ppid).wrapping_sub(self.base) & NUMBER_MASK;
+        let behind = NUMBER_MASK + 1 - ahead;
+        if ahead <= behind { Some(self.base + ahead) } else { self.base.checked_sub(behind) }
+    }
+
+    fn unexpected(&mut self, number: Option<u64>) {
+        match number {
+            Some(number) if number < self.accepted() => self.integrity.duplicated += 1,
+            _ => self.integrity.corrupted += 1,
+        }
+    }
+
+    fn check(&mut self, number: u64, pending: Pending, message: &Message) {
+        let expected = self.content.locate(number);
+        let expected = expected.and_then(|(source, range)| source.bytes().get(range));
+        if expected != Some(&message.data[..]) {
+            self.integrity.corrupted += 1;
+        }
+        let Some(book) = self.streams.get_mut(usize::from(pending.stream)) else { return };
+        let in_order = message.unordered || pending.place == book.expected;
+        book.expected = book.expected.max(pending.place + 1);
+        if !in_order || message.stream.0 != pending.stream {
+            self.integrity.misordered += 1;
+        }
+        if let Some(file) = &mut self.file {
+            let start = number as usize * self.content.message_bytes;
+            let place = file.get_mut(start..start + message.data.len());
+            place.into_iter().for_each(|place| place.copy_from_slice(&message.data));
+        }
+    }
+
+    fn forget_delivered(&mut self) {
+        while self.pending.front().is_some_and(|pending| pending.delivered) {
+            self.pending.pop_front();
+            self.base += 1;
+        }
+    }
+}
+
+/// The bytes of all messages of one direction.
+#[derive(Debug)]
+pub(crate) struct Content {
+    source: Source,
+    message_bytes: usize,
+    /// Bytes in all; `None`: no end.
+    total: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// A random block of one period and one message, so that every message is a slice of it.
+    Pattern(Bytes),
+    Given(Bytes),
+}
+
+impl Content {
+    /// A pattern drawn from `rng`, of `total` bytes or without an end.
+    pub(crate) fn pattern(rng: &mut Rng, message_bytes: u32, total: Option<u64>) -> Self {
+        let message_bytes = message_bytes as usize;
+        let period: Vec<u8> =
+            std::iter::repeat_with(|| rng.bytes32()).flatten().take(PATTERN_PERIOD).collect();
+        let block = period.iter().copied().cycle().take(PATTERN_PERIOD + message_bytes);
+        let source = Source::Pattern(block.collect::<Vec<_>>().into());
+        Self { source, message_bytes, total }
+    }
+
+    /// These bytes.
+    pub(crate) fn given(bytes: Bytes, message_bytes: u32) -> Self {
+        let total = Some(bytes.len() as u64);
+        Self { source: Source::Given(bytes), message_bytes: message_bytes as usize, total }
+    }
+
+    /// Where message `number` lies.
+    #[inline]
+    fn locate(&self, number: u64) -> Option<(&Source, core::ops::Range<usize>)> {
+        let offset = number.checked_mul(self.message_bytes as u64)?;
+        let left = self.total.map_or(u64::MAX, |total| total.saturating_sub(offset));
+        let len = left.min(self.message_bytes as u64) as usize;
+        let start = match &self.source {
+            Source::Pattern(_) => (offset % PATTERN_PERIOD as u64) as usize,
+            Source::Given(_) => usize::try_from(offset).ok()?,
+        };
+        (len > 0).then_some((&self.source, start..start + len))
+    }
+}
+
+impl Source {
+    fn bytes(&self) -> &Bytes {
+        let (Self::Pattern(bytes) | Self::Given(bytes)) = self;
+        bytes
+    }
+
+    fn len(&self) -> usize {
+        self.bytes().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polypath_proto::ids::{StreamId, Tsn};
+    use polypath_proto::time::Time;
+
+    fn ledger(streams: u16, total: Option<u64>) -> Ledger {
+        Ledger::new(Content::pattern(&mut Rng::from_u64(1), 100, total), streams)
+    }
+
+    fn accept(ledger: &mut Ledger, now: Nanos, stream: u16) -> Message {
+        let (data, ppid) = ledger.next_message().unwrap();
+        ledger.accept(now, stream);
+        Message {
+            stream: StreamId(stream),
+            ppid,
+            unordered: false,
+            tsn: Tsn(0),
+            delivered: Time::ZERO,
+            data,
+        }
+    }
+
+    #[test]
+    fn messages_that_arrive_as_sent_are_measured() {
+        let mut ledger = ledger(2, None);
+        let messages: Vec<_> = (0..1000).map(|n| accept(&mut ledger, n, n as u16 % 2)).collect();
+        // Streams may overtake each other: first all of stream 1, then all of stream 0.
+        for stream in [1, 0] {
+            for message in messages.iter().filter(|m| m.stream.0 == stream) {
+                ledger.deliver(2000, message);
+            }
+        }
+        assert_eq!(ledger.integrity(), Integrity::default());
+        assert_eq!(ledger.base, 1000);
+        let totals: Vec<_> = ledger.meters().map(|m| m.summary(1).messages).collect();
+        assert_eq!(totals, [500, 500]);
+    }
+
+    #[test]
+    fn whatever_goes_wrong_is_noticed() {
+        let mut ledger = ledger(1, None);
+        let messages: Vec<_> = (0..6).map(|_| accept(&mut ledger, 0, 0)).collect();
+        ledger.deliver(1, &messages[0]);
+        ledger.deliver(1, &messages[0]);
+        ledger.deliver(1, &messages[2]);
+        ledger.deliver(1, &messages[1]);
+        ledger.deliver(1, &messages[1]);
+        let mut flipped = messages[3].clone();
+        flipped.data = messages[4].data.clone();
+        ledger.deliver(1, &flipped);
+        ledger.deliver(1, &Message { ppid: PPID_MARK | 77, ..messages[4].clone() });
+        ledger.deliver(1, &Message { ppid: 0, ..messages[4].clone() });
+        let found = ledger.integrity();
+        let expected = Integrity { duplicated: 2, misordered: 2, corrupted: 3, outstanding: 2 };
+        assert_eq!(found, expected);
+        assert!(!found.holds());
+    }
+
+    #[test]
+    fn a_file_ends_with_a_shorter_message() {
+        let bytes = Bytes::from_static(b"a file of 24 bytes, just");
+        let mut ledger = Ledger::new(Content::given(bytes.clone(), 10), 1);
+        let messages: Vec<_> = (0..3).map(|_| accept(&mut ledger, 0, 0)).collect();
+        assert!(ledger.is_complete() && ledger.next_message().is_none());
+        assert_eq!(messages[2].data.len(), 4);
+        messages.iter().for_each(|message| ledger.deliver(1, message));
+        assert_eq!(ledger.file(), Some(bytes));
+        assert!(ledger.integrity().holds());
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        let mut ledger = ledger(1, None);
+        ledger.base = 5 << NUMBER_BITS;
+        let before = PPID_MARK | NUMBER_MASK as u32;
+        assert_eq!(ledger.number(before), Some((5 << NUMBER_BITS) - 1));
+        assert_eq!(ledger.number(PPID_MARK | 3), Some((5 << NUMBER_BITS) + 3));
+    }
+}

@@ -1,0 +1,257 @@
+//! Links, the routes over them, and the packets on the way.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use polypath_link::{DropReason, Link, LinkStats, Nanos, Offer};
+
+use crate::agenda::{Agenda, NEVER};
+use crate::random::link_seed;
+use crate::results::LinkResult;
+use crate::spec::Topology;
+
+/// Bytes that a recycled buffer has room for: a usual path MTU and some.
+const BUFFER_BYTES: usize = 2048;
+
+const IPV4_HEADER: u32 = 20;
+const IPV6_HEADER: u32 = 40;
+const UDP_HEADER: u32 = 8;
+
+/// All links and routes. Link number `n` is slot `n` of the agenda.
+#[derive(Debug)]
+pub(crate) struct Network {
+    links: Vec<Hop>,
+    routes: Vec<Route>,
+    /// Buffers of packets that are gone.
+    pool: Vec<Vec<u8>>,
+    /// Packets marked so far.
+    marked: u64,
+    /// Numbers of packets destroyed on links, while somebody watches.
+    destroyed: Option<Rc<RefCell<Vec<u64>>>>,
+}
+
+#[derive(Debug)]
+struct Hop {
+    name: String,
+    link: Link<Packet>,
+    /// The counters at the end of settling.
+    settled: LinkStats,
+}
+
+/// A way from one address to another.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) name: String,
+    pub(crate) from: IpAddr,
+    pub(crate) to: IpAddr,
+    /// Positions of both hosts.
+    pub(crate) from_host: u32,
+    pub(crate) to_host: u32,
+    /// Bytes of the IP header.
+    ip_header: u32,
+    links: Vec<usize>,
+}
+
+/// A packet on its way. Moved from link to link, never copied.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    /// The SCTP packet.
+    pub(crate) data: Vec<u8>,
+    pub(crate) route: u32,
+    /// Position of the host that it goes to.
+    pub(crate) host: u32,
+    /// Bytes on the wire, the headers below SCTP included.
+    size: u32,
+    hop: u32,
+    witness: Option<Witness>,
+}
+
+/// Notes the number of a packet that is destroyed: links that go down do not say what they lose.
+#[derive(Debug)]
+struct Witness {
+    id: u64,
+    destroyed: Option<Rc<RefCell<Vec<u64>>>>,
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        if let Some(destroyed) = &self.destroyed {
+            destroyed.borrow_mut().push(self.id);
+        }
+    }
+}
+
+impl Packet {
+    /// The packet has arrived; returns its number if it was watched.
+    pub(crate) fn arrived(&mut self) -> Option<u64> {
+        let mut witness = self.witness.take()?;
+        witness.destroyed = None;
+        Some(witness.id)
+    }
+}
+
+impl Network {
+    /// The network of a checked topology.
+    pub(crate) fn new(topology: &Topology, seed: u64) -> Self {
+        let hop = |spec: &crate::spec::LinkSpec| Hop {
+            name: spec.name.clone(),
+            link: Link::new(spec.config.clone(), link_seed(seed, &spec.name)),
+            settled: LinkStats::default(),
+        };
+        let position = |name: &String| topology.links.iter().position(|link| link.name == *name);
+        let host = |address| topology.host_of(address).unwrap_or(0) as u32;
+        let route = |spec: &crate::spec::RouteSpec| Route {
+            name: spec.name.clone(),
+            from: spec.from,
+            to: spec.to,
+            from_host: host(spec.from),
+            to_host: host(spec.to),
+            ip_header: if spec.to.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER },
+            links: spec.links.iter().filter_map(position).collect(),
+        };
+        Self {
+            links: topology.links.iter().map(hop).collect(),
+            routes: topology.routes.iter().map(route).collect(),
+            pool: Vec::new(),
+            marked: 0,
+            destroyed: None,
+        }
+    }
+
+    /// Starts to watch what becomes of packets.
+    pub(crate) fn watch(&mut self) {
+        self.destroyed = Some(Rc::default());
+    }
+
+    pub(crate) fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    pub(crate) fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    pub(crate) fn link_name(&self, link: usize) -> &str {
+        self.links.get(link).map_or("", |hop| &hop.name)
+    }
+
+    /// An empty buffer.
+    #[inline]
+    pub(crate) fn buffer(&mut self) -> Vec<u8> {
+        self.pool.pop().unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES))
+    }
+
+    /// Takes back a buffer.
+    #[inline]
+    pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        self.pool.push(buffer);
+    }
+
+    /// A packet at the beginning of its route.
+    #[inline]
+    pub(crate) fn packet(&self, data: Vec<u8>, route: u32, udp: bool) -> Packet {
+        let way = &self.routes[route as usize];
+        let headers = way.ip_header + if udp { UDP_HEADER } else { 0 };
+        let size = data.len() as u32 + headers;
+        Packet { data, route, host: way.to_host, size, hop: 0, witness: None }
+    }
+
+    /// Numbers a packet, so that its end is noticed if somebody watches.
+    pub(crate) fn mark(&mut self, packet: &mut Packet) -> u64 {
+        let id = self.marked;
+        self.marked += 1;
+        packet.witness = self.destroyed.clone().map(|log| Witness { id, destroyed: Some(log) });
+        id
+    }
+
+    /// The next packet that has arrived at the end of `link` by `now`.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Nanos, link: usize) -> Option<Packet> {
+        self.links[link].link.poll(now)
+    }
+
+    /// Moves a packet on: onto its next link, or back to the caller if it has crossed them all.
+    #[inline]
+    pub(crate) fn forward(
+        &mut self,
+        now: Nanos,
+        mut packet: Packet,
+        agenda: &mut Agenda,
+    ) -> Forwarded {
+        let route = &self.routes[packet.route as usize];
+        let Some(&link) = route.links.get(packet.hop as usize) else {
+            return Forwarded::Arrived(packet);
+        };
+        packet.hop += 1;
+        let hop = &mut self.links[link];
+        let offer = hop.link.offer(now, packet.size, packet);
+        agenda.set(link, hop.link.next_delivery().unwrap_or(NEVER));
+        match offer {
+            Offer::Accepted => Forwarded::OnTheWay(link),
+            Offer::Dropped(reason) => Forwarded::Dropped(link, reason),
+        }
+    }
+
+    /// Tells the agenda when `link` delivers next.
+    #[inline]
+    pub(crate) fn reschedule(&self, link: usize, agenda: &mut Agenda) {
+        agenda.set(link, self.links[link].link.next_delivery().unwrap_or(NEVER));
+    }
+
+    /// Takes a watched packet's number that was destroyed since the last call.
+    pub(crate) fn take_destroyed(&self) -> Option<u64> {
+        self.destroyed.as_ref()?.borrow_mut().pop()
+    }
+
+    /// The number of the link with this name.
+    pub(crate) fn link_named(&self, name: &str) -> Option<usize> {
+        self.links.iter().position(|hop| hop.name == name)
+    }
+
+    /// The links of all routes with this name, each once.
+    pub(crate) fn links_of_path(&self, name: &str) -> Vec<usize> {
+        let routes = self.routes.iter().filter(|route| route.name == name);
+        let mut links: Vec<_> = routes.flat_map(|route| route.links.iter().copied()).collect();
+        links.sort_unstable();
+        links.dedup();
+        links
+    }
+
+    pub(crate) fn set_up(&mut self, now: Nanos, link: usize, up: bool, agenda: &mut Agenda) {
+        if let Some(hop) = self.links.get_mut(link) {
+            hop.link.set_up(now, up);
+            self.reschedule(link, agenda);
+        }
+    }
+
+    /// Forgets the counters so far.
+    pub(crate) fn settle(&mut self, now: Nanos) {
+        for hop in &mut self.links {
+            hop.settled = hop.stats(now);
+        }
+    }
+
+    pub(crate) fn results(&self, now: Nanos) -> Vec<LinkResult> {
+        let result = |hop: &Hop| LinkResult::since(hop.name.clone(), &hop.stats(now), &hop.settled);
+        self.links.iter().map(result).collect()
+    }
+}
+
+impl Hop {
+    fn stats(&self, now: Nanos) -> LinkStats {
+        LinkStats { busy: self.link.busy_time(now), ..*self.link.stats() }
+    }
+}
+
+/// What became of a packet that was moved on.
+#[derive(Debug)]
+pub(crate) enum Forwarded {
+    /// It is at its destination.
+    Arrived(Packet),
+    /// It is on this link.
+    OnTheWay(usize),
+    /// It is gone.
+    Dropped(usize, DropReason),
+}

@@ -1,0 +1,121 @@
+//! From counters to results.
+
+use polypath_link::Nanos;
+use polypath_proto::Association;
+use polypath_proto::stats::{AssocStats, PathStats};
+
+use crate::end::End;
+use crate::flow::Flow;
+use crate::meter::{DeliveryMeter, rate};
+use crate::network::Route;
+use crate::results::{Counters, Delivered, FlowResult, PathResult};
+
+/// The result of `flow` at `now`, after `measured` ns of measuring time.
+pub(crate) fn flow_result(
+    flow: &Flow,
+    routes: &[Route],
+    now: Nanos,
+    measured: Nanos,
+) -> FlowResult {
+    let stats = |end: &End| end.assoc().map(Association::stats).unwrap_or_default();
+    let (client, server) = (stats(&flow.client), stats(&flow.server));
+    let blocked = flow.blocked.until(now);
+    FlowResult {
+        name: flow.name.clone(),
+        outcome: flow.outcome.clone(),
+        times: flow.times,
+        total: total(flow.data.meters(), measured),
+        streams: flow.data.meters().map(|meter| meter.summary(measured)).collect(),
+        paths: paths(&client, &flow.client.settled, routes, measured),
+        counters: counters(&client, &server, flow),
+        responses: flow.responses.as_ref().map(|responses| responses.meter.summary(measured)),
+        integrity: flow.data.integrity(),
+        blocked_by_peer_window: blocked.total,
+        blocked_count: blocked.count,
+        blocked_longest: blocked.longest,
+        receive_buffer: flow.held.summary(now),
+        out_of_order: flow.out_of_order.summary(now),
+        samples: flow.samples.clone(),
+        file: flow.data.file(),
+    }
+}
+
+fn total<'a>(meters: impl Iterator<Item = &'a DeliveryMeter>, measured: Nanos) -> Delivered {
+    let mut total = DeliveryMeter::new();
+    meters.for_each(|meter| total.add(meter));
+    total.summary(measured)
+}
+
+fn counters(client: &AssocStats, server: &AssocStats, flow: &Flow) -> Counters {
+    let (client0, server0) = (&flow.client.settled, &flow.server.settled);
+    let sent = |count: fn(&AssocStats) -> u64| count(client) - count(client0);
+    let received = |count: fn(&AssocStats) -> u64| count(server) - count(server0);
+    Counters {
+        packets_sent: sent(|s| s.packets_sent),
+        data_chunks_sent: sent(|s| s.data_chunks_sent),
+        retransmissions_fast: sent(|s| s.retransmissions_fast),
+        retransmissions_timeout: sent(|s| s.retransmissions_timeout),
+        spurious: received(|s| s.duplicates_received),
+        dropped_no_room: received(|s| s.dropped_no_room),
+        timeouts: sent(|s| s.paths.iter().map(|p| p.timeouts).sum()),
+        timeouts_by_rto: core::array::from_fn(|class| {
+            let count = |s: &AssocStats| s.paths.iter().map(|p| p.timeouts_by_rto[class]).sum();
+            let (now, before): (u64, u64) = (count(client), count(client0));
+            now - before
+        }),
+        fast_recoveries: sent(|s| s.paths.iter().map(|p| p.fast_recoveries).sum()),
+        sacks_sent: received(|s| s.sacks_sent),
+        sacks_received: sent(|s| s.sacks_received),
+        window_probes: sent(|s| s.window_probes),
+        messages_accepted: sent(|s| s.messages_sent),
+    }
+}
+
+fn paths(
+    now: &AssocStats,
+    settled: &AssocStats,
+    routes: &[Route],
+    measured: Nanos,
+) -> Vec<PathResult> {
+    let result = |path: &PathStats| {
+        let before = settled.paths.iter().find(|before| before.path == path.path);
+        let route = routes
+            .iter()
+            .find(|route| (route.from, route.to) == (path.local.ip(), path.remote.ip()));
+        let name = route.map_or_else(
+            || format!("{} to {}", path.local.ip(), path.remote.ip()),
+            |route| route.name.clone(),
+        );
+        path_result(name, path, before, measured)
+    };
+    now.paths.iter().map(result).collect()
+}
+
+fn path_result(
+    name: String,
+    path: &PathStats,
+    before: Option<&PathStats>,
+    measured: Nanos,
+) -> PathResult {
+    let since = |count: fn(&PathStats) -> u64| count(path) - before.map_or(0, count);
+    PathResult {
+        name,
+        packets_sent: since(|p| p.packets_sent),
+        bytes_sent: since(|p| p.bytes_sent),
+        data_chunks: since(|p| p.data_chunks),
+        payload_bytes: since(|p| p.payload_bytes),
+        payload_rate: rate(since(|p| p.payload_bytes), measured),
+        retransmissions_fast: since(|p| p.retransmissions_fast),
+        retransmissions_timeout: since(|p| p.retransmissions_timeout),
+        timeouts: since(|p| p.timeouts),
+        timeouts_by_rto: core::array::from_fn(|class| {
+            path.timeouts_by_rto[class] - before.map_or(0, |before| before.timeouts_by_rto[class])
+        }),
+        fast_recoveries: since(|p| p.fast_recoveries),
+        srtt: path.srtt.map(|srtt| srtt.as_nanos() as Nanos),
+        rto: path.rto.as_nanos() as Nanos,
+        cwnd: path.cwnd,
+        ssthresh: path.ssthresh,
+        state: format!("{:?}", path.state),
+    }
+}

@@ -1,0 +1,499 @@
+//! The world: everything that happens, in the order in which it happens.
+
+use polypath_link::{DropReason, Nanos};
+use polypath_proto::Endpoint;
+use polypath_proto::time::Time;
+
+use crate::agenda::{Agenda, NEVER};
+use crate::app::AppIo;
+use crate::check::SpecError;
+use crate::deed::{Deed, Deeds};
+use crate::end::Side;
+use crate::flow::Flow;
+use crate::network::{Forwarded, Network, Packet};
+use crate::observer::{Observer, RouteInfo, SentPacket, TraceSource};
+use crate::report::flow_result;
+use crate::results::RunResult;
+use crate::spec::{Topology, WorldSpec};
+
+/// A running simulation.
+pub struct World<'o> {
+    now: Nanos,
+    seed: u64,
+    agenda: Agenda,
+    slots: Slots,
+    network: Network,
+    hosts: Vec<Host>,
+    flows: Vec<Flow>,
+    deeds: Deeds,
+    observer: Option<&'o mut dyn Observer>,
+    sample_every: Option<Nanos>,
+    settle_at: Nanos,
+    end: Nanos,
+    /// End once as many finite flows are over.
+    finite_flows: Option<usize>,
+    finished: bool,
+    packets: u64,
+    unroutable: u64,
+    events: u64,
+}
+
+#[derive(Debug)]
+struct Host {
+    name: String,
+    /// SCTP port, flow, and side.
+    ports: Vec<(u16, usize, Side)>,
+}
+
+impl<'o> World<'o> {
+    /// Builds the world at time 0.
+    ///
+    /// # Errors
+    /// What [`WorldSpec::check`] finds.
+    pub fn new(
+        spec: &WorldSpec,
+        seed: u64,
+        observer: Option<&'o mut dyn Observer>,
+    ) -> Result<Self, SpecError> {
+        spec.check()?;
+        let mut network = Network::new(&spec.topology, seed);
+        if observer.is_some() {
+            network.watch();
+        }
+        let flows = flows(spec, seed, &network, observer.is_some());
+        let slots = Slots { links: network.link_count(), ends: 2 * flows.len() };
+        let finite = flows.iter().filter(|flow| flow.is_finite()).count();
+        let mut world = Self {
+            now: 0,
+            seed,
+            agenda: Agenda::new(slots.count()),
+            slots,
+            hosts: hosts(&spec.topology, &flows),
+            deeds: Deeds::new(&spec.actions, &spec.flows, &network),
+            network,
+            flows,
+            observer,
+            sample_every: spec.sample_every,
+            settle_at: spec.time.settle,
+            end: spec.time.settle.saturating_add(spec.time.measure),
+            finite_flows: Some(finite).filter(|&n| n > 0 && spec.time.stop_when_done),
+            finished: false,
+            packets: 0,
+            unroutable: 0,
+            events: 0,
+        };
+        world.begin();
+        Ok(world)
+    }
+
+    /// The present, ns.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// When the run ends at the latest, ns.
+    #[must_use]
+    pub fn end(&self) -> Nanos {
+        self.end
+    }
+
+    /// The part of the run that is done, from 0 to 1; 1 once it is over.
+    #[must_use]
+    pub fn progress(&self) -> f64 {
+        if self.finished { 1.0 } else { self.now as f64 / self.end.max(1) as f64 }
+    }
+
+    /// Whether the run is over.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Processes one event; false when the run is over.
+    pub fn step(&mut self) -> bool {
+        self.step_until(self.end)
+    }
+
+    /// Processes all events up to and including `time`, or until the run is over.
+    pub fn run_until(&mut self, time: Nanos) {
+        let time = time.min(self.end);
+        while self.step_until(time) {}
+        if !self.finished {
+            self.now = self.now.max(time);
+            self.finished = self.now >= self.end;
+        }
+    }
+
+    /// Takes all links of a path, or the link of this name if there is no such path, down or up. False if there is
+    /// neither.
+    pub fn set_up(&mut self, name: &str, up: bool) -> bool {
+        let mut links = self.network.links_of_path(name);
+        if links.is_empty() {
+            links.extend(self.network.link_named(name));
+        }
+        let found = !links.is_empty();
+        self.do_deed(Deed::Links(links, up));
+        found
+    }
+
+    /// Hands the endpoint of one side of a flow to `f`, then lets it act and send.
+    pub fn with_endpoint<T>(
+        &mut self,
+        flow: usize,
+        side: Side,
+        f: impl FnOnce(Time, &mut Endpoint) -> T,
+    ) -> Option<T> {
+        let now = Time(self.now);
+        let result = f(now, &mut self.flows.get_mut(flow)?.end_mut(side).endpoint);
+        self.serve(flow, side, false);
+        Some(result)
+    }
+
+    /// The endpoint of one side of a flow.
+    #[must_use]
+    pub fn endpoint(&self, flow: usize, side: Side) -> Option<&Endpoint> {
+        self.flows.get(flow).map(|flow| &flow.end(side).endpoint)
+    }
+
+    /// The results up to now.
+    #[must_use]
+    pub fn result(&self) -> RunResult {
+        let measured = self.now.saturating_sub(self.settle_at);
+        let routes = self.network.routes();
+        let flow = |flow| flow_result(flow, routes, self.now, measured);
+        RunResult {
+            seed: self.seed,
+            end: self.now,
+            measured,
+            flows: self.flows.iter().map(flow).collect(),
+            links: self.network.results(self.now),
+            packets: self.packets,
+            unroutable: self.unroutable,
+            events: self.events,
+        }
+    }
+
+    fn begin(&mut self) {
+        let routes = route_infos(&self.network, &self.hosts);
+        if let Some(observer) = &mut self.observer {
+            observer.started(&routes);
+        }
+        self.agenda.set(self.slots.settle(), self.settle_at);
+        self.agenda.set(self.slots.deeds(), self.deeds.next_at().unwrap_or(NEVER));
+        if self.sample_every.is_some() {
+            self.agenda.set(self.slots.sample(), 0);
+        }
+        for flow in 0..self.flows.len() {
+            self.reschedule(flow, Side::Client);
+        }
+    }
+
+    #[inline]
+    fn step_until(&mut self, time: Nanos) -> bool {
+        let Some((at, slot)) = self.agenda.next().filter(|&(at, _)| at <= time) else {
+            return false;
+        };
+        if self.finished {
+            return false;
+        }
+        self.now = self.now.max(at);
+        self.events += 1;
+        self.handle(slot);
+        !self.finished
+    }
+
+    #[inline]
+    fn handle(&mut self, slot: usize) {
+        match self.slots.what(slot) {
+            Slot::Link(link) => self.deliver(link),
+            Slot::Timer(flow, side) => {
+                let now = Time(self.now);
+                self.flows[flow].end_mut(side).endpoint.handle_timeout(now);
+                self.serve(flow, side, false);
+            }
+            Slot::App(flow, side) => self.serve(flow, side, true),
+            Slot::Settle => {
+                self.agenda.set(slot, NEVER);
+                self.network.settle(self.now);
+                self.flows.iter_mut().for_each(|flow| flow.settle(self.now));
+            }
+            Slot::Deeds => {
+                while let Some(deed) = self.deeds.pop(self.now) {
+                    self.do_deed(deed);
+                }
+                self.agenda.set(slot, self.deeds.next_at().unwrap_or(NEVER));
+            }
+            Slot::Sample => {
+                self.flows.iter_mut().for_each(|flow| flow.sample(self.now));
+                let next = self.sample_every.map(|every| self.now.saturating_add(every));
+                self.agenda.set(slot, next.unwrap_or(NEVER));
+            }
+        }
+    }
+
+    /// Takes off a link what has arrived at its end.
+    fn deliver(&mut self, link: usize) {
+        while let Some(packet) = self.network.poll(self.now, link) {
+            self.forward(packet);
+        }
+        self.report_destroyed(link, None);
+        self.network.reschedule(link, &mut self.agenda);
+    }
+
+    #[inline]
+    fn forward(&mut self, packet: Packet) {
+        match self.network.forward(self.now, packet, &mut self.agenda) {
+            Forwarded::Arrived(packet) => self.arrive(packet),
+            Forwarded::OnTheWay(link) => self.report_destroyed(link, None),
+            Forwarded::Dropped(link, reason) => self.report_destroyed(link, Some(reason)),
+        }
+    }
+
+    fn arrive(&mut self, mut packet: Packet) {
+        if let (Some(id), Some(observer)) = (packet.arrived(), &mut self.observer) {
+            observer.packet_delivered(self.now, id);
+        }
+        if let Some((flow, side)) = self.destination(&packet) {
+            let end = self.flows[flow].end_mut(side);
+            let tuple = end.arrival_tuple(&self.network.routes()[packet.route as usize]);
+            end.endpoint.handle_datagram(Time(self.now), tuple, &packet.data);
+            self.serve(flow, side, false);
+        }
+        self.network.recycle(packet.data);
+    }
+
+    /// Whom a packet's destination port belongs to on the host where it arrived.
+    #[inline]
+    fn destination(&self, packet: &Packet) -> Option<(usize, Side)> {
+        let port = u16::from_be_bytes(*packet.data.get(2..)?.first_chunk()?);
+        let host = &self.hosts[packet.host as usize];
+        host.ports.iter().find(|(own, ..)| *own == port).map(|&(_, flow, side)| (flow, side))
+    }
+
+    /// Lets one side of a flow act on what happened, and sends what it has to send.
+    fn serve(&mut self, flow: usize, side: Side, woken: bool) {
+        let was_done = self.flows[flow].is_done();
+        self.flows[flow].act(self.now, side, woken);
+        self.transmit(flow, side);
+        self.flows[flow].measure(self.now, side);
+        self.hand_out_trace(flow, side);
+        self.reschedule(flow, side);
+        if !was_done && self.flows[flow].is_done() && self.flows[flow].is_finite() {
+            self.note_done();
+        }
+    }
+
+    fn transmit(&mut self, flow: usize, side: Side) {
+        loop {
+            let mut data = self.network.buffer();
+            let end = self.flows[flow].end_mut(side);
+            let Some(transmit) = end.endpoint.poll_transmit(Time(self.now), &mut data) else {
+                return self.network.recycle(data);
+            };
+            let (route, udp) = (end.route(&transmit), end.udp());
+            self.packets += 1;
+            match route {
+                Some(route) => self.send(data, route, udp),
+                None => {
+                    self.unroutable += 1;
+                    self.network.recycle(data);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, data: Vec<u8>, route: u32, udp: Option<(u16, u16)>) {
+        let mut packet = self.network.packet(data, route, udp.is_some());
+        if let Some(observer) = &mut self.observer {
+            let id = self.network.mark(&mut packet);
+            observer.packet_sent(&SentPacket {
+                at: self.now,
+                id,
+                route: route as usize,
+                udp,
+                data: &packet.data,
+            });
+        }
+        self.forward(packet);
+    }
+
+    fn hand_out_trace(&mut self, flow: usize, side: Side) {
+        let Some(observer) = &mut self.observer else { return };
+        let flow = &mut self.flows[flow];
+        if !flow.traced {
+            return;
+        }
+        let (name, end) = (flow.name.clone(), flow.end_mut(side));
+        let host = self.hosts.get(end.host).map_or("", |host| &host.name);
+        let assoc = end.handle.and_then(|handle| end.endpoint.association_mut(handle));
+        for record in assoc.map(|assoc| assoc.take_trace()).unwrap_or_default() {
+            observer.trace(TraceSource { flow: &name, host }, &record);
+        }
+    }
+
+    #[inline]
+    fn reschedule(&mut self, flow: usize, side: Side) {
+        let at = &self.flows[flow];
+        let timeout = at.end(side).endpoint.poll_timeout().map_or(NEVER, Time::as_nanos);
+        self.agenda.set(self.slots.timer(flow, side), timeout);
+        self.agenda.set(self.slots.app(flow, side), at.wakeup(self.now, side));
+    }
+
+    fn note_done(&mut self) {
+        if let Some(left) = &mut self.finite_flows {
+            *left = left.saturating_sub(1);
+            self.finished |= *left == 0;
+        }
+    }
+
+    fn do_deed(&mut self, deed: Deed) {
+        match deed {
+            Deed::Links(links, up) => {
+                for link in links {
+                    self.network.set_up(self.now, link, up, &mut self.agenda);
+                    self.report_destroyed(link, None);
+                }
+            }
+            Deed::PathAdmin(flow, path, admin) => {
+                let (now, end) = (Time(self.now), &mut self.flows[flow].client);
+                let assoc = end.handle.and_then(|handle| end.endpoint.association_mut(handle));
+                assoc.into_iter().for_each(|assoc| assoc.set_path_admin(now, path, admin));
+                self.serve(flow, Side::Client, false);
+            }
+            Deed::Shutdown(flow) => self.stop(flow, |io| io.shutdown()),
+            Deed::Abort(flow) => self.stop(flow, |io| io.abort()),
+        }
+    }
+
+    fn stop(&mut self, flow: usize, close: fn(&mut AppIo<'_>)) {
+        self.flows[flow].stop(self.now, close);
+        self.serve(flow, Side::Client, false);
+    }
+
+    /// Tells the observer what a link destroyed: the latest packet for `reason`, and all others because the link
+    /// went down.
+    #[inline]
+    fn report_destroyed(&mut self, link: usize, reason: Option<DropReason>) {
+        let Some(observer) = &mut self.observer else { return };
+        let mut reason = reason.unwrap_or(DropReason::Down);
+        while let Some(id) = self.network.take_destroyed() {
+            observer.packet_dropped(self.now, id, self.network.link_name(link), reason);
+            reason = DropReason::Down;
+        }
+    }
+
+    pub(crate) fn report_progress(&mut self) {
+        let progress = self.progress();
+        if let Some(observer) = &mut self.observer {
+            observer.progress(progress);
+        }
+    }
+}
+
+impl core::fmt::Debug for World<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("World")
+            .field("now", &self.now)
+            .field("seed", &self.seed)
+            .field("flows", &self.flows)
+            .finish_non_exhaustive()
+    }
+}
+
+fn flows(spec: &WorldSpec, seed: u64, network: &Network, observed: bool) -> Vec<Flow> {
+    let host = |address| spec.topology.host_of(address).unwrap_or(0);
+    let flow = |flow: &crate::spec::FlowSpec| {
+        let hosts = flow.paths.first().map_or([0, 0], |path| [host(path.0), host(path.1)]);
+        Flow::new(flow, seed, hosts, network.routes(), observed)
+    };
+    spec.flows.iter().map(flow).collect()
+}
+
+fn hosts(topology: &Topology, flows: &[Flow]) -> Vec<Host> {
+    let mut hosts: Vec<_> = topology
+        .hosts
+        .iter()
+        .map(|host| Host { name: host.name.clone(), ports: Vec::new() })
+        .collect();
+    for (number, flow) in flows.iter().enumerate() {
+        for side in [Side::Client, Side::Server] {
+            let end = flow.end(side);
+            if let Some(host) = hosts.get_mut(end.host) {
+                host.ports.push((end.port, number, side));
+            }
+        }
+    }
+    hosts
+}
+
+fn route_infos(network: &Network, hosts: &[Host]) -> Vec<RouteInfo> {
+    let name = |host: u32| hosts.get(host as usize).map_or_else(String::new, |h| h.name.clone());
+    let info = |route: &crate::network::Route| RouteInfo {
+        path: route.name.clone(),
+        from_host: name(route.from_host),
+        from: route.from,
+        to_host: name(route.to_host),
+        to: route.to,
+    };
+    network.routes().iter().map(info).collect()
+}
+
+/// Who owns which slot of the agenda: links, then a timer and an application per end, then the world itself.
+#[derive(Clone, Copy, Debug)]
+struct Slots {
+    links: usize,
+    ends: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Slot {
+    Link(usize),
+    Timer(usize, Side),
+    App(usize, Side),
+    Settle,
+    Deeds,
+    Sample,
+}
+
+impl Slots {
+    const WORLD: [Slot; 3] = [Slot::Settle, Slot::Deeds, Slot::Sample];
+
+    const fn count(self) -> usize {
+        self.settle() + Self::WORLD.len()
+    }
+
+    const fn timer(self, flow: usize, side: Side) -> usize {
+        self.links + 4 * flow + 2 * side as usize
+    }
+
+    const fn app(self, flow: usize, side: Side) -> usize {
+        self.timer(flow, side) + 1
+    }
+
+    const fn settle(self) -> usize {
+        self.links + 2 * self.ends
+    }
+
+    const fn deeds(self) -> usize {
+        self.settle() + 1
+    }
+
+    const fn sample(self) -> usize {
+        self.settle() + 2
+    }
+
+    #[inline]
+    fn what(self, slot: usize) -> Slot {
+        if slot < self.links {
+            return Slot::Link(slot);
+        }
+        let place = slot - self.links;
+        if place >= 2 * self.ends {
+            return Self::WORLD[place - 2 * self.ends];
+        }
+        let side = if place & 2 == 0 { Side::Client } else { Side::Server };
+        if place & 1 == 0 { Slot::Timer(place / 4, side) } else { Slot::App(place / 4, side) }
+    }
+}
