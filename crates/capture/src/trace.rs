@@ -1,0 +1,122 @@
+//! Trace files: one JSON object per line and trace event, for scripts and for people with `jq`.
+//!
+//! A line holds `flow` (the association's name), `host` (which end saw it), `at` (nanoseconds) and the fields of the
+//! event:
+//!
+//! ```json
+//! {"flow":"file","host":"client","at":1500000000,"event":"rtt","path":0,"sample":90000000,"srtt":90000000,"rto":1000000000}
+//! ```
+
+use std::io::{self, BufRead, Write};
+
+use polypath_proto::trace::TraceRecord;
+use serde::Serialize;
+
+/// Writes trace records, one line each.
+///
+/// It makes one write per line; give it a [`std::io::BufWriter`] if that is costly. The first failure ends the
+/// trace and is reported by [`Self::finish`].
+#[derive(Debug)]
+pub struct TraceWriter<W> {
+    out: W,
+    line: Vec<u8>,
+    error: Option<io::Error>,
+}
+
+/// A record with its origin.
+#[derive(Serialize)]
+struct Line<'a> {
+    flow: &'a str,
+    host: &'a str,
+    #[serde(flatten)]
+    record: &'a TraceRecord,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// A trace that goes to `out`.
+    pub const fn new(out: W) -> Self {
+        Self { out, line: Vec::new(), error: None }
+    }
+
+    /// Adds what `host` recorded about the association `flow`.
+    pub fn record(&mut self, flow: &str, host: &str, record: &TraceRecord) {
+        if self.error.is_none() {
+            self.error = self.write(&Line { flow, host, record }).err();
+        }
+    }
+
+    /// Flushes the output and gives it back.
+    ///
+    /// # Errors
+    /// The first failure of the output.
+    pub fn finish(mut self) -> io::Result<W> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn write(&mut self, line: &Line<'_>) -> io::Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, line)?;
+        self.line.push(b'\n');
+        self.out.write_all(&self.line)
+    }
+}
+
+/// Reads a trace line by line, as JSON objects.
+///
+/// # Errors
+/// Each item may fail: when the input does, or when a line is not JSON.
+pub fn read(input: impl BufRead) -> impl Iterator<Item = io::Result<serde_json::Value>> {
+    input.lines().map(|line| Ok(serde_json::from_str(&line?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polypath_proto::PathId;
+    use polypath_proto::time::Time;
+    use polypath_proto::trace::TraceEvent;
+
+    fn record() -> TraceRecord {
+        let event = TraceEvent::Window { path: PathId(1), cwnd: 4380, ssthresh: 9, outstanding: 0 };
+        TraceRecord { at: Time::from_millis(1500), event }
+    }
+
+    #[test]
+    fn a_record_is_a_line_and_is_read_back() {
+        let mut writer = TraceWriter::new(Vec::new());
+        writer.record("file", "client", &record());
+        writer.record("file", "server", &record());
+        let file = writer.finish().unwrap();
+        let lines: Vec<_> = read(&file[..]).map(Result::unwrap).collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(
+            lines[1],
+            serde_json::json!({
+                "flow": "file", "host": "server", "at": 1_500_000_000u64,
+                "event": "window", "path": 1, "cwnd": 4380, "ssthresh": 9, "outstanding": 0,
+            })
+        );
+    }
+
+    #[test]
+    fn failures_are_reported() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::Error::other("disk full"))
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut writer = TraceWriter::new(Full);
+        writer.record("file", "client", &record());
+        writer.record("file", "client", &record());
+        assert_eq!(writer.finish().err().unwrap().to_string(), "disk full");
+        assert!(read(&b"{}\nnot json\n"[..]).nth(1).unwrap().is_err());
+    }
+}
