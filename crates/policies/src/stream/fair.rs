@@ -46,6 +46,44 @@ impl StreamScheduler for FairBandwidth {
 mod tests {
     use super::*;
     use crate::stream::model::Model;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// The rule in its own words: pick the smallest credit, subtract it from all, refill with the next message's size.
+    fn by_credits(messages: &[(u16, u32)]) -> Vec<u16> {
+        let mut queues: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
+        for &(stream, chunks) in messages.iter().rev() {
+            queues.entry(stream).or_default().push(chunks);
+        }
+        let mut credits: BTreeMap<u16, u32> =
+            queues.iter_mut().filter_map(|(s, q)| Some((*s, q.pop()?))).collect();
+        let mut sizes = credits.clone();
+        let mut order = Vec::new();
+        while let Some((&stream, &credit)) = credits.iter().min_by_key(|(_, credit)| **credit) {
+            order.extend((0..sizes[&stream]).map(|_| stream));
+            credits.values_mut().for_each(|c| *c -= credit);
+            match queues.get_mut(&stream).and_then(Vec::pop) {
+                Some(size) => {
+                    credits.insert(stream, size);
+                    sizes.insert(stream, size);
+                }
+                None => {
+                    credits.remove(&stream);
+                }
+            }
+        }
+        order
+    }
+
+    proptest! {
+        #[test]
+        fn virtual_time_is_the_rule_of_credits(
+            messages in prop::collection::vec((0u16..5, 1u32..9), 0..60),
+        ) {
+            let order = Model::new(&messages).drain(&mut FairBandwidth::default(), false);
+            prop_assert_eq!(order, by_credits(&messages));
+        }
+    }
 
     #[test]
     fn credits_by_hand() {
