@@ -76,6 +76,13 @@ choice!(
 );
 
 choice!(
+    /// A number of packets, or no limit.
+    Burst, allowed "a number of packets, such as 4packets, or unlimited",
+    words { "unlimited" => Unlimited, #[doc = "No limit."] },
+    quantities { Packets => Packets, #[doc = "So many packets."] }
+);
+
+choice!(
     /// A period, or never.
     Interval, allowed "a duration with a unit, such as 30s, or off",
     words { "off" => Off, #[doc = "Never."] },
@@ -98,6 +105,16 @@ choice!(
     words { "peer-window" => PeerWindow, #[doc = "The window that the peer announced at set-up."] },
     quantities { Size => Bytes, #[doc = "So many bytes."] }
 );
+
+impl QueueSize {
+    /// The room in packets, if that is what it is counted in.
+    pub fn packets(self) -> Option<Packets> {
+        match self {
+            Self::Packets(packets) => Some(packets),
+            Self::Bytes(_) | Self::Unlimited => None,
+        }
+    }
+}
 
 /// Reads `text` as the first kind that knows its unit.
 fn first_of<T>(

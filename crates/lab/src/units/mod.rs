@@ -7,6 +7,6 @@ mod choice;
 mod kind;
 mod quantity;
 
-pub use choice::{InitialWindow, Interval, Limit, QueueSize, Threshold};
+pub use choice::{Burst, ChoiceError, InitialWindow, Interval, Limit, QueueSize, Threshold};
 pub use kind::{Kind, UnitError};
 pub use quantity::{Delay, Mtus, Packets, Probability, Quantity, Rate, Size};

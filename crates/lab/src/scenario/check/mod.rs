@@ -1,0 +1,26 @@
+//! What the types of a scenario cannot say.
+
+mod flow;
+mod plan;
+mod stack;
+mod topology;
+
+use super::Scenario;
+use super::error::Problem;
+
+/// Finds the first thing in `scenario` that makes no sense.
+pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
+    topology::check(scenario)?;
+    flow::check(scenario)?;
+    stack::check(scenario)?;
+    plan::check(scenario)
+}
+
+/// Refuses `field` with `text` unless `holds`.
+fn ensure(
+    holds: bool,
+    field: impl FnOnce() -> String,
+    text: impl FnOnce() -> String,
+) -> Result<(), Problem> {
+    if holds { Ok(()) } else { Err(Problem::new(field(), text())) }
+}

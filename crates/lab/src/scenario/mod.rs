@@ -1,0 +1,78 @@
+//! Scenario files: what is in them, how they are read, and what is wrong with them.
+
+mod check;
+mod error;
+mod fields;
+mod flow;
+mod plan;
+mod set;
+mod source;
+mod stack;
+mod topology;
+
+pub use error::ScenarioError;
+pub use flow::{App, Direction, FlowSpec};
+pub use plan::{Axis, Case, Metric, Scalar, Seeds, TimeSpec};
+pub use set::{Assignment, AssignmentError};
+pub use source::Source;
+pub use stack::{
+    CucSetting, CwndUnitSetting, NrSackSetting, Profile, SackPathSetting, StackSettings, StackSpec,
+    T3MarksSetting,
+};
+pub use topology::{
+    Action, Change, Encapsulation, Endpoints, Family, GilbertElliott, LinkSettings, LossPlace,
+    PathSpec, Red, RouteSpec, ServerAddresses,
+};
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A network, the hosts' SCTP stacks, the traffic between them and how long to watch it.
+///
+/// Quantities carry units: 10Mbit/s, 45ms, 64KiB, 1%, 50packets. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scenario {
+    /// One line for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What to see here, and where it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Paths with a link of their own, by name. The order in the file is the order of the paths.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub path: IndexMap<String, PathSpec>,
+    /// Links that routes share, by name.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub link: IndexMap<String, PathSpec>,
+    /// Paths over one or more links of `[link.*]`, by name; they follow those of `[path.*]`.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub route: IndexMap<String, RouteSpec>,
+    /// Changes at set times: cuts, new rates, new losses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<Change>,
+    /// Addresses and encapsulation of the two hosts.
+    pub endpoints: Endpoints,
+    /// The SCTP stack of both ends of every flow.
+    pub stack: StackSpec,
+    /// Associations and what they carry. At least one.
+    pub flow: Vec<FlowSpec>,
+    /// Settling, measuring, end.
+    pub time: TimeSpec,
+    /// Seeds of the runs.
+    pub seeds: Seeds,
+    /// Settings to vary. The first axis varies slowest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sweep: Vec<Axis>,
+    /// What a sweep reports. Empty: goodput.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<Metric>,
+}
+
+impl Scenario {
+    /// Names of all paths, in the order of their numbers.
+    pub fn path_names(&self) -> impl Iterator<Item = &str> {
+        self.path.keys().chain(self.route.keys()).map(String::as_str)
+    }
+}

@@ -1,0 +1,170 @@
+//! The SCTP stack: a profile, and single settings on top.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::fields::settings;
+use crate::units::{Burst, Delay, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
+
+settings! {
+    /// Settings of one end's stack. What is absent comes from the profile.
+    pub struct StackSettings {
+        /// The settings to start from. Absent: paper.
+        profile: Profile,
+        /// Which path carries the next new data, such as rr, min-rtt or "rr?visit=packet" (see `polypath policies`).
+        path_scheduler: String,
+        /// Which stream's message is next, such as fcfs or rr.
+        stream_scheduler: String,
+        /// Which path carries a retransmission, such as same or ssthresh.
+        retransmission: String,
+        /// How paths share the buffers, such as shared or "split?side=both&by=queued".
+        buffer: String,
+        /// Congestion control, such as cmt or rp-v1.
+        congestion: String,
+        /// Outbound streams to ask for; at least those that the application uses.
+        outbound_streams: u16,
+        /// Inbound streams to allow.
+        inbound_streams: u16,
+        /// Receive buffer: payload, and `chunk-charge` for each chunk held.
+        receive_buffer: Size,
+        /// Send buffer: payload.
+        send_buffer: Limit,
+        /// What a chunk costs in the receive window beside its payload. RFC 9260: 0B; ns-2: 16B; FreeBSD: 256B.
+        chunk_charge: Size,
+        /// The largest message that is sent or reassembled.
+        max_message: Size,
+        /// Path MTU, IP header included.
+        mtu: Size,
+        /// RTO.Initial. RFC 9260: 1s; RFC 4960, ns-2 and INET: 3s.
+        rto_initial: Delay,
+        /// RTO.Min.
+        rto_min: Delay,
+        /// RTO.Max.
+        rto_max: Delay,
+        /// HB.interval; off leaves only the heartbeats that verify addresses.
+        heartbeat: Interval,
+        /// Path.Max.Retrans.
+        path_max_retrans: u32,
+        /// Association.Max.Retrans.
+        assoc_max_retrans: u32,
+        /// Max.Init.Retransmits.
+        max_init_retrans: u32,
+        /// Max.Burst: packets of new data per path and send attempt.
+        max_burst: Burst,
+        /// Miss indications for a fast retransmit. RFC 9260: 3; RFC 2960: 4.
+        fast_retransmit_after: u32,
+        /// SACK.Delay; at most 500ms.
+        sack_delay: Delay,
+        /// A SACK for every so many packets with DATA.
+        sack_every: Packets,
+        /// Which path a SACK takes.
+        sack_path: SackPathSetting,
+        /// Split fast retransmit (CMT).
+        sfr: bool,
+        /// Cwnd update for CMT.
+        cuc: CucSetting,
+        /// Delayed ack for CMT.
+        dac: bool,
+        /// NR-SACK, and when a chunk counts as non-renegable.
+        nr_sack: NrSackSetting,
+        /// Which chunks of a path its first T3-rtx expiry marks for retransmission.
+        t3_marks: T3MarksSetting,
+        /// Take RTT samples only from SACKs that arrive on the chunk's path.
+        rtt_same_path: bool,
+        /// Potentially failed paths (RFC 7829, CMT-PF).
+        pf: bool,
+        /// PFMR: a path is potentially failed once its error counter exceeds this.
+        pf_max_retrans: u32,
+        /// Window of a path that comes back from potentially failed.
+        pf_return_cwnd: Mtus,
+        /// What "MTU" means in the window formulas.
+        cwnd_unit: CwndUnitSetting,
+        /// Initial congestion window of a path.
+        initial_cwnd: InitialWindow,
+        /// Initial slow start threshold of a path.
+        initial_ssthresh: Threshold,
+        /// The smallest ssthresh after a loss. RFC 9260: 4mtu; ns-2's module: 2mtu.
+        loss_floor: Mtus,
+        /// L of appropriate byte counting: slow start growth per SACK, at most.
+        abc_limit: Mtus,
+    }
+
+    /// The stack of both ends, and what differs at one of them.
+    pub struct StackSpec {
+        /// What differs at the end that sends the flow's data.
+        sender: StackSettings,
+        /// What differs at the end that receives it.
+        receiver: StackSettings,
+    }
+}
+
+/// Settings to start from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// RFC 9260 with CMT: SFR, CUC version 2 and DAC on; NR-SACK and PF off; scheduler rr, retransmission ssthresh,
+    /// shared buffers, congestion control cmt; all timers and windows as in RFC 9260.
+    #[default]
+    Paper,
+    /// What one would deploy: as paper, with the min-rtt scheduler, NR-SACK for all that was received, PF on,
+    /// RTO.Initial 1s, RTO.Min 200ms, SACK delay 50ms, heartbeats every 5s, buffers of 4MiB.
+    Fast,
+}
+
+/// Which path a SACK takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SackPathSetting {
+    /// Back along the path of the last DATA (RFC 9260).
+    LastData,
+    /// The primary path.
+    Primary,
+    /// Of the paths with DATA since the last SACK, the one that carried a SACK longest ago.
+    RoundRobin,
+    /// The path with the smallest smoothed RTT.
+    SmallestSrtt,
+}
+
+/// Cwnd update for CMT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CucSetting {
+    /// Windows grow only when the cumulative ack advances.
+    Off,
+    /// Version 1: one pseudo-cumulative ack per path.
+    V1,
+    /// Version 2: two of them, for chunks sent once and chunks sent again.
+    V2,
+}
+
+/// When a chunk above the cumulative ack is reported as non-renegable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NrSackSetting {
+    /// Never: plain SACKs.
+    Off,
+    /// Once it was delivered to the application.
+    Delivered,
+    /// As soon as it was received.
+    Received,
+}
+
+/// Which chunks a first T3-rtx expiry marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum T3MarksSetting {
+    /// All in flight on the path.
+    All,
+    /// Those sent at least one SRTT ago.
+    OlderThanSrtt,
+}
+
+/// What "MTU" means in the window formulas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CwndUnitSetting {
+    /// The largest DATA chunk that fits (RFC 9260).
+    Pmdcs,
+    /// The path MTU, as in the papers' simulators.
+    PathMtu,
+}

@@ -1,0 +1,331 @@
+//! From a scenario to the simulator's world.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use polypath_link as link;
+use polypath_proto::config::{self, AssocConfig, PathPairing};
+use polypath_sim::spec;
+
+use crate::profile::{Layers, Stack};
+use crate::scenario::{
+    Action, App, Change, Direction, Encapsulation, Family, FlowSpec, LinkSettings, LossPlace,
+    PathSpec, Scenario, ServerAddresses,
+};
+use crate::units::{Delay, Packets, QueueSize, Rate, Size};
+
+/// What runs end with when nothing else is said: an hour of simulated time.
+const LATEST_END: Delay = Delay(3_600_000_000_000);
+/// ns-2's and the papers' usual order of magnitude.
+const DEFAULT_QUEUE: u32 = 100;
+/// The first flow's ports; each flow takes two.
+const FIRST_PORT: u16 = 5_000;
+
+/// The world of a checked scenario. `trace` makes the ends record their events.
+///
+/// # Errors
+/// A policy that does not exist; checked scenarios have none.
+pub fn world_spec(
+    scenario: &Scenario,
+    trace: bool,
+) -> Result<spec::WorldSpec, polypath_policies::PolicyError> {
+    let flows = (0..scenario.flow.len()).map(|n| flow(scenario, n, trace));
+    Ok(spec::WorldSpec {
+        topology: topology(scenario),
+        flows: flows.collect::<Result<Vec<_>, _>>()?,
+        actions: Vec::new(),
+        time: time(scenario),
+        sample_every: scenario.time.sample.map(|Delay(ns)| ns),
+    })
+}
+
+fn time(scenario: &Scenario) -> spec::TimeSpec {
+    let Delay(settle) = scenario.time.settle.unwrap_or_default();
+    let end = scenario.time.end.unwrap_or(LATEST_END);
+    spec::TimeSpec {
+        settle,
+        measure: scenario.time.measure.map_or(end.0.saturating_sub(settle), |Delay(ns)| ns),
+        stop_when_done: scenario.flow.iter().all(FlowSpec::ends_by_itself),
+    }
+}
+
+fn topology(scenario: &Scenario) -> spec::Topology {
+    let mut topology = spec::Topology::default();
+    let (clients, servers): (Vec<_>, Vec<_>) =
+        (0..scenario.path_names().count()).map(|path| addresses(scenario, path)).unzip();
+    for (name, spec) in scenario.path.iter().chain(&scenario.link) {
+        topology.links.extend(links(scenario, name, spec));
+    }
+    let ways = scenario.path.iter().map(|(name, spec)| own_links(name, spec));
+    let ways = ways.chain(scenario.route.values().map(|route| route.links.clone()));
+    for (path, (name, way)) in scenario.path_names().zip(ways).enumerate() {
+        let (client, server) = addresses(scenario, path);
+        let route = |from, to, links| spec::RouteSpec { name: name.to_owned(), from, to, links };
+        let forward = way.iter().map(|link| directed(link, Direction::Forward)).collect();
+        let reverse = way.iter().rev().map(|link| directed(link, Direction::Reverse)).collect();
+        topology.routes.push(route(client, server, forward));
+        topology.routes.push(route(server, client, reverse));
+    }
+    topology.hosts = vec![host("client", clients), host("server", servers)];
+    topology
+}
+
+fn host(name: &str, mut addresses: Vec<IpAddr>) -> spec::HostSpec {
+    addresses.dedup();
+    spec::HostSpec { name: name.to_owned(), addresses }
+}
+
+/// Client and server address of a path: the path's number is the third part, as in 10.0.1.1.
+fn addresses(scenario: &Scenario, path: usize) -> (IpAddr, IpAddr) {
+    // Checked scenarios have at most 16 paths.
+    let network = u8::try_from(path + 1).unwrap_or(u8::MAX);
+    let address = |network: u8, host: u8| match scenario.endpoints.family {
+        Family::Ipv4 => IpAddr::V4(Ipv4Addr::new(10, 0, network, host)),
+        Family::Ipv6 => {
+            IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, network.into(), 0, 0, 0, host.into()))
+        }
+    };
+    let server = match scenario.endpoints.server_addresses {
+        ServerAddresses::PerPath => address(network, 2),
+        ServerAddresses::One => address(0, 2),
+    };
+    (address(network, 1), server)
+}
+
+/// Names of the duplex links of a path of its own, from client to server.
+fn own_links(name: &str, spec: &PathSpec) -> Vec<String> {
+    match spec.edge {
+        Some(_) => vec![edge(name, "client"), name.to_owned(), edge(name, "server")],
+        None => vec![name.to_owned()],
+    }
+}
+
+fn edge(path: &str, side: &str) -> String {
+    format!("{path}.{side}-edge")
+}
+
+fn directed(link: &str, direction: Direction) -> String {
+    match direction {
+        Direction::Forward => format!("{link}.forward"),
+        Direction::Reverse => format!("{link}.reverse"),
+    }
+}
+
+fn links(scenario: &Scenario, name: &str, spec: &PathSpec) -> Vec<spec::LinkSpec> {
+    let mut links = Vec::new();
+    for (direction, over) in
+        [(Direction::Forward, &spec.forward), (Direction::Reverse, &spec.reverse)]
+    {
+        let mut config = link_config(&spec.common().overlaid(over.as_ref()));
+        config.schedule = schedule(scenario, name, direction);
+        links.push(spec::LinkSpec { name: directed(name, direction), config });
+        if let Some(settings) = &spec.edge {
+            for side in ["client", "server"] {
+                let name = directed(&edge(name, side), direction);
+                links.push(spec::LinkSpec { name, config: link_config(settings) });
+            }
+        }
+    }
+    links
+}
+
+fn link_config(settings: &LinkSettings) -> link::LinkConfig {
+    link::LinkConfig {
+        rate: settings.rate.map(|Rate(bits)| bits),
+        trace: None,
+        delay: settings.delay.unwrap_or_default().0,
+        jitter: settings
+            .jitter
+            .map(|Delay(max)| link::Jitter { max, reorder: settings.reorder.unwrap_or(false) }),
+        queue: queue(settings),
+        loss: losses(settings),
+        loss_at: match settings.loss_at.unwrap_or(LossPlace::Entry) {
+            LossPlace::Entry => link::LossAt::Entry,
+            LossPlace::Exit => link::LossAt::Exit,
+        },
+        schedule: Vec::new(),
+    }
+}
+
+fn queue(settings: &LinkSettings) -> link::Queue {
+    let limit = |Packets(packets): Packets| u32::try_from(packets).unwrap_or(u32::MAX);
+    if let Some(red) = settings.red {
+        let default = link::RedConfig::default();
+        return link::Queue::Red(link::RedConfig {
+            min_packets: f64::from(limit(red.min)),
+            max_packets: f64::from(limit(red.max)),
+            max_p: red.probability.as_f64(),
+            weight: red.weight.map_or(default.weight, |weight| weight.as_f64()),
+            limit_packets: match settings.queue {
+                Some(QueueSize::Unlimited) => u32::MAX,
+                queue => queue.and_then(QueueSize::packets).map_or(DEFAULT_QUEUE, limit),
+            },
+        });
+    }
+    match settings.queue {
+        None => link::Queue::DropTailPackets(DEFAULT_QUEUE),
+        Some(QueueSize::Unlimited) => link::Queue::Unlimited,
+        Some(QueueSize::Packets(packets)) => link::Queue::DropTailPackets(limit(packets)),
+        Some(QueueSize::Bytes(Size(bytes))) => link::Queue::DropTailBytes(bytes),
+    }
+}
+
+fn losses(settings: &LinkSettings) -> Vec<link::LossModel> {
+    let bernoulli = settings.loss.map(|loss| link::LossModel::Bernoulli(loss.as_f64()));
+    let bits = settings.bit_errors.map(|errors| link::LossModel::BitError(errors.as_f64()));
+    let bursts = settings.bursts.map(|bursts| link::LossModel::GilbertElliott {
+        p_good_to_bad: bursts.to_bad.as_f64(),
+        p_bad_to_good: bursts.to_good.as_f64(),
+        loss_good: bursts.loss_good.as_f64(),
+        loss_bad: bursts.loss_bad.as_f64(),
+    });
+    let script = settings.lose.clone().map(link::LossModel::Scripted);
+    [bernoulli, bits, bursts, script].into_iter().flatten().collect()
+}
+
+/// What `[[at]]` has in store for one direction of a link.
+fn schedule(scenario: &Scenario, name: &str, direction: Direction) -> Vec<(u64, link::Change)> {
+    let concerns = |change: &&Change| {
+        let through = scenario.route.get(&change.target);
+        let target =
+            change.target == name || through.is_some_and(|r| r.links.iter().any(|l| l == name));
+        target && change.direction.is_none_or(|only| only == direction)
+    };
+    scenario.at.iter().filter(concerns).flat_map(changes).collect()
+}
+
+fn changes(change: &Change) -> impl Iterator<Item = (u64, link::Change)> {
+    let Delay(time) = change.time;
+    let up = change.action.map(|action| link::Change::Up(action == Action::Restore));
+    let rate = change.rate.map(|Rate(bits)| link::Change::Rate(Some(bits)));
+    let delay = change.delay.map(|Delay(ns)| link::Change::Delay(ns));
+    let loss =
+        change.loss.map(|p| link::Change::Loss(vec![link::LossModel::Bernoulli(p.as_f64())]));
+    [up, rate, delay, loss].into_iter().flatten().map(move |change| (time, change))
+}
+
+fn flow(
+    scenario: &Scenario,
+    n: usize,
+    trace: bool,
+) -> Result<spec::FlowSpec, polypath_policies::PolicyError> {
+    // `n` counts the scenario's flows.
+    let flow = &scenario.flow[n];
+    let layers = Layers::of(scenario, n);
+    let end = |port, stack| Ok(spec::EndSpec { port, assoc: assoc(flow, stack, trace)? });
+    // Two ports per flow; more than 30,000 flows would wrap, and the world's own check refuses that.
+    let port = FIRST_PORT.wrapping_add(u16::try_from(2 * n).unwrap_or(u16::MAX));
+    let open = flow.start.unwrap_or_default().0;
+    let jitter = flow.jitter.unwrap_or_default().0;
+    Ok(spec::FlowSpec {
+        client: end(port, layers.sender())?,
+        server: end(port.wrapping_add(1), layers.receiver())?,
+        pairing: match scenario.endpoints.server_addresses {
+            ServerAddresses::PerPath => PathPairing::Index,
+            ServerAddresses::One => PathPairing::Mesh,
+        },
+        encapsulation: match scenario.endpoints.encapsulation {
+            Encapsulation::Raw => config::Encapsulation::Raw,
+            Encapsulation::Udp => config::Encapsulation::Udp,
+        },
+        connect_at: open,
+        connect_jitter: if flow.send_at.is_none() { jitter } else { 0 },
+        start_at: flow.send_at.map_or(open, |Delay(ns)| ns),
+        start_jitter: if flow.send_at.is_some() { jitter } else { 0 },
+        reader: spec::ReaderSpec {
+            rate: flow.read_rate.map(|Rate(bits)| bits),
+            ..spec::ReaderSpec::default()
+        },
+        trace,
+        ..spec::FlowSpec::new(flow_name(scenario, n), flow_paths(scenario, flow), app(flow))
+    })
+}
+
+/// The flow's own name, or its application's; with a number where that is not unique.
+pub(crate) fn flow_name(scenario: &Scenario, n: usize) -> String {
+    let name = |flow: &FlowSpec| flow.name.clone().unwrap_or_else(|| flow.app.name().to_owned());
+    let Some(flow) = scenario.flow.get(n) else { return String::new() };
+    let own = name(flow);
+    let twice = scenario.flow.iter().filter(|other| name(other) == own).count() > 1;
+    if twice && flow.name.is_none() { format!("{own}-{}", n + 1) } else { own }
+}
+
+/// Address pairs of the flow's paths; the sender opens the association.
+fn flow_paths(scenario: &Scenario, flow: &FlowSpec) -> Vec<(IpAddr, IpAddr)> {
+    let names: Vec<&str> = scenario.path_names().collect();
+    let numbers: Vec<usize> = match &flow.paths {
+        None => (0..names.len()).collect(),
+        Some(chosen) => {
+            chosen.iter().filter_map(|path| names.iter().position(|name| name == path)).collect()
+        }
+    };
+    let pair = |path| {
+        let (client, server) = addresses(scenario, path);
+        match flow.direction.unwrap_or(Direction::Forward) {
+            Direction::Forward => (client, server),
+            Direction::Reverse => (server, client),
+        }
+    };
+    numbers.into_iter().map(pair).collect()
+}
+
+fn assoc(
+    flow: &FlowSpec,
+    stack: Stack,
+    trace: bool,
+) -> Result<Arc<AssocConfig>, polypath_policies::PolicyError> {
+    let policies = stack.policy_factory()?;
+    let streams = flow.streams.unwrap_or(1);
+    Ok(Arc::new(AssocConfig {
+        outbound_streams: stack.assoc.outbound_streams.max(streams),
+        inbound_streams: stack.assoc.inbound_streams.max(streams),
+        policies,
+        trace,
+        ..stack.assoc
+    }))
+}
+
+fn app(flow: &FlowSpec) -> spec::AppSpec {
+    // Checked scenarios have messages below 4 GiB, and the fields that their application needs.
+    let bytes = |Size(bytes): Size| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let messages = spec::MessageSpec {
+        bytes: bytes(flow.message_or_default()),
+        streams: flow.streams.unwrap_or(1),
+        unordered: flow.unordered.unwrap_or(false),
+    };
+    let rate = flow.rate.map(|Rate(bits)| bits);
+    let period = |Delay(ns): Delay| {
+        if flow.fixed.unwrap_or(false) {
+            spec::Period::Fixed(ns)
+        } else {
+            spec::Period::Exponential(ns)
+        }
+    };
+    match flow.app {
+        App::Saturated => spec::AppSpec::Saturated {
+            messages,
+            refill: if flow.per_stream_share.unwrap_or(false) {
+                spec::Refill::Contingent
+            } else {
+                spec::Refill::RoundRobin
+            },
+        },
+        App::File => spec::AppSpec::File {
+            content: spec::FileContent::Pattern(flow.size.unwrap_or_default().0),
+            messages,
+        },
+        App::Cbr => spec::AppSpec::ConstantRate { messages, rate: rate.unwrap_or_default() },
+        App::Onoff => spec::AppSpec::OnOff {
+            messages,
+            rate,
+            on: period(flow.on.unwrap_or_default()),
+            off: period(flow.off.unwrap_or_default()),
+        },
+        App::Request => spec::AppSpec::RequestResponse {
+            request_bytes: messages.bytes,
+            response_bytes: bytes(flow.response.unwrap_or_default()),
+            think: flow.think.unwrap_or_default().0,
+            count: flow.count,
+        },
+    }
+}

@@ -1,0 +1,36 @@
+//! The scenarios that come with the project are read, mapped and expanded.
+
+use std::path::{Path, PathBuf};
+
+use polypath_lab::{scenario::Source, sweep, world};
+
+fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/examples");
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_example_makes_a_world() {
+    let files = examples();
+    assert!(files.len() >= 6, "{files:?}");
+    for file in files {
+        let source = Source::read(&file).unwrap_or_else(|error| panic!("{error}"));
+        let scenario = source.scenario().unwrap_or_else(|error| panic!("{error}"));
+        let spec = world::world_spec(&scenario, false).unwrap();
+        spec.check().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert!(!sweep::expand(&source).unwrap_or_else(|error| panic!("{error}")).is_empty());
+    }
+}
+
+#[test]
+fn a_scenario_survives_being_written_and_read() {
+    for file in examples() {
+        let scenario = Source::read(&file).unwrap().scenario().unwrap();
+        let text = toml::to_string(&scenario).unwrap();
+        let again = Source::new("again", text).unwrap().scenario();
+        assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
+    }
+}
