@@ -69,6 +69,7 @@
 
 pub mod buffer;
 pub mod congestion;
+mod entry;
 mod error;
 #[cfg(test)]
 mod fixture;
@@ -78,11 +79,10 @@ mod registry;
 pub mod retransmission;
 pub mod stream;
 
+pub use entry::{Configure, PolicyEntry, PolicyKind, Recipe};
 pub use error::PolicyError;
 pub use options::{OptionEntry, Options};
-pub use registry::{
-    Configure, PolicyEntry, PolicyKind, PolicySpec, Recipe, Registry, all, factory,
-};
+pub use registry::{PolicySpec, Registry, all, factory};
 
 use polypath_proto::PathId;
 use polypath_proto::view::{AssocView, PathView};

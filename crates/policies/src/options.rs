@@ -4,8 +4,8 @@ use core::ops::RangeInclusive;
 use core::str::FromStr;
 use std::collections::BTreeMap;
 
+use crate::entry::PolicyEntry;
 use crate::error::PolicyError;
-use crate::registry::PolicyEntry;
 
 /// An option that a policy understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

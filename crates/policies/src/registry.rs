@@ -10,12 +10,13 @@ use polypath_proto::policy::{
 };
 use polypath_proto::rng::Rng;
 
+use crate::entry::{Configure, Make, PolicyEntry, PolicyKind, Recipe};
 use crate::error::PolicyError;
-use crate::options::{OptionEntry, Options, list_or_none};
+use crate::options::{Options, list_or_none};
 use crate::{buffer, congestion, path, retransmission, stream};
 
 /// Every policy of this crate. A new one adds its line here and its file.
-static BUILTIN: [PolicyEntry; 23] = [
+static BUILTIN: &[PolicyEntry] = &[
     path::rr::ENTRY,
     path::primary::ENTRY,
     path::fixed::ENTRY,
@@ -43,7 +44,7 @@ static BUILTIN: [PolicyEntry; 23] = [
 
 /// Every policy of this crate, by kind.
 pub fn all() -> &'static [PolicyEntry] {
-    &BUILTIN
+    BUILTIN
 }
 
 /// A factory of this crate's policies; see [`Registry::factory`].
@@ -79,128 +80,6 @@ impl Default for PolicySpec {
             buffer: "shared".to_owned(),
             congestion: "cmt".to_owned(),
         }
-    }
-}
-
-/// Which question a policy answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PolicyKind {
-    /// Which path carries the next new data?
-    PathScheduler,
-    /// Which stream's message is next?
-    StreamScheduler,
-    /// Which path carries a retransmission?
-    Retransmission,
-    /// May a path take more of the buffers?
-    Buffer,
-    /// How do congestion windows change?
-    Congestion,
-}
-
-impl fmt::Display for PolicyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::PathScheduler => "path scheduler",
-            Self::StreamScheduler => "stream scheduler",
-            Self::Retransmission => "retransmission policy",
-            Self::Buffer => "buffer policy",
-            Self::Congestion => "congestion control",
-        })
-    }
-}
-
-/// Makes one policy for one association, from settings that were checked. The generator is the policy's own.
-pub type Recipe<P> = Box<dyn Fn(&CcConfig, &mut Rng) -> Box<P> + Send + Sync>;
-
-/// Checks the options and makes the recipe.
-pub type Configure<P> = fn(&Options<'_>) -> Result<Recipe<P>, PolicyError>;
-
-/// A policy that has a name.
-#[derive(Clone, Copy, Debug)]
-pub struct PolicyEntry {
-    /// Which question it answers.
-    pub kind: PolicyKind,
-    /// Its name, unique within its kind.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub summary: &'static str,
-    /// Where it was defined.
-    pub source: &'static str,
-    /// The options that it understands.
-    pub options: &'static [OptionEntry],
-    make: Make,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Make {
-    PathScheduler(Configure<dyn PathScheduler>),
-    StreamScheduler(Configure<dyn StreamScheduler>),
-    Retransmission(Configure<dyn RetransmissionPolicy>),
-    Buffer(Configure<dyn BufferPolicy>),
-    Congestion(Configure<dyn CongestionControl>),
-}
-
-impl PolicyEntry {
-    /// A path scheduler.
-    pub const fn path_scheduler(
-        name: &'static str,
-        configure: Configure<dyn PathScheduler>,
-    ) -> Self {
-        Self::new(PolicyKind::PathScheduler, name, Make::PathScheduler(configure))
-    }
-
-    /// A stream scheduler.
-    pub const fn stream_scheduler(
-        name: &'static str,
-        configure: Configure<dyn StreamScheduler>,
-    ) -> Self {
-        Self::new(PolicyKind::StreamScheduler, name, Make::StreamScheduler(configure))
-    }
-
-    /// A retransmission policy.
-    pub const fn retransmission(
-        name: &'static str,
-        configure: Configure<dyn RetransmissionPolicy>,
-    ) -> Self {
-        Self::new(PolicyKind::Retransmission, name, Make::Retransmission(configure))
-    }
-
-    /// A buffer policy.
-    pub const fn buffer(name: &'static str, configure: Configure<dyn BufferPolicy>) -> Self {
-        Self::new(PolicyKind::Buffer, name, Make::Buffer(configure))
-    }
-
-    /// A congestion control.
-    pub const fn congestion(
-        name: &'static str,
-        configure: Configure<dyn CongestionControl>,
-    ) -> Self {
-        Self::new(PolicyKind::Congestion, name, Make::Congestion(configure))
-    }
-
-    const fn new(kind: PolicyKind, name: &'static str, make: Make) -> Self {
-        Self { kind, name, summary: "", source: "", options: &[], make }
-    }
-
-    /// The same with a line that says what it does.
-    #[must_use]
-    pub const fn summary(mut self, summary: &'static str) -> Self {
-        self.summary = summary;
-        self
-    }
-
-    /// The same with the place where it was defined.
-    #[must_use]
-    pub const fn source(mut self, source: &'static str) -> Self {
-        self.source = source;
-        self
-    }
-
-    /// The same with options.
-    #[must_use]
-    pub const fn options(mut self, options: &'static [OptionEntry]) -> Self {
-        self.options = options;
-        self
     }
 }
 

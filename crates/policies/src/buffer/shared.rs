@@ -2,7 +2,7 @@
 
 use polypath_proto::policy::SharedBuffer;
 
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry =
     PolicyEntry::buffer("shared", |_| Ok(Box::new(|_, _| Box::new(SharedBuffer))))

@@ -5,8 +5,8 @@ use polypath_proto::policy::{BufferPolicy, Policy};
 use polypath_proto::view::{AssocView, PathView};
 
 use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
-use crate::registry::{PolicyEntry, Recipe};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::buffer("split", configure)
     .summary("buffer splitting: each of n paths may take 1/n of the send and receive buffer")

@@ -2,7 +2,7 @@
 
 use polypath_proto::policy::{ClassicCc, Rfc9260Rule};
 
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cmt", |_| {
     Ok(Box::new(|cc, _| Box::new(ClassicCc::new(Rfc9260Rule, cc.clone()))))

@@ -5,8 +5,8 @@ use polypath_proto::policy::{AckedInfo, CongestionControl, LossInfo, Policy};
 use polypath_proto::view::AssocView;
 
 use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
-use crate::registry::{PolicyEntry, Recipe};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("fixed", configure)
     .summary("windows that never change, for experiments; not for a network that others use")

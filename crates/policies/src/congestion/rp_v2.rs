@@ -4,7 +4,7 @@ use polypath_proto::policy::{ClassicCc, Cut, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
 use super::coupled;
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("rp-v2", |_| {
     Ok(Box::new(|cc, _| Box::new(ClassicCc::new(RpV2, cc.clone()))))

@@ -8,8 +8,8 @@ use polypath_proto::policy::{PathPick, PathScheduler, Policy};
 use polypath_proto::view::{AssocView, ChunkMeta, PathAdmin, PathView};
 
 use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
-use crate::registry::{PolicyEntry, Recipe};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("fixed", configure)
     .summary("a fixed map of streams to paths; streams of a failed path move until it is back")

@@ -5,8 +5,8 @@ use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, ChunkMeta};
 
 use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
-use crate::registry::{PolicyEntry, Recipe};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("min-rtt", configure)
     .summary("the path of the smallest smoothed RTT among those with an open window")

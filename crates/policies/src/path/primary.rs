@@ -2,7 +2,7 @@
 
 use polypath_proto::policy::PrimaryPath;
 
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry =
     PolicyEntry::path_scheduler("primary", |_| Ok(Box::new(|_, _| Box::new(PrimaryPath))))

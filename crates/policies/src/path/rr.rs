@@ -5,8 +5,8 @@ use polypath_proto::policy::{PathPick, PathScheduler, Policy, Trigger};
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 
 use super::packet::OpenPacket;
+use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
-use crate::registry::{PolicyEntry, Recipe};
 use crate::{PolicyError, paths_after};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("rr", configure)

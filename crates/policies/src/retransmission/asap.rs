@@ -7,7 +7,7 @@ use polypath_proto::rng::Rng;
 use polypath_proto::view::{AssocView, RtxMeta};
 
 use super::tie;
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("asap", |_| {
     Ok(Box::new(|_, rng| Box::new(RtxAsap::new(rng.clone()))))
@@ -38,7 +38,7 @@ impl RetransmissionPolicy for RtxAsap {
     fn pick(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
         let open = view.usable().filter(|p| p.has_room());
         match tie::best(&mut self.rng, open, |_, _| Ordering::Equal) {
-            // The one packet that may ignore cwnd after a loss (RFC 9260 section 7.2.4) belongs to the path of the loss.
+            // The one packet that may ignore cwnd after a loss (RFC 9260 7.2.4) belongs to the path of the loss.
             RtxPick::Wait => {
                 let lossy = view.path(chunk.last).filter(|p| p.usable);
                 lossy.map_or(RtxPick::Wait, |p| RtxPick::Use(p.id))

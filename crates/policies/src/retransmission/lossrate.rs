@@ -7,8 +7,8 @@ use polypath_proto::view::{AssocView, RtxMeta};
 
 use super::tie;
 use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
-use crate::registry::{PolicyEntry, Recipe};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("lossrate", configure)
     .summary("the path with the smallest loss rate, known from an oracle; ties at random")

@@ -2,7 +2,7 @@
 
 use polypath_proto::policy::Rfc9260Retransmission;
 
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("rfc9260", |_| {
     Ok(Box::new(|_, _| Box::new(Rfc9260Retransmission)))

@@ -3,8 +3,8 @@
 use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
 use polypath_proto::view::{AssocView, RtxMeta};
 
+use crate::entry::PolicyEntry;
 use crate::paths_after;
-use crate::registry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry =
     PolicyEntry::retransmission("same", |_| Ok(Box::new(|_, _| Box::new(RtxSame))))

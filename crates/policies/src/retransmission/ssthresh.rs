@@ -5,7 +5,7 @@ use polypath_proto::rng::Rng;
 use polypath_proto::view::{AssocView, RtxMeta};
 
 use super::tie;
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("ssthresh", |_| {
     Ok(Box::new(|_, rng| Box::new(RtxSsthresh::new(rng.clone()))))

@@ -4,7 +4,7 @@ use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{MessageInfo, Policy, StreamQueues, StreamScheduler};
 
 use super::virtual_time::VirtualTime;
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("fair", |_| {
     Ok(Box::new(|_, _| Box::new(FairBandwidth::default())))

@@ -2,7 +2,7 @@
 
 use polypath_proto::policy::FirstCome;
 
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry =
     PolicyEntry::stream_scheduler("fcfs", |_| Ok(Box::new(|_, _| Box::new(FirstCome))))

@@ -6,8 +6,8 @@ use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{Policy, StreamParam, StreamQueues, StreamScheduler};
 
 use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
-use crate::registry::{PolicyEntry, Recipe};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("priority", configure)
     .summary("the stream of the lowest priority value; round robin among equals")

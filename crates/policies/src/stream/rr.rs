@@ -3,7 +3,7 @@
 use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{Policy, StreamQueues, StreamScheduler};
 
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry =
     PolicyEntry::stream_scheduler("rr", |_| Ok(Box::new(|_, _| Box::new(RoundRobin::default()))))

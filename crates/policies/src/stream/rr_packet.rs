@@ -3,7 +3,7 @@
 use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{Policy, StreamQueues, StreamScheduler};
 
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("rr-packet", |_| {
     Ok(Box::new(|_, _| Box::new(RoundRobinPacket::default())))
@@ -13,7 +13,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("rr-packet",
 
 /// SS_RR_PKT: as round robin, but the stream changes only where a packet begins.
 ///
-/// While a packet is open, [`peek`](StreamScheduler::peek) offers its stream or none; none closes the packet. The engine
+/// While a packet is open, [`peek`](StreamScheduler::peek) offers its stream or none; none closes the packet. An engine
 /// must announce a packet before it asks for its first chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobinPacket {

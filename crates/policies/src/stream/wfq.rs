@@ -7,8 +7,8 @@ use polypath_proto::policy::{MessageInfo, Policy, StreamParam, StreamQueues, Str
 
 use super::virtual_time::VirtualTime;
 use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
-use crate::registry::{PolicyEntry, Recipe};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("wfq", configure)
     .summary("weighted fair queueing: bytes in proportion to the streams' weights")

@@ -4,7 +4,7 @@
 //! follows the paper's text or, where that is silent, the formula. Not options:
 //!
 //! - Equation 2 is followed where the prose of section III-A contradicts it.
-//! - Retransmissions are not part of RoundData, as they are not "taken from the send buffer"; they count as outstanding.
+//! - Retransmissions are not in RoundData, not being "taken from the send buffer"; they do count as outstanding.
 //! - Paths that are not usable are in neither class and do not take part in the minimum.
 //! - A path that sends nothing keeps its PQU (equation 1).
 //! - A zero window probe goes to the head of the ranking and counts as RoundData.
@@ -23,7 +23,7 @@ pub use options::{
 };
 pub use pqu::Pqu;
 
-use crate::registry::PolicyEntry;
+use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("out", options::configure)
     .summary("CMT-OUT: paths ranked by outstanding against newly sent data, round by round")

@@ -3,8 +3,8 @@
 use super::CmtOut;
 use super::pqu::Pqu;
 use crate::PolicyError;
+use crate::entry::Recipe;
 use crate::options::{OptionEntry, Options};
-use crate::registry::Recipe;
 use polypath_proto::policy::PathScheduler;
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
