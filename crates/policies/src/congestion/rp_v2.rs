@@ -58,8 +58,9 @@ impl WindowRule for RpV2 {
         _floor_mtus: u64,
     ) -> Cut {
         // The floor is one MTU, however many RFC 9260 has: small paths must be able to yield to large ones.
+        // B is at least b, so (B/2)/b is never below 1/2.
         let lost = coupled::share(path.cwnd, total(view, path), 2 * bandwidth(view, path));
-        let left = path.cwnd.saturating_sub(lost.max(path.cwnd / 2));
+        let left = path.cwnd.saturating_sub(lost);
         Cut::to(left.max(mtu), kind, mtu)
     }
 }

@@ -138,16 +138,16 @@ mod tests {
     #[test]
     fn a_packet_is_filled_before_the_next_visit() {
         let mut rr = RoundRobin::new(Visit::Packet);
-        let mut p = paths(2);
+        let p = paths(2);
         rr.round_begin(&view(&p), Trigger::Write);
         let mut picks = Vec::new();
         for i in 0..6 {
-            // 16 + 400 bytes: three fit into 1468.
-            assert_eq!(rr.pick(&view(&p), &chunk(0, 400)), rr.pick(&view(&p), &chunk(0, 400)));
-            let PathPick::Use(id) = rr.pick(&view(&p), &chunk(0, 400)) else { panic!("open") };
+            // 16 + 351 bytes, padded to 368, twice, and 16 + 716: exactly 1468.
+            let next = chunk(0, if i % 3 == 2 { 716 } else { 351 });
+            assert_eq!(rr.pick(&view(&p), &next), rr.pick(&view(&p), &next));
+            let PathPick::Use(id) = rr.pick(&view(&p), &next) else { panic!("open") };
             picks.push(id.0);
-            p[id.index()].outstanding += 416;
-            rr.sent(&view(&p), id, &chunk(0, 400), i % 3 == 0);
+            rr.sent(&view(&p), id, &next, i % 3 == 0);
         }
         assert_eq!(picks, [0, 0, 0, 1, 1, 1]);
     }

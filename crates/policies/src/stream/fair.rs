@@ -113,6 +113,14 @@ mod tests {
     }
 
     #[test]
+    fn interleaving_alternates_inside_large_messages() {
+        let mut model = Model::new(&[(0, 3), (1, 3), (2, 1)]);
+        let order = model.drain(&mut FairBandwidth::default(), true);
+        // F is 3, 3, 1 by whole messages: 2, then 0 by the tie. Now a message is begun, so F is 2, 1 by chunks: 1, and so on.
+        assert_eq!(order, [2, 0, 1, 0, 1, 0, 1]);
+    }
+
+    #[test]
     fn a_stream_that_was_empty_gets_nothing_for_the_past() {
         let mut scheduler = FairBandwidth::default();
         let mut model = Model::new(&[]);

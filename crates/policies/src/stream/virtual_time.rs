@@ -12,11 +12,12 @@ const SCALE: u64 = 1 << 16;
 /// the smallest F goes first, and V becomes that F.
 ///
 /// At equal weights this is the fair bandwidth scheduler's credit (F - V), without subtracting from all streams.
-/// A unit is a message until a chunk of it was taken; from then on, since the engine asks again in the middle of a
-/// message only when it interleaves, the unit is a chunk.
+/// A unit is a message. The engine asks in the middle of one only when it interleaves: then a unit is a chunk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct VirtualTime {
     now: u64,
+    /// Length of the latest chunk that did not finish its message.
+    chunk: u32,
     /// The non-empty streams.
     streams: BTreeMap<StreamId, Backlog>,
 }
@@ -25,15 +26,15 @@ pub(super) struct VirtualTime {
 struct Backlog {
     /// When the next unit begins.
     start: u64,
-    /// Length of the last chunk, while its message is not finished.
-    chunk: Option<u32>,
+    /// Its head message was begun.
+    begun: bool,
 }
 
 impl VirtualTime {
     /// `stream` has something to send, and may have had nothing before.
     pub(super) fn queued(&mut self, stream: StreamId) {
         let start = self.now;
-        self.streams.entry(stream).or_insert(Backlog { start, chunk: None });
+        self.streams.entry(stream).or_insert(Backlog { start, begun: false });
     }
 
     /// The stream whose next unit finishes first.
@@ -44,7 +45,9 @@ impl VirtualTime {
         weight: impl Fn(StreamId) -> u16,
     ) -> Option<StreamId> {
         let heads = queues.heads.iter().filter(|m| eligible(m.stream));
-        heads.min_by_key(|m| self.finish(m, weight(m.stream))).map(|m| m.stream)
+        let interleaves = self.streams.values().any(|b| b.begun);
+        let unit = |m: &MessageInfo| if interleaves { m.bytes.min(self.chunk) } else { m.bytes };
+        heads.min_by_key(|m| self.finish(m.stream, unit(m), weight(m.stream))).map(|m| m.stream)
     }
 
     /// `bytes` of `stream` were sent; its message is `done`.
@@ -59,19 +62,19 @@ impl VirtualTime {
         let start = self.streams.get(&stream).map_or(self.now, |b| b.start);
         let start = start.saturating_add(length(bytes, weight));
         self.now = self.now.max(start);
+        if !done {
+            self.chunk = bytes;
+        }
         if queues.head(stream).is_some() {
-            let chunk = (!done).then_some(bytes);
-            self.streams.insert(stream, Backlog { start, chunk });
+            self.streams.insert(stream, Backlog { start, begun: !done });
         } else {
             self.streams.remove(&stream);
         }
     }
 
-    fn finish(&self, head: &MessageInfo, weight: u16) -> u64 {
-        let new = Backlog { start: self.now, chunk: None };
-        let backlog = self.streams.get(&head.stream).copied().unwrap_or(new);
-        let unit = backlog.chunk.map_or(head.bytes, |chunk| chunk.min(head.bytes));
-        backlog.start.saturating_add(length(unit, weight))
+    fn finish(&self, stream: StreamId, unit: u32, weight: u16) -> u64 {
+        let start = self.streams.get(&stream).map_or(self.now, |b| b.start);
+        start.saturating_add(length(unit, weight))
     }
 }
 
