@@ -116,7 +116,7 @@ mod tests {
     fn interleaving_alternates_inside_large_messages() {
         let mut model = Model::new(&[(0, 3), (1, 3), (2, 1)]);
         let order = model.drain(&mut FairBandwidth::default(), true);
-        // F is 3, 3, 1 by whole messages: 2, then 0 by the tie. Now a message is begun, so F is 2, 1 by chunks: 1, and so on.
+        // F is 3, 3, 1 by whole messages: 2, then 0 by the tie. Now one is begun: F is 2, 1 by chunks; 1, and so on.
         assert_eq!(order, [2, 0, 1, 0, 1, 0, 1]);
     }
 
