@@ -83,6 +83,11 @@ impl End {
         self.endpoint.association(self.handle?)
     }
 
+    #[inline]
+    pub(crate) fn assoc_mut(&mut self) -> Option<&mut Association> {
+        self.endpoint.association_mut(self.handle?)
+    }
+
     /// UDP source and destination port of its packets.
     pub(crate) fn udp(&self) -> Option<(u16, u16)> {
         self.udp.map(|port| (port, port))

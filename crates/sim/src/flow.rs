@@ -1,15 +1,13 @@
 //! One flow at work: both ends, the application, the reader, and what is measured about them.
 
-use polypath_link::Nanos;
-use polypath_proto::config::AssocConfig;
-use polypath_proto::ids::StreamId;
-use polypath_proto::time::Time;
-use polypath_proto::{
-    AssocHandle, Association, CloseReason, Event, FourTuple, RecvFrom, SendOptions,
-};
 use std::sync::Arc;
 
+use polypath_link::Nanos;
+use polypath_proto::config::AssocConfig;
 use polypath_proto::rng::Rng;
+use polypath_proto::time::Time;
+use polypath_proto::view::PathView;
+use polypath_proto::{AssocHandle, Association, CloseReason, Event, FourTuple, RecvFrom};
 
 use crate::agenda::NEVER;
 use crate::app::{self, App, AppIo, UNLIMITED_BACKLOG};
@@ -19,6 +17,7 @@ use crate::meter::{OccupancyMeter, SpellMeter};
 use crate::network::Route;
 use crate::random::named_rng;
 use crate::reader::Reader;
+use crate::responses::Responses;
 use crate::results::{Outcome, PathSample, Sample, TransferTimes};
 use crate::spec::{AppSpec, FileContent, FlowSpec};
 
@@ -58,18 +57,6 @@ struct Opening {
     tuples: Vec<FourTuple>,
     peer_port: u16,
     config: Arc<AssocConfig>,
-}
-
-/// Responses of the server to requests.
-#[derive(Debug)]
-pub(crate) struct Responses {
-    pub(crate) ledger: Ledger,
-    /// Requests read and not answered yet.
-    owed: u64,
-    received: u64,
-    /// When the requests that wait for their responses were accepted.
-    asked: std::collections::VecDeque<Nanos>,
-    pub(crate) meter: crate::meter::DeliveryMeter,
 }
 
 impl Flow {
@@ -193,7 +180,7 @@ impl Flow {
     pub(crate) fn stop(&mut self, now: Nanos, close: impl FnOnce(&mut AppIo<'_>)) {
         self.stopped = true;
         let Self { client, data, app_rng, .. } = self;
-        if let Some(assoc) = client.handle.and_then(|h| client.endpoint.association_mut(h)) {
+        if let Some(assoc) = client.assoc_mut() {
             close(&mut AppIo::new(now, assoc, data, app_rng, 0));
         }
     }
@@ -202,7 +189,7 @@ impl Flow {
     pub(crate) fn settle(&mut self, now: Nanos) {
         self.data.restart();
         if let Some(responses) = &mut self.responses {
-            responses.meter = crate::meter::DeliveryMeter::new();
+            responses.restart();
         }
         self.blocked.restart(now);
         self.held.restart(now);
@@ -215,7 +202,7 @@ impl Flow {
     /// Adds a point to the time series.
     pub(crate) fn sample(&mut self, now: Nanos) {
         let Some(view) = self.client.assoc().map(|assoc| assoc.view(Time(now))) else { return };
-        let path = |path: &polypath_proto::view::PathView| PathSample {
+        let path = |path: &PathView| PathSample {
             cwnd: path.cwnd,
             ssthresh: path.ssthresh,
             outstanding: path.outstanding,
@@ -281,17 +268,14 @@ impl Flow {
             return;
         }
         self.running = true;
-        let received = self.responses.as_ref().map_or(0, |responses| responses.received);
+        let received = self.responses.as_ref().map_or(0, Responses::received);
         let Self { client, data, app_rng, app, .. } = self;
-        let Some(assoc) = client.handle.and_then(|h| client.endpoint.association_mut(h)) else {
-            return;
-        };
+        let Some(assoc) = client.assoc_mut() else { return };
         let before = data.accepted();
         app.run(&mut AppIo::new(now, assoc, data, app_rng, received));
         self.used_at_run = assoc.view(Time(now)).send_buffer.used;
         if let Some(responses) = &mut self.responses {
-            let asked = data.accepted() - before;
-            responses.asked.extend((0..asked).map(|_| now));
+            responses.ask(now, data.accepted() - before);
         }
     }
 
@@ -300,16 +284,14 @@ impl Flow {
         let Some(assoc) = self.client.assoc() else { return false };
         let buffer = assoc.view(Time(now)).send_buffer;
         let refill = buffer.limit == u64::MAX && buffer.unsent < UNLIMITED_BACKLOG / 2;
-        let answered = self.responses.as_ref().is_some_and(|r| r.received == r.ledger.accepted());
+        let answered = self.responses.as_ref().is_some_and(Responses::all_received);
         refill || answered || buffer.used != self.used_at_run
     }
 
     fn read(&mut self, now: Nanos) {
         let Self { server, reader, data, times, responses, .. } = self;
         while server.readable && reader.ready_at(now) <= now {
-            let Some(assoc) = server.handle.and_then(|h| server.endpoint.association_mut(h)) else {
-                return;
-            };
+            let Some(assoc) = server.assoc_mut() else { return };
             let Some(message) = assoc.recv(Time(now), RecvFrom::Any) else {
                 server.readable = false;
                 return;
@@ -318,37 +300,19 @@ impl Flow {
             times.last_delivery = Some(now);
             data.deliver(now, &message);
             reader.read(now, message.data.len());
-            responses.iter_mut().for_each(|responses| responses.owed += 1);
+            responses.iter_mut().for_each(Responses::owe);
         }
     }
 
     fn respond(&mut self, now: Nanos) {
-        let Self { server, responses: Some(responses), .. } = self else { return };
-        let Some(assoc) = server.handle.and_then(|h| server.endpoint.association_mut(h)) else {
-            return;
-        };
-        while responses.owed > 0 {
-            let Some((data, ppid)) = responses.ledger.next_message() else { return };
-            let options = SendOptions { ppid, ..SendOptions::default() };
-            if assoc.send(Time(now), StreamId(0), data, options).is_err() {
-                return;
-            }
-            responses.ledger.accept(now, 0);
-            responses.owed -= 1;
+        if let (Some(responses), Some(server)) = (&mut self.responses, self.server.assoc_mut()) {
+            responses.send(now, server);
         }
     }
 
     fn read_responses(&mut self, now: Nanos) {
-        let Self { client, responses: Some(responses), .. } = self else { return };
-        let Some(assoc) = client.handle.and_then(|h| client.endpoint.association_mut(h)) else {
-            return;
-        };
-        while let Some(message) = assoc.recv(Time(now), RecvFrom::Any) {
-            responses.ledger.deliver(now, &message);
-            responses.received += 1;
-            if let Some(asked) = responses.asked.pop_front() {
-                responses.meter.record(message.data.len(), now - asked);
-            }
+        if let (Some(responses), Some(client)) = (&mut self.responses, self.client.assoc_mut()) {
+            responses.receive(now, client);
         }
     }
 
@@ -365,7 +329,7 @@ impl Flow {
 
     fn measure_client(&mut self, now: Nanos) {
         let Some(view) = self.client.assoc().map(|assoc| assoc.view(Time(now))) else { return };
-        let open = |path: &polypath_proto::view::PathView| path.usable && path.has_room();
+        let open = |path: &PathView| path.usable && path.has_room();
         let blocked = view.peer_rwnd < self.usual_chunk
             && view.send_buffer.unsent > 0
             && view.paths.iter().any(open);
@@ -399,18 +363,6 @@ fn ledgers(spec: &FlowSpec, rng: &mut Rng) -> (Ledger, Option<Responses>, u32) {
         }
     };
     (Ledger::new(content, messages.streams), None, messages.bytes)
-}
-
-impl Responses {
-    fn new(ledger: Ledger) -> Self {
-        Self {
-            ledger,
-            owed: 0,
-            received: 0,
-            asked: std::collections::VecDeque::new(),
-            meter: crate::meter::DeliveryMeter::new(),
-        }
-    }
 }
 
 /// Uniform from 0 to `max`.

@@ -16,6 +16,7 @@ mod pcap;
 mod random;
 mod reader;
 mod report;
+mod responses;
 pub mod results;
 mod run;
 pub mod spec;

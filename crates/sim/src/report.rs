@@ -8,7 +8,7 @@ use crate::end::End;
 use crate::flow::Flow;
 use crate::meter::{DeliveryMeter, rate};
 use crate::network::Route;
-use crate::results::{Counters, Delivered, FlowResult, PathResult};
+use crate::results::{Counters, Delivered, FlowResult, Integrity, PathResult};
 
 /// The result of `flow` at `now`, after `measured` ns of measuring time.
 pub(crate) fn flow_result(
@@ -28,8 +28,8 @@ pub(crate) fn flow_result(
         streams: flow.data.meters().map(|meter| meter.summary(measured)).collect(),
         paths: paths(&client, &flow.client.settled, routes, measured),
         counters: counters(&client, &server, flow),
-        responses: flow.responses.as_ref().map(|responses| responses.meter.summary(measured)),
-        integrity: flow.data.integrity(),
+        responses: flow.responses.as_ref().map(|responses| responses.meter().summary(measured)),
+        integrity: integrity(flow),
         blocked_by_peer_window: blocked.total,
         blocked_count: blocked.count,
         blocked_longest: blocked.longest,
@@ -37,6 +37,18 @@ pub(crate) fn flow_result(
         out_of_order: flow.out_of_order.summary(now),
         samples: flow.samples.clone(),
         file: flow.data.file(),
+    }
+}
+
+/// Requests and responses together.
+fn integrity(flow: &Flow) -> Integrity {
+    let (data, back) = (flow.data.integrity(), flow.responses.as_ref());
+    let back = back.map(|responses| responses.ledger().integrity()).unwrap_or_default();
+    Integrity {
+        duplicated: data.duplicated + back.duplicated,
+        misordered: data.misordered + back.misordered,
+        corrupted: data.corrupted + back.corrupted,
+        outstanding: data.outstanding + back.outstanding,
     }
 }
 

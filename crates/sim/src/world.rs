@@ -1,8 +1,8 @@
 //! The world: everything that happens, in the order in which it happens.
 
 use polypath_link::{DropReason, Nanos};
-use polypath_proto::Endpoint;
 use polypath_proto::time::Time;
+use polypath_proto::{Association, Endpoint};
 
 use crate::agenda::{Agenda, NEVER};
 use crate::app::AppIo;
@@ -327,8 +327,7 @@ impl<'o> World<'o> {
         }
         let (name, end) = (flow.name.clone(), flow.end_mut(side));
         let host = self.hosts.get(end.host).map_or("", |host| &host.name);
-        let assoc = end.handle.and_then(|handle| end.endpoint.association_mut(handle));
-        for record in assoc.map(|assoc| assoc.take_trace()).unwrap_or_default() {
+        for record in end.assoc_mut().map(Association::take_trace).unwrap_or_default() {
             observer.trace(TraceSource { flow: &name, host }, &record);
         }
     }
@@ -358,8 +357,9 @@ impl<'o> World<'o> {
             }
             Deed::PathAdmin(flow, path, admin) => {
                 let (now, end) = (Time(self.now), &mut self.flows[flow].client);
-                let assoc = end.handle.and_then(|handle| end.endpoint.association_mut(handle));
-                assoc.into_iter().for_each(|assoc| assoc.set_path_admin(now, path, admin));
+                end.assoc_mut()
+                    .into_iter()
+                    .for_each(|assoc| assoc.set_path_admin(now, path, admin));
                 self.serve(flow, Side::Client, false);
             }
             Deed::Shutdown(flow) => self.stop(flow, |io| io.shutdown()),
