@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use polypath_link::Nanos;
 use polypath_proto::config::AssocConfig;
+use polypath_proto::event::SenderQueueInfo;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Time;
 use polypath_proto::view::PathView;
@@ -201,7 +202,8 @@ impl Flow {
 
     /// Adds a point to the time series.
     pub(crate) fn sample(&mut self, now: Nanos) {
-        let Some(view) = self.client.assoc().map(|assoc| assoc.view(Time(now))) else { return };
+        let Some(assoc) = self.client.assoc() else { return };
+        let (view, queue) = (assoc.view(Time(now)), assoc.sender_queue_info());
         let path = |path: &PathView| PathSample {
             cwnd: path.cwnd,
             ssthresh: path.ssthresh,
@@ -212,6 +214,7 @@ impl Flow {
             at: now,
             peer_rwnd: view.peer_rwnd,
             send_buffer: view.send_buffer.used,
+            send_buffer_streams: queued_by_stream(&queue),
             receive_buffer: self.held.value(),
             out_of_order: self.out_of_order.value(),
             paths: view.paths.iter().map(path).collect(),
@@ -363,6 +366,18 @@ fn ledgers(spec: &FlowSpec, rng: &mut Rng) -> (Ledger, Option<Responses>, u32) {
         }
     };
     (Ledger::new(content, messages.streams), None, messages.bytes)
+}
+
+/// Bytes in the send buffer by stream id.
+fn queued_by_stream(info: &SenderQueueInfo) -> Vec<u64> {
+    let streams = info.streams.last().map_or(0, |last| usize::from(last.stream.0) + 1);
+    let mut queued = vec![0; streams];
+    for stream in &info.streams {
+        if let Some(queued) = queued.get_mut(usize::from(stream.stream.0)) {
+            *queued = stream.unsent_bytes + stream.unacked_bytes;
+        }
+    }
+    queued
 }
 
 /// Uniform from 0 to `max`.

@@ -1,6 +1,30 @@
 //! A deterministic discrete-event simulator that drives SCTP endpoints over links, in integer nanoseconds.
 //!
 //! A run is a pure function of a [`WorldSpec`] and a seed.
+//!
+//! ```
+//! use polypath_link::{LinkConfig, Queue};
+//! use polypath_sim::spec::{AppSpec, FileContent, FlowSpec, MessageSpec, Topology, WorldSpec};
+//! use polypath_sim::{DuplexPath, run};
+//!
+//! // 100 kB over 10 Mbit/s and 20 ms.
+//! let link = LinkConfig {
+//!     rate: Some(10_000_000),
+//!     delay: 20_000_000,
+//!     queue: Queue::DropTailPackets(100),
+//!     ..LinkConfig::default()
+//! };
+//! let (content, messages) = (FileContent::Pattern(100_000), MessageSpec::default());
+//! let app = AppSpec::File { content, messages };
+//! let spec = WorldSpec {
+//!     topology: Topology::disjoint(&[DuplexPath::symmetric("A", link)]),
+//!     flows: vec![FlowSpec::new("file", vec![Topology::disjoint_addresses(0)], app)],
+//!     ..WorldSpec::default()
+//! };
+//! let result = run(&spec, 1, None)?;
+//! assert_eq!(result.flows[0].total.bytes, 100_000);
+//! # Ok::<(), polypath_sim::SpecError>(())
+//! ```
 
 mod agenda;
 mod app;

@@ -120,6 +120,7 @@ fn time_series_are_sampled() {
     assert!(flow.samples.len() >= 49);
     let last = flow.samples.last().unwrap();
     assert_eq!(last.paths.len(), 2);
+    assert_eq!(last.send_buffer_streams, [last.send_buffer]);
     assert!(last.paths.iter().all(|path| path.cwnd > 0 && path.srtt.unwrap() >= 20 * MS));
     assert!(flow.samples.windows(2).all(|pair| pair[1].at - pair[0].at == 100 * MS));
 }
