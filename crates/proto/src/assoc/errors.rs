@@ -1,0 +1,87 @@
+//! Errors, ours and the peer's: ERROR and ABORT chunks (RFC 9260 sections 3.3.7 and 3.3.10).
+
+use polypath_wire::cause::code;
+use polypath_wire::{AbortChunk, CausesBuf, ErrorCause, ErrorChunk, RawChunk, StreamId, Tsn};
+
+use super::{Association, Bundling};
+use crate::event::{CloseReason, Event};
+use crate::ids::PathId;
+use crate::time::Time;
+use crate::view::PathState;
+
+/// Headers of packet, chunk and cause.
+const OVERHEAD: usize = polypath_wire::COMMON_HEADER_LEN + 4 + 4;
+
+impl Association {
+    /// The peer broke the protocol: ABORT with this cause (and `info`, where the cause has room for it), and the end.
+    pub(crate) fn protocol_violation(&mut self, _now: Time, cause_code: u16, info: &str) {
+        let cause = match cause_code {
+            code::INVALID_MANDATORY => ErrorCause::InvalidMandatory,
+            code::OUT_OF_RESOURCE => ErrorCause::OutOfResource,
+            _ => ErrorCause::ProtocolViolation(self.quotable(info.as_bytes())),
+        };
+        self.abort_with(&cause);
+    }
+
+    /// A DATA chunk without data (RFC 9260 section 3.3.10.9).
+    pub(crate) fn abort_no_user_data(&mut self, _now: Time, tsn: Tsn) {
+        self.abort_with(&ErrorCause::NoUserData(tsn));
+    }
+
+    /// ABORT with `cause`, and the end.
+    pub(crate) fn abort_with(&mut self, cause: &ErrorCause<'_>) {
+        self.send_abort(cause);
+        self.close(CloseReason::ProtocolViolation { cause: cause.code() });
+    }
+
+    /// Queues ABORT alone: whatever else was waiting has no meaning any more. Without a peer's tag there is no one to tell.
+    pub(super) fn send_abort(&mut self, cause: &ErrorCause<'_>) {
+        self.control.clear();
+        if self.peer.tag == 0 {
+            return;
+        }
+        let causes: CausesBuf = [*cause].into_iter().collect();
+        let chunk = AbortChunk { reflected: false, causes: causes.as_causes() };
+        self.send_control(self.paths.preferred(), &chunk, Bundling::Alone);
+    }
+
+    /// Queues ERROR with one cause.
+    pub(crate) fn send_error(&mut self, path: PathId, cause: &ErrorCause<'_>) {
+        if !self.may_carry_control(path) {
+            return;
+        }
+        let causes: CausesBuf = [*cause].into_iter().collect();
+        self.send_control(path, &ErrorChunk { causes: causes.as_causes() }, Bundling::Free);
+    }
+
+    /// Reports a chunk of unknown type, quoting as much as fits.
+    pub(crate) fn report_unknown_chunk(&mut self, path: PathId, raw: &RawChunk<'_>) {
+        self.send_error(path, &ErrorCause::UnrecognizedChunk(self.quotable(raw.bytes())));
+    }
+
+    /// Reports DATA for a stream that does not exist.
+    pub(crate) fn report_invalid_stream(&mut self, path: PathId, stream: StreamId) {
+        self.send_error(path, &ErrorCause::InvalidStream(stream));
+    }
+
+    /// ERROR came.
+    pub(crate) fn on_error(&mut self, now: Time, error: &ErrorChunk<'_>) {
+        for cause in error.causes.iter().map_while(Result::ok) {
+            match cause.decode() {
+                Ok(ErrorCause::StaleCookie(staleness)) => self.on_stale_cookie(now, staleness),
+                _ => self.events.push_back(Event::PeerError { cause: cause.code }),
+            }
+        }
+    }
+
+    /// An unconfirmed path carries nothing but heartbeats and their answers (RFC 9260 section 5.4).
+    pub(super) fn may_carry_control(&self, path: PathId) -> bool {
+        self.paths.view(path).is_some_and(|view| view.state != PathState::Unconfirmed)
+    }
+
+    /// As much of `bytes` as fits into an error cause of one packet.
+    pub(super) fn quotable<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let limit = self.paths.packet_limit(self.paths.preferred()).saturating_sub(OVERHEAD);
+        bytes.get(..limit).unwrap_or(bytes)
+    }
+}

@@ -1,0 +1,271 @@
+//! Set-up as the side that opens: INIT, COOKIE ECHO, and what both sides do once it is done (RFC 9260 section 5.1).
+
+mod accept;
+mod pairing;
+
+use std::sync::Arc;
+
+use polypath_wire::param::kind as param_kind;
+use polypath_wire::{
+    AbortChunk, CausesBuf, CookieEchoChunk, ErrorCause, InitAckChunk, ItemsBuf, Parameter,
+    ParamsBuf,
+};
+
+use super::control::Encoded;
+use super::{Association, Bundling, LocalSide, PeerSide, State};
+use crate::config::{AssocConfig, EndpointConfig};
+pub(crate) use crate::endpoint::PeerInit;
+use crate::endpoint::{Extensions, InitFault, Offer, fixed_part, state_cookie, unrecognized};
+use crate::event::{CloseReason, Event};
+use crate::ids::{FourTuple, PathId, Tsn};
+use crate::policy::Trigger;
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+
+/// What set-up and shutdown must remember.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    /// We opened: the paths present at that time are our user's choice.
+    opened: bool,
+    /// The path of the latest INIT, COOKIE ECHO, SHUTDOWN or SHUTDOWN ACK.
+    pub(super) path: PathId,
+    /// The encoded INIT or COOKIE ECHO, to be sent again unchanged.
+    chunk: Vec<u8>,
+    /// How often it was sent again.
+    retransmissions: u32,
+    /// When the COOKIE ECHO was first sent.
+    echoed: Time,
+    /// A stale cookie was answered with a new INIT once.
+    stale_before: bool,
+    /// The application asked for a shutdown before set-up was done.
+    pub(super) shutdown_wanted: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            opened: false,
+            path: PathId(0),
+            chunk: Vec::new(),
+            retransmissions: 0,
+            echoed: Time::ZERO,
+            stale_before: false,
+            shutdown_wanted: false,
+        }
+    }
+}
+
+impl Association {
+    /// An association that opens over the paths `tuples`, which the user vouches for; its INIT waits to be sent.
+    pub(crate) fn connect(
+        now: Time,
+        config: Arc<AssocConfig>,
+        endpoint: Arc<EndpointConfig>,
+        tuples: &[FourTuple],
+        peer_port: u16,
+        mut rng: Rng,
+    ) -> Self {
+        let local = LocalSide {
+            port: endpoint.port,
+            tag: rng.non_zero_u32(),
+            initial_tsn: Tsn(rng.next_u32()),
+            tie_tag: rng.non_zero_u32(),
+        };
+        let mut assoc = Self::new(config, endpoint, local, rng);
+        assoc.peer.port = peer_port;
+        assoc.setup.opened = true;
+        for tuple in tuples {
+            assoc.add_path(now, *tuple, true);
+        }
+        assoc.start_handshake(now, None);
+        assoc
+    }
+
+    /// The answer to our INIT came.
+    pub(crate) fn on_init_ack(&mut self, now: Time, path: PathId, ack: &InitAckChunk<'_>) {
+        let source = self.path_tuple(path).map(|tuple| tuple.remote.ip());
+        let (State::CookieWait, Some(source)) = (self.state, source) else { return };
+        let peer = match PeerInit::parse(ack.fixed, ack.params, source) {
+            Ok(peer) => peer,
+            Err(fault) => return self.refuse_init_ack(path, ack, fault),
+        };
+        let Some(cookie) = state_cookie(ack.params) else {
+            self.peer.tag = ack.fixed.initiate_tag;
+            let missing: ItemsBuf<u16, 2> = [param_kind::STATE_COOKIE].into_iter().collect();
+            return self.abort_with(&ErrorCause::MissingMandatory(missing.as_items()));
+        };
+        self.control.clear();
+        self.adopt_peer(&peer);
+        self.prefer_path(path);
+        self.state = State::CookieEchoed;
+        let mut chunk = Vec::new();
+        polypath_wire::EncodeChunk::encode(&CookieEchoChunk { cookie }, &mut chunk);
+        self.setup.echoed = now;
+        self.send_setup_chunk(now, chunk, path);
+        self.report_unknown_parameters(path, ack);
+    }
+
+    /// The peer has set up the association.
+    pub(crate) fn on_cookie_ack(&mut self, now: Time) {
+        if self.state == State::CookieEchoed {
+            self.enter_established(now);
+        }
+    }
+
+    /// Our cookie was `staleness` microseconds too old when it arrived: asks, once, for one that lives longer (RFC 9260
+    /// section 5.2.6, alternative 3).
+    pub(crate) fn on_stale_cookie(&mut self, now: Time, staleness: u32) {
+        if self.state != State::CookieEchoed {
+            return;
+        }
+        if self.setup.stale_before {
+            let cause = Some(polypath_wire::cause::code::STALE_COOKIE);
+            return self.close(CloseReason::PeerAbort { cause });
+        }
+        self.setup.stale_before = true;
+        self.control.clear();
+        self.peer = PeerSide { port: self.peer.port, ..PeerSide::default() };
+        // No more than a second beyond the round trip: long lives invite replays.
+        let excess = Duration::from_micros(staleness.into()).min(Duration::from_secs(1));
+        self.start_handshake(now, Some(now.since(self.setup.echoed) + excess));
+    }
+
+    /// T1-init or T1-cookie expired: the same chunk goes out again, over the next of the user's paths.
+    pub(crate) fn on_t1(&mut self, now: Time) {
+        if !self.state.is_setup() {
+            return;
+        }
+        if self.setup.retransmissions >= self.config.max_init_retrans {
+            self.control.clear();
+            return self.close(CloseReason::HandshakeTimeout);
+        }
+        self.setup.retransmissions += 1;
+        // Backs the timeout off. No failure of the path yet: that no one answers may have many reasons.
+        self.paths.timeout(now, self.setup.path, false, &self.config);
+        let paths = self.paths.len().max(1);
+        let next = PathId(((self.setup.path.index() + 1) % paths) as u8);
+        let chunk = core::mem::take(&mut self.setup.chunk);
+        self.transmit_setup_chunk(now, chunk, next);
+    }
+
+    /// Both sides: data may flow.
+    pub(crate) fn enter_established(&mut self, now: Time) {
+        self.state = State::Established;
+        self.timers.t1 = Time::MAX;
+        self.setup.chunk = Vec::new();
+        self.errors = 0;
+        self.start_receiver();
+        self.tx.set_peer_window(self.peer.a_rwnd);
+        self.events.push_back(Event::Established {
+            outbound_streams: self.caps.outbound_streams,
+            inbound_streams: self.caps.inbound_streams,
+        });
+        for p in self.paths.ids() {
+            self.start_windows(now, p);
+            self.start_heartbeats(now, p);
+        }
+        self.pair_addresses(now);
+        self.trigger(Trigger::Path);
+        if core::mem::take(&mut self.setup.shutdown_wanted) {
+            self.user_shutdown(now);
+        }
+    }
+
+    /// Takes over what the peer said in its INIT or INIT ACK.
+    fn adopt_peer(&mut self, peer: &PeerInit) {
+        let mut addresses = peer.addresses.clone();
+        // What our user named is the peer's as well.
+        for (_, path) in self.paths.iter() {
+            let remote = path.tuple.remote.ip();
+            if !addresses.contains(&remote) {
+                addresses.push(remote);
+            }
+        }
+        self.peer = PeerSide {
+            port: self.peer.port,
+            tag: peer.fixed.initiate_tag,
+            initial_tsn: peer.fixed.initial_tsn,
+            a_rwnd: peer.fixed.a_rwnd,
+            outbound_streams: peer.fixed.outbound_streams,
+            inbound_streams: peer.fixed.inbound_streams,
+            addresses,
+            tie_tag: self.rng.non_zero_u32(),
+        };
+        let agreed = Extensions::of(&self.config).and(peer.extensions);
+        self.caps = super::Caps {
+            nr_sack: agreed.nr_sack,
+            dac: agreed.dac,
+            outbound_streams: self.config.outbound_streams.max(1).min(peer.fixed.inbound_streams),
+            inbound_streams: self.config.inbound_streams.max(1).min(peer.fixed.outbound_streams),
+        };
+    }
+
+    /// Sends INIT on the first path.
+    fn start_handshake(&mut self, now: Time, preservative: Option<Duration>) {
+        self.state = State::CookieWait;
+        let addresses = self.announced_addresses();
+        let offer = Offer {
+            fixed: fixed_part(&self.config, self.local.tag, self.local.initial_tsn),
+            addresses: &addresses,
+            extensions: Extensions::of(&self.config),
+        };
+        let chunk = offer.init(preservative);
+        self.send_setup_chunk(now, chunk, self.setup.path);
+    }
+
+    /// Sends INIT or COOKIE ECHO for the first time.
+    fn send_setup_chunk(&mut self, now: Time, chunk: Vec<u8>, path: PathId) {
+        self.setup.retransmissions = 0;
+        self.transmit_setup_chunk(now, chunk, path);
+    }
+
+    fn transmit_setup_chunk(&mut self, now: Time, chunk: Vec<u8>, path: PathId) {
+        let first = self.state == State::CookieWait;
+        let bundling = if first { Bundling::Init } else { Bundling::First };
+        self.send_control(path, &Encoded(&chunk), bundling);
+        self.setup.chunk = chunk;
+        self.setup.path = path;
+        self.timers.t1 = now + self.rto(path);
+    }
+
+    /// The path that the peer answered on is the best one known.
+    fn prefer_path(&mut self, path: PathId) {
+        if self.paths.primary != path {
+            self.paths.primary = path;
+            self.events.push_back(Event::PrimaryChanged(path));
+        }
+    }
+
+    fn refuse_init_ack(&mut self, path: PathId, ack: &InitAckChunk<'_>, fault: InitFault<'_>) {
+        match fault {
+            // There is no tag to send an ABORT with but our own, reflected (RFC 9260 section 3.3.3).
+            InitFault::ZeroTag => {
+                self.control.clear();
+                let causes = CausesBuf::new();
+                let chunk = AbortChunk { reflected: true, causes: causes.as_causes() };
+                self.send_control(path, &chunk, Bundling::Reflected(self.local.tag));
+                let cause = fault.cause().code();
+                self.close(CloseReason::ProtocolViolation { cause });
+            }
+            // The association goes on waiting for a better answer.
+            InitFault::SmallWindow => {
+                let causes: CausesBuf = [fault.cause()].into_iter().collect();
+                let chunk = AbortChunk { reflected: false, causes: causes.as_causes() };
+                let bundling = Bundling::Reflected(ack.fixed.initiate_tag);
+                self.send_control(path, &chunk, bundling);
+            }
+            InitFault::NoStreams | InitFault::HostName(_) | InitFault::Malformed => {
+                self.peer.tag = ack.fixed.initiate_tag;
+                self.abort_with(&fault.cause());
+            }
+        }
+    }
+
+    /// Parameters of the INIT ACK that we do not know are reported behind the COOKIE ECHO (RFC 9260 section 3.2.2).
+    fn report_unknown_parameters(&mut self, path: PathId, ack: &InitAckChunk<'_>) {
+        let params: ParamsBuf = unrecognized(ack.params).map(Parameter::Unknown).collect();
+        if !params.is_empty() {
+            self.send_error(path, &ErrorCause::UnrecognizedParameters(params.as_params()));
+        }
+    }
+}

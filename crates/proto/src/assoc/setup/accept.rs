@@ -1,0 +1,129 @@
+//! Set-up as the side that answers: valid cookies (RFC 9260 sections 5.1.5 and 5.2.4).
+
+use std::sync::Arc;
+
+use polypath_wire::{Chunk, ErrorCause};
+
+use super::{PeerInit, Setup};
+use crate::assoc::{Association, Bundling, LocalSide, State};
+use crate::config::EndpointConfig;
+use crate::event::Event;
+use crate::ids::{FourTuple, PathId};
+use crate::rng::Rng;
+use crate::time::Time;
+use crate::tx::Sender;
+use crate::view::PathState;
+
+impl Association {
+    /// The association that a cookie describes, set up; its COOKIE ACK waits to be sent. `tuple` is where the INIT ACK
+    /// went, so the peer is there.
+    pub(crate) fn accept(
+        now: Time,
+        endpoint: Arc<EndpointConfig>,
+        local: LocalSide,
+        peer: &PeerInit,
+        peer_port: u16,
+        tuple: FourTuple,
+        rng: Rng,
+    ) -> Self {
+        let mut assoc = Self::new(endpoint.assoc.clone(), endpoint, local, rng);
+        assoc.peer.port = peer_port;
+        assoc.adopt_peer(peer);
+        assoc.enter_established(now);
+        // Only now, so that the application first hears of the association and then of its paths.
+        assoc.add_path(now, tuple, true);
+        assoc.pair_addresses(now);
+        assoc.acknowledge_cookie(tuple);
+        assoc
+    }
+
+    /// Action B: the peer opened, too, and has another tag than we knew, or we knew none.
+    pub(crate) fn on_cookie_collision(&mut self, now: Time, peer: &PeerInit, tuple: FourTuple) {
+        let untouched = self.rx.stats().chunks == 0 && self.tx.is_drained();
+        if self.state.is_setup() {
+            self.control.clear();
+            self.adopt_peer(peer);
+            if let Some(path) = self.paths.by_tuple(tuple) {
+                self.prefer_path(path);
+            }
+            self.enter_established(now);
+        } else if untouched {
+            self.adopt_peer(peer);
+            self.start_receiver();
+            self.tx.set_peer_window(self.peer.a_rwnd);
+        } else {
+            // Data flows already; there is no new peer, only a new name for it.
+            self.peer.tag = peer.fixed.initiate_tag;
+        }
+        self.acknowledge_cookie(tuple);
+    }
+
+    /// Action D: the cookie is that of the association as it is.
+    pub(crate) fn on_duplicate_cookie(&mut self, now: Time, tuple: FourTuple) {
+        if self.state == State::CookieEchoed {
+            self.control.clear();
+            self.enter_established(now);
+        }
+        self.acknowledge_cookie(tuple);
+    }
+
+    /// Action A: the peer has lost everything and begins anew with the same addresses. So do we: messages not delivered
+    /// are reported, numbers and windows start again, and every path but the proven one must be verified anew.
+    pub(crate) fn restart(
+        &mut self,
+        now: Time,
+        local: LocalSide,
+        peer: &PeerInit,
+        tuple: FourTuple,
+    ) {
+        for (message, stream, sent) in self.tx.drain_undelivered() {
+            self.events.push_back(Event::SendFailed { message, stream, sent });
+        }
+        self.local = local;
+        self.policies = self.config.policies.build(&self.config.congestion, &mut self.rng);
+        self.tx = Sender::new(self.local.initial_tsn, &self.config);
+        self.setup = Setup::default();
+        self.timers = crate::assoc::timers::Timers::default();
+        self.control.clear();
+        self.adopt_peer(peer);
+        self.events.push_back(Event::Restarted);
+        self.reset_paths(now, tuple);
+        self.enter_established(now);
+        self.acknowledge_cookie(tuple);
+    }
+
+    /// A restart while we wait for SHUTDOWN COMPLETE: the old association ends first.
+    pub(crate) fn refuse_restart(&mut self, now: Time) {
+        self.resend_shutdown_ack(now);
+        self.send_error(self.setup.path, &ErrorCause::CookieWhileShuttingDown);
+    }
+
+    fn reset_paths(&mut self, now: Time, proven: FourTuple) {
+        for p in self.paths.ids() {
+            self.tx.path_added(p);
+            let initial = self.config.rto.initial;
+            let Some((view, path)) = self.paths.both_mut(p) else { continue };
+            (view.outstanding, view.outstanding_payload, view.queued) = (0, 0, 0);
+            (view.errors, view.in_recovery, view.rto) = (0, false, initial);
+            (path.t3, path.heartbeat, path.rtt_probe) = (Time::MAX, None, None);
+            (path.timeouts_in_a_row, path.rto_estimate, path.idle_since) = (0, initial, now);
+            view.state =
+                if path.tuple == proven { PathState::Active } else { PathState::Unconfirmed };
+        }
+        self.paths.refresh_usable();
+        if let Some(path) = self.add_path(now, proven, true) {
+            self.prefer_path(path);
+        }
+    }
+
+    /// Queues COOKIE ACK on the path of the cookie if it is confirmed, else on one that is: an unconfirmed address gets
+    /// nothing but heartbeats (RFC 9260 section 5.4).
+    fn acknowledge_cookie(&mut self, tuple: FourTuple) {
+        let confirmed = |p: &PathId| {
+            self.paths.view(*p).is_some_and(|view| view.state != PathState::Unconfirmed)
+        };
+        let path = self.paths.by_tuple(tuple).filter(confirmed);
+        let path = path.unwrap_or_else(|| self.paths.preferred());
+        self.send_control(path, &Chunk::CookieAck, Bundling::First);
+    }
+}

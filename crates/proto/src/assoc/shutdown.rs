@@ -1,0 +1,170 @@
+//! The end of an association: SHUTDOWN and its answers (RFC 9260 section 9.2), ABORT (section 9.1).
+
+use polypath_wire::{Chunk, ErrorCause, ShutdownChunk, Tsn};
+
+use super::{Association, Bundling, State};
+use crate::event::{CloseReason, Event};
+use crate::ids::PathId;
+use crate::time::Time;
+
+/// T5-shutdown-guard in RTO.Max (RFC 9260 section 16).
+const GUARD_IN_RTO_MAX: u32 = 5;
+
+impl Association {
+    /// The application has nothing more to send.
+    pub(crate) fn user_shutdown(&mut self, now: Time) {
+        match self.state {
+            State::CookieWait | State::CookieEchoed => self.setup.shutdown_wanted = true,
+            State::Established => {
+                self.state = State::ShutdownPending;
+                self.check_shutdown_progress(now);
+            }
+            _ => {}
+        }
+    }
+
+    /// The application wants the association gone, for this reason.
+    pub(crate) fn user_abort(&mut self, _now: Time, reason: &[u8]) {
+        if self.state == State::Closed {
+            return;
+        }
+        let reason = self.quotable(reason);
+        self.send_abort(&ErrorCause::UserInitiatedAbort(reason));
+        self.close(CloseReason::LocalAbort);
+    }
+
+    /// Data was acknowledged: a shutdown that waited for that goes on.
+    pub(crate) fn check_shutdown_progress(&mut self, now: Time) {
+        match self.state {
+            State::ShutdownPending if self.tx.is_drained() => {
+                self.state = State::ShutdownSent;
+                self.timers.t5 = now + self.config.rto.max * GUARD_IN_RTO_MAX;
+                self.begin_closing();
+                self.send_shutdown(now, self.paths.preferred());
+            }
+            State::ShutdownReceived if self.tx.is_drained() => {
+                self.acknowledge_shutdown(now, self.paths.preferred());
+            }
+            _ => {}
+        }
+    }
+
+    /// SHUTDOWN came: the peer has no more data and has received ours up to `cum_tsn`.
+    pub(crate) fn on_shutdown(&mut self, now: Time, path: PathId, cum_tsn: Tsn) {
+        if self.state.is_setup() || self.state == State::Closed {
+            return;
+        }
+        if !self.cumulative_ack(now, path, cum_tsn) {
+            return;
+        }
+        match self.state {
+            State::Established | State::ShutdownPending => {
+                self.state = State::ShutdownReceived;
+                self.events.push_back(Event::PeerShutdown);
+                self.check_shutdown_progress(now);
+            }
+            // `cumulative_ack` may have begun the shutdown that was pending: the two cross then, as in SHUTDOWN-SENT.
+            State::ShutdownSent => self.acknowledge_shutdown(now, self.paths.preferred()),
+            State::ShutdownAckSent => self.resend_shutdown_ack(now),
+            _ => {}
+        }
+    }
+
+    /// SHUTDOWN ACK came. In COOKIE-WAIT and COOKIE-ECHOED it is none of ours; the endpoint has answered it.
+    pub(crate) fn on_shutdown_ack(&mut self, _now: Time, path: PathId) {
+        if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
+            self.control.clear();
+            let complete = Chunk::ShutdownComplete { reflected: false };
+            self.send_control(path, &complete, Bundling::Alone);
+            self.close(CloseReason::Shutdown);
+        }
+    }
+
+    /// SHUTDOWN COMPLETE came.
+    pub(crate) fn on_shutdown_complete(&mut self, _now: Time) {
+        if self.state == State::ShutdownAckSent {
+            self.control.clear();
+            self.close(CloseReason::Shutdown);
+        }
+    }
+
+    /// ABORT came. It is never answered.
+    pub(crate) fn on_abort(&mut self, _now: Time, cause: Option<u16>) {
+        self.control.clear();
+        self.close(CloseReason::PeerAbort { cause });
+    }
+
+    /// T2-shutdown expired.
+    pub(crate) fn on_t2(&mut self, now: Time) {
+        if !matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
+            return;
+        }
+        self.count_failure(now, self.setup.path, true, true);
+        let path = self.paths.next_after(self.setup.path);
+        match self.state {
+            State::ShutdownSent => self.send_shutdown(now, path),
+            State::ShutdownAckSent => self.send_shutdown_ack(now, path),
+            // Given up.
+            _ => {}
+        }
+    }
+
+    /// T5-shutdown-guard expired: the peer sends on and on.
+    pub(crate) fn on_t5(&mut self, _now: Time) {
+        if self.state == State::ShutdownSent {
+            self.send_abort(&ErrorCause::ProtocolViolation(b"shutdown takes too long"));
+            self.close(CloseReason::Unreachable);
+        }
+    }
+
+    /// A packet with DATA came in SHUTDOWN-SENT: the answer is SHUTDOWN with the new cum-ack, and a SACK if that does not say it
+    /// all. The peer is alive, so it gets all the time again.
+    pub(crate) fn data_in_shutdown_sent(&mut self, now: Time, path: PathId) {
+        self.errors = 0;
+        if self.rx.has_gaps() || self.rx.has_duplicates() {
+            self.rx.request_sack();
+        }
+        let path = if self.may_carry_control(path) { path } else { self.paths.preferred() };
+        self.send_shutdown(now, path);
+    }
+
+    /// SHUTDOWN ACK again, because the peer seems to have missed it.
+    pub(crate) fn resend_shutdown_ack(&mut self, _now: Time) {
+        if self.state == State::ShutdownAckSent {
+            self.send_control(self.setup.path, &Chunk::ShutdownAck, Bundling::Free);
+        }
+    }
+
+    fn acknowledge_shutdown(&mut self, now: Time, path: PathId) {
+        self.state = State::ShutdownAckSent;
+        self.timers.t5 = Time::MAX;
+        self.begin_closing();
+        self.send_shutdown_ack(now, path);
+    }
+
+    /// No heartbeats from here on (RFC 9260 section 8.3), and the association's errors count anew.
+    fn begin_closing(&mut self) {
+        self.errors = 0;
+        for (_, path) in self.paths.iter_mut() {
+            path.heartbeat_at = Time::MAX;
+            path.heartbeat = None;
+        }
+    }
+
+    /// Sends SHUTDOWN with the present cum-ack and starts T2.
+    fn send_shutdown(&mut self, now: Time, path: PathId) {
+        let chunk = ShutdownChunk { cumulative_tsn: self.rx.cumulative_tsn() };
+        self.send_control(path, &chunk, Bundling::Free);
+        self.start_t2(now, path);
+    }
+
+    fn send_shutdown_ack(&mut self, now: Time, path: PathId) {
+        self.send_control(path, &Chunk::ShutdownAck, Bundling::Free);
+        self.start_t2(now, path);
+    }
+
+    fn start_t2(&mut self, now: Time, path: PathId) {
+        self.setup.path = path;
+        self.timers.t2 = now + self.rto(path);
+    }
+}

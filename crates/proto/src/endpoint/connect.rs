@@ -1,0 +1,96 @@
+//! Opening an association.
+
+use std::sync::Arc;
+
+use super::Endpoint;
+use super::peer::is_unicast;
+use crate::assoc::Association;
+use crate::config::{AssocConfig, MAX_PATHS};
+use crate::ids::{AssocHandle, FourTuple};
+use crate::time::Time;
+
+/// Why an association was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectError {
+    /// There must be at least one path, and at most [`MAX_PATHS`].
+    #[error("{count} paths given: 1 to {MAX_PATHS} are allowed")]
+    PathCount {
+        /// Paths given.
+        count: usize,
+    },
+    /// SCTP has no port 0.
+    #[error("peer port 0: 1 to 65535 are allowed")]
+    PortZero,
+    /// A path's two addresses must be unicast and of one family.
+    #[error("path {tuple}: both addresses must be unicast addresses of the same family")]
+    BadPath {
+        /// The path.
+        tuple: FourTuple,
+    },
+    /// A path starts at an address that is not one of the endpoint's.
+    #[error("path {tuple}: its local address is not one of the endpoint's addresses")]
+    ForeignAddress {
+        /// The path.
+        tuple: FourTuple,
+    },
+    /// There is an association with this peer already.
+    #[error("path {tuple}: there is an association with that address and SCTP port already")]
+    Exists {
+        /// The path.
+        tuple: FourTuple,
+    },
+    /// The endpoint has as many associations as it may.
+    #[error("the endpoint has {limit} associations already: no more are allowed")]
+    TooMany {
+        /// `max_associations`.
+        limit: usize,
+    },
+}
+
+impl Endpoint {
+    /// Opens an association over the paths `tuples` to the peer's SCTP port `peer_port`. INITs go out on one path after the
+    /// other until one is answered, so a dead first path costs time only.
+    ///
+    /// # Errors
+    /// When a path cannot be one, or there is such an association already; nothing has happened then.
+    pub fn connect(
+        &mut self,
+        now: Time,
+        tuples: &[FourTuple],
+        peer_port: u16,
+        config: Arc<AssocConfig>,
+    ) -> Result<AssocHandle, ConnectError> {
+        self.check_connect(tuples, peer_port)?;
+        let (endpoint, rng) = (self.config.clone(), self.rng.fork());
+        let assoc = Association::connect(now, config, endpoint, tuples, peer_port, rng);
+        Ok(self.table.insert(assoc))
+    }
+
+    fn check_connect(&self, tuples: &[FourTuple], peer_port: u16) -> Result<(), ConnectError> {
+        if tuples.is_empty() || tuples.len() > MAX_PATHS {
+            return Err(ConnectError::PathCount { count: tuples.len() });
+        }
+        if peer_port == 0 {
+            return Err(ConnectError::PortZero);
+        }
+        let limit = self.config.max_associations;
+        if self.table.len() >= limit {
+            return Err(ConnectError::TooMany { limit });
+        }
+        tuples.iter().try_for_each(|tuple| self.check_path(*tuple, peer_port))
+    }
+
+    fn check_path(&self, tuple: FourTuple, peer_port: u16) -> Result<(), ConnectError> {
+        let (local, remote) = (tuple.local.ip(), tuple.remote.ip());
+        if !is_unicast(local) || !is_unicast(remote) || local.is_ipv4() != remote.is_ipv4() {
+            return Err(ConnectError::BadPath { tuple });
+        }
+        if !self.is_ours(tuple) {
+            return Err(ConnectError::ForeignAddress { tuple });
+        }
+        if self.table.find_address(remote, peer_port).is_some() {
+            return Err(ConnectError::Exists { tuple });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,326 @@
+//! The state cookie: everything we must know to set an association up, kept by the peer (RFC 9260 section 5.1.3).
+//!
+//! ```text
+//! created u64 ns | life u32 ms | flags u8 | addresses u8 | peer's tag u32 | peer's initial TSN u32 | our initial TSN u32
+//! | peer's a_rwnd u32 | peer's outbound, inbound streams u16, u16 | [our, peer's tie-tag u32, u32]
+//! | our address, peer's address that the INIT ACK went between | peer's addresses... | MAC
+//! ```
+//!
+//! An address is its family's number, 4 or 6, and its bytes. The MAC also covers the ports and our tag, which come back in
+//! the packet's own header: if they changed, the cookie is not ours (section 5.1.5, step 3).
+
+use core::net::IpAddr;
+
+use polypath_wire::{CommonHeader, InitFixed};
+
+use super::keys::{CookieKeys, MAC_LEN};
+use super::offer::Extensions;
+use super::peer::{MAX_PEER_ADDRESSES, PeerInit};
+use crate::ids::Tsn;
+use crate::time::{Duration, Time};
+
+/// The content of a cookie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cookie {
+    pub(super) created: Time,
+    /// How long it is valid; whole milliseconds.
+    pub(super) life: Duration,
+    pub(super) session: Session,
+    /// The nonces of the association that existed when the INIT came.
+    pub(super) tie_tags: Option<TieTags>,
+    /// Where the INIT ACK went from and to.
+    pub(super) local: IpAddr,
+    pub(super) remote: IpAddr,
+    pub(super) peer: PeerInit,
+}
+
+/// Which ports and tags a cookie is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Session {
+    pub(super) local_port: u16,
+    pub(super) peer_port: u16,
+    /// The Initiate Tag of our INIT ACK.
+    pub(super) local_tag: u32,
+    pub(super) local_tsn: Tsn,
+}
+
+/// Nonces that stand for an association's verification tags (RFC 5062 section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TieTags {
+    pub(super) local: u32,
+    pub(super) peer: u32,
+}
+
+const NR_SACK: u8 = 1;
+const DAC: u8 = 2;
+const TIED: u8 = 4;
+
+impl Cookie {
+    /// The cookie as it goes into the INIT ACK.
+    pub(super) fn seal(&self, keys: &mut CookieKeys) -> Vec<u8> {
+        let mut out = self.encode();
+        let mac = keys.sign(self.created, [&self.session.bound(), &out]);
+        out.extend_from_slice(&mac);
+        out
+    }
+
+    /// The content of `bytes`, which came in a packet with `header`; `None` if we never made that cookie for those ports
+    /// and that tag.
+    pub(super) fn open(
+        bytes: &[u8],
+        header: &CommonHeader,
+        now: Time,
+        keys: &mut CookieKeys,
+    ) -> Option<Self> {
+        let (content, mac) = bytes.split_last_chunk::<MAC_LEN>()?;
+        let mut session = Session {
+            local_port: header.destination_port,
+            peer_port: header.source_port,
+            local_tag: header.verification_tag,
+            local_tsn: Tsn(0),
+        };
+        if !keys.verify(now, [&session.bound(), content], mac) {
+            return None;
+        }
+        Self::decode(content, &mut session)
+    }
+
+    /// How long ago the cookie ceased to be valid; `None` while it is.
+    pub(super) fn stale_for(&self, now: Time) -> Option<Duration> {
+        let age = now.since(self.created);
+        (age > self.life).then(|| age - self.life)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let fixed = &self.peer.fixed;
+        let listed = self.listed_addresses();
+        let mut out = Vec::with_capacity(80 + 17 * listed.len());
+        out.extend_from_slice(&self.created.as_nanos().to_be_bytes());
+        let life = u32::try_from(self.life.as_millis()).unwrap_or(u32::MAX);
+        out.extend_from_slice(&life.to_be_bytes());
+        out.push(self.flags());
+        out.push(listed.len().min(MAX_PEER_ADDRESSES) as u8);
+        let words =
+            [fixed.initiate_tag, fixed.initial_tsn.0, self.session.local_tsn.0, fixed.a_rwnd];
+        words.iter().for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
+        out.extend_from_slice(&fixed.outbound_streams.to_be_bytes());
+        out.extend_from_slice(&fixed.inbound_streams.to_be_bytes());
+        if let Some(tie) = self.tie_tags {
+            out.extend_from_slice(&tie.local.to_be_bytes());
+            out.extend_from_slice(&tie.peer.to_be_bytes());
+        }
+        let between = [self.local, self.remote];
+        between.iter().chain(listed).for_each(|a| push_address(&mut out, *a));
+        out
+    }
+
+    /// The peer's addresses, unless there is but the one that the INIT ACK went to.
+    fn listed_addresses(&self) -> &[IpAddr] {
+        if self.peer.addresses == [self.remote] { &[] } else { &self.peer.addresses }
+    }
+
+    const fn flags(&self) -> u8 {
+        let extensions = self.peer.extensions;
+        let nr_sack = if extensions.nr_sack { NR_SACK } else { 0 };
+        let dac = if extensions.dac { DAC } else { 0 };
+        let tied = if self.tie_tags.is_some() { TIED } else { 0 };
+        nr_sack | dac | tied
+    }
+
+    fn decode(content: &[u8], session: &mut Session) -> Option<Self> {
+        let mut reader = Reader(content);
+        let created = Time(u64::from_be_bytes(reader.take()?));
+        let life = Duration::from_millis(reader.u32()?.into());
+        let [flags, count] = reader.take()?;
+        let (initiate_tag, initial_tsn) = (reader.u32()?, Tsn(reader.u32()?));
+        session.local_tsn = Tsn(reader.u32()?);
+        let fixed = InitFixed {
+            initiate_tag,
+            a_rwnd: reader.u32()?,
+            outbound_streams: u16::from_be_bytes(reader.take()?),
+            inbound_streams: u16::from_be_bytes(reader.take()?),
+            initial_tsn,
+        };
+        let tie_tags = if flags & TIED == 0 {
+            None
+        } else {
+            Some(TieTags { local: reader.u32()?, peer: reader.u32()? })
+        };
+        let (local, remote) = (reader.address()?, reader.address()?);
+        let mut addresses = (0..count).map(|_| reader.address()).collect::<Option<Vec<_>>>()?;
+        if addresses.is_empty() {
+            addresses.push(remote);
+        }
+        let extensions = Extensions { nr_sack: flags & NR_SACK != 0, dac: flags & DAC != 0 };
+        let peer = PeerInit { fixed, addresses, extensions, preservative: Duration::ZERO };
+        Some(Self { created, life, session: *session, tie_tags, local, remote, peer })
+    }
+}
+
+impl Session {
+    /// What the MAC covers although the cookie does not carry it.
+    fn bound(&self) -> [u8; 8] {
+        let ports = u32::from(self.local_port) << 16 | u32::from(self.peer_port);
+        (u64::from(ports) << 32 | u64::from(self.local_tag)).to_be_bytes()
+    }
+}
+
+fn push_address(out: &mut Vec<u8>, address: IpAddr) {
+    match address {
+        IpAddr::V4(v4) => {
+            out.push(4);
+            out.extend_from_slice(&v4.octets());
+        }
+        IpAddr::V6(v6) => {
+            out.push(6);
+            out.extend_from_slice(&v6.octets());
+        }
+    }
+}
+
+/// Takes a cookie's content apart. Its MAC was right, but even so nothing here may panic.
+struct Reader<'a>(&'a [u8]);
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_be_bytes)
+    }
+
+    fn address(&mut self) -> Option<IpAddr> {
+        match self.take::<1>()? {
+            [4] => self.take::<4>().map(IpAddr::from),
+            [6] => self.take::<16>().map(IpAddr::from),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rng::Rng;
+
+    fn keys() -> CookieKeys {
+        CookieKeys::new(Duration::from_secs(3600), Duration::from_secs(60), Rng::from_u64(3))
+    }
+
+    fn header(session: &Session) -> CommonHeader {
+        CommonHeader {
+            source_port: session.peer_port,
+            destination_port: session.local_port,
+            verification_tag: session.local_tag,
+            checksum: 0,
+        }
+    }
+
+    prop_compose! {
+        fn cookie()(
+            created in 0..1u64 << 40, life in any::<u32>(), words in any::<[u32; 6]>(),
+            halves in any::<[u16; 4]>(), tie in proptest::option::of(any::<[u32; 2]>()),
+            nr_sack in any::<bool>(), dac in any::<bool>(),
+            ends in any::<[IpAddr; 2]>(),
+            listed in proptest::collection::vec(any::<IpAddr>(), 0..MAX_PEER_ADDRESSES),
+        ) -> Cookie {
+            let fixed = InitFixed {
+                initiate_tag: words[0], a_rwnd: words[1], outbound_streams: halves[0],
+                inbound_streams: halves[1], initial_tsn: Tsn(words[2]),
+            };
+            let addresses = if listed.is_empty() { vec![ends[1]] } else { listed };
+            Cookie {
+                created: Time(created),
+                life: Duration::from_millis(life.into()),
+                session: Session {
+                    local_port: halves[2], peer_port: halves[3], local_tag: words[3],
+                    local_tsn: Tsn(words[4]),
+                },
+                tie_tags: tie.map(|[local, peer]| TieTags { local, peer }),
+                local: ends[0],
+                remote: ends[1],
+                peer: PeerInit {
+                    fixed, addresses, extensions: Extensions { nr_sack, dac },
+                    preservative: Duration::ZERO,
+                },
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn comes_back_as_it_went(cookie in cookie()) {
+            let mut keys = keys();
+            let bytes = cookie.seal(&mut keys);
+            let opened = Cookie::open(&bytes, &header(&cookie.session), cookie.created, &mut keys);
+            prop_assert_eq!(opened, Some(cookie));
+        }
+
+        #[test]
+        fn no_flipped_bit_passes(cookie in cookie(), at in any::<prop::sample::Index>(), bit in 0..8) {
+            let mut keys = keys();
+            let mut bytes = cookie.seal(&mut keys);
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+            let opened = Cookie::open(&bytes, &header(&cookie.session), cookie.created, &mut keys);
+            prop_assert_eq!(opened, None);
+        }
+
+        #[test]
+        fn it_is_bound_to_ports_and_tag(cookie in cookie(), which in 0..3) {
+            let mut keys = keys();
+            let bytes = cookie.seal(&mut keys);
+            let mut header = header(&cookie.session);
+            match which {
+                0 => header.source_port ^= 1,
+                1 => header.destination_port ^= 1,
+                _ => header.verification_tag ^= 1,
+            }
+            prop_assert_eq!(Cookie::open(&bytes, &header, cookie.created, &mut keys), None);
+        }
+
+        #[test]
+        fn hostile_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let session =
+                Session { local_port: 1, peer_port: 2, local_tag: 3, local_tsn: Tsn(0) };
+            prop_assert_eq!(Cookie::open(&bytes, &header(&session), Time::ZERO, &mut keys()), None);
+            let _ = Cookie::decode(&bytes, &mut session.clone());
+        }
+    }
+
+    #[test]
+    fn is_stale_once_it_is_older_than_its_life() {
+        let mut keys = keys();
+        let _ = keys.sign(Time::ZERO, [b"", b""]);
+        let fixed = InitFixed {
+            initiate_tag: 1,
+            a_rwnd: 1500,
+            outbound_streams: 1,
+            inbound_streams: 1,
+            initial_tsn: Tsn(1),
+        };
+        let address = IpAddr::from([10, 0, 0, 1]);
+        let cookie = Cookie {
+            created: Time::from_secs(5),
+            life: Duration::from_secs(60),
+            session: Session { local_port: 1, peer_port: 2, local_tag: 3, local_tsn: Tsn(4) },
+            tie_tags: None,
+            local: address,
+            remote: address,
+            peer: PeerInit {
+                fixed,
+                addresses: vec![address],
+                extensions: Extensions::default(),
+                preservative: Duration::ZERO,
+            },
+        };
+        assert_eq!(cookie.stale_for(Time::from_secs(65)), None);
+        assert_eq!(cookie.stale_for(Time::from_millis(65_250)), Some(Duration::from_millis(250)));
+        assert_eq!(cookie.stale_for(Time::ZERO), None);
+    }
+}

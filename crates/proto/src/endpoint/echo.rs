@@ -1,0 +1,189 @@
+//! A received COOKIE ECHO: a new association, a duplicate, a collision or a restart (RFC 9260 sections 5.1.5 and 5.2.4).
+
+use core::net::SocketAddr;
+
+use polypath_wire::{ErrorCause, PacketView};
+
+use super::Endpoint;
+use super::cookie::{Cookie, TieTags};
+use super::init::added_addresses;
+use super::peer::is_unicast;
+use super::reply::Address;
+use crate::assoc::{Association, LocalSide, State};
+use crate::ids::{AssocHandle, FourTuple};
+use crate::time::{Duration, Time};
+
+/// What a valid cookie means for an existing association: the rows of Table 12.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    /// A: the peer has restarted.
+    Restart,
+    /// B: both sides opened at the same time and the peer chose a new tag.
+    Collision,
+    /// C, and whatever the table does not show.
+    Discard,
+    /// D: our COOKIE ACK was lost, or the peer's cookie overtook its own.
+    Duplicate,
+}
+
+impl Endpoint {
+    pub(super) fn on_cookie_echo(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        packet: &PacketView<'_>,
+        cookie: &[u8],
+    ) {
+        if !is_unicast(tuple.remote.ip()) || !is_unicast(tuple.local.ip()) || !self.is_ours(tuple) {
+            self.stats.out_of_the_blue += 1;
+            return;
+        }
+        let Some(cookie) = Cookie::open(cookie, &packet.header(), now, &mut self.keys) else {
+            self.stats.bad_cookies += 1;
+            return;
+        };
+        let to = Address { tag: cookie.peer.fixed.initiate_tag, ..self.reflected(tuple, packet) };
+        let accepted = match self.find_peer(tuple, to.peer_port, &cookie.peer) {
+            Some(h) => self.resolve(now, h, to, &cookie),
+            None => self.accept(now, to, &cookie),
+        };
+        // DATA may follow in the same packet.
+        if let Some(assoc) = accepted.and_then(|h| self.table.touch(h)) {
+            assoc.handle_packet(now, tuple, packet);
+        }
+    }
+
+    /// A new association; `None` if there is none after all.
+    fn accept(&mut self, now: Time, to: Address, cookie: &Cookie) -> Option<AssocHandle> {
+        if let Some(staleness) = cookie.stale_for(now) {
+            return self.report_stale(now, to, staleness);
+        }
+        // Only an association that is gone by now can have asked for this cookie.
+        if !self.config.accept {
+            self.stats.bad_cookies += 1;
+            return None;
+        }
+        if self.table.len() >= self.config.max_associations {
+            self.replies.abort(now, to, Some(ErrorCause::OutOfResource), &mut self.stats);
+            return None;
+        }
+        let local = self.local_side(cookie);
+        let (config, rng) = (self.config.clone(), self.rng.fork());
+        let tuple = confirmed_tuple(to.tuple, cookie);
+        let assoc = Association::accept(now, config, local, &cookie.peer, to.peer_port, tuple, rng);
+        Some(self.table.insert(assoc))
+    }
+
+    /// The cookie is for an existing association. Gives its handle if the packet's other chunks are for it.
+    fn resolve(
+        &mut self,
+        now: Time,
+        h: AssocHandle,
+        to: Address,
+        cookie: &Cookie,
+    ) -> Option<AssocHandle> {
+        let assoc = self.table.get(h)?;
+        let (local, peer, tie) = compare(assoc, cookie);
+        let stale = cookie.stale_for(now).filter(|_| !(local && peer));
+        if let Some(staleness) = stale {
+            return self.report_stale(now, to, staleness);
+        }
+        let tuple = confirmed_tuple(to.tuple, cookie);
+        match action(local, peer, cookie.tie_tags, tie) {
+            Action::Discard => return None,
+            Action::Restart => return self.restart(now, h, to, cookie),
+            Action::Collision => {
+                self.table.touch(h)?.on_cookie_collision(now, &cookie.peer, tuple);
+            }
+            Action::Duplicate => self.table.touch(h)?.on_duplicate_cookie(now, tuple),
+        }
+        self.table.refresh(h);
+        Some(h)
+    }
+
+    fn restart(
+        &mut self,
+        now: Time,
+        h: AssocHandle,
+        to: Address,
+        cookie: &Cookie,
+    ) -> Option<AssocHandle> {
+        let local = self.local_side(cookie);
+        let assoc = self.table.touch(h)?;
+        if assoc.state() == State::ShutdownAckSent {
+            assoc.refuse_restart(now);
+            return None;
+        }
+        // The INIT added none; but the association may have changed since.
+        let added = added_addresses(assoc, &cookie.peer);
+        if !added.is_empty() {
+            self.refuse_new_addresses(now, to, &added);
+            return None;
+        }
+        assoc.restart(now, local, &cookie.peer, confirmed_tuple(to.tuple, cookie));
+        self.table.refresh(h);
+        Some(h)
+    }
+
+    fn report_stale(&mut self, now: Time, to: Address, staleness: Duration) -> Option<AssocHandle> {
+        self.stats.bad_cookies += 1;
+        let micros = u32::try_from(staleness.as_micros()).unwrap_or(u32::MAX);
+        self.replies.error(now, to, ErrorCause::StaleCookie(micros), &mut self.stats);
+        None
+    }
+
+    fn local_side(&mut self, cookie: &Cookie) -> LocalSide {
+        LocalSide {
+            port: self.config.port,
+            tag: cookie.session.local_tag,
+            initial_tsn: cookie.session.local_tsn,
+            tie_tag: self.rng.non_zero_u32(),
+        }
+    }
+}
+
+/// The path that the cookie proves: the peer got the INIT ACK there. UDP ports are those of the present packet, which a
+/// valid cookie vouches for (RFC 6951 section 5.4).
+const fn confirmed_tuple(tuple: FourTuple, cookie: &Cookie) -> FourTuple {
+    FourTuple {
+        local: SocketAddr::new(cookie.local, tuple.local.port()),
+        remote: SocketAddr::new(cookie.remote, tuple.remote.port()),
+    }
+}
+
+/// Whether our tag and the peer's are those of the association, and its tie-tags.
+const fn compare(assoc: &Association, cookie: &Cookie) -> (bool, bool, TieTags) {
+    let local = cookie.session.local_tag == assoc.local.tag;
+    let peer = cookie.peer.fixed.initiate_tag == assoc.peer.tag;
+    (local, peer, TieTags { local: assoc.local.tie_tag, peer: assoc.peer.tie_tag })
+}
+
+/// Table 12. `local` and `peer` say whether the cookie's tags match; an unknown tag matches nothing.
+fn action(local: bool, peer: bool, in_cookie: Option<TieTags>, existing: TieTags) -> Action {
+    match (local, peer, in_cookie) {
+        (false, false, Some(tie)) if tie == existing => Action::Restart,
+        (true, false, _) => Action::Collision,
+        (true, true, _) => Action::Duplicate,
+        _ => Action::Discard,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_table_12() {
+        let existing = TieTags { local: 1, peer: 2 };
+        let other = TieTags { local: 1, peer: 3 };
+        let ties = [None, Some(existing), Some(other)];
+        assert_eq!(action(false, false, Some(existing), existing), Action::Restart);
+        assert_eq!(action(false, false, Some(other), existing), Action::Discard);
+        assert_eq!(action(false, false, None, existing), Action::Discard);
+        for tie in ties {
+            assert_eq!(action(true, false, tie, existing), Action::Collision);
+            assert_eq!(action(false, true, tie, existing), Action::Discard);
+            assert_eq!(action(true, true, tie, existing), Action::Duplicate);
+        }
+    }
+}

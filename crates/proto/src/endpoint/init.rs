@@ -1,0 +1,240 @@
+//! A received INIT: answered without remembering anything (RFC 9260 sections 5.1 and 5.2).
+
+use core::net::IpAddr;
+
+use polypath_wire::{Chunk, ErrorCause, InitChunk, PacketView, ParamsBuf, RawChunk};
+
+use super::Endpoint;
+use super::cookie::{Cookie, Session, TieTags};
+use super::offer::{Extensions, Offer, address_parameter, fixed_part};
+use super::peer::{InitFault, PeerInit, is_unicast, unrecognized};
+use super::reply::Address;
+use crate::assoc::{Association, State};
+use crate::config::{AssocConfig, EndpointConfig};
+use crate::ids::{AssocHandle, FourTuple, Tsn};
+use crate::time::{Duration, Time};
+
+/// The longest INIT ACK chunk as a multiple of the INIT's packet, as far as it is ours to choose (RFC 5062 section 9).
+const MAX_GROWTH: usize = 3;
+
+/// An INIT with where it came from.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    init: InitChunk<'a>,
+    /// Where answers go: with the Initiate Tag of the INIT.
+    to: Address,
+    /// Bytes of the packet.
+    len: usize,
+}
+
+/// Who we are in an INIT ACK.
+#[derive(Clone, Copy)]
+struct Identity {
+    tag: u32,
+    tsn: Tsn,
+    tie_tags: Option<TieTags>,
+}
+
+/// How an INIT for an existing association is answered.
+enum Verdict {
+    /// An INIT ACK with the tag and TSN of our own INIT.
+    AsBefore(Option<TieTags>),
+    /// An INIT ACK with a new tag: the peer may have restarted.
+    Anew(TieTags),
+    /// An ABORT that lists the addresses which the INIT would add.
+    NewAddresses(Vec<IpAddr>),
+    ShutdownAck,
+    Discard,
+}
+
+/// The life of a cookie whose peer asks for more: at most twice as long, because long lives invite replays.
+pub(super) fn longest_cookie_life(config: &EndpointConfig) -> Duration {
+    config.cookie_life.saturating_mul(2)
+}
+
+impl Endpoint {
+    pub(super) fn on_init(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        packet: &PacketView<'_>,
+        raw: &RawChunk<'_>,
+    ) {
+        let header = packet.header();
+        if header.verification_tag != 0 {
+            self.stats.bad_tag += 1;
+            return;
+        }
+        if !is_unicast(tuple.remote.ip()) || !is_unicast(tuple.local.ip()) || !self.is_ours(tuple) {
+            self.stats.out_of_the_blue += 1;
+            return;
+        }
+        let (alone, decoded) = (packet.chunks().count() == 1, raw.decode());
+        let (true, Ok(Chunk::Init(init))) = (alone, decoded) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let to = Address { tag: init.fixed.initiate_tag, ..self.reflected(tuple, packet) };
+        let request = Request { init, to, len: packet.bytes().len() };
+        match PeerInit::parse(init.fixed, init.params, tuple.remote.ip()) {
+            Ok(peer) => self.on_valid_init(now, &request, peer),
+            Err(InitFault::ZeroTag) => self.stats.malformed += 1,
+            Err(fault) => self.refuse(now, &request, Some(fault.cause())),
+        }
+    }
+
+    fn on_valid_init(&mut self, now: Time, request: &Request<'_>, peer: PeerInit) {
+        match self.find_peer(request.to.tuple, request.to.peer_port, &peer) {
+            Some(h) => self.on_unexpected_init(now, h, request, peer),
+            None => self.on_new_init(now, request, peer),
+        }
+    }
+
+    /// The association that an INIT or cookie is about. Any of the peer's addresses may tell (section 5.1.2 D).
+    pub(super) fn find_peer(
+        &mut self,
+        tuple: FourTuple,
+        peer_port: u16,
+        peer: &PeerInit,
+    ) -> Option<AssocHandle> {
+        let table = &mut self.table;
+        table.find(tuple, peer_port).or_else(|| {
+            peer.addresses.iter().find_map(|address| table.find_address(*address, peer_port))
+        })
+    }
+
+    /// Whether packets are accepted at the local address: any, if none was named.
+    pub(super) fn is_ours(&self, tuple: FourTuple) -> bool {
+        let addresses = &self.config.addresses;
+        addresses.is_empty() || addresses.contains(&tuple.local.ip())
+    }
+
+    fn on_new_init(&mut self, now: Time, request: &Request<'_>, peer: PeerInit) {
+        if !self.config.accept {
+            return self.refuse(now, request, None);
+        }
+        if self.table.len() >= self.config.max_associations {
+            return self.refuse(now, request, Some(ErrorCause::OutOfResource));
+        }
+        let identity = self.new_identity(None);
+        let config = self.config.clone();
+        self.acknowledge(now, request, peer, identity, &config.assoc);
+    }
+
+    fn on_unexpected_init(
+        &mut self,
+        now: Time,
+        h: AssocHandle,
+        request: &Request<'_>,
+        peer: PeerInit,
+    ) {
+        let Some(assoc) = self.table.touch(h) else { return };
+        let config = assoc.config.clone();
+        match judge(assoc, request.to.tuple, &peer) {
+            Verdict::Discard => {}
+            Verdict::ShutdownAck => assoc.resend_shutdown_ack(now),
+            Verdict::NewAddresses(added) => self.refuse_new_addresses(now, request.to, &added),
+            Verdict::AsBefore(tie_tags) => {
+                let (tag, tsn) = (assoc.local.tag, assoc.local.initial_tsn);
+                self.acknowledge(now, request, peer, Identity { tag, tsn, tie_tags }, &config);
+            }
+            Verdict::Anew(tie_tags) => {
+                let identity = self.new_identity(Some(tie_tags));
+                self.acknowledge(now, request, peer, identity, &config);
+            }
+        }
+    }
+
+    fn new_identity(&mut self, tie_tags: Option<TieTags>) -> Identity {
+        Identity { tag: self.rng.non_zero_u32(), tsn: Tsn(self.rng.next_u32()), tie_tags }
+    }
+
+    /// Queues the INIT ACK, to the source of the INIT. Everything needed later is in its cookie.
+    fn acknowledge(
+        &mut self,
+        now: Time,
+        request: &Request<'_>,
+        peer: PeerInit,
+        identity: Identity,
+        config: &AssocConfig,
+    ) {
+        let mut fixed = fixed_part(config, identity.tag, identity.tsn);
+        fixed.outbound_streams = fixed.outbound_streams.min(peer.fixed.inbound_streams);
+        let extensions = Extensions::of(config).and(peer.extensions);
+        let cookie = self.cookie(now, request, peer, identity).seal(&mut self.keys);
+        let offer = Offer { fixed, addresses: &self.config.addresses, extensions };
+        let budget = MAX_GROWTH * request.len;
+        let chunk = offer.init_ack(&cookie, unrecognized(request.init.params), budget);
+        self.replies.push(now, request.to, &Encoded(&chunk), &mut self.stats);
+    }
+
+    fn cookie(
+        &self,
+        now: Time,
+        request: &Request<'_>,
+        peer: PeerInit,
+        identity: Identity,
+    ) -> Cookie {
+        let life = self.config.cookie_life.saturating_add(peer.preservative);
+        Cookie {
+            created: now,
+            life: life.min(longest_cookie_life(&self.config)),
+            session: Session {
+                local_port: request.to.local_port,
+                peer_port: request.to.peer_port,
+                local_tag: identity.tag,
+                local_tsn: identity.tsn,
+            },
+            tie_tags: identity.tie_tags,
+            local: request.to.tuple.local.ip(),
+            remote: request.to.tuple.remote.ip(),
+            peer,
+        }
+    }
+
+    fn refuse(&mut self, now: Time, request: &Request<'_>, cause: Option<ErrorCause<'_>>) {
+        self.replies.abort(now, request.to, cause, &mut self.stats);
+    }
+
+    /// A restart that adds addresses may be someone who wants to take an association over (section 5.2.2).
+    pub(super) fn refuse_new_addresses(&mut self, now: Time, to: Address, added: &[IpAddr]) {
+        let params: ParamsBuf = added.iter().map(address_parameter).collect();
+        let cause = ErrorCause::RestartWithNewAddresses(params.as_params());
+        self.replies.abort(now, to, Some(cause), &mut self.stats);
+    }
+}
+
+fn judge(assoc: &Association, tuple: FourTuple, peer: &PeerInit) -> Verdict {
+    let tie_tags = TieTags { local: assoc.local.tie_tag, peer: assoc.peer.tie_tag };
+    match assoc.state() {
+        State::Closed => Verdict::Discard,
+        // Only an address that our user named may be answered (section 5.2.1, rule 1); the INIT's source it is anyway.
+        State::CookieWait if assoc.paths.by_tuple(tuple).is_none() => Verdict::Discard,
+        State::CookieWait => Verdict::AsBefore(None),
+        State::ShutdownAckSent => Verdict::ShutdownAck,
+        state => match added_addresses(assoc, peer) {
+            added if !added.is_empty() => Verdict::NewAddresses(added),
+            _ if state == State::CookieEchoed => Verdict::AsBefore(Some(tie_tags)),
+            _ => Verdict::Anew(tie_tags),
+        },
+    }
+}
+
+/// Addresses of an INIT, or of the cookie made from it, that the association's peer does not have.
+pub(super) fn added_addresses(assoc: &Association, peer: &PeerInit) -> Vec<IpAddr> {
+    let known = |address: &&IpAddr| !assoc.peer.addresses.contains(address);
+    peer.addresses.iter().filter(known).copied().collect()
+}
+
+/// A chunk that is encoded already.
+struct Encoded<'a>(&'a [u8]);
+
+impl polypath_wire::EncodeChunk for Encoded<'_> {
+    fn encoded_len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0);
+    }
+}

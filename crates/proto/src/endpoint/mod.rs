@@ -1,0 +1,198 @@
+//! An endpoint: one SCTP port with all its associations.
+//!
+//! Drive it like this: hand in datagrams and timeouts, then fetch events until there are none (and read and write), then fetch
+//! packets until there are none, then sleep until [`Endpoint::poll_timeout`].
+
+mod connect;
+mod cookie;
+mod echo;
+mod init;
+mod keys;
+mod offer;
+mod ootb;
+mod peer;
+mod rate;
+mod reply;
+mod table;
+mod tag;
+
+use std::sync::Arc;
+
+use polypath_wire::chunk::kind;
+use polypath_wire::{ChecksumCheck, PacketView, WireErrorKind};
+
+pub use connect::ConnectError;
+pub(crate) use offer::{Extensions, Offer, fixed_part};
+pub(crate) use peer::{InitFault, PeerInit, state_cookie, unrecognized};
+
+use crate::assoc::Association;
+use crate::config::EndpointConfig;
+use crate::event::Event;
+use crate::ids::{AssocHandle, FourTuple, PathId};
+use crate::rng::Rng;
+use crate::stats::EndpointStats;
+use crate::time::Time;
+use keys::CookieKeys;
+use reply::Replies;
+use table::Table;
+
+/// An SCTP endpoint.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: Arc<EndpointConfig>,
+    rng: Rng,
+    table: Table,
+    keys: CookieKeys,
+    replies: Replies,
+    stats: EndpointStats,
+}
+
+/// A packet to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// From where to where.
+    pub tuple: FourTuple,
+    /// The association that sends it; `None` for an answer that belongs to none.
+    pub assoc: Option<AssocHandle>,
+    /// Its path.
+    pub path: Option<PathId>,
+    /// Bytes appended to the buffer: one SCTP packet with its common header, without IP or UDP header.
+    pub len: usize,
+}
+
+impl Endpoint {
+    /// An endpoint without associations. All its randomness comes from `rng`.
+    pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
+        // Cookies may live twice as long as configured when peers ask for it (Cookie Preservative).
+        let grace = init::longest_cookie_life(&config);
+        Self {
+            keys: CookieKeys::new(config.cookie_key_life, grace, rng.fork()),
+            replies: Replies::new(config.max_stateless_replies),
+            table: Table::default(),
+            stats: EndpointStats::default(),
+            config: Arc::new(config),
+            rng,
+        }
+    }
+
+    /// Takes a received SCTP packet: `tuple.local` is where it arrived, `tuple.remote` its source. Whatever `data` is, this
+    /// neither fails nor panics; what is no good is counted and dropped, or answered as RFC 9260 says.
+    ///
+    /// Packets for other SCTP ports than ours are dropped without an answer: who runs several endpoints on one address
+    /// hands each packet to the right one.
+    pub fn handle_datagram(&mut self, now: Time, tuple: FourTuple, data: &[u8]) {
+        self.stats.packets_received += 1;
+        let packet = match PacketView::parse(data, ChecksumCheck::Verify) {
+            Ok(packet) => packet,
+            Err(error) => {
+                match error.kind {
+                    WireErrorKind::Checksum { .. } => self.stats.bad_checksum += 1,
+                    _ => self.stats.malformed += 1,
+                }
+                return;
+            }
+        };
+        if packet.header().destination_port != self.config.port {
+            self.stats.out_of_the_blue += 1;
+            return;
+        }
+        let Some(Ok(first)) = packet.chunks().next() else {
+            self.stats.malformed += 1;
+            return;
+        };
+        match first.kind {
+            kind::INIT => self.on_init(now, tuple, &packet, &first),
+            kind::COOKIE_ECHO => self.on_cookie_echo(now, tuple, &packet, first.value),
+            _ => self.on_packet(now, tuple, &packet),
+        }
+    }
+
+    /// Serves all timers that expired by `now`.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.table.refresh_ready();
+        while let Some(h) = self.table.expired(now) {
+            if let Some(assoc) = self.table.touch(h) {
+                assoc.handle_timeout(now);
+            }
+        }
+    }
+
+    /// Appends the next packet to `buf`; `None` when there is nothing to send now.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        if let Some(reply) = self.replies.pop() {
+            buf.extend_from_slice(&reply.packet);
+            let (tuple, len) = (reply.tuple, reply.packet.len());
+            return Some(Transmit { tuple, assoc: None, path: None, len });
+        }
+        while let Some((h, assoc)) = self.table.ready() {
+            if let Some((path, tuple, len)) = assoc.poll_transmit(now, buf) {
+                return Some(Transmit { tuple, assoc: Some(h), path: Some(path), len });
+            }
+            self.table.done();
+        }
+        None
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) must be called next. To be asked after
+    /// [`poll_transmit`](Self::poll_transmit) gave `None`.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.table.next_deadline()
+    }
+
+    /// The next event of any association, in turn. An association that a peer opened first shows up with
+    /// [`Event::Established`]; after [`Event::Closed`] it stays readable until it is [removed](Self::remove).
+    pub fn poll_event(&mut self) -> Option<(AssocHandle, Event)> {
+        while let Some((h, assoc)) = self.table.eventful() {
+            if let Some(event) = assoc.poll_event() {
+                return Some((h, event));
+            }
+            self.table.told();
+        }
+        None
+    }
+
+    /// An association.
+    pub fn association(&self, h: AssocHandle) -> Option<&Association> {
+        self.table.get(h)
+    }
+
+    /// An association, to be used; [`poll_transmit`](Self::poll_transmit) afterwards.
+    pub fn association_mut(&mut self, h: AssocHandle) -> Option<&mut Association> {
+        self.table.touch(h)
+    }
+
+    /// All associations, those included that are over and not removed yet.
+    pub fn associations(&self) -> impl Iterator<Item = AssocHandle> {
+        self.table.handles()
+    }
+
+    /// Forgets an association. The peer is told nothing: [`abort`](Association::abort) it first if it lives. Its handle
+    /// may be used again.
+    pub fn remove(&mut self, h: AssocHandle) {
+        self.table.remove(h);
+    }
+
+    /// Counters of what happened outside associations.
+    pub fn stats(&self) -> EndpointStats {
+        self.stats.clone()
+    }
+
+    /// A packet that starts with neither INIT nor COOKIE ECHO.
+    #[inline]
+    fn on_packet(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
+        let Some(h) = self.table.find(tuple, packet.header().source_port) else {
+            self.on_out_of_the_blue(now, tuple, packet);
+            return;
+        };
+        let Some(assoc) = self.table.touch(h) else { return };
+        if tag::accepts(packet, assoc.local.tag, assoc.peer.tag) {
+            assoc.handle_packet(now, tuple, packet);
+        } else if assoc.state().is_setup() && ootb::has_chunk(packet, kind::SHUTDOWN_ACK) {
+            // The peer still closes an association that we have forgotten (RFC 9260 section 8.5.1 E).
+            self.on_out_of_the_blue(now, tuple, packet);
+        } else {
+            self.stats.bad_tag += 1;
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What we say of ourselves in INIT and INIT ACK.
+
+use core::net::IpAddr;
+
+use polypath_wire::chunk::kind as chunk_kind;
+use polypath_wire::{
+    EncodeChunk, InitAckRepr, InitFixed, InitRepr, Parameter, ParamsBuf, RawParam,
+};
+
+use super::peer::{MAX_PEER_ADDRESSES, MIN_A_RWND};
+use crate::config::{AssocConfig, NrSack};
+use crate::ids::Tsn;
+use crate::time::Duration;
+
+/// "My SACK flags count packets" (DAC, Iyengar et al. 2006): a parameter of our own without a value. No number was ever
+/// assigned for it. The top bits 10 make strangers skip it silently.
+pub(crate) const DAC_PARAMETER: u16 = 0x8dac;
+
+/// Extensions that both ends must know before either uses them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extensions {
+    /// NR-SACK: chunk type 16 among the Supported Extensions.
+    pub(crate) nr_sack: bool,
+    /// DAC: [`DAC_PARAMETER`].
+    pub(crate) dac: bool,
+}
+
+impl Extensions {
+    /// Those that `config` switches on.
+    pub(crate) fn of(config: &AssocConfig) -> Self {
+        Self { nr_sack: config.cmt.nr_sack != NrSack::Off, dac: config.cmt.dac }
+    }
+
+    /// Those that both have.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self { nr_sack: self.nr_sack && other.nr_sack, dac: self.dac && other.dac }
+    }
+}
+
+/// The content of our INIT or INIT ACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer<'a> {
+    pub(crate) fixed: InitFixed,
+    /// Addresses to announce. A single one is left out: the packet's source tells it.
+    pub(crate) addresses: &'a [IpAddr],
+    pub(crate) extensions: Extensions,
+}
+
+/// The fixed part that `config` asks for.
+pub(crate) fn fixed_part(config: &AssocConfig, tag: u32, initial_tsn: Tsn) -> InitFixed {
+    InitFixed {
+        initiate_tag: tag,
+        a_rwnd: config.receive_buffer.max(MIN_A_RWND),
+        outbound_streams: config.outbound_streams.max(1),
+        inbound_streams: config.inbound_streams.max(1),
+        initial_tsn,
+    }
+}
+
+impl Offer<'_> {
+    /// The INIT, encoded; `preservative` asks for a longer life of the cookie.
+    pub(crate) fn init(&self, preservative: Option<Duration>) -> Vec<u8> {
+        let mut params = self.params();
+        if let Some(more) = preservative {
+            let ms = u32::try_from(more.as_millis()).unwrap_or(u32::MAX);
+            params.push(&Parameter::CookiePreservative(ms));
+        }
+        self.encode(&InitRepr { fixed: self.fixed, params })
+    }
+
+    /// The INIT ACK with `cookie`, encoded. Reports of unrecognized parameters are left out once the chunk would become
+    /// longer than `budget` bytes: an answer much longer than the question can be aimed at a third party (RFC 5062
+    /// section 9).
+    pub(crate) fn init_ack<'p>(
+        &self,
+        cookie: &[u8],
+        unrecognized: impl Iterator<Item = RawParam<'p>>,
+        budget: usize,
+    ) -> Vec<u8> {
+        let mut params = ParamsBuf::new();
+        params.push(&Parameter::StateCookie(cookie));
+        self.push_own(&mut params);
+        let mut room = budget.saturating_sub(24 + params.as_params().as_bytes().len());
+        for raw in unrecognized {
+            let len = 4 + raw.bytes().len().next_multiple_of(4);
+            if len > room {
+                break;
+            }
+            room -= len;
+            params.push(&Parameter::Unrecognized(raw.bytes()));
+        }
+        self.encode(&InitAckRepr { fixed: self.fixed, params })
+    }
+
+    fn params(&self) -> ParamsBuf {
+        let mut params = ParamsBuf::new();
+        self.push_own(&mut params);
+        params
+    }
+
+    fn push_own(&self, params: &mut ParamsBuf) {
+        if self.addresses.len() > 1 {
+            params.extend(self.addresses.iter().take(MAX_PEER_ADDRESSES).map(address_parameter));
+        }
+        if self.extensions.nr_sack {
+            params.push(&Parameter::SupportedExtensions(&[chunk_kind::NR_SACK]));
+        }
+    }
+
+    fn encode(&self, chunk: &impl EncodeChunk) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(chunk.encoded_len() + 8);
+        chunk.encode(&mut bytes);
+        if self.extensions.dac {
+            append_parameter(&mut bytes, DAC_PARAMETER);
+        }
+        bytes
+    }
+}
+
+/// An address as a parameter.
+pub(crate) fn address_parameter(address: &IpAddr) -> Parameter<'static> {
+    match *address {
+        IpAddr::V4(v4) => Parameter::Ipv4(v4),
+        IpAddr::V6(v6) => Parameter::Ipv6(v6),
+    }
+}
+
+/// Appends a parameter without value to an encoded chunk and corrects the chunk's length.
+fn append_parameter(chunk: &mut Vec<u8>, kind: u16) {
+    chunk.resize(chunk.len().next_multiple_of(4), 0);
+    let [k0, k1] = kind.to_be_bytes();
+    chunk.extend_from_slice(&[k0, k1, 0, 4]);
+    // A chunk too long for its length field is too long for any packet, too.
+    let len = u16::try_from(chunk.len()).unwrap_or(u16::MAX);
+    if let Some(field) = chunk.get_mut(2..4) {
+        field.copy_from_slice(&len.to_be_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_wire::{ChecksumCheck, ChecksumMode, Chunk, PacketView, PacketWriter};
+
+    use super::super::peer::{PeerInit, state_cookie, unrecognized};
+    use super::*;
+
+    fn offer(addresses: &[IpAddr], nr_sack: bool, dac: bool) -> Offer<'_> {
+        let fixed = fixed_part(&AssocConfig::default(), 7, Tsn(9));
+        Offer { fixed, addresses, extensions: Extensions { nr_sack, dac } }
+    }
+
+    struct Raw<'a>(&'a [u8]);
+
+    impl EncodeChunk for Raw<'_> {
+        fn encoded_len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn encode(&self, out: &mut Vec<u8>) {
+            out.extend_from_slice(self.0);
+        }
+    }
+
+    fn in_packet(chunk: &[u8]) -> Vec<u8> {
+        let mut packet = Vec::new();
+        let mut writer = PacketWriter::new(&mut packet, 1500, 1, 2, 0);
+        writer.push(&Raw(chunk)).unwrap();
+        writer.finish(ChecksumMode::Crc32c);
+        packet
+    }
+
+    #[test]
+    fn what_we_say_is_what_the_peer_reads() {
+        let source: IpAddr = "10.0.0.1".parse().unwrap();
+        let addresses = [source, "10.0.1.1".parse().unwrap(), "fd00::1".parse().unwrap()];
+        for (nr_sack, dac) in [(false, false), (true, false), (false, true), (true, true)] {
+            let offer = offer(&addresses, nr_sack, dac);
+            let packet = in_packet(&offer.init(Some(Duration::from_millis(1500))));
+            let view = PacketView::parse(&packet, ChecksumCheck::Verify).unwrap();
+            let Chunk::Init(init) = view.chunks().next().unwrap().unwrap().decode().unwrap() else {
+                panic!("INIT expected")
+            };
+            let peer = PeerInit::parse(init.fixed, init.params, source).unwrap();
+            assert_eq!(peer.fixed, offer.fixed);
+            assert_eq!(peer.addresses, addresses);
+            assert_eq!(peer.extensions, offer.extensions);
+            assert_eq!(peer.preservative, Duration::from_millis(1500));
+            assert_eq!(unrecognized(init.params).count(), 0);
+        }
+    }
+
+    #[test]
+    fn reports_stop_at_the_budget_and_the_cookie_never_does() {
+        let asked: ParamsBuf = core::iter::repeat_n(Parameter::ForwardTsnSupported, 50).collect();
+        let reports = |budget| {
+            let own = offer(&[], false, true);
+            let ack = own.init_ack(b"cookie", unrecognized(asked.as_params()), budget);
+            let packet = in_packet(&ack);
+            let view = PacketView::parse(&packet, ChecksumCheck::Verify).unwrap();
+            let raw = view.chunks().next().unwrap().unwrap();
+            let Chunk::InitAck(ack) = raw.decode().unwrap() else { panic!("INIT ACK expected") };
+            assert_eq!(state_cookie(ack.params), Some(&b"cookie"[..]));
+            let reported = |p: &RawParam<'_>| p.kind == 8;
+            (raw.bytes().len(), ack.params.iter().map(Result::unwrap).filter(reported).count())
+        };
+        assert_eq!(reports(0).1, 0);
+        let (len, count) = reports(100);
+        assert!(count > 0 && count < 50 && len <= 100, "{count} reports in {len} bytes");
+        assert_eq!(reports(1000).1, 50);
+    }
+}

@@ -1,0 +1,88 @@
+//! Packets "out of the blue": correct ones that belong to no association (RFC 9260 section 8.4).
+
+use polypath_wire::cause::code;
+use polypath_wire::chunk::kind;
+use polypath_wire::{Chunk, PacketView, RawChunk};
+
+use super::Endpoint;
+use super::peer::is_unicast;
+use super::reply::Address;
+use crate::ids::FourTuple;
+use crate::time::Time;
+
+impl Endpoint {
+    /// Answers a packet that starts with neither INIT nor COOKIE ECHO.
+    pub(super) fn on_out_of_the_blue(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        packet: &PacketView<'_>,
+    ) {
+        self.stats.out_of_the_blue += 1;
+        let to = self.reflected(tuple, packet);
+        match answer(tuple, packet) {
+            Answer::None => {}
+            Answer::ShutdownComplete => {
+                self.replies.reflected_complete(now, to, &mut self.stats);
+            }
+            Answer::Abort => self.replies.reflected_abort(now, to, &mut self.stats),
+        }
+    }
+
+    /// Back to where the packet came from, with its own tag.
+    pub(super) fn reflected(&self, tuple: FourTuple, packet: &PacketView<'_>) -> Address {
+        let header = packet.header();
+        Address {
+            tuple,
+            local_port: header.destination_port,
+            peer_port: header.source_port,
+            tag: header.verification_tag,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    None,
+    ShutdownComplete,
+    Abort,
+}
+
+/// The answer, by the order of the RFC's list.
+fn answer(tuple: FourTuple, packet: &PacketView<'_>) -> Answer {
+    if !is_unicast(tuple.remote.ip()) || !is_unicast(tuple.local.ip()) {
+        return Answer::None;
+    }
+    // Tag 0 belongs to a lone INIT (section 8.5.1 A); a chunk that does not even have a border is not worth an answer.
+    let broken = packet.chunks().any(|chunk| chunk.is_err());
+    if broken || packet.header().verification_tag == 0 {
+        return Answer::None;
+    }
+    if has_chunk(packet, kind::ABORT) || has_chunk(packet, kind::INIT) {
+        return Answer::None;
+    }
+    // Behind an AUTH chunk: we never asked for authentication, so this cannot be for us.
+    if has_chunk(packet, kind::COOKIE_ECHO) {
+        return Answer::None;
+    }
+    if has_chunk(packet, kind::SHUTDOWN_ACK) {
+        return Answer::ShutdownComplete;
+    }
+    if has_chunk(packet, kind::SHUTDOWN_COMPLETE) || has_chunk(packet, kind::COOKIE_ACK) {
+        return Answer::None;
+    }
+    if packet.chunks().map_while(Result::ok).any(|chunk| is_stale_cookie(&chunk)) {
+        return Answer::None;
+    }
+    Answer::Abort
+}
+
+/// Whether the packet has a chunk of this type.
+pub(super) fn has_chunk(packet: &PacketView<'_>, kind: u8) -> bool {
+    packet.chunks().map_while(Result::ok).any(|chunk| chunk.kind == kind)
+}
+
+fn is_stale_cookie(chunk: &RawChunk<'_>) -> bool {
+    let Ok(Chunk::Error(error)) = chunk.decode() else { return false };
+    error.causes.iter().map_while(Result::ok).any(|cause| cause.code == code::STALE_COOKIE)
+}

@@ -1,0 +1,223 @@
+//! The associations of an endpoint: how packets find them, and which of them have something to do.
+
+use core::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use slab::Slab;
+
+use crate::assoc::{Association, State};
+use crate::ids::{AssocHandle, FourTuple};
+use crate::time::Time;
+
+/// One association and what is known of it without asking.
+#[derive(Debug)]
+struct Slot {
+    assoc: Association,
+    /// Addresses under which packets find it.
+    addresses: Vec<IpAddr>,
+    /// The peer's tag when `addresses` was made: another tag means other addresses.
+    indexed_tag: u32,
+    /// Its entry in [`Table::deadlines`]; `Time::MAX`: none.
+    deadline: Time,
+    /// It is in [`Table::ready`].
+    ready: bool,
+    /// It is in [`Table::eventful`].
+    eventful: bool,
+}
+
+/// All associations.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    slots: Slab<Slot>,
+    /// Which association a peer's address and SCTP port belong to. Our own port is always the endpoint's. Who names an
+    /// address first has it: naming someone else's address later takes nothing from an association.
+    index: BTreeMap<(IpAddr, u16), AssocHandle>,
+    /// The association of the latest packet; most packets are for it, too.
+    latest: Option<AssocHandle>,
+    /// Associations that may have something to send. Their deadlines may have moved.
+    ready: VecDeque<AssocHandle>,
+    /// Associations that may have events.
+    eventful: VecDeque<AssocHandle>,
+    deadlines: BTreeSet<(Time, AssocHandle)>,
+}
+
+impl Table {
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) fn handles(&self) -> impl Iterator<Item = AssocHandle> {
+        self.slots.iter().map(|(i, _)| AssocHandle(i))
+    }
+
+    #[inline]
+    pub(super) fn get(&self, h: AssocHandle) -> Option<&Association> {
+        self.slots.get(h.0).map(|slot| &slot.assoc)
+    }
+
+    /// The association, to be changed: it may have something to send and to tell afterwards.
+    #[inline]
+    pub(super) fn touch(&mut self, h: AssocHandle) -> Option<&mut Association> {
+        let slot = self.slots.get_mut(h.0)?;
+        if !slot.ready {
+            slot.ready = true;
+            self.ready.push_back(h);
+        }
+        if !slot.eventful {
+            slot.eventful = true;
+            self.eventful.push_back(h);
+        }
+        Some(&mut slot.assoc)
+    }
+
+    pub(super) fn insert(&mut self, assoc: Association) -> AssocHandle {
+        let h = AssocHandle(self.slots.insert(Slot {
+            assoc,
+            addresses: Vec::new(),
+            indexed_tag: 0,
+            deadline: Time::MAX,
+            ready: false,
+            eventful: false,
+        }));
+        self.index_addresses(h);
+        self.touch(h);
+        h
+    }
+
+    pub(super) fn remove(&mut self, h: AssocHandle) {
+        self.forget_addresses(h);
+        let Some(slot) = self.slots.try_remove(h.0) else { return };
+        self.deadlines.remove(&(slot.deadline, h));
+        self.ready.retain(|other| *other != h);
+        self.eventful.retain(|other| *other != h);
+        self.latest = self.latest.filter(|other| *other != h);
+    }
+
+    /// The association that a packet on `tuple` from SCTP port `peer_port` is for.
+    #[inline]
+    pub(super) fn find(&mut self, tuple: FourTuple, peer_port: u16) -> Option<AssocHandle> {
+        if let Some(h) = self.latest.filter(|h| self.has_path(*h, tuple, peer_port)) {
+            return Some(h);
+        }
+        let found = self.find_address(tuple.remote.ip(), peer_port);
+        self.latest = found.or(self.latest);
+        found
+    }
+
+    /// The association with a peer's address and SCTP port.
+    pub(super) fn find_address(&self, address: IpAddr, peer_port: u16) -> Option<AssocHandle> {
+        self.index.get(&(address, peer_port)).copied()
+    }
+
+    #[inline]
+    fn has_path(&self, h: AssocHandle, tuple: FourTuple, peer_port: u16) -> bool {
+        self.get(h).is_some_and(|a| {
+            a.peer.port == peer_port
+                && a.state() != State::Closed
+                && a.paths.by_tuple(tuple).is_some()
+        })
+    }
+
+    /// The next association that may have something to send.
+    #[inline]
+    pub(super) fn ready(&mut self) -> Option<(AssocHandle, &mut Association)> {
+        let h = *self.ready.front()?;
+        self.slots.get_mut(h.0).map(|slot| (h, &mut slot.assoc))
+    }
+
+    /// The association that [`ready`](Self::ready) gave had nothing (more) to send.
+    pub(super) fn done(&mut self) {
+        let Some(h) = self.ready.pop_front() else { return };
+        self.refresh(h);
+        let Some(slot) = self.slots.get_mut(h.0) else { return };
+        slot.ready = false;
+        if !slot.eventful && !slot.assoc.events.is_empty() {
+            slot.eventful = true;
+            self.eventful.push_back(h);
+        }
+    }
+
+    /// The next association that may have events; it goes to the end of the line.
+    pub(super) fn eventful(&mut self) -> Option<(AssocHandle, &mut Association)> {
+        let h = self.eventful.pop_front()?;
+        self.eventful.push_back(h);
+        self.slots.get_mut(h.0).map(|slot| (h, &mut slot.assoc))
+    }
+
+    /// The association that [`eventful`](Self::eventful) gave had no event.
+    pub(super) fn told(&mut self) {
+        if let Some(slot) = self.eventful.pop_back().and_then(|h| self.slots.get_mut(h.0)) {
+            slot.eventful = false;
+        }
+    }
+
+    /// The earliest deadline.
+    pub(super) fn next_deadline(&self) -> Option<Time> {
+        let moving = self.ready.iter().filter_map(|h| self.get(*h)?.poll_timeout()).min();
+        let waits = |(_, h): &&(Time, AssocHandle)| self.slots.get(h.0).is_some_and(|s| !s.ready);
+        let fixed = self.deadlines.iter().find(waits).map(|(at, _)| *at);
+        moving.into_iter().chain(fixed).min()
+    }
+
+    /// Takes an association whose deadline has passed.
+    pub(super) fn expired(&mut self, now: Time) -> Option<AssocHandle> {
+        let (at, h) = self.deadlines.first().copied().filter(|(at, _)| *at <= now)?;
+        self.deadlines.remove(&(at, h));
+        if let Some(slot) = self.slots.get_mut(h.0) {
+            slot.deadline = Time::MAX;
+        }
+        Some(h)
+    }
+
+    /// Brings the deadlines of all that were touched up to date.
+    pub(super) fn refresh_ready(&mut self) {
+        for i in 0..self.ready.len() {
+            if let Some(h) = self.ready.get(i).copied() {
+                self.refresh(h);
+            }
+        }
+    }
+
+    /// Brings the deadline and the addresses of `h` up to date.
+    #[inline]
+    pub(super) fn refresh(&mut self, h: AssocHandle) {
+        let Some(slot) = self.slots.get_mut(h.0) else { return };
+        let deadline = slot.assoc.poll_timeout().unwrap_or(Time::MAX);
+        if deadline != slot.deadline {
+            if deadline != Time::MAX {
+                self.deadlines.insert((deadline, h));
+            }
+            self.deadlines.remove(&(slot.deadline, h));
+            slot.deadline = deadline;
+        }
+        let closed = slot.assoc.state() == State::Closed;
+        if closed {
+            if !slot.addresses.is_empty() {
+                self.forget_addresses(h);
+            }
+        } else if slot.indexed_tag != slot.assoc.peer.tag {
+            self.index_addresses(h);
+        }
+    }
+
+    fn index_addresses(&mut self, h: AssocHandle) {
+        let Some(slot) = self.slots.get_mut(h.0) else { return };
+        let port = slot.assoc.peer.port;
+        let paths = slot.assoc.paths.iter().map(|(_, path)| path.tuple.remote.ip());
+        for address in slot.assoc.peer.addresses.iter().copied().chain(paths) {
+            let owner = *self.index.entry((address, port)).or_insert(h);
+            if owner == h && !slot.addresses.contains(&address) {
+                slot.addresses.push(address);
+            }
+        }
+        slot.indexed_tag = slot.assoc.peer.tag;
+    }
+
+    fn forget_addresses(&mut self, h: AssocHandle) {
+        let Some(slot) = self.slots.get_mut(h.0) else { return };
+        let port = slot.assoc.peer.port;
+        for address in slot.addresses.drain(..) {
+            self.index.remove(&(address, port));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Verification tags of packets for an association (RFC 9260 section 8.5).
+
+use polypath_wire::PacketView;
+use polypath_wire::chunk::kind;
+
+/// The T bit of ABORT and SHUTDOWN COMPLETE.
+const REFLECTED: u8 = 1;
+
+/// Whether the packet's tag is right for an association whose own tag is `own` and whose peer's is `peer` (0: unknown
+/// yet), and its chunks may share a packet. INIT and COOKIE ECHO have rules of their own and do not come here first.
+pub(super) fn accepts(packet: &PacketView<'_>, own: u32, peer: u32) -> bool {
+    let tag = packet.header().verification_tag;
+    let mut chunks = 0;
+    let mut lonely = false;
+    for chunk in packet.chunks().map_while(Result::ok) {
+        chunks += 1;
+        let reflected = chunk.flags & REFLECTED != 0;
+        match chunk.kind {
+            // Whatever came before an ABORT with the T bit is not covered by its tag rule.
+            kind::ABORT if reflected => return chunks == 1 && peer != 0 && tag == peer,
+            kind::ABORT => return tag == own,
+            kind::SHUTDOWN_COMPLETE if reflected => {
+                return packet.chunks().count() == 1 && peer != 0 && tag == peer;
+            }
+            kind::INIT | kind::INIT_ACK | kind::SHUTDOWN_COMPLETE => lonely = true,
+            _ => {}
+        }
+    }
+    tag == own && (chunks == 1 || !lonely)
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_wire::{AbortChunk, CausesBuf, ChecksumCheck, ChecksumMode, Chunk, PacketWriter};
+
+    use super::*;
+
+    const OWN: u32 = 11;
+    const PEER: u32 = 22;
+
+    fn verdict(tag: u32, peer: u32, chunks: &[Chunk<'_>]) -> bool {
+        let mut bytes = Vec::new();
+        let mut writer = PacketWriter::new(&mut bytes, 1500, 1, 2, tag);
+        chunks.iter().for_each(|c| writer.push(c).unwrap());
+        writer.finish(ChecksumMode::Crc32c);
+        accepts(&PacketView::parse(&bytes, ChecksumCheck::Verify).unwrap(), OWN, peer)
+    }
+
+    #[test]
+    fn normal_packets_carry_our_tag() {
+        assert!(verdict(OWN, PEER, &[Chunk::CookieAck]));
+        for tag in [0, PEER, 33] {
+            assert!(!verdict(tag, PEER, &[Chunk::CookieAck]));
+        }
+    }
+
+    #[test]
+    fn the_t_bit_decides_whose_tag_an_abort_or_complete_carries() {
+        let causes = CausesBuf::new();
+        let abort = |reflected| Chunk::Abort(AbortChunk { reflected, causes: causes.as_causes() });
+        let complete = |reflected| Chunk::ShutdownComplete { reflected };
+        for make in [&abort as &dyn Fn(bool) -> Chunk<'_>, &complete] {
+            assert!(verdict(OWN, PEER, &[make(false)]));
+            assert!(verdict(PEER, PEER, &[make(true)]));
+            assert!(!verdict(PEER, PEER, &[make(false)]));
+            assert!(!verdict(OWN, PEER, &[make(true)]));
+            // A blind ABORT with tag 0 while the peer's tag is not known yet.
+            assert!(!verdict(0, 0, &[make(true)]));
+        }
+        assert!(verdict(OWN, PEER, &[Chunk::CookieAck, abort(false)]));
+        assert!(!verdict(PEER, PEER, &[Chunk::CookieAck, abort(true)]));
+    }
+
+    #[test]
+    fn some_chunks_travel_alone() {
+        let complete = Chunk::ShutdownComplete { reflected: false };
+        assert!(!verdict(OWN, PEER, &[complete, Chunk::CookieAck]));
+        assert!(!verdict(OWN, PEER, &[Chunk::CookieAck, complete]));
+    }
+}
