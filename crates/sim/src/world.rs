@@ -10,11 +10,13 @@ use crate::check::SpecError;
 use crate::deed::{Deed, Deeds};
 use crate::end::Side;
 use crate::flow::Flow;
+use crate::host::{Host, hosts, route_infos};
 use crate::network::{Forwarded, Network, Packet};
-use crate::observer::{Observer, RouteInfo, SentPacket, TraceSource};
+use crate::observer::{Observer, SentPacket, TraceSource};
 use crate::report::flow_result;
 use crate::results::RunResult;
-use crate::spec::{Topology, WorldSpec};
+use crate::slots::{Slot, Slots};
+use crate::spec::WorldSpec;
 
 /// A running simulation.
 pub struct World<'o> {
@@ -36,13 +38,6 @@ pub struct World<'o> {
     packets: u64,
     unroutable: u64,
     events: u64,
-}
-
-#[derive(Debug)]
-struct Host {
-    name: String,
-    /// SCTP port, flow, and side.
-    ports: Vec<(u16, usize, Side)>,
 }
 
 impl<'o> World<'o> {
@@ -254,21 +249,13 @@ impl<'o> World<'o> {
         if let (Some(id), Some(observer)) = (packet.arrived(), &mut self.observer) {
             observer.packet_delivered(self.now, id);
         }
-        if let Some((flow, side)) = self.destination(&packet) {
+        if let Some((flow, side)) = self.hosts[packet.host as usize].owner(&packet) {
             let end = self.flows[flow].end_mut(side);
             let tuple = end.arrival_tuple(&self.network.routes()[packet.route as usize]);
             end.endpoint.handle_datagram(Time(self.now), tuple, &packet.data);
             self.serve(flow, side, false);
         }
         self.network.recycle(packet.data);
-    }
-
-    /// Whom a packet's destination port belongs to on the host where it arrived.
-    #[inline]
-    fn destination(&self, packet: &Packet) -> Option<(usize, Side)> {
-        let port = u16::from_be_bytes(*packet.data.get(2..)?.first_chunk()?);
-        let host = &self.hosts[packet.host as usize];
-        host.ports.iter().find(|(own, ..)| *own == port).map(|&(_, flow, side)| (flow, side))
     }
 
     /// Lets one side of a flow act on what happened, and sends what it has to send.
@@ -409,91 +396,4 @@ fn flows(spec: &WorldSpec, seed: u64, network: &Network, observed: bool) -> Vec<
         Flow::new(flow, seed, hosts, network.routes(), observed)
     };
     spec.flows.iter().map(flow).collect()
-}
-
-fn hosts(topology: &Topology, flows: &[Flow]) -> Vec<Host> {
-    let mut hosts: Vec<_> = topology
-        .hosts
-        .iter()
-        .map(|host| Host { name: host.name.clone(), ports: Vec::new() })
-        .collect();
-    for (number, flow) in flows.iter().enumerate() {
-        for side in [Side::Client, Side::Server] {
-            let end = flow.end(side);
-            if let Some(host) = hosts.get_mut(end.host) {
-                host.ports.push((end.port, number, side));
-            }
-        }
-    }
-    hosts
-}
-
-fn route_infos(network: &Network, hosts: &[Host]) -> Vec<RouteInfo> {
-    let name = |host: u32| hosts.get(host as usize).map_or_else(String::new, |h| h.name.clone());
-    let info = |route: &crate::network::Route| RouteInfo {
-        path: route.name.clone(),
-        from_host: name(route.from_host),
-        from: route.from,
-        to_host: name(route.to_host),
-        to: route.to,
-    };
-    network.routes().iter().map(info).collect()
-}
-
-/// Who owns which slot of the agenda: links, then a timer and an application per end, then the world itself.
-#[derive(Clone, Copy, Debug)]
-struct Slots {
-    links: usize,
-    ends: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Slot {
-    Link(usize),
-    Timer(usize, Side),
-    App(usize, Side),
-    Settle,
-    Deeds,
-    Sample,
-}
-
-impl Slots {
-    const WORLD: [Slot; 3] = [Slot::Settle, Slot::Deeds, Slot::Sample];
-
-    const fn count(self) -> usize {
-        self.settle() + Self::WORLD.len()
-    }
-
-    const fn timer(self, flow: usize, side: Side) -> usize {
-        self.links + 4 * flow + 2 * side as usize
-    }
-
-    const fn app(self, flow: usize, side: Side) -> usize {
-        self.timer(flow, side) + 1
-    }
-
-    const fn settle(self) -> usize {
-        self.links + 2 * self.ends
-    }
-
-    const fn deeds(self) -> usize {
-        self.settle() + 1
-    }
-
-    const fn sample(self) -> usize {
-        self.settle() + 2
-    }
-
-    #[inline]
-    fn what(self, slot: usize) -> Slot {
-        if slot < self.links {
-            return Slot::Link(slot);
-        }
-        let place = slot - self.links;
-        if place >= 2 * self.ends {
-            return Self::WORLD[place - 2 * self.ends];
-        }
-        let side = if place & 2 == 0 { Side::Client } else { Side::Server };
-        if place & 1 == 0 { Slot::Timer(place / 4, side) } else { Slot::App(place / 4, side) }
-    }
 }
