@@ -1,2 +1,36 @@
-//! The polypath command.
-fn main() {}
+//! The `polypath` command: reads arguments, calls the lab, prints.
+//!
+//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input.
+
+mod args;
+mod demo;
+mod failure;
+mod list;
+mod output;
+mod progress;
+mod simulate;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Args, Command};
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    match dispatch(Args::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn dispatch(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Simulate(args) => simulate::simulate(&args),
+        Command::Demo(args) => demo::demo(&args),
+        Command::Policies(args) => list::policies(args.json),
+        Command::Schema(_) => list::schema(),
+        Command::New(args) => list::new(args.file.as_deref()),
+        Command::Completions(args) => list::completions(args.shell),
+    }
+}

@@ -1,8 +1,17 @@
 //! Experiments: scenario files, the stacks they describe, their runs, and what came out.
 
+pub mod catalogue;
+pub mod demo;
+pub mod example;
+pub mod format;
+pub mod output;
 pub mod profile;
+pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod sweep;
+pub mod table;
 pub mod units;
 pub mod world;
+
+pub use polypath_sim::RunResult;

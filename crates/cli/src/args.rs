@@ -1,0 +1,129 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// One SCTP association over all paths at once (Concurrent Multipath Transfer), simulated.
+#[derive(Debug, Parser)]
+#[command(name = "polypath", version, about, propagate_version = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario once and print what each flow, stream and path did.
+    #[command(after_help = "\
+Examples:
+  polypath simulate scenarios/examples/two-equal-paths.toml
+  polypath simulate crossing.toml --set path.B.delay=75ms --set stack.buffer='split?side=both'
+  polypath simulate crossing.toml --seed 7 --pcap run.pcapng --json")]
+    Simulate(SimulateArgs),
+    /// Carry a real file over three dissimilar simulated paths and compare ways of sending it.
+    #[command(after_help = "\
+Examples:
+  polypath demo
+  polypath demo holiday.jpg --pcap demo.pcapng")]
+    Demo(DemoArgs),
+    /// List every policy with its options.
+    #[command(after_help = "Example:\n  polypath policies")]
+    Policies(ListArgs),
+    /// Print the JSON schema of scenario files, for editors.
+    #[command(after_help = "Example:\n  polypath schema > scenario.schema.json")]
+    Schema(SchemaArgs),
+    /// Print a commented scenario to start from, or write it to a new file.
+    #[command(
+        after_help = "Example:\n  polypath new crossing.toml && polypath simulate crossing.toml"
+    )]
+    New(NewArgs),
+    /// Print completions for a shell.
+    #[command(
+        after_help = "Example:\n  polypath completions bash > ~/.local/share/bash-completion/completions/polypath"
+    )]
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SimulateArgs {
+    /// Scenario file (TOML); - reads from stdin.
+    pub(crate) scenario: PathBuf,
+    /// Set a field over what the file says; may be repeated.
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of all randomness, instead of the scenario's first.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DemoArgs {
+    /// The file to carry, at most its first 16 MiB; by default this program itself.
+    pub(crate) file: Option<PathBuf>,
+    /// Seed of all randomness.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FileArgs {
+    /// Write every packet to this file, as pcapng for Wireshark.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Write every trace event (windows, RTTs, retransmissions, ...) to this file, as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ListArgs {
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SchemaArgs {
+    /// Accepted for uniformity: a schema is JSON anyway.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct NewArgs {
+    /// Where to write it; an existing file is left alone.
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CompletionsArgs {
+    /// bash, zsh, fish, elvish or powershell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_command_has_an_example() {
+        let command = super::Args::command();
+        command.clone().debug_assert();
+        for command in command.get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let call = format!("polypath {}", command.get_name());
+            assert!(help.contains(&call), "{}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `polypath demo`.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use polypath_lab::demo::Demo;
+use polypath_lab::run::Files;
+
+use crate::args::DemoArgs;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+
+/// More would only take longer.
+const MAX_BYTES: u64 = 16 << 20;
+
+pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
+    let (name, content) = load(args.file.as_deref())?;
+    let files = Files { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
+    let mut progress = Progress::new();
+    let demo = Demo::run(&name, content, args.seed, &files, &mut |done| progress.report(done))?;
+    drop(progress);
+    if args.json {
+        output::json(&demo)?;
+    } else {
+        output::text(&demo.text())?;
+    }
+    if demo.identical() { Ok(()) } else { Err(Failure::run("what arrived is not what was sent")) }
+}
+
+/// The file's name, without its folder, and its content.
+fn load(file: Option<&Path>) -> Result<(String, Bytes), Failure> {
+    let path = match file {
+        Some(file) => file.to_owned(),
+        None => std::env::current_exe()
+            .map_err(|error| Failure::run(format!("this program's own file: {error}")))?,
+    };
+    let content = read(&path)
+        .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", path.display())))?;
+    if content.is_empty() {
+        return Err(Failure::input(format!(
+            "{}: empty (allowed: a file of at least 1 byte)",
+            path.display()
+        )));
+    }
+    Ok((name(&path), content))
+}
+
+fn name(path: &Path) -> String {
+    let own = path.file_name().map(PathBuf::from);
+    own.unwrap_or_else(|| path.to_owned()).display().to_string()
+}
+
+fn read(path: &Path) -> io::Result<Bytes> {
+    let file = File::open(path)?;
+    let whole = file.metadata()?.len();
+    let mut content = Vec::new();
+    file.take(MAX_BYTES).read_to_end(&mut content)?;
+    if whole > content.len() as u64 {
+        eprintln!("polypath: {}: only its first 16 MiB are sent", path.display());
+    }
+    Ok(content.into())
+}

@@ -1,0 +1,49 @@
+//! Every error ends here: one line on stderr and an exit code.
+
+use core::fmt::Display;
+use std::process::ExitCode;
+
+use polypath_lab::run::RunError;
+use polypath_lab::scenario::{AssignmentError, ScenarioError};
+
+/// Why the command did not do its job.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl Failure {
+    /// The run failed.
+    pub(crate) fn run(message: impl Display) -> Self {
+        Self { code: 1, message: message.to_string() }
+    }
+
+    /// The input is bad.
+    pub(crate) fn input(message: impl Display) -> Self {
+        Self { code: 2, message: message.to_string() }
+    }
+
+    pub(crate) fn report(self) -> ExitCode {
+        eprintln!("polypath: {}", self.message);
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::input(error)
+    }
+}
+
+impl From<AssignmentError> for Failure {
+    fn from(error: AssignmentError) -> Self {
+        Self::input(error)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        if error.is_bad_input() { Self::input(error) } else { Self::run(error) }
+    }
+}

@@ -1,0 +1,25 @@
+//! Data for stdout.
+
+use std::io::{self, Write as _};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Prints a text. A reader that has seen enough (`| head`) is no error.
+pub(crate) fn text(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::run(format!("stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints a value as JSON, with a newline at the end.
+pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut json = serde_json::to_string_pretty(value).map_err(Failure::run)?;
+    json.push('\n');
+    text(&json)
+}
