@@ -102,6 +102,8 @@ pub struct AssocConfig {
     pub max_init_retrans: u32,
     /// Max.Burst: packets of new data per path and send attempt; `None`: no limit.
     pub max_burst: Option<u32>,
+    /// When Max.Burst applies.
+    pub max_burst_rule: BurstRule,
     /// Miss indications for a fast retransmit (RFC 9260: 3; RFC 2960: 4).
     pub fast_retransmit_after: u32,
     /// Delayed acknowledgement.
@@ -134,6 +136,7 @@ impl Default for AssocConfig {
             assoc_max_retrans: 10,
             max_init_retrans: 8,
             max_burst: Some(4),
+            max_burst_rule: BurstRule::Always,
             fast_retransmit_after: 3,
             sack: SackConfig::default(),
             cmt: CmtConfig::default(),
@@ -143,6 +146,15 @@ impl Default for AssocConfig {
             trace: false,
         }
     }
+}
+
+/// When Max.Burst applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstRule {
+    /// In every send attempt (RFC 9260 section 6.1 D).
+    Always,
+    /// Only when the SACK acknowledged a chunk that had been fast-retransmitted (ns-2's module, S1 and S2).
+    AfterFastRetransmit,
 }
 
 /// Retransmission timeout (RFC 9260 section 6.3).

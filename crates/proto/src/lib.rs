@@ -4,13 +4,25 @@
 
 #![forbid(unsafe_code)]
 
+mod assoc;
 pub mod config;
+pub mod endpoint;
 pub mod event;
 pub mod ids;
+mod path;
 pub mod policy;
 pub mod rng;
+mod rx;
+pub mod stats;
 pub mod time;
 pub mod trace;
+mod tsn_map;
+mod tx;
 pub mod view;
 
+pub use assoc::{Association, State};
+pub use endpoint::{ConnectError, Endpoint, Transmit};
+pub use event::{CloseReason, Event, Message};
 pub use ids::{AssocHandle, FourTuple, MessageId, PathId};
+pub use rx::RecvFrom;
+pub use tx::{SendError, SendOptions};

@@ -266,7 +266,7 @@ mod tests {
             let mut keys = keys();
             let mut bytes = cookie.seal(&mut keys);
             let at = at.index(bytes.len());
-            bytes[at] ^= 1 << bit;
+            bytes[at] ^= 1u8 << bit;
             let opened = Cookie::open(&bytes, &header(&cookie.session), cookie.created, &mut keys);
             prop_assert_eq!(opened, None);
         }

@@ -242,8 +242,8 @@ mod tests {
 
     #[test]
     fn fixed_fields_are_checked_in_the_order_that_decides_the_answer() {
-        let parse =
-            |f: InitFixed| PeerInit::parse(f, ParamsBuf::new().as_params(), SOURCE).map(|_| ());
+        let none = ParamsBuf::new();
+        let parse = |f| PeerInit::parse(f, none.as_params(), SOURCE).map(|_| ());
         assert_eq!(parse(InitFixed { initiate_tag: 0, ..fixed() }), Err(InitFault::ZeroTag));
         assert_eq!(parse(InitFixed { outbound_streams: 0, ..fixed() }), Err(InitFault::NoStreams));
         assert_eq!(parse(InitFixed { inbound_streams: 0, ..fixed() }), Err(InitFault::NoStreams));

@@ -1,0 +1,42 @@
+//! CPU time of this process and of its children: what other load on the machine does not distort.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use nix::sys::resource::{UsageWho, getrusage};
+
+/// User and system time of a process, and its peak memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    pub(crate) cpu: Duration,
+    /// Peak resident set, KiB.
+    pub(crate) peak_kib: u64,
+}
+
+fn usage(who: UsageWho) -> Result<Usage> {
+    let usage = getrusage(who)?;
+    let part = |t: nix::sys::time::TimeVal| {
+        Duration::from_micros((t.tv_sec() * 1_000_000 + i64::from(t.tv_usec())) as u64)
+    };
+    let cpu = part(usage.user_time()) + part(usage.system_time());
+    Ok(Usage { cpu, peak_kib: usage.max_rss() as u64 })
+}
+
+/// CPU seconds that `work` took in this process.
+pub(crate) fn of<T>(work: impl FnOnce() -> T) -> Result<(T, Duration)> {
+    let before = usage(UsageWho::RUSAGE_SELF)?;
+    let value = work();
+    Ok((value, usage(UsageWho::RUSAGE_SELF)?.cpu - before.cpu))
+}
+
+/// CPU seconds that the child processes of `work` took.
+pub(crate) fn of_children<T>(work: impl FnOnce() -> T) -> Result<(T, Duration)> {
+    let before = usage(UsageWho::RUSAGE_CHILDREN)?;
+    let value = work();
+    Ok((value, usage(UsageWho::RUSAGE_CHILDREN)?.cpu - before.cpu))
+}
+
+/// Peak memory of this process so far, KiB.
+pub(crate) fn peak_kib() -> Result<u64> {
+    Ok(usage(UsageWho::RUSAGE_SELF)?.peak_kib)
+}

@@ -1,0 +1,97 @@
+//! Speed, as ratios measured in one run: our simulator beside ns-2, and the protocol core alone.
+//!
+//! `cargo run --release -p polypath-bench` prints the table that `docs/benchmarks.md` keeps.
+
+mod core;
+mod cpu;
+mod simulator;
+
+use anyhow::Result;
+use clap::Parser;
+
+/// Prints how fast the simulator and the core are, per CPU second.
+///
+/// Example: polypath-bench --repeat 5 --ns2 data/ns2/cmt.tcl
+#[derive(Parser)]
+struct Args {
+    /// Runs of each measurement; the fastest counts, because other load only ever slows down.
+    #[arg(long, default_value_t = 3)]
+    repeat: u32,
+    /// ns-2's script; its column stays empty where `ns` is not installed (Debian: apt-get install ns2).
+    #[arg(long, default_value = "data/ns2/cmt.tcl")]
+    ns2: String,
+    /// Carry this many GiB through the core alone and nothing else: for instruction counts under callgrind.
+    #[arg(long)]
+    core_only_gib: Option<f64>,
+}
+
+const GIB: f64 = (1u64 << 30) as f64;
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    if let Some(gib) = args.core_only_gib {
+        return core_only(gib);
+    }
+    simulator_table(&args)?;
+    core_table(&args)
+}
+
+fn core_only(gib: f64) -> Result<()> {
+    let got = core::Pair::new(2)?.carry((gib * GIB) as u64);
+    println!("{} messages", got / core::MESSAGE as u64);
+    Ok(())
+}
+
+fn simulator_table(args: &Args) -> Result<()> {
+    println!("| set-up | packets | CPU s | packets per CPU s | ns-2 | ratio | aim |");
+    println!("|---|---|---|---|---|---|---|");
+    for setup in &simulator::SETUPS {
+        let ours = fastest(args.repeat, || setup.run().map(Some))?;
+        let theirs = fastest(args.repeat, || setup.run_ns2(&args.ns2))?;
+        let Some(ours) = ours else { continue };
+        let theirs_rate = theirs.map_or("not installed".into(), |c| format!("{:.0}", c.rate()));
+        let ratio = theirs.map_or("-".into(), |c| format!("{:.1}", ours.rate() / c.rate()));
+        println!(
+            "| {} | {} | {:.2} | {:.0} | {theirs_rate} | {ratio} | {} |",
+            setup.name,
+            ours.packets,
+            ours.cpu.as_secs_f64(),
+            ours.rate(),
+            setup.aim
+        );
+    }
+    println!("\nPeak memory of all these runs together: {} KiB.\n", cpu::peak_kib()?);
+    Ok(())
+}
+
+fn fastest(
+    repeat: u32,
+    mut run: impl FnMut() -> Result<Option<simulator::Cost>>,
+) -> Result<Option<simulator::Cost>> {
+    let mut best = None;
+    for _ in 0..repeat.max(1) {
+        let Some(cost) = run()? else { return Ok(None) };
+        if best.is_none_or(|b: simulator::Cost| cost.cpu < b.cpu) {
+            best = Some(cost);
+        }
+    }
+    Ok(best)
+}
+
+fn core_table(args: &Args) -> Result<()> {
+    println!(
+        "| core alone, both ends, {}-byte messages | Gbit of payload per CPU s | aim |",
+        core::MESSAGE
+    );
+    println!("|---|---|---|");
+    for paths in [1, 2, 4] {
+        let mut pair = core::Pair::new(paths)?;
+        let mut best: f64 = 0.0;
+        for _ in 0..args.repeat.max(1) {
+            let (bytes, cpu) = cpu::of(|| pair.carry(2 * GIB as u64))?;
+            best = best.max(bytes as f64 * 8e-9 / cpu.as_secs_f64());
+        }
+        println!("| {paths} path{} | {best:.1} | 10 |", if paths == 1 { "" } else { "s" });
+    }
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! Control chunks on their way out.
+
+use polypath_wire::EncodeChunk;
+
+use super::Association;
+use crate::ids::PathId;
+
+/// A control chunk that waits for [`poll_transmit`](crate::Endpoint::poll_transmit), encoded.
+#[derive(Clone, Debug)]
+pub(crate) struct ControlChunk {
+    pub(crate) path: PathId,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) bundling: Bundling,
+}
+
+/// What may share the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bundling {
+    /// Control chunks before it and behind it, DATA behind it.
+    Free,
+    /// It must come first (COOKIE ECHO, COOKIE ACK); anything may follow.
+    First,
+    /// Nothing else, and verification tag 0: INIT (RFC 9260 sections 3.3.2 and 8.5.1).
+    Init,
+    /// Nothing else: SHUTDOWN COMPLETE (section 3.3.14), ABORT, HEARTBEAT to an unconfirmed address.
+    Alone,
+    /// Nothing else, T bit set, the peer's own tag reflected: answers outside the association's tag (section 8.5.1).
+    Reflected(u32),
+}
+
+/// A chunk that is encoded already.
+pub(crate) struct Encoded<'a>(pub(crate) &'a [u8]);
+
+impl EncodeChunk for Encoded<'_> {
+    fn encoded_len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0);
+    }
+}
+
+/// Control chunks that may wait at the same time. More is a peer that makes us answer without end: what does not fit is
+/// not answered (RFC 9260 section 12.4).
+const MAX_WAITING: usize = 64;
+
+impl Association {
+    /// Queues `chunk` for `path`.
+    pub(crate) fn send_control(
+        &mut self,
+        path: PathId,
+        chunk: &impl EncodeChunk,
+        bundling: Bundling,
+    ) {
+        if self.control.len() >= MAX_WAITING {
+            return;
+        }
+        let mut bytes = Vec::with_capacity(chunk.encoded_len());
+        chunk.encode(&mut bytes);
+        self.control.push_back(ControlChunk { path, bytes, bundling });
+    }
+}

@@ -1,0 +1,197 @@
+//! The way in: a packet that passed the tag check, chunk by chunk.
+
+use polypath_wire::{Chunk, CommonHeader, DataChunk, HeartbeatAckChunk, PacketView, RawChunk};
+
+use super::{Association, Bundling, State};
+use crate::event::Event;
+use crate::ids::{FourTuple, PathId};
+use crate::path::HeartbeatInfo;
+use crate::policy::Trigger;
+use crate::rx::DataVerdict;
+use crate::time::Time;
+use crate::trace::TraceEvent;
+use crate::view::PathState;
+
+/// What a packet did so far: one packet triggers one answer of each kind at most (RFC 9260 section 12.4).
+#[derive(Debug, Default)]
+struct PacketState {
+    had_data: bool,
+    had_shutdown: bool,
+    /// A non-DATA answer (ERROR, HEARTBEAT ACK) was queued for it.
+    answered: bool,
+}
+
+impl Association {
+    /// Processes a packet whose verification tag was checked, on the path it arrived on.
+    pub(crate) fn handle_packet(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
+        if self.state == State::Closed {
+            return;
+        }
+        let Some(path) = self.arrival_path(now, tuple) else { return };
+        self.stats.packets_received += 1;
+        if let Some(own) = self.paths.get_mut(path) {
+            own.stats.packets_received += 1;
+        }
+        let header = packet.header();
+        let mut seen = PacketState::default();
+        for raw in packet.chunks() {
+            let Ok(raw) = raw else {
+                self.stats.malformed_chunks += 1;
+                break;
+            };
+            let go_on = self.handle_chunk(now, path, &header, &raw, &mut seen);
+            if !go_on || self.state == State::Closed {
+                break;
+            }
+        }
+        if seen.had_data && self.state != State::Closed {
+            self.data_packet_done(now, path);
+        }
+    }
+
+    /// The path a packet arrived on. A new pair of our and the peer's known addresses becomes a path, unconfirmed.
+    fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
+        if let Some(known) = self.paths.by_tuple(tuple) {
+            return Some(known);
+        }
+        let ours = self.endpoint.addresses.contains(&tuple.local.ip());
+        let theirs = self.peer.addresses.contains(&tuple.remote.ip());
+        if ours && theirs { self.add_path(now, tuple, false) } else { None }
+    }
+
+    /// Handles one chunk; false stops the packet.
+    fn handle_chunk(
+        &mut self,
+        now: Time,
+        path: PathId,
+        header: &CommonHeader,
+        raw: &RawChunk<'_>,
+        seen: &mut PacketState,
+    ) -> bool {
+        let Ok(chunk) = raw.decode() else {
+            self.stats.malformed_chunks += 1;
+            return true;
+        };
+        match chunk {
+            Chunk::Data(data) => self.on_data(now, path, &data, seen),
+            Chunk::Sack(sack) if self.state.accepts_sack() => self.on_sack(now, path, &sack),
+            Chunk::NrSack(sack) if self.caps.nr_sack && self.state.accepts_sack() => {
+                self.on_nr_sack(now, path, &sack);
+            }
+            // The top bits of type 16 say: an unaware receiver stops here.
+            Chunk::NrSack(_) => return self.caps.nr_sack,
+            Chunk::Heartbeat(heartbeat) => {
+                if !seen.answered && self.answers_heartbeats() {
+                    seen.answered = true;
+                    self.send_control(path, &heartbeat.ack(), Bundling::Free);
+                }
+            }
+            Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, &ack),
+            Chunk::InitAck(init) => self.on_init_ack(now, path, &init),
+            Chunk::CookieAck => self.on_cookie_ack(now),
+            Chunk::Abort(abort) => {
+                let cause = abort.causes.iter().next().and_then(Result::ok).map(|c| c.code);
+                self.on_abort(now, cause);
+                return false;
+            }
+            Chunk::Shutdown(shutdown) => {
+                seen.had_shutdown = true;
+                self.on_shutdown(now, path, shutdown.cumulative_tsn);
+            }
+            Chunk::ShutdownAck => self.on_shutdown_ack(now, path),
+            Chunk::ShutdownComplete { .. } => self.on_shutdown_complete(now),
+            Chunk::Error(error) => self.on_error(now, &error),
+            // The endpoint deals with INIT and COOKIE ECHO before the packet comes here.
+            Chunk::Init(_) | Chunk::CookieEcho(_) => {}
+            Chunk::Pad(_) => {}
+            // Not negotiated (extensions of a later time): what the type's top bits say.
+            _ => return self.on_unknown_chunk(path, header, raw, seen),
+        }
+        true
+    }
+
+    fn on_unknown_chunk(
+        &mut self,
+        path: PathId,
+        _header: &CommonHeader,
+        raw: &RawChunk<'_>,
+        seen: &mut PacketState,
+    ) -> bool {
+        let action = RawChunk::unknown_action(raw.kind);
+        if action.reports() && !seen.answered {
+            seen.answered = true;
+            self.report_unknown_chunk(path, raw);
+        }
+        !action.stops()
+    }
+
+    fn on_data(&mut self, now: Time, path: PathId, data: &DataChunk<'_>, seen: &mut PacketState) {
+        // DATA behind a COOKIE ECHO finds the association set up already; a lost COOKIE ACK is made good by DATA only after
+        // T1-cookie (RFC 9260 section 5.1.5).
+        if !self.state.accepts_data() {
+            return;
+        }
+        seen.had_data = true;
+        match self.rx.data(now, path, data) {
+            DataVerdict::InvalidStream(stream) if !seen.answered => {
+                seen.answered = true;
+                self.report_invalid_stream(path, stream);
+            }
+            DataVerdict::NoUserData => self.abort_no_user_data(now, data.tsn),
+            DataVerdict::Violation(why) => self.protocol_violation(now, 13, why),
+            _ => {}
+        }
+    }
+
+    fn data_packet_done(&mut self, now: Time, path: PathId) {
+        self.rx.packet_end(now);
+        if self.rx.readable() > 0 && !self.events.iter().any(|e| *e == Event::Readable) {
+            self.events.push_back(Event::Readable);
+        }
+        if self.state == State::ShutdownSent {
+            self.data_in_shutdown_sent(now, path);
+        }
+        let (held, out_of_order) = (self.rx.held(), self.rx.out_of_order());
+        let a_rwnd = self.rx.a_rwnd();
+        self.tracer.emit(now, || TraceEvent::ReceiveBuffer { held, out_of_order, a_rwnd });
+    }
+
+    /// Heartbeats are answered from COOKIE-ECHOED (client) or ESTABLISHED (server) on, until a shutdown chunk was sent.
+    const fn answers_heartbeats(&self) -> bool {
+        matches!(
+            self.state,
+            State::CookieEchoed
+                | State::Established
+                | State::ShutdownPending
+                | State::ShutdownReceived
+        )
+    }
+
+    fn on_heartbeat_ack(&mut self, now: Time, ack: &HeartbeatAckChunk<'_>) {
+        let Some(info) = HeartbeatInfo::decode(ack.info()) else { return };
+        let Some(rtt) = self.paths.heartbeat_acked(now, info) else { return };
+        let p = info.path;
+        self.paths.rtt_sample(now, p, rtt, &self.config.rto, &mut self.tracer);
+        self.errors = 0;
+        if self.paths.confirm(p) {
+            self.path_state_changed(now, p, PathState::Active);
+        }
+        let was_failed =
+            self.paths.view(p).is_some_and(|v| v.state == PathState::PotentiallyFailed);
+        if let Some(state) = self.paths.alive(p) {
+            self.resume_path(now, p, was_failed);
+            self.path_state_changed(now, p, state);
+        }
+        self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+        self.trigger(Trigger::Path);
+    }
+
+    /// CMT-PF: a path that answers a heartbeat again starts with a small window, the one that an acknowledged retransmission
+    /// would have given it.
+    fn resume_path(&mut self, now: Time, p: PathId, was_failed: bool) {
+        let Some(pf) = self.config.potentially_failed.filter(|_| was_failed) else { return };
+        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.congestion.resumed(&view, p, pf.return_mtus);
+        self.refresh_windows(now);
+    }
+}

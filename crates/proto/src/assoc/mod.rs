@@ -1,0 +1,400 @@
+//! One association: owns its parts and offers the public calls. The algorithms live in the parts.
+
+mod control;
+mod errors;
+mod input;
+mod output;
+mod sack;
+mod setup;
+mod shutdown;
+mod state;
+mod timers;
+
+pub(crate) use control::Bundling;
+pub(crate) use setup::PeerInit;
+pub use state::State;
+
+use core::net::IpAddr;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::config::{AssocConfig, EndpointConfig, NrSack};
+use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
+use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
+use crate::path::PathSet;
+use crate::policy::{PathChange, PolicySet, StreamParam, Trigger};
+use crate::rng::Rng;
+use crate::rx::{Receiver, ReceiverSettings, RecvFrom};
+use crate::stats::AssocStats;
+use crate::time::Time;
+use crate::trace::{TraceEvent, TraceRecord, Tracer};
+use crate::tx::{SendError, SendOptions, Sender};
+use crate::view::{AssocView, PathAdmin, PathState};
+use timers::Timers;
+
+/// An SCTP association with all its paths.
+#[derive(Debug)]
+pub struct Association {
+    pub(crate) config: Arc<AssocConfig>,
+    pub(crate) endpoint: Arc<EndpointConfig>,
+    pub(crate) state: State,
+    pub(crate) local: LocalSide,
+    pub(crate) peer: PeerSide,
+    pub(crate) caps: Caps,
+    pub(crate) paths: PathSet,
+    pub(crate) policies: PolicySet,
+    pub(crate) tx: Sender,
+    pub(crate) rx: Receiver,
+    pub(crate) setup: setup::Setup,
+    pub(crate) timers: Timers,
+    pub(crate) control: VecDeque<control::ControlChunk>,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) rng: Rng,
+    pub(crate) tracer: Tracer,
+    pub(crate) stats: AssocStats,
+    /// Association error counter (RFC 9260 section 8.1).
+    pub(crate) errors: u32,
+    round: output::Round,
+    /// The path of the SACK that brought the latest news (see [`sack`]).
+    newest_sack_path: PathId,
+    /// `send` refused a message since the last `Writable` event.
+    wants_room: bool,
+}
+
+/// Our half of the association's identity.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalSide {
+    pub(crate) port: u16,
+    /// The verification tag that packets to us carry.
+    pub(crate) tag: u32,
+    pub(crate) initial_tsn: Tsn,
+    /// A random number that stands for `tag` in cookies, so that a cookie does not reveal it (RFC 5062 section 3).
+    pub(crate) tie_tag: u32,
+}
+
+/// The peer's half.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PeerSide {
+    pub(crate) port: u16,
+    /// The verification tag that packets to the peer carry; 0 while unknown.
+    pub(crate) tag: u32,
+    pub(crate) initial_tsn: Tsn,
+    /// The receive window that the peer announced in INIT or INIT ACK.
+    pub(crate) a_rwnd: u32,
+    pub(crate) outbound_streams: u16,
+    pub(crate) inbound_streams: u16,
+    /// All addresses of the peer: those of its INIT or INIT ACK and their source.
+    pub(crate) addresses: Vec<IpAddr>,
+    /// Stands for `tag` in cookies.
+    pub(crate) tie_tag: u32,
+}
+
+/// What both ends agreed on at set-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Caps {
+    /// NR-SACKs replace SACKs: both ends listed chunk type 16 (RFC 5061 section 4.2.7's Supported Extensions).
+    pub(crate) nr_sack: bool,
+    /// SACK flags count packets (DAC): configured at both ends and told in a private parameter.
+    pub(crate) dac: bool,
+    /// Outbound streams: the smaller of ours and what the peer accepts.
+    pub(crate) outbound_streams: u16,
+    /// Inbound streams.
+    pub(crate) inbound_streams: u16,
+}
+
+impl Association {
+    /// An association in no state yet, with no path; [`setup`] gives it one.
+    pub(crate) fn new(
+        config: Arc<AssocConfig>,
+        endpoint: Arc<EndpointConfig>,
+        local: LocalSide,
+        mut rng: Rng,
+    ) -> Self {
+        let policies = config.policies.build(&config.congestion, &mut rng);
+        let tx = Sender::new(local.initial_tsn, &config);
+        let rx = Receiver::new(receiver_settings(&config, Caps::default()), Tsn(0));
+        Self {
+            paths: PathSet::new(endpoint.encapsulation),
+            tracer: Tracer::new(config.trace),
+            state: State::Closed,
+            peer: PeerSide::default(),
+            caps: Caps::default(),
+            setup: setup::Setup::default(),
+            timers: Timers::default(),
+            control: VecDeque::new(),
+            events: VecDeque::new(),
+            stats: AssocStats::default(),
+            errors: 0,
+            round: output::Round::default(),
+            newest_sack_path: PathId(0),
+            wants_room: false,
+            config,
+            endpoint,
+            local,
+            policies,
+            tx,
+            rx,
+            rng,
+        }
+    }
+
+    /// Hands in a message. It is copied nowhere: `data` is kept until the peer acknowledged it.
+    ///
+    /// # Errors
+    /// [`SendError::WouldBlock`] when the send buffer is full: wait for [`Event::Writable`].
+    pub fn send(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        data: Bytes,
+        options: SendOptions,
+    ) -> Result<MessageId, SendError> {
+        if self.state == State::Closed {
+            return Err(SendError::Closed);
+        }
+        if !self.state.accepts_messages() {
+            return Err(SendError::ShuttingDown);
+        }
+        let streams = if self.state.is_setup() {
+            self.config.outbound_streams
+        } else {
+            self.caps.outbound_streams
+        };
+        if stream.0 >= streams {
+            return Err(SendError::InvalidStream { stream, streams });
+        }
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let sent = self.tx.enqueue(now, stream, data, options, scheduler);
+        match sent {
+            Ok(_) => {
+                self.stats.messages_sent += 1;
+                self.trigger(Trigger::Write);
+            }
+            Err(SendError::WouldBlock) => self.wants_room = true,
+            Err(_) => {}
+        }
+        sent
+    }
+
+    /// Takes the next received message, if there is one.
+    pub fn recv(&mut self, now: Time, want: RecvFrom) -> Option<Message> {
+        let _ = now;
+        let message = self.rx.recv(want)?;
+        self.stats.messages_delivered += 1;
+        self.stats.bytes_delivered += message.data.len() as u64;
+        Some(message)
+    }
+
+    /// Ends the association once all that was handed in is acknowledged (RFC 9260 section 9.2).
+    pub fn shutdown(&mut self, now: Time) {
+        self.user_shutdown(now);
+    }
+
+    /// Ends the association at once, telling the peer `reason` (RFC 9260 section 9.1).
+    pub fn abort(&mut self, now: Time, reason: Bytes) {
+        self.user_abort(now, &reason);
+    }
+
+    /// The association's state.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Everything that policies see.
+    pub fn view(&self, now: Time) -> AssocView<'_> {
+        assoc_view(now, &self.paths, &self.tx, &self.config)
+    }
+
+    /// The addresses of a path.
+    pub fn path_tuple(&self, p: PathId) -> Option<FourTuple> {
+        self.paths.get(p).map(|p| p.tuple)
+    }
+
+    /// Says what a path may be used for.
+    pub fn set_path_admin(&mut self, _now: Time, p: PathId, admin: PathAdmin) {
+        if let Some(view) = self.paths.view_mut(p) {
+            view.admin = admin;
+        }
+        self.paths.refresh_usable();
+        self.trigger(Trigger::Path);
+    }
+
+    /// Makes a confirmed path the primary. False if it is not one.
+    pub fn set_primary(&mut self, _now: Time, p: PathId) -> bool {
+        let confirmed = self.paths.view(p).is_some_and(|v| v.state != PathState::Unconfirmed);
+        if confirmed && self.paths.primary != p {
+            self.paths.primary = p;
+            self.events.push_back(Event::PrimaryChanged(p));
+            self.trigger(Trigger::Path);
+        }
+        confirmed
+    }
+
+    /// What waits in the send buffer (SQINFO).
+    pub fn sender_queue_info(&self) -> SenderQueueInfo {
+        self.tx.queue_info()
+    }
+
+    /// Free bytes of the send buffer.
+    pub fn writable(&self) -> u64 {
+        self.tx.free()
+    }
+
+    /// Sets a parameter of an outbound stream for the stream scheduler.
+    pub fn set_stream_param(&mut self, stream: StreamId, param: StreamParam) {
+        self.policies.stream_scheduler.set_param(stream, param);
+    }
+
+    /// Bytes held in the receive buffer, and those of them above the cum-ack.
+    pub fn receive_buffer(&self) -> (u32, u32) {
+        (self.rx.held(), self.rx.out_of_order())
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> AssocStats {
+        let rx = self.rx.stats();
+        let paths = self.paths.iter().map(|(v, p)| p.stats.with_view(v)).collect();
+        AssocStats {
+            paths,
+            sacks_sent: rx.sacks,
+            data_chunks_received: rx.chunks,
+            duplicates_received: rx.duplicates,
+            dropped_no_room: rx.dropped_window,
+            streams_out: self.tx.stream_stats(),
+            streams_in: self.rx.stream_stats().collect(),
+            ..self.stats.clone()
+        }
+    }
+
+    /// Trace records since the last call, when tracing is on.
+    pub fn take_trace(&mut self) -> Vec<TraceRecord> {
+        self.tracer.take()
+    }
+
+    /// The next event for the application.
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Something happened that may allow sending.
+    pub(crate) fn trigger(&mut self, why: Trigger) {
+        self.round.request(why);
+    }
+
+    /// Adds a path; tells policies and the application. `None` when there are too many.
+    pub(crate) fn add_path(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        confirmed: bool,
+    ) -> Option<PathId> {
+        if let Some(known) = self.paths.by_tuple(tuple) {
+            return Some(known);
+        }
+        let p = self.paths.add(now, tuple, confirmed, &self.config)?;
+        self.tx.path_added(p);
+        self.start_windows(now, p);
+        self.events.push_back(Event::PathAdded(p));
+        if self.state.sends_heartbeats() {
+            self.start_heartbeats(now, p);
+        }
+        Some(p)
+    }
+
+    /// (Re)starts the congestion window of `p`: a new path, or the peer's window just became known.
+    pub(crate) fn start_windows(&mut self, now: Time, p: PathId) {
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.congestion.path_added(&view, p);
+        self.policies.path_scheduler.path_event(&view, p, PathChange::Added);
+        self.refresh_windows(now);
+    }
+
+    /// An unconfirmed path is probed at once, a confirmed one after the heartbeat interval.
+    pub(crate) fn start_heartbeats(&mut self, now: Time, p: PathId) {
+        let unconfirmed = self.paths.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
+        if unconfirmed {
+            if let Some(path) = self.paths.get_mut(p) {
+                path.heartbeat_at = now;
+            }
+        } else {
+            self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+        }
+    }
+
+    /// Copies the congestion windows into the views.
+    pub(crate) fn refresh_windows(&mut self, now: Time) {
+        let congestion = &*self.policies.congestion;
+        for view in &mut self.paths.views {
+            let (cwnd, ssthresh) = (congestion.cwnd(view.id), congestion.ssthresh(view.id));
+            if (view.cwnd, view.ssthresh) != (cwnd, ssthresh) {
+                (view.cwnd, view.ssthresh) = (cwnd, ssthresh);
+                let (path, outstanding) = (view.id, view.outstanding);
+                self.tracer.emit(now, || TraceEvent::Window { path, cwnd, ssthresh, outstanding });
+            }
+        }
+    }
+
+    /// A path's state changed: tell everyone.
+    pub(crate) fn path_state_changed(&mut self, now: Time, p: PathId, state: PathState) {
+        self.events.push_back(Event::PathState { path: p, state });
+        self.tracer.emit(now, || TraceEvent::PathState { path: p, state });
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.path_scheduler.path_event(&view, p, PathChange::State(state));
+        self.trigger(Trigger::Path);
+    }
+
+    /// The association is over: everything unsent or unproven is reported, timers stop.
+    pub(crate) fn close(&mut self, reason: CloseReason) {
+        if self.state == State::Closed && !self.timers.any() {
+            return;
+        }
+        for (message, stream, sent) in self.tx.drain_undelivered() {
+            self.events.push_back(Event::SendFailed { message, stream, sent });
+        }
+        self.state = State::Closed;
+        self.timers = Timers::default();
+        for (_, path) in self.paths.iter_mut() {
+            path.t3 = Time::MAX;
+            path.heartbeat_at = Time::MAX;
+        }
+        self.events.push_back(Event::Closed(reason));
+    }
+
+    /// The agreed capabilities take effect: the receiving half starts at the peer's initial TSN.
+    pub(crate) fn start_receiver(&mut self) {
+        let settings = receiver_settings(&self.config, self.caps);
+        self.rx = Receiver::new(settings, self.peer.initial_tsn);
+    }
+}
+
+/// The view of an association from its parts, so that one part can be borrowed while another changes.
+#[inline]
+pub(crate) fn assoc_view<'a>(
+    now: Time,
+    paths: &'a PathSet,
+    tx: &Sender,
+    config: &AssocConfig,
+) -> AssocView<'a> {
+    let mut view = AssocView::new(now, &paths.views);
+    view.primary = paths.primary;
+    view.peer_rwnd = tx.peer_rwnd();
+    view.outstanding = tx.outstanding();
+    view.peer_rwnd_max = tx.peer_rwnd_max();
+    view.send_buffer = tx.buffer_view();
+    view.rto_initial = config.rto.initial;
+    view
+}
+
+fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
+    ReceiverSettings {
+        buffer: config.receive_buffer,
+        chunk_charge: config.chunk_charge,
+        max_message: config.max_message,
+        inbound_streams: caps.inbound_streams,
+        sack: config.sack,
+        dac: caps.dac,
+        nr_sack: if caps.nr_sack { config.cmt.nr_sack } else { NrSack::Off },
+    }
+}

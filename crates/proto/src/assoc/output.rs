@@ -1,0 +1,487 @@
+//! The way out: may anything be sent, what, and where. One function decides, another writes.
+
+use polypath_wire::{ChecksumMode, PacketWriter, StreamId};
+
+use super::control::Encoded;
+use super::{Association, Bundling, State, assoc_view};
+use crate::config::SackPath;
+use crate::ids::{FourTuple, PathId};
+use crate::policy::{PathPick, RtxPick, Trigger};
+use crate::time::Time;
+use crate::trace::{Stop, StreamIdField, TraceEvent};
+use crate::tsn_map::wire;
+use crate::tx::chunk_size;
+use crate::view::{ChunkMeta, PathState};
+
+/// A send attempt: from an event that may allow sending until nothing more can go (CMT-OUT's "round").
+#[derive(Debug, Default)]
+pub(crate) struct Round {
+    requested: Option<Trigger>,
+    active: Option<Trigger>,
+    began: Time,
+    packets: u32,
+    /// Max.Burst applies to this attempt.
+    limited: bool,
+    fast_retransmission_acked: bool,
+}
+
+impl Round {
+    /// Asks for a send attempt. A SACK is the more telling reason when several come together.
+    pub(crate) fn request(&mut self, why: Trigger) {
+        if self.requested != Some(Trigger::Sack) {
+            self.requested = Some(why);
+        }
+    }
+
+    pub(crate) const fn sack(&mut self, fast_retransmission_acked: bool) {
+        self.fast_retransmission_acked = fast_retransmission_acked;
+    }
+}
+
+/// What goes out next.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    /// The lowest marked chunk of path `from`, on `to`.
+    Again { from: PathId, to: PathId, bytes: u32 },
+    /// A new chunk of a stream.
+    New { path: PathId, chunk: ChunkMeta },
+}
+
+impl Next {
+    const fn path(&self) -> PathId {
+        match self {
+            Self::Again { to, .. } => *to,
+            Self::New { path, .. } => *path,
+        }
+    }
+
+    /// Bytes of the DATA chunk, padded.
+    const fn size(&self) -> usize {
+        match self {
+            Self::Again { bytes, .. } => *bytes as usize,
+            Self::New { chunk, .. } => chunk_size(chunk.bytes) as usize,
+        }
+    }
+}
+
+impl Association {
+    /// Appends the next packet to `buf`; `None` when there is nothing to send now.
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Time,
+        buf: &mut Vec<u8>,
+    ) -> Option<(PathId, FourTuple, usize)> {
+        if let Some(path) = self.control.front().map(|c| c.path) {
+            return self.control_packet(now, path, buf);
+        }
+        if self.rx.sack_due(now) && self.acknowledges() {
+            let path = self.sack_path();
+            return self.data_packet(now, path, None, true, buf);
+        }
+        let next = self.decide(now, None)?;
+        self.data_packet(now, next.path(), Some(next), false, buf)
+    }
+
+    /// SACKs go out once the association is set up, until it is over.
+    const fn acknowledges(&self) -> bool {
+        !matches!(self.state, State::Closed | State::CookieWait | State::CookieEchoed)
+    }
+
+    fn control_packet(
+        &mut self,
+        now: Time,
+        path: PathId,
+        buf: &mut Vec<u8>,
+    ) -> Option<(PathId, FourTuple, usize)> {
+        let first = self.control.pop_front()?;
+        let tag = match first.bundling {
+            Bundling::Init => 0,
+            Bundling::Reflected(tag) => tag,
+            _ => self.peer.tag,
+        };
+        // A COOKIE may be larger than the path MTU: IP fragments it (RFC 9260 section 5.1.3).
+        let limit = self.paths.packet_limit(path).max(first.bytes.len() + 16);
+        let mut writer = PacketWriter::new(buf, limit, self.local.port, self.peer.port, tag);
+        writer.push(&Encoded(&first.bytes)).ok()?;
+        if matches!(first.bundling, Bundling::Free | Bundling::First) {
+            while let Some(next) = self.control.front() {
+                if next.path != path || next.bundling != Bundling::Free {
+                    break;
+                }
+                if writer.push(&Encoded(&next.bytes)).is_err() {
+                    break;
+                }
+                self.control.pop_front();
+            }
+            if self.rx.sack_due(now) && self.acknowledges() && self.sack_path() == path {
+                self.write_sack(now, path, &mut writer);
+            }
+        }
+        let len = writer.finish(ChecksumMode::Crc32c);
+        self.packet_sent(path, len)
+    }
+
+    /// A packet with a SACK, DATA, or both.
+    fn data_packet(
+        &mut self,
+        now: Time,
+        path: PathId,
+        next: Option<Next>,
+        sack: bool,
+        buf: &mut Vec<u8>,
+    ) -> Option<(PathId, FourTuple, usize)> {
+        let limit = self.paths.packet_limit(path);
+        let (from, to) = (self.local.port, self.peer.port);
+        let mut writer = PacketWriter::new(buf, limit, from, to, self.peer.tag);
+        // A pending SACK rides along with DATA on its own path (RFC 9260 section 6.1).
+        if sack || self.rx.sack_pending() && self.sack_path() == path {
+            self.write_sack(now, path, &mut writer);
+        }
+        let mut data = false;
+        let mut next = next.or_else(|| self.more(now, path, &writer));
+        while let Some(chunk) = next {
+            if chunk.path() != path || chunk.size() > writer.remaining() {
+                break;
+            }
+            self.write_chunk(now, chunk, !data, &mut writer);
+            data = true;
+            next = self.more(now, path, &writer);
+        }
+        if data {
+            if let Some(view) = self.paths.view_mut(path) {
+                view.data_packets += 1;
+            }
+        }
+        let len = writer.finish(ChecksumMode::Crc32c);
+        self.packet_sent(path, len)
+    }
+
+    /// Another chunk for a packet on `path` that is under way, if one could fit at all.
+    fn more(&mut self, now: Time, path: PathId, writer: &PacketWriter<'_>) -> Option<Next> {
+        let smallest = chunk_size(1) as usize;
+        if writer.remaining() < smallest { None } else { self.decide(now, Some(path)) }
+    }
+
+    fn packet_sent(&mut self, path: PathId, len: usize) -> Option<(PathId, FourTuple, usize)> {
+        self.stats.packets_sent += 1;
+        let own = self.paths.get_mut(path)?;
+        own.stats.packets_sent += 1;
+        own.stats.bytes_sent += len as u64;
+        Some((path, own.tuple, len))
+    }
+
+    fn write_sack(&mut self, now: Time, path: PathId, writer: &mut PacketWriter<'_>) {
+        if self.rx.write_sack(writer) {
+            self.rx.sack_sent_on(path, now);
+        }
+    }
+
+    /// Which path the SACK takes (config::SackPath), confirmed paths only.
+    fn sack_path(&self) -> PathId {
+        let confirmed =
+            |p: PathId| self.paths.view(p).is_some_and(|v| v.state != PathState::Unconfirmed);
+        let last = self.rx.last_data_path();
+        let choice = match self.config.sack.path {
+            SackPath::LastData => Some(last),
+            SackPath::Primary => Some(self.paths.primary),
+            SackPath::RoundRobin => Some(self.rx.round_robin_path()),
+            SackPath::SmallestSrtt => {
+                let measured = self.paths.views.iter().filter(|v| v.usable && v.srtt.is_some());
+                measured.min_by_key(|v| v.srtt).map(|v| v.id)
+            }
+        };
+        choice
+            .filter(|p| confirmed(*p))
+            .or_else(|| Some(last).filter(|p| confirmed(*p)))
+            .unwrap_or_else(|| self.paths.preferred())
+    }
+
+    /// What goes out next, and where; retransmissions first (RFC 9260 section 6.1 C). `packet`: the path of the packet
+    /// under way.
+    fn decide(&mut self, now: Time, packet: Option<PathId>) -> Option<Next> {
+        if !self.state.may_send_data() {
+            return None;
+        }
+        let again = if self.tx.has_marked() { self.decide_again(now, packet) } else { None };
+        again.or_else(|| self.decide_new(now, packet))
+    }
+
+    /// The lowest marked chunk whose path, as the policy chooses it now, may send. Chunks last sent on one path share their
+    /// fate: if the head of the group must wait, so must the rest.
+    fn decide_again(&mut self, now: Time, packet: Option<PathId>) -> Option<Next> {
+        let mut groups: smallvec::SmallVec<[(u64, PathId); 4]> =
+            self.paths.ids().filter_map(|p| Some((self.tx.marked_tsn(p)?, p))).collect();
+        groups.sort_unstable();
+        for (_, from) in groups {
+            let Some(meta) = self.tx.marked_head(from) else { continue };
+            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            let RtxPick::Use(to) = self.policies.retransmission.pick(&view, &meta) else {
+                continue;
+            };
+            let Some(path) = self.paths.view(to) else { continue };
+            let in_packet = packet == Some(to) && path.has_room();
+            if path.usable && (path.has_room() || in_packet || self.tx.allowance(from)) {
+                return Some(Next::Again { from, to, bytes: meta.bytes });
+            }
+        }
+        None
+    }
+
+    /// The next new chunk and its path, within a send attempt.
+    fn decide_new(&mut self, now: Time, packet: Option<PathId>) -> Option<Next> {
+        if self.round.active.is_none() {
+            self.begin_round(now)?;
+        }
+        match self.pick_new(now, packet) {
+            Ok(next) => Some(next),
+            Err(stop) => {
+                // A packet under way may be full for this chunk only; the attempt goes on with the next packet.
+                if packet.is_none() {
+                    self.end_round(now, stop);
+                }
+                None
+            }
+        }
+    }
+
+    fn begin_round(&mut self, now: Time) -> Option<()> {
+        let why = self.round.requested.take()?;
+        if self.tx.queue.messages() == 0 {
+            self.round.fast_retransmission_acked = false;
+            return None;
+        }
+        // A write in the same instant continues the attempt that the SACK began: Max.Burst counts for both.
+        let fresh =
+            why != Trigger::Write || now > self.round.began || self.round.began == Time::ZERO;
+        self.round.active = Some(why);
+        self.round.began = now;
+        self.round.packets = 0;
+        self.round.limited = match self.config.max_burst_rule {
+            crate::config::BurstRule::Always => true,
+            crate::config::BurstRule::AfterFastRetransmit => self.round.fast_retransmission_acked,
+        };
+        self.round.fast_retransmission_acked = false;
+        if fresh {
+            let burst = self.config.max_burst.unwrap_or(u32::MAX);
+            let burst = if self.round.limited { burst } else { u32::MAX };
+            for (_, path) in self.paths.iter_mut() {
+                path.burst_left = burst;
+            }
+        }
+        self.decay_idle_windows(now);
+        self.refresh_sendable(now, 1, None);
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.path_scheduler.round_begin(&view, why);
+        Some(())
+    }
+
+    fn end_round(&mut self, now: Time, stop: Stop) {
+        let Some(trigger) = self.round.active.take() else { return };
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.path_scheduler.round_end(&view);
+        let packets = self.round.packets;
+        self.tracer.emit(now, || TraceEvent::Round { trigger, packets, stop });
+    }
+
+    /// The next chunk by the stream scheduler, its path by the path scheduler, or what stands in the way.
+    fn pick_new(&mut self, now: Time, packet: Option<PathId>) -> Result<Next, Stop> {
+        let mut skipped: smallvec::SmallVec<[StreamId; 8]> = smallvec::SmallVec::new();
+        loop {
+            let chunk = self.next_chunk(&skipped).ok_or(if skipped.is_empty() {
+                Stop::NoData
+            } else {
+                Stop::Paths
+            })?;
+            if !self.tx.has_tsn_room() {
+                return Err(Stop::PeerWindow);
+            }
+            let probe = !self.tx.window_admits(chunk.bytes);
+            if probe && !self.may_probe(now) {
+                return Err(Stop::PeerWindow);
+            }
+            self.refresh_sendable(now, chunk.bytes, packet);
+            if !self.paths.views.iter().any(|v| v.sendable) {
+                return Err(Stop::Paths);
+            }
+            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            match self.policies.path_scheduler.pick(&view, &chunk) {
+                PathPick::Use(path) if view.path(path).is_some_and(|p| p.sendable) => {
+                    self.trace_decision(now, Some(path));
+                    return Ok(Next::New { path, chunk });
+                }
+                PathPick::Skip => {
+                    // A message under way cannot be overtaken by another stream's (no I-DATA).
+                    if self.tx.queue.in_progress().is_some() {
+                        return Err(Stop::Paths);
+                    }
+                    skipped.push(chunk.stream);
+                }
+                PathPick::WaitUntil(at) => {
+                    self.timers.scheduler = at.max(now + crate::time::Duration::from_nanos(1));
+                    return Err(Stop::Scheduler);
+                }
+                PathPick::Use(_) | PathPick::Wait => {
+                    self.trace_decision(now, None);
+                    return Err(Stop::Scheduler);
+                }
+            }
+        }
+    }
+
+    fn trace_decision(&mut self, now: Time, path: Option<PathId>) {
+        if self.tracer.is_on() {
+            let state = self.policies.path_scheduler.state();
+            if !state.is_empty() {
+                self.tracer.emit(now, || TraceEvent::Decision { path, state });
+            }
+        }
+    }
+
+    fn next_chunk(&mut self, skipped: &[StreamId]) -> Option<ChunkMeta> {
+        let queue = &self.tx.queue;
+        let stream = match queue.in_progress() {
+            Some(stream) => stream,
+            None => {
+                let eligible = |s: StreamId| !skipped.contains(&s) && queue.may_begin(s);
+                self.policies.stream_scheduler.peek(&queue.heads(), &eligible)?
+            }
+        };
+        self.tx.peek(stream, self.paths.amdcs())
+    }
+
+    /// A window too small for the next chunk may be probed with one, when nothing is in flight, and not before an RTO
+    /// passed (RFC 9260 section 6.1 A). One probe in the whole association, not one per path.
+    fn may_probe(&mut self, now: Time) -> bool {
+        if self.tx.outstanding() > 0 || self.tx.has_marked() {
+            return false;
+        }
+        if self.tx.window_probe_allowed() {
+            return true;
+        }
+        if self.timers.probe == Time::MAX {
+            let rto = self.rto(self.paths.preferred());
+            self.timers.probe = now + self.tx.probe_delay(rto, self.config.rto.max);
+        }
+        false
+    }
+
+    /// Sets `sendable` of every path for a chunk of `bytes` (view.rs says when it holds).
+    fn refresh_sendable(&mut self, now: Time, bytes: u32, packet: Option<PathId>) {
+        let mut refused = None;
+        let mut any = false;
+        for p in self.paths.ids() {
+            let Some(burst) = self.paths.get(p).map(|own| own.burst_left) else { continue };
+            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            let Some(path) = view.path(p) else { continue };
+            let open = path.usable && path.has_room() && (burst > 0 || packet == Some(p));
+            let sendable = open && self.policies.buffer.admit(&view, p, bytes);
+            if open && !sendable && refused.is_none() {
+                refused = Some(p);
+            }
+            any |= sendable;
+            if let Some(path) = self.paths.view_mut(p) {
+                path.sendable = sendable;
+            }
+        }
+        // No buffer policy can dead-lock a transfer: with nothing in flight, one packet may go.
+        if !any && self.tx.outstanding() == 0 && !self.tx.has_marked() {
+            if let Some(path) = refused.and_then(|p| self.paths.view_mut(p)) {
+                path.sendable = true;
+            }
+        }
+    }
+
+    /// RFC 9260 section 7.2.1: a path that sent nothing for an RTO loses part of its window, once per RTO.
+    fn decay_idle_windows(&mut self, now: Time) {
+        let mut decayed = false;
+        for p in self.paths.ids() {
+            let Some((view, own)) = self.paths.both_mut(p) else { continue };
+            if view.outstanding > 0 || view.data_chunks == 0 {
+                continue;
+            }
+            // Bounded: the window reaches its floor after a few halvings.
+            let mut halvings = 0;
+            while now.since(own.idle_since) > view.rto && halvings < 16 {
+                own.idle_since += view.rto;
+                halvings += 1;
+            }
+            for _ in 0..halvings {
+                let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+                self.policies.congestion.idle(&view, p);
+            }
+            decayed |= halvings > 0;
+        }
+        if decayed {
+            self.refresh_windows(now);
+        }
+    }
+
+    fn write_chunk(
+        &mut self,
+        now: Time,
+        next: Next,
+        new_packet: bool,
+        writer: &mut PacketWriter<'_>,
+    ) {
+        match next {
+            Next::Again { from, to, .. } => self.write_again(now, from, to, writer),
+            Next::New { path, chunk } => self.write_new(now, path, &chunk, new_packet, writer),
+        }
+    }
+
+    fn write_again(&mut self, now: Time, from: PathId, to: PathId, writer: &mut PacketWriter<'_>) {
+        if !self.paths.view(to).is_some_and(|v| v.has_room()) {
+            self.tx.use_allowance(from);
+        }
+        let sent = self.tx.send_again(now, from, to, writer, &mut self.paths);
+        let Some((tsn, cause)) = sent else { return };
+        match cause {
+            crate::view::LossKind::FastRetransmit => self.stats.retransmissions_fast += 1,
+            crate::view::LossKind::Timeout => self.stats.retransmissions_timeout += 1,
+        }
+        let (stream, bytes) = self.tx.describe(tsn);
+        self.tracer.emit(now, || TraceEvent::Sent {
+            path: to,
+            tsn: wire(tsn).0,
+            stream: StreamIdField(stream),
+            bytes,
+            retransmission: Some(cause),
+        });
+    }
+
+    fn write_new(
+        &mut self,
+        now: Time,
+        path: PathId,
+        chunk: &ChunkMeta,
+        new_packet: bool,
+        writer: &mut PacketWriter<'_>,
+    ) {
+        if new_packet {
+            self.policies.stream_scheduler.packet_started();
+            self.round.packets += 1;
+            if let Some(own) = self.paths.get_mut(path) {
+                own.burst_left = own.burst_left.saturating_sub(1);
+            }
+        }
+        if self.tx.take_window_probe() {
+            self.stats.window_probes += 1;
+        }
+        let amdcs = self.paths.amdcs();
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let sent =
+            self.tx.send_new(now, path, chunk.stream, amdcs, writer, &mut self.paths, scheduler);
+        let Some(tsn) = sent else { return };
+        self.stats.data_chunks_sent += 1;
+        self.stats.data_bytes_sent += u64::from(chunk.bytes);
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.path_scheduler.sent(&view, path, chunk, new_packet);
+        self.tracer.emit(now, || TraceEvent::Sent {
+            path,
+            tsn: wire(tsn).0,
+            stream: StreamIdField(chunk.stream),
+            bytes: chunk.bytes,
+            retransmission: None,
+        });
+    }
+}

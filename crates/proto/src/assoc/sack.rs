@@ -1,0 +1,200 @@
+//! SACKs and NR-SACKs: from the wire to windows, timers and events, in the order that CMT needs.
+
+use polypath_wire::{GapBlocks, NrSackChunk, SackChunk, Tsn, dac_count};
+
+use super::{Association, assoc_view};
+use crate::config::Cuc;
+use crate::event::Event;
+use crate::ids::PathId;
+use crate::policy::{AckedInfo, LossInfo, Trigger};
+use crate::time::Time;
+use crate::trace::TraceEvent;
+use crate::tsn_map::extend;
+use crate::tx::{SackInfo, SackOutcome, SackVerdict};
+use crate::view::LossKind;
+
+/// Cause code of ABORTs for impossible acknowledgements (RFC 9260 section 3.3.10.13).
+const PROTOCOL_VIOLATION: u16 = 13;
+
+impl Association {
+    pub(crate) fn on_sack(&mut self, now: Time, arrival: PathId, sack: &SackChunk<'_>) {
+        let info = SackInfo {
+            cum: extend(self.tx.cum_ack(), sack.cumulative_tsn),
+            a_rwnd: sack.a_rwnd,
+            gaps: sack.gap_blocks,
+            nr_gaps: GapBlocks::EMPTY,
+            count: self.packet_count(sack.flags),
+            cum_only: false,
+        };
+        self.process_sack(now, arrival, &info);
+    }
+
+    pub(crate) fn on_nr_sack(&mut self, now: Time, arrival: PathId, sack: &NrSackChunk<'_>) {
+        let info = SackInfo {
+            cum: extend(self.tx.cum_ack(), sack.cumulative_tsn),
+            a_rwnd: sack.a_rwnd,
+            gaps: sack.gap_blocks,
+            nr_gaps: sack.nr_gap_blocks,
+            count: self.packet_count(sack.flags),
+            cum_only: false,
+        };
+        self.process_sack(now, arrival, &info);
+    }
+
+    /// The cum-ack that a SHUTDOWN carries. False if it was impossible and the association is gone.
+    pub(crate) fn cumulative_ack(&mut self, now: Time, arrival: PathId, cum: Tsn) -> bool {
+        let info = SackInfo {
+            cum: extend(self.tx.cum_ack(), cum),
+            a_rwnd: 0,
+            gaps: GapBlocks::EMPTY,
+            nr_gaps: GapBlocks::EMPTY,
+            count: 1,
+            cum_only: true,
+        };
+        self.process_sack(now, arrival, &info)
+    }
+
+    /// DAC: the packets that a SACK covers; 1 where the peer does not tell.
+    const fn packet_count(&self, flags: u8) -> u8 {
+        let count = if self.caps.dac { dac_count(flags) } else { 1 };
+        if count == 0 { 1 } else { count }
+    }
+
+    fn process_sack(&mut self, now: Time, arrival: PathId, info: &SackInfo<'_>) -> bool {
+        self.stats.sacks_received += u64::from(!info.cum_only);
+        let newest = self.newest_sack_path;
+        let outcome = self.tx.on_sack(now, arrival, newest, info, &mut self.paths, &self.config);
+        if outcome.verdict == SackVerdict::Violation {
+            self.protocol_violation(now, PROTOCOL_VIOLATION, "acknowledges TSNs never sent");
+            return false;
+        }
+        self.take_rtt_samples(now);
+        if outcome.verdict == SackVerdict::Stale {
+            return true;
+        }
+        if outcome.news {
+            self.newest_sack_path = arrival;
+            self.errors = 0;
+        }
+        self.stats.reneged += outcome.reneged;
+        self.update_windows(now, &outcome);
+        self.note_living_paths(now);
+        self.trace_sack(now, arrival, info);
+        self.after_sack(now, &outcome);
+        true
+    }
+
+    fn take_rtt_samples(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            if let Some(sample) = self.tx.path_outcome(p).rtt {
+                let rto = &self.config.rto;
+                self.paths.rtt_sample(now, p, sample, rto, &mut self.tracer);
+            }
+        }
+    }
+
+    /// Increases first, then decreases (RFC 9260 section 7.2.4), path by path.
+    fn update_windows(&mut self, now: Time, outcome: &SackOutcome) {
+        let mut lossy = false;
+        for p in self.paths.ids() {
+            let acked = self.tx.path_outcome(p);
+            lossy |= acked.entered_recovery;
+            if acked.newly_acked == 0 {
+                continue;
+            }
+            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            let Some(path) = view.path(p) else { continue };
+            let moved = match self.config.cmt.cuc {
+                Cuc::Off => outcome.cum_advanced,
+                Cuc::V1 | Cuc::V2 => acked.new_pseudo_cumack,
+            };
+            // A path that enters recovery by this very SACK still takes the growth its acks earned.
+            let recovering = path.in_recovery && !acked.entered_recovery;
+            let ev = AckedInfo {
+                path: p,
+                bytes: acked.newly_acked,
+                outstanding_before: acked.outstanding_before,
+                outstanding: path.outstanding,
+                may_grow: moved && !recovering,
+            };
+            self.policies.congestion.acked(&view, &ev);
+        }
+        if lossy {
+            self.refresh_windows(now);
+            self.cut_windows(now);
+        }
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.congestion.sack_done(&view);
+        self.refresh_windows(now);
+    }
+
+    fn cut_windows(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            let outcome = self.tx.path_outcome(p);
+            if outcome.lost > 0 {
+                let chunks = outcome.lost;
+                let kind = LossKind::FastRetransmit;
+                self.tracer.emit(now, || TraceEvent::Lost { path: p, kind, chunks, rto: 0 });
+            }
+            if outcome.entered_recovery {
+                let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+                let loss = LossInfo { path: p, kind: LossKind::FastRetransmit };
+                self.policies.congestion.lost(&view, &loss);
+                self.refresh_windows(now);
+            }
+        }
+    }
+
+    /// Paths whose data was acknowledged are alive. With potentially failed paths on, an ambiguous ack (of a chunk sent more than
+    /// once) proves nothing (CMT-PF).
+    fn note_living_paths(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            let acked = self.tx.path_outcome(p);
+            let proves =
+                acked.acked_once || acked.acked && self.config.potentially_failed.is_none();
+            if !proves {
+                continue;
+            }
+            if let Some(state) = self.paths.alive(p) {
+                self.path_state_changed(now, p, state);
+            }
+        }
+    }
+
+    fn trace_sack(&mut self, now: Time, path: PathId, info: &SackInfo<'_>) {
+        if !self.tracer.is_on() {
+            return;
+        }
+        let cumulative_tsn = crate::tsn_map::wire(info.cum).0;
+        let gap_blocks = (info.gaps.len() + info.nr_gaps.len()) as u32;
+        let (peer_rwnd, send_buffer) = (self.tx.peer_rwnd(), self.tx.buffer_view().used);
+        self.tracer.emit(now, || TraceEvent::Sack {
+            path,
+            cumulative_tsn,
+            gap_blocks,
+            peer_rwnd,
+            send_buffer,
+        });
+    }
+
+    fn after_sack(&mut self, now: Time, outcome: &SackOutcome) {
+        if outcome.freed > 0 {
+            self.announce_room();
+        }
+        if outcome.cum_advanced && self.tx.is_drained() {
+            self.events.push_back(Event::SenderDry);
+        }
+        self.round.sack(outcome.fast_retransmission_acked);
+        self.trigger(Trigger::Sack);
+        self.check_shutdown_progress(now);
+    }
+
+    /// One `Writable` event at a time: the application reads the latest numbers when it gets to it.
+    fn announce_room(&mut self) {
+        let waiting = self.events.iter().any(|e| matches!(e, Event::Writable(_)));
+        if self.state.accepts_messages() && !waiting {
+            self.wants_room = false;
+            self.events.push_back(Event::Writable(self.tx.queue_info()));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The association's timers: when the next one expires, and what happens then.
+
+use super::{Association, Bundling, State};
+use crate::event::CloseReason;
+use crate::ids::PathId;
+use crate::path::{Failure, HeartbeatInfo};
+use crate::policy::{LossInfo, Trigger};
+use crate::time::{Duration, Time};
+use crate::trace::TraceEvent;
+use crate::view::{LossKind, PathState};
+
+/// Timers of the association as a whole; T3-rtx and heartbeats are kept with their paths, the delayed SACK with the receiver.
+/// `Time::MAX` means off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timers {
+    /// T1-init or T1-cookie, by the state.
+    pub(crate) t1: Time,
+    /// T2-shutdown.
+    pub(crate) t2: Time,
+    /// T5-shutdown-guard.
+    pub(crate) t5: Time,
+    /// The next zero-window probe.
+    pub(crate) probe: Time,
+    /// The path scheduler asked to be asked again.
+    pub(crate) scheduler: Time,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        let off = Time::MAX;
+        Self { t1: off, t2: off, t5: off, probe: off, scheduler: off }
+    }
+}
+
+impl Timers {
+    /// The earliest.
+    fn next(&self) -> Time {
+        self.t1.min(self.t2).min(self.t5).min(self.probe).min(self.scheduler)
+    }
+
+    /// Whether any runs.
+    pub(crate) fn any(&self) -> bool {
+        self.next() != Time::MAX
+    }
+}
+
+/// Whether `timer` has expired; it is off afterwards.
+fn expired(timer: &mut Time, now: Time) -> bool {
+    let due = *timer <= now;
+    if due {
+        *timer = Time::MAX;
+    }
+    due
+}
+
+impl Association {
+    /// When [`handle_timeout`](Self::handle_timeout) must be called next.
+    pub(crate) fn poll_timeout(&self) -> Option<Time> {
+        if self.state == State::Closed {
+            return None;
+        }
+        let paths = self.paths.iter().map(|(_, p)| p.t3.min(p.heartbeat_at)).min();
+        let sack = self.rx.sack_deadline().unwrap_or(Time::MAX);
+        let next = self.timers.next().min(paths.unwrap_or(Time::MAX)).min(sack);
+        (next != Time::MAX).then_some(next)
+    }
+
+    /// Serves every timer that expired by `now`. The delayed SACK needs nothing here: output looks at its deadline.
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        if self.state == State::Closed {
+            return;
+        }
+        if expired(&mut self.timers.t1, now) {
+            self.on_t1(now);
+        }
+        if expired(&mut self.timers.t2, now) {
+            self.on_t2(now);
+        }
+        if expired(&mut self.timers.t5, now) {
+            self.on_t5(now);
+        }
+        if expired(&mut self.timers.probe, now) {
+            self.tx.allow_window_probe();
+            self.trigger(Trigger::Timer);
+        }
+        if expired(&mut self.timers.scheduler, now) {
+            self.trigger(Trigger::Timer);
+        }
+        for p in self.paths.ids() {
+            if self.state == State::Closed {
+                return;
+            }
+            if self.paths.get_mut(p).is_some_and(|path| expired(&mut path.t3, now)) {
+                self.on_t3(now, p);
+            }
+        }
+        self.on_heartbeat_timers(now);
+    }
+
+    /// T3-rtx of `p` expired (RFC 9260 section 6.3.3).
+    fn on_t3(&mut self, now: Time, p: PathId) {
+        let Some(rto) = self.paths.view(p).map(|v| v.rto) else { return };
+        // A closed window whose SACKs keep coming is no sign of a broken path (RFC 9260 section 6.1 A).
+        let probing = self.tx.probing_window();
+        let chunks = self.tx.mark_timeout(now, p, &mut self.paths, &self.config);
+        if chunks == 0 {
+            return;
+        }
+        self.stats.timeouts += 1;
+        if let Some(path) = self.paths.get_mut(p) {
+            path.stats.count_timeout(rto);
+        }
+        let rto_ns = rto.as_nanos() as u64;
+        self.tracer.emit(now, || TraceEvent::Lost {
+            path: p,
+            kind: LossKind::Timeout,
+            chunks,
+            rto: rto_ns,
+        });
+        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        let loss = LossInfo { path: p, kind: LossKind::Timeout };
+        self.policies.congestion.lost(&view, &loss);
+        self.refresh_windows(now);
+        self.count_failure(now, p, !probing, true);
+        self.trigger(Trigger::Timer);
+    }
+
+    /// A timeout on `p` counts against the path and, for data and control chunks, against the association.
+    pub(crate) fn count_failure(&mut self, now: Time, p: PathId, count: bool, association: bool) {
+        let Failure { changed } = self.paths.timeout(now, p, count, &self.config);
+        if let Some(state) = changed {
+            if state == PathState::PotentiallyFailed {
+                self.send_heartbeat(now, p);
+            }
+            self.path_state_changed(now, p, state);
+        }
+        if count && association {
+            self.errors += 1;
+            if self.errors > self.config.assoc_max_retrans {
+                self.close(CloseReason::Unreachable);
+            }
+        }
+    }
+
+    fn on_heartbeat_timers(&mut self, now: Time) {
+        if !self.state.sends_heartbeats() {
+            return;
+        }
+        let due: smallvec::SmallVec<[PathId; 4]> = self.paths.heartbeats_due(now).collect();
+        for p in due {
+            if self.state == State::Closed {
+                return;
+            }
+            let Some(path) = self.paths.get_mut(p) else { continue };
+            if path.heartbeat.take().is_some() {
+                // An unanswered heartbeat on a path that carries no data says nothing about the association (section 8.1).
+                self.count_failure(now, p, true, false);
+            }
+            if self.path_is_idle(now, p) {
+                self.send_heartbeat(now, p);
+            } else {
+                self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+            }
+        }
+    }
+
+    /// Whether no data that could measure the path was sent within its heartbeat period (RFC 9260 section 8.3).
+    fn path_is_idle(&self, now: Time, p: PathId) -> bool {
+        let Some(view) = self.paths.view(p) else { return false };
+        let period = self.config.heartbeat_interval.unwrap_or(Duration::ZERO);
+        view.state != PathState::Active
+            || view.outstanding == 0 && now.since(view.last_data) >= period
+    }
+
+    /// Sends a HEARTBEAT on `p` and schedules the next.
+    pub(crate) fn send_heartbeat(&mut self, now: Time, p: PathId) {
+        let nonce = self.rng.next_u64();
+        let info = HeartbeatInfo { path: p, nonce }.encode();
+        let chunk = polypath_wire::HeartbeatRepr { info: &info };
+        let unconfirmed = self.paths.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
+        let bundling = if unconfirmed { Bundling::Alone } else { Bundling::Free };
+        self.send_control(p, &chunk, bundling);
+        self.paths.heartbeat_sent(now, p, nonce);
+        self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+    }
+
+    /// The RTO of a path, for T1 and T2.
+    pub(crate) fn rto(&self, p: PathId) -> Duration {
+        self.paths.view(p).map_or(self.config.rto.initial, |v| v.rto)
+    }
+}

@@ -1,0 +1,84 @@
+//! Error counters and what follows from them (RFC 9260 sections 8.1 and 8.2, RFC 7829).
+
+use super::PathSet;
+use super::rto::back_off;
+use crate::config::AssocConfig;
+use crate::ids::PathId;
+use crate::time::Time;
+use crate::view::PathState;
+
+/// What a timeout did to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The path's new state, if it changed.
+    pub(crate) changed: Option<PathState>,
+}
+
+impl PathSet {
+    /// Counts a timeout on `p` (T3-rtx, T1, T2 or an unanswered heartbeat) and backs its RTO off. `count` is false while a
+    /// zero window is probed and SACKs come back: no error then (RFC 9260 section 6.1 A).
+    pub(crate) fn timeout(
+        &mut self,
+        now: Time,
+        p: PathId,
+        count: bool,
+        config: &AssocConfig,
+    ) -> Failure {
+        let Some((view, path)) = self.both_mut(p) else { return Failure { changed: None } };
+        back_off(view, &config.rto);
+        path.timeouts_in_a_row += 1;
+        if !count {
+            return Failure { changed: None };
+        }
+        view.errors = view.errors.saturating_add(1);
+        let next = if view.errors > config.path_max_retrans {
+            PathState::Inactive
+        } else if config.potentially_failed.is_some_and(|pf| view.errors > pf.max_retrans) {
+            PathState::PotentiallyFailed
+        } else {
+            view.state
+        };
+        // An unconfirmed path stays unconfirmed however often it fails.
+        if view.state == PathState::Unconfirmed || next == view.state {
+            return Failure { changed: None };
+        }
+        if view.state == PathState::Active {
+            path.failed_since = now;
+        }
+        self.set_state(p, next);
+        Failure { changed: Some(next) }
+    }
+
+    /// Data sent on `p`, or a heartbeat, was acknowledged. Gives the new state if it changed.
+    pub(crate) fn alive(&mut self, p: PathId) -> Option<PathState> {
+        let (view, path) = self.both_mut(p)?;
+        view.errors = 0;
+        path.timeouts_in_a_row = 0;
+        match view.state {
+            PathState::PotentiallyFailed | PathState::Inactive => {
+                self.set_state(p, PathState::Active);
+                Some(PathState::Active)
+            }
+            PathState::Active | PathState::Unconfirmed => None,
+        }
+    }
+
+    /// The peer proved that it is at the other end of `p` (RFC 9260 section 5.4).
+    pub(crate) fn confirm(&mut self, p: PathId) -> bool {
+        let unconfirmed = self.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
+        if unconfirmed {
+            self.set_state(p, PathState::Active);
+            if let Some(view) = self.view_mut(p) {
+                view.errors = 0;
+            }
+        }
+        unconfirmed
+    }
+
+    fn set_state(&mut self, p: PathId, state: PathState) {
+        if let Some(view) = self.view_mut(p) {
+            view.state = state;
+        }
+        self.refresh_usable();
+    }
+}

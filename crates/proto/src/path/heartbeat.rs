@@ -1,0 +1,108 @@
+//! Heartbeats (RFC 9260 section 8.3) and path verification by nonce (section 5.4).
+
+use super::PathSet;
+use crate::config::AssocConfig;
+use crate::ids::PathId;
+use crate::rng::Rng;
+use crate::time::{Duration, Time};
+use crate::view::{PathAdmin, PathState};
+
+/// A HEARTBEAT in flight.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outstanding {
+    pub(crate) nonce: u64,
+    pub(crate) sent: Time,
+}
+
+/// What we write into the Heartbeat Info parameter: opaque to the peer, checked when it comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeartbeatInfo {
+    pub(crate) path: PathId,
+    pub(crate) nonce: u64,
+}
+
+impl HeartbeatInfo {
+    pub(crate) const LEN: usize = 12;
+
+    pub(crate) fn encode(self) -> [u8; Self::LEN] {
+        let mut out = [0; Self::LEN];
+        let (path, nonce) = out.split_at_mut(4);
+        path.copy_from_slice(&u32::from(self.path.0).to_be_bytes());
+        nonce.copy_from_slice(&self.nonce.to_be_bytes());
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (path, nonce) = bytes.split_first_chunk::<4>()?;
+        let path = u8::try_from(u32::from_be_bytes(*path)).ok()?;
+        let nonce = u64::from_be_bytes(nonce.try_into().ok()?);
+        Some(Self { path: PathId(path), nonce })
+    }
+}
+
+impl PathSet {
+    /// When the next heartbeat of `p` is due: every RTO + HB.interval, with a jitter of half an RTO either way; an
+    /// unconfirmed path is probed every RTO; a potentially failed one too, without HB.interval (RFC 7829).
+    pub(crate) fn schedule_heartbeat(
+        &mut self,
+        now: Time,
+        p: PathId,
+        config: &AssocConfig,
+        rng: &mut Rng,
+    ) {
+        let Some((view, path)) = self.both_mut(p) else { return };
+        let interval = match view.state {
+            PathState::Unconfirmed if view.errors <= config.path_max_retrans => Duration::ZERO,
+            PathState::PotentiallyFailed => Duration::ZERO,
+            _ => match config.heartbeat_interval {
+                Some(interval) => interval,
+                None => {
+                    path.heartbeat_at = Time::MAX;
+                    return;
+                }
+            },
+        };
+        let jitter = if interval.is_zero() { 1.0 } else { 0.5 + rng.unit() };
+        path.heartbeat_at = now + interval + view.rto.mul_f64(jitter);
+    }
+
+    /// Notes that a HEARTBEAT with `nonce` goes out on `p` now.
+    pub(crate) fn heartbeat_sent(&mut self, now: Time, p: PathId, nonce: u64) {
+        if let Some(path) = self.get_mut(p) {
+            path.heartbeat = Some(Outstanding { nonce, sent: now });
+            path.stats.heartbeats_sent += 1;
+        }
+    }
+
+    /// The round trip that a HEARTBEAT ACK proves, if it answers the HEARTBEAT in flight on that path.
+    pub(crate) fn heartbeat_acked(&mut self, now: Time, info: HeartbeatInfo) -> Option<Duration> {
+        let path = self.get_mut(info.path)?;
+        let outstanding = path.heartbeat.filter(|h| h.nonce == info.nonce)?;
+        path.heartbeat = None;
+        path.stats.heartbeats_acked += 1;
+        Some(now.since(outstanding.sent))
+    }
+
+    /// Paths whose heartbeat timer has expired.
+    pub(crate) fn heartbeats_due(&self, now: Time) -> impl Iterator<Item = PathId> + use<'_> {
+        let due = move |(v, p): &(&crate::view::PathView, &super::Path)| {
+            p.heartbeat_at <= now
+                && (v.admin != PathAdmin::Disabled || v.state != PathState::Active)
+        };
+        self.iter().filter(due).map(|(v, _)| v.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_survives_the_wire_and_rejects_other_lengths() {
+        let info = HeartbeatInfo { path: PathId(3), nonce: 0x0123_4567_89ab_cdef };
+        let bytes = info.encode();
+        assert_eq!(HeartbeatInfo::decode(&bytes), Some(info));
+        assert_eq!(HeartbeatInfo::decode(&bytes[..11]), None);
+        assert_eq!(HeartbeatInfo::decode(&[0xff; 12]), None);
+    }
+}

@@ -1,0 +1,222 @@
+//! The paths of an association: pairs (local address, remote address) and all that is known of each.
+
+mod health;
+mod heartbeat;
+mod rto;
+
+pub(crate) use health::Failure;
+pub(crate) use heartbeat::HeartbeatInfo;
+pub(crate) use rto::Probe;
+
+use core::net::IpAddr;
+
+use crate::config::{AssocConfig, Encapsulation, MAX_PATHS};
+use crate::ids::{FourTuple, PathId};
+use crate::stats::PathStats;
+use crate::time::Time;
+use crate::view::{PathAdmin, PathState, PathView};
+
+/// All paths. The views are what policies see; the rest is the engine's own.
+#[derive(Debug)]
+pub(crate) struct PathSet {
+    pub(crate) views: Vec<PathView>,
+    own: Vec<Path>,
+    pub(crate) primary: PathId,
+    encapsulation: Encapsulation,
+}
+
+/// What the engine keeps of a path beside its view.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) tuple: FourTuple,
+    /// T3-rtx expires; `Time::MAX` while it is off.
+    pub(crate) t3: Time,
+    /// The next heartbeat; `Time::MAX` while there is none.
+    pub(crate) heartbeat_at: Time,
+    /// The HEARTBEAT in flight, if any.
+    pub(crate) heartbeat: Option<heartbeat::Outstanding>,
+    /// The timeout without back-off.
+    pub(crate) rto_estimate: crate::time::Duration,
+    /// The chunk whose acknowledgement gives the next RTT sample.
+    pub(crate) rtt_probe: Option<rto::Probe>,
+    /// Packets of new data that this send attempt may still send (Max.Burst).
+    pub(crate) burst_left: u32,
+    /// When the path became potentially failed.
+    pub(crate) failed_since: Time,
+    /// The last time that a window was halved for idleness, or data was sent.
+    pub(crate) idle_since: Time,
+    /// A T3-rtx expired and nothing was acknowledged since.
+    pub(crate) timeouts_in_a_row: u32,
+    pub(crate) stats: PathStats,
+}
+
+impl PathSet {
+    pub(crate) const fn new(encapsulation: Encapsulation) -> Self {
+        Self { views: Vec::new(), own: Vec::new(), primary: PathId(0), encapsulation }
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = PathId> + use<> {
+        (0..self.views.len()).map(|i| PathId(i as u8))
+    }
+
+    /// Adds a path, or gives the one that is there already; `None` at the limit of [`MAX_PATHS`].
+    pub(crate) fn add(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        confirmed: bool,
+        config: &AssocConfig,
+    ) -> Option<PathId> {
+        if let Some(id) = self.by_tuple(tuple) {
+            return Some(id);
+        }
+        if self.views.len() >= MAX_PATHS {
+            return None;
+        }
+        let id = PathId(self.views.len() as u8);
+        let mtu = config.path_mtu;
+        let pmdcs = mtu.saturating_sub(header_bytes(tuple.remote.ip(), self.encapsulation));
+        let mut view = PathView::new(id, mtu, pmdcs & !3, config.rto.initial);
+        if confirmed {
+            view.state = PathState::Active;
+        }
+        self.views.push(view);
+        self.own.push(Path {
+            tuple,
+            t3: Time::MAX,
+            heartbeat_at: Time::MAX,
+            heartbeat: None,
+            rto_estimate: config.rto.initial,
+            rtt_probe: None,
+            burst_left: 0,
+            failed_since: Time::ZERO,
+            idle_since: now,
+            timeouts_in_a_row: 0,
+            stats: PathStats::new(id, tuple),
+        });
+        self.refresh_usable();
+        Some(id)
+    }
+
+    /// The path of a pair of addresses.
+    #[inline]
+    pub(crate) fn by_tuple(&self, tuple: FourTuple) -> Option<PathId> {
+        self.own.iter().position(|p| p.tuple == tuple).map(|i| PathId(i as u8))
+    }
+
+    #[inline]
+    pub(crate) fn view(&self, p: PathId) -> Option<&PathView> {
+        self.views.get(p.index())
+    }
+
+    #[inline]
+    pub(crate) fn view_mut(&mut self, p: PathId) -> Option<&mut PathView> {
+        self.views.get_mut(p.index())
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, p: PathId) -> Option<&Path> {
+        self.own.get(p.index())
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, p: PathId) -> Option<&mut Path> {
+        self.own.get_mut(p.index())
+    }
+
+    /// Both halves of a path.
+    #[inline]
+    pub(crate) fn both_mut(&mut self, p: PathId) -> Option<(&mut PathView, &mut Path)> {
+        Some((self.views.get_mut(p.index())?, self.own.get_mut(p.index())?))
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&mut PathView, &mut Path)> {
+        self.views.iter_mut().zip(&mut self.own)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&PathView, &Path)> {
+        self.views.iter().zip(&self.own)
+    }
+
+    /// The bytes of one SCTP packet on `p`: path MTU less IP and UDP headers.
+    #[inline]
+    pub(crate) fn packet_limit(&self, p: PathId) -> usize {
+        self.view(p).map_or(0, |v| v.pmdcs as usize + polypath_wire::COMMON_HEADER_LEN)
+    }
+
+    /// AMDCS: the largest DATA chunk that fits every path that may come to carry it (RFC 9260 section 6.9).
+    pub(crate) fn amdcs(&self) -> u32 {
+        self.views.iter().map(|v| v.pmdcs).min().unwrap_or(512)
+    }
+
+    /// Recomputes which paths form the set A: confirmed, reachable and allowed; potentially failed, backup paths only
+    /// while there is nothing better (RFC 7829 section 3.2).
+    pub(crate) fn refresh_usable(&mut self) {
+        let best = self.views.iter().filter_map(rank).min();
+        for view in &mut self.views {
+            view.usable = best.is_some() && rank(view) == best;
+        }
+        if best.is_some_and(|r| r.potentially_failed) {
+            self.keep_one_potentially_failed();
+        }
+    }
+
+    /// With every path potentially failed, data goes to the one with the fewest errors; among equals to the one that was
+    /// active last (CMT-PF). RFC 7829: its state does not change by that.
+    fn keep_one_potentially_failed(&mut self) {
+        let key = |(v, p): &(&PathView, &Path)| (v.errors, core::cmp::Reverse(p.failed_since));
+        let best = self.iter().filter(|(v, _)| v.usable).min_by_key(key).map(|(v, _)| v.id);
+        for view in &mut self.views {
+            view.usable = Some(view.id) == best;
+        }
+    }
+
+    /// The path for packets that may take any: the primary if it is usable, or any usable one, or any confirmed one.
+    pub(crate) fn preferred(&self) -> PathId {
+        let usable = |v: &&PathView| v.usable;
+        let primary = self.view(self.primary).filter(usable);
+        let confirmed = |v: &&PathView| v.state != PathState::Unconfirmed;
+        primary
+            .or_else(|| self.views.iter().find(usable))
+            .or_else(|| self.views.iter().find(confirmed))
+            .map_or(self.primary, |v| v.id)
+    }
+
+    /// Another usable path than `p`, in turn, for retransmissions of control chunks (RFC 9260 section 6.4.1).
+    pub(crate) fn next_after(&self, p: PathId) -> PathId {
+        let (before, from) = self.views.split_at(p.index().min(self.views.len()));
+        let mut others = from.iter().skip(1).chain(before);
+        let usable = others.find(|v| v.usable).map(|v| v.id);
+        usable.unwrap_or(p)
+    }
+}
+
+/// How good a path is as a carrier of data: the smallest rank wins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    potentially_failed: bool,
+    backup: bool,
+}
+
+fn rank(view: &PathView) -> Option<Rank> {
+    if view.admin == PathAdmin::Disabled {
+        return None;
+    }
+    let backup = view.admin == PathAdmin::Backup;
+    match view.state {
+        PathState::Active => Some(Rank { potentially_failed: false, backup }),
+        PathState::PotentiallyFailed => Some(Rank { potentially_failed: true, backup }),
+        PathState::Unconfirmed | PathState::Inactive => None,
+    }
+}
+
+/// Bytes of the path MTU that are not DATA chunks: IP header, UDP header if encapsulated, SCTP common header.
+fn header_bytes(remote: IpAddr, encapsulation: Encapsulation) -> u32 {
+    let ip = if remote.is_ipv4() { 20 } else { 40 };
+    let udp = if encapsulation == Encapsulation::Udp { 8 } else { 0 };
+    ip + udp + polypath_wire::COMMON_HEADER_LEN as u32
+}

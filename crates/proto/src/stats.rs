@@ -1,0 +1,190 @@
+//! Counters: per association, per path, per stream.
+
+use core::net::SocketAddr;
+
+use serde::Serialize;
+
+use crate::ids::{FourTuple, PathId};
+use crate::time::Duration;
+use crate::view::{PathState, PathView};
+
+/// Counters of an endpoint: what happened outside associations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EndpointStats {
+    /// Packets handed in.
+    pub packets_received: u64,
+    /// Packets dropped for a wrong checksum.
+    pub bad_checksum: u64,
+    /// Packets dropped because they did not decode.
+    pub malformed: u64,
+    /// Packets dropped for a wrong verification tag.
+    pub bad_tag: u64,
+    /// Packets that belonged to no association ("out of the blue").
+    pub out_of_the_blue: u64,
+    /// Cookies that failed their MAC, or were too old.
+    pub bad_cookies: u64,
+    /// Stateless replies sent.
+    pub stateless_replies: u64,
+    /// Stateless replies suppressed by the rate limit.
+    pub replies_suppressed: u64,
+}
+
+/// Counters of an association.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct AssocStats {
+    /// SCTP packets sent.
+    pub packets_sent: u64,
+    /// SCTP packets received.
+    pub packets_received: u64,
+    /// DATA chunks sent for the first time.
+    pub data_chunks_sent: u64,
+    /// Payload bytes sent for the first time.
+    pub data_bytes_sent: u64,
+    /// DATA chunks retransmitted after miss indications.
+    pub retransmissions_fast: u64,
+    /// DATA chunks retransmitted after a timeout.
+    pub retransmissions_timeout: u64,
+    /// Expiries of T3-rtx.
+    pub timeouts: u64,
+    /// SACKs and NR-SACKs sent.
+    pub sacks_sent: u64,
+    /// SACKs and NR-SACKs received.
+    pub sacks_received: u64,
+    /// DATA chunks received, duplicates included.
+    pub data_chunks_received: u64,
+    /// DATA chunks received more than once: what the sender retransmitted in vain.
+    pub duplicates_received: u64,
+    /// DATA chunks dropped for want of buffer space.
+    pub dropped_no_room: u64,
+    /// Messages handed in.
+    pub messages_sent: u64,
+    /// Messages delivered.
+    pub messages_delivered: u64,
+    /// Payload bytes delivered.
+    pub bytes_delivered: u64,
+    /// Chunks that did not decode.
+    pub malformed_chunks: u64,
+    /// TSNs gap-acked and then withdrawn by the peer.
+    pub reneged: u64,
+    /// Zero-window probes sent.
+    pub window_probes: u64,
+    /// Per path.
+    pub paths: Vec<PathStats>,
+    /// Per outbound stream that was used.
+    pub streams_out: Vec<StreamStats>,
+    /// Per inbound stream that was used.
+    pub streams_in: Vec<StreamStats>,
+}
+
+/// Counters of a path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathStats {
+    /// Which path.
+    pub path: PathId,
+    /// Our address.
+    pub local: SocketAddr,
+    /// The peer's address.
+    pub remote: SocketAddr,
+    /// SCTP packets sent.
+    pub packets_sent: u64,
+    /// SCTP packets received.
+    pub packets_received: u64,
+    /// Bytes of SCTP packets sent.
+    pub bytes_sent: u64,
+    /// DATA chunks sent, retransmissions included.
+    pub data_chunks: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub payload_bytes: u64,
+    /// DATA chunks retransmitted *on* this path after miss indications.
+    pub retransmissions_fast: u64,
+    /// DATA chunks retransmitted *on* this path after a timeout.
+    pub retransmissions_timeout: u64,
+    /// Expiries of this path's T3-rtx.
+    pub timeouts: u64,
+    /// Expiries by the RTO that expired: below 2 s, 4 s, 8 s, 16 s, and longer.
+    pub timeouts_by_rto: [u64; 5],
+    /// Fast recoveries entered.
+    pub fast_recoveries: u64,
+    /// HEARTBEATs sent.
+    pub heartbeats_sent: u64,
+    /// HEARTBEAT ACKs that matched.
+    pub heartbeats_acked: u64,
+    /// Smoothed RTT, once measured.
+    pub srtt: Option<Duration>,
+    /// Retransmission timeout.
+    pub rto: Duration,
+    /// Congestion window, bytes.
+    pub cwnd: u64,
+    /// Slow start threshold, bytes.
+    pub ssthresh: u64,
+    /// DATA chunk bytes in flight.
+    pub outstanding: u64,
+    /// Reachability.
+    pub state: PathState,
+}
+
+impl PathStats {
+    pub(crate) const fn new(path: PathId, tuple: FourTuple) -> Self {
+        Self {
+            path,
+            local: tuple.local,
+            remote: tuple.remote,
+            packets_sent: 0,
+            packets_received: 0,
+            bytes_sent: 0,
+            data_chunks: 0,
+            payload_bytes: 0,
+            retransmissions_fast: 0,
+            retransmissions_timeout: 0,
+            timeouts: 0,
+            timeouts_by_rto: [0; 5],
+            fast_recoveries: 0,
+            heartbeats_sent: 0,
+            heartbeats_acked: 0,
+            srtt: None,
+            rto: Duration::ZERO,
+            cwnd: 0,
+            ssthresh: 0,
+            outstanding: 0,
+            state: PathState::Unconfirmed,
+        }
+    }
+
+    /// The counters with the present state of the path.
+    pub(crate) fn with_view(&self, view: &PathView) -> Self {
+        Self {
+            srtt: view.srtt,
+            rto: view.rto,
+            cwnd: view.cwnd,
+            ssthresh: view.ssthresh,
+            outstanding: view.outstanding,
+            state: view.state,
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn count_timeout(&mut self, rto: Duration) {
+        self.timeouts += 1;
+        let class = match rto.as_secs() {
+            0..2 => 0,
+            2..4 => 1,
+            4..8 => 2,
+            8..16 => 3,
+            _ => 4,
+        };
+        if let Some(count) = self.timeouts_by_rto.get_mut(class) {
+            *count += 1;
+        }
+    }
+}
+
+/// Counters of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StreamStats {
+    /// Which stream.
+    pub stream: u16,
+    /// Messages handed in, or delivered.
+    pub messages: u64,
+    /// Their payload bytes.
+    pub bytes: u64,
+}

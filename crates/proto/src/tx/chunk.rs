@@ -1,0 +1,165 @@
+//! DATA chunks between their first transmission and their cumulative acknowledgement.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use polypath_wire::{DATA_HEADER_LEN, DataChunk, DataFlags};
+
+use super::path_list::Class;
+use super::queue::Taken;
+use crate::ids::{MessageId, PathId, Ssn, StreamId};
+use crate::time::Time;
+use crate::tsn_map::wire;
+use crate::view::LossKind;
+
+/// A chunk that has a TSN.
+#[derive(Debug)]
+pub(crate) struct TxChunk {
+    pub(crate) message: MessageId,
+    /// Empty once it was NR-acked: the buffer space is free then.
+    pub(crate) payload: Bytes,
+    pub(crate) stream: StreamId,
+    pub(crate) ssn: Ssn,
+    pub(crate) ppid: u32,
+    pub(crate) flags: DataFlags,
+    /// The path of the latest transmission.
+    pub(crate) path: PathId,
+    pub(crate) state: ChunkState,
+    pub(crate) sent: Time,
+    /// Payload bytes, also when `payload` is gone.
+    pub(crate) bytes: u32,
+    /// Transmissions so far.
+    pub(crate) sends: u16,
+    /// Miss indications since the latest transmission.
+    pub(crate) missing: u8,
+    /// A TSN is fast-retransmitted once (RFC 9260 section 7.2.4, rule 5).
+    pub(crate) fast_retransmitted: bool,
+    /// A retransmission went to another path: its acknowledgement is ambiguous for SFR and for RTTs.
+    pub(crate) moved: bool,
+    /// The peer withdrew a gap ack of it: no RTT sample.
+    pub(crate) reneged: bool,
+}
+
+/// Where a chunk stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChunkState {
+    /// Sent and not acknowledged.
+    InFlight,
+    /// Declared lost, waits to be sent again; not counted as outstanding.
+    Marked(LossKind),
+    /// Gap-acked: out of cwnd, still in the send buffer.
+    GapAcked,
+    /// NR-acked: out of both.
+    NrAcked,
+}
+
+impl TxChunk {
+    pub(crate) fn new(taken: Taken, stream: StreamId, path: PathId, now: Time) -> Self {
+        Self {
+            message: taken.message,
+            bytes: taken.payload.len() as u32,
+            payload: taken.payload,
+            stream,
+            ssn: taken.ssn,
+            ppid: taken.ppid,
+            flags: taken.flags,
+            path,
+            state: ChunkState::InFlight,
+            sent: now,
+            sends: 1,
+            missing: 0,
+            fast_retransmitted: false,
+            moved: false,
+            reneged: false,
+        }
+    }
+
+    /// DATA chunk bytes, header and padding included: what counts against cwnd (RFC 9260 section 7.2).
+    #[inline]
+    pub(crate) const fn size(&self) -> u64 {
+        chunk_size(self.bytes)
+    }
+
+    #[inline]
+    pub(crate) const fn class(&self) -> Class {
+        if self.sends == 1 { Class::Once } else { Class::Again }
+    }
+
+    /// The chunk as it goes on the wire.
+    #[inline]
+    pub(crate) fn encode(&self, tsn: u64) -> DataChunk<'_> {
+        DataChunk {
+            tsn: wire(tsn),
+            stream: self.stream,
+            ssn: self.ssn,
+            ppid: self.ppid,
+            flags: self.flags,
+            payload: &self.payload,
+        }
+    }
+}
+
+/// Bytes of a DATA chunk with `payload` bytes, header and padding included.
+#[inline]
+pub(crate) const fn chunk_size(payload: u32) -> u64 {
+    (payload as u64 + DATA_HEADER_LEN as u64 + 3) & !3
+}
+
+/// All chunks above the cum-ack, by extended TSN.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    base: u64,
+    chunks: VecDeque<TxChunk>,
+}
+
+impl Ring {
+    pub(crate) const fn new(base: u64) -> Self {
+        Self { base, chunks: VecDeque::new() }
+    }
+
+    /// The lowest TSN that is not cum-acked.
+    #[inline]
+    pub(crate) const fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The TSN that the next new chunk gets.
+    #[inline]
+    pub(crate) fn next(&self) -> u64 {
+        self.base + self.chunks.len() as u64
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.chunks.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, tsn: u64) -> Option<&TxChunk> {
+        self.chunks.get(usize::try_from(tsn.checked_sub(self.base)?).ok()?)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, tsn: u64) -> Option<&mut TxChunk> {
+        self.chunks.get_mut(usize::try_from(tsn.checked_sub(self.base)?).ok()?)
+    }
+
+    pub(crate) fn push(&mut self, chunk: TxChunk) -> u64 {
+        self.chunks.push_back(chunk);
+        self.next() - 1
+    }
+
+    pub(crate) fn pop_front(&mut self) -> Option<TxChunk> {
+        let chunk = self.chunks.pop_front()?;
+        self.base += 1;
+        Some(chunk)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &TxChunk)> {
+        (self.base..).zip(&self.chunks)
+    }
+}

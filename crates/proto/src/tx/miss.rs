@@ -1,0 +1,120 @@
+//! Miss indications: split fast retransmit (SFR) with delayed ack for CMT (DAC), or RFC 9260's over all paths.
+
+use super::Sender;
+use super::chunk::ChunkState;
+use super::sack::Scratch;
+use crate::config::AssocConfig;
+use crate::ids::PathId;
+use crate::path::PathSet;
+use crate::view::LossKind;
+
+/// What the newly acknowledged TSNs say about the missing ones of a path.
+#[derive(Clone, Copy)]
+struct Evidence {
+    lowest: u64,
+    highest: u64,
+    /// DAC: packets that the SACK covers.
+    count: u8,
+}
+
+impl Evidence {
+    /// Miss indications for `tsn`: one if acknowledged TSNs lie on both sides of it, else as many as packets arrived
+    /// after it (Iyengar et al. 2006, DAC).
+    const fn misses(self, tsn: u64) -> u8 {
+        if tsn < self.lowest { self.count } else { 1 }
+    }
+}
+
+impl Sender {
+    /// Counts misses and marks chunks for fast retransmit.
+    pub(super) fn miss_pass(
+        &mut self,
+        count: u8,
+        paths: &mut PathSet,
+        config: &AssocConfig,
+        scratch: &mut Scratch,
+    ) {
+        let acked_paths = scratch.paths.iter().filter(|p| p.acked).count();
+        // A mixed SACK says only that one packet of each path arrived.
+        let count = if acked_paths > 1 { 1 } else { count.clamp(1, 3) };
+        for p in paths.ids() {
+            let evidence = if config.cmt.sfr {
+                scratch.paths.get(p.index()).and_then(|o| o.lowest_newack.zip(o.highest_newack))
+            } else {
+                // HTNA over the association: what CMT's reordering makes go wrong.
+                let lowest = scratch.paths.iter().filter_map(|o| o.lowest_newack).min();
+                lowest.zip(scratch.paths.iter().filter_map(|o| o.highest_newack).max())
+            };
+            if let Some((lowest, highest)) = evidence {
+                self.miss_path(p, Evidence { lowest, highest, count }, paths, config, scratch);
+            }
+        }
+    }
+
+    fn miss_path(
+        &mut self,
+        p: PathId,
+        evidence: Evidence,
+        paths: &mut PathSet,
+        config: &AssocConfig,
+        scratch: &mut Scratch,
+    ) {
+        let Some(list) = self.paths.get_mut(p.index()) else { return };
+        scratch.tsns.clear();
+        list.in_flight_below(&self.ring, p, evidence.highest, &mut scratch.tsns);
+        let mut lost = 0;
+        for &tsn in &scratch.tsns {
+            let Some(chunk) = self.ring.get_mut(tsn) else { continue };
+            chunk.missing = chunk.missing.saturating_add(evidence.misses(tsn));
+            if u32::from(chunk.missing) < config.fast_retransmit_after || chunk.fast_retransmitted {
+                continue;
+            }
+            chunk.fast_retransmitted = true;
+            self.mark(tsn, LossKind::FastRetransmit, paths);
+            lost += 1;
+        }
+        if lost == 0 {
+            return;
+        }
+        let entered = self.enter_recovery(p, paths);
+        if let Some(o) = scratch.paths.get_mut(p.index()) {
+            o.lost = lost;
+            o.entered_recovery = entered;
+        }
+    }
+
+    /// Declares a chunk in flight lost: it is no longer outstanding and waits to be sent again.
+    pub(super) fn mark(&mut self, tsn: u64, cause: LossKind, paths: &mut PathSet) {
+        let Some(chunk) = self.ring.get_mut(tsn) else { return };
+        let in_flight = chunk.state == ChunkState::InFlight;
+        chunk.state = ChunkState::Marked(cause);
+        chunk.missing = 0;
+        let (path, size, bytes) = (chunk.path, chunk.size(), chunk.bytes);
+        if let Some(list) = self.paths.get_mut(path.index()) {
+            list.marked.insert(tsn);
+        }
+        let Some((view, own)) = paths.both_mut(path) else { return };
+        view.lost_chunks += 1;
+        own.cancel_probe(tsn);
+        if in_flight {
+            self.window.left(bytes);
+            view.outstanding -= size;
+            view.outstanding_payload -= u64::from(bytes);
+        }
+    }
+
+    /// Fast recovery per path: until the TSNs in flight now are dealt with, the window is cut only once.
+    fn enter_recovery(&mut self, p: PathId, paths: &mut PathSet) -> bool {
+        let Some(list) = self.paths.get_mut(p.index()) else { return false };
+        if list.recovery_exit.is_some() {
+            return false;
+        }
+        list.recovery_exit = list.highest(&self.ring, p);
+        list.allowance = true;
+        if let Some((view, own)) = paths.both_mut(p) {
+            view.in_recovery = true;
+            own.stats.fast_recoveries += 1;
+        }
+        true
+    }
+}

@@ -1,0 +1,280 @@
+//! The sending half: send queues, chunks in flight, what SACKs and timeouts do to them.
+
+mod chunk;
+mod miss;
+mod path_list;
+mod queue;
+mod retransmit;
+mod sack;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub(crate) use chunk::chunk_size;
+pub use queue::SendOptions;
+pub(crate) use queue::SendQueue;
+pub(crate) use sack::{SackInfo, SackOutcome, SackVerdict};
+
+use bytes::Bytes;
+use polypath_wire::{DATA_HEADER_LEN, PacketWriter};
+
+use crate::config::AssocConfig;
+use crate::event::SenderQueueInfo;
+use crate::ids::{MessageId, PathId, StreamId, Tsn};
+use crate::path::PathSet;
+use crate::policy::StreamScheduler;
+use crate::stats::StreamStats;
+use crate::time::Time;
+use crate::tsn_map::{EPOCH, TsnMap, extend};
+use crate::view::{ChunkMeta, SendBufferView};
+use chunk::{ChunkState, Ring, TxChunk};
+use path_list::TxPath;
+use window::PeerWindow;
+
+/// Why a message was not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The send buffer has no room for it now.
+    #[error("the send buffer is full; wait for the writable event")]
+    WouldBlock,
+    /// It can never be accepted.
+    #[error("message of {bytes} bytes: at least 1 and at most {limit} are allowed")]
+    BadSize {
+        /// Its size.
+        bytes: usize,
+        /// The largest allowed: the smallest of max_message, the send buffer and the peer's receive buffer.
+        limit: u64,
+    },
+    /// The stream does not exist.
+    #[error("stream {} does not exist: the association has {streams} outbound streams", stream.0)]
+    InvalidStream {
+        /// The stream asked for.
+        stream: StreamId,
+        /// Outbound streams there are.
+        streams: u16,
+    },
+    /// A shutdown was begun by either side.
+    #[error("the association is shutting down")]
+    ShuttingDown,
+    /// The association is over.
+    #[error("the association is closed")]
+    Closed,
+}
+
+/// The sending half of an association.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(crate) queue: SendQueue,
+    ring: Ring,
+    /// TSNs above the cum-ack that are gap-acked, renegable or not.
+    acked: TsnMap,
+    /// The non-renegable ones among them.
+    nr_acked: TsnMap,
+    paths: Vec<TxPath>,
+    window: PeerWindow,
+    limit: u64,
+    max_message: u64,
+    /// Payload bytes in the send buffer.
+    used: u64,
+    scratch: sack::Scratch,
+}
+
+/// TSNs that may be in flight at once: a SACK can only report 65535 above its cum-ack.
+const MAX_TSNS: usize = 65_000;
+
+impl Sender {
+    pub(crate) fn new(initial_tsn: Tsn, config: &AssocConfig) -> Self {
+        let base = extend(EPOCH, initial_tsn);
+        Self {
+            queue: SendQueue::default(),
+            ring: Ring::new(base),
+            acked: TsnMap::new(base),
+            nr_acked: TsnMap::new(base),
+            paths: Vec::new(),
+            window: PeerWindow::new(config.chunk_charge),
+            limit: config.send_buffer,
+            max_message: u64::from(config.max_message).min(config.send_buffer),
+            used: 0,
+            scratch: sack::Scratch::default(),
+        }
+    }
+
+    /// Accepts a message into its stream's queue.
+    pub(crate) fn enqueue(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        data: Bytes,
+        options: SendOptions,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Result<MessageId, SendError> {
+        let bytes = data.len() as u64;
+        // A message that the peer's buffer cannot hold would never be delivered: there is no partial delivery.
+        let limit = match self.window.max() {
+            0 => self.max_message,
+            peer => self.max_message.min(peer),
+        };
+        if bytes == 0 || bytes > limit {
+            return Err(SendError::BadSize { bytes: data.len(), limit });
+        }
+        if bytes > self.free() {
+            return Err(SendError::WouldBlock);
+        }
+        self.used += bytes;
+        Ok(self.queue.push(now, stream, data, options, scheduler))
+    }
+
+    /// Free bytes of the send buffer.
+    pub(crate) const fn free(&self) -> u64 {
+        self.limit.saturating_sub(self.used)
+    }
+
+    /// The send buffer as policies see it.
+    #[inline]
+    pub(crate) const fn buffer_view(&self) -> SendBufferView {
+        SendBufferView::new(self.limit, self.used, self.queue.unsent(), self.queue.messages())
+    }
+
+    pub(crate) fn queue_info(&self) -> SenderQueueInfo {
+        SenderQueueInfo { limit: self.limit, used: self.used, streams: self.queue.info() }
+    }
+
+    pub(crate) fn stream_stats(&self) -> Vec<StreamStats> {
+        self.queue.stats()
+    }
+
+    /// rwnd: the peer's window less what is in flight.
+    #[inline]
+    pub(crate) const fn peer_rwnd(&self) -> u64 {
+        self.window.rwnd()
+    }
+
+    /// The receive buffer that the peer announced at set-up.
+    pub(crate) const fn peer_rwnd_max(&self) -> u64 {
+        self.window.max()
+    }
+
+    /// What is in flight, in the window's units.
+    #[inline]
+    pub(crate) const fn outstanding(&self) -> u64 {
+        self.window.in_flight()
+    }
+
+    /// INIT or INIT ACK told the peer's receive buffer.
+    pub(crate) const fn set_peer_window(&mut self, a_rwnd: u32) {
+        self.window.set_initial(a_rwnd);
+    }
+
+    /// Nothing is queued and everything sent is cum-acked.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.queue.messages() == 0 && self.ring.is_empty()
+    }
+
+    /// The highest TSN sent so far (one before the first if none was).
+    pub(crate) fn highest_sent(&self) -> u64 {
+        self.ring.next() - 1
+    }
+
+    /// The cumulative TSN ack point.
+    pub(crate) const fn cum_ack(&self) -> u64 {
+        self.ring.base() - 1
+    }
+
+    /// A path joined.
+    pub(crate) fn path_added(&mut self, p: PathId) {
+        if self.paths.len() <= p.index() {
+            self.paths.resize_with(p.index() + 1, TxPath::default);
+        }
+    }
+
+    /// More TSNs may be put in flight.
+    pub(crate) fn has_tsn_room(&self) -> bool {
+        self.ring.len() < MAX_TSNS
+    }
+
+    /// The next new chunk of `stream`, at most `pmdcs` bytes with its header.
+    pub(crate) fn peek(&self, stream: StreamId, pmdcs: u32) -> Option<ChunkMeta> {
+        self.queue.peek(stream, max_payload(pmdcs))
+    }
+
+    /// Sends the next new chunk of `stream` on `p`, which must fit `writer`. False if it does not.
+    pub(crate) fn send_new(
+        &mut self,
+        now: Time,
+        p: PathId,
+        stream: StreamId,
+        pmdcs: u32,
+        writer: &mut PacketWriter<'_>,
+        paths: &mut PathSet,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Option<u64> {
+        let taken = self.queue.take(stream, max_payload(pmdcs), scheduler)?;
+        let chunk = TxChunk::new(taken, stream, p, now);
+        let (size, bytes) = (chunk.size(), chunk.bytes);
+        let tsn = self.ring.push(chunk);
+        if let Some(chunk) = self.ring.get(tsn) {
+            // The caller checked `remaining`.
+            let written = writer.push(&chunk.encode(tsn));
+            debug_assert!(written.is_ok());
+        }
+        self.window.sent(bytes);
+        if let Some(list) = self.paths.get_mut(p.index()) {
+            list.sent(tsn, 1);
+        }
+        if let Some((view, path)) = paths.both_mut(p) {
+            view.outstanding += size;
+            view.outstanding_payload += u64::from(bytes);
+            view.queued += u64::from(bytes);
+            view.data_chunks += 1;
+            view.last_data = now;
+            path.stats.data_chunks += 1;
+            path.stats.payload_bytes += u64::from(bytes);
+            path.idle_since = now;
+            path.start_probe(tsn, now);
+            if path.t3 == Time::MAX {
+                path.t3 = now + view.rto;
+            }
+        }
+        Some(tsn)
+    }
+
+    /// Chunks of `p` that wait to be retransmitted.
+    #[cfg(test)]
+    pub(crate) fn marked_count(&self, p: PathId) -> usize {
+        self.paths.get(p.index()).map_or(0, |l| l.marked.len())
+    }
+
+    /// Whether a TSN that was sent is acknowledged in any way.
+    #[cfg(test)]
+    pub(crate) fn is_acked(&self, tsn: u64) -> bool {
+        tsn < self.ring.base() || self.acked.contains(tsn)
+    }
+
+    /// Everything that was not provably delivered, as the association ends or restarts.
+    pub(crate) fn drain_undelivered(&mut self) -> Vec<(MessageId, StreamId, bool)> {
+        let mut out: Vec<(MessageId, StreamId, bool)> = Vec::new();
+        let unproven = self.ring.iter().filter(|(_, c)| c.state != ChunkState::NrAcked);
+        for (_, c) in unproven {
+            if out.last().is_none_or(|last| last.0 != c.message) {
+                out.push((c.message, c.stream, true));
+            }
+        }
+        for m in self.queue.drain() {
+            if out.iter().rev().take(1).all(|last| last.0 != m.0) {
+                out.push(m);
+            }
+        }
+        out.sort_unstable_by_key(|m| m.0);
+        out.dedup_by_key(|m| m.0);
+        self.ring = Ring::new(self.ring.next());
+        self.used = 0;
+        for list in &mut self.paths {
+            list.clear();
+        }
+        out
+    }
+}
+
+fn max_payload(pmdcs: u32) -> usize {
+    (pmdcs as usize).saturating_sub(DATA_HEADER_LEN).max(1)
+}

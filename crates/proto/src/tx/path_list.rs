@@ -1,0 +1,172 @@
+//! What a path knows of its own TSNs: the structures behind SFR, CUC and the per-path timers.
+//!
+//! Lists are sorted by TSN and cleaned lazily: an entry counts only while [`TxChunk`] agrees that the chunk was last sent here, in
+//! that class, and is not acknowledged. So an acknowledgement costs nothing here, and no SACK scans the whole window.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::chunk::{ChunkState, Ring, TxChunk};
+use crate::ids::PathId;
+
+/// How often a chunk was transmitted: the two classes of CUC version 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Once.
+    Once,
+    /// More than once.
+    Again,
+}
+
+/// The sender's lists for one path.
+#[derive(Debug, Default)]
+pub(crate) struct TxPath {
+    once: VecDeque<u64>,
+    again: VecDeque<u64>,
+    /// (TSN, transmission number) in the order of sending, for T3-rtx.
+    by_send: VecDeque<(u64, u16)>,
+    /// Chunks last sent here that wait to be retransmitted.
+    pub(crate) marked: BTreeSet<u64>,
+    /// One packet of retransmissions may ignore cwnd: this path just lost data (RFC 9260 section 7.2.4, E3 of 6.3.3).
+    pub(crate) allowance: bool,
+    /// Fast recovery ends when no TSN up to this one, last sent here, is unacknowledged.
+    pub(crate) recovery_exit: Option<u64>,
+}
+
+fn unacked(chunk: &TxChunk) -> bool {
+    matches!(chunk.state, ChunkState::InFlight | ChunkState::Marked(_))
+}
+
+fn listed(ring: &Ring, path: PathId, class: Class, tsn: u64) -> bool {
+    ring.get(tsn).is_some_and(|c| c.path == path && unacked(c) && c.class() == class)
+}
+
+impl TxPath {
+    fn list_mut(&mut self, class: Class) -> &mut VecDeque<u64> {
+        match class {
+            Class::Once => &mut self.once,
+            Class::Again => &mut self.again,
+        }
+    }
+
+    /// `tsn` goes out here for the `sends`-th time.
+    pub(crate) fn sent(&mut self, tsn: u64, sends: u16) {
+        self.by_send.push_back((tsn, sends));
+        if sends == 1 {
+            // New TSNs ascend.
+            self.once.push_back(tsn);
+        } else {
+            self.relist(tsn, Class::Again);
+        }
+    }
+
+    /// Puts `tsn` where it belongs in the list of its class, once.
+    fn relist(&mut self, tsn: u64, class: Class) {
+        let list = self.list_mut(class);
+        if let Err(at) = list.binary_search(&tsn) {
+            list.insert(at, tsn);
+        }
+    }
+
+    /// A chunk that was gap-acked is in flight again: the peer reneged.
+    pub(crate) fn reneged(&mut self, tsn: u64, chunk: &TxChunk) {
+        self.relist(tsn, chunk.class());
+        self.by_send.push_back((tsn, chunk.sends));
+    }
+
+    /// The pseudo-cum-ack of a class: its lowest unacknowledged TSN on this path.
+    pub(crate) fn lowest(&mut self, ring: &Ring, path: PathId, class: Class) -> Option<u64> {
+        let list = self.list_mut(class);
+        while let Some(&tsn) = list.front() {
+            if listed(ring, path, class, tsn) {
+                return Some(tsn);
+            }
+            list.pop_front();
+        }
+        None
+    }
+
+    /// The highest unacknowledged TSN last sent here.
+    pub(crate) fn highest(&mut self, ring: &Ring, path: PathId) -> Option<u64> {
+        let mut highest = None;
+        for class in [Class::Once, Class::Again] {
+            let list = self.list_mut(class);
+            while list.back().is_some_and(|&tsn| !listed(ring, path, class, tsn)) {
+                list.pop_back();
+            }
+            highest = highest.max(list.back().copied());
+        }
+        highest
+    }
+
+    /// The chunk in flight here that was sent first.
+    pub(crate) fn earliest_sent(&mut self, ring: &Ring, path: PathId) -> Option<(u64, u16)> {
+        while let Some(&(tsn, sends)) = self.by_send.front() {
+            let current =
+                |c: &TxChunk| c.path == path && c.sends == sends && c.state == ChunkState::InFlight;
+            if ring.get(tsn).is_some_and(current) {
+                return Some((tsn, sends));
+            }
+            self.by_send.pop_front();
+        }
+        None
+    }
+
+    /// Appends to `out` the chunks in flight here with TSNs below `limit`, and drops stale entries on the way, so that the next
+    /// call walks only what is still missing.
+    pub(crate) fn in_flight_below(
+        &mut self,
+        ring: &Ring,
+        path: PathId,
+        limit: u64,
+        out: &mut Vec<u64>,
+    ) {
+        for class in [Class::Once, Class::Again] {
+            let list = self.list_mut(class);
+            let end = list.partition_point(|&tsn| tsn < limit);
+            let mut kept = 0;
+            for i in 0..end {
+                let tsn = list[i];
+                if listed(ring, path, class, tsn) {
+                    list[kept] = tsn;
+                    kept += 1;
+                    if ring.get(tsn).is_some_and(|c| c.state == ChunkState::InFlight) {
+                        out.push(tsn);
+                    }
+                }
+            }
+            remove_range(list, kept, end);
+        }
+    }
+
+    /// Forgets everything: the association restarts.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Removes `list[from..to]` by moving the shorter side: here the front, which holds the few that are missing.
+fn remove_range(list: &mut VecDeque<u64>, from: usize, to: usize) {
+    let gone = to - from;
+    if gone == 0 {
+        return;
+    }
+    for i in (0..from).rev() {
+        list[i + gone] = list[i];
+    }
+    list.drain(..gone);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removing_a_range_keeps_the_rest_in_order() {
+        for (from, to) in [(0, 0), (0, 3), (2, 5), (5, 8), (3, 3)] {
+            let mut list: VecDeque<u64> = (0..8).collect();
+            remove_range(&mut list, from, to);
+            let want: Vec<u64> = (0..from as u64).chain(to as u64..8).collect();
+            assert_eq!(list.into_iter().collect::<Vec<_>>(), want);
+        }
+    }
+}

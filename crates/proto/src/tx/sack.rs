@@ -1,0 +1,540 @@
+//! What a SACK or NR-SACK does to the chunks in flight, in the order of operations that CMT needs (Iyengar et al. 2006):
+//! cum-ack pass, gap-ack pass, reneging, miss indications (SFR, DAC), fast recovery exits, T3 and RTT. Windows follow in
+//! `assoc::sack`, which knows the congestion control.
+
+use polypath_wire::{GapBlock, GapBlocks};
+
+use super::Sender;
+use super::chunk::{ChunkState, TxChunk};
+use super::path_list::Class;
+use crate::config::{AssocConfig, Cuc};
+use crate::ids::PathId;
+use crate::path::PathSet;
+use crate::time::{Duration, Time};
+
+/// A SACK or NR-SACK with its TSNs extended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SackInfo<'a> {
+    pub(crate) cum: u64,
+    pub(crate) a_rwnd: u32,
+    pub(crate) gaps: GapBlocks<'a>,
+    pub(crate) nr_gaps: GapBlocks<'a>,
+    /// DAC: packets that this SACK covers, at least 1.
+    pub(crate) count: u8,
+    /// A SHUTDOWN's cum-ack: the missing gap blocks withdraw nothing, the window is not stated (RFC 9260 section 9.2).
+    pub(crate) cum_only: bool,
+}
+
+/// What came of a SACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SackVerdict {
+    /// Processed.
+    Taken,
+    /// Older than what is known: at most good for an RTT sample.
+    Stale,
+    /// It acknowledges what was never sent, or its blocks make no sense: ABORT (RFC 9260 section 12.4).
+    Violation,
+}
+
+/// The result of a SACK for the association.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SackOutcome {
+    pub(crate) verdict: SackVerdict,
+    /// The cum-ack point moved.
+    pub(crate) cum_advanced: bool,
+    /// Something was newly acknowledged.
+    pub(crate) news: bool,
+    /// Payload bytes that left the send buffer.
+    pub(crate) freed: u64,
+    /// A chunk that had been fast-retransmitted was acknowledged (ns-2's condition for Max.Burst).
+    pub(crate) fast_retransmission_acked: bool,
+    /// TSNs withdrawn by the peer.
+    pub(crate) reneged: u64,
+}
+
+/// The result of a SACK for one path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PathOutcome {
+    /// DATA chunk bytes newly acknowledged.
+    pub(crate) newly_acked: u64,
+    pub(crate) outstanding_before: u64,
+    /// CUC: the path's pseudo-cum-ack moved.
+    pub(crate) new_pseudo_cumack: bool,
+    /// A chunk that was sent once, hence unambiguous, was acknowledged.
+    pub(crate) acked_once: bool,
+    pub(crate) acked: bool,
+    /// Chunks marked for fast retransmit.
+    pub(crate) lost: u32,
+    /// The path enters fast recovery by this SACK.
+    pub(crate) entered_recovery: bool,
+    /// An RTT sample.
+    pub(crate) rtt: Option<Duration>,
+    /// SFR and DAC: the newly acknowledged TSNs of this path that may speak for reordering.
+    pub(super) lowest_newack: Option<u64>,
+    pub(super) highest_newack: Option<u64>,
+    /// Pseudo-cum-acks before the SACK.
+    pseudo_once: Option<u64>,
+    pseudo_again: Option<u64>,
+    earliest_sent: Option<(u64, u16)>,
+}
+
+/// Buffers that are kept between SACKs, so that processing one allocates nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    pub(crate) paths: Vec<PathOutcome>,
+    /// Bits of the TSNs reported by gap blocks of either kind, and by NR blocks, from `first_word` on.
+    bits: Vec<u64>,
+    nr_bits: Vec<u64>,
+    pub(super) tsns: Vec<u64>,
+}
+
+impl Sender {
+    /// Processes a SACK that arrived on `arrival`. `newest` is the path of the SACK that last brought news.
+    pub(crate) fn on_sack(
+        &mut self,
+        now: Time,
+        arrival: PathId,
+        newest: PathId,
+        sack: &SackInfo<'_>,
+        paths: &mut PathSet,
+        config: &AssocConfig,
+    ) -> SackOutcome {
+        let mut scratch = core::mem::take(&mut self.scratch);
+        let outcome = self.process(now, arrival, newest, sack, paths, config, &mut scratch);
+        self.scratch = scratch;
+        outcome
+    }
+
+    /// The per-path results of the last [`on_sack`](Self::on_sack).
+    pub(crate) fn path_outcome(&self, p: PathId) -> PathOutcome {
+        self.scratch.paths.get(p.index()).copied().unwrap_or_default()
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one step of on_sack with its scratch taken out")]
+    fn process(
+        &mut self,
+        now: Time,
+        arrival: PathId,
+        newest: PathId,
+        sack: &SackInfo<'_>,
+        paths: &mut PathSet,
+        config: &AssocConfig,
+        scratch: &mut Scratch,
+    ) -> SackOutcome {
+        let mut outcome = SackOutcome {
+            verdict: SackVerdict::Taken,
+            cum_advanced: false,
+            news: false,
+            freed: 0,
+            fast_retransmission_acked: false,
+            reneged: 0,
+        };
+        self.begin(paths, scratch);
+        if sack.cum < self.cum_ack() {
+            self.sample_rtt(now, arrival, sack, paths, config, scratch);
+            outcome.verdict = SackVerdict::Stale;
+            return outcome;
+        }
+        if !self.is_plausible(sack) {
+            outcome.verdict = SackVerdict::Violation;
+            return outcome;
+        }
+        self.cum_ack_pass(sack, paths, scratch, &mut outcome, config);
+        let first_word = self.ring.base() / 64;
+        collect_bits(sack, first_word, scratch);
+        self.gap_ack_pass(first_word, paths, scratch, &mut outcome, config);
+        outcome.news |= outcome.cum_advanced;
+        if !sack.cum_only && self.withdraws(first_word, scratch) {
+            // A SACK may have been overtaken by a newer one on a faster path. It is the newest if it brings news, or if it
+            // follows the newest along the same path; else its silence proves nothing.
+            if outcome.news || arrival == newest {
+                outcome.reneged = self.renege_pass(now, first_word, paths, scratch);
+            } else {
+                self.keep_watch(now, first_word, paths, scratch);
+                self.sample_rtt(now, arrival, sack, paths, config, scratch);
+                outcome.verdict = SackVerdict::Stale;
+                return outcome;
+            }
+        }
+        if outcome.news {
+            self.miss_pass(sack.count, paths, config, scratch);
+        }
+        self.leave_recoveries(paths);
+        self.sample_rtt(now, arrival, sack, paths, config, scratch);
+        if !sack.cum_only {
+            self.window.advertise(sack.a_rwnd);
+        }
+        self.update_t3(now, paths, scratch);
+        outcome
+    }
+
+    /// Notes where every path stands before the SACK.
+    fn begin(&mut self, paths: &PathSet, scratch: &mut Scratch) {
+        scratch.paths.clear();
+        for (view, list) in paths.views.iter().zip(&mut self.paths) {
+            scratch.paths.push(PathOutcome {
+                outstanding_before: view.outstanding,
+                pseudo_once: list.lowest(&self.ring, view.id, Class::Once),
+                pseudo_again: list.lowest(&self.ring, view.id, Class::Again),
+                earliest_sent: list.earliest_sent(&self.ring, view.id),
+                ..PathOutcome::default()
+            });
+        }
+    }
+
+    /// Nothing unsent is acknowledged, and blocks are possible at all.
+    fn is_plausible(&self, sack: &SackInfo<'_>) -> bool {
+        let highest = self.highest_sent();
+        let fits = |b: GapBlock| {
+            b.start >= 2 && b.start <= b.end && sack.cum + u64::from(b.end) <= highest
+        };
+        sack.cum <= highest && sack.gaps.iter().chain(sack.nr_gaps.iter()).all(fits)
+    }
+
+    fn cum_ack_pass(
+        &mut self,
+        sack: &SackInfo<'_>,
+        paths: &mut PathSet,
+        scratch: &mut Scratch,
+        outcome: &mut SackOutcome,
+        config: &AssocConfig,
+    ) {
+        while self.ring.base() <= sack.cum {
+            let tsn = self.ring.base();
+            let Some(mut chunk) = self.ring.pop_front() else { break };
+            outcome.cum_advanced = true;
+            if matches!(chunk.state, ChunkState::InFlight | ChunkState::Marked(_)) {
+                self.newly_acked(tsn, &chunk, paths, scratch, outcome, config);
+            }
+            if chunk.state != ChunkState::NrAcked {
+                outcome.freed += self.free_payload(&mut chunk, paths);
+            }
+            if chunk.flags.ending && !chunk.flags.unordered {
+                self.queue.ordered_done(chunk.stream);
+            }
+        }
+        if outcome.cum_advanced {
+            self.acked.advance(self.ring.base());
+            self.nr_acked.advance(self.ring.base());
+        }
+    }
+
+    fn gap_ack_pass(
+        &mut self,
+        first_word: u64,
+        paths: &mut PathSet,
+        scratch: &mut Scratch,
+        outcome: &mut SackOutcome,
+        config: &AssocConfig,
+    ) {
+        for i in 0..scratch.bits.len() {
+            let word = first_word + i as u64;
+            let reported = scratch.bits.get(i).copied().unwrap_or(0);
+            let mut new = reported & !self.acked.word(word);
+            while new != 0 {
+                let tsn = word * 64 + u64::from(new.trailing_zeros());
+                new &= new - 1;
+                self.gap_acked(tsn, paths, scratch, outcome, config);
+            }
+            let nr = scratch.nr_bits.get(i).copied().unwrap_or(0);
+            let mut new = nr & !self.nr_acked.word(word);
+            while new != 0 {
+                let tsn = word * 64 + u64::from(new.trailing_zeros());
+                new &= new - 1;
+                outcome.freed += self.nr_acked(tsn, paths);
+            }
+        }
+    }
+
+    fn gap_acked(
+        &mut self,
+        tsn: u64,
+        paths: &mut PathSet,
+        scratch: &mut Scratch,
+        outcome: &mut SackOutcome,
+        config: &AssocConfig,
+    ) {
+        // A block may reach below the new base when it overlaps the cum-ack.
+        let Some(chunk) = self.ring.get_mut(tsn) else { return };
+        let before = chunk.state;
+        if !matches!(before, ChunkState::InFlight | ChunkState::Marked(_)) {
+            return;
+        }
+        // Bookkeeping wants the state before; the ring the one after.
+        let copy = TxChunk { payload: bytes::Bytes::new(), ..*chunk };
+        chunk.state = ChunkState::GapAcked;
+        self.acked.insert(tsn);
+        self.newly_acked(tsn, &copy, paths, scratch, outcome, config);
+    }
+
+    /// An NR-ack frees the payload (algorithms of S0's NR-SACK): once, for good. Gives the freed bytes.
+    fn nr_acked(&mut self, tsn: u64, paths: &mut PathSet) -> u64 {
+        let Some(chunk) = self.ring.get_mut(tsn) else { return 0 };
+        if chunk.state != ChunkState::GapAcked {
+            return 0;
+        }
+        chunk.state = ChunkState::NrAcked;
+        let payload = core::mem::take(&mut chunk.payload);
+        drop(payload);
+        let (stream, path, bytes) = (chunk.stream, chunk.path, u64::from(chunk.bytes));
+        self.nr_acked.insert(tsn);
+        self.release(stream, path, bytes, paths)
+    }
+
+    fn free_payload(&mut self, chunk: &mut TxChunk, paths: &mut PathSet) -> u64 {
+        self.release(chunk.stream, chunk.path, u64::from(chunk.bytes), paths)
+    }
+
+    fn release(
+        &mut self,
+        stream: crate::ids::StreamId,
+        path: PathId,
+        bytes: u64,
+        paths: &mut PathSet,
+    ) -> u64 {
+        self.queue.freed(stream, bytes);
+        self.used -= bytes;
+        if let Some(view) = paths.view_mut(path) {
+            view.queued -= bytes;
+        }
+        bytes
+    }
+
+    /// Books a chunk that this SACK acknowledges for the first time; `chunk.state` is the one before.
+    fn newly_acked(
+        &mut self,
+        tsn: u64,
+        chunk: &TxChunk,
+        paths: &mut PathSet,
+        scratch: &mut Scratch,
+        outcome: &mut SackOutcome,
+        config: &AssocConfig,
+    ) {
+        let d = chunk.path;
+        outcome.news = true;
+        outcome.fast_retransmission_acked |= chunk.fast_retransmitted;
+        match chunk.state {
+            ChunkState::Marked(_) => {
+                if let Some(list) = self.paths.get_mut(d.index()) {
+                    list.marked.remove(&tsn);
+                }
+            }
+            _ => {
+                self.window.left(chunk.bytes);
+                if let Some(view) = paths.view_mut(d) {
+                    view.outstanding -= chunk.size();
+                    view.outstanding_payload -= u64::from(chunk.bytes);
+                }
+            }
+        }
+        let Some(p) = scratch.paths.get_mut(d.index()) else { return };
+        p.newly_acked += chunk.size();
+        p.acked = true;
+        p.acked_once |= chunk.sends == 1;
+        let pseudo = match config.cmt.cuc {
+            Cuc::Off => false,
+            Cuc::V1 => Some(tsn) == lower(p.pseudo_once, p.pseudo_again),
+            Cuc::V2 => Some(tsn) == p.pseudo_once || Some(tsn) == p.pseudo_again,
+        };
+        p.new_pseudo_cumack |= pseudo;
+        // An ack of a chunk that was moved here says nothing about the order on this path.
+        if !chunk.moved {
+            p.lowest_newack = Some(p.lowest_newack.map_or(tsn, |t| t.min(tsn)));
+            p.highest_newack = Some(p.highest_newack.map_or(tsn, |t| t.max(tsn)));
+        }
+    }
+
+    /// Whether the SACK leaves out a TSN that was gap-acked before and may be withdrawn.
+    fn withdraws(&self, first_word: u64, scratch: &Scratch) -> bool {
+        self.withdrawn_words(first_word, scratch).next().is_some()
+    }
+
+    /// (word index, bits) of TSNs that were gap-acked, are not NR-acked and are not in this SACK.
+    fn withdrawn_words(
+        &self,
+        first_word: u64,
+        scratch: &Scratch,
+    ) -> impl Iterator<Item = (u64, u64)> {
+        self.acked.word_range().filter_map(move |word| {
+            let reported = word.checked_sub(first_word).and_then(|i| scratch.bits.get(i as usize));
+            let gone =
+                self.acked.word(word) & !self.nr_acked.word(word) & !reported.copied().unwrap_or(0);
+            (gone != 0).then_some((word, gone))
+        })
+    }
+
+    fn withdrawn(&self, first_word: u64, scratch: &mut Scratch) {
+        let mut tsns = core::mem::take(&mut scratch.tsns);
+        tsns.clear();
+        for (word, mut bits) in self.withdrawn_words(first_word, scratch) {
+            while bits != 0 {
+                tsns.push(word * 64 + u64::from(bits.trailing_zeros()));
+                bits &= bits - 1;
+            }
+        }
+        scratch.tsns = tsns;
+    }
+
+    /// The peer reneged: these TSNs are in flight again, with one miss indication (RFC 9260 section 6.2.1 D).
+    fn renege_pass(
+        &mut self,
+        now: Time,
+        first_word: u64,
+        paths: &mut PathSet,
+        scratch: &mut Scratch,
+    ) -> u64 {
+        self.withdrawn(first_word, scratch);
+        for &tsn in &scratch.tsns {
+            self.acked.remove(tsn);
+            let Some(chunk) = self.ring.get_mut(tsn) else { continue };
+            chunk.state = ChunkState::InFlight;
+            chunk.missing = 1;
+            chunk.reneged = true;
+            let (path, size, bytes) = (chunk.path, chunk.size(), chunk.bytes);
+            if let (Some(list), Some(chunk)) =
+                (self.paths.get_mut(path.index()), self.ring.get(tsn))
+            {
+                list.reneged(tsn, chunk);
+            }
+            self.window.sent(bytes);
+            if let Some((view, own)) = paths.both_mut(path) {
+                view.outstanding += size;
+                view.outstanding_payload += u64::from(bytes);
+                own.cancel_probe(tsn);
+                if own.t3 == Time::MAX {
+                    own.t3 = now + view.rto;
+                }
+            }
+        }
+        scratch.tsns.len() as u64
+    }
+
+    /// In doubt whether the peer reneged: T3 of the paths concerned must run, so that a real reneging cannot stall us.
+    fn keep_watch(
+        &mut self,
+        now: Time,
+        first_word: u64,
+        paths: &mut PathSet,
+        scratch: &mut Scratch,
+    ) {
+        self.withdrawn(first_word, scratch);
+        for &tsn in &scratch.tsns {
+            let Some(path) = self.ring.get(tsn).map(|c| c.path) else { continue };
+            if let Some((view, own)) = paths.both_mut(path) {
+                if own.t3 == Time::MAX {
+                    own.t3 = now + view.rto;
+                }
+            }
+        }
+    }
+
+    /// Fast recovery ends when no TSN up to the exit point, last sent on the path, is unacknowledged: by the cum-ack or by
+    /// the path's pseudo-cum-acks alike.
+    fn leave_recoveries(&mut self, paths: &mut PathSet) {
+        for (view, list) in paths.views.iter_mut().zip(&mut self.paths) {
+            let Some(exit) = list.recovery_exit else { continue };
+            let once = list.lowest(&self.ring, view.id, Class::Once);
+            let again = list.lowest(&self.ring, view.id, Class::Again);
+            if lower(once, again).is_none_or(|tsn| tsn > exit) {
+                list.recovery_exit = None;
+                view.in_recovery = false;
+            }
+        }
+    }
+
+    /// The path's own SACK gives the sample ([INET]'s rule), also when another one overtook it.
+    fn sample_rtt(
+        &self,
+        now: Time,
+        arrival: PathId,
+        sack: &SackInfo<'_>,
+        paths: &mut PathSet,
+        config: &AssocConfig,
+        scratch: &mut Scratch,
+    ) {
+        for (view, path) in paths.iter_mut() {
+            let Some(probe) = path.rtt_probe else { continue };
+            if !self.covers(sack, probe.tsn) {
+                continue;
+            }
+            if config.cmt.rtt_same_path && view.id != arrival {
+                let since = probe.acked_elsewhere.unwrap_or(now);
+                // The path's own SACKs may never come; measure the next chunk then.
+                let late = now.since(since) > path.rto_estimate;
+                path.rtt_probe = (!late).then_some(probe_acked(probe, since));
+                continue;
+            }
+            path.rtt_probe = None;
+            if let Some(p) = scratch.paths.get_mut(view.id.index()) {
+                p.rtt = Some(now.since(probe.sent));
+            }
+        }
+    }
+
+    fn covers(&self, sack: &SackInfo<'_>, tsn: u64) -> bool {
+        if tsn <= sack.cum {
+            return true;
+        }
+        let offset = tsn - sack.cum;
+        let inside = |b: GapBlock| u64::from(b.start) <= offset && offset <= u64::from(b.end);
+        // A probe that is outstanding cannot be in a block: spare the search.
+        let outstanding = self.ring.get(tsn).is_some_and(|c| c.state == ChunkState::InFlight);
+        !outstanding && sack.gaps.iter().chain(sack.nr_gaps.iter()).any(inside)
+    }
+
+    /// T3-rtx per path (RFC 9260 section 6.3.2): off when nothing is in flight, restarted when the chunk that was sent first
+    /// was acknowledged. Acks of other paths change nothing.
+    fn update_t3(&mut self, now: Time, paths: &mut PathSet, scratch: &Scratch) {
+        for ((view, path), (list, before)) in
+            paths.iter_mut().zip(self.paths.iter_mut().zip(&scratch.paths))
+        {
+            if view.outstanding == 0 {
+                path.t3 = Time::MAX;
+            } else if path.t3 == Time::MAX
+                || before.acked && list.earliest_sent(&self.ring, view.id) != before.earliest_sent
+            {
+                path.t3 = now + view.rto;
+            }
+        }
+    }
+}
+
+pub(super) fn lower(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+const fn probe_acked(probe: crate::path::Probe, at: Time) -> crate::path::Probe {
+    crate::path::Probe { acked_elsewhere: Some(at), ..probe }
+}
+
+/// Turns the blocks into bits, from word `first_word` of the TSN space on. Blocks may overlap, touch or be unsorted.
+fn collect_bits(sack: &SackInfo<'_>, first_word: u64, scratch: &mut Scratch) {
+    scratch.bits.clear();
+    scratch.nr_bits.clear();
+    for block in sack.gaps.iter() {
+        set_bits(&mut scratch.bits, first_word, sack.cum, block);
+    }
+    for block in sack.nr_gaps.iter() {
+        set_bits(&mut scratch.bits, first_word, sack.cum, block);
+        set_bits(&mut scratch.nr_bits, first_word, sack.cum, block);
+    }
+}
+
+fn set_bits(bits: &mut Vec<u64>, first_word: u64, cum: u64, block: GapBlock) {
+    let (start, end) = (cum + u64::from(block.start), cum + u64::from(block.end));
+    for word in start / 64..=end / 64 {
+        let Some(i) = word.checked_sub(first_word).map(|i| i as usize) else { continue };
+        if bits.len() <= i {
+            bits.resize(i + 1, 0);
+        }
+        let low = if word == start / 64 { start % 64 } else { 0 };
+        let high = if word == end / 64 { end % 64 } else { 63 };
+        let mask = (u64::MAX << low) & (u64::MAX >> (63 - high));
+        if let Some(w) = bits.get_mut(i) {
+            *w |= mask;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The sending half against hand-worked sequences: each test is a row of packets and the SACKs that come back.
+
+mod cuc;
+mod model;
+mod nr_sack;
+mod sfr;
+mod timers;
+
+use bytes::Bytes;
+use polypath_wire::{GapBlock, ItemsBuf, PacketWriter};
+
+use super::{SackInfo, SackOutcome, SackVerdict, Sender};
+use crate::config::{AssocConfig, CmtConfig, Encapsulation};
+use crate::ids::{FourTuple, PathId, StreamId, Tsn};
+use crate::path::PathSet;
+use crate::policy::FirstCome;
+use crate::time::{Duration, Time};
+use crate::tsn_map::{EPOCH, extend};
+use crate::tx::SendOptions;
+
+/// Chunk bytes of the messages used here.
+pub(super) const SIZE: u64 = 1016;
+
+/// A sender with paths and no association around it. TSNs are counted from 1.
+pub(super) struct Rig {
+    pub(super) tx: Sender,
+    pub(super) paths: PathSet,
+    pub(super) config: AssocConfig,
+    pub(super) now: Time,
+    newest: PathId,
+    first: u64,
+}
+
+impl Rig {
+    pub(super) fn new(n: u16, cmt: CmtConfig) -> Self {
+        let initial = Tsn(u32::MAX - 5);
+        let config = AssocConfig { cmt, ..AssocConfig::default() };
+        let mut tx = Sender::new(initial, &config);
+        tx.set_peer_window(1 << 30);
+        let mut paths = PathSet::new(Encapsulation::Raw);
+        for i in 0..n {
+            let local = ([10, 0, i as u8, 1], 0).into();
+            let remote = ([10, 0, i as u8, 2], 0).into();
+            let p = paths.add(Time::ZERO, FourTuple { local, remote }, true, &config).unwrap();
+            tx.path_added(p);
+        }
+        let (now, newest) = (Time::from_secs(1), PathId(0));
+        Self { tx, paths, config, now, newest, first: extend(EPOCH, initial) }
+    }
+
+    /// The extended TSN of the `n`-th chunk, counted from 1.
+    pub(super) fn tsn(&self, n: u64) -> u64 {
+        self.first + n - 1
+    }
+
+    /// Sends one new chunk per entry, on that path.
+    pub(super) fn send(&mut self, on: &[u8]) {
+        for &p in on {
+            let data = Bytes::from_static(&[0; 1000]);
+            let options = SendOptions::default();
+            self.tx.enqueue(self.now, StreamId(0), data, options, &mut FirstCome).unwrap();
+            let mut buf = Vec::new();
+            let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
+            let (paths, fcfs) = (&mut self.paths, &mut FirstCome);
+            let sent =
+                self.tx.send_new(self.now, PathId(p), StreamId(0), 1468, &mut writer, paths, fcfs);
+            assert!(sent.is_some());
+        }
+    }
+
+    /// Sends the lowest marked chunk of `from` again on `to`; gives its number.
+    pub(super) fn resend(&mut self, from: u8, to: u8) -> u64 {
+        let mut buf = Vec::new();
+        let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
+        let (from, to) = (PathId(from), PathId(to));
+        let sent = self.tx.send_again(self.now, from, to, &mut writer, &mut self.paths);
+        sent.unwrap().0 - self.first + 1
+    }
+
+    /// A SACK on `arrival`: everything up to chunk `cum`, and these ranges of chunk numbers.
+    pub(super) fn sack(&mut self, arrival: u8, cum: u64, gaps: &[(u64, u64)]) -> SackOutcome {
+        self.nr_sack(arrival, cum, gaps, &[], 1)
+    }
+
+    pub(super) fn nr_sack(
+        &mut self,
+        arrival: u8,
+        cum: u64,
+        gaps: &[(u64, u64)],
+        nr: &[(u64, u64)],
+        count: u8,
+    ) -> SackOutcome {
+        let blocks = |ranges: &[(u64, u64)]| -> ItemsBuf<GapBlock, 4> {
+            let block =
+                |&(a, b): &(u64, u64)| GapBlock { start: (a - cum) as u16, end: (b - cum) as u16 };
+            ranges.iter().map(block).collect()
+        };
+        let (gaps, nr) = (blocks(gaps), blocks(nr));
+        let info = SackInfo {
+            cum: self.first + cum - 1,
+            a_rwnd: 1 << 30,
+            gaps: gaps.as_items(),
+            nr_gaps: nr.as_items(),
+            count,
+            cum_only: false,
+        };
+        let arrival = PathId(arrival);
+        let outcome =
+            self.tx.on_sack(self.now, arrival, self.newest, &info, &mut self.paths, &self.config);
+        if outcome.news && outcome.verdict == SackVerdict::Taken {
+            self.newest = arrival;
+        }
+        outcome
+    }
+
+    pub(super) fn wait(&mut self, ms: u64) {
+        self.now += Duration::from_millis(ms);
+    }
+
+    pub(super) fn outstanding(&self, p: u8) -> u64 {
+        self.paths.view(PathId(p)).unwrap().outstanding
+    }
+
+    pub(super) fn lost(&self, p: u8) -> u32 {
+        self.tx.path_outcome(PathId(p)).lost
+    }
+
+    pub(super) fn pseudo(&self, p: u8) -> bool {
+        self.tx.path_outcome(PathId(p)).new_pseudo_cumack
+    }
+
+    pub(super) fn in_recovery(&self, p: u8) -> bool {
+        self.paths.view(PathId(p)).unwrap().in_recovery
+    }
+}

@@ -1,0 +1,96 @@
+//! Random sequences of sends, SACKs, losses and timeouts against plain sets: counters must always add up.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::{Rig, SIZE};
+use crate::PathId;
+use crate::config::CmtConfig;
+
+#[derive(Clone, Debug)]
+enum Op {
+    Send(u8),
+    /// The receiver gets these of the chunks in flight (by index), and a SACK comes back on this path.
+    Sack(u8, Vec<prop::sample::Index>, bool),
+    Timeout(u8),
+    Resend(u8, u8),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let path = || 0u8..3;
+    prop_oneof![
+        4 => path().prop_map(Op::Send),
+        4 => (path(), prop::collection::vec(any::<prop::sample::Index>(), 0..4), any::<bool>())
+            .prop_map(|(p, got, nr)| Op::Sack(p, got, nr)),
+        1 => path().prop_map(Op::Timeout),
+        2 => (path(), path()).prop_map(|(a, b)| Op::Resend(a, b)),
+    ]
+}
+
+/// Ranges of consecutive numbers above `cum`.
+fn ranges(got: &BTreeSet<u64>, cum: u64) -> Vec<(u64, u64)> {
+    let mut out: Vec<(u64, u64)> = Vec::new();
+    for &n in got.range(cum + 1..) {
+        match out.last_mut() {
+            Some(last) if last.1 + 1 == n => last.1 = n,
+            _ => out.push((n, n)),
+        }
+    }
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+    #[test]
+    fn counters_add_up(ops in prop::collection::vec(op(), 0..120)) {
+        let mut rig = Rig::new(3, CmtConfig::default());
+        let (mut sent, mut got) = (0u64, BTreeSet::new());
+        for op in ops {
+            match op {
+                Op::Send(p) => {
+                    rig.send(&[p]);
+                    sent += 1;
+                }
+                Op::Sack(p, picks, nr) => {
+                    let missing: Vec<u64> = (1..=sent).filter(|n| !got.contains(n)).collect();
+                    got.extend(picks.iter().filter(|_| !missing.is_empty()).map(|i| *i.get(&missing)));
+                    let cum = (1..).take_while(|n| got.contains(n)).count() as u64;
+                    let gaps = ranges(&got, cum);
+                    if nr {
+                        rig.nr_sack(p, cum, &[], &gaps, 1);
+                    } else {
+                        rig.sack(p, cum, &gaps);
+                    }
+                }
+                Op::Timeout(p) => {
+                    rig.wait(1000);
+                    rig.tx.mark_timeout(rig.now, PathId(p), &mut rig.paths, &rig.config);
+                }
+                Op::Resend(from, to) => {
+                    if rig.tx.marked_head(PathId(from)).is_some() {
+                        rig.resend(from, to);
+                    }
+                }
+            }
+            rig.wait(1);
+            check(&rig, sent, &got)?;
+        }
+        rig.sack(0, sent, &[]);
+        prop_assert!(rig.tx.is_drained());
+        prop_assert_eq!(rig.tx.buffer_view().used, 0);
+    }
+}
+
+/// What is neither received nor marked is in flight; the paths' shares are the whole; the window agrees.
+fn check(rig: &Rig, sent: u64, got: &BTreeSet<u64>) -> Result<(), TestCaseError> {
+    let marked: usize = (0..3).map(|p| rig.tx.marked_count(PathId(p))).sum();
+    let outstanding: u64 = rig.paths.views.iter().map(|v| v.outstanding).sum();
+    let known = got.iter().filter(|n| rig.tx.is_acked(rig.tsn(**n))).count() as u64;
+    prop_assert_eq!(outstanding, (sent - known - marked as u64) * SIZE);
+    let payload: u64 = rig.paths.views.iter().map(|v| v.outstanding_payload).sum();
+    prop_assert_eq!(payload, rig.tx.outstanding());
+    let queued: u64 = rig.paths.views.iter().map(|v| v.queued).sum();
+    prop_assert_eq!(queued, rig.tx.buffer_view().used);
+    Ok(())
+}

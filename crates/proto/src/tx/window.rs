@@ -1,0 +1,82 @@
+//! The peer's receive window (RFC 9260 section 6.2.1).
+
+/// rwnd bookkeeping. Counts payload bytes, plus a configured charge per chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PeerWindow {
+    /// a_rwnd of INIT or INIT ACK: the receive buffer's size (Trbuf of S4).
+    max: u64,
+    /// a_rwnd of the newest SACK.
+    advertised: u64,
+    /// Charged bytes in flight.
+    in_flight: u64,
+    charge: u64,
+    /// A zero-window probe may go out now.
+    pub(crate) probe_allowed: bool,
+    /// Probes sent since the window was last open: back-off of the probe timer.
+    pub(crate) probes: u32,
+    /// A SACK came since DATA last went out.
+    heard: bool,
+}
+
+impl PeerWindow {
+    pub(crate) const fn new(charge: u32) -> Self {
+        let charge = charge as u64;
+        Self {
+            max: 0,
+            advertised: 0,
+            in_flight: 0,
+            charge,
+            probe_allowed: false,
+            probes: 0,
+            heard: false,
+        }
+    }
+
+    pub(crate) const fn set_initial(&mut self, a_rwnd: u32) {
+        self.max = a_rwnd as u64;
+        self.advertised = a_rwnd as u64;
+    }
+
+    /// rwnd = max(0, a_rwnd - what is in flight): recomputed, never tracked, so that errors cannot add up.
+    #[inline]
+    pub(crate) const fn rwnd(&self) -> u64 {
+        self.advertised.saturating_sub(self.in_flight)
+    }
+
+    pub(crate) const fn max(&self) -> u64 {
+        self.max
+    }
+
+    #[inline]
+    pub(crate) const fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// What a chunk of `bytes` payload takes of the window.
+    #[inline]
+    pub(crate) const fn cost(&self, bytes: u32) -> u64 {
+        bytes as u64 + self.charge
+    }
+
+    #[inline]
+    pub(crate) const fn sent(&mut self, bytes: u32) {
+        self.in_flight += self.cost(bytes);
+        self.heard = false;
+    }
+
+    /// A chunk left the flight: acknowledged, or marked for retransmission.
+    #[inline]
+    pub(crate) const fn left(&mut self, bytes: u32) {
+        self.in_flight = self.in_flight.saturating_sub(self.cost(bytes));
+    }
+
+    pub(crate) const fn advertise(&mut self, a_rwnd: u32) {
+        self.advertised = a_rwnd as u64;
+        self.heard = true;
+    }
+
+    /// The peer keeps its window shut and says so: a timeout is no sign of a broken path (RFC 9260 section 6.1 A).
+    pub(crate) const fn shut_by_living_peer(&self) -> bool {
+        self.heard && self.advertised == 0
+    }
+}
