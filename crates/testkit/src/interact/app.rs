@@ -1,0 +1,257 @@
+//! The applications at both ends: they read, write, and keep the ledger.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use polypath_proto::ids::StreamId;
+use polypath_proto::{
+    AssocHandle, CloseReason, Event, Message, MessageId, RecvFrom, SendError, SendOptions, State,
+};
+
+use super::run::Trouble;
+use crate::model::{Breach, Ledger, Side};
+use crate::world::{HostId, World};
+
+/// Messages that wait until the send buffer takes them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) left: u32,
+    pub(super) bytes: usize,
+    pub(super) stream: StreamId,
+    pub(super) unordered: bool,
+}
+
+/// An application.
+#[derive(Debug)]
+pub(super) struct App {
+    pub(super) host: HostId,
+    pub(super) reading: bool,
+    pub(super) jobs: VecDeque<Job>,
+    /// Its associations, and under which name the ledger knows each.
+    lives: BTreeMap<AssocHandle, Side>,
+    /// Every side there ever was.
+    pub(super) sides: Vec<Side>,
+    /// How associations ended.
+    pub(super) endings: Vec<CloseReason>,
+}
+
+/// What both applications share.
+#[derive(Debug)]
+pub(super) struct Books {
+    pub(super) ledger: Ledger,
+    /// Nobody forges packets, so promises hold.
+    pub(super) promised: bool,
+    sides: u32,
+}
+
+impl Books {
+    pub(super) fn new(longest: usize, promised: bool) -> Self {
+        Self { ledger: Ledger::new(longest), promised, sides: 0 }
+    }
+
+    fn side(&mut self) -> Side {
+        self.sides += 1;
+        Side(self.sides)
+    }
+
+    fn judge(&self, result: Result<(), Breach>) -> Result<(), Trouble> {
+        match result {
+            Err(breach) if self.promised => Err(Trouble::Breach(breach)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Something happened at one end after which nobody knows what its application would still have read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aftermath {
+    Nothing,
+    PeerUnknown,
+}
+
+impl App {
+    pub(super) const fn new(host: HostId) -> Self {
+        Self {
+            host,
+            reading: true,
+            jobs: VecDeque::new(),
+            lives: BTreeMap::new(),
+            sides: Vec::new(),
+            endings: Vec::new(),
+        }
+    }
+
+    /// Associations that did not end yet.
+    pub(super) fn handles(&self) -> Vec<AssocHandle> {
+        self.lives.keys().copied().collect()
+    }
+
+    pub(super) fn is_alone(&self) -> bool {
+        self.lives.is_empty()
+    }
+
+    /// The association that is written to: the newest.
+    pub(super) fn current(&self) -> Option<AssocHandle> {
+        self.lives.iter().max_by_key(|(_, side)| **side).map(|(handle, _)| *handle)
+    }
+
+    /// Nothing waits, and everything sent is accounted for.
+    pub(super) fn is_settled(&self, ledger: &Ledger) -> bool {
+        let waiting = !self.jobs.is_empty() && !self.lives.is_empty();
+        !waiting && self.lives.values().all(|side| ledger.open(*side) == 0)
+    }
+
+    pub(super) fn add(&mut self, handle: AssocHandle, books: &mut Books) -> Side {
+        let side = books.side();
+        self.sides.push(side);
+        self.lives.insert(handle, side);
+        side
+    }
+
+    /// The host lost everything.
+    pub(super) fn forget(&mut self) {
+        self.lives.clear();
+        self.jobs.clear();
+    }
+
+    /// Takes events, then reads, then writes.
+    pub(super) fn pump(
+        &mut self,
+        world: &mut World,
+        books: &mut Books,
+    ) -> Result<Aftermath, Trouble> {
+        let mut aftermath = Aftermath::Nothing;
+        while let Some((handle, event)) = world.host(self.host).events.pop_front() {
+            if self.take(world, books, handle, event)? == Aftermath::PeerUnknown {
+                aftermath = Aftermath::PeerUnknown;
+            }
+        }
+        if self.reading {
+            for handle in self.handles() {
+                self.read(world, books, handle)?;
+            }
+        }
+        self.write(world, books)?;
+        Ok(aftermath)
+    }
+
+    fn take(
+        &mut self,
+        world: &mut World,
+        books: &mut Books,
+        handle: AssocHandle,
+        event: Event,
+    ) -> Result<Aftermath, Trouble> {
+        let side = match self.lives.get(&handle) {
+            Some(side) => *side,
+            None => self.add(handle, books),
+        };
+        match event {
+            Event::SendFailed { message, .. } => {
+                let told = books.ledger.failed(side, message);
+                books.judge(told)?;
+            }
+            Event::Restarted => {
+                // What the old peer acknowledged and did not read is gone with it.
+                books.ledger.excuse(side);
+                self.add(handle, books);
+                return Ok(Aftermath::PeerUnknown);
+            }
+            Event::Closed(reason) => {
+                self.read(world, books, handle)?;
+                return self.closed(world, books, handle, reason);
+            }
+            _ => {}
+        }
+        Ok(Aftermath::Nothing)
+    }
+
+    fn closed(
+        &mut self,
+        world: &mut World,
+        books: &Books,
+        handle: AssocHandle,
+        reason: CloseReason,
+    ) -> Result<Aftermath, Trouble> {
+        let state = world.assoc(self.host, handle).map(polypath_proto::Association::state);
+        if state != Some(State::Closed) {
+            return Err(Trouble::ClosedTwice(self.host.0));
+        }
+        self.lives.remove(&handle);
+        world.host(self.host).endpoint.remove(handle);
+        let unfounded = matches!(reason, CloseReason::ProtocolViolation { .. })
+            || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) } if cause != USER_ABORT);
+        if unfounded && books.promised {
+            return Err(Trouble::Accused(self.host.0, reason));
+        }
+        let graceful = reason == CloseReason::Shutdown;
+        self.endings.push(reason);
+        Ok(if graceful { Aftermath::Nothing } else { Aftermath::PeerUnknown })
+    }
+
+    fn read(
+        &mut self,
+        world: &mut World,
+        books: &mut Books,
+        handle: AssocHandle,
+    ) -> Result<(), Trouble> {
+        let now = world.now();
+        let Some(side) = self.lives.get(&handle).copied() else { return Ok(()) };
+        while let Some(message) = receive(world, self.host, handle, now) {
+            let told = books.ledger.delivered(side, &message);
+            books.judge(told)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, world: &mut World, books: &mut Books) -> Result<(), Trouble> {
+        let Some(handle) = self.current() else {
+            self.jobs.clear();
+            return Ok(());
+        };
+        while let Some(job) = self.jobs.front().copied() {
+            match self.send(world, books, handle, job) {
+                Ok(()) if job.left > 1 => {
+                    if let Some(job) = self.jobs.front_mut() {
+                        job.left -= 1;
+                    }
+                }
+                Err(SendError::WouldBlock) => return Ok(()),
+                Ok(()) | Err(SendError::InvalidStream { .. } | SendError::BadSize { .. }) => {
+                    self.jobs.pop_front();
+                }
+                Err(SendError::ShuttingDown | SendError::Closed) => self.jobs.clear(),
+            }
+        }
+        Ok(())
+    }
+
+    fn send(
+        &self,
+        world: &mut World,
+        books: &mut Books,
+        handle: AssocHandle,
+        job: Job,
+    ) -> Result<(), SendError> {
+        let now = world.now();
+        let (ppid, data) = books.ledger.draft(job.bytes);
+        let options = SendOptions { unordered: job.unordered, ppid, immediate: ppid % 16 == 0 };
+        let assoc = world.assoc_mut(self.host, handle).ok_or(SendError::Closed)?;
+        let id: MessageId = assoc.send(now, job.stream, data, options)?;
+        if let Some(side) = self.lives.get(&handle) {
+            books.ledger.accepted(*side, id, job.stream, job.unordered, job.bytes);
+        }
+        Ok(())
+    }
+}
+
+/// Cause code of an ABORT that the application asked for.
+const USER_ABORT: u16 = 12;
+
+fn receive(
+    world: &mut World,
+    host: HostId,
+    handle: AssocHandle,
+    now: polypath_proto::time::Time,
+) -> Option<Message> {
+    world.assoc_mut(host, handle)?.recv(now, RecvFrom::Any)
+}

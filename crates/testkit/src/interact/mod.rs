@@ -1,0 +1,20 @@
+//! Random interaction: everything that applications, links and strangers can do to two endpoints, in random order.
+//!
+//! A [`Script`] is made from a seed; [`run`] plays it, restores the links and demands that everything ends: with all
+//! messages delivered and a graceful shutdown, or with a reported failure. A script that fails is made short by
+//! [`shrink`].
+
+mod app;
+mod explore;
+mod flood;
+mod run;
+mod script;
+mod setup;
+mod shrink;
+
+pub use explore::{Failure, Summary, examine, explore, run_caught, triage};
+pub use flood::Flood;
+pub use run::{Ending, Report, Trouble, run};
+pub use script::{Op, Script};
+pub use setup::{EndSetup, LinkSetup, Policies, PolicyChoice, Setup};
+pub use shrink::shrink;

@@ -1,0 +1,354 @@
+//! Plays a script, then restores everything and demands an end.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use polypath_proto::config::AssocConfig;
+use polypath_proto::ids::StreamId;
+use polypath_proto::rng::Rng;
+use polypath_proto::time::{Duration, Time};
+use polypath_proto::view::PathAdmin;
+use polypath_proto::{CloseReason, PathId, State};
+
+use super::app::{Aftermath, App, Books, Job};
+use super::flood::Flood;
+use super::script::{Op, Script};
+use crate::invariants;
+use crate::model::Breach;
+use crate::world::{HostId, Step, World, WorldError};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// Every association was shut down gracefully, and everything was delivered.
+    Graceful,
+    /// Some association ended otherwise, and said so.
+    Reported,
+    /// Nobody had an association any more, and nobody was told: hosts restarted.
+    Forgotten,
+}
+
+/// What happened in a run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// How it ended.
+    pub ending: Ending,
+    /// How each association ended, host by host.
+    pub reasons: Vec<CloseReason>,
+    /// Packets sent.
+    pub packets: u64,
+    /// Messages accepted.
+    pub sent: u64,
+    /// Messages delivered.
+    pub delivered: u64,
+    /// Virtual time that passed.
+    pub time: Time,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// An endpoint misbehaves towards its driver.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// A promise to an application was broken.
+    #[error(transparent)]
+    Breach(#[from] Breach),
+    /// Books that do not add up.
+    #[error("host {0}: {1}")]
+    Invariant(usize, String),
+    /// The peer is accused of breaking the protocol, though nobody did.
+    #[error("host {0}: closed for {1:?}, but nobody broke the protocol")]
+    Accused(usize, CloseReason),
+    /// An association is reported as closed, and is not.
+    #[error("host {0}: an association that is reported as closed is not")]
+    ClosedTwice(usize),
+    /// Nothing moves any more.
+    #[error("stuck {0}: {1}")]
+    Stuck(&'static str, String),
+    /// Nothing that happened explains the end.
+    #[error("ended with {0:?}, though nothing happened to the association")]
+    Unprovoked(Vec<CloseReason>),
+    /// Too many steps.
+    #[error("{0} packets and timeouts: there is no end to it")]
+    Endless(u64),
+    /// The code panicked.
+    #[error("panic: {0}")]
+    Panic(String),
+}
+
+/// Virtual time after which what was not done never will be: RTO.Max times Association.Max.Retrans several times over.
+const PATIENCE: Duration = Duration::from_secs(2 * 3600);
+/// Packets and timeouts of one run, at most.
+const MAX_STEPS: u64 = 2_000_000;
+
+/// Plays a script.
+///
+/// # Errors
+/// What went wrong, and the packets that went before it.
+pub fn run(script: &Script) -> Result<Report, (Trouble, String)> {
+    let mut run = Run::new(script);
+    match run.play(script) {
+        Ok(report) => Ok(report),
+        Err(trouble) => Err((trouble, run.world.log.tail(60))),
+    }
+}
+
+struct Run {
+    world: World,
+    apps: [App; 2],
+    books: Books,
+    configs: [Arc<AssocConfig>; 2],
+    rng: Rng,
+    paths: usize,
+    steps: u64,
+}
+
+impl Run {
+    fn new(script: &Script) -> Self {
+        let setup = &script.setup;
+        let delays: Vec<_> = setup.links.iter().map(|l| Duration::from_millis(l.delay)).collect();
+        let mut world = World::new([setup.endpoint(0), setup.endpoint(1)], &delays, setup.seed);
+        for (i, link) in setup.links.iter().enumerate() {
+            for host in [HostId::CLIENT, HostId::SERVER] {
+                *world.link_mut(i, host) = link.link();
+            }
+        }
+        Self {
+            world,
+            apps: [App::new(HostId::CLIENT), App::new(HostId::SERVER)],
+            books: Books::new(setup.longest_message(), !script.is_forged()),
+            configs: [0, 1].map(|end| Arc::new(setup.ends[end].assoc.clone())),
+            rng: Rng::from_u64(setup.seed ^ 1),
+            paths: setup.links.len(),
+            steps: 0,
+        }
+    }
+
+    fn play(&mut self, script: &Script) -> Result<Report, Trouble> {
+        self.connect(HostId::CLIENT);
+        if script.setup.both_connect {
+            self.connect(HostId::SERVER);
+        }
+        for op in &script.ops {
+            self.perform(*op)?;
+        }
+        self.settle()?;
+        self.close(script.seed % 3)?;
+        self.check_end(script)
+    }
+
+    fn connect(&mut self, host: HostId) {
+        let app = &mut self.apps[host.0];
+        if !app.is_alone() {
+            return;
+        }
+        let config = self.configs[host.0].clone();
+        if let Some(handle) = self.world.try_connect(host, self.paths, config) {
+            app.add(handle, &mut self.books);
+        }
+    }
+
+    fn perform(&mut self, op: Op) -> Result<(), Trouble> {
+        let now = self.world.now();
+        match op {
+            Op::Advance(ms) => return self.advance(Duration::from_millis(ms)),
+            Op::Send { host, count, bytes, stream, unordered } => {
+                let job = Job { left: count, bytes, stream: StreamId(stream), unordered };
+                self.apps[host.0].jobs.push_back(job);
+            }
+            Op::Read { host, on } => self.apps[host.0].reading = on,
+            Op::Up { link, from, up } => self.world.link_mut(link, from).up = up,
+            Op::Worsen { link, from, loss, duplicate, corrupt } => {
+                let link = self.world.link_mut(link, from);
+                (link.loss, link.duplicate, link.corrupt) = (loss, duplicate, corrupt);
+            }
+            Op::Next { link, from, drop, late, twice } => {
+                let link = self.world.link_mut(link, from);
+                link.drop_next += drop;
+                link.late_next += late;
+                link.twice_next += twice;
+            }
+            Op::Admin { host, path, admin } => {
+                self.with_current(host, |assoc| assoc.set_path_admin(now, PathId(path), admin));
+            }
+            Op::Primary { host, path } => {
+                self.with_current(host, |assoc| drop(assoc.set_primary(now, PathId(path))));
+            }
+            Op::Shutdown(host) => self.with_current(host, |assoc| assoc.shutdown(now)),
+            Op::Abort(host) => {
+                self.with_current(host, |assoc| assoc.abort(now, Bytes::from_static(b"bye")));
+            }
+            Op::Restart { host, connect } => self.restart(host, connect),
+            Op::Connect(host) => self.connect(host),
+            Op::Flood { host, link, kind, count } => self.flood(host, link, kind, count),
+        }
+        self.pump()
+    }
+
+    fn with_current(&mut self, host: HostId, act: impl FnOnce(&mut polypath_proto::Association)) {
+        let handle = self.apps[host.0].current();
+        if let Some(assoc) = handle.and_then(|handle| self.world.assoc_mut(host, handle)) {
+            act(assoc);
+        }
+    }
+
+    fn restart(&mut self, host: HostId, connect: bool) {
+        self.world.restart(host);
+        let (own, peer) = (host.0, host.peer().0);
+        for side in self.apps[own].sides.iter().chain(&self.apps[peer].sides) {
+            self.books.ledger.excuse(*side);
+        }
+        self.apps[own].forget();
+        if connect {
+            self.connect(host);
+        }
+    }
+
+    fn flood(&mut self, host: HostId, link: usize, kind: Flood, count: u32) {
+        for _ in 0..count {
+            let entries = self.world.log.entries();
+            let toward: Vec<_> = entries.iter().filter(|e| e.from == host.peer()).collect();
+            let model = toward.get(self.rng.below(toward.len())).copied();
+            let packet = kind.packet(model, &mut self.rng);
+            let delay = Duration::from_micros(self.rng.below(50_000) as u64);
+            self.world.inject(host, link, delay, packet);
+        }
+    }
+
+    fn advance(&mut self, time: Duration) -> Result<(), Trouble> {
+        let limit = self.world.now() + time;
+        self.run_until(limit, |_| false).map(drop)
+    }
+
+    fn run_until(&mut self, limit: Time, done: impl Fn(&Self) -> bool) -> Result<bool, Trouble> {
+        loop {
+            self.pump()?;
+            if done(self) {
+                return Ok(true);
+            }
+            self.steps += 1;
+            if self.steps > MAX_STEPS {
+                return Err(Trouble::Endless(self.steps));
+            }
+            if self.world.step(limit)? == Step::Idle {
+                self.pump()?;
+                return Ok(done(self));
+            }
+        }
+    }
+
+    /// Lets both applications act and checks all books.
+    fn pump(&mut self) -> Result<(), Trouble> {
+        for i in 0..2 {
+            let aftermath = self.apps[i].pump(&mut self.world, &mut self.books)?;
+            if aftermath == Aftermath::PeerUnknown {
+                for side in &self.apps[1 - i].sides {
+                    self.books.ledger.excuse(*side);
+                }
+            }
+            for handle in self.apps[i].handles() {
+                let host = self.apps[i].host;
+                let Some(assoc) = self.world.assoc(host, handle) else { continue };
+                invariants::check(assoc, &self.configs[i], self.world.now())
+                    .map_err(|what| Trouble::Invariant(i, what))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is well again: what was accepted must arrive, or fail.
+    fn settle(&mut self) -> Result<(), Trouble> {
+        for link in self.world.links_mut() {
+            link.heal();
+        }
+        let now = self.world.now();
+        for i in 0..2 {
+            self.apps[i].reading = true;
+            for handle in self.apps[i].handles() {
+                let Some(assoc) = self.world.assoc_mut(HostId(i), handle) else { continue };
+                for path in 0..16 {
+                    assoc.set_path_admin(now, PathId(path), PathAdmin::Active);
+                }
+            }
+        }
+        // After forgeries the two ends may disagree about what was acknowledged, for ever.
+        let patience = if self.books.promised { PATIENCE } else { Duration::from_secs(300) };
+        let limit = self.world.now() + patience;
+        let settled = |run: &Self| run.apps.iter().all(|app| app.is_settled(&run.books.ledger));
+        if self.run_until(limit, settled)? || !self.books.promised {
+            return Ok(());
+        }
+        Err(Trouble::Stuck("before the shutdown", self.describe()))
+    }
+
+    /// Closes gracefully: from one end, from the other, or from both at once; then whatever is left.
+    fn close(&mut self, manner: u64) -> Result<(), Trouble> {
+        let turns: [&[usize]; 3] = [&[0, 1], &[1, 0], &[]];
+        if manner == 2 {
+            self.shut_down(0);
+            self.shut_down(1);
+        }
+        for &host in turns[manner as usize % 3] {
+            self.shut_down(host);
+            let limit = self.world.now() + PATIENCE;
+            self.run_until(limit, |run| run.apps[host].is_alone())?;
+        }
+        let limit = self.world.now() + PATIENCE;
+        if self.run_until(limit, |run| run.apps.iter().all(App::is_alone))? {
+            return Ok(());
+        }
+        Err(Trouble::Stuck("in the shutdown", self.describe()))
+    }
+
+    fn shut_down(&mut self, host: usize) {
+        let now = self.world.now();
+        for handle in self.apps[host].handles() {
+            if let Some(assoc) = self.world.assoc_mut(HostId(host), handle) {
+                assoc.shutdown(now);
+            }
+        }
+    }
+
+    fn check_end(&mut self, script: &Script) -> Result<Report, Trouble> {
+        let sides = self.apps.iter().flat_map(|app| app.sides.iter());
+        for side in sides.filter(|_| self.books.promised) {
+            self.books.ledger.check_closed(*side)?;
+        }
+        let reasons: Vec<_> = self.apps.iter().flat_map(|app| app.endings.clone()).collect();
+        let graceful = reasons.iter().all(|r| *r == CloseReason::Shutdown);
+        if script.is_gentle() && !(graceful && reasons.len() >= 2) {
+            return Err(Trouble::Unprovoked(reasons));
+        }
+        let (sent, delivered) = self.books.ledger.counts();
+        Ok(Report {
+            ending: match (reasons.is_empty(), graceful) {
+                (true, _) => Ending::Forgotten,
+                (false, true) => Ending::Graceful,
+                (false, false) => Ending::Reported,
+            },
+            reasons,
+            packets: self.world.packets(),
+            sent,
+            delivered,
+            time: self.world.now(),
+        })
+    }
+
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for app in &self.apps {
+            for handle in app.handles() {
+                let Some(assoc) = self.world.assoc(app.host, handle) else { continue };
+                let state: State = assoc.state();
+                let (view, held) = (assoc.view(self.world.now()), assoc.receive_buffer());
+                let jobs = app.jobs.len();
+                text += &format!(
+                    "\n  host {} {handle:?} {state:?}, {jobs} jobs, held {held:?}, {view:?}",
+                    app.host.0
+                );
+            }
+        }
+        text
+    }
+}

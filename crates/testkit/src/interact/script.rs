@@ -1,0 +1,169 @@
+//! What happens in a run, in order.
+
+use polypath_proto::rng::Rng;
+use polypath_proto::view::PathAdmin;
+
+use super::flood::Flood;
+use super::setup::{PolicyChoice, Setup};
+use crate::world::HostId;
+
+/// One thing that happens. Times in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Op {
+    /// Time passes.
+    Advance(u64),
+    /// The application hands in messages, as fast as they are accepted.
+    Send { host: HostId, count: u32, bytes: usize, stream: u16, unordered: bool },
+    /// The application stops reading, or goes on.
+    Read { host: HostId, on: bool },
+    /// A link is cut (or restored) for what `from` sends.
+    Up { link: usize, from: HostId, up: bool },
+    /// A link gets worse.
+    Worsen { link: usize, from: HostId, loss: f64, duplicate: f64, corrupt: f64 },
+    /// So many of the next packets are lost, come late, or come twice.
+    Next { link: usize, from: HostId, drop: u32, late: u32, twice: u32 },
+    /// The user says what a path may be used for.
+    Admin { host: HostId, path: u8, admin: PathAdmin },
+    /// The user chooses a primary path.
+    Primary { host: HostId, path: u8 },
+    /// Graceful close.
+    Shutdown(HostId),
+    /// Abortive close.
+    Abort(HostId),
+    /// The host loses all it knew, and connects again if told so.
+    Restart { host: HostId, connect: bool },
+    /// The application connects, if it has no association.
+    Connect(HostId),
+    /// Packets from elsewhere reach a host.
+    Flood { host: HostId, link: usize, kind: Flood, count: u32 },
+}
+
+impl Op {
+    /// Its kind, for counting.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Advance(_) => "advance",
+            Self::Send { .. } => "send",
+            Self::Read { .. } => "read",
+            Self::Up { up: true, .. } => "restore",
+            Self::Up { up: false, .. } => "cut",
+            Self::Worsen { .. } => "worsen",
+            Self::Next { .. } => "drop/late/twice",
+            Self::Admin { .. } => "admin",
+            Self::Primary { .. } => "primary",
+            Self::Shutdown(_) => "shutdown",
+            Self::Abort(_) => "abort",
+            Self::Restart { .. } => "restart",
+            Self::Connect(_) => "connect",
+            Self::Flood { kind: Flood::Forged, .. } => "forge",
+            Self::Flood { .. } => "flood",
+        }
+    }
+
+    /// Whether it can end an association other than gracefully, or break what the application was promised.
+    pub(super) const fn is_violent(&self) -> bool {
+        matches!(
+            self,
+            Self::Abort(_)
+                | Self::Restart { .. }
+                | Self::Up { .. }
+                | Self::Worsen { .. }
+                | Self::Flood { .. }
+        )
+    }
+
+    fn random(rng: &mut Rng, setup: &Setup) -> Self {
+        let host = HostId(rng.below(2));
+        let link = rng.below(setup.links.len());
+        match rng.below(100) {
+            0..28 => Self::random_send(rng, setup, host),
+            28..56 => Self::Advance(random_time(rng)),
+            56..60 => Self::Read { host, on: rng.below(2) == 0 },
+            60..69 => Self::Up { link, from: host, up: rng.below(2) == 0 },
+            69..72 => {
+                let mut chance = |most: f64| rng.unit() * most;
+                let (loss, duplicate, corrupt) = (chance(0.3), chance(0.3), chance(0.1));
+                Self::Worsen { link, from: host, loss, duplicate, corrupt }
+            }
+            72..80 => {
+                let mut few = || rng.below(6) as u32;
+                Self::Next { link, from: host, drop: few(), late: few(), twice: few() }
+            }
+            80..83 => {
+                let admins = [PathAdmin::Active, PathAdmin::Backup, PathAdmin::Disabled];
+                let admin = admins[rng.below(3)];
+                Self::Admin { host, path: rng.below(5) as u8, admin }
+            }
+            83..86 => Self::Primary { host, path: rng.below(5) as u8 },
+            86 => Self::Shutdown(host),
+            87 => Self::Abort(host),
+            88 => Self::Restart { host, connect: rng.below(2) == 0 },
+            89..92 => Self::Connect(host),
+            _ => {
+                let kind = Flood::ALL[rng.below(Flood::ALL.len())];
+                Self::Flood { host, link, kind, count: 1 + rng.below(20) as u32 }
+            }
+        }
+    }
+
+    fn random_send(rng: &mut Rng, setup: &Setup, host: HostId) -> Self {
+        let longest = [100, 1500, 20 << 10][rng.below(3)].min(setup.longest_message());
+        Self::Send {
+            host,
+            count: 1 + rng.below(20) as u32,
+            bytes: 1 + rng.below(longest),
+            stream: rng.below(8) as u16,
+            unordered: rng.below(4) == 0,
+        }
+    }
+}
+
+/// Mostly round trips, sometimes timeouts, rarely hours.
+fn random_time(rng: &mut Rng) -> u64 {
+    let scale = [5, 100, 100, 1000, 5000, 60_000][rng.below(6)];
+    match rng.below(60) {
+        0 => 1 + rng.below(4 * 3600 * 1000) as u64,
+        _ => 1 + rng.below(scale) as u64,
+    }
+}
+
+/// A run as data.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The seed it was made from.
+    pub seed: u64,
+    /// The world.
+    pub setup: Setup,
+    /// What happens in it.
+    pub ops: Vec<Op>,
+}
+
+impl Script {
+    /// The script of a seed.
+    pub fn random(seed: u64, choose: &PolicyChoice<'_>) -> Self {
+        let mut rng = Rng::from_u64(seed);
+        let setup = Setup::random(&mut rng, choose);
+        let count = 2 + rng.below(30);
+        let mut ops: Vec<Op> = (0..count).map(|_| Op::random(&mut rng, &setup)).collect();
+        // Half of the scripts keep to what an application can be promised something in.
+        if rng.below(2) == 0 {
+            ops.retain(|op| !matches!(op, Op::Flood { kind: Flood::Forged, .. }));
+        }
+        if rng.below(4) == 0 {
+            ops.retain(|op| !op.is_violent());
+        }
+        Self { seed, setup, ops }
+    }
+
+    /// Whether somebody on the path forges packets: then applications are promised nothing but an end.
+    pub fn is_forged(&self) -> bool {
+        self.ops.iter().any(|op| matches!(op, Op::Flood { kind: Flood::Forged, .. }))
+    }
+
+    /// Whether nothing happens that could end an association other than gracefully.
+    pub fn is_gentle(&self) -> bool {
+        let mild = self.setup.links.iter().all(|l| l.loss + l.corrupt < 0.02);
+        let patient = self.setup.ends.iter().all(|e| e.assoc.assoc_max_retrans >= 10);
+        mild && patient && !self.ops.iter().any(Op::is_violent)
+    }
+}

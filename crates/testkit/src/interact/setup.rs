@@ -1,0 +1,213 @@
+//! Random settings: both ends, links, policies.
+
+use core::fmt;
+use std::sync::Arc;
+
+use polypath_proto::config::{
+    AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, InitialCwnd,
+    InitialSsthresh, NrSack, PathPairing, PfConfig, RtoConfig, SackConfig, SackPath, T3Marks,
+};
+use polypath_proto::policy::PolicyFactory;
+use polypath_proto::rng::Rng;
+use polypath_proto::time::Duration;
+
+use crate::world::Link;
+
+/// Policies with the name under which to report them.
+#[derive(Clone)]
+pub struct Policies {
+    /// For people.
+    pub name: String,
+    /// Makes them.
+    pub factory: Arc<dyn PolicyFactory>,
+}
+
+impl fmt::Debug for Policies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Chooses policies at random.
+pub type PolicyChoice<'a> = dyn Fn(&mut Rng) -> Policies + Sync + 'a;
+
+/// One path, both directions alike to begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkSetup {
+    /// Milliseconds.
+    pub delay: u64,
+    /// Milliseconds.
+    pub jitter: u64,
+    /// Probability.
+    pub loss: f64,
+    /// Probability.
+    pub duplicate: f64,
+    /// Probability.
+    pub corrupt: f64,
+}
+
+impl LinkSetup {
+    pub(super) const fn link(&self) -> Link {
+        let mut link = Link::new(Duration::from_millis(self.delay));
+        link.jitter = Duration::from_millis(self.jitter);
+        link.loss = self.loss;
+        link.duplicate = self.duplicate;
+        link.corrupt = self.corrupt;
+        link
+    }
+
+    fn random(rng: &mut Rng, worst: f64) -> Self {
+        let mut chance = |of: usize, most: f64| {
+            if rng.below(of) == 0 { rng.unit() * most * worst } else { 0.0 }
+        };
+        let (loss, duplicate, corrupt) = (chance(2, 0.1), chance(3, 0.1), chance(4, 0.05));
+        let jitter = if rng.below(2) == 0 { 0 } else { rng.below(30) as u64 };
+        Self { delay: 1 + rng.below(80) as u64, jitter, loss, duplicate, corrupt }
+    }
+}
+
+/// The world of a script.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Seed of the world: links and endpoints.
+    pub seed: u64,
+    /// The paths.
+    pub links: Vec<LinkSetup>,
+    /// How addresses become paths.
+    pub pairing: PathPairing,
+    /// Both ends connect at the same time.
+    pub both_connect: bool,
+    /// The two ends.
+    pub ends: [EndSetup; 2],
+}
+
+/// One end.
+#[derive(Clone, Debug)]
+pub struct EndSetup {
+    /// Its settings, the policies in it.
+    pub assoc: AssocConfig,
+    /// The policies' names.
+    pub policies: Policies,
+    /// Valid.Cookie.Life.
+    pub cookie_life: Duration,
+}
+
+impl Setup {
+    /// Random settings.
+    pub fn random(rng: &mut Rng, choose: &PolicyChoice<'_>) -> Self {
+        let worst = [0.0, 0.3, 1.0, 1.0][rng.below(4)];
+        let paths = 1 + rng.below(4);
+        let pairing = [PathPairing::Index, PathPairing::Mesh, PathPairing::Learned][rng.below(3)];
+        let mut end = |rng: &mut Rng| {
+            let policies = choose(rng);
+            let cookie_life = Duration::from_secs([60, 60, 2][rng.below(3)]);
+            EndSetup { assoc: random_assoc(rng, &policies), policies, cookie_life }
+        };
+        Self {
+            seed: rng.next_u64(),
+            links: (0..paths).map(|_| LinkSetup::random(rng, worst)).collect(),
+            pairing,
+            both_connect: rng.below(10) == 0,
+            ends: [end(rng), end(rng)],
+        }
+    }
+
+    pub(super) fn endpoint(&self, host: usize) -> EndpointConfig {
+        let end = &self.ends[host];
+        EndpointConfig {
+            port: 5000 + host as u16,
+            pairing: self.pairing,
+            cookie_life: end.cookie_life,
+            assoc: Arc::new(end.assoc.clone()),
+            ..EndpointConfig::default()
+        }
+    }
+
+    /// The longest message that both ends can handle.
+    pub fn longest_message(&self) -> usize {
+        let fits = |end: &EndSetup| {
+            (end.assoc.send_buffer / 2).min(u64::from(end.assoc.receive_buffer) / 2)
+        };
+        self.ends.iter().map(fits).min().unwrap_or(1).clamp(1, 20 << 10) as usize
+    }
+}
+
+fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
+    let mut pick = |of: &[u64]| of[rng.below(of.len())];
+    let outbound_streams = pick(&[1, 2, 8, 40]) as u16;
+    let inbound_streams = pick(&[1, 8, 40, 2048]) as u16;
+    let receive_buffer = pick(&[1500, 4000, 16 << 10, 64 << 10, 256 << 10]) as u32;
+    let send_buffer = pick(&[1000, 4000, 16 << 10, 64 << 10, 256 << 10, u64::MAX]);
+    let chunk_charge = pick(&[0, 0, 16, 256]) as u32;
+    let path_mtu = pick(&[576, 1280, 1500, 1500, 9000]) as u32;
+    let path_max_retrans = pick(&[0, 1, 3, 5]) as u32;
+    let assoc_max_retrans = pick(&[4, 10]) as u32;
+    let fast_retransmit_after = pick(&[3, 3, 4]) as u32;
+    let max_burst = [Some(4), Some(1), None][pick(&[0, 0, 1, 2]) as usize];
+    AssocConfig {
+        outbound_streams,
+        inbound_streams,
+        receive_buffer,
+        send_buffer,
+        chunk_charge,
+        max_message: 1 << 20,
+        path_mtu,
+        rto: random_rto(rng),
+        heartbeat_interval: [Some(30), Some(30), Some(2), None][rng.below(4)]
+            .map(Duration::from_secs),
+        path_max_retrans,
+        assoc_max_retrans,
+        max_init_retrans: 8,
+        max_burst,
+        max_burst_rule: [BurstRule::Always, BurstRule::AfterFastRetransmit][rng.below(2)],
+        fast_retransmit_after,
+        sack: random_sack(rng),
+        cmt: random_cmt(rng),
+        potentially_failed: [None, Some(PfConfig::default())][rng.below(2)],
+        congestion: random_cc(rng),
+        policies: policies.factory.clone(),
+        trace: rng.below(8) == 0,
+    }
+}
+
+fn random_rto(rng: &mut Rng) -> RtoConfig {
+    if rng.below(2) == 0 {
+        return RtoConfig::default();
+    }
+    let ms = Duration::from_millis;
+    RtoConfig { initial: ms(300), min: ms(50 + rng.below(200) as u64), max: ms(2000) }
+}
+
+fn random_sack(rng: &mut Rng) -> SackConfig {
+    let path =
+        [SackPath::LastData, SackPath::Primary, SackPath::RoundRobin, SackPath::SmallestSrtt];
+    SackConfig {
+        delay: Duration::from_millis([0, 40, 200, 500][rng.below(4)]),
+        every: 1 + rng.below(3) as u32,
+        path: path[rng.below(4)],
+    }
+}
+
+fn random_cmt(rng: &mut Rng) -> CmtConfig {
+    let mut coin = || rng.below(2) == 0;
+    let (sfr, dac, rtt_same_path) = (coin(), coin(), coin());
+    CmtConfig {
+        sfr,
+        cuc: [Cuc::Off, Cuc::V1, Cuc::V2][rng.below(3)],
+        dac,
+        nr_sack: [NrSack::Off, NrSack::Delivered, NrSack::Received][rng.below(3)],
+        t3_marks: [T3Marks::All, T3Marks::OlderThanSrtt][rng.below(2)],
+        rtt_same_path,
+    }
+}
+
+fn random_cc(rng: &mut Rng) -> CcConfig {
+    CcConfig {
+        unit: [CwndUnit::Pmdcs, CwndUnit::PathMtu][rng.below(2)],
+        initial_cwnd: [InitialCwnd::Rfc9260, InitialCwnd::Mtus(10), InitialCwnd::Bytes(500)]
+            [rng.below(3)],
+        initial_ssthresh: [InitialSsthresh::PeerWindow, InitialSsthresh::Bytes(8000)][rng.below(2)],
+        loss_floor_mtus: [4, 2][rng.below(2)],
+        abc_limit: 1 + rng.below(2) as u32,
+    }
+}

@@ -1,0 +1,44 @@
+//! What holds for an association at every moment.
+
+use polypath_proto::config::AssocConfig;
+use polypath_proto::time::Time;
+use polypath_proto::{Association, State};
+
+/// Checks the books of an association; those of one that is over are closed.
+///
+/// # Errors
+/// What does not add up.
+pub fn check(assoc: &Association, config: &AssocConfig, now: Time) -> Result<(), String> {
+    if assoc.state() == State::Closed {
+        return Ok(());
+    }
+    let view = assoc.view(now);
+    let ensure = |ok: bool, what: &str| -> Result<(), String> {
+        if ok { Ok(()) } else { Err(format!("{what}, at {now}: {view:?}")) }
+    };
+    let buffer = view.send_buffer;
+    ensure(buffer.used <= buffer.limit, "the send buffer holds more than its limit")?;
+    ensure(buffer.unsent <= buffer.used, "more bytes are unsent than held")?;
+    let queued: u64 = view.paths.iter().map(|p| p.queued).sum();
+    ensure(queued + buffer.unsent == buffer.used, "queued and unsent are not what is held")?;
+    let payload: u64 = view.paths.iter().map(|p| p.outstanding_payload).sum();
+    ensure(payload <= view.outstanding, "paths have more in flight than the association")?;
+    if config.chunk_charge == 0 {
+        ensure(payload == view.outstanding, "the paths' outstanding is not the association's")?;
+    }
+    for path in view.paths {
+        ensure(path.outstanding >= path.outstanding_payload, "payload exceeds chunk bytes")?;
+        ensure(
+            (path.outstanding == 0) == (path.outstanding_payload == 0),
+            "chunks in flight without payload, or payload without chunks",
+        )?;
+        ensure(path.cwnd > 0, "a congestion window is closed")?;
+        ensure(path.rto <= config.rto.max, "an RTO exceeds RTO.Max")?;
+    }
+    ensure(view.path(view.primary).is_some(), "the primary path does not exist")?;
+    // One chunk may overbook the window (RFC 9260 section 6.2), and the memory bound of a receiver that must not
+    // renege is twice the buffer and a constant.
+    let (held, _) = assoc.receive_buffer();
+    let bound = 2 * u64::from(config.receive_buffer) + (64 << 10) + u64::from(config.path_mtu);
+    ensure(u64::from(held) <= bound, "the receive buffer is overfull")
+}

@@ -1,0 +1,526 @@
+//! Endpoints in one thread, with virtual time between them.
+//!
+//! Path i joins the address 10.0.i.1 of host 0 with 10.0.i.2 of host 1. A packet takes the link of the network its
+//! destination is in, so that every pair of addresses is a path.
+
+mod link;
+mod log;
+
+pub use link::{Link, flip_bits};
+pub use log::{Fate, LogEntry, PacketLog};
+
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use polypath_proto::config::{AssocConfig, EndpointConfig};
+use polypath_proto::rng::Rng;
+use polypath_proto::time::{Duration, Time};
+use polypath_proto::{AssocHandle, Association, Endpoint, Event, FourTuple};
+use polypath_wire::{ChecksumCheck, PacketView};
+
+/// A host's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostId(pub usize);
+
+impl HostId {
+    /// Host 0: by custom the one that connects.
+    pub const CLIENT: Self = Self(0);
+    /// Host 1.
+    pub const SERVER: Self = Self(1);
+
+    /// The other one of the two.
+    #[must_use]
+    pub const fn peer(self) -> Self {
+        Self(1 - self.0)
+    }
+}
+
+/// An endpoint misbehaves towards its driver.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorldError {
+    /// `poll_timeout` names a time that `handle_timeout` does not get rid of.
+    #[error("host {host}: {MAX_TIMEOUTS} timeouts at {at}: some timer does not go away")]
+    BusyLoop {
+        /// Which host.
+        host: usize,
+        /// When.
+        at: Time,
+    },
+    /// `poll_transmit` does not come to an end.
+    #[error("host {host}: {MAX_PACKETS} packets at {at}: there is no end")]
+    PacketStorm {
+        /// Which host.
+        host: usize,
+        /// When.
+        at: Time,
+    },
+    /// What `poll_transmit` said about a packet is not so.
+    #[error("host {host}: transmit says {said} bytes, the buffer has {written}")]
+    WrongLength {
+        /// Which host.
+        host: usize,
+        /// `Transmit::len`.
+        said: usize,
+        /// Bytes in the buffer.
+        written: usize,
+    },
+    /// A packet that its own receiver could not read.
+    #[error("host {host} at {at}: sent a packet that does not decode: {what}")]
+    Undecodable {
+        /// Which host.
+        host: usize,
+        /// When.
+        at: Time,
+        /// Why.
+        what: String,
+    },
+    /// A packet to nowhere.
+    #[error("host {host}: there is no link for {tuple}")]
+    NoLink {
+        /// Which host.
+        host: usize,
+        /// Where to.
+        tuple: FourTuple,
+    },
+}
+
+/// Timeouts of one host at one instant, at most.
+const MAX_TIMEOUTS: u32 = 200;
+/// Packets of one host at one instant, at most: more than the buffers of any test hold.
+const MAX_PACKETS: u32 = 20_000;
+
+/// What a filter sees of a packet that is about to travel.
+#[derive(Debug)]
+pub struct Sighting<'a> {
+    /// Now.
+    pub at: Time,
+    /// Who sent it.
+    pub from: HostId,
+    /// The link that it takes.
+    pub link: usize,
+    /// The packet.
+    pub packet: PacketView<'a>,
+}
+
+/// What a filter wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilterVerdict {
+    /// As the link wants.
+    Pass,
+    /// It is lost.
+    Drop,
+    /// It arrives later by this much.
+    Delay(Duration),
+}
+
+type Filter = Box<dyn FnMut(&Sighting<'_>) -> FilterVerdict + Send>;
+
+/// A host.
+#[derive(Debug)]
+pub struct Host {
+    /// Its endpoint.
+    pub endpoint: Endpoint,
+    /// Its settings.
+    pub config: EndpointConfig,
+    /// Events that the application did not take yet.
+    pub events: VecDeque<(AssocHandle, Event)>,
+    timeouts: u32,
+    packets: u32,
+    counted_at: Time,
+}
+
+#[derive(Debug)]
+struct Arrival {
+    host: HostId,
+    tuple: FourTuple,
+    bytes: Bytes,
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A packet came to a host.
+    Packet(HostId),
+    /// A timer of a host expired.
+    Timeout(HostId),
+    /// Nothing is left to happen before the limit; the time is now that limit.
+    Idle,
+}
+
+/// Hosts, links and the time.
+pub struct World {
+    now: Time,
+    hosts: Vec<Host>,
+    links: Vec<[Link; 2]>,
+    arrivals: BTreeMap<(Time, u64), Arrival>,
+    sent: u64,
+    rng: Rng,
+    /// The latest packets.
+    pub log: PacketLog,
+    filter: Option<Filter>,
+    buf: Vec<u8>,
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "World at {}, {} packets under way", self.now, self.arrivals.len())
+    }
+}
+
+impl World {
+    /// Two hosts without endpoints' history, joined by links with these delays. `configs` get the addresses of the world
+    /// where they name none.
+    pub fn new(configs: [EndpointConfig; 2], delays: &[Duration], seed: u64) -> Self {
+        let mut rng = Rng::from_u64(seed);
+        let links = delays.iter().map(|d| [Link::new(*d); 2]).collect::<Vec<_>>();
+        let mut hosts = Vec::new();
+        for (i, mut config) in configs.into_iter().enumerate() {
+            if config.addresses.is_empty() {
+                config.addresses = (0..links.len()).map(|l| address(HostId(i), l)).collect();
+            }
+            hosts.push(Host::new(config, rng.fork()));
+        }
+        Self {
+            now: Time::ZERO,
+            hosts,
+            links,
+            arrivals: BTreeMap::new(),
+            sent: 0,
+            rng,
+            log: PacketLog::new(256),
+            filter: None,
+            buf: Vec::with_capacity(2048),
+        }
+    }
+
+    /// The present.
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Packets sent so far, by anyone.
+    pub const fn packets(&self) -> u64 {
+        self.sent
+    }
+
+    /// Number of links.
+    pub fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    /// The direction of a link in which `from` sends.
+    ///
+    /// # Panics
+    /// When there is no such link.
+    pub fn link_mut(&mut self, link: usize, from: HostId) -> &mut Link {
+        &mut self.links[link][from.0]
+    }
+
+    /// All directions of all links.
+    pub fn links_mut(&mut self) -> impl Iterator<Item = &mut Link> {
+        self.links.iter_mut().flatten()
+    }
+
+    /// Cuts or restores both directions of a link.
+    ///
+    /// # Panics
+    /// When there is no such link.
+    pub fn set_up(&mut self, link: usize, up: bool) {
+        for direction in &mut self.links[link] {
+            direction.up = up;
+        }
+    }
+
+    /// A host.
+    ///
+    /// # Panics
+    /// When there is no such host.
+    pub fn host(&mut self, host: HostId) -> &mut Host {
+        &mut self.hosts[host.0]
+    }
+
+    /// An association, to be looked at.
+    pub fn assoc(&self, host: HostId, handle: AssocHandle) -> Option<&Association> {
+        self.hosts.get(host.0)?.endpoint.association(handle)
+    }
+
+    /// An association, to be used.
+    pub fn assoc_mut(&mut self, host: HostId, handle: AssocHandle) -> Option<&mut Association> {
+        self.hosts.get_mut(host.0)?.endpoint.association_mut(handle)
+    }
+
+    /// Replaces the endpoint of a host by a new one with the same addresses and port, as after a crash.
+    pub fn restart(&mut self, host: HostId) {
+        let rng = self.rng.fork();
+        let old = &mut self.hosts[host.0];
+        *old = Host::new(old.config.clone(), rng);
+    }
+
+    /// Shows every packet to `filter` before it travels.
+    pub fn set_filter(
+        &mut self,
+        filter: impl FnMut(&Sighting<'_>) -> FilterVerdict + Send + 'static,
+    ) {
+        self.filter = Some(Box::new(filter));
+    }
+
+    /// No filter any more.
+    pub fn clear_filter(&mut self) {
+        self.filter = None;
+    }
+
+    /// Lets `host` connect to the other one over the paths 0..`paths`.
+    ///
+    /// # Panics
+    /// When the endpoint refuses.
+    pub fn connect(&mut self, host: HostId, paths: usize, config: Arc<AssocConfig>) -> AssocHandle {
+        self.try_connect(host, paths, config).expect("nothing speaks against connecting")
+    }
+
+    /// The same, where an association may be in the way.
+    pub fn try_connect(
+        &mut self,
+        host: HostId,
+        paths: usize,
+        config: Arc<AssocConfig>,
+    ) -> Option<AssocHandle> {
+        let tuples: Vec<_> = (0..paths).map(|link| tuple(host, link)).collect();
+        let port = self.hosts[host.peer().0].config.port;
+        self.hosts[host.0].endpoint.connect(self.now, &tuples, port, config).ok()
+    }
+
+    /// Hands a packet to `to` after `delay`, as if it came from its peer over `link`.
+    pub fn inject(&mut self, to: HostId, link: usize, delay: Duration, bytes: Bytes) {
+        let tuple = tuple(to, link);
+        self.log.push(LogEntry {
+            at: self.now,
+            from: to.peer(),
+            tuple: FourTuple { local: tuple.remote, remote: tuple.local },
+            fate: Fate::Injected,
+            bytes: bytes.clone(),
+        });
+        self.arrive(delay, Arrival { host: to, tuple, bytes });
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_quiet(&self) -> bool {
+        self.arrivals.is_empty()
+    }
+
+    /// Sends what endpoints have to send, then goes on to the next thing that happens, up to `limit`. Its events
+    /// wait in [`Host::events`]; what the host has to say to it goes out in the next step.
+    ///
+    /// # Errors
+    /// When an endpoint misbehaves towards its driver.
+    pub fn step(&mut self, limit: Time) -> Result<Step, WorldError> {
+        self.flush()?;
+        let arrival = self.arrivals.first_key_value().map(|(key, _)| key.0);
+        let timer = self.next_timer();
+        let next = arrival.into_iter().chain(timer.map(|(at, _)| at)).min();
+        let Some(next) = next.filter(|next| (*next).max(self.now) <= limit) else {
+            self.now = self.now.max(limit);
+            return Ok(Step::Idle);
+        };
+        self.now = self.now.max(next);
+        if arrival.is_some_and(|at| at <= next) {
+            return Ok(self.deliver());
+        }
+        let Some((_, host)) = timer else { return Ok(Step::Idle) };
+        self.expire(host)
+    }
+
+    /// Steps until `done` says so; false if `limit` came first.
+    ///
+    /// # Errors
+    /// When an endpoint misbehaves towards its driver.
+    pub fn run_until(
+        &mut self,
+        limit: Time,
+        mut done: impl FnMut(&mut Self) -> bool,
+    ) -> Result<bool, WorldError> {
+        loop {
+            if done(self) {
+                return Ok(true);
+            }
+            if self.step(limit)? == Step::Idle {
+                return Ok(done(self));
+            }
+        }
+    }
+
+    /// Lets time pass.
+    ///
+    /// # Errors
+    /// When an endpoint misbehaves towards its driver.
+    pub fn run_for(&mut self, duration: Duration) -> Result<(), WorldError> {
+        let limit = self.now + duration;
+        self.run_until(limit, |_| false).map(drop)
+    }
+
+    /// Sends what endpoints have to send now.
+    ///
+    /// # Errors
+    /// When an endpoint misbehaves towards its driver.
+    pub fn flush(&mut self) -> Result<(), WorldError> {
+        for i in 0..self.hosts.len() {
+            while self.transmit(HostId(i))? {}
+        }
+        Ok(())
+    }
+
+    fn transmit(&mut self, from: HostId) -> Result<bool, WorldError> {
+        let now = self.now;
+        let host = &mut self.hosts[from.0];
+        self.buf.clear();
+        let Some(transmit) = host.endpoint.poll_transmit(now, &mut self.buf) else {
+            host.drain_events();
+            return Ok(false);
+        };
+        host.count(now);
+        host.packets += 1;
+        if host.packets > MAX_PACKETS {
+            return Err(WorldError::PacketStorm { host: from.0, at: now });
+        }
+        if transmit.len != self.buf.len() {
+            let (said, written) = (transmit.len, self.buf.len());
+            return Err(WorldError::WrongLength { host: from.0, said, written });
+        }
+        self.send(from, transmit.tuple)?;
+        Ok(true)
+    }
+
+    fn send(&mut self, from: HostId, tuple: FourTuple) -> Result<(), WorldError> {
+        let at = self.now;
+        let Some((to, link)) = place(tuple.remote.ip()).filter(|p| p.1 < self.links.len()) else {
+            return Err(WorldError::NoLink { host: from.0, tuple });
+        };
+        let bytes = Bytes::copy_from_slice(&self.buf);
+        let packet = PacketView::parse(&bytes, ChecksumCheck::Skip).map_err(|error| {
+            WorldError::Undecodable { host: from.0, at, what: error.to_string() }
+        })?;
+        let verdict = self
+            .filter
+            .as_mut()
+            .map_or(FilterVerdict::Pass, |filter| filter(&Sighting { at, from, link, packet }));
+        let later = match verdict {
+            FilterVerdict::Pass => Duration::ZERO,
+            FilterVerdict::Delay(later) => later,
+            FilterVerdict::Drop => {
+                self.log.push(LogEntry { at, from, tuple, fate: Fate::Filtered, bytes });
+                return Ok(());
+            }
+        };
+        self.travel(from, to, link, tuple, later, bytes);
+        Ok(())
+    }
+
+    fn travel(
+        &mut self,
+        from: HostId,
+        to: HostId,
+        link: usize,
+        tuple: FourTuple,
+        later: Duration,
+        bytes: Bytes,
+    ) {
+        let copies = self.links[link][from.0].carry(&mut self.rng);
+        let back = FourTuple { local: tuple.remote, remote: tuple.local };
+        let mut arriving = 0;
+        for copy in copies.0.into_iter().flatten() {
+            let mut bytes = bytes.clone();
+            if copy.corrupt {
+                let mut broken = bytes.to_vec();
+                flip_bits(&mut broken, &mut self.rng);
+                bytes = broken.into();
+            }
+            self.arrive(copy.delay + later, Arrival { host: to, tuple: back, bytes });
+            arriving += 1;
+        }
+        let fate = if arriving == 0 { Fate::Lost } else { Fate::Arrives(arriving) };
+        self.log.push(LogEntry { at: self.now, from, tuple, fate, bytes });
+    }
+
+    fn arrive(&mut self, delay: Duration, arrival: Arrival) {
+        self.sent += 1;
+        self.arrivals.insert((self.now + delay, self.sent), arrival);
+    }
+
+    fn next_timer(&self) -> Option<(Time, HostId)> {
+        let timers = self.hosts.iter().enumerate();
+        timers.filter_map(|(i, host)| Some((host.endpoint.poll_timeout()?, HostId(i)))).min()
+    }
+
+    fn deliver(&mut self) -> Step {
+        let Some((_, arrival)) = self.arrivals.pop_first() else { return Step::Idle };
+        let host = &mut self.hosts[arrival.host.0];
+        host.endpoint.handle_datagram(self.now, arrival.tuple, &arrival.bytes);
+        host.drain_events();
+        Step::Packet(arrival.host)
+    }
+
+    fn expire(&mut self, id: HostId) -> Result<Step, WorldError> {
+        let host = &mut self.hosts[id.0];
+        host.count(self.now);
+        host.timeouts += 1;
+        if host.timeouts > MAX_TIMEOUTS {
+            return Err(WorldError::BusyLoop { host: id.0, at: self.now });
+        }
+        host.endpoint.handle_timeout(self.now);
+        host.drain_events();
+        Ok(Step::Timeout(id))
+    }
+}
+
+impl Host {
+    fn new(config: EndpointConfig, rng: Rng) -> Self {
+        Self {
+            endpoint: Endpoint::new(config.clone(), rng),
+            config,
+            events: VecDeque::new(),
+            timeouts: 0,
+            packets: 0,
+            counted_at: Time::ZERO,
+        }
+    }
+
+    fn drain_events(&mut self) {
+        while let Some(event) = self.endpoint.poll_event() {
+            self.events.push_back(event);
+        }
+    }
+
+    /// Starts counting anew when time moved on.
+    const fn count(&mut self, now: Time) {
+        if now.as_nanos() != self.counted_at.as_nanos() {
+            (self.timeouts, self.packets, self.counted_at) = (0, 0, now);
+        }
+    }
+}
+
+/// The address of `host` in the network of link `link`.
+pub fn address(host: HostId, link: usize) -> IpAddr {
+    // Tests have a handful of hosts and links.
+    Ipv4Addr::new(10, 0, link as u8, host.0 as u8 + 1).into()
+}
+
+/// The path over `link` as `host` sees it.
+pub fn tuple(host: HostId, link: usize) -> FourTuple {
+    FourTuple {
+        local: SocketAddr::new(address(host, link), 0),
+        remote: SocketAddr::new(address(host.peer(), link), 0),
+    }
+}
+
+/// Whose address this is, in which link's network.
+fn place(ip: IpAddr) -> Option<(HostId, usize)> {
+    match ip {
+        IpAddr::V4(v4) => match v4.octets() {
+            [10, 0, link, host @ 1..=2] => Some((HostId(usize::from(host) - 1), link.into())),
+            _ => None,
+        },
+        IpAddr::V6(_) => None,
+    }
+}

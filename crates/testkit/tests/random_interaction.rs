@@ -1,0 +1,38 @@
+//! Random interaction of two endpoints: see `polypath_testkit::interact`.
+//!
+//! `POLYPATH_CASES` and `POLYPATH_SEED` choose how many scripts are played and with which seed they begin.
+
+mod common;
+
+use common::random_policies;
+use polypath_testkit::interact::{Ending, Failure, Summary, explore};
+
+const CASES: u64 = 10_000;
+const THREADS: u64 = 2;
+
+fn from_env(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+#[test]
+fn every_script_comes_to_an_end_and_no_promise_is_broken() {
+    let first = from_env("POLYPATH_SEED").unwrap_or(1);
+    let cases = from_env("POLYPATH_CASES").unwrap_or(CASES);
+    let play = |thread: u64| -> Result<Summary, Box<Failure>> {
+        let seeds = (first..first + cases).skip(thread as usize).step_by(THREADS as usize);
+        explore(seeds, &random_policies, |_| {})
+    };
+    let mut summary = Summary::default();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|t| scope.spawn(move || play(t))).collect();
+        for thread in threads {
+            match thread.join().expect("panics of the code under test are caught") {
+                Ok(part) => summary.merge(part),
+                Err(failure) => panic!("{failure}"),
+            }
+        }
+    });
+    println!("{summary}");
+    let graceful = summary.endings.get(&Ending::Graceful).copied().unwrap_or_default();
+    assert!(cases < 100 || graceful * 3 > cases, "few scripts end gracefully: {summary}");
+}
