@@ -23,8 +23,8 @@ const UDP_HEADER: u32 = 8;
 pub(crate) struct Network {
     links: Vec<Hop>,
     routes: Vec<Route>,
-    /// Buffers of packets that are gone.
-    pool: Vec<Vec<u8>>,
+    /// Packets that are gone, for their memory.
+    pool: Vec<Packet>,
     /// Packets marked so far.
     marked: u64,
     /// Numbers of packets destroyed on links, while somebody watches.
@@ -53,9 +53,12 @@ pub(crate) struct Route {
     links: Vec<usize>,
 }
 
-/// A packet on its way. Moved from link to link, never copied.
-#[derive(Debug)]
-pub(crate) struct Packet {
+/// A packet on its way. The box moves from link to link, and its bytes stay where they are.
+pub(crate) type Packet = Box<PacketBody>;
+
+/// What a packet consists of.
+#[derive(Debug, Default)]
+pub(crate) struct PacketBody {
     /// The SCTP packet.
     pub(crate) data: Vec<u8>,
     pub(crate) route: u32,
@@ -82,7 +85,7 @@ impl Drop for Witness {
     }
 }
 
-impl Packet {
+impl PacketBody {
     /// The packet has arrived; returns its number if it was watched.
     pub(crate) fn arrived(&mut self) -> Option<u64> {
         let mut witness = self.witness.take()?;
@@ -136,26 +139,28 @@ impl Network {
         self.links.get(link).map_or("", |hop| &hop.name)
     }
 
-    /// An empty buffer.
+    /// An empty packet.
     #[inline]
-    pub(crate) fn buffer(&mut self) -> Vec<u8> {
-        self.pool.pop().unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES))
+    pub(crate) fn packet(&mut self) -> Packet {
+        self.pool.pop().unwrap_or_else(|| {
+            Box::new(PacketBody { data: Vec::with_capacity(BUFFER_BYTES), ..PacketBody::default() })
+        })
     }
 
-    /// Takes back a buffer.
+    /// Takes back a packet that nobody needs any more.
     #[inline]
-    pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
-        buffer.clear();
-        self.pool.push(buffer);
+    pub(crate) fn recycle(&mut self, mut packet: Packet) {
+        packet.data.clear();
+        self.pool.push(packet);
     }
 
-    /// A packet at the beginning of its route.
+    /// Puts a packet at the beginning of its route.
     #[inline]
-    pub(crate) fn packet(&self, data: Vec<u8>, route: u32, udp: bool) -> Packet {
+    pub(crate) fn address(&self, packet: &mut Packet, route: u32, udp: bool) {
         let way = &self.routes[route as usize];
         let headers = way.ip_header + if udp { UDP_HEADER } else { 0 };
-        let size = data.len() as u32 + headers;
-        Packet { data, route, host: way.to_host, size, hop: 0, witness: None }
+        packet.size = packet.data.len() as u32 + headers;
+        (packet.route, packet.host, packet.hop) = (route, way.to_host, 0);
     }
 
     /// Numbers a packet, so that its end is noticed if somebody watches.
@@ -185,8 +190,8 @@ impl Network {
             return Forwarded::Arrived(packet);
         };
         packet.hop += 1;
-        let hop = &mut self.links[link];
-        let offer = hop.link.offer(now, packet.size, packet);
+        let (hop, size) = (&mut self.links[link], packet.size);
+        let offer = hop.link.offer(now, size, packet);
         agenda.set(link, hop.link.next_delivery().unwrap_or(NEVER));
         match offer {
             Offer::Accepted => Forwarded::OnTheWay(link),

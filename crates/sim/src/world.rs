@@ -255,7 +255,7 @@ impl<'o> World<'o> {
             end.endpoint.handle_datagram(Time(self.now), tuple, &packet.data);
             self.serve(flow, side, false);
         }
-        self.network.recycle(packet.data);
+        self.network.recycle(packet);
     }
 
     /// Lets one side of a flow act on what happened, and sends what it has to send.
@@ -273,26 +273,27 @@ impl<'o> World<'o> {
 
     fn transmit(&mut self, flow: usize, side: Side) {
         loop {
-            let mut data = self.network.buffer();
+            let mut packet = self.network.packet();
             let end = self.flows[flow].end_mut(side);
-            let Some(transmit) = end.endpoint.poll_transmit(Time(self.now), &mut data) else {
-                return self.network.recycle(data);
+            let Some(transmit) = end.endpoint.poll_transmit(Time(self.now), &mut packet.data)
+            else {
+                return self.network.recycle(packet);
             };
             let (route, udp) = (end.route(&transmit), end.udp());
             self.packets += 1;
             match route {
-                Some(route) => self.send(data, route, udp),
+                Some(route) => self.send(packet, route, udp),
                 None => {
                     self.unroutable += 1;
-                    self.network.recycle(data);
+                    self.network.recycle(packet);
                 }
             }
         }
     }
 
     #[inline]
-    fn send(&mut self, data: Vec<u8>, route: u32, udp: Option<(u16, u16)>) {
-        let mut packet = self.network.packet(data, route, udp.is_some());
+    fn send(&mut self, mut packet: Packet, route: u32, udp: Option<(u16, u16)>) {
+        self.network.address(&mut packet, route, udp.is_some());
         if let Some(observer) = &mut self.observer {
             let id = self.network.mark(&mut packet);
             observer.packet_sent(&SentPacket {

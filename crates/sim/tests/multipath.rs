@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use common::{MS, SEC, assoc, link, lossy, run, saturated, seconds, world};
 use polypath_policies::PolicySpec;
-use polypath_proto::config::AssocConfig;
+use polypath_proto::config::{AssocConfig, CmtConfig, NrSack};
 use polypath_proto::{PathId, view::PathAdmin};
 use polypath_sim::results::Outcome;
 use polypath_sim::spec::{
@@ -24,13 +24,13 @@ fn two_equal_paths_carry_twice_the_rate() {
     assert_eq!(flow.paths.len(), 2);
     for (path, name) in flow.paths.iter().zip(["A", "B"]) {
         assert_eq!(path.name, name);
-        assert!((path.payload_rate / (full / 2.0) - 1.0).abs() < 0.01, "{path:?}");
+        assert!((path.payload_rate / (full / 2.0) - 1.0).abs() < 0.02, "{path:?}");
     }
 }
 
 #[test]
 fn real_bytes_arrive_as_they_were() {
-    let bytes: Bytes = (0..500_000u32).flat_map(|n| (n * n).to_le_bytes()).collect();
+    let bytes: Bytes = (0..500_000u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
     let messages = MessageSpec { bytes: 4000, streams: 4, unordered: true };
     let app = AppSpec::File { content: FileContent::Bytes(bytes.clone()), messages };
     let links = [lossy(10, 10, 0.01), lossy(10, 50, 0.02), link(2, 100)];
@@ -64,9 +64,14 @@ fn flows_share_a_bottleneck() {
 #[test]
 fn contingents_keep_a_slow_stream_from_filling_the_send_buffer() {
     let fixed = |refill| {
-        let spec = PolicySpec { path_scheduler: "fixed".into(), ..PolicySpec::default() };
+        let spec = PolicySpec {
+            path_scheduler: "fixed".into(),
+            buffer: "split".into(),
+            ..PolicySpec::default()
+        };
         let policies = polypath_policies::factory(&spec).unwrap();
-        let config = AssocConfig { policies, ..(*assoc(400_000)).clone() };
+        let cmt = CmtConfig { nr_sack: NrSack::Delivered, ..CmtConfig::default() };
+        let config = AssocConfig { policies, cmt, ..(*assoc(400_000)).clone() };
         let messages = MessageSpec { streams: 2, ..MessageSpec::default() };
         let app = AppSpec::Saturated { messages, refill };
         let mut world = world(&[link(10, 10), link(50, 10)], app, 0);

@@ -22,9 +22,10 @@ fn a_saturated_link_carries_its_rate_less_headers() {
     assert_eq!(flow.outcome, Outcome::Open);
     let forward = &result.links[0];
     assert!(forward.busy > 19_990 * MS, "busy for {} ns of 20 s", forward.busy);
-    // Little's law: what is in the send buffer waits for its size over the goodput.
+    // Little's law: a message is in the send buffer for its size over the goodput, and it is delivered before its
+    // acknowledgement travels for 10 ms.
     let delay = flow.total.delay.unwrap().mean / 1e9;
-    assert!((delay - 100_000.0 * 8.0 / full).abs() < 0.01, "{delay} s");
+    assert!((delay + 0.010 - 100_000.0 * 8.0 / full).abs() < 0.003, "{delay} s");
 }
 
 #[test]
@@ -92,8 +93,8 @@ fn a_slow_reader_holds_the_sender_back() {
     spec.flows[0].reader = ReaderSpec { rate: Some(MBIT), pauses: vec![(12 * SEC, 17 * SEC)] };
     spec.time = seconds(2, 20);
     let flow = run(&spec, 1).flows.remove(0);
-    // 15 of 20 s are read at 1 Mbit/s.
-    assert!((flow.total.goodput / 750e3 - 1.0).abs() < 0.02, "{}", flow.total.goodput);
+    // 15 of 20 s are read at 1 Mbit/s; then the sender may wait for its next window probe, up to 2 s.
+    assert!((650e3..755e3).contains(&flow.total.goodput), "{}", flow.total.goodput);
     assert!(flow.blocked_by_peer_window > 10 * SEC, "{}", flow.blocked_by_peer_window);
     assert!(flow.blocked_longest >= 4 * SEC, "{}", flow.blocked_longest);
     assert!(flow.receive_buffer.max > 60_000, "{:?}", flow.receive_buffer);
