@@ -59,13 +59,13 @@ mod tests {
         let causes = CausesBuf::new();
         let abort = |reflected| Chunk::Abort(AbortChunk { reflected, causes: causes.as_causes() });
         let complete = |reflected| Chunk::ShutdownComplete { reflected };
-        for make in [&abort as &dyn Fn(bool) -> Chunk<'_>, &complete] {
-            assert!(verdict(OWN, PEER, &[make(false)]));
-            assert!(verdict(PEER, PEER, &[make(true)]));
-            assert!(!verdict(PEER, PEER, &[make(false)]));
-            assert!(!verdict(OWN, PEER, &[make(true)]));
+        for (plain, reflected) in [(abort(false), abort(true)), (complete(false), complete(true))] {
+            assert!(verdict(OWN, PEER, &[plain]));
+            assert!(verdict(PEER, PEER, &[reflected]));
+            assert!(!verdict(PEER, PEER, &[plain]));
+            assert!(!verdict(OWN, PEER, &[reflected]));
             // A blind ABORT with tag 0 while the peer's tag is not known yet.
-            assert!(!verdict(0, 0, &[make(true)]));
+            assert!(!verdict(0, 0, &[reflected]));
         }
         assert!(verdict(OWN, PEER, &[Chunk::CookieAck, abort(false)]));
         assert!(!verdict(PEER, PEER, &[Chunk::CookieAck, abort(true)]));
