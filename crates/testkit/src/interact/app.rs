@@ -40,12 +40,15 @@ pub(super) struct Books {
     pub(super) ledger: Ledger,
     /// Nobody forges packets, so promises hold.
     pub(super) promised: bool,
+    /// Old packets are sent again. One of them may be a cookie that is still good: then an association comes to life
+    /// whose peer is gone, and other old packets seem to break the protocol.
+    pub(super) replays: bool,
     sides: u32,
 }
 
 impl Books {
-    pub(super) fn new(longest: usize, promised: bool) -> Self {
-        Self { ledger: Ledger::new(longest), promised, sides: 0 }
+    pub(super) fn new(longest: usize, promised: bool, replays: bool) -> Self {
+        Self { ledger: Ledger::new(longest), promised, replays, sides: 0 }
     }
 
     fn side(&mut self) -> Side {
@@ -180,7 +183,7 @@ impl App {
         world.host(self.host).endpoint.remove(handle);
         let unfounded = matches!(reason, CloseReason::ProtocolViolation { .. })
             || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) } if cause != USER_ABORT);
-        if unfounded && books.promised {
+        if unfounded && books.promised && !books.replays {
             return Err(Trouble::Accused(self.host.0, reason));
         }
         let graceful = reason == CloseReason::Shutdown;

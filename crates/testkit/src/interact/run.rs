@@ -72,6 +72,9 @@ pub enum Trouble {
     /// Too many steps.
     #[error("{0} packets and timeouts: there is no end to it")]
     Endless(u64),
+    /// Packets to addresses that nobody named.
+    #[error("{0} packets went to addresses that nobody named")]
+    Strays(u64),
     /// The code panicked.
     #[error("panic: {0}")]
     Panic(String),
@@ -117,7 +120,7 @@ impl Run {
         Self {
             world,
             apps: [App::new(HostId::CLIENT), App::new(HostId::SERVER)],
-            books: Books::new(setup.longest_message(), !script.is_forged()),
+            books: Books::new(setup.longest_message(), !script.is_forged(), script.is_replayed()),
             configs: [0, 1].map(|end| Arc::new(setup.ends[end].assoc.clone())),
             rng: Rng::from_u64(setup.seed ^ 1),
             paths: setup.links.len(),
@@ -154,6 +157,10 @@ impl Run {
         match op {
             Op::Advance(ms) => return self.advance(Duration::from_millis(ms)),
             Op::Send { host, count, bytes, stream, unordered } => {
+                let stream = stream
+                    % self.configs[host.0]
+                        .outbound_streams
+                        .min(self.configs[host.peer().0].inbound_streams); // TEMPORARY
                 let job = Job { left: count, bytes, stream: StreamId(stream), unordered };
                 self.apps[host.0].jobs.push_back(job);
             }
@@ -314,6 +321,9 @@ impl Run {
         let sides = self.apps.iter().flat_map(|app| app.sides.iter());
         for side in sides.filter(|_| self.books.promised) {
             self.books.ledger.check_closed(*side)?;
+        }
+        if self.books.promised && self.world.strays() > 0 {
+            return Err(Trouble::Strays(self.world.strays()));
         }
         let reasons: Vec<_> = self.apps.iter().flat_map(|app| app.endings.clone()).collect();
         let graceful = reasons.iter().all(|r| *r == CloseReason::Shutdown);

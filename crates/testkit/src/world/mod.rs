@@ -77,14 +77,6 @@ pub enum WorldError {
         /// Why.
         what: String,
     },
-    /// A packet to nowhere.
-    #[error("host {host}: there is no link for {tuple}")]
-    NoLink {
-        /// Which host.
-        host: usize,
-        /// Where to.
-        tuple: FourTuple,
-    },
 }
 
 /// Timeouts of one host at one instant, at most.
@@ -157,6 +149,7 @@ pub struct World {
     links: Vec<[Link; 2]>,
     arrivals: BTreeMap<(Time, u64), Arrival>,
     sent: u64,
+    strays: u64,
     rng: Rng,
     /// The latest packets.
     pub log: PacketLog,
@@ -189,6 +182,7 @@ impl World {
             links,
             arrivals: BTreeMap::new(),
             sent: 0,
+            strays: 0,
             rng,
             log: PacketLog::new(256),
             filter: None,
@@ -204,6 +198,11 @@ impl World {
     /// Packets sent so far, by anyone.
     pub const fn packets(&self) -> u64 {
         self.sent
+    }
+
+    /// Packets sent to addresses that nobody has.
+    pub const fn strays(&self) -> u64 {
+        self.strays
     }
 
     /// Number of links.
@@ -394,10 +393,12 @@ impl World {
 
     fn send(&mut self, from: HostId, tuple: FourTuple) -> Result<(), WorldError> {
         let at = self.now;
-        let Some((to, link)) = place(tuple.remote.ip()).filter(|p| p.1 < self.links.len()) else {
-            return Err(WorldError::NoLink { host: from.0, tuple });
-        };
         let bytes = Bytes::copy_from_slice(&self.buf);
+        let Some((to, link)) = place(tuple.remote.ip()).filter(|p| p.1 < self.links.len()) else {
+            self.strays += 1;
+            self.log.push(LogEntry { at, from, tuple, fate: Fate::Lost, bytes });
+            return Ok(());
+        };
         let packet = PacketView::parse(&bytes, ChecksumCheck::Skip).map_err(|error| {
             WorldError::Undecodable { host: from.0, at, what: error.to_string() }
         })?;
