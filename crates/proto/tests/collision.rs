@@ -1,0 +1,258 @@
+//! Set-up chunks for an association that exists: collision, duplicate, restart (RFC 9260 section 5.2).
+
+mod common;
+
+use common::craft::*;
+use common::*;
+use polypath_proto::time::Duration;
+use polypath_proto::{Event, State};
+use polypath_wire::{Parameter, ParamsBuf};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A client that has forgotten everything connects again from the same addresses and port.
+fn restart_client(pair: &mut Pair) {
+    pair.client = Host::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
+    pair.connect();
+}
+
+fn both_work(pair: &mut Pair) {
+    let (now, sent) = (pair.now, pair.server.received.len());
+    pair.client.send(now, b"to server");
+    pair.server.send(now, b"to client");
+    pair.run(2 * SECOND);
+    assert_eq!(pair.server.texts()[sent..], [b"to server"]);
+    assert_eq!(pair.client.texts().last(), Some(&&b"to client"[..]));
+}
+
+#[test]
+fn simultaneous_opens_become_one_association() {
+    let mut pair = Pair::new();
+    pair.connect();
+    pair.connect_back();
+    pair.run(SECOND);
+    assert_eq!((pair.client.count(), pair.server.count()), (1, 1));
+    assert_eq!((pair.client.established(), pair.server.established()), (1, 1));
+    both_work(&mut pair);
+}
+
+#[test]
+fn simultaneous_opens_survive_the_loss_of_any_packet() {
+    for kind in [INIT, INIT_ACK, COOKIE_ECHO, COOKIE_ACK] {
+        for nth in 0..2 {
+            let mut pair = Pair::new();
+            let mut seen = 0;
+            pair.lose(move |p| {
+                let hit = p.first_kind() == kind && seen == nth;
+                seen += usize::from(p.first_kind() == kind);
+                if hit { Fate::Lose } else { Fate::Deliver }
+            });
+            pair.connect();
+            pair.connect_back();
+            pair.run(5 * SECOND);
+            let states = (pair.client.state(), pair.server.state());
+            assert_eq!(states, (State::Established, State::Established), "{kind} {nth}");
+            both_work(&mut pair);
+        }
+    }
+}
+
+#[test]
+fn opens_at_any_offset_become_one_association() {
+    for offset in (0..60).step_by(5) {
+        let mut pair = Pair::new();
+        pair.connect();
+        pair.run(Duration::from_millis(offset));
+        if pair.server.count() == 0 {
+            pair.connect_back();
+        }
+        pair.run(3 * SECOND);
+        assert_eq!((pair.client.count(), pair.server.count()), (1, 1), "{offset} ms");
+        both_work(&mut pair);
+    }
+}
+
+#[test]
+fn an_init_in_cookie_wait_is_answered_with_our_own_tag() {
+    let mut pair = Pair::new();
+    pair.lose(|_| Fate::Lose);
+    pair.connect();
+    pair.exchange();
+    let own = read_init(&pair.log[0]);
+    pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(55))]));
+    let ack = pair.last_with(INIT_ACK);
+    assert_eq!((ack.tag(), read_init_ack(&ack).0), (55, own));
+    assert_eq!(pair.client.state(), State::CookieWait);
+    // An address that our user did not name gets no answer.
+    let before = pair.log.len();
+    let mut stranger = client_paths()[0];
+    stranger.local = client_paths()[1].local;
+    pair.inject(Way::ToClient, stranger, &to_client(0, &[&chunk(init(55))]));
+    assert_eq!(pair.log.len(), before);
+}
+
+#[test]
+fn action_b_takes_the_peers_new_tag() {
+    let mut pair = Pair::new();
+    pair.lose(|_| Fate::Lose);
+    pair.connect();
+    pair.exchange();
+    pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(55))]));
+    let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
+    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&cookie_echo(cookie)]));
+    assert_eq!(pair.client.state(), State::Established);
+    assert_eq!(pair.last_with(COOKIE_ACK).tag(), 55);
+}
+
+#[test]
+fn action_c_leaves_everything_as_it_was() {
+    // A cookie of a time when the client had no association, for the peer's present tag but another of ours.
+    let mut pair = Pair::new();
+    pair.lose(|_| Fate::Lose);
+    pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(55))]));
+    let (old_tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
+    pair.connect();
+    pair.exchange();
+    let own = read_init(&pair.last_with(INIT));
+    let params: ParamsBuf = [Parameter::StateCookie(b"theirs")].into_iter().collect();
+    let ack = init_ack(fixed(55), params);
+    pair.inject(Way::ToClient, client_paths()[0], &to_client(own, &[&chunk(ack)]));
+    assert_eq!(pair.client.state(), State::CookieEchoed);
+    let before = pair.log.len();
+    pair.inject(Way::ToClient, client_paths()[0], &to_client(old_tag, &[&cookie_echo(cookie)]));
+    assert_eq!((pair.log.len(), pair.client.state()), (before, State::CookieEchoed));
+    // T1-cookie runs on.
+    pair.run(Duration::from_millis(1100));
+    assert_eq!(pair.log.last().unwrap().first_kind(), COOKIE_ECHO);
+}
+
+#[test]
+fn a_restarted_client_gets_its_association_back_in_place() {
+    let mut pair = Pair::connected();
+    let handle = pair.server.handle();
+    let now = pair.now;
+    pair.client.send(now, b"before");
+    pair.run(SECOND);
+    // Data is in flight when the client dies.
+    pair.lose(|_| Fate::Lose);
+    let now = pair.now;
+    pair.server.send(now, b"lost in the restart");
+    pair.run(Duration::from_millis(50));
+    pair.deliver_all();
+    restart_client(&mut pair);
+    pair.run(SECOND);
+    assert_eq!((pair.server.handle(), pair.server.count()), (handle, 1));
+    assert!(pair.server.saw(&Event::Restarted));
+    let failed = |(_, e): &(_, Event)| matches!(e, Event::SendFailed { sent: true, .. });
+    assert_eq!(pair.server.events.iter().filter(|e| failed(e)).count(), 1);
+    both_work(&mut pair);
+}
+
+#[test]
+fn a_restart_is_seen_in_every_state_before_shutdown_ack_sent() {
+    for (by_server, drop) in [(true, SHUTDOWN), (false, SHUTDOWN_ACK)] {
+        let mut pair = Pair::connected();
+        pair.lose(move |p| if p.kinds().contains(&drop) { Fate::Lose } else { Fate::Deliver });
+        let now = pair.now;
+        if by_server {
+            pair.server.shutdown(now);
+        }
+        pair.run(Duration::from_millis(50));
+        restart_client(&mut pair);
+        pair.run(SECOND);
+        assert!(pair.server.saw(&Event::Restarted));
+        assert_eq!(pair.server.state(), State::Established);
+    }
+}
+
+#[test]
+fn an_init_in_shutdown_ack_sent_is_answered_with_shutdown_ack() {
+    let mut pair = Pair::connected();
+    // The server never hears SHUTDOWN COMPLETE; the client has closed and opens anew.
+    pair.lose(|p| if p.kinds().contains(&SHUTDOWN_COMPLETE) { Fate::Lose } else { Fate::Deliver });
+    let now = pair.now;
+    pair.client.shutdown(now);
+    pair.run(Duration::from_millis(100));
+    assert_eq!(pair.server.state(), State::ShutdownAckSent);
+    let before = pair.log.len();
+    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
+    let kinds: Vec<u8> = pair.sent_since(before).iter().map(Packet::first_kind).collect();
+    assert_eq!(kinds, [SHUTDOWN_ACK]);
+    // The reflected COMPLETE of a client that is setting up ends the old association; then the new one comes about.
+    pair.deliver_all();
+    restart_client(&mut pair);
+    pair.run(5 * SECOND);
+    assert!(pair.server.closed().is_some());
+    assert_eq!(pair.client.state(), State::Established);
+}
+
+#[test]
+fn a_restart_cookie_in_shutdown_ack_sent_is_refused() {
+    let mut pair = Pair::connected();
+    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
+    let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
+    pair.lose(|p| if p.kinds().contains(&SHUTDOWN_COMPLETE) { Fate::Lose } else { Fate::Deliver });
+    let now = pair.now;
+    pair.client.shutdown(now);
+    pair.run(Duration::from_millis(100));
+    assert_eq!(pair.server.state(), State::ShutdownAckSent);
+    let before = pair.log.len();
+    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
+    let answer = &pair.sent_since(before)[0];
+    assert_eq!(answer.kinds(), [SHUTDOWN_ACK, ERROR]);
+    assert_eq!(read_causes(answer).1, [10]);
+    assert_eq!(pair.server.state(), State::ShutdownAckSent);
+}
+
+#[test]
+fn a_restart_with_a_new_address_is_refused_and_changes_nothing() {
+    let mut pair = Pair::connected();
+    let victim = [Parameter::Ipv4([192, 0, 2, 66].into())];
+    let restart = to_server(0, &[&chunk(init_with(fixed(77), &victim))]);
+    pair.inject(Way::ToServer, at_server(), &restart);
+    let abort = pair.last_with(ABORT);
+    assert_eq!((abort.tag(), read_causes(&abort)), (77, (false, vec![11])));
+    assert!(!pair.server.saw(&Event::Restarted));
+    both_work(&mut pair);
+}
+
+#[test]
+fn a_restart_cookie_without_the_tie_tags_is_dropped() {
+    // Made while there was no association: no tie-tags; both tags differ from the association's.
+    let mut pair = Pair::new();
+    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
+    let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
+    pair.connect();
+    pair.run(SECOND);
+    let before = pair.log.len();
+    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
+    assert_eq!(pair.log.len(), before);
+    assert!(!pair.server.saw(&Event::Restarted));
+    both_work(&mut pair);
+}
+
+#[test]
+fn the_restart_cookie_does_not_reveal_the_tags() {
+    let mut pair = Pair::connected();
+    let (client_tag, server_tag) =
+        (read_init(&pair.log[0]), read_init_ack(&pair.last_with(INIT_ACK)).0);
+    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
+    let (_, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
+    for tag in [client_tag, server_tag] {
+        assert!(!cookie.windows(4).any(|bytes| bytes == tag.to_be_bytes()));
+    }
+}
+
+#[test]
+fn a_duplicate_cookie_is_acknowledged_in_every_state() {
+    let mut pair = Pair::connected();
+    let echo = pair.last_with(COOKIE_ECHO);
+    pair.lose(|p| if p.kinds().contains(&SHUTDOWN_COMPLETE) { Fate::Lose } else { Fate::Deliver });
+    let now = pair.now;
+    pair.client.shutdown(now);
+    pair.run(Duration::from_millis(100));
+    assert_eq!(pair.server.state(), State::ShutdownAckSent);
+    pair.inject(Way::ToServer, echo.tuple, &echo.data);
+    assert_eq!(pair.log.last().unwrap().first_kind(), COOKIE_ACK);
+    assert_eq!(pair.server.state(), State::ShutdownAckSent);
+}
