@@ -232,6 +232,10 @@ impl Association {
         if self.round.active.is_none() {
             self.begin_round(now)?;
         }
+        if packet.is_none() {
+            // Before the stream scheduler is asked: it may change streams only now (RFC 8260 section 3.3).
+            self.policies.stream_scheduler.packet_started();
+        }
         match self.pick_new(now, packet) {
             Ok(next) => Some(next),
             Err(stop) => {
@@ -458,7 +462,6 @@ impl Association {
         writer: &mut PacketWriter<'_>,
     ) {
         if new_packet {
-            self.policies.stream_scheduler.packet_started();
             self.round.packets += 1;
             if let Some(own) = self.paths.get_mut(path) {
                 own.burst_left = own.burst_left.saturating_sub(1);
