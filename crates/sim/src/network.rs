@@ -23,8 +23,8 @@ const UDP_HEADER: u32 = 8;
 pub(crate) struct Network {
     links: Vec<Hop>,
     routes: Vec<Route>,
-    /// Packets that are gone, for their memory.
-    pool: Vec<Packet>,
+    /// Buffers of packets that are gone.
+    pool: Vec<Vec<u8>>,
     /// Packets marked so far.
     marked: u64,
     /// Numbers of packets destroyed on links, while somebody watches.
@@ -53,21 +53,17 @@ pub(crate) struct Route {
     links: Vec<usize>,
 }
 
-/// A packet on its way. The box moves from link to link, and its bytes stay where they are.
-pub(crate) type Packet = Box<PacketBody>;
-
-/// What a packet consists of.
-#[derive(Debug, Default)]
-pub(crate) struct PacketBody {
+/// A packet on its way. It moves from link to link, and its bytes stay where they are: nothing looks at them before
+/// they arrive, so that they need not be in the cache.
+#[derive(Debug)]
+pub(crate) struct Packet {
     /// The SCTP packet.
     pub(crate) data: Vec<u8>,
     pub(crate) route: u32,
-    /// Position of the host that it goes to.
-    pub(crate) host: u32,
     /// Bytes on the wire, the headers below SCTP included.
     size: u32,
     hop: u32,
-    witness: Option<Witness>,
+    witness: Option<Box<Witness>>,
 }
 
 /// Notes the number of a packet that is destroyed: links that go down do not say what they lose.
@@ -85,7 +81,7 @@ impl Drop for Witness {
     }
 }
 
-impl PacketBody {
+impl Packet {
     /// The packet has arrived; returns its number if it was watched.
     pub(crate) fn arrived(&mut self) -> Option<u64> {
         let mut witness = self.witness.take()?;
@@ -139,35 +135,33 @@ impl Network {
         self.links.get(link).map_or("", |hop| &hop.name)
     }
 
-    /// An empty packet.
+    /// An empty buffer.
     #[inline]
-    pub(crate) fn packet(&mut self) -> Packet {
-        self.pool.pop().unwrap_or_else(|| {
-            Box::new(PacketBody { data: Vec::with_capacity(BUFFER_BYTES), ..PacketBody::default() })
-        })
+    pub(crate) fn buffer(&mut self) -> Vec<u8> {
+        self.pool.pop().unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES))
     }
 
-    /// Takes back a packet that nobody needs any more.
+    /// Takes back a buffer that nobody needs any more.
     #[inline]
-    pub(crate) fn recycle(&mut self, mut packet: Packet) {
-        packet.data.clear();
-        self.pool.push(packet);
+    pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        self.pool.push(buffer);
     }
 
-    /// Puts a packet at the beginning of its route.
+    /// A packet at the beginning of its route.
     #[inline]
-    pub(crate) fn address(&self, packet: &mut Packet, route: u32, udp: bool) {
-        let way = &self.routes[route as usize];
-        let headers = way.ip_header + if udp { UDP_HEADER } else { 0 };
-        packet.size = packet.data.len() as u32 + headers;
-        (packet.route, packet.host, packet.hop) = (route, way.to_host, 0);
+    pub(crate) fn packet(&self, data: Vec<u8>, route: u32, udp: bool) -> Packet {
+        let headers = self.routes[route as usize].ip_header + if udp { UDP_HEADER } else { 0 };
+        let size = data.len() as u32 + headers;
+        Packet { data, route, size, hop: 0, witness: None }
     }
 
     /// Numbers a packet, so that its end is noticed if somebody watches.
     pub(crate) fn mark(&mut self, packet: &mut Packet) -> u64 {
         let id = self.marked;
         self.marked += 1;
-        packet.witness = self.destroyed.clone().map(|log| Witness { id, destroyed: Some(log) });
+        packet.witness =
+            self.destroyed.clone().map(|log| Box::new(Witness { id, destroyed: Some(log) }));
         id
     }
 

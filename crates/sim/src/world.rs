@@ -249,13 +249,14 @@ impl<'o> World<'o> {
         if let (Some(id), Some(observer)) = (packet.arrived(), &mut self.observer) {
             observer.packet_delivered(self.now, id);
         }
-        if let Some((flow, side)) = self.hosts[packet.host as usize].owner(&packet) {
+        let host = self.network.routes()[packet.route as usize].to_host as usize;
+        if let Some((flow, side)) = self.hosts[host].owner(&packet) {
             let end = self.flows[flow].end_mut(side);
             let tuple = end.arrival_tuple(&self.network.routes()[packet.route as usize]);
             end.endpoint.handle_datagram(Time(self.now), tuple, &packet.data);
             self.serve(flow, side, false);
         }
-        self.network.recycle(packet);
+        self.network.recycle(packet.data);
     }
 
     /// Lets one side of a flow act on what happened, and sends what it has to send.
@@ -273,27 +274,26 @@ impl<'o> World<'o> {
 
     fn transmit(&mut self, flow: usize, side: Side) {
         loop {
-            let mut packet = self.network.packet();
+            let mut data = self.network.buffer();
             let end = self.flows[flow].end_mut(side);
-            let Some(transmit) = end.endpoint.poll_transmit(Time(self.now), &mut packet.data)
-            else {
-                return self.network.recycle(packet);
+            let Some(transmit) = end.endpoint.poll_transmit(Time(self.now), &mut data) else {
+                return self.network.recycle(data);
             };
             let (route, udp) = (end.route(&transmit), end.udp());
             self.packets += 1;
             match route {
-                Some(route) => self.send(packet, route, udp),
+                Some(route) => self.send(data, route, udp),
                 None => {
                     self.unroutable += 1;
-                    self.network.recycle(packet);
+                    self.network.recycle(data);
                 }
             }
         }
     }
 
     #[inline]
-    fn send(&mut self, mut packet: Packet, route: u32, udp: Option<(u16, u16)>) {
-        self.network.address(&mut packet, route, udp.is_some());
+    fn send(&mut self, data: Vec<u8>, route: u32, udp: Option<(u16, u16)>) {
+        let mut packet = self.network.packet(data, route, udp.is_some());
         if let Some(observer) = &mut self.observer {
             let id = self.network.mark(&mut packet);
             observer.packet_sent(&SentPacket {
