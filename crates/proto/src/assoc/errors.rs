@@ -12,6 +12,9 @@ use crate::view::PathState;
 /// Headers of packet, chunk and cause.
 const OVERHEAD: usize = polypath_wire::COMMON_HEADER_LEN + 4 + 4;
 
+/// Errors of the peer that wait for the application, at most: it may report as many as it likes.
+const MAX_PEER_ERRORS: usize = 16;
+
 impl Association {
     /// The peer broke the protocol: ABORT with this cause (and `info`, where the cause has room for it), and the end.
     pub(crate) fn protocol_violation(&mut self, _now: Time, cause_code: u16, info: &str) {
@@ -69,8 +72,15 @@ impl Association {
         for cause in error.causes.iter().map_while(Result::ok) {
             match cause.decode() {
                 Ok(ErrorCause::StaleCookie(staleness)) => self.on_stale_cookie(now, staleness),
-                _ => self.events.push_back(Event::PeerError { cause: cause.code }),
+                _ => self.announce_peer_error(cause.code),
             }
+        }
+    }
+
+    fn announce_peer_error(&mut self, cause: u16) {
+        let waiting = self.events.iter().filter(|e| matches!(e, Event::PeerError { .. })).count();
+        if waiting < MAX_PEER_ERRORS {
+            self.events.push_back(Event::PeerError { cause });
         }
     }
 

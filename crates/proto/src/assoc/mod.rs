@@ -11,7 +11,6 @@ mod state;
 mod timers;
 
 pub(crate) use control::Bundling;
-pub(crate) use setup::PeerInit;
 pub use state::State;
 
 use core::net::IpAddr;
@@ -83,8 +82,6 @@ pub(crate) struct PeerSide {
     pub(crate) initial_tsn: Tsn,
     /// The receive window that the peer announced in INIT or INIT ACK.
     pub(crate) a_rwnd: u32,
-    pub(crate) outbound_streams: u16,
-    pub(crate) inbound_streams: u16,
     /// All addresses of the peer: those of its INIT or INIT ACK and their source.
     pub(crate) addresses: Vec<IpAddr>,
     /// Stands for `tag` in cookies.
@@ -214,6 +211,9 @@ impl Association {
 
     /// Says what a path may be used for.
     pub fn set_path_admin(&mut self, _now: Time, p: PathId, admin: PathAdmin) {
+        if self.state == State::Closed {
+            return;
+        }
         if let Some(view) = self.paths.view_mut(p) {
             view.admin = admin;
         }
@@ -224,7 +224,7 @@ impl Association {
     /// Makes a confirmed path the primary. False if it is not one.
     pub fn set_primary(&mut self, _now: Time, p: PathId) -> bool {
         let confirmed = self.paths.view(p).is_some_and(|v| v.state != PathState::Unconfirmed);
-        if confirmed && self.paths.primary != p {
+        if confirmed && self.paths.primary != p && self.state != State::Closed {
             self.paths.primary = p;
             self.events.push_back(Event::PrimaryChanged(p));
             self.trigger(Trigger::Path);

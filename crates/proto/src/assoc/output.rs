@@ -10,7 +10,7 @@ use crate::policy::{PathPick, RtxPick, Trigger};
 use crate::time::Time;
 use crate::trace::{Stop, StreamIdField, TraceEvent};
 use crate::tsn_map::wire;
-use crate::tx::chunk_size;
+use crate::tx::{Departure, chunk_size};
 use crate::view::{ChunkMeta, PathState};
 
 /// A send attempt: from an event that may allow sending until nothing more can go (CMT-OUT's "round").
@@ -147,10 +147,8 @@ impl Association {
             data = true;
             next = self.more(now, path, &writer);
         }
-        if data {
-            if let Some(view) = self.paths.view_mut(path) {
-                view.data_packets += 1;
-            }
+        if let Some(view) = self.paths.view_mut(path).filter(|_| data) {
+            view.data_packets += 1;
         }
         let len = writer.finish(ChecksumMode::Crc32c);
         self.packet_sent(path, len)
@@ -388,10 +386,9 @@ impl Association {
             }
         }
         // No buffer policy can dead-lock a transfer: with nothing in flight, one packet may go.
-        if !any && self.tx.outstanding() == 0 && !self.tx.has_marked() {
-            if let Some(path) = refused.and_then(|p| self.paths.view_mut(p)) {
-                path.sendable = true;
-            }
+        let idle = !any && self.tx.outstanding() == 0 && !self.tx.has_marked();
+        if let Some(path) = refused.filter(|_| idle).and_then(|p| self.paths.view_mut(p)) {
+            path.sendable = true;
         }
     }
 
@@ -470,10 +467,9 @@ impl Association {
         if self.tx.take_window_probe() {
             self.stats.window_probes += 1;
         }
-        let amdcs = self.paths.amdcs();
+        let departure = Departure { path, stream: chunk.stream, pmdcs: self.paths.amdcs() };
         let scheduler = &mut *self.policies.stream_scheduler;
-        let sent =
-            self.tx.send_new(now, path, chunk.stream, amdcs, writer, &mut self.paths, scheduler);
+        let sent = self.tx.send_new(now, departure, writer, &mut self.paths, scheduler);
         let Some(tsn) = sent else { return };
         self.stats.data_chunks_sent += 1;
         self.stats.data_bytes_sent += u64::from(chunk.bytes);

@@ -14,8 +14,9 @@ use polypath_wire::{
 use super::control::Encoded;
 use super::{Association, Bundling, LocalSide, PeerSide, State};
 use crate::config::{AssocConfig, EndpointConfig};
-pub(crate) use crate::endpoint::PeerInit;
-use crate::endpoint::{Extensions, InitFault, Offer, fixed_part, state_cookie, unrecognized};
+use crate::endpoint::{
+    Extensions, InitFault, Offer, PeerInit, fixed_part, state_cookie, unrecognized,
+};
 use crate::event::{CloseReason, Event};
 use crate::ids::{FourTuple, PathId, Tsn};
 use crate::policy::Trigger;
@@ -160,6 +161,9 @@ impl Association {
             outbound_streams: self.caps.outbound_streams,
             inbound_streams: self.caps.inbound_streams,
         });
+        for (message, stream) in self.tx.limit_streams(self.caps.outbound_streams) {
+            self.events.push_back(Event::SendFailed { message, stream, sent: false });
+        }
         for p in self.paths.ids() {
             self.start_windows(now, p);
             self.start_heartbeats(now, p);
@@ -186,8 +190,6 @@ impl Association {
             tag: peer.fixed.initiate_tag,
             initial_tsn: peer.fixed.initial_tsn,
             a_rwnd: peer.fixed.a_rwnd,
-            outbound_streams: peer.fixed.outbound_streams,
-            inbound_streams: peer.fixed.inbound_streams,
             addresses,
             tie_tag: self.rng.non_zero_u32(),
         };

@@ -25,7 +25,7 @@ pub use connect::ConnectError;
 pub(crate) use offer::{Extensions, Offer, fixed_part};
 pub(crate) use peer::{InitFault, PeerInit, state_cookie, unrecognized};
 
-use crate::assoc::Association;
+use crate::assoc::{Association, State};
 use crate::config::EndpointConfig;
 use crate::event::Event;
 use crate::ids::{AssocHandle, FourTuple, PathId};
@@ -168,8 +168,16 @@ impl Endpoint {
     }
 
     /// Forgets an association. The peer is told nothing: [`abort`](Association::abort) it first if it lives. Its handle
-    /// may be used again.
+    /// may be used again. What a closed association still has to say (ABORT, SHUTDOWN COMPLETE) goes out all the same.
     pub fn remove(&mut self, h: AssocHandle) {
+        // Only control chunks are left, and no timer: the time plays no part.
+        let now = Time::ZERO;
+        if let Some(assoc) = self.table.touch(h).filter(|a| a.state() == State::Closed) {
+            let mut packet = Vec::new();
+            while let Some((_, tuple, _)) = assoc.poll_transmit(now, &mut packet) {
+                self.replies.push_last_words(tuple, core::mem::take(&mut packet));
+            }
+        }
         self.table.remove(h);
     }
 

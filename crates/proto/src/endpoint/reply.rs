@@ -73,6 +73,13 @@ impl Replies {
         self.waiting.push_back(Reply { tuple: to.tuple, packet });
     }
 
+    /// Queues what a removed association still had to say; no answer to anything, so no rate limit.
+    pub(super) fn push_last_words(&mut self, tuple: FourTuple, packet: Vec<u8>) {
+        if self.waiting.len() < MAX_WAITING {
+            self.waiting.push_back(Reply { tuple, packet });
+        }
+    }
+
     /// Queues an ABORT with the peer's own tag (T bit 0).
     pub(super) fn abort(
         &mut self,

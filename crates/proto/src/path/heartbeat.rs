@@ -5,7 +5,7 @@ use crate::config::AssocConfig;
 use crate::ids::PathId;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
-use crate::view::{PathAdmin, PathState};
+use crate::view::PathState;
 
 /// A HEARTBEAT in flight.
 #[derive(Clone, Copy, Debug)]
@@ -83,13 +83,9 @@ impl PathSet {
         Some(now.since(outstanding.sent))
     }
 
-    /// Paths whose heartbeat timer has expired.
+    /// Paths whose heartbeat timer has expired. Disabled ones are probed as well: what their state is stays known.
     pub(crate) fn heartbeats_due(&self, now: Time) -> impl Iterator<Item = PathId> + use<'_> {
-        let due = move |(v, p): &(&crate::view::PathView, &super::Path)| {
-            p.heartbeat_at <= now
-                && (v.admin != PathAdmin::Disabled || v.state != PathState::Active)
-        };
-        self.iter().filter(due).map(|(v, _)| v.id)
+        self.iter().filter(move |(_, p)| p.heartbeat_at <= now).map(|(v, _)| v.id)
     }
 }
 

@@ -198,6 +198,9 @@ impl PathSet {
 /// How good a path is as a carrier of data: the smallest rank wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
+    /// With every path inactive the association is dormant: data still probes (RFC 9260 section 8.4), or nobody would
+    /// notice that a path works again, or that none ever will.
+    inactive: bool,
     potentially_failed: bool,
     backup: bool,
 }
@@ -208,9 +211,12 @@ fn rank(view: &PathView) -> Option<Rank> {
     }
     let backup = view.admin == PathAdmin::Backup;
     match view.state {
-        PathState::Active => Some(Rank { potentially_failed: false, backup }),
-        PathState::PotentiallyFailed => Some(Rank { potentially_failed: true, backup }),
-        PathState::Unconfirmed | PathState::Inactive => None,
+        PathState::Active => Some(Rank { inactive: false, potentially_failed: false, backup }),
+        PathState::PotentiallyFailed => {
+            Some(Rank { inactive: false, potentially_failed: true, backup })
+        }
+        PathState::Inactive => Some(Rank { inactive: true, potentially_failed: false, backup }),
+        PathState::Unconfirmed => None,
     }
 }
 

@@ -79,6 +79,15 @@ pub(crate) struct Sender {
     scratch: sack::Scratch,
 }
 
+/// Where the next new chunk comes from and goes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub(crate) path: PathId,
+    pub(crate) stream: StreamId,
+    /// Bytes of the chunk with its header, at most.
+    pub(crate) pmdcs: u32,
+}
+
 /// TSNs that may be in flight at once: a SACK can only report 65535 above its cum-ack.
 const MAX_TSNS: usize = 65_000;
 
@@ -192,22 +201,28 @@ impl Sender {
         self.ring.len() < MAX_TSNS
     }
 
+    /// Set-up left fewer streams than the application used already: gives the messages that cannot be sent.
+    pub(crate) fn limit_streams(&mut self, streams: u16) -> Vec<(MessageId, StreamId)> {
+        let dropped = self.queue.drop_streams_from(streams);
+        self.used -= dropped.iter().map(|m| m.2).sum::<u64>();
+        dropped.into_iter().map(|(id, stream, _)| (id, stream)).collect()
+    }
+
     /// The next new chunk of `stream`, at most `pmdcs` bytes with its header.
     pub(crate) fn peek(&self, stream: StreamId, pmdcs: u32) -> Option<ChunkMeta> {
         self.queue.peek(stream, max_payload(pmdcs))
     }
 
-    /// Sends the next new chunk of `stream` on `p`, which must fit `writer`. False if it does not.
+    /// Sends the next new chunk of a stream on a path; the caller made sure that it fits `writer`. Gives its TSN.
     pub(crate) fn send_new(
         &mut self,
         now: Time,
-        p: PathId,
-        stream: StreamId,
-        pmdcs: u32,
+        departure: Departure,
         writer: &mut PacketWriter<'_>,
         paths: &mut PathSet,
         scheduler: &mut dyn StreamScheduler,
     ) -> Option<u64> {
+        let Departure { path: p, stream, pmdcs } = departure;
         let taken = self.queue.take(stream, max_payload(pmdcs), scheduler)?;
         let chunk = TxChunk::new(taken, stream, p, now);
         let (size, bytes) = (chunk.size(), chunk.bytes);

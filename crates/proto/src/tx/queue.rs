@@ -228,6 +228,20 @@ impl SendQueue {
         }
     }
 
+    /// Removes the messages of streams from `streams` on, which negotiation took away; gives their ids and bytes.
+    pub(crate) fn drop_streams_from(&mut self, streams: u16) -> Vec<(MessageId, StreamId, u64)> {
+        let mut out = Vec::new();
+        for (i, s) in self.streams.iter_mut().enumerate().skip(usize::from(streams)) {
+            let dropped = s.queue.drain(..);
+            out.extend(dropped.map(|m| (m.id, StreamId(i as u16), m.data.len() as u64)));
+            s.unsent_bytes = 0;
+        }
+        self.heads.retain(|h| h.stream.0 < streams);
+        self.messages -= out.len() as u64;
+        self.unsent -= out.iter().map(|m| m.2).sum::<u64>();
+        out
+    }
+
     /// Removes every message; gives their ids and whether any byte was sent.
     pub(crate) fn drain(&mut self) -> Vec<(MessageId, StreamId, bool)> {
         let mut out = Vec::new();

@@ -420,10 +420,9 @@ impl Sender {
         self.withdrawn(first_word, scratch);
         for &tsn in &scratch.tsns {
             let Some(path) = self.ring.get(tsn).map(|c| c.path) else { continue };
-            if let Some((view, own)) = paths.both_mut(path) {
-                if own.t3 == Time::MAX {
-                    own.t3 = now + view.rto;
-                }
+            let Some((view, own)) = paths.both_mut(path) else { continue };
+            if own.t3 == Time::MAX {
+                own.t3 = now + view.rto;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part of the harness")]
 
-pub mod craft;
+pub(crate) mod craft;
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -17,68 +17,68 @@ use polypath_proto::{
 };
 use polypath_wire::{ChecksumCheck, PacketView};
 
-pub const CLIENT_PORT: u16 = 5001;
-pub const SERVER_PORT: u16 = 9;
+pub(crate) const CLIENT_PORT: u16 = 5001;
+pub(crate) const SERVER_PORT: u16 = 9;
 const DELAY: Duration = Duration::from_millis(10);
 
 /// One side.
-pub struct Host {
-    pub endpoint: Endpoint,
-    pub events: Vec<(AssocHandle, Event)>,
-    pub received: Vec<Message>,
+pub(crate) struct Host {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) events: Vec<(AssocHandle, Event)>,
+    pub(crate) received: Vec<Message>,
 }
 
 impl Host {
-    pub fn new(config: EndpointConfig, seed: u64) -> Self {
+    pub(crate) fn new(config: EndpointConfig, seed: u64) -> Self {
         let endpoint = Endpoint::new(config, Rng::from_u64(seed));
         Self { endpoint, events: Vec::new(), received: Vec::new() }
     }
 
     /// The only association.
-    pub fn handle(&self) -> AssocHandle {
+    pub(crate) fn handle(&self) -> AssocHandle {
         let mut all = self.endpoint.associations();
         let h = all.next().expect("an association");
         assert!(all.next().is_none(), "one association only");
         h
     }
 
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.endpoint.associations().count()
     }
 
-    pub fn state(&self) -> State {
+    pub(crate) fn state(&self) -> State {
         self.endpoint.association(self.handle()).expect("association").state()
     }
 
-    pub fn saw(&self, wanted: &Event) -> bool {
+    pub(crate) fn saw(&self, wanted: &Event) -> bool {
         self.events.iter().any(|(_, event)| event == wanted)
     }
 
-    pub fn established(&self) -> usize {
+    pub(crate) fn established(&self) -> usize {
         let established = |(_, e): &&(AssocHandle, Event)| matches!(e, Event::Established { .. });
         self.events.iter().filter(established).count()
     }
 
-    pub fn closed(&self) -> Option<CloseReason> {
+    pub(crate) fn closed(&self) -> Option<CloseReason> {
         self.events.iter().find_map(|(_, event)| match event {
             Event::Closed(reason) => Some(reason.clone()),
             _ => None,
         })
     }
 
-    pub fn send(&mut self, now: Time, data: &'static [u8]) {
+    pub(crate) fn send(&mut self, now: Time, data: &'static [u8]) {
         let h = self.handle();
         let assoc = self.endpoint.association_mut(h).expect("association");
         let data = Bytes::from_static(data);
         assoc.send(now, StreamId(0), data, SendOptions::default()).expect("accepted");
     }
 
-    pub fn shutdown(&mut self, now: Time) {
+    pub(crate) fn shutdown(&mut self, now: Time) {
         let h = self.handle();
         self.endpoint.association_mut(h).expect("association").shutdown(now);
     }
 
-    pub fn texts(&self) -> Vec<&[u8]> {
+    pub(crate) fn texts(&self) -> Vec<&[u8]> {
         self.received.iter().map(|m| m.data.as_ref()).collect()
     }
 
@@ -97,32 +97,32 @@ impl Host {
 
 /// Which way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
+pub(crate) enum Way {
     ToServer,
     ToClient,
 }
 
 /// A packet under way, as its receiver sees it.
 #[derive(Clone, Debug)]
-pub struct Packet {
-    pub at: Time,
-    pub way: Way,
-    pub tuple: FourTuple,
-    pub data: Vec<u8>,
+pub(crate) struct Packet {
+    pub(crate) at: Time,
+    pub(crate) way: Way,
+    pub(crate) tuple: FourTuple,
+    pub(crate) data: Vec<u8>,
 }
 
 impl Packet {
     /// Types of the chunks.
-    pub fn kinds(&self) -> Vec<u8> {
+    pub(crate) fn kinds(&self) -> Vec<u8> {
         let view = PacketView::parse(&self.data, ChecksumCheck::Verify).expect("valid packet");
         view.chunks().map(|chunk| chunk.expect("valid chunk").kind).collect()
     }
 
-    pub fn first_kind(&self) -> u8 {
+    pub(crate) fn first_kind(&self) -> u8 {
         self.kinds()[0]
     }
 
-    pub fn tag(&self) -> u32 {
+    pub(crate) fn tag(&self) -> u32 {
         PacketView::parse(&self.data, ChecksumCheck::Verify)
             .expect("valid")
             .header()
@@ -132,7 +132,7 @@ impl Packet {
 
 /// What to do with a packet that was just sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     Deliver,
     Lose,
     Delay(Duration),
@@ -141,25 +141,25 @@ pub enum Fate {
 type Judge = Box<dyn FnMut(&Packet) -> Fate>;
 
 /// Client, server and what is between them.
-pub struct Pair {
-    pub now: Time,
-    pub client: Host,
-    pub server: Host,
-    pub fate: Judge,
-    pub flying: Vec<Packet>,
+pub(crate) struct Pair {
+    pub(crate) now: Time,
+    pub(crate) client: Host,
+    pub(crate) server: Host,
+    pub(crate) fate: Judge,
+    pub(crate) flying: Vec<Packet>,
     /// All packets ever sent.
-    pub log: Vec<Packet>,
+    pub(crate) log: Vec<Packet>,
 }
 
 impl Pair {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(
             endpoint(CLIENT_PORT, &client_addresses()),
             endpoint(SERVER_PORT, &server_addresses()),
         )
     }
 
-    pub fn with(client: EndpointConfig, server: EndpointConfig) -> Self {
+    pub(crate) fn with(client: EndpointConfig, server: EndpointConfig) -> Self {
         Self {
             now: Time::from_secs(1),
             client: Host::new(client, 1),
@@ -171,7 +171,7 @@ impl Pair {
     }
 
     /// A pair with an association.
-    pub fn connected() -> Self {
+    pub(crate) fn connected() -> Self {
         let mut pair = Self::new();
         pair.connect();
         pair.run(Duration::from_millis(200));
@@ -182,29 +182,29 @@ impl Pair {
         pair
     }
 
-    pub fn connect(&mut self) -> AssocHandle {
+    pub(crate) fn connect(&mut self) -> AssocHandle {
         self.connect_with(AssocConfig::default())
     }
 
-    pub fn connect_with(&mut self, config: AssocConfig) -> AssocHandle {
+    pub(crate) fn connect_with(&mut self, config: AssocConfig) -> AssocHandle {
         let paths = client_paths();
         let config = Arc::new(config);
         self.client.endpoint.connect(self.now, &paths, SERVER_PORT, config).expect("connects")
     }
 
     /// The server opens, too.
-    pub fn connect_back(&mut self) -> AssocHandle {
+    pub(crate) fn connect_back(&mut self) -> AssocHandle {
         let paths = client_paths().map(reverse);
         let config = Arc::new(AssocConfig::default());
         self.server.endpoint.connect(self.now, &paths, CLIENT_PORT, config).expect("connects")
     }
 
-    pub fn lose(&mut self, fate: impl FnMut(&Packet) -> Fate + 'static) {
+    pub(crate) fn lose(&mut self, fate: impl FnMut(&Packet) -> Fate + 'static) {
         self.fate = Box::new(fate);
     }
 
     /// Loses the first `count` packets that `is` recognises.
-    pub fn lose_first(&mut self, count: usize, is: impl Fn(&Packet) -> bool + 'static) {
+    pub(crate) fn lose_first(&mut self, count: usize, is: impl Fn(&Packet) -> bool + 'static) {
         let mut left = count;
         self.lose(move |packet| {
             if left > 0 && is(packet) {
@@ -215,12 +215,12 @@ impl Pair {
         });
     }
 
-    pub fn deliver_all(&mut self) {
+    pub(crate) fn deliver_all(&mut self) {
         self.lose(|_| Fate::Deliver);
     }
 
     /// Lets `span` of virtual time pass.
-    pub fn run(&mut self, span: Duration) {
+    pub(crate) fn run(&mut self, span: Duration) {
         let end = self.now + span;
         self.exchange();
         while let Some(at) = self.next_event().filter(|at| *at <= end) {
@@ -237,24 +237,24 @@ impl Pair {
     }
 
     /// Hands `data` to a host as if it had just arrived on `tuple`; what it answers is sent.
-    pub fn inject(&mut self, way: Way, tuple: FourTuple, data: &[u8]) {
+    pub(crate) fn inject(&mut self, way: Way, tuple: FourTuple, data: &[u8]) {
         let now = self.now;
         self.host(way).endpoint.handle_datagram(now, tuple, data);
         self.exchange();
     }
 
     /// Packets sent since the log had `since` entries.
-    pub fn sent_since(&self, since: usize) -> &[Packet] {
+    pub(crate) fn sent_since(&self, since: usize) -> &[Packet] {
         &self.log[since..]
     }
 
     /// The latest packet sent that starts with a chunk of type `kind`.
-    pub fn last_with(&self, kind: u8) -> Packet {
+    pub(crate) fn last_with(&self, kind: u8) -> Packet {
         let found = self.log.iter().rev().find(|p| p.first_kind() == kind);
         found.expect("such a packet was sent").clone()
     }
 
-    pub fn sent(&self, way: Way, kind: u8) -> usize {
+    pub(crate) fn sent(&self, way: Way, kind: u8) -> usize {
         self.log.iter().filter(|p| p.way == way && p.kinds().contains(&kind)).count()
     }
 
@@ -283,7 +283,7 @@ impl Pair {
     }
 
     /// Events, then packets, until there are none.
-    pub fn exchange(&mut self) {
+    pub(crate) fn exchange(&mut self) {
         for way in [Way::ToServer, Way::ToClient] {
             let now = self.now;
             let sender = match way {
@@ -317,7 +317,7 @@ impl Pair {
     }
 }
 
-pub fn endpoint(port: u16, addresses: &[IpAddr]) -> EndpointConfig {
+pub(crate) fn endpoint(port: u16, addresses: &[IpAddr]) -> EndpointConfig {
     EndpointConfig {
         port,
         addresses: addresses.to_vec(),
@@ -326,32 +326,32 @@ pub fn endpoint(port: u16, addresses: &[IpAddr]) -> EndpointConfig {
     }
 }
 
-pub fn ip(text: &str) -> IpAddr {
+pub(crate) fn ip(text: &str) -> IpAddr {
     text.parse().expect("an address")
 }
 
-pub fn tuple(local: &str, remote: &str) -> FourTuple {
+pub(crate) fn tuple(local: &str, remote: &str) -> FourTuple {
     FourTuple { local: SocketAddr::new(ip(local), 0), remote: SocketAddr::new(ip(remote), 0) }
 }
 
-pub const fn reverse(tuple: FourTuple) -> FourTuple {
+pub(crate) const fn reverse(tuple: FourTuple) -> FourTuple {
     FourTuple { local: tuple.remote, remote: tuple.local }
 }
 
-pub fn client_addresses() -> [IpAddr; 2] {
+pub(crate) fn client_addresses() -> [IpAddr; 2] {
     [ip("10.0.0.1"), ip("10.0.1.1")]
 }
 
-pub fn server_addresses() -> [IpAddr; 2] {
+pub(crate) fn server_addresses() -> [IpAddr; 2] {
     [ip("10.0.0.2"), ip("10.0.1.2")]
 }
 
 /// The client's paths, as the client sees them.
-pub fn client_paths() -> [FourTuple; 2] {
+pub(crate) fn client_paths() -> [FourTuple; 2] {
     [tuple("10.0.0.1", "10.0.0.2"), tuple("10.0.1.1", "10.0.1.2")]
 }
 
 /// The first path as the server sees it.
-pub fn at_server() -> FourTuple {
+pub(crate) fn at_server() -> FourTuple {
     reverse(client_paths()[0])
 }

@@ -9,7 +9,7 @@ mod timers;
 use bytes::Bytes;
 use polypath_wire::{GapBlock, ItemsBuf, PacketWriter};
 
-use super::{SackInfo, SackOutcome, SackVerdict, Sender};
+use super::{Departure, SackInfo, SackOutcome, SackVerdict, Sender};
 use crate::config::{AssocConfig, CmtConfig, Encapsulation};
 use crate::ids::{FourTuple, PathId, StreamId, Tsn};
 use crate::path::PathSet;
@@ -61,9 +61,9 @@ impl Rig {
             self.tx.enqueue(self.now, StreamId(0), data, options, &mut FirstCome).unwrap();
             let mut buf = Vec::new();
             let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
+            let departure = Departure { path: PathId(p), stream: StreamId(0), pmdcs: 1468 };
             let (paths, fcfs) = (&mut self.paths, &mut FirstCome);
-            let sent =
-                self.tx.send_new(self.now, PathId(p), StreamId(0), 1468, &mut writer, paths, fcfs);
+            let sent = self.tx.send_new(self.now, departure, &mut writer, paths, fcfs);
             assert!(sent.is_some());
         }
     }
