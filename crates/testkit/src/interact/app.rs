@@ -32,6 +32,10 @@ pub(super) struct App {
     pub(super) sides: Vec<Side>,
     /// How associations ended.
     pub(super) endings: Vec<CloseReason>,
+    /// Associations that ended and were not removed yet: what they had to say last must go out first.
+    over: Vec<AssocHandle>,
+    /// The application removes associations as soon as it hears that they ended.
+    hasty: bool,
 }
 
 /// What both applications share.
@@ -72,9 +76,11 @@ pub(super) enum Aftermath {
 }
 
 impl App {
-    pub(super) const fn new(host: HostId) -> Self {
+    pub(super) const fn new(host: HostId, hasty: bool) -> Self {
         Self {
             host,
+            hasty,
+            over: Vec::new(),
             reading: true,
             jobs: VecDeque::new(),
             lives: BTreeMap::new(),
@@ -113,6 +119,7 @@ impl App {
     /// The host lost everything.
     pub(super) fn forget(&mut self) {
         self.lives.clear();
+        self.over.clear();
         self.jobs.clear();
     }
 
@@ -123,17 +130,21 @@ impl App {
         books: &mut Books,
     ) -> Result<Aftermath, Trouble> {
         let mut aftermath = Aftermath::Nothing;
+        let over = self.over.len();
         while let Some((handle, event)) = world.host(self.host).events.pop_front() {
             if self.take(world, books, handle, event)? == Aftermath::PeerUnknown {
                 aftermath = Aftermath::PeerUnknown;
             }
+        }
+        for handle in self.over.drain(..over) {
+            world.host(self.host).endpoint.remove(handle);
         }
         if self.reading {
             for handle in self.handles() {
                 self.read(world, books, handle)?;
             }
         }
-        self.write(world, books)?;
+        self.write(world, books);
         Ok(aftermath)
     }
 
@@ -144,6 +155,9 @@ impl App {
         handle: AssocHandle,
         event: Event,
     ) -> Result<Aftermath, Trouble> {
+        if self.over.contains(&handle) {
+            return Err(Trouble::AfterClosed(self.host.0, event));
+        }
         let side = match self.lives.get(&handle) {
             Some(side) => *side,
             None => self.add(handle, books),
@@ -180,7 +194,11 @@ impl App {
             return Err(Trouble::ClosedTwice(self.host.0));
         }
         self.lives.remove(&handle);
-        world.host(self.host).endpoint.remove(handle);
+        if self.hasty {
+            world.host(self.host).endpoint.remove(handle);
+        } else {
+            self.over.push(handle);
+        }
         let unfounded = matches!(reason, CloseReason::ProtocolViolation { .. })
             || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) } if cause != USER_ABORT);
         if unfounded && books.promised && !books.replays {
@@ -206,11 +224,8 @@ impl App {
         Ok(())
     }
 
-    fn write(&mut self, world: &mut World, books: &mut Books) -> Result<(), Trouble> {
-        let Some(handle) = self.current() else {
-            self.jobs.clear();
-            return Ok(());
-        };
+    fn write(&mut self, world: &mut World, books: &mut Books) {
+        let Some(handle) = self.current() else { return };
         while let Some(job) = self.jobs.front().copied() {
             match self.send(world, books, handle, job) {
                 Ok(()) if job.left > 1 => {
@@ -218,14 +233,13 @@ impl App {
                         job.left -= 1;
                     }
                 }
-                Err(SendError::WouldBlock) => return Ok(()),
+                Err(SendError::WouldBlock) => return,
                 Ok(()) | Err(SendError::InvalidStream { .. } | SendError::BadSize { .. }) => {
                     self.jobs.pop_front();
                 }
                 Err(SendError::ShuttingDown | SendError::Closed) => self.jobs.clear(),
             }
         }
-        Ok(())
     }
 
     fn send(

@@ -8,7 +8,7 @@ use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathAdmin;
-use polypath_proto::{CloseReason, PathId, State};
+use polypath_proto::{CloseReason, Event, PathId, State};
 
 use super::app::{Aftermath, App, Books, Job};
 use super::flood::Flood;
@@ -37,12 +37,16 @@ pub struct Report {
     pub reasons: Vec<CloseReason>,
     /// Packets sent.
     pub packets: u64,
+    /// Packets lost because their link was cut.
+    pub cut: u64,
     /// Messages accepted.
     pub sent: u64,
     /// Messages delivered.
     pub delivered: u64,
     /// Virtual time that passed.
     pub time: Time,
+    /// The last packets, where it did not end gracefully.
+    pub log: String,
 }
 
 /// Why a run failed.
@@ -60,6 +64,9 @@ pub enum Trouble {
     /// The peer is accused of breaking the protocol, though nobody did.
     #[error("host {0}: closed for {1:?}, but nobody broke the protocol")]
     Accused(usize, CloseReason),
+    /// "Closed" is the last event.
+    #[error("host {0}: {1:?} after Closed")]
+    AfterClosed(usize, Event),
     /// An association is reported as closed, and is not.
     #[error("host {0}: an association that is reported as closed is not")]
     ClosedTwice(usize),
@@ -119,7 +126,7 @@ impl Run {
         }
         Self {
             world,
-            apps: [App::new(HostId::CLIENT), App::new(HostId::SERVER)],
+            apps: [HostId::CLIENT, HostId::SERVER].map(|host| App::new(host, setup.hasty)),
             books: Books::new(setup.longest_message(), !script.is_forged(), script.is_replayed()),
             configs: [0, 1].map(|end| Arc::new(setup.ends[end].assoc.clone())),
             rng: Rng::from_u64(setup.seed ^ 1),
@@ -331,14 +338,21 @@ impl Run {
             return Err(Trouble::Unprovoked(reasons));
         }
         let (sent, delivered) = self.books.ledger.counts();
+        let ending = match (reasons.is_empty(), graceful) {
+            (true, _) => Ending::Forgotten,
+            (false, true) => Ending::Graceful,
+            (false, false) => Ending::Reported,
+        };
+        let log = match ending {
+            Ending::Graceful => String::new(),
+            Ending::Reported | Ending::Forgotten => self.world.log.tail(60),
+        };
         Ok(Report {
-            ending: match (reasons.is_empty(), graceful) {
-                (true, _) => Ending::Forgotten,
-                (false, true) => Ending::Graceful,
-                (false, false) => Ending::Reported,
-            },
+            ending,
+            log,
             reasons,
             packets: self.world.packets(),
+            cut: self.world.cut(),
             sent,
             delivered,
             time: self.world.now(),

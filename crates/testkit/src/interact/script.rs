@@ -169,6 +169,6 @@ impl Script {
     pub fn is_gentle(&self) -> bool {
         let mild = self.setup.links.iter().all(|l| l.loss + l.corrupt < 0.02);
         let patient = self.setup.ends.iter().all(|e| e.assoc.assoc_max_retrans >= 10);
-        mild && patient && !self.ops.iter().any(Op::is_violent)
+        !self.setup.hasty && mild && patient && !self.ops.iter().any(Op::is_violent)
     }
 }

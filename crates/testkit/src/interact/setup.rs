@@ -77,6 +77,8 @@ pub struct Setup {
     pub pairing: PathPairing,
     /// Both ends connect at the same time.
     pub both_connect: bool,
+    /// Applications remove associations as soon as they hear of their end, before the last packet went out.
+    pub hasty: bool,
     /// The two ends.
     pub ends: [EndSetup; 2],
 }
@@ -108,6 +110,7 @@ impl Setup {
             links: (0..paths).map(|_| LinkSetup::random(rng, worst)).collect(),
             pairing,
             both_connect: rng.below(10) == 0,
+            hasty: rng.below(8) == 0,
             ends: [end(rng), end(rng)],
         }
     }

@@ -150,6 +150,7 @@ pub struct World {
     arrivals: BTreeMap<(Time, u64), Arrival>,
     sent: u64,
     strays: u64,
+    cut: u64,
     rng: Rng,
     /// The latest packets.
     pub log: PacketLog,
@@ -183,6 +184,7 @@ impl World {
             arrivals: BTreeMap::new(),
             sent: 0,
             strays: 0,
+            cut: 0,
             rng,
             log: PacketLog::new(256),
             filter: None,
@@ -203,6 +205,11 @@ impl World {
     /// Packets sent to addresses that nobody has.
     pub const fn strays(&self) -> u64 {
         self.strays
+    }
+
+    /// Packets lost because their link was cut.
+    pub const fn cut(&self) -> u64 {
+        self.cut
     }
 
     /// Number of links.
@@ -427,7 +434,9 @@ impl World {
         later: Duration,
         bytes: Bytes,
     ) {
-        let copies = self.links[link][from.0].carry(&mut self.rng);
+        let direction = &mut self.links[link][from.0];
+        self.cut += u64::from(!direction.up);
+        let copies = direction.carry(&mut self.rng);
         let back = FourTuple { local: tuple.remote, remote: tuple.local };
         let mut arriving = 0;
         for copy in copies.0.into_iter().flatten() {
