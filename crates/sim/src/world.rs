@@ -364,8 +364,13 @@ impl<'o> World<'o> {
     /// went down.
     #[inline]
     fn report_destroyed(&mut self, link: usize, reason: Option<DropReason>) {
+        if self.observer.is_some() {
+            self.report_destroyed_now(link, reason.unwrap_or(DropReason::Down));
+        }
+    }
+
+    fn report_destroyed_now(&mut self, link: usize, mut reason: DropReason) {
         let Some(observer) = &mut self.observer else { return };
-        let mut reason = reason.unwrap_or(DropReason::Down);
         while let Some(id) = self.network.take_destroyed() {
             observer.packet_dropped(self.now, id, self.network.link_name(link), reason);
             reason = DropReason::Down;

@@ -1,0 +1,77 @@
+//! What a run writes can be read by others.
+
+mod common;
+
+use std::process::Command;
+
+use common::{file, lossy, observe, seconds, world};
+use polypath_capture::trace::{self, TraceWriter};
+use polypath_proto::config::Encapsulation;
+use polypath_sim::{Pcap, WorldSpec};
+
+fn lossy_transfer() -> WorldSpec {
+    let links = [lossy(10, 10, 0.01), lossy(5, 40, 0.03), lossy(2, 80, 0.05)];
+    let mut spec = world(&links, file(1_000_000), 100_000);
+    spec.time = seconds(0, 100);
+    spec.flows[0].trace = true;
+    spec
+}
+
+/// One line per packet: interface, comment, expert messages. `None` where tshark is not installed.
+fn tshark(capture: &[u8], name: &str) -> Option<Vec<String>> {
+    let path = std::env::temp_dir().join(format!("{name}-{}.pcapng", std::process::id()));
+    std::fs::write(&path, capture).ok()?;
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(&path).args(["-T", "fields"]);
+    for field in ["frame.interface_name", "frame.comment", "sctp.checksum.status"] {
+        command.args(["-e", field]);
+    }
+    command.args(["-e", "_ws.malformed", "-d", "udp.port==9899,sctp"]);
+    command.args(["-o", "sctp.checksum:CRC 32C", "-o", "ip.check_checksum:TRUE"]);
+    let output = command.output();
+    // Nothing depends on the file any more, whatever tshark said.
+    let _ = std::fs::remove_file(&path);
+    let text = String::from_utf8(output.ok()?.stdout).ok()?;
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn tshark_finds_nothing_wrong_with_a_run() {
+    for encapsulation in [Encapsulation::Raw, Encapsulation::Udp] {
+        let mut spec = lossy_transfer();
+        spec.flows[0].encapsulation = encapsulation;
+        let mut pcap = Pcap::new(Vec::new()).unwrap();
+        let result = observe(&spec, 1, &mut pcap);
+        let Some(lines) = tshark(&pcap.finish().unwrap(), &format!("{encapsulation:?}")) else {
+            println!("skipped: tshark is not installed");
+            return;
+        };
+        assert_eq!(lines.len() as u64, result.packets);
+        let bad = lines.iter().find(|line| line.split('\t').nth(2) != Some("1"));
+        assert_eq!(bad, None, "every checksum is good");
+        let malformed = lines.iter().find(|line| line.split('\t').nth(3) != Some(""));
+        assert_eq!(malformed, None);
+        let dropped: u64 = result.links.iter().map(|link| link.lost).sum();
+        let commented = lines.iter().filter(|line| line.contains("random loss")).count();
+        assert_eq!(commented as u64, dropped);
+        assert!(lines.iter().any(|line| line.starts_with("C server to client")));
+    }
+}
+
+#[test]
+fn traces_tell_every_window_of_every_path() {
+    let mut writer = TraceWriter::new(Vec::new());
+    observe(&lossy_transfer(), 1, &mut writer);
+    let file = writer.finish().unwrap();
+    let records: Vec<_> = trace::read(&file[..]).map(Result::unwrap).collect();
+    assert!(records.iter().all(|record| record["flow"] == "flow" && record["at"].is_u64()));
+    for path in 0..3 {
+        let of_path = |event: &str| {
+            records.iter().filter(|r| r["event"] == event && r["path"] == path).count()
+        };
+        assert!(of_path("window") > 3 && of_path("rtt") > 3, "path {path}");
+    }
+    assert!(records.iter().any(|record| record["host"] == "server"));
+    let times: Vec<_> = records.iter().filter_map(|record| record["at"].as_u64()).collect();
+    assert!(times.is_sorted());
+}
