@@ -42,17 +42,29 @@ pub(super) struct App {
 #[derive(Debug)]
 pub(super) struct Books {
     pub(super) ledger: Ledger,
-    /// Nobody forges packets, so promises hold.
-    pub(super) promised: bool,
-    /// Old packets are sent again. One of them may be a cookie that is still good: then an association comes to life
-    /// whose peer is gone, and other old packets seem to break the protocol.
-    pub(super) replays: bool,
+    /// Nobody forges packets.
+    promised: bool,
+    /// Somebody on the path sends old packets again.
+    replays: bool,
+    /// Some association is over. Its cookie may still be good: replayed, it brings back an association with the same
+    /// tags and TSNs, which old packets fit (RFC 5062 section 6: cookies live shortly for that reason).
+    over: bool,
     sides: u32,
 }
 
 impl Books {
     pub(super) fn new(longest: usize, promised: bool, replays: bool) -> Self {
-        Self { ledger: Ledger::new(longest), promised, replays, sides: 0 }
+        Self { ledger: Ledger::new(longest), promised, replays, over: false, sides: 0 }
+    }
+
+    /// Whether applications are promised anything.
+    pub(super) const fn promised(&self) -> bool {
+        self.promised && !(self.replays && self.over)
+    }
+
+    /// Some association is over.
+    pub(super) const fn note_end(&mut self) {
+        self.over = true;
     }
 
     fn side(&mut self) -> Side {
@@ -62,7 +74,7 @@ impl Books {
 
     fn judge(&self, result: Result<(), Breach>) -> Result<(), Trouble> {
         match result {
-            Err(breach) if self.promised => Err(Trouble::Breach(breach)),
+            Err(breach) if self.promised() => Err(Trouble::Breach(breach)),
             _ => Ok(()),
         }
     }
@@ -170,6 +182,7 @@ impl App {
             Event::Restarted => {
                 // What the old peer acknowledged and did not read is gone with it.
                 books.ledger.excuse(side);
+                books.note_end();
                 self.add(handle, books);
                 return Ok(Aftermath::PeerUnknown);
             }
@@ -185,10 +198,11 @@ impl App {
     fn closed(
         &mut self,
         world: &mut World,
-        books: &Books,
+        books: &mut Books,
         handle: AssocHandle,
         reason: CloseReason,
     ) -> Result<Aftermath, Trouble> {
+        books.note_end();
         let state = world.assoc(self.host, handle).map(polypath_proto::Association::state);
         if state != Some(State::Closed) {
             return Err(Trouble::ClosedTwice(self.host.0));
@@ -201,7 +215,7 @@ impl App {
         }
         let unfounded = matches!(reason, CloseReason::ProtocolViolation { .. })
             || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) } if cause != USER_ABORT);
-        if unfounded && books.promised && !books.replays {
+        if unfounded && books.promised() {
             return Err(Trouble::Accused(self.host.0, reason));
         }
         let graceful = reason == CloseReason::Shutdown;
