@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bytes::Bytes;
 use polypath_lab::demo::Demo;
@@ -37,7 +37,7 @@ fn load(file: Option<&Path>) -> Result<(String, Bytes), Failure> {
         None => std::env::current_exe()
             .map_err(|error| Failure::run(format!("this program's own file: {error}")))?,
     };
-    let content = read(&path)
+    let (content, whole) = read(&path)
         .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", path.display())))?;
     if content.is_empty() {
         return Err(Failure::input(format!(
@@ -45,21 +45,20 @@ fn load(file: Option<&Path>) -> Result<(String, Bytes), Failure> {
             path.display()
         )));
     }
-    Ok((name(&path), content))
+    Ok((name(&path, whole), content))
 }
 
-fn name(path: &Path) -> String {
-    let own = path.file_name().map(PathBuf::from);
-    own.unwrap_or_else(|| path.to_owned()).display().to_string()
+fn name(path: &Path, whole: bool) -> String {
+    let own = path.file_name().map_or(path, Path::new);
+    if whole { own.display().to_string() } else { format!("the start of {}", own.display()) }
 }
 
-fn read(path: &Path) -> io::Result<Bytes> {
+/// The file's content, and whether that is all of it.
+fn read(path: &Path) -> io::Result<(Bytes, bool)> {
     let file = File::open(path)?;
-    let whole = file.metadata()?.len();
+    let size = file.metadata()?.len();
     let mut content = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut content)?;
-    if whole > content.len() as u64 {
-        eprintln!("polypath: {}: only its first 16 MiB are sent", path.display());
-    }
-    Ok(content.into())
+    let whole = size <= content.len() as u64;
+    Ok((content.into(), whole))
 }

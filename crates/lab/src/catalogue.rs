@@ -76,6 +76,7 @@ pub fn policies_text() -> String {
         text.push_str(&format!("  {:<10} {} ({})\n", policy.name, policy.summary, policy.source));
         for option in &policy.options {
             let OptionInfo { name, default, values, summary } = option;
+            let default = if default.is_empty() { "none" } else { default };
             text.push_str(&format!("    {name}={values} (default {default}): {summary}\n"));
         }
     }

@@ -160,8 +160,8 @@ fn plans(source: &Source) -> Vec<Plan> {
         set: vec![Assignment::new("stack.path-scheduler", scheduler.into())],
     };
     let mut plans: Vec<Plan> = scenario.path_names().map(single).collect();
-    plans.push(all("all, round robin", "rr"));
-    plans.push(all("all, min-rtt", "min-rtt"));
+    plans.push(all("all three, round robin", "rr"));
+    plans.push(all("all three, min-rtt", "min-rtt"));
     plans
 }
 
@@ -203,7 +203,10 @@ fn way(label: &str, content: &Bytes, flow: FlowResult) -> Way {
 /// Keeps the best of the first `singles` ways, and names it so.
 fn best_first(mut ways: Vec<Way>, singles: usize) -> Vec<Way> {
     let rest = ways.split_off(singles.min(ways.len()));
-    let best = ways.into_iter().max_by(|a, b| a.goodput.total_cmp(&b.goodput));
+    let mut best = ways.into_iter().max_by(|a, b| a.goodput.total_cmp(&b.goodput));
+    if let Some(best) = &mut best {
+        best.label.push_str(" (best one)");
+    }
     best.into_iter().chain(rest).collect()
 }
 
@@ -238,7 +241,7 @@ fn path_table(paths: &[PathResult]) -> String {
 }
 
 fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("  {}\n", line.trim_start_matches(' '))).collect()
+    text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
 /// A bar of at most [`BAR`] columns, in eighths of a column.

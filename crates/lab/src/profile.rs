@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use polypath_policies::{PolicyError, PolicySpec, factory};
 use polypath_proto::config::{
-    AssocConfig, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, PfConfig, SackPath, T3Marks,
+    AssocConfig, BurstRule, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, PfConfig,
+    SackPath, T3Marks,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
 
 use crate::scenario::{
-    CucSetting, CwndUnitSetting, NrSackSetting, Profile, SackPathSetting, Scenario, StackSettings,
-    StackSpec, T3MarksSetting,
+    BurstRuleSetting, CucSetting, CwndUnitSetting, NrSackSetting, Profile, SackPathSetting,
+    Scenario, StackSettings, StackSpec, T3MarksSetting,
 };
 use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
 
@@ -112,6 +113,7 @@ impl Stack {
             Burst::Packets(packets) => Some(count(packets)),
         });
         set(&mut assoc.max_burst, max_burst);
+        set(&mut assoc.max_burst_rule, settings.max_burst_rule.map(burst_rule));
     }
 
     fn set_timers(&mut self, settings: &StackSettings) {
@@ -253,6 +255,13 @@ fn sack_path(setting: SackPathSetting) -> SackPath {
         SackPathSetting::Primary => SackPath::Primary,
         SackPathSetting::RoundRobin => SackPath::RoundRobin,
         SackPathSetting::SmallestSrtt => SackPath::SmallestSrtt,
+    }
+}
+
+fn burst_rule(setting: BurstRuleSetting) -> BurstRule {
+    match setting {
+        BurstRuleSetting::Always => BurstRule::Always,
+        BurstRuleSetting::AfterFastRetransmit => BurstRule::AfterFastRetransmit,
     }
 }
 

@@ -108,10 +108,21 @@ pub fn paths(paths: &[PathResult]) -> String {
             count(path.timeouts),
             path.srtt.map_or(NONE.to_owned(), |srtt| time(srtt as f64)),
             bytes(path.cwnd as f64),
-            path.state.clone(),
+            state(&path.state).to_owned(),
         ]);
     }
     print(&table)
+}
+
+/// The state in a word that fits a column.
+fn state(state: &str) -> &str {
+    match state {
+        "Active" => "active",
+        "PotentiallyFailed" => "pf",
+        "Inactive" => "inactive",
+        "Unconfirmed" => "unverified",
+        other => other,
+    }
 }
 
 /// The flow's counters in words, those that are zero left out.
@@ -180,6 +191,9 @@ pub(crate) fn table(head: &[&str]) -> Table {
     table.set_header(head.iter().copied());
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
+    }
+    if let Some(names) = table.column_mut(0) {
+        names.set_padding((0, 1));
     }
     table
 }

@@ -16,8 +16,8 @@ pub use plan::{Axis, Case, Metric, Scalar, Seeds, TimeSpec};
 pub use set::{Assignment, AssignmentError};
 pub use source::Source;
 pub use stack::{
-    CucSetting, CwndUnitSetting, NrSackSetting, Profile, SackPathSetting, StackSettings, StackSpec,
-    T3MarksSetting,
+    BurstRuleSetting, CucSetting, CwndUnitSetting, NrSackSetting, Profile, SackPathSetting,
+    StackSettings, StackSpec, T3MarksSetting,
 };
 pub use topology::{
     Action, Change, Encapsulation, Endpoints, Family, GilbertElliott, LinkSettings, LossPlace,

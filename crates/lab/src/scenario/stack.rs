@@ -51,6 +51,8 @@ settings! {
         max_init_retrans: u32,
         /// Max.Burst: packets of new data per path and send attempt.
         max_burst: Burst,
+        /// When Max.Burst applies.
+        max_burst_rule: BurstRuleSetting,
         /// Miss indications for a fast retransmit. RFC 9260: 3; RFC 2960: 4.
         fast_retransmit_after: u32,
         /// SACK.Delay; at most 500ms.
@@ -109,6 +111,16 @@ pub enum Profile {
     /// What one would deploy: as paper, with the min-rtt scheduler, NR-SACK for all that was received, PF on,
     /// RTO.Initial 1s, RTO.Min 200ms, SACK delay 50ms, heartbeats every 5s, buffers of 4MiB.
     Fast,
+}
+
+/// When Max.Burst applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BurstRuleSetting {
+    /// In every send attempt (RFC 9260).
+    Always,
+    /// Only after a SACK for a chunk that had been fast-retransmitted (ns-2's module, S1 and S2).
+    AfterFastRetransmit,
 }
 
 /// Which path a SACK takes.
