@@ -116,12 +116,11 @@ impl QueueSize {
     }
 }
 
+/// A kind, and what its quantities become.
+type Form<T> = (&'static Kind, fn(u64) -> T);
+
 /// Reads `text` as the first kind that knows its unit.
-fn first_of<T>(
-    text: &str,
-    kinds: &[(&'static Kind, fn(u64) -> T)],
-    allowed: &'static str,
-) -> Result<T, ChoiceError> {
+fn first_of<T>(text: &str, kinds: &[Form<T>], allowed: &'static str) -> Result<T, ChoiceError> {
     for (kind, make) in kinds {
         match kind.parse(text) {
             Ok(base) => return Ok(make(base)),
