@@ -50,7 +50,7 @@ impl Association {
     }
 
     /// The path a packet arrived on. A new pair of our and the peer's known addresses becomes a path, unconfirmed.
-    fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
+    pub(crate) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
         if let Some(known) = self.paths.by_tuple(tuple) {
             return Some(known);
         }

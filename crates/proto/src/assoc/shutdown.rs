@@ -91,7 +91,11 @@ impl Association {
     /// ABORT came. It is never answered.
     pub(crate) fn on_abort(&mut self, _now: Time, cause: Option<u16>) {
         self.control.clear();
-        self.close(CloseReason::PeerAbort { cause });
+        // With SHUTDOWN ACK sent, both sides have everything. A bare ABORT then is a peer that is done and has forgotten us,
+        // and answers a packet that was under way on a slow path.
+        let done = self.state == State::ShutdownAckSent && cause.is_none();
+        let reason = if done { CloseReason::Shutdown } else { CloseReason::PeerAbort { cause } };
+        self.close(reason);
     }
 
     /// T2-shutdown expired.
@@ -112,7 +116,7 @@ impl Association {
     /// T5-shutdown-guard expired: the peer sends on and on.
     pub(crate) fn on_t5(&mut self, _now: Time) {
         if self.state == State::ShutdownSent {
-            self.send_abort(&ErrorCause::ProtocolViolation(b"shutdown takes too long"));
+            self.send_abort(&ErrorCause::UserInitiatedAbort(b"shutdown takes too long"));
             self.close(CloseReason::Unreachable);
         }
     }

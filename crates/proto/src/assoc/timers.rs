@@ -174,11 +174,16 @@ impl Association {
 
     /// Sends a HEARTBEAT on `p` and schedules the next.
     pub(crate) fn send_heartbeat(&mut self, now: Time, p: PathId) {
+        let unconfirmed = self.paths.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
+        let bundling = if unconfirmed { Bundling::Alone } else { Bundling::Free };
+        self.send_heartbeat_bundled(now, p, bundling);
+    }
+
+    /// Sends a HEARTBEAT that may share its packet as `bundling` says.
+    pub(crate) fn send_heartbeat_bundled(&mut self, now: Time, p: PathId, bundling: Bundling) {
         let nonce = self.rng.next_u64();
         let info = HeartbeatInfo { path: p, nonce }.encode();
         let chunk = polypath_wire::HeartbeatRepr { info: &info };
-        let unconfirmed = self.paths.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
-        let bundling = if unconfirmed { Bundling::Alone } else { Bundling::Free };
         self.send_control(p, &chunk, bundling);
         self.paths.heartbeat_sent(now, p, nonce);
         self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);

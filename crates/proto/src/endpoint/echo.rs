@@ -49,6 +49,7 @@ impl Endpoint {
         };
         // DATA may follow in the same packet.
         if let Some(assoc) = accepted.and_then(|h| self.table.touch(h)) {
+            assoc.acknowledge_cookie(now, tuple);
             assoc.handle_packet(now, tuple, packet);
         }
     }
@@ -95,7 +96,7 @@ impl Endpoint {
             Action::Collision => {
                 self.table.touch(h)?.on_cookie_collision(now, &cookie.peer, tuple);
             }
-            Action::Duplicate => self.table.touch(h)?.on_duplicate_cookie(now, tuple),
+            Action::Duplicate => self.table.touch(h)?.on_duplicate_cookie(now),
         }
         self.table.refresh(h);
         Some(h)

@@ -8,15 +8,14 @@ use super::{PeerInit, Setup};
 use crate::assoc::{Association, Bundling, LocalSide, State};
 use crate::config::EndpointConfig;
 use crate::event::Event;
-use crate::ids::{FourTuple, PathId};
+use crate::ids::FourTuple;
 use crate::rng::Rng;
 use crate::time::Time;
 use crate::tx::Sender;
 use crate::view::PathState;
 
 impl Association {
-    /// The association that a cookie describes, set up; its COOKIE ACK waits to be sent. `tuple` is where the INIT ACK
-    /// went, so the peer is there.
+    /// The association that a cookie describes, set up. `tuple` is where the INIT ACK went, so the peer is there.
     pub(crate) fn accept(
         now: Time,
         endpoint: Arc<EndpointConfig>,
@@ -33,7 +32,6 @@ impl Association {
         // Only now, so that the application first hears of the association and then of its paths.
         assoc.add_path(now, tuple, true);
         assoc.pair_addresses(now);
-        assoc.acknowledge_cookie(tuple);
         assoc
     }
 
@@ -55,16 +53,14 @@ impl Association {
             // Data flows already; there is no new peer, only a new name for it.
             self.peer.tag = peer.fixed.initiate_tag;
         }
-        self.acknowledge_cookie(tuple);
     }
 
     /// Action D: the cookie is that of the association as it is.
-    pub(crate) fn on_duplicate_cookie(&mut self, now: Time, tuple: FourTuple) {
+    pub(crate) fn on_duplicate_cookie(&mut self, now: Time) {
         if self.state == State::CookieEchoed {
             self.control.clear();
             self.enter_established(now);
         }
-        self.acknowledge_cookie(tuple);
     }
 
     /// Action A: the peer has lost everything and begins anew with the same addresses. So do we: messages not delivered
@@ -89,7 +85,6 @@ impl Association {
         self.events.push_back(Event::Restarted);
         self.reset_paths(now, tuple);
         self.enter_established(now);
-        self.acknowledge_cookie(tuple);
     }
 
     /// A restart while we wait for SHUTDOWN COMPLETE: the old association ends first.
@@ -116,14 +111,13 @@ impl Association {
         }
     }
 
-    /// Queues COOKIE ACK on the path of the cookie if it is confirmed, else on one that is: an unconfirmed address gets
-    /// nothing but heartbeats (RFC 9260 section 5.4).
-    fn acknowledge_cookie(&mut self, tuple: FourTuple) {
-        let confirmed = |p: &PathId| {
-            self.paths.view(*p).is_some_and(|view| view.state != PathState::Unconfirmed)
-        };
-        let path = self.paths.by_tuple(tuple).filter(confirmed);
-        let path = path.unwrap_or_else(|| self.paths.preferred());
+    /// Queues COOKIE ACK to where the COOKIE ECHO came from (RFC 9260 section 6.4): the path of the INIT ACK may be dead by now.
+    /// An address that is not confirmed yet gets it only together with the HEARTBEAT that confirms it (section 5.4).
+    pub(crate) fn acknowledge_cookie(&mut self, now: Time, source: FourTuple) {
+        let path = self.arrival_path(now, source).unwrap_or_else(|| self.paths.preferred());
         self.send_control(path, &Chunk::CookieAck, Bundling::First);
+        if self.paths.view(path).is_some_and(|view| view.state == PathState::Unconfirmed) {
+            self.send_heartbeat_bundled(now, path, Bundling::Free);
+        }
     }
 }
