@@ -1,8 +1,11 @@
 //! What tests of several crates share; for tests only.
 
+#![forbid(unsafe_code)]
+
 pub mod conformance;
 pub mod interact;
 pub mod invariants;
 pub mod model;
 pub mod packet;
+pub mod puppet;
 pub mod world;

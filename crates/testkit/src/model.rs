@@ -93,7 +93,6 @@ enum Fate {
 #[derive(Clone, Debug)]
 struct Sent {
     from: Side,
-    id: MessageId,
     stream: StreamId,
     unordered: bool,
     len: usize,
@@ -169,7 +168,7 @@ impl Ledger {
         *next += u32::from(!unordered);
         out.by_id.insert(id, number);
         out.open.insert(number);
-        self.sent.push(Sent { from, id, stream, unordered, len, place, fate: Fate::Open });
+        self.sent.push(Sent { from, stream, unordered, len, place, fate: Fate::Open });
     }
 
     /// `to` received a message.

@@ -183,7 +183,10 @@ impl Run {
                 self.with_current(host, |assoc| assoc.set_path_admin(now, PathId(path), admin));
             }
             Op::Primary { host, path } => {
-                self.with_current(host, |assoc| drop(assoc.set_primary(now, PathId(path))));
+                self.with_current(host, |assoc| {
+                    // There may be no such path, or it may be unconfirmed.
+                    let _ = assoc.set_primary(now, PathId(path));
+                });
             }
             Op::Shutdown(host) => self.with_current(host, |assoc| assoc.shutdown(now)),
             Op::Abort(host) => {
@@ -305,9 +308,14 @@ impl Run {
             let limit = self.world.now() + PATIENCE;
             self.run_until(limit, |run| run.apps[host].is_alone())?;
         }
-        let limit = self.world.now() + PATIENCE;
-        if self.run_until(limit, |run| run.apps.iter().all(App::is_alone))? {
-            return Ok(());
+        // A COOKIE ECHO that was still under way may have opened another association meanwhile.
+        for _ in 0..2 {
+            let limit = self.world.now() + PATIENCE;
+            if self.run_until(limit, |run| run.apps.iter().all(App::is_alone))? {
+                return Ok(());
+            }
+            self.shut_down(0);
+            self.shut_down(1);
         }
         Err(Trouble::Stuck("in the shutdown", self.describe()))
     }

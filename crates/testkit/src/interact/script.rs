@@ -13,29 +13,100 @@ pub enum Op {
     /// Time passes.
     Advance(u64),
     /// The application hands in messages, as fast as they are accepted.
-    Send { host: HostId, count: u32, bytes: usize, stream: u16, unordered: bool },
+    Send {
+        /// Whose.
+        host: HostId,
+        /// How many.
+        count: u32,
+        /// Of which size.
+        bytes: usize,
+        /// On which stream.
+        stream: u16,
+        /// To be delivered without regard to order.
+        unordered: bool,
+    },
     /// The application stops reading, or goes on.
-    Read { host: HostId, on: bool },
-    /// A link is cut (or restored) for what `from` sends.
-    Up { link: usize, from: HostId, up: bool },
-    /// A link gets worse.
-    Worsen { link: usize, from: HostId, loss: f64, duplicate: f64, corrupt: f64 },
-    /// So many of the next packets are lost, come late, or come twice.
-    Next { link: usize, from: HostId, drop: u32, late: u32, twice: u32 },
+    Read {
+        /// Whose.
+        host: HostId,
+        /// It goes on.
+        on: bool,
+    },
+    /// A link is cut or restored in one direction.
+    Up {
+        /// Which link.
+        link: usize,
+        /// The direction in which this host sends.
+        from: HostId,
+        /// Restored.
+        up: bool,
+    },
+    /// A link gets worse in one direction.
+    Worsen {
+        /// Which link.
+        link: usize,
+        /// The direction in which this host sends.
+        from: HostId,
+        /// Probability.
+        loss: f64,
+        /// Probability.
+        duplicate: f64,
+        /// Probability.
+        corrupt: f64,
+    },
+    /// Something happens to the next packets of one direction for certain.
+    Next {
+        /// Which link.
+        link: usize,
+        /// The direction in which this host sends.
+        from: HostId,
+        /// So many are lost.
+        drop: u32,
+        /// So many come late.
+        late: u32,
+        /// So many come twice.
+        twice: u32,
+    },
     /// The user says what a path may be used for.
-    Admin { host: HostId, path: u8, admin: PathAdmin },
+    Admin {
+        /// Whose user.
+        host: HostId,
+        /// Its number; there may be none of that number.
+        path: u8,
+        /// The wish.
+        admin: PathAdmin,
+    },
     /// The user chooses a primary path.
-    Primary { host: HostId, path: u8 },
+    Primary {
+        /// Whose user.
+        host: HostId,
+        /// Its number; there may be none of that number.
+        path: u8,
+    },
     /// Graceful close.
     Shutdown(HostId),
     /// Abortive close.
     Abort(HostId),
-    /// The host loses all it knew, and connects again if told so.
-    Restart { host: HostId, connect: bool },
+    /// A host loses all it knew.
+    Restart {
+        /// Which.
+        host: HostId,
+        /// It connects again at once.
+        connect: bool,
+    },
     /// The application connects, if it has no association.
     Connect(HostId),
     /// Packets from elsewhere reach a host.
-    Flood { host: HostId, link: usize, kind: Flood, count: u32 },
+    Flood {
+        /// Which host.
+        host: HostId,
+        /// Over which link.
+        link: usize,
+        /// What they are.
+        kind: Flood,
+        /// How many.
+        count: u32,
+    },
 }
 
 impl Op {

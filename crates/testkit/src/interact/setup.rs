@@ -100,7 +100,7 @@ impl Setup {
         let worst = [0.0, 0.3, 1.0, 1.0][rng.below(4)];
         let paths = 1 + rng.below(4);
         let pairing = [PathPairing::Index, PathPairing::Mesh, PathPairing::Learned][rng.below(3)];
-        let mut end = |rng: &mut Rng| {
+        let end = |rng: &mut Rng| {
             let policies = choose(rng);
             let cookie_life = Duration::from_secs([60, 60, 2][rng.below(3)]);
             EndSetup { assoc: random_assoc(rng, &policies), policies, cookie_life }
