@@ -135,7 +135,7 @@ impl Endpoint {
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called next. To be asked after
-    /// [`poll_transmit`](Self::poll_transmit) gave `None`.
+    /// [`poll_transmit`](Self::poll_transmit) gave `None`. May be earlier than anything happens: an idle wake-up does no harm.
     pub fn poll_timeout(&self) -> Option<Time> {
         self.table.next_deadline()
     }

@@ -17,7 +17,7 @@ struct Slot {
     addresses: Vec<IpAddr>,
     /// The peer's tag when `addresses` was made: another tag means other addresses.
     indexed_tag: u32,
-    /// Its entry in [`Table::deadlines`]; `Time::MAX`: none.
+    /// Its entry in [`Table::deadlines`], at or before its real deadline; `Time::MAX`: none.
     deadline: Time,
     /// It is in [`Table::ready`].
     ready: bool,
@@ -38,6 +38,7 @@ pub(super) struct Table {
     ready: VecDeque<AssocHandle>,
     /// Associations that may have events.
     eventful: VecDeque<AssocHandle>,
+    /// When to look at which association: at or before its deadline.
     deadlines: BTreeSet<(Time, AssocHandle)>,
 }
 
@@ -183,11 +184,11 @@ impl Table {
     pub(super) fn refresh(&mut self, h: AssocHandle) {
         let Some(slot) = self.slots.get_mut(h.0) else { return };
         let deadline = slot.assoc.poll_timeout().unwrap_or(Time::MAX);
-        if deadline != slot.deadline {
-            if deadline != Time::MAX {
-                self.deadlines.insert((deadline, h));
-            }
+        // T3-rtx moves later with nearly every SACK. An entry that is too early costs one idle wake-up per RTO, keeping it exact
+        // would cost a tree operation per packet.
+        if deadline < slot.deadline {
             self.deadlines.remove(&(slot.deadline, h));
+            self.deadlines.insert((deadline, h));
             slot.deadline = deadline;
         }
         let closed = slot.assoc.state() == State::Closed;
