@@ -6,12 +6,12 @@ use polypath_proto::rng::Rng;
 use polypath_testkit::interact::Policies;
 
 /// The names of all policies of a kind.
-pub fn names(kind: PolicyKind) -> Vec<&'static str> {
+pub(crate) fn names(kind: PolicyKind) -> Vec<&'static str> {
     all().iter().filter(|entry| entry.kind == kind).map(|entry| entry.name).collect()
 }
 
 /// The policies that a specification names.
-pub fn policies(spec: &PolicySpec) -> Policies {
+pub(crate) fn policies(spec: &PolicySpec) -> Policies {
     let PolicySpec { path_scheduler, stream_scheduler, retransmission, buffer, congestion } = spec;
     Policies {
         name: format!("{path_scheduler}/{stream_scheduler}/{retransmission}/{buffer}/{congestion}"),
@@ -20,7 +20,7 @@ pub fn policies(spec: &PolicySpec) -> Policies {
 }
 
 /// One of every kind, at random.
-pub fn random_policies(rng: &mut Rng) -> Policies {
+pub(crate) fn random_policies(rng: &mut Rng) -> Policies {
     let mut one = |kind| {
         let names = names(kind);
         names[rng.below(names.len())].to_owned()
