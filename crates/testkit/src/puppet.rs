@@ -57,12 +57,16 @@ pub fn victim(assoc: AssocConfig, seed: u64) -> Endpoint {
 
 /// An INIT packet with these parameters.
 pub fn init(tag: u32, params: ParamsBuf) -> Vec<u8> {
+    init_from(tag, OWN.1, params)
+}
+
+fn init_from(tag: u32, initial_tsn: Tsn, params: ParamsBuf) -> Vec<u8> {
     let fixed = InitFixed {
         initiate_tag: tag,
         a_rwnd: 1 << 20,
         outbound_streams: 16,
         inbound_streams: 16,
-        initial_tsn: OWN.1,
+        initial_tsn,
     };
     PacketBuilder::new(PORTS.0, PORTS.1, 0).chunk(&InitRepr { fixed, params }).build()
 }
@@ -98,8 +102,16 @@ impl Puppet {
     /// # Panics
     /// When the victim does not take part in the handshake.
     pub fn connect_with(assoc: AssocConfig, seed: u64, params: ParamsBuf) -> Self {
+        Self::connect_from(assoc, seed, params, OWN.1)
+    }
+
+    /// The same with our first TSN.
+    ///
+    /// # Panics
+    /// When the victim does not take part in the handshake.
+    pub fn connect_from(assoc: AssocConfig, seed: u64, params: ParamsBuf, tsn: Tsn) -> Self {
         let (mut victim, now) = (victim(assoc, seed), Time::ZERO);
-        victim.handle_datagram(now, victim_tuple(), &init(OWN.0, params));
+        victim.handle_datagram(now, victim_tuple(), &init_from(OWN.0, tsn, params));
         let answers = drain(&mut victim, now);
         let (tag, victim_tsn, cookie) =
             answers.first().and_then(|a| init_ack(a)).expect("INIT ACK");
@@ -108,7 +120,7 @@ impl Puppet {
         victim.handle_datagram(now, victim_tuple(), &cookie_echo);
         drain(&mut victim, now);
         let handle = victim.associations().next().expect("the cookie was good");
-        let (own_tag, tsn) = OWN;
+        let own_tag = OWN.0;
         let events = Vec::new();
         let mut puppet =
             Self { victim, handle, now, tag, own_tag, tsn, victim_tsn, events, cookie_echo };

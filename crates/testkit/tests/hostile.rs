@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use polypath_proto::config::{AssocConfig, EndpointConfig, NrSack};
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
-use polypath_proto::{CloseReason, Endpoint, Event, State};
+use polypath_proto::{CloseReason, Endpoint, Event, RecvFrom, State};
 use polypath_testkit::packet::{PacketBuilder, reseal};
 use polypath_testkit::puppet::{PORTS, Puppet, abort_cause, count, drain, show, tsns};
 use polypath_testkit::world::{HostId, address, tuple};
@@ -416,6 +416,26 @@ fn tsns_far_outside_the_window_are_dropped() {
     assert!(is_well(&mut p));
 }
 
+#[test]
+fn tsns_and_ssns_wrap_around() {
+    for start in [u32::MAX - 20, u32::MAX, 0] {
+        let mut p = Puppet::connect_from(quiet(), 1, ParamsBuf::new(), Tsn(start));
+        for i in 0..66_000_u32 {
+            let payload = i.to_be_bytes();
+            // Pairs arrive the wrong way round, so that the wrap meets a gap.
+            let (one, two) =
+                (p.data(3, (2 * i) as u16, &payload), p.data(3, (2 * i + 1) as u16, &payload));
+            p.tell(&two);
+            p.tell(&one);
+            let now = p.now;
+            for _ in 0..2 {
+                let message = p.assoc().recv(now, RecvFrom::Any).expect("both are complete");
+                assert_eq!(message.data, payload[..], "message {i} from {start}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -466,7 +486,7 @@ proptest! {
         p.deliver(&whole);
         let now = p.now;
         let mut got = Vec::new();
-        while let Some(message) = p.assoc().recv(now, polypath_proto::RecvFrom::Any) {
+        while let Some(message) = p.assoc().recv(now, RecvFrom::Any) {
             got.push(message.data);
         }
         prop_assert_eq!(got, [vec![1; 40], vec![2; 40]]);

@@ -13,6 +13,7 @@ use polypath_proto::{CloseReason, Event, PathId, State};
 use super::app::{Aftermath, App, Books, Job};
 use super::flood::Flood;
 use super::script::{Op, Script};
+use super::setup::LONGEST;
 use crate::invariants;
 use crate::model::Breach;
 use crate::world::{HostId, Step, World, WorldError};
@@ -127,7 +128,7 @@ impl Run {
         Self {
             world,
             apps: [HostId::CLIENT, HostId::SERVER].map(|host| App::new(host, setup.hasty)),
-            books: Books::new(setup.longest_message(), !script.is_forged(), script.is_replayed()),
+            books: Books::new(LONGEST, !script.is_forged(), script.is_replayed()),
             configs: [0, 1].map(|end| Arc::new(setup.ends[end].assoc.clone())),
             rng: Rng::from_u64(setup.seed ^ 1),
             paths: setup.links.len(),

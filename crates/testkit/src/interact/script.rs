@@ -186,7 +186,7 @@ impl Op {
     }
 
     fn random_send(rng: &mut Rng, setup: &Setup, host: HostId) -> Self {
-        let longest = [100, 1500, 20 << 10][rng.below(3)].min(setup.longest_message());
+        let longest = [100, 1500, 20 << 10][rng.below(3)].min(setup.longest_message(host));
         Self::Send {
             host,
             count: 1 + rng.below(20) as u32,
@@ -249,6 +249,10 @@ impl Script {
         let mild = self.setup.links.iter().all(|l| l.loss + l.corrupt < 0.02);
         let patient = self.setup.ends.iter().all(|e| e.assoc.assoc_max_retrans >= 10);
         let dropped: u32 = self.ops.iter().map(Op::drops).sum();
+        // Who closes and does not read keeps the peer's data from arriving until T5-shutdown-guard strikes.
+        let any = |wanted: fn(&Op) -> bool| self.ops.iter().any(wanted);
+        let deaf = any(|op| matches!(op, Op::Read { on: false, .. }));
+        let patient = patient && !(deaf && any(|op| matches!(op, Op::Shutdown(_))));
         mild && patient && dropped < 6 && !self.ops.iter().any(Op::is_violent)
     }
 }

@@ -11,7 +11,7 @@ use polypath_proto::policy::PolicyFactory;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Duration;
 
-use crate::world::Link;
+use crate::world::{HostId, Link};
 
 /// Policies with the name under which to report them.
 #[derive(Clone)]
@@ -65,6 +65,9 @@ impl LinkSetup {
         Self { delay: 1 + rng.below(80) as u64, jitter, loss, duplicate, corrupt }
     }
 }
+
+/// The longest message of any script, bytes.
+pub(super) const LONGEST: usize = 20 << 10;
 
 /// The world of a script.
 #[derive(Clone, Debug)]
@@ -126,12 +129,11 @@ impl Setup {
         }
     }
 
-    /// The longest message that both ends can handle.
-    pub fn longest_message(&self) -> usize {
-        let fits = |end: &EndSetup| {
-            (end.assoc.send_buffer / 2).min(u64::from(end.assoc.receive_buffer) / 2)
-        };
-        self.ends.iter().map(fits).min().unwrap_or(1).clamp(1, 20 << 10) as usize
+    /// The longest message that `host` can send and its peer can hold, beside what it charges for chunks.
+    pub fn longest_message(&self, host: HostId) -> usize {
+        let (own, peer) = (&self.ends[host.0].assoc, &self.ends[host.peer().0].assoc);
+        let fits = own.send_buffer.min(u64::from(peer.receive_buffer) / 2);
+        fits.clamp(1, LONGEST as u64) as usize
     }
 }
 
