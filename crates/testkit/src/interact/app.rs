@@ -214,7 +214,8 @@ impl App {
             self.over.push(handle);
         }
         let unfounded = matches!(reason, CloseReason::ProtocolViolation { .. })
-            || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) } if cause != USER_ABORT);
+            || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) }
+                if cause != USER_ABORT && cause != STALE_COOKIE);
         if unfounded && books.promised() {
             return Err(Trouble::Accused(self.host.0, reason));
         }
@@ -277,6 +278,8 @@ impl App {
 
 /// Cause code of an ABORT that the application asked for.
 const USER_ABORT: u16 = 12;
+/// Cause code of a COOKIE ECHO that was too long under way.
+const STALE_COOKIE: u16 = 3;
 
 fn receive(
     world: &mut World,
