@@ -16,7 +16,7 @@ pub(crate) struct Usage {
 fn usage(who: UsageWho) -> Result<Usage> {
     let usage = getrusage(who)?;
     let part = |t: nix::sys::time::TimeVal| {
-        Duration::from_micros((t.tv_sec() * 1_000_000 + i64::from(t.tv_usec())) as u64)
+        Duration::from_micros((t.tv_sec() * 1_000_000 + t.tv_usec()) as u64)
     };
     let cpu = part(usage.user_time()) + part(usage.system_time());
     Ok(Usage { cpu, peak_kib: usage.max_rss() as u64 })

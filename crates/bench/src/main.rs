@@ -23,6 +23,9 @@ struct Args {
     /// Carry this many GiB through the core alone and nothing else: for instruction counts under callgrind.
     #[arg(long)]
     core_only_gib: Option<f64>,
+    /// Run this set-up alone, by its number from 1, and neither ns-2 nor the core: for profilers.
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=4))]
+    setup: Option<u8>,
 }
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -32,6 +35,9 @@ fn main() -> Result<()> {
     if let Some(gib) = args.core_only_gib {
         return core_only(gib);
     }
+    if let Some(number) = args.setup {
+        return one_setup(usize::from(number) - 1, args.repeat);
+    }
     simulator_table(&args)?;
     core_table(&args)
 }
@@ -39,6 +45,15 @@ fn main() -> Result<()> {
 fn core_only(gib: f64) -> Result<()> {
     let got = core::Pair::new(2)?.carry((gib * GIB) as u64);
     println!("{} messages", got / core::MESSAGE as u64);
+    Ok(())
+}
+
+fn one_setup(place: usize, repeat: u32) -> Result<()> {
+    for setup in simulator::SETUPS.get(place) {
+        let ours = fastest(repeat, || setup.run().map(Some))?;
+        let rate = ours.map_or(0.0, |cost| cost.rate());
+        println!("{}: {rate:.0} packets per CPU s", setup.name);
+    }
     Ok(())
 }
 
