@@ -3,6 +3,7 @@
 pub mod catalogue;
 pub mod demo;
 pub mod example;
+pub mod experiment;
 pub mod format;
 pub mod output;
 pub mod profile;
