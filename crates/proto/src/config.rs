@@ -3,7 +3,9 @@
 use core::net::IpAddr;
 use std::sync::Arc;
 
+use crate::ids::Tsn;
 use crate::policy::{PolicyFactory, Rfc9260Policies};
+use crate::rng::Rng;
 use crate::time::Duration;
 use crate::view::PathView;
 
@@ -116,8 +118,16 @@ pub struct AssocConfig {
     pub congestion: CcConfig,
     /// Makes the policies.
     pub policies: Arc<dyn PolicyFactory>,
+    /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests of the wrap.
+    pub initial_tsn: Option<Tsn>,
     /// Record [`TraceEvent`](crate::trace::TraceEvent)s.
     pub trace: bool,
+}
+
+impl AssocConfig {
+    pub(crate) fn first_tsn(&self, rng: &mut Rng) -> Tsn {
+        self.initial_tsn.unwrap_or_else(|| Tsn(rng.next_u32()))
+    }
 }
 
 impl Default for AssocConfig {
@@ -143,6 +153,7 @@ impl Default for AssocConfig {
             potentially_failed: None,
             congestion: CcConfig::default(),
             policies: Arc::new(Rfc9260Policies),
+            initial_tsn: None,
             trace: false,
         }
     }

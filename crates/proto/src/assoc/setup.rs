@@ -18,7 +18,7 @@ use crate::endpoint::{
     Extensions, InitFault, Offer, PeerInit, fixed_part, state_cookie, unrecognized,
 };
 use crate::event::{CloseReason, Event};
-use crate::ids::{FourTuple, PathId, Tsn};
+use crate::ids::{FourTuple, PathId};
 use crate::policy::Trigger;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
@@ -69,7 +69,7 @@ impl Association {
         let local = LocalSide {
             port: endpoint.port,
             tag: rng.non_zero_u32(),
-            initial_tsn: Tsn(rng.next_u32()),
+            initial_tsn: config.first_tsn(&mut rng),
             tie_tag: rng.non_zero_u32(),
         };
         let mut assoc = Self::new(config, endpoint, local, rng);

@@ -144,6 +144,8 @@ impl Association {
 
     fn on_heartbeat_timers(&mut self, now: Time) {
         if !self.state.sends_heartbeats() {
+            // None after SHUTDOWN (RFC 9260 section 8.3); a timer left running would expire for ever.
+            self.paths.iter_mut().for_each(|(_, path)| path.heartbeat_at = Time::MAX);
             return;
         }
         let due: smallvec::SmallVec<[PathId; 4]> = self.paths.heartbeats_due(now).collect();

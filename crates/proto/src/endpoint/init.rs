@@ -146,7 +146,8 @@ impl Endpoint {
     }
 
     fn new_identity(&mut self, tie_tags: Option<TieTags>) -> Identity {
-        Identity { tag: self.rng.non_zero_u32(), tsn: Tsn(self.rng.next_u32()), tie_tags }
+        let tsn = self.config.assoc.first_tsn(&mut self.rng);
+        Identity { tag: self.rng.non_zero_u32(), tsn, tie_tags }
     }
 
     /// Queues the INIT ACK, to the source of the INIT. Everything needed later is in its cookie.

@@ -121,6 +121,10 @@ impl TxPath {
         out: &mut Vec<u64>,
     ) {
         for class in [Class::Once, Class::Again] {
+            // Nothing is missing below most limits: spare the search.
+            if self.lowest(ring, path, class).is_none_or(|lowest| lowest >= limit) {
+                continue;
+            }
             let list = self.list_mut(class);
             let end = list.partition_point(|&tsn| tsn < limit);
             let mut kept = 0;

@@ -116,7 +116,9 @@ impl Association {
     pub(crate) fn acknowledge_cookie(&mut self, now: Time, source: FourTuple) {
         let path = self.arrival_path(now, source).unwrap_or_else(|| self.paths.preferred());
         self.send_control(path, &Chunk::CookieAck, Bundling::First);
-        if self.paths.view(path).is_some_and(|view| view.state == PathState::Unconfirmed) {
+        let unconfirmed =
+            self.paths.view(path).is_some_and(|view| view.state == PathState::Unconfirmed);
+        if unconfirmed && self.state.sends_heartbeats() {
             self.send_heartbeat_bundled(now, path, Bundling::Free);
         }
     }
