@@ -7,6 +7,7 @@ use polypath_proto::config::{
     AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, InitialCwnd,
     InitialSsthresh, NrSack, PathPairing, PfConfig, RtoConfig, SackConfig, SackPath, T3Marks,
 };
+use polypath_proto::ids::Tsn;
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Duration;
@@ -171,6 +172,8 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         potentially_failed: [None, Some(PfConfig::default())][rng.below(2)],
         congestion: random_cc(rng),
         policies: policies.factory.clone(),
+        // Half of all associations wrap their TSNs soon.
+        initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],
         trace: rng.below(8) == 0,
     }
 }
