@@ -32,7 +32,8 @@ pub struct Link<P> {
     up: bool,
     server: Server,
     delay: Nanos,
-    jitter: Option<(Jitter, ChaCha12Rng)>,
+    /// Boxed, for most links have none, and what is used per packet should lie together.
+    jitter: Option<Box<(Jitter, ChaCha12Rng)>>,
     admission: Admission,
     losses: Losses,
     loss_at: LossAt,
@@ -56,7 +57,7 @@ impl<P> Link<P> {
                 None => Server::with_rate(config.rate),
             },
             delay: config.delay,
-            jitter: config.jitter.map(|jitter| (jitter, seed.stream(Stream::Jitter))),
+            jitter: config.jitter.map(|jitter| Box::new((jitter, seed.stream(Stream::Jitter)))),
             admission: Admission::new(config.queue, seed),
             losses: Losses::new(config.loss, seed),
             loss_at: config.loss_at,
@@ -183,7 +184,8 @@ impl<P> Link<P> {
         let busy_from = self.server.busy_until().max(now);
         let slot = self.server.serve(now, size);
         self.stats.busy += self.server.busy_until().saturating_sub(busy_from);
-        let jitter = self.jitter.as_mut().map_or(0, |(jitter, rng)| up_to(rng, jitter.max));
+        let jitter = self.jitter.as_deref_mut();
+        let jitter = jitter.map_or(0, |(jitter, rng)| up_to(rng, jitter.max));
         let mut arrives = slot.departs.saturating_add(self.delay).saturating_add(jitter);
         if !self.pipe.reorders() {
             arrives = arrives.max(self.last_arrival);

@@ -132,10 +132,9 @@ impl RateServer {
             (self.end, self.fraction) = (now, 0);
         }
         let starts = self.busy_until();
-        let total = work + u128::from(self.fraction);
-        let rate = u128::from(self.rate);
-        self.end = self.end.saturating_add(saturate(total / rate));
-        self.fraction = (total % rate) as u64;
+        let (time, fraction) = divide(work + u128::from(self.fraction), self.rate);
+        self.end = self.end.saturating_add(time);
+        self.fraction = fraction;
         Slot { starts, departs: self.busy_until() }
     }
 
@@ -186,6 +185,15 @@ impl TraceServer {
 
     fn skip_to(&mut self, moment: u64) {
         (self.moment, self.left) = (moment, DeliveryTrace::BYTES);
+    }
+}
+
+/// Quotient and remainder. In 64 bits, where a packet's work nearly always fits, a division is
+/// several times as fast.
+fn divide(work: u128, rate: u64) -> (u64, u64) {
+    match u64::try_from(work) {
+        Ok(work) => (work / rate, work % rate),
+        Err(_) => (saturate(work / u128::from(rate)), (work % u128::from(rate)) as u64),
     }
 }
 
