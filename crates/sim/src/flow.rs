@@ -214,6 +214,7 @@ impl Flow {
             at: now,
             peer_rwnd: view.peer_rwnd,
             send_buffer: view.send_buffer.used,
+            send_buffer_unsent: queue.streams.iter().map(|stream| stream.unsent_bytes).sum(),
             send_buffer_streams: queued_by_stream(&queue),
             receive_buffer: self.held.value(),
             out_of_order: self.out_of_order.value(),

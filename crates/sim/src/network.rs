@@ -23,8 +23,11 @@ const UDP_HEADER: u32 = 8;
 pub(crate) struct Network {
     links: Vec<Hop>,
     routes: Vec<Route>,
-    /// Buffers of packets that are gone.
-    pool: Vec<Vec<u8>>,
+    /// The links of all routes, one route after another, each ended by `None`.
+    ways: Vec<Option<usize>>,
+    /// Packets that are gone, to be used again: first those that are still in the cache.
+    #[expect(clippy::vec_box, reason = "links carry boxes: a hop moves a pointer")]
+    pool: Vec<Box<Packet>>,
     /// Packets marked so far.
     marked: u64,
     /// Numbers of packets destroyed on links, while somebody watches.
@@ -34,7 +37,7 @@ pub(crate) struct Network {
 #[derive(Debug)]
 struct Hop {
     name: String,
-    link: Link<Packet>,
+    link: Link<Box<Packet>>,
     /// The counters at the end of settling.
     settled: LinkStats,
 }
@@ -50,7 +53,8 @@ pub(crate) struct Route {
     pub(crate) to_host: u32,
     /// Bytes of the IP header.
     ip_header: u32,
-    links: Vec<usize>,
+    /// Where its links begin in [`Network::ways`].
+    way: u32,
 }
 
 /// A packet on its way. It moves from link to link, and its bytes stay where they are: nothing looks at them before
@@ -62,6 +66,7 @@ pub(crate) struct Packet {
     pub(crate) route: u32,
     /// Bytes on the wire, the headers below SCTP included.
     size: u32,
+    /// The next link's place in [`Network::ways`].
     hop: u32,
     witness: Option<Box<Witness>>,
 }
@@ -100,18 +105,24 @@ impl Network {
         };
         let position = |name: &String| topology.links.iter().position(|link| link.name == *name);
         let host = |address| topology.host_of(address).unwrap_or(0) as u32;
-        let route = |spec: &crate::spec::RouteSpec| Route {
-            name: spec.name.clone(),
-            from: spec.from,
-            to: spec.to,
-            from_host: host(spec.from),
-            to_host: host(spec.to),
-            ip_header: if spec.to.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER },
-            links: spec.links.iter().filter_map(position).collect(),
+        let mut ways = Vec::new();
+        let route = |spec: &crate::spec::RouteSpec| {
+            let way = ways.len() as u32;
+            ways.extend(spec.links.iter().filter_map(position).map(Some).chain([None]));
+            Route {
+                name: spec.name.clone(),
+                from: spec.from,
+                to: spec.to,
+                from_host: host(spec.from),
+                to_host: host(spec.to),
+                ip_header: if spec.to.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER },
+                way,
+            }
         };
         Self {
             links: topology.links.iter().map(hop).collect(),
             routes: topology.routes.iter().map(route).collect(),
+            ways,
             pool: Vec::new(),
             marked: 0,
             destroyed: None,
@@ -135,25 +146,29 @@ impl Network {
         self.links.get(link).map_or("", |hop| &hop.name)
     }
 
-    /// An empty buffer.
+    /// An empty packet that is on no route yet.
     #[inline]
-    pub(crate) fn buffer(&mut self) -> Vec<u8> {
-        self.pool.pop().unwrap_or_else(|| Vec::with_capacity(BUFFER_BYTES))
+    pub(crate) fn blank(&mut self) -> Box<Packet> {
+        self.pool.pop().unwrap_or_else(|| {
+            let data = Vec::with_capacity(BUFFER_BYTES);
+            Box::new(Packet { data, route: 0, size: 0, hop: 0, witness: None })
+        })
     }
 
-    /// Takes back a buffer that nobody needs any more.
+    /// Takes back a packet that nobody needs any more.
     #[inline]
-    pub(crate) fn recycle(&mut self, mut buffer: Vec<u8>) {
-        buffer.clear();
-        self.pool.push(buffer);
+    pub(crate) fn recycle(&mut self, mut packet: Box<Packet>) {
+        packet.data.clear();
+        self.pool.push(packet);
     }
 
-    /// A packet at the beginning of its route.
+    /// Puts a packet at the beginning of its route.
     #[inline]
-    pub(crate) fn packet(&self, data: Vec<u8>, route: u32, udp: bool) -> Packet {
-        let headers = self.routes[route as usize].ip_header + if udp { UDP_HEADER } else { 0 };
-        let size = data.len() as u32 + headers;
-        Packet { data, route, size, hop: 0, witness: None }
+    pub(crate) fn address(&self, packet: &mut Packet, route: u32, udp: bool) {
+        let Route { ip_header, way, .. } = self.routes[route as usize];
+        let headers = ip_header + if udp { UDP_HEADER } else { 0 };
+        packet.size = packet.data.len() as u32 + headers;
+        (packet.route, packet.hop) = (route, way);
     }
 
     /// Numbers a packet, so that its end is noticed if somebody watches.
@@ -167,7 +182,7 @@ impl Network {
 
     /// The next packet that has arrived at the end of `link` by `now`.
     #[inline]
-    pub(crate) fn poll(&mut self, now: Nanos, link: usize) -> Option<Packet> {
+    pub(crate) fn poll(&mut self, now: Nanos, link: usize) -> Option<Box<Packet>> {
         self.links[link].link.poll(now)
     }
 
@@ -176,11 +191,10 @@ impl Network {
     pub(crate) fn forward(
         &mut self,
         now: Nanos,
-        mut packet: Packet,
+        mut packet: Box<Packet>,
         agenda: &mut Agenda,
     ) -> Forwarded {
-        let route = &self.routes[packet.route as usize];
-        let Some(&link) = route.links.get(packet.hop as usize) else {
+        let Some(link) = self.ways[packet.hop as usize] else {
             return Forwarded::Arrived(packet);
         };
         packet.hop += 1;
@@ -212,10 +226,14 @@ impl Network {
     /// The links of all routes with this name, each once.
     pub(crate) fn links_of_path(&self, name: &str) -> Vec<usize> {
         let routes = self.routes.iter().filter(|route| route.name == name);
-        let mut links: Vec<_> = routes.flat_map(|route| route.links.iter().copied()).collect();
+        let mut links: Vec<_> = routes.flat_map(|route| self.links_of(route)).collect();
         links.sort_unstable();
         links.dedup();
         links
+    }
+
+    fn links_of(&self, route: &Route) -> impl Iterator<Item = usize> + '_ {
+        self.ways.iter().skip(route.way as usize).map_while(|link| *link)
     }
 
     pub(crate) fn set_up(&mut self, now: Nanos, link: usize, up: bool, agenda: &mut Agenda) {
@@ -248,7 +266,7 @@ impl Hop {
 #[derive(Debug)]
 pub(crate) enum Forwarded {
     /// It is at its destination.
-    Arrived(Packet),
+    Arrived(Box<Packet>),
     /// It is on this link.
     OnTheWay(usize),
     /// It is gone.

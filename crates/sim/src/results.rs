@@ -254,7 +254,9 @@ pub struct Sample {
     pub peer_rwnd: u64,
     /// Bytes in the client's send buffer.
     pub send_buffer: u64,
-    /// The same per stream, by stream id, as far as streams were used.
+    /// The bytes among them that were never sent.
+    pub send_buffer_unsent: u64,
+    /// All of them per stream, by stream id, as far as streams were used.
     pub send_buffer_streams: Vec<u64>,
     /// Bytes in the server's receive buffer.
     pub receive_buffer: u64,

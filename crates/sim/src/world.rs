@@ -237,7 +237,7 @@ impl<'o> World<'o> {
     }
 
     #[inline]
-    fn forward(&mut self, packet: Packet) {
+    fn forward(&mut self, packet: Box<Packet>) {
         match self.network.forward(self.now, packet, &mut self.agenda) {
             Forwarded::Arrived(packet) => self.arrive(packet),
             Forwarded::OnTheWay(link) => self.report_destroyed(link, None),
@@ -245,7 +245,7 @@ impl<'o> World<'o> {
         }
     }
 
-    fn arrive(&mut self, mut packet: Packet) {
+    fn arrive(&mut self, mut packet: Box<Packet>) {
         if let (Some(id), Some(observer)) = (packet.arrived(), &mut self.observer) {
             observer.packet_delivered(self.now, id);
         }
@@ -253,10 +253,11 @@ impl<'o> World<'o> {
         if let Some((flow, side)) = self.hosts[host].owner(&packet) {
             let end = self.flows[flow].end_mut(side);
             let tuple = end.arrival_tuple(&self.network.routes()[packet.route as usize]);
-            end.endpoint.handle_datagram(Time(self.now), tuple, &packet.data);
+            // Simulated links lose packets with bit errors and change none.
+            end.endpoint.handle_verified_datagram(Time(self.now), tuple, &packet.data);
             self.serve(flow, side, false);
         }
-        self.network.recycle(packet.data);
+        self.network.recycle(packet);
     }
 
     /// Lets one side of a flow act on what happened, and sends what it has to send.
@@ -274,26 +275,27 @@ impl<'o> World<'o> {
 
     fn transmit(&mut self, flow: usize, side: Side) {
         loop {
-            let mut data = self.network.buffer();
+            let mut packet = self.network.blank();
             let end = self.flows[flow].end_mut(side);
-            let Some(transmit) = end.endpoint.poll_transmit(Time(self.now), &mut data) else {
-                return self.network.recycle(data);
+            let Some(transmit) = end.endpoint.poll_transmit(Time(self.now), &mut packet.data)
+            else {
+                return self.network.recycle(packet);
             };
             let (route, udp) = (end.route(&transmit), end.udp());
             self.packets += 1;
             match route {
-                Some(route) => self.send(data, route, udp),
+                Some(route) => self.send(packet, route, udp),
                 None => {
                     self.unroutable += 1;
-                    self.network.recycle(data);
+                    self.network.recycle(packet);
                 }
             }
         }
     }
 
     #[inline]
-    fn send(&mut self, data: Vec<u8>, route: u32, udp: Option<(u16, u16)>) {
-        let mut packet = self.network.packet(data, route, udp.is_some());
+    fn send(&mut self, mut packet: Box<Packet>, route: u32, udp: Option<(u16, u16)>) {
+        self.network.address(&mut packet, route, udp.is_some());
         if let Some(observer) = &mut self.observer {
             let id = self.network.mark(&mut packet);
             observer.packet_sent(&SentPacket {
