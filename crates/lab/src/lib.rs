@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 pub mod demo;
+pub mod evaluate;
 pub mod example;
 pub mod experiment;
 pub mod format;
@@ -10,6 +11,8 @@ pub mod profile;
 pub mod run;
 pub mod scenario;
 pub mod schema;
+pub mod stats;
+pub mod store;
 pub mod sweep;
 pub mod table;
 pub mod units;

@@ -148,7 +148,7 @@ impl Experiment {
         set: &IndexMap<String, Scalar>,
     ) -> Result<(), ScenarioError> {
         for (field, value) in set {
-            let assignment = Assignment::new(field, toml_of(value));
+            let assignment = Assignment::new(field, value.to_toml());
             self.assign(source, &format!("{place}.set"), &assignment)?;
         }
         Ok(())
@@ -198,12 +198,4 @@ fn axes(source: &Source, points: &[GridPoint]) -> Result<Vec<Axis>, ScenarioErro
         Axis { name, labels }
     };
     Ok(names.into_iter().flatten().enumerate().map(axis).collect())
-}
-
-fn toml_of(value: &Scalar) -> Value {
-    match value {
-        Scalar::Switch(switch) => Value::Boolean(*switch),
-        Scalar::Number(number) => Value::Integer(*number),
-        Scalar::Text(text) => Value::String(text.clone()),
-    }
 }

@@ -4,6 +4,7 @@ mod amount;
 mod file;
 mod grid;
 mod load;
+pub mod metrics;
 mod quantity;
 mod select;
 mod test;

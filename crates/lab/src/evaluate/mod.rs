@@ -1,0 +1,13 @@
+//! From results to verdicts.
+
+mod check;
+mod compare;
+mod quantity;
+mod table;
+mod verdict;
+
+pub use check::{check, needs};
+pub use compare::{finding, undecided};
+pub use quantity::{Bindings, Evaluator, NoValue};
+pub use table::{GridTable, Results, Sample};
+pub use verdict::{Comparison, Finding, Verdict};

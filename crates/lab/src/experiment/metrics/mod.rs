@@ -1,0 +1,55 @@
+//! Named figures of a run.
+
+mod blank;
+mod flow;
+mod sampled;
+mod unit;
+
+pub use unit::{Unit, digits};
+
+use polypath_sim::RunResult;
+
+use crate::scenario::Scenario;
+
+/// Figures of a run by name, in base units. `None`: the run has no such figure, such as the delay without messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures(pub Vec<(String, Option<f64>)>);
+
+impl Figures {
+    fn put(&mut self, name: impl Into<String>, value: impl Into<Option<f64>>) {
+        let value = value.into().filter(|value| value.is_finite());
+        self.0.push((name.into(), value));
+    }
+
+    /// The figure of this name; `None` within where the run has none.
+    pub fn find(&self, name: &str) -> Option<Option<f64>> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+}
+
+/// Nanoseconds in a second.
+const S: f64 = 1e9;
+
+/// All figures of a result, without those that need traces.
+pub fn figures(result: &RunResult) -> Figures {
+    let mut out = Figures::default();
+    out.put("measured", result.measured as f64 / S);
+    for (n, one) in result.flows.iter().enumerate() {
+        if n == 0 {
+            flow::figures(&mut out, "", result, one);
+        }
+        if result.flows.len() > 1 {
+            flow::figures(&mut out, &format!("flow.{}.", one.name), result, one);
+        }
+    }
+    for link in result.links.iter().filter(|link| !link.name.contains("edge")) {
+        flow::link(&mut out, result, link);
+    }
+    out
+}
+
+/// Names of all figures that runs of this scenario have.
+pub fn names(scenario: &Scenario) -> Vec<String> {
+    let blank = blank::result(scenario);
+    figures(&blank).0.into_iter().map(|(name, _)| name).collect()
+}
