@@ -1,7 +1,5 @@
 //! From the axes of a scenario to its points.
 
-use toml::Value;
-
 use crate::scenario::{Assignment, Axis, Scalar, Scenario, ScenarioError, Source};
 use crate::units::{Delay, Kind, Mtus, Packets, Probability, Quantity, Rate, Size};
 
@@ -88,7 +86,7 @@ fn axis_steps(source: &Source, n: usize, axis: &Axis) -> Result<Vec<Step>, Scena
             set: case
                 .set
                 .iter()
-                .map(|(field, value)| Assignment::new(field, toml_of(value)))
+                .map(|(field, value)| Assignment::new(field, value.to_toml()))
                 .collect(),
         };
         return Ok(axis.cases.iter().map(step).collect());
@@ -100,26 +98,10 @@ fn axis_steps(source: &Source, n: usize, axis: &Axis) -> Result<Vec<Step>, Scena
         None => axis.values.clone(),
     };
     let step = |value: &Scalar| Step {
-        label: label(value),
-        set: axis.set.iter().map(|field| Assignment::new(field, toml_of(value))).collect(),
+        label: value.to_string(),
+        set: axis.set.iter().map(|field| Assignment::new(field, value.to_toml())).collect(),
     };
     Ok(values.iter().map(step).collect())
-}
-
-fn toml_of(value: &Scalar) -> Value {
-    match value {
-        Scalar::Switch(switch) => Value::Boolean(*switch),
-        Scalar::Number(number) => Value::Integer(*number),
-        Scalar::Text(text) => Value::String(text.clone()),
-    }
-}
-
-fn label(value: &Scalar) -> String {
-    match value {
-        Scalar::Switch(switch) => switch.to_string(),
-        Scalar::Number(number) => number.to_string(),
-        Scalar::Text(text) => text.clone(),
-    }
 }
 
 /// The values of `first..last/step`.

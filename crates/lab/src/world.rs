@@ -212,7 +212,10 @@ fn flow(
     // `n` counts the scenario's flows.
     let flow = &scenario.flow[n];
     let layers = Layers::of(scenario, n);
-    let end = |port, stack| Ok(spec::EndSpec { port, assoc: assoc(flow, stack, trace)? });
+    let end = |port, stack: Stack| {
+        let stack = with_oracle(stack, scenario, flow);
+        Ok(spec::EndSpec { port, assoc: assoc(flow, stack, trace)? })
+    };
     // Two ports per flow; more than 30,000 flows would wrap, and the world's own check refuses that.
     let port = FIRST_PORT.wrapping_add(u16::try_from(2 * n).unwrap_or(u16::MAX));
     let open = flow.start.unwrap_or_default().0;
@@ -267,6 +270,27 @@ fn flow_paths(scenario: &Scenario, flow: &FlowSpec) -> Vec<(IpAddr, IpAddr)> {
         }
     };
     numbers.into_iter().map(pair).collect()
+}
+
+/// RTX-LOSSRATE is an oracle: where its rates are not given, it knows what the scenario says of the paths, client to
+/// server.
+fn with_oracle(mut stack: Stack, scenario: &Scenario, flow: &FlowSpec) -> Stack {
+    if stack.policies.retransmission == "lossrate" {
+        let names: Vec<&str> = match &flow.paths {
+            None => scenario.path_names().collect(),
+            Some(chosen) => chosen.iter().map(String::as_str).collect(),
+        };
+        let rates: Vec<String> =
+            names.iter().map(|name| forward_loss(scenario, name).to_string()).collect();
+        stack.policies.retransmission = format!("lossrate?rates={}", rates.join(","));
+    }
+    stack
+}
+
+fn forward_loss(scenario: &Scenario, name: &str) -> f64 {
+    let of = |settings: LinkSettings| settings.loss.map_or(0.0, |loss| loss.as_f64());
+    let own = scenario.path.get(name).map(|spec| spec.common().overlaid(spec.forward.as_ref()));
+    own.map_or(0.0, of)
 }
 
 fn assoc(

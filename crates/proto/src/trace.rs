@@ -116,6 +116,8 @@ pub enum TraceEvent {
     Decision {
         /// The path chosen; none when the policy waits.
         path: Option<PathId>,
+        /// The paths that could have taken it: bit p for path p.
+        sendable: u16,
         /// Named numbers of the policy.
         state: Vec<(&'static str, f64)>,
     },

@@ -61,7 +61,7 @@ pub struct Axis {
     pub cases: Vec<Case>,
 }
 
-/// A value of a field: text, whole number or switch.
+/// A value of a field: text, whole number, switch or list of texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Scalar {
@@ -71,6 +71,33 @@ pub enum Scalar {
     Number(i64),
     /// A text.
     Text(String),
+    /// A list of texts, such as the paths of a flow.
+    List(Vec<String>),
+}
+
+impl Scalar {
+    /// The value as a scenario file has it.
+    #[must_use]
+    pub fn to_toml(&self) -> toml::Value {
+        let text = |text: &String| toml::Value::String(text.clone());
+        match self {
+            Self::Switch(switch) => toml::Value::Boolean(*switch),
+            Self::Number(number) => toml::Value::Integer(*number),
+            Self::Text(value) => text(value),
+            Self::List(values) => toml::Value::Array(values.iter().map(text).collect()),
+        }
+    }
+}
+
+impl std::fmt::Display for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Switch(switch) => switch.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+            Self::List(values) => f.write_str(&values.join("+")),
+        }
+    }
 }
 
 /// A named group of settings.

@@ -333,9 +333,9 @@ impl Association {
     fn trace_decision(&mut self, now: Time, path: Option<PathId>) {
         if self.tracer.is_on() {
             let state = self.policies.path_scheduler.state();
-            if !state.is_empty() {
-                self.tracer.emit(now, || TraceEvent::Decision { path, state });
-            }
+            let open = self.paths.views.iter().filter(|v| v.sendable);
+            let sendable = open.fold(0, |mask, v| mask | 1 << v.id.0);
+            self.tracer.emit(now, || TraceEvent::Decision { path, sendable, state });
         }
     }
 
