@@ -8,6 +8,7 @@ pub mod experiment;
 pub mod format;
 pub mod output;
 pub mod profile;
+pub mod reproduce;
 pub mod run;
 pub mod scenario;
 pub mod schema;

@@ -1,7 +1,7 @@
 //! Claims against the shape of an experiment, before anything is run.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::compare::finding;
 use super::quantity::{Evaluator, NoValue};
@@ -52,11 +52,11 @@ fn references(experiment: &Experiment, evaluator: &Evaluator<'_>) -> Result<(), 
     Ok(())
 }
 
-/// The points that claims need: grid and position.
-pub fn needs<'a>(
-    claims: impl IntoIterator<Item = &'a Claim>,
-    grids: &[Grid],
-) -> BTreeSet<(String, usize)> {
+/// The points that claims need, and which of their metrics.
+pub type Needs = BTreeMap<(String, usize), BTreeSet<String>>;
+
+/// What these claims need.
+pub fn needs<'a>(claims: impl IntoIterator<Item = &'a Claim>, grids: &[Grid]) -> Needs {
     let shape = Shape::of(grids);
     let evaluator = Evaluator::new(&shape);
     for claim in claims {
@@ -69,7 +69,7 @@ pub fn needs<'a>(
 /// Results in which every metric that exists is one, and which remember what was asked.
 struct Shape {
     tables: Vec<(GridTable, Vec<Vec<String>>)>,
-    used: RefCell<BTreeSet<(String, usize)>>,
+    used: RefCell<Needs>,
 }
 
 impl Shape {
@@ -92,7 +92,8 @@ impl Results for Shape {
     }
 
     fn sample(&self, grid: &GridTable, point: usize, metric: &str) -> Sample {
-        self.used.borrow_mut().insert((grid.name.clone(), point));
+        let at = (grid.name.clone(), point);
+        self.used.borrow_mut().entry(at).or_default().insert(metric.to_owned());
         let own = self.tables.iter().find(|(table, _)| table.name == grid.name);
         let names = own.and_then(|(_, names)| names.get(point));
         if names.is_some_and(|names| names.iter().any(|name| name == metric)) {

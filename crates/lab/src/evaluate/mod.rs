@@ -6,7 +6,7 @@ mod quantity;
 mod table;
 mod verdict;
 
-pub use check::{check, needs};
+pub use check::{Needs, check, needs};
 pub use compare::{finding, undecided};
 pub use quantity::{Bindings, Evaluator, NoValue};
 pub use table::{GridTable, Results, Sample};

@@ -12,6 +12,9 @@ use crate::scenario::Scalar;
 /// Settings by dotted field.
 pub type Settings = IndexMap<String, Scalar>;
 
+/// Settings that belong to single values of axes: by axis and label.
+pub type Cases = IndexMap<String, IndexMap<String, Settings>>;
+
 /// Everything below the scenario.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -227,8 +230,12 @@ pub struct Alternative {
     /// Why it is worth a look.
     #[serde(default)]
     pub why: String,
-    /// What it changes.
+    /// What it changes, below what the axes set.
+    #[serde(default)]
     pub set: Settings,
+    /// What it changes in single values of axes: by axis, label and field.
+    #[serde(default)]
+    pub cases: Cases,
     /// Claims that run again; empty: all.
     #[serde(default)]
     pub claims: Vec<String>,

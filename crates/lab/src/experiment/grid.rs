@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use toml::Value;
 
-use super::file::{GridSpec, Settings};
+use super::file::{Cases, GridSpec, Settings};
 use super::select::{Over, Pick};
 use super::{Experiment, MAIN};
 use crate::scenario::{Assignment, Scalar, Scenario, ScenarioError, Source};
@@ -47,8 +47,12 @@ pub struct Variant {
     pub quick: bool,
     /// This many seeds, whatever the file says.
     pub seeds: Option<u32>,
-    /// Settings over everything else, and who makes them.
-    pub set: Option<(String, Settings)>,
+    /// Settings over the scenario and below the axes.
+    pub set: Settings,
+    /// Settings over single values of axes.
+    pub cases: Cases,
+    /// Where these settings stand in the file.
+    pub place: String,
 }
 
 impl Experiment {
@@ -82,11 +86,11 @@ impl Experiment {
         }
         // The variant comes last, but axes set their fields after all of this.
         let quick = v.quick.then_some(("experiment.quick", &self.runs.quick.set));
-        let variant = v.set.as_ref().map(|(place, set)| (place.as_str(), set));
-        let own = (place, &spec.set);
-        for (place, set) in std::iter::once(own).chain(quick).chain(variant) {
+        let (own, variant) = ((place, &spec.set), (v.place.as_str(), &v.set));
+        for (place, set) in std::iter::once(own).chain(quick).chain([variant]) {
             self.settings(&mut source, place, set)?;
         }
+        self.cases(&mut source, v)?;
         let seeds = source.scenario()?.seeds;
         let points = sweep::expand(&source)?;
         let points: Vec<GridPoint> = points
@@ -110,6 +114,27 @@ impl Experiment {
         };
         self.restrict(&mut grid, spec, place, v.quick)?;
         Ok(grid)
+    }
+
+    /// Lays the variant's settings over the values of axes that it names.
+    fn cases(&self, source: &mut Source, v: &Variant) -> Result<(), ScenarioError> {
+        if v.cases.is_empty() {
+            return Ok(());
+        }
+        let mut axes = source.scenario()?.sweep;
+        for (name, labels) in &v.cases {
+            // A grid without this axis has nothing to change.
+            let named = axes.iter_mut().filter(|axis| axis.name.as_ref() == Some(name));
+            let mut cases: Vec<_> = named.flat_map(|axis| &mut axis.cases).collect();
+            for (label, settings) in labels {
+                let found = cases.iter_mut().filter(|case| case.label == *label);
+                found.for_each(|case| case.set.extend(settings.clone()));
+            }
+        }
+        let values = axes.iter().map(Value::try_from).collect::<Result<Vec<_>, _>>();
+        let values = values.map_err(|error| self.problem(&v.place, &error.to_string()))?;
+        let axes = Assignment::new("sweep", Value::Array(values));
+        self.assign(source, &format!("{}.cases", v.place), &axes)
     }
 
     /// Keeps the points that `only` names and drops those that `skip` names.

@@ -11,7 +11,8 @@ mod test;
 
 pub use amount::{Amount, parse as parse_amount};
 pub use file::{
-    Alternative, Claim, ClaimKind, Figure, Head, Level, Quick, Reference, ReferenceAxis, Settings,
+    Alternative, Cases, Claim, ClaimKind, Figure, Head, Level, Quick, Reference, ReferenceAxis,
+    Settings,
 };
 pub use grid::{Axis, Grid, GridPoint, Variant};
 pub use load::files;

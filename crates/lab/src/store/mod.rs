@@ -1,1 +1,208 @@
-//! Results on disk.
+//! Results on disk: one CSV row per run, found again by what was run.
+
+mod key;
+
+pub use key::{Key, stack_version};
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::experiment::metrics::Figures;
+
+/// The figures of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    names: Arc<[String]>,
+    values: Vec<Option<f64>>,
+}
+
+impl Row {
+    /// The row that holds these figures.
+    pub fn of(figures: Figures) -> Self {
+        let (names, values): (Vec<_>, _) = figures.0.into_iter().unzip();
+        Self { names: names.into(), values }
+    }
+
+    /// Names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Option<f64>)> {
+        self.names.iter().map(String::as_str).zip(self.values.iter().copied())
+    }
+
+    /// The value of a figure; `None`: not a figure of this run.
+    pub fn find(&self, name: &str) -> Option<Option<f64>> {
+        let at = self.names.iter().position(|known| known == name)?;
+        self.values.get(at).copied()
+    }
+}
+
+/// A folder of CSV files, one for each set of columns. Rows are appended as runs end, so an interrupted run loses
+/// only what was not finished.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    rows: BTreeMap<Key, Arc<Row>>,
+    files: BTreeMap<Arc<[String]>, File>,
+}
+
+/// Why the store cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", path.display())]
+pub struct StoreError {
+    /// Which file or folder.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+impl Store {
+    /// Opens a folder, and makes it if it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be read or made.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |error| StoreError { path, error }
+        };
+        fs::create_dir_all(folder).map_err(at(folder))?;
+        let mut store =
+            Self { folder: folder.to_owned(), rows: BTreeMap::new(), files: BTreeMap::new() };
+        for entry in fs::read_dir(folder).map_err(at(folder))? {
+            let path = entry.map_err(at(folder))?.path();
+            if path.extension().is_some_and(|ending| ending == "csv") {
+                store.load(&path).map_err(at(&path))?;
+            }
+        }
+        Ok(store)
+    }
+
+    /// The row of a run that was made before.
+    pub fn find(&self, key: &Key) -> Option<Arc<Row>> {
+        self.rows.get(key).cloned()
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&mut self, key: Key, row: Row) -> Result<(), StoreError> {
+        let names = Arc::clone(&row.names);
+        let path = self.folder.join(file_name(&names));
+        let failed = |error| StoreError { path: path.clone(), error };
+        if !self.files.contains_key(&names) {
+            let file = Self::create(&path, &names).map_err(failed)?;
+            self.files.insert(Arc::clone(&names), file);
+        }
+        let cells = row.values.iter().map(|value| value.map_or(String::new(), |v| v.to_string()));
+        let line = line(std::iter::once(key.to_string()).chain(cells)).map_err(failed)?;
+        if let Some(file) = self.files.get_mut(&names) {
+            // One call per line: whoever reads it finds whole lines, or a last one without its end.
+            file.write_all(&line).map_err(failed)?;
+        }
+        self.rows.insert(key, Arc::new(row));
+        Ok(())
+    }
+
+    fn create(path: &Path, names: &[String]) -> io::Result<File> {
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        if file.metadata()?.len() == 0 {
+            let header = std::iter::once("key".to_owned()).chain(names.iter().cloned());
+            file.write_all(&line(header)?)?;
+        }
+        Ok(file)
+    }
+
+    fn load(&mut self, path: &Path) -> io::Result<()> {
+        cut_torn_line(path)?;
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path)?;
+        let header = reader.headers()?.clone();
+        let names: Arc<[String]> = header.iter().skip(1).map(str::to_owned).collect();
+        for record in reader.records() {
+            let record = record?;
+            let cell = |text: &str| text.parse::<f64>().ok();
+            let values: Vec<_> = record.iter().skip(1).map(cell).collect();
+            if let (Some(Ok(key)), true) =
+                (record.get(0).map(str::parse), values.len() == names.len())
+            {
+                self.rows.insert(key, Arc::new(Row { names: Arc::clone(&names), values }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Drops a last line that an interruption left without its end.
+fn cut_torn_line(path: &Path) -> io::Result<()> {
+    let text = fs::read(path)?;
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    if whole < text.len() {
+        OpenOptions::new().write(true).open(path)?.set_len(whole as u64)?;
+    }
+    Ok(())
+}
+
+fn line(cells: impl Iterator<Item = String>) -> io::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(cells)?;
+    writer.into_inner().map_err(|error| error.into_error())
+}
+
+fn file_name(names: &[String]) -> String {
+    format!("{}.csv", Key::of(names.join(",").as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(value: f64) -> Row {
+        Row::of(Figures(vec![("a".into(), Some(value)), ("b,c".into(), None)]))
+    }
+
+    #[test]
+    fn rows_are_found_again_bit_for_bit() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (Key::of(b"1"), Key::of(b"2"));
+        let mut store = Store::open(folder.path()).unwrap();
+        store.add(one, row(0.1 + 0.2)).unwrap();
+        store.add(two, row(1e300 / 3.0)).unwrap();
+        drop(store);
+        let store = Store::open(folder.path()).unwrap();
+        assert_eq!(store.len(), 2);
+        assert_eq!(*store.find(&one).unwrap(), row(0.1 + 0.2));
+        assert_eq!(store.find(&two).unwrap().find("a"), Some(Some(1e300 / 3.0)));
+        assert_eq!(store.find(&two).unwrap().find("b,c"), Some(None));
+        assert!(store.find(&Key::of(b"3")).is_none());
+    }
+
+    #[test]
+    fn a_torn_line_costs_only_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (Key::of(b"1"), Key::of(b"2"));
+        let mut store = Store::open(folder.path()).unwrap();
+        store.add(one, row(1.0)).unwrap();
+        store.add(two, row(2.0)).unwrap();
+        drop(store);
+        let path = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let text = fs::read(&path).unwrap();
+        fs::write(&path, &text[..text.len() - 2]).unwrap();
+        let mut store = Store::open(folder.path()).unwrap();
+        assert!(store.find(&one).is_some() && store.find(&two).is_none());
+        store.add(two, row(2.0)).unwrap();
+        drop(store);
+        assert_eq!(fs::read(&path).unwrap(), text);
+    }
+}

@@ -2,9 +2,11 @@
 
 mod blank;
 mod flow;
+mod probe;
 mod sampled;
 mod unit;
 
+pub use probe::{Probe, is_traced};
 pub use unit::{Unit, digits};
 
 use polypath_sim::RunResult;

@@ -1,0 +1,99 @@
+//! Reference data beside ours.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::evaluate::{Bindings, Evaluator};
+use crate::experiment::{Experiment, Reference};
+use crate::stats::Interval;
+
+/// Means that differ by less than this agree.
+const TOLERANCE: f64 = 0.15;
+
+/// A point of the reference data and ours.
+#[derive(Clone, Debug, Serialize)]
+pub struct Deviation {
+    /// Name of the data.
+    pub reference: String,
+    /// Values of the axes.
+    pub at: Bindings,
+    /// The figure in which it is drawn.
+    pub figure: Option<String>,
+    /// Theirs: value and half width of the interval.
+    pub theirs: (f64, f64),
+    /// Ours, if there is any.
+    pub ours: Option<(f64, f64)>,
+    /// Ours over theirs, less one.
+    pub deviation: Option<f64>,
+    /// Within 15 %, or the intervals overlap.
+    pub agrees: bool,
+}
+
+/// All points of an experiment's reference data.
+pub(super) fn deviations(experiment: &Experiment, evaluator: &Evaluator<'_>) -> Vec<Deviation> {
+    let of = |reference: &Reference| {
+        let rows = rows(experiment, reference).unwrap_or_default();
+        rows.into_iter().map(|row| one(reference, row, evaluator)).collect::<Vec<_>>()
+    };
+    experiment.references.iter().flat_map(of).collect()
+}
+
+struct Point {
+    at: Bindings,
+    value: f64,
+    half: f64,
+}
+
+fn one(reference: &Reference, point: Point, evaluator: &Evaluator<'_>) -> Deviation {
+    let mut bound = point.at.clone();
+    if let Some(grid) = &reference.grid {
+        bound.insert("grid".to_owned(), grid.clone());
+    }
+    let ours = evaluator.estimate(&reference.metric, &bound).ok().map(|ours| ours.interval());
+    let deviation = ours.map(|ours| ours.mean / point.value - 1.0);
+    let theirs = Interval { mean: point.value, half: point.half };
+    let overlap = |ours: Interval| ours.low() <= theirs.high() && ours.high() >= theirs.low();
+    Deviation {
+        reference: reference.name.clone(),
+        at: point.at,
+        figure: reference.figure.clone(),
+        theirs: (theirs.mean, theirs.half),
+        ours: ours.map(|ours| (ours.mean, ours.half)),
+        deviation,
+        agrees: deviation.is_some_and(|d| d.abs() <= TOLERANCE) || ours.is_some_and(overlap),
+    }
+}
+
+/// The rows that the reference uses. `None`: the file cannot be read.
+fn rows(experiment: &Experiment, reference: &Reference) -> Option<Vec<Point>> {
+    let path = locate(&experiment.file, &reference.file)?;
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_path(path).ok()?;
+    let header = reader.headers().ok()?.clone();
+    let column = |name: &str| header.iter().position(|known| known == name);
+    let mut points = Vec::new();
+    for record in reader.records() {
+        let record = record.ok()?;
+        let cell = |name: &str| record.get(column(name)?);
+        if reference.only.iter().any(|(name, value)| cell(name) != Some(value)) {
+            continue;
+        }
+        let label = |(axis, of): (&String, &crate::experiment::ReferenceAxis)| {
+            Some((axis.clone(), of.values.get(cell(&of.column)?)?.clone()))
+        };
+        let Some(at) = reference.axes.iter().map(label).collect::<Option<Bindings>>() else {
+            continue;
+        };
+        let number = |name: &str| cell(name)?.parse::<f64>().ok();
+        let Some(value) = number(&reference.value) else { continue };
+        let half = reference.interval.as_deref().and_then(number).unwrap_or(0.0);
+        points.push(Point { at, value: value * reference.scale, half: half * reference.scale });
+    }
+    Some(points)
+}
+
+/// The file below the nearest folder around the experiment that has it.
+fn locate(experiment: &Path, file: &str) -> Option<PathBuf> {
+    let full = experiment.canonicalize().ok()?;
+    full.ancestors().map(|folder| folder.join(file)).find(|path| path.is_file())
+}

@@ -1,0 +1,144 @@
+//! The claims of a study against its results.
+
+use serde::Serialize;
+
+use super::deviation::{Deviation, deviations};
+use super::study::{Stored, Study, concerns};
+use crate::evaluate::{Evaluator, Finding, Results, Verdict, finding, undecided};
+use crate::experiment::{Claim, ClaimKind};
+use crate::store::Store;
+
+/// What came out of an experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExperimentReport {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Where it was published.
+    pub source: String,
+    /// Claims in the order of the file.
+    pub claims: Vec<ClaimReport>,
+    /// Reference data beside ours.
+    pub deviations: Vec<Deviation>,
+    /// What other readings change; empty when they were not run.
+    pub sensitivity: Vec<SensitivityReport>,
+}
+
+/// A claim and what was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimReport {
+    /// Its id.
+    pub id: String,
+    /// Quantitative or qualitative.
+    pub kind: ClaimKind,
+    /// The statement.
+    pub says: String,
+    /// What was found.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// Why the bound differs from the first analysis.
+    pub bound_changed: Option<String>,
+    /// Why it does not hold; only when it does not.
+    pub explain: Option<String>,
+    /// Shown always.
+    pub note: Option<String>,
+}
+
+/// What one other reading changes.
+#[derive(Clone, Debug, Serialize)]
+pub struct SensitivityReport {
+    /// The alternative.
+    pub name: String,
+    /// Why it is worth a look.
+    pub why: String,
+    /// How many seeds it had.
+    pub seeds: usize,
+    /// How many claims ran again.
+    pub judged: usize,
+    /// Verdicts that differ.
+    pub flips: Vec<Flip>,
+}
+
+/// A verdict that an alternative changes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Flip {
+    /// The claim.
+    pub claim: String,
+    /// As the experiment stands.
+    pub from: Verdict,
+    /// With the alternative.
+    pub to: Verdict,
+    /// What was measured then.
+    pub measured: String,
+}
+
+/// Judges a study by what the store holds.
+pub fn judge(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
+    let stored = study.points.stored(store);
+    let evaluator = Evaluator::new(&stored);
+    let claims: Vec<ClaimReport> =
+        study.experiment.claims.iter().map(|claim| claim_report(claim, &stored)).collect();
+    let head = &study.experiment.head;
+    let report = ExperimentReport {
+        id: head.id.clone(),
+        title: head.title.clone(),
+        source: head.source.clone(),
+        deviations: deviations(&study.experiment, &evaluator),
+        sensitivity: sensitivity(study, store, &claims),
+        claims,
+    };
+    (report, stored)
+}
+
+fn found(claim: &Claim, results: &dyn Results) -> Finding {
+    let found = finding(&Evaluator::new(results), &claim.test);
+    // A check went before; what is left are points that this way of running leaves out.
+    found.unwrap_or_else(|why| undecided(why.text()))
+}
+
+fn claim_report(claim: &Claim, results: &dyn Results) -> ClaimReport {
+    let finding = found(claim, results);
+    let explain = claim.explain.clone().filter(|_| finding.verdict != Verdict::Holds);
+    ClaimReport {
+        id: claim.id.clone(),
+        kind: claim.kind,
+        says: claim.says.clone(),
+        finding,
+        bound_changed: claim.bound_changed.clone(),
+        explain,
+        note: claim.note.clone(),
+    }
+}
+
+fn sensitivity(study: &Study, store: &Store, base: &[ClaimReport]) -> Vec<SensitivityReport> {
+    let report =
+        |(alternative, points): &(crate::experiment::Alternative, super::study::Points)| {
+            let stored = points.stored(store);
+            let claims = study.experiment.claims.iter().zip(base);
+            let concerned = claims.filter(|(claim, _)| concerns(alternative, &claim.id));
+            let mut judged = 0;
+            let mut flips = Vec::new();
+            for (claim, base) in concerned {
+                judged += 1;
+                let finding = found(claim, &stored);
+                if finding.verdict != base.finding.verdict {
+                    let measured = finding.telling().map(|one| one.measured.clone());
+                    flips.push(Flip {
+                        claim: claim.id.clone(),
+                        from: base.finding.verdict,
+                        to: finding.verdict,
+                        measured: measured.unwrap_or_default(),
+                    });
+                }
+            }
+            SensitivityReport {
+                name: alternative.name.clone(),
+                why: alternative.why.clone(),
+                seeds: points.grids.iter().map(|grid| grid.seeds.len()).max().unwrap_or(0),
+                judged,
+                flips,
+            }
+        };
+    study.alternatives.iter().map(report).collect()
+}

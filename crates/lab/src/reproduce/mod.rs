@@ -1,0 +1,11 @@
+//! From experiment files to verdicts: which runs are needed, making them, judging the claims.
+
+mod deviation;
+mod execute;
+mod judge;
+mod study;
+
+pub use deviation::Deviation;
+pub use execute::{ExecuteError, execute};
+pub use judge::{ClaimReport, ExperimentReport, Flip, SensitivityReport, judge};
+pub use study::{Job, Options, Stored, Study, jobs, study};
