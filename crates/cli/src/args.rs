@@ -27,6 +27,13 @@ Examples:
   polypath demo
   polypath demo holiday.jpg --pcap demo.pcapng")]
     Demo(DemoArgs),
+    /// Re-run the experiments of the papers and judge their claims.
+    #[command(after_help = "\
+Examples:
+  polypath reproduce --quick
+  polypath reproduce S0-F4
+  polypath reproduce S1 --seeds 20 --no-sensitivity")]
+    Reproduce(ReproduceArgs),
     /// List every policy with its options.
     #[command(after_help = "Example:\n  polypath policies")]
     Policies(ListArgs),
@@ -72,6 +79,34 @@ pub(crate) struct DemoArgs {
     #[command(flatten)]
     pub(crate) files: FileArgs,
     /// Print JSON instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReproduceArgs {
+    /// Papers or experiments, such as S0 or S0-F4; all without.
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Fewer seeds and shorter runs: wider intervals.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// So many seeds per point, whatever the files say.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Leave out the alternatives.
+    #[arg(long)]
+    pub(crate) no_sensitivity: bool,
+    /// Only read the files and say what is wrong with them.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Folder for results and report; runs found there are not made again.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub(crate) out: PathBuf,
+    /// Folder of the experiment files.
+    #[arg(long, value_name = "DIR", default_value = "scenarios")]
+    pub(crate) scenarios: PathBuf,
+    /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
 }

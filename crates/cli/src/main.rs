@@ -8,6 +8,7 @@ mod failure;
 mod list;
 mod output;
 mod progress;
+mod reproduce;
 mod simulate;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Demo(args) => demo::demo(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Policies(args) => list::policies(args.json),
         Command::Schema(_) => list::schema(),
         Command::New(args) => list::new(args.file.as_deref()),

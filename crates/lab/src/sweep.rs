@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn ranges_hold_both_ends() {
-        let texts = |text: &str| range(text).map(|v| v.iter().map(label).collect::<Vec<_>>());
+        let texts =
+            |text: &str| range(text).map(|v| v.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!(texts("10ms..30ms/10ms").unwrap(), ["10ms", "20ms", "30ms"]);
         assert_eq!(texts("1%..2%/0.5%").unwrap(), ["1%", "1.5%", "2%"]);
         assert_eq!(

@@ -9,5 +9,6 @@ mod verdict;
 pub use check::{Needs, check, needs};
 pub use compare::{finding, undecided};
 pub use quantity::{Bindings, Evaluator, NoValue};
+pub(crate) use quantity::{describe, unit};
 pub use table::{GridTable, Results, Sample};
 pub use verdict::{Comparison, Finding, Verdict};

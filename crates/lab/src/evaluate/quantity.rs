@@ -191,7 +191,7 @@ fn folded(fold: Fold, parts: &[Estimate]) -> Result<Estimate, NoValue> {
 }
 
 /// The unit of a quantity.
-pub(super) fn unit(quantity: &Quantity) -> Unit {
+pub(crate) fn unit(quantity: &Quantity) -> Unit {
     match quantity {
         Quantity::Metric { metric, .. } => Unit::of(metric),
         Quantity::Difference(two) => unit(&two[0]),
@@ -205,7 +205,7 @@ pub(super) fn unit(quantity: &Quantity) -> Unit {
 }
 
 /// A quantity in words.
-pub(super) fn describe(quantity: &Quantity) -> String {
+pub(crate) fn describe(quantity: &Quantity) -> String {
     match quantity {
         Quantity::Constant(value) => crate::experiment::metrics::digits(*value),
         Quantity::Metric { metric, at } => {

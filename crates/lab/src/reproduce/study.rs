@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use polypath_sim::RunResult;
+
 use crate::evaluate::{GridTable, Results, Sample, check, needs};
-use crate::experiment::{Alternative, Experiment, Grid, Quantity, Variant, metrics};
+use crate::experiment::{Alternative, Experiment, Figure, Grid, Quantity, Variant, metrics};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::store::{Key, Row, Store};
 
@@ -87,6 +89,27 @@ pub fn study(experiment: Experiment, options: Options) -> Result<Study, Scenario
         }
     }
     Ok(Study { experiment, points: Points { grids, run }, alternatives, options })
+}
+
+impl Study {
+    /// Makes the one run that a figure over time shows, with its time series.
+    ///
+    /// # Errors
+    /// When the figure names no point, or the run cannot be made; in one line.
+    pub fn observe(&self, figure: &Figure) -> Result<RunResult, String> {
+        let name = figure.at.grid.as_deref().unwrap_or(crate::experiment::MAIN);
+        let grid = self.points.grids.iter().find(|grid| grid.name == name);
+        let grid = grid.ok_or_else(|| format!("no grid {name:?}"))?;
+        let fits = |point: &&crate::experiment::GridPoint| {
+            grid.axes.iter().zip(&point.labels).all(|(axis, label)| {
+                figure.at.fixed.get(&axis.name).is_none_or(|wanted| wanted == label)
+            })
+        };
+        let point = grid.points.iter().find(fits).ok_or("where names no point of the grid")?;
+        let seed = figure.seed.or(grid.seeds.first().copied()).unwrap_or(1);
+        let spec = crate::world::world_spec(&point.scenario, false).map_err(|e| e.to_string())?;
+        polypath_sim::run(&spec, seed, None).map_err(|error| error.to_string())
+    }
 }
 
 /// Every point; those traced of which a claim or figure needs it.

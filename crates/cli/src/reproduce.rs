@@ -1,0 +1,189 @@
+//! `polypath reproduce`.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use polypath_lab::evaluate::Evaluator;
+use polypath_lab::experiment::{Experiment, files};
+use polypath_lab::figure::{Drawing, diagrams, svg, time_series};
+use polypath_lab::report::{self, Chapter};
+use polypath_lab::reproduce::{
+    ExperimentReport, Options, Stored, Study, execute, jobs, judge, study,
+};
+use polypath_lab::store::Store;
+
+use crate::args::ReproduceArgs;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+
+pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+    let experiments = chosen(args)?;
+    let options = Options {
+        quick: args.quick,
+        seeds: args.seeds,
+        sensitivity: !args.quick && !args.no_sensitivity,
+    };
+    let studies: Vec<Study> = experiments
+        .into_iter()
+        .map(|experiment| study(experiment, options))
+        .collect::<Result<_, _>>()?;
+    if args.check {
+        let runs = jobs(&studies).len();
+        return output::text(&format!("{} experiments, {runs} runs\n", studies.len()));
+    }
+    let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run)?;
+    run(&studies, &mut store)?;
+    write(args, &studies, &store)
+}
+
+/// The experiments that the arguments name; all without names.
+fn chosen(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
+    let folder = &args.scenarios;
+    let found = files(folder).map_err(|error| {
+        let hint = "(allowed: a folder of experiment files; --scenarios names it)";
+        Failure::input(format!("{}: {error} {hint}", folder.display()))
+    })?;
+    let mut all = Vec::new();
+    for path in found {
+        all.push(Experiment::read(&path)?);
+    }
+    for id in &args.ids {
+        if !all.iter().any(|experiment| is_named(experiment, id)) {
+            let ids: Vec<&str> = all.iter().map(|one| one.head.id.as_str()).collect();
+            let ids = ids.join(", ");
+            return Err(Failure::input(format!("no experiment {id:?} (allowed: {ids})")));
+        }
+    }
+    all.retain(|one| args.ids.is_empty() || args.ids.iter().any(|id| is_named(one, id)));
+    if all.is_empty() {
+        return Err(Failure::input(format!("{}: no experiment files", folder.display())));
+    }
+    Ok(all)
+}
+
+/// `S0` names all of a paper, `S0-F4` one.
+fn is_named(experiment: &Experiment, id: &str) -> bool {
+    let own = &experiment.head.id;
+    own == id || report::paper(own) == id
+}
+
+fn run(studies: &[Study], store: &mut Store) -> Result<(), Failure> {
+    let jobs = jobs(studies);
+    let progress = Mutex::new(Progress::new());
+    let report = |done| {
+        if let Ok(mut progress) = progress.lock() {
+            progress.report(done);
+        }
+    };
+    let made = execute(&jobs, store, &report).map_err(Failure::run)?;
+    drop(progress);
+    eprintln!("{made} runs made, {} found in the store", jobs.len() - made);
+    Ok(())
+}
+
+fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), Failure> {
+    let mut reports: Vec<ExperimentReport> = Vec::new();
+    let mut drawings = Vec::new();
+    for study in studies {
+        let (report, stored) = judge(study, store);
+        let folder = args.out.join(&report.id);
+        create(&folder)?;
+        let table = folder.join("runs.csv");
+        let file = File::create(&table).map_err(|error| unwritten(&table, &error))?;
+        let written = report::write_runs(study, &stored, BufWriter::new(file));
+        written.map_err(|error| unwritten(&table, &error))?;
+        let drawn = draw(study, &stored, &report)?;
+        for drawing in &drawn {
+            save(&folder, drawing)?;
+        }
+        if !args.json {
+            output::text(&format!("{}\n", report::claims(&report)))?;
+        }
+        reports.push(report);
+        drawings.push(drawn);
+    }
+    let command = command(args);
+    let chapters: Vec<Chapter<'_>> = studies
+        .iter()
+        .zip(&reports)
+        .zip(drawings)
+        .map(|((study, report), drawings)| Chapter { study, report, drawings })
+        .collect();
+    let page = args.out.join("report.html");
+    write_text(&page, &report::page(&chapters, &command))?;
+    let how = format!("Made by `{command}`.");
+    write_text(&args.out.join("summary.md"), &report::summary(&reports, &how))?;
+    if args.json {
+        output::json(&reports)?;
+    } else {
+        let [holds, not, unclear] = report::tally(&reports);
+        output::text(&format!("{holds} claims hold, {not} do not, {unclear} are unclear\n"))?;
+    }
+    eprintln!("report: {}", page.display());
+    Ok(())
+}
+
+/// All figures of an experiment.
+fn draw(
+    study: &Study,
+    stored: &Stored,
+    report: &ExperimentReport,
+) -> Result<Vec<Drawing>, Failure> {
+    let evaluator = Evaluator::new(stored);
+    let mut drawings = Vec::new();
+    for figure in &study.experiment.figures {
+        let failed =
+            |text: &str| Failure::input(format!("{}: figure {}: {text}", report.id, figure.name));
+        let shown = if figure.series.is_empty() {
+            diagrams(figure, &evaluator, &report.deviations).map_err(|why| failed(why.text()))?
+        } else {
+            let result = study.observe(figure).map_err(|error| failed(&error))?;
+            vec![time_series(figure, &result)]
+        };
+        let mut panels = Vec::new();
+        for diagram in &shown {
+            let drawn = svg(diagram).map_err(|error| failed(&error.to_string()))?;
+            panels.push((diagram.heading.clone(), drawn));
+        }
+        drawings.push(Drawing { name: figure.name.clone(), title: figure.title.clone(), panels });
+    }
+    Ok(drawings)
+}
+
+fn save(folder: &Path, drawing: &Drawing) -> Result<(), Failure> {
+    for (n, (_, svg)) in drawing.panels.iter().enumerate() {
+        let number = if drawing.panels.len() > 1 { format!("-{}", n + 1) } else { String::new() };
+        write_text(&folder.join(format!("{}{number}.svg", drawing.name)), svg)?;
+    }
+    Ok(())
+}
+
+fn command(args: &ReproduceArgs) -> String {
+    let mut command = String::from("polypath reproduce");
+    for id in &args.ids {
+        command.push_str(&format!(" {id}"));
+    }
+    if args.quick {
+        command.push_str(" --quick");
+    }
+    if let Some(seeds) = args.seeds {
+        command.push_str(&format!(" --seeds {seeds}"));
+    }
+    command
+}
+
+fn create(folder: &PathBuf) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = File::create(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::run(format!("{}: cannot be written: {error}", path.display()))
+}

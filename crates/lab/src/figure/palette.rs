@@ -1,0 +1,64 @@
+//! Colours, markers and dashes that differ from each other for every eye, and in grey.
+
+use plotters::style::RGBColor;
+
+/// Okabe and Ito (2008), without yellow, in an order whose neighbours differ in lightness.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(230, 159, 0),
+    RGBColor(0, 0, 0),
+    RGBColor(213, 94, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+];
+
+/// Shape of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Marker {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Cross,
+}
+
+const MARKERS: [Marker; 5] =
+    [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Cross];
+
+/// Lengths of stroke and gap; no gap means solid.
+const DASHES: [(u32, u32); 4] = [(1, 0), (8, 4), (3, 3), (12, 6)];
+
+/// How a curve looks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) colour: RGBColor,
+    pub(super) marker: Marker,
+    pub(super) dash: (u32, u32),
+}
+
+impl Look {
+    pub(super) fn of(curve: usize) -> Self {
+        // Indices are taken modulo the lengths.
+        Self {
+            colour: COLOURS[curve % COLOURS.len()],
+            marker: MARKERS[curve % MARKERS.len()],
+            dash: DASHES[curve % DASHES.len()],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_curves_differ_in_colour_and_marker_or_dash() {
+        for a in 0..20 {
+            for b in 0..a {
+                let (a, b) = (Look::of(a), Look::of(b));
+                assert!(a.marker != b.marker || a.dash != b.dash);
+            }
+        }
+    }
+}
