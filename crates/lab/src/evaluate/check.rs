@@ -96,7 +96,8 @@ impl Results for Shape {
         self.used.borrow_mut().entry(at).or_default().insert(metric.to_owned());
         let own = self.tables.iter().find(|(table, _)| table.name == grid.name);
         let names = own.and_then(|(_, names)| names.get(point));
-        if names.is_some_and(|names| names.iter().any(|name| name == metric)) {
+        let known = names.is_some_and(|names| names.iter().any(|name| name == metric));
+        if known || metrics::is_decision(metric) {
             Sample::Values(vec![1.0, 1.0])
         } else {
             Sample::Unknown

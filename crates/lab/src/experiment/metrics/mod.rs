@@ -6,7 +6,7 @@ mod probe;
 mod sampled;
 mod unit;
 
-pub use probe::{Probe, is_traced};
+pub use probe::{Probe, is_decision, is_traced};
 pub use unit::{Unit, digits};
 
 use polypath_sim::RunResult;
@@ -50,8 +50,10 @@ pub fn figures(result: &RunResult) -> Figures {
     out
 }
 
-/// Names of all figures that runs of this scenario have.
+/// Names of all figures that runs of this scenario have, but for the numbers of its path scheduler.
 pub fn names(scenario: &Scenario) -> Vec<String> {
     let blank = blank::result(scenario);
-    figures(&blank).0.into_iter().map(|(name, _)| name).collect()
+    let mut all = figures(&blank);
+    Probe::new(scenario).figures(&mut all, &blank);
+    all.0.into_iter().map(|(name, _)| name).collect()
 }

@@ -16,6 +16,9 @@ pub(super) fn figures(out: &mut Figures, p: &str, result: &RunResult, flow: &Flo
     let samples: Vec<&Sample> = flow.samples.iter().filter(|sample| sample.at >= from).collect();
     paths(out, p, flow, &samples);
     send_buffer(out, p, flow, &samples);
+    if flow.paths.len() == 2 {
+        out.put(format!("{p}growth-ratio.smaller-ssthresh"), growth_ratio(&samples));
+    }
     let least = samples.iter().map(|sample| sample.peer_rwnd).min();
     out.put(format!("{p}peer-rwnd.mean"), mean(&samples, |sample| sample.peer_rwnd));
     out.put(format!("{p}peer-rwnd.min"), least.map(|least| least as f64));
@@ -66,6 +69,26 @@ fn send_buffer(out: &mut Figures, p: &str, flow: &FlowResult, samples: &[&Sample
         sample.send_buffer.saturating_sub(elsewhere)
     };
     out.put(format!("{p}delivered-unacked.mean"), mean(samples, unacked));
+}
+
+/// Growth of the window with the smaller ssthresh over growth of the other, while neither falls and both ssthresh stay.
+fn growth_ratio(samples: &[&Sample]) -> Option<f64> {
+    let (mut small, mut large) = (0, 0);
+    for pair in samples.windows(2) {
+        let [before, after] = pair else { continue };
+        let ([a0, b0], [a1, b1]) = (before.paths.as_slice(), after.paths.as_slice()) else {
+            continue;
+        };
+        let steady = a0.ssthresh == a1.ssthresh && b0.ssthresh == b1.ssthresh;
+        let (grown_a, grown_b) = (a1.cwnd.checked_sub(a0.cwnd), b1.cwnd.checked_sub(b0.cwnd));
+        let (Some(grown_a), Some(grown_b), true) = (grown_a, grown_b, steady) else { continue };
+        match a0.ssthresh.cmp(&b0.ssthresh) {
+            core::cmp::Ordering::Less => (small, large) = (small + grown_a, large + grown_b),
+            core::cmp::Ordering::Greater => (small, large) = (small + grown_b, large + grown_a),
+            core::cmp::Ordering::Equal => {}
+        }
+    }
+    (large > 0).then(|| small as f64 / large as f64)
 }
 
 fn mean(samples: &[&Sample], of: impl Fn(&Sample) -> u64) -> Option<f64> {
