@@ -123,6 +123,7 @@ impl Stack {
         set(&mut assoc.rto.max, settings.rto_max.map(|d| d.duration()));
         set(&mut assoc.sack.delay, settings.sack_delay.map(|d| d.duration()));
         set(&mut assoc.sack.every, settings.sack_every.map(count));
+        set(&mut assoc.sack.window_updates, settings.window_updates);
         set(&mut assoc.sack.path, settings.sack_path.map(sack_path));
         let heartbeat = settings.heartbeat.map(|interval| match interval {
             Interval::Off => None,

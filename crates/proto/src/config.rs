@@ -198,11 +198,19 @@ pub struct SackConfig {
     pub every: u32,
     /// Which path a SACK takes.
     pub path: SackPath,
+    /// Send a SACK when the application has freed a quarter of the buffer, or a shut window reopens. Off, as in ns-2's
+    /// module: the peer learns of room by the SACKs for its data alone, and by probes.
+    pub window_updates: bool,
 }
 
 impl Default for SackConfig {
     fn default() -> Self {
-        Self { delay: Duration::from_millis(200), every: 2, path: SackPath::LastData }
+        Self {
+            delay: Duration::from_millis(200),
+            every: 2,
+            path: SackPath::LastData,
+            window_updates: true,
+        }
     }
 }
 

@@ -59,6 +59,8 @@ settings! {
         sack_delay: Delay,
         /// A SACK for every so many packets with DATA.
         sack_every: Packets,
+        /// SACKs that tell of freed buffer space. Off, as in ns-2's module: only data and probes draw SACKs.
+        window_updates: bool,
         /// Which path a SACK takes.
         sack_path: SackPathSetting,
         /// Split fast retransmit (CMT).

@@ -260,7 +260,8 @@ impl Receiver {
         let ready = self.delivery.recv(want)?;
         let charge = ready.message.charge;
         self.buffer.free(charge);
-        if self.updates.freed(charge.payload, self.buffer.window()) {
+        let tell = self.updates.freed(charge.payload, self.buffer.window());
+        if tell && self.settings.sack.window_updates {
             self.ack.request();
         }
         Some(ready.into_message())

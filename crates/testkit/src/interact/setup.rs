@@ -193,6 +193,7 @@ fn random_sack(rng: &mut Rng) -> SackConfig {
         delay: Duration::from_millis([0, 40, 200, 500][rng.below(4)]),
         every: 1 + rng.below(3) as u32,
         path: path[rng.below(4)],
+        window_updates: rng.below(8) != 0,
     }
 }
 
