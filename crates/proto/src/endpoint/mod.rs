@@ -81,18 +81,8 @@ impl Endpoint {
     /// Packets for other SCTP ports than ours are dropped without an answer: who runs several endpoints on one address
     /// hands each packet to the right one.
     pub fn handle_datagram(&mut self, now: Time, tuple: FourTuple, data: &[u8]) {
-        self.receive(now, tuple, data, ChecksumCheck::Verify);
-    }
-
-    /// As [`handle_datagram`](Self::handle_datagram), for a packet whose CRC32c was checked already, as network cards do, or
-    /// that nothing can have changed on its way.
-    pub fn handle_verified_datagram(&mut self, now: Time, tuple: FourTuple, data: &[u8]) {
-        self.receive(now, tuple, data, ChecksumCheck::Skip);
-    }
-
-    fn receive(&mut self, now: Time, tuple: FourTuple, data: &[u8], checksum: ChecksumCheck) {
         self.stats.packets_received += 1;
-        let packet = match PacketView::parse(data, checksum) {
+        let packet = match PacketView::parse(data, ChecksumCheck::Verify) {
             Ok(packet) => packet,
             Err(error) => {
                 match error.kind {
