@@ -253,7 +253,6 @@ impl<'o> World<'o> {
         if let Some((flow, side)) = self.hosts[host].owner(&packet) {
             let end = self.flows[flow].end_mut(side);
             let tuple = end.arrival_tuple(&self.network.routes()[packet.route as usize]);
-            // Simulated links lose packets with bit errors and change none.
             end.endpoint.handle_datagram(Time(self.now), tuple, &packet.data);
             self.serve(flow, side, false);
         }
