@@ -20,6 +20,9 @@ use crate::output;
 use crate::progress::Progress;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+    if args.check {
+        return check(args);
+    }
     let experiments = chosen(args)?;
     let options = Options {
         quick: args.quick,
@@ -30,24 +33,52 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         .into_iter()
         .map(|experiment| study(experiment, options))
         .collect::<Result<_, _>>()?;
-    if args.check {
-        let runs = jobs(&studies).len();
-        return output::text(&format!("{} experiments, {runs} runs\n", studies.len()));
-    }
     let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run)?;
     run(&studies, &mut store)?;
     write(args, &studies, &store)
 }
 
-/// The experiments that the arguments name; all without names.
-fn chosen(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
+/// Says what is wrong with the files, one line each, and how many runs they need.
+fn check(args: &ReproduceArgs) -> Result<(), Failure> {
+    let mut wrong = 0;
+    let options = Options { quick: args.quick, seeds: args.seeds, sensitivity: !args.quick };
+    for path in found(args)? {
+        let read = Experiment::read(&path).map(|one| {
+            let asked = args.ids.is_empty() || args.ids.iter().any(|id| is_named(&one, id));
+            asked.then_some(one)
+        });
+        let studied = match read {
+            Ok(None) => continue,
+            Ok(Some(experiment)) => study(experiment, options),
+            Err(error) => Err(error),
+        };
+        match studied {
+            Ok(study) => {
+                let id = &study.experiment.head.id;
+                let (claims, runs) = (study.experiment.claims.len(), jobs([&study]).len());
+                output::text(&format!("{id}: {claims} claims, {runs} runs\n"))?;
+            }
+            Err(error) => {
+                wrong += 1;
+                eprintln!("polypath: {error}");
+            }
+        }
+    }
+    if wrong == 0 { Ok(()) } else { Err(Failure::input(format!("{wrong} files are wrong"))) }
+}
+
+fn found(args: &ReproduceArgs) -> Result<Vec<PathBuf>, Failure> {
     let folder = &args.scenarios;
-    let found = files(folder).map_err(|error| {
+    files(folder).map_err(|error| {
         let hint = "(allowed: a folder of experiment files; --scenarios names it)";
         Failure::input(format!("{}: {error} {hint}", folder.display()))
-    })?;
+    })
+}
+
+/// The experiments that the arguments name; all without names.
+fn chosen(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
     let mut all = Vec::new();
-    for path in found {
+    for path in found(args)? {
         all.push(Experiment::read(&path)?);
     }
     for id in &args.ids {
@@ -59,7 +90,7 @@ fn chosen(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
     }
     all.retain(|one| args.ids.is_empty() || args.ids.iter().any(|id| is_named(one, id)));
     if all.is_empty() {
-        return Err(Failure::input(format!("{}: no experiment files", folder.display())));
+        return Err(Failure::input(format!("{}: no experiment files", args.scenarios.display())));
     }
     Ok(all)
 }

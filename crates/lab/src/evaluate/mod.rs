@@ -12,3 +12,6 @@ pub use quantity::{Bindings, Evaluator, NoValue};
 pub(crate) use quantity::{describe, unit};
 pub use table::{GridTable, Results, Sample};
 pub use verdict::{Comparison, Finding, Verdict};
+
+#[cfg(test)]
+mod tests;

@@ -101,6 +101,7 @@ struct Raw {
     metric: Option<String>,
     #[serde(rename = "where")]
     at: Option<Selection>,
+    grid: Option<String>,
     ratio: Option<[Quantity; 2]>,
     difference: Option<[Quantity; 2]>,
     sum: Option<Folded>,
@@ -120,8 +121,8 @@ enum Folded {
 impl Raw {
     fn quantity(mut self) -> Result<Quantity, String> {
         let (at, over) = (self.at.take(), self.over.take());
-        if self.metric.is_none() && at.is_some() {
-            return Err("where without metric (allowed: beside metric)".to_owned());
+        if self.metric.is_none() && (at.is_some() || self.grid.is_some()) {
+            return Err("where or grid without metric (allowed: beside metric)".to_owned());
         }
         let folds = [
             (Fold::Sum, self.sum.take()),
@@ -139,7 +140,8 @@ impl Raw {
         if found.is_empty() && over.is_some() {
             return Err("over without sum, mean, max or min (allowed: beside one)".to_owned());
         }
-        let at = at.unwrap_or_default();
+        let mut at = at.unwrap_or_default();
+        at.grid = self.grid.or(at.grid);
         found.extend(self.metric.map(|metric| Quantity::Metric { metric, at }));
         found.extend(self.ratio.map(|two| Quantity::Ratio(Box::new(two))));
         found.extend(self.difference.map(|two| Quantity::Difference(Box::new(two))));
@@ -221,7 +223,7 @@ mod tests {
             ("{ sum = [] }", "an empty list"),
             ("{ sum = { metric = 'goodput' } }", "without over"),
             ("{ metric = 'goodput', over = 'x' }", "over without"),
-            ("{ ratio = [1, 2], where = {} }", "where without metric"),
+            ("{ ratio = [1, 2], where = {} }", "where or grid without metric"),
             ("{ metrics = 'goodput' }", "unknown field `metrics`"),
         ] {
             let error = read(text).unwrap_err();

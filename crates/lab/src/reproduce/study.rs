@@ -161,7 +161,7 @@ fn is_traced(quantity: &Quantity) -> bool {
 }
 
 /// All runs of these studies, each once.
-pub fn jobs(studies: &[Study]) -> Vec<Job> {
+pub fn jobs<'a>(studies: impl IntoIterator<Item = &'a Study>) -> Vec<Job> {
     let mut known = BTreeSet::new();
     let mut jobs = Vec::new();
     for study in studies {
