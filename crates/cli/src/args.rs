@@ -34,6 +34,22 @@ Examples:
   polypath reproduce S0-F4
   polypath reproduce S1 --seeds 20 --no-sensitivity")]
     Reproduce(ReproduceArgs),
+    /// Run a scenario over all values of its axes and seeds.
+    #[command(after_help = "\
+Examples:
+  polypath sweep scenarios/examples/two-equal-paths.toml --axis path.B.delay=10ms..100ms/30ms --seeds 8
+  polypath sweep crossing.toml --axis stack.path-scheduler=rr,min-rtt --metric goodput --ci 2%")]
+    Sweep(SweepArgs),
+    /// Draw a figure from a table of runs.
+    #[command(after_help = "\
+Example:
+  polypath plot results/S0-F4/runs.csv --x buffer --curves scheduler,delay --y goodput > figure.svg")]
+    Plot(PlotArgs),
+    /// Compare two tables of runs point by point.
+    #[command(after_help = "\
+Example:
+  polypath compare before/runs.csv after/runs.csv --metric goodput --metric delay.mean")]
+    Compare(CompareArgs),
     /// List every policy with its options.
     #[command(after_help = "Example:\n  polypath policies")]
     Policies(ListArgs),
@@ -107,6 +123,65 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR", default_value = "scenarios")]
     pub(crate) scenarios: PathBuf,
     /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SweepArgs {
+    /// Scenario file (TOML).
+    pub(crate) scenario: PathBuf,
+    /// One more axis: FIELD=FIRST..LAST/STEP or FIELD=A,B,C; may be repeated.
+    #[arg(long, value_name = "FIELD=VALUES")]
+    pub(crate) axis: Vec<String>,
+    /// Set a field over what the file says; may be repeated.
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// What to report, such as goodput or delay.mean (docs/experiments.md lists them); may be repeated.
+    #[arg(long, value_name = "METRIC", default_value = "goodput")]
+    pub(crate) metric: Vec<String>,
+    /// Seeds per point, instead of the scenario's.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "ci")]
+    pub(crate) seeds: Option<u32>,
+    /// Add seeds until every 95 % interval is at most this share of its mean, such as 2%.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) ci: Option<String>,
+    /// Folder for the runs; those found there are not made again.
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub(crate) out: PathBuf,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PlotArgs {
+    /// Table of runs (CSV), as reproduce and sweep write them.
+    pub(crate) runs: PathBuf,
+    /// Axis along x.
+    #[arg(long)]
+    pub(crate) x: String,
+    /// Metric along y.
+    #[arg(long, default_value = "goodput")]
+    pub(crate) y: String,
+    /// Axes whose values make the curves; by default all but x.
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) curves: Option<Vec<String>>,
+    /// Accepted for uniformity: a figure is SVG.
+    #[arg(long, hide = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CompareArgs {
+    /// Table of runs (CSV).
+    pub(crate) first: PathBuf,
+    /// Another one with the same axes.
+    pub(crate) second: PathBuf,
+    /// What to compare; may be repeated.
+    #[arg(long, value_name = "METRIC", default_value = "goodput")]
+    pub(crate) metric: Vec<String>,
+    /// Print JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -3,13 +3,16 @@
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input.
 
 mod args;
+mod compare;
 mod demo;
 mod failure;
 mod list;
 mod output;
+mod plot;
 mod progress;
 mod reproduce;
 mod simulate;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -30,6 +33,9 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Demo(args) => demo::demo(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
+        Command::Plot(args) => plot::plot(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Policies(args) => list::policies(args.json),
         Command::Schema(_) => list::schema(),
         Command::New(args) => list::new(args.file.as_deref()),

@@ -104,15 +104,17 @@ fn is_named(experiment: &Experiment, id: &str) -> bool {
 fn run(studies: &[Study], store: &mut Store) -> Result<(), Failure> {
     let jobs = jobs(studies);
     let progress = Mutex::new(Progress::new());
-    let report = |done| {
-        if let Ok(mut progress) = progress.lock() {
-            progress.report(done);
-        }
-    };
-    let made = execute(&jobs, store, &report).map_err(Failure::run)?;
+    let made = execute(&jobs, store, &|done| told(&progress, done)).map_err(Failure::run)?;
     drop(progress);
     eprintln!("{made} runs made, {} found in the store", jobs.len() - made);
     Ok(())
+}
+
+/// Moves a bar that several threads share.
+pub(crate) fn told(progress: &Mutex<Progress>, done: f64) {
+    if let Ok(mut progress) = progress.lock() {
+        progress.report(done);
+    }
 }
 
 fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), Failure> {
@@ -206,15 +208,15 @@ fn command(args: &ReproduceArgs) -> String {
     command
 }
 
-fn create(folder: &PathBuf) -> Result<(), Failure> {
+pub(crate) fn create(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))
 }
 
-fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     let written = File::create(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| unwritten(path, &error))
 }
 
-fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
     Failure::run(format!("{}: cannot be written: {error}", path.display()))
 }

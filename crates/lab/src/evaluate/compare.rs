@@ -393,7 +393,7 @@ fn relative(first: &Estimate, second: &Estimate) -> Option<String> {
     (mean.is_finite() && second.value != 0.0).then(|| {
         let sign = if mean >= 1.0 { "+" } else { "" };
         match half {
-            h if h == 0.0 => format!("{sign}{} %", share(mean - 1.0)),
+            0.0 => format!("{sign}{} %", share(mean - 1.0)),
             h if h.is_finite() => format!("{sign}{} +- {} %", share(mean - 1.0), share(h)),
             _ => format!("{sign}{} % (one run)", share(mean - 1.0)),
         }
@@ -404,7 +404,7 @@ fn relative(first: &Estimate, second: &Estimate) -> Option<String> {
 pub(super) fn show(unit: Unit, value: Interval) -> String {
     let (factor, name) = unit.scale(value.mean);
     let text = match value.half {
-        h if h == 0.0 => digits(value.mean * factor),
+        0.0 => digits(value.mean * factor),
         h if h.is_finite() => format!("{} +- {}", digits(value.mean * factor), digits(h * factor)),
         _ => format!("{} (one run)", digits(value.mean * factor)),
     };

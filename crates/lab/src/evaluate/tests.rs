@@ -26,7 +26,8 @@ impl Table {
                 points.push(vec![kind.clone(), label.clone()]);
                 // The seeds of different kinds move differently, or differences would have no error.
                 let value = |seed: usize| {
-                    mean(k, n) + noise * (((seed * (k + 2) * (n + 3)) % 5) as f64 - 2.0)
+                    let step = (seed * seed * (k + 1) + seed * (n + 1)) % 5;
+                    mean(k, n) + noise * (step as f64 - 2.0)
                 };
                 y.push((0..5).map(value).collect());
             }

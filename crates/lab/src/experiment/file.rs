@@ -33,7 +33,7 @@ pub(super) struct File {
 }
 
 /// What the experiment is, and how it is run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Head {
     /// Paper, dash, file name.

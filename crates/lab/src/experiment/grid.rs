@@ -131,10 +131,7 @@ impl Experiment {
                 found.for_each(|case| case.set.extend(settings.clone()));
             }
         }
-        let values = axes.iter().map(Value::try_from).collect::<Result<Vec<_>, _>>();
-        let values = values.map_err(|error| self.problem(&v.place, &error.to_string()))?;
-        let axes = Assignment::new("sweep", Value::Array(values));
-        self.assign(source, &format!("{}.cases", v.place), &axes)
+        source.set_axes(&axes)
     }
 
     /// Keeps the points that `only` names and drops those that `skip` names.
@@ -188,6 +185,20 @@ impl Experiment {
         let origin = format!("{}: {place}", source.name());
         let set = source.set_by(&origin, assignment);
         set.map_err(|error| self.problem(place, &error.to_string()))
+    }
+}
+
+impl Source {
+    /// Replaces the axes of the scenario.
+    ///
+    /// # Errors
+    /// When an axis has no TOML form; those that were read from one have.
+    pub fn set_axes(&mut self, axes: &[crate::scenario::Axis]) -> Result<(), ScenarioError> {
+        let values = axes.iter().map(Value::try_from).collect::<Result<Vec<_>, _>>();
+        let values = values.map_err(|error| self.problem("sweep", error.to_string()))?;
+        let origin = self.name().to_owned();
+        let set = self.set_by(&origin, &Assignment::new("sweep", Value::Array(values)));
+        set.map_err(|error| self.problem("sweep", error.to_string()))
     }
 }
 

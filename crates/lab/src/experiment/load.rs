@@ -5,13 +5,33 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 
 use super::file::File;
-use super::{Experiment, Runs, Variant};
+use super::{Experiment, Head, Runs, Variant};
 use crate::scenario::{ScenarioError, Source};
 
 /// The line that divides the scenario from the rest.
 const DIVIDER: &str = "[experiment]";
 
 impl Experiment {
+    /// An experiment without claims, for a scenario's own sweep.
+    pub fn bare(scenario: Source) -> Self {
+        let title = scenario.name().to_owned();
+        Self {
+            head: Head { id: title.clone(), title, ..Head::default() },
+            file: PathBuf::new(),
+            claims: Vec::new(),
+            figures: Vec::new(),
+            references: Vec::new(),
+            alternatives: Vec::new(),
+            text: scenario.clone(),
+            runs: Runs {
+                scenario,
+                grids: Vec::new(),
+                skip: Vec::new(),
+                quick: super::Quick::default(),
+            },
+        }
+    }
+
     /// Reads a file, and the one whose runs it uses.
     ///
     /// # Errors

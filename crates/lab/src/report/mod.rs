@@ -3,12 +3,14 @@
 mod csv_table;
 mod html;
 mod markdown;
+mod run_table;
 mod style;
 mod text;
 
 pub use csv_table::write_runs;
 pub use html::page;
 pub use markdown::summary;
+pub use run_table::RunTable;
 pub use text::claims;
 
 use crate::evaluate::Verdict;

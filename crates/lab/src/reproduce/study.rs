@@ -92,6 +92,15 @@ pub fn study(experiment: Experiment, options: Options) -> Result<Study, Scenario
 }
 
 impl Study {
+    /// A study of all points with so many seeds, without claims.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario.
+    pub fn plain(experiment: Experiment, seeds: u32) -> Result<Self, ScenarioError> {
+        let options = Options { seeds: Some(seeds), ..Options::default() };
+        study(experiment, options)
+    }
+
     /// Makes the one run that a figure over time shows, with its time series.
     ///
     /// # Errors

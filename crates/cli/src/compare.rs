@@ -1,0 +1,79 @@
+//! `polypath compare`.
+
+use std::path::Path;
+
+use polypath_lab::evaluate::{Bindings, Evaluator};
+use polypath_lab::experiment::metrics::Unit;
+use polypath_lab::experiment::{Quantity, Selection};
+use polypath_lab::report::RunTable;
+use polypath_lab::reproduce::places;
+use serde::Serialize;
+
+use crate::args::CompareArgs;
+use crate::failure::Failure;
+use crate::output;
+
+/// A metric at a point of both tables.
+#[derive(Serialize)]
+struct Row<'a> {
+    at: &'a Bindings,
+    metric: &'a str,
+    first: f64,
+    second: f64,
+    /// Second minus first, with the half width of its paired 95 % interval.
+    difference: (f64, Option<f64>),
+    differs: bool,
+}
+
+pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    let (first, second) = (read(&args.first)?, read(&args.second)?);
+    let (before, after) = (Evaluator::new(&first), Evaluator::new(&second));
+    let points = places(first.shape());
+    let mut rows = Vec::new();
+    for at in &points {
+        for metric in &args.metric {
+            let quantity = Quantity::Metric { metric: metric.clone(), at: Selection::default() };
+            let both = before
+                .estimate(&quantity, at)
+                .and_then(|a| Ok((a, after.estimate(&quantity, at)?)));
+            let (a, b) = both.map_err(|why| Failure::input(why.text()))?;
+            let difference = b.minus(1.0, &a).interval();
+            rows.push(Row {
+                at,
+                metric,
+                first: a.value,
+                second: b.value,
+                difference: (
+                    difference.mean,
+                    Some(difference.half).filter(|half| half.is_finite()),
+                ),
+                differs: difference.low() > 0.0 || difference.high() < 0.0,
+            });
+        }
+    }
+    if args.json {
+        output::json(&rows)
+    } else {
+        output::text(&rows.iter().map(line).collect::<String>())
+    }
+}
+
+fn line(row: &Row<'_>) -> String {
+    let unit = Unit::of(row.metric);
+    let at: Vec<String> = row.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
+    let half = row.difference.1.map_or(String::new(), |half| format!(" +- {}", unit.show(half)));
+    let differs = if row.differs { " *" } else { "" };
+    format!(
+        "{}: {} {} to {}, difference {}{half}{differs}\n",
+        at.join(", "),
+        row.metric,
+        unit.show(row.first),
+        unit.show(row.second),
+        unit.show(row.difference.0)
+    )
+}
+
+fn read(path: &Path) -> Result<RunTable, Failure> {
+    RunTable::read(path)
+        .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", path.display())))
+}

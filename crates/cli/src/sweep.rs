@@ -1,0 +1,105 @@
+//! `polypath sweep`.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Mutex;
+
+use polypath_lab::experiment::metrics::Unit;
+use polypath_lab::experiment::parse_amount;
+use polypath_lab::report::write_runs;
+use polypath_lab::reproduce::{Measured, Seeds, SweepError, SweepRow};
+use polypath_lab::scenario::{Axis, Scalar, Source};
+use polypath_lab::store::Store;
+
+use crate::args::SweepArgs;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Progress;
+use crate::reproduce::{create, told, unwritten};
+
+pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+    let mut source = Source::read(&args.scenario)?;
+    for assignment in &args.set {
+        source.set(&assignment.parse()?)?;
+    }
+    let mut axes = source.scenario()?.sweep;
+    axes.extend(args.axis.iter().map(|text| axis(text)).collect::<Result<Vec<_>, _>>()?);
+    source.set_axes(&axes)?;
+    let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run)?;
+    let progress = Mutex::new(Progress::new());
+    let report = |done| told(&progress, done);
+    let seeds = seeds(args, &source)?;
+    let swept = polypath_lab::reproduce::sweep(source, seeds, &args.metric, &mut store, &report);
+    let (study, stored, rows) = swept.map_err(|error| match error {
+        SweepError::Scenario(error) => Failure::from(error),
+        SweepError::Run(error) => Failure::run(error),
+    })?;
+    drop(progress);
+    let name = args.scenario.file_stem().unwrap_or_default();
+    let folder = args.out.join(name);
+    create(&folder)?;
+    let path = folder.join("runs.csv");
+    let file = File::create(&path).map_err(|error| unwritten(&path, &error))?;
+    write_runs(&study, &stored, BufWriter::new(file)).map_err(|error| unwritten(&path, &error))?;
+    eprintln!("runs: {}", path.display());
+    if args.json { output::json(&rows) } else { output::text(&table(&rows)) }
+}
+
+fn seeds(args: &SweepArgs, source: &Source) -> Result<Seeds, Failure> {
+    if let Some(share) = &args.ci {
+        let wanted = parse_amount(share).filter(|share| *share > 0.0 && *share < 1.0);
+        let refused = || Failure::input(format!("--ci {share}: expected a share, such as 2%"));
+        return wanted.map(Seeds::Precision).ok_or_else(refused);
+    }
+    let own = source.scenario()?.seeds.count;
+    Ok(Seeds::Count(args.seeds.unwrap_or(own)))
+}
+
+/// An axis of the command line.
+fn axis(text: &str) -> Result<Axis, Failure> {
+    let malformed = || {
+        Failure::input(format!(
+            "--axis {text}: expected FIELD=FIRST..LAST/STEP or FIELD=A,B, such as path.B.delay=10ms..50ms/10ms"
+        ))
+    };
+    let (field, values) = text.split_once('=').ok_or_else(malformed)?;
+    if field.trim().is_empty() || values.trim().is_empty() {
+        return Err(malformed());
+    }
+    let axis = Axis { set: vec![field.trim().to_owned()], ..Axis::default() };
+    if values.contains("..") {
+        return Ok(Axis { range: Some(values.to_owned()), ..axis });
+    }
+    let scalar = |value: &str| match (value.parse::<bool>(), value.parse::<i64>()) {
+        (Ok(switch), _) => Scalar::Switch(switch),
+        (_, Ok(number)) => Scalar::Number(number),
+        _ => Scalar::Text(value.to_owned()),
+    };
+    Ok(Axis { values: values.split(',').map(str::trim).map(scalar).collect(), ..axis })
+}
+
+fn table(rows: &[SweepRow]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let at: Vec<String> =
+            row.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
+        for (metric, measured) in &row.metrics {
+            let at = at.join(", ");
+            text.push_str(&format!("{at}: {metric} {}\n", shown(metric, *measured)));
+        }
+    }
+    text
+}
+
+fn shown(metric: &str, measured: Option<Measured>) -> String {
+    let Some(Measured { mean, half, against_first }) = measured else { return "-".to_owned() };
+    let unit = Unit::of(metric);
+    let interval =
+        if half.is_finite() { format!(" +- {}", unit.show(half)) } else { String::new() };
+    let against = against_first.map(|(ratio, half)| {
+        let half =
+            if half.is_finite() { format!(" +- {:.2}", 100.0 * half) } else { String::new() };
+        format!(", {:+.2}{half} % against the first", 100.0 * (ratio - 1.0))
+    });
+    format!("{}{interval}{}", unit.show(mean), against.unwrap_or_default())
+}
