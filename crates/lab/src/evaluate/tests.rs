@@ -121,7 +121,7 @@ const FAILS: [&str; 14] = [
 const UNCLEAR: [&str; 8] = [
     "{ of = { metric = 'y', where = { kind = 'a', n = 2 } }, at-least = 20 }",
     "{ greater = { metric = 'y', where = { kind = 'a', n = 4 } }, than = { metric = 'y', where = { kind = 'c', n = 1 } } }",
-    "{ equal = [{ metric = 'y', where = { kind = 'a', n = 1 } }, { metric = 'flat', where = { kind = 'a', n = 1 } }], within = '95%' }",
+    "{ equal = [{ metric = 'y', where = { kind = 'a', n = 1 } }, { metric = 'flat', where = { kind = 'a', n = 1 } }], within = '98%' }",
     "{ of = { metric = 'gone', where = { kind = 'a', n = 2 } }, at-least = 0 }",
     "{ of = { ratio = [{ metric = 'y', where = { kind = 'a', n = 2 } }, { metric = 'zero', where = { kind = 'a', n = 2 } }] }, above = 0 }",
     "{ all-of = [{ of = 3, above = 2 }, { of = { metric = 'gone', where = { kind = 'a', n = 2 } }, above = 0 }] }",

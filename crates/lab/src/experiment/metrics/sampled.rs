@@ -65,7 +65,7 @@ fn send_buffer(out: &mut Figures, p: &str, flow: &FlowResult, samples: &[&Sample
     out.put(format!("{p}send-blocked-share"), mean(samples, blocked));
     let unacked = |sample: &Sample| {
         let outstanding: u64 = sample.paths.iter().map(|path| path.outstanding).sum();
-        let elsewhere = sample.send_buffer_unsent + outstanding + sample.out_of_order;
+        let elsewhere = sample.send_buffer_unsent + outstanding + sample.receive_buffer;
         sample.send_buffer.saturating_sub(elsewhere)
     };
     out.put(format!("{p}delivered-unacked.mean"), mean(samples, unacked));
