@@ -42,6 +42,17 @@ fn references(experiment: &Experiment, evaluator: &Evaluator<'_>) -> Result<(), 
                     .map_err(|why| experiment.problem(&format!("{place}.axes"), why.text()))?;
             }
         }
+        match crate::reproduce::usable_rows(experiment, reference) {
+            None => {
+                let text = "cannot be read (allowed: a CSV file, from the repository's root)";
+                return Err(experiment.problem(&format!("{place}.file"), text));
+            }
+            Some(0) => {
+                let text = "no row of the file names a point (see only, axes and value)";
+                return Err(experiment.problem(&place, text));
+            }
+            Some(_) => {}
+        }
         if let Some(figure) = &reference.figure
             && !experiment.figures.iter().any(|known| known.name == *figure)
         {

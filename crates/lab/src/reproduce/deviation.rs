@@ -65,6 +65,11 @@ fn one(reference: &Reference, point: Point, evaluator: &Evaluator<'_>) -> Deviat
     }
 }
 
+/// How many rows of its file a reference uses. `None`: the file cannot be read.
+pub(crate) fn usable_rows(experiment: &Experiment, reference: &Reference) -> Option<usize> {
+    rows(experiment, reference).map(|rows| rows.len())
+}
+
 /// The rows that the reference uses. `None`: the file cannot be read.
 fn rows(experiment: &Experiment, reference: &Reference) -> Option<Vec<Point>> {
     let path = locate(&experiment.file, &reference.file)?;

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::deviation::{Deviation, deviations};
-use super::study::{Stored, Study, concerns};
+use super::study::{Points, Stored, Study, concerns};
 use crate::evaluate::{Evaluator, Finding, Results, Verdict, finding, undecided};
-use crate::experiment::{Claim, ClaimKind};
+use crate::experiment::{Alternative, Claim, ClaimKind};
 use crate::store::Store;
 
 /// What came out of an experiment.
@@ -85,7 +85,7 @@ pub fn judge(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
         title: head.title.clone(),
         source: head.source.clone(),
         deviations: deviations(&study.experiment, &evaluator),
-        sensitivity: sensitivity(study, store, &claims),
+        sensitivity: sensitivity(study, store),
         claims,
     };
     (report, stored)
@@ -111,34 +111,34 @@ fn claim_report(claim: &Claim, results: &dyn Results) -> ClaimReport {
     }
 }
 
-fn sensitivity(study: &Study, store: &Store, base: &[ClaimReport]) -> Vec<SensitivityReport> {
-    let report =
-        |(alternative, points): &(crate::experiment::Alternative, super::study::Points)| {
-            let stored = points.stored(store);
-            let claims = study.experiment.claims.iter().zip(base);
-            let concerned = claims.filter(|(claim, _)| concerns(alternative, &claim.id));
-            let mut judged = 0;
-            let mut flips = Vec::new();
-            for (claim, base) in concerned {
-                judged += 1;
-                let finding = found(claim, &stored);
-                if finding.verdict != base.finding.verdict {
-                    let measured = finding.telling().map(|one| one.measured.clone());
-                    flips.push(Flip {
-                        claim: claim.id.clone(),
-                        from: base.finding.verdict,
-                        to: finding.verdict,
-                        measured: measured.unwrap_or_default(),
-                    });
-                }
-            }
-            SensitivityReport {
-                name: alternative.name.clone(),
-                why: alternative.why.clone(),
-                seeds: points.grids.iter().map(|grid| grid.seeds.len()).max().unwrap_or(0),
-                judged,
-                flips,
-            }
-        };
+/// Both sides have the seeds of the alternative: with fewer seeds alone a verdict may turn unclear.
+fn sensitivity(study: &Study, store: &Store) -> Vec<SensitivityReport> {
+    let report = |(alternative, points): &(Alternative, Points)| {
+        let seeds = points.grids.iter().map(|grid| grid.seeds.len()).max().unwrap_or(0);
+        let base = study.points.stored_first(seeds, store);
+        let stored = points.stored(store);
+        let claims = study.experiment.claims.iter();
+        let concerned: Vec<&Claim> =
+            claims.filter(|claim| concerns(alternative, &claim.id)).collect();
+        let flips = concerned.iter().filter_map(|claim| flip(claim, &base, &stored));
+        SensitivityReport {
+            name: alternative.name.clone(),
+            why: alternative.why.clone(),
+            seeds,
+            judged: concerned.len(),
+            flips: flips.collect(),
+        }
+    };
     study.alternatives.iter().map(report).collect()
+}
+
+fn flip(claim: &Claim, base: &Stored, alternative: &Stored) -> Option<Flip> {
+    let (before, after) = (found(claim, base), found(claim, alternative));
+    let measured = after.telling().map(|one| one.measured.clone()).unwrap_or_default();
+    (before.verdict != after.verdict).then(|| Flip {
+        claim: claim.id.clone(),
+        from: before.verdict,
+        to: after.verdict,
+        measured,
+    })
 }

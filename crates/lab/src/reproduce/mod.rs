@@ -7,6 +7,7 @@ mod study;
 mod sweep;
 
 pub use deviation::Deviation;
+pub(crate) use deviation::usable_rows;
 pub use execute::{ExecuteError, execute};
 pub use judge::{ClaimReport, ExperimentReport, Flip, SensitivityReport, judge};
 pub use study::{Job, Options, Stored, Study, jobs, study};

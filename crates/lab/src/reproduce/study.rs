@@ -203,12 +203,17 @@ impl Points {
 
     /// Their rows in the store; points that were not run have none.
     pub fn stored(&self, store: &Store) -> Stored {
+        self.stored_first(usize::MAX, store)
+    }
+
+    /// Likewise, but of so many seeds only.
+    pub fn stored_first(&self, count: usize, store: &Store) -> Stored {
         let row = |point: &crate::experiment::GridPoint, run: &Run, seed: &u64| {
             store.find(&Key::of_run(&point.scenario, *seed, *run == Run::Traced))
         };
         let rows = self.grids.iter().zip(&self.run).map(|(grid, run)| {
             let points = grid.points.iter().zip(run).map(|(point, run)| {
-                let seeds = grid.seeds.iter().filter(|_| *run != Run::Not);
+                let seeds = grid.seeds.iter().take(count).filter(|_| *run != Run::Not);
                 seeds.filter_map(|seed| row(point, run, seed)).collect()
             });
             points.collect()
