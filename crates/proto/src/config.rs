@@ -240,7 +240,7 @@ pub struct CmtConfig {
     pub nr_sack: NrSack,
     /// Which chunks a first T3-rtx expiry marks.
     pub t3_marks: T3Marks,
-    /// Take RTT samples only from SACKs that arrive on the path of the chunk ([INET]'s rule).
+    /// Take RTT samples only from SACKs that arrive on the path of the chunk (the rule of the INET model).
     pub rtt_same_path: bool,
 }
 

@@ -441,7 +441,7 @@ impl Sender {
         }
     }
 
-    /// The path's own SACK gives the sample ([INET]'s rule), also when another one overtook it.
+    /// The path's own SACK gives the sample (the rule of the INET model), also when another one overtook it.
     fn sample_rtt(
         &self,
         now: Time,
