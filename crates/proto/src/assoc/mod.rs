@@ -176,8 +176,7 @@ impl Association {
     }
 
     /// Takes the next received message, if there is one.
-    pub fn recv(&mut self, now: Time, want: RecvFrom) -> Option<Message> {
-        let _ = now;
+    pub fn recv(&mut self, _now: Time, want: RecvFrom) -> Option<Message> {
         let message = self.rx.recv(want)?;
         self.stats.messages_delivered += 1;
         self.stats.bytes_delivered += message.data.len() as u64;
