@@ -72,6 +72,9 @@ pub enum CloseReason {
     Unreachable,
     /// The handshake got no answer.
     HandshakeTimeout,
+    /// The handshake failed: the peer called our cookie stale twice (RFC 9260 section 5.2.6). Its Valid.Cookie.Life is shorter than
+    /// the way there and back.
+    StaleCookie,
     /// The peer broke the protocol; we sent ABORT with this cause code.
     ProtocolViolation {
         /// Cause code sent.

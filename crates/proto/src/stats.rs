@@ -21,7 +21,7 @@ pub struct EndpointStats {
     pub bad_tag: u64,
     /// Packets that belonged to no association ("out of the blue").
     pub out_of_the_blue: u64,
-    /// Cookies that failed their MAC, or were too old.
+    /// Cookies that failed their MAC, were too old, or had been used before.
     pub bad_cookies: u64,
     /// Stateless replies sent.
     pub stateless_replies: u64,

@@ -227,7 +227,7 @@ fn a_cookie_that_is_always_stale_ends_the_attempt() {
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
     pair.connect();
     pair.run(5 * SECOND);
-    assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: Some(3) }));
+    assert_eq!(pair.client.closed(), Some(CloseReason::StaleCookie));
     assert_eq!((pair.sent(Way::ToServer, INIT), pair.server.count()), (2, 0));
 }
 

@@ -120,12 +120,14 @@ impl Association {
             return;
         }
         if self.setup.stale_before {
-            let cause = Some(polypath_wire::cause::code::STALE_COOKIE);
-            return self.close(CloseReason::PeerAbort { cause });
+            self.control.clear();
+            return self.close(CloseReason::StaleCookie);
         }
         self.setup.stale_before = true;
         self.control.clear();
         self.peer = PeerSide { port: self.peer.port, ..PeerSide::default() };
+        // A new tag as for any new attempt (section 5.3.1): packets of the one that failed may still be under way.
+        self.local.tag = self.rng.non_zero_u32();
         // No more than a second beyond the round trip: long lives invite replays.
         let excess = Duration::from_micros(staleness.into()).min(Duration::from_secs(1));
         self.start_handshake(now, Some(now.since(self.setup.echoed) + excess));

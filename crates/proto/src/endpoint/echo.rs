@@ -9,6 +9,7 @@ use super::cookie::{Cookie, TieTags};
 use super::init::added_addresses;
 use super::peer::is_unicast;
 use super::reply::Address;
+use super::used::Standing;
 use crate::assoc::{Association, LocalSide, State};
 use crate::ids::{AssocHandle, FourTuple};
 use crate::time::{Duration, Time};
@@ -59,6 +60,11 @@ impl Endpoint {
         if let Some(staleness) = cookie.stale_for(now) {
             return self.report_stale(now, to, staleness);
         }
+        match self.used.standing(now, cookie.session.local_tag, cookie.created) {
+            Standing::Good => {}
+            Standing::Used => return self.refuse_used(now, to),
+            Standing::TooOld(excess) => return self.report_stale(now, to, excess),
+        }
         // Only an association that is gone by now can have asked for this cookie.
         if !self.config.accept {
             self.stats.bad_cookies += 1;
@@ -68,11 +74,19 @@ impl Endpoint {
             self.replies.abort(now, to, Some(ErrorCause::OutOfResource), &mut self.stats);
             return None;
         }
+        self.used.remember(now, cookie.session.local_tag, cookie.created);
         let local = self.local_side(cookie);
         let (config, rng) = (self.config.clone(), self.rng.fork());
         let tuple = confirmed_tuple(to.tuple, cookie);
         let assoc = Association::accept(now, config, local, &cookie.peer, to.peer_port, tuple, rng);
         Some(self.table.insert(assoc))
+    }
+
+    /// The association that the cookie set up is over. A peer that still waits for its COOKIE ACK must have missed the ABORT.
+    fn refuse_used(&mut self, now: Time, to: Address) -> Option<AssocHandle> {
+        self.stats.bad_cookies += 1;
+        self.replies.abort(now, to, None, &mut self.stats);
+        None
     }
 
     /// The cookie is for an existing association. Gives its handle if the packet's other chunks are for it.
@@ -83,15 +97,18 @@ impl Endpoint {
         to: Address,
         cookie: &Cookie,
     ) -> Option<AssocHandle> {
-        let assoc = self.table.get(h)?;
+        // One that is over is found until its last packet is fetched.
+        let assoc = self.table.get(h).filter(|a| a.state() != State::Closed)?;
         let (local, peer, tie) = compare(assoc, cookie);
         let stale = cookie.stale_for(now).filter(|_| !(local && peer));
         if let Some(staleness) = stale {
             return self.report_stale(now, to, staleness);
         }
         let tuple = confirmed_tuple(to.tuple, cookie);
+        let superseded = !assoc.state().is_setup() && self.is_superseded(cookie);
         match action(local, peer, cookie.tie_tags, tie) {
             Action::Discard => return None,
+            Action::Collision if superseded => return None,
             Action::Restart => return self.restart(now, h, to, cookie),
             Action::Collision => {
                 self.table.touch(h)?.on_cookie_collision(now, &cookie.peer, tuple);
@@ -122,8 +139,16 @@ impl Endpoint {
             return None;
         }
         assoc.restart(now, local, &cookie.peer, confirmed_tuple(to.tuple, cookie));
+        self.used.remember(now, cookie.session.local_tag, cookie.created);
         self.table.refresh(h);
         Some(h)
+    }
+
+    /// Whether the peer asked for a younger cookie with the same tag of ours: a collision has been resolved with that one, and
+    /// this one, sent again, would give the peer its former tag.
+    fn is_superseded(&self, cookie: &Cookie) -> bool {
+        let youngest = self.used.youngest(cookie.session.local_tag);
+        youngest.is_some_and(|youngest| cookie.created < youngest)
     }
 
     fn report_stale(&mut self, now: Time, to: Address, staleness: Duration) -> Option<AssocHandle> {

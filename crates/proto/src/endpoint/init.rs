@@ -136,6 +136,8 @@ impl Endpoint {
             Verdict::NewAddresses(added) => self.refuse_new_addresses(now, request.to, &added),
             Verdict::AsBefore(tie_tags) => {
                 let (tag, tsn) = (assoc.local.tag, assoc.local.initial_tsn);
+                // This cookie is for the association that exists. When that is over nobody else may have its tag.
+                self.used.remember(now, tag, now);
                 self.acknowledge(now, request, peer, Identity { tag, tsn, tie_tags }, &config);
             }
             Verdict::Anew(tie_tags) => {

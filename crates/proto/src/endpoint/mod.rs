@@ -15,6 +15,7 @@ mod rate;
 mod reply;
 mod table;
 mod tag;
+mod used;
 
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ use crate::time::Time;
 use keys::CookieKeys;
 use reply::Replies;
 use table::Table;
+use used::UsedCookies;
 
 /// An SCTP endpoint.
 #[derive(Debug)]
@@ -43,6 +45,7 @@ pub struct Endpoint {
     rng: Rng,
     table: Table,
     keys: CookieKeys,
+    used: UsedCookies,
     replies: Replies,
     stats: EndpointStats,
 }
@@ -64,9 +67,10 @@ impl Endpoint {
     /// An endpoint without associations. All its randomness comes from `rng`.
     pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
         // Cookies may live twice as long as configured when peers ask for it (Cookie Preservative).
-        let grace = init::longest_cookie_life(&config);
+        let longest_life = init::longest_cookie_life(&config);
         Self {
-            keys: CookieKeys::new(config.cookie_key_life, grace, rng.fork()),
+            keys: CookieKeys::new(config.cookie_key_life, longest_life, rng.fork()),
+            used: UsedCookies::new(longest_life, used::CAPACITY),
             replies: Replies::new(config.max_stateless_replies),
             table: Table::default(),
             stats: EndpointStats::default(),
