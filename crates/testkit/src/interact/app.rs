@@ -44,27 +44,17 @@ pub(super) struct Books {
     pub(super) ledger: Ledger,
     /// Nobody forges packets.
     promised: bool,
-    /// Somebody on the path sends old packets again.
-    replays: bool,
-    /// Some association is over. Its cookie may still be good: replayed, it brings back an association with the same
-    /// tags and TSNs, which old packets fit (RFC 5062 section 6: cookies live shortly for that reason).
-    over: bool,
     sides: u32,
 }
 
 impl Books {
-    pub(super) fn new(longest: usize, promised: bool, replays: bool) -> Self {
-        Self { ledger: Ledger::new(longest), promised, replays, over: false, sides: 0 }
+    pub(super) fn new(longest: usize, promised: bool) -> Self {
+        Self { ledger: Ledger::new(longest), promised, sides: 0 }
     }
 
     /// Whether applications are promised anything.
     pub(super) const fn promised(&self) -> bool {
-        self.promised && !(self.replays && self.over)
-    }
-
-    /// Some association is over.
-    pub(super) const fn note_end(&mut self) {
-        self.over = true;
+        self.promised
     }
 
     fn side(&mut self) -> Side {
@@ -182,7 +172,6 @@ impl App {
             Event::Restarted => {
                 // What the old peer acknowledged and did not read is gone with it.
                 books.ledger.excuse(side);
-                books.note_end();
                 self.add(handle, books);
                 return Ok(Aftermath::PeerUnknown);
             }
@@ -202,7 +191,6 @@ impl App {
         handle: AssocHandle,
         reason: CloseReason,
     ) -> Result<Aftermath, Trouble> {
-        books.note_end();
         let state = world.assoc(self.host, handle).map(polypath_proto::Association::state);
         if state != Some(State::Closed) {
             return Err(Trouble::ClosedTwice(self.host.0));
@@ -215,7 +203,7 @@ impl App {
         }
         let unfounded = matches!(reason, CloseReason::ProtocolViolation { .. })
             || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) }
-                if cause != USER_ABORT && cause != STALE_COOKIE);
+                if cause != USER_ABORT);
         if unfounded && books.promised() {
             return Err(Trouble::Accused(self.host.0, reason));
         }
@@ -278,8 +266,6 @@ impl App {
 
 /// Cause code of an ABORT that the application asked for.
 const USER_ABORT: u16 = 12;
-/// Cause code of a COOKIE ECHO that was too long under way.
-const STALE_COOKIE: u16 = 3;
 
 fn receive(
     world: &mut World,

@@ -128,7 +128,7 @@ impl Run {
         Self {
             world,
             apps: [HostId::CLIENT, HostId::SERVER].map(|host| App::new(host, setup.hasty)),
-            books: Books::new(LONGEST, !script.is_forged(), script.is_replayed()),
+            books: Books::new(LONGEST, !script.is_forged()),
             configs: [0, 1].map(|end| Arc::new(setup.ends[end].assoc.clone())),
             rng: Rng::from_u64(setup.seed ^ 1),
             paths: setup.links.len(),
@@ -214,7 +214,6 @@ impl Run {
             self.books.ledger.excuse(*side);
         }
         self.apps[own].forget();
-        self.books.note_end();
         if connect {
             self.connect(host);
         }

@@ -239,11 +239,6 @@ impl Script {
         self.ops.iter().any(|op| matches!(op, Op::Flood { kind: Flood::Forged, .. }))
     }
 
-    /// Whether old packets are sent again.
-    pub fn is_replayed(&self) -> bool {
-        self.ops.iter().any(|op| matches!(op, Op::Flood { kind: Flood::Replay, .. }))
-    }
-
     /// Whether nothing happens that could end an association other than gracefully.
     pub fn is_gentle(&self) -> bool {
         let mild = self.setup.links.iter().all(|l| l.loss + l.corrupt < 0.02);
