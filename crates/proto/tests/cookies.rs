@@ -1,4 +1,4 @@
-//! A cookie sets up one association in its life, however often its COOKIE ECHO comes (RFC 5062 section 6).
+//! A cookie sets up one association in its life, however often its COOKIE ECHO comes (RFC 9260 sections 5.1.5 and 5.2.4).
 
 mod common;
 

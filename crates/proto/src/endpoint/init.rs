@@ -1,4 +1,4 @@
-//! A received INIT: answered without remembering anything (RFC 9260 sections 5.1 and 5.2).
+//! A received INIT: answered without remembering anything of its sender (RFC 9260 sections 5.1 and 5.2).
 
 use core::net::IpAddr;
 
