@@ -1,12 +1,15 @@
-//! Names the stack's version by its sources, so that stored results are never mistaken for those of another one.
+//! Names the stack's version by its sources and by the crates it is built from, so that stored results are never
+//! mistaken for those of another one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-/// What decides about the result of a run.
-const SOURCES: [&str; 8] = [
+/// What decides about the result of a run. The lock file stands for the versions of all dependencies: a random
+/// distribution or an ordering of theirs may change with a new one.
+const SOURCES: [&str; 9] = [
+    "../../Cargo.lock",
     "../wire/src",
     "../proto/src",
     "../policies/src",

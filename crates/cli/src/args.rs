@@ -167,6 +167,9 @@ pub(crate) struct PlotArgs {
     /// Axes whose values make the curves; by default all but x.
     #[arg(long, value_delimiter = ',')]
     pub(crate) curves: Option<Vec<String>>,
+    /// Grid of the experiment.
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub(crate) grid: String,
     /// Accepted for uniformity: a figure is SVG.
     #[arg(long, hide = true)]
     pub(crate) json: bool,
@@ -181,6 +184,9 @@ pub(crate) struct CompareArgs {
     /// What to compare; may be repeated.
     #[arg(long, value_name = "METRIC", default_value = "goodput")]
     pub(crate) metric: Vec<String>,
+    /// Grid of the experiment, in both tables.
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub(crate) grid: String,
     /// Print JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,

@@ -26,7 +26,8 @@ struct Row<'a> {
 }
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let (first, second) = (read(&args.first)?, read(&args.second)?);
+    let table = |path| read(path, &args.grid);
+    let (first, second) = (table(&args.first)?, table(&args.second)?);
     let (before, after) = (Evaluator::new(&first), Evaluator::new(&second));
     let points = places(first.shape());
     let mut rows = Vec::new();
@@ -73,7 +74,7 @@ fn line(row: &Row<'_>) -> String {
     )
 }
 
-fn read(path: &Path) -> Result<RunTable, Failure> {
-    RunTable::read(path)
+fn read(path: &Path, grid: &str) -> Result<RunTable, Failure> {
+    RunTable::read(path, grid)
         .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", path.display())))
 }

@@ -13,6 +13,7 @@ mod progress;
 mod reproduce;
 mod simulate;
 mod sweep;
+mod tables;
 
 use std::process::ExitCode;
 

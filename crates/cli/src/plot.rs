@@ -11,7 +11,7 @@ use crate::output;
 
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let shown = args.runs.display();
-    let table = RunTable::read(&args.runs)
+    let table = RunTable::read(&args.runs, &args.grid)
         .map_err(|error| Failure::input(format!("{shown}: cannot be read: {error}")))?;
     let others = table.shape().axes.iter().map(|axis| axis.name.clone());
     let others = others.filter(|axis| *axis != args.x).collect();

@@ -1,7 +1,8 @@
 //! `polypath reproduce`.
 
+use core::fmt::Display;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -18,6 +19,7 @@ use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
+use crate::tables;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.check {
@@ -105,6 +107,7 @@ fn run(studies: &[Study], store: &mut Store) -> Result<(), Failure> {
     let jobs = jobs(studies);
     let progress = Mutex::new(Progress::new());
     let made = execute(&jobs, store, &|done| told(&progress, done)).map_err(Failure::run)?;
+    store.settle().map_err(Failure::run)?;
     drop(progress);
     eprintln!("{made} runs made, {} found in the store", jobs.len() - made);
     Ok(())
@@ -124,16 +127,15 @@ fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), F
         let (report, stored) = judge(study, store);
         let folder = args.out.join(&report.id);
         create(&folder)?;
-        let table = folder.join("runs.csv");
-        let file = File::create(&table).map_err(|error| unwritten(&table, &error))?;
-        let written = report::write_runs(study, &stored, BufWriter::new(file));
-        written.map_err(|error| unwritten(&table, &error))?;
+        tables::write(&folder, study, &stored)?;
         let drawn = draw(study, &stored, &report)?;
         for drawing in &drawn {
             save(&folder, drawing)?;
         }
         if !args.json {
-            output::text(&format!("{}\n", report::claims(&report)))?;
+            let figures = drawn.iter().map(|drawing| report::figure(drawing) + "\n");
+            let figures: String = figures.collect();
+            output::text(&format!("{figures}{}\n", report::claims(&report)))?;
         }
         reports.push(report);
         drawings.push(drawn);
@@ -147,8 +149,11 @@ fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), F
         .collect();
     let page = args.out.join("report.html");
     write_text(&page, &report::page(&chapters, &command))?;
-    let how = format!("Made by `{command}`.");
-    write_text(&args.out.join("summary.md"), &report::summary(&reports, &how))?;
+    let folder = args.out.join("summary");
+    create(&folder)?;
+    for (name, text) in report::summaries(&reports, &command) {
+        write_text(&folder.join(name), &text)?;
+    }
     if args.json {
         output::json(&reports)?;
     } else {
@@ -177,9 +182,9 @@ fn draw(
             vec![time_series(figure, &result)]
         };
         let mut panels = Vec::new();
-        for diagram in &shown {
-            let drawn = svg(diagram).map_err(|error| failed(&error.to_string()))?;
-            panels.push((diagram.heading.clone(), drawn));
+        for diagram in shown {
+            let drawn = svg(&diagram).map_err(|error| failed(&error.to_string()))?;
+            panels.push((diagram, drawn));
         }
         drawings.push(Drawing { name: figure.name.clone(), title: figure.title.clone(), panels });
     }
@@ -217,6 +222,6 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     written.map_err(|error| unwritten(path, &error))
 }
 
-pub(crate) fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn unwritten(path: &Path, error: &impl Display) -> Failure {
     Failure::run(format!("{}: cannot be written: {error}", path.display()))
 }

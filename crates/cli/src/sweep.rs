@@ -1,12 +1,9 @@
 //! `polypath sweep`.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::sync::Mutex;
 
 use polypath_lab::experiment::metrics::Unit;
 use polypath_lab::experiment::parse_amount;
-use polypath_lab::report::write_runs;
 use polypath_lab::reproduce::{Measured, Seeds, SweepError, SweepRow};
 use polypath_lab::scenario::{Axis, Scalar, Source};
 use polypath_lab::store::Store;
@@ -15,7 +12,8 @@ use crate::args::SweepArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
-use crate::reproduce::{create, told, unwritten};
+use crate::reproduce::{create, told};
+use crate::tables;
 
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let mut source = Source::read(&args.scenario)?;
@@ -34,13 +32,12 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         SweepError::Scenario(error) => Failure::from(error),
         SweepError::Run(error) => Failure::run(error),
     })?;
+    store.settle().map_err(Failure::run)?;
     drop(progress);
     let name = args.scenario.file_stem().unwrap_or_default();
     let folder = args.out.join(name);
     create(&folder)?;
-    let path = folder.join("runs.csv");
-    let file = File::create(&path).map_err(|error| unwritten(&path, &error))?;
-    write_runs(&study, &stored, BufWriter::new(file)).map_err(|error| unwritten(&path, &error))?;
+    let path = tables::write(&folder, &study, &stored)?;
     eprintln!("runs: {}", path.display());
     if args.json { output::json(&rows) } else { output::text(&table(&rows)) }
 }

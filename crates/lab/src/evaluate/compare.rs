@@ -2,7 +2,7 @@
 
 use super::quantity::{Bindings, Evaluator, NoValue, describe, unit};
 use super::verdict::{Comparison, Finding, Verdict};
-use crate::experiment::metrics::{Unit, digits};
+use crate::experiment::metrics::{Unit, digits, pair};
 use crate::experiment::{HoldsAt, Pick, Quantity, Test, parse_amount};
 use crate::stats::{Estimate, Interval, fit};
 
@@ -390,11 +390,12 @@ fn relative(first: &Estimate, second: &Estimate) -> Option<String> {
     let ratio = first.over(second);
     let Interval { mean, half } = ratio.interval();
     let share = |value: f64| digits(100.0 * value);
+    let both = |half: f64| pair(100.0 * (mean - 1.0), 100.0 * half);
     (mean.is_finite() && second.value != 0.0).then(|| {
         let sign = if mean >= 1.0 { "+" } else { "" };
         match half {
             0.0 => format!("{sign}{} %", share(mean - 1.0)),
-            h if h.is_finite() => format!("{sign}{} +- {} %", share(mean - 1.0), share(h)),
+            h if h.is_finite() => format!("{sign}{} %", both(h)),
             _ => format!("{sign}{} % (one run)", share(mean - 1.0)),
         }
     })
@@ -405,7 +406,7 @@ pub(super) fn show(unit: Unit, value: Interval) -> String {
     let (factor, name) = unit.scale(value.mean);
     let text = match value.half {
         0.0 => digits(value.mean * factor),
-        h if h.is_finite() => format!("{} +- {}", digits(value.mean * factor), digits(h * factor)),
+        h if h.is_finite() => pair(value.mean * factor, h * factor),
         _ => format!("{} (one run)", digits(value.mean * factor)),
     };
     if name.is_empty() { text } else { format!("{text} {name}") }

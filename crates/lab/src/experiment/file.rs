@@ -126,6 +126,16 @@ pub enum ClaimKind {
     Qualitative,
 }
 
+impl ClaimKind {
+    /// As files write it.
+    pub const fn letter(self) -> &'static str {
+        match self {
+            Self::Quantitative => "Q",
+            Self::Qualitative => "q",
+        }
+    }
+}
+
 /// A diagram: of quantities over an axis, or of one run over time.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

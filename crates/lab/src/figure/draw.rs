@@ -1,22 +1,26 @@
 //! Diagrams to SVG.
 
 use plotters::coord::Shift;
-use plotters::coord::types::RangedCoordf64;
 use plotters::element::ComposedElement;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use super::axis::Axis;
 use super::data::{Curve, Diagram, Point};
 use super::palette::{Look, Marker};
-use crate::experiment::metrics::digits;
 
 const WIDTH: u32 = 880;
 const HEIGHT: u32 = 440;
 /// Height of a row of the legend.
 const ROW: i32 = 20;
 const TEXT: i32 = 14;
+const MARGIN: u32 = 12;
+/// Space for the labels left of the y axis and below the x axis.
+const LEFT: u32 = 72;
+const BELOW: u32 = 48;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
 /// Why a diagram could not be drawn.
 #[derive(Debug, thiserror::Error)]
@@ -51,68 +55,74 @@ pub fn svg(diagram: &Diagram) -> Result<String, DrawError> {
 }
 
 fn plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
-    let (xs, ys) = (x_range(diagram), y_range(diagram));
+    let pixels = WIDTH - LEFT - 2 * MARGIN;
+    let (xs, ys) = (Axis::along(diagram, pixels), Axis::upwards(diagram));
+    // Long names stand in two rows in turn; the upper row is the mesh's.
+    let lower = |x: f64| xs.is_crowded(pixels) && x as usize % 2 == 1;
+    let rows = if xs.is_crowded(pixels) { 2 } else { 1 };
     let mut chart = ChartBuilder::on(area)
-        .margin(12)
-        .x_label_area_size(48)
-        .y_label_area_size(72)
-        .build_cartesian_2d(xs, ys)?;
-    let categories = diagram.categories.clone();
-    let (x_log, y_log) = diagram.log;
-    let number = |log: bool, v: f64| digits(if log { 10f64.powf(v) } else { tidy(v) });
-    let x_text = move |v: &f64| match &categories {
-        Some(labels) if v.fract() == 0.0 && *v >= 0.0 => {
-            labels.get(*v as usize).cloned().unwrap_or_default()
-        }
-        Some(_) => String::new(),
-        None => number(x_log, *v),
-    };
-    let ticks = diagram.categories.as_ref().map_or(10, |labels| 2 * labels.len() + 1);
+        .margin(MARGIN)
+        .x_label_area_size(BELOW + (rows - 1) * ROW as u32)
+        .y_label_area_size(LEFT)
+        .build_cartesian_2d(xs.clone(), ys.clone())?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
         .bold_line_style(RGBColor(225, 225, 225))
-        .x_labels(ticks)
         .x_desc(&diagram.x_label)
         .y_desc(&diagram.y_label)
-        .x_label_formatter(&x_text)
-        .y_label_formatter(&|v| number(y_log, *v))
+        .x_label_formatter(&|x| if lower(*x) { String::new() } else { xs.text(*x) })
+        .y_label_formatter(&|y| ys.text(*y))
         .label_style(("sans-serif", TEXT))
         .axis_desc_style(("sans-serif", TEXT + 1))
         .draw()?;
-    levels(&mut chart, diagram)?;
+    let bottom = ys.ends().0;
+    let style = ("sans-serif", TEXT).into_text_style(area);
+    let style = style.pos(Pos::new(HPos::Center, VPos::Top));
+    chart.draw_series(xs.ticks().iter().filter(|x| lower(**x)).map(|x| {
+        EmptyElement::at((*x, bottom)) + Text::new(xs.text(*x), (0, ROW + 10), style.clone())
+    }))?;
+    levels(&mut chart, diagram, xs.ends())?;
     for (n, curve) in diagram.curves.iter().enumerate() {
-        draw_curve(&mut chart, diagram, curve, Look::of(n))?;
+        let curve = CurveIn { curve, look: Look::of(n), xs: &xs, ys: &ys };
+        draw_curve(&mut chart, &curve)?;
     }
     Ok(())
 }
 
-/// Steps of a scale leave rounding errors behind, such as 0.30000000000000004.
-fn tidy(value: f64) -> f64 {
-    if value.abs() < 1e-9 { 0.0 } else { value }
+/// A curve, its look, and the scales it is drawn on.
+struct CurveIn<'a> {
+    curve: &'a Curve,
+    look: Look,
+    xs: &'a Axis,
+    ys: &'a Axis,
 }
 
-fn levels(chart: &mut Chart<'_, '_>, diagram: &Diagram) -> Result<(), DrawError> {
-    let range = x_range(diagram);
-    for (y, label) in &diagram.levels {
-        let y = on_scale(*y, diagram.log.1);
-        let style = RGBColor(110, 110, 110).stroke_width(1);
-        let ends = [(range.start, y), (range.end, y)];
-        chart.draw_series(DashedLineSeries::new(ends, 2, 4, style))?;
-        let text = Text::new(label.clone(), (4, -TEXT), ("sans-serif", TEXT - 2));
-        chart.draw_series([EmptyElement::at((range.start, y)) + text])?;
+impl CurveIn<'_> {
+    /// Points that both scales have: a logarithmic one has no zero.
+    fn drawable<'p>(&self, points: &'p [Point]) -> impl Iterator<Item = &'p Point> + Clone {
+        points.iter().filter(|point| self.xs.has(point.x) && self.ys.has(point.y.mean))
     }
-    Ok(())
 }
 
-fn draw_curve(
+fn levels(
     chart: &mut Chart<'_, '_>,
     diagram: &Diagram,
-    curve: &Curve,
-    look: Look,
+    (start, end): (f64, f64),
 ) -> Result<(), DrawError> {
-    let place = |point: &Point| scaled(diagram, point.x, point.y.mean);
-    let line: Vec<(f64, f64)> = curve.points.iter().map(place).collect();
+    for (y, label) in &diagram.levels {
+        let style = RGBColor(110, 110, 110).stroke_width(1);
+        chart.draw_series(DashedLineSeries::new([(start, *y), (end, *y)], 2, 4, style))?;
+        let text = Text::new(label.clone(), (4, -TEXT), ("sans-serif", TEXT - 2));
+        chart.draw_series([EmptyElement::at((start, *y)) + text])?;
+    }
+    Ok(())
+}
+
+fn draw_curve(chart: &mut Chart<'_, '_>, one: &CurveIn<'_>) -> Result<(), DrawError> {
+    let CurveIn { curve, look, .. } = *one;
+    let place = |point: &Point| (point.x, point.y.mean);
+    let line: Vec<(f64, f64)> = one.drawable(&curve.points).map(place).collect();
     let style = look.colour.stroke_width(2);
     match look.dash {
         (_, 0) => chart.draw_series(LineSeries::new(line.clone(), style))?,
@@ -120,32 +130,32 @@ fn draw_curve(
             chart.draw_series(DashedLineSeries::new(line.clone(), stroke, gap, style))?
         }
     };
-    intervals(chart, diagram, &curve.points, look, 2)?;
+    intervals(chart, one, &curve.points, 2)?;
     if curve.marked {
-        chart.draw_series(line.into_iter().map(|at| marker(at, look, 5, true)))?;
+        chart.draw_series(line.into_iter().map(|at| marker(at, look, look.size, true)))?;
     }
-    intervals(chart, diagram, &curve.reference, look, 1)?;
-    let reference = curve.reference.iter().map(place);
-    chart.draw_series(reference.map(|at| marker(at, look, 8, false)))?;
+    intervals(chart, one, &curve.reference, 1)?;
+    let reference = one.drawable(&curve.reference).map(place);
+    chart.draw_series(reference.map(|at| marker(at, look, 9, false)))?;
     Ok(())
 }
 
 fn intervals(
     chart: &mut Chart<'_, '_>,
-    diagram: &Diagram,
+    one: &CurveIn<'_>,
     points: &[Point],
-    look: Look,
     width: u32,
 ) -> Result<(), DrawError> {
-    let wide = points.iter().filter(|point| point.y.half.is_finite() && point.y.half > 0.0);
+    let (look, ys) = (one.look, one.ys);
+    let wide = one.drawable(points).filter(|point| point.y.half.is_finite() && point.y.half > 0.0);
     let bar = |point: &Point| {
-        let ends = [point.y.low(), point.y.high()].map(|y| scaled(diagram, point.x, y));
+        let ends = [point.y.low(), point.y.high()].map(|y| (point.x, ys.held(y)));
         PathElement::new(ends.to_vec(), look.colour.stroke_width(width))
     };
     chart.draw_series(wide.clone().map(bar))?;
     for end in [crate::stats::Interval::low, crate::stats::Interval::high] {
         let cap = |point: &Point| {
-            EmptyElement::at(scaled(diagram, point.x, end(point.y)))
+            EmptyElement::at((point.x, ys.held(end(point.y))))
                 + PathElement::new(vec![(-4, 0), (4, 0)], look.colour.stroke_width(width))
         };
         chart.draw_series(wide.clone().map(cap))?;
@@ -161,24 +171,28 @@ type Drawn<'b, C> =
 fn marker<'b, C: Clone>(at: C, look: Look, size: i32, filled: bool) -> Drawn<'b, C> {
     let corners = corners(look.marker, size);
     let outline = corners.iter().chain(corners.first()).copied().collect::<Vec<_>>();
-    let fill = if filled { look.colour.to_rgba() } else { TRANSPARENT };
+    // A white rim keeps markers apart that touch.
+    let (fill, rim) =
+        if filled { (look.colour.to_rgba(), WHITE) } else { (TRANSPARENT, look.colour) };
     EmptyElement::at(at)
         + Polygon::new(corners, fill.filled())
-        + PathElement::new(outline, look.colour.stroke_width(1))
+        + PathElement::new(outline, rim.stroke_width(1))
 }
 
 fn corners(marker: Marker, s: i32) -> Vec<(i32, i32)> {
     match marker {
         Marker::Circle => {
             let corner = |n: i32| {
-                let angle = f64::from(n) * std::f64::consts::TAU / 16.0;
+                let angle = f64::from(n) * std::f64::consts::TAU / 24.0;
                 let part = |unit: f64| (unit * f64::from(s)).round() as i32;
                 (part(angle.cos()), part(angle.sin()))
             };
-            (0..16).map(corner).collect()
+            (0..24).map(corner).collect()
         }
         Marker::Square => vec![(-s, -s), (s, -s), (s, s), (-s, s)],
         Marker::Triangle => vec![(0, -s - 1), (s + 1, s), (-s - 1, s)],
+        Marker::Down => vec![(0, s + 1), (s + 1, -s), (-s - 1, -s)],
+        Marker::Bar => vec![(-s - 2, -2), (s + 2, -2), (s + 2, 2), (-s - 2, 2)],
         Marker::Diamond => vec![(0, -s - 2), (s + 2, 0), (0, s + 2), (-s - 2, 0)],
         Marker::Cross => {
             let (arm, waist) = (s + 1, 2);
@@ -229,52 +243,12 @@ fn draw_legend(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
             }
         }
         if marked {
-            let size = if filled { 5 } else { 8 };
+            let size = if filled { look.size } else { 9 };
             area.draw(&marker((22, y), look, size, filled))?;
         }
         area.draw(&Text::new(label, (48, y - TEXT / 2), ("sans-serif", TEXT)))?;
     }
     Ok(())
-}
-
-fn on_scale(value: f64, log: bool) -> f64 {
-    if log { value.max(f64::MIN_POSITIVE).log10() } else { value }
-}
-
-fn scaled(diagram: &Diagram, x: f64, y: f64) -> (f64, f64) {
-    (on_scale(x, diagram.log.0), on_scale(y, diagram.log.1))
-}
-
-fn points(diagram: &Diagram) -> impl Iterator<Item = &Point> {
-    diagram.curves.iter().flat_map(|curve| curve.points.iter().chain(&curve.reference))
-}
-
-fn x_range(diagram: &Diagram) -> std::ops::Range<f64> {
-    let xs = points(diagram).map(|point| on_scale(point.x, diagram.log.0));
-    let (low, high) = ends(xs);
-    let margin = if diagram.categories.is_some() { 0.5 } else { 0.03 * (high - low).max(1e-9) };
-    low - margin..high + margin
-}
-
-/// From zero, unless the scale is logarithmic.
-fn y_range(diagram: &Diagram) -> std::ops::Range<f64> {
-    let log = diagram.log.1;
-    let reach = |point: &Point| {
-        let half = if point.y.half.is_finite() { point.y.half } else { 0.0 };
-        let low = if log && point.y.mean <= half { point.y.mean } else { point.y.mean - half };
-        [low, point.y.mean + half].map(|y| on_scale(y, log))
-    };
-    let levels = diagram.levels.iter().map(|(y, _)| on_scale(*y, log));
-    let (low, high) = ends(points(diagram).flat_map(reach).chain(levels));
-    let margin = 0.06 * (high - low).max(1e-9);
-    if log { low - margin..high + margin } else { low.min(0.0)..high.max(0.0) + margin.max(1e-9) }
-}
-
-fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (low, high) = values
-        .filter(|value| value.is_finite())
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    if low > high { (0.0, 1.0) } else { (low, high) }
 }
 
 #[cfg(test)]

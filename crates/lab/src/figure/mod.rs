@@ -1,12 +1,15 @@
 //! Diagrams.
 
+mod axis;
 mod data;
 mod draw;
 mod palette;
+mod rows;
 mod series;
 
 pub use data::{Curve, Diagram, Point, diagrams};
 pub use draw::svg;
+pub use rows::{Rows, rows};
 pub use series::time_series;
 
 /// A drawn figure.
@@ -16,6 +19,6 @@ pub struct Drawing {
     pub name: String,
     /// Heading.
     pub title: String,
-    /// One SVG document per panel, with the panel's heading.
-    pub panels: Vec<(String, String)>,
+    /// One per panel: what it shows, and the SVG document.
+    pub panels: Vec<(Diagram, String)>,
 }

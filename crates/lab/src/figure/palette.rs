@@ -21,13 +21,22 @@ pub(super) enum Marker {
     Triangle,
     Diamond,
     Cross,
+    Down,
+    Bar,
 }
 
-const MARKERS: [Marker; 5] =
-    [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond, Marker::Cross];
+const MARKERS: [Marker; 7] = [
+    Marker::Circle,
+    Marker::Square,
+    Marker::Triangle,
+    Marker::Diamond,
+    Marker::Cross,
+    Marker::Down,
+    Marker::Bar,
+];
 
 /// Lengths of stroke and gap; no gap means solid.
-const DASHES: [(u32, u32); 4] = [(1, 0), (8, 4), (3, 3), (12, 6)];
+const DASHES: [(u32, u32); 4] = [(1, 0), (9, 5), (2, 4), (18, 4)];
 
 /// How a curve looks.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +44,8 @@ pub(super) struct Look {
     pub(super) colour: RGBColor,
     pub(super) marker: Marker,
     pub(super) dash: (u32, u32),
+    /// Of the marker: unlike sizes show curves that lie on each other.
+    pub(super) size: i32,
 }
 
 impl Look {
@@ -44,6 +55,7 @@ impl Look {
             colour: COLOURS[curve % COLOURS.len()],
             marker: MARKERS[curve % MARKERS.len()],
             dash: DASHES[curve % DASHES.len()],
+            size: if curve.is_multiple_of(2) { 7 } else { 5 },
         }
     }
 }

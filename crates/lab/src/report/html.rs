@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
+use super::overview::overview;
+use super::parameters::parameters;
 use super::style::CSS;
-use super::{Chapter, paper, tally};
+use super::{Chapter, agreement, paper};
 use crate::evaluate::{Comparison, Verdict};
+use crate::figure::{Diagram, Drawing, rows};
 use crate::reproduce::{ClaimReport, Deviation, SensitivityReport};
 use crate::store::stack_version;
 
@@ -20,16 +23,18 @@ pub fn page(chapters: &[Chapter<'_>], command: &str) -> String {
     page.line("<h1>The papers, re-run</h1>");
     page.line(&format!(
         "<p class=\"lead\">Every experiment and claim, from the stack itself in a deterministic simulator. \
-         Made by <code>{}</code>, stack version {}.</p>",
+         Made by <code>{}</code>, stack version {}; the same command makes the same page.</p>",
         escape(command),
         stack_version()
     ));
     page.line(
-        "<p>Intervals are 95 % (Student t over the seeds; ratios by the delta method on runs with common random \
-         numbers). A claim <i>holds</i> or <i>does not hold</i> when the whole interval lies on one side of its \
-         bound, and is <i>unclear</i> when it straddles it or a figure is missing.</p>",
+        "<p>Intervals are 95 % (Student t over the seeds; differences and ratios by the delta method on runs with \
+         common random numbers). A claim <span class=\"holds\">holds</span> or \
+         <span class=\"does-not-hold\">does not hold</span> when the whole interval lies on one side of its bound, and \
+         is <span class=\"unclear\">unclear</span> when it straddles it or a figure is missing. Effects in square \
+         brackets say how far apart the compared figures are.</p>",
     );
-    page.overview(chapters);
+    overview(&mut page, chapters);
     let mut last = "";
     for chapter in chapters {
         let name = paper(&chapter.report.id);
@@ -43,38 +48,15 @@ pub fn page(chapters: &[Chapter<'_>], command: &str) -> String {
     page.text
 }
 
-struct Page {
+/// The page as it grows.
+pub(super) struct Page {
     text: String,
 }
 
 impl Page {
-    fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         // Writing to a String cannot fail.
         let _ = writeln!(self.text, "{text}");
-    }
-
-    fn overview(&mut self, chapters: &[Chapter<'_>]) {
-        self.line("<table><tr><th>experiment</th><th></th><th>holds</th><th>does not hold</th><th>unclear</th><th>reference points that agree</th></tr>");
-        for chapter in chapters {
-            let report = chapter.report;
-            let deviations = &report.deviations;
-            let agreeing = deviations.iter().filter(|one| one.agrees).count();
-            let agreeing = match deviations.len() {
-                0 => String::new(),
-                all => format!("{agreeing} of {all}"),
-            };
-            let id = escape(&report.id);
-            let head = format!("<a href=\"#{id}\">{id}</a></td><td>{}", escape(&report.title));
-            self.tally(&head, tally([report]), &agreeing);
-        }
-        self.tally("all</td><td>", tally(chapters.iter().map(|chapter| chapter.report)), "");
-        self.line("</table>");
-    }
-
-    fn tally(&mut self, head: &str, [holds, not, unclear]: [usize; 3], last: &str) {
-        let numbers = [holds, not, unclear].map(|n| format!("<td class=\"number\">{n}</td>"));
-        let numbers = numbers.concat();
-        self.line(&format!("<tr><td>{head}</td>{numbers}<td>{last}</td></tr>"));
     }
 
     fn chapter(&mut self, chapter: &Chapter<'_>) {
@@ -86,47 +68,73 @@ impl Page {
             escape(&head.question),
             escape(&head.source)
         ));
+        let original = chapter.report.deviations.first().map(|one| one.reference.as_str());
         for drawing in &chapter.drawings {
-            for (heading, svg) in &drawing.panels {
-                let caption = match heading.as_str() {
-                    "" => escape(&drawing.title),
-                    heading => format!("{}: {}", escape(&drawing.title), escape(heading)),
-                };
-                self.line(&format!("<figure>{svg}<figcaption>{caption}</figcaption></figure>"));
-            }
+            self.drawing(drawing, original);
         }
         self.claims(&chapter.report.claims);
         self.deviations(&chapter.report.deviations);
         self.sensitivity(&chapter.report.sensitivity);
         self.list("Assumptions of ours", &head.assumptions);
         self.list("Notes", &head.notes);
-        self.parameters(chapter);
+        parameters(self, chapter.study);
         self.line("</section>");
+    }
+
+    fn drawing(&mut self, drawing: &Drawing, original: Option<&str>) {
+        for (diagram, svg) in &drawing.panels {
+            let heading = match diagram.heading.as_str() {
+                "" => String::new(),
+                heading => format!(": {}", escape(heading)),
+            };
+            let marks = if diagram.curves.iter().any(|curve| !curve.reference.is_empty()) {
+                format!(" Hollow: the original simulator ({}).", escape(original.unwrap_or("")))
+            } else {
+                String::new()
+            };
+            self.line(&format!(
+                "<figure>{svg}<figcaption><b>{}</b> {}{heading}.{marks}</figcaption></figure>",
+                escape(&drawing.name),
+                escape(&drawing.title),
+            ));
+            self.figures(diagram);
+        }
+    }
+
+    /// The diagram as a table, for who wants the numbers.
+    fn figures(&mut self, diagram: &Diagram) {
+        let table = rows(diagram, true);
+        let cell = |tag: &str, n: usize, text: &String| {
+            let class = if n == 0 { "" } else { " class=\"number\"" };
+            format!("<{tag}{class}>{}</{tag}>", shown(text))
+        };
+        let line = |tag: &str, cells: &[String]| {
+            let cells: String =
+                cells.iter().enumerate().map(|(n, text)| cell(tag, n, text)).collect();
+            format!("<tr>{cells}</tr>")
+        };
+        let body: String = table.rows.iter().map(|row| line("td", row)).collect();
+        self.line(&format!(
+            "<details><summary>{} in numbers</summary><table>{}{body}</table></details>",
+            escape(&diagram.y_label),
+            line("th", &table.head)
+        ));
     }
 
     fn claims(&mut self, claims: &[ClaimReport]) {
         if claims.is_empty() {
             return;
         }
+        self.line("<h4>Claims</h4>");
         self.line("<table><tr><th>claim</th><th>the paper says</th><th>verdict</th><th>measured</th></tr>");
         for claim in claims {
-            let mut says = escape(&claim.says);
-            let more = [
-                ("Bound changed: ", &claim.bound_changed),
-                ("", &claim.explain),
-                ("", &claim.note),
-            ];
-            for (lead, text) in more {
-                if let Some(text) = text {
-                    says.push_str(&format!("<div class=\"why\">{lead}{}</div>", escape(text)));
-                }
-            }
-            let class = class(claim.finding.verdict);
-            let verdict = claim.finding.verdict;
-            let measured = comparisons(claim);
             let id = escape(&claim.id);
             self.line(&format!(
-                "<tr><td id=\"{id}\"><b>{id}</b></td><td>{says}</td><td class=\"{class}\">{verdict}</td><td>{measured}</td></tr>"
+                "<tr><td class=\"id\" id=\"{id}\">{id} <span class=\"soft\">{}</span></td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                claim.kind.letter(),
+                statement(claim),
+                badge(claim.finding.verdict),
+                comparisons(claim)
             ));
         }
         self.line("</table>");
@@ -136,24 +144,25 @@ impl Page {
         if deviations.is_empty() {
             return;
         }
-        let agreeing = deviations.iter().filter(|one| one.agrees).count();
+        self.line("<h4>Beside the original simulator</h4>");
         self.line(&format!(
-            "<details><summary>Reference data: {agreeing} of {} points agree (within 15 %, or overlapping intervals)</summary>",
-            deviations.len()
+            "<details><summary>{}: within 15 %, or overlapping intervals</summary>",
+            agreement_of(deviations)
         ));
-        self.line("<table><tr><th>point</th><th>reference</th><th>ours</th><th>deviation</th><th></th></tr>");
+        self.line(
+            "<table><tr><th>point</th><th class=\"number\">original</th><th class=\"number\">ours</th>\
+             <th class=\"number\">deviation</th><th></th></tr>",
+        );
         for one in deviations {
-            let at: Vec<String> =
-                one.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
-            let value = |(mean, half): (f64, f64)| format!("{mean:.2} ± {half:.2}");
-            let ours = one.ours.map_or("-".into(), value);
-            let by = one.deviation.map_or("-".into(), |by| format!("{:+.1} %", 100.0 * by));
-            let verdict = if one.agrees { "" } else { "disagrees" };
-            self.line(&format!(
-                "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{ours}</td><td class=\"number\">{by}</td><td class=\"does-not-hold\">{verdict}</td></tr>",
-                escape(&at.join(", ")),
-                value(one.theirs)
-            ));
+            let verdict = match (one.ours, one.agrees) {
+                (None, _) => "<span class=\"soft\">not run</span>",
+                (Some(_), true) => "<span class=\"holds\">agrees</span>",
+                (Some(_), false) => "<span class=\"does-not-hold\">disagrees</span>",
+            };
+            let cells =
+                one.shown().map(|text| format!("<td class=\"number\">{}</td>", shown(&text)));
+            let place = escape(&one.place());
+            self.line(&format!("<tr><td>{place}</td>{}<td>{verdict}</td></tr>", cells.concat()));
         }
         self.line("</table></details>");
     }
@@ -162,23 +171,25 @@ impl Page {
         if all.is_empty() {
             return;
         }
-        self.line("<table><tr><th>another reading</th><th>verdicts that change</th></tr>");
+        self.line("<h4>Sensitivity</h4>");
+        self.line("<table><tr><th>another reading</th><th class=\"number\">seeds</th><th>verdicts that change</th></tr>");
         for one in all {
             let flip = |flip: &crate::reproduce::Flip| {
                 format!(
-                    "{}: <span class=\"{}\">{}</span> instead of {}<div class=\"why\">{}</div>",
+                    "<div>{}: {} instead of {}<div class=\"why\">{}</div></div>",
                     escape(&flip.claim),
-                    class(flip.to),
-                    flip.to,
-                    flip.from,
-                    escape(&flip.measured)
+                    badge(flip.to),
+                    badge(flip.from),
+                    shown(&flip.measured)
                 )
             };
-            let flips: Vec<String> = one.flips.iter().map(flip).collect();
-            let none = format!("none of {}", one.judged);
-            let flips = if flips.is_empty() { none } else { flips.join("") };
+            let none = format!("<span class=\"soft\">none of {}</span>", one.judged);
+            let flips = match one.flips.len() {
+                0 => none,
+                _ => one.flips.iter().map(flip).collect(),
+            };
             self.line(&format!(
-                "<tr><td>{}<div class=\"why\">{} ({} seeds)</div></td><td>{flips}</td></tr>",
+                "<tr><td>{}<div class=\"why\">{}</div></td><td class=\"number\">{}</td><td>{flips}</td></tr>",
                 escape(&one.name),
                 escape(&one.why),
                 one.seeds
@@ -194,23 +205,25 @@ impl Page {
         let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
         self.line(&format!("<details open><summary>{heading}</summary><ul>{items}</ul></details>"));
     }
+}
 
-    fn parameters(&mut self, chapter: &Chapter<'_>) {
-        let study = chapter.study;
-        let id = &study.experiment.head.id;
-        let runs: usize =
-            study.points.grids.iter().map(|grid| grid.points.len() * grid.seeds.len()).sum();
-        let seeds = study.points.grids.iter().map(|grid| grid.seeds.len()).max().unwrap_or(0);
-        let mode = if study.options.quick { " --quick" } else { "" };
-        self.line(&format!(
-            "<p class=\"soft\">{runs} runs, {seeds} seeds per point. Again: <code>polypath reproduce {}{mode}</code></p>",
-            escape(id)
-        ));
-        self.line(&format!(
-            "<details><summary>Scenario and sweep</summary><pre>{}</pre></details>",
-            escape(&study.experiment.scenario_text())
-        ));
+/// What the paper says, and what there is to say about it.
+fn statement(claim: &ClaimReport) -> String {
+    let mut text = escape(&claim.says);
+    let missing = "No explanation given.".to_owned();
+    let open = claim.finding.verdict != Verdict::Holds;
+    let explain = claim.explain.as_ref().or(open.then_some(&missing));
+    let more = [
+        ("Bound changed: ", claim.bound_changed.as_ref()),
+        ("", explain),
+        ("", claim.note.as_ref()),
+    ];
+    for (lead, more) in more {
+        if let Some(more) = more {
+            text.push_str(&format!("<div class=\"why\">{lead}{}</div>", escape(more)));
+        }
     }
+    text
 }
 
 fn comparisons(claim: &ClaimReport) -> String {
@@ -218,12 +231,11 @@ fn comparisons(claim: &ClaimReport) -> String {
         let at = if one.at.is_empty() { String::new() } else { format!("{}: ", escape(&one.at)) };
         let effect = one.effect.as_ref().map_or(String::new(), |e| format!(" [{}]", escape(e)));
         let bound =
-            if one.bound.is_empty() { String::new() } else { format!("; {}", escape(&one.bound)) };
-        let class = class(one.verdict);
+            if one.bound.is_empty() { String::new() } else { format!("; {}", shown(&one.bound)) };
         format!(
-            "<div>{at}{}<span class=\"soft\">{bound}</span>{effect} <span class=\"{class}\">{}</span></div>",
-            escape(&one.measured).replace("+-", "±"),
-            mark(one.verdict)
+            "<div>{at}{}<span class=\"soft\">{bound}</span>{effect} {}</div>",
+            shown(&one.measured),
+            badge(one.verdict)
         )
     };
     let all = &claim.finding.comparisons;
@@ -240,7 +252,22 @@ fn comparisons(claim: &ClaimReport) -> String {
     )
 }
 
-const fn class(verdict: Verdict) -> &'static str {
+/// How many points of the original simulator agree; empty without such data.
+pub(super) fn agreement_of(deviations: &[Deviation]) -> String {
+    agreement(deviations).unwrap_or_default()
+}
+
+/// A verdict as a sign, a word and a colour.
+pub(super) fn badge(verdict: Verdict) -> String {
+    let sign = match verdict {
+        Verdict::Holds => "✓",
+        Verdict::DoesNotHold => "✗",
+        Verdict::Unclear => "?",
+    };
+    format!("<span class=\"{}\">{sign} {verdict}</span>", class(verdict))
+}
+
+pub(super) const fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::DoesNotHold => "does-not-hold",
@@ -248,14 +275,11 @@ const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-const fn mark(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "✓",
-        Verdict::DoesNotHold => "✗",
-        Verdict::Unclear => "?",
-    }
+/// A measured text.
+fn shown(text: &str) -> String {
+    escape(text).replace("+-", "±")
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

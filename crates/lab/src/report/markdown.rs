@@ -1,103 +1,152 @@
-//! Summary tables for the repository.
+//! Summaries for the repository: short, and the same text from every run that found the same.
 
 use std::fmt::Write as _;
 
-use super::{paper, tally};
-use crate::reproduce::ExperimentReport;
+use super::{agreement, paper, tally};
+use crate::evaluate::Verdict;
+use crate::reproduce::{ClaimReport, ExperimentReport, SensitivityReport};
 use crate::store::stack_version;
 
-/// All verdicts, deviations and sensitivities as Markdown.
-pub fn summary(reports: &[ExperimentReport], how: &str) -> String {
-    let mut text = format!("# The papers, re-run\n\n{how} Stack version {}.\n\n", stack_version());
-    text.push_str("| paper | claims | hold | do not hold | unclear |\n|---|---|---|---|---|\n");
-    let mut papers: Vec<&str> = reports.iter().map(|report| paper(&report.id)).collect();
-    papers.dedup();
-    for name in &papers {
-        let own = || reports.iter().filter(|report| paper(&report.id) == *name);
-        row(&mut text, name, tally(own()));
+/// One file per paper and one over all of them: names and texts.
+pub fn summaries(reports: &[ExperimentReport], command: &str) -> Vec<(String, String)> {
+    let papers = || reports.chunk_by(|a, b| paper(&a.id) == paper(&b.id)).filter_map(named);
+    let mut all = format!(
+        "# The papers, re-run\n\nMade by `{command}` with stack version {}.\n\n\
+         | paper | claims | hold | do not hold | unclear | reference points |\n\
+         |---|---|---|---|---|---|\n",
+        stack_version()
+    );
+    for (name, own) in papers() {
+        row(&mut all, &format!("[{name}]({name}.md)"), own);
     }
-    row(&mut text, "all", tally(reports));
-    for report in reports {
-        experiment(&mut text, report);
+    row(&mut all, "all", reports);
+    let mut files = vec![("README.md".to_owned(), all)];
+    for (name, own) in papers() {
+        let mut text = format!("# {name}, re-run\n\nMade by `{command}`.\n");
+        own.iter().for_each(|report| experiment(&mut text, report));
+        files.push((format!("{name}.md"), text));
     }
-    text
+    files
 }
 
-fn row(text: &mut String, name: &str, [holds, not, unclear]: [usize; 3]) {
+/// A paper's name and its experiments, which stand side by side.
+fn named(own: &[ExperimentReport]) -> Option<(&str, &[ExperimentReport])> {
+    own.first().map(|first| (paper(&first.id), own))
+}
+
+fn row(text: &mut String, name: &str, reports: &[ExperimentReport]) {
+    let [holds, not, unclear] = tally(reports);
     let sum = holds + not + unclear;
+    let deviations: Vec<_> = reports.iter().flat_map(|report| report.deviations.clone()).collect();
+    let agreement = agreement(&deviations).unwrap_or_default();
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "| {name} | {sum} | {holds} | {not} | {unclear} |");
+    let _ = writeln!(text, "| {name} | {sum} | {holds} | {not} | {unclear} | {agreement} |");
 }
 
 fn experiment(text: &mut String, report: &ExperimentReport) {
-    let _ = writeln!(text, "\n## {} {}\n", report.id, report.title);
+    let _ = writeln!(text, "\n## {}: {}\n", report.id, report.title);
     if !report.claims.is_empty() {
-        text.push_str("| claim | | verdict | measured | effect |\n|---|---|---|---|---|\n");
+        text.push_str("| claim | kind | verdict | measured | bound |\n|---|---|---|---|---|\n");
     }
-    for claim in &report.claims {
-        let told = claim.finding.telling();
-        let at = told.map(|one| one.at.as_str()).filter(|at| !at.is_empty());
-        let measured = told.map(|one| one.measured.as_str()).unwrap_or_default();
-        let bound = told.map(|one| one.bound.as_str()).filter(|bound| !bound.is_empty());
-        let measured = [
-            at.map(|at| format!("{at}: ")),
-            Some(measured.to_owned()),
-            bound.map(|b| format!("; {b}")),
-        ];
-        let measured: String = measured.into_iter().flatten().collect();
-        let effect = told.and_then(|one| one.effect.as_deref()).unwrap_or_default();
-        let mut says = claim.says.clone();
-        for more in [&claim.bound_changed, &claim.explain].into_iter().flatten() {
-            says.push_str(&format!(" *{more}*"));
-        }
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {effect} |",
-            claim.id,
-            escaped(&says),
-            claim.finding.verdict,
-            escaped(&measured)
-        );
+    report.claims.iter().for_each(|one| claim(text, one));
+    let open: Vec<_> =
+        report.claims.iter().filter(|claim| claim.finding.verdict != Verdict::Holds).collect();
+    if !open.is_empty() {
+        text.push('\n');
+    }
+    for claim in open {
+        let why = claim.explain.as_deref().unwrap_or("No explanation given.");
+        let _ =
+            writeln!(text, "- {} {}: {} *{}*", claim.id, claim.finding.verdict, claim.says, why);
     }
     deviations(text, report);
-    for one in &report.sensitivity {
-        let flips: Vec<String> = one
-            .flips
-            .iter()
-            .map(|flip| format!("{} {} instead of {}", flip.claim, flip.to, flip.from))
-            .collect();
-        let flips =
-            if flips.is_empty() { "no verdict changes".to_owned() } else { flips.join("; ") };
-        let _ = writeln!(
-            text,
-            "\nWith {} ({} seeds, {} claims): {flips}.",
-            one.name, one.seeds, one.judged
+    if !report.sensitivity.is_empty() {
+        text.push_str("\n| another reading | seeds | verdicts that change |\n|---|---|---|\n");
+    }
+    report.sensitivity.iter().for_each(|one| sensitivity(text, one));
+}
+
+fn claim(text: &mut String, claim: &ClaimReport) {
+    let told = claim.finding.telling();
+    let at = told.map(|one| one.at.as_str()).filter(|at| !at.is_empty());
+    let measured = told.map(|one| one.measured.as_str()).unwrap_or_default();
+    let measured = at.map_or(measured.to_owned(), |at| format!("{at}: {measured}"));
+    let bound = told.map(|one| one.bound.as_str()).unwrap_or_default();
+    let bound =
+        if claim.bound_changed.is_some() { format!("{bound} (changed)") } else { bound.to_owned() };
+    let _ = writeln!(
+        text,
+        "| {} | {} | {} | {} | {} |",
+        claim.id,
+        claim.kind.letter(),
+        claim.finding.verdict,
+        escaped(&measured),
+        escaped(&bound)
+    );
+}
+
+/// The count, and the points that disagree.
+fn deviations(text: &mut String, report: &ExperimentReport) {
+    let Some(agreement) = agreement(&report.deviations) else { return };
+    let _ = writeln!(text, "\nReference data: {agreement}.");
+    let against: Vec<_> =
+        report.deviations.iter().filter(|one| one.ours.is_some() && !one.agrees).collect();
+    if !against.is_empty() {
+        text.push_str(
+            "\n| point that disagrees | reference | ours | deviation |\n|---|---|---|---|\n",
         );
+    }
+    for one in against {
+        let place = escaped(&one.place());
+        let _ = writeln!(text, "| {place} | {} |", one.shown().join(" | "));
     }
 }
 
-fn deviations(text: &mut String, report: &ExperimentReport) {
-    if report.deviations.is_empty() {
-        return;
-    }
-    let agreeing = report.deviations.iter().filter(|one| one.agrees).count();
-    let all = report.deviations.len();
-    let _ = writeln!(text, "\nReference data: {agreeing} of {all} points agree.\n");
-    text.push_str("| point | reference | ours | deviation | |\n|---|---|---|---|---|\n");
-    for one in &report.deviations {
-        let at: Vec<&str> = one.at.values().map(String::as_str).collect();
-        let ours = one.ours.map_or("-".into(), |(mean, half)| format!("{mean:.2} +- {half:.2}"));
-        let by = one.deviation.map_or("-".into(), |by| format!("{:+.1} %", 100.0 * by));
-        let agrees = if one.agrees { "" } else { "disagrees" };
-        let (mean, half) = one.theirs;
-        let _ = writeln!(
-            text,
-            "| {} | {mean:.2} +- {half:.2} | {ours} | {by} | {agrees} |",
-            at.join(", ")
-        );
-    }
+fn sensitivity(text: &mut String, one: &SensitivityReport) {
+    let flips: Vec<String> = one
+        .flips
+        .iter()
+        .map(|flip| format!("{} {} instead of {}", flip.claim, flip.to, flip.from))
+        .collect();
+    let none = format!("none of {}", one.judged);
+    let flips = if flips.is_empty() { none } else { flips.join("; ") };
+    let _ = writeln!(text, "| {} | {} | {flips} |", escaped(&one.name), one.seeds);
 }
 
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluate::undecided;
+    use crate::experiment::ClaimKind;
+
+    #[test]
+    fn a_claim_without_explanation_says_so() {
+        let claim = ClaimReport {
+            id: "S9-F1-c1".into(),
+            kind: ClaimKind::Quantitative,
+            says: "Up | down.".into(),
+            finding: undecided("a | b"),
+            bound_changed: None,
+            explain: None,
+            note: None,
+        };
+        let report = ExperimentReport {
+            id: "S9-F1".into(),
+            title: "A test".into(),
+            source: String::new(),
+            claims: vec![claim],
+            deviations: Vec::new(),
+            sensitivity: Vec::new(),
+        };
+        let files = summaries(&[report], "polypath reproduce S9");
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["README.md", "S9.md"]);
+        assert!(files[0].1.contains("| [S9](S9.md) | 1 | 0 | 0 | 1 |"), "{}", files[0].1);
+        assert!(files[1].1.contains("| S9-F1-c1 | Q | unclear | a \\| b |"), "{}", files[1].1);
+        assert!(files[1].1.contains("*No explanation given.*"));
+    }
 }

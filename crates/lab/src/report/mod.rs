@@ -1,21 +1,29 @@
-//! Reports: for the terminal, as Markdown, as one HTML page, and as CSV.
+//! Reports: for the terminal, as Markdown, as one HTML page; tables of runs as CSV and Parquet.
 
 mod csv_table;
 mod html;
 mod markdown;
+mod overview;
+mod parameters;
+#[cfg(feature = "parquet")]
+mod parquet_table;
 mod run_table;
+mod runs;
 mod style;
 mod text;
 
-pub use csv_table::write_runs;
+pub use csv_table::write_csv;
 pub use html::page;
-pub use markdown::summary;
+pub use markdown::summaries;
+#[cfg(feature = "parquet")]
+pub use parquet_table::write_parquet;
 pub use run_table::RunTable;
-pub use text::claims;
+pub use runs::{Runs, settings};
+pub use text::{claims, figure};
 
 use crate::evaluate::Verdict;
 use crate::figure::Drawing;
-use crate::reproduce::{ExperimentReport, Study};
+use crate::reproduce::{Deviation, ExperimentReport, Study};
 
 /// An experiment with everything that a report shows.
 #[derive(Debug)]
@@ -45,4 +53,14 @@ pub fn tally<'a>(reports: impl IntoIterator<Item = &'a ExperimentReport>) -> [us
 /// The paper of an experiment: what stands before the dash of its id.
 pub fn paper(id: &str) -> &str {
     id.split_once('-').map_or(id, |(paper, _)| paper)
+}
+
+/// How many points of the reference data agree, of those that were run. `None`: there are no such data.
+fn agreement(deviations: &[Deviation]) -> Option<String> {
+    let agreeing = deviations.iter().filter(|one| one.agrees).count();
+    let run = deviations.iter().filter(|one| one.ours.is_some()).count();
+    let all = deviations.len();
+    let share = if run > 0 { 100.0 * agreeing as f64 / run as f64 } else { 0.0 };
+    let left_out = if run < all { format!(", {} not run", all - run) } else { String::new() };
+    (all > 0).then(|| format!("{agreeing} of {run} points agree ({share:.1} %){left_out}"))
 }

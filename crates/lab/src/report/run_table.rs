@@ -3,12 +3,13 @@
 use std::io;
 use std::path::Path;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
+use super::runs::SETTING;
 use crate::evaluate::{GridTable, Results, Sample};
 use crate::experiment::{Axis, MAIN};
 
-/// Runs by point: what [`write_runs`](super::write_runs) wrote. Only the main grid.
+/// Runs by point: what [`write_csv`](super::write_csv) wrote of one grid, which takes the place of the main one here.
 #[derive(Clone, Debug)]
 pub struct RunTable {
     table: GridTable,
@@ -19,24 +20,33 @@ pub struct RunTable {
 }
 
 impl RunTable {
-    /// Reads a CSV file.
+    /// Reads a grid from a CSV file.
     ///
     /// # Errors
-    /// When it cannot be read, or has no column `seed`.
-    pub fn read(path: &Path) -> io::Result<Self> {
+    /// When it cannot be read, has no column `seed`, or no run of this grid.
+    pub fn read(path: &Path, grid: &str) -> io::Result<Self> {
         let mut reader = csv::Reader::from_path(path)?;
         let header: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
         let seed = header.iter().position(|name| name == "seed");
         let seed = seed.ok_or_else(|| io::Error::other("no column seed (allowed: a runs.csv)"))?;
+        let metric = |at: &usize| !header[*at].starts_with(SETTING);
+        let metrics: Vec<usize> = (seed + 1..header.len()).filter(metric).collect();
         let mut points: IndexMap<Vec<String>, Vec<Vec<Option<f64>>>> = IndexMap::new();
+        let mut others = IndexSet::new();
         for record in reader.records() {
             let record = record?;
-            if record.get(0) != Some(MAIN) {
+            if record.get(0) != Some(grid) {
+                others.insert(record.get(0).unwrap_or_default().to_owned());
                 continue;
             }
             let labels = record.iter().take(seed).skip(1).map(str::to_owned).collect();
-            let cells = record.iter().skip(seed + 1).map(|cell| cell.parse().ok()).collect();
-            points.entry(labels).or_default().push(cells);
+            let cell = |at: &usize| record.get(*at)?.parse().ok();
+            points.entry(labels).or_default().push(metrics.iter().map(cell).collect());
+        }
+        if points.is_empty() && !others.is_empty() {
+            let others: Vec<String> = others.into_iter().collect();
+            let text = format!("no grid {grid:?} (allowed: {})", others.join(", "));
+            return Err(io::Error::other(text));
         }
         let (labels, rows): (Vec<Vec<String>>, _) = points.into_iter().unzip();
         // Axes of other grids are empty here.
@@ -47,7 +57,7 @@ impl RunTable {
         let points = labels.iter().map(keep).collect();
         Ok(Self {
             table: GridTable { name: MAIN.to_owned(), axes, points },
-            metrics: header.into_iter().skip(seed + 1).collect(),
+            metrics: metrics.into_iter().map(|at| header[at].clone()).collect(),
             rows,
         })
     }
@@ -89,5 +99,36 @@ impl Results for RunTable {
         } else {
             Sample::Missing(runs.len() - values.len(), runs.len())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluate::{Bindings, Evaluator};
+    use crate::experiment::{Quantity, Selection};
+
+    const FILE: &str = "grid,buffer,loss,seed,scenario.stack.sfr,goodput\n\
+        main,64KiB,,1,true,10\nmain,64KiB,,2,true,12\nlossy,,1%,1,true,3\nlossy,,1%,2,true,5\n";
+
+    fn mean(table: &RunTable) -> f64 {
+        let quantity = Quantity::Metric { metric: "goodput".into(), at: Selection::default() };
+        Evaluator::new(table).estimate(&quantity, &Bindings::new()).unwrap().value
+    }
+
+    #[test]
+    fn each_grid_is_read_with_its_own_axes_and_settings_are_no_metrics() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.csv");
+        std::fs::write(&path, FILE).unwrap();
+        let main = RunTable::read(&path, "main").unwrap();
+        assert_eq!(mean(&main), 11.0);
+        assert_eq!(main.shape().axes[0].name, "buffer");
+        assert_eq!(main.metrics, ["goodput"]);
+        let lossy = RunTable::read(&path, "lossy").unwrap();
+        assert_eq!((mean(&lossy), lossy.shape().axes.len()), (4.0, 1));
+        assert_eq!(lossy.shape().axes[0].name, "loss");
+        let error = RunTable::read(&path, "none").unwrap_err().to_string();
+        assert_eq!(error, "no grid \"none\" (allowed: main, lossy)");
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::evaluate::{Bindings, Evaluator};
+use crate::experiment::metrics::{Unit, pair};
 use crate::experiment::{Experiment, Reference};
 use crate::stats::Interval;
 
@@ -16,6 +17,9 @@ const TOLERANCE: f64 = 0.15;
 pub struct Deviation {
     /// Name of the data.
     pub reference: String,
+    /// What both are measured in.
+    #[serde(skip)]
+    pub unit: Unit,
     /// Values of the axes.
     pub at: Bindings,
     /// The figure in which it is drawn.
@@ -28,6 +32,26 @@ pub struct Deviation {
     pub deviation: Option<f64>,
     /// Within 15 %, or the intervals overlap.
     pub agrees: bool,
+}
+
+impl Deviation {
+    /// Axes and labels in a line.
+    pub fn place(&self) -> String {
+        let at: Vec<String> =
+            self.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
+        at.join(", ")
+    }
+
+    /// Theirs, ours, and the deviation as people read them; `-` where there are none.
+    pub fn shown(&self) -> [String; 3] {
+        let value = |(mean, half): (f64, f64)| {
+            let (factor, name) = self.unit.scale(mean);
+            format!("{} {name}", pair(mean * factor, half * factor)).trim_end().to_owned()
+        };
+        let ours = self.ours.map_or("-".to_owned(), value);
+        let by = self.deviation.map_or("-".to_owned(), |by| format!("{:+.1} %", 100.0 * by));
+        [value(self.theirs), ours, by]
+    }
 }
 
 /// All points of an experiment's reference data.
@@ -56,6 +80,7 @@ fn one(reference: &Reference, point: Point, evaluator: &Evaluator<'_>) -> Deviat
     let overlap = |ours: Interval| ours.low() <= theirs.high() && ours.high() >= theirs.low();
     Deviation {
         reference: reference.name.clone(),
+        unit: crate::evaluate::unit(&reference.metric),
         at: point.at,
         figure: reference.figure.clone(),
         theirs: (theirs.mean, theirs.half),

@@ -36,15 +36,23 @@ impl Row {
         let at = self.names.iter().position(|known| known == name)?;
         self.values.get(at).copied()
     }
+
+    fn line(&self, key: &Key) -> io::Result<Vec<u8>> {
+        let cells = self.values.iter().map(|value| value.map_or(String::new(), |v| v.to_string()));
+        line(std::iter::once(key.to_string()).chain(cells))
+    }
 }
 
 /// A folder of CSV files, one for each set of columns. Rows are appended as runs end, so an interrupted run loses
-/// only what was not finished.
+/// only what was not finished. Several processes may share a folder.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
     rows: BTreeMap<Key, Arc<Row>>,
     files: BTreeMap<Arc<[String]>, File>,
+    /// Shared while the store is open, exclusive while it is put in order.
+    lock: File,
+    grown: bool,
 }
 
 /// Why the store cannot be used.
@@ -68,15 +76,58 @@ impl Store {
             move |error| StoreError { path, error }
         };
         fs::create_dir_all(folder).map_err(at(folder))?;
-        let mut store =
-            Self { folder: folder.to_owned(), rows: BTreeMap::new(), files: BTreeMap::new() };
-        for entry in fs::read_dir(folder).map_err(at(folder))? {
-            let path = entry.map_err(at(folder))?.path();
-            if path.extension().is_some_and(|ending| ending == "csv") {
-                store.load(&path).map_err(at(&path))?;
-            }
+        let path = folder.join("lock");
+        let lock = OpenOptions::new().append(true).create(true).open(&path).map_err(at(&path))?;
+        lock.lock_shared().map_err(at(&path))?;
+        let mut store = Self {
+            folder: folder.to_owned(),
+            rows: BTreeMap::new(),
+            files: BTreeMap::new(),
+            lock,
+            grown: false,
+        };
+        for path in tables(folder).map_err(at(folder))? {
+            store.load(&path).map_err(at(&path))?;
         }
         Ok(store)
+    }
+
+    /// Puts the rows on disk into the order of their keys: runs end in any order, but two folders with the same runs
+    /// shall have the same files. Left undone while another process has the folder open.
+    ///
+    /// # Errors
+    /// When the files cannot be written.
+    pub fn settle(&mut self) -> Result<(), StoreError> {
+        if !self.grown {
+            return Ok(());
+        }
+        let folder = self.folder.clone();
+        let failed = |error| StoreError { path: folder.clone(), error };
+        self.files.clear();
+        self.lock.unlock().map_err(failed)?;
+        if self.lock.try_lock().is_ok() {
+            self.rewrite().map_err(failed)?;
+            self.lock.unlock().map_err(failed)?;
+            self.grown = false;
+        }
+        self.lock.lock_shared().map_err(failed)
+    }
+
+    fn rewrite(&mut self) -> io::Result<()> {
+        for path in tables(&self.folder)? {
+            // Others may have added rows since this store was opened.
+            let names = self.load(&path)?;
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            let mut out = io::BufWriter::new(&mut file);
+            out.write_all(&head(&names)?)?;
+            for (key, row) in self.rows.iter().filter(|(_, row)| row.names == names) {
+                out.write_all(&row.line(key)?)?;
+            }
+            out.flush()?;
+            drop(out);
+            file.persist(&path)?;
+        }
+        Ok(())
     }
 
     /// The row of a run that was made before.
@@ -106,26 +157,26 @@ impl Store {
             let file = Self::create(&path, &names).map_err(failed)?;
             self.files.insert(Arc::clone(&names), file);
         }
-        let cells = row.values.iter().map(|value| value.map_or(String::new(), |v| v.to_string()));
-        let line = line(std::iter::once(key.to_string()).chain(cells)).map_err(failed)?;
+        let line = row.line(&key).map_err(failed)?;
         if let Some(file) = self.files.get_mut(&names) {
             // One call per line: whoever reads it finds whole lines, or a last one without its end.
             file.write_all(&line).map_err(failed)?;
         }
         self.rows.insert(key, Arc::new(row));
+        self.grown = true;
         Ok(())
     }
 
     fn create(path: &Path, names: &[String]) -> io::Result<File> {
         let mut file = OpenOptions::new().append(true).create(true).open(path)?;
         if file.metadata()?.len() == 0 {
-            let header = std::iter::once("key".to_owned()).chain(names.iter().cloned());
-            file.write_all(&line(header)?)?;
+            file.write_all(&head(names)?)?;
         }
         Ok(file)
     }
 
-    fn load(&mut self, path: &Path) -> io::Result<()> {
+    /// Reads a table, and says which figures it has.
+    fn load(&mut self, path: &Path) -> io::Result<Arc<[String]>> {
         cut_torn_line(path)?;
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path)?;
         let header = reader.headers()?.clone();
@@ -140,8 +191,16 @@ impl Store {
                 self.rows.insert(key, Arc::new(Row { names: Arc::clone(&names), values }));
             }
         }
-        Ok(())
+        Ok(names)
     }
+}
+
+/// The CSV files of a folder.
+fn tables(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let paths: Vec<PathBuf> = paths.collect::<io::Result<_>>()?;
+    let is_table = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "csv");
+    Ok(paths.into_iter().filter(is_table).collect())
 }
 
 /// Drops a last line that an interruption left without its end.
@@ -152,6 +211,10 @@ fn cut_torn_line(path: &Path) -> io::Result<()> {
         OpenOptions::new().write(true).open(path)?.set_len(whole as u64)?;
     }
     Ok(())
+}
+
+fn head(names: &[String]) -> io::Result<Vec<u8>> {
+    line(std::iter::once("key".to_owned()).chain(names.iter().cloned()))
 }
 
 fn line(cells: impl Iterator<Item = String>) -> io::Result<Vec<u8>> {
@@ -196,7 +259,7 @@ mod tests {
         store.add(one, row(1.0)).unwrap();
         store.add(two, row(2.0)).unwrap();
         drop(store);
-        let path = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let path = tables(folder.path()).unwrap().remove(0);
         let text = fs::read(&path).unwrap();
         fs::write(&path, &text[..text.len() - 2]).unwrap();
         let mut store = Store::open(folder.path()).unwrap();
@@ -204,5 +267,35 @@ mod tests {
         store.add(two, row(2.0)).unwrap();
         drop(store);
         assert_eq!(fs::read(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn a_settled_store_does_not_tell_in_which_order_runs_ended() {
+        let texts = [["1", "2"], ["2", "1"]].map(|order| {
+            let folder = tempfile::tempdir().unwrap();
+            let mut store = Store::open(folder.path()).unwrap();
+            for name in order {
+                store.add(Key::of(name.as_bytes()), row(name.parse().unwrap())).unwrap();
+            }
+            store.settle().unwrap();
+            store.add(Key::of(b"3"), row(3.0)).unwrap();
+            store.settle().unwrap();
+            assert_eq!(Store::open(folder.path()).unwrap().len(), 3);
+            fs::read(tables(folder.path()).unwrap().remove(0)).unwrap()
+        });
+        assert_eq!(texts[0], texts[1]);
+    }
+
+    #[test]
+    fn a_shared_store_is_not_put_in_order_below_another_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(folder.path()).unwrap();
+        let mut other = Store::open(folder.path()).unwrap();
+        store.add(Key::of(b"1"), row(1.0)).unwrap();
+        store.settle().unwrap();
+        other.add(Key::of(b"2"), row(2.0)).unwrap();
+        drop(store);
+        other.settle().unwrap();
+        assert_eq!(Store::open(folder.path()).unwrap().len(), 2);
     }
 }

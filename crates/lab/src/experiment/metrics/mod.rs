@@ -7,7 +7,7 @@ mod sampled;
 mod unit;
 
 pub use probe::{Probe, is_decision, is_traced};
-pub use unit::{Unit, digits};
+pub use unit::{Unit, digits, pair};
 
 use polypath_sim::RunResult;
 
