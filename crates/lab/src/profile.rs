@@ -30,6 +30,7 @@ impl Stack {
     pub fn of_profile(profile: Profile) -> Self {
         match profile {
             Profile::Paper => Self::paper(),
+            Profile::Ns2 => Self::ns2(),
             Profile::Fast => Self::fast(),
         }
     }
@@ -37,6 +38,28 @@ impl Stack {
     /// RFC 9260 with CMT, whose parts are on by default in the core.
     fn paper() -> Self {
         Self { assoc: AssocConfig::default(), policies: PolicySpec::default() }
+    }
+
+    /// What the University of Delaware's module for ns-2.35 does in place of the paper profile; `data/ns2/README.md` has
+    /// the list, and what is left out of it here.
+    fn ns2() -> Self {
+        let mut stack = Self::paper();
+        let assoc = &mut stack.assoc;
+        assoc.chunk_charge = 16;
+        assoc.send_buffer = u64::MAX;
+        assoc.rto.initial = Duration::from_secs(3);
+        assoc.sack.window_updates = false;
+        assoc.sack.filled_gap = false;
+        assoc.sack.timer_count = false;
+        assoc.max_burst_rule = BurstRule::AfterFastRetransmit;
+        assoc.cmt.rtt_same_path = false;
+        let congestion = &mut assoc.congestion;
+        congestion.initial_cwnd = InitialCwnd::Bytes(4380);
+        congestion.initial_ssthresh = InitialSsthresh::Bytes(65_536);
+        congestion.loss_floor_mtus = 2;
+        congestion.abc_limit = 1;
+        congestion.unit = CwndUnit::PathMtu;
+        stack
     }
 
     /// What one would deploy. RTO.Min and the SACK delay are those of common TCP stacks; the RTO must
@@ -124,6 +147,8 @@ impl Stack {
         set(&mut assoc.sack.delay, settings.sack_delay.map(|d| d.duration()));
         set(&mut assoc.sack.every, settings.sack_every.map(count));
         set(&mut assoc.sack.window_updates, settings.window_updates);
+        set(&mut assoc.sack.filled_gap, settings.sack_filled_gap);
+        set(&mut assoc.sack.timer_count, settings.dac_timer_count);
         set(&mut assoc.sack.path, settings.sack_path.map(sack_path));
         let heartbeat = settings.heartbeat.map(|interval| match interval {
             Interval::Off => None,
@@ -336,8 +361,27 @@ mod tests {
 
     #[test]
     fn every_profile_names_known_policies() {
-        for profile in [Profile::Paper, Profile::Fast] {
+        for profile in [Profile::Paper, Profile::Ns2, Profile::Fast] {
             assert!(Stack::of_profile(profile).policy_factory().is_ok());
         }
+    }
+
+    /// S1's files spell these out above the paper's profile and must stay comparable with their `ns2` grids.
+    #[test]
+    fn the_ns2_profile_is_the_stack_of_s1_with_the_receiver_of_ns2() {
+        let settings: StackSettings = toml::from_str(
+            "send-buffer = 'unlimited'\nchunk-charge = '16B'\nrto-initial = '3s'\ninitial-cwnd = '4380B'\n\
+             initial-ssthresh = '65536B'\nloss-floor = '2mtu'\nabc-limit = '1mtu'\ncwnd-unit = 'path-mtu'\n\
+             max-burst-rule = 'after-fast-retransmit'\nrtt-same-path = false",
+        )
+        .unwrap();
+        let s1 = Stack::of_profile(Profile::Paper).with(&settings);
+        let receiver: StackSettings = toml::from_str(
+            "window-updates = false\nsack-filled-gap = false\ndac-timer-count = false",
+        )
+        .unwrap();
+        let ns2 = format!("{:?}", Stack::of_profile(Profile::Ns2));
+        assert_ne!(ns2, format!("{s1:?}"));
+        assert_eq!(ns2, format!("{:?}", s1.with(&receiver)));
     }
 }

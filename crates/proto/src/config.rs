@@ -201,6 +201,13 @@ pub struct SackConfig {
     /// Send a SACK when the application has freed a quarter of the buffer, or a shut window reopens. Off, as in ns-2's
     /// module: the peer learns of room by the SACKs for its data alone, and by probes.
     pub window_updates: bool,
+    /// Where DAC does not delay it anyway, answer at once the packet that fills the last gap: RFC 5681 section 4.2 asks
+    /// for it, RFC 9260 section 6.7 leaves it open. Off, as in ns-2's module: a packet that leaves no gap waits for the
+    /// next one, or for the delay.
+    pub filled_gap: bool,
+    /// DAC: tell, and let count, the packets that a SACK of the delay's timer covers. Off, as in ns-2's module, whose timer
+    /// clears the count before it writes the SACK: such a SACK alone makes no chunk missing.
+    pub timer_count: bool,
 }
 
 impl Default for SackConfig {
@@ -210,6 +217,8 @@ impl Default for SackConfig {
             every: 2,
             path: SackPath::LastData,
             window_updates: true,
+            filled_gap: true,
+            timer_count: true,
         }
     }
 }

@@ -61,6 +61,12 @@ settings! {
         sack_every: Packets,
         /// SACKs that tell of freed buffer space. Off, as in ns-2's module: only data and probes draw SACKs.
         window_updates: bool,
+        /// Without DAC, a SACK at once for the packet that fills the last gap (RFC 5681). Off, as in ns-2's module: that
+        /// packet waits for the next one, or for sack-delay.
+        sack_filled_gap: bool,
+        /// DAC: packets that a SACK of the delay's timer covers count as reports of what is missing. Off, as in ns-2's
+        /// module, whose timer forgets them.
+        dac_timer_count: bool,
         /// Which path a SACK takes.
         sack_path: SackPathSetting,
         /// Split fast retransmit (CMT).
@@ -110,6 +116,11 @@ pub enum Profile {
     /// shared buffers, congestion control cmt; all timers and windows as in RFC 9260.
     #[default]
     Paper,
+    /// As paper, with what the CMT module of ns-2.35 does in its place: a receiver that tells of no freed room, delays the
+    /// SACK for the packet that fills a gap and lets no SACK of the timer count for DAC; 16 bytes charged per chunk;
+    /// RTO.Initial 3s; windows in MTUs of the path that begin with 4380B and ssthresh 64KiB and fall to 2mtu; Max.Burst
+    /// after fast retransmits alone; RTT samples from any path; an unlimited send buffer.
+    Ns2,
     /// What one would deploy: as paper, with the min-rtt scheduler, NR-SACK for all that was received, PF on,
     /// RTO.Initial 1s, RTO.Min 200ms, SACK delay 50ms, heartbeats every 5s, buffers of 4MiB.
     Fast,

@@ -38,6 +38,8 @@ pub(super) struct AckPolicy {
     delay: Duration,
     every: u32,
     dac: bool,
+    filled_gap: bool,
+    timer_count: bool,
     packet: PacketSummary,
     /// Packets with DATA since the last SACK.
     packets: u32,
@@ -54,6 +56,8 @@ impl AckPolicy {
             delay: config.delay.min(MAX_DELAY),
             every: config.every,
             dac,
+            filled_gap: config.filled_gap,
+            timer_count: config.timer_count,
             packet: PacketSummary::default(),
             packets: 0,
             had_gaps: false,
@@ -82,7 +86,7 @@ impl AckPolicy {
         self.packets += 1;
         let again = packet.duplicate && !packet.new;
         // The packet that fills the last gap is answered at once, too: RFC 5681 section 4.2.
-        let gap = !self.dac && (gaps || self.had_gaps);
+        let gap = !self.dac && (gaps || self.filled_gap && self.had_gaps);
         self.had_gaps = gaps;
         let first = core::mem::take(&mut self.fresh);
         self.immediate |= packet.urgent || again || gap || first || self.packets >= self.every;
@@ -112,7 +116,8 @@ impl AckPolicy {
 
     /// The flags of the SACK: the number of packets that it covers, if both ends know DAC.
     pub(super) fn flags(&self) -> u8 {
-        if self.dac { dac_flags(u8::try_from(self.packets).unwrap_or(u8::MAX)) } else { 0 }
+        let counts = self.dac && (self.immediate || self.timer_count);
+        if counts { dac_flags(u8::try_from(self.packets).unwrap_or(u8::MAX)) } else { 0 }
     }
 
     /// A SACK was written.
@@ -234,6 +239,19 @@ mod tests {
     }
 
     #[test]
+    fn the_packet_that_fills_the_gap_may_wait_like_any_other() {
+        let config = SackConfig { filled_gap: false, ..SackConfig::default() };
+        let mut p = AckPolicy::new(config, false);
+        for gaps in [false, true] {
+            assert!(packet(&mut p, &[NEW], gaps));
+            p.written();
+        }
+        assert!(!packet(&mut p, &[NEW], false));
+        assert_eq!(p.deadline(), Some(Time::from_millis(1200)));
+        assert!(packet(&mut p, &[NEW], false), "the second packet");
+    }
+
+    #[test]
     fn with_dac_gaps_change_nothing_and_the_flags_count_packets() {
         let mut p = policy(true);
         assert_eq!(p.flags(), 0);
@@ -243,6 +261,19 @@ mod tests {
         assert_eq!(p.flags(), 0x80);
         (0..1000).for_each(|_| _ = packet(&mut p, &[NEW], true));
         assert_eq!(p.flags(), 0xc0);
+    }
+
+    #[test]
+    fn a_sack_of_the_timer_may_count_nothing() {
+        let config = SackConfig { timer_count: false, ..SackConfig::default() };
+        let mut p = AckPolicy::new(config, true);
+        assert!(packet(&mut p, &[NEW], true));
+        assert_eq!(p.flags(), 0x40, "the first DATA is answered at once");
+        p.written();
+        assert!(!packet(&mut p, &[NEW], true));
+        assert_eq!(p.flags(), 0);
+        assert!(packet(&mut p, &[NEW], true));
+        assert_eq!(p.flags(), 0x80);
     }
 
     #[test]

@@ -36,7 +36,8 @@ impl Sender {
     ) {
         let acked_paths = scratch.paths.iter().filter(|p| p.acked).count();
         // A mixed SACK says only that one packet of each path arrived.
-        let count = if acked_paths > 1 { 1 } else { count.clamp(1, 3) };
+        let least = u8::from(config.sack.timer_count);
+        let count = if acked_paths > 1 { 1 } else { count.clamp(least, 3) };
         for p in paths.ids() {
             let evidence = if config.cmt.sfr {
                 scratch.paths.get(p.index()).and_then(|o| o.lowest_newack.zip(o.highest_newack))

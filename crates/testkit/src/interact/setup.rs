@@ -194,6 +194,8 @@ fn random_sack(rng: &mut Rng) -> SackConfig {
         every: 1 + rng.below(3) as u32,
         path: path[rng.below(4)],
         window_updates: rng.below(8) != 0,
+        filled_gap: true,
+        timer_count: true,
     }
 }
 
