@@ -54,10 +54,9 @@ impl Association {
         self.process_sack(now, arrival, &info)
     }
 
-    /// DAC: the packets that a SACK covers; 1 where the peer does not tell.
+    /// DAC: the packets that a SACK covers, 0 if it does not tell; 1 without DAC.
     const fn packet_count(&self, flags: u8) -> u8 {
-        let count = if self.caps.dac { dac_count(flags) } else { 1 };
-        if count == 0 { 1 } else { count }
+        if self.caps.dac { dac_count(flags) } else { 1 }
     }
 
     fn process_sack(&mut self, now: Time, arrival: PathId, info: &SackInfo<'_>) -> bool {

@@ -35,7 +35,7 @@ impl Sender {
         scratch: &mut Scratch,
     ) {
         let acked_paths = scratch.paths.iter().filter(|p| p.acked).count();
-        // A mixed SACK says only that one packet of each path arrived.
+        // A mixed SACK says only that one packet of each path arrived; one that tells no number, at least that one did.
         let least = u8::from(config.sack.timer_count);
         let count = if acked_paths > 1 { 1 } else { count.clamp(least, 3) };
         for p in paths.ids() {
