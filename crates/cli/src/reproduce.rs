@@ -207,6 +207,9 @@ fn command(args: &ReproduceArgs) -> String {
     if args.quick {
         command.push_str(" --quick");
     }
+    if args.no_sensitivity {
+        command.push_str(" --no-sensitivity");
+    }
     if let Some(seeds) = args.seeds {
         command.push_str(&format!(" --seeds {seeds}"));
     }

@@ -38,7 +38,7 @@ fn references(experiment: &Experiment, evaluator: &Evaluator<'_>) -> Result<(), 
             for label in of.values.values() {
                 let pick = crate::experiment::Pick::These(vec![label.clone()]);
                 evaluator
-                    .labels(axis, &pick)
+                    .labels(axis, &pick, reference.grid.as_deref())
                     .map_err(|why| experiment.problem(&format!("{place}.axes"), why.text()))?;
             }
         }

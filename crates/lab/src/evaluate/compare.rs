@@ -198,7 +198,7 @@ impl Judge<'_> {
         bound: &Bindings,
     ) -> Result<Vec<(String, Estimate)>, NoValue> {
         let (axis, pick) = over;
-        let labels = self.evaluator.labels(axis, pick)?;
+        let labels = self.evaluator.labels(axis, pick, None)?;
         let value = |label: String| {
             let mut bound = bound.clone();
             bound.insert(axis.clone(), label.clone());

@@ -10,6 +10,9 @@ use crate::stats::Estimate;
 /// Values of axes that hold at the moment.
 pub type Bindings = IndexMap<String, String>;
 
+/// Binds the grid as if it were an axis.
+pub(crate) const GRID: &str = "grid";
+
 /// Why there is no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoValue {
@@ -83,7 +86,7 @@ impl<'a> Evaluator<'a> {
     pub fn walk(&self, over: &Over, bound: &Bindings) -> Result<Vec<Bindings>, NoValue> {
         let mut places = vec![bound.clone()];
         for (axis, pick) in &over.0 {
-            let labels = self.labels(axis, pick)?;
+            let labels = self.labels(axis, pick, bound.get(GRID).map(String::as_str))?;
             let step = |place: &Bindings| {
                 let place = place.clone();
                 let bind = move |label: &String| {
@@ -98,12 +101,18 @@ impl<'a> Evaluator<'a> {
         Ok(places)
     }
 
-    /// The chosen values of an axis, looked up in the main grid first.
+    /// The chosen values of an axis: of one grid, or looked up in all of them, the main one first.
     ///
     /// # Errors
-    /// An axis or value that no grid has.
-    pub fn labels(&self, axis: &str, pick: &Pick) -> Result<Vec<String>, NoValue> {
-        let grids = self.results.grid_names().into_iter();
+    /// An axis or value that no such grid has.
+    pub fn labels(
+        &self,
+        axis: &str,
+        pick: &Pick,
+        grid: Option<&str>,
+    ) -> Result<Vec<String>, NoValue> {
+        let names = self.results.grid_names().into_iter();
+        let grids = names.filter(|name| grid.is_none_or(|grid| grid == *name));
         let mut known: Vec<String> = Vec::new();
         for labels in grids.filter_map(|grid| self.results.grid(grid)?.labels(axis)) {
             for label in labels {
@@ -119,7 +128,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn metric(&self, metric: &str, at: &Selection, bound: &Bindings) -> Result<Estimate, NoValue> {
-        let name = at.grid.as_deref().or(bound.get("grid").map(String::as_str)).unwrap_or(MAIN);
+        let name = at.grid.as_deref().or(bound.get(GRID).map(String::as_str)).unwrap_or(MAIN);
         let grid = self.results.grid(name).ok_or_else(|| {
             let names = self.results.grid_names().join(", ");
             NoValue::Mistake(format!("no grid {name:?} (allowed: {names})"))

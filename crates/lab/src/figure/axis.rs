@@ -64,7 +64,11 @@ impl Axis {
             let below = if range.start < 0.0 { margin } else { 0.0 };
             range.start - below..range.end + margin
         };
-        let ticks = if log { decades(&range) } else { steps(&range, STEPS) };
+        let ticks = match log {
+            true => decades(&range),
+            false if diagram.y_label.ends_with("(KiB)") => binary_steps(&range),
+            false => steps(&range, STEPS),
+        };
         Self { range, log, ticks, categories: None }
     }
 
@@ -184,6 +188,16 @@ fn steps(range: &Range<f64>, count: f64) -> Vec<f64> {
     let power = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
     let step = step.into_iter().find(|step| *step >= rough).unwrap_or(10.0 * power);
+    multiples(range, step)
+}
+
+/// Multiples of a power of two, as buffers have them.
+fn binary_steps(range: &Range<f64>) -> Vec<f64> {
+    let step = 2f64.powf(((range.end - range.start) / STEPS).log2().ceil());
+    multiples(range, step)
+}
+
+fn multiples(range: &Range<f64>, step: f64) -> Vec<f64> {
     let (first, last) = ((range.start / step).ceil() as i64, (range.end / step).floor() as i64);
     (first..=last).map(|n| n as f64 * step).collect()
 }
@@ -225,10 +239,15 @@ mod tests {
     }
 
     #[test]
+    fn sizes_have_steps_of_powers_of_two() {
+        assert_eq!(binary_steps(&(0.0..270.0)), [0.0, 64.0, 128.0, 192.0, 256.0]);
+    }
+
+    #[test]
     fn logarithmic_ticks_are_powers_with_doubles_and_fivefolds_where_there_is_room() {
         assert_eq!(decades(&(0.9..30.0)), [1.0, 2.0, 5.0, 10.0, 20.0]);
         assert_eq!(decades(&(0.5..2e4)).len(), 5);
-        assert_eq!(decades(&(2.0..7.0)), [2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(decades(&(2.0..7.5)), [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
     }
 
     #[test]

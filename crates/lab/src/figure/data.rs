@@ -1,6 +1,6 @@
 //! What a figure shows.
 
-use crate::evaluate::{Bindings, Evaluator, NoValue};
+use crate::evaluate::{Bindings, Evaluator, GRID, NoValue};
 use crate::experiment::metrics::Unit;
 use crate::experiment::{Figure, Over, Pick, Quantity, parse_amount};
 use crate::reproduce::Deviation;
@@ -19,6 +19,8 @@ pub struct Diagram {
     pub categories: Option<Vec<String>>,
     /// Logarithmic axes.
     pub log: (bool, bool),
+    /// What distinguishes the curves; may be empty.
+    pub legend: String,
     /// In the order of the legend.
     pub curves: Vec<Curve>,
     /// Horizontal lines.
@@ -78,15 +80,19 @@ impl Plan<'_> {
     fn pinned(&self) -> Result<Bindings, NoValue> {
         let mut pinned = Bindings::new();
         if let Some(grid) = &self.figure.grid {
-            pinned.insert("grid".to_owned(), grid.clone());
+            pinned.insert(GRID.to_owned(), grid.clone());
         }
-        for (axis, pick) in &self.figure.only.0 {
-            let labels = self.evaluator.labels(axis, pick)?;
+        for axis in self.figure.only.0.keys() {
+            let labels = self.labels(axis)?;
             if let [only] = labels.as_slice() {
                 pinned.insert(axis.clone(), only.clone());
             }
         }
         Ok(pinned)
+    }
+
+    fn labels(&self, axis: &str) -> Result<Vec<String>, NoValue> {
+        self.evaluator.labels(axis, &self.pick(axis), self.figure.grid.as_deref())
     }
 
     fn pick(&self, axis: &str) -> Pick {
@@ -99,7 +105,7 @@ impl Plan<'_> {
     }
 
     fn diagram(&self, panel: &Bindings) -> Result<Diagram, NoValue> {
-        let labels = self.evaluator.labels(self.x, &self.pick(self.x))?;
+        let labels = self.labels(self.x)?;
         let numbers: Option<Vec<f64>> = labels.iter().map(|label| parse_amount(label)).collect();
         let (x_unit, x_factor) = x_unit(&labels);
         let xs: Vec<f64> = match &numbers {
@@ -120,13 +126,14 @@ impl Plan<'_> {
             .figure
             .panels
             .as_ref()
-            .and_then(|axis| panel.get(axis).map(|label| format!("{axis} {label}")));
+            .and_then(|axis| panel.get(axis).map(|label| format!("{axis} {}", spaced(label))));
         Ok(Diagram {
             heading: heading.unwrap_or_default(),
             x_label: with_unit(&name, if numbers.is_some() { x_unit } else { "" }),
             y_label: with_unit(&y_name, y_unit),
             categories: numbers.is_none().then_some(labels),
             log: (self.figure.x_log, self.figure.y_log),
+            legend: self.figure.curves.join(", "),
             curves,
             levels: self
                 .figure
@@ -155,8 +162,8 @@ impl Plan<'_> {
             }
             reference.extend(self.reference(&bound, *x));
         }
-        let of = |axis: &String| place.get(axis).map(String::as_str);
-        let label: Vec<&str> = self.figure.curves.iter().filter_map(of).collect();
+        let of = |axis: &String| place.get(axis).map(|label| spaced(label));
+        let label: Vec<String> = self.figure.curves.iter().filter_map(of).collect();
         let curve = Curve { label: label.join(", "), points, reference, marked: true };
         Ok((!curve.points.is_empty()).then_some(curve))
     }
@@ -180,6 +187,17 @@ impl Curve {
             point.y.mean *= factor;
             point.y.half *= factor;
         }
+    }
+}
+
+/// A quantity with a blank before its unit; other labels as they are.
+fn spaced(label: &str) -> String {
+    let unit = label.find(|c: char| c.is_ascii_alphabetic() || c == '%');
+    match unit.and_then(|at| label.split_at_checked(at)) {
+        Some((number, unit)) if number.parse::<f64>().is_ok() && parse_amount(label).is_some() => {
+            format!("{number} {unit}")
+        }
+        _ => label.to_owned(),
     }
 }
 
@@ -213,4 +231,19 @@ fn with_unit(name: &str, unit: &str) -> String {
 /// The unit in which a time series is drawn.
 pub(super) fn series_unit(series: &str, largest: f64) -> (f64, &'static str) {
     Unit::of(series).scale(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spaced;
+
+    #[test]
+    fn units_stand_apart_from_their_numbers() {
+        assert_eq!(spaced("10ms"), "10 ms");
+        assert_eq!(spaced("0.5%"), "0.5 %");
+        assert_eq!(spaced("64KiB"), "64 KiB");
+        assert_eq!(spaced("CMT-SCTP"), "CMT-SCTP");
+        assert_eq!(spaced("1 %, 10 %"), "1 %, 10 %");
+        assert_eq!(spaced("4"), "4");
+    }
 }

@@ -41,9 +41,10 @@ pub fn svg(diagram: &Diagram) -> Result<String, DrawError> {
     let mut text = String::new();
     {
         let longest = legend(diagram).map(|(label, ..)| label.len()).max().unwrap_or(0);
+        let longest = longest.max(diagram.legend.len().saturating_sub(6));
         let beside = (longest as u32 * 7 + 60).clamp(90, 400);
         let rows = legend(diagram).count() as u32;
-        let height = HEIGHT.max(rows * ROW as u32 + 40);
+        let height = HEIGHT.max((rows + 1) * ROW as u32 + 40);
         let root = SVGBackend::with_string(&mut text, (WIDTH + beside, height)).into_drawing_area();
         root.fill(&WHITE)?;
         let (left, right) = root.split_horizontally(WIDTH);
@@ -60,7 +61,11 @@ fn plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
     // Long names stand in two rows in turn; the upper row is the mesh's.
     let lower = |x: f64| xs.is_crowded(pixels) && x as usize % 2 == 1;
     let rows = if xs.is_crowded(pixels) { 2 } else { 1 };
-    let mut chart = ChartBuilder::on(area)
+    let mut builder = ChartBuilder::on(area);
+    if !diagram.heading.is_empty() {
+        builder.caption(&diagram.heading, ("sans-serif", TEXT + 2));
+    }
+    let mut chart = builder
         .margin(MARGIN)
         .x_label_area_size(BELOW + (rows - 1) * ROW as u32)
         .y_label_area_size(LEFT)
@@ -171,9 +176,9 @@ type Drawn<'b, C> =
 fn marker<'b, C: Clone>(at: C, look: Look, size: i32, filled: bool) -> Drawn<'b, C> {
     let corners = corners(look.marker, size);
     let outline = corners.iter().chain(corners.first()).copied().collect::<Vec<_>>();
-    // A white rim keeps markers apart that touch.
-    let (fill, rim) =
-        if filled { (look.colour.to_rgba(), WHITE) } else { (TRANSPARENT, look.colour) };
+    // A white rim keeps markers apart that touch; a cross is too thin for one.
+    let fill = if filled { look.colour.to_rgba() } else { TRANSPARENT };
+    let rim = if filled && look.marker != Marker::Cross { WHITE } else { look.colour };
     EmptyElement::at(at)
         + Polygon::new(corners, fill.filled())
         + PathElement::new(outline, rim.stroke_width(1))
@@ -220,13 +225,16 @@ fn legend(diagram: &Diagram) -> impl Iterator<Item = (String, Look, bool, bool)>
     let own = diagram.curves.iter().enumerate().filter(|(_, curve)| !curve.label.is_empty());
     let rows = own.map(|(n, curve)| (curve.label.clone(), Look::of(n), true, curve.marked));
     let reference = diagram.curves.iter().any(|curve| !curve.reference.is_empty());
-    let row = ("hollow: original simulator".to_owned(), Look::of(2), false, true);
+    let row = ("hollow: original simulator".to_owned(), Look::of(0), false, true);
     rows.chain(reference.then_some(row))
 }
 
 fn draw_legend(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
+    let heading = i32::from(!diagram.legend.is_empty());
+    let style = ("sans-serif", TEXT).into_font().style(FontStyle::Bold);
+    area.draw(&Text::new(diagram.legend.clone(), (4, 24 - TEXT / 2), style))?;
     for (n, (label, look, filled, marked)) in legend(diagram).enumerate() {
-        let y = 24 + ROW * n as i32;
+        let y = 24 + ROW * (n as i32 + heading);
         if filled {
             let style = look.colour.stroke_width(2);
             match look.dash {
@@ -275,6 +283,7 @@ mod tests {
             y_label: "Throughput (Mbit/s)".into(),
             categories: None,
             log: (false, false),
+            legend: String::new(),
             curves: (0..n).map(curve).collect(),
             levels: vec![(19.36, "both links".into())],
         }

@@ -3,6 +3,9 @@
 use super::data::{Curve, Diagram, Point};
 use crate::experiment::metrics::{digits, pair};
 
+/// What is smaller than this share of the largest figure is shown as zero.
+const NOTHING: f64 = 1e-6;
+
 /// A table's head and rows; the first column is x, or what is told of a time series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
@@ -30,9 +33,13 @@ pub fn rows(diagram: &Diagram, reference: bool) -> Rows {
         columns.iter().flat_map(|(_, points)| points.iter().map(|point| point.x)).collect();
     xs.sort_by(f64::total_cmp);
     xs.dedup();
+    let largest = columns.iter().flat_map(|(_, points)| *points).map(|point| point.y.mean.abs());
+    let least = NOTHING * largest.fold(0.0, f64::max);
     let cell = |points: &[Point], x: f64| {
         let here = points.iter().find(|point| point.x == x);
-        here.map_or("-".to_owned(), |point| pair(point.y.mean, point.y.half))
+        here.map_or("-".to_owned(), |Point { y, .. }| {
+            if y.mean.abs() + y.half < least { "0".to_owned() } else { pair(y.mean, y.half) }
+        })
     };
     let row = |x: &f64| {
         let cells = columns.iter().map(|(_, points)| cell(points, *x));
@@ -87,6 +94,7 @@ mod tests {
             y_label: "Throughput (Mbit/s)".into(),
             categories: None,
             log: (false, false),
+            legend: String::new(),
             curves,
             levels: Vec::new(),
         }

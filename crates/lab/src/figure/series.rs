@@ -23,7 +23,8 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
         };
         let points = flow.samples.iter().filter(within).filter_map(point).collect();
         let reference = Vec::new();
-        curves.push(Curve { label: series.clone(), points, reference, marked: false });
+        let label = label(figure, series);
+        curves.push(Curve { label, points, reference, marked: false });
     }
     let largest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.y.mean);
     let name = figure.series.first().map(|series| own_name(series)).unwrap_or_default();
@@ -38,8 +39,21 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
         y_label: if unit.is_empty() { y_name } else { format!("{y_name} ({unit})") },
         categories: None,
         log: (false, figure.y_log),
+        legend: String::new(),
         curves,
         levels: figure.level.iter().map(|l| (l.at.0 * factor, l.label.clone())).collect(),
+    }
+}
+
+/// In the legend: the path alone where all series show the same of their paths.
+fn label(figure: &Figure, series: &str) -> String {
+    let what = |series: &str| series.split_once(".path.").map(|(what, _)| what.to_owned());
+    let own = what(series);
+    let alike = own.is_some() && figure.series.iter().all(|other| what(other) == own);
+    match series.split_once(".path.") {
+        Some((_, path)) if alike => format!("path {path}"),
+        Some((what, path)) => format!("{what}, path {path}"),
+        None => series.to_owned(),
     }
 }
 

@@ -283,3 +283,46 @@ fn shown(text: &str) -> String {
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluate::undecided;
+    use crate::experiment::{ClaimKind, Experiment};
+    use crate::reproduce::{ExperimentReport, Study};
+    use crate::scenario::Source;
+
+    #[test]
+    fn the_page_needs_nothing_else_and_says_every_verdict_in_words() {
+        let text = "[path.A]\nrate = '10Mbit/s'\ndelay = '10ms'\n[[flow]]\napp = 'saturated'\n\
+                    [time]\nmeasure = '1s'";
+        let experiment = Experiment::bare(Source::new("S9-F1", text).unwrap());
+        let study = Study::plain(experiment, 2).unwrap();
+        let claim = ClaimReport {
+            id: "S9-F1-c1".into(),
+            kind: ClaimKind::Qualitative,
+            says: "a < b".into(),
+            finding: undecided("nothing"),
+            bound_changed: None,
+            explain: None,
+            note: None,
+        };
+        let report = ExperimentReport {
+            id: "S9-F1".into(),
+            title: "A test".into(),
+            source: String::new(),
+            claims: vec![claim],
+            deviations: Vec::new(),
+            sensitivity: Vec::new(),
+        };
+        let chapter = Chapter { study: &study, report: &report, drawings: Vec::new() };
+        let page = page(&[chapter], "polypath reproduce S9");
+        for part in
+            ["? unclear", "No explanation given.", "not corrected", "a &lt; b", "path.A.rate"]
+        {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("http") && !page.contains("src=") && !page.contains("<script"));
+        assert!(page.contains("href=\"#S9-F1-c1\"") && page.contains("id=\"S9-F1-c1\""));
+    }
+}

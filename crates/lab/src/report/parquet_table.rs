@@ -87,3 +87,38 @@ fn column<T: parquet::data_type::DataType>(
     column.typed::<T>().write_batch(values, levels, None)?;
     column.close()
 }
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use parquet::record::RowAccessor as _;
+
+    use super::*;
+    use crate::experiment::metrics::Figures;
+    use crate::report::runs::Run;
+    use crate::store::Row;
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let figures = |goodput: Option<f64>| Row::of(Figures(vec![("goodput".into(), goodput)]));
+        let run = |seed, goodput| Run { point: 0, seed, figures: Arc::new(figures(goodput)) };
+        let cells = ["main", "64KiB", "10ms"].map(str::to_owned).to_vec();
+        let runs = Runs {
+            axes: vec!["buffer".into()],
+            settings: vec!["scenario.path.A.delay".into()],
+            metrics: vec!["goodput".into()],
+            points: vec![cells],
+            rows: vec![run(7, Some(0.1 + 0.2)), run(8, None)],
+        };
+        let mut out = Vec::new();
+        write_parquet(&runs, &mut out).unwrap();
+        let file = SerializedFileReader::new(bytes::Bytes::from(out)).unwrap();
+        let rows: Vec<_> = file.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].get_string(1).unwrap(), "64KiB");
+        assert_eq!(rows[0].get_long(2).unwrap(), 7);
+        assert_eq!(rows[0].get_string(3).unwrap(), "10ms");
+        assert_eq!(rows[0].get_double(4).unwrap(), 0.1 + 0.2);
+        assert!(rows[1].get_double(4).is_err());
+    }
+}

@@ -86,8 +86,8 @@ impl Runs {
     }
 }
 
-/// Everything that a scenario sets, by dotted field in the order of the file; lists count from 0. What only people read
-/// and what makes other points is left out.
+/// Everything that a scenario sets, by dotted field; lists count from 0. What only people read and what makes other
+/// points is left out.
 pub fn settings(scenario: &Scenario) -> Vec<(String, String)> {
     let bare = Scenario {
         title: None,

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::evaluate::{Bindings, Evaluator};
+use crate::evaluate::{Bindings, Evaluator, GRID};
 use crate::experiment::metrics::{Unit, pair};
-use crate::experiment::{Experiment, Reference};
+use crate::experiment::{Experiment, Quantity, Reference};
 use crate::stats::Interval;
 
 /// Means that differ by less than this agree.
@@ -17,6 +17,8 @@ const TOLERANCE: f64 = 0.15;
 pub struct Deviation {
     /// Name of the data.
     pub reference: String,
+    /// What is compared.
+    pub metric: String,
     /// What both are measured in.
     #[serde(skip)]
     pub unit: Unit,
@@ -35,11 +37,11 @@ pub struct Deviation {
 }
 
 impl Deviation {
-    /// Axes and labels in a line.
+    /// Metric, axes and labels in a line.
     pub fn place(&self) -> String {
         let at: Vec<String> =
             self.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
-        at.join(", ")
+        format!("{}, {}", self.metric, at.join(", "))
     }
 
     /// Theirs, ours, and the deviation as people read them; `-` where there are none.
@@ -72,7 +74,13 @@ struct Point {
 fn one(reference: &Reference, point: Point, evaluator: &Evaluator<'_>) -> Deviation {
     let mut bound = point.at.clone();
     if let Some(grid) = &reference.grid {
-        bound.insert("grid".to_owned(), grid.clone());
+        bound.insert(GRID.to_owned(), grid.clone());
+    }
+    let mut at = point.at;
+    // What the metric binds by itself belongs to the point, too: it says on which curve it is drawn.
+    if let Quantity::Metric { at: own, .. } = &reference.metric {
+        let missing = own.fixed.iter().filter(|(axis, _)| !bound.contains_key(*axis));
+        at.extend(missing.map(|(axis, label)| (axis.clone(), label.clone())));
     }
     let ours = evaluator.estimate(&reference.metric, &bound).ok().map(|ours| ours.interval());
     let deviation = ours.map(|ours| ours.mean / point.value - 1.0);
@@ -80,8 +88,9 @@ fn one(reference: &Reference, point: Point, evaluator: &Evaluator<'_>) -> Deviat
     let overlap = |ours: Interval| ours.low() <= theirs.high() && ours.high() >= theirs.low();
     Deviation {
         reference: reference.name.clone(),
+        metric: crate::evaluate::describe(&reference.metric),
         unit: crate::evaluate::unit(&reference.metric),
-        at: point.at,
+        at,
         figure: reference.figure.clone(),
         theirs: (theirs.mean, theirs.half),
         ours: ours.map(|ours| (ours.mean, ours.half)),

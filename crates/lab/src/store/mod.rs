@@ -117,15 +117,15 @@ impl Store {
         for path in tables(&self.folder)? {
             // Others may have added rows since this store was opened.
             let names = self.load(&path)?;
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            let mut out = io::BufWriter::new(&mut file);
+            let new = path.with_extension("new");
+            let mut out = io::BufWriter::new(File::create(&new)?);
             out.write_all(&head(&names)?)?;
             for (key, row) in self.rows.iter().filter(|(_, row)| row.names == names) {
                 out.write_all(&row.line(key)?)?;
             }
             out.flush()?;
             drop(out);
-            file.persist(&path)?;
+            fs::rename(&new, &path)?;
         }
         Ok(())
     }
