@@ -137,8 +137,9 @@ pub(crate) struct SweepArgs {
     /// Set a field over what the file says; may be repeated.
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub(crate) set: Vec<String>,
-    /// What to report, such as goodput or delay.mean (docs/experiments.md lists them); may be repeated.
-    #[arg(long, value_name = "METRIC", default_value = "goodput")]
+    /// What to report, such as goodput or delay.mean (docs/experiments.md lists them); may be repeated. By default what
+    /// the scenario's `metrics` say, or goodput.
+    #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Vec<String>,
     /// Seeds per point, instead of the scenario's.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "ci")]

@@ -27,9 +27,11 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let progress = Mutex::new(Progress::new());
     let report = |done| told(&progress, done);
     let seeds = seeds(args, &source)?;
-    let swept = polypath_lab::reproduce::sweep(source, seeds, &args.metric, &mut store, &report);
+    let metrics = metrics(args, &source)?;
+    let swept = polypath_lab::reproduce::sweep(source, seeds, &metrics, &mut store, &report);
     let (study, stored, rows) = swept.map_err(|error| match error {
         SweepError::Scenario(error) => Failure::from(error),
+        SweepError::Metric(_) => Failure::input(format!("--metric: {error}")),
         SweepError::Run(error) => Failure::run(error),
     })?;
     store.settle().map_err(Failure::run)?;
@@ -40,6 +42,13 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let path = tables::write(&folder, &study, &stored)?;
     eprintln!("runs: {}", path.display());
     if args.json { output::json(&rows) } else { output::text(&table(&rows)) }
+}
+
+/// Those of the command line, or those of the scenario, or goodput.
+fn metrics(args: &SweepArgs, source: &Source) -> Result<Vec<String>, Failure> {
+    let given = [args.metric.clone(), source.scenario()?.metrics];
+    let given = given.into_iter().find(|names| !names.is_empty());
+    Ok(given.unwrap_or_else(|| vec!["goodput".to_owned()]))
 }
 
 fn seeds(args: &SweepArgs, source: &Source) -> Result<Seeds, Failure> {
@@ -81,8 +90,8 @@ fn table(rows: &[SweepRow]) -> String {
         let at: Vec<String> =
             row.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
         for (metric, measured) in &row.metrics {
-            let at = at.join(", ");
-            text.push_str(&format!("{at}: {metric} {}\n", shown(metric, *measured)));
+            let at = if at.is_empty() { String::new() } else { format!("{}: ", at.join(", ")) };
+            text.push_str(&format!("{at}{metric} {}\n", shown(metric, *measured)));
         }
     }
     text

@@ -4,13 +4,15 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use polypath_link as link;
+use polypath_proto::PathId;
 use polypath_proto::config::{self, AssocConfig, PathPairing};
+use polypath_proto::view::PathAdmin;
 use polypath_sim::spec;
 
 use crate::profile::{Layers, Stack};
 use crate::scenario::{
-    Action, App, Change, Direction, Encapsulation, Family, FlowSpec, LinkSettings, LossPlace,
-    PathSpec, Scenario, ServerAddresses,
+    Action, AdminSetting, App, Change, Direction, Encapsulation, Family, FlowSpec, LinkSettings,
+    LossPlace, PathSpec, Scenario, ServerAddresses,
 };
 use crate::units::{Delay, Packets, QueueSize, Rate, Size};
 
@@ -33,7 +35,7 @@ pub fn world_spec(
     Ok(spec::WorldSpec {
         topology: topology(scenario),
         flows: flows.collect::<Result<Vec<_>, _>>()?,
-        actions: Vec::new(),
+        actions: wishes(scenario),
         time: time(scenario),
         sample_every: scenario.time.sample.map(|Delay(ns)| ns),
     })
@@ -204,6 +206,31 @@ fn changes(change: &Change) -> impl Iterator<Item = (u64, link::Change)> {
     [up, rate, delay, loss].into_iter().flatten().map(move |change| (time, change))
 }
 
+/// What `[[at]]` wants of paths: one action for each flow that has the path.
+fn wishes(scenario: &Scenario) -> Vec<spec::ActionSpec> {
+    let of_change = |change: &Change| {
+        let Delay(at) = change.time;
+        let action = |n: usize, flow: &FlowSpec, admin| {
+            let meant = change.direction.is_none_or(|only| only == way(flow));
+            let position = flow_path_names(scenario, flow).position(|name| name == change.target);
+            let path = PathId(u8::try_from(position.filter(|_| meant)?).ok()?);
+            let flow = flow_name(scenario, n);
+            Some(spec::ActionSpec { at, action: spec::Action::PathAdmin { flow, path, admin } })
+        };
+        let of_flow = |(n, flow)| action(n, flow, wish(change.admin?));
+        scenario.flow.iter().enumerate().filter_map(of_flow).collect::<Vec<_>>()
+    };
+    scenario.at.iter().flat_map(of_change).collect()
+}
+
+const fn wish(admin: AdminSetting) -> PathAdmin {
+    match admin {
+        AdminSetting::Active => PathAdmin::Active,
+        AdminSetting::Backup => PathAdmin::Backup,
+        AdminSetting::Disabled => PathAdmin::Disabled,
+    }
+}
+
 fn flow(
     scenario: &Scenario,
     n: usize,
@@ -255,33 +282,38 @@ pub(crate) fn flow_name(scenario: &Scenario, n: usize) -> String {
 
 /// Address pairs of the flow's paths; the sender opens the association.
 fn flow_paths(scenario: &Scenario, flow: &FlowSpec) -> Vec<(IpAddr, IpAddr)> {
-    let names: Vec<&str> = scenario.path_names().collect();
-    let numbers: Vec<usize> = match &flow.paths {
-        None => (0..names.len()).collect(),
-        Some(chosen) => {
-            chosen.iter().filter_map(|path| names.iter().position(|name| name == path)).collect()
-        }
-    };
+    let number = |name| scenario.path_names().position(|known| known == name);
     let pair = |path| {
         let (client, server) = addresses(scenario, path);
-        match flow.direction.unwrap_or(Direction::Forward) {
+        match way(flow) {
             Direction::Forward => (client, server),
             Direction::Reverse => (server, client),
         }
     };
-    numbers.into_iter().map(pair).collect()
+    flow_path_names(scenario, flow).filter_map(number).map(pair).collect()
+}
+
+/// The flow's paths in the order of their numbers in the association.
+fn flow_path_names<'a>(
+    scenario: &'a Scenario,
+    flow: &'a FlowSpec,
+) -> impl Iterator<Item = &'a str> {
+    let all = flow.paths.is_none().then(|| scenario.path_names());
+    let chosen = flow.paths.iter().flatten().map(String::as_str);
+    all.into_iter().flatten().chain(chosen)
+}
+
+fn way(flow: &FlowSpec) -> Direction {
+    flow.direction.unwrap_or(Direction::Forward)
 }
 
 /// RTX-LOSSRATE is an oracle: where its rates are not given, it knows what the scenario says of the paths, client to
 /// server.
 fn with_oracle(mut stack: Stack, scenario: &Scenario, flow: &FlowSpec) -> Stack {
     if stack.policies.retransmission == "lossrate" {
-        let names: Vec<&str> = match &flow.paths {
-            None => scenario.path_names().collect(),
-            Some(chosen) => chosen.iter().map(String::as_str).collect(),
-        };
-        let rates: Vec<String> =
-            names.iter().map(|name| forward_loss(scenario, name).to_string()).collect();
+        let rates: Vec<String> = flow_path_names(scenario, flow)
+            .map(|name| forward_loss(scenario, name).to_string())
+            .collect();
         stack.policies.retransmission = format!("lossrate?rates={}", rates.join(","));
     }
     stack

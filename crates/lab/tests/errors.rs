@@ -133,6 +133,11 @@ fn things_that_make_no_sense() {
         with("[stack]", "[[at]]\ntime = \"1s\"\ntarget = \"C\"\naction = \"cut\"\n[stack]"),
         with("[stack]", "[[at]]\ntime = \"1s\"\ntarget = \"A\"\n[stack]"),
         with("[stack]", "[[at]]\ntime = \"1s\"\ntarget = \"A\"\naction = \"break\"\n[stack]"),
+        with("[stack]", "[[at]]\ntime = \"1s\"\ntarget = \"A\"\nadmin = \"off\"\n[stack]"),
+        with(
+            "[stack]",
+            "[link.core]\n[[at]]\ntime = \"1s\"\ntarget = \"core\"\nadmin = \"backup\"\n[stack]"
+        ),
         with("app = \"saturated\"", "app = \"saturated\"\npaths = [\"A\", \"C\"]"),
         with("app = \"saturated\"", "app = \"saturated\"\npaths = []"),
         with("app = \"saturated\"", "app = \"saturated\"\npaths = [\"A\", \"A\"]"),
@@ -168,7 +173,8 @@ fn assignments() {
     insta::assert_snapshot!(table(&[
         set("path.B.delay=75ms"),
         set("path.B.delay=75"),
-        set("path.C.dely=75ms"),
+        set("path.B.dely=75ms"),
+        set("path.C.delay=75ms"),
         set("path.B=75ms"),
         set("flow.saturated.message=1000B"),
         set("flow.0.message=1000"),

@@ -3,7 +3,7 @@
 use super::execute::{ExecuteError, execute};
 use super::study::{Stored, Study, jobs};
 use crate::evaluate::{Bindings, Evaluator, GridTable};
-use crate::experiment::{Experiment, Quantity, Selection};
+use crate::experiment::{Experiment, Figure, Quantity, Selection, metrics as figures};
 use crate::scenario::{ScenarioError, Source};
 use crate::stats::Interval;
 use crate::store::Store;
@@ -43,7 +43,7 @@ pub struct Measured {
 /// Makes the runs of a sweep. The result says which runs there are and what came out.
 ///
 /// # Errors
-/// When the scenario is wrong or a run cannot be made.
+/// When the scenario is wrong, has no such metric, or a run cannot be made.
 pub fn sweep(
     source: Source,
     seeds: Seeds,
@@ -51,13 +51,17 @@ pub fn sweep(
     store: &mut Store,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<(Study, Stored, Vec<SweepRow>), SweepError> {
-    let experiment = Experiment::bare(source);
+    // A figure for each metric: those that need traces get them.
+    let shown = metrics.iter().map(|name| Figure { y: Some(metric(name)), ..Figure::default() });
+    let mut experiment = Experiment::bare(source);
+    experiment.figures = shown.collect();
     let mut count = match seeds {
         Seeds::Count(count) => count,
         Seeds::Precision(_) => 4,
     };
     loop {
         let study = Study::plain(experiment.clone(), count)?;
+        known(&study, metrics)?;
         execute(&jobs([&study]), store, progress)?;
         let stored = study.points.stored(store);
         let rows = rows(&study, &stored, metrics);
@@ -74,12 +78,28 @@ pub fn sweep(
     }
 }
 
+/// Every metric exists at some point.
+fn known(study: &Study, metrics: &[String]) -> Result<(), SweepError> {
+    let points = study.points.grids.iter().flat_map(|grid| &grid.points);
+    let missing = metrics
+        .iter()
+        .find(|name| !points.clone().any(|point| figures::exists(name, &point.scenario)));
+    missing.map_or(Ok(()), |name| Err(SweepError::Metric(name.clone())))
+}
+
+fn metric(name: &str) -> Quantity {
+    Quantity::Metric { metric: name.to_owned(), at: Selection::default() }
+}
+
 /// Why a sweep did not end.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// The scenario is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// A metric does not exist.
+    #[error("no metric {0:?} here (docs/experiments.md lists them)")]
+    Metric(String),
     /// A run could not be made.
     #[error(transparent)]
     Run(#[from] ExecuteError),
@@ -89,20 +109,17 @@ fn rows(study: &Study, stored: &Stored, metrics: &[String]) -> Vec<SweepRow> {
     let evaluator = Evaluator::new(stored);
     let mut places = study.points.grids.iter().flat_map(|grid| places(&GridTable::of(grid)));
     let all: Vec<Bindings> = places.by_ref().collect();
-    let value = |metric: &String, at: &Bindings| {
-        let quantity = Quantity::Metric { metric: metric.clone(), at: Selection::default() };
-        evaluator.estimate(&quantity, at).ok()
-    };
-    let measured = |metric: &String, at: &Bindings| {
-        let own = value(metric, at)?;
-        let first = all.first().and_then(|first| value(metric, first));
+    let value = |name: &String, at: &Bindings| evaluator.estimate(&metric(name), at).ok();
+    let measured = |name: &String, at: &Bindings| {
+        let own = value(name, at)?;
+        let first = all.first().and_then(|first| value(name, first));
         let ratio = first.map(|first| own.over(&first).interval());
         let ratio = ratio.filter(|ratio| ratio.mean.is_finite());
         let Interval { mean, half } = own.interval();
         Some(Measured { mean, half, against_first: ratio.map(|ratio| (ratio.mean, ratio.half)) })
     };
     let row = |at: &Bindings| {
-        let metrics = metrics.iter().map(|metric| (metric.clone(), measured(metric, at)));
+        let metrics = metrics.iter().map(|name| (name.clone(), measured(name, at)));
         SweepRow { at: at.clone(), metrics: metrics.collect() }
     };
     all.iter().map(row).collect()

@@ -12,7 +12,7 @@ mod topology;
 
 pub use error::ScenarioError;
 pub use flow::{App, Direction, FlowSpec};
-pub use plan::{Axis, Case, Metric, Scalar, Seeds, TimeSpec};
+pub use plan::{Axis, Case, Scalar, Seeds, TimeSpec};
 pub use set::{Assignment, AssignmentError};
 pub use source::Source;
 pub use stack::{
@@ -20,8 +20,8 @@ pub use stack::{
     StackSettings, StackSpec, T3MarksSetting,
 };
 pub use topology::{
-    Action, Change, Encapsulation, Endpoints, Family, GilbertElliott, LinkSettings, LossPlace,
-    PathSpec, Red, RouteSpec, ServerAddresses,
+    Action, AdminSetting, Change, Encapsulation, Endpoints, Family, GilbertElliott, LinkSettings,
+    LossPlace, PathSpec, Red, RouteSpec, ServerAddresses,
 };
 
 use indexmap::IndexMap;
@@ -49,7 +49,7 @@ pub struct Scenario {
     /// Paths over one or more links of `[link.*]`, by name; they follow those of `[path.*]`.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub route: IndexMap<String, RouteSpec>,
-    /// Changes at set times: cuts, new rates, new losses.
+    /// Changes at set times: cuts, new rates, new losses, paths that senders shall avoid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<Change>,
     /// Addresses and encapsulation of the two hosts.
@@ -65,9 +65,9 @@ pub struct Scenario {
     /// Settings to vary. The first axis varies slowest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Axis>,
-    /// What a sweep reports. Empty: goodput.
+    /// What `polypath sweep` reports, such as goodput or delay.mean (docs/experiments.md lists all). Empty: goodput.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub metrics: Vec<Metric>,
+    pub metrics: Vec<String>,
 }
 
 impl Scenario {

@@ -109,27 +109,3 @@ pub struct Case {
     /// Fields by dotted name, and their values.
     pub set: IndexMap<String, Scalar>,
 }
-
-/// What a sweep reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Metric {
-    /// Payload delivered per second.
-    Goodput,
-    /// Mean message delay, generation to delivery.
-    DelayMean,
-    /// 95th percentile of the message delay.
-    DelayP95,
-    /// Fast retransmissions, chunks.
-    FastRetransmissions,
-    /// Retransmissions after timeouts, chunks.
-    TimeoutRetransmissions,
-    /// Expiries of T3-rtx.
-    Timeouts,
-    /// Chunks that arrived more than once.
-    Spurious,
-    /// From the start of the association to the last delivery.
-    TransferTime,
-    /// From the first DATA sent to the last delivery.
-    DataTime,
-}

@@ -122,6 +122,9 @@ impl Assignment {
             },
             problem,
         };
+        if let Some((step, problem)) = self.stranger(root) {
+            return Err(no_place(step, problem));
+        }
         let mut place = FieldPath::default();
         let Some((last, way)) = self.field.0.split_last() else { return Ok(place) };
         // A table stands for the root so that every step starts from a value.
@@ -139,6 +142,24 @@ impl Assignment {
             *root = table;
         }
         outcome.map(|()| place)
+    }
+
+    /// The name of a path, link or route that the file does not have, and which it has. Making a new one of a mistyped
+    /// name would leave the one that was meant as it is.
+    fn stranger(&self, root: &Table) -> Option<(&Step, String)> {
+        let [Step::Key(kind), name, ..] = self.field.0.as_slice() else { return None };
+        let Step::Key(key) = name else { return None };
+        let known = match kind.as_str() {
+            "path" | "link" | "route" => root.get(kind).and_then(Value::as_table),
+            _ => return None,
+        };
+        if known.is_some_and(|known| known.contains_key(key)) {
+            return None;
+        }
+        let names: Vec<&str> =
+            known.iter().flat_map(|known| known.keys()).map(String::as_str).collect();
+        let names = if names.is_empty() { "there are none".to_owned() } else { names.join(", ") };
+        Some((name, format!("is no {kind} of the scenario (allowed: {names})")))
     }
 }
 
@@ -218,7 +239,7 @@ mod tests {
     fn fields_are_set_by_name_and_number() {
         let text = |s: &str| Some(Value::String(s.to_owned()));
         assert_eq!(set("path.A.delay=75ms"), Ok(("path.A.delay".into(), text("75ms"))));
-        assert_eq!(set("path.B.forward.loss = 1%"), Ok(("path.B.forward.loss".into(), text("1%"))));
+        assert_eq!(set("path.A.forward.loss = 1%"), Ok(("path.A.forward.loss".into(), text("1%"))));
         assert_eq!(
             set("flow.1.streams=7"),
             Ok(("flow[1].streams".into(), Some(Value::Integer(7))))
@@ -244,6 +265,10 @@ mod tests {
         let items = "is no item (allowed: 0 to 1, file, x)";
         assert_eq!(refusal("flow.2.start=1s"), format!("--set flow[2].start: 2 {items}"));
         assert_eq!(refusal("flow.y.start=1s"), format!("--set flow.y.start: \"y\" {items}"));
+        let stranger = "is no path of the scenario (allowed: A)";
+        assert_eq!(refusal("path.B.delay=1s"), format!("--set path.B.delay: \"B\" {stranger}"));
+        let stranger = "is no link of the scenario (allowed: there are none)";
+        assert_eq!(refusal("link.B.delay=1s"), format!("--set link.B.delay: \"B\" {stranger}"));
         let inside = "--set path.A.delay.x: \"x\" lies inside a value that has no fields";
         assert_eq!(refusal("path.A.delay.x=1s"), inside);
     }

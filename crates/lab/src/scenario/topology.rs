@@ -105,7 +105,7 @@ pub struct Change {
     pub time: Delay,
     /// A path or link by name. Of a path of `[path.*]` the core link changes; of a route, each of its links.
     pub target: String,
-    /// Which direction changes. Absent: both.
+    /// Which direction changes; with `admin`, which flows are meant. Absent: both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<super::Direction>,
     /// Takes it down or up. Going down loses what is on the way.
@@ -120,6 +120,9 @@ pub struct Change {
     /// A new loss probability, in place of all losses so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Probability>,
+    /// What senders want of a path from then on. Every flow that has the path and is open is meant; links do not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admin: Option<AdminSetting>,
 }
 
 /// Down or up.
@@ -130,6 +133,18 @@ pub enum Action {
     Cut,
     /// Takes the link up again.
     Restore,
+}
+
+/// What a sender wants of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdminSetting {
+    /// It carries data, as at first.
+    Active,
+    /// It carries data only while no active path can.
+    Backup,
+    /// It carries no data; heartbeats go on.
+    Disabled,
 }
 
 /// Addresses and encapsulation of the two hosts.

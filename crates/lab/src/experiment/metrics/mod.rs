@@ -50,6 +50,11 @@ pub fn figures(result: &RunResult) -> Figures {
     out
 }
 
+/// Whether runs of this scenario have a figure of this name.
+pub fn exists(name: &str, scenario: &Scenario) -> bool {
+    is_decision(name) || names(scenario).iter().any(|known| known == name)
+}
+
 /// Names of all figures that runs of this scenario have, but for the numbers of its path scheduler.
 pub fn names(scenario: &Scenario) -> Vec<String> {
     let blank = blank::result(scenario);

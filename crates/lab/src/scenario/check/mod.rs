@@ -7,13 +7,26 @@ mod topology;
 
 use super::Scenario;
 use super::error::Problem;
+use crate::experiment::metrics;
 
 /// Finds the first thing in `scenario` that makes no sense.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     topology::check(scenario)?;
     flow::check(scenario)?;
     stack::check(scenario)?;
-    plan::check(scenario)
+    plan::check(scenario)?;
+    metrics(scenario)
+}
+
+/// Only a scenario that is right otherwise says which metrics it has.
+fn metrics(scenario: &Scenario) -> Result<(), Problem> {
+    scenario.metrics.iter().enumerate().try_for_each(|(n, name)| {
+        ensure(
+            metrics::exists(name, scenario),
+            || format!("metrics[{n}]"),
+            || "no such metric (docs/experiments.md lists them)".into(),
+        )
+    })
 }
 
 /// Refuses `field` with `text` unless `holds`.

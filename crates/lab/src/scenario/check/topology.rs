@@ -128,11 +128,18 @@ fn changes(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem
     let empty = change.action.is_none()
         && change.rate.is_none()
         && change.delay.is_none()
-        && change.loss.is_none();
+        && change.loss.is_none()
+        && change.admin.is_none();
     ensure(
         !empty,
         || format!("at[{n}]"),
-        || "changes nothing (allowed: action, rate, delay, loss)".into(),
+        || "changes nothing (allowed: action, rate, delay, loss, admin)".into(),
+    )?;
+    let path = scenario.path_names().any(|name| name == target);
+    ensure(
+        change.admin.is_none() || path,
+        || place("admin"),
+        || format!("{target} is a link (allowed: with a path as target)"),
     )?;
     rate(&place("rate"), change.rate)?;
     probability(&place("loss"), change.loss)
