@@ -27,9 +27,9 @@ struct Row<'a> {
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let table = |path| read(path, &args.grid);
-    let (first, second) = (table(&args.first)?, table(&args.second)?);
-    let (before, after) = (Evaluator::new(&first), Evaluator::new(&second));
-    let points = places(first.shape());
+    let shared = table(&args.first)?.shared(&table(&args.second)?).map_err(Failure::input)?;
+    let (before, after) = (Evaluator::new(&shared.first), Evaluator::new(&shared.second));
+    let points = places(shared.first.shape());
     let mut rows = Vec::new();
     for at in &points {
         for metric in &args.metric {
@@ -52,6 +52,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
             });
         }
     }
+    for (file, alone) in [&args.first, &args.second].into_iter().zip(&shared.alone) {
+        alone.iter().for_each(|point| eprintln!("only in {}: {point}", file.display()));
+    }
     if args.json {
         output::json(&rows)
     } else {
@@ -64,9 +67,9 @@ fn line(row: &Row<'_>) -> String {
     let at: Vec<String> = row.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
     let half = row.difference.1.map_or(String::new(), |half| format!(" +- {}", unit.show(half)));
     let differs = if row.differs { " *" } else { "" };
+    let at = if at.is_empty() { String::new() } else { format!("{}: ", at.join(", ")) };
     format!(
-        "{}: {} {} to {}, difference {}{half}{differs}\n",
-        at.join(", "),
+        "{at}{} {} to {}, difference {}{half}{differs}\n",
         row.metric,
         unit.show(row.first),
         unit.show(row.second),

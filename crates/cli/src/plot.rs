@@ -1,6 +1,6 @@
 //! `polypath plot`.
 
-use polypath_lab::evaluate::Evaluator;
+use polypath_lab::evaluate::{Evaluator, Results as _, Sample};
 use polypath_lab::experiment::{Figure, Quantity, Selection};
 use polypath_lab::figure::{diagrams, svg};
 use polypath_lab::report::RunTable;
@@ -13,6 +13,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let shown = args.runs.display();
     let table = RunTable::read(&args.runs, &args.grid)
         .map_err(|error| Failure::input(format!("{shown}: cannot be read: {error}")))?;
+    check(args, &table).map_err(|why| Failure::input(format!("{shown}: {why}")))?;
     let others = table.shape().axes.iter().map(|axis| axis.name.clone());
     let others = others.filter(|axis| *axis != args.x).collect();
     let figure = Figure {
@@ -26,6 +27,22 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
         .map_err(|why| Failure::input(format!("{shown}: {}", why.text())))?;
     for diagram in &drawn {
         output::text(&svg(diagram).map_err(Failure::run)?)?;
+    }
+    Ok(())
+}
+
+/// Every axis exists, and the metric has a value somewhere.
+fn check(args: &PlotArgs, table: &RunTable) -> Result<(), String> {
+    let shape = table.shape();
+    let known: Vec<&str> = shape.axes.iter().map(|axis| axis.name.as_str()).collect();
+    let mut asked = std::iter::once(&args.x).chain(args.curves.iter().flatten());
+    if let Some(name) = asked.find(|name| !known.contains(&name.as_str())) {
+        let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+        return Err(format!("no axis {name:?} (allowed: {known})"));
+    }
+    let mut samples = (0..shape.points.len()).map(|point| table.sample(shape, point, &args.y));
+    if samples.all(|sample| matches!(sample, Sample::Missing(..))) {
+        return Err(format!("{} has no value in any run", args.y));
     }
     Ok(())
 }

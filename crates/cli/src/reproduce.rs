@@ -42,11 +42,12 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
 
 /// Says what is wrong with the files, one line each, and how many runs they need.
 fn check(args: &ReproduceArgs) -> Result<(), Failure> {
-    let mut wrong = 0;
+    let (mut wrong, mut known) = (0, Vec::new());
     let options = Options { quick: args.quick, seeds: args.seeds, sensitivity: !args.quick };
     for path in found(args)? {
         let read = Experiment::read(&path).map(|one| {
-            let asked = args.ids.is_empty() || args.ids.iter().any(|id| is_named(&one, id));
+            let asked = args.ids.is_empty() || args.ids.iter().any(|id| is_named(&one.head.id, id));
+            known.push(one.head.id.clone());
             asked.then_some(one)
         });
         let studied = match read {
@@ -66,7 +67,22 @@ fn check(args: &ReproduceArgs) -> Result<(), Failure> {
             }
         }
     }
-    if wrong == 0 { Ok(()) } else { Err(Failure::input(format!("{wrong} files are wrong"))) }
+    if wrong > 0 {
+        return Err(Failure::input(format!("{wrong} files are wrong")));
+    }
+    all_known(args, &known)
+}
+
+/// Every name means an experiment, and there are some at all.
+fn all_known(args: &ReproduceArgs, known: &[String]) -> Result<(), Failure> {
+    if known.is_empty() {
+        return Err(Failure::input(format!("{}: no experiment files", args.scenarios.display())));
+    }
+    let unknown = args.ids.iter().find(|id| !known.iter().any(|own| is_named(own, id)));
+    unknown.map_or(Ok(()), |id| {
+        let known = known.join(", ");
+        Err(Failure::input(format!("no experiment {id:?} (allowed: {known})")))
+    })
 }
 
 fn found(args: &ReproduceArgs) -> Result<Vec<PathBuf>, Failure> {
@@ -83,23 +99,14 @@ fn chosen(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
     for path in found(args)? {
         all.push(Experiment::read(&path)?);
     }
-    for id in &args.ids {
-        if !all.iter().any(|experiment| is_named(experiment, id)) {
-            let ids: Vec<&str> = all.iter().map(|one| one.head.id.as_str()).collect();
-            let ids = ids.join(", ");
-            return Err(Failure::input(format!("no experiment {id:?} (allowed: {ids})")));
-        }
-    }
-    all.retain(|one| args.ids.is_empty() || args.ids.iter().any(|id| is_named(one, id)));
-    if all.is_empty() {
-        return Err(Failure::input(format!("{}: no experiment files", args.scenarios.display())));
-    }
+    let known: Vec<String> = all.iter().map(|one| one.head.id.clone()).collect();
+    all_known(args, &known)?;
+    all.retain(|one| args.ids.is_empty() || args.ids.iter().any(|id| is_named(&one.head.id, id)));
     Ok(all)
 }
 
 /// `S0` names all of a paper, `S0-F4` one.
-fn is_named(experiment: &Experiment, id: &str) -> bool {
-    let own = &experiment.head.id;
+fn is_named(own: &str, id: &str) -> bool {
     own == id || report::paper(own) == id
 }
 

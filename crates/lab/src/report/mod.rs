@@ -17,7 +17,7 @@ pub use html::page;
 pub use markdown::summaries;
 #[cfg(feature = "parquet")]
 pub use parquet_table::write_parquet;
-pub use run_table::RunTable;
+pub use run_table::{RunTable, Shared};
 pub use runs::{Runs, settings};
 pub use text::{claims, figure};
 
