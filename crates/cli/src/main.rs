@@ -1,6 +1,6 @@
 //! The `polypath` command: reads arguments, calls the lab, prints.
 //!
-//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input.
+//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 130 interrupted.
 
 mod args;
 mod compare;
@@ -18,11 +18,20 @@ mod tables;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use polypath_lab::output::abandon_unfinished;
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
 
+/// 128 plus the number of SIGINT, as shells report it.
+const INTERRUPTED: i32 = 130;
+
 fn main() -> ExitCode {
+    // Where it cannot be set, Ctrl-C ends the process as it would have anyway.
+    let _ = ctrlc::set_handler(|| {
+        abandon_unfinished();
+        std::process::exit(INTERRUPTED);
+    });
     match dispatch(Args::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

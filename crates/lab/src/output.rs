@@ -1,10 +1,28 @@
 //! Files that appear under their names only once they are whole.
 
-use std::fs::{File, OpenOptions};
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::{Builder, NamedTempFile};
+
+/// Hidden files that nobody would remove if the process ended now.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes every file that is not whole yet; for programs that are interrupted and end at once.
+pub fn abandon_unfinished() {
+    for path in unfinished().iter() {
+        // What cannot be removed stays; there is nobody left to tell.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// A set of paths is whole even if a thread panicked while it held the lock.
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A file being written. What is dropped before [`keep`](Self::keep) leaves nothing under its name.
 #[derive(Debug)]
@@ -13,9 +31,19 @@ pub struct Output(Kind);
 #[derive(Debug)]
 enum Kind {
     /// A hidden neighbour of the file, renamed at the end.
-    Hidden(BufWriter<NamedTempFile>, PathBuf),
+    Hidden(BufWriter<NamedTempFile>, Listed, PathBuf),
     /// A pipe or device, which cannot be renamed.
     Direct(BufWriter<File>),
+}
+
+/// An entry among the unfinished files, for as long as it lives.
+#[derive(Debug)]
+struct Listed(PathBuf);
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        unfinished().remove(&self.0);
+    }
 }
 
 impl Output {
@@ -32,8 +60,12 @@ impl Output {
         let mut builder = Builder::new();
         builder.prefix(".polypath-").suffix(".part");
         readable(&mut builder);
+        // The lock is held until the file is listed, so that none is overlooked.
+        let mut list = unfinished();
         let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-        Ok(Self(Kind::Hidden(BufWriter::new(file), path.to_owned())))
+        list.insert(file.path().to_owned());
+        let listed = Listed(file.path().to_owned());
+        Ok(Self(Kind::Hidden(BufWriter::new(file), listed, path.to_owned())))
     }
 
     /// Ends the file and gives it its name.
@@ -43,7 +75,7 @@ impl Output {
     pub fn keep(self) -> io::Result<()> {
         match self.0 {
             Kind::Direct(mut file) => file.flush(),
-            Kind::Hidden(file, path) => {
+            Kind::Hidden(file, _listed, path) => {
                 let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
                 file.persist(path).map(drop).map_err(|error| error.error)
             }
@@ -64,14 +96,14 @@ fn readable(_: &mut Builder<'_, '_>) {}
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Kind::Hidden(file, _) => file.write(bytes),
+            Kind::Hidden(file, ..) => file.write(bytes),
             Kind::Direct(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            Kind::Hidden(file, _) => file.flush(),
+            Kind::Hidden(file, ..) => file.flush(),
             Kind::Direct(file) => file.flush(),
         }
     }
@@ -94,6 +126,18 @@ mod tests {
         assert!(!path.exists());
         kept.keep().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+    }
+
+    #[test]
+    fn what_is_whole_or_dropped_is_no_longer_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        let listed = || unfinished().iter().filter(|path| path.starts_with(folder.path())).count();
+        let one = Output::create(&folder.path().join("one")).unwrap();
+        let two = Output::create(&folder.path().join("two")).unwrap();
+        assert_eq!(listed(), 2);
+        one.keep().unwrap();
+        drop(two);
+        assert_eq!(listed(), 0);
     }
 
     #[test]
