@@ -1,0 +1,124 @@
+//! `polypath reproduce`.
+
+use serde_json::Value;
+
+use crate::desk::{Desk, TINY, files};
+
+/// An experiment below the tiny scenario: a claim that holds, one that cannot, a figure.
+pub(crate) const EXPERIMENT: &str = r#"
+[[sweep]]
+name = "loss"
+set = ["path.B.loss"]
+values = ["0%", "2%", "4%"]
+
+[experiment]
+id = "T-one"
+title = "A small experiment"
+source = "none"
+question = "Do losses harm?"
+quick = { seeds = 2 }
+
+[[claim]]
+id = "T-one-c1"
+kind = "Q"
+says = "One path is not enough for this."
+test = { of = { metric = "goodput", where = { loss = "0%" } }, at-least = "2Mbit/s" }
+
+[[claim]]
+id = "T-one-c2"
+kind = "Q"
+says = "Two paths carry more than both links."
+test = { of = { metric = "goodput", where = { loss = "0%" } }, above = "4Mbit/s" }
+explain = "Nothing can."
+
+[[figure]]
+name = "goodput"
+title = "Goodput over loss"
+x = "loss"
+y = { metric = "goodput" }
+"#;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.write("papers/T/one.toml", format!("{TINY}{EXPERIMENT}"));
+    desk.write("papers/T/plain.toml", TINY);
+    desk
+}
+
+const LINE: &str = "reproduce T-one --scenarios papers --quick";
+
+#[test]
+fn claims_get_verdicts_and_the_folder_gets_table_figure_and_report() {
+    let desk = desk();
+    let (text, talk) = desk.done(LINE);
+    let line = |id: &str| text.lines().find(|line| line.contains(id)).unwrap().to_owned();
+    assert!(line("T-one-c1").contains("holds") && !line("T-one-c1").contains("does not"), "{text}");
+    assert!(line("T-one-c2").contains("does not hold"), "{text}");
+    assert!(text.contains("1 claims hold, 1 do not, 0 are unclear"), "{text}");
+    assert!(talk.contains("6 runs made, 0 found in the store"), "{talk}");
+    assert_eq!(desk.read("results/T-one/runs.csv").lines().count(), 1 + 3 * 2);
+    assert!(desk.read("results/T-one/goodput.svg").starts_with("<svg"));
+    let page = desk.read("results/report.html");
+    for part in ["<html", "<svg", "T-one-c2", "does not hold", "Nothing can.", "Do losses harm?"] {
+        assert!(page.contains(part), "{part}");
+    }
+    for outside in ["src=\"http", "href=\"http", "<script src", "@import"] {
+        assert!(!page.contains(outside), "the page stands alone: {outside}");
+    }
+}
+
+#[test]
+fn json_is_alone_on_stdout_and_finished_runs_are_found_again() {
+    let desk = desk();
+    let (text, _) = desk.done(&format!("{LINE} --json"));
+    let reports: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(reports[0]["id"], "T-one");
+    assert_eq!(reports[0]["claims"][1]["verdict"], "does-not-hold");
+    let (again, talk) = desk.done(&format!("{LINE} --json"));
+    assert_eq!(again, text);
+    assert!(talk.contains("0 runs made, 6 found in the store"), "{talk}");
+    let (_, talk) = desk.done(&format!("{LINE} --seeds 3"));
+    assert!(talk.contains("3 runs made, 6 found in the store"), "{talk}");
+}
+
+/// On one core and on all, whatever ends first.
+#[test]
+fn two_runs_leave_the_same_files_byte_for_byte() {
+    let desk = desk();
+    let line = format!("{LINE} --seeds 4");
+    let one = desk.with_cores("1", &format!("{line} --out one"));
+    let all = desk.with_cores("0", &format!("{line} --out all"));
+    assert_eq!(one, all);
+    let results = |folder: &str| files(&desk.path(folder));
+    let (one_files, all_files) = (results("one"), results("all"));
+    let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+        files.iter().map(|(name, _)| name.clone()).collect()
+    };
+    assert_eq!(names(&one_files), names(&all_files));
+    assert!(one_files.len() >= 3, "{:?}", names(&one_files));
+    for ((name, one), (_, all)) in one_files.iter().zip(&all_files) {
+        assert!(one == all, "{name} differs");
+    }
+    assert_eq!(desk.stored("one"), desk.stored("all"));
+}
+
+#[test]
+fn mistakes_are_one_line_each() {
+    let desk = desk();
+    assert!(
+        desk.refusal("reproduce T-two --scenarios papers").contains("\"T-two\" (allowed: T-one)")
+    );
+    assert!(desk.refusal("reproduce T-two --check --scenarios papers").contains("\"T-two\""));
+    assert!(desk.refusal("reproduce --scenarios nowhere").contains("nowhere"));
+    desk.write("empty/plain.toml", TINY);
+    assert!(desk.refusal("reproduce --scenarios empty").contains("empty: no experiment files"));
+    assert!(desk.refusal("reproduce --check --scenarios empty").contains("no experiment files"));
+    let (text, _) = desk.done("reproduce --check --scenarios papers");
+    assert_eq!(text, "T-one: 2 claims, 12 runs\n");
+    let wrong = EXPERIMENT.replace("metric = \"goodput\", where", "metric = \"godput\", where");
+    desk.write("papers/T/two.toml", format!("{TINY}{}", wrong.replace("T-one", "T-two")));
+    let output = desk.run("reproduce --check --scenarios papers");
+    assert_eq!(output.status.code(), Some(2));
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert!(talk.contains("two.toml:") && talk.contains("\"godput\""), "{talk}");
+}
