@@ -58,7 +58,7 @@ impl Stack {
         congestion.initial_ssthresh = InitialSsthresh::Bytes(65_536);
         congestion.loss_floor_mtus = 2;
         congestion.abc_limit = 1;
-        congestion.unit = CwndUnit::PathMtu;
+        congestion.unit = CwndUnit::Pmdcs;
         stack
     }
 
@@ -278,6 +278,7 @@ fn mtus(mtus: Mtus) -> u32 {
 fn sack_path(setting: SackPathSetting) -> SackPath {
     match setting {
         SackPathSetting::LastData => SackPath::LastData,
+        SackPathSetting::FirstData => SackPath::FirstData,
         SackPathSetting::Primary => SackPath::Primary,
         SackPathSetting::RoundRobin => SackPath::RoundRobin,
         SackPathSetting::SmallestSrtt => SackPath::SmallestSrtt,
@@ -366,12 +367,12 @@ mod tests {
         }
     }
 
-    /// S1's files spell these out above the paper's profile and must stay comparable with their `ns2` grids.
+    /// S1's files spell these out above the paper's profile, and must stay comparable with their `ns2` grids.
     #[test]
     fn the_ns2_profile_is_the_stack_of_s1_with_the_receiver_of_ns2() {
         let settings: StackSettings = toml::from_str(
             "send-buffer = 'unlimited'\nchunk-charge = '16B'\nrto-initial = '3s'\ninitial-cwnd = '4380B'\n\
-             initial-ssthresh = '65536B'\nloss-floor = '2mtu'\nabc-limit = '1mtu'\ncwnd-unit = 'path-mtu'\n\
+             initial-ssthresh = '65536B'\nloss-floor = '2mtu'\nabc-limit = '1mtu'\n\
              max-burst-rule = 'after-fast-retransmit'\nrtt-same-path = false",
         )
         .unwrap();

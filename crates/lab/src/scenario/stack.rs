@@ -118,8 +118,8 @@ pub enum Profile {
     Paper,
     /// As paper, with what the CMT module of ns-2.35 does in its place: a receiver that tells of no freed room, delays the
     /// SACK for the packet that fills a gap and lets no SACK of the timer count for DAC; 16 bytes charged per chunk;
-    /// RTO.Initial 3s; windows in MTUs of the path that begin with 4380B and ssthresh 64KiB and fall to 2mtu; Max.Burst
-    /// after fast retransmits alone; RTT samples from any path; an unlimited send buffer.
+    /// RTO.Initial 3s; windows that begin with 4380B and ssthresh 64KiB and fall to 2mtu; Max.Burst after fast retransmits
+    /// alone; RTT samples from any path; an unlimited send buffer.
     Ns2,
     /// What one would deploy: as paper, with the min-rtt scheduler, NR-SACK for all that was received, PF on,
     /// RTO.Initial 1s, RTO.Min 200ms, SACK delay 50ms, heartbeats every 5s, buffers of 4MiB.
@@ -142,6 +142,8 @@ pub enum BurstRuleSetting {
 pub enum SackPathSetting {
     /// Back along the path of the last DATA (RFC 9260).
     LastData,
+    /// Back along the path of the first DATA since the last SACK (the INET model).
+    FirstData,
     /// The primary path.
     Primary,
     /// Of the paths with DATA since the last SACK, the one that carried a SACK longest ago.
