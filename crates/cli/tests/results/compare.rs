@@ -1,6 +1,6 @@
 //! `polypath compare`.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, noise};
 
 const HEADER: &str = "grid,loss,seed,goodput";
 
@@ -63,7 +63,7 @@ fn mistakes_are_one_line() {
     let desk = desk(&["main,1%,1,10", "main,1%,2,12"], &["main,2%,1,10", "main,2%,2,inf"]);
     desk.write("axis.csv", "grid,delay,seed,goodput\nmain,1ms,1,3\n");
     desk.write("none.csv", format!("{HEADER}\n"));
-    desk.write("noise.csv", (0..2000u32).map(|n| (n * n >> 3) as u8).collect::<Vec<_>>());
+    desk.write("noise.csv", noise());
     for (words, part) in [
         ("a.csv b.csv", "no point and seed in common"),
         ("a.csv axis.csv", "axes differ: loss and delay"),

@@ -123,3 +123,8 @@ pub(crate) fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     found.sort();
     found
 }
+
+/// Two thousand bytes that are no text.
+pub(crate) fn noise() -> Vec<u8> {
+    (0..2000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}

@@ -1,6 +1,6 @@
 //! `polypath plot`.
 
-use crate::desk::Desk;
+use crate::desk::{Desk, noise};
 
 /// A desk with the runs of four points.
 fn swept() -> Desk {
@@ -28,7 +28,7 @@ fn a_figure_is_svg_with_units_and_a_legend() {
 #[test]
 fn mistakes_are_one_line() {
     let desk = swept();
-    desk.write("noise.csv", (0..2000u32).map(|n| (n * n >> 3) as u8).collect::<Vec<_>>());
+    desk.write("noise.csv", noise());
     desk.write("plain.csv", "a,b\n1,2\n");
     desk.write("empty.csv", "");
     desk.write("torn.csv", "grid,a,seed,goodput\nmain,1,1,5\nmain,2\n");

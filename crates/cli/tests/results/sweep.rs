@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::desk::{Desk, files};
+use crate::desk::{Desk, files, noise};
 
 /// Transfers that lose packets: much variance, and the same losses at every point.
 const LOSSY: &str = r#"
@@ -104,7 +104,7 @@ fn common_random_numbers_make_differences_narrower_than_their_parts() {
 #[test]
 fn mistakes_are_one_line_that_says_what_is_allowed() {
     let desk = Desk::new();
-    desk.write("noise", (0..2000u32).map(|n| (n * n >> 3) as u8).collect::<Vec<_>>());
+    desk.write("noise", noise());
     desk.write("cut.toml", "[path.A\nrate = 3");
     for (words, part) in [
         ("tiny.toml --axis path.B.delay", "--axis path.B.delay: expected FIELD=FIRST..LAST/STEP"),
