@@ -54,7 +54,8 @@ impl Axis {
             let half = if point.y.half.is_finite() { point.y.half } else { 0.0 };
             [point.y.mean - half, point.y.mean, point.y.mean + half]
         };
-        let levels = diagram.levels.iter().map(|(y, _)| *y);
+        // Their labels stand above them.
+        let levels = diagram.levels.iter().flat_map(|(y, _)| [*y, 1.03 * y]);
         let (low, high) = ends(points(diagram).flat_map(reach).chain(levels).filter(usable(log)));
         let range = if log {
             widened(low.log10()..high.log10(), 0.06).start_end(exponential)

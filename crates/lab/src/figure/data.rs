@@ -218,7 +218,8 @@ fn x_unit(labels: &[String]) -> (&'static str, f64) {
     } else if all("%") || (any("%") && any("ppm")) {
         ("%", 100.0)
     } else if all("s") && !any("packets") {
-        ("ms", 1e3)
+        let seconds = |label: &String| parse_amount(label).is_some_and(|x| x.fract() == 0.0);
+        if labels.iter().all(seconds) { ("s", 1.0) } else { ("ms", 1e3) }
     } else {
         ("", 1.0)
     }

@@ -88,8 +88,9 @@ fn plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
         EmptyElement::at((*x, bottom)) + Text::new(xs.text(*x), (0, ROW + 10), style.clone())
     }))?;
     levels(&mut chart, diagram, xs.ends())?;
+    let joined = diagram.categories.is_none();
     for (n, curve) in diagram.curves.iter().enumerate() {
-        let curve = CurveIn { curve, look: Look::of(n), xs: &xs, ys: &ys };
+        let curve = CurveIn { curve, look: Look::of(n), xs: &xs, ys: &ys, joined };
         draw_curve(&mut chart, &curve)?;
     }
     Ok(())
@@ -101,6 +102,8 @@ struct CurveIn<'a> {
     look: Look,
     xs: &'a Axis,
     ys: &'a Axis,
+    /// Nothing lies between categories.
+    joined: bool,
 }
 
 impl CurveIn<'_> {
@@ -128,13 +131,15 @@ fn draw_curve(chart: &mut Chart<'_, '_>, one: &CurveIn<'_>) -> Result<(), DrawEr
     let CurveIn { curve, look, .. } = *one;
     let place = |point: &Point| (point.x, point.y.mean);
     let line: Vec<(f64, f64)> = one.drawable(&curve.points).map(place).collect();
-    let style = look.colour.stroke_width(2);
-    match look.dash {
-        (_, 0) => chart.draw_series(LineSeries::new(line.clone(), style))?,
-        (stroke, gap) => {
-            chart.draw_series(DashedLineSeries::new(line.clone(), stroke, gap, style))?
-        }
-    };
+    if one.joined {
+        let style = look.colour.stroke_width(2);
+        match look.dash {
+            (_, 0) => chart.draw_series(LineSeries::new(line.clone(), style))?,
+            (stroke, gap) => {
+                chart.draw_series(DashedLineSeries::new(line.clone(), stroke, gap, style))?
+            }
+        };
+    }
     intervals(chart, one, &curve.points, 2)?;
     if curve.marked {
         chart.draw_series(line.into_iter().map(|at| marker(at, look, look.size, true)))?;
@@ -235,7 +240,7 @@ fn draw_legend(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
     area.draw(&Text::new(diagram.legend.clone(), (4, 24 - TEXT / 2), style))?;
     for (n, (label, look, filled, marked)) in legend(diagram).enumerate() {
         let y = 24 + ROW * (n as i32 + heading);
-        if filled {
+        if filled && diagram.categories.is_none() {
             let style = look.colour.stroke_width(2);
             match look.dash {
                 (_, 0) => area.draw(&PathElement::new(vec![(4, y), (40, y)], style))?,

@@ -32,7 +32,7 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
     for point in curves.iter_mut().flat_map(|curve| &mut curve.points) {
         point.y.mean *= factor;
     }
-    let y_name = figure.y_label.clone().unwrap_or_else(|| "Size".to_owned());
+    let y_name = figure.y_label.clone().unwrap_or_else(|| quantity(name).to_owned());
     Diagram {
         heading: String::new(),
         x_label: format!("{} (s)", figure.x_label.as_deref().unwrap_or("Time")),
@@ -42,6 +42,20 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
         legend: String::new(),
         curves,
         levels: figure.level.iter().map(|l| (l.at.0 * factor, l.label.clone())).collect(),
+    }
+}
+
+/// What a series shows, in words.
+fn quantity(series: &str) -> &str {
+    match series.split_once(".path.").map_or(series, |(what, _)| what) {
+        "cwnd" => "Congestion window",
+        "ssthresh" => "Slow start threshold",
+        "outstanding" => "Outstanding",
+        "peer-rwnd" => "Peer's receive window",
+        "send-buffer" => "Send buffer",
+        "receive-buffer" => "Receive buffer",
+        "out-of-order" => "Out of order",
+        other => other,
     }
 }
 

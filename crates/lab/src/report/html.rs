@@ -229,7 +229,7 @@ fn statement(claim: &ClaimReport) -> String {
 fn comparisons(claim: &ClaimReport) -> String {
     let one = |one: &Comparison| {
         let at = if one.at.is_empty() { String::new() } else { format!("{}: ", escape(&one.at)) };
-        let effect = one.effect.as_ref().map_or(String::new(), |e| format!(" [{}]", escape(e)));
+        let effect = one.effect.as_ref().map_or(String::new(), |e| format!(" [{}]", shown(e)));
         let bound =
             if one.bound.is_empty() { String::new() } else { format!("; {}", shown(&one.bound)) };
         format!(

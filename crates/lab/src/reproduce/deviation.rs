@@ -37,11 +37,11 @@ pub struct Deviation {
 }
 
 impl Deviation {
-    /// Metric, axes and labels in a line.
+    /// Data, metric, axes and labels in a line.
     pub fn place(&self) -> String {
         let at: Vec<String> =
             self.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
-        format!("{}, {}", self.metric, at.join(", "))
+        format!("{}: {}, {}", self.reference, self.metric, at.join(", "))
     }
 
     /// Theirs, ours, and the deviation as people read them; `-` where there are none.
