@@ -232,8 +232,10 @@ mod tests {
         let refusal = |set: &str, values: &str| {
             labels(&format!("[[sweep]]\nset = ['{set}']\n{values}")).unwrap_err()
         };
-        let unknown = refusal("path.C.dely", "values = ['64KiB']");
-        assert!(unknown.starts_with("test: sweep[0]: path.C.dely = \"64KiB\": unknown field"));
+        let unknown = refusal("path.B.dely", "values = ['64KiB']");
+        assert!(unknown.starts_with("test: sweep[0]: path.B.dely = \"64KiB\": unknown field"));
+        let stranger = refusal("path.C.delay", "values = ['1ms']");
+        assert!(stranger.contains("\"C\" is no path of the scenario"), "{stranger}");
         let duration = refusal("path.B.delay", "values = ['64KiB']");
         assert!(duration.contains("path.B.delay = \"64KiB\": expected a duration"), "{duration}");
         let range = refusal("path.B.delay", "range = '64KiB'");
