@@ -228,6 +228,8 @@ impl Default for SackConfig {
 pub enum SackPath {
     /// Back along the path of the last DATA (RFC 9260 section 6.4).
     LastData,
+    /// Back along the path of the first DATA since the last SACK, as RFC 9260 section 6.4 allows as well; the INET model's rule.
+    FirstData,
     /// The primary path.
     Primary,
     /// Among the paths on which DATA arrived since the last SACK, the one that carried a SACK longest ago.

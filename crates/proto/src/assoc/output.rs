@@ -181,6 +181,7 @@ impl Association {
         let last = self.rx.last_data_path();
         let choice = match self.config.sack.path {
             SackPath::LastData => Some(last),
+            SackPath::FirstData => Some(self.rx.first_data_path()),
             SackPath::Primary => Some(self.paths.primary),
             SackPath::RoundRobin => Some(self.rx.round_robin_path()),
             SackPath::SmallestSrtt => {

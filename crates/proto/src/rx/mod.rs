@@ -324,6 +324,11 @@ impl Receiver {
         self.paths.last()
     }
 
+    /// The path for the next SACK by [`SackPath::FirstData`](crate::config::SackPath::FirstData).
+    pub(crate) fn first_data_path(&self) -> PathId {
+        self.paths.first()
+    }
+
     /// The paths that DATA came on since the last SACK.
     pub(crate) const fn data_paths(&self) -> PathSet {
         self.paths.since_sack()

@@ -39,25 +39,34 @@ impl PathSet {
 #[derive(Clone, Debug)]
 pub(super) struct DataPaths {
     last: PathId,
+    /// Of the first DATA since the last SACK.
+    first: Option<PathId>,
     since_sack: PathSet,
     sacked: [Option<Time>; MAX_PATHS],
 }
 
 impl DataPaths {
     pub(super) const fn new() -> Self {
-        Self { last: PathId(0), since_sack: PathSet(0), sacked: [None; MAX_PATHS] }
+        Self {
+            last: PathId(0),
+            first: None,
+            since_sack: PathSet(0),
+            sacked: [None; MAX_PATHS],
+        }
     }
 
     /// DATA came on `path`.
     #[inline]
     pub(super) fn data(&mut self, path: PathId) {
         self.last = path;
+        self.first.get_or_insert(path);
         self.since_sack.insert(path);
     }
 
     /// A SACK was written: what came before it is acknowledged.
     pub(super) fn sack_written(&mut self) {
         self.since_sack = PathSet::default();
+        self.first = None;
     }
 
     /// The SACK went out on `path`.
@@ -69,6 +78,11 @@ impl DataPaths {
 
     pub(super) const fn last(&self) -> PathId {
         self.last
+    }
+
+    /// The path of the first DATA since the last SACK; of the last one if there is no DATA to acknowledge.
+    pub(super) fn first(&self) -> PathId {
+        self.first.unwrap_or(self.last)
     }
 
     pub(super) const fn since_sack(&self) -> PathSet {
@@ -94,6 +108,7 @@ mod tests {
         let at = Time::from_millis;
         [2, 0, 1].map(PathId).into_iter().for_each(|path| paths.data(path));
         assert_eq!((paths.last(), paths.round_robin()), (PathId(1), PathId(0)));
+        assert_eq!(paths.first(), PathId(2));
         paths.sack_sent(PathId(0), at(1));
         paths.sack_sent(PathId(1), at(2));
         assert_eq!(paths.round_robin(), PathId(2));
@@ -101,7 +116,7 @@ mod tests {
         assert_eq!(paths.round_robin(), PathId(0));
         paths.sack_written();
         assert!(paths.since_sack().is_empty());
-        assert_eq!(paths.round_robin(), PathId(1));
+        assert_eq!((paths.round_robin(), paths.first()), (PathId(1), PathId(1)));
         paths.data(PathId(2));
         assert_eq!(paths.round_robin(), PathId(2));
         assert!(paths.since_sack().contains(PathId(2)) && !paths.since_sack().contains(PathId(0)));
