@@ -47,12 +47,7 @@ pub(super) struct DataPaths {
 
 impl DataPaths {
     pub(super) const fn new() -> Self {
-        Self {
-            last: PathId(0),
-            first: None,
-            since_sack: PathSet(0),
-            sacked: [None; MAX_PATHS],
-        }
+        Self { last: PathId(0), first: None, since_sack: PathSet(0), sacked: [None; MAX_PATHS] }
     }
 
     /// DATA came on `path`.
