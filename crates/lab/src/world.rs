@@ -362,6 +362,8 @@ fn app(flow: &FlowSpec) -> spec::AppSpec {
             messages,
             refill: if flow.per_stream_share.unwrap_or(false) {
                 spec::Refill::Contingent
+            } else if flow.per_stream_backlog.unwrap_or(false) {
+                spec::Refill::LeastUnsent
             } else {
                 spec::Refill::RoundRobin
             },

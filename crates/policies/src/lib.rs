@@ -71,6 +71,7 @@ pub mod buffer;
 pub mod congestion;
 mod entry;
 mod error;
+pub mod estimate;
 #[cfg(test)]
 mod fixture;
 mod options;

@@ -22,6 +22,7 @@ static BUILTIN: &[PolicyEntry] = &[
     path::fixed::ENTRY,
     path::out::ENTRY,
     path::min_rtt::ENTRY,
+    path::knapsack::ENTRY,
     stream::fcfs::ENTRY,
     stream::rr::ENTRY,
     stream::rr_packet::ENTRY,

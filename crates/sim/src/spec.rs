@@ -212,6 +212,9 @@ pub enum Refill {
     /// In turn, but only streams that hold less than their equal part of the send buffer, unsent and
     /// unacknowledged bytes together, as sender-queue information tells them.
     Contingent,
+    /// The stream that has the fewest unsent bytes first, equal ones in turn, so that no stream runs dry while another
+    /// one queues.
+    LeastUnsent,
 }
 
 /// What a file holds.

@@ -42,6 +42,9 @@ pub struct FlowSpec {
     /// app = saturated: refill by each stream's own share of the send buffer (sender-queue information, S0 6.2). Absent: no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_stream_share: Option<bool>,
+    /// app = saturated: refill the stream that has the fewest unsent bytes. Absent: no.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_stream_backlog: Option<bool>,
     /// app = file: how much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,

@@ -468,7 +468,10 @@ impl Association {
         if self.tx.take_window_probe() {
             self.stats.window_probes += 1;
         }
-        let departure = Departure { path, stream: chunk.stream, pmdcs: self.paths.amdcs() };
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        let immediate = self.policies.path_scheduler.wants_sack_at_once(&view, path, chunk);
+        let pmdcs = self.paths.amdcs();
+        let departure = Departure { path, stream: chunk.stream, pmdcs, immediate };
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.send_new(now, departure, writer, &mut self.paths, scheduler);
         let Some(tsn) = sent else { return };

@@ -115,8 +115,10 @@ impl Association {
                 outstanding_before: acked.outstanding_before,
                 outstanding: path.outstanding,
                 may_grow: moved && !recovering,
+                rtt: acked.rtt,
             };
             self.policies.congestion.acked(&view, &ev);
+            self.policies.path_scheduler.acked(&view, &ev);
         }
         if lossy {
             self.refresh_windows(now);
@@ -139,6 +141,7 @@ impl Association {
                 let view = assoc_view(now, &self.paths, &self.tx, &self.config);
                 let loss = LossInfo { path: p, kind: LossKind::FastRetransmit };
                 self.policies.congestion.lost(&view, &loss);
+                self.policies.path_scheduler.lost(&view, &loss);
                 self.refresh_windows(now);
             }
         }

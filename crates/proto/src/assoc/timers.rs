@@ -120,6 +120,7 @@ impl Association {
         let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
         let loss = LossInfo { path: p, kind: LossKind::Timeout };
         self.policies.congestion.lost(&view, &loss);
+        self.policies.path_scheduler.lost(&view, &loss);
         self.refresh_windows(now);
         self.count_failure(now, p, !probing, true);
         self.trigger(Trigger::Timer);

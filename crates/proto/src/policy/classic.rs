@@ -243,6 +243,7 @@ mod tests {
             outstanding_before,
             outstanding: outstanding_before - bytes,
             may_grow: true,
+            rtt: None,
         };
         cc.acked(&AssocView::new(Time::ZERO, &p), &ev);
     }

@@ -2,6 +2,7 @@
 
 use super::Policy;
 use crate::ids::PathId;
+use crate::time::Duration;
 use crate::view::{AssocView, LossKind};
 
 /// The congestion windows of all paths.
@@ -48,6 +49,8 @@ pub struct AckedInfo {
     pub outstanding: u64,
     /// The window may grow: not in fast recovery, and the cum-ack advanced (without CUC) or the path's pseudo-cum-ack did.
     pub may_grow: bool,
+    /// A round-trip time sample of the path that came with the SACK.
+    pub rtt: Option<Duration>,
 }
 
 /// A loss on one path.

@@ -1,6 +1,6 @@
 //! Which path carries the next packet of new data?
 
-use super::Policy;
+use super::{AckedInfo, LossInfo, Policy};
 use crate::ids::PathId;
 use crate::time::Time;
 use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState};
@@ -30,6 +30,18 @@ pub trait PathScheduler: Policy {
         _chunk: &ChunkMeta,
         _new_packet: bool,
     ) {
+    }
+
+    /// A SACK acknowledged data of a path; the windows follow it already.
+    fn acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
+
+    /// A path lost data: once when it enters fast recovery, once per expiry of T3-rtx.
+    fn lost(&mut self, _view: &AssocView<'_>, _ev: &LossInfo) {}
+
+    /// Whether `chunk`, about to go out on `path`, asks for its SACK at once (the I bit, RFC 9260 section 3.3.1): worth
+    /// a packet on the way back while the buffers are what limits the transfer.
+    fn wants_sack_at_once(&self, _view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> bool {
+        false
     }
 
     /// A path came, went, or changed its state.

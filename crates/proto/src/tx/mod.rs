@@ -86,6 +86,8 @@ pub(crate) struct Departure {
     pub(crate) stream: StreamId,
     /// Bytes of the chunk with its header, at most.
     pub(crate) pmdcs: u32,
+    /// Set the I bit: a SACK is wanted at once.
+    pub(crate) immediate: bool,
 }
 
 /// TSNs that may be in flight at once: a SACK can only report 65535 above its cum-ack.
@@ -222,8 +224,9 @@ impl Sender {
         paths: &mut PathSet,
         scheduler: &mut dyn StreamScheduler,
     ) -> Option<u64> {
-        let Departure { path: p, stream, pmdcs } = departure;
-        let taken = self.queue.take(stream, max_payload(pmdcs), scheduler)?;
+        let Departure { path: p, stream, pmdcs, immediate } = departure;
+        let mut taken = self.queue.take(stream, max_payload(pmdcs), scheduler)?;
+        taken.flags.immediate |= immediate;
         let chunk = TxChunk::new(taken, stream, p, now);
         let (size, bytes) = (chunk.size(), chunk.bytes);
         let tsn = self.ring.push(chunk);

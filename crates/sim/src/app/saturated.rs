@@ -43,6 +43,30 @@ impl Saturated {
             }
         }
     }
+
+    fn refill_least_unsent(&mut self, io: &mut AppIo<'_>) {
+        let MessageSpec { bytes, streams, .. } = self.turn.messages;
+        self.queued.clear();
+        self.queued.resize(streams.into(), 0);
+        for stream in &io.queue_info().streams {
+            if let Some(queued) = self.queued.get_mut(usize::from(stream.stream.0)) {
+                *queued = stream.unsent_bytes;
+            }
+        }
+        loop {
+            let least = self.queued.iter().copied().min().unwrap_or(0);
+            while self.queued.get(usize::from(self.turn.next)).is_some_and(|&q| q > least) {
+                self.turn.pass();
+            }
+            let stream = usize::from(self.turn.next);
+            if !self.turn.send(io) {
+                return;
+            }
+            if let Some(queued) = self.queued.get_mut(stream) {
+                *queued += u64::from(bytes);
+            }
+        }
+    }
 }
 
 impl App for Saturated {
@@ -50,6 +74,7 @@ impl App for Saturated {
         match self.refill {
             Refill::RoundRobin => while self.turn.send(io) {},
             Refill::Contingent => self.refill_by_contingent(io),
+            Refill::LeastUnsent => self.refill_least_unsent(io),
         }
     }
 }

@@ -63,7 +63,7 @@ impl Drive {
         let bytes = (1 + self.world.rng.below(3000) as u64).min(outstanding_before);
         let may_grow = self.world.rng.below(5) > 0;
         let outstanding = outstanding_before - bytes;
-        let info = AckedInfo { path, bytes, outstanding_before, outstanding, may_grow };
+        let info = AckedInfo { path, bytes, outstanding_before, outstanding, may_grow, rtt: None };
         self.cc.acked(&self.world.view(), &info);
     }
 

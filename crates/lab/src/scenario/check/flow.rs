@@ -49,7 +49,7 @@ fn paths(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Problem> 
 fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     use App::{Cbr, File, Onoff, Request, Saturated};
     type Row = (&'static str, bool, &'static [App], &'static [App]);
-    let rows: [Row; 10] = [
+    let rows: [Row; 11] = [
         ("size", flow.size.is_some(), &[File], &[File]),
         ("rate", flow.rate.is_some(), &[Cbr], &[Cbr, Onoff]),
         ("on", flow.on.is_some(), &[Onoff], &[Onoff]),
@@ -58,6 +58,7 @@ fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
         ("response", flow.response.is_some(), &[Request], &[Request]),
         ("think", flow.think.is_some(), &[], &[Request]),
         ("count", flow.count.is_some(), &[], &[Request]),
+        ("per-stream-backlog", flow.per_stream_backlog.is_some(), &[], &[Saturated]),
         ("per-stream-share", flow.per_stream_share.is_some(), &[], &[Saturated]),
         ("streams", flow.streams.is_some(), &[], &[Saturated, File, Cbr, Onoff]),
     ];

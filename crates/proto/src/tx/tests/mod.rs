@@ -61,7 +61,9 @@ impl Rig {
             self.tx.enqueue(self.now, StreamId(0), data, options, &mut FirstCome).unwrap();
             let mut buf = Vec::new();
             let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
-            let departure = Departure { path: PathId(p), stream: StreamId(0), pmdcs: 1468 };
+            let path = PathId(p);
+            let departure =
+                Departure { path, stream: StreamId(0), pmdcs: 1468, immediate: false };
             let (paths, fcfs) = (&mut self.paths, &mut FirstCome);
             let sent = self.tx.send_new(self.now, departure, &mut writer, paths, fcfs);
             assert!(sent.is_some());

@@ -1,0 +1,126 @@
+//! What a path can carry and how long it holds a byte, from its acknowledgements alone.
+
+use polypath_proto::policy::AckedInfo;
+use polypath_proto::time::{Duration, Time};
+use polypath_proto::view::PathView;
+
+/// Rounds that the greatest delivery rate is remembered for.
+const RATE_ROUNDS: usize = 6;
+/// Time that the smallest round trip is remembered for, at least; twice of it at most.
+const RTT_MEMORY: Duration = Duration::from_secs(10);
+/// A round that had this many times the bytes in flight that the path holds without a queue saw a queue.
+const QUEUE: f64 = 1.08;
+
+/// Delivery rate and smallest round trip of one path.
+///
+/// A round begins with an acknowledgement and ends with the first one that comes a round trip later; its delivery rate is
+/// what was acknowledged meanwhile. The greatest of the last rounds counts, as in BBR (Cardwell et al. 2016): single rounds
+/// read too low when acknowledgements bunch. A rate is what the path *can* carry only if more was in flight all the time
+/// than the path holds, so that a queue stood; else it is what was asked of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PathEstimate {
+    round: Option<Round>,
+    /// Bytes per second.
+    rates: [f64; RATE_ROUNDS],
+    next_rate: usize,
+    full: bool,
+    min_rtt: WindowedMin,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    began: Time,
+    /// Bytes acknowledged since.
+    delivered: u64,
+    /// The least that was outstanding before any of its acknowledgements.
+    least_outstanding: u64,
+}
+
+impl Round {
+    const fn from(began: Time) -> Self {
+        Self { began, delivered: 0, least_outstanding: u64::MAX }
+    }
+}
+
+impl PathEstimate {
+    /// A SACK acknowledged data of the path. Gives whether a round ended.
+    pub fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
+        if let Some(rtt) = ev.rtt {
+            self.min_rtt.sample(now, rtt);
+        }
+        let Some(round) = &mut self.round else {
+            self.round = (ev.outstanding > 0).then_some(Round::from(now));
+            return false;
+        };
+        round.delivered += ev.bytes;
+        round.least_outstanding = round.least_outstanding.min(ev.outstanding_before);
+        let elapsed = now.since(round.began);
+        let ended = elapsed >= path.srtt.unwrap_or(path.rto) && elapsed > Duration::ZERO;
+        if ended {
+            let (delivered, least) = (round.delivered, round.least_outstanding);
+            self.round_ended(delivered as f64 / elapsed.as_secs_f64(), least, path);
+        }
+        if ended || ev.outstanding == 0 {
+            // An idle path says nothing: the next round begins with the next acknowledgement.
+            self.round = (ev.outstanding > 0).then_some(Round::from(now));
+        }
+        ended
+    }
+
+    fn round_ended(&mut self, rate: f64, least_outstanding: u64, path: &PathView) {
+        let held = rate * self.min_rtt(path).unwrap_or_default().as_secs_f64();
+        let queue = least_outstanding as f64 > QUEUE * held + 2.0 * f64::from(path.mtu);
+        if queue || rate > self.rate() {
+            if let Some(slot) = self.rates.get_mut(self.next_rate) {
+                *slot = rate;
+            }
+            self.next_rate = (self.next_rate + 1) % RATE_ROUNDS;
+            self.full = queue;
+        }
+    }
+
+    /// The delivery rate, bytes of DATA chunks per second; zero before the first round.
+    pub fn rate(&self) -> f64 {
+        self.rates.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Whether [`rate`](Self::rate) is what the path can carry, not only what was asked of it.
+    pub const fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// The smallest round trip of the last 10 to 20 s, or what the path's own record says before the first sample.
+    pub fn min_rtt(&self, path: &PathView) -> Option<Duration> {
+        self.min_rtt.get().or(path.min_rtt)
+    }
+
+    /// Bandwidth-delay product in bytes; zero while the path is not measured.
+    pub fn bdp(&self, path: &PathView) -> f64 {
+        self.rate() * self.min_rtt(path).unwrap_or_default().as_secs_f64()
+    }
+}
+
+/// The smallest sample of a sliding window, in two halves.
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowedMin {
+    current: Option<Duration>,
+    previous: Option<Duration>,
+    began: Time,
+}
+
+impl WindowedMin {
+    fn sample(&mut self, now: Time, value: Duration) {
+        if now.since(self.began) > RTT_MEMORY {
+            self.previous = self.current.take();
+            self.began = now;
+        }
+        self.current = Some(self.current.map_or(value, |c| c.min(value)));
+    }
+
+    fn get(&self) -> Option<Duration> {
+        match (self.current, self.previous) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}

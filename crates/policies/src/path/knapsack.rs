@@ -1,0 +1,230 @@
+//! `knapsack`: fill the paths in the order of how long they hold a byte, none beyond its bandwidth-delay product.
+
+use polypath_proto::policy::{AckedInfo, PathPick, PathScheduler, Policy, Trigger};
+use polypath_proto::time::{Duration, Time};
+use polypath_proto::view::{AssocView, ChunkMeta, PathView};
+use polypath_proto::PathId;
+use polypath_proto::ids::StreamId;
+use smallvec::SmallVec;
+
+use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
+use crate::estimate::PathEstimate;
+use crate::options::{OptionEntry, Options};
+
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", configure)
+    .summary("shortest hold time first, each path up to its bandwidth-delay product")
+    .source("this project; docs/scheduler.md")
+    .options(&[
+        OptionEntry {
+            name: "slack",
+            default: "2",
+            values: "<0..1000>",
+            summary: "packets in flight beyond the bandwidth-delay product",
+        },
+        OptionEntry {
+            name: "gain",
+            default: "6",
+            values: "<0..1000>",
+            summary: "percent by which another path must raise the rate of an ordered stream to be used",
+        },
+    ]);
+
+fn configure(options: &Options<'_>) -> Result<Recipe<dyn PathScheduler>, PolicyError> {
+    let slack = options.number("slack", 0..=1_000)?;
+    let gain = options.number("gain", 0..=1_000)? as f64 / 100.0;
+    Ok(Box::new(move |_, _| Box::new(Knapsack::new(slack, gain))))
+}
+
+/// A path in every so many rounds is offered a quarter more than it is known to carry.
+const PROBE_EVERY: u32 = 8;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Knapsack {
+    slack: u64,
+    gain: f64,
+    paths: Vec<Own>,
+    /// The longest hold time that pays for one ordered stream.
+    horizon: Duration,
+    streams: Vec<Stream>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Own {
+    estimate: PathEstimate,
+    rounds: u32,
+}
+
+/// An ordered stream and the path that carries it.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    id: StreamId,
+    home: PathId,
+    last_sent: Time,
+    moved: Time,
+}
+
+impl Own {
+    /// What may be in flight on the path, bytes.
+    fn cap(&self, path: &PathView, slack: u64) -> u64 {
+        let bdp = self.estimate.bdp(path);
+        let slack = slack * u64::from(path.mtu);
+        if !self.estimate.is_full() {
+            return ((2.0 * bdp) as u64).max(path.cwnd.min(10 * u64::from(path.mtu))) + slack;
+        }
+        let gain = if self.rounds % PROBE_EVERY == 0 { 1.25 } else { 1.0 };
+        (gain * bdp) as u64 + slack
+    }
+}
+
+impl Knapsack {
+    /// `slack` packets beyond the bandwidth-delay product; another path must be worth a share `gain` to an ordered stream.
+    pub fn new(slack: u64, gain: f64) -> Self {
+        let (paths, streams) = (Vec::new(), Vec::new());
+        Self { slack, gain, paths, horizon: Duration::MAX, streams }
+    }
+
+    fn cap(&self, path: &PathView) -> u64 {
+        self.paths.get(path.id.index()).map_or(path.cwnd, |own| own.cap(path, self.slack))
+    }
+
+    fn hold(&self, view: &AssocView<'_>, path: &PathView) -> Duration {
+        let own = self.paths.get(path.id.index());
+        own.and_then(|o| o.estimate.min_rtt(path)).or(path.min_rtt).unwrap_or(view.rto_initial)
+    }
+
+    fn is_open(&self, path: &PathView, next: &ChunkMeta) -> bool {
+        path.sendable && path.outstanding + u64::from(next.bytes) <= self.cap(path)
+    }
+
+    /// The set of paths that carries most of one ordered stream: max over S of min(sum of rates in S, B / greatest hold
+    /// time in S), as the hold time of its slowest member.
+    fn choose_horizon(&self, view: &AssocView<'_>) -> Duration {
+        let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
+        let mut paths: SmallVec<[(f64, Duration, f64); 4]> = view
+            .usable()
+            .map(|p| {
+                let own = self.paths.get(p.id.index()).filter(|o| o.estimate.is_full());
+                let rate = own.map_or(f64::INFINITY, |o| o.estimate.rate());
+                let hold = self.hold(view, p);
+                let queue = (self.slack * u64::from(p.mtu)) as f64 / rate;
+                (hold.as_secs_f64() + queue, hold, rate)
+            })
+            .collect();
+        paths.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut sum, mut best, mut horizon) = (0.0, 0.0, Duration::MAX);
+        for (held, hold, rate) in paths {
+            sum += rate;
+            let carried = f64::min(sum, buffer / held.max(1e-6));
+            if carried > (1.0 + self.gain) * best {
+                best = carried;
+                horizon = hold;
+            }
+        }
+        horizon
+    }
+
+    /// The fastest open path.
+    fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, horizon: Duration) -> Option<PathId> {
+        let open = view.sendable().filter(|p| self.is_open(p, next));
+        let open = open.map(|p| (self.hold(view, p), p.id)).filter(|(hold, _)| *hold <= horizon);
+        open.min().map(|(_, id)| id)
+    }
+
+    /// The path for a chunk of one ordered stream among several: each stays on its path, so that none waits for another
+    /// one's path; a full path passes streams on.
+    fn home(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+        let Some(fastest) = self.fastest(view, next, Duration::MAX) else { return PathPick::Wait };
+        let Some(at) = self.streams.iter().position(|s| s.id == next.stream) else {
+            return PathPick::Use(fastest);
+        };
+        let Some(stream) = self.streams.get(at).copied() else { return PathPick::Wait };
+        let Some(home) = view.path(stream.home) else { return PathPick::Use(fastest) };
+        if self.is_open(home, next) {
+            return PathPick::Use(home.id);
+        }
+        let company = self.streams.iter().filter(|s| s.home == stream.home).count() > 1;
+        let (here, there) = (self.hold(view, home), view.path(fastest).map(|p| self.hold(view, p)));
+        let faster = there.is_some_and(|t| t < here);
+        let rested = view.now.since(stream.moved) > here * 2;
+        if !home.usable || (company || faster) && rested {
+            if let Some(stream) = self.streams.get_mut(at) {
+                stream.home = fastest;
+                stream.moved = view.now;
+            }
+            return PathPick::Use(fastest);
+        }
+        PathPick::Skip
+    }
+}
+
+impl Policy for Knapsack {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        let mut out = vec![("horizon", self.horizon.as_secs_f64())];
+        for own in &self.paths {
+            out.push(("rate", own.estimate.rate()));
+            out.push(("full", f64::from(u8::from(own.estimate.is_full()))));
+        }
+        out
+    }
+}
+
+impl PathScheduler for Knapsack {
+    fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
+        self.horizon = self.choose_horizon(view);
+        let slowest = view.usable().map(|p| self.hold(view, p)).max().unwrap_or_default();
+        self.streams.retain(|s| view.now.since(s.last_sent) < slowest * 2);
+    }
+
+    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+        let others = self.streams.iter().any(|s| s.id != next.stream);
+        let pick = if !next.ordered {
+            self.fastest(view, next, Duration::MAX).map_or(PathPick::Wait, PathPick::Use)
+        } else if others {
+            self.home(view, next)
+        } else {
+            self.fastest(view, next, self.horizon).map_or(PathPick::Wait, PathPick::Use)
+        };
+        // Without anything in flight there is no feedback that could wake us.
+        match pick {
+            PathPick::Use(_) => pick,
+            _ if view.outstanding > 0 => pick,
+            _ => view.sendable().next().map_or(PathPick::Wait, |p| PathPick::Use(p.id)),
+        }
+    }
+
+    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, _new_packet: bool) {
+        if !chunk.ordered {
+            return;
+        }
+        match self.streams.iter_mut().find(|s| s.id == chunk.stream) {
+            Some(stream) => stream.last_sent = view.now,
+            None => self.streams.push(Stream {
+                id: chunk.stream,
+                home: path,
+                last_sent: view.now,
+                moved: view.now,
+            }),
+        }
+    }
+
+    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+        let Some(path) = view.path(ev.path) else { return };
+        if self.paths.len() <= ev.path.index() {
+            self.paths.resize(ev.path.index() + 1, Own::default());
+        }
+        if let Some(own) = self.paths.get_mut(ev.path.index()) {
+            own.rounds += u32::from(own.estimate.acked(view.now, path, ev));
+        }
+    }
+
+    fn wants_sack_at_once(&self, view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> bool {
+        let wanted: u64 = view.usable().map(|p| self.cap(p)).sum();
+        view.send_buffer.limit.min(view.peer_rwnd_max) < wanted
+    }
+}
