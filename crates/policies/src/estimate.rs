@@ -11,6 +11,9 @@ const RTT_MEMORY: Duration = Duration::from_secs(10);
 /// A round that had this many times the bytes in flight that the path holds without a queue saw a queue.
 const QUEUE: f64 = 1.08;
 
+/// A rate that grows by this without a queue shows that the path is not full yet.
+const GROWTH: f64 = 1.15;
+
 /// Delivery rate and smallest round trip of one path.
 ///
 /// A round begins with an acknowledgement and ends with the first one that comes a round trip later; its delivery rate is
@@ -70,12 +73,14 @@ impl PathEstimate {
     fn round_ended(&mut self, rate: f64, least_outstanding: u64, path: &PathView) {
         let held = rate * self.min_rtt(path).unwrap_or_default().as_secs_f64();
         let queue = least_outstanding as f64 > QUEUE * held + 2.0 * f64::from(path.mtu);
-        if queue || rate > self.rate() {
+        let known = self.rate();
+        if queue || rate > known {
             if let Some(slot) = self.rates.get_mut(self.next_rate) {
                 *slot = rate;
             }
             self.next_rate = (self.next_rate + 1) % RATE_ROUNDS;
-            self.full = queue;
+            // A little more than before is noise; much more without a queue means that there is more to have.
+            self.full = queue || self.full && rate < GROWTH * known;
         }
     }
 
@@ -89,7 +94,12 @@ impl PathEstimate {
         self.full
     }
 
-    /// The smallest round trip of the last 10 to 20 s, or what the path's own record says before the first sample.
+    /// The smallest round trip of data in the last 10 to 20 s of use.
+    pub fn data_rtt(&self, now: Time) -> Option<Duration> {
+        self.min_rtt.recent(now)
+    }
+
+    /// The same, or what the path's own record says before the first sample.
     pub fn min_rtt(&self, path: &PathView) -> Option<Duration> {
         self.min_rtt.get().or(path.min_rtt)
     }
@@ -106,15 +116,21 @@ struct WindowedMin {
     current: Option<Duration>,
     previous: Option<Duration>,
     began: Time,
+    latest: Time,
 }
 
 impl WindowedMin {
     fn sample(&mut self, now: Time, value: Duration) {
+        self.latest = now;
         if now.since(self.began) > RTT_MEMORY {
             self.previous = self.current.take();
             self.began = now;
         }
         self.current = Some(self.current.map_or(value, |c| c.min(value)));
+    }
+
+    fn recent(&self, now: Time) -> Option<Duration> {
+        self.get().filter(|_| now.since(self.latest) < RTT_MEMORY)
     }
 
     fn get(&self) -> Option<Duration> {

@@ -46,7 +46,7 @@ pub struct Knapsack {
     gain: f64,
     paths: Vec<Own>,
     /// The longest hold time that pays for one ordered stream.
-    horizon: Duration,
+    horizon: f64,
     streams: Vec<Stream>,
 }
 
@@ -63,6 +63,8 @@ struct Stream {
     home: PathId,
     last_sent: Time,
     moved: Time,
+    /// Since when a faster path was open whenever its turn came.
+    held_back: Option<Time>,
 }
 
 impl Own {
@@ -82,80 +84,118 @@ impl Knapsack {
     /// `slack` packets beyond the bandwidth-delay product; another path must be worth a share `gain` to an ordered stream.
     pub fn new(slack: u64, gain: f64) -> Self {
         let (paths, streams) = (Vec::new(), Vec::new());
-        Self { slack, gain, paths, horizon: Duration::MAX, streams }
+        Self { slack, gain, paths, horizon: f64::INFINITY, streams }
     }
 
     fn cap(&self, path: &PathView) -> u64 {
         self.paths.get(path.id.index()).map_or(path.cwnd, |own| own.cap(path, self.slack))
     }
 
+    /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats say. These return on their
+    /// own path, while SACKs may return on the fastest: half of either round trip.
     fn hold(&self, view: &AssocView<'_>, path: &PathView) -> Duration {
-        let own = self.paths.get(path.id.index());
-        own.and_then(|o| o.estimate.min_rtt(path)).or(path.min_rtt).unwrap_or(view.rto_initial)
+        let measured = self.paths.get(path.id.index()).and_then(|own| own.estimate.data_rtt(view.now));
+        let guess = || {
+            let fastest = view.usable().filter_map(|p| p.min_rtt).min()?;
+            Some((path.min_rtt? + fastest) / 2)
+        };
+        measured.or_else(guess).unwrap_or(view.rto_initial)
     }
 
     fn is_open(&self, path: &PathView, next: &ChunkMeta) -> bool {
         path.sendable && path.outstanding + u64::from(next.bytes) <= self.cap(path)
     }
 
+    /// How long the path holds a byte in use: with the packets of slack that it may queue.
+    fn held(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
+        let rate = self.rate(path);
+        let queue = (self.slack * u64::from(path.mtu)) as f64 / rate;
+        self.hold(view, path).as_secs_f64() + queue
+    }
+
+    /// Bytes per second that the path can carry; boundless while it was never full.
+    fn rate(&self, path: &PathView) -> f64 {
+        let own = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full());
+        own.map_or(f64::INFINITY, |o| o.estimate.rate())
+    }
+
     /// The set of paths that carries most of one ordered stream: max over S of min(sum of rates in S, B / greatest hold
     /// time in S), as the hold time of its slowest member.
-    fn choose_horizon(&self, view: &AssocView<'_>) -> Duration {
+    fn choose_horizon(&self, view: &AssocView<'_>) -> f64 {
         let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
-        let mut paths: SmallVec<[(f64, Duration, f64); 4]> = view
-            .usable()
-            .map(|p| {
-                let own = self.paths.get(p.id.index()).filter(|o| o.estimate.is_full());
-                let rate = own.map_or(f64::INFINITY, |o| o.estimate.rate());
-                let hold = self.hold(view, p);
-                let queue = (self.slack * u64::from(p.mtu)) as f64 / rate;
-                (hold.as_secs_f64() + queue, hold, rate)
-            })
-            .collect();
+        let mut paths: SmallVec<[(f64, f64); 4]> =
+            view.usable().map(|p| (self.held(view, p), self.rate(p))).collect();
         paths.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut sum, mut best, mut horizon) = (0.0, 0.0, Duration::MAX);
-        for (held, hold, rate) in paths {
+        let (mut sum, mut best, mut horizon) = (0.0, 0.0, f64::INFINITY);
+        for (held, rate) in paths {
             sum += rate;
             let carried = f64::min(sum, buffer / held.max(1e-6));
             if carried > (1.0 + self.gain) * best {
                 best = carried;
-                horizon = hold;
+                horizon = held;
             }
         }
         horizon
     }
 
     /// The fastest open path.
-    fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, horizon: Duration) -> Option<PathId> {
+    fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, horizon: f64) -> Option<PathId> {
         let open = view.sendable().filter(|p| self.is_open(p, next));
-        let open = open.map(|p| (self.hold(view, p), p.id)).filter(|(hold, _)| *hold <= horizon);
-        open.min().map(|(_, id)| id)
+        let near = open.filter(|p| self.held(view, p) <= horizon);
+        near.map(|p| (self.hold(view, p), p.id)).min().map(|(_, id)| id)
     }
 
     /// The path for a chunk of one ordered stream among several: each stays on its path, so that none waits for another
     /// one's path; a full path passes streams on.
     fn home(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
-        let Some(fastest) = self.fastest(view, next, Duration::MAX) else { return PathPick::Wait };
+        let Some(fastest) = self.fastest(view, next, f64::INFINITY) else { return PathPick::Wait };
         let Some(at) = self.streams.iter().position(|s| s.id == next.stream) else {
             return PathPick::Use(fastest);
         };
         let Some(stream) = self.streams.get(at).copied() else { return PathPick::Wait };
         let Some(home) = view.path(stream.home) else { return PathPick::Use(fastest) };
-        if self.is_open(home, next) {
-            return PathPick::Use(home.id);
-        }
-        let company = self.streams.iter().filter(|s| s.home == stream.home).count() > 1;
         let (here, there) = (self.hold(view, home), view.path(fastest).map(|p| self.hold(view, p)));
         let faster = there.is_some_and(|t| t < here);
+        if self.is_open(home, next) {
+            return if faster { self.hold_back(view, at, here, fastest) } else { self.stay(at) };
+        }
         let rested = view.now.since(stream.moved) > here * 2;
+        let company = self.streams.iter().filter(|s| s.home == stream.home).count() > 1;
         if !home.usable || (company || faster) && rested {
-            if let Some(stream) = self.streams.get_mut(at) {
-                stream.home = fastest;
-                stream.moved = view.now;
-            }
-            return PathPick::Use(fastest);
+            return self.settle(view, at, fastest);
         }
         PathPick::Skip
+    }
+
+    /// The stream at `at` moves to `path`.
+    fn settle(&mut self, view: &AssocView<'_>, at: usize, path: PathId) -> PathPick {
+        if let Some(stream) = self.streams.get_mut(at) {
+            stream.home = path;
+            stream.moved = view.now;
+            stream.held_back = None;
+        }
+        PathPick::Use(path)
+    }
+
+    /// The stream at `at` goes on where it is.
+    fn stay(&mut self, at: usize) -> PathPick {
+        let Some(stream) = self.streams.get_mut(at) else { return PathPick::Wait };
+        stream.held_back = None;
+        PathPick::Use(stream.home)
+    }
+
+    /// A faster path is open. The slower one waits, so that the buffer goes to those streams that fill the faster one; if
+    /// there are none, the stream moves there once its data on the slower one has arrived.
+    fn hold_back(
+        &mut self,
+        view: &AssocView<'_>,
+        at: usize,
+        hold: Duration,
+        faster: PathId,
+    ) -> PathPick {
+        let Some(stream) = self.streams.get_mut(at) else { return PathPick::Wait };
+        let since = *stream.held_back.get_or_insert(view.now);
+        if view.now.since(since) > hold { self.settle(view, at, faster) } else { PathPick::Skip }
     }
 }
 
@@ -165,7 +205,7 @@ impl Policy for Knapsack {
     }
 
     fn state(&self) -> Vec<(&'static str, f64)> {
-        let mut out = vec![("horizon", self.horizon.as_secs_f64())];
+        let mut out = vec![("horizon", self.horizon)];
         for own in &self.paths {
             out.push(("rate", own.estimate.rate()));
             out.push(("full", f64::from(u8::from(own.estimate.is_full()))));
@@ -184,7 +224,7 @@ impl PathScheduler for Knapsack {
     fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let others = self.streams.iter().any(|s| s.id != next.stream);
         let pick = if !next.ordered {
-            self.fastest(view, next, Duration::MAX).map_or(PathPick::Wait, PathPick::Use)
+            self.fastest(view, next, f64::INFINITY).map_or(PathPick::Wait, PathPick::Use)
         } else if others {
             self.home(view, next)
         } else {
@@ -209,6 +249,7 @@ impl PathScheduler for Knapsack {
                 home: path,
                 last_sent: view.now,
                 moved: view.now,
+                held_back: None,
             }),
         }
     }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::config::{AssocConfig, EndpointConfig, NrSack};
+use crate::config::{AssocConfig, SackPath, EndpointConfig, NrSack};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
 use crate::path::PathSet;
@@ -312,8 +312,10 @@ impl Association {
 
     /// An unconfirmed path is probed at once, a confirmed one after the heartbeat interval.
     pub(crate) fn start_heartbeats(&mut self, now: Time, p: PathId) {
-        let unconfirmed = self.paths.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
-        if unconfirmed {
+        let Some(view) = self.paths.view(p) else { return };
+        // SACKs can take the fastest path only if every path's round trip is known from the beginning.
+        let unmeasured = view.srtt.is_none() && self.config.sack.path == SackPath::SmallestSrtt;
+        if view.state == PathState::Unconfirmed || unmeasured {
             if let Some(path) = self.paths.get_mut(p) {
                 path.heartbeat_at = now;
             }
