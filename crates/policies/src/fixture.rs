@@ -2,7 +2,7 @@
 
 use polypath_proto::PathId;
 use polypath_proto::ids::{StreamId, Tsn};
-use polypath_proto::policy::PathScheduler;
+use polypath_proto::policy::{AckedInfo, PathScheduler};
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, ChunkMeta, LossKind, PathState, PathView, RtxMeta};
 
@@ -45,4 +45,20 @@ pub(crate) fn send(
 /// A chunk whose only transmission, on path `last`, was lost.
 pub(crate) const fn lost_on(last: u8) -> RtxMeta {
     RtxMeta::new(Tsn(1), PathId(last), 1, 1468, LossKind::FastRetransmit)
+}
+
+/// Active paths of these windows (bytes) and smoothed round-trip times (ms), out of slow start.
+pub(crate) fn measured(shape: &[(u64, u64)]) -> Vec<PathView> {
+    let mut all = paths(shape.len() as u8);
+    for (path, &(cwnd, ms)) in all.iter_mut().zip(shape) {
+        (path.cwnd, path.ssthresh) = (cwnd, cwnd.min(3000));
+        path.srtt = Some(Duration::from_millis(ms));
+    }
+    all
+}
+
+/// `bytes` of `outstanding_before` were acknowledged on a path that may grow.
+pub(crate) const fn acked(path: PathId, bytes: u64, outstanding_before: u64) -> AckedInfo {
+    let outstanding = outstanding_before.saturating_sub(bytes);
+    AckedInfo { path, bytes, outstanding_before, outstanding, may_grow: true, rtt: None }
 }

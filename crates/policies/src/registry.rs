@@ -40,6 +40,10 @@ static BUILTIN: &[PolicyEntry] = &[
     congestion::cmt::ENTRY,
     congestion::rp_v1::ENTRY,
     congestion::rp_v2::ENTRY,
+    congestion::lia::ENTRY,
+    congestion::olia::ENTRY,
+    congestion::balia::ENTRY,
+    congestion::cubic::ENTRY,
     congestion::fixed::ENTRY,
 ];
 

@@ -1,11 +1,17 @@
 //! `cmt`: every path by itself.
 
-use polypath_proto::policy::{ClassicCc, Rfc9260Rule};
+use polypath_proto::policy::{CongestionControl, Rfc9260Rule};
 
-use crate::entry::PolicyEntry;
+use super::hystart;
+use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
+use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cmt", |_| {
-    Ok(Box::new(|cc, _| Box::new(ClassicCc::new(Rfc9260Rule, cc.clone()))))
-})
-.summary("RFC 9260 on each path by itself")
-.source("RFC 9260 section 7.2, S1 section II");
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cmt", configure)
+    .summary("RFC 9260 on each path by itself")
+    .source("RFC 9260 section 7.2, S1 section II")
+    .options(hystart::OPTIONS);
+
+fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+    hystart::recipe(Rfc9260Rule, options)
+}

@@ -28,3 +28,34 @@ pub(super) fn share(bytes: u64, part: u128, whole: u128) -> u64 {
 pub(super) fn initial_window(single: u64, paths: usize, mtu: u64) -> u64 {
     (single / paths.max(1) as u64).max(mtu)
 }
+
+/// w of the formulas, bytes: while a path recovers, the window that it recovers to (RFC 6356 section 3).
+pub(super) fn window(path: &PathView) -> f64 {
+    let bytes = if path.in_recovery { path.cwnd.min(path.ssthresh) } else { path.cwnd };
+    bytes.max(1) as f64
+}
+
+/// The smoothed round-trip time in seconds, never zero; RTO.Initial where there is no sample.
+pub(super) fn rtt(view: &AssocView<'_>, path: &PathView) -> f64 {
+    path.srtt_or(view.rto_initial).max(1e-9)
+}
+
+/// x = w / rtt, bytes per second.
+pub(super) fn rate(view: &AssocView<'_>, path: &PathView) -> f64 {
+    window(path) / rtt(view, path)
+}
+
+/// The sum of x over all members.
+pub(super) fn total_rate(view: &AssocView<'_>, path: &PathView) -> f64 {
+    members(view, path).map(|p| rate(view, p)).sum()
+}
+
+/// The greatest of positive numbers, or zero.
+pub(super) fn greatest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+/// A part of `bytes`, to the nearest byte, but at least one.
+pub(super) fn part(bytes: u64, part: f64) -> u64 {
+    ((bytes as f64 * part).round() as u64).max(1)
+}

@@ -1,6 +1,7 @@
 //! The classic engine of RFC 9260 section 7.2: slow start, byte counting, one cut per window.
 //!
-//! A coupled controller differs only in how much a window grows and shrinks: that is a [`WindowRule`].
+//! Most controllers differ only in how much a window grows and shrinks: that is a [`WindowRule`]. A rule that measures, or that
+//! grows otherwise than by one step per window, overrides the hooks; their provided bodies are RFC 9260.
 
 use super::{AckedInfo, CongestionControl, LossInfo, Policy};
 use crate::config::{CcConfig, InitialCwnd, InitialSsthresh};
@@ -26,6 +27,38 @@ pub trait WindowRule: Send + core::fmt::Debug {
     fn avoidance(&self, _view: &AssocView<'_>, _path: &PathView, mtu: u64) -> u64 {
         mtu
     }
+
+    /// Congestion avoidance on one acknowledgement: one step per fully acknowledged window that was in use (RFC 9260
+    /// section 7.2.2). `unit.limit` is for rules that grow with every acknowledgement.
+    fn avoid(
+        &mut self,
+        view: &AssocView<'_>,
+        path: &PathView,
+        ev: &AckedInfo,
+        unit: CwndStep,
+        w: &mut PathWindow,
+    ) {
+        if w.full_window_acked(ev) {
+            w.cwnd = w.cwnd.saturating_add(self.avoidance(view, path, unit.mtu));
+        }
+    }
+
+    /// `path` joins, or starts anew: forget what was measured on it.
+    fn path_added(&mut self, _path: PathId) {}
+
+    /// A SACK acknowledged data of `path`, whether or not the window may grow by it; called before it grows. A rule that ends
+    /// slow start by itself lowers `w.ssthresh` here.
+    fn measure(
+        &mut self,
+        _view: &AssocView<'_>,
+        _path: &PathView,
+        _ev: &AckedInfo,
+        _w: &mut PathWindow,
+    ) {
+    }
+
+    /// `path` lost data; `cut` is what [`decrease`](Self::decrease) just answered.
+    fn lost(&mut self, _view: &AssocView<'_>, _path: &PathView, _kind: LossKind, _cut: Cut) {}
 
     /// The windows after a loss; `floor_mtus` is the smallest ssthresh in MTUs (RFC 9260: 4).
     fn decrease(
@@ -79,14 +112,55 @@ impl WindowRule for Rfc9260Rule {
     }
 }
 
-/// One path's windows.
-#[derive(Clone, Copy, Debug, Default)]
-struct Window {
-    cwnd: u64,
-    ssthresh: u64,
+/// The units of growth, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CwndStep {
+    /// The MTU of the window formulas.
+    pub mtu: u64,
+    /// Growth per SACK in slow start, at most.
+    pub limit: u64,
+}
+
+/// One path's windows, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathWindow {
+    /// Congestion window.
+    pub cwnd: u64,
+    /// Slow start threshold.
+    pub ssthresh: u64,
     partial_bytes_acked: u64,
     /// ssthresh was set to cwnd at the beginning of an idle period.
     idle: bool,
+}
+
+impl PathWindow {
+    /// Windows of these sizes; for tests of rules.
+    pub const fn new(cwnd: u64, ssthresh: u64) -> Self {
+        Self { cwnd, ssthresh, partial_bytes_acked: 0, idle: false }
+    }
+
+    /// Whether the path is in slow start (RFC 9260 section 7.2.1: cwnd <= ssthresh).
+    pub const fn slow_start(&self) -> bool {
+        self.cwnd <= self.ssthresh
+    }
+
+    /// Whether the window was in use when the acknowledged data was on its way.
+    pub const fn was_full(&self, ev: &AckedInfo) -> bool {
+        ev.outstanding_before >= self.cwnd
+    }
+
+    /// Counts the bytes that `ev` acknowledged; true once per window of them, while the window is in use
+    /// (RFC 9260 section 7.2.2).
+    pub fn full_window_acked(&mut self, ev: &AckedInfo) -> bool {
+        let full = self.was_full(ev);
+        self.partial_bytes_acked += ev.bytes;
+        if self.partial_bytes_acked >= self.cwnd && full {
+            self.partial_bytes_acked -= self.cwnd;
+            return true;
+        }
+        self.partial_bytes_acked = self.partial_bytes_acked.min(self.cwnd);
+        false
+    }
 }
 
 /// The engine around a [`WindowRule`].
@@ -94,7 +168,7 @@ struct Window {
 pub struct ClassicCc<R> {
     rule: R,
     config: CcConfig,
-    windows: Vec<Window>,
+    windows: Vec<PathWindow>,
 }
 
 impl<R: WindowRule> ClassicCc<R> {
@@ -103,7 +177,7 @@ impl<R: WindowRule> ClassicCc<R> {
         Self { rule, config, windows: Vec::new() }
     }
 
-    fn window(&self, path: PathId) -> Window {
+    fn window(&self, path: PathId) -> PathWindow {
         self.windows.get(path.index()).copied().unwrap_or_default()
     }
 
@@ -121,20 +195,10 @@ impl<R: WindowRule> ClassicCc<R> {
         let mtu = self.config.mtu(path);
         let limit = u64::from(self.config.abc_limit) * mtu;
         let Some(w) = self.windows.get_mut(ev.path.index()) else { return };
-        let full = ev.outstanding_before >= w.cwnd;
-        if w.cwnd <= w.ssthresh {
-            if full {
-                w.cwnd = w.cwnd.saturating_add(self.rule.slow_start(view, path, ev.bytes, limit));
-            }
-            return;
-        }
-        // RFC 9260 section 7.2.2: one step per fully acknowledged window that was in use.
-        w.partial_bytes_acked += ev.bytes;
-        if w.partial_bytes_acked >= w.cwnd && full {
-            w.partial_bytes_acked -= w.cwnd;
-            w.cwnd = w.cwnd.saturating_add(self.rule.avoidance(view, path, mtu));
-        } else if w.partial_bytes_acked > w.cwnd {
-            w.partial_bytes_acked = w.cwnd;
+        if !w.slow_start() {
+            self.rule.avoid(view, path, ev, CwndStep { mtu, limit }, w);
+        } else if w.was_full(ev) {
+            w.cwnd = w.cwnd.saturating_add(self.rule.slow_start(view, path, ev.bytes, limit));
         }
     }
 }
@@ -154,15 +218,19 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         };
         let cwnd = self.initial_cwnd(view, p);
         if self.windows.len() <= path.index() {
-            self.windows.resize(path.index() + 1, Window::default());
+            self.windows.resize(path.index() + 1, PathWindow::default());
         }
         if let Some(w) = self.windows.get_mut(path.index()) {
-            *w = Window { cwnd, ssthresh, partial_bytes_acked: 0, idle: false };
+            *w = PathWindow::new(cwnd, ssthresh);
         }
+        self.rule.path_added(path);
     }
 
     fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
         let Some(path) = view.path(ev.path) else { return };
+        if let Some(w) = self.windows.get_mut(ev.path.index()) {
+            self.rule.measure(view, path, ev, w);
+        }
         if ev.may_grow {
             self.grow(view, path, ev);
         }
@@ -180,8 +248,9 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         let cut =
             self.rule.decrease(view, path, ev.kind, mtu, u64::from(self.config.loss_floor_mtus));
         if let Some(w) = self.windows.get_mut(ev.path.index()) {
-            *w = Window { cwnd: cut.cwnd, ssthresh: cut.ssthresh, ..Window::default() };
+            *w = PathWindow::new(cut.cwnd, cut.ssthresh);
         }
+        self.rule.lost(view, path, ev.kind, cut);
     }
 
     fn idle(&mut self, view: &AssocView<'_>, path: PathId) {

@@ -12,7 +12,7 @@ mod retransmission;
 mod stream_scheduler;
 
 pub use buffer::{BufferPolicy, SharedBuffer};
-pub use classic::{ClassicCc, Cut, Rfc9260Rule, WindowRule};
+pub use classic::{ClassicCc, Cut, CwndStep, PathWindow, Rfc9260Rule, WindowRule};
 pub use congestion::{AckedInfo, CongestionControl, LossInfo};
 pub use path_scheduler::{PathChange, PathPick, PathScheduler, PrimaryPath, Trigger};
 pub use retransmission::{RetransmissionPolicy, Rfc9260Retransmission, RtxPick};
