@@ -11,9 +11,16 @@ use polypath_testkit::conformance::{
 const SEEDS: core::ops::Range<u64> = 0..8;
 
 /// Values for the options whose values cannot be listed.
-const EXAMPLES: [(&str, &str, &[&str]); 6] = [
+const EXAMPLES: &[(&str, &str, &[&str])] = &[
     ("fixed", "map", &["0:0", "0:1,1:0", "3:4,5:9,65535:2"]),
     ("out", "burst", &["1", "2", "65535"]),
+    ("blest", "lambda", &["1", "1.3"]),
+    ("ecf", "beta", &["0", "10"]),
+    ("weighted", "weights", &["0:0", "0:3,1:1,9:2", "0:0,1:0,2:0,3:0,4:0"]),
+    ("weighted", "costs", &["0:1", "1:255,2:1,3:1"]),
+    ("weighted", "quotas", &["0:10000", "0:0,1:5000,2:1"]),
+    ("weighted", "patience", &["20"]),
+    ("out-split", "queue", &["1", "1000"]),
     ("priority", "values", &["0:2,1:0", "0:65535,7:1"]),
     ("wfq", "weights", &["0:1,1:3", "0:65535,7:2"]),
     ("lossrate", "rates", &["0.01,0.1", "1", "0,0,0,0,0"]),

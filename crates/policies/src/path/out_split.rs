@@ -1,0 +1,228 @@
+//! `out-split`: split the buffer, and rank by outstanding data: what S4's conclusion asks for.
+//!
+//! CMT-OUT ranks paths by outstanding data and lets any of them fill the buffer; buffer splitting gives each path the
+//! same part, needed or not. Both lose at small buffers: where the fastest path could use all of the buffer, every byte that
+//! a path of k times its RTT holds costs k bytes of throughput. So the parts must not be equal, and a slow path's may be nothing.
+//!
+//! **Parts.** A path needs what it carries without a queue, and a few packets. Of O bytes outstanding, a path whose RTT
+//! rose from m (the smallest ever) to r holds O m / r on the wire and queues O (1 - m / r), as Vegas has it (Brakmo and Peterson
+//! 1995). While it queues no more than `queue` packets it may grow: it needs its cwnd; else O m / r and the `queue` packets.
+//! In the order of m, each path is granted what it needs of what the faster ones leave:
+//!
+//! share_p = min(need_p, B - sum over faster q of need_q f), f = 1, or max(1, r_p / r_q) for ordered data,
+//!
+//! because what q sends in order while p's packet is under way waits for it in the buffers (as BLEST has it for two paths).
+//! For ordered data B is the smaller buffer; else what is free of it or in flight, which takes bytes held for other reasons into account.
+//!
+//! **Ranking.** S4's occupation ratio, outstanding data over the buffer, is taken over the path's own part: O_p / share_p, smallest
+//! first. A path above its part is not used while anything is in flight.
+//!
+//! Small buffer: the first part is all of it, and the transfer is that of the fastest path alone, which no path can then
+//! improve. Large buffer: every need is granted, and all paths are full with a short queue. The buffer is split here, so the
+//! buffer policy to go with it is `shared`.
+
+use polypath_proto::PathId;
+use polypath_proto::policy::{PathPick, PathScheduler, Policy, Trigger};
+use polypath_proto::view::{AssocView, ChunkMeta, PathView};
+use smallvec::SmallVec;
+
+use super::outlook::{in_flight, least, srtt};
+use super::packet::OpenPacket;
+use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
+use crate::options::{OptionEntry, Options};
+
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("out-split", configure)
+    .summary(
+        "the buffer split by need, fastest path first; ranked by outstanding data over the share",
+    )
+    .source("this project, on S4 section VII and S2 section 4; docs/schedulers.md")
+    .options(&[OptionEntry {
+        name: "queue",
+        default: "3",
+        values: "<1..1000>",
+        summary: "packets that a path may queue",
+    }]);
+
+fn configure(options: &Options<'_>) -> Result<Recipe<dyn PathScheduler>, PolicyError> {
+    let queue = options.number("queue", 1..=1_000)?;
+    Ok(Box::new(move |_, _| Box::new(OutSplit::new(queue))))
+}
+
+/// CMT-OUT over a buffer that is split by need.
+#[derive(Clone, Copy, Debug)]
+pub struct OutSplit {
+    queue: u32,
+    open: OpenPacket,
+}
+
+/// A path and what it is granted, bytes.
+type Shares<'a> = SmallVec<[(&'a PathView, f64); 8]>;
+
+impl OutSplit {
+    /// A path may queue `queue` packets.
+    pub fn new(queue: u32) -> Self {
+        Self { queue, open: OpenPacket::default() }
+    }
+
+    /// What the path can use of the buffer, bytes.
+    fn need(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
+        let outstanding = path.outstanding as f64;
+        let on_the_wire = outstanding * (smallest_rtt(view, path) / srtt(view, path)).min(1.0);
+        let queue = f64::from(self.queue) * f64::from(path.mtu);
+        let cwnd = path.cwnd as f64;
+        if outstanding - on_the_wire <= queue { cwnd } else { cwnd.min(on_the_wire + queue) }
+    }
+
+    /// The usable paths, fastest first, with their parts of the buffer.
+    fn shares<'a>(&self, view: &AssocView<'a>, ordered: bool) -> Shares<'a> {
+        let buffer = if ordered { sizes(view) } else { unheld(view) } as f64;
+        let mut paths: SmallVec<[&PathView; 8]> = view.usable().collect();
+        paths.sort_by(|a, b| smallest_rtt(view, a).total_cmp(&smallest_rtt(view, b)));
+        let mut needs: SmallVec<[(f64, f64); 8]> = SmallVec::new();
+        let mut shares = Shares::new();
+        for path in paths {
+            let rtt = srtt(view, path);
+            let stay = |faster: f64| if ordered { (rtt / faster).max(1.0) } else { 1.0 };
+            let reserved: f64 = needs.iter().map(|&(need, faster)| need * stay(faster)).sum();
+            let need = self.need(view, path);
+            shares.push((path, need.min(buffer - reserved).max(0.0)));
+            needs.push((need, rtt));
+        }
+        shares
+    }
+
+    fn choose(&self, view: &AssocView<'_>, next: &ChunkMeta) -> Option<PathId> {
+        let shares = self.shares(view, next.ordered);
+        let occupied = |&(path, share): &(&PathView, f64)| path.outstanding as f64 / share;
+        let below = shares.iter().filter(|s| s.0.sendable && (s.0.outstanding as f64) < s.1);
+        let first = below.min_by(|a, b| occupied(a).total_cmp(&occupied(b))).map(|&(path, _)| path);
+        let stuck = !in_flight(view);
+        let fastest = || least(view.sendable().filter(|_| stuck), |p| smallest_rtt(view, p));
+        first.or_else(fastest).map(|p| p.id)
+    }
+}
+
+/// m: the RTT without a queue, seconds.
+fn smallest_rtt(view: &AssocView<'_>, path: &PathView) -> f64 {
+    path.min_rtt.map_or_else(|| srtt(view, path), |m| m.as_secs_f64().max(1e-6))
+}
+
+/// The smaller one of both buffers.
+fn sizes(view: &AssocView<'_>) -> u64 {
+    view.peer_rwnd_max.min(view.send_buffer.limit)
+}
+
+/// What of both buffers is free or in flight: not held by data that arrived already.
+fn unheld(view: &AssocView<'_>) -> u64 {
+    let held: u64 = view.paths.iter().map(|p| p.queued.saturating_sub(p.outstanding_payload)).sum();
+    let window = view.peer_rwnd.saturating_add(view.outstanding);
+    window.min(view.send_buffer.limit.saturating_sub(held))
+}
+
+impl Policy for OutSplit {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+}
+
+impl PathScheduler for OutSplit {
+    fn round_begin(&mut self, _view: &AssocView<'_>, _why: Trigger) {
+        self.open.close();
+    }
+
+    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+        let bundle = self.open.path_for(next).and_then(|p| view.path(p)).filter(|p| p.sendable);
+        let path = bundle.map(|p| p.id).or_else(|| self.choose(view, next));
+        path.map_or(PathPick::Wait, PathPick::Use)
+    }
+
+    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
+        self.open.sent(view, path, chunk, new_packet);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{chunk, paths, view};
+    use polypath_proto::time::Duration;
+    use polypath_proto::view::SendBufferView;
+
+    /// Paths by smallest and smoothed RTT in ms, cwnd and outstanding.
+    fn world(own: &[(u64, u64, u64, u64)]) -> Vec<PathView> {
+        let mut p = paths(own.len() as u8);
+        for (path, &(m, r, cwnd, outstanding)) in p.iter_mut().zip(own) {
+            path.min_rtt = Some(Duration::from_millis(m));
+            path.srtt = Some(Duration::from_millis(r));
+            (path.cwnd, path.outstanding) = (cwnd, outstanding);
+            (path.outstanding_payload, path.queued) = (outstanding, outstanding);
+            path.mtu = 1_000;
+            path.sendable = path.has_room();
+        }
+        p
+    }
+
+    fn shares(p: &[PathView], buffer: u64, ordered: bool) -> Vec<u64> {
+        let mut view = view(p);
+        view.send_buffer = SendBufferView::new(buffer, 0, 0, 0);
+        (view.peer_rwnd, view.peer_rwnd_max) = (buffer, buffer);
+        let shares = OutSplit::new(3).shares(&view, ordered);
+        shares.into_iter().map(|(_, share)| share.round() as u64).collect()
+    }
+
+    #[test]
+    fn shares_by_hand() {
+        // Path 0 holds 30,000, of which a quarter queues: 22,500 and three packets are needed. Path 1 does not queue: its cwnd.
+        let p = world(&[(30, 40, 80_000, 30_000), (100, 100, 40_000, 10_000)]);
+        assert_eq!(shares(&p, 100_000, false), [25_500, 40_000]);
+        assert_eq!(shares(&p, 50_000, false), [25_500, 24_500]);
+        assert_eq!(shares(&p, 20_000, false), [20_000, 0]);
+        // Ordered: during path 1's 100 ms, path 0 sends two and a half times its need.
+        assert_eq!(shares(&p, 100_000, true), [25_500, 36_250]);
+        assert_eq!(shares(&p, 63_000, true), [25_500, 0]);
+    }
+
+    #[test]
+    fn a_path_without_a_queue_may_have_the_whole_buffer() {
+        let p = world(&[(30, 33, 80_000, 30_000), (100, 100, 40_000, 0)]);
+        // A tenth of 33 ms queues: 2727 bytes, less than three packets.
+        assert_eq!(shares(&p, 60_000, false), [60_000, 0]);
+    }
+
+    #[test]
+    fn what_is_held_already_is_no_ones() {
+        let mut p = world(&[(30, 30, 80_000, 0), (100, 100, 40_000, 0)]);
+        p[0].queued = 15_000;
+        assert_eq!(shares(&p, 60_000, false), [45_000, 0]);
+        assert_eq!(shares(&p, 60_000, true), [60_000, 0], "ordered data is foreseen, not counted");
+    }
+
+    #[test]
+    fn the_least_occupied_share_goes_first() {
+        let pick = |p: &[PathView]| {
+            let mut view = view(p);
+            view.send_buffer = SendBufferView::new(1 << 20, 0, 0, 0);
+            (view.peer_rwnd, view.peer_rwnd_max) = (1 << 20, 1 << 20);
+            OutSplit::new(3).pick(&view, &chunk(0, 100))
+        };
+        let mut p = world(&[(30, 30, 10_000, 5_001), (100, 100, 40_000, 20_000)]);
+        assert_eq!(pick(&p), PathPick::Use(PathId(1)), "20 of 40 is less than 5.001 of 10");
+        p[0].outstanding = 4_999;
+        assert_eq!(pick(&p), PathPick::Use(PathId(0)));
+        // Both have long queues: 20,000 x 30 / 60 + 3000 is below what is outstanding.
+        let p = world(&[(30, 60, 80_000, 20_000), (100, 200, 80_000, 20_000)]);
+        assert_eq!(pick(&p), PathPick::Wait);
+        let p = world(&[(30, 60, 80_000, 0), (100, 200, 80_000, 0)]);
+        assert_eq!(pick(&p), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn never_waits_for_nothing() {
+        let mut p = world(&[(30, 30, 1 << 20, 0), (100, 100, 1 << 20, 0)]);
+        p[0].sendable = false;
+        let mut view = view(&p);
+        view.send_buffer = SendBufferView::new(60_000, 0, 0, 0);
+        assert_eq!(OutSplit::new(3).pick(&view, &chunk(0, 100)), PathPick::Use(PathId(1)));
+    }
+}
