@@ -7,11 +7,14 @@ use super::{Association, Bundling, State, assoc_view};
 use crate::config::SackPath;
 use crate::ids::{FourTuple, PathId};
 use crate::policy::{PathPick, RtxPick, Trigger};
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::trace::{Stop, StreamIdField, TraceEvent};
 use crate::tsn_map::wire;
 use crate::tx::{Departure, chunk_size};
-use crate::view::{ChunkMeta, PathState};
+use crate::view::{ChunkMeta, PathState, PathView};
+
+/// A path without DATA for so long, or for a round trip, may be dead.
+const LIVING: Duration = Duration::from_millis(50);
 
 /// A send attempt: from an event that may allow sending until nothing more can go (CMT-OUT's "round").
 #[derive(Debug, Default)]
@@ -75,7 +78,7 @@ impl Association {
             return self.control_packet(now, path, buf);
         }
         if self.rx.sack_due(now) && self.acknowledges() {
-            let path = self.sack_path();
+            let path = self.sack_path(now);
             return self.data_packet(now, path, None, true, buf);
         }
         let next = self.decide(now, None)?;
@@ -113,7 +116,7 @@ impl Association {
                 }
                 self.control.pop_front();
             }
-            if self.rx.sack_due(now) && self.acknowledges() && self.sack_path() == path {
+            if self.rx.sack_due(now) && self.acknowledges() && self.sack_path(now) == path {
                 self.write_sack(now, path, &mut writer);
             }
         }
@@ -134,7 +137,7 @@ impl Association {
         let (from, to) = (self.local.port, self.peer.port);
         let mut writer = PacketWriter::new(buf, limit, from, to, self.peer.tag);
         // A pending SACK rides along with DATA on its own path (RFC 9260 section 6.1).
-        if sack || self.rx.sack_pending() && self.sack_path() == path {
+        if sack || self.rx.sack_pending() && self.sack_path(now) == path {
             self.write_sack(now, path, &mut writer);
         }
         let mut data = false;
@@ -175,7 +178,7 @@ impl Association {
     }
 
     /// Which path the SACK takes (config::SackPath), confirmed paths only.
-    fn sack_path(&self) -> PathId {
+    fn sack_path(&self, now: Time) -> PathId {
         let confirmed =
             |p: PathId| self.paths.view(p).is_some_and(|v| v.state != PathState::Unconfirmed);
         let last = self.rx.last_data_path();
@@ -184,15 +187,25 @@ impl Association {
             SackPath::FirstData => Some(self.rx.first_data_path()),
             SackPath::Primary => Some(self.paths.primary),
             SackPath::RoundRobin => Some(self.rx.round_robin_path()),
-            SackPath::SmallestSrtt => {
-                let measured = self.paths.views.iter().filter(|v| v.usable && v.srtt.is_some());
-                measured.min_by_key(|v| v.srtt).map(|v| v.id)
-            }
+            SackPath::SmallestSrtt => self.fastest_living_path(now),
         };
         choice
             .filter(|p| confirmed(*p))
             .or_else(|| Some(last).filter(|p| confirmed(*p)))
             .unwrap_or_else(|| self.paths.preferred())
+    }
+
+    /// The path of the smallest SRTT among those that DATA keeps coming on: an end that only receives has no other way to
+    /// notice that a path died. Duplicates say that SACKs do not arrive: then none (RFC 9260 section 6.4).
+    fn fastest_living_path(&self, now: Time) -> Option<PathId> {
+        if self.rx.has_duplicates() {
+            return None;
+        }
+        let age = |srtt: Duration| srtt.max(LIVING);
+        let living = |v: &&PathView| {
+            v.usable && v.srtt.is_some_and(|srtt| self.rx.heard_within(v.id, now, age(srtt)))
+        };
+        self.paths.views.iter().filter(living).min_by_key(|v| v.srtt).map(|v| v.id)
     }
 
     /// What goes out next, and where; retransmissions first (RFC 9260 section 6.1 C). `packet`: the path of the packet

@@ -37,7 +37,7 @@ use crate::config::{NrSack, SackConfig};
 use crate::event::Message;
 use crate::ids::{PathId, StreamId, Tsn};
 use crate::stats::StreamStats;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::tsn_map::wire;
 
 /// Settings of the receiving half.
@@ -114,7 +114,7 @@ impl Receiver {
 
     /// Takes one DATA chunk that came on `path`.
     pub(crate) fn data(&mut self, now: Time, path: PathId, chunk: &DataChunk<'_>) -> DataVerdict {
-        self.paths.data(path);
+        self.paths.data(path, now);
         self.stats.chunks += 1;
         self.stats.bytes += chunk.payload.len() as u64;
         let verdict = self.receive(now, chunk);
@@ -322,6 +322,11 @@ impl Receiver {
     #[inline]
     pub(crate) const fn last_data_path(&self) -> PathId {
         self.paths.last()
+    }
+
+    /// Whether DATA came on `path` within the last `age`.
+    pub(crate) fn heard_within(&self, path: PathId, now: Time, age: Duration) -> bool {
+        self.paths.arrived(path).is_some_and(|at| now.since(at) <= age)
     }
 
     /// The path for the next SACK by [`SackPath::FirstData`](crate::config::SackPath::FirstData).

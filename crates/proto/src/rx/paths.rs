@@ -42,17 +42,21 @@ pub(super) struct DataPaths {
     /// Of the first DATA since the last SACK.
     first: Option<PathId>,
     since_sack: PathSet,
+    arrived: [Option<Time>; MAX_PATHS],
     sacked: [Option<Time>; MAX_PATHS],
 }
 
 impl DataPaths {
     pub(super) const fn new() -> Self {
-        Self { last: PathId(0), first: None, since_sack: PathSet(0), sacked: [None; MAX_PATHS] }
+        Self { last: PathId(0), first: None, since_sack: PathSet(0), arrived: [None; MAX_PATHS], sacked: [None; MAX_PATHS] }
     }
 
     /// DATA came on `path`.
     #[inline]
-    pub(super) fn data(&mut self, path: PathId) {
+    pub(super) fn data(&mut self, path: PathId, now: Time) {
+        if let Some(arrived) = self.arrived.get_mut(path.index()) {
+            *arrived = Some(now);
+        }
         self.last = path;
         self.first.get_or_insert(path);
         self.since_sack.insert(path);
@@ -73,6 +77,11 @@ impl DataPaths {
 
     pub(super) const fn last(&self) -> PathId {
         self.last
+    }
+
+    /// When DATA came on `path` the last time.
+    pub(super) fn arrived(&self, path: PathId) -> Option<Time> {
+        self.arrived.get(path.index()).copied().flatten()
     }
 
     /// The path of the first DATA since the last SACK; of the last one if there is no DATA to acknowledge.
@@ -101,7 +110,7 @@ mod tests {
     fn the_round_takes_the_path_without_a_sack_for_longest() {
         let mut paths = DataPaths::new();
         let at = Time::from_millis;
-        [2, 0, 1].map(PathId).into_iter().for_each(|path| paths.data(path));
+        [2, 0, 1].map(PathId).into_iter().for_each(|path| paths.data(path, at(0)));
         assert_eq!((paths.last(), paths.round_robin()), (PathId(1), PathId(0)));
         assert_eq!(paths.first(), PathId(2));
         paths.sack_sent(PathId(0), at(1));
@@ -112,7 +121,7 @@ mod tests {
         paths.sack_written();
         assert!(paths.since_sack().is_empty());
         assert_eq!((paths.round_robin(), paths.first()), (PathId(1), PathId(1)));
-        paths.data(PathId(2));
+        paths.data(PathId(2), at(4));
         assert_eq!(paths.round_robin(), PathId(2));
         assert!(paths.since_sack().contains(PathId(2)) && !paths.since_sack().contains(PathId(0)));
     }
@@ -120,7 +129,7 @@ mod tests {
     #[test]
     fn paths_beyond_the_limit_are_not_remembered() {
         let mut paths = DataPaths::new();
-        paths.data(PathId(200));
+        paths.data(PathId(200), Time::ZERO);
         paths.sack_sent(PathId(200), Time::ZERO);
         assert!(paths.since_sack().is_empty());
         assert_eq!(paths.round_robin(), PathId(200));
