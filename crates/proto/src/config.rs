@@ -116,6 +116,8 @@ pub struct AssocConfig {
     pub potentially_failed: Option<PfConfig>,
     /// Congestion control.
     pub congestion: CcConfig,
+    /// Loss recovery beyond RFC 9260.
+    pub recovery: RecoveryConfig,
     /// Makes the policies.
     pub policies: Arc<dyn PolicyFactory>,
     /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests of the wrap.
@@ -152,6 +154,7 @@ impl Default for AssocConfig {
             cmt: CmtConfig::default(),
             potentially_failed: None,
             congestion: CcConfig::default(),
+            recovery: RecoveryConfig::OFF,
             policies: Arc::new(Rfc9260Policies),
             initial_tsn: None,
             trace: false,
@@ -312,6 +315,47 @@ impl Default for PfConfig {
     fn default() -> Self {
         Self { max_retrans: 0, return_mtus: 2 }
     }
+}
+
+/// Loss recovery beyond RFC 9260, per path, each part with its switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryConfig {
+    /// Time-based loss detection (RFC 8985): a chunk is lost when one that was sent later on the same path was delivered
+    /// and the reordering window has passed. Finds lost retransmissions, too.
+    pub rack: bool,
+    /// Tail-loss probe (RFC 8985 section 7): when SACKs fail to come for two round trips, one packet asks for one. What
+    /// that SACK says of the chunks before the probe is understood by `rack` alone.
+    pub tail_probe: bool,
+    /// Proportional rate reduction (RFC 6937): how much may be sent per SACK in fast recovery.
+    pub rate_reduction: RateReduction,
+    /// Detection of spurious timeouts, whose cut of the windows is then undone (F-RTO, RFC 5682 section 3).
+    pub f_rto: bool,
+}
+
+impl RecoveryConfig {
+    /// RFC 9260 alone.
+    pub const OFF: Self =
+        Self { rack: false, tail_probe: false, rate_reduction: RateReduction::Off, f_rto: false };
+
+    /// All of it, as a modern transport has it.
+    pub const MODERN: Self = Self {
+        rack: true,
+        tail_probe: true,
+        rate_reduction: RateReduction::SlowStart,
+        f_rto: true,
+    };
+}
+
+/// Sending in fast recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateReduction {
+    /// The reduced window alone decides (RFC 9260 section 7.2.4): half a round trip of silence, then one packet per packet.
+    #[default]
+    Off,
+    /// PRR with the conservative reduction bound (CRB): below the new window, never more than was delivered.
+    Conservative,
+    /// PRR with the slow start reduction bound (SSRB): below the new window, one packet more per SACK.
+    SlowStart,
 }
 
 /// Settings that every congestion control shares.

@@ -178,6 +178,23 @@ impl PathStats {
     }
 }
 
+/// Counters of the loss recovery beyond RFC 9260 on one path ([`RecoveryConfig`](crate::config::RecoveryConfig)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RecoveryStats {
+    /// Chunks that time-based detection declared lost.
+    pub rack_losses: u64,
+    /// The retransmissions among them.
+    pub lost_again: u64,
+    /// Retransmissions that the peer reported as duplicates: the originals had only been late.
+    pub spurious_retransmissions: u64,
+    /// Tail-loss probes sent.
+    pub tail_probes: u64,
+    /// Losses that a tail-loss probe repaired by itself.
+    pub tail_losses: u64,
+    /// Timeouts that turned out to be spurious.
+    pub spurious_timeouts: u64,
+}
+
 /// Counters of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StreamStats {

@@ -4,6 +4,7 @@ mod control;
 mod errors;
 mod input;
 mod output;
+mod probe;
 mod sack;
 mod setup;
 mod shutdown;
@@ -19,14 +20,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::config::{AssocConfig, SackPath, EndpointConfig, NrSack};
+use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
 use crate::path::PathSet;
 use crate::policy::{PathChange, PolicySet, StreamParam, Trigger};
 use crate::rng::Rng;
 use crate::rx::{Receiver, ReceiverSettings, RecvFrom};
-use crate::stats::AssocStats;
+use crate::stats::{AssocStats, RecoveryStats};
 use crate::time::Time;
 use crate::trace::{TraceEvent, TraceRecord, Tracer};
 use crate::tx::{SendError, SendOptions, Sender};
@@ -267,6 +268,11 @@ impl Association {
         }
     }
 
+    /// Counters of the loss recovery beyond RFC 9260 on path `p`.
+    pub fn recovery_stats(&self, p: PathId) -> RecoveryStats {
+        self.tx.recovery_stats(p)
+    }
+
     /// Trace records since the last call, when tracing is on.
     pub fn take_trace(&mut self) -> Vec<TraceRecord> {
         self.tracer.take()
@@ -329,6 +335,7 @@ impl Association {
         let congestion = &*self.policies.congestion;
         for view in &mut self.paths.views {
             let (cwnd, ssthresh) = (congestion.cwnd(view.id), congestion.ssthresh(view.id));
+            let cwnd = self.tx.recovery_window(view.id, view.outstanding).unwrap_or(cwnd);
             if (view.cwnd, view.ssthresh) != (cwnd, ssthresh) {
                 (view.cwnd, view.ssthresh) = (cwnd, ssthresh);
                 let (path, outstanding) = (view.id, view.outstanding);

@@ -10,7 +10,7 @@ use crate::policy::{PathPick, RtxPick, Trigger};
 use crate::time::{Duration, Time};
 use crate::trace::{Stop, StreamIdField, TraceEvent};
 use crate::tsn_map::wire;
-use crate::tx::{Departure, chunk_size};
+use crate::tx::{Departure, Probe, chunk_size};
 use crate::view::{ChunkMeta, PathState, PathView};
 
 /// A path without DATA for so long, or for a round trip, may be dead.
@@ -43,18 +43,20 @@ impl Round {
 
 /// What goes out next.
 #[derive(Clone, Copy, Debug)]
-enum Next {
+pub(super) enum Next {
     /// The lowest marked chunk of path `from`, on `to`.
     Again { from: PathId, to: PathId, bytes: u32 },
     /// A new chunk of a stream.
     New { path: PathId, chunk: ChunkMeta },
+    /// A chunk in flight once more, as a tail-loss probe.
+    Probe { path: PathId, chunk: Probe },
 }
 
 impl Next {
     const fn path(&self) -> PathId {
         match self {
             Self::Again { to, .. } => *to,
-            Self::New { path, .. } => *path,
+            Self::New { path, .. } | Self::Probe { path, .. } => *path,
         }
     }
 
@@ -63,6 +65,7 @@ impl Next {
         match self {
             Self::Again { bytes, .. } => *bytes as usize,
             Self::New { chunk, .. } => chunk_size(chunk.bytes) as usize,
+            Self::Probe { chunk, .. } => chunk.bytes as usize,
         }
     }
 }
@@ -215,7 +218,14 @@ impl Association {
             return None;
         }
         let again = if self.tx.has_marked() { self.decide_again(now, packet) } else { None };
-        again.or_else(|| self.decide_new(now, packet))
+        let next = again.or_else(|| self.decide_new(now, packet));
+        if next.is_some() || packet.is_some() {
+            return next;
+        }
+        if self.tx.release_holds(&self.paths) {
+            return self.decide_again(now, None);
+        }
+        self.decide_probe(now)
     }
 
     /// The lowest marked chunk whose path, as the policy chooses it now, may send. Chunks last sent on one path share their
@@ -230,6 +240,9 @@ impl Association {
             let RtxPick::Use(to) = self.policies.retransmission.pick(&view, &meta) else {
                 continue;
             };
+            if self.tx.holds(from, to) {
+                continue;
+            }
             let Some(path) = self.paths.view(to) else { continue };
             let in_packet = packet == Some(to) && path.has_room();
             if path.usable && (path.has_room() || in_packet || self.tx.allowance(from)) {
@@ -260,7 +273,7 @@ impl Association {
         }
     }
 
-    fn begin_round(&mut self, now: Time) -> Option<()> {
+    pub(super) fn begin_round(&mut self, now: Time) -> Option<()> {
         let why = self.round.requested.take()?;
         if self.tx.queue.messages() == 0 {
             self.round.fast_retransmission_acked = false;
@@ -291,7 +304,7 @@ impl Association {
         Some(())
     }
 
-    fn end_round(&mut self, now: Time, stop: Stop) {
+    pub(super) fn end_round(&mut self, now: Time, stop: Stop) {
         let Some(trigger) = self.round.active.take() else { return };
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         self.policies.path_scheduler.round_end(&view);
@@ -353,7 +366,7 @@ impl Association {
         }
     }
 
-    fn next_chunk(&mut self, skipped: &[StreamId]) -> Option<ChunkMeta> {
+    pub(super) fn next_chunk(&mut self, skipped: &[StreamId]) -> Option<ChunkMeta> {
         let queue = &self.tx.queue;
         let stream = match queue.in_progress() {
             Some(stream) => stream,
@@ -382,7 +395,7 @@ impl Association {
     }
 
     /// Sets `sendable` of every path for a chunk of `bytes` (view.rs says when it holds).
-    fn refresh_sendable(&mut self, now: Time, bytes: u32, packet: Option<PathId>) {
+    pub(super) fn refresh_sendable(&mut self, now: Time, bytes: u32, packet: Option<PathId>) {
         let mut refused = None;
         let mut any = false;
         for p in self.paths.ids() {
@@ -441,6 +454,7 @@ impl Association {
         match next {
             Next::Again { from, to, .. } => self.write_again(now, from, to, writer),
             Next::New { path, chunk } => self.write_new(now, path, &chunk, new_packet, writer),
+            Next::Probe { path, chunk } => self.write_probe(now, path, chunk.tsn, writer),
         }
     }
 

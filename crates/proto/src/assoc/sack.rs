@@ -1,6 +1,6 @@
 //! SACKs and NR-SACKs: from the wire to windows, timers and events, in the order that CMT needs.
 
-use polypath_wire::{GapBlocks, NrSackChunk, SackChunk, Tsn, dac_count};
+use polypath_wire::{GapBlocks, NrSackChunk, SackChunk, Tsn, Tsns, dac_count};
 
 use super::{Association, assoc_view};
 use crate::config::Cuc;
@@ -10,7 +10,7 @@ use crate::policy::{AckedInfo, LossInfo, Trigger};
 use crate::time::Time;
 use crate::trace::TraceEvent;
 use crate::tsn_map::extend;
-use crate::tx::{SackInfo, SackOutcome, SackVerdict};
+use crate::tx::{Losses, SackInfo, SackOutcome, SackVerdict};
 use crate::view::LossKind;
 
 /// Cause code of ABORTs for impossible acknowledgements (RFC 9260 section 3.3.10.13).
@@ -23,6 +23,7 @@ impl Association {
             a_rwnd: sack.a_rwnd,
             gaps: sack.gap_blocks,
             nr_gaps: GapBlocks::EMPTY,
+            duplicates: sack.duplicates,
             count: self.packet_count(sack.flags),
             cum_only: false,
         };
@@ -35,6 +36,7 @@ impl Association {
             a_rwnd: sack.a_rwnd,
             gaps: sack.gap_blocks,
             nr_gaps: sack.nr_gap_blocks,
+            duplicates: sack.duplicates,
             count: self.packet_count(sack.flags),
             cum_only: false,
         };
@@ -48,6 +50,7 @@ impl Association {
             a_rwnd: 0,
             gaps: GapBlocks::EMPTY,
             nr_gaps: GapBlocks::EMPTY,
+            duplicates: Tsns::EMPTY,
             count: 1,
             cum_only: true,
         };
@@ -94,10 +97,11 @@ impl Association {
 
     /// Increases first, then decreases (RFC 9260 section 7.2.4), path by path.
     fn update_windows(&mut self, now: Time, outcome: &SackOutcome) {
+        self.restore_windows(now);
         let mut lossy = false;
         for p in self.paths.ids() {
             let acked = self.tx.path_outcome(p);
-            lossy |= acked.entered_recovery;
+            lossy |= acked.entered_recovery || acked.lost > 0 && self.config.recovery.rack;
             if acked.newly_acked == 0 {
                 continue;
             }
@@ -126,23 +130,51 @@ impl Association {
         }
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         self.policies.congestion.sack_done(&view);
+        self.reduce_rates();
         self.refresh_windows(now);
+    }
+
+    /// Timeouts that turned out to be spurious (F-RTO) cut windows for nothing.
+    fn restore_windows(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            if self.tx.path_outcome(p).spurious_timeout {
+                let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+                self.policies.congestion.spurious(&view, p);
+                self.refresh_windows(now);
+            }
+        }
     }
 
     fn cut_windows(&mut self, now: Time) {
         for p in self.paths.ids() {
             let outcome = self.tx.path_outcome(p);
-            if outcome.lost > 0 {
-                let chunks = outcome.lost;
-                let kind = LossKind::FastRetransmit;
-                self.tracer.emit(now, || TraceEvent::Lost { path: p, kind, chunks, rto: 0 });
-            }
-            if outcome.entered_recovery {
-                let view = assoc_view(now, &self.paths, &self.tx, &self.config);
-                let loss = LossInfo { path: p, kind: LossKind::FastRetransmit };
-                self.policies.congestion.lost(&view, &loss);
-                self.policies.path_scheduler.lost(&view, &loss);
-                self.refresh_windows(now);
+            let losses = Losses { lost: outcome.lost, react: outcome.entered_recovery };
+            self.cut_window(now, p, losses);
+        }
+    }
+
+    /// What losses that no timeout found do to the window of `p`.
+    pub(super) fn cut_window(&mut self, now: Time, p: PathId, losses: Losses) {
+        if losses.lost > 0 {
+            let (chunks, kind) = (losses.lost, LossKind::FastRetransmit);
+            self.tracer.emit(now, || TraceEvent::Lost { path: p, kind, chunks, rto: 0 });
+        }
+        if losses.react {
+            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            let loss = LossInfo { path: p, kind: LossKind::FastRetransmit };
+            self.policies.congestion.lost(&view, &loss);
+            self.policies.path_scheduler.lost(&view, &loss);
+            self.refresh_windows(now);
+        }
+    }
+
+    /// Paths in fast recovery: how much they may send until the next SACK (PRR).
+    fn reduce_rates(&mut self) {
+        for p in self.paths.ids() {
+            let outcome = self.tx.path_outcome(p);
+            if outcome.newly_acked > 0 || outcome.lost > 0 {
+                let target = self.policies.congestion.cwnd(p);
+                self.tx.step_rate(p, outcome.newly_acked, target, &self.paths);
             }
         }
     }

@@ -62,6 +62,7 @@ impl Association {
         let paths = self.paths.iter().map(|(_, p)| p.t3.min(p.heartbeat_at)).min();
         let sack = self.rx.sack_deadline().unwrap_or(Time::MAX);
         let next = self.timers.next().min(paths.unwrap_or(Time::MAX)).min(sack);
+        let next = next.min(self.tx.recovery_deadline());
         (next != Time::MAX).then_some(next)
     }
 
@@ -86,6 +87,9 @@ impl Association {
         if expired(&mut self.timers.scheduler, now) {
             self.trigger(Trigger::Timer);
         }
+        if self.tx.recovery_deadline() <= now {
+            self.on_recovery_timers(now);
+        }
         for p in self.paths.ids() {
             if self.state == State::Closed {
                 return;
@@ -95,6 +99,23 @@ impl Association {
             }
         }
         self.on_heartbeat_timers(now);
+    }
+
+    /// Reordering timers and tail-loss probes (RFC 8985), before T3-rtx, which a probe puts off.
+    fn on_recovery_timers(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            let losses = self.tx.reordering_timeout(now, p, &mut self.paths);
+            if losses.lost > 0 {
+                self.cut_window(now, p, losses);
+                let target = self.policies.congestion.cwnd(p);
+                self.tx.step_rate(p, 0, target, &self.paths);
+                self.refresh_windows(now);
+                self.trigger(Trigger::Timer);
+            }
+            if self.tx.expired_probe(now, p, &mut self.paths) {
+                self.trigger(Trigger::Timer);
+            }
+        }
     }
 
     /// T3-rtx of `p` expired (RFC 9260 section 6.3.3).
@@ -117,6 +138,8 @@ impl Association {
             chunks,
             rto: rto_ns,
         });
+        // PRR governs the window no more.
+        self.refresh_windows(now);
         let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
         let loss = LossInfo { path: p, kind: LossKind::Timeout };
         self.policies.congestion.lost(&view, &loss);

@@ -169,12 +169,28 @@ pub struct ClassicCc<R> {
     rule: R,
     config: CcConfig,
     windows: Vec<PathWindow>,
+    /// The windows before the first timeout in a row, should it prove spurious.
+    before_timeout: Vec<Option<PathWindow>>,
 }
 
 impl<R: WindowRule> ClassicCc<R> {
     /// An engine without paths yet.
     pub const fn new(rule: R, config: CcConfig) -> Self {
-        Self { rule, config, windows: Vec::new() }
+        Self { rule, config, windows: Vec::new(), before_timeout: Vec::new() }
+    }
+
+    /// Keeps the windows that a timeout is about to cut; later ones of the same row find nothing left to cut.
+    fn remember(&mut self, ev: &LossInfo, cut: Cut) {
+        let window = self.window(ev.path);
+        if self.before_timeout.len() <= ev.path.index() {
+            self.before_timeout.resize(ev.path.index() + 1, None);
+        }
+        let Some(before) = self.before_timeout.get_mut(ev.path.index()) else { return };
+        match ev.kind {
+            LossKind::FastRetransmit => *before = None,
+            LossKind::Timeout if window.cwnd > cut.cwnd => *before = Some(window),
+            LossKind::Timeout => {}
+        }
     }
 
     fn window(&self, path: PathId) -> PathWindow {
@@ -247,10 +263,18 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         let mtu = self.config.mtu(path);
         let cut =
             self.rule.decrease(view, path, ev.kind, mtu, u64::from(self.config.loss_floor_mtus));
+        self.remember(ev, cut);
         if let Some(w) = self.windows.get_mut(ev.path.index()) {
             *w = PathWindow::new(cut.cwnd, cut.ssthresh);
         }
         self.rule.lost(view, path, ev.kind, cut);
+    }
+
+    fn spurious(&mut self, _view: &AssocView<'_>, path: PathId) {
+        let before = self.before_timeout.get_mut(path.index()).and_then(Option::take);
+        if let Some((w, before)) = self.windows.get_mut(path.index()).zip(before) {
+            *w = before;
+        }
     }
 
     fn idle(&mut self, view: &AssocView<'_>, path: PathId) {
@@ -348,5 +372,26 @@ mod tests {
         let view = AssocView::new(Time::ZERO, &p);
         cc.lost(&view, &LossInfo { path: PathId(0), kind: LossKind::Timeout });
         assert_eq!((cc.cwnd(PathId(0)), cc.ssthresh(PathId(0))), (1468, 4 * 1468));
+    }
+
+    #[test]
+    fn a_spurious_timeout_is_taken_back_to_before_the_first_in_a_row() {
+        let mut cc = engine();
+        for _ in 0..4 {
+            let cwnd = cc.cwnd(PathId(0));
+            ack(&mut cc, 1468, cwnd);
+        }
+        let before = (cc.cwnd(PathId(0)), cc.ssthresh(PathId(0)));
+        let mut lose = |kind| {
+            let p = [path(&cc)];
+            cc.lost(&AssocView::new(Time::ZERO, &p), &LossInfo { path: PathId(0), kind });
+        };
+        lose(LossKind::Timeout);
+        lose(LossKind::Timeout);
+        assert_eq!(cc.cwnd(PathId(0)), 1468);
+        cc.spurious(&AssocView::new(Time::ZERO, &[]), PathId(0));
+        assert_eq!((cc.cwnd(PathId(0)), cc.ssthresh(PathId(0))), before);
+        cc.spurious(&AssocView::new(Time::ZERO, &[]), PathId(0));
+        assert_eq!((cc.cwnd(PathId(0)), cc.ssthresh(PathId(0))), before, "once");
     }
 }

@@ -20,6 +20,10 @@ pub trait CongestionControl: Policy {
     /// A path lost data: once when it enters fast recovery, once per expiry of T3-rtx.
     fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo);
 
+    /// The timeout that `path` last suffered was spurious (F-RTO, RFC 5682): its data had only been late. Take back what
+    /// [`lost`](Self::lost) did to the windows at the first expiry in a row.
+    fn spurious(&mut self, _view: &AssocView<'_>, _path: PathId) {}
+
     /// The SACK is processed.
     fn sack_done(&mut self, _view: &AssocView<'_>) {}
 

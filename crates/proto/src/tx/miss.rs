@@ -6,6 +6,7 @@ use super::sack::Scratch;
 use crate::config::AssocConfig;
 use crate::ids::PathId;
 use crate::path::PathSet;
+use crate::time::Time;
 use crate::view::LossKind;
 
 /// What the newly acknowledged TSNs say about the missing ones of a path.
@@ -39,6 +40,9 @@ impl Sender {
         let least = u8::from(config.sack.timer_count);
         let count = if acked_paths > 1 { 1 } else { count.clamp(least, 3) };
         for p in paths.ids() {
+            if self.ignores_misses(p) {
+                continue;
+            }
             let evidence = if config.cmt.sfr {
                 scratch.paths.get(p.index()).and_then(|o| o.lowest_newack.zip(o.highest_newack))
             } else {
@@ -63,7 +67,7 @@ impl Sender {
         let Some(list) = self.paths.get_mut(p.index()) else { return };
         scratch.tsns.clear();
         list.in_flight_below(&self.ring, p, evidence.highest, &mut scratch.tsns);
-        let mut lost = 0;
+        let (mut lost, mut highest) = (0, 0);
         for &tsn in &scratch.tsns {
             let Some(chunk) = self.ring.get_mut(tsn) else { continue };
             chunk.missing = chunk.missing.saturating_add(evidence.misses(tsn));
@@ -73,11 +77,12 @@ impl Sender {
             chunk.fast_retransmitted = true;
             self.mark(tsn, LossKind::FastRetransmit, paths);
             lost += 1;
+            highest = highest.max(tsn);
         }
         if lost == 0 {
             return;
         }
-        let entered = self.enter_recovery(p, paths);
+        let entered = self.enter_recovery(scratch.now, p, highest, paths);
         if let Some(o) = scratch.paths.get_mut(p.index()) {
             o.lost = lost;
             o.entered_recovery = entered;
@@ -93,6 +98,9 @@ impl Sender {
         let (path, size, bytes) = (chunk.path, chunk.size(), chunk.bytes);
         if let Some(list) = self.paths.get_mut(path.index()) {
             list.marked.insert(tsn);
+            if self.recovery.rack && cause == LossKind::FastRetransmit {
+                list.recovery.rack.judged(tsn);
+            }
         }
         let Some((view, own)) = paths.both_mut(path) else { return };
         view.lost_chunks += 1;
@@ -104,8 +112,18 @@ impl Sender {
         }
     }
 
-    /// Fast recovery per path: until the TSNs in flight now are dealt with, the window is cut only once.
-    fn enter_recovery(&mut self, p: PathId, paths: &mut PathSet) -> bool {
+    /// Fast recovery per path: until the TSNs in flight now are dealt with, the window is cut only once. `highest` is the
+    /// highest TSN just lost.
+    pub(super) fn enter_recovery(
+        &mut self,
+        now: Time,
+        p: PathId,
+        highest: u64,
+        paths: &mut PathSet,
+    ) -> bool {
+        if self.belongs_to_timeout(p, highest) {
+            return false;
+        }
         let Some(list) = self.paths.get_mut(p.index()) else { return false };
         if list.recovery_exit.is_some() {
             return false;
@@ -116,6 +134,7 @@ impl Sender {
             view.in_recovery = true;
             own.stats.fast_recoveries += 1;
         }
+        self.recovery_begins(now, p);
         true
     }
 }

@@ -4,6 +4,7 @@ mod chunk;
 mod miss;
 mod path_list;
 mod queue;
+mod recovery;
 mod retransmit;
 mod sack;
 #[cfg(test)]
@@ -13,18 +14,19 @@ mod window;
 pub(crate) use chunk::chunk_size;
 pub use queue::SendOptions;
 pub(crate) use queue::SendQueue;
+pub(crate) use recovery::{Losses, Probe};
 pub(crate) use sack::{SackInfo, SackOutcome, SackVerdict};
 
 use bytes::Bytes;
 use polypath_wire::{DATA_HEADER_LEN, PacketWriter};
 
-use crate::config::AssocConfig;
+use crate::config::{AssocConfig, RecoveryConfig};
 use crate::event::SenderQueueInfo;
 use crate::ids::{MessageId, PathId, StreamId, Tsn};
 use crate::path::PathSet;
 use crate::policy::StreamScheduler;
 use crate::stats::StreamStats;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::tsn_map::{EPOCH, TsnMap, extend};
 use crate::view::{ChunkMeta, SendBufferView};
 use chunk::{ChunkState, Ring, TxChunk};
@@ -77,6 +79,11 @@ pub(crate) struct Sender {
     /// Payload bytes in the send buffer.
     used: u64,
     scratch: sack::Scratch,
+    recovery: RecoveryConfig,
+    /// What the peer's SACKs may be delayed by, as far as we know: as much as ours.
+    sack_delay: Duration,
+    /// Buffer of time-based loss detection.
+    suspicious: Vec<u64>,
 }
 
 /// Where the next new chunk comes from and goes to.
@@ -107,6 +114,9 @@ impl Sender {
             max_message: u64::from(config.max_message).min(config.send_buffer),
             used: 0,
             scratch: sack::Scratch::default(),
+            recovery: config.recovery,
+            sack_delay: config.sack.delay,
+            suspicious: Vec::new(),
         }
     }
 
@@ -253,6 +263,7 @@ impl Sender {
                 path.t3 = now + view.rto;
             }
         }
+        self.recovery_sent_new(now, tsn, p, paths);
         Some(tsn)
     }
 

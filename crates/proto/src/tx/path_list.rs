@@ -6,7 +6,9 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::chunk::{ChunkState, Ring, TxChunk};
+use super::recovery::PathRecovery;
 use crate::ids::PathId;
+use crate::time::Time;
 
 /// How often a chunk was transmitted: the two classes of CUC version 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,7 @@ pub(crate) struct TxPath {
     pub(crate) allowance: bool,
     /// Fast recovery ends when no TSN up to this one, last sent here, is unacknowledged.
     pub(crate) recovery_exit: Option<u64>,
+    pub(super) recovery: PathRecovery,
 }
 
 fn unacked(chunk: &TxChunk) -> bool {
@@ -38,6 +41,13 @@ fn unacked(chunk: &TxChunk) -> bool {
 
 fn listed(ring: &Ring, path: PathId, class: Class, tsn: u64) -> bool {
     ring.get(tsn).is_some_and(|c| c.path == path && unacked(c) && c.class() == class)
+}
+
+/// The chunk of an entry of `by_send`, while that transmission is the latest and in flight.
+fn in_flight(ring: &Ring, path: PathId, tsn: u64, sends: u16) -> Option<&TxChunk> {
+    let current =
+        |c: &&TxChunk| c.path == path && c.sends == sends && c.state == ChunkState::InFlight;
+    ring.get(tsn).filter(current)
 }
 
 impl TxPath {
@@ -101,14 +111,41 @@ impl TxPath {
     /// The chunk in flight here that was sent first.
     pub(crate) fn earliest_sent(&mut self, ring: &Ring, path: PathId) -> Option<(u64, u16)> {
         while let Some(&(tsn, sends)) = self.by_send.front() {
-            let current =
-                |c: &TxChunk| c.path == path && c.sends == sends && c.state == ChunkState::InFlight;
-            if ring.get(tsn).is_some_and(current) {
+            if in_flight(ring, path, tsn, sends).is_some() {
                 return Some((tsn, sends));
             }
             self.by_send.pop_front();
         }
         None
+    }
+
+    /// Appends to `out` the chunks whose latest transmission, here, is in flight and was before `limit`: (sent, TSN). Drops
+    /// stale entries on the way, as [`in_flight_below`](Self::in_flight_below) does.
+    pub(super) fn in_flight_before(
+        &mut self,
+        ring: &Ring,
+        path: PathId,
+        limit: (Time, u64),
+        out: &mut Vec<u64>,
+    ) {
+        let (mut kept, mut end) = (0, 0);
+        while let Some(&(tsn, sends)) = self.by_send.get(end) {
+            if let Some(chunk) = in_flight(ring, path, tsn, sends) {
+                if (chunk.sent, tsn) >= limit {
+                    break;
+                }
+                out.push(tsn);
+                self.by_send[kept] = (tsn, sends);
+                kept += 1;
+            }
+            end += 1;
+        }
+        remove_range(&mut self.by_send, kept, end);
+    }
+
+    /// A chunk that was declared lost is in flight again, without having been sent again.
+    pub(super) fn back_in_flight(&mut self, tsn: u64, sends: u16) {
+        self.by_send.push_front((tsn, sends));
     }
 
     /// Appends to `out` the chunks in flight here with TSNs below `limit`, and drops stale entries on the way, so that the next
@@ -149,7 +186,7 @@ impl TxPath {
 }
 
 /// Removes `list[from..to]` by moving the shorter side: here the front, which holds the few that are missing.
-fn remove_range(list: &mut VecDeque<u64>, from: usize, to: usize) {
+fn remove_range<T: Copy>(list: &mut VecDeque<T>, from: usize, to: usize) {
     let gone = to - from;
     if gone == 0 {
         return;

@@ -5,7 +5,7 @@ use polypath_wire::PacketWriter;
 use super::Sender;
 use super::chunk::ChunkState;
 use super::path_list::Class;
-use crate::config::{AssocConfig, T3Marks};
+use crate::config::AssocConfig;
 use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::time::{Duration, Time};
@@ -24,21 +24,26 @@ impl Sender {
         let Some(list) = self.paths.get_mut(p.index()) else { return 0 };
         let mut tsns = Vec::new();
         list.in_flight_below(&self.ring, p, u64::MAX, &mut tsns);
-        let young = spared_age(p, paths, config);
-        let mut marked = 0;
+        let young = self.spared_age(p, paths, config);
+        // RACK spares the young, but never the first (RFC 8985 section 6.3).
+        let first = tsns.iter().min().copied().filter(|_| self.recovery.rack);
+        tsns.retain(|&tsn| {
+            let age = |c: &super::TxChunk| now.since(c.sent);
+            Some(tsn) == first || self.ring.get(tsn).is_none_or(|c| age(c) >= young)
+        });
         for &tsn in &tsns {
-            if self.ring.get(tsn).is_some_and(|c| now.since(c.sent) < young) {
-                continue;
-            }
             self.mark(tsn, LossKind::Timeout, paths);
-            marked += 1;
         }
+        let mut marked = tsns.len() as u32;
         if marked == 0 {
             marked = self.mark_doubtful(p, paths);
         }
         if let Some(list) = self.paths.get_mut(p.index()) {
-            list.recovery_exit = None;
+            let recovering = list.recovery_exit.take().is_some();
             list.allowance |= marked > 0;
+            if marked > 0 {
+                self.recovery_timed_out(now, p, tsns, recovering);
+            }
         }
         if let Some((view, path)) = paths.both_mut(p) {
             view.in_recovery = false;
@@ -149,6 +154,7 @@ impl Sender {
         if path.t3 == Time::MAX || cause == LossKind::FastRetransmit && first {
             path.t3 = now + view.rto;
         }
+        self.recovery_sent_again(now, tsn, from, to);
         Some((tsn, cause))
     }
 
@@ -207,16 +213,5 @@ impl Sender {
     /// A timeout now concerns a zero-window probe that the peer answers with SACKs that take nothing.
     pub(crate) const fn probing_window(&self) -> bool {
         self.window.shut_by_living_peer()
-    }
-}
-
-/// Chunks younger than this are spared at a first timeout (Iyengar 2004), because their acks may be on the way.
-fn spared_age(p: PathId, paths: &PathSet, config: &AssocConfig) -> Duration {
-    let Some((view, path)) = paths.view(p).zip(paths.get(p)) else { return Duration::ZERO };
-    match config.cmt.t3_marks {
-        T3Marks::OlderThanSrtt if path.timeouts_in_a_row == 0 => {
-            view.srtt.unwrap_or(Duration::ZERO)
-        }
-        _ => Duration::ZERO,
     }
 }

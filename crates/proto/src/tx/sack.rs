@@ -2,7 +2,7 @@
 //! cum-ack pass, gap-ack pass, reneging, miss indications (SFR, DAC), fast recovery exits, T3 and RTT. Windows follow in
 //! `assoc::sack`, which knows the congestion control.
 
-use polypath_wire::{GapBlock, GapBlocks};
+use polypath_wire::{GapBlock, GapBlocks, Tsns};
 
 use super::Sender;
 use super::chunk::{ChunkState, TxChunk};
@@ -19,6 +19,8 @@ pub(crate) struct SackInfo<'a> {
     pub(crate) a_rwnd: u32,
     pub(crate) gaps: GapBlocks<'a>,
     pub(crate) nr_gaps: GapBlocks<'a>,
+    /// TSNs that the peer received again.
+    pub(crate) duplicates: Tsns<'a>,
     /// DAC: packets that this SACK covers, at least 1.
     pub(crate) count: u8,
     /// A SHUTDOWN's cum-ack: the missing gap blocks withdraw nothing, the window is not stated (RFC 9260 section 9.2).
@@ -67,6 +69,10 @@ pub(crate) struct PathOutcome {
     pub(crate) lost: u32,
     /// The path enters fast recovery by this SACK.
     pub(crate) entered_recovery: bool,
+    /// The latest timeout turned out to be spurious, and is undone but for the windows.
+    pub(crate) spurious_timeout: bool,
+    /// RACK: the latest transmission, (sent, TSN), that this SACK proves delivered.
+    pub(super) newest_delivered: Option<(Time, u64)>,
     /// An RTT sample.
     pub(crate) rtt: Option<Duration>,
     /// SFR and DAC: the newly acknowledged TSNs of this path that may speak for reordering.
@@ -86,6 +92,7 @@ pub(crate) struct Scratch {
     bits: Vec<u64>,
     nr_bits: Vec<u64>,
     pub(super) tsns: Vec<u64>,
+    pub(super) now: Time,
 }
 
 impl Sender {
@@ -129,7 +136,8 @@ impl Sender {
             fast_retransmission_acked: false,
             reneged: 0,
         };
-        self.begin(paths, scratch);
+        self.begin(now, paths, scratch);
+        self.recovery_duplicates(now, sack.duplicates.iter());
         if sack.cum < self.cum_ack() {
             self.sample_rtt(now, arrival, sack, paths, config, scratch);
             outcome.verdict = SackVerdict::Stale;
@@ -157,7 +165,9 @@ impl Sender {
             }
         }
         if outcome.news {
+            self.recovery_before_misses(now, paths, scratch);
             self.miss_pass(sack.count, paths, config, scratch);
+            self.recovery_after_misses(now, paths, scratch);
         }
         self.leave_recoveries(paths);
         self.sample_rtt(now, arrival, sack, paths, config, scratch);
@@ -165,13 +175,16 @@ impl Sender {
             self.window.advertise(sack.a_rwnd);
         }
         self.update_t3(now, paths, scratch);
+        self.recovery_sack_done(now, paths, scratch);
         outcome
     }
 
     /// Notes where every path stands before the SACK.
-    fn begin(&mut self, paths: &PathSet, scratch: &mut Scratch) {
+    fn begin(&mut self, now: Time, paths: &PathSet, scratch: &mut Scratch) {
+        scratch.now = now;
         scratch.paths.clear();
         for (view, list) in paths.views.iter().zip(&mut self.paths) {
+            list.recovery.note_flight(view.outstanding);
             scratch.paths.push(PathOutcome {
                 outstanding_before: view.outstanding,
                 pseudo_once: list.lowest(&self.ring, view.id, Class::Once),
@@ -327,6 +340,7 @@ impl Sender {
                 }
             }
         }
+        self.recovery_acked(tsn, chunk, scratch);
         let Some(p) = scratch.paths.get_mut(d.index()) else { return };
         p.newly_acked += chunk.size();
         p.acked = true;
@@ -431,12 +445,18 @@ impl Sender {
     /// the path's pseudo-cum-acks alike.
     fn leave_recoveries(&mut self, paths: &mut PathSet) {
         for (view, list) in paths.views.iter_mut().zip(&mut self.paths) {
-            let Some(exit) = list.recovery_exit else { continue };
+            if list.recovery_exit.is_none() && !list.recovery.is_after_timeout() {
+                continue;
+            }
             let once = list.lowest(&self.ring, view.id, Class::Once);
             let again = list.lowest(&self.ring, view.id, Class::Again);
-            if lower(once, again).is_none_or(|tsn| tsn > exit) {
+            let lowest = lower(once, again);
+            list.recovery.leave_timeout(lowest);
+            let over = |exit: u64| lowest.is_none_or(|tsn| tsn > exit);
+            if list.recovery_exit.is_some_and(over) {
                 list.recovery_exit = None;
                 view.in_recovery = false;
+                list.recovery.left();
             }
         }
     }

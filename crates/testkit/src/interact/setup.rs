@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use polypath_proto::config::{
     AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, InitialCwnd,
-    InitialSsthresh, NrSack, PathPairing, PfConfig, RtoConfig, SackConfig, SackPath, T3Marks,
+    InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction, RecoveryConfig, RtoConfig,
+    SackConfig, SackPath, T3Marks,
 };
 use polypath_proto::ids::Tsn;
 use polypath_proto::policy::PolicyFactory;
@@ -171,6 +172,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         cmt: random_cmt(rng),
         potentially_failed: [None, Some(PfConfig::default())][rng.below(2)],
         congestion: random_cc(rng),
+        recovery: random_recovery(rng),
         policies: policies.factory.clone(),
         // Half of all associations wrap their TSNs soon.
         initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],
@@ -210,6 +212,13 @@ fn random_cmt(rng: &mut Rng) -> CmtConfig {
         t3_marks: [T3Marks::All, T3Marks::OlderThanSrtt][rng.below(2)],
         rtt_same_path,
     }
+}
+
+fn random_recovery(rng: &mut Rng) -> RecoveryConfig {
+    let mut coin = || rng.below(2) == 0;
+    let (rack, tail_probe, f_rto) = (coin(), coin(), coin());
+    let reductions = [RateReduction::Off, RateReduction::Conservative, RateReduction::SlowStart];
+    RecoveryConfig { rack, tail_probe, rate_reduction: reductions[rng.below(3)], f_rto }
 }
 
 fn random_cc(rng: &mut Rng) -> CcConfig {
