@@ -298,6 +298,16 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         }
     }
 
+    /// A little more than a window per round trip, twice that in slow start, so that the window stays the limit and the rate
+    /// only spreads it (the factors are Linux's).
+    fn pacing_rate(&self, view: &AssocView<'_>, path: PathId) -> Option<u64> {
+        let w = self.window(path);
+        let rtt = view.path(path)?.srtt?.as_nanos().max(1);
+        let percent = if w.slow_start() { 200 } else { 120 };
+        let rate = u128::from(w.cwnd) * percent * 10_000_000 / rtt;
+        Some(u64::try_from(rate).unwrap_or(u64::MAX).max(1))
+    }
+
     fn cwnd(&self, path: PathId) -> u64 {
         self.window(path).cwnd
     }
@@ -349,6 +359,19 @@ mod tests {
         assert_eq!(cc.cwnd(PathId(0)), 4404 + 1468);
         ack(&mut cc, 1468, 4404);
         assert_eq!(cc.cwnd(PathId(0)), 4404 + 1468, "the window was not full");
+    }
+
+    #[test]
+    fn pacing_spreads_a_window_over_a_round_trip() {
+        let cc = engine();
+        let mut p = [path(&cc)];
+        let rate = |p: &[PathView]| cc.pacing_rate(&AssocView::new(Time::ZERO, p), PathId(0));
+        assert_eq!(rate(&p), None, "not measured yet");
+        p[0].srtt = Some(Duration::from_millis(50));
+        // Slow start: 2 x 4404 bytes per 50 ms.
+        assert_eq!(rate(&p), Some(176_160));
+        p[0].srtt = Some(Duration::ZERO);
+        assert!(rate(&p).is_some());
     }
 
     #[test]

@@ -33,6 +33,12 @@ pub trait CongestionControl: Policy {
     /// `path` answers again after it was potentially failed: start with `mtus` path MTUs in slow start (CMT-PF).
     fn resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32);
 
+    /// The rate at which packets should leave on `path`, bytes per second, for an engine that spreads them over the round
+    /// trip. `None`: no opinion, send when the window lets you.
+    fn pacing_rate(&self, _view: &AssocView<'_>, _path: PathId) -> Option<u64> {
+        None
+    }
+
     /// Congestion window of `path`, bytes.
     fn cwnd(&self, path: PathId) -> u64;
 
