@@ -1,16 +1,18 @@
 //! `blest`: blocking estimation (Ferlin et al., IFIP Networking 2016).
 //!
-//! The open path of the smallest RTT is taken if it is the fastest of all, f. If it is a slower one, s, its data will stay
-//! in the window for RTT_s, in which f could send
+//! The open path of the smallest RTT is taken if it is the fastest of all, f. If it is a slower
+//! one, s, its data will stay in the window for RTT_s, in which f could send
 //!
-//! X = MSS (cwnd_f + (n - 1) / 2) n, n = RTT_s / RTT_f rounded up, cwnd_f in packets; cwnd_f (2^n - 1) in slow start.
+//! X = MSS (cwnd_f + (n - 1) / 2) n, n = RTT_s / RTT_f rounded up, cwnd_f in packets; cwnd_f (2^n -
+//! 1) in slow start.
 //!
-//! s is used only while lambda X fits into the window beside what s has in flight and the chunk; else it waits for f. Once per
-//! RTT of the slowest path lambda grows by 0.04 if f, with room of its own, was stopped by a full window meanwhile,
-//! and shrinks by 0.01 if not, within 1 and 1.3.
+//! s is used only while lambda X fits into the window beside what s has in flight and the chunk;
+//! else it waits for f. Once per RTT of the slowest path lambda grows by 0.04 if f, with room of
+//! its own, was stopped by a full window meanwhile, and shrinks by 0.01 if not, within 1 and 1.3.
 //!
-//! Ours: the window is the smaller one of the peer's and of the send buffer; Linux (whose rounding and steps these are) counts
-//! a stop when it re-injects a segment, which we do not; the average of f's RTTs is its smoothed RTT.
+//! Ours: the window is the smaller one of the peer's and of the send buffer; Linux (whose rounding
+//! and steps these are) counts a stop when it re-injects a segment, which we do not; the average of
+//! f's RTTs is its smoothed RTT.
 
 use polypath_proto::policy::{PathPick, PathScheduler, Policy, Trigger};
 use polypath_proto::time::{Duration, Time};
@@ -171,7 +173,8 @@ mod tests {
     #[test]
     fn congestion_avoidance_by_hand() {
         let mut p = full_fast_path();
-        // n = floor(90 / 20) + 1 = 5 rounds of 10, 11, 12, 13, 14 packets: X = 1468 (10 + 4 / 2) 5 = 88,080.
+        // n = floor(90 / 20) + 1 = 5 rounds of 10, 11, 12, 13, 14 packets: X = 1468 (10 + 4 / 2) 5
+        // = 88,080.
         assert_eq!(least_window(1.0, &p), 88_080 + 1452);
         assert_eq!(least_window(1.2, &p), 105_696 + 1452);
         p[1].outstanding_payload = 4356;

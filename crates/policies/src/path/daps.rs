@@ -1,14 +1,17 @@
 //! `daps`: delay-aware packet scheduling (Sarwar et al., WAINA 2013; Kuhn et al., ICC 2014).
 //!
-//! The papers plan ahead over the least common multiple of the forward delays d_i: path i sends a window of cwnd_i bytes once
-//! per RTT_i; the planned packets are sorted by when they arrive, t + d_i, and numbered in this order, so that the
-//! receiver has nothing to sort. Then the plan is carried out.
+//! The papers plan ahead over the least common multiple of the forward delays d_i: path i sends a
+//! window of cwnd_i bytes once per RTT_i; the planned packets are sorted by when they arrive, t +
+//! d_i, and numbered in this order, so that the receiver has nothing to sort. Then the plan is
+//! carried out.
 //!
-//! Ours: the plan is the merge of the paths' emissions by arrival, and it is merged as it is needed. That gives the plan's order,
-//! without a common multiple (which needs delays on a grid to be finite) and with windows and RTTs as they are when an
-//! emission begins. d_i is RTT_i / 2. A chunk gets its TSN when it leaves, so the order of the plan is the order of sending:
-//! the packet of the slow path leaves in its turn and not ahead of it. Where the plan's path is not open, it is
-//! waited for. An idle association, or a path that comes, goes or changes its state, begins a new plan.
+//! Ours: the plan is the merge of the paths' emissions by arrival, and it is merged as it is
+//! needed. That gives the plan's order, without a common multiple (which needs delays on a grid to
+//! be finite) and with windows and RTTs as they are when an emission begins. d_i is RTT_i / 2. A
+//! chunk gets its TSN when it leaves, so the order of the plan is the order of sending: the packet
+//! of the slow path leaves in its turn and not ahead of it. Where the plan's path is not open, it
+//! is waited for. An idle association, or a path that comes, goes or changes its state, begins a
+//! new plan.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{PathChange, PathPick, PathScheduler, Policy, Trigger};
@@ -50,7 +53,8 @@ impl Daps {
         self.now = 0.0;
     }
 
-    /// Takes up paths that became usable, at the plan's present, and drops those that are no longer.
+    /// Takes up paths that became usable, at the plan's present, and drops those that are no
+    /// longer.
     fn follow(&mut self, view: &AssocView<'_>) {
         self.plan.resize(view.paths.len(), None);
         for (slot, path) in self.plan.iter_mut().zip(view.paths) {
@@ -143,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_period_by_hand() {
-        // In 16ths of a second, path 0 arrives at 1, 3, 5, 7, 9 with two packets, path 1 at 5 with three. Period 10.
+        // In 16ths of a second, path 0 arrives at 1, 3, 5, 7, 9 with two packets, path 1 at 5 with
+        // three. Period 10.
         let period = [0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0];
         let expected: Vec<u8> = period.iter().chain(&period).copied().collect();
         assert_eq!(order(&[(125, 2), (625, 3)], 26), expected);
@@ -197,7 +202,8 @@ mod tests {
     }
 
     proptest! {
-        // RTTs are an eighth of a second times a power of two: sums are exact, and ties are ties in both.
+        // RTTs are an eighth of a second times a power of two: sums are exact, and ties are ties in
+        // both.
         #[test]
         fn the_merge_is_the_plan(own in prop::collection::vec((0u32..5, 1u64..6), 1..4)) {
             let own: Vec<_> = own.into_iter().map(|(rtt, cwnd)| (125 << rtt, cwnd)).collect();

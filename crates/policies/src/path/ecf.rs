@@ -1,14 +1,17 @@
 //! `ecf`: earliest completion first (Lim et al., CoNEXT 2017).
 //!
-//! f is the path of the smallest RTT, s the fastest open one, k what is unsent, sigma the larger RTT variation of the two.
-//! If f is not open, s is used unless waiting for f completes the transfer earlier:
+//! f is the path of the smallest RTT, s the fastest open one, k what is unsent, sigma the larger
+//! RTT variation of the two. If f is not open, s is used unless waiting for f completes the
+//! transfer earlier:
 //!
-//! wait if (1 + k / cwnd_f) RTT_f < (1 + w beta) (RTT_s + sigma) and (k / cwnd_s) RTT_s >= 2 RTT_f + sigma,
+//! wait if (1 + k / cwnd_f) RTT_f < (1 + w beta) (RTT_s + sigma) and (k / cwnd_s) RTT_s >= 2 RTT_f
+//! + sigma,
 //!
 //! where w is 1 after waiting and 0 after the first inequality failed: hysteresis.
 //!
-//! Ours: k, cwnd in bytes instead of packets; k is what the send buffer holds unsent, as in the paper. A source that keeps
-//! a large send buffer full therefore makes ECF equal to `min-rtt`: there is no completion to be early for.
+//! Ours: k, cwnd in bytes instead of packets; k is what the send buffer holds unsent, as in the
+//! paper. A source that keeps a large send buffer full therefore makes ECF equal to `min-rtt`:
+//! there is no completion to be early for.
 
 use polypath_proto::policy::{PathPick, PathScheduler, Policy};
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
@@ -146,7 +149,8 @@ mod tests {
     fn thresholds_by_hand() {
         let p = full_fast_path();
         let uses = |unsent| uses_slow(&mut Ecf::new(0.25, Backlog::Unsent), &p, unsent);
-        // Second inequality: k / 5000 x 100 >= 40 ms from 2000 bytes on. First: (1 + k / 10,000) 20 < 100 ms up to 40,000.
+        // Second inequality: k / 5000 x 100 >= 40 ms from 2000 bytes on. First: (1 + k / 10,000) 20
+        // < 100 ms up to 40,000.
         assert!(uses(1_999), "so little is sent sooner on the slow path than after waiting");
         assert!(!uses(2_000) && !uses(39_999));
         assert!(uses(40_000), "so much needs both");

@@ -1,15 +1,16 @@
 //! `otias`: out-of-order transmission for in-order arrival (Yang, Wang and Amer, WAINA 2014).
 //!
-//! Each packet is assigned, when it comes, to the path on which it arrives first, even if that path is full: with q_j bytes
-//! queued for path j, and room_j left in its window,
+//! Each packet is assigned, when it comes, to the path on which it arrives first, even if that path
+//! is full: with q_j bytes queued for path j, and room_j left in its window,
 //!
 //! T_j = (max(0, q_j - room_j) / cwnd_j + 1/2) RTT_j.
 //!
-//! Ours: a chunk gets its TSN when it leaves, so that there are no queues of chunks per path. This scheduler keeps their
-//! lengths instead. What is unsent, as far as the peer's window admits it, is assigned packet by packet and stays
-//! assigned; a path that opens takes the chunk that is next in line if bytes are assigned to it, and else stays
-//! idle. So every path carries what it would carry, when it would, but in the order of the send queue: on one ordered
-//! stream the slow path's packet is not a later part of the stream, and arrives later than those sent after it.
+//! Ours: a chunk gets its TSN when it leaves, so that there are no queues of chunks per path. This
+//! scheduler keeps their lengths instead. What is unsent, as far as the peer's window admits it, is
+//! assigned packet by packet and stays assigned; a path that opens takes the chunk that is next in
+//! line if bytes are assigned to it, and else stays idle. So every path carries what it would
+//! carry, when it would, but in the order of the send queue: on one ordered stream the slow path's
+//! packet is not a later part of the stream, and arrives later than those sent after it.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{PathChange, PathPick, PathScheduler, Policy, Trigger};
@@ -155,8 +156,9 @@ mod tests {
     fn the_full_path_queues_until_the_slow_one_is_as_early() {
         let p = full_fast_path();
         let mut otias = Otias::default();
-        // Behind q packets, path 0 gives (q / 4 + 1/2) 20 ms: 10, 15, ... 50 ms for q = 0, 1, ... 8. Path 1 gives 50 ms.
-        // The first of equals takes the ninth packet, too; the tenth is path 1's.
+        // Behind q packets, path 0 gives (q / 4 + 1/2) 20 ms: 10, 15, ... 50 ms for q = 0, 1, ...
+        // 8. Path 1 gives 50 ms. The first of equals takes the ninth packet, too; the tenth is path
+        // 1's.
         assert_eq!(pick(&mut otias, &p, 9_000), PathPick::Wait);
         assert_eq!(otias.queues, [9_000, 0]);
         assert_eq!(pick(&mut otias, &p, 10_000), PathPick::Use(PathId(1)));
@@ -193,7 +195,8 @@ mod tests {
         pick(&mut otias, &p, 11_000);
         assert_eq!(otias.queues, [9_000, 2_000]);
         pick(&mut otias, &p, 8_500);
-        // T of path 0 behind 9, 8, 7 packets: 55, 50, 45 ms; of path 1: 50 ms. Two packets, then 500 bytes of path 1.
+        // T of path 0 behind 9, 8, 7 packets: 55, 50, 45 ms; of path 1: 50 ms. Two packets, then
+        // 500 bytes of path 1.
         assert_eq!(otias.queues, [7_000, 1_500]);
     }
 

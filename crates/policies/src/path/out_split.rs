@@ -1,28 +1,38 @@
 //! `out-split`: split the buffer, and rank by outstanding data: what S4's conclusion asks for.
 //!
-//! CMT-OUT ranks paths by outstanding data and lets any of them fill the buffer; buffer splitting gives each path the
-//! same part, needed or not. Both lose at small buffers: where the fastest path could use all of the buffer, every byte that
-//! a path of k times its RTT holds costs k bytes of throughput. So the parts must not be equal, and a slow path's may be nothing.
+//! CMT-OUT ranks paths by outstanding data and lets any of them fill the buffer; buffer splitting
+//! gives each path the same part, needed or not. Both lose at small buffers: where the fastest path
+//! could use all of the buffer, every byte that a path of k times its RTT holds costs k bytes of
+//! throughput. So the parts must not be equal, and a slow path's may be nothing.
 //!
-//! **Parts.** A path needs what it carries without a queue, and a few packets. Of O bytes outstanding, a path whose RTT
-//! rose from m (the smallest ever) to r holds O m / r on the wire and queues O (1 - m / r), as Vegas has it (Brakmo and Peterson
-//! 1995). While it queues no more than `queue` packets it may grow: it needs its cwnd; else O m / r and the `queue` packets.
-//! In the order of m, each path is granted what it needs of what the faster ones leave:
+//! **Parts.** A path needs what it carries without a queue, and a few packets. Of O bytes
+//! outstanding, a path whose smoothed RTT r is above m, the smallest that its data saw, has O m / r
+//! on the wire and O (1 - m / r) in a queue, as in Vegas (Brakmo and Peterson 1995). While it
+//! queues more than `queue` packets, it needs O m / r and these packets. Else its cwnd is what it
+//! can use now; and if that has room, it may be growing: it needs two. In the order of m, each path
+//! is granted what it needs of what the faster ones leave of a buffer B:
 //!
-//! share_p = min(need_p, B - sum over faster q of need_q f), f = 1, or max(1, r_p / r_q) for ordered data,
+//! share_p = min(need_p, B - sum over faster q of need_q f), f = 1, or max(1, r_p / r_q) for
+//! ordered data,
 //!
-//! because what q sends in order while p's packet is under way waits for it in the buffers (as BLEST has it for two paths).
-//! For ordered data B is the smaller buffer; else what is free of it or in flight, which takes bytes held for other reasons into account.
+//! because what q sends in order while p's packet is under way waits for it in the buffers (BLEST
+//! has this for two paths). For ordered data B is the size of the smaller buffer; else what is free
+//! of it or in flight, so that bytes held for other reasons are nobody's.
 //!
-//! **Ranking.** S4's occupation ratio, outstanding data over the buffer, is taken over the path's own part: O_p / share_p, smallest
-//! first. A path above its part is not used while anything is in flight.
+//! **Ranking.** S4's occupation ratio, outstanding data over the buffer, is taken over the path's
+//! own part: O_p / share_p, smallest first. A path above its part is not used while anything is in
+//! flight.
 //!
-//! Small buffer: the first part is all of it, and the transfer is that of the fastest path alone, which no path can then
-//! improve. Large buffer: every need is granted, and all paths are full with a short queue. The buffer is split here, so the
-//! buffer policy to go with it is `shared`.
+//! At small buffers the first part is all of it, and the transfer is that of the fastest path
+//! alone. At large ones every need is granted, and all paths are full with a short queue. The
+//! buffer is split here: the buffer policy that goes with it is `shared`. A path that becomes
+//! longer for good looks like one with a queue, and is held to a few packets more than `queue`
+//! until its state changes: m is never forgotten before, for with a queue that always stands it
+//! would creep up.
 
 use polypath_proto::PathId;
-use polypath_proto::policy::{PathPick, PathScheduler, Policy, Trigger};
+use polypath_proto::policy::{AckedInfo, PathChange, PathPick, PathScheduler, Policy, Trigger};
+use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 use smallvec::SmallVec;
 
@@ -39,7 +49,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("out-split", c
     .source("this project, on S4 section VII and S2 section 4; docs/schedulers.md")
     .options(&[OptionEntry {
         name: "queue",
-        default: "3",
+        default: "8",
         values: "<1..1000>",
         summary: "packets that a path may queue",
     }]);
@@ -50,9 +60,11 @@ fn configure(options: &Options<'_>) -> Result<Recipe<dyn PathScheduler>, PolicyE
 }
 
 /// CMT-OUT over a buffer that is split by need.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct OutSplit {
     queue: u32,
+    /// The smallest RTT sample that each path's data gave.
+    smallest: Vec<Option<Duration>>,
     open: OpenPacket,
 }
 
@@ -62,23 +74,38 @@ type Shares<'a> = SmallVec<[(&'a PathView, f64); 8]>;
 impl OutSplit {
     /// A path may queue `queue` packets.
     pub fn new(queue: u32) -> Self {
-        Self { queue, open: OpenPacket::default() }
+        Self { queue, smallest: Vec::new(), open: OpenPacket::default() }
+    }
+
+    /// m, seconds. Heartbeats stand in until the path carried data; they are short, and so a little
+    /// too fast.
+    fn smallest_rtt(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
+        let own = self.smallest.get(path.id.index()).copied().flatten();
+        let smallest = own.or(path.min_rtt);
+        smallest.map_or_else(|| srtt(view, path), |m| m.as_secs_f64().max(1e-6))
     }
 
     /// What the path can use of the buffer, bytes.
     fn need(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
         let outstanding = path.outstanding as f64;
-        let on_the_wire = outstanding * (smallest_rtt(view, path) / srtt(view, path)).min(1.0);
+        let unqueued = (self.smallest_rtt(view, path) / srtt(view, path)).min(1.0);
+        let on_the_wire = outstanding * unqueued;
         let queue = f64::from(self.queue) * f64::from(path.mtu);
         let cwnd = path.cwnd as f64;
-        if outstanding - on_the_wire <= queue { cwnd } else { cwnd.min(on_the_wire + queue) }
+        if outstanding - on_the_wire > queue {
+            cwnd.min(on_the_wire + queue)
+        } else if path.has_room() {
+            2.0 * cwnd
+        } else {
+            cwnd
+        }
     }
 
     /// The usable paths, fastest first, with their parts of the buffer.
     fn shares<'a>(&self, view: &AssocView<'a>, ordered: bool) -> Shares<'a> {
         let buffer = if ordered { sizes(view) } else { unheld(view) } as f64;
         let mut paths: SmallVec<[&PathView; 8]> = view.usable().collect();
-        paths.sort_by(|a, b| smallest_rtt(view, a).total_cmp(&smallest_rtt(view, b)));
+        paths.sort_by(|a, b| self.smallest_rtt(view, a).total_cmp(&self.smallest_rtt(view, b)));
         let mut needs: SmallVec<[(f64, f64); 8]> = SmallVec::new();
         let mut shares = Shares::new();
         for path in paths {
@@ -98,14 +125,9 @@ impl OutSplit {
         let below = shares.iter().filter(|s| s.0.sendable && (s.0.outstanding as f64) < s.1);
         let first = below.min_by(|a, b| occupied(a).total_cmp(&occupied(b))).map(|&(path, _)| path);
         let stuck = !in_flight(view);
-        let fastest = || least(view.sendable().filter(|_| stuck), |p| smallest_rtt(view, p));
+        let fastest = || least(view.sendable().filter(|_| stuck), |p| self.smallest_rtt(view, p));
         first.or_else(fastest).map(|p| p.id)
     }
-}
-
-/// m: the RTT without a queue, seconds.
-fn smallest_rtt(view: &AssocView<'_>, path: &PathView) -> f64 {
-    path.min_rtt.map_or_else(|| srtt(view, path), |m| m.as_secs_f64().max(1e-6))
 }
 
 /// The smaller one of both buffers.
@@ -137,8 +159,21 @@ impl PathScheduler for OutSplit {
         path.map_or(PathPick::Wait, PathPick::Use)
     }
 
+    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+        self.smallest.resize(view.paths.len(), None);
+        if let (Some(smallest), Some(rtt)) = (self.smallest.get_mut(ev.path.index()), ev.rtt) {
+            *smallest = Some(smallest.map_or(rtt, |s| s.min(rtt)));
+        }
+    }
+
     fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
         self.open.sent(view, path, chunk, new_packet);
+    }
+
+    fn path_event(&mut self, _view: &AssocView<'_>, path: PathId, _change: PathChange) {
+        if let Some(smallest) = self.smallest.get_mut(path.index()) {
+            *smallest = None;
+        }
     }
 }
 
@@ -146,7 +181,6 @@ impl PathScheduler for OutSplit {
 mod tests {
     use super::*;
     use crate::fixture::{chunk, paths, view};
-    use polypath_proto::time::Duration;
     use polypath_proto::view::SendBufferView;
 
     /// Paths by smallest and smoothed RTT in ms, cwnd and outstanding.
@@ -173,8 +207,9 @@ mod tests {
 
     #[test]
     fn shares_by_hand() {
-        // Path 0 holds 30,000, of which a quarter queues: 22,500 and three packets are needed. Path 1 does not queue: its cwnd.
-        let p = world(&[(30, 40, 80_000, 30_000), (100, 100, 40_000, 10_000)]);
+        // Path 0 has 30,000 outstanding, of which a quarter queues: 22,500 and three packets are
+        // needed. Path 1 has no queue, and no room: it needs its cwnd.
+        let p = world(&[(30, 40, 80_000, 30_000), (100, 100, 40_000, 40_000)]);
         assert_eq!(shares(&p, 100_000, false), [25_500, 40_000]);
         assert_eq!(shares(&p, 50_000, false), [25_500, 24_500]);
         assert_eq!(shares(&p, 20_000, false), [20_000, 0]);
@@ -184,10 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn a_path_without_a_queue_may_have_the_whole_buffer() {
-        let p = world(&[(30, 33, 80_000, 30_000), (100, 100, 40_000, 0)]);
-        // A tenth of 33 ms queues: 2727 bytes, less than three packets.
-        assert_eq!(shares(&p, 60_000, false), [60_000, 0]);
+    fn a_path_that_grows_is_granted_twice_its_window() {
+        // A tenth of 20,000 bytes queues, less than three packets, and cwnd has room.
+        let p = world(&[(90, 100, 25_000, 20_000), (200, 200, 40_000, 40_000)]);
+        assert_eq!(shares(&p, 80_000, false), [50_000, 30_000]);
+        assert_eq!(shares(&p, 50_000, false), [50_000, 0]);
     }
 
     #[test]
@@ -207,14 +243,35 @@ mod tests {
             OutSplit::new(3).pick(&view, &chunk(0, 100))
         };
         let mut p = world(&[(30, 30, 10_000, 5_001), (100, 100, 40_000, 20_000)]);
-        assert_eq!(pick(&p), PathPick::Use(PathId(1)), "20 of 40 is less than 5.001 of 10");
+        assert_eq!(pick(&p), PathPick::Use(PathId(1)), "20 of 80 is less than 5.001 of 20");
         p[0].outstanding = 4_999;
         assert_eq!(pick(&p), PathPick::Use(PathId(0)));
         // Both have long queues: 20,000 x 30 / 60 + 3000 is below what is outstanding.
         let p = world(&[(30, 60, 80_000, 20_000), (100, 200, 80_000, 20_000)]);
         assert_eq!(pick(&p), PathPick::Wait);
-        let p = world(&[(30, 60, 80_000, 0), (100, 200, 80_000, 0)]);
-        assert_eq!(pick(&p), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn heartbeats_stand_in_until_data_was_measured() {
+        let p = world(&[(30, 40, 80_000, 30_000), (29, 40, 80_000, 0)]);
+        let mut out = OutSplit::new(3);
+        let order = |out: &OutSplit| {
+            let shares = out.shares(&view(&p), false);
+            shares.iter().map(|(path, _)| path.id.0).collect::<Vec<_>>()
+        };
+        assert_eq!(order(&out), [1, 0]);
+        let sample = |rtt| AckedInfo {
+            path: PathId(1),
+            bytes: 1000,
+            outstanding_before: 1000,
+            outstanding: 0,
+            may_grow: true,
+            rtt: Some(Duration::from_millis(rtt)),
+        };
+        out.acked(&view(&p), &sample(35));
+        out.acked(&view(&p), &sample(36));
+        assert_eq!(order(&out), [0, 1]);
+        assert_eq!(out.smallest, [None, Some(Duration::from_millis(35))]);
     }
 
     #[test]

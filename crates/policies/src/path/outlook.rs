@@ -1,4 +1,5 @@
-//! What the published schedulers ask of an association: which path is fastest, what waits, what the window is.
+//! What the published schedulers ask of an association: which path is fastest, what waits, what the
+//! window is.
 
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 
@@ -30,7 +31,8 @@ pub(super) fn in_flight(view: &AssocView<'_>) -> bool {
     view.paths.iter().any(|p| p.outstanding > 0)
 }
 
-/// What may be under way at once, payload bytes: the peer's window, or the send buffer where that is smaller.
+/// What may be under way at once, payload bytes: the peer's window, or the send buffer where that
+/// is smaller.
 pub(super) fn window(view: &AssocView<'_>) -> u64 {
     view.peer_rwnd.saturating_add(view.outstanding).min(view.send_buffer.limit)
 }
@@ -40,8 +42,8 @@ pub(super) fn unsent(view: &AssocView<'_>, next: &ChunkMeta) -> u64 {
     view.send_buffer.unsent.max(next.bytes.into())
 }
 
-/// The unsent bytes that the peer's window admits now, `next` at least. What is beyond the window was never assigned to
-/// a path by the schedulers that queue per path.
+/// The unsent bytes that the peer's window admits now, `next` at least. What is beyond the window
+/// was never assigned to a path by the schedulers that queue per path.
 pub(super) fn admitted(view: &AssocView<'_>, next: &ChunkMeta) -> u64 {
     view.send_buffer.unsent.min(view.peer_rwnd).max(next.bytes.into())
 }

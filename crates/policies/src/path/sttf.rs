@@ -1,16 +1,18 @@
 //! `sttf`: shortest transfer time first (Hurtig et al., IEEE/ACM ToN 2018).
 //!
-//! The transfer time of a packet on a path is how long its last byte takes to arrive, its place in the queue of that
-//! path and the growth of the window included: what fits into the window now needs RTT/2; else one RTT
-//! passes per window until the packet's turn, windows doubling up to ssthresh and growing by a packet thereafter.
-//! Each packet is assigned to the path of the smallest time, open or not, and everything unsent is assigned anew
-//! whenever conditions change.
+//! The transfer time of a packet on a path is how long its last byte takes to arrive, its place in
+//! the queue of that path and the growth of the window included: what fits into the window now
+//! needs RTT/2; else one RTT passes per window until the packet's turn, windows doubling up to
+//! ssthresh and growing by a packet thereafter. Each packet is assigned to the path of the smallest
+//! time, open or not, and everything unsent is assigned anew whenever conditions change.
 //!
-//! Ours: assigning all that is unsent, as far as the peer's window admits it, and sending what falls to open paths
-//! comes to one question per chunk. Let T be the smallest time among the open paths. The paths that are not open take what they
-//! can deliver before T; if that is less than what is unsent, some packet falls to the open path, which sends now;
-//! else it waits. As in `otias`, the chunk that it sends is the next in line and not that packet. RTT is the smoothed one (the
-//! authors' code has the latest sample), and windows start to grow from what they are when the first of them is used up.
+//! Ours: assigning all that is unsent, as far as the peer's window admits it, and sending what
+//! falls to open paths comes to one question per chunk. Let T be the smallest time among the open
+//! paths. The paths that are not open take what they can deliver before T; if that is less than
+//! what is unsent, some packet falls to the open path, which sends now; else it waits. As in
+//! `otias`, the chunk that it sends is the next in line and not that packet. RTT is the smoothed
+//! one (the authors' code has the latest sample), and windows start to grow from what they are when
+//! the first of them is used up.
 
 use polypath_proto::policy::{PathPick, PathScheduler, Policy};
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
@@ -29,7 +31,8 @@ pub(crate) const ENTRY: PolicyEntry =
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sttf;
 
-/// The windows of a path, one per round trip: the room that is left now, then whole windows, growing.
+/// The windows of a path, one per round trip: the room that is left now, then whole windows,
+/// growing.
 struct Windows {
     cwnd: u64,
     ssthresh: u64,
@@ -83,7 +86,8 @@ fn delivered_before(path: &PathView, rtt: f64, time: f64, enough: u64) -> u64 {
     sum
 }
 
-/// Whether all that waits falls to paths that are not open, before the time of `best`, the best one that is.
+/// Whether all that waits falls to paths that are not open, before the time of `best`, the best one
+/// that is.
 fn others_take_all(view: &AssocView<'_>, best: &PathView, next: &ChunkMeta) -> bool {
     let time = transfer_time(best, next.bytes.into()) * srtt(view, best);
     let mut left = admitted(view, next);
@@ -129,7 +133,8 @@ mod tests {
 
     #[test]
     fn rounds_of_slow_start_and_congestion_avoidance_by_hand() {
-        // Room for one packet; then windows of 4, 6 (ssthresh), 7, 8 packets: 1, 5, 11, 18, 26 in all.
+        // Room for one packet; then windows of 4, 6 (ssthresh), 7, 8 packets: 1, 5, 11, 18, 26 in
+        // all.
         let p = path(2_000, 6_000, 1_000);
         let ends = [1_000, 1_001, 5_000, 5_001, 11_000, 11_001, 18_000, 18_001, 26_000, 26_001];
         let times = [0.5, 1.5, 1.5, 2.5, 2.5, 3.5, 3.5, 4.5, 4.5, 5.5];
@@ -158,7 +163,8 @@ mod tests {
     #[test]
     fn waits_while_the_full_path_is_earlier_for_everything() {
         let p = full_fast_path();
-        // Path 1: 50 ms. Path 0 before that: its second window, 5 packets, at 30 ms; the third arrives at 50 ms.
+        // Path 1: 50 ms. Path 0 before that: its second window, 5 packets, at 30 ms; the third
+        // arrives at 50 ms.
         assert_eq!(pick(&p, 5_000), PathPick::Wait);
         assert_eq!(pick(&p, 5_001), PathPick::Use(PathId(1)));
     }
@@ -177,7 +183,8 @@ mod tests {
         assert_eq!(pick(&p, 1_000), PathPick::Use(PathId(1)));
     }
 
-    /// The published way: packet by packet to the path of the shortest transfer time, open ones last among equals.
+    /// The published way: packet by packet to the path of the shortest transfer time, open ones
+    /// last among equals.
     fn falls_to_an_open_path(p: &[PathView], packets: u64) -> bool {
         let mut queues = vec![0u64; p.len()];
         (0..packets).any(|_| {

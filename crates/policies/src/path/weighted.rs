@@ -1,13 +1,15 @@
 //! `weighted`: shares by weight, paths by cost, and byte quotas.
 //!
-//! Of the paths that may be used, those of the lowest cost class with an open one are taken; among them, bytes are shared by
-//! start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the next chunk of a path starts at S = max(V, F), where
-//! F = S' + bytes / weight is where its last one ended and V is the start of the chunk that went last on any path; the smallest S goes next.
+//! Of the paths that may be used, those of the lowest cost class with an open one are taken; among
+//! them, bytes are shared by start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996): the
+//! next chunk of a path starts at S = max(V, F), where F = S' + bytes / weight is where its last
+//! one ended and V is the start of the chunk that went last on any path; the smallest S goes next.
 //!
-//! A path of a higher class is used when all cheaper ones are full, and after the message at hand has been waiting for the
-//! time `patience`: bulk data fills every window, and so it would reach the metered path at once. A path whose quota
-//! is spent, or whose weight is zero, carries data only while no other is usable; to rule it out
-//! altogether, disable it. Quotas count new data; retransmissions go where the retransmission policy sends them.
+//! A path of a higher class is used when all cheaper ones are full, and after the message at hand
+//! has been waiting for the time `patience`: bulk data fills every window, and so it would reach
+//! the metered path at once. A path whose quota is spent, or whose weight is zero, carries data
+//! only while no other is usable; to rule it out altogether, disable it. Quotas count new data;
+//! retransmissions go where the retransmission policy sends them.
 
 use std::collections::BTreeMap;
 
@@ -146,7 +148,8 @@ impl Weighted {
         self.weight(path.id) > 0 && self.config.quotas.get(&path.id).is_none_or(within)
     }
 
-    /// The paths that may carry data: all that are usable if none of them has a weight and a quota left.
+    /// The paths that may carry data: all that are usable if none of them has a weight and a quota
+    /// left.
     fn allowed<'a>(
         &self,
         view: &AssocView<'a>,
@@ -235,7 +238,8 @@ mod tests {
     #[test]
     fn shares_by_weight() {
         let mut weighted = scheduler("weighted?weights=0:2,2:0");
-        // Starts in half packets: path 0 at 0, 1, 2, ...; path 1 at 0, 2, 4, ...; the first of equals first.
+        // Starts in half packets: path 0 at 0, 1, 2, ...; path 1 at 0, 2, 4, ...; the first of
+        // equals first.
         let order = walk(&mut *weighted, &mut paths(3), 9);
         assert_eq!(order, [0, 1, 0, 0, 1, 0, 0, 1, 0]);
     }
