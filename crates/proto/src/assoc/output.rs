@@ -496,7 +496,8 @@ impl Association {
             self.stats.window_probes += 1;
         }
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
-        let immediate = self.policies.path_scheduler.wants_sack_at_once(&view, path, chunk);
+        let immediate = self.policies.path_scheduler.wants_sack_at_once(&view, path, chunk)
+            || self.tx.is_probe_due(path);
         let pmdcs = self.paths.amdcs();
         let departure = Departure { path, stream: chunk.stream, pmdcs, immediate };
         let scheduler = &mut *self.policies.stream_scheduler;

@@ -67,6 +67,11 @@ impl Sender {
         u8::try_from(due).ok().map(PathId)
     }
 
+    /// Whether what goes out on `p` next is its probe.
+    pub(crate) fn is_probe_due(&self, p: PathId) -> bool {
+        self.paths.get(p.index()).is_some_and(|l| l.recovery.tail.due)
+    }
+
     /// There is nothing to send as the probe of `p`.
     pub(crate) fn drop_probe(&mut self, p: PathId) {
         if let Some(list) = self.paths.get_mut(p.index()) {
@@ -91,10 +96,13 @@ impl Sender {
         writer: &mut PacketWriter<'_>,
         paths: &mut PathSet,
     ) -> bool {
-        let fits = |c: &TxChunk, w: &mut PacketWriter<'_>| {
-            c.path == p && c.state == ChunkState::InFlight && w.push(&c.encode(tsn)).is_ok()
-        };
-        let Some(chunk) = self.ring.get_mut(tsn).filter(|c| fits(c, writer)) else {
+        let sendable = |c: &&mut TxChunk| c.path == p && c.state == ChunkState::InFlight;
+        let sent = self.ring.get_mut(tsn).filter(sendable).and_then(|chunk| {
+            // A probe is there for its SACK: the I bit asks not to delay it (RFC 7053).
+            chunk.flags.immediate = true;
+            writer.push(&chunk.encode(tsn)).ok().map(|()| chunk)
+        });
+        let Some(chunk) = sent else {
             self.drop_probe(p);
             return false;
         };

@@ -10,19 +10,21 @@ pub(in crate::tx) struct Prr {
     flight: u64,
     delivered: u64,
     out: u64,
-    /// What may still be sent until the next SACK (sndcnt).
-    budget: u64,
+    /// What may still be sent until the next SACK (sndcnt); `None` before the reduced window is known.
+    budget: Option<u64>,
 }
 
 impl Prr {
     pub(super) const fn new(flight: u64) -> Self {
-        Self { flight, delivered: 0, out: 0, budget: 0 }
+        Self { flight, delivered: 0, out: 0, budget: None }
     }
 
     /// So much goes out on the path, new or again.
     pub(super) const fn sent(&mut self, bytes: u64) {
         self.out += bytes;
-        self.budget = self.budget.saturating_sub(bytes);
+        if let Some(budget) = &mut self.budget {
+            *budget = budget.saturating_sub(bytes);
+        }
     }
 
     /// A SACK delivered `delivered` bytes of the path; `pipe` are in flight now, and recovery shall end with a window of
@@ -36,7 +38,7 @@ impl Prr {
         mtu: u64,
     ) {
         self.delivered += delivered;
-        self.budget = if pipe > target {
+        let budget = if pipe > target {
             let due = u128::from(self.delivered) * u128::from(target);
             let due = due.div_ceil(u128::from(self.flight.max(1)));
             u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(self.out)
@@ -48,11 +50,13 @@ impl Prr {
             };
             (target - pipe).min(limit)
         };
+        // With nothing in flight, nothing would ever be delivered again.
+        self.budget = Some(if pipe == 0 { budget.max(mtu) } else { budget });
     }
 
     /// The window that lets through what may be sent.
-    pub(super) const fn window(&self, pipe: u64) -> u64 {
-        pipe.saturating_add(self.budget)
+    pub(super) fn window(&self, pipe: u64) -> Option<u64> {
+        Some(pipe.saturating_add(self.budget?))
     }
 }
 
@@ -70,7 +74,7 @@ mod tests {
             pipe -= u64::from(i > 0);
             prr.step(bound, 1, pipe, 10, 1);
             let mut n = 0;
-            while pipe < prr.window(pipe) && n < 10 {
+            while Some(pipe) < prr.window(pipe) && n < 10 {
                 prr.sent(1);
                 (pipe, n) = (pipe + 1, n + 1);
             }
@@ -100,9 +104,12 @@ mod tests {
     #[test]
     fn a_timer_finds_losses_without_deliveries() {
         let mut prr = Prr::new(20);
+        assert_eq!(prr.window(3), None);
         prr.step(RateReduction::SlowStart, 0, 3, 10, 1);
-        assert_eq!(prr.window(3), 4);
+        assert_eq!(prr.window(3), Some(4));
         prr.step(RateReduction::Conservative, 0, 3, 10, 1);
-        assert_eq!(prr.window(3), 3);
+        assert_eq!(prr.window(3), Some(3));
+        prr.step(RateReduction::Conservative, 0, 0, 10, 1);
+        assert_eq!(prr.window(0), Some(1), "never a dead end");
     }
 }

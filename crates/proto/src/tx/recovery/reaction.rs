@@ -149,8 +149,7 @@ impl Sender {
         if self.recovery.rate_reduction == RateReduction::Off {
             return None;
         }
-        let prr = self.paths.get(p.index())?.recovery.prr.as_ref()?;
-        Some(prr.window(outstanding))
+        self.paths.get(p.index())?.recovery.prr?.window(outstanding)
     }
 }
 
