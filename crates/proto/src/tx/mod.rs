@@ -204,6 +204,8 @@ impl Sender {
     /// A path joined.
     pub(crate) fn path_added(&mut self, p: PathId) {
         if self.paths.len() <= p.index() {
+            // Most associations have one path or two, and a server has many associations.
+            self.paths.reserve_exact(p.index() + 1 - self.paths.len());
             self.paths.resize_with(p.index() + 1, TxPath::default);
         }
     }
