@@ -19,9 +19,9 @@
 //! has this for two paths). For ordered data B is the size of the smaller buffer; else what is free
 //! of it or in flight, so that bytes held for other reasons are nobody's.
 //!
-//! **Ranking.** S4's occupation ratio, outstanding data over the buffer, is taken over the path's
-//! own part: O_p / share_p, smallest first. A path above its part is not used while anything is in
-//! flight.
+//! **Ranking.** S4's occupation ratio, outstanding data over the buffer, is taken over the path's own
+//! part and in the path's time: m (1 + O_p / share_p), smallest first. A path above its part is not
+//! used while anything is in flight.
 //!
 //! At small buffers the first part is all of it, and the transfer is that of the fastest path
 //! alone. At large ones every need is granted, and all paths are full with a short queue. The
@@ -121,9 +121,11 @@ impl OutSplit {
 
     fn choose(&self, view: &AssocView<'_>, next: &ChunkMeta) -> Option<PathId> {
         let shares = self.shares(view, next.ordered);
-        let occupied = |&(path, share): &(&PathView, f64)| path.outstanding as f64 / share;
+        let rank = |&(path, share): &(&PathView, f64)| {
+            self.smallest_rtt(view, path) * (1.0 + path.outstanding as f64 / share)
+        };
         let below = shares.iter().filter(|s| s.0.sendable && (s.0.outstanding as f64) < s.1);
-        let first = below.min_by(|a, b| occupied(a).total_cmp(&occupied(b))).map(|&(path, _)| path);
+        let first = below.min_by(|a, b| rank(a).total_cmp(&rank(b))).map(|&(path, _)| path);
         let stuck = !in_flight(view);
         let fastest = || least(view.sendable().filter(|_| stuck), |p| self.smallest_rtt(view, p));
         first.or_else(fastest).map(|p| p.id)
@@ -242,9 +244,11 @@ mod tests {
             (view.peer_rwnd, view.peer_rwnd_max) = (1 << 20, 1 << 20);
             OutSplit::new(3).pick(&view, &chunk(0, 100))
         };
-        let mut p = world(&[(30, 30, 10_000, 5_001), (100, 100, 40_000, 20_000)]);
-        assert_eq!(pick(&p), PathPick::Use(PathId(1)), "20 of 80 is less than 5.001 of 20");
-        p[0].outstanding = 4_999;
+        // 40 (1 + 5.1 / 20) = 50.2 and 45 (1 + 8 / 80) = 49.5 ms.
+        let mut p = world(&[(40, 40, 10_000, 5_100), (45, 45, 40_000, 8_000)]);
+        assert_eq!(pick(&p), PathPick::Use(PathId(1)));
+        // 40 (1 + 4.7 / 20) = 49.4 ms.
+        p[0].outstanding = 4_700;
         assert_eq!(pick(&p), PathPick::Use(PathId(0)));
         // Both have long queues: 20,000 x 30 / 60 + 3000 is below what is outstanding.
         let p = world(&[(30, 60, 80_000, 20_000), (100, 200, 80_000, 20_000)]);
