@@ -273,7 +273,9 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
     fn spurious(&mut self, _view: &AssocView<'_>, path: PathId) {
         let before = self.before_timeout.get_mut(path.index()).and_then(Option::take);
         if let Some((w, before)) = self.windows.get_mut(path.index()).zip(before) {
-            *w = before;
+            // What grew since, grew for good.
+            w.cwnd = w.cwnd.max(before.cwnd);
+            w.ssthresh = before.ssthresh;
         }
     }
 

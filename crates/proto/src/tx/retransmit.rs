@@ -154,7 +154,7 @@ impl Sender {
         if path.t3 == Time::MAX || cause == LossKind::FastRetransmit && first {
             path.t3 = now + view.rto;
         }
-        self.recovery_sent_again(now, tsn, from, to);
+        self.recovery_sent_again(now, tsn, from, to, cause);
         Some((tsn, cause))
     }
 

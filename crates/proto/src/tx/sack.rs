@@ -164,8 +164,8 @@ impl Sender {
                 return outcome;
             }
         }
+        self.recovery_before_misses(now, paths, scratch);
         if outcome.news {
-            self.recovery_before_misses(now, paths, scratch);
             self.miss_pass(sack.count, paths, config, scratch);
             self.recovery_after_misses(now, paths, scratch);
         }

@@ -6,6 +6,11 @@
 //! acknowledgement is proof at once only if it comes too soon to answer that retransmission. Otherwise the RFC's second
 //! step decides: instead of more retransmissions, new data is sent; if the next acknowledgement is again for a chunk that
 //! was not sent again, the timeout was spurious.
+//!
+//! With several paths all suspects may have gone out on another one at once, and no such chunk is left. Then the duplicates
+//! tell: when the peer has reported every retransmission as one, nothing had been lost (RFC 3708, but SCTP always reports).
+
+use std::collections::BTreeSet;
 
 use crate::ids::PathId;
 use crate::time::Time;
@@ -127,6 +132,30 @@ impl FRto {
     }
 }
 
+/// Retransmissions after a timeout whose duplicates would prove it spurious.
+#[derive(Debug, Default)]
+pub(super) struct Resent {
+    unreported: BTreeSet<u64>,
+    reported: bool,
+}
+
+impl Resent {
+    /// `tsn` was sent again because of the timeout.
+    pub(super) fn sent(&mut self, tsn: u64) {
+        self.unreported.insert(tsn);
+    }
+
+    /// The peer got `tsn` twice.
+    pub(super) fn duplicate(&mut self, tsn: u64) {
+        self.reported |= self.unreported.remove(&tsn);
+    }
+
+    /// Whether there were retransmissions, and all were reported.
+    pub(super) fn were_all_in_vain(&self) -> bool {
+        self.reported && self.unreported.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,5 +201,18 @@ mod tests {
         frto.acked(Acked::Again { too_soon: false });
         frto.acked(Acked::Original);
         assert_eq!(frto.conclude(false, false, 9), Verdict::Genuine, "step 2a");
+    }
+
+    #[test]
+    fn every_retransmission_must_be_reported_as_a_duplicate() {
+        let mut resent = Resent::default();
+        resent.duplicate(3);
+        assert!(!resent.were_all_in_vain(), "nothing was sent again");
+        resent.sent(3);
+        resent.sent(4);
+        resent.duplicate(4);
+        assert!(!resent.were_all_in_vain());
+        resent.duplicate(3);
+        assert!(resent.were_all_in_vain());
     }
 }

@@ -23,7 +23,8 @@ use crate::path::PathSet;
 use crate::stats::RecoveryStats;
 use crate::time::Time;
 use crate::tsn_map::extend;
-use frto::{Acked, FRto};
+use crate::view::LossKind;
+use frto::{Acked, FRto, Resent};
 use prr::Prr;
 use rack::Rack;
 use tail::TailProbe;
@@ -40,6 +41,8 @@ pub(super) struct PathRecovery {
     prr: Option<Prr>,
     /// From a timeout until it is known whether it was spurious.
     frto: Option<FRto>,
+    /// Since the latest timeout, until congestion is certain.
+    resent: Resent,
     /// Recovery from a timeout ends when no TSN up to this one, last sent here, is unacknowledged.
     timeout_exit: Option<u64>,
     /// When the window was last cut for a loss that was not a timeout.
@@ -102,7 +105,14 @@ impl Sender {
 
     /// A chunk that was last sent on `from` went out again on `to`.
     #[inline]
-    pub(super) fn recovery_sent_again(&mut self, now: Time, tsn: u64, from: PathId, to: PathId) {
+    pub(super) fn recovery_sent_again(
+        &mut self,
+        now: Time,
+        tsn: u64,
+        from: PathId,
+        to: PathId,
+        cause: LossKind,
+    ) {
         if !self.recovery.any() {
             return;
         }
@@ -114,8 +124,13 @@ impl Sender {
                 prr.sent(size);
             }
         }
-        let frto = self.paths.get_mut(from.index()).and_then(|l| l.recovery.frto.as_mut());
-        if let Some(frto) = frto {
+        let Some(list) = self.paths.get_mut(from.index()).filter(|_| self.recovery.f_rto) else {
+            return;
+        };
+        if cause == LossKind::Timeout {
+            list.recovery.resent.sent(tsn);
+        }
+        if let Some(frto) = &mut list.recovery.frto {
             frto.sent_again(now, tsn, to);
         }
     }
@@ -169,10 +184,11 @@ impl Sender {
         }
         let near = self.cum_ack();
         for tsn in tsns.map(|tsn| extend(near, tsn)) {
-            for PathRecovery { rack, tail, stats, .. } in
+            for PathRecovery { rack, tail, resent, stats, .. } in
                 self.paths.iter_mut().map(|l| &mut l.recovery)
             {
                 tail.duplicate(tsn);
+                resent.duplicate(tsn);
                 stats.spurious_retransmissions += u64::from(rack.duplicate(now, tsn));
             }
         }

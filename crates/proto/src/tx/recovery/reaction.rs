@@ -1,6 +1,6 @@
 //! Detecting losses by their times, and how a path reacts to a loss: recovery begins, goes on, ends.
 
-use super::{PathRecovery, Prr};
+use super::{PathRecovery, Prr, Resent};
 use crate::config::RateReduction;
 use crate::ids::PathId;
 use crate::path::PathSet;
@@ -118,6 +118,7 @@ impl Sender {
         let Some(list) = self.paths.get_mut(p.index()) else { return };
         list.recovery.cut = now;
         list.recovery.tail.reset();
+        list.recovery.resent = Resent::default();
         list.recovery.prr = reduces.then(|| Prr::new(list.recovery.flight));
     }
 

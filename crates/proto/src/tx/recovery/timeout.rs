@@ -1,7 +1,7 @@
 //! Timeouts under modern recovery: what they mark, and what happens when one was spurious.
 
-use super::PathRecovery;
 use super::frto::{FRto, Verdict};
+use super::{PathRecovery, Resent};
 use crate::config::{AssocConfig, T3Marks};
 use crate::ids::PathId;
 use crate::path::PathSet;
@@ -46,10 +46,11 @@ impl Sender {
         }
         let Some(list) = self.paths.get_mut(p.index()) else { return };
         let highest = list.highest(&self.ring, p);
-        let PathRecovery { rack, tail, prr, frto, timeout_exit, .. } = &mut list.recovery;
+        let PathRecovery { rack, tail, prr, frto, resent, timeout_exit, .. } = &mut list.recovery;
         rack.timer = Time::MAX;
         tail.reset();
         *prr = None;
+        *resent = Resent::default();
         // RFC 5682 section 3.1, step 1: not within another recovery, but again and again for the same chunks.
         let watch =
             !suspects.is_empty() && !recovering && (timeout_exit.is_none() || frto.is_some());
@@ -60,6 +61,10 @@ impl Sender {
 
     /// After the chunks of a SACK are booked: was the latest timeout of `p` spurious? If so, it is undone.
     pub(super) fn judge_timeout(&mut self, now: Time, p: PathId, paths: &mut PathSet) -> bool {
+        if self.paths.get(p.index()).is_some_and(|l| l.recovery.resent.were_all_in_vain()) {
+            self.undo_timeout(now, p, paths);
+            return true;
+        }
         let frto = self.paths.get(p.index()).and_then(|l| l.recovery.frto.as_ref());
         let Some(frto) = frto else { return false };
         let too_soon = |(sent, to): (Time, PathId)| {
@@ -95,8 +100,7 @@ impl Sender {
     /// the path did become slower.
     fn undo_timeout(&mut self, now: Time, p: PathId, paths: &mut PathSet) {
         let frto = self.paths.get_mut(p.index()).and_then(|l| l.recovery.frto.take());
-        let Some(frto) = frto else { return };
-        for &tsn in frto.suspects().iter().rev() {
+        for &tsn in frto.iter().flat_map(|frto| frto.suspects().iter().rev()) {
             if self.waits_since_timeout(tsn, p) {
                 self.unmark(tsn, p, paths);
             }
@@ -104,6 +108,7 @@ impl Sender {
         if let Some(list) = self.paths.get_mut(p.index()) {
             list.allowance = false;
             list.recovery.timeout_exit = None;
+            list.recovery.resent = Resent::default();
             list.recovery.stats.spurious_timeouts += 1;
         }
         if let Some((view, path)) = paths.both_mut(p).filter(|(view, _)| view.outstanding > 0) {

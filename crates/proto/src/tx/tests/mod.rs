@@ -3,19 +3,20 @@
 mod cuc;
 mod model;
 mod nr_sack;
+mod recovery;
 mod sfr;
 mod timers;
 
 use bytes::Bytes;
 use polypath_wire::{GapBlock, ItemsBuf, PacketWriter};
 
-use super::{Departure, SackInfo, SackOutcome, SackVerdict, Sender};
-use crate::config::{AssocConfig, CmtConfig, Encapsulation};
+use super::{Departure, Losses, SackInfo, SackOutcome, SackVerdict, Sender};
+use crate::config::{AssocConfig, CmtConfig, Encapsulation, RecoveryConfig};
 use crate::ids::{FourTuple, PathId, StreamId, Tsn};
 use crate::path::PathSet;
 use crate::policy::FirstCome;
 use crate::time::{Duration, Time};
-use crate::tsn_map::{EPOCH, extend};
+use crate::tsn_map::{EPOCH, extend, wire};
 use crate::tx::SendOptions;
 
 /// Chunk bytes of the messages used here.
@@ -34,7 +35,16 @@ pub(super) struct Rig {
 impl Rig {
     pub(super) fn new(n: u16, cmt: CmtConfig) -> Self {
         let initial = Tsn(u32::MAX - 5);
-        let config = AssocConfig { cmt, ..AssocConfig::default() };
+        Self::with(n, initial, AssocConfig { cmt, ..AssocConfig::default() })
+    }
+
+    /// A rig whose paths recover by `recovery`.
+    pub(super) fn recovering(n: u16, recovery: RecoveryConfig) -> Self {
+        let config = AssocConfig { recovery, ..AssocConfig::default() };
+        Self::with(n, Tsn(u32::MAX - 5), config)
+    }
+
+    fn with(n: u16, initial: Tsn, config: AssocConfig) -> Self {
         let mut tx = Sender::new(initial, &config);
         tx.set_peer_window(1 << 30);
         let mut paths = PathSet::new(Encapsulation::Raw);
@@ -91,18 +101,36 @@ impl Rig {
         nr: &[(u64, u64)],
         count: u8,
     ) -> SackOutcome {
+        self.full_sack(arrival, cum, gaps, nr, count, &[])
+    }
+
+    /// A SACK that reports chunks as received again.
+    pub(super) fn duplicates(&mut self, arrival: u8, cum: u64, twice: &[u64]) -> SackOutcome {
+        self.full_sack(arrival, cum, &[], &[], 1, twice)
+    }
+
+    fn full_sack(
+        &mut self,
+        arrival: u8,
+        cum: u64,
+        gaps: &[(u64, u64)],
+        nr: &[(u64, u64)],
+        count: u8,
+        twice: &[u64],
+    ) -> SackOutcome {
         let blocks = |ranges: &[(u64, u64)]| -> ItemsBuf<GapBlock, 4> {
             let block =
                 |&(a, b): &(u64, u64)| GapBlock { start: (a - cum) as u16, end: (b - cum) as u16 };
             ranges.iter().map(block).collect()
         };
         let (gaps, nr) = (blocks(gaps), blocks(nr));
+        let twice: ItemsBuf<Tsn, 4> = twice.iter().map(|&n| wire(self.tsn(n))).collect();
         let info = SackInfo {
             cum: self.first + cum - 1,
             a_rwnd: 1 << 30,
             gaps: gaps.as_items(),
             nr_gaps: nr.as_items(),
-            duplicates: polypath_wire::Tsns::EMPTY,
+            duplicates: twice.as_items(),
             count,
             cum_only: false,
         };
@@ -113,6 +141,26 @@ impl Rig {
             self.newest = arrival;
         }
         outcome
+    }
+
+    /// Serves the reordering timer and PTO of `p`; a probe goes out as a retransmission.
+    pub(super) fn serve_timers(&mut self, p: u8) -> Losses {
+        let p = PathId(p);
+        let losses = self.tx.reordering_timeout(self.now, p, &mut self.paths);
+        if self.tx.expired_probe(self.now, p, &mut self.paths) {
+            if let Some(probe) = self.tx.probe_candidate(p) {
+                let mut buf = Vec::new();
+                let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
+                let (now, paths) = (self.now, &mut self.paths);
+                assert!(self.tx.send_probe(now, probe.tsn, p, &mut writer, paths));
+            }
+            self.tx.drop_probe(p);
+        }
+        losses
+    }
+
+    pub(super) fn timeout(&mut self, p: u8) -> u32 {
+        self.tx.mark_timeout(self.now, PathId(p), &mut self.paths, &self.config)
     }
 
     pub(super) fn wait(&mut self, ms: u64) {

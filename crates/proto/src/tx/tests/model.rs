@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::{Rig, SIZE};
 use crate::PathId;
-use crate::config::CmtConfig;
+use crate::config::{CmtConfig, RecoveryConfig};
+use crate::time::Duration;
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -15,6 +16,8 @@ enum Op {
     Sack(u8, Vec<prop::sample::Index>, bool),
     Timeout(u8),
     Resend(u8, u8),
+    /// The timers of modern recovery are served after so many milliseconds, and a probe goes out.
+    Timers(u8, u64),
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -25,6 +28,7 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(p, got, nr)| Op::Sack(p, got, nr)),
         1 => path().prop_map(Op::Timeout),
         2 => (path(), path()).prop_map(|(a, b)| Op::Resend(a, b)),
+        1 => (path(), 1u64..100).prop_map(|(p, ms)| Op::Timers(p, ms)),
     ]
 }
 
@@ -43,8 +47,12 @@ fn ranges(got: &BTreeSet<u64>, cum: u64) -> Vec<(u64, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
     #[test]
-    fn counters_add_up(ops in prop::collection::vec(op(), 0..120)) {
+    fn counters_add_up(ops in prop::collection::vec(op(), 0..120), modern: bool) {
         let mut rig = Rig::new(3, CmtConfig::default());
+        if modern {
+            rig = Rig::recovering(3, RecoveryConfig::MODERN);
+            rig.paths.views.iter_mut().for_each(|v| v.srtt = Some(Duration::from_millis(20)));
+        }
         let (mut sent, mut got) = (0u64, BTreeSet::new());
         for op in ops {
             match op {
@@ -71,6 +79,10 @@ proptest! {
                     if rig.tx.marked_head(PathId(from)).is_some() {
                         rig.resend(from, to);
                     }
+                }
+                Op::Timers(p, ms) => {
+                    rig.wait(ms);
+                    rig.serve_timers(p);
                 }
             }
             rig.wait(1);
