@@ -140,3 +140,77 @@ impl WindowedMin {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use polypath_proto::PathId;
+
+    /// Feeds a path of `rate` bytes/s and `rtt` with `outstanding` bytes in flight all the time, one SACK a packet, for
+    /// `rounds` round trips from `start` on.
+    pub(crate) fn feed(
+        estimate: &mut PathEstimate,
+        start: Time,
+        rate: f64,
+        rtt: Duration,
+        outstanding: u64,
+        rounds: u32,
+    ) -> Time {
+        let mut path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
+        path.srtt = Some(rtt);
+        let gap = Duration::from_secs_f64(1468.0 / rate);
+        let mut now = start;
+        while now < start + rtt * rounds {
+            now += gap;
+            let ev = AckedInfo {
+                path: PathId(0),
+                bytes: 1468,
+                outstanding_before: outstanding,
+                outstanding: outstanding - 1468,
+                may_grow: true,
+                rtt: Some(rtt),
+            };
+            estimate.acked(now, &path, &ev);
+        }
+        now
+    }
+
+    fn close(a: f64, b: f64) -> bool {
+        (a / b - 1.0).abs() < 0.08
+    }
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    #[test]
+    fn without_a_queue_a_rate_is_what_was_asked() {
+        // 1 MB/s for 100 ms: the path holds 100 kB; with as much in flight there is no queue.
+        let mut e = PathEstimate::default();
+        feed(&mut e, Time::ZERO, 1e6, RTT, 100_000, 3);
+        assert!(close(e.rate(), 1e6) && !e.is_full(), "{}", e.rate());
+    }
+
+    #[test]
+    fn with_a_queue_it_is_what_the_path_carries() {
+        let mut e = PathEstimate::default();
+        let now = feed(&mut e, Time::ZERO, 1e6, RTT, 130_000, 3);
+        assert!(close(e.rate(), 1e6) && e.is_full());
+        // A path that became slower: the queue tells, and six rounds later nothing else is remembered.
+        let now = feed(&mut e, now, 0.5e6, RTT, 130_000, 8);
+        assert!(close(e.rate(), 0.5e6) && e.is_full(), "{}", e.rate());
+        // Faster without a queue: not full any more.
+        feed(&mut e, now, 2e6, RTT, 200_000, 3);
+        assert!(close(e.rate(), 2e6) && !e.is_full(), "{}", e.rate());
+    }
+
+    #[test]
+    fn round_trips_are_forgotten() {
+        let mut e = PathEstimate::default();
+        let now = feed(&mut e, Time::ZERO, 1e6, RTT, 130_000, 2);
+        let slow = RTT * 2;
+        let now = feed(&mut e, now, 1e6, slow, 230_000, 20);
+        assert_eq!(e.data_rtt(now), Some(RTT), "4 s later the smaller one still counts");
+        let now = feed(&mut e, now, 1e6, slow, 230_000, 100);
+        assert_eq!(e.data_rtt(now), Some(slow));
+        assert_eq!(e.data_rtt(now + Duration::from_secs(11)), None, "an idle path tells nothing");
+    }
+}

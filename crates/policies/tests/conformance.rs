@@ -21,6 +21,8 @@ const EXAMPLES: &[(&str, &str, &[&str])] = &[
     ("weighted", "quotas", &["0:10000", "0:0,1:5000,2:1"]),
     ("weighted", "patience", &["20"]),
     ("out-split", "queue", &["1", "1000"]),
+    ("knapsack", "slack", &["0", "1000"]),
+    ("knapsack", "gain", &["0", "1000"]),
     ("priority", "values", &["0:2,1:0", "0:65535,7:1"]),
     ("wfq", "weights", &["0:1,1:3", "0:65535,7:2"]),
     ("lossrate", "rates", &["0.01,0.1", "1", "0,0,0,0,0"]),

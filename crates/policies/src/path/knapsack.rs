@@ -1,10 +1,10 @@
 //! `knapsack`: fill the paths in the order of how long they hold a byte, none beyond its bandwidth-delay product.
 
+use polypath_proto::PathId;
+use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{AckedInfo, PathPick, PathScheduler, Policy, Trigger};
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
-use polypath_proto::PathId;
-use polypath_proto::ids::StreamId;
 use smallvec::SmallVec;
 
 use crate::PolicyError;
@@ -75,7 +75,7 @@ impl Own {
         if !self.estimate.is_full() {
             return ((2.0 * bdp) as u64).max(path.cwnd.min(10 * u64::from(path.mtu))) + slack;
         }
-        let gain = if self.rounds % PROBE_EVERY == 0 { 1.25 } else { 1.0 };
+        let gain = if self.rounds.is_multiple_of(PROBE_EVERY) { 1.25 } else { 1.0 };
         (gain * bdp) as u64 + slack
     }
 }
@@ -94,7 +94,8 @@ impl Knapsack {
     /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats say. These return on their
     /// own path, while SACKs may return on the fastest: half of either round trip.
     fn hold(&self, view: &AssocView<'_>, path: &PathView) -> Duration {
-        let measured = self.paths.get(path.id.index()).and_then(|own| own.estimate.data_rtt(view.now));
+        let measured =
+            self.paths.get(path.id.index()).and_then(|own| own.estimate.data_rtt(view.now));
         let guess = || {
             let fastest = view.usable().filter_map(|p| p.min_rtt).min()?;
             Some((path.min_rtt? + fastest) / 2)
@@ -205,10 +206,16 @@ impl Policy for Knapsack {
     }
 
     fn state(&self) -> Vec<(&'static str, f64)> {
-        let mut out = vec![("horizon", self.horizon)];
-        for own in &self.paths {
-            out.push(("rate", own.estimate.rate()));
-            out.push(("full", f64::from(u8::from(own.estimate.is_full()))));
+        // At most this many paths have a name here.
+        const NAMES: [[&str; 2]; 4] =
+            [["rate0", "full0"], ["rate1", "full1"], ["rate2", "full2"], ["rate3", "full3"]];
+        let mut out = Vec::new();
+        if self.horizon.is_finite() {
+            out.push(("horizon", self.horizon));
+        }
+        for (own, [rate, full]) in self.paths.iter().zip(NAMES) {
+            out.push((rate, own.estimate.rate()));
+            out.push((full, f64::from(u8::from(own.estimate.is_full()))));
         }
         out
     }
@@ -267,5 +274,136 @@ impl PathScheduler for Knapsack {
     fn wants_sack_at_once(&self, view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> bool {
         let wanted: u64 = view.usable().map(|p| self.cap(p)).sum();
         view.send_buffer.limit.min(view.peer_rwnd_max) < wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::tests::feed;
+    use crate::fixture::{chunk, paths, view};
+
+    const KIB: u64 = 1024;
+    /// Bytes of DATA chunks per second that 10 Mbit/s carry.
+    const TEN: f64 = 1_223_333.0;
+
+    /// Two paths of 10 Mbit/s with hold times of 21.2 and 86.2 ms (10 and 75 ms one way, S0), both known to be full.
+    fn two(scheduler: &mut Knapsack) -> Vec<PathView> {
+        let mut p = paths(2);
+        for (path, ms) in p.iter_mut().zip([21.2, 86.2]) {
+            let rtt = Duration::from_secs_f64(ms / 1000.0);
+            let mut own = Own::default();
+            let queued = (1.3 * TEN * rtt.as_secs_f64()) as u64 + 6_000;
+            feed(&mut own.estimate, Time::ZERO, TEN, rtt, queued, 3);
+            own.rounds = 1;
+            scheduler.paths.push(own);
+            path.min_rtt = Some(rtt);
+            path.cwnd = u64::MAX;
+        }
+        p
+    }
+
+    fn scheduler() -> Knapsack {
+        Knapsack::new(2, 0.06)
+    }
+
+    fn buffered<'a>(p: &'a [PathView], kib: u64) -> AssocView<'a> {
+        let mut v = view(p);
+        v.now = Time::from_millis(300);
+        v.send_buffer.limit = kib * KIB;
+        v.peer_rwnd_max = kib * KIB;
+        v.outstanding = 1;
+        v
+    }
+
+    fn ordered(stream: u16) -> ChunkMeta {
+        let mut next = chunk(stream, 1452);
+        next.ordered = true;
+        next
+    }
+
+    fn unordered() -> ChunkMeta {
+        let mut next = chunk(0, 1452);
+        next.ordered = false;
+        next
+    }
+
+    #[test]
+    fn paths_fill_in_the_order_of_their_hold_times_up_to_the_cap() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
+        // 10 Mbit/s for 21.2 ms are 25.9 kB, and two packets of slack.
+        p[0].outstanding = 27_000;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
+        p[0].outstanding = 28_500;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
+        p[1].outstanding = 110_000;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Wait);
+    }
+
+    #[test]
+    fn one_ordered_stream_uses_the_slow_path_only_where_that_carries_more() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p[0].outstanding = 28_500;
+        // 10 Mbit/s alone; with both B / 88.7 ms: 5.9, 8.9, 11.8 Mbit/s at 64, 96, 128 KiB.
+        for (kib, pick) in
+            [(64, PathPick::Wait), (96, PathPick::Wait), (128, PathPick::Use(PathId(1)))]
+        {
+            let v = buffered(&p, kib);
+            s.round_begin(&v, Trigger::Sack);
+            assert_eq!(s.pick(&v, &ordered(0)), pick, "{kib} KiB");
+        }
+    }
+
+    #[test]
+    fn a_full_path_passes_on_a_stream_that_has_company() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        let v = buffered(&p, 64);
+        for stream in [0, 1] {
+            assert_eq!(s.pick(&v, &ordered(stream)), PathPick::Use(PathId(0)));
+            s.sent(&v, PathId(0), &ordered(stream), true);
+        }
+        p[0].outstanding = 28_500;
+        let mut v = buffered(&p, 64);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Skip, "it came only now");
+        v.now += Duration::from_millis(100);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Use(PathId(1)));
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Skip, "alone on its path");
+    }
+
+    #[test]
+    fn a_slow_path_waits_while_a_faster_one_has_room() {
+        let mut s = scheduler();
+        let p = two(&mut s);
+        let mut v = buffered(&p, 64);
+        s.sent(&v, PathId(0), &ordered(0), true);
+        s.sent(&v, PathId(1), &ordered(1), true);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Skip);
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(0)));
+        // Nobody filled the fast path while the slow one's data arrived: the stream moves.
+        v.now += Duration::from_millis(90);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn sacks_are_asked_for_while_the_buffer_is_scarce() {
+        let mut s = scheduler();
+        let p = two(&mut s);
+        // The caps add up to 28.9 + 108.5 kB.
+        assert!(s.wants_sack_at_once(&buffered(&p, 128), PathId(0), &unordered()));
+        assert!(!s.wants_sack_at_once(&buffered(&p, 160), PathId(0), &unordered()));
+    }
+
+    #[test]
+    fn with_nothing_in_flight_something_is_sent() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p.iter_mut().for_each(|p| p.outstanding = 200_000);
+        let mut v = buffered(&p, 64);
+        v.outstanding = 0;
+        assert_eq!(s.pick(&v, &unordered()), PathPick::Use(PathId(0)));
     }
 }
