@@ -158,6 +158,29 @@ fn a_lost_flight_is_recovered_without_a_timeout() {
 }
 
 #[test]
+fn a_probe_is_new_data_where_there_is_any() {
+    let mut pair = connected(RecoveryConfig::MODERN);
+    let flight = u32::try_from(cwnd(&pair) / 1456 + 1).unwrap();
+    // A whole window is lost while more data waits for room in it.
+    judge(
+        &mut pair,
+        move |_, n, send| {
+            if n <= flight && send == 1 { Fate::Lose } else { Fate::Deliver }
+        },
+    );
+    let before = pair.log.len();
+    send(&mut pair, 100);
+    time_for(&mut pair, 100);
+    let sent: Vec<u32> = pair.sent_since(before).iter().flat_map(tsns).collect();
+    // PTO later the next chunk goes out, and its SACK makes all of the window lost at once.
+    let probe = flight as usize;
+    assert_eq!(sent[probe].wrapping_sub(sent[0]), flight, "the first beyond the window");
+    assert_eq!(sent[probe + 1], sent[0]);
+    assert_eq!((stats(&pair).timeouts, recovered(&pair).tail_probes), (0, 1));
+    assert_eq!(recovered(&pair).rack_losses, u64::from(flight));
+}
+
+#[test]
 fn a_probe_that_nothing_needed_cuts_no_window() {
     let mut pair = connected(RecoveryConfig::MODERN);
     let before = cwnd(&pair);
