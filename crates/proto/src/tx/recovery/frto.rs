@@ -137,12 +137,15 @@ impl FRto {
 pub(super) struct Resent {
     unreported: BTreeSet<u64>,
     reported: bool,
+    /// A chunk was sent a third time: its duplicate need not be the original.
+    ambiguous: bool,
 }
 
 impl Resent {
-    /// `tsn` was sent again because of the timeout.
-    pub(super) fn sent(&mut self, tsn: u64) {
+    /// `tsn` was sent again because of the timeout, for the `sends`-th time.
+    pub(super) fn sent(&mut self, tsn: u64, sends: u16) {
         self.unreported.insert(tsn);
+        self.ambiguous |= sends > 2;
     }
 
     /// The peer got `tsn` twice.
@@ -152,7 +155,7 @@ impl Resent {
 
     /// Whether there were retransmissions, and all were reported.
     pub(super) fn were_all_in_vain(&self) -> bool {
-        self.reported && self.unreported.is_empty()
+        self.reported && !self.ambiguous && self.unreported.is_empty()
     }
 }
 
@@ -208,11 +211,14 @@ mod tests {
         let mut resent = Resent::default();
         resent.duplicate(3);
         assert!(!resent.were_all_in_vain(), "nothing was sent again");
-        resent.sent(3);
-        resent.sent(4);
+        resent.sent(3, 2);
+        resent.sent(4, 2);
         resent.duplicate(4);
         assert!(!resent.were_all_in_vain());
         resent.duplicate(3);
         assert!(resent.were_all_in_vain());
+        resent.sent(5, 3);
+        resent.duplicate(5);
+        assert!(!resent.were_all_in_vain(), "the second of three may have been lost");
     }
 }

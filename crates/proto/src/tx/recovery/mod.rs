@@ -116,7 +116,8 @@ impl Sender {
         if !self.recovery.any() {
             return;
         }
-        let size = self.ring.get(tsn).map_or(0, TxChunk::size);
+        let Some(chunk) = self.ring.get(tsn) else { return };
+        let (size, sends) = (chunk.size(), chunk.sends);
         if let Some(list) = self.paths.get_mut(to.index()) {
             // This packet asks for a SACK as well as a probe would.
             list.recovery.tail.due = false;
@@ -128,7 +129,7 @@ impl Sender {
             return;
         };
         if cause == LossKind::Timeout {
-            list.recovery.resent.sent(tsn);
+            list.recovery.resent.sent(tsn, sends);
         }
         if let Some(frto) = &mut list.recovery.frto {
             frto.sent_again(now, tsn, to);
@@ -160,20 +161,24 @@ impl Sender {
         }
     }
 
-    /// Tells every timeout that is in doubt what the acknowledgement of a chunk means to it.
+    /// Tells every timeout that is in doubt what the acknowledgement of a chunk means to it. Only first transmissions say
+    /// something about the first timeout in a row; which of several others was delivered cannot be known.
     fn note_for_frto(&mut self, now: Time, tsn: u64, chunk: &TxChunk) {
         let rack = self.paths.get(chunk.path.index()).map(|l| &l.recovery.rack);
         let too_soon = rack.is_some_and(|rack| rack.is_too_soon(now, chunk.sent));
         for (i, list) in self.paths.iter_mut().enumerate() {
             let Some(frto) = &mut list.recovery.frto else { continue };
+            let waits = matches!(chunk.state, ChunkState::Marked(_));
             let here = chunk.path.index() == i;
-            if frto.is_suspect(tsn) {
-                let waits = matches!(chunk.state, ChunkState::Marked(_));
-                frto.acked(if waits { Acked::Original } else { Acked::Again { too_soon } });
-            } else if here {
-                let before = chunk.sent < frto.expired();
-                frto.acked(if before { Acked::Original } else { Acked::Beyond });
-            }
+            let before = chunk.sent < frto.expired();
+            frto.acked(match (frto.is_suspect(tsn), chunk.sends) {
+                (true, 1) if waits => Acked::Original,
+                (true, 2) if !waits => Acked::Again { too_soon },
+                (true, _) => Acked::Again { too_soon: false },
+                (false, 1) if here && before => Acked::Original,
+                (false, 1) if here => Acked::Beyond,
+                (false, _) => continue,
+            });
         }
     }
 
