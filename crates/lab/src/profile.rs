@@ -5,7 +5,7 @@ use std::sync::Arc;
 use polypath_policies::{PolicyError, PolicySpec, factory};
 use polypath_proto::config::{
     AssocConfig, BurstRule, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, PfConfig,
-    SackPath, T3Marks,
+    RateReduction, SackPath, T3Marks,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
@@ -165,6 +165,12 @@ impl Stack {
         set(&mut cmt.cuc, settings.cuc.map(cuc));
         set(&mut cmt.nr_sack, settings.nr_sack.map(nr_sack));
         set(&mut cmt.t3_marks, settings.t3_marks.map(t3_marks));
+        let recovery = &mut self.assoc.recovery;
+        set(&mut recovery.rack, settings.rack);
+        set(&mut recovery.tail_probe, settings.tail_probe);
+        set(&mut recovery.f_rto, settings.f_rto);
+        let reduction = |on| if on { RateReduction::SlowStart } else { RateReduction::Off };
+        set(&mut recovery.rate_reduction, settings.rate_reduction.map(reduction));
         let pf = &mut self.assoc.potentially_failed;
         match settings.pf {
             Some(true) => *pf = Some(pf.unwrap_or_default()),

@@ -81,6 +81,14 @@ settings! {
         t3_marks: T3MarksSetting,
         /// Take RTT samples only from SACKs that arrive on the chunk's path.
         rtt_same_path: bool,
+        /// Time-based loss detection (RFC 8985).
+        rack: bool,
+        /// Tail-loss probes (RFC 8985 section 7).
+        tail_probe: bool,
+        /// Proportional rate reduction in fast recovery (RFC 6937).
+        rate_reduction: bool,
+        /// Detection of spurious timeouts (F-RTO, RFC 5682).
+        f_rto: bool,
         /// Potentially failed paths (RFC 7829, CMT-PF).
         pf: bool,
         /// PFMR: a path is potentially failed once its error counter exceeds this.
