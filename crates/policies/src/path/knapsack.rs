@@ -14,7 +14,7 @@ use crate::options::{OptionEntry, Options};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", configure)
     .summary("shortest hold time first, each path up to its bandwidth-delay product")
-    .source("this project; docs/scheduler.md")
+    .source("this project; docs/knapsack.md")
     .options(&[
         OptionEntry {
             name: "slack",

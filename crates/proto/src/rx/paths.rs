@@ -48,7 +48,13 @@ pub(super) struct DataPaths {
 
 impl DataPaths {
     pub(super) const fn new() -> Self {
-        Self { last: PathId(0), first: None, since_sack: PathSet(0), arrived: [None; MAX_PATHS], sacked: [None; MAX_PATHS] }
+        Self {
+            last: PathId(0),
+            first: None,
+            since_sack: PathSet(0),
+            arrived: [None; MAX_PATHS],
+            sacked: [None; MAX_PATHS],
+        }
     }
 
     /// DATA came on `path`.
