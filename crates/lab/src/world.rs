@@ -1,23 +1,21 @@
 //! From a scenario to the simulator's world.
 
+mod changes;
+
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use polypath_link as link;
-use polypath_proto::PathId;
 use polypath_proto::config::{self, AssocConfig, PathPairing};
-use polypath_proto::view::PathAdmin;
 use polypath_sim::spec;
 
 use crate::profile::{Layers, Stack};
 use crate::scenario::{
-    Action, AdminSetting, App, Change, Direction, Encapsulation, Family, FlowSpec, LinkSettings,
-    LossPlace, PathSpec, Scenario, ServerAddresses,
+    App, Direction, Encapsulation, Family, FlowSpec, LinkSettings, LossPlace, PathSpec, Scenario,
+    ServerAddresses,
 };
 use crate::units::{Delay, Packets, QueueSize, Rate, Size};
 
-/// What runs end with when nothing else is said: an hour of simulated time.
-const LATEST_END: Delay = Delay(3_600_000_000_000);
 /// ns-2's and the papers' usual order of magnitude.
 const DEFAULT_QUEUE: u32 = 100;
 /// The first flow's ports; each flow takes two.
@@ -35,7 +33,8 @@ pub fn world_spec(
     Ok(spec::WorldSpec {
         topology: topology(scenario),
         flows: flows.collect::<Result<Vec<_>, _>>()?,
-        actions: wishes(scenario),
+        actions: changes::wishes(scenario),
+        repeats: changes::repeats(scenario),
         time: time(scenario),
         sample_every: scenario.time.sample.map(|Delay(ns)| ns),
     })
@@ -43,10 +42,9 @@ pub fn world_spec(
 
 fn time(scenario: &Scenario) -> spec::TimeSpec {
     let Delay(settle) = scenario.time.settle.unwrap_or_default();
-    let end = scenario.time.end.unwrap_or(LATEST_END);
     spec::TimeSpec {
         settle,
-        measure: scenario.time.measure.map_or(end.0.saturating_sub(settle), |Delay(ns)| ns),
+        measure: scenario.time.last_moment().0.saturating_sub(settle),
         stop_when_done: scenario.flow.iter().all(FlowSpec::ends_by_itself),
     }
 }
@@ -115,11 +113,9 @@ fn directed(link: &str, direction: Direction) -> String {
 
 fn links(scenario: &Scenario, name: &str, spec: &PathSpec) -> Vec<spec::LinkSpec> {
     let mut links = Vec::new();
-    for (direction, over) in
-        [(Direction::Forward, &spec.forward), (Direction::Reverse, &spec.reverse)]
-    {
-        let mut config = link_config(&spec.common().overlaid(over.as_ref()));
-        config.schedule = schedule(scenario, name, direction);
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let mut config = link_config(&spec.one_way(direction));
+        config.schedule = changes::schedule(scenario, name, direction);
         links.push(spec::LinkSpec { name: directed(name, direction), config });
         if let Some(settings) = &spec.edge {
             for side in ["client", "server"] {
@@ -134,7 +130,7 @@ fn links(scenario: &Scenario, name: &str, spec: &PathSpec) -> Vec<spec::LinkSpec
 fn link_config(settings: &LinkSettings) -> link::LinkConfig {
     link::LinkConfig {
         rate: settings.rate.map(|Rate(bits)| bits),
-        trace: None,
+        trace: trace(settings),
         delay: settings.delay.unwrap_or_default().0,
         jitter: settings
             .jitter
@@ -147,6 +143,20 @@ fn link_config(settings: &LinkSettings) -> link::LinkConfig {
         },
         schedule: Vec::new(),
     }
+}
+
+/// The delivery trace, from where the run begins in it.
+fn trace(settings: &LinkSettings) -> Option<link::DeliveryTrace> {
+    let trace = settings.trace.as_ref()?.trace()?;
+    Some(settings.trace_start.map_or_else(|| trace.clone(), |Delay(start)| trace.from(start)))
+}
+
+/// What the link sends in `time`, but at least a packet: with less room nothing could ever wait.
+fn room_for(settings: &LinkSettings, Delay(time): Delay) -> u64 {
+    let traced = || trace(settings).map_or(0, |trace| trace.mean_rate());
+    let rate = settings.rate.map_or_else(traced, |Rate(bits)| bits);
+    let bytes = u128::from(rate) * u128::from(time) / 8_000_000_000;
+    u64::try_from(bytes).unwrap_or(u64::MAX).max(1_500)
 }
 
 fn queue(settings: &LinkSettings) -> link::Queue {
@@ -169,6 +179,7 @@ fn queue(settings: &LinkSettings) -> link::Queue {
         Some(QueueSize::Unlimited) => link::Queue::Unlimited,
         Some(QueueSize::Packets(packets)) => link::Queue::DropTailPackets(limit(packets)),
         Some(QueueSize::Bytes(Size(bytes))) => link::Queue::DropTailBytes(bytes),
+        Some(QueueSize::Time(time)) => link::Queue::DropTailBytes(room_for(settings, time)),
     }
 }
 
@@ -183,52 +194,6 @@ fn losses(settings: &LinkSettings) -> Vec<link::LossModel> {
     });
     let script = settings.lose.clone().map(link::LossModel::Scripted);
     [bernoulli, bits, bursts, script].into_iter().flatten().collect()
-}
-
-/// What `[[at]]` has in store for one direction of a link.
-fn schedule(scenario: &Scenario, name: &str, direction: Direction) -> Vec<(u64, link::Change)> {
-    let concerns = |change: &&Change| {
-        let through = scenario.route.get(&change.target);
-        let target =
-            change.target == name || through.is_some_and(|r| r.links.iter().any(|l| l == name));
-        target && change.direction.is_none_or(|only| only == direction)
-    };
-    scenario.at.iter().filter(concerns).flat_map(changes).collect()
-}
-
-fn changes(change: &Change) -> impl Iterator<Item = (u64, link::Change)> {
-    let Delay(time) = change.time;
-    let up = change.action.map(|action| link::Change::Up(action == Action::Restore));
-    let rate = change.rate.map(|Rate(bits)| link::Change::Rate(Some(bits)));
-    let delay = change.delay.map(|Delay(ns)| link::Change::Delay(ns));
-    let loss =
-        change.loss.map(|p| link::Change::Loss(vec![link::LossModel::Bernoulli(p.as_f64())]));
-    [up, rate, delay, loss].into_iter().flatten().map(move |change| (time, change))
-}
-
-/// What `[[at]]` wants of paths: one action for each flow that has the path.
-fn wishes(scenario: &Scenario) -> Vec<spec::ActionSpec> {
-    let of_change = |change: &Change| {
-        let Delay(at) = change.time;
-        let action = |n: usize, flow: &FlowSpec, admin| {
-            let meant = change.direction.is_none_or(|only| only == way(flow));
-            let position = flow_path_names(scenario, flow).position(|name| name == change.target);
-            let path = PathId(u8::try_from(position.filter(|_| meant)?).ok()?);
-            let flow = flow_name(scenario, n);
-            Some(spec::ActionSpec { at, action: spec::Action::PathAdmin { flow, path, admin } })
-        };
-        let of_flow = |(n, flow)| action(n, flow, wish(change.admin?));
-        scenario.flow.iter().enumerate().filter_map(of_flow).collect::<Vec<_>>()
-    };
-    scenario.at.iter().flat_map(of_change).collect()
-}
-
-const fn wish(admin: AdminSetting) -> PathAdmin {
-    match admin {
-        AdminSetting::Active => PathAdmin::Active,
-        AdminSetting::Backup => PathAdmin::Backup,
-        AdminSetting::Disabled => PathAdmin::Disabled,
-    }
 }
 
 fn flow(
@@ -321,7 +286,7 @@ fn with_oracle(mut stack: Stack, scenario: &Scenario, flow: &FlowSpec) -> Stack 
 
 fn forward_loss(scenario: &Scenario, name: &str) -> f64 {
     let of = |settings: LinkSettings| settings.loss.map_or(0.0, |loss| loss.as_f64());
-    let own = scenario.path.get(name).map(|spec| spec.common().overlaid(spec.forward.as_ref()));
+    let own = scenario.path.get(name).map(|spec| spec.one_way(Direction::Forward));
     own.map_or(0.0, of)
 }
 

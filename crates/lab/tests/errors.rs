@@ -167,6 +167,60 @@ fn things_that_make_no_sense() {
     ]));
 }
 
+/// The good scenario with a schedule that repeats.
+fn every(fields: &str) -> String {
+    with("[stack]", &format!("[[every]]\n{fields}\n[stack]"))
+}
+
+#[test]
+fn schedules() {
+    let _scope = plain();
+    let rate = "rate = \"1Mbit/s..2Mbit/s\"";
+    let fine = format!("period = \"5s\"\ntarget = \"A\"\n{rate}");
+    insta::assert_snapshot!(table(&[
+        every(&fine),
+        every(&format!("target = \"A\"\n{rate}")),
+        every(&fine.replace("5s", "0s")),
+        every(&fine.replace("5s", "1us")),
+        every(&fine.replace("\"A\"", "\"C\"")),
+        every("period = \"5s\"\ntarget = \"A\""),
+        every(&fine.replace("1Mbit/s..2Mbit/s", "1Mbit/s")),
+        every(&fine.replace("1Mbit/s..2Mbit/s", "2Mbit/s..1Mbit/s")),
+        every(&fine.replace("1Mbit/s..2Mbit/s", "0bit/s..1Mbit/s")),
+        every(&fine.replace("1Mbit/s..2Mbit/s", "1Mbit..2Mbit")),
+        every(&fine.replace(rate, "rate = []")),
+        every(&fine.replace(rate, "rate = [\"5Mbps\"]")),
+        every(&fine.replace(rate, "rate = 5")),
+        every(&fine.replace(rate, "loss = \"0%..200%\"")),
+        every(&fine.replace(rate, "delay = [\"10\"]")),
+        every(&fine.replace(rate, "action = [\"cut\", \"repair\"]")),
+        every(&format!("{fine}\nstart = \"5s\"\nuntil = \"5s\"")),
+        every(&format!("{fine}\n[[every]]\n{fine}")),
+        every(&format!("{fine}\nuntil = \"3s\"\n[[every]]\nstart = \"3s\"\n{fine}")),
+        every(&format!(
+            "{fine}\ndirection = \"forward\"\n[[every]]\ndirection = \"reverse\"\n{fine}"
+        )),
+    ]));
+}
+
+#[test]
+fn delivery_traces() {
+    let _scope = plain();
+    insta::assert_snapshot!(table(&[
+        with("rate = \"2Mbit/s\"", "trace = \"tests/data/fine.trace\""),
+        with("rate = \"2Mbit/s\"", "trace = \"tests/data/none.trace\""),
+        with("rate = \"2Mbit/s\"", "trace = \"tests/data/backwards.trace\""),
+        with("rate = \"2Mbit/s\"", "reverse.trace = \"tests/data/backwards.trace\""),
+        with("rate = \"2Mbit/s\"", "rate = \"2Mbit/s\"\ntrace = \"tests/data/fine.trace\""),
+        with("rate = \"2Mbit/s\"", "rate = \"2Mbit/s\"\nforward.trace = \"tests/data/fine.trace\""),
+        with("rate = \"2Mbit/s\"", "trace = 5"),
+        with("rate = \"2Mbit/s\"", "trace-start = \"5s\""),
+        with("rate = \"2Mbit/s\"", "queue = \"200ms\""),
+        set("path.B.forward.trace=tests/data/fine.trace"),
+        set("path.B.forward.trace=tests/data/backwards.trace"),
+    ]));
+}
+
 #[test]
 fn assignments() {
     let _scope = plain();

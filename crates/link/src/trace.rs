@@ -82,6 +82,17 @@ impl DeliveryTrace {
         Ok(Self { moments: moments.into(), period: previous * NANOS_PER_MILLI })
     }
 
+    /// The same trace from `start` on: what it had at that moment comes at time 0. The period stays.
+    #[must_use]
+    pub fn from(&self, start: Nanos) -> Self {
+        let start = start % self.period;
+        let (before, after) = self.moments.split_at(self.moments.partition_point(|&at| at < start));
+        let moments = after.iter().map(|at| at - start);
+        // A round ends where the next begins, so what comes before `start` comes at its end.
+        let moments = moments.chain(before.iter().map(|at| at + self.period - start)).collect();
+        Self { moments, period: self.period }
+    }
+
     /// Mean rate in bit/s.
     #[must_use]
     pub fn mean_rate(&self) -> u64 {
@@ -139,6 +150,20 @@ mod tests {
             let now = now * 500_000;
             let simple = (0..).find(|&n| trace.at(n) >= now).unwrap();
             assert_eq!(trace.first_from(now), simple, "at {now}");
+        }
+    }
+
+    #[test]
+    fn a_later_start_shifts_what_comes_and_keeps_the_period() {
+        let trace = DeliveryTrace::parse("0\n3\n3\n7\n").unwrap();
+        for start in 0..20 {
+            let later = trace.from(start * NANOS_PER_MILLI);
+            for now in 0..30 {
+                let (now, start) = (now * NANOS_PER_MILLI, start * NANOS_PER_MILLI);
+                let next = |trace: &DeliveryTrace, at| trace.at(trace.first_from(at));
+                assert_eq!(next(&later, now) + start, next(&trace, now + start), "{start} {now}");
+            }
+            assert_eq!(later.mean_rate(), trace.mean_rate());
         }
     }
 

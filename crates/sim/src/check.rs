@@ -81,6 +81,7 @@ impl WorldSpec {
         self.flows.iter().try_for_each(|flow| flow.check(&self.topology))?;
         self.check_ports()?;
         self.actions.iter().try_for_each(|action| self.check_action(&action.action))?;
+        self.check_repeats()?;
         let positive = |field, value: u64| in_range(field, value, value > 0, "at least 1 ns");
         positive("time.measure", self.time.measure)?;
         positive("sample_every", self.sample_every.unwrap_or(1))
@@ -98,6 +99,19 @@ impl WorldSpec {
                     return Err(SpecError::Twice { field: "port", value: end.port.to_string() });
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn check_repeats(&self) -> Result<(), SpecError> {
+        unique("repeat", self.repeats.iter().map(|repeat| &repeat.name))?;
+        let links: Vec<_> = self.topology.links.iter().map(|link| &link.name).collect();
+        let end = self.time.settle.saturating_add(self.time.measure);
+        for repeat in &self.repeats {
+            if let Some(name) = repeat.links.iter().find(|name| !links.contains(name)) {
+                return Err(unknown(&format!("repeat {}", repeat.name), name, &links));
+            }
+            repeat.check(end)?;
         }
         Ok(())
     }

@@ -40,6 +40,7 @@ pub mod observer;
 mod pcap;
 mod random;
 mod reader;
+mod repeats;
 mod report;
 mod responses;
 pub mod results;

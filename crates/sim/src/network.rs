@@ -9,7 +9,7 @@ use polypath_link::{DropReason, Link, LinkStats, Nanos, Offer};
 use crate::agenda::{Agenda, NEVER};
 use crate::random::link_seed;
 use crate::results::LinkResult;
-use crate::spec::Topology;
+use crate::spec::WorldSpec;
 
 /// Bytes that a recycled buffer has room for: a usual path MTU and some.
 const BUFFER_BYTES: usize = 2048;
@@ -96,12 +96,21 @@ impl Packet {
 }
 
 impl Network {
-    /// The network of a checked topology.
-    pub(crate) fn new(topology: &Topology, seed: u64) -> Self {
-        let hop = |spec: &crate::spec::LinkSpec| Hop {
-            name: spec.name.clone(),
-            link: Link::new(spec.config.clone(), link_seed(seed, &spec.name)),
-            settled: LinkStats::default(),
+    /// The network of a checked specification.
+    pub(crate) fn new(spec: &WorldSpec, seed: u64) -> Self {
+        let topology = &spec.topology;
+        let mut drawn = spec.drawn(seed);
+        let mut hop = |spec: &crate::spec::LinkSpec| {
+            let mut config = spec.config.clone();
+            // Links keep the order of equal times: what was set by hand has the last word.
+            if let Some(repeated) = drawn.remove(&spec.name) {
+                config.schedule = repeated.into_iter().chain(config.schedule).collect();
+            }
+            Hop {
+                name: spec.name.clone(),
+                link: Link::new(config, link_seed(seed, &spec.name)),
+                settled: LinkStats::default(),
+            }
         };
         let position = |name: &String| topology.links.iter().position(|link| link.name == *name);
         let host = |address| topology.host_of(address).unwrap_or(0) as u32;
@@ -120,7 +129,7 @@ impl Network {
             }
         };
         Self {
-            links: topology.links.iter().map(hop).collect(),
+            links: topology.links.iter().map(&mut hop).collect(),
             routes: topology.routes.iter().map(route).collect(),
             ways,
             pool: Vec::new(),

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polypath_link::{LinkConfig, Nanos};
+use polypath_link::{Change, LinkConfig, Nanos};
 use polypath_proto::PathId;
 use polypath_proto::config::{AssocConfig, Encapsulation, PathPairing};
 use polypath_proto::view::PathAdmin;
@@ -18,6 +18,8 @@ pub struct WorldSpec {
     pub flows: Vec<FlowSpec>,
     /// What happens to the world while it runs, beside the links' own schedules.
     pub actions: Vec<ActionSpec>,
+    /// Changes to links that repeat.
+    pub repeats: Vec<RepeatSpec>,
     /// How long to run and to measure.
     pub time: TimeSpec,
     /// Time between two samples of the time series in ns; `None`: no time series.
@@ -51,6 +53,43 @@ pub struct LinkSpec {
     pub name: String,
     /// Rate, delay, queue, losses, schedule. Packet sizes include the IP header (and UDP's, if encapsulated).
     pub config: LinkConfig,
+}
+
+/// Changes that come again and again, such as a new rate every five seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RepeatSpec {
+    /// Its name, which selects its random stream.
+    pub name: String,
+    /// Names of the links that change, all alike.
+    pub links: Vec<String>,
+    /// When the first change comes, in ns.
+    pub start: Nanos,
+    /// From when on nothing changes any more, in ns; `None`: never.
+    pub until: Option<Nanos>,
+    /// Time between two changes in ns.
+    pub period: Nanos,
+    /// What changes.
+    pub states: States,
+}
+
+/// What a repeating schedule sets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum States {
+    /// One after the other, then from the first again.
+    InTurn(Vec<Change>),
+    /// Drawn anew each time.
+    Uniform(Uniform),
+}
+
+/// A value drawn between two others, both of which can come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Uniform {
+    /// A rate in bit/s.
+    Rate(u64, u64),
+    /// A propagation delay in ns.
+    Delay(Nanos, Nanos),
+    /// The loss probability of each packet.
+    Loss(f64, f64),
 }
 
 /// The way from one address to another.

@@ -51,7 +51,7 @@ impl<'o> World<'o> {
         observer: Option<&'o mut dyn Observer>,
     ) -> Result<Self, SpecError> {
         spec.check()?;
-        let mut network = Network::new(&spec.topology, seed);
+        let mut network = Network::new(spec, seed);
         if observer.is_some() {
             network.watch();
         }

@@ -1,5 +1,6 @@
 //! Scenario files: what is in them, how they are read, and what is wrong with them.
 
+mod changes;
 mod check;
 mod error;
 mod fields;
@@ -9,7 +10,9 @@ mod set;
 mod source;
 mod stack;
 mod topology;
+mod trace_file;
 
+pub use changes::{Action, AdminSetting, Change, Repeat, Series};
 pub use error::ScenarioError;
 pub use flow::{App, Direction, FlowSpec};
 pub use plan::{Axis, Case, Scalar, Seeds, TimeSpec};
@@ -20,9 +23,10 @@ pub use stack::{
     StackSettings, StackSpec, T3MarksSetting,
 };
 pub use topology::{
-    Action, AdminSetting, Change, Encapsulation, Endpoints, Family, GilbertElliott, LinkSettings,
-    LossPlace, PathSpec, Red, RouteSpec, ServerAddresses,
+    Encapsulation, Endpoints, Family, GilbertElliott, LinkSettings, LossPlace, PathSpec, Red,
+    RouteSpec, ServerAddresses,
 };
+pub use trace_file::TraceFile;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -52,6 +56,9 @@ pub struct Scenario {
     /// Changes at set times: cuts, new rates, new losses, paths that senders shall avoid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<Change>,
+    /// Changes that come again and again: rates and delays that move, links that flap.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub every: Vec<Repeat>,
     /// Addresses and encapsulation of the two hosts.
     pub endpoints: Endpoints,
     /// The SCTP stack of both ends of every flow.
@@ -74,5 +81,23 @@ impl Scenario {
     /// Names of all paths, in the order of their numbers.
     pub fn path_names(&self) -> impl Iterator<Item = &str> {
         self.path.keys().chain(self.route.keys()).map(String::as_str)
+    }
+
+    /// The links that a name stands for: the core link of a path of its own, a link, or all links of a route.
+    pub fn links_of<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+        self.route
+            .get(name)
+            .map_or_else(|| vec![name], |route| route.links.iter().map(String::as_str).collect())
+    }
+
+    /// The settings of all links, each with the dotted name of its table.
+    pub(crate) fn link_tables(&mut self) -> impl Iterator<Item = (String, &mut PathSpec)> {
+        let paths = self.path.iter_mut().map(|(name, spec)| (format!("path.{name}"), spec));
+        paths.chain(self.link.iter_mut().map(|(name, spec)| (format!("link.{name}"), spec)))
+    }
+
+    /// The delivery traces that the links follow.
+    pub(crate) fn traces(&self) -> impl Iterator<Item = &TraceFile> {
+        self.path.values().chain(self.link.values()).flat_map(PathSpec::traces)
     }
 }

@@ -24,6 +24,18 @@ pub struct TimeSpec {
     pub sample: Option<Delay>,
 }
 
+/// What runs end with when nothing else is said: an hour of simulated time.
+const LATEST_END: Delay = Delay(3_600_000_000_000);
+
+impl TimeSpec {
+    /// The latest end of a run.
+    pub fn last_moment(&self) -> Delay {
+        let Delay(settle) = self.settle.unwrap_or_default();
+        let measured = self.measure.map(|Delay(ns)| Delay(settle.saturating_add(ns)));
+        measured.or(self.end).unwrap_or(LATEST_END)
+    }
+}
+
 /// Seeds of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

@@ -83,7 +83,8 @@ impl Source {
     /// # Errors
     /// The first field that is unknown, malformed or makes no sense.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
-        let scenario = self.parsed().and_then(|scenario| {
+        let scenario = self.parsed().and_then(|mut scenario| {
+            self.load_traces(&mut scenario)?;
             super::check::check(&scenario)?;
             Ok(scenario)
         });
@@ -106,6 +107,18 @@ impl Source {
         let deserializer = serde_path_to_error::Deserializer::new(values, &mut track);
         Scenario::deserialize(deserializer)
             .map_err(|error| Problem::from_serde(field_path(&track.path()), error.message()))
+    }
+
+    /// Reads the files that the scenario names, relative to its own.
+    fn load_traces(&self, scenario: &mut Scenario) -> Result<(), Problem> {
+        let folder = Path::new(&self.name).parent().unwrap_or(Path::new(""));
+        for (place, spec) in scenario.link_tables() {
+            for (table, trace) in spec.traces_mut() {
+                let problem = |text| Problem::new(format!("{place}{table}.trace"), text);
+                trace.load(folder).map_err(problem)?;
+            }
+        }
+        Ok(())
     }
 
     /// An error about `field`.

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Direction;
 use super::fields::settings;
+use super::trace_file::TraceFile;
 use crate::units::{Delay, Packets, Probability, QueueSize, Rate};
 
 settings! {
@@ -11,6 +13,12 @@ settings! {
     pub struct LinkSettings {
         /// Transmission rate, headers included. Absent: packets take no time to send.
         rate: Rate,
+        /// A file that says when the link can send, as recorded networks do, in place of `rate`: one line with a time in
+        /// milliseconds for every 1500 bytes, repeated with the last time as period (Mahimahi's format). Its name is
+        /// relative to the scenario file's folder.
+        trace: TraceFile,
+        /// Where in the trace the run begins. Absent: 0s.
+        trace_start: Delay,
         /// Propagation delay in one direction. Absent: none.
         delay: Delay,
         /// Extra delay drawn for each packet, uniform from 0 to this. Absent: none.
@@ -41,6 +49,43 @@ settings! {
         reverse: LinkSettings,
         /// A link in front of and one behind the core link, in both directions: host, edge, core, edge, host.
         edge: LinkSettings,
+    }
+}
+
+impl PathSpec {
+    /// The settings of one direction. There a rate takes the place of a trace that both directions have, and a trace
+    /// that of a rate.
+    #[must_use]
+    pub fn one_way(&self, direction: Direction) -> LinkSettings {
+        let over = match direction {
+            Direction::Forward => self.forward.as_ref(),
+            Direction::Reverse => self.reverse.as_ref(),
+        };
+        let mut common = self.common();
+        if over.is_some_and(|over| over.rate.is_some() || over.trace.is_some()) {
+            (common.rate, common.trace) = (None, None);
+        }
+        common.overlaid(over)
+    }
+
+    /// The traces in it, with the dotted name of their table below this one.
+    pub(crate) fn traces_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut TraceFile)> {
+        let own = self.trace.as_mut().map(|trace| ("", trace));
+        let tables = [
+            (".forward", &mut self.forward),
+            (".reverse", &mut self.reverse),
+            (".edge", &mut self.edge),
+        ];
+        let inner = tables
+            .into_iter()
+            .filter_map(|(name, table)| Some((name, table.as_mut()?.trace.as_mut()?)));
+        own.into_iter().chain(inner)
+    }
+
+    /// The traces in it.
+    pub(crate) fn traces(&self) -> impl Iterator<Item = &TraceFile> {
+        let tables = [&self.forward, &self.reverse, &self.edge].into_iter().flatten();
+        self.trace.iter().chain(tables.filter_map(|table| table.trace.as_ref()))
     }
 }
 
@@ -95,56 +140,6 @@ pub enum LossPlace {
 pub struct RouteSpec {
     /// Names of links, from client to server; packets to the client take them backwards.
     pub links: Vec<String>,
-}
-
-/// A change at a set time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Change {
-    /// When, from the start of the run.
-    pub time: Delay,
-    /// A path or link by name. Of a path of `[path.*]` the core link changes; of a route, each of its links.
-    pub target: String,
-    /// Which direction changes; with `admin`, which flows are meant. Absent: both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub direction: Option<super::Direction>,
-    /// Takes it down or up. Going down loses what is on the way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<Action>,
-    /// A new rate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-    /// A new propagation delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Delay>,
-    /// A new loss probability, in place of all losses so far.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Probability>,
-    /// What senders want of a path from then on. Every flow that has the path and is open is meant; links do not change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub admin: Option<AdminSetting>,
-}
-
-/// Down or up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Action {
-    /// Takes the link down.
-    Cut,
-    /// Takes the link up again.
-    Restore,
-}
-
-/// What a sender wants of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AdminSetting {
-    /// It carries data, as at first.
-    Active,
-    /// It carries data only while no active path can.
-    Backup,
-    /// It carries no data; heartbeats go on.
-    Disabled,
 }
 
 /// Addresses and encapsulation of the two hosts.

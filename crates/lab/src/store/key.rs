@@ -31,7 +31,9 @@ impl Key {
         };
         // A scenario is plain data, which always has a JSON text.
         let json = serde_json::to_string(&bare).unwrap_or_default();
-        Self::of(format!("{}\n{json}\n{seed}\n{traced}", stack_version()).as_bytes())
+        // The text has only the names of delivery traces.
+        let traces: String = bare.traces().map(|trace| format!("\n{}", trace.digest())).collect();
+        Self::of(format!("{}\n{json}\n{seed}\n{traced}{traces}", stack_version()).as_bytes())
     }
 }
 

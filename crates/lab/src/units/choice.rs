@@ -60,11 +60,12 @@ macro_rules! choice {
 
 choice!(
     /// Room in a queue.
-    QueueSize, allowed "room in packets or bytes, such as 50packets, 64KiB or unlimited",
+    QueueSize, allowed "room such as 50packets, 64KiB, 200ms (at the link's rate) or unlimited",
     words { "unlimited" => Unlimited, #[doc = "No limit."] },
     quantities {
         Packets => Packets, #[doc = "So many packets."];
         Size => Bytes, #[doc = "So many bytes."];
+        Delay => Time, #[doc = "What the link sends in this time."];
     }
 );
 
@@ -111,7 +112,7 @@ impl QueueSize {
     pub fn packets(self) -> Option<Packets> {
         match self {
             Self::Packets(packets) => Some(packets),
-            Self::Bytes(_) | Self::Unlimited => None,
+            Self::Bytes(_) | Self::Time(_) | Self::Unlimited => None,
         }
     }
 }
@@ -155,9 +156,10 @@ mod tests {
     #[test]
     fn refusals_say_what_is_allowed() {
         let error = |text: &str| text.parse::<QueueSize>().unwrap_err().to_string();
-        let allowed = "expected room in packets or bytes, such as 50packets, 64KiB or unlimited";
+        let allowed =
+            "expected room such as 50packets, 64KiB, 200ms (at the link's rate) or unlimited";
         assert_eq!(error("50"), allowed);
-        assert_eq!(error("50ms"), allowed);
+        assert_eq!(error("50mtu"), allowed);
         assert_eq!(error("0.5packets"), "finer than 1packets (allowed: whole multiples of it)");
     }
 
@@ -168,6 +170,7 @@ mod tests {
             QueueSize::Packets(Packets(7)),
             QueueSize::Bytes(Size(9_000)),
             QueueSize::Bytes(Size(0)),
+            QueueSize::Time(Delay(250_000_000)),
         ] {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }

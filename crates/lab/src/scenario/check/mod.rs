@@ -1,5 +1,6 @@
 //! What the types of a scenario cannot say.
 
+mod changes;
 mod flow;
 mod plan;
 mod stack;
@@ -12,6 +13,7 @@ use crate::experiment::metrics;
 /// Finds the first thing in `scenario` that makes no sense.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     topology::check(scenario)?;
+    changes::check(scenario)?;
     flow::check(scenario)?;
     stack::check(scenario)?;
     plan::check(scenario)?;

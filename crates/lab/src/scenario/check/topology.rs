@@ -1,7 +1,7 @@
 //! Paths, links, routes and what happens to them.
 
 use super::super::error::{Problem, unknown_name};
-use super::super::{Change, LinkSettings, PathSpec, Scenario};
+use super::super::{Direction, LinkSettings, PathSpec, Scenario};
 use super::ensure;
 use crate::units::{Packets, Probability, QueueSize, Rate};
 
@@ -25,8 +25,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
         )?;
         duplex(&place, spec)?;
     }
-    routes(scenario)?;
-    scenario.at.iter().enumerate().try_for_each(|(n, change)| changes(scenario, n, change))
+    routes(scenario)
 }
 
 /// Names are single words, and paths, routes and links do not share any: changes refer to all three.
@@ -69,6 +68,7 @@ fn routes(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 fn duplex(place: &str, spec: &PathSpec) -> Result<(), Problem> {
+    paced(place, spec)?;
     settings(place, &spec.common())?;
     let tables = [("forward", &spec.forward), ("reverse", &spec.reverse), ("edge", &spec.edge)];
     tables.into_iter().try_for_each(|(name, table)| {
@@ -76,8 +76,36 @@ fn duplex(place: &str, spec: &PathSpec) -> Result<(), Problem> {
     })
 }
 
+/// What needs a rate or a trace has one, in both directions.
+fn paced(place: &str, spec: &PathSpec) -> Result<(), Problem> {
+    let whole = [Direction::Forward, Direction::Reverse].map(|way| spec.one_way(way));
+    for link in whole.iter().chain(&spec.edge) {
+        ensure(
+            link.trace_start.is_none() || link.trace.is_some(),
+            || format!("{place}.trace-start"),
+            || "there is no trace (allowed: beside trace)".into(),
+        )?;
+        ensure(
+            !matches!(link.queue, Some(QueueSize::Time(_)))
+                || link.rate.is_some()
+                || link.trace.is_some(),
+            || format!("{place}.queue"),
+            || {
+                "room for a time needs a rate or a trace (allowed: such as 50packets or 64KiB)"
+                    .into()
+            },
+        )?;
+    }
+    Ok(())
+}
+
 fn settings(place: &str, link: &LinkSettings) -> Result<(), Problem> {
     rate(&format!("{place}.rate"), link.rate)?;
+    ensure(
+        link.rate.is_none() || link.trace.is_none(),
+        || format!("{place}.trace"),
+        || "rate is set, too (allowed: one of them)".into(),
+    )?;
     probability(&format!("{place}.loss"), link.loss)?;
     probability(&format!("{place}.bit-errors"), link.bit_errors)?;
     if let Some(Packets(packets)) = link.queue.and_then(QueueSize::packets) {
@@ -95,7 +123,7 @@ fn settings(place: &str, link: &LinkSettings) -> Result<(), Problem> {
 
 fn red(place: &str, link: &LinkSettings) -> Result<(), Problem> {
     let Some(red) = link.red else { return Ok(()) };
-    let in_packets = !matches!(link.queue, Some(QueueSize::Bytes(_)));
+    let in_packets = !matches!(link.queue, Some(QueueSize::Bytes(_) | QueueSize::Time(_)));
     ensure(
         in_packets,
         || format!("{place}.queue"),
@@ -116,35 +144,6 @@ fn too_many_packets() -> String {
     format!("too many (allowed: up to {})", Packets(u32::MAX.into()))
 }
 
-fn changes(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem> {
-    let place = |field: &str| format!("at[{n}].{field}");
-    let names = || scenario.path_names().chain(scenario.link.keys().map(String::as_str));
-    let target = &change.target;
-    ensure(
-        names().any(|name| name == target),
-        || place("target"),
-        || unknown_name("path or link", target, names()),
-    )?;
-    let empty = change.action.is_none()
-        && change.rate.is_none()
-        && change.delay.is_none()
-        && change.loss.is_none()
-        && change.admin.is_none();
-    ensure(
-        !empty,
-        || format!("at[{n}]"),
-        || "changes nothing (allowed: action, rate, delay, loss, admin)".into(),
-    )?;
-    let path = scenario.path_names().any(|name| name == target);
-    ensure(
-        change.admin.is_none() || path,
-        || place("admin"),
-        || format!("{target} is a link (allowed: with a path as target)"),
-    )?;
-    rate(&place("rate"), change.rate)?;
-    probability(&place("loss"), change.loss)
-}
-
 pub(super) fn rate(place: &str, rate: Option<Rate>) -> Result<(), Problem> {
     ensure(
         rate != Some(Rate(0)),
@@ -153,7 +152,7 @@ pub(super) fn rate(place: &str, rate: Option<Rate>) -> Result<(), Problem> {
     )
 }
 
-fn probability(place: &str, probability: Option<Probability>) -> Result<(), Problem> {
+pub(super) fn probability(place: &str, probability: Option<Probability>) -> Result<(), Problem> {
     ensure(
         probability.is_none_or(|p| p <= Probability::ONE),
         || place.into(),

@@ -1,0 +1,124 @@
+//! Changing networks: schedules that repeat, and delivery traces.
+
+use polypath_lab::run::{Files, run};
+use polypath_lab::scenario::{Scenario, Source};
+use polypath_lab::world::world_spec;
+use polypath_link::Change;
+
+const PATHS: &str = r#"
+[path.A]
+rate = "10Mbit/s"
+delay = "10ms"
+[path.B]
+rate = "10Mbit/s"
+delay = "10ms"
+[stack]
+profile = "fast"
+[[flow]]
+app = "saturated"
+[time]
+settle = "2s"
+measure = "10s"
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/scenario.toml");
+    let source = Source::new(folder, text).unwrap_or_else(|error| panic!("{error}"));
+    source.scenario().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Mbit/s of the first flow, and of each link that carries data.
+fn rates(scenario: &Scenario, seed: u64) -> (f64, Vec<f64>) {
+    let result = run(scenario, seed, &Files::default(), &mut |_| ()).unwrap();
+    let seconds = result.measured as f64 / 1e9;
+    let link =
+        |link: &polypath_sim::results::LinkResult| link.delivered_bytes as f64 * 8e-6 / seconds;
+    let forward = result.links.iter().filter(|link| link.name.ends_with(".forward"));
+    (result.flows[0].total.goodput / 1e6, forward.map(link).collect())
+}
+
+fn schedule(text: &str, link: &str, seed: u64) -> Vec<(u64, Change)> {
+    world_spec(&scenario(text), false).unwrap().link_schedule(link, seed)
+}
+
+const EVERY: &str = r#"
+[[every]]
+period = "5s"
+target = "B"
+rate = "1Mbit/s..20Mbit/s"
+delay = ["5ms", "50ms"]
+"#;
+
+#[test]
+fn both_directions_change_alike_and_other_schedules_do_not_matter() {
+    let text = format!("{PATHS}{EVERY}");
+    let drawn = schedule(&text, "B.forward", 7);
+    assert_eq!(drawn, schedule(&text, "B.reverse", 7));
+    assert_ne!(drawn, schedule(&text, "B.forward", 8));
+    // 0, 5 and 10 s of 12, a rate and a delay each.
+    assert_eq!(drawn.len(), 6);
+    let delays: Vec<_> = drawn.iter().filter(|(_, c)| matches!(c, Change::Delay(_))).collect();
+    let expected = [(0, 5), (5, 50), (10, 5)]
+        .map(|(s, ms)| (s * 1_000_000_000, Change::Delay(ms * 1_000_000)));
+    assert!(delays.into_iter().eq(&expected));
+    let more = format!("{PATHS}{}{EVERY}", EVERY.replace("\"B\"", "\"A\""));
+    assert_eq!(drawn, schedule(&more, "B.forward", 7));
+    assert_ne!(drawn, schedule(&more, "A.forward", 7));
+}
+
+#[test]
+fn what_is_set_by_hand_has_the_last_word() {
+    let at = "[[at]]\ntime = \"5s\"\ntarget = \"B\"\nrate = \"3Mbit/s\"\n";
+    let drawn = schedule(&format!("{PATHS}{at}{EVERY}"), "B.forward", 1);
+    let of_five: Vec<_> = drawn.iter().filter(|(at, _)| *at == 5_000_000_000).collect();
+    assert_eq!(of_five.len(), 3);
+    assert_eq!(of_five[2].1, Change::Rate(Some(3_000_000)));
+}
+
+#[test]
+fn a_link_carries_the_mean_of_its_rates() {
+    // 2 and 8 Mbit/s for a second each: 5 on average; the headers take 48 of 1500 bytes.
+    let every = "[[every]]\nperiod = \"1s\"\ntarget = \"B\"\nrate = [\"2Mbit/s\", \"8Mbit/s\"]\n";
+    let (_, links) = rates(&scenario(&format!("{PATHS}{every}")), 1);
+    assert!((9.8..10.01).contains(&links[0]), "{links:?}");
+    assert!((4.5..5.01).contains(&links[1]), "{links:?}");
+}
+
+#[test]
+fn a_trace_gives_its_own_rate_and_a_rate_beside_it_only_where_there_is_none() {
+    // Four packets of 1500 bytes in 10 ms: 4.8 Mbit/s.
+    let traced = PATHS.replacen("rate = \"10Mbit/s\"", "trace = \"fine.trace\"", 1);
+    let (_, links) = rates(&scenario(&traced), 1);
+    assert!((4.7..4.81).contains(&links[0]), "{links:?}");
+    let reverse = PATHS.replacen("delay", "reverse.trace = \"fine.trace\"\ndelay", 1);
+    let (_, links) = rates(&scenario(&reverse), 1);
+    assert!((9.8..10.01).contains(&links[0]), "{links:?}");
+    // An [[at]] with a rate ends the trace.
+    let at = "[[at]]\ntime = \"2s\"\ntarget = \"A\"\nrate = \"2Mbit/s\"\n";
+    let (_, links) = rates(&scenario(&format!("{traced}{at}")), 1);
+    assert!((1.9..2.01).contains(&links[0]), "{links:?}");
+}
+
+#[test]
+fn two_traces_of_one_name_are_two_runs() {
+    use polypath_lab::store::Key;
+    let folder = tempfile::tempdir().unwrap();
+    let read = |content: &str| {
+        std::fs::write(folder.path().join("x.trace"), content).unwrap();
+        let text = PATHS.replacen("rate = \"10Mbit/s\"", "trace = \"x.trace\"", 1);
+        let name = folder.path().join("s.toml").display().to_string();
+        Source::new(name, text).unwrap().scenario().unwrap()
+    };
+    let (one, two) = (read("1\n"), read("2\n"));
+    assert_ne!(Key::of_run(&one, 1, false), Key::of_run(&two, 1, false));
+    assert_eq!(Key::of_run(&one, 1, false), Key::of_run(&read("1\n"), 1, false));
+}
+
+#[test]
+fn a_queue_may_be_a_time() {
+    // 10 Mbit/s for 200 ms are 250 kB.
+    let text = PATHS.replacen("delay", "queue = \"200ms\"\ndelay", 1);
+    let spec = world_spec(&scenario(&text), false).unwrap();
+    let queue = &spec.topology.links[0].config.queue;
+    assert_eq!(*queue, polypath_link::Queue::DropTailBytes(250_000));
+}
