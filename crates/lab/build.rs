@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 /// What decides about the result of a run. The lock file stands for the versions of all dependencies: a random
 /// distribution or an ordering of theirs may change with a new one.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "../../Cargo.lock",
     "../wire/src",
     "../proto/src",
@@ -18,6 +18,7 @@ const SOURCES: [&str; 9] = [
     "src/world.rs",
     "src/profile.rs",
     "src/experiment/metrics",
+    "src/limit",
 ];
 
 fn main() {

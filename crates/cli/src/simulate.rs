@@ -3,8 +3,10 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use polypath_lab::run::{Files, run};
+use polypath_lab::limit::{self, Shares};
+use polypath_lab::run::{Files, RunError, run_world};
 use polypath_lab::scenario::{Scenario, Source};
+use polypath_lab::world::world_spec;
 use polypath_lab::{RunResult, table};
 use serde::Serialize;
 
@@ -20,6 +22,8 @@ struct Report<'a> {
     scenario: &'a Scenario,
     /// What the run found out.
     result: &'a RunResult,
+    /// What the paths and buffers admit, and what was reached of it.
+    limits: &'a Shares,
 }
 
 pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
@@ -31,13 +35,15 @@ pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     let seed = args.seed.unwrap_or(scenario.seeds.first);
     let files = Files { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
     let mut progress = Progress::new();
-    let result = run(&scenario, seed, &files, &mut |done| progress.report(done))?;
+    let spec = world_spec(&scenario, files.trace.is_some()).map_err(RunError::from)?;
+    let result = run_world(&spec, seed, &files, &mut |done| progress.report(done))?;
     drop(progress);
+    let limits = limit::of_world(&spec).shares(&result);
     if args.json {
-        output::json(&Report { scenario: &scenario, result: &result })?;
+        output::json(&Report { scenario: &scenario, result: &result, limits: &limits })?;
     } else {
         output::text(&heading(&scenario))?;
-        output::text(&table::result(&result))?;
+        output::text(&table::result(&result, &limits))?;
     }
     table::failures(&result).map_or(Ok(()), |failures| Err(Failure::run(failures)))
 }

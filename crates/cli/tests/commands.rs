@@ -66,6 +66,27 @@ fn json_holds_scenario_and_result_and_depends_on_the_seed_alone() {
 }
 
 #[test]
+fn a_run_is_told_beside_what_paths_and_buffers_admit() {
+    let buffers = ["--set", "stack.send-buffer=64KiB", "--set", "stack.receive-buffer=64KiB"];
+    let text = run(&simulate(&[&buffers[..], &["--set", "path.B.delay=75ms"]].concat()));
+    for words in ["any order", "one ordered stream", "best path alone (A)", "SACKs on the path of"]
+    {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let route = ["--set", "stack.sack-path=smallest-srtt", "--set", "path.B.delay=75ms", "--json"];
+    let json: Value =
+        serde_json::from_str(&run(&simulate(&[&buffers[..], &route].concat()))).unwrap();
+    let limits = &json["limits"]["flows"][0];
+    assert_eq!(limits["sack_route"], "fastest");
+    let of = |name: &str, field: &str| limits[name][field].as_f64().unwrap();
+    assert_eq!((of("free", "limit") / 1e4).round(), 1335.0);
+    let goodput = json["result"]["flows"][0]["total"]["goodput"].as_f64().unwrap();
+    assert!((of("ordered", "share") - goodput / of("ordered", "limit")).abs() < 1e-9);
+    let lossy = run(&simulate(&["--set", "path.B.loss=1%"]));
+    assert!(lossy.contains("Limit: none, path B loses packets"), "{lossy}");
+}
+
+#[test]
 fn captures_and_traces_are_written_whole() {
     let folder = tempfile::tempdir().unwrap();
     let name = |name: &str| folder.path().join(name).display().to_string();

@@ -7,6 +7,7 @@ pub mod example;
 pub mod experiment;
 pub mod figure;
 pub mod format;
+pub mod limit;
 pub mod output;
 pub mod profile;
 pub mod report;

@@ -6,9 +6,10 @@ use polypath_sim::RunResult;
 use polypath_sim::results::{Counters, Delivered, FlowResult, LinkResult, Outcome, PathResult};
 
 use crate::format::{NONE, bytes, count, rate, share, time};
+use crate::limit::{Shares, shares_text};
 
-/// The whole result.
-pub fn result(result: &RunResult) -> String {
+/// The whole result, and what it reached of its limits.
+pub fn result(result: &RunResult, limits: &Shares) -> String {
     let mut text = format!(
         "seed {}, measured {} of {}, {} packets\n",
         result.seed,
@@ -20,6 +21,8 @@ pub fn result(result: &RunResult) -> String {
         text.push('\n');
         text.push_str(&flow(one));
     }
+    text.push('\n');
+    text.push_str(&shares_text(limits));
     text.push_str("\nLinks\n");
     text.push_str(&links(&result.links));
     text

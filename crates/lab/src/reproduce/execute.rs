@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::study::Job;
 use crate::experiment::metrics;
+use crate::limit;
 use crate::store::{Row, Store, StoreError};
 use crate::world::world_spec;
 
@@ -53,13 +54,14 @@ pub fn execute(
 /// The figures of a run.
 fn row(job: &Job) -> Result<Row, ExecuteError> {
     let spec = world_spec(&job.scenario, job.traced)?;
+    let limits = limit::of_world(&spec);
     if !job.traced {
         let result = polypath_sim::run(&spec, job.seed, None)?;
-        return Ok(Row::of(metrics::figures(&result)));
+        return Ok(Row::of(metrics::figures(&result, &limits)));
     }
     let mut probe = metrics::Probe::new(&job.scenario);
     let result = polypath_sim::run(&spec, job.seed, Some(&mut probe))?;
-    let mut figures = metrics::figures(&result);
+    let mut figures = metrics::figures(&result, &limits);
     probe.figures(&mut figures, &result);
     Ok(Row::of(figures))
 }

@@ -2,6 +2,7 @@
 
 mod blank;
 mod flow;
+mod limits;
 mod probe;
 mod sampled;
 mod unit;
@@ -11,6 +12,7 @@ pub use unit::{Unit, digits, pair};
 
 use polypath_sim::RunResult;
 
+use crate::limit::{Shares, WorldLimits};
 use crate::scenario::Scenario;
 
 /// Figures of a run by name, in base units. `None`: the run has no such figure, such as the delay without messages.
@@ -33,16 +35,29 @@ impl Figures {
 const S: f64 = 1e9;
 
 /// All figures of a result, without those that need traces.
-pub fn figures(result: &RunResult) -> Figures {
+pub fn figures(result: &RunResult, limits: &WorldLimits) -> Figures {
+    plain(result, Some(&limits.shares(result)))
+}
+
+/// Likewise; without shares the figures about limits have names and no values.
+fn plain(result: &RunResult, shares: Option<&Shares>) -> Figures {
     let mut out = Figures::default();
     out.put("measured", result.measured as f64 / S);
     for (n, one) in result.flows.iter().enumerate() {
+        let shares = shares.and_then(|shares| shares.flows.get(n));
+        let mut figures = |prefix: &str| {
+            flow::figures(&mut out, prefix, result, one);
+            limits::figures(&mut out, prefix, shares);
+        };
         if n == 0 {
-            flow::figures(&mut out, "", result, one);
+            figures("");
         }
         if result.flows.len() > 1 {
-            flow::figures(&mut out, &format!("flow.{}.", one.name), result, one);
+            figures(&format!("flow.{}.", one.name));
         }
+    }
+    if result.flows.len() > 1 {
+        limits::joint(&mut out, shares.and_then(|shares| shares.joint));
     }
     for link in result.links.iter().filter(|link| !link.name.contains("edge")) {
         flow::link(&mut out, result, link);
@@ -58,7 +73,7 @@ pub fn exists(name: &str, scenario: &Scenario) -> bool {
 /// Names of all figures that runs of this scenario have, but for the numbers of its path scheduler.
 pub fn names(scenario: &Scenario) -> Vec<String> {
     let blank = blank::result(scenario);
-    let mut all = figures(&blank);
+    let mut all = plain(&blank, None);
     Probe::new(scenario).figures(&mut all, &blank);
     all.0.into_iter().map(|(name, _)| name).collect()
 }

@@ -36,7 +36,9 @@ impl Unit {
             || begins(&["blocked-in", "blocked-out"])
         {
             Self::Share
-        } else if name.ends_with("rate") || begins(&["goodput", "payload-rate", "file-throughput"])
+        } else if name.ends_with("rate")
+            || begins(&["goodput", "payload-rate", "file-throughput"])
+            || begins(&["limit", "ordered-limit", "joint-limit", "best-path"])
         {
             Self::Rate
         } else if begins(&[
@@ -147,6 +149,8 @@ mod tests {
         assert_eq!(Unit::of("out-of-order.mean").show(65_536.0), "64 KiB");
         assert_eq!(Unit::of("payload-share.path.A").show(0.5), "50 %");
         assert_eq!(Unit::of("timeouts.rto.2..").show(3.0), "3");
+        assert_eq!(Unit::of("limit").show(13.35e6), "13.35 Mbit/s");
+        assert_eq!(Unit::of("flow.f.ordered-limit-share").show(0.951), "95.1 %");
         assert_eq!(Unit::of("link.A.forward.rate").show(1e7), "10 Mbit/s");
         assert_eq!(Unit::of("pause.path.A.longest").show(5.0), "5 s");
         assert_eq!(Unit::of("pause.path.A.recovery-elsewhere").show(0.5), "50 %");
