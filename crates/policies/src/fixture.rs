@@ -13,6 +13,7 @@ pub(crate) fn paths(n: u8) -> Vec<PathView> {
         p.state = PathState::Active;
         (p.usable, p.sendable) = (true, true);
         (p.cwnd, p.ssthresh) = (1 << 20, 1 << 20);
+        p.group = PathId(0);
         p
     };
     (0..n).map(path).collect()

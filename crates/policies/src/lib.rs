@@ -68,6 +68,7 @@
 )]
 
 pub mod buffer;
+pub mod competitor;
 pub mod congestion;
 mod entry;
 mod error;
@@ -78,6 +79,7 @@ mod options;
 pub mod path;
 mod registry;
 pub mod retransmission;
+pub mod sharing;
 pub mod stream;
 
 pub use entry::{Configure, PolicyEntry, PolicyKind, Recipe};

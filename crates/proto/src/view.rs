@@ -82,6 +82,9 @@ pub struct PathView {
     pub lost_chunks: u64,
     /// When DATA was last sent on this path.
     pub last_data: Time,
+    /// Its group: the lowest path among those that the congestion control takes to share one bottleneck with this path;
+    /// the path itself while there is none.
+    pub group: PathId,
 }
 
 impl PathView {
@@ -111,6 +114,7 @@ impl PathView {
             data_chunks: 0,
             lost_chunks: 0,
             last_data: Time::ZERO,
+            group: id,
         }
     }
 

@@ -9,7 +9,7 @@
 use polypath_proto::policy::{CongestionControl, Cut, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::{coupled, hystart};
+use super::{couple, coupled, hystart};
 use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
 use crate::options::Options;
@@ -17,15 +17,30 @@ use crate::options::Options;
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("balia", configure)
     .summary("balanced linked adaptation: small paths grow more than with lia and yield more")
     .source("draft-walid-mptcp-congestion-control-04; Peng et al., IEEE/ACM ToN 2016")
-    .options(hystart::OPTIONS);
+    .options(&[couple::ALWAYS, hystart::SWITCH, hystart::SAMPLES]);
 
 fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
-    hystart::recipe(Balia, options)
+    hystart::recipe(Balia::default(), options)
 }
 
 /// Balanced linked adaptation.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Balia;
+#[derive(Clone, Copy, Debug)]
+pub struct Balia {
+    name: &'static str,
+}
+
+impl Default for Balia {
+    fn default() -> Self {
+        Self::named(ENTRY.name)
+    }
+}
+
+impl Balia {
+    /// The same by another name: `cmt` whose paths are coupled.
+    pub(super) const fn named(name: &'static str) -> Self {
+        Self { name }
+    }
+}
 
 /// max x over all members.
 fn fastest(view: &AssocView<'_>, path: &PathView) -> f64 {
@@ -34,7 +49,7 @@ fn fastest(view: &AssocView<'_>, path: &PathView) -> f64 {
 
 impl WindowRule for Balia {
     fn name(&self) -> &'static str {
-        ENTRY.name
+        self.name
     }
 
     fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
@@ -65,18 +80,18 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(p: &[PathView], i: usize, kind: LossKind) -> Cut {
-        Balia.decrease(&view(p), &p[i], kind, 1500, 4)
+        Balia::default().decrease(&view(p), &p[i], kind, 1500, 4)
     }
 
     #[test]
     fn growth_by_hand() {
         // x = 4e5 and 1e5, Σ = 5e5: (8e5 x 20e5) / (10 x 25e10) = 0.64; (5e5 x 8e5) / (25e11) = 0.16.
         let p = measured(&[(40_000, 100), (20_000, 200)]);
-        assert_eq!(Balia.avoidance(&view(&p), &p[0], 1500), 960);
-        assert_eq!(Balia.avoidance(&view(&p), &p[1], 1500), 240);
+        assert_eq!(Balia::default().avoidance(&view(&p), &p[0], 1500), 960);
+        assert_eq!(Balia::default().avoidance(&view(&p), &p[1], 1500), 240);
         // Equal: (2 x 5) / (10 x 4) = 1/4.
         let p = measured(&[(30_000, 50), (30_000, 50)]);
-        assert_eq!(Balia.avoidance(&view(&p), &p[0], 1500), 375);
+        assert_eq!(Balia::default().avoidance(&view(&p), &p[0], 1500), 375);
     }
 
     #[test]
@@ -94,7 +109,7 @@ mod tests {
     fn a_path_alone_is_rfc_9260() {
         let mut p = measured(&[(40_000, 100), (90_000, 100)]);
         (p[1].state, p[1].usable) = (PathState::Inactive, false);
-        assert_eq!(Balia.avoidance(&view(&p), &p[0], 1500), 1500);
+        assert_eq!(Balia::default().avoidance(&view(&p), &p[0], 1500), 1500);
         assert_eq!(cut(&p, 0, LossKind::FastRetransmit).cwnd, 20_000);
         p[0].cwnd = 7000;
         assert_eq!(cut(&p, 0, LossKind::FastRetransmit).cwnd, 6000, "four MTUs");
@@ -107,7 +122,7 @@ mod tests {
         ) {
             let p = measured(&shape);
             for i in 0..p.len() {
-                let growth = Balia.avoidance(&view(&p), &p[i], 1500);
+                let growth = Balia::default().avoidance(&view(&p), &p[i], 1500);
                 prop_assert!((1..=1500).contains(&growth), "{growth}");
                 let cut = cut(&p, i, LossKind::FastRetransmit);
                 prop_assert!(cut.cwnd >= 6000 && cut.cwnd <= (p[i].cwnd / 2 + 1).max(6000));

@@ -2,16 +2,17 @@
 
 use polypath_proto::view::{AssocView, PathAdmin, PathState, PathView};
 
-/// The paths that the sums run over: those that may carry data, and `path` itself. A failed path, or a backup that is
-/// not called upon, must not keep a share of the growth.
+/// The paths that the sums run over: those of its group that may carry data, and `path` itself. A failed path, or a
+/// backup that is not called upon, must not keep a share of the growth.
 pub(super) fn members<'a>(
     view: &AssocView<'a>,
     path: &PathView,
 ) -> impl Iterator<Item = &'a PathView> + use<'a> {
-    let this = path.id;
+    let (this, group) = (path.id, path.group);
     view.paths.iter().filter(move |p| {
         let reachable = matches!(p.state, PathState::Active | PathState::PotentiallyFailed);
-        p.id == this || (reachable && (p.usable || p.admin == PathAdmin::Active))
+        let carries = reachable && (p.usable || p.admin == PathAdmin::Active);
+        p.id == this || (carries && p.group == group)
     })
 }
 

@@ -22,7 +22,7 @@ use polypath_proto::policy::{AckedInfo, CongestionControl, Cut, CwndStep, PathWi
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::hystart;
+use super::{couple, hystart, lia};
 use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
@@ -47,6 +47,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cubic", configure
             values: "true|false",
             summary: "aim lower when losses come at smaller windows, so that newcomers find room",
         },
+        couple::NEVER,
         OptionEntry { default: "true", values: "true|false", ..hystart::SWITCH },
         hystart::SAMPLES,
     ]);
@@ -92,6 +93,8 @@ struct Curve {
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     w_max: f64,
+    /// What the path takes of a flow's growth: 1, or less in a group.
+    part: f64,
     /// Seconds.
     k: f64,
     /// The time in this stage during which the window was in use.
@@ -109,7 +112,7 @@ impl Stage {
     /// W(t), bytes.
     fn window(&self, t: f64, mtu: f64) -> f64 {
         let d = t - self.k;
-        C * mtu * d * d * d + self.w_max
+        C * self.part * self.part * mtu * d * d * d + self.w_max
     }
 }
 
@@ -130,7 +133,7 @@ impl Cubic {
 impl Curve {
     /// Congestion avoidance begins with a window of `cwnd` bytes. Where no loss says how far to go, the curve begins at its
     /// level part (RFC 9438 sections 4.8 and 4.10).
-    fn begin(&mut self, edition: CubicRfc, now: Time, cwnd: f64, mtu: f64) -> Stage {
+    fn begin(&mut self, edition: CubicRfc, now: Time, cwnd: f64, (mtu, part): (f64, f64)) -> Stage {
         let w_max = self.w_max.filter(|&w| w > cwnd);
         let k = w_max.map_or(0.0, |w| {
             let climb = match edition {
@@ -138,7 +141,7 @@ impl Curve {
                 CubicRfc::Rfc9438 => w - cwnd,
             };
             // In software, so that it is the same number on every platform.
-            libm::cbrt(climb / (C * mtu))
+            libm::cbrt(climb / (C * part * part * mtu))
         });
         let w_max = w_max.unwrap_or(cwnd);
         self.w_max = Some(w_max);
@@ -146,7 +149,7 @@ impl Curve {
             self.cwnd_prior = cwnd;
         }
         let (elapsed, heard) = (Duration::ZERO, now);
-        Stage { w_max, k, elapsed, heard, idle: false, w_est: cwnd, fraction: 0.0 }
+        Stage { w_max, part, k, elapsed, heard, idle: false, w_est: cwnd, fraction: 0.0 }
     }
 
     /// W_max after a fast retransmit at `cwnd` bytes (RFC 8312 section 4.6, RFC 9438 section 4.7).
@@ -173,12 +176,12 @@ fn growth(
     let ahead = stage.window(t + rtt, mtu);
     let target = match edition {
         CubicRfc::Rfc8312 => {
-            stage.w_est = stage.w_max * BETA + ALPHA * mtu * t / rtt;
+            stage.w_est = stage.w_max * BETA + ALPHA * stage.part * mtu * t / rtt;
             ahead
         }
         CubicRfc::Rfc9438 => {
             let alpha = if stage.w_est >= cwnd_prior { 1.0 } else { ALPHA };
-            stage.w_est += alpha * mtu * acked / cwnd;
+            stage.w_est += alpha * stage.part * mtu * acked / cwnd;
             ahead.clamp(cwnd, 1.5 * cwnd)
         }
     };
@@ -207,7 +210,10 @@ impl WindowRule for Cubic {
         let mtu = unit.mtu.max(1) as f64;
         let mut stage = match curve.stage {
             Some(stage) => stage,
-            None => curve.begin(edition, view.now, w.cwnd as f64, mtu),
+            None => {
+                let part = lia::aggressiveness(view, path);
+                curve.begin(edition, view.now, w.cwnd as f64, (mtu, part))
+            }
         };
         let cwnd = w.cwnd as f64 + stage.fraction;
         let rtt = path.srtt_or(view.rto_initial).max(1e-9);

@@ -17,6 +17,7 @@ use polypath_proto::policy::{
 use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
+use super::couple;
 use crate::PolicyError;
 use crate::entry::Recipe;
 use crate::options::{OptionEntry, Options};
@@ -44,9 +45,7 @@ pub(super) const SAMPLES: OptionEntry = OptionEntry {
     summary: "RTT samples that a round needs to be judged; RFC 9406: 8, but the stack takes one per round",
 };
 
-pub(super) const OPTIONS: &[OptionEntry] = &[SWITCH, SAMPLES];
-
-/// The engine around `rule`, with or without HyStart++.
+/// The engine around `rule`, with or without HyStart++, with the groups that the option `couple` says.
 pub(super) fn recipe<R>(
     rule: R,
     options: &Options<'_>,
@@ -55,12 +54,14 @@ where
     R: WindowRule + Clone + Sync + 'static,
 {
     let samples = options.choice("hystart-samples", &[("1", 1), ("2", 2), ("4", 4), ("8", 8)])?;
+    let couple = couple::choice(options)?;
     if options.choice("hystart", &[("false", false), ("true", true)])? {
         Ok(Box::new(move |cc, _| {
-            Box::new(ClassicCc::new(HyStart::new(rule.clone(), samples), cc.clone()))
+            let rule = HyStart::new(rule.clone(), samples);
+            couple::grouped(couple, ClassicCc::new(rule, cc.clone()))
         }))
     } else {
-        Ok(Box::new(move |cc, _| Box::new(ClassicCc::new(rule.clone(), cc.clone()))))
+        Ok(Box::new(move |cc, _| couple::grouped(couple, ClassicCc::new(rule.clone(), cc.clone()))))
     }
 }
 

@@ -8,7 +8,7 @@
 use polypath_proto::policy::{CongestionControl, Cut, Rfc9260Rule, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::{coupled, hystart};
+use super::{couple, coupled, hystart};
 use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
 use crate::options::Options;
@@ -16,7 +16,7 @@ use crate::options::Options;
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("lia", configure)
     .summary("linked increases: together no faster than one flow on the best path")
     .source("RFC 6356")
-    .options(hystart::OPTIONS);
+    .options(&[couple::ALWAYS, hystart::SWITCH, hystart::SAMPLES]);
 
 fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
     hystart::recipe(Lia, options)
@@ -27,7 +27,7 @@ fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, Pol
 pub struct Lia;
 
 /// The growth of `path` as a part of what RFC 9260 would grow by.
-fn aggressiveness(view: &AssocView<'_>, path: &PathView) -> f64 {
+pub(super) fn aggressiveness(view: &AssocView<'_>, path: &PathView) -> f64 {
     let best = coupled::greatest(
         coupled::members(view, path).map(|p| coupled::rate(view, p) / coupled::rtt(view, p)),
     );

@@ -2,6 +2,7 @@
 
 pub(crate) mod balia;
 pub(crate) mod cmt;
+mod couple;
 mod coupled;
 pub(crate) mod cubic;
 pub(crate) mod fixed;
@@ -12,6 +13,7 @@ pub(crate) mod rp_v1;
 pub(crate) mod rp_v2;
 
 pub use balia::Balia;
+pub use couple::Couple;
 pub use cubic::{Cubic, CubicRfc};
 pub use fixed::FixedWindow;
 pub use hystart::HyStart;

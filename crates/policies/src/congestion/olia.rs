@@ -20,7 +20,7 @@ use polypath_proto::policy::{
 };
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::{coupled, hystart};
+use super::{couple, coupled, hystart};
 use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
@@ -35,6 +35,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("olia", configure)
             values: "draft|kernel",
             summary: "rank paths by the square of the bytes between losses over the RTT, or by the bytes over its square",
         },
+        couple::ALWAYS,
         hystart::SWITCH,
         hystart::SAMPLES,
     ]);

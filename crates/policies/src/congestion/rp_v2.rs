@@ -1,21 +1,32 @@
 //! `rp-v2`: CMT/RPv2, resource pooling by bandwidth estimates.
 
-use polypath_proto::policy::{ClassicCc, Cut, WindowRule};
+use polypath_proto::policy::{ClassicCc, CongestionControl, Cut, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
+use super::couple::{self, Couple};
 use super::coupled;
-use crate::entry::PolicyEntry;
+use crate::PolicyError;
+use crate::entry::{PolicyEntry, Recipe};
+use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("rp-v2", |_| {
-    Ok(Box::new(|cc, _| Box::new(ClassicCc::new(RpV2, cc.clone()))))
-})
-.summary("CMT/RPv2: growth and cuts shared by estimated bandwidth, cwnd over RTT")
-.source("Dreibholz et al., ConTEL 2011");
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("rp-v2", configure)
+    .summary("CMT/RPv2: growth and cuts shared by estimated bandwidth, cwnd over RTT")
+    .source("Dreibholz et al., ConTEL 2011")
+    .options(&[couple::ALWAYS]);
+
+fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+    let couple = couple::choice(options)?;
+    let rule = RpV2 { pooled: couple == Couple::Always };
+    Ok(Box::new(move |cc, _| couple::grouped(couple, ClassicCc::new(rule, cc.clone()))))
+}
 
 /// CMT/RPv2. With b = cwnd/SRTT and B the sum of b, a path has the share b/B of all growth, and on a loss gives up
 /// max(1/2, (B/2)/b) of its window.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RpV2;
+#[derive(Clone, Copy, Debug)]
+pub struct RpV2 {
+    /// All paths divide one initial window.
+    pub pooled: bool,
+}
 
 /// b in bytes per 1000 seconds; a path without an RTT sample has RTO.Initial. Whole numbers keep the ceilings exact.
 fn bandwidth(view: &AssocView<'_>, path: &PathView) -> u128 {
@@ -38,7 +49,7 @@ impl WindowRule for RpV2 {
     }
 
     fn initial_window(&self, single: u64, paths: usize, mtu: u64) -> u64 {
-        coupled::initial_window(single, paths, mtu)
+        coupled::initial_window(single, if self.pooled { paths } else { 1 }, mtu)
     }
 
     fn slow_start(&self, view: &AssocView<'_>, path: &PathView, acked: u64, limit: u64) -> u64 {
@@ -72,6 +83,8 @@ mod tests {
     use polypath_proto::time::Duration;
     use polypath_proto::view::PathState;
 
+    const RULE: RpV2 = RpV2 { pooled: true };
+
     /// b = 30,000/0.1 = 300,000/s and 20,000/0.2 = 100,000/s: shares 3/4 and 1/4.
     fn two() -> Vec<PathView> {
         let mut p = paths(2);
@@ -81,15 +94,15 @@ mod tests {
     }
 
     fn cut(p: &[PathView], i: usize, kind: LossKind) -> Cut {
-        RpV2.decrease(&view(p), &p[i], kind, 1500, 4)
+        RULE.decrease(&view(p), &p[i], kind, 1500, 4)
     }
 
     #[test]
     fn growth_is_shared_by_bandwidth_and_rounded_up() {
         let p = two();
-        assert_eq!(RpV2.slow_start(&view(&p), &p[0], 1001, 1500), 751);
-        assert_eq!(RpV2.avoidance(&view(&p), &p[0], 1500), 1125);
-        assert_eq!(RpV2.avoidance(&view(&p), &p[1], 1501), 376);
+        assert_eq!(RULE.slow_start(&view(&p), &p[0], 1001, 1500), 751);
+        assert_eq!(RULE.avoidance(&view(&p), &p[0], 1500), 1125);
+        assert_eq!(RULE.avoidance(&view(&p), &p[1], 1501), 376);
     }
 
     #[test]
@@ -108,7 +121,7 @@ mod tests {
         let mut p = two();
         p[1].srtt = None;
         // 20,000 per second: share 300/320.
-        assert_eq!(RpV2.avoidance(&view(&p), &p[0], 1600), 1500);
+        assert_eq!(RULE.avoidance(&view(&p), &p[0], 1600), 1500);
         p[0].cwnd = 0;
         assert_eq!(cut(&p, 0, LossKind::FastRetransmit), Cut { cwnd: 1500, ssthresh: 1500 });
     }

@@ -8,6 +8,7 @@ use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 use smallvec::SmallVec;
 
 use crate::PolicyError;
+use crate::competitor::{Competitor, Known};
 use crate::entry::{PolicyEntry, Recipe};
 use crate::estimate::PathEstimate;
 use crate::options::{OptionEntry, Options};
@@ -54,6 +55,9 @@ pub struct Knapsack {
 struct Own {
     estimate: PathEstimate,
     rounds: u32,
+    competitor: Competitor,
+    /// Paths that share its bottleneck, itself included.
+    members: u64,
 }
 
 /// An ordered stream and the path that carries it.
@@ -70,13 +74,31 @@ struct Stream {
 impl Own {
     /// What may be in flight on the path, bytes.
     fn cap(&self, path: &PathView, slack: u64) -> u64 {
+        self.competitor.cap(self.fair_cap(path, slack))
+    }
+
+    /// The same without competitors.
+    fn fair_cap(&self, path: &PathView, slack: u64) -> u64 {
         let bdp = self.estimate.bdp(path);
-        let slack = slack * u64::from(path.mtu);
+        // Paths of one bottleneck keep one queue between them and ask for one share more.
+        let slack = slack * u64::from(path.mtu) / self.members.max(1);
         if !self.estimate.is_full() {
             return ((2.0 * bdp) as u64).max(path.cwnd.min(10 * u64::from(path.mtu))) + slack;
         }
-        let gain = if self.rounds.is_multiple_of(PROBE_EVERY) { 1.25 } else { 1.0 };
+        let gain = if self.rounds.is_multiple_of(PROBE_EVERY) {
+            1.0 + 0.25 / self.members.max(1) as f64
+        } else {
+            1.0
+        };
         (gain * bdp) as u64 + slack
+    }
+}
+
+impl Own {
+    /// What a queue of somebody else is told by; nothing while the path was never full.
+    fn known(&self, path: &PathView, slack: u64) -> Option<Known> {
+        let base = self.estimate.min_rtt(path).filter(|_| self.estimate.is_full())?;
+        Some(Known { base, rate: self.estimate.rate(), slack })
     }
 }
 
@@ -224,6 +246,9 @@ impl Policy for Knapsack {
 impl PathScheduler for Knapsack {
     fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
         self.horizon = self.choose_horizon(view);
+        for (own, path) in self.paths.iter_mut().zip(view.paths) {
+            own.members = view.usable().filter(|p| p.group == path.group).count() as u64;
+        }
         let slowest = view.usable().map(|p| self.hold(view, p)).max().unwrap_or_default();
         self.streams.retain(|s| view.now.since(s.last_sent) < slowest * 2);
     }
@@ -268,6 +293,10 @@ impl PathScheduler for Knapsack {
         }
         if let Some(own) = self.paths.get_mut(ev.path.index()) {
             own.rounds += u32::from(own.estimate.acked(view.now, path, ev));
+            match own.known(path, self.slack) {
+                Some(known) => own.competitor.acked(view.now, path, ev, &known),
+                None => own.competitor = Competitor::default(),
+            }
         }
     }
 

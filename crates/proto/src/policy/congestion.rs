@@ -9,7 +9,7 @@ use crate::view::{AssocView, LossKind};
 ///
 /// The engine calls [`acked`](Self::acked) for each path of a SACK, then [`lost`](Self::lost) for the paths that enter fast
 /// recovery by it (increase before decrease, RFC 9260 section 7.2.4), then [`sack_done`](Self::sack_done), and then reads
-/// [`cwnd`](Self::cwnd) and [`ssthresh`](Self::ssthresh) back into the views.
+/// [`cwnd`](Self::cwnd), [`ssthresh`](Self::ssthresh) and [`group`](Self::group) back into the views.
 pub trait CongestionControl: Policy {
     /// `path` joins, or starts anew after a restart of the peer.
     fn path_added(&mut self, view: &AssocView<'_>, path: PathId);
@@ -37,6 +37,11 @@ pub trait CongestionControl: Policy {
     /// trip. `None`: no opinion, send when the window lets you.
     fn pacing_rate(&self, _view: &AssocView<'_>, _path: PathId) -> Option<u64> {
         None
+    }
+
+    /// The group of `path`: the lowest path among those that are taken to share one bottleneck with it.
+    fn group(&self, path: PathId) -> PathId {
+        path
     }
 
     /// Congestion window of `path`, bytes.

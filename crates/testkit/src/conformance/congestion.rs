@@ -9,10 +9,10 @@ use super::{check_name, same_twice};
 
 const STEPS: usize = 2000;
 
-/// Checks a congestion control: every window is at least one byte, whatever happens.
+/// Checks a congestion control: every window is at least one byte, whatever happens, and a group is named by its lowest path.
 ///
 /// # Panics
-/// When a window is zero, or the control decides differently in a second run.
+/// When a window is zero, a group is named by a path that is not its lowest, or the control decides differently in a second run.
 pub fn check_congestion(make: impl Fn(u64) -> Box<dyn CongestionControl>, seed: u64) {
     check_name(&*make(seed));
     let what = make(seed).name();
@@ -63,7 +63,8 @@ impl Drive {
         let bytes = (1 + self.world.rng.below(3000) as u64).min(outstanding_before);
         let may_grow = self.world.rng.below(5) > 0;
         let outstanding = outstanding_before - bytes;
-        let info = AckedInfo { path, bytes, outstanding_before, outstanding, may_grow, rtt: None };
+        let rtt = self.world.paths.get(path.index()).and_then(|p| p.last_rtt);
+        let info = AckedInfo { path, bytes, outstanding_before, outstanding, may_grow, rtt };
         self.cc.acked(&self.world.view(), &info);
     }
 
@@ -75,6 +76,9 @@ impl Drive {
             let (name, seed) = (self.cc.name(), self.seed);
             assert!(path.cwnd > 0, "{name}, seed {seed}: the window of {} is zero", path.id);
             windows.push((path.cwnd, path.ssthresh));
+            path.group = self.cc.group(path.id);
+            let named = self.cc.group(path.group) == path.group && path.group <= path.id;
+            assert!(named, "{name}, seed {seed}: {} is in group {}", path.id, path.group);
         }
         windows
     }

@@ -1,0 +1,275 @@
+//! Somebody else's queue on our path: when to stop yielding to it.
+//!
+//! A sender that keeps its bytes in flight at a path's bandwidth-delay product leaves no queue. Beside one that fills the queue
+//! until it overflows it starves: the queue holds its packets back, its delivery rate falls, and what it keeps in flight falls with
+//! that. The way out is Copa's (Arun, Balakrishnan, NSDI 2018): notice that a queue stays although we do not feed it, and then
+//! compete like everybody else, by the congestion window alone.
+//!
+//! Whose queue it is cannot be seen from one place: with a queue, flight = rate x round trip holds for any share of it. So the
+//! sender *drains*: for a round trip it keeps half of the bandwidth-delay product in flight. If the queue was its own, the next round
+//! trip is the path's smallest; if not, the queue stays. While *yielding* that is tried when several rounds in a row took longer than
+//! our own probing and slack explain; while *competing*, from time to time.
+
+use polypath_proto::policy::AckedInfo;
+use polypath_proto::time::{Duration, Time};
+use polypath_proto::view::PathView;
+
+/// Rounds in a row with an unexplained queue that are worth a test.
+const SUSPICION: u32 = 4;
+/// A queue of less than this part of the smallest round trip disturbs nobody.
+const NOTICED: f64 = 0.15;
+/// Part of the smallest round trip that packets of slack explain, at most: a starving sender's packets are far apart.
+const SLACK: f64 = 0.25;
+/// Packets in flight that a test leaves, at least.
+const LEAST: u64 = 4;
+/// Part of the queue that stays in a test if it is not ours: while we yield, and while we compete and have our share of it.
+const STAYS: (f64, f64) = (0.33, 0.25);
+/// Rounds after a test in which flight grows back as in slow start.
+const RAMP: u32 = 6;
+/// Rounds between tests, at first and at most.
+const PATIENCE: (u32, u32) = (16, 64);
+
+/// What we know of competitors on one path.
+#[derive(Clone, Copy, Debug)]
+pub struct Competitor {
+    competing: bool,
+    stage: Stage,
+    /// When this round began, and its smallest round trip.
+    began: Time,
+    smallest: Option<Duration>,
+    /// Rounds until the next test, and between tests.
+    wait: u32,
+    patience: u32,
+    /// Bytes in flight that are allowed on the way back from a test.
+    limit: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// So many rounds in a row saw a queue that we cannot explain.
+    Watching { odd: u32 },
+    /// Flight goes down to so many bytes; the queue was this long before.
+    Draining { flight: u64, queue: Duration },
+    /// It is down; packets that leave now tell.
+    Measuring { flight: u64, queue: Duration },
+}
+
+impl Default for Competitor {
+    fn default() -> Self {
+        let stage = Stage::Watching { odd: 0 };
+        let (wait, patience, limit) = (0, PATIENCE.0, u64::MAX);
+        let began = Time::ZERO;
+        Self { competing: false, stage, began, smallest: None, wait, patience, limit }
+    }
+}
+
+/// What is known of the path when a round ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Its smallest round trip.
+    pub base: Duration,
+    /// What it delivers, bytes per second.
+    pub rate: f64,
+    /// Packets beyond the bandwidth-delay product that are kept in flight.
+    pub slack: u64,
+}
+
+impl Known {
+    /// The time of `packets` at the rate.
+    fn packets(&self, path: &PathView, packets: u64) -> f64 {
+        (packets * u64::from(path.mtu)) as f64 / self.rate.max(1.0)
+    }
+
+    fn queue(&self, rtt: Duration) -> Duration {
+        rtt.saturating_sub(self.base)
+    }
+
+    /// Whether a queue is longer than what we put there ourselves.
+    fn is_odd(&self, path: &PathView, queue: Duration) -> bool {
+        let base = self.base.as_secs_f64();
+        let slack = self.packets(path, self.slack + 1).min(SLACK * base);
+        queue.as_secs_f64() > NOTICED * base + slack
+    }
+}
+
+impl Competitor {
+    /// What may be in flight, bytes, where `cap` is right without competitors.
+    pub fn cap(&self, cap: u64) -> u64 {
+        match self.stage {
+            Stage::Draining { flight, .. } | Stage::Measuring { flight, .. } => flight,
+            Stage::Watching { .. } if self.competing => self.limit,
+            Stage::Watching { .. } => self.limit.min(cap),
+        }
+    }
+
+    /// A SACK acknowledged data of the path, of which so much is known.
+    pub fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, known: &Known) {
+        self.smallest = match (self.smallest, ev.rtt) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        // After a test, back to the window as slow start would go there, not in one burst.
+        self.limit = self.limit.max(ev.outstanding_before).saturating_add(ev.bytes);
+        if now.since(self.began) < path.srtt.unwrap_or(path.rto) {
+            return;
+        }
+        if let Some(rtt) = self.smallest.take() {
+            self.began = now;
+            self.round_ended(path, ev, known, rtt);
+        }
+    }
+
+    fn round_ended(&mut self, path: &PathView, ev: &AckedInfo, known: &Known, rtt: Duration) {
+        self.wait = self.wait.saturating_sub(1);
+        if self.wait + RAMP <= self.patience {
+            self.limit = u64::MAX;
+        }
+        let queue = known.queue(rtt);
+        match self.stage {
+            Stage::Watching { odd } => {
+                let odd = if known.is_odd(path, queue) { odd + 1 } else { 0 };
+                self.stage = Stage::Watching { odd };
+                if self.wait == 0 && (self.competing || odd >= SUSPICION) {
+                    let flight = (known.rate * known.base.as_secs_f64() / 2.0) as u64;
+                    let flight = flight.max(LEAST * u64::from(path.mtu));
+                    self.stage = Stage::Draining { flight, queue };
+                }
+            }
+            Stage::Draining { flight, queue } => {
+                if ev.outstanding <= flight {
+                    self.stage = Stage::Measuring { flight, queue };
+                }
+            }
+            Stage::Measuring { flight, queue: before } => {
+                let part = if self.competing { STAYS.1 } else { STAYS.0 };
+                let stays = before.as_secs_f64() * part
+                    + if self.competing { known.packets(path, 2) } else { 0.0 };
+                self.conclude(queue.as_secs_f64() > stays);
+                self.limit = flight;
+            }
+        }
+    }
+
+    /// The queue stayed in a test, or it did not. A test that changed nothing is repeated later than the one before.
+    fn conclude(&mut self, stayed: bool) {
+        self.patience = if stayed == self.competing {
+            (2 * self.patience).clamp(PATIENCE.0, PATIENCE.1)
+        } else {
+            PATIENCE.0
+        };
+        (self.competing, self.wait) = (stayed, self.patience);
+        self.stage = Stage::Watching { odd: 0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::measured;
+    use polypath_proto::PathId;
+
+    /// Bytes per second; with `BASE` the path holds 50 kB.
+    const RATE: f64 = 1e6;
+    const BASE: Duration = Duration::from_millis(50);
+    const FAIR: u64 = 53_000;
+    const WINDOW: u64 = 150_000;
+
+    struct Path {
+        competitor: Competitor,
+        now: Time,
+        flight: u64,
+        rates: Vec<f64>,
+    }
+
+    impl Path {
+        fn new() -> Self {
+            let competitor = Competitor::default();
+            Self { competitor, now: Time::from_secs(1), flight: FAIR, rates: Vec::new() }
+        }
+
+        /// A round trip in which somebody else keeps `foreign` bytes in the queue: five acknowledgements, a fifth of the
+        /// flight each.
+        fn round(&mut self, foreign: u64) {
+            let held = self.flight + foreign;
+            let rtt = Duration::from_secs_f64(held as f64 / RATE).max(BASE);
+            let path = measured(&[(WINDOW, rtt.as_millis() as u64)]).remove(0);
+            let bytes = self.flight / 5;
+            // The greatest of the last six rounds, as the estimate has it.
+            self.rates.push(self.flight as f64 / rtt.as_secs_f64());
+            let rate = self.rates.iter().rev().take(6).copied().fold(0.0, f64::max);
+            for _ in 0..5 {
+                self.now += rtt / 5;
+                let ev = AckedInfo {
+                    path: PathId(0),
+                    bytes,
+                    outstanding_before: self.flight,
+                    outstanding: self.flight - bytes,
+                    may_grow: true,
+                    rtt: Some(rtt),
+                };
+                let known = Known { base: BASE, rate, slack: 2 };
+                self.competitor.acked(self.now, &path, &ev, &known);
+            }
+            self.flight = self.competitor.cap(FAIR).min(WINDOW);
+        }
+
+        fn rounds(&mut self, n: u32, foreign: u64) -> u64 {
+            (0..n).for_each(|_| self.round(foreign));
+            self.flight
+        }
+    }
+
+    #[test]
+    fn alone_the_cap_holds() {
+        let mut p = Path::new();
+        for _ in 0..200 {
+            p.round(0);
+            assert_eq!(p.flight, FAIR);
+        }
+    }
+
+    #[test]
+    fn beside_somebody_who_fills_the_queue_the_window_decides() {
+        let mut p = Path::new();
+        // 100 kB more: 153 ms in place of 53. Four rounds are odd; in the test 100 kB and what little is ours still take over 100 ms.
+        assert_eq!(p.rounds(30, 100_000), WINDOW);
+        // From then on it is tested now and then; most rounds are at the window.
+        let full = (0..200).filter(|_| p.rounds(1, 100_000) == WINDOW).count();
+        assert!(full > 150, "{full}");
+    }
+
+    #[test]
+    fn when_the_competitor_leaves_the_cap_is_back() {
+        let mut p = Path::new();
+        p.rounds(30, 100_000);
+        // Its own window makes a queue of 100 ms now; the first test finds that.
+        p.rounds(PATIENCE.1, 0);
+        let capped = (0..50).filter(|_| p.rounds(1, 0) == FAIR).count();
+        assert_eq!(capped, 50);
+    }
+
+    #[test]
+    fn a_queue_that_is_our_own_drains_and_proves_nothing() {
+        let mut p = Path::new();
+        // More in flight than the cap allows, as after a rate that fell.
+        for _ in 0..6 {
+            p.flight = 90_000;
+            p.round(0);
+        }
+        assert!(p.flight < FAIR, "draining: {}", p.flight);
+        p.rounds(10, 0);
+        assert_eq!(p.flight, FAIR);
+    }
+
+    #[test]
+    fn after_a_test_flight_grows_back_round_by_round() {
+        let mut p = Path::new();
+        p.rounds(30, 100_000);
+        let mut before = p.flight;
+        for _ in 0..100 {
+            let now = p.rounds(1, 100_000);
+            assert!(now <= 2 * before + 3000, "{before} to {now}");
+            before = now;
+        }
+    }
+}

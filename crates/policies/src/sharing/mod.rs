@@ -1,0 +1,175 @@
+//! Which paths share a bottleneck, from the sender's own measurements: flights and round trips.
+//!
+//! In a queue that two paths share, a byte of either makes a packet of either wait as long. So, over intervals of a round trip, what path
+//! b has in flight moves the round trips of path a as much as its own, once what a has in flight is accounted for:
+//!
+//! - in the moments of (flight a, flight b, delay a, delay b), each taken as its change against its recent mean, regress both delays on b's
+//!   flight given a's;
+//! - the *ratio* of the two slopes is 1 where the queue is shared and 0 where it is not, whatever the link's rate and whoever else uses
+//!   it; the effect on a in standard errors says whether that is more than chance;
+//! - both directions are asked, and neither may contradict the other.
+//!
+//! RFC 8382 compares the *shapes* of delays instead (skewness, variability, oscillation), and so would a correlation of delays or of losses.
+//! For flows of strangers that works. The paths of one association are fed by one sender: two equal paths run in step, and their delays
+//! look alike without anything shared; a SACK that returns another way moves all round trips at once. What a path's *own* bytes do to
+//! the *other* one is not deceived by that: paths in step give no answer (neither flight has changes of its own), and the way back
+//! does not care which path's bytes are in flight. Round-trip times serve as well as one-way delays, of which SCTP has none.
+
+mod bins;
+mod moments;
+
+use polypath_proto::PathId;
+use polypath_proto::policy::AckedInfo;
+use polypath_proto::time::Duration;
+use polypath_proto::view::{AssocView, PathView};
+
+use bins::{Bins, Finished};
+use moments::Moments;
+#[cfg(test)]
+use moments::Sample;
+
+/// An interval is a round trip, but not shorter than this.
+const SHORTEST: Duration = Duration::from_millis(10);
+/// Changes count against the mean of the last so many intervals.
+const FOLLOW: f64 = 1.0 / 8.0;
+/// Weight of an interval that is one interval older.
+const FADE: f64 = 1.0 - 1.0 / 200.0;
+/// Part of a path's changes that must be its own, not also the other one's.
+const ALIKE: f64 = 0.1;
+/// Standard errors that make an effect.
+const STRENGTH: f64 = 5.0;
+/// The ratio is 1 in one queue and 0 in two: more than half is one, less than a quarter two.
+const RATIO: (f64, f64) = (0.5, 0.25);
+/// Intervals that must agree before paths are grouped, or separated.
+const JOIN: u32 = 20;
+const PART: u32 = 60;
+
+/// Finds groups of paths.
+#[derive(Clone, Debug, Default)]
+pub struct Detector {
+    pairs: Vec<Pair>,
+    groups: Vec<PathId>,
+}
+
+/// Two paths, the lower one first.
+#[derive(Clone, Debug)]
+struct Pair {
+    ids: [PathId; 2],
+    bins: Bins,
+    moments: Moments,
+    shared: bool,
+    /// Intervals in a row that speak against `shared`.
+    against: u32,
+}
+
+impl Detector {
+    /// `path` joins, or starts anew.
+    pub fn path_added(&mut self, path: PathId) {
+        let known = self.groups.len();
+        for id in known..=path.index() {
+            let id = PathId(id as u8);
+            self.groups.push(id);
+            self.pairs.extend((0..id.0).map(|other| Pair::new(PathId(other), id)));
+        }
+        for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&path)) {
+            *pair = Pair::new(pair.ids[0], pair.ids[1]);
+        }
+        self.regroup();
+    }
+
+    /// A SACK acknowledged data of a path.
+    pub fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+        let mut changed = false;
+        for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&ev.path)) {
+            changed |= pair.acked(view, ev);
+        }
+        if changed {
+            self.regroup();
+        }
+    }
+
+    /// The lowest path that shares a bottleneck with `path`; itself while none is known.
+    pub fn group(&self, path: PathId) -> PathId {
+        self.groups.get(path.index()).copied().unwrap_or(path)
+    }
+
+    /// Whoever shares with one of a group shares with all.
+    fn regroup(&mut self) {
+        for (i, group) in self.groups.iter_mut().enumerate() {
+            *group = PathId(i as u8);
+        }
+        // Pairs come in the order of their higher path, so that lower groups are final.
+        for pair in self.pairs.iter().filter(|p| p.shared) {
+            let [a, b] = pair.ids.map(|id| self.groups.get(id.index()).copied().unwrap_or(id));
+            let (low, high) = (a.min(b), a.max(b));
+            self.groups.iter_mut().filter(|g| **g == high).for_each(|g| *g = low);
+        }
+    }
+}
+
+impl Pair {
+    fn new(low: PathId, high: PathId) -> Self {
+        let (bins, moments) = (Bins::default(), Moments::default());
+        Self { ids: [low, high], bins, moments, shared: false, against: 0 }
+    }
+
+    /// Whether the verdict changed.
+    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) -> bool {
+        let Some([a, b]) = self.views(view) else { return false };
+        let (Some(ra), Some(rb)) = (a.srtt, b.srtt) else { return false };
+        let round = ra.max(rb).max(SHORTEST);
+        let which = usize::from(ev.path == self.ids[1]);
+        self.bins.flight(view.now, round, which, ev.outstanding_before);
+        if let Some(rtt) = ev.rtt {
+            self.bins.delay(view.now - rtt, which, rtt);
+        }
+        let mut changed = false;
+        while let Some(bin) = self.bins.take(view.now, round) {
+            changed |= self.finished(&bin);
+        }
+        changed
+    }
+
+    fn views<'a>(&self, view: &AssocView<'a>) -> Option<[&'a PathView; 2]> {
+        let [a, b] = self.ids.map(|id| view.path(id));
+        Some([a?, b?])
+    }
+
+    fn finished(&mut self, bin: &Finished) -> bool {
+        match bin {
+            Finished::Whole(sample) => self.moments.add(sample, FOLLOW, FADE),
+            Finished::Partial => self.moments.interrupt(),
+        }
+        let verdict = self.verdict();
+        self.against = if verdict == Some(!self.shared) { self.against + 1 } else { 0 };
+        let needed = if self.shared { PART } else { JOIN };
+        if self.against >= needed {
+            self.shared = !self.shared;
+            self.against = 0;
+            return true;
+        }
+        false
+    }
+
+    /// Whether the bytes of either path delay the other, as far as that can be told.
+    fn verdict(&self) -> Option<bool> {
+        let answers = [0, 1].map(|by| {
+            let r = self.moments.response(by, ALIKE).filter(|r| r.own > STRENGTH)?;
+            if r.strength > STRENGTH && r.ratio > RATIO.0 {
+                Some(true)
+            } else if r.ratio < RATIO.1 {
+                Some(false)
+            } else {
+                None
+            }
+        });
+        match answers {
+            [Some(a), Some(b)] if a != b => None,
+            [Some(a), _] | [_, Some(a)] => Some(a),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

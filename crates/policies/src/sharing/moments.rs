@@ -1,0 +1,96 @@
+//! Second moments of what two paths did at the same time, and what one path's bytes do to the other's delay.
+
+/// What two paths had in flight and how long their round trips took, in one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Sample {
+    /// Bytes in flight on either path.
+    pub(super) flight: [f64; 2],
+    /// Round-trip times in seconds.
+    pub(super) delay: [f64; 2],
+}
+
+impl Sample {
+    const fn values(&self) -> [f64; 4] {
+        let ([f0, f1], [d0, d1]) = (self.flight, self.delay);
+        [f0, f1, d0, d1]
+    }
+}
+
+/// Sums of products of the changes of a [`Sample`], older ones fading.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moments {
+    weight: f64,
+    level: Option<[f64; 4]>,
+    sums: [[f64; 4]; 4],
+}
+
+/// The answer of a regression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Response {
+    /// What a byte of one path does to the other's delay, as a part of what it does to its own.
+    pub(super) ratio: f64,
+    /// The effect on the other in units of its standard error.
+    pub(super) strength: f64,
+    /// The same of the effect on its own path.
+    pub(super) own: f64,
+}
+
+impl Moments {
+    /// Takes a sample in. Its changes against the level of the last 1/`follow` samples count.
+    pub(super) fn add(&mut self, sample: &Sample, follow: f64, fade: f64) {
+        let values = sample.values();
+        let Some(level) = &mut self.level else {
+            self.level = Some(values);
+            return;
+        };
+        let mut change = [0.0; 4];
+        for ((c, l), v) in change.iter_mut().zip(level.iter_mut()).zip(values) {
+            *c = v - *l;
+            *l += follow * (v - *l);
+        }
+        self.weight = fade * self.weight + 1.0;
+        for (row, a) in self.sums.iter_mut().zip(change) {
+            for (sum, b) in row.iter_mut().zip(change) {
+                *sum = fade * *sum + a * b;
+            }
+        }
+    }
+
+    /// Forgets the level after a gap, but not what was learnt.
+    pub(super) fn interrupt(&mut self) {
+        self.level = None;
+    }
+
+    fn sum(&self, a: usize, b: usize) -> f64 {
+        self.sums.get(a).and_then(|row| row.get(b)).copied().unwrap_or_default()
+    }
+
+    /// The sum of products of `a` and `b` once what `given` explains is taken away.
+    fn partial(&self, a: usize, b: usize, given: usize) -> f64 {
+        let norm = self.sum(given, given);
+        if norm > 0.0 {
+            self.sum(a, b) - self.sum(a, given) * self.sum(b, given) / norm
+        } else {
+            self.sum(a, b)
+        }
+    }
+
+    /// What the bytes of path `by` (0 or 1) do to the delay of the other, beyond what that one's own bytes do. `None` while the two
+    /// move together so much that nobody could tell.
+    pub(super) fn response(&self, by: usize, alike: f64) -> Option<Response> {
+        let (x, other) = (by, 1 - by);
+        let (own_delay, other_delay) = (2 + by, 3 - by);
+        let free = self.partial(x, x, other);
+        if free <= alike * self.sum(x, x) || self.weight < 8.0 {
+            return None;
+        }
+        let effect = |delay: usize| {
+            let slope = self.partial(x, delay, other) / free;
+            let left = self.partial(delay, delay, other) - slope * slope * free;
+            let error = (left.max(0.0) / ((self.weight - 3.0) * free)).sqrt();
+            (slope, slope / error.max(1e-15))
+        };
+        let ((own, own_strength), (cross, strength)) = (effect(own_delay), effect(other_delay));
+        (own > 0.0).then(|| Response { ratio: cross / own, strength, own: own_strength })
+    }
+}
