@@ -77,6 +77,11 @@ impl Own {
         self.competitor.cap(self.fair_cap(path, slack))
     }
 
+    /// Rounds, with paths taking turns: probes at the same time would hide whose they were.
+    fn turn(&self, path: &PathView) -> u32 {
+        self.rounds.wrapping_add(3 * u32::from(path.id.0))
+    }
+
     /// The same without competitors.
     fn fair_cap(&self, path: &PathView, slack: u64) -> u64 {
         let bdp = self.estimate.bdp(path);
@@ -85,7 +90,7 @@ impl Own {
         if !self.estimate.is_full() {
             return ((2.0 * bdp) as u64).max(path.cwnd.min(10 * u64::from(path.mtu))) + slack;
         }
-        let gain = if self.rounds.is_multiple_of(PROBE_EVERY) {
+        let gain = if self.turn(path).is_multiple_of(PROBE_EVERY) {
             1.0 + 0.25 / self.members.max(1) as f64
         } else {
             1.0

@@ -24,9 +24,9 @@ use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, PathView};
 
 use bins::{Bins, Finished};
-use moments::Moments;
 #[cfg(test)]
 use moments::Sample;
+use moments::{Moments, Response};
 
 /// An interval is a round trip, but not shorter than this.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -35,13 +35,14 @@ const FOLLOW: f64 = 1.0 / 8.0;
 /// Weight of an interval that is one interval older.
 const FADE: f64 = 1.0 - 1.0 / 200.0;
 /// Part of a path's changes that must be its own, not also the other one's.
-const ALIKE: f64 = 0.1;
-/// Standard errors that make an effect.
+const ALIKE: f64 = 0.3;
+/// Standard errors that make an effect, and that make an objection to one.
 const STRENGTH: f64 = 5.0;
+const OBJECTION: f64 = 2.0;
 /// The ratio is 1 in one queue and 0 in two: more than half is one, less than a quarter two.
 const RATIO: (f64, f64) = (0.5, 0.25);
 /// Intervals that must agree before paths are grouped, or separated.
-const JOIN: u32 = 20;
+const JOIN: u32 = 30;
 const PART: u32 = 60;
 
 /// Finds groups of paths.
@@ -153,21 +154,22 @@ impl Pair {
 
     /// Whether the bytes of either path delay the other, as far as that can be told.
     fn verdict(&self) -> Option<bool> {
-        let answers = [0, 1].map(|by| {
-            let r = self.moments.response(by, ALIKE).filter(|r| r.own > STRENGTH)?;
-            if r.strength > STRENGTH && r.ratio > RATIO.0 {
-                Some(true)
-            } else if r.ratio < RATIO.1 {
-                Some(false)
-            } else {
-                None
-            }
-        });
-        match answers {
+        match [0, 1].map(|by| self.moments.response(by, ALIKE).and_then(|r| opinion(&r))) {
             [Some(a), Some(b)] if a != b => None,
             [Some(a), _] | [_, Some(a)] => Some(a),
             _ => None,
         }
+    }
+}
+
+/// What one direction says. To object takes less than to assert.
+fn opinion(r: &Response) -> Option<bool> {
+    if r.strength > STRENGTH && r.own > STRENGTH && r.ratio > RATIO.0 {
+        Some(true)
+    } else if r.own > OBJECTION && r.ratio < RATIO.1 {
+        Some(false)
+    } else {
+        None
     }
 }
 

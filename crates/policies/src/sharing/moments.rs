@@ -48,12 +48,27 @@ impl Moments {
             *c = v - *l;
             *l += follow * (v - *l);
         }
+        let scale = self.moderation(&change);
+        change.iter_mut().for_each(|c| *c *= scale);
         self.weight = fade * self.weight + 1.0;
         for (row, a) in self.sums.iter_mut().zip(change) {
             for (sum, b) in row.iter_mut().zip(change) {
                 *sum = fade * *sum + a * b;
             }
         }
+    }
+
+    /// One event must not outweigh all others: a change of more than three standard deviations counts as one of three. All
+    /// four change by the same factor, so that their relations stay.
+    fn moderation(&self, change: &[f64; 4]) -> f64 {
+        if self.weight < 4.0 {
+            return 1.0;
+        }
+        let excess = |(i, c): (usize, &f64)| {
+            let deviation = (self.sum(i, i) / self.weight).sqrt();
+            if deviation > 0.0 { c.abs() / (3.0 * deviation) } else { 0.0 }
+        };
+        1.0 / change.iter().enumerate().map(excess).fold(1.0, f64::max)
     }
 
     /// Forgets the level after a gap, but not what was learnt.
