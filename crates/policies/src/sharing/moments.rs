@@ -1,5 +1,8 @@
 //! Second moments of what two paths did at the same time, and what one path's bytes do to the other's delay.
 
+/// Intervals without which nobody can tell.
+const ENOUGH: f64 = 60.0;
+
 /// What two paths had in flight and how long their round trips took, in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sample {
@@ -96,7 +99,7 @@ impl Moments {
         let (x, other) = (by, 1 - by);
         let (own_delay, other_delay) = (2 + by, 3 - by);
         let free = self.partial(x, x, other);
-        if free <= alike * self.sum(x, x) || self.weight < 8.0 {
+        if free <= alike * self.sum(x, x) || self.weight < ENOUGH {
             return None;
         }
         let effect = |delay: usize| {

@@ -140,7 +140,7 @@ fn a_response_by_hand() {
     let mut m = Moments::default();
     let mut add = |f: [f64; 2], d: [f64; 2]| m.add(&Sample { flight: f, delay: d }, 0.0, 1.0);
     add([0.0; 2], [0.0; 2]);
-    for _ in 0..10 {
+    for _ in 0..20 {
         for (a, b) in [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)] {
             add([a, b], [a + b + 0.1 * a * b, a + b]);
         }
