@@ -119,6 +119,9 @@ pub(crate) struct ReproduceArgs {
     /// Folder for results and report; runs found there are not made again.
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub(crate) out: PathBuf,
+    /// Write the pages of tables that the experiments declare into this folder, as Markdown.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) tables: Option<PathBuf>,
     /// Folder of the experiment files.
     #[arg(long, value_name = "DIR", default_value = "scenarios")]
     pub(crate) scenarios: PathBuf,

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use polypath_lab::evaluate::Evaluator;
-use polypath_lab::experiment::{Experiment, files};
-use polypath_lab::figure::{Drawing, diagrams, svg, time_series};
+use polypath_lab::experiment::{Experiment, Table, files};
+use polypath_lab::figure::{Drawing, Tabulated, diagrams, svg, tabulate, time_series};
 use polypath_lab::report::{self, Chapter};
 use polypath_lab::reproduce::{
     ExperimentReport, Options, Stored, Study, execute, jobs, judge, study,
@@ -129,7 +129,7 @@ pub(crate) fn told(progress: &Mutex<Progress>, done: f64) {
 
 fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), Failure> {
     let mut reports: Vec<ExperimentReport> = Vec::new();
-    let mut drawings = Vec::new();
+    let (mut drawings, mut tables) = (Vec::new(), Vec::new());
     for study in studies {
         let (report, stored) = judge(study, store);
         let folder = args.out.join(&report.id);
@@ -139,6 +139,11 @@ fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), F
         for drawing in &drawn {
             save(&folder, drawing)?;
         }
+        let filled = tabulated(study, &stored)?;
+        for table in &filled {
+            let text = report::table_markdown(table, 1);
+            write_text(&folder.join(format!("{}.md", table.name)), &text)?;
+        }
         if !args.json {
             let figures = drawn.iter().map(|drawing| report::figure(drawing) + "\n");
             let figures: String = figures.collect();
@@ -146,13 +151,17 @@ fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), F
         }
         reports.push(report);
         drawings.push(drawn);
+        tables.push(filled);
     }
     let command = command(args);
+    if let Some(folder) = &args.tables {
+        pages(folder, studies, &tables, &command)?;
+    }
     let chapters: Vec<Chapter<'_>> = studies
         .iter()
         .zip(&reports)
-        .zip(drawings)
-        .map(|((study, report), drawings)| Chapter { study, report, drawings })
+        .zip(drawings.into_iter().zip(tables))
+        .map(|((study, report), (drawings, tables))| Chapter { study, report, drawings, tables })
         .collect();
     let page = args.out.join("report.html");
     write_text(&page, &report::page(&chapters, &command))?;
@@ -198,6 +207,38 @@ fn draw(
     Ok(drawings)
 }
 
+/// All tables of an experiment.
+fn tabulated(study: &Study, stored: &Stored) -> Result<Vec<Tabulated>, Failure> {
+    let evaluator = Evaluator::new(stored);
+    let id = &study.experiment.head.id;
+    let one = |table: &Table| {
+        let failed = |text: &str| Failure::input(format!("{id}: table {}: {text}", table.name));
+        tabulate(table, &evaluator).map_err(|why| failed(why.text()))
+    };
+    study.experiment.tables.iter().map(one).collect()
+}
+
+/// The pages of the documentation that the tables ask for.
+fn pages(
+    folder: &Path,
+    studies: &[Study],
+    tables: &[Vec<Tabulated>],
+    command: &str,
+) -> Result<(), Failure> {
+    create(folder)?;
+    let chapter = |(study, tables): (&Study, &Vec<Tabulated>)| {
+        let head = &study.experiment.head;
+        (head.title.clone(), head.question.clone(), tables.clone())
+    };
+    let chapters: Vec<_> = studies.iter().zip(tables).map(chapter).collect();
+    for (name, text) in report::table_pages(&chapters, command) {
+        let path = folder.join(format!("{name}.md"));
+        write_text(&path, &text)?;
+        eprintln!("tables: {}", path.display());
+    }
+    Ok(())
+}
+
 fn save(folder: &Path, drawing: &Drawing) -> Result<(), Failure> {
     for (n, (_, svg)) in drawing.panels.iter().enumerate() {
         let number = if drawing.panels.len() > 1 { format!("-{}", n + 1) } else { String::new() };
@@ -219,6 +260,9 @@ fn command(args: &ReproduceArgs) -> String {
     }
     if let Some(seeds) = args.seeds {
         command.push_str(&format!(" --seeds {seeds}"));
+    }
+    if let Some(folder) = &args.tables {
+        command.push_str(&format!(" --tables {}", folder.display()));
     }
     command
 }

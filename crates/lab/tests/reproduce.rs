@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
+use polypath_lab::evaluate::Evaluator;
 use polypath_lab::experiment::Experiment;
+use polypath_lab::figure::tabulate;
 use polypath_lab::reproduce::{ExperimentReport, Options, Study, execute, jobs, judge, study};
 use polypath_lab::store::Store;
 use tempfile::TempDir;
@@ -87,6 +89,44 @@ impl Lab {
         let error = self.study(&text, Options::default()).unwrap_err();
         error.replace(&self.folder.path().display().to_string(), "")
     }
+}
+
+#[test]
+fn tables_have_axes_down_and_across_and_a_unit_per_row() {
+    let lab = Lab::new();
+    let table = r#"
+[[table]]
+name = "all"
+title = "All"
+columns = "buffer"
+intervals = false
+cells = [
+    { name = "goodput", of = { metric = "goodput" } },
+    { name = "gain", share = true, of = { ratio = [{ metric = "goodput" }, { metric = "goodput", where = { buffer = "64KiB" } }] } },
+    { name = "limit", of = { metric = "limit" } },
+]
+"#;
+    let text = format!("{FILE}{table}");
+    let study = lab.study(&text, Options::default()).unwrap();
+    let mut store = Store::open(&lab.folder.path().join("store")).unwrap();
+    execute(&jobs([&study]), &mut store, &|_| {}).unwrap();
+    let (_, stored) = judge(&study, &store);
+    let filled = tabulate(&study.experiment.tables[0], &Evaluator::new(&stored)).unwrap();
+    let (heading, rows) = &filled.panels[0];
+    assert_eq!((heading.as_str(), filled.panels.len()), ("", 1));
+    assert_eq!(rows.head, ["", "64 KiB", "512 KiB"]);
+    // Lossy paths have no limit, so that row has no value and is left out.
+    let names: Vec<&str> = rows.rows.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(names, ["goodput Mbit/s", "gain %"]);
+    assert_eq!(rows.rows[1][1], "100");
+    assert!(rows.rows.iter().flatten().all(|cell| !cell.contains("+-")));
+
+    let wrong =
+        lab.study(&text.replace("columns = \"buffer\"", "columns = \"delay\""), Options::default());
+    assert!(wrong.unwrap_err().ends_with("table[0]: no grid has an axis \"delay\""));
+    let wrong = text.replace("metric = \"limit\"", "metric = \"limits\"");
+    let wrong = lab.study(&wrong, Options::default()).unwrap_err();
+    assert!(wrong.contains("table[0]: no metric \"limits\" here"), "{wrong}");
 }
 
 fn verdicts(report: &ExperimentReport) -> Vec<String> {

@@ -7,9 +7,10 @@ use super::compare::finding;
 use super::quantity::{Evaluator, NoValue};
 use super::table::{GridTable, Results, Sample};
 use crate::experiment::{Claim, Experiment, Grid, metrics};
+use crate::figure::tabulate;
 use crate::scenario::ScenarioError;
 
-/// Finds claims and figures that name what does not exist.
+/// Finds claims and tables that name what does not exist.
 ///
 /// # Errors
 /// The first one.
@@ -27,6 +28,10 @@ pub fn check(experiment: &Experiment, grids: &[Grid]) -> Result<(), ScenarioErro
                 return Err(experiment.problem(&place, &format!("no claim {id:?}")));
             }
         }
+    }
+    for (n, table) in experiment.tables.iter().enumerate() {
+        let problem = |why: NoValue| experiment.problem(&format!("table[{n}]"), why.text());
+        tabulate(table, &evaluator).map_err(problem)?;
     }
     references(experiment, &evaluator)
 }

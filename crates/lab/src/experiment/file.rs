@@ -27,6 +27,8 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) figure: Vec<Figure>,
     #[serde(default)]
+    pub(super) table: Vec<Table>,
+    #[serde(default)]
     pub(super) reference: Vec<Reference>,
     #[serde(default)]
     pub(super) alternative: Vec<Alternative>,
@@ -189,6 +191,51 @@ pub struct Level {
     pub label: String,
 }
 
+/// Figures in numbers: axes down and across.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Table {
+    /// File name without its ending.
+    pub name: String,
+    /// Heading.
+    pub title: String,
+    /// What a reader should know.
+    #[serde(default)]
+    pub note: String,
+    /// Grid; absent: `main`.
+    pub grid: Option<String>,
+    /// Axis whose values make tables of their own.
+    pub panels: Option<String>,
+    /// Axes whose values make the rows.
+    #[serde(default)]
+    pub rows: Vec<String>,
+    /// Axis whose values make the columns.
+    pub columns: String,
+    /// What stands in the cells; several quantities make a row each.
+    pub cells: Vec<Cells>,
+    /// Values to keep.
+    #[serde(default)]
+    pub only: Over,
+    /// Whether half widths of intervals stand beside the means; absent: yes.
+    #[serde(default = "yes")]
+    pub intervals: bool,
+    /// Page of the documentation that shows the table: file name without its ending.
+    pub page: Option<String>,
+}
+
+/// What stands in the cells of a table's row.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Cells {
+    /// In the table, before the unit.
+    pub name: String,
+    /// The quantity.
+    pub of: Quantity,
+    /// Whether it is a share of one, to be written in per cent, which cannot be told of a ratio.
+    #[serde(default)]
+    pub share: bool,
+}
+
 /// Data of the original simulator.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -215,6 +262,10 @@ pub struct Reference {
     pub axes: IndexMap<String, ReferenceAxis>,
     /// Figure in which the points are drawn.
     pub figure: Option<String>,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 fn one() -> f64 {

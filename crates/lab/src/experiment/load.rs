@@ -20,6 +20,7 @@ impl Experiment {
             file: PathBuf::new(),
             claims: Vec::new(),
             figures: Vec::new(),
+            tables: Vec::new(),
             references: Vec::new(),
             alternatives: Vec::new(),
             text: scenario.clone(),
@@ -81,6 +82,7 @@ impl Experiment {
             file: path.to_owned(),
             claims: file.claim,
             figures: file.figure,
+            tables: file.table,
             references: file.reference,
             alternatives: file.alternative,
             runs,
@@ -144,10 +146,11 @@ fn parse(source: &Source) -> Result<File, ScenarioError> {
 
 /// Names that must differ do.
 fn unique(source: &Source, file: &File) -> Result<(), ScenarioError> {
-    let lists: [(&str, &str, Vec<&str>); 4] = [
+    let lists: [(&str, &str, Vec<&str>); 5] = [
         ("grid", "name", file.grid.iter().map(|grid| grid.name.as_str()).collect()),
         ("claim", "id", file.claim.iter().map(|claim| claim.id.as_str()).collect()),
         ("figure", "name", file.figure.iter().map(|figure| figure.name.as_str()).collect()),
+        ("table", "name", file.table.iter().map(|table| table.name.as_str()).collect()),
         ("alternative", "name", file.alternative.iter().map(|a| a.name.as_str()).collect()),
     ];
     for (list, field, names) in lists {

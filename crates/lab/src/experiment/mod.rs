@@ -11,8 +11,8 @@ mod test;
 
 pub use amount::{Amount, parse as parse_amount};
 pub use file::{
-    Alternative, Cases, Claim, ClaimKind, Figure, Head, Level, Quick, Reference, ReferenceAxis,
-    Settings,
+    Alternative, Cases, Cells, Claim, ClaimKind, Figure, Head, Level, Quick, Reference,
+    ReferenceAxis, Settings, Table,
 };
 pub use grid::{Axis, Grid, GridPoint, Variant};
 pub use load::files;
@@ -38,6 +38,8 @@ pub struct Experiment {
     pub claims: Vec<Claim>,
     /// Diagrams.
     pub figures: Vec<Figure>,
+    /// Tables.
+    pub tables: Vec<Table>,
     /// Data of the original simulator.
     pub references: Vec<Reference>,
     /// Other readings.

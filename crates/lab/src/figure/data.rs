@@ -191,7 +191,7 @@ impl Curve {
 }
 
 /// A quantity with a blank before its unit; other labels as they are.
-fn spaced(label: &str) -> String {
+pub(super) fn spaced(label: &str) -> String {
     let unit = label.find(|c: char| c.is_ascii_alphabetic() || c == '%');
     match unit.and_then(|at| label.split_at_checked(at)) {
         Some((number, unit)) if number.parse::<f64>().is_ok() && parse_amount(label).is_some() => {

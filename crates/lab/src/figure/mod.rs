@@ -6,11 +6,13 @@ mod draw;
 mod palette;
 mod rows;
 mod series;
+mod tabulate;
 
 pub use data::{Curve, Diagram, Point, diagrams};
 pub use draw::svg;
 pub use rows::{Rows, rows};
 pub use series::time_series;
+pub use tabulate::{Tabulated, tabulate};
 
 /// A drawn figure.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::parameters::parameters;
 use super::style::CSS;
 use super::{Chapter, agreement, paper};
 use crate::evaluate::{Comparison, Verdict};
-use crate::figure::{Diagram, Drawing, rows};
+use crate::figure::{Diagram, Drawing, Rows, Tabulated, rows};
 use crate::reproduce::{ClaimReport, Deviation, SensitivityReport};
 use crate::store::stack_version;
 
@@ -72,6 +72,7 @@ impl Page {
         for drawing in &chapter.drawings {
             self.drawing(drawing, original);
         }
+        chapter.tables.iter().for_each(|table| self.tabulated(table));
         self.claims(&chapter.report.claims);
         self.deviations(&chapter.report.deviations);
         self.sensitivity(&chapter.report.sensitivity);
@@ -101,9 +102,24 @@ impl Page {
         }
     }
 
+    fn tabulated(&mut self, table: &Tabulated) {
+        self.line(&format!("<h4>{}</h4>", escape(&table.title)));
+        if !table.note.is_empty() {
+            self.line(&format!("<p>{}</p>", escape(&table.note)));
+        }
+        for (heading, rows) in &table.panels {
+            let heading = if heading.is_empty() { "The table" } else { heading };
+            self.rows(heading, rows);
+        }
+    }
+
     /// The diagram as a table, for who wants the numbers.
     fn figures(&mut self, diagram: &Diagram) {
-        let table = rows(diagram, true);
+        self.rows(&format!("{} in numbers", diagram.y_label), &rows(diagram, true));
+    }
+
+    /// A table to be unfolded.
+    fn rows(&mut self, heading: &str, table: &Rows) {
         let cell = |tag: &str, n: usize, text: &String| {
             let class = if n == 0 { "" } else { " class=\"number\"" };
             format!("<{tag}{class}>{}</{tag}>", shown(text))
@@ -115,8 +131,8 @@ impl Page {
         };
         let body: String = table.rows.iter().map(|row| line("td", row)).collect();
         self.line(&format!(
-            "<details><summary>{} in numbers</summary><table>{}{body}</table></details>",
-            escape(&diagram.y_label),
+            "<details><summary>{}</summary><table>{}{body}</table></details>",
+            escape(heading),
             line("th", &table.head)
         ));
     }
@@ -315,7 +331,8 @@ mod tests {
             deviations: Vec::new(),
             sensitivity: Vec::new(),
         };
-        let chapter = Chapter { study: &study, report: &report, drawings: Vec::new() };
+        let chapter =
+            Chapter { study: &study, report: &report, drawings: Vec::new(), tables: Vec::new() };
         let page = page(&[chapter], "polypath reproduce S9");
         for part in
             ["? unclear", "No explanation given.", "not corrected", "a &lt; b", "path.A.rate"]

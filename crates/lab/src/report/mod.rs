@@ -10,6 +10,7 @@ mod parquet_table;
 mod run_table;
 mod runs;
 mod style;
+mod tables;
 mod text;
 
 pub use csv_table::write_csv;
@@ -19,10 +20,11 @@ pub use markdown::summaries;
 pub use parquet_table::write_parquet;
 pub use run_table::{RunTable, Shared};
 pub use runs::{Runs, settings};
+pub use tables::{markdown as table_markdown, pages as table_pages};
 pub use text::{claims, figure};
 
 use crate::evaluate::Verdict;
-use crate::figure::Drawing;
+use crate::figure::{Drawing, Tabulated};
 use crate::reproduce::{Deviation, ExperimentReport, Study};
 
 /// An experiment with everything that a report shows.
@@ -34,6 +36,8 @@ pub struct Chapter<'a> {
     pub report: &'a ExperimentReport,
     /// Its diagrams.
     pub drawings: Vec<Drawing>,
+    /// Its tables.
+    pub tables: Vec<Tabulated>,
 }
 
 /// Numbers of verdicts: holds, does not hold, unclear.

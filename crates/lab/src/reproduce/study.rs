@@ -126,9 +126,12 @@ fn all_points(experiment: &Experiment, grids: &[Grid]) -> Vec<Vec<Run>> {
     let mut run: Vec<Vec<Run>> =
         grids.iter().map(|grid| vec![Run::Plain; grid.points.len()]).collect();
     mark(&mut run, grids, &needs(&experiment.claims, grids));
-    for figure in &experiment.figures {
-        let traced = figure.y.as_ref().is_some_and(is_traced);
-        let name = figure.grid.as_deref().unwrap_or(crate::experiment::MAIN);
+    let figures = experiment.figures.iter();
+    let figures = figures.map(|one| (&one.grid, one.y.as_ref().is_some_and(is_traced)));
+    let tables = experiment.tables.iter();
+    let tables = tables.map(|one| (&one.grid, one.cells.iter().any(|cells| is_traced(&cells.of))));
+    for (grid, traced) in figures.chain(tables) {
+        let name = grid.as_deref().unwrap_or(crate::experiment::MAIN);
         let own = run.iter_mut().zip(grids).filter(|(_, grid)| traced && grid.name == name);
         own.for_each(|(run, _)| run.fill(Run::Traced));
     }
