@@ -5,13 +5,13 @@ use std::sync::Arc;
 use polypath_policies::{PolicyError, PolicySpec, factory};
 use polypath_proto::config::{
     AssocConfig, BurstRule, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, PfConfig,
-    RateReduction, SackPath, T3Marks,
+    RateReduction, Rescheduling, SackPath, T3Marks,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
 
 use crate::scenario::{
-    BurstRuleSetting, CucSetting, CwndUnitSetting, NrSackSetting, Profile, SackPathSetting,
+    BurstRuleSetting, CucSetting, CwndUnitSetting, NrSackSetting, Profile, ReschedulingSetting, SackPathSetting,
     Scenario, StackSettings, StackSpec, T3MarksSetting,
 };
 use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
@@ -150,11 +150,7 @@ impl Stack {
         set(&mut assoc.sack.filled_gap, settings.sack_filled_gap);
         set(&mut assoc.sack.timer_count, settings.dac_timer_count);
         set(&mut assoc.sack.path, settings.sack_path.map(sack_path));
-        let heartbeat = settings.heartbeat.map(|interval| match interval {
-            Interval::Off => None,
-            Interval::Every(delay) => Some(delay.duration()),
-        });
-        set(&mut assoc.heartbeat_interval, heartbeat);
+        set(&mut assoc.heartbeat_interval, settings.heartbeat.map(interval));
     }
 
     fn set_cmt(&mut self, settings: &StackSettings) {
@@ -171,6 +167,7 @@ impl Stack {
         set(&mut recovery.f_rto, settings.f_rto);
         let reduction = |on| if on { RateReduction::SlowStart } else { RateReduction::Off };
         set(&mut recovery.rate_reduction, settings.rate_reduction.map(reduction));
+        set(&mut recovery.rescheduling, settings.rescheduling.map(rescheduling));
         let pf = &mut self.assoc.potentially_failed;
         match settings.pf {
             Some(true) => *pf = Some(pf.unwrap_or_default()),
@@ -180,6 +177,7 @@ impl Stack {
         if let Some(pf) = pf {
             set(&mut pf.max_retrans, settings.pf_max_retrans);
             set(&mut pf.return_mtus, settings.pf_return_cwnd.map(mtus));
+            set(&mut pf.probe, settings.pf_probe.map(interval));
         }
     }
 
@@ -279,6 +277,20 @@ fn count(packets: Packets) -> u32 {
 
 fn mtus(mtus: Mtus) -> u32 {
     u32::try_from(mtus.0).unwrap_or(u32::MAX)
+}
+
+fn interval(setting: Interval) -> Option<Duration> {
+    match setting {
+        Interval::Off => None,
+        Interval::Every(delay) => Some(delay.duration()),
+    }
+}
+
+fn rescheduling(setting: ReschedulingSetting) -> Rescheduling {
+    match setting {
+        ReschedulingSetting::Off => Rescheduling::Off,
+        ReschedulingSetting::Silent => Rescheduling::Silent,
+    }
 }
 
 fn sack_path(setting: SackPathSetting) -> SackPath {

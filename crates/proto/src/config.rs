@@ -309,11 +309,16 @@ pub struct PfConfig {
     pub max_retrans: u32,
     /// cwnd in MTUs when a HEARTBEAT ACK brings the path back (CMT-PF2: 2).
     pub return_mtus: u32,
+    /// Probe a failed path, inactive ones included, whenever it has been down for a tenth longer than at the last probe, but
+    /// at least this often and not more often than once per RTO: so its return is noticed within a tenth of what it was
+    /// away, and a path that stays away costs little. `None`: with exponential back-off, and every HB.interval once it is inactive
+    /// (RFC 7829 section 3, RFC 9260 section 8.3).
+    pub probe: Option<Duration>,
 }
 
 impl Default for PfConfig {
     fn default() -> Self {
-        Self { max_retrans: 0, return_mtus: 2 }
+        Self { max_retrans: 0, return_mtus: 2, probe: None }
     }
 }
 
@@ -330,20 +335,45 @@ pub struct RecoveryConfig {
     pub rate_reduction: RateReduction,
     /// Detection of spurious timeouts, whose cut of the windows is then undone (F-RTO, RFC 5682 section 3).
     pub f_rto: bool,
+    /// Sending chunks that are in flight on one path once more on another, before they are declared lost.
+    pub rescheduling: Rescheduling,
 }
 
 impl RecoveryConfig {
     /// RFC 9260 alone.
-    pub const OFF: Self =
-        Self { rack: false, tail_probe: false, rate_reduction: RateReduction::Off, f_rto: false };
+    pub const OFF: Self = Self {
+        rack: false,
+        tail_probe: false,
+        rate_reduction: RateReduction::Off,
+        f_rto: false,
+        rescheduling: Rescheduling::Off,
+    };
 
-    /// All of it, as a modern transport has it.
+    /// All that a modern transport of a single path has.
     pub const MODERN: Self = Self {
         rack: true,
         tail_probe: true,
         rate_reduction: RateReduction::SlowStart,
         f_rto: true,
+        rescheduling: Rescheduling::Off,
     };
+}
+
+/// When chunks in flight on one path are sent again on another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rescheduling {
+    /// Never.
+    #[default]
+    Off,
+    /// When a path has gone silent: nothing of it is acknowledged although the SACKs of other paths should have told of it.
+    Silent,
+}
+
+impl Rescheduling {
+    /// Whether silent paths are given up.
+    pub const fn watches_silence(self) -> bool {
+        matches!(self, Self::Silent)
+    }
 }
 
 /// Sending in fast recovery.

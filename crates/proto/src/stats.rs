@@ -44,6 +44,8 @@ pub struct AssocStats {
     pub retransmissions_fast: u64,
     /// DATA chunks retransmitted after a timeout.
     pub retransmissions_timeout: u64,
+    /// DATA chunks in flight that were sent once more on another path.
+    pub copies: u64,
     /// Expiries of T3-rtx.
     pub timeouts: u64,
     /// SACKs and NR-SACKs sent.
@@ -99,6 +101,10 @@ pub struct PathStats {
     pub retransmissions_fast: u64,
     /// DATA chunks retransmitted *on* this path after a timeout.
     pub retransmissions_timeout: u64,
+    /// Copies sent *on* this path of chunks in flight on another.
+    pub copies: u64,
+    /// Times that this path went silent while others did not.
+    pub suspicions: u64,
     /// Expiries of this path's T3-rtx.
     pub timeouts: u64,
     /// Expiries by the RTO that expired: below 2 s, 4 s, 8 s, 16 s, and longer.
@@ -136,6 +142,8 @@ impl PathStats {
             payload_bytes: 0,
             retransmissions_fast: 0,
             retransmissions_timeout: 0,
+            copies: 0,
+            suspicions: 0,
             timeouts: 0,
             timeouts_by_rto: [0; 5],
             fast_recoveries: 0,

@@ -63,6 +63,24 @@ pub enum TraceEvent {
         /// Why, when it is a retransmission.
         retransmission: Option<LossKind>,
     },
+    /// A chunk in flight on another path was sent on this one as well.
+    Copied {
+        /// Which path.
+        path: PathId,
+        /// The path of its original.
+        from: PathId,
+        /// TSN on the wire.
+        tsn: u32,
+        /// Payload bytes.
+        bytes: u32,
+    },
+    /// A path went silent, or was heard of again.
+    Suspect {
+        /// Which path.
+        path: PathId,
+        /// Whether it is silent.
+        silent: bool,
+    },
     /// A SACK or NR-SACK was processed.
     Sack {
         /// The path on which it arrived.

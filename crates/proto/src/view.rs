@@ -43,6 +43,8 @@ pub struct PathView {
     /// Member of the set A of the retransmission policies: confirmed, reachable, not disabled, and not
     /// potentially failed while a better path exists.
     pub usable: bool,
+    /// Silent although other paths' SACKs should have told of its data: not usable while a better path exists.
+    pub suspect: bool,
     /// May take new data in this send attempt: usable, cwnd open, Max.Burst not reached, and the buffer policy
     /// agrees. Set by the engine right before it asks the path scheduler.
     pub sendable: bool,
@@ -56,8 +58,10 @@ pub struct PathView {
     pub ssthresh: u64,
     /// O_p: DATA chunk bytes in flight: not acknowledged in any way and not marked for retransmission.
     pub outstanding: u64,
-    /// The payload bytes among `outstanding`.
+    /// The payload bytes among `outstanding`, copies left out.
     pub outstanding_payload: u64,
+    /// The bytes among `outstanding` that are copies of chunks in flight on another path.
+    pub copied: u64,
     /// Q_p: payload bytes sent on this path and still in the send buffer: not cum-acked and not NR-acked.
     pub queued: u64,
     /// Smoothed round-trip time, once measured.
@@ -95,6 +99,7 @@ impl PathView {
             admin: PathAdmin::Active,
             state: PathState::Unconfirmed,
             usable: false,
+            suspect: false,
             sendable: false,
             mtu,
             pmdcs,
@@ -102,6 +107,7 @@ impl PathView {
             ssthresh: 0,
             outstanding: 0,
             outstanding_payload: 0,
+            copied: 0,
             queued: 0,
             srtt: None,
             rttvar: Duration::ZERO,

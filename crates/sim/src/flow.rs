@@ -218,6 +218,7 @@ impl Flow {
             send_buffer_streams: queued_by_stream(&queue),
             receive_buffer: self.held.value(),
             out_of_order: self.out_of_order.value(),
+            delivered: self.data.delivered(),
             paths: view.paths.iter().map(path).collect(),
         });
     }

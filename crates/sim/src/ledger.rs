@@ -30,6 +30,8 @@ pub(crate) struct Ledger {
     base: u64,
     pending: VecDeque<Pending>,
     streams: Vec<StreamBook>,
+    /// Message bytes delivered, whole run.
+    delivered: u64,
     integrity: Integrity,
     /// The received file, where its bytes were given.
     file: Option<Vec<u8>>,
@@ -63,6 +65,7 @@ impl Ledger {
             base: 0,
             pending: VecDeque::new(),
             streams: vec![book; streams.into()],
+            delivered: 0,
             integrity: Integrity::default(),
             file,
         }
@@ -85,6 +88,11 @@ impl Ledger {
         self.pending.push_back(Pending { accepted: now, place, stream, delivered: false });
     }
 
+    /// Message bytes delivered in the whole run.
+    pub(crate) const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
     /// Messages accepted so far.
     pub(crate) fn accepted(&self) -> u64 {
         self.base + self.pending.len() as u64
@@ -105,6 +113,7 @@ impl Ledger {
             return self.unexpected(number);
         };
         pending.delivered = true;
+        self.delivered += message.data.len() as u64;
         let pending = *pending;
         self.check(number.unwrap_or(0), pending, message);
         if let Some(book) = self.streams.get_mut(usize::from(pending.stream)) {

@@ -262,6 +262,8 @@ pub struct Sample {
     pub receive_buffer: u64,
     /// The bytes among them beyond the cumulative TSN.
     pub out_of_order: u64,
+    /// Message bytes that the server's application received so far.
+    pub delivered: u64,
     /// By path id.
     pub paths: Vec<PathSample>,
 }

@@ -177,7 +177,7 @@ fn samples() -> Vec<PolicySpec> {
 fn with_and_without_potentially_failed_paths() {
     for_each(&samples(), |_, policies| {
         for pf in
-            [None, Some(PfConfig::default()), Some(PfConfig { max_retrans: 2, return_mtus: 4 })]
+            [None, Some(PfConfig::default()), Some(PfConfig { max_retrans: 2, return_mtus: 4, probe: None })]
         {
             let setup = world(policies, |assoc| assoc.potentially_failed = pf);
             survives(&format!("{policies:?}, {pf:?}"), setup, cut_and_restore(0));

@@ -20,7 +20,7 @@ pub use set::{Assignment, AssignmentError};
 pub use source::Source;
 pub use stack::{
     BurstRuleSetting, CucSetting, CwndUnitSetting, NrSackSetting, Profile, SackPathSetting,
-    StackSettings, StackSpec, T3MarksSetting,
+    ReschedulingSetting, StackSettings, StackSpec, T3MarksSetting,
 };
 pub use topology::{
     Encapsulation, Endpoints, Family, GilbertElliott, LinkSettings, LossPlace, PathSpec, Red,

@@ -89,12 +89,17 @@ settings! {
         rate_reduction: bool,
         /// Detection of spurious timeouts (F-RTO, RFC 5682).
         f_rto: bool,
+        /// When chunks in flight on one path are sent again on another.
+        rescheduling: ReschedulingSetting,
         /// Potentially failed paths (RFC 7829, CMT-PF).
         pf: bool,
         /// PFMR: a path is potentially failed once its error counter exceeds this.
         pf_max_retrans: u32,
         /// Window of a path that comes back from potentially failed.
         pf_return_cwnd: Mtus,
+        /// A failed path is probed whenever it has been down for a tenth longer, but at least this often. "off": with
+        /// exponential back-off (RFC 7829).
+        pf_probe: Interval,
         /// What "MTU" means in the window formulas.
         cwnd_unit: CwndUnitSetting,
         /// Initial congestion window of a path.
@@ -192,6 +197,16 @@ pub enum T3MarksSetting {
     All,
     /// Those sent at least one SRTT ago.
     OlderThanSrtt,
+}
+
+/// When chunks in flight on one path are sent again on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReschedulingSetting {
+    /// Never.
+    Off,
+    /// When a path is silent although others are heard of.
+    Silent,
 }
 
 /// What "MTU" means in the window formulas.

@@ -176,8 +176,11 @@ impl Association {
         if self.paths.confirm(p) {
             self.path_state_changed(now, p, PathState::Active);
         }
-        let was_failed =
-            self.paths.view(p).is_some_and(|v| v.state == PathState::PotentiallyFailed);
+        let probed = self.config.potentially_failed.is_some_and(|pf| pf.probe.is_some());
+        let was_failed = self.paths.view(p).is_some_and(|v| {
+            v.state == PathState::PotentiallyFailed || probed && v.state == PathState::Inactive
+        });
+        self.end_suspicion(now, p);
         if let Some(state) = self.paths.alive(p) {
             self.resume_path(now, p, was_failed);
             self.path_state_changed(now, p, state);

@@ -9,6 +9,7 @@ mod sack;
 mod setup;
 mod shutdown;
 mod state;
+mod suspicion;
 mod timers;
 
 pub(crate) use control::Bundling;

@@ -10,7 +10,7 @@ use crate::policy::{PathPick, RtxPick, Trigger};
 use crate::time::{Duration, Time};
 use crate::trace::{Stop, StreamIdField, TraceEvent};
 use crate::tsn_map::wire;
-use crate::tx::{Departure, Probe, chunk_size};
+use crate::tx::{CopyOf, Departure, Probe, chunk_size};
 use crate::view::{ChunkMeta, PathState, PathView};
 
 /// A path without DATA for so long, or for a round trip, may be dead.
@@ -48,6 +48,8 @@ pub(super) enum Next {
     Again { from: PathId, to: PathId, bytes: u32 },
     /// A new chunk of a stream.
     New { path: PathId, chunk: ChunkMeta },
+    /// A chunk in flight on `from`, on `to` as well.
+    Copy { from: PathId, to: PathId, chunk: CopyOf },
     /// A chunk in flight once more, as a tail-loss probe.
     Probe { path: PathId, chunk: Probe },
 }
@@ -55,7 +57,7 @@ pub(super) enum Next {
 impl Next {
     const fn path(&self) -> PathId {
         match self {
-            Self::Again { to, .. } => *to,
+            Self::Again { to, .. } | Self::Copy { to, .. } => *to,
             Self::New { path, .. } | Self::Probe { path, .. } => *path,
         }
     }
@@ -65,6 +67,7 @@ impl Next {
         match self {
             Self::Again { bytes, .. } => *bytes as usize,
             Self::New { chunk, .. } => chunk_size(chunk.bytes) as usize,
+            Self::Copy { chunk, .. } => chunk.bytes as usize,
             Self::Probe { chunk, .. } => chunk.bytes as usize,
         }
     }
@@ -217,7 +220,8 @@ impl Association {
         if !self.state.may_send_data() {
             return None;
         }
-        let again = if self.tx.has_marked() { self.decide_again(now, packet) } else { None };
+        let urgent = self.tx.has_marked() || self.tx.is_copying();
+        let again = if urgent { self.decide_again(now, packet) } else { None };
         let next = again.or_else(|| self.decide_new(now, packet));
         if next.is_some() || packet.is_some() {
             return next;
@@ -229,12 +233,20 @@ impl Association {
     }
 
     /// The lowest marked chunk whose path, as the policy chooses it now, may send. Chunks last sent on one path share their
-    /// fate: if the head of the group must wait, so must the rest.
+    /// fate: if the head of the group must wait, so must the rest. So do chunks in flight on a path that fell silent.
     fn decide_again(&mut self, now: Time, packet: Option<PathId>) -> Option<Next> {
-        let mut groups: smallvec::SmallVec<[(u64, PathId); 4]> =
-            self.paths.ids().filter_map(|p| Some((self.tx.marked_tsn(p)?, p))).collect();
+        let mut groups: smallvec::SmallVec<[(u64, PathId, bool); 4]> =
+            self.paths.ids().filter_map(|p| Some((self.tx.marked_tsn(p)?, p, false))).collect();
+        let copies = self.paths.ids().filter_map(|p| Some((self.tx.copy_head(p)?.tsn, p, true)));
+        groups.extend(copies);
         groups.sort_unstable();
-        for (_, from) in groups {
+        for (_, from, copy) in groups {
+            if copy {
+                match self.decide_copy(from, packet) {
+                    Some(next) => return Some(next),
+                    None => continue,
+                }
+            }
             let Some(meta) = self.tx.marked_head(from) else { continue };
             let view = assoc_view(now, &self.paths, &self.tx, &self.config);
             let RtxPick::Use(to) = self.policies.retransmission.pick(&view, &meta) else {
@@ -454,6 +466,7 @@ impl Association {
         match next {
             Next::Again { from, to, .. } => self.write_again(now, from, to, writer),
             Next::New { path, chunk } => self.write_new(now, path, &chunk, new_packet, writer),
+            Next::Copy { from, to, chunk } => self.write_copy(now, from, to, chunk, writer),
             Next::Probe { path, chunk } => self.write_probe(now, path, chunk.tsn, writer),
         }
     }

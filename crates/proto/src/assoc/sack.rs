@@ -81,6 +81,9 @@ impl Association {
         self.stats.reneged += outcome.reneged;
         self.update_windows(now, &outcome);
         self.note_living_paths(now);
+        if outcome.news {
+            self.watch_silence(now);
+        }
         self.trace_sack(now, arrival, info);
         self.after_sack(now, &outcome);
         true
@@ -189,6 +192,7 @@ impl Association {
             if !proves {
                 continue;
             }
+            self.end_suspicion(now, p);
             if let Some(state) = self.paths.alive(p) {
                 self.path_state_changed(now, p, state);
             }

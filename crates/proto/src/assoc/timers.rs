@@ -113,6 +113,9 @@ impl Association {
                 self.trigger(Trigger::Timer);
             }
             if self.tx.expired_probe(now, p, &mut self.paths) {
+                if self.config.recovery.rescheduling.watches_silence() {
+                    self.suspect(now, p);
+                }
                 self.trigger(Trigger::Timer);
             }
         }
@@ -177,8 +180,7 @@ impl Association {
             if self.state == State::Closed {
                 return;
             }
-            let Some(path) = self.paths.get_mut(p) else { continue };
-            if path.heartbeat.take().is_some() {
+            if self.paths.heartbeat_overdue(p, &self.config) {
                 // An unanswered heartbeat on a path that carries no data says nothing about the association (section 8.1).
                 self.count_failure(now, p, true, false);
             }

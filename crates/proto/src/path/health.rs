@@ -49,12 +49,23 @@ impl PathSet {
         Failure { changed: Some(next) }
     }
 
+    /// `p` fell silent, while others did not.
+    pub(crate) fn suspect(&mut self, p: PathId) {
+        let Some((view, path)) = self.both_mut(p) else { return };
+        view.suspect = true;
+        path.stats.suspicions += 1;
+        self.refresh_usable();
+    }
+
     /// Data sent on `p`, or a heartbeat, was acknowledged. Gives the new state if it changed.
     pub(crate) fn alive(&mut self, p: PathId) -> Option<PathState> {
         let (view, path) = self.both_mut(p)?;
         view.errors = 0;
         path.timeouts_in_a_row = 0;
-        match view.state {
+        if core::mem::take(&mut view.suspect) {
+            self.refresh_usable();
+        }
+        match self.view(p)?.state {
             PathState::PotentiallyFailed | PathState::Inactive => {
                 self.set_state(p, PathState::Active);
                 Some(PathState::Active)

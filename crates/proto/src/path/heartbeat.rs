@@ -14,6 +14,9 @@ pub(crate) struct Outstanding {
     pub(crate) sent: Time,
 }
 
+/// Overdue HEARTBEATs of a failed path whose answers still count.
+const OVERDUE: usize = 8;
+
 /// What we write into the Heartbeat Info parameter: opaque to the peer, checked when it comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HeartbeatInfo {
@@ -42,7 +45,8 @@ impl HeartbeatInfo {
 
 impl PathSet {
     /// When the next heartbeat of `p` is due: every RTO + HB.interval, with a jitter of half an RTO either way; an
-    /// unconfirmed path is probed every RTO; a potentially failed one too, without HB.interval (RFC 7829).
+    /// unconfirmed path is probed every RTO; a potentially failed one too, without HB.interval (RFC 7829), or by
+    /// [`PfConfig::probe`](crate::config::PfConfig::probe).
     pub(crate) fn schedule_heartbeat(
         &mut self,
         now: Time,
@@ -51,7 +55,15 @@ impl PathSet {
         rng: &mut Rng,
     ) {
         let Some((view, path)) = self.both_mut(p) else { return };
+        let probe = config.potentially_failed.and_then(|pf| pf.probe);
+        let failed = matches!(view.state, PathState::PotentiallyFailed | PathState::Inactive);
+        if let Some(bound) = probe.filter(|_| failed) {
+            let tenth = now.since(path.failed_since) / 10;
+            path.heartbeat_at = now + tenth.min(bound).max(path.rto_estimate);
+            return;
+        }
         let interval = match view.state {
+            _ if view.suspect => Duration::ZERO,
             PathState::Unconfirmed if view.errors <= config.path_max_retrans => Duration::ZERO,
             PathState::PotentiallyFailed => Duration::ZERO,
             _ => match config.heartbeat_interval {
@@ -77,10 +89,28 @@ impl PathSet {
     /// The round trip that a HEARTBEAT ACK proves, if it answers the HEARTBEAT in flight on that path.
     pub(crate) fn heartbeat_acked(&mut self, now: Time, info: HeartbeatInfo) -> Option<Duration> {
         let path = self.get_mut(info.path)?;
-        let outstanding = path.heartbeat.filter(|h| h.nonce == info.nonce)?;
+        let matches = |h: &Outstanding| h.nonce == info.nonce;
+        let outstanding = match path.heartbeat.filter(matches) {
+            Some(latest) => latest,
+            None => path.overdue.iter().copied().find(matches)?,
+        };
         path.heartbeat = None;
+        path.overdue.clear();
         path.stats.heartbeats_acked += 1;
         Some(now.since(outstanding.sent))
+    }
+
+    /// The HEARTBEAT in flight on `p` is overdue, if there is one. Where failed paths are probed often, its answer still counts.
+    pub(crate) fn heartbeat_overdue(&mut self, p: PathId, config: &AssocConfig) -> bool {
+        let Some(path) = self.get_mut(p) else { return false };
+        let Some(lost) = path.heartbeat.take() else { return false };
+        if config.potentially_failed.is_some_and(|pf| pf.probe.is_some()) {
+            path.overdue.push_back(lost);
+            if path.overdue.len() > OVERDUE {
+                path.overdue.pop_front();
+            }
+        }
+        true
     }
 
     /// Paths whose heartbeat timer has expired. Disabled ones are probed as well: what their state is stays known.

@@ -35,6 +35,8 @@ pub(crate) struct Path {
     pub(crate) heartbeat_at: Time,
     /// The HEARTBEAT in flight, if any.
     pub(crate) heartbeat: Option<heartbeat::Outstanding>,
+    /// Earlier ones that were given up while the path was failed: a path that became slow may still answer them.
+    pub(crate) overdue: std::collections::VecDeque<heartbeat::Outstanding>,
     /// The timeout without back-off.
     pub(crate) rto_estimate: crate::time::Duration,
     /// The chunk whose acknowledgement gives the next RTT sample.
@@ -90,6 +92,7 @@ impl PathSet {
             t3: Time::MAX,
             heartbeat_at: Time::MAX,
             heartbeat: None,
+            overdue: std::collections::VecDeque::new(),
             rto_estimate: config.rto.initial,
             rtt_probe: None,
             burst_left: 0,
@@ -202,6 +205,7 @@ struct Rank {
     /// notice that a path works again, or that none ever will.
     inactive: bool,
     potentially_failed: bool,
+    suspect: bool,
     backup: bool,
 }
 
@@ -209,15 +213,15 @@ fn rank(view: &PathView) -> Option<Rank> {
     if view.admin == PathAdmin::Disabled {
         return None;
     }
-    let backup = view.admin == PathAdmin::Backup;
-    match view.state {
-        PathState::Active => Some(Rank { inactive: false, potentially_failed: false, backup }),
-        PathState::PotentiallyFailed => {
-            Some(Rank { inactive: false, potentially_failed: true, backup })
-        }
-        PathState::Inactive => Some(Rank { inactive: true, potentially_failed: false, backup }),
-        PathState::Unconfirmed => None,
+    if view.state == PathState::Unconfirmed {
+        return None;
     }
+    Some(Rank {
+        inactive: view.state == PathState::Inactive,
+        potentially_failed: view.state == PathState::PotentiallyFailed,
+        suspect: view.suspect,
+        backup: view.admin == PathAdmin::Backup,
+    })
 }
 
 /// Bytes of the path MTU that are not DATA chunks: IP header, UDP header if encapsulated, SCTP common header.

@@ -38,6 +38,15 @@ pub(crate) struct TxChunk {
     pub(crate) moved: bool,
     /// The peer withdrew a gap ack of it: no RTT sample.
     pub(crate) reneged: bool,
+    /// Other transmissions in flight, on other paths; only while it is in flight on `path`, too.
+    pub(crate) copies: Vec<Copied>,
+}
+
+/// A transmission of a chunk on another path than its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Copied {
+    pub(crate) path: PathId,
+    pub(crate) sent: Time,
 }
 
 /// Where a chunk stands.
@@ -71,6 +80,7 @@ impl TxChunk {
             fast_retransmitted: false,
             moved: false,
             reneged: false,
+            copies: Vec::new(),
         }
     }
 
@@ -83,6 +93,15 @@ impl TxChunk {
     #[inline]
     pub(crate) const fn class(&self) -> Class {
         if self.sends == 1 { Class::Once } else { Class::Again }
+    }
+
+    /// When it was sent on `p`, if that transmission is in flight.
+    #[inline]
+    pub(crate) fn in_flight_on(&self, p: PathId) -> Option<Time> {
+        if self.path == p {
+            return (self.state == ChunkState::InFlight).then_some(self.sent);
+        }
+        self.copies.iter().find(|c| c.path == p).map(|c| c.sent)
     }
 
     /// The chunk as it goes on the wire.

@@ -89,8 +89,12 @@ impl Sender {
         }
     }
 
-    /// Declares a chunk in flight lost: it is no longer outstanding and waits to be sent again.
+    /// Declares a chunk in flight lost: it is no longer outstanding and waits to be sent again, unless a copy of it is in flight
+    /// on another path.
     pub(super) fn mark(&mut self, tsn: u64, cause: LossKind, paths: &mut PathSet) {
+        if self.promote_copy(tsn, paths) {
+            return;
+        }
         let Some(chunk) = self.ring.get_mut(tsn) else { return };
         let in_flight = chunk.state == ChunkState::InFlight;
         chunk.state = ChunkState::Marked(cause);

@@ -1,17 +1,20 @@
 //! The sending half: send queues, chunks in flight, what SACKs and timeouts do to them.
 
 mod chunk;
+mod copy;
 mod miss;
 mod path_list;
 mod queue;
 mod recovery;
 mod retransmit;
 mod sack;
+mod silence;
 #[cfg(test)]
 mod tests;
 mod window;
 
 pub(crate) use chunk::chunk_size;
+pub(crate) use copy::CopyOf;
 pub use queue::SendOptions;
 pub(crate) use queue::SendQueue;
 pub(crate) use recovery::{Losses, Probe};
@@ -249,7 +252,7 @@ impl Sender {
         }
         self.window.sent(bytes);
         if let Some(list) = self.paths.get_mut(p.index()) {
-            list.sent(tsn, 1);
+            list.sent(now, tsn, 1);
         }
         if let Some((view, path)) = paths.both_mut(p) {
             view.outstanding += size;

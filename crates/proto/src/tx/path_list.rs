@@ -10,6 +10,9 @@ use super::recovery::PathRecovery;
 use crate::ids::PathId;
 use crate::time::Time;
 
+/// Copied TSNs that are remembered, at most.
+const REMEMBERED: usize = 1024;
+
 /// How often a chunk was transmitted: the two classes of CUC version 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
@@ -24,8 +27,14 @@ pub(crate) enum Class {
 pub(crate) struct TxPath {
     once: VecDeque<u64>,
     again: VecDeque<u64>,
-    /// (TSN, transmission number) in the order of sending, for T3-rtx.
-    by_send: VecDeque<(u64, u16)>,
+    /// (TSN, when) of all transmissions here in the order of sending, for T3-rtx and RACK.
+    by_send: VecDeque<(u64, Time)>,
+    /// While chunks in flight here are to be copied to other paths: all below this TSN are.
+    pub(super) copied_below: Option<u64>,
+    /// TSNs of this path that were copied elsewhere: should the peer report one as a duplicate, this path delivered it.
+    copied: BTreeSet<u64>,
+    /// Something of this path was last acknowledged.
+    pub(super) heard: Time,
     /// Chunks last sent here that wait to be retransmitted.
     pub(crate) marked: BTreeSet<u64>,
     /// One packet of retransmissions may ignore cwnd: this path just lost data (RFC 9260 section 7.2.4, E3 of 6.3.3).
@@ -43,11 +52,9 @@ fn listed(ring: &Ring, path: PathId, class: Class, tsn: u64) -> bool {
     ring.get(tsn).is_some_and(|c| c.path == path && unacked(c) && c.class() == class)
 }
 
-/// The chunk of an entry of `by_send`, while that transmission is the latest and in flight.
-fn in_flight(ring: &Ring, path: PathId, tsn: u64, sends: u16) -> Option<&TxChunk> {
-    let current =
-        |c: &&TxChunk| c.path == path && c.sends == sends && c.state == ChunkState::InFlight;
-    ring.get(tsn).filter(current)
+/// Whether the transmission of an entry of `by_send` is the chunk's latest on the path, and in flight.
+fn in_flight(ring: &Ring, path: PathId, tsn: u64, sent: Time) -> bool {
+    ring.get(tsn).is_some_and(|c| c.in_flight_on(path) == Some(sent))
 }
 
 impl TxPath {
@@ -58,15 +65,64 @@ impl TxPath {
         }
     }
 
+    const fn list(&self, class: Class) -> &VecDeque<u64> {
+        match class {
+            Class::Once => &self.once,
+            Class::Again => &self.again,
+        }
+    }
+
     /// `tsn` goes out here for the `sends`-th time.
-    pub(crate) fn sent(&mut self, tsn: u64, sends: u16) {
-        self.by_send.push_back((tsn, sends));
+    pub(crate) fn sent(&mut self, now: Time, tsn: u64, sends: u16) {
+        self.by_send.push_back((tsn, now));
         if sends == 1 {
             // New TSNs ascend.
             self.once.push_back(tsn);
         } else {
             self.relist(tsn, Class::Again);
         }
+    }
+
+    /// A copy of `tsn`, which is in flight on another path, goes out here.
+    pub(super) fn sent_copy(&mut self, now: Time, tsn: u64) {
+        self.by_send.push_back((tsn, now));
+    }
+
+    /// `tsn`, in flight here, was copied to another path.
+    pub(super) fn note_copied(&mut self, tsn: u64) {
+        self.copied.insert(tsn);
+        if self.copied.len() > REMEMBERED {
+            self.copied.pop_first();
+        }
+    }
+
+    /// The peer got `tsn` twice. Gives whether it had been copied from here, so that this path delivered it.
+    pub(super) fn duplicate(&mut self, tsn: u64) -> bool {
+        self.copied.remove(&tsn)
+    }
+
+    /// The copy of `tsn` here becomes its only transmission in flight.
+    pub(super) fn adopt(&mut self, tsn: u64) {
+        self.relist(tsn, Class::Again);
+    }
+
+    /// Appends to `out` the chunks of which a copy is in flight here.
+    pub(super) fn copies(&self, ring: &Ring, path: PathId, out: &mut Vec<u64>) {
+        let copy = |c: &TxChunk| c.path != path;
+        let entries = self.by_send.iter().filter(|&&(tsn, sent)| in_flight(ring, path, tsn, sent));
+        out.extend(entries.map(|e| e.0).filter(|&tsn| ring.get(tsn).is_some_and(copy)));
+    }
+
+    /// The lowest TSN from `from` on that is in flight here and nowhere else.
+    pub(super) fn lowest_uncopied(&self, ring: &Ring, path: PathId, from: u64) -> Option<u64> {
+        let alone = |c: &TxChunk| c.state == ChunkState::InFlight && c.copies.is_empty();
+        let first = |class: Class| {
+            let list = self.list(class);
+            let rest = list.range(list.partition_point(|&tsn| tsn < from)..);
+            let mut listed = rest.copied().filter(|&tsn| listed(ring, path, class, tsn));
+            listed.find(|&tsn| ring.get(tsn).is_some_and(alone))
+        };
+        super::sack::lower(first(Class::Once), first(Class::Again))
     }
 
     /// Puts `tsn` where it belongs in the list of its class, once.
@@ -80,7 +136,7 @@ impl TxPath {
     /// A chunk that was gap-acked is in flight again: the peer reneged.
     pub(crate) fn reneged(&mut self, tsn: u64, chunk: &TxChunk) {
         self.relist(tsn, chunk.class());
-        self.by_send.push_back((tsn, chunk.sends));
+        self.by_send.push_back((tsn, chunk.sent));
     }
 
     /// The pseudo-cum-ack of a class: its lowest unacknowledged TSN on this path.
@@ -109,10 +165,10 @@ impl TxPath {
     }
 
     /// The chunk in flight here that was sent first.
-    pub(crate) fn earliest_sent(&mut self, ring: &Ring, path: PathId) -> Option<(u64, u16)> {
-        while let Some(&(tsn, sends)) = self.by_send.front() {
-            if in_flight(ring, path, tsn, sends).is_some() {
-                return Some((tsn, sends));
+    pub(crate) fn earliest_sent(&mut self, ring: &Ring, path: PathId) -> Option<(u64, Time)> {
+        while let Some(&(tsn, sent)) = self.by_send.front() {
+            if in_flight(ring, path, tsn, sent) {
+                return Some((tsn, sent));
             }
             self.by_send.pop_front();
         }
@@ -129,13 +185,13 @@ impl TxPath {
         out: &mut Vec<u64>,
     ) {
         let (mut kept, mut end) = (0, 0);
-        while let Some(&(tsn, sends)) = self.by_send.get(end) {
-            if let Some(chunk) = in_flight(ring, path, tsn, sends) {
-                if (chunk.sent, tsn) >= limit {
+        while let Some(&(tsn, sent)) = self.by_send.get(end) {
+            if in_flight(ring, path, tsn, sent) {
+                if (sent, tsn) >= limit {
                     break;
                 }
                 out.push(tsn);
-                self.by_send[kept] = (tsn, sends);
+                self.by_send[kept] = (tsn, sent);
                 kept += 1;
             }
             end += 1;
@@ -144,8 +200,8 @@ impl TxPath {
     }
 
     /// A chunk that was declared lost is in flight again, without having been sent again.
-    pub(super) fn back_in_flight(&mut self, tsn: u64, sends: u16) {
-        self.by_send.push_front((tsn, sends));
+    pub(super) fn back_in_flight(&mut self, tsn: u64, sent: Time) {
+        self.by_send.push_front((tsn, sent));
     }
 
     /// Appends to `out` the chunks in flight here with TSNs below `limit`, and drops stale entries on the way, so that the next

@@ -34,8 +34,9 @@ impl Sender {
         for &tsn in &tsns {
             self.mark(tsn, LossKind::Timeout, paths);
         }
+        let copies = self.lose_copies(now, p, young, paths);
         let mut marked = tsns.len() as u32;
-        if marked == 0 {
+        if marked + copies == 0 {
             marked = self.mark_doubtful(p, paths);
         }
         if let Some(list) = self.paths.get_mut(p.index()) {
@@ -51,7 +52,7 @@ impl Sender {
                 path.t3 = now + view.rto;
             }
         }
-        marked
+        marked + copies
     }
 
     /// T3 ran although nothing was in flight: the peer may have reneged on gap-acked chunks of this path (see `tx::sack`).
@@ -136,7 +137,7 @@ impl Sender {
         self.window.sent(bytes);
         let first = self.is_lowest(tsn, to);
         if let Some(list) = self.paths.get_mut(to.index()) {
-            list.sent(tsn, sends);
+            list.sent(now, tsn, sends);
         }
         let (view, path) = paths.both_mut(to)?;
         view.outstanding += size;
@@ -167,7 +168,7 @@ impl Sender {
     }
 
     /// The bytes of a moved chunk belong to its new path.
-    fn rebook(&self, from: PathId, to: PathId, bytes: u64, paths: &mut PathSet) {
+    pub(super) fn rebook(&self, from: PathId, to: PathId, bytes: u64, paths: &mut PathSet) {
         if from != to {
             if let Some(view) = paths.view_mut(from) {
                 view.queued -= bytes;

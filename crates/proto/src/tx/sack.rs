@@ -71,6 +71,8 @@ pub(crate) struct PathOutcome {
     pub(crate) entered_recovery: bool,
     /// The latest timeout turned out to be spurious, and is undone but for the windows.
     pub(crate) spurious_timeout: bool,
+    /// A copy here left the flight, for whatever reason.
+    pub(super) copy_left: bool,
     /// RACK: the latest transmission, (sent, TSN), that this SACK proves delivered.
     pub(super) newest_delivered: Option<(Time, u64)>,
     /// An RTT sample.
@@ -81,7 +83,7 @@ pub(crate) struct PathOutcome {
     /// Pseudo-cum-acks before the SACK.
     pseudo_once: Option<u64>,
     pseudo_again: Option<u64>,
-    earliest_sent: Option<(u64, u16)>,
+    earliest_sent: Option<(u64, Time)>,
 }
 
 /// Buffers that are kept between SACKs, so that processing one allocates nothing.
@@ -138,6 +140,7 @@ impl Sender {
         };
         self.begin(now, paths, scratch);
         self.recovery_duplicates(now, sack.duplicates.iter());
+        self.copy_duplicates(sack.duplicates.iter(), scratch);
         if sack.cum < self.cum_ack() {
             self.sample_rtt(now, arrival, sack, paths, config, scratch);
             outcome.verdict = SackVerdict::Stale;
@@ -274,7 +277,8 @@ impl Sender {
             return;
         }
         // Bookkeeping wants the state before; the ring the one after.
-        let copy = TxChunk { payload: bytes::Bytes::new(), ..*chunk };
+        let copies = core::mem::take(&mut chunk.copies);
+        let copy = TxChunk { payload: bytes::Bytes::new(), copies, ..*chunk };
         chunk.state = ChunkState::GapAcked;
         self.acked.insert(tsn);
         self.newly_acked(tsn, &copy, paths, scratch, outcome, config);
@@ -340,11 +344,23 @@ impl Sender {
                 }
             }
         }
-        self.recovery_acked(tsn, chunk, scratch);
-        let Some(p) = scratch.paths.get_mut(d.index()) else { return };
+        let delivery = self.delivery(scratch.now, chunk, paths);
+        if !chunk.copies.is_empty() {
+            self.release_copies(tsn, chunk, delivery, paths, scratch);
+        }
+        self.recovery_acked(tsn, chunk, delivery, scratch);
+        if let Some(list) = self.paths.get_mut(delivery.path.index()) {
+            list.heard = scratch.now;
+        }
+        let Some(p) = scratch.paths.get_mut(delivery.path.index()) else { return };
         p.newly_acked += chunk.size();
         p.acked = true;
-        p.acked_once |= chunk.sends == 1;
+        if delivery.path != d {
+            // It is new to this path's window; its order among this path's own TSNs means nothing.
+            p.new_pseudo_cumack = true;
+            return;
+        }
+        p.acked_once |= chunk.sends == 1 && delivery.certain;
         let pseudo = match config.cmt.cuc {
             Cuc::Off => false,
             Cuc::V1 => Some(tsn) == lower(p.pseudo_once, p.pseudo_again),
@@ -352,7 +368,7 @@ impl Sender {
         };
         p.new_pseudo_cumack |= pseudo;
         // An ack of a chunk that was moved here says nothing about the order on this path.
-        if !chunk.moved {
+        if !chunk.moved && delivery.certain {
             p.lowest_newack = Some(p.lowest_newack.map_or(tsn, |t| t.min(tsn)));
             p.highest_newack = Some(p.highest_newack.map_or(tsn, |t| t.max(tsn)));
         }
@@ -510,7 +526,8 @@ impl Sender {
             if view.outstanding == 0 {
                 path.t3 = Time::MAX;
             } else if path.t3 == Time::MAX
-                || before.acked && list.earliest_sent(&self.ring, view.id) != before.earliest_sent
+                || (before.acked || before.copy_left)
+                    && list.earliest_sent(&self.ring, view.id) != before.earliest_sent
             {
                 path.t3 = now + view.rto;
             }

@@ -59,6 +59,7 @@ fn sample() -> Sample {
         send_buffer_streams: Vec::new(),
         receive_buffer: 0,
         out_of_order: 0,
+        delivered: 0,
         paths: Vec::new(),
     }
 }

@@ -99,6 +99,7 @@ impl Association {
             let initial = self.config.rto.initial;
             let Some((view, path)) = self.paths.both_mut(p) else { continue };
             (view.outstanding, view.outstanding_payload, view.queued) = (0, 0, 0);
+            (view.copied, view.suspect) = (0, false);
             (view.errors, view.in_recovery, view.rto) = (0, false, initial);
             (path.t3, path.heartbeat, path.rtt_probe) = (Time::MAX, None, None);
             (path.timeouts_in_a_row, path.rto_estimate, path.idle_since) = (0, initial, now);

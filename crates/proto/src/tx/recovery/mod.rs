@@ -16,6 +16,7 @@ use polypath_wire::Tsn;
 
 use super::Sender;
 use super::chunk::{ChunkState, TxChunk};
+use super::copy::Delivery;
 use super::sack::Scratch;
 use crate::config::{RateReduction, RecoveryConfig};
 use crate::ids::PathId;
@@ -55,7 +56,7 @@ pub(super) struct PathRecovery {
 impl RecoveryConfig {
     /// Whether anything is on.
     const fn any(&self) -> bool {
-        self.rack || self.tail_probe || self.f_rto || self.reduces_rate()
+        self.watches_deliveries() || self.reduces_rate()
     }
 
     const fn reduces_rate(&self) -> bool {
@@ -64,7 +65,7 @@ impl RecoveryConfig {
 
     /// Whether deliveries must be known by their times.
     const fn watches_deliveries(&self) -> bool {
-        self.rack || self.tail_probe || self.f_rto
+        self.rack || self.tail_probe || self.f_rto || self.rescheduling.watches_silence()
     }
 }
 
@@ -136,22 +137,57 @@ impl Sender {
         }
     }
 
+    /// A copy went out on `to`.
+    pub(super) fn recovery_sent_copy(
+        &mut self,
+        now: Time,
+        size: u64,
+        to: PathId,
+        paths: &PathSet,
+    ) {
+        if let Some(list) = self.paths.get_mut(to.index()) {
+            list.recovery.tail.due = false;
+            if let Some(prr) = &mut list.recovery.prr {
+                prr.sent(size);
+            }
+        }
+        self.arm_probe(now, to, paths);
+    }
+
     /// A SACK acknowledges a chunk for the first time; `chunk.state` is the one before.
     #[inline]
-    pub(super) fn recovery_acked(&mut self, tsn: u64, chunk: &TxChunk, scratch: &mut Scratch) {
+    pub(super) fn recovery_acked(
+        &mut self,
+        tsn: u64,
+        chunk: &TxChunk,
+        delivery: Delivery,
+        scratch: &mut Scratch,
+    ) {
         if !self.recovery.watches_deliveries() {
             return;
         }
         let now = scratch.now;
-        if self.recovery.f_rto {
+        let certain = delivery.certain && delivery.path == chunk.path;
+        if self.recovery.f_rto && certain {
             self.note_for_frto(now, tsn, chunk);
         }
         let Some(list) = self.paths.get_mut(chunk.path.index()) else { return };
         let PathRecovery { rack, tail, frto, .. } = &mut list.recovery;
-        tail.acked(tsn);
-        if chunk.sends == 1 && !chunk.reneged {
+        if certain {
+            tail.acked(tsn);
+        } else {
+            tail.forget(tsn);
+        }
+        if certain && chunk.sends == 1 && !chunk.reneged {
             tail.measured();
             rack.original_delivered(now, tsn, chunk.sent);
+        }
+        if !chunk.copies.is_empty() {
+            if let Some(outcome) = scratch.paths.get_mut(delivery.path.index()) {
+                let newest = Some((delivery.sent, tsn));
+                outcome.newest_delivered = outcome.newest_delivered.max(newest);
+            }
+            return;
         }
         // While a timeout is in doubt, so is what acknowledgements of retransmissions mean.
         let doubtful = chunk.sends > 1 && frto.is_some();

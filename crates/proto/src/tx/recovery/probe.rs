@@ -26,8 +26,7 @@ impl Sender {
             return;
         };
         let Some((view, path)) = paths.view(p).zip(paths.get(p)) else { return };
-        let earliest = list.earliest_sent(&self.ring, p).map(|(tsn, _)| tsn);
-        let sent = earliest.and_then(|tsn| Some((self.ring.get(tsn)?.sent, tsn)));
+        let sent = list.earliest_sent(&self.ring, p).map(|(tsn, sent)| (sent, tsn));
         let recovering = list.recovery_exit.is_some() || list.recovery.timeout_exit.is_some();
         let hole = sent.is_some_and(|sent| Some(sent) < list.recovery.rack.latest());
         let tail = &mut list.recovery.tail;
@@ -111,7 +110,7 @@ impl Sender {
         chunk.missing = 0;
         let (sends, bytes, size) = (chunk.sends, chunk.bytes, chunk.size());
         if let Some(list) = self.paths.get_mut(p.index()) {
-            list.sent(tsn, sends);
+            list.sent(now, tsn, sends);
             list.recovery.tail.sent_again(now, tsn);
             list.recovery.stats.tail_probes += 1;
             if let Some(prr) = &mut list.recovery.prr {

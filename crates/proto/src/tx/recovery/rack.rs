@@ -78,6 +78,11 @@ impl Rack {
         chunk.sends == 1 || known && !self.is_too_soon(now, chunk.sent)
     }
 
+    /// The smallest round trip of data.
+    pub(in crate::tx) fn shortest_trip(&self) -> Option<Duration> {
+        self.min_rtt.value()
+    }
+
     /// Whether an acknowledgement now is too soon to answer what was sent at `sent`.
     pub(super) fn is_too_soon(&self, now: Time, sent: Time) -> bool {
         self.min_rtt.value().is_some_and(|min| now.since(sent) < min)

@@ -5,7 +5,6 @@ use crate::config::RateReduction;
 use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::time::{Duration, Time};
-use crate::tx::chunk::ChunkState;
 use crate::tx::{Sender, TxPath};
 use crate::view::LossKind;
 
@@ -34,11 +33,9 @@ impl Sender {
         let (mut losses, mut highest, mut again) = (Losses::default(), 0, false);
         for &tsn in &suspicious {
             let Some(chunk) = self.ring.get(tsn) else { continue };
-            if chunk.state != ChunkState::InFlight {
-                continue;
-            }
-            let (due, retransmission) = (chunk.sent + patience, chunk.sends > 1);
-            let after_cut = self.sent_after_cut(p, chunk.sent);
+            let Some(sent) = chunk.in_flight_on(p) else { continue };
+            let (due, retransmission) = (sent + patience, chunk.sends > 1 || chunk.path != p);
+            let after_cut = self.sent_after_cut(p, sent);
             if due > now {
                 self.wait_for_reordering(p, due);
                 continue;
@@ -75,10 +72,13 @@ impl Sender {
     }
 
     fn lose(&mut self, p: PathId, tsn: u64, retransmission: bool, paths: &mut PathSet) {
-        if let Some(chunk) = self.ring.get_mut(tsn) {
-            chunk.fast_retransmitted = true;
+        match self.ring.get_mut(tsn) {
+            Some(chunk) if chunk.path == p => {
+                chunk.fast_retransmitted = true;
+                self.mark(tsn, LossKind::FastRetransmit, paths);
+            }
+            _ => self.lose_copy(tsn, p, paths),
         }
-        self.mark(tsn, LossKind::FastRetransmit, paths);
         if let Some(list) = self.paths.get_mut(p.index()) {
             list.recovery.stats.rack_losses += 1;
             list.recovery.stats.lost_again += u64::from(retransmission);

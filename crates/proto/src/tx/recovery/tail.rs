@@ -85,6 +85,11 @@ impl TailProbe {
         }
     }
 
+    /// `tsn` was acknowledged, for another transmission as it seems.
+    pub(super) fn forget(&mut self, tsn: u64) {
+        self.duplicate(tsn);
+    }
+
     /// The peer got `tsn` twice, so neither the original nor the probe was lost (section 7.4.2, case 1).
     pub(super) fn duplicate(&mut self, tsn: u64) {
         self.flight = self.flight.filter(|probe| probe.tsn != tsn);

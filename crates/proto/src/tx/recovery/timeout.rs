@@ -55,8 +55,16 @@ impl Sender {
         let watch =
             !suspects.is_empty() && !recovering && (timeout_exit.is_none() || frto.is_some());
         suspects.sort_unstable();
-        *frto = (self.recovery.f_rto && watch).then(|| FRto::new(suspects, now));
         *timeout_exit = (*timeout_exit).max(highest);
+        if self.recovery.f_rto {
+            for &tsn in &suspects {
+                // A copy stands in for the retransmission.
+                if let Some(chunk) = self.ring.get(tsn).filter(|c| c.path != p) {
+                    resent.sent(tsn, chunk.sends);
+                }
+            }
+            *frto = watch.then(|| FRto::new(suspects, now));
+        }
     }
 
     /// After the chunks of a SACK are booked: was the latest timeout of `p` spurious? If so, it is undone.
@@ -119,10 +127,10 @@ impl Sender {
     fn unmark(&mut self, tsn: u64, p: PathId, paths: &mut PathSet) {
         let Some(chunk) = self.ring.get_mut(tsn) else { return };
         chunk.state = ChunkState::InFlight;
-        let (size, bytes, sends) = (chunk.size(), chunk.bytes, chunk.sends);
+        let (size, bytes, sent) = (chunk.size(), chunk.bytes, chunk.sent);
         if let Some(list) = self.paths.get_mut(p.index()) {
             list.marked.remove(&tsn);
-            list.back_in_flight(tsn, sends);
+            list.back_in_flight(tsn, sent);
         }
         self.window.sent(bytes);
         if let Some(view) = paths.view_mut(p) {
