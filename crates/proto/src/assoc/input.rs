@@ -180,13 +180,27 @@ impl Association {
         let was_failed = self.paths.view(p).is_some_and(|v| {
             v.state == PathState::PotentiallyFailed || probed && v.state == PathState::Inactive
         });
+        let was_silent = self.paths.view(p).is_some_and(|v| v.suspect);
         self.end_suspicion(now, p);
         if let Some(state) = self.paths.alive(p) {
+            if was_failed && was_silent {
+                self.take_back_timeout(now, p);
+            }
             self.resume_path(now, p, was_failed);
             self.path_state_changed(now, p, state);
         }
         self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
         self.trigger(Trigger::Path);
+    }
+
+    /// A path of which nothing at all came back, while others did, was cut off. That tells nothing of congestion: it starts
+    /// anew with a small window, but slow start may take it to where it was.
+    fn take_back_timeout(&mut self, now: Time, p: PathId) {
+        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.congestion.spurious(&view, p);
+        if let Some(path) = self.paths.get_mut(p) {
+            path.idle_since = now;
+        }
     }
 
     /// CMT-PF: a path that answers a heartbeat again starts with a small window, the one that an acknowledged retransmission

@@ -16,6 +16,9 @@ use crate::view::{ChunkMeta, PathState, PathView};
 /// A path without DATA for so long, or for a round trip, may be dead.
 const LIVING: Duration = Duration::from_millis(50);
 
+/// The path of SACKs is in doubt when no DATA came along it for so long, or for an eighth of its round trip.
+const DOUBT: Duration = Duration::from_millis(10);
+
 /// A send attempt: from an event that may allow sending until nothing more can go (CMT-OUT's "round").
 #[derive(Debug, Default)]
 pub(crate) struct Round {
@@ -85,6 +88,9 @@ impl Association {
         }
         if self.rx.sack_due(now) && self.acknowledges() {
             let path = self.sack_path(now);
+            return self.data_packet(now, path, None, true, buf);
+        }
+        if let Some(path) = self.sack_again.take() {
             return self.data_packet(now, path, None, true, buf);
         }
         let next = self.decide(now, None)?;
@@ -178,9 +184,23 @@ impl Association {
     }
 
     fn write_sack(&mut self, now: Time, path: PathId, writer: &mut PacketWriter<'_>) {
+        let again = self.second_sack_path(now, path);
         if self.rx.write_sack(writer) {
             self.rx.sack_sent_on(path, now);
+            self.sack_again = again;
         }
+    }
+
+    /// Where the SACK goes as well: when nothing came along the path of the smallest SRTT for a moment, it may have died, and with
+    /// it the SACKs of all paths. The path of the last DATA lives.
+    fn second_sack_path(&self, now: Time, first: PathId) -> Option<PathId> {
+        let last = self.rx.last_data_path();
+        let srtt = self.paths.view(first).and_then(|v| v.srtt)?;
+        let doubtful = self.config.sack.path == SackPath::SmallestSrtt
+            && last != first
+            && !self.rx.heard_within(first, now, (srtt / 8).max(DOUBT));
+        let usable = self.paths.view(last).is_some_and(|v| v.usable);
+        (doubtful && usable).then_some(last)
     }
 
     /// Which path the SACK takes (config::SackPath), confirmed paths only.

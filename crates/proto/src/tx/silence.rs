@@ -26,7 +26,7 @@ impl Sender {
             return false;
         };
         let Some((_, sent)) = list.earliest_sent(&self.ring, p) else { return false };
-        now >= sent + trip + grace(view, trip) && now >= list.heard + (trip / 2).max(JITTER)
+        now >= sent + trip + grace(view, trip) && now >= list.heard + (trip / 4).max(JITTER)
     }
 }
 
