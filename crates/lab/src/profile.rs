@@ -75,7 +75,11 @@ impl Stack {
         assoc.heartbeat_interval = Some(Duration::from_secs(5));
         assoc.cmt.nr_sack = NrSack::Received;
         assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;
-        assoc.potentially_failed = Some(PfConfig::default());
+        // A path that was cut off is missed at once, asked about once a second at least, and starts with the initial window of
+        // common TCP stacks (RFC 6928) when it is back.
+        assoc.recovery.rescheduling = Rescheduling::Silent;
+        let probe = Some(Duration::from_secs(1));
+        assoc.potentially_failed = Some(PfConfig { max_retrans: 0, return_mtus: 10, probe });
         assoc.receive_buffer = 4 << 20;
         assoc.send_buffer = 4 << 20;
         stack

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use common::*;
-use polypath_proto::config::{AssocConfig, RateReduction, RecoveryConfig};
+use polypath_proto::config::{AssocConfig, RateReduction, RecoveryConfig, Rescheduling};
 use polypath_proto::ids::{PathId, StreamId};
 use polypath_proto::stats::{AssocStats, RecoveryStats};
 use polypath_proto::time::{Duration, Time};
@@ -318,12 +318,13 @@ fn the_rate_is_reduced_in_proportion_instead_of_by_silence() {
 #[test]
 fn everything_arrives_whatever_is_lost_with_any_switches() {
     let reductions = [RateReduction::Off, RateReduction::Conservative, RateReduction::SlowStart];
-    for switches in 0..24u32 {
+    for switches in 0..48u32 {
         let recovery = RecoveryConfig {
             rack: switches & 1 != 0,
             tail_probe: switches & 2 != 0,
             f_rto: switches & 4 != 0,
-            rate_reduction: reductions[(switches / 8) as usize],
+            rate_reduction: reductions[(switches / 8 % 3) as usize],
+            rescheduling: [Rescheduling::Off, Rescheduling::Silent][(switches / 24) as usize],
         };
         let mut pair = connected(recovery);
         let mut noise = 12_345 + switches;

@@ -27,9 +27,11 @@ pub fn check(assoc: &Association, config: &AssocConfig, now: Time) -> Result<(),
         ensure(payload == view.outstanding, "the paths' outstanding is not the association's")?;
     }
     for path in view.paths {
-        ensure(path.outstanding >= path.outstanding_payload, "payload exceeds chunk bytes")?;
+        ensure(path.outstanding >= path.copied, "more copies than chunks are in flight")?;
+        let own = path.outstanding - path.copied;
+        ensure(own >= path.outstanding_payload, "payload exceeds chunk bytes")?;
         ensure(
-            (path.outstanding == 0) == (path.outstanding_payload == 0),
+            (own == 0) == (path.outstanding_payload == 0),
             "chunks in flight without payload, or payload without chunks",
         )?;
         ensure(path.cwnd > 0, "a congestion window is closed")?;

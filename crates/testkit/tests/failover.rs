@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{names, policies};
 use polypath_policies::{PolicyKind, PolicySpec, all};
-use polypath_proto::config::{AssocConfig, NrSack, PathPairing, PfConfig};
+use polypath_proto::config::{AssocConfig, NrSack, PathPairing, PfConfig, RecoveryConfig, Rescheduling};
 use polypath_proto::time::Duration;
 use polypath_testkit::interact::{
     EndSetup, Ending, LinkSetup, Op, Policies, Report, Script, Setup, run,
@@ -15,6 +15,11 @@ use polypath_testkit::world::HostId;
 
 const CLIENT: HostId = HostId::CLIENT;
 const SERVER: HostId = HostId::SERVER;
+
+/// All of loss recovery, with paths given up as soon as they are silent.
+fn failover() -> RecoveryConfig {
+    RecoveryConfig { rescheduling: Rescheduling::Silent, ..RecoveryConfig::MODERN }
+}
 
 /// Three dissimilar paths between two ends of these settings.
 fn world(policies: &Policies, change: impl Fn(&mut AssocConfig)) -> Setup {
@@ -125,6 +130,7 @@ fn a_cut_path_costs_nothing_whatever_the_policies() {
         // Which path fails, and the switches, rotate through the combinations.
         let setup = world(policies, |assoc| {
             assoc.potentially_failed = (i % 2 == 0).then(PfConfig::default);
+            assoc.recovery = [RecoveryConfig::OFF, failover()][(i / 3) % 2];
             assoc.cmt.nr_sack = [NrSack::Off, NrSack::Delivered, NrSack::Received][i % 3];
         });
         let link = (i / 2) % 3;
@@ -176,12 +182,17 @@ fn samples() -> Vec<PolicySpec> {
 #[test]
 fn with_and_without_potentially_failed_paths() {
     for_each(&samples(), |_, policies| {
-        for pf in
-            [None, Some(PfConfig::default()), Some(PfConfig { max_retrans: 2, return_mtus: 4, probe: None })]
-        {
-            let setup = world(policies, |assoc| assoc.potentially_failed = pf);
-            survives(&format!("{policies:?}, {pf:?}"), setup, cut_and_restore(0));
+        let probe = Some(Duration::from_secs(1));
+        for (max_retrans, return_mtus, probe) in [(0, 2, None), (2, 4, None), (0, 10, probe)] {
+            let pf = PfConfig { max_retrans, return_mtus, probe };
+            for recovery in [RecoveryConfig::OFF, failover()] {
+                let setup = world(policies, |assoc| {
+                    (assoc.potentially_failed, assoc.recovery) = (Some(pf), recovery);
+                });
+                survives(&format!("{policies:?}, {pf:?}"), setup, cut_and_restore(0));
+            }
         }
+        survives(&format!("{policies:?}"), world(policies, |_| {}), cut_and_restore(0));
     });
 }
 

@@ -113,7 +113,9 @@ impl Association {
                 self.trigger(Trigger::Timer);
             }
             if self.tx.expired_probe(now, p, &mut self.paths) {
-                if self.config.recovery.rescheduling.watches_silence() {
+                if self.config.recovery.rescheduling.watches_silence()
+                    && self.tx.is_overdue(now, p, &self.paths)
+                {
                     self.suspect(now, p);
                 }
                 self.trigger(Trigger::Timer);

@@ -65,6 +65,11 @@ impl Sender {
         self.ring.get(tsn).map(|c| CopyOf { tsn, bytes: c.size() as u32 })
     }
 
+    #[cfg(test)]
+    pub(super) fn copies_in_flight(&self) -> u64 {
+        self.ring.iter().map(|(_, c)| c.copies.len() as u64).sum()
+    }
+
     /// Sends a chunk that is in flight elsewhere on `to` as well. False if it does not fit, or needs no copy.
     pub(crate) fn send_copy(
         &mut self,
@@ -198,7 +203,7 @@ impl Sender {
         last.map_or(own, |(_, path, sent)| Delivery { path, sent, certain: count == 1 })
     }
 
-    fn shortest_trip(&self, p: PathId, paths: &PathSet) -> Duration {
+    pub(super) fn shortest_trip(&self, p: PathId, paths: &PathSet) -> Duration {
         let measured = self.paths.get(p.index()).and_then(|l| l.recovery.rack.shortest_trip());
         let known = || paths.view(p).and_then(|v| v.min_rtt);
         measured.or_else(known).unwrap_or_default()

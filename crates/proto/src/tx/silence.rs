@@ -1,6 +1,7 @@
-//! Silent paths. The SACKs for one path's data tell of all paths' data. So a path is silent when its oldest chunk in flight
-//! should have been acknowledged by now, nothing of it was for a while, and a SACK just acknowledged data of another
-//! path. No timer is needed for that: the SACKs of the living paths are the clock.
+//! Silent paths. The SACKs for one path's data tell of all paths' data. So a path is silent when a SACK acknowledges data of
+//! another path that was due after this path's oldest chunk in flight, and nothing of this path was acknowledged for a while.
+//! No timer is needed for that: the SACKs of the living paths are the clock. Nor does it matter which way they come
+//! back, or how late: due times are compared with due times.
 
 use super::Sender;
 use crate::ids::PathId;
@@ -14,24 +15,41 @@ const JITTER: Duration = Duration::from_millis(10);
 impl Sender {
     /// Whether `p` is silent, after a SACK that acknowledged something.
     pub(crate) fn is_silent(&mut self, now: Time, p: PathId, paths: &PathSet) -> bool {
-        let others = self.scratch.paths.iter().enumerate();
-        let told = others.clone().any(|(i, o)| i != p.index() && o.acked);
-        if !told || self.scratch.paths.get(p.index()).is_none_or(|o| o.acked) {
+        if self.scratch.paths.get(p.index()).is_none_or(|o| o.acked) {
             return false;
         }
+        let Some(told) = self.told_of(p, paths) else { return false };
         let Some((list, view)) = self.paths.get_mut(p.index()).zip(paths.view(p)) else {
             return false;
         };
-        let Some(trip) = view.srtt.zip(view.last_rtt).map(|(srtt, last)| srtt.max(last)) else {
-            return false;
-        };
+        let Some(trip) = view.srtt else { return false };
         let Some((_, sent)) = list.earliest_sent(&self.ring, p) else { return false };
-        now >= sent + trip + grace(view, trip) && now >= list.heard + (trip / 4).max(JITTER)
+        sent + trip + grace(view, trip) <= told && now >= list.heard + (trip / 4).max(JITTER)
+    }
+
+    /// When the latest data of other paths that this SACK acknowledged was due.
+    fn told_of(&self, p: PathId, paths: &PathSet) -> Option<Time> {
+        let others = paths.ids().filter(|&q| q != p);
+        let due = |q: PathId| {
+            let (sent, _) = self.scratch.paths.get(q.index())?.newest_delivered?;
+            Some(sent + self.shortest_trip(q, paths))
+        };
+        others.filter_map(due).max()
+    }
+
+    /// Whether the oldest chunk in flight on `p` was sent two round trips of the slowest path ago: whichever path its SACK takes, it
+    /// is overdue.
+    pub(crate) fn is_overdue(&mut self, now: Time, p: PathId, paths: &PathSet) -> bool {
+        let usable = paths.views.iter().filter(|v| v.usable);
+        let slowest = usable.filter_map(|v| v.srtt).max().unwrap_or_default();
+        let list = self.paths.get_mut(p.index());
+        let earliest = list.and_then(|l| l.earliest_sent(&self.ring, p));
+        earliest.is_some_and(|(_, sent)| now >= sent + 2 * slowest)
     }
 }
 
-/// How much later than its round trip an acknowledgement may come: as the RTO has it (RFC 9260 section 6.3.1), without its
-/// lower bound, since a wrong suspicion costs little.
+/// How much later than due a path's data may be: as the RTO has it (RFC 9260 section 6.3.1), without its lower bound, since a
+/// wrong suspicion costs little.
 fn grace(view: &PathView, trip: Duration) -> Duration {
-    (view.rttvar * 4).max(trip / 4).max(JITTER)
+    (view.rttvar * 4).min(trip).max(trip / 4).max(JITTER)
 }

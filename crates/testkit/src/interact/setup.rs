@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use polypath_proto::config::{
     AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, InitialCwnd,
-    InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction, RecoveryConfig, RtoConfig,
+    InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction, RecoveryConfig, Rescheduling, RtoConfig,
     SackConfig, SackPath, T3Marks,
 };
 use polypath_proto::ids::Tsn;
@@ -170,7 +170,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         fast_retransmit_after,
         sack: random_sack(rng),
         cmt: random_cmt(rng),
-        potentially_failed: [None, Some(PfConfig::default())][rng.below(2)],
+        potentially_failed: random_pf(rng),
         congestion: random_cc(rng),
         recovery: random_recovery(rng),
         policies: policies.factory.clone(),
@@ -186,6 +186,11 @@ fn random_rto(rng: &mut Rng) -> RtoConfig {
     }
     let ms = Duration::from_millis;
     RtoConfig { initial: ms(300), min: ms(50 + rng.below(200) as u64), max: ms(2000) }
+}
+
+fn random_pf(rng: &mut Rng) -> Option<PfConfig> {
+    let probe = [None, Some(Duration::from_secs(1))][rng.below(2)];
+    [None, Some(PfConfig { probe, ..PfConfig::default() })][rng.below(2)]
 }
 
 fn random_sack(rng: &mut Rng) -> SackConfig {
@@ -218,7 +223,9 @@ fn random_recovery(rng: &mut Rng) -> RecoveryConfig {
     let mut coin = || rng.below(2) == 0;
     let (rack, tail_probe, f_rto) = (coin(), coin(), coin());
     let reductions = [RateReduction::Off, RateReduction::Conservative, RateReduction::SlowStart];
-    RecoveryConfig { rack, tail_probe, rate_reduction: reductions[rng.below(3)], f_rto }
+    let rate_reduction = reductions[rng.below(3)];
+    let rescheduling = [Rescheduling::Off, Rescheduling::Silent][rng.below(2)];
+    RecoveryConfig { rack, tail_probe, rate_reduction, f_rto, rescheduling }
 }
 
 fn random_cc(rng: &mut Rng) -> CcConfig {

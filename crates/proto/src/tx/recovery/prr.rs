@@ -54,9 +54,9 @@ impl Prr {
         self.budget = Some(if pipe == 0 { budget.max(mtu) } else { budget });
     }
 
-    /// The window that lets through what may be sent.
+    /// The window that lets through what may be sent: with nothing in flight, a packet always may.
     pub(super) fn window(&self, pipe: u64) -> Option<u64> {
-        Some(pipe.saturating_add(self.budget?))
+        Some(pipe.saturating_add(self.budget?).max(1))
     }
 }
 

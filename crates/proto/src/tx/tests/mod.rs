@@ -1,5 +1,6 @@
 //! The sending half against hand-worked sequences: each test is a row of packets and the SACKs that come back.
 
+mod copy;
 mod cuc;
 mod model;
 mod nr_sack;
@@ -86,6 +87,17 @@ impl Rig {
         let (from, to) = (PathId(from), PathId(to));
         let sent = self.tx.send_again(self.now, from, to, &mut writer, &mut self.paths);
         sent.unwrap().0 - self.first + 1
+    }
+
+    /// Sends the lowest chunk that is in flight on `from` alone on `to` as well; gives its number.
+    pub(super) fn copy(&mut self, from: u8, to: u8) -> Option<u64> {
+        let (from, to) = (PathId(from), PathId(to));
+        self.tx.begin_copying(from);
+        let head = self.tx.copy_head(from)?;
+        let mut buf = Vec::new();
+        let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
+        let sent = self.tx.send_copy(self.now, head.tsn, to, &mut writer, &mut self.paths);
+        sent.then_some(head.tsn + 1 - self.first)
     }
 
     /// A SACK on `arrival`: everything up to chunk `cum`, and these ranges of chunk numbers.

@@ -16,6 +16,8 @@ enum Op {
     Sack(u8, Vec<prop::sample::Index>, bool),
     Timeout(u8),
     Resend(u8, u8),
+    /// The lowest chunk in flight on the first path alone goes out on the second, too.
+    Copy(u8, u8),
     /// The timers of modern recovery are served after so many milliseconds, and a probe goes out.
     Timers(u8, u64),
 }
@@ -28,6 +30,7 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(p, got, nr)| Op::Sack(p, got, nr)),
         1 => path().prop_map(Op::Timeout),
         2 => (path(), path()).prop_map(|(a, b)| Op::Resend(a, b)),
+        2 => (path(), path()).prop_map(|(a, b)| Op::Copy(a, b)),
         1 => (path(), 1u64..100).prop_map(|(p, ms)| Op::Timers(p, ms)),
     ]
 }
@@ -80,6 +83,9 @@ proptest! {
                         rig.resend(from, to);
                     }
                 }
+                Op::Copy(from, to) => {
+                    rig.copy(from, to);
+                }
                 Op::Timers(p, ms) => {
                     rig.wait(ms);
                     rig.serve_timers(p);
@@ -97,7 +103,9 @@ proptest! {
 /// What is neither received nor marked is in flight; the paths' shares are the whole; the window agrees.
 fn check(rig: &Rig, sent: u64, got: &BTreeSet<u64>) -> Result<(), TestCaseError> {
     let marked: usize = (0..3).map(|p| rig.tx.marked_count(PathId(p))).sum();
-    let outstanding: u64 = rig.paths.views.iter().map(|v| v.outstanding).sum();
+    let outstanding: u64 = rig.paths.views.iter().map(|v| v.outstanding - v.copied).sum();
+    let copied: u64 = rig.paths.views.iter().map(|v| v.copied).sum();
+    prop_assert_eq!(copied, rig.tx.copies_in_flight() * SIZE);
     let known = got.iter().filter(|n| rig.tx.is_acked(rig.tsn(**n))).count() as u64;
     prop_assert_eq!(outstanding, (sent - known - marked as u64) * SIZE);
     let payload: u64 = rig.paths.views.iter().map(|v| v.outstanding_payload).sum();

@@ -1,0 +1,125 @@
+//! Chunks in flight on two paths, and paths that fall silent.
+
+use super::{Rig, SIZE};
+use crate::PathId;
+use crate::config::{RecoveryConfig, Rescheduling};
+use crate::time::Duration;
+
+/// Three paths with round trips of 40 ms (path 0 and 1) and 100 ms (path 2), as a chunk on each measured them.
+fn rig() -> Rig {
+    let recovery = RecoveryConfig { rescheduling: Rescheduling::Silent, ..RecoveryConfig::MODERN };
+    let mut rig = Rig::recovering(3, recovery);
+    rig.send(&[0, 1, 2]);
+    rig.wait(40);
+    rig.sack(0, 2, &[]);
+    rig.wait(60);
+    rig.sack(0, 3, &[]);
+    for (p, ms) in [(0, 40), (1, 40), (2, 100)] {
+        let rtt = Duration::from_millis(ms);
+        let view = rig.paths.view_mut(PathId(p)).unwrap();
+        (view.srtt, view.last_rtt, view.rttvar) = (Some(rtt), Some(rtt), rtt / 20);
+    }
+    rig
+}
+
+fn acked(rig: &Rig, p: u8) -> u64 {
+    rig.tx.path_outcome(PathId(p)).newly_acked
+}
+
+fn queued(rig: &Rig, p: u8) -> u64 {
+    rig.paths.view(PathId(p)).unwrap().queued
+}
+
+#[test]
+fn a_copy_counts_on_its_path_until_the_chunk_is_acknowledged() {
+    let mut rig = rig();
+    rig.send(&[0, 0]);
+    assert_eq!(rig.copy(0, 1), Some(4));
+    assert_eq!(rig.copy(0, 1), Some(5));
+    assert_eq!(rig.copy(0, 1), None, "once each");
+    assert_eq!((rig.outstanding(0), rig.outstanding(1)), (2 * SIZE, 2 * SIZE));
+    assert_eq!((queued(&rig, 0), queued(&rig, 1)), (2000, 0), "held once");
+    assert_eq!(rig.tx.outstanding(), 2000, "the peer's window is taken once");
+    rig.wait(40);
+    rig.sack(0, 5, &[]);
+    assert_eq!((rig.outstanding(0), rig.outstanding(1)), (0, 0));
+    assert!(rig.tx.is_drained());
+}
+
+#[test]
+fn an_acknowledgement_is_credited_to_the_transmission_that_was_expected_last() {
+    let mut rig = rig();
+    rig.send(&[0, 0, 0]);
+    rig.wait(60);
+    for _ in 0..3 {
+        rig.copy(0, 2);
+    }
+    // 40 ms after the copies: path 2 takes 100 ms, so the originals arrived.
+    rig.wait(40);
+    rig.sack(0, 4, &[]);
+    assert_eq!((acked(&rig, 0), acked(&rig, 2)), (SIZE, 0));
+    assert!(rig.tx.path_outcome(PathId(0)).acked_once, "certain: the path lives");
+    // 100 ms after the copies they are due, the originals long overdue.
+    rig.wait(60);
+    rig.sack(0, 5, &[]);
+    assert_eq!((acked(&rig, 0), acked(&rig, 2)), (0, SIZE));
+    assert!(!rig.tx.path_outcome(PathId(2)).acked_once, "ambiguous");
+    // The peer got it twice: so the original did arrive.
+    rig.duplicates(0, 5, &[5]);
+    assert!(rig.tx.path_outcome(PathId(0)).acked_once);
+}
+
+#[test]
+fn what_a_timeout_loses_is_not_sent_again_while_a_copy_is_in_flight() {
+    let mut rig = rig();
+    rig.send(&[0, 0]);
+    rig.wait(60);
+    rig.copy(0, 1);
+    rig.wait(1000);
+    assert_eq!(rig.timeout(0), 2);
+    assert_eq!(rig.tx.marked_count(PathId(0)), 1, "the one without a copy");
+    assert_eq!((rig.outstanding(0), rig.outstanding(1)), (0, SIZE));
+    assert_eq!((queued(&rig, 0), queued(&rig, 1)), (1000, 1000), "it belongs to path 1 now");
+    // And path 1 loses it, too.
+    assert_eq!(rig.timeout(1), 1);
+    assert_eq!(rig.tx.marked_count(PathId(1)), 1);
+    assert_eq!((rig.outstanding(0), rig.outstanding(1), rig.tx.outstanding()), (0, 0, 0));
+}
+
+#[test]
+fn a_lost_copy_is_replaced() {
+    let mut rig = rig();
+    rig.send(&[0]);
+    rig.wait(60);
+    assert_eq!(rig.copy(0, 1), Some(4));
+    rig.send(&[1]);
+    rig.wait(40);
+    // Chunk 5 left path 1 after the copy, and arrived; the window of 10 ms passes.
+    rig.sack(0, 3, &[(5, 5)]);
+    assert_eq!(rig.copy(0, 1), None);
+    rig.wait(10);
+    assert_eq!(rig.serve_timers(1).lost, 1);
+    assert_eq!((rig.outstanding(0), rig.outstanding(1)), (SIZE, 0));
+    assert_eq!(rig.copy(0, 1), Some(4));
+}
+
+#[test]
+fn a_path_is_silent_when_others_are_heard_and_its_data_is_overdue() {
+    let mut rig = rig();
+    let silent = |rig: &mut Rig, p: u8| rig.tx.is_silent(rig.now, PathId(p), &rig.paths);
+    // Chunk 4 on path 0, and one on path 1 every 10 ms.
+    rig.send(&[0, 1]);
+    for n in 6..12 {
+        rig.wait(10);
+        rig.send(&[1]);
+        if n < 8 {
+            continue;
+        }
+        rig.sack(1, 3, &[(5, n - 3)]);
+        // The round trip of 40 ms, and four times its variation of 2 ms, but at least a quarter: 50 ms.
+        assert_eq!(silent(&mut rig, 0), n >= 10, "{n}");
+        assert!(!silent(&mut rig, 1), "{n}");
+    }
+    rig.sack(1, 8, &[]);
+    assert!(!silent(&mut rig, 0), "it was heard of");
+}
