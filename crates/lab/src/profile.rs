@@ -11,8 +11,8 @@ use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
 
 use crate::scenario::{
-    BurstRuleSetting, CucSetting, CwndUnitSetting, NrSackSetting, Profile, ReschedulingSetting, SackPathSetting,
-    Scenario, StackSettings, StackSpec, T3MarksSetting,
+    BurstRuleSetting, CucSetting, CwndUnitSetting, NrSackSetting, Profile, ReschedulingSetting,
+    SackPathSetting, Scenario, StackSettings, StackSpec, T3MarksSetting,
 };
 use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
 

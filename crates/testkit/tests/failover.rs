@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{names, policies};
 use polypath_policies::{PolicyKind, PolicySpec, all};
-use polypath_proto::config::{AssocConfig, NrSack, PathPairing, PfConfig, RecoveryConfig, Rescheduling};
+use polypath_proto::config::{
+    AssocConfig, NrSack, PathPairing, PfConfig, RecoveryConfig, Rescheduling,
+};
 use polypath_proto::time::Duration;
 use polypath_testkit::interact::{
     EndSetup, Ending, LinkSetup, Op, Policies, Report, Script, Setup, run,

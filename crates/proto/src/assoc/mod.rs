@@ -58,8 +58,6 @@ pub struct Association {
     /// Association error counter (RFC 9260 section 8.1).
     pub(crate) errors: u32,
     round: output::Round,
-    /// The latest SACK shall go out on this path, too.
-    sack_again: Option<PathId>,
     /// The path of the SACK that brought the latest news (see [`sack`]).
     newest_sack_path: PathId,
     /// `send` refused a message since the last `Writable` event.
@@ -129,7 +127,6 @@ impl Association {
             stats: AssocStats::default(),
             errors: 0,
             round: output::Round::default(),
-            sack_again: None,
             newest_sack_path: PathId(0),
             wants_room: false,
             config,

@@ -16,8 +16,13 @@ use crate::view::{ChunkMeta, PathState, PathView};
 /// A path without DATA for so long, or for a round trip, may be dead.
 const LIVING: Duration = Duration::from_millis(50);
 
-/// The path of SACKs is in doubt when no DATA came along it for so long, or for an eighth of its round trip.
+/// A path is in doubt when no DATA came along it for so long, or for an eighth of its round trip.
 const DOUBT: Duration = Duration::from_millis(10);
+
+/// The round trip of a path that is still nearly as fast.
+fn slower(srtt: Duration) -> Duration {
+    srtt * 5 / 4
+}
 
 /// A send attempt: from an event that may allow sending until nothing more can go (CMT-OUT's "round").
 #[derive(Debug, Default)]
@@ -88,9 +93,6 @@ impl Association {
         }
         if self.rx.sack_due(now) && self.acknowledges() {
             let path = self.sack_path(now);
-            return self.data_packet(now, path, None, true, buf);
-        }
-        if let Some(path) = self.sack_again.take() {
             return self.data_packet(now, path, None, true, buf);
         }
         let next = self.decide(now, None)?;
@@ -184,23 +186,9 @@ impl Association {
     }
 
     fn write_sack(&mut self, now: Time, path: PathId, writer: &mut PacketWriter<'_>) {
-        let again = self.second_sack_path(now, path);
         if self.rx.write_sack(writer) {
             self.rx.sack_sent_on(path, now);
-            self.sack_again = again;
         }
-    }
-
-    /// Where the SACK goes as well: when nothing came along the path of the smallest SRTT for a moment, it may have died, and with
-    /// it the SACKs of all paths. The path of the last DATA lives.
-    fn second_sack_path(&self, now: Time, first: PathId) -> Option<PathId> {
-        let last = self.rx.last_data_path();
-        let srtt = self.paths.view(first).and_then(|v| v.srtt)?;
-        let doubtful = self.config.sack.path == SackPath::SmallestSrtt
-            && last != first
-            && !self.rx.heard_within(first, now, (srtt / 8).max(DOUBT));
-        let usable = self.paths.view(last).is_some_and(|v| v.usable);
-        (doubtful && usable).then_some(last)
     }
 
     /// Which path the SACK takes (config::SackPath), confirmed paths only.
@@ -222,16 +210,20 @@ impl Association {
     }
 
     /// The path of the smallest SRTT among those that DATA keeps coming on: an end that only receives has no other way to
-    /// notice that a path died. Duplicates say that SACKs do not arrive: then none (RFC 9260 section 6.4).
+    /// notice that a path died; while it is in doubt, another one that is nearly as fast. Duplicates say that SACKs do not arrive: then none (RFC 9260 section 6.4).
     fn fastest_living_path(&self, now: Time) -> Option<PathId> {
         if self.rx.has_duplicates() {
             return None;
         }
-        let age = |srtt: Duration| srtt.max(LIVING);
-        let living = |v: &&PathView| {
-            v.usable && v.srtt.is_some_and(|srtt| self.rx.heard_within(v.id, now, age(srtt)))
+        let heard = |v: &PathView, age: fn(Duration) -> Duration| {
+            v.srtt.is_some_and(|srtt| self.rx.heard_within(v.id, now, age(srtt)))
         };
-        self.paths.views.iter().filter(living).min_by_key(|v| v.srtt).map(|v| v.id)
+        let usable = self.paths.views.iter().filter(|v| v.usable);
+        let living = usable.filter(|v| heard(v, |srtt| srtt.max(LIVING)));
+        let fastest = living.clone().min_by_key(|v| v.srtt)?;
+        let sure = living.filter(|v| heard(v, |srtt| (srtt / 8).max(DOUBT)));
+        let stand_in = sure.min_by_key(|v| v.srtt).filter(|v| v.srtt <= fastest.srtt.map(slower));
+        Some(stand_in.unwrap_or(fastest).id)
     }
 
     /// What goes out next, and where; retransmissions first (RFC 9260 section 6.1 C). `packet`: the path of the packet

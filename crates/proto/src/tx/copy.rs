@@ -194,8 +194,7 @@ impl Sender {
             return own;
         }
         let copies = chunk.copies.iter().map(|c| (c.path, c.sent));
-        let expected =
-            |(p, sent): (PathId, Time)| (sent + self.shortest_trip(p, paths), p, sent);
+        let expected = |(p, sent): (PathId, Time)| (sent + self.shortest_trip(p, paths), p, sent);
         let all = core::iter::once((own.path, own.sent)).chain(copies).map(expected);
         let possible = all.filter(|&(at, ..)| at <= now);
         let count = possible.clone().count();
@@ -210,7 +209,11 @@ impl Sender {
     }
 
     /// Chunks that the peer received twice: where a copy was sent, the chunk's own path delivered it, too.
-    pub(super) fn copy_duplicates(&mut self, tsns: impl Iterator<Item = Tsn>, scratch: &mut Scratch) {
+    pub(super) fn copy_duplicates(
+        &mut self,
+        tsns: impl Iterator<Item = Tsn>,
+        scratch: &mut Scratch,
+    ) {
         let near = self.cum_ack();
         for tsn in tsns.map(|tsn| extend(near, tsn)) {
             for (list, outcome) in self.paths.iter_mut().zip(&mut scratch.paths) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use polypath_proto::config::{
     AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, InitialCwnd,
-    InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction, RecoveryConfig, Rescheduling, RtoConfig,
-    SackConfig, SackPath, T3Marks,
+    InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction, RecoveryConfig, Rescheduling,
+    RtoConfig, SackConfig, SackPath, T3Marks,
 };
 use polypath_proto::ids::Tsn;
 use polypath_proto::policy::PolicyFactory;

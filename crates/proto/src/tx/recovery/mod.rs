@@ -138,13 +138,7 @@ impl Sender {
     }
 
     /// A copy went out on `to`.
-    pub(super) fn recovery_sent_copy(
-        &mut self,
-        now: Time,
-        size: u64,
-        to: PathId,
-        paths: &PathSet,
-    ) {
+    pub(super) fn recovery_sent_copy(&mut self, now: Time, size: u64, to: PathId, paths: &PathSet) {
         if let Some(list) = self.paths.get_mut(to.index()) {
             list.recovery.tail.due = false;
             if let Some(prr) = &mut list.recovery.prr {
