@@ -135,6 +135,8 @@ fn transfer(flow: &FlowResult) -> String {
         retransmissions_timeout,
         timeouts,
         fast_recoveries,
+        copies,
+        suspicions,
         spurious,
         sacks_sent,
         ..
@@ -150,6 +152,13 @@ fn transfer(flow: &FlowResult) -> String {
         count(spurious),
         count(sacks_sent),
     );
+    if copies > 0 {
+        text.push_str(&format!(
+            "sent on a second path {}, paths suspected {} times\n",
+            count(copies),
+            count(suspicions)
+        ));
+    }
     if let Some(transfer) = flow.times.from_connect()
         && flow.outcome == Outcome::Finished
     {

@@ -67,6 +67,8 @@ fn counters(client: &AssocStats, server: &AssocStats, flow: &Flow) -> Counters {
         data_chunks_sent: sent(|s| s.data_chunks_sent),
         retransmissions_fast: sent(|s| s.retransmissions_fast),
         retransmissions_timeout: sent(|s| s.retransmissions_timeout),
+        copies: sent(|s| s.copies),
+        suspicions: sent(|s| s.paths.iter().map(|p| p.suspicions).sum()),
         spurious: received(|s| s.duplicates_received),
         dropped_no_room: received(|s| s.dropped_no_room),
         timeouts: sent(|s| s.paths.iter().map(|p| p.timeouts).sum()),

@@ -195,6 +195,10 @@ pub struct Counters {
     pub retransmissions_fast: u64,
     /// DATA chunks retransmitted after a timeout.
     pub retransmissions_timeout: u64,
+    /// DATA chunks in flight that were sent once more on another path: rescheduled, or redundant.
+    pub copies: u64,
+    /// Times that a path was silent while others were not.
+    pub suspicions: u64,
     /// DATA chunks that the server received more than once.
     pub spurious: u64,
     /// DATA chunks that the server dropped for want of buffer space.

@@ -86,6 +86,9 @@ impl PathSet {
         if confirmed {
             view.state = PathState::Active;
         }
+        // Most associations have one path or two, and a server has many associations.
+        self.views.reserve_exact(1);
+        self.own.reserve_exact(1);
         self.views.push(view);
         self.own.push(Path {
             tuple,

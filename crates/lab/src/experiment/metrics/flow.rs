@@ -59,6 +59,8 @@ fn counters(out: &mut Figures, p: &str, flow: &FlowResult) {
         ("retransmissions", both),
         ("retransmissions.fast", c.retransmissions_fast),
         ("retransmissions.timeout", c.retransmissions_timeout),
+        ("copies", c.copies),
+        ("suspicions", c.suspicions),
         ("timeouts", c.timeouts),
         ("fast-recoveries", c.fast_recoveries),
         ("spurious", c.spurious),
