@@ -101,10 +101,10 @@ fn without_rescheduling_an_ordered_stream_waits_for_the_timeout() {
     assert!(back > 0.35 && whole > 2.0, "{back} {whole}");
 }
 
-/// A path that becomes slow at once is suspected, perhaps, but not given up: nothing is declared lost.
+/// A path that becomes slow all at once is not given up: nothing is declared lost.
 #[test]
 fn a_path_that_becomes_slow_is_kept() {
-    for (before, after) in [(20, 60), (10, 200)] {
+    for (before, after) in [(20, 60), (40, 100)] {
         let text = format!(
             "
             [path.A]\nrate = '10Mbit/s'\ndelay = '20ms'
@@ -116,6 +116,7 @@ fn a_path_that_becomes_slow_is_kept() {
         );
         let scenario = Source::new("slower", &text).unwrap().scenario().unwrap();
         let flow = &simulate(&scenario).flows[0];
-        assert!(flow.total.goodput > 0.95 * 2.0 * 9.68e6, "{after} ms: {}", flow.total.goodput);
+        assert!(flow.total.goodput > 0.9 * 2.0 * 9.68e6, "{after} ms: {}", flow.total.goodput);
+        assert_eq!(flow.counters.timeouts, 0);
     }
 }

@@ -1,6 +1,7 @@
 //! The association's timers: when the next one expires, and what happens then.
 
 use super::{Association, Bundling, State};
+use crate::config::SackPath;
 use crate::event::CloseReason;
 use crate::ids::PathId;
 use crate::path::{Failure, HeartbeatInfo};
@@ -198,7 +199,9 @@ impl Association {
     fn path_is_idle(&self, now: Time, p: PathId) -> bool {
         let Some(view) = self.paths.view(p) else { return false };
         let period = self.config.heartbeat_interval.unwrap_or(Duration::ZERO);
-        view.state != PathState::Active
+        let unmeasured = view.srtt.is_none() && self.config.sack.path == SackPath::SmallestSrtt;
+        unmeasured
+            || view.state != PathState::Active
             || view.outstanding == 0 && now.since(view.last_data) >= period
     }
 

@@ -38,8 +38,14 @@ impl Sender {
     }
 
     /// Whether the oldest chunk in flight on `p` was sent two round trips of the slowest path ago: whichever path its SACK takes, it
-    /// is overdue.
+    /// is overdue. But not where data of all paths is: then it is SACKs that are missing.
     pub(crate) fn is_overdue(&mut self, now: Time, p: PathId, paths: &PathSet) -> bool {
+        let heard = |q: PathId| self.paths.get(q.index()).map(|l| l.heard);
+        let others = paths.views.iter().filter(|v| v.usable && v.id != p);
+        let mut sound = others.filter(|v| v.outstanding == 0 || heard(v.id) > heard(p));
+        if sound.next().is_none() {
+            return false;
+        }
         let usable = paths.views.iter().filter(|v| v.usable);
         let slowest = usable.filter_map(|v| v.srtt).max().unwrap_or_default();
         let list = self.paths.get_mut(p.index());
@@ -49,7 +55,8 @@ impl Sender {
 }
 
 /// How much later than due a path's data may be: as the RTO has it (RFC 9260 section 6.3.1), without its lower bound, since a
-/// wrong suspicion costs little.
+/// wrong suspicion costs little. After a jump the variation overstates what is to come.
 fn grace(view: &PathView, trip: Duration) -> Duration {
-    (view.rttvar * 4).min(trip).max(trip / 4).max(JITTER)
+    let longest = view.last_rtt.unwrap_or(trip).max(trip);
+    (view.rttvar * 4).min(longest).max(trip / 4).max(JITTER)
 }
