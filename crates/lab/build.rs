@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 /// What decides about the result of a run. The lock file stands for the versions of all dependencies: a random
 /// distribution or an ordering of theirs may change with a new one.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "../../Cargo.lock",
     "../wire/src",
     "../proto/src",
@@ -16,6 +16,7 @@ const SOURCES: [&str; 10] = [
     "../link/src",
     "../sim/src",
     "src/world.rs",
+    "src/world",
     "src/profile.rs",
     "src/experiment/metrics",
     "src/limit",

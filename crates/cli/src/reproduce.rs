@@ -155,6 +155,7 @@ fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), F
     }
     let command = command(args);
     if let Some(folder) = &args.tables {
+        let command = format!("{command} --tables {}", folder.display());
         pages(folder, studies, &tables, &command)?;
     }
     let chapters: Vec<Chapter<'_>> = studies
@@ -260,9 +261,6 @@ fn command(args: &ReproduceArgs) -> String {
     }
     if let Some(seeds) = args.seeds {
         command.push_str(&format!(" --seeds {seeds}"));
-    }
-    if let Some(folder) = &args.tables {
-        command.push_str(&format!(" --tables {}", folder.display()));
     }
     command
 }

@@ -38,7 +38,7 @@ pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
     let spec = world_spec(&scenario, files.trace.is_some()).map_err(RunError::from)?;
     let result = run_world(&spec, seed, &files, &mut |done| progress.report(done))?;
     drop(progress);
-    let limits = limit::of_world(&spec).shares(&result);
+    let limits = limit::of_world(&spec, seed).shares(&result);
     if args.json {
         output::json(&Report { scenario: &scenario, result: &result, limits: &limits })?;
     } else {

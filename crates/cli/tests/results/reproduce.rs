@@ -103,6 +103,35 @@ fn two_runs_leave_the_same_files_byte_for_byte() {
 }
 
 #[test]
+fn tables_come_beside_the_figures_and_on_pages() {
+    let desk = desk();
+    let table = r#"
+[[table]]
+name = "all"
+title = "All"
+page = "losses-compared"
+columns = "loss"
+cells = [
+    { name = "goodput", of = { metric = "goodput" } },
+    { name = "of the best path", of = { metric = "best-path-share" } },
+]
+"#;
+    let claims = EXPERIMENT.replace("T-one", "T-two");
+    desk.write("papers/T/two.toml", format!("{TINY}{claims}{table}"));
+    let (_, talk) = desk.done("reproduce T-two --scenarios papers --quick --tables pages");
+    assert!(talk.contains("tables: pages/losses-compared.md"), "{talk}");
+    let page = desk.read("pages/losses-compared.md");
+    let head =
+        "# Losses compared\n\nMade by `polypath reproduce T-two --quick --tables pages`; the same";
+    assert!(page.starts_with(head), "{page}");
+    let columns = "|  | 0 % | 2 % | 4 % |\n|---|---|---|---|\n| goodput Mbit/s |";
+    assert!(page.contains(columns), "{page}");
+    assert!(page.contains("| of the best path % |"), "{page}");
+    assert!(desk.read("results/T-two/all.md").starts_with("# All\n\n|  | 0 %"));
+    assert!(desk.read("results/report.html").contains("of the best path %"));
+}
+
+#[test]
 fn mistakes_are_one_line_each() {
     let desk = desk();
     assert!(

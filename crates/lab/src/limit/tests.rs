@@ -23,7 +23,7 @@ fn world(text: &str) -> WorldLimits {
     let text =
         format!("{text}\n[[flow]]\napp = 'saturated'\n[time]\nsettle = '5s'\nmeasure = '10s'\n");
     let scenario = Source::new("test", text).unwrap().scenario().unwrap();
-    of_world(&world_spec(&scenario, false).unwrap())
+    of_world(&world_spec(&scenario, false).unwrap(), 1)
 }
 
 fn only(limits: WorldLimits) -> Result<Limits, NoLimit> {
@@ -173,6 +173,35 @@ fn changes_are_integrated_over_the_measuring_time() {
     assert!((found.free - 0.968e6 * mean).abs() < 1.0, "{}", found.free);
     assert!((found.ordered - 0.968e6 * mean).abs() < 1.0);
     assert_eq!((found.best.as_str(), found.best_path.round()), ("P0", 19_360_000.0));
+}
+
+#[test]
+fn repeating_changes_are_those_of_the_seed() {
+    // From 5 to 15 s a second each of 10, 20, 10, ... Mbit/s.
+    let turn = "every = [{ period = '1s', target = 'P0', rate = ['20Mbit/s', '10Mbit/s'] }]";
+    let found = only(scenario(&[(10, 10)], 512, turn)).unwrap();
+    assert!((found.free - 0.968e6 * 15.0).abs() < 1.0, "{}", found.free);
+    let drawn = "every = [{ period = '1s', target = 'P0', rate = '5Mbit/s..20Mbit/s' }]";
+    let text = format!(
+        "path.P0 = {{ rate = '10Mbit/s' }}\n{drawn}\n[[flow]]\napp = 'saturated'\n\
+         [time]\nsettle = '5s'\nmeasure = '10s'\n"
+    );
+    let scenario = Source::new("test", text).unwrap().scenario().unwrap();
+    let spec = world_spec(&scenario, false).unwrap();
+    let link = &spec.topology.links[0].name;
+    for seed in [1, 2] {
+        let rates =
+            spec.link_schedule(link, seed).into_iter().filter_map(|(at, change)| match change {
+                polypath_link::Change::Rate(rate) if at >= 5_000_000_000 => rate,
+                _ => None,
+            });
+        let mean = rates.map(|rate| rate as f64).sum::<f64>() / 10.0;
+        let found = only(of_world(&spec, seed)).unwrap();
+        assert!((found.free - 0.968 * mean).abs() < 1.0, "{} {mean}", found.free);
+    }
+    let lossy = "every = [{ period = '1s', target = 'P0', loss = '1%..2%' }]";
+    let lossy = only(self::scenario(&[(10, 10)], 512, lossy)).unwrap_err();
+    assert_eq!(lossy, NoLimit::Lossy("P0".into()));
 }
 
 #[test]

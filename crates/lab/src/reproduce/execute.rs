@@ -54,7 +54,7 @@ pub fn execute(
 /// The figures of a run.
 fn row(job: &Job) -> Result<Row, ExecuteError> {
     let spec = world_spec(&job.scenario, job.traced)?;
-    let limits = limit::of_world(&spec);
+    let limits = limit::of_world(&spec, job.seed);
     if !job.traced {
         let result = polypath_sim::run(&spec, job.seed, None)?;
         return Ok(Row::of(metrics::figures(&result, &limits)));
