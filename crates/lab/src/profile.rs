@@ -293,7 +293,9 @@ fn interval(setting: Interval) -> Option<Duration> {
 fn rescheduling(setting: ReschedulingSetting) -> Rescheduling {
     match setting {
         ReschedulingSetting::Off => Rescheduling::Off,
+        ReschedulingSetting::Blocked => Rescheduling::Blocked,
         ReschedulingSetting::Silent => Rescheduling::Silent,
+        ReschedulingSetting::Both => Rescheduling::Both,
     }
 }
 

@@ -30,6 +30,7 @@ static BUILTIN: &[PolicyEntry] = &[
     path::weighted::ENTRY,
     path::out_split::ENTRY,
     path::knapsack::ENTRY,
+    path::redundant::ENTRY,
     stream::fcfs::ENTRY,
     stream::rr::ENTRY,
     stream::rr_packet::ENTRY,

@@ -365,14 +365,24 @@ pub enum Rescheduling {
     /// Never.
     #[default]
     Off,
+    /// When what one path delivered fills half of a buffer, because it cannot leave before a chunk in flight on another: that chunk
+    /// moves to the path that is ready (Dreibholz et al., GLOBECOM 2010).
+    Blocked,
     /// When a path has gone silent: nothing of it is acknowledged although the SACKs of other paths should have told of it.
     Silent,
+    /// Both.
+    Both,
 }
 
 impl Rescheduling {
     /// Whether silent paths are given up.
     pub const fn watches_silence(self) -> bool {
-        matches!(self, Self::Silent)
+        matches!(self, Self::Silent | Self::Both)
+    }
+
+    /// Whether a chunk that blocks a buffer moves to another path.
+    pub const fn watches_blocking(self) -> bool {
+        matches!(self, Self::Blocked | Self::Both)
     }
 }
 

@@ -20,7 +20,7 @@ const SERVER: HostId = HostId::SERVER;
 
 /// All of loss recovery, with paths given up as soon as they are silent.
 fn failover() -> RecoveryConfig {
-    RecoveryConfig { rescheduling: Rescheduling::Silent, ..RecoveryConfig::MODERN }
+    RecoveryConfig { rescheduling: Rescheduling::Both, ..RecoveryConfig::MODERN }
 }
 
 /// Three dissimilar paths between two ends of these settings.

@@ -205,8 +205,12 @@ pub enum T3MarksSetting {
 pub enum ReschedulingSetting {
     /// Never.
     Off,
+    /// When a chunk in flight on one path keeps what another delivered in the buffers (Dreibholz et al. 2010).
+    Blocked,
     /// When a path is silent although others are heard of.
     Silent,
+    /// Blocked and silent.
+    Both,
 }
 
 /// What "MTU" means in the window formulas.

@@ -1,5 +1,6 @@
 //! One association: owns its parts and offers the public calls. The algorithms live in the parts.
 
+mod blocking;
 mod control;
 mod errors;
 mod input;
@@ -58,6 +59,8 @@ pub struct Association {
     /// Association error counter (RFC 9260 section 8.1).
     pub(crate) errors: u32,
     round: output::Round,
+    /// Where the chunk that blocks a buffer shall move (see [`blocking`]).
+    planned_move: Option<PathId>,
     /// The path of the SACK that brought the latest news (see [`sack`]).
     newest_sack_path: PathId,
     /// `send` refused a message since the last `Writable` event.
@@ -127,6 +130,7 @@ impl Association {
             stats: AssocStats::default(),
             errors: 0,
             round: output::Round::default(),
+            planned_move: None,
             newest_sack_path: PathId(0),
             wants_room: false,
             config,

@@ -234,6 +234,7 @@ impl Association {
         }
         let urgent = self.tx.has_marked() || self.tx.is_copying();
         let again = if urgent { self.decide_again(now, packet) } else { None };
+        let again = again.or_else(|| self.decide_wanted(now, packet));
         let next = again.or_else(|| self.decide_new(now, packet));
         if next.is_some() || packet.is_some() {
             return next;
@@ -279,7 +280,11 @@ impl Association {
     /// The next new chunk and its path, within a send attempt.
     fn decide_new(&mut self, now: Time, packet: Option<PathId>) -> Option<Next> {
         if self.round.active.is_none() {
-            self.begin_round(now)?;
+            let begun = self.begin_round(now);
+            if let Some(next) = self.decide_move(packet) {
+                return Some(next);
+            }
+            begun?;
         }
         if packet.is_none() {
             // Before the stream scheduler is asked: it may change streams only now (RFC 8260 section 3.3).
@@ -299,6 +304,7 @@ impl Association {
 
     pub(super) fn begin_round(&mut self, now: Time) -> Option<()> {
         let why = self.round.requested.take()?;
+        self.plan_move(now);
         if self.tx.queue.messages() == 0 {
             self.round.fast_retransmission_acked = false;
             return None;
@@ -426,7 +432,10 @@ impl Association {
             let Some(burst) = self.paths.get(p).map(|own| own.burst_left) else { continue };
             let view = assoc_view(now, &self.paths, &self.tx, &self.config);
             let Some(path) = view.path(p) else { continue };
-            let open = path.usable && path.has_room() && (burst > 0 || packet == Some(p));
+            let open = path.usable
+                && path.has_room()
+                && (burst > 0 || packet == Some(p))
+                && !self.is_held_back(now, p);
             let sendable = open && self.policies.buffer.admit(&view, p, bytes);
             if open && !sendable && refused.is_none() {
                 refused = Some(p);
@@ -532,6 +541,9 @@ impl Association {
         self.stats.data_bytes_sent += u64::from(chunk.bytes);
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         self.policies.path_scheduler.sent(&view, path, chunk, new_packet);
+        for also in self.policies.path_scheduler.copies(&view, path, chunk) {
+            self.tx.want_copy(tsn, also);
+        }
         self.tracer.emit(now, || TraceEvent::Sent {
             path,
             tsn: wire(tsn).0,

@@ -1,4 +1,4 @@
-//! Paths that fall silent: their data goes out once more elsewhere, at once, while a heartbeat asks whether they live. A path
+//! Copies on their way out. Paths that fall silent: their data goes out once more elsewhere, at once, while a heartbeat asks whether they live. A path
 //! that is only slow loses nothing but the time until it is heard of again.
 
 use polypath_wire::PacketWriter;
@@ -63,6 +63,23 @@ impl Association {
         Some(Next::Copy { from, to: self.copy_path(from, packet)?, chunk })
     }
 
+    /// The copy that a redundant scheduler asked for and that is next, on a path with room.
+    pub(super) fn decide_wanted(&mut self, now: Time, packet: Option<PathId>) -> Option<Next> {
+        if !self.tx.wants_copies() {
+            return None;
+        }
+        for to in self.paths.ids().filter(|&p| packet.is_none_or(|q| q == p)) {
+            let taken = self.tx.lingering(now, to);
+            let open = |v: &PathView| v.usable && v.outstanding + taken < v.cwnd;
+            if self.paths.view(to).is_some_and(open)
+                && let Some((from, chunk)) = self.tx.wanted_head(to)
+            {
+                return Some(Next::Copy { from, to, chunk });
+            }
+        }
+        None
+    }
+
     pub(super) fn write_copy(
         &mut self,
         now: Time,
@@ -75,6 +92,9 @@ impl Association {
             return;
         }
         self.stats.copies += 1;
+        if self.planned_move == Some(to) && self.tx.cum_ack() + 1 == chunk.tsn {
+            self.complete_move(now, chunk.tsn);
+        }
         let (_, bytes) = self.tx.describe(chunk.tsn);
         let tsn = wire(chunk.tsn).0;
         self.tracer.emit(now, || TraceEvent::Copied { path: to, from, tsn, bytes });

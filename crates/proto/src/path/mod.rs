@@ -49,6 +49,8 @@ pub(crate) struct Path {
     pub(crate) idle_since: Time,
     /// A T3-rtx expired and nothing was acknowledged since.
     pub(crate) timeouts_in_a_row: u32,
+    /// No new data before this time: a chunk of it blocked a buffer.
+    pub(crate) held_back_until: Time,
     pub(crate) stats: PathStats,
 }
 
@@ -102,6 +104,7 @@ impl PathSet {
             failed_since: Time::ZERO,
             idle_since: now,
             timeouts_in_a_row: 0,
+            held_back_until: Time::ZERO,
             stats: PathStats::new(id, tuple),
         });
         self.refresh_usable();

@@ -32,6 +32,12 @@ pub trait PathScheduler: Policy {
     ) {
     }
 
+    /// Further paths for `chunk`, which just went out on `path`: each carries a copy as soon as its window has room, unless the
+    /// chunk is acknowledged before. Copies bypass [`pick`](Self::pick) and the buffer policy: they hold no buffer of their own.
+    fn copies(&self, _view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> Vec<PathId> {
+        Vec::new()
+    }
+
     /// A SACK acknowledged data of a path; the windows follow it already.
     fn acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
 

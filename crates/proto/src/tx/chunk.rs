@@ -38,6 +38,8 @@ pub(crate) struct TxChunk {
     pub(crate) moved: bool,
     /// The peer withdrew a gap ack of it: no RTT sample.
     pub(crate) reneged: bool,
+    /// It was moved because it blocked a buffer: once is enough.
+    pub(crate) rescheduled: bool,
     /// Other transmissions in flight, on other paths; only while it is in flight on `path`, too.
     pub(crate) copies: Vec<Copied>,
 }
@@ -80,6 +82,7 @@ impl TxChunk {
             fast_retransmitted: false,
             moved: false,
             reneged: false,
+            rescheduled: false,
             copies: Vec::new(),
         }
     }

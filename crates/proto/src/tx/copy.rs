@@ -11,9 +11,9 @@
 
 use polypath_wire::{PacketWriter, Tsn};
 
-use super::Sender;
 use super::chunk::{ChunkState, Copied, TxChunk};
 use super::sack::Scratch;
+use super::{Losses, Sender};
 use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::time::{Duration, Time};
@@ -112,6 +112,43 @@ impl Sender {
         true
     }
 
+    /// A copy of `tsn` is wanted on `p` as soon as there is room.
+    pub(crate) fn want_copy(&mut self, tsn: u64, p: PathId) {
+        if let Some(list) = self.paths.get_mut(p.index()) {
+            list.wanted.push_back(tsn);
+        }
+    }
+
+    /// Whether copies wait for room anywhere.
+    pub(crate) fn wants_copies(&self) -> bool {
+        self.paths.iter().any(|l| !l.wanted.is_empty())
+    }
+
+    /// The next copy that is wanted on `p` and still makes sense, with its chunk's path.
+    pub(crate) fn wanted_head(&mut self, p: PathId) -> Option<(PathId, CopyOf)> {
+        let list = self.paths.get_mut(p.index())?;
+        while let Some(&tsn) = list.wanted.front() {
+            let wanted = |c: &&TxChunk| {
+                c.state == ChunkState::InFlight && c.path != p && c.in_flight_on(p).is_none()
+            };
+            if let Some(chunk) = self.ring.get(tsn).filter(wanted) {
+                return Some((chunk.path, CopyOf { tsn, bytes: chunk.size() as u32 }));
+            }
+            list.wanted.pop_front();
+        }
+        None
+    }
+
+    /// Bytes of copies that may still be on their way along `p` although their chunks are acknowledged: whoever sends copies
+    /// must not fill a slow path at the rate of a fast one.
+    pub(crate) fn lingering(&mut self, now: Time, p: PathId) -> u64 {
+        let Some(list) = self.paths.get_mut(p.index()) else { return 0 };
+        while list.lingering.front().is_some_and(|&(due, _)| due <= now) {
+            list.lingering.pop_front();
+        }
+        list.lingering.iter().map(|l| l.1).sum()
+    }
+
     /// A copy on `p` is lost, or superfluous. Gives whether there was one.
     fn drop_copy(&mut self, tsn: u64, p: PathId, paths: &mut PathSet) -> bool {
         let Some(chunk) = self.ring.get_mut(tsn) else { return false };
@@ -187,6 +224,38 @@ impl Sender {
         true
     }
 
+    /// The chunk that everything else waits for, if it may be moved: it is in flight, once, and was not moved before. Gives its path
+    /// and when it was sent, too.
+    pub(crate) fn blocking_chunk(&self) -> Option<(CopyOf, PathId, Time)> {
+        let tsn = self.ring.base();
+        let movable =
+            |c: &&TxChunk| c.state == ChunkState::InFlight && c.copies.is_empty() && !c.rescheduled;
+        let chunk = self.ring.get(tsn).filter(movable)?;
+        Some((CopyOf { tsn, bytes: chunk.size() as u32 }, chunk.path, chunk.sent))
+    }
+
+    /// The copy that just went out replaces the original. Gives the path of the original and how congestion control shall see it:
+    /// as a loss, unless the path is recovering already.
+    pub(crate) fn complete_move(
+        &mut self,
+        now: Time,
+        tsn: u64,
+        paths: &mut PathSet,
+    ) -> Option<(PathId, Losses)> {
+        let from = self.ring.get(tsn)?.path;
+        if !self.promote_copy(tsn, paths) {
+            return None;
+        }
+        if let Some(chunk) = self.ring.get_mut(tsn) {
+            chunk.rescheduled = true;
+        }
+        if let Some((_, path)) = paths.both_mut(from).filter(|(view, _)| view.outstanding == 0) {
+            path.t3 = Time::MAX;
+        }
+        let react = self.enter_recovery(now, from, tsn, paths);
+        Some((from, Losses { lost: 1, react }))
+    }
+
     /// Which transmission of `chunk` its acknowledgement answers.
     pub(super) fn delivery(&self, now: Time, chunk: &TxChunk, paths: &PathSet) -> Delivery {
         let own = Delivery { path: chunk.path, sent: chunk.sent, certain: true };
@@ -224,7 +293,7 @@ impl Sender {
 
     /// A chunk was acknowledged: its copies are in flight no more, and an ambiguous answer measures nothing.
     pub(super) fn release_copies(
-        &self,
+        &mut self,
         tsn: u64,
         chunk: &TxChunk,
         delivery: Delivery,
@@ -235,12 +304,23 @@ impl Sender {
             if let Some(view) = paths.view_mut(copy.path) {
                 view.outstanding -= chunk.size();
                 view.copied -= chunk.size();
+                let due = copy.sent + view.srtt.unwrap_or_default();
+                let list = self.paths.get_mut(copy.path.index());
+                if let Some(list) = list.filter(|_| due > scratch.now) {
+                    let over = |&(due, _): &(Time, u64)| due <= scratch.now;
+                    while list.lingering.front().is_some_and(over) {
+                        list.lingering.pop_front();
+                    }
+                    list.lingering.push_back((due, chunk.size()));
+                }
             }
             if let Some(outcome) = scratch.paths.get_mut(copy.path.index()) {
                 outcome.copy_left = true;
             }
         }
-        let measures = delivery.certain && delivery.path == chunk.path;
+        // Transmissions of one instant may be told apart by their round trips, or else hardly differ.
+        let at_once = chunk.copies.iter().all(|c| c.sent == chunk.sent);
+        let measures = (delivery.certain || at_once) && delivery.path == chunk.path;
         if let Some((_, own)) = paths.both_mut(chunk.path).filter(|_| !measures) {
             own.cancel_probe(tsn);
         }

@@ -70,6 +70,10 @@ impl Sender {
         let (mut lost, mut highest) = (0, 0);
         for &tsn in &scratch.tsns {
             let Some(chunk) = self.ring.get_mut(tsn) else { continue };
+            let trip = paths.view(p).and_then(|v| v.srtt).unwrap_or_default();
+            if chunk.rescheduled && scratch.now.since(chunk.sent) <= 2 * trip {
+                continue;
+            }
             chunk.missing = chunk.missing.saturating_add(evidence.misses(tsn));
             if u32::from(chunk.missing) < config.fast_retransmit_after || chunk.fast_retransmitted {
                 continue;

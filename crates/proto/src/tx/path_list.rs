@@ -33,6 +33,11 @@ pub(crate) struct TxPath {
     pub(super) copied_below: Option<u64>,
     /// TSNs of this path that were copied elsewhere: should the peer report one as a duplicate, this path delivered it.
     copied: BTreeSet<u64>,
+    /// Chunks in flight on other paths of which a copy is wanted here, in the order of sending.
+    pub(super) wanted: VecDeque<u64>,
+    /// Copies sent here whose chunks were acknowledged for another path before the answer from here could come: when it is due,
+    /// and bytes.
+    pub(super) lingering: VecDeque<(Time, u64)>,
     /// Something of this path was last acknowledged.
     pub(super) heard: Time,
     /// Chunks last sent here that wait to be retransmitted.

@@ -353,8 +353,12 @@ impl Sender {
             list.heard = scratch.now;
         }
         let Some(p) = scratch.paths.get_mut(delivery.path.index()) else { return };
-        p.newly_acked += chunk.size();
         p.acked = true;
+        if chunk.rescheduled {
+            // What was moved out of turn says nothing of the window.
+            return;
+        }
+        p.newly_acked += chunk.size();
         if delivery.path != d {
             // It is new to this path's window; its order among this path's own TSNs means nothing.
             p.new_pseudo_cumack = true;

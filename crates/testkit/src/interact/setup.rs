@@ -224,7 +224,8 @@ fn random_recovery(rng: &mut Rng) -> RecoveryConfig {
     let (rack, tail_probe, f_rto) = (coin(), coin(), coin());
     let reductions = [RateReduction::Off, RateReduction::Conservative, RateReduction::SlowStart];
     let rate_reduction = reductions[rng.below(3)];
-    let rescheduling = [Rescheduling::Off, Rescheduling::Silent][rng.below(2)];
+    let when = [Rescheduling::Off, Rescheduling::Blocked, Rescheduling::Silent, Rescheduling::Both];
+    let rescheduling = when[rng.below(4)];
     RecoveryConfig { rack, tail_probe, rate_reduction, f_rto, rescheduling }
 }
 
