@@ -23,6 +23,7 @@ const EXAMPLES: &[(&str, &str, &[&str])] = &[
     ("out-split", "queue", &["1", "1000"]),
     ("knapsack", "slack", &["0", "1000"]),
     ("knapsack", "gain", &["0", "1000"]),
+    ("redundant", "paths", &["2", "16"]),
     ("priority", "values", &["0:2,1:0", "0:65535,7:1"]),
     ("wfq", "weights", &["0:1,1:3", "0:65535,7:2"]),
     ("lossrate", "rates", &["0.01,0.1", "1", "0,0,0,0,0"]),
