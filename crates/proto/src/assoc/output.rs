@@ -210,7 +210,8 @@ impl Association {
     }
 
     /// The path of the smallest SRTT among those that DATA keeps coming on: an end that only receives has no other way to
-    /// notice that a path died; while it is in doubt, another one that is nearly as fast. Duplicates say that SACKs do not arrive: then none (RFC 9260 section 6.4).
+    /// notice that a path died; while it is in doubt, another one that is nearly as fast. Duplicates say
+    /// that SACKs do not arrive: then none (RFC 9260 section 6.4).
     fn fastest_living_path(&self, now: Time) -> Option<PathId> {
         if self.rx.has_duplicates() {
             return None;

@@ -1,5 +1,5 @@
-//! Copies on their way out. Paths that fall silent: their data goes out once more elsewhere, at once, while a heartbeat asks whether they live. A path
-//! that is only slow loses nothing but the time until it is heard of again.
+//! Copies on their way out, and paths that fall silent: their data goes out once more elsewhere, at once, while a
+//! heartbeat asks whether they live. A path that is only slow loses nothing but the time until it is heard of again.
 
 use polypath_wire::PacketWriter;
 

@@ -224,8 +224,8 @@ impl Sender {
         true
     }
 
-    /// The chunk that everything else waits for, if it may be moved: it is in flight, once, and was not moved before. Gives its path
-    /// and when it was sent, too.
+    /// The chunk that everything else waits for, if it may be moved: it is in flight, once, and was not moved
+    /// before. Gives its path and when it was sent, too.
     pub(crate) fn blocking_chunk(&self) -> Option<(CopyOf, PathId, Time)> {
         let tsn = self.ring.base();
         let movable =

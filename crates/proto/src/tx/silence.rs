@@ -37,8 +37,8 @@ impl Sender {
         others.filter_map(due).max()
     }
 
-    /// Whether the oldest chunk in flight on `p` was sent two round trips of the slowest path ago: whichever path its SACK takes, it
-    /// is overdue. But not where data of all paths is: then it is SACKs that are missing.
+    /// Whether the oldest chunk in flight on `p` was sent two round trips of the slowest path ago: whichever path
+    /// its SACK takes, it is overdue. But not where data of all paths is: then it is SACKs that are missing.
     pub(crate) fn is_overdue(&mut self, now: Time, p: PathId, paths: &PathSet) -> bool {
         let heard = |q: PathId| self.paths.get(q.index()).map(|l| l.heard);
         let others = paths.views.iter().filter(|v| v.usable && v.id != p);
