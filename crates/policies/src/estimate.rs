@@ -14,12 +14,25 @@ const QUEUE: f64 = 1.08;
 /// A rate that grows by this without a queue shows that the path is not full yet.
 const GROWTH: f64 = 1.15;
 
+/// Round trips beyond this many times the smallest one, and what the packets of slack explain, want an explanation.
+const STRANGE: f64 = 1.25;
+/// Packets that may queue without anybody wondering.
+const SLACK_PACKETS: f64 = 3.0;
+/// Share of what was in flight that stays during a test.
+const TEST_SHARE: f64 = 0.7;
+/// Rounds without suspicion after a verdict: what it changes takes a round to be seen.
+const REST: u8 = 2;
+
 /// Delivery rate and smallest round trip of one path.
 ///
 /// A round begins with an acknowledgement and ends with the first one that comes a round trip later; its delivery rate is
 /// what was acknowledged meanwhile. The greatest of the last rounds counts, as in BBR (Cardwell et al. 2016): single rounds
 /// read too low when acknowledgements bunch. A rate is what the path *can* carry only if more was in flight all the time
 /// than the path holds, so that a queue stood; else it is what was asked of it.
+///
+/// Round trips that grow mean that the way became longer, or that the path became slower and a queue stands. The two ask for
+/// the opposite: more in flight, or less. They differ in how acknowledgements come and in what follows from sending less;
+/// see [`Plateau`] and [`Test`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathEstimate {
     round: Option<Round>,
@@ -27,7 +40,12 @@ pub struct PathEstimate {
     rates: [f64; RATE_ROUNDS],
     next_rate: usize,
     full: bool,
+    /// The rate when a queue stood last.
+    full_rate: f64,
     min_rtt: WindowedMin,
+    plateau: Option<Plateau>,
+    test: Option<Test>,
+    rest: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -37,11 +55,67 @@ struct Round {
     delivered: u64,
     /// The least that was outstanding before any of its acknowledgements.
     least_outstanding: u64,
+    /// The smallest round trip.
+    least_rtt: Option<Duration>,
+}
+
+/// Round trips that are longer than before and all alike.
+///
+/// By Little's law a queue's rate times the time in it is what is in flight. When the way becomes longer, acknowledgements stop for the
+/// difference and then go on as fast as before: rate times round trip is then more than what is in flight, which no
+/// queue can do.
+#[derive(Clone, Copy, Debug)]
+struct Plateau {
+    began: Time,
+    least: Duration,
+    most: Duration,
+    /// Bytes acknowledged since.
+    delivered: u64,
+}
+
+/// Less is in flight for a round or two, to see what becomes of the round trip: a queue gets shorter, a way does not.
+#[derive(Clone, Copy, Debug)]
+struct Test {
+    /// Bytes in flight before, and the round trip and rate of them.
+    outstanding: u64,
+    rtt: Duration,
+    rate: f64,
+    /// Whether the round is over in which the path got rid of what is too much.
+    settled: bool,
 }
 
 impl Round {
     const fn from(began: Time) -> Self {
-        Self { began, delivered: 0, least_outstanding: u64::MAX }
+        Self { began, delivered: 0, least_outstanding: u64::MAX, least_rtt: None }
+    }
+
+    fn note(&mut self, ev: &AckedInfo) {
+        self.delivered += ev.bytes;
+        self.least_outstanding = self.least_outstanding.min(ev.outstanding_before);
+        let least = self.least_rtt.into_iter().chain(ev.rtt).min();
+        self.least_rtt = least;
+    }
+}
+
+impl Plateau {
+    const fn from(began: Time, rtt: Duration) -> Self {
+        Self { began, least: rtt, most: rtt, delivered: 0 }
+    }
+
+    /// Takes another round trip to it; false if it is not like the others.
+    fn note(&mut self, ev: &AckedInfo, rtt: Duration, base: Duration) -> bool {
+        self.least = self.least.min(rtt);
+        self.most = self.most.max(rtt);
+        self.delivered += ev.bytes;
+        self.most - self.least <= self.least.saturating_sub(base) / 8
+    }
+
+    /// Whether it is more than what is in flight can explain.
+    fn is_no_queue(&self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
+        let elapsed = now.since(self.began).as_secs_f64();
+        let enough = (4 * u64::from(path.mtu)).max(ev.outstanding_before / 4);
+        let held = self.delivered as f64 * self.least.as_secs_f64();
+        self.delivered >= enough && held > STRANGE * ev.outstanding_before as f64 * elapsed
     }
 }
 
@@ -50,38 +124,126 @@ impl PathEstimate {
     pub fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
         if let Some(rtt) = ev.rtt {
             self.min_rtt.sample(now, rtt);
+            if let Some(longer) = self.longer_way(now, path, ev, rtt) {
+                self.moved(now, longer);
+                return false;
+            }
         }
         let Some(round) = &mut self.round else {
             self.round = (ev.outstanding > 0).then_some(Round::from(now));
             return false;
         };
-        round.delivered += ev.bytes;
-        round.least_outstanding = round.least_outstanding.min(ev.outstanding_before);
+        round.note(ev);
+        let round = *round;
         let elapsed = now.since(round.began);
         let ended = elapsed >= path.srtt.unwrap_or(path.rto) && elapsed > Duration::ZERO;
-        if ended {
-            let (delivered, least) = (round.delivered, round.least_outstanding);
-            self.round_ended(delivered as f64 / elapsed.as_secs_f64(), least, path);
-        }
         if ended || ev.outstanding == 0 {
             // An idle path says nothing: the next round begins with the next acknowledgement.
             self.round = (ev.outstanding > 0).then_some(Round::from(now));
         }
+        if ended {
+            self.round_ended(now, &round, round.delivered as f64 / elapsed.as_secs_f64(), path);
+        }
         ended
     }
 
-    fn round_ended(&mut self, rate: f64, least_outstanding: u64, path: &PathView) {
+    /// Whether a round trip is longer than the packets in flight on purpose explain.
+    fn is_strange(&self, rtt: Duration, path: &PathView) -> bool {
+        let Some(base) = self.min_rtt(path).filter(|_| self.rate() > 0.0) else { return false };
+        let slack = SLACK_PACKETS * f64::from(path.mtu) / self.rate();
+        rtt.as_secs_f64() > STRANGE * base.as_secs_f64() + slack
+    }
+
+    /// The round trip of a way that became longer, as soon as acknowledgements show that it is no queue.
+    fn longer_way(
+        &mut self,
+        now: Time,
+        path: &PathView,
+        ev: &AckedInfo,
+        rtt: Duration,
+    ) -> Option<Duration> {
+        let base = self.min_rtt(path)?;
+        if !self.is_strange(rtt, path) {
+            self.plateau = None;
+            return None;
+        }
+        let alike = self.plateau.as_mut().is_some_and(|plateau| plateau.note(ev, rtt, base));
+        if !alike {
+            self.plateau = Some(Plateau::from(now, rtt));
+        }
+        let plateau = self.plateau.filter(|plateau| plateau.is_no_queue(now, path, ev))?;
+        Some(plateau.least)
+    }
+
+    /// The way has this round trip now. The rate is what it was as long as nothing else is seen.
+    fn moved(&mut self, now: Time, rtt: Duration) {
+        self.min_rtt.restart(now, rtt);
+        self.round = Some(Round::from(now));
+        (self.plateau, self.test, self.rest) = (None, None, REST);
+    }
+
+    fn round_ended(&mut self, now: Time, round: &Round, rate: f64, path: &PathView) {
+        self.rest = self.rest.saturating_sub(1);
+        let strange = round.least_rtt.is_some_and(|rtt| self.is_strange(rtt, path));
+        match (self.test, round.least_rtt) {
+            (Some(Test { settled: false, .. }), Some(_)) => {
+                self.test = self.test.map(|test| Test { settled: true, ..test });
+            }
+            (Some(test), Some(rtt)) => self.judge(now, &test, round, rate, rtt, strange),
+            (None, Some(rtt)) if strange && self.full && self.rest == 0 => {
+                let outstanding = round.least_outstanding;
+                self.test = Some(Test { outstanding, rtt, rate, settled: false });
+            }
+            _ => self.note_rate(round.least_outstanding, rate, path),
+        }
+    }
+
+    fn judge(
+        &mut self,
+        now: Time,
+        test: &Test,
+        round: &Round,
+        rate: f64,
+        rtt: Duration,
+        strange: bool,
+    ) {
+        let less = (round.least_outstanding as f64) < 0.85 * test.outstanding as f64;
+        if less && rtt.as_secs_f64() > 0.9 * test.rtt.as_secs_f64() {
+            return self.moved(now, rtt);
+        }
+        // A queue, so what came through is what the path carries; the first round may have seen more of the old rate.
+        let carried = if strange { rate } else { rate.max(test.rate) };
+        self.rates = [0.0; RATE_ROUNDS];
+        self.record(carried);
+        (self.full, self.full_rate) = (true, carried);
+        (self.test, self.rest) = (None, REST);
+    }
+
+    fn note_rate(&mut self, least_outstanding: u64, rate: f64, path: &PathView) {
         let held = rate * self.min_rtt(path).unwrap_or_default().as_secs_f64();
         let queue = least_outstanding as f64 > QUEUE * held + 2.0 * f64::from(path.mtu);
-        let known = self.rate();
-        if queue || rate > known {
-            if let Some(slot) = self.rates.get_mut(self.next_rate) {
-                *slot = rate;
-            }
-            self.next_rate = (self.next_rate + 1) % RATE_ROUNDS;
-            // A little more than before is noise; much more without a queue means that there is more to have.
-            self.full = queue || self.full && rate < GROWTH * known;
+        if queue || rate > self.rate() {
+            self.record(rate);
         }
+        if queue {
+            self.full_rate = self.rate();
+            self.rest = self.rest.max(if self.full { 0 } else { REST });
+        }
+        // A little more than before is noise; much more without a queue means that there is more to have.
+        self.full = queue || self.full && rate < GROWTH * self.full_rate;
+    }
+
+    fn record(&mut self, rate: f64) {
+        if let Some(slot) = self.rates.get_mut(self.next_rate) {
+            *slot = rate;
+        }
+        self.next_rate = (self.next_rate + 1) % RATE_ROUNDS;
+    }
+
+    /// The most that may be in flight while a test goes on, bytes.
+    pub fn test_limit(&self, path: &PathView) -> Option<u64> {
+        let least = 2 * u64::from(path.mtu);
+        self.test.map(|test| ((TEST_SHARE * test.outstanding as f64) as u64).max(least))
     }
 
     /// The delivery rate, bytes of DATA chunks per second; zero before the first round.
@@ -127,6 +289,11 @@ impl WindowedMin {
             self.began = now;
         }
         self.current = Some(self.current.map_or(value, |c| c.min(value)));
+    }
+
+    /// Forgets all samples for this one.
+    fn restart(&mut self, now: Time, value: Duration) {
+        *self = Self { current: Some(value), previous: None, began: now, latest: now };
     }
 
     fn recent(&self, now: Time) -> Option<Duration> {

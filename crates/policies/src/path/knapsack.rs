@@ -90,6 +90,9 @@ impl Own {
         if !self.estimate.is_full() {
             return ((2.0 * bdp) as u64).max(path.cwnd.min(10 * u64::from(path.mtu))) + slack;
         }
+        if let Some(limit) = self.estimate.test_limit(path) {
+            return limit;
+        }
         let gain = if self.turn(path).is_multiple_of(PROBE_EVERY) {
             1.0 + 0.25 / self.members.max(1) as f64
         } else {
