@@ -14,10 +14,12 @@ const QUEUE: f64 = 1.08;
 /// A rate that grows by this without a queue shows that the path is not full yet.
 const GROWTH: f64 = 1.15;
 
-/// Round trips beyond this many times the smallest one, and what the packets of slack explain, want an explanation.
-const STRANGE: f64 = 1.25;
+/// Round trips of a whole round that are so many times as long as what is in flight explains want an explanation.
+const STRANGE: f64 = 1.08;
+/// So do single round trips.
+const SUDDEN: f64 = 1.25;
 /// Packets that may queue without anybody wondering.
-const SLACK_PACKETS: f64 = 3.0;
+const SLACK_PACKETS: f64 = 2.0;
 /// Share of what was in flight that stays during a test.
 const TEST_SHARE: f64 = 0.7;
 /// Rounds without suspicion after a verdict: what it changes takes a round to be seen.
@@ -46,6 +48,8 @@ pub struct PathEstimate {
     plateau: Option<Plateau>,
     test: Option<Test>,
     rest: u8,
+    /// The most that was outstanding in the round before.
+    most_before: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +59,8 @@ struct Round {
     delivered: u64,
     /// The least that was outstanding before any of its acknowledgements.
     least_outstanding: u64,
+    /// The most.
+    most_outstanding: u64,
     /// The smallest round trip.
     least_rtt: Option<Duration>,
 }
@@ -86,12 +92,19 @@ struct Test {
 
 impl Round {
     const fn from(began: Time) -> Self {
-        Self { began, delivered: 0, least_outstanding: u64::MAX, least_rtt: None }
+        Self {
+            began,
+            delivered: 0,
+            least_outstanding: u64::MAX,
+            most_outstanding: 0,
+            least_rtt: None,
+        }
     }
 
     fn note(&mut self, ev: &AckedInfo) {
         self.delivered += ev.bytes;
         self.least_outstanding = self.least_outstanding.min(ev.outstanding_before);
+        self.most_outstanding = self.most_outstanding.max(ev.outstanding_before);
         let least = self.least_rtt.into_iter().chain(ev.rtt).min();
         self.least_rtt = least;
     }
@@ -115,7 +128,7 @@ impl Plateau {
         let elapsed = now.since(self.began).as_secs_f64();
         let enough = (4 * u64::from(path.mtu)).max(ev.outstanding_before / 4);
         let held = self.delivered as f64 * self.least.as_secs_f64();
-        self.delivered >= enough && held > STRANGE * ev.outstanding_before as f64 * elapsed
+        self.delivered >= enough && held > SUDDEN * ev.outstanding_before as f64 * elapsed
     }
 }
 
@@ -147,11 +160,12 @@ impl PathEstimate {
         ended
     }
 
-    /// Whether a round trip is longer than the packets in flight on purpose explain.
-    fn is_strange(&self, rtt: Duration, path: &PathView) -> bool {
+    /// Whether a round trip is `factor` times as long as with so many bytes in flight on the path as we know it.
+    fn exceeds(&self, factor: f64, rtt: Duration, outstanding: u64, path: &PathView) -> bool {
         let Some(base) = self.min_rtt(path).filter(|_| self.rate() > 0.0) else { return false };
+        let held = (outstanding as f64 / self.rate()).max(base.as_secs_f64());
         let slack = SLACK_PACKETS * f64::from(path.mtu) / self.rate();
-        rtt.as_secs_f64() > STRANGE * base.as_secs_f64() + slack
+        rtt.as_secs_f64() > factor * held + slack
     }
 
     /// The round trip of a way that became longer, as soon as acknowledgements show that it is no queue.
@@ -163,7 +177,7 @@ impl PathEstimate {
         rtt: Duration,
     ) -> Option<Duration> {
         let base = self.min_rtt(path)?;
-        if !self.is_strange(rtt, path) {
+        if !self.exceeds(SUDDEN, rtt, ev.outstanding_before, path) {
             self.plateau = None;
             return None;
         }
@@ -184,7 +198,10 @@ impl PathEstimate {
 
     fn round_ended(&mut self, now: Time, round: &Round, rate: f64, path: &PathView) {
         self.rest = self.rest.saturating_sub(1);
-        let strange = round.least_rtt.is_some_and(|rtt| self.is_strange(rtt, path));
+        // Round trips answer for what was in flight one round before.
+        let most = round.most_outstanding.max(self.most_before);
+        self.most_before = round.most_outstanding;
+        let strange = round.least_rtt.is_some_and(|rtt| self.exceeds(STRANGE, rtt, most, path));
         match (self.test, round.least_rtt) {
             (Some(Test { settled: false, .. }), Some(_)) => {
                 self.test = self.test.map(|test| Test { settled: true, ..test });
@@ -211,12 +228,15 @@ impl PathEstimate {
         if less && rtt.as_secs_f64() > 0.9 * test.rtt.as_secs_f64() {
             return self.moved(now, rtt);
         }
-        // A queue, so what came through is what the path carries; the first round may have seen more of the old rate.
-        let carried = if strange { rate } else { rate.max(test.rate) };
-        self.rates = [0.0; RATE_ROUNDS];
-        self.record(carried);
-        (self.full, self.full_rate) = (true, carried);
         (self.test, self.rest) = (None, REST);
+        if strange {
+            // A queue stands even so: what comes through is what the path carries, whatever it was before.
+            self.rates = [0.0; RATE_ROUNDS];
+            self.record(rate);
+            (self.full, self.full_rate) = (true, rate);
+        } else {
+            self.record(test.rate);
+        }
     }
 
     fn note_rate(&mut self, least_outstanding: u64, rate: f64, path: &PathView) {

@@ -126,9 +126,11 @@ impl Knapsack {
     fn hold(&self, view: &AssocView<'_>, path: &PathView) -> Duration {
         let measured =
             self.paths.get(path.id.index()).and_then(|own| own.estimate.data_rtt(view.now));
+        // Heartbeats of a path without data see no queue of ours: the latest one is what counts, as paths change.
+        let idle = |p: &PathView| p.last_rtt.or(p.min_rtt);
         let guess = || {
             let fastest = view.usable().filter_map(|p| p.min_rtt).min()?;
-            Some((path.min_rtt? + fastest) / 2)
+            Some((idle(path)? + fastest) / 2)
         };
         measured.or_else(guess).unwrap_or(view.rto_initial)
     }

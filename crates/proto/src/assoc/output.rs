@@ -219,11 +219,13 @@ impl Association {
         let heard = |v: &PathView, age: fn(Duration) -> Duration| {
             v.srtt.is_some_and(|srtt| self.rx.heard_within(v.id, now, age(srtt)))
         };
+        // An end that only receives measures by heartbeats alone: too few samples for an average to follow.
+        let trip = |v: &PathView| v.last_rtt.or(v.srtt);
         let usable = self.paths.views.iter().filter(|v| v.usable);
         let living = usable.filter(|v| heard(v, |srtt| srtt.max(LIVING)));
-        let fastest = living.clone().min_by_key(|v| v.srtt)?;
+        let fastest = living.clone().min_by_key(|v| trip(v))?;
         let sure = living.filter(|v| heard(v, |srtt| (srtt / 8).max(DOUBT)));
-        let stand_in = sure.min_by_key(|v| v.srtt).filter(|v| v.srtt <= fastest.srtt.map(slower));
+        let stand_in = sure.min_by_key(|v| trip(v)).filter(|v| trip(v) <= trip(fastest).map(slower));
         Some(stand_in.unwrap_or(fastest).id)
     }
 

@@ -122,7 +122,7 @@ impl Association {
                 outstanding_before: acked.outstanding_before,
                 outstanding: path.outstanding,
                 may_grow: moved && !recovering,
-                rtt: acked.rtt,
+                rtt: acked.latest_rtt(now),
             };
             self.policies.congestion.acked(&view, &ev);
             self.policies.path_scheduler.acked(&view, &ev);

@@ -64,7 +64,8 @@ pub struct AckedInfo {
     pub outstanding: u64,
     /// The window may grow: not in fast recovery, and the cum-ack advanced (without CUC) or the path's pseudo-cum-ack did.
     pub may_grow: bool,
-    /// A round-trip time sample of the path that came with the SACK.
+    /// A round-trip time sample of the path that came with the SACK: with time-based loss detection that of the latest chunk
+    /// acknowledged, without it one per round trip.
     pub rtt: Option<Duration>,
 }
 

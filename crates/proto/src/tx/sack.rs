@@ -86,6 +86,13 @@ pub(crate) struct PathOutcome {
     earliest_sent: Option<(u64, Time)>,
 }
 
+impl PathOutcome {
+    /// The round trip of the latest chunk acknowledged, where RACK keeps the times of all; else a sample of one per round trip.
+    pub(crate) fn latest_rtt(&self, now: Time) -> Option<Duration> {
+        self.newest_delivered.map(|(sent, _)| now.since(sent)).or(self.rtt)
+    }
+}
+
 /// Buffers that are kept between SACKs, so that processing one allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
