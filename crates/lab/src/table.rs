@@ -3,7 +3,9 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use polypath_sim::RunResult;
-use polypath_sim::results::{Counters, Delivered, FlowResult, LinkResult, Outcome, PathResult};
+use polypath_sim::results::{
+    Counters, CrossResult, Delivered, FlowResult, LinkResult, Outcome, PathResult,
+};
 
 use crate::format::{NONE, bytes, count, rate, share, time};
 use crate::limit::{Shares, shares_text};
@@ -25,6 +27,10 @@ pub fn result(result: &RunResult, limits: &Shares) -> String {
     text.push_str(&shares_text(limits));
     text.push_str("\nLinks\n");
     text.push_str(&links(&result.links));
+    if !result.cross.is_empty() {
+        text.push_str("\nCross traffic\n");
+        text.push_str(&cross(&result.cross, result.measured));
+    }
     text
 }
 
@@ -191,6 +197,21 @@ fn links(links: &[LinkResult]) -> String {
             count(link.overflowed),
             count(link.lost_down),
             count(link.max_queue_packets),
+        ]);
+    }
+    print(&table)
+}
+
+fn cross(sources: &[CrossResult], measured: u64) -> String {
+    let mut table = table(&["source", "packets", "arrived", "sent", "carried"]);
+    let seconds = measured.max(1) as f64 / 1e9;
+    for source in sources {
+        table.add_row(vec![
+            source.name.clone(),
+            count(source.sent),
+            count(source.delivered),
+            rate(source.sent_bytes as f64 * 8.0 / seconds),
+            rate(source.delivered_bytes as f64 * 8.0 / seconds),
         ]);
     }
     print(&table)

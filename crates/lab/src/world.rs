@@ -1,6 +1,7 @@
 //! From a scenario to the simulator's world.
 
 mod changes;
+mod cross;
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub fn world_spec(
         flows: flows.collect::<Result<Vec<_>, _>>()?,
         actions: changes::wishes(scenario),
         repeats: changes::repeats(scenario),
+        cross: cross::sources(scenario),
         time: time(scenario),
         sample_every: scenario.time.sample.map(|Delay(ns)| ns),
     })

@@ -122,3 +122,25 @@ fn a_queue_may_be_a_time() {
     let queue = &spec.topology.links[0].config.queue;
     assert_eq!(*queue, polypath_link::Queue::DropTailBytes(250_000));
 }
+
+#[test]
+fn cross_traffic_takes_its_share_and_leaves_other_draws_alone() {
+    let lossy = PATHS.replacen("delay", "loss = \"1%\"\ndelay", 1);
+    let cross = "[[cross]]\nlink = \"B\"\nrate = \"4Mbit/s\"\nspacing = \"even\"\n";
+    let result = run(&scenario(&format!("{lossy}{cross}")), 1, &Files::default(), &mut |_| ());
+    let result = result.unwrap();
+    let source = &result.cross[0];
+    assert_eq!(source.name, "B.forward");
+    // 1500 bytes at 4 Mbit/s: one every 3 ms, 3334 in 10 s at most.
+    assert!((3_333..=3_334).contains(&source.sent), "{source:?}");
+    assert!(source.delivered > 3_000, "{source:?}");
+    let b = result.links.iter().find(|link| link.name == "B.forward").unwrap();
+    let flow: u64 = result.flows[0].paths[1].payload_bytes;
+    let carried = b.delivered_bytes.saturating_sub(source.delivered_bytes);
+    // The rest are our packets: payload, 48 bytes of headers with every 1452, retransmissions.
+    assert!((0.95..1.02).contains(&(flow as f64 * 1500.0 / 1452.0 / carried as f64)), "{carried}");
+    // Path A has its own draws: the same share of its packets is lost.
+    let without = run(&scenario(&lossy), 1, &Files::default(), &mut |_| ()).unwrap();
+    let lost = |r: &polypath_sim::RunResult| r.links[0].lost as f64 / r.links[0].offered as f64;
+    assert!((lost(&without) - lost(&result)).abs() < 0.003);
+}

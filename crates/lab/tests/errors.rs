@@ -204,6 +204,25 @@ fn schedules() {
 }
 
 #[test]
+fn cross_traffic() {
+    let _scope = plain();
+    let cross = |fields: &str| with("[stack]", &format!("[[cross]]\n{fields}\n[stack]"));
+    let fine = "link = \"A\"\nrate = \"1Mbit/s\"";
+    insta::assert_snapshot!(table(&[
+        cross(fine),
+        cross("link = \"A\""),
+        cross(&fine.replace("\"A\"", "\"C\"")),
+        cross(&fine.replace("1Mbit/s", "0bit/s")),
+        cross(&format!("{fine}\npacket = \"100KiB\"")),
+        cross(&format!("{fine}\nspacing = \"odd\"")),
+        cross(&format!("{fine}\non = \"1s\"")),
+        cross(&format!("{fine}\non = \"1s\"\noff = \"0s\"")),
+        cross(&format!("{fine}\nfixed = true")),
+        cross(&format!("{fine}\nstart = \"2s\"\nuntil = \"1s\"")),
+    ]));
+}
+
+#[test]
 fn delivery_traces() {
     let _scope = plain();
     insta::assert_snapshot!(table(&[

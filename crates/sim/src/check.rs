@@ -82,6 +82,7 @@ impl WorldSpec {
         self.check_ports()?;
         self.actions.iter().try_for_each(|action| self.check_action(&action.action))?;
         self.check_repeats()?;
+        self.check_cross()?;
         let positive = |field, value: u64| in_range(field, value, value > 0, "at least 1 ns");
         positive("time.measure", self.time.measure)?;
         positive("sample_every", self.sample_every.unwrap_or(1))
@@ -112,6 +113,18 @@ impl WorldSpec {
                 return Err(unknown(&format!("repeat {}", repeat.name), name, &links));
             }
             repeat.check(end)?;
+        }
+        Ok(())
+    }
+
+    fn check_cross(&self) -> Result<(), SpecError> {
+        unique("cross", self.cross.iter().map(|cross| &cross.name))?;
+        let links: Vec<_> = self.topology.links.iter().map(|link| &link.name).collect();
+        for cross in &self.cross {
+            if !links.contains(&&cross.link) {
+                return Err(unknown(&format!("cross {}", cross.name), &cross.link, &links));
+            }
+            cross.check()?;
         }
         Ok(())
     }

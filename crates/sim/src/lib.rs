@@ -29,6 +29,7 @@
 mod agenda;
 mod app;
 mod check;
+mod cross;
 mod deed;
 mod end;
 mod flow;

@@ -25,6 +25,8 @@ pub(crate) struct Network {
     routes: Vec<Route>,
     /// The links of all routes, one route after another, each ended by `None`.
     ways: Vec<Option<usize>>,
+    /// Where the ways of cross traffic begin among them, two places each.
+    cross_way: u32,
     /// Packets that are gone, to be used again: first those that are still in the cache.
     #[expect(clippy::vec_box, reason = "links carry boxes: a hop moves a pointer")]
     pool: Vec<Box<Packet>>,
@@ -128,14 +130,13 @@ impl Network {
                 way,
             }
         };
-        Self {
-            links: topology.links.iter().map(&mut hop).collect(),
-            routes: topology.routes.iter().map(route).collect(),
-            ways,
-            pool: Vec::new(),
-            marked: 0,
-            destroyed: None,
-        }
+        let links = topology.links.iter().map(&mut hop).collect();
+        let routes: Vec<_> = topology.routes.iter().map(route).collect();
+        let cross_way = ways.len() as u32;
+        // Sources of cross traffic send over one link each.
+        let crossed = spec.cross.iter().filter_map(|cross| position(&cross.link));
+        ways.extend(crossed.flat_map(|link| [Some(link), None]));
+        Self { links, routes, ways, cross_way, pool: Vec::new(), marked: 0, destroyed: None }
     }
 
     /// Starts to watch what becomes of packets.
@@ -178,6 +179,19 @@ impl Network {
         let headers = ip_header + if udp { UDP_HEADER } else { 0 };
         packet.size = packet.data.len() as u32 + headers;
         (packet.route, packet.hop) = (route, way);
+    }
+
+    /// Makes an empty packet one of cross traffic.
+    pub(crate) fn address_cross(&self, packet: &mut Packet, source: u32, size: u32) {
+        packet.size = size;
+        packet.route = self.routes.len() as u32 + source;
+        packet.hop = self.cross_way + 2 * source;
+    }
+
+    /// Which source of cross traffic a packet is from, if it is.
+    #[inline]
+    pub(crate) fn cross_source(&self, packet: &Packet) -> Option<usize> {
+        (packet.route as usize).checked_sub(self.routes.len())
     }
 
     /// Numbers a packet, so that its end is noticed if somebody watches.

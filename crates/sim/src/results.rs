@@ -18,6 +18,9 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// In the order of the specification.
     pub links: Vec<LinkResult>,
+    /// Traffic of others, in the order of the specification.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cross: Vec<CrossResult>,
     /// SCTP packets that all endpoints sent in the whole run.
     pub packets: u64,
     /// Among them, packets for which there was no route.
@@ -283,6 +286,21 @@ pub struct PathSample {
     pub outstanding: u64,
     /// Smoothed RTT, ns.
     pub srtt: Option<Nanos>,
+}
+
+/// Counters of one source of cross traffic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CrossResult {
+    /// Its name.
+    pub name: String,
+    /// Packets sent.
+    pub sent: u64,
+    /// Bytes sent, headers included.
+    pub sent_bytes: u64,
+    /// Packets that arrived at the end of the link.
+    pub delivered: u64,
+    /// Bytes that arrived, headers included.
+    pub delivered_bytes: u64,
 }
 
 /// Counters of one link.

@@ -2,11 +2,12 @@
 
 use crate::end::Side;
 
-/// Links first, then a timer and an application per end, then the world itself.
+/// Links first, then a timer and an application per end, then the world itself, then sources of cross traffic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     pub(crate) links: usize,
     pub(crate) ends: usize,
+    pub(crate) cross: usize,
 }
 
 /// What a slot stands for.
@@ -18,13 +19,14 @@ pub(crate) enum Slot {
     Settle,
     Deeds,
     Sample,
+    Cross(usize),
 }
 
 impl Slots {
     const WORLD: [Slot; 3] = [Slot::Settle, Slot::Deeds, Slot::Sample];
 
     pub(crate) const fn count(self) -> usize {
-        self.settle() + Self::WORLD.len()
+        self.cross(self.cross)
     }
 
     pub(crate) const fn timer(self, flow: usize, side: Side) -> usize {
@@ -47,6 +49,10 @@ impl Slots {
         self.settle() + 2
     }
 
+    pub(crate) const fn cross(self, source: usize) -> usize {
+        self.settle() + Self::WORLD.len() + source
+    }
+
     #[inline]
     pub(crate) fn what(self, slot: usize) -> Slot {
         if slot < self.links {
@@ -54,7 +60,9 @@ impl Slots {
         }
         let place = slot - self.links;
         if place >= 2 * self.ends {
-            return Self::WORLD[place - 2 * self.ends];
+            let place = place - 2 * self.ends;
+            let beyond = |world: &Slot| *world;
+            return Self::WORLD.get(place).map_or(Slot::Cross(place.saturating_sub(3)), beyond);
         }
         let side = if place & 2 == 0 { Side::Client } else { Side::Server };
         if place & 1 == 0 { Slot::Timer(place / 4, side) } else { Slot::App(place / 4, side) }
@@ -67,7 +75,7 @@ mod tests {
 
     #[test]
     fn every_slot_has_one_owner() {
-        let slots = Slots { links: 3, ends: 4 };
+        let slots = Slots { links: 3, ends: 4, cross: 2 };
         for (flow, side) in [(0, Side::Client), (0, Side::Server), (1, Side::Client)] {
             let (timer, app) = (slots.timer(flow, side), slots.app(flow, side));
             assert!(matches!(slots.what(timer), Slot::Timer(f, s) if (f, s) == (flow, side)));
@@ -77,6 +85,7 @@ mod tests {
         assert!(matches!(slots.what(slots.settle()), Slot::Settle));
         assert!(matches!(slots.what(slots.deeds()), Slot::Deeds));
         assert!(matches!(slots.what(slots.sample()), Slot::Sample));
-        assert_eq!(slots.sample() + 1, slots.count());
+        assert!(matches!(slots.what(slots.cross(1)), Slot::Cross(1)));
+        assert_eq!(slots.cross(1) + 1, slots.count());
     }
 }

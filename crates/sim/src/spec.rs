@@ -20,6 +20,8 @@ pub struct WorldSpec {
     pub actions: Vec<ActionSpec>,
     /// Changes to links that repeat.
     pub repeats: Vec<RepeatSpec>,
+    /// Traffic of others.
+    pub cross: Vec<CrossSpec>,
     /// How long to run and to measure.
     pub time: TimeSpec,
     /// Time between two samples of the time series in ns; `None`: no time series.
@@ -90,6 +92,37 @@ pub enum Uniform {
     Delay(Nanos, Nanos),
     /// The loss probability of each packet.
     Loss(f64, f64),
+}
+
+/// Packets of others, which enter a link, leave it at its end, and are answered by nobody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrossSpec {
+    /// Its name, unique; selects its random streams.
+    pub name: String,
+    /// Name of the link.
+    pub link: String,
+    /// Rate in bit/s while it sends, headers included.
+    pub rate: u64,
+    /// Size of its packets, headers included.
+    pub packet_bytes: u32,
+    /// How they follow one another.
+    pub spacing: Spacing,
+    /// How long it sends and how long it is silent, in turn; `None`: it always sends.
+    pub on_off: Option<(Period, Period)>,
+    /// When it begins, in ns.
+    pub start: Nanos,
+    /// From when on it sends no more, in ns; `None`: never.
+    pub until: Option<Nanos>,
+}
+
+/// How packets follow one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spacing {
+    /// A Poisson process.
+    #[default]
+    Poisson,
+    /// At even distances.
+    Even,
 }
 
 /// The way from one address to another.

@@ -7,6 +7,7 @@ use polypath_proto::{Association, Endpoint};
 use crate::agenda::{Agenda, NEVER};
 use crate::app::AppIo;
 use crate::check::SpecError;
+use crate::cross::Source;
 use crate::deed::{Deed, Deeds};
 use crate::end::Side;
 use crate::flow::Flow;
@@ -28,6 +29,7 @@ pub struct World<'o> {
     hosts: Vec<Host>,
     flows: Vec<Flow>,
     deeds: Deeds,
+    cross: Vec<Source>,
     observer: Option<&'o mut dyn Observer>,
     sample_every: Option<Nanos>,
     settle_at: Nanos,
@@ -56,7 +58,9 @@ impl<'o> World<'o> {
             network.watch();
         }
         let flows = flows(spec, seed, &network, observer.is_some());
-        let slots = Slots { links: network.link_count(), ends: 2 * flows.len() };
+        let cross: Vec<_> = spec.cross.iter().map(|cross| Source::new(cross, seed)).collect();
+        let (links, ends) = (network.link_count(), 2 * flows.len());
+        let slots = Slots { links, ends, cross: cross.len() };
         let finite = flows.iter().filter(|flow| flow.is_finite()).count();
         let mut world = Self {
             now: 0,
@@ -67,6 +71,7 @@ impl<'o> World<'o> {
             deeds: Deeds::new(&spec.actions, &spec.flows, &network),
             network,
             flows,
+            cross,
             observer,
             sample_every: spec.sample_every,
             settle_at: spec.time.settle,
@@ -163,6 +168,7 @@ impl<'o> World<'o> {
             measured,
             flows: self.flows.iter().map(flow).collect(),
             links: self.network.results(self.now),
+            cross: self.cross.iter().map(Source::result).collect(),
             packets: self.packets,
             unroutable: self.unroutable,
             events: self.events,
@@ -181,6 +187,9 @@ impl<'o> World<'o> {
         }
         for flow in 0..self.flows.len() {
             self.reschedule(flow, Side::Client);
+        }
+        for (n, source) in self.cross.iter().enumerate() {
+            self.agenda.set(self.slots.cross(n), source.next_at().unwrap_or(NEVER));
         }
     }
 
@@ -208,9 +217,11 @@ impl<'o> World<'o> {
                 self.serve(flow, side, false);
             }
             Slot::App(flow, side) => self.serve(flow, side, true),
+            Slot::Cross(source) => self.cross(source),
             Slot::Settle => {
                 self.agenda.set(slot, NEVER);
                 self.network.settle(self.now);
+                self.cross.iter_mut().for_each(Source::settle);
                 self.flows.iter_mut().for_each(|flow| flow.settle(self.now));
             }
             Slot::Deeds => {
@@ -225,6 +236,16 @@ impl<'o> World<'o> {
                 self.agenda.set(slot, next.unwrap_or(NEVER));
             }
         }
+    }
+
+    /// Lets a source of cross traffic send what is due.
+    fn cross(&mut self, n: usize) {
+        let Some(source) = self.cross.get_mut(n) else { return };
+        let mut packet = self.network.blank();
+        self.network.address_cross(&mut packet, n as u32, source.packet_bytes());
+        source.sent();
+        self.agenda.set(self.slots.cross(n), source.next_at().unwrap_or(NEVER));
+        self.forward(packet);
     }
 
     /// Takes off a link what has arrived at its end.
@@ -248,6 +269,12 @@ impl<'o> World<'o> {
     fn arrive(&mut self, mut packet: Box<Packet>) {
         if let (Some(id), Some(observer)) = (packet.arrived(), &mut self.observer) {
             observer.packet_delivered(self.now, id);
+        }
+        if let Some(source) = self.network.cross_source(&packet) {
+            if let Some(source) = self.cross.get_mut(source) {
+                source.counts.delivered += 1;
+            }
+            return self.network.recycle(packet);
         }
         let host = self.network.routes()[packet.route as usize].to_host as usize;
         if let Some((flow, side)) = self.hosts[host].owner(&packet) {

@@ -2,6 +2,7 @@
 
 mod changes;
 mod check;
+mod cross;
 mod error;
 mod fields;
 mod flow;
@@ -13,6 +14,7 @@ mod topology;
 mod trace_file;
 
 pub use changes::{Action, AdminSetting, Change, Repeat, Series};
+pub use cross::{CrossTraffic, Spacing};
 pub use error::ScenarioError;
 pub use flow::{App, Direction, FlowSpec};
 pub use plan::{Axis, Case, Scalar, Seeds, TimeSpec};
@@ -59,6 +61,9 @@ pub struct Scenario {
     /// Changes that come again and again: rates and delays that move, links that flap.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub every: Vec<Repeat>,
+    /// Packets of others on a link.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cross: Vec<CrossTraffic>,
     /// Addresses and encapsulation of the two hosts.
     pub endpoints: Endpoints,
     /// The SCTP stack of both ends of every flow.

@@ -21,6 +21,7 @@ pub(super) fn result(scenario: &Scenario) -> RunResult {
             .map(|(n, spec)| flow(scenario, flow_name(scenario, n), spec))
             .collect(),
         links: links.flat_map(directed).collect(),
+        cross: Vec::new(),
         packets: 0,
         unroutable: 0,
         events: 0,

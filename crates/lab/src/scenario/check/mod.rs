@@ -1,6 +1,7 @@
 //! What the types of a scenario cannot say.
 
 mod changes;
+mod cross;
 mod flow;
 mod plan;
 mod stack;
@@ -14,6 +15,7 @@ use crate::experiment::metrics;
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     topology::check(scenario)?;
     changes::check(scenario)?;
+    cross::check(scenario)?;
     flow::check(scenario)?;
     stack::check(scenario)?;
     plan::check(scenario)?;
