@@ -72,7 +72,7 @@ impl Stack {
         assoc.rto.min = Duration::from_millis(200);
         assoc.rto.max = Duration::from_secs(10);
         assoc.sack.delay = Duration::from_millis(50);
-        assoc.heartbeat_interval = Some(Duration::from_secs(5));
+        assoc.heartbeat_interval = Some(Duration::from_millis(500));
         assoc.cmt.nr_sack = NrSack::Received;
         assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;
         // A path that was cut off is missed at once, asked about once a second at least, and starts with the initial window of

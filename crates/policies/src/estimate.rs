@@ -155,7 +155,7 @@ impl PathEstimate {
             self.round = (ev.outstanding > 0).then_some(Round::from(now));
         }
         if ended {
-            self.round_ended(now, &round, round.delivered as f64 / elapsed.as_secs_f64(), path);
+            self.round_ended(&round, round.delivered as f64 / elapsed.as_secs_f64(), path);
         }
         ended
     }
@@ -196,7 +196,7 @@ impl PathEstimate {
         (self.plateau, self.test, self.rest) = (None, None, REST);
     }
 
-    fn round_ended(&mut self, now: Time, round: &Round, rate: f64, path: &PathView) {
+    fn round_ended(&mut self, round: &Round, rate: f64, path: &PathView) {
         self.rest = self.rest.saturating_sub(1);
         // Round trips answer for what was in flight one round before.
         let most = round.most_outstanding.max(self.most_before);
@@ -206,7 +206,7 @@ impl PathEstimate {
             (Some(Test { settled: false, .. }), Some(_)) => {
                 self.test = self.test.map(|test| Test { settled: true, ..test });
             }
-            (Some(test), Some(rtt)) => self.judge(now, &test, round, rate, rtt, strange),
+            (Some(test), Some(rtt)) => self.judge(&test, round, rate, rtt, strange),
             (None, Some(rtt)) if strange && self.full && self.rest == 0 => {
                 let outstanding = round.least_outstanding;
                 self.test = Some(Test { outstanding, rtt, rate, settled: false });
@@ -215,20 +215,13 @@ impl PathEstimate {
         }
     }
 
-    fn judge(
-        &mut self,
-        now: Time,
-        test: &Test,
-        round: &Round,
-        rate: f64,
-        rtt: Duration,
-        strange: bool,
-    ) {
+    fn judge(&mut self, test: &Test, round: &Round, rate: f64, rtt: Duration, strange: bool) {
+        (self.test, self.rest) = (None, REST);
         let less = (round.least_outstanding as f64) < 0.85 * test.outstanding as f64;
         if less && rtt.as_secs_f64() > 0.9 * test.rtt.as_secs_f64() {
-            return self.moved(now, rtt);
+            // Not our queue; whether it is somebody else's, or the way, is for others to find out.
+            return;
         }
-        (self.test, self.rest) = (None, REST);
         if strange {
             // A queue stands even so: what comes through is what the path carries, whatever it was before.
             self.rates = [0.0; RATE_ROUNDS];
@@ -264,6 +257,14 @@ impl PathEstimate {
     pub fn test_limit(&self, path: &PathView) -> Option<u64> {
         let least = 2 * u64::from(path.mtu);
         self.test.map(|test| ((TEST_SHARE * test.outstanding as f64) as u64).max(least))
+    }
+
+    /// Bytes beyond the bandwidth-delay product that keep a restless path busy: where round trips vary as on a radio link, a path
+    /// without a queue misses its good moments.
+    pub fn reserve(&self, path: &PathView) -> f64 {
+        let base = self.min_rtt(path).unwrap_or_default();
+        let variation = (4 * path.rttvar).saturating_sub(base / 2);
+        self.rate() * variation.as_secs_f64()
     }
 
     /// The delivery rate, bytes of DATA chunks per second; zero before the first round.

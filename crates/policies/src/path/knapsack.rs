@@ -58,6 +58,8 @@ struct Own {
     competitor: Competitor,
     /// Paths that share its bottleneck, itself included.
     members: u64,
+    /// Bytes of the buffer that no path needs, in equal parts.
+    spare: f64,
 }
 
 /// An ordered stream and the path that carries it.
@@ -98,7 +100,7 @@ impl Own {
         } else {
             1.0
         };
-        (gain * bdp) as u64 + slack
+        (gain * bdp + self.estimate.reserve(path).min(self.spare)) as u64 + slack
     }
 }
 
@@ -133,6 +135,14 @@ impl Knapsack {
             Some((idle(path)? + fastest) / 2)
         };
         measured.or_else(guess).unwrap_or(view.rto_initial)
+    }
+
+    /// What the buffer has beyond the paths' bandwidth-delay products, for each of them.
+    fn spare(&self, view: &AssocView<'_>) -> f64 {
+        let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
+        let used = |(own, path): (&Own, &PathView)| own.estimate.bdp(path);
+        let used: f64 = self.paths.iter().zip(view.paths).map(used).sum();
+        (buffer / 2.0 - used).max(0.0) / self.paths.len().max(1) as f64
     }
 
     fn is_open(&self, path: &PathView, next: &ChunkMeta) -> bool {
@@ -256,7 +266,9 @@ impl Policy for Knapsack {
 impl PathScheduler for Knapsack {
     fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
         self.horizon = self.choose_horizon(view);
+        let spare = self.spare(view);
         for (own, path) in self.paths.iter_mut().zip(view.paths) {
+            own.spare = spare;
             own.members = view.usable().filter(|p| p.group == path.group).count() as u64;
         }
         let slowest = view.usable().map(|p| self.hold(view, p)).max().unwrap_or_default();
