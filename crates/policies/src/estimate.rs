@@ -391,6 +391,35 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_way_that_became_longer_is_noticed_within_a_round() {
+        let mut e = PathEstimate::default();
+        let now = feed(&mut e, Time::ZERO, 1e6, RTT, 130_000, 3);
+        // Acknowledgements come as fast as before but twice as late, and answer for 106 kB: a queue at 1 MB/s would take
+        // 106 ms for them, not 200.
+        let now = feed(&mut e, now, 1e6, RTT * 2, 106_000, 1);
+        assert_eq!(e.data_rtt(now), Some(RTT * 2));
+        assert!(close(e.rate(), 1e6) && e.is_full(), "{}", e.rate());
+    }
+
+    #[test]
+    fn a_path_that_became_slower_is_known_after_a_test() {
+        let path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
+        let mut e = PathEstimate::default();
+        let now = feed(&mut e, Time::ZERO, 1e6, RTT, 106_000, 4);
+        let now = feed(&mut e, now, 1e6, RTT, 130_000, 3);
+        assert!(e.is_full() && e.test_limit(&path).is_none());
+        // Half the rate: 130 kB take 260 ms.
+        let slower = |kb: u64| Duration::from_millis(2 * kb);
+        let now = feed(&mut e, now, 0.5e6, slower(130), 130_000, 4);
+        let limit = e.test_limit(&path).expect("a test");
+        assert!(close(limit as f64, 0.7 * 130_000.0), "{limit}");
+        // With 91 kB in flight they take 182 ms: a queue, and what comes through is the rate.
+        let now = feed(&mut e, now, 0.5e6, slower(91), 91_000, 3);
+        assert!(close(e.rate(), 0.5e6) && e.is_full(), "{}", e.rate());
+        assert_eq!(e.data_rtt(now), Some(RTT), "the way is what it was");
+    }
+
+    #[test]
     fn round_trips_are_forgotten() {
         let mut e = PathEstimate::default();
         let now = feed(&mut e, Time::ZERO, 1e6, RTT, 130_000, 2);

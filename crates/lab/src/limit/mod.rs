@@ -79,6 +79,9 @@ pub enum NoLimit {
     /// The rate follows a trace.
     #[error("path {0} follows a trace")]
     Trace(String),
+    /// Packets of others take a part that nobody knows.
+    #[error("link {0} carries cross traffic")]
+    Cross(String),
     /// Paths are disabled or become a backup, or the association is closed.
     #[error("flow {0} is told to avoid paths or to close")]
     Told(String),

@@ -70,6 +70,12 @@ impl Way {
         if rated { Ok(()) } else { Err(NoLimit::NoRate(self.name.clone())) }
     }
 
+    /// Whether it leads over the link of this name.
+    pub(super) fn uses(&self, spec: &WorldSpec, link: &str) -> bool {
+        let mut links = self.there.iter().chain(&self.back);
+        links.any(|n| spec.topology.links.get(*n).is_some_and(|found| found.name == link))
+    }
+
     /// Times at which something changes on the way.
     pub(super) fn changes<'a>(&'a self, spec: &'a WorldSpec) -> impl Iterator<Item = Nanos> + 'a {
         let links = self.there.iter().chain(&self.back);

@@ -63,6 +63,11 @@ pub(super) fn together(spec: &WorldSpec) -> Result<f64, NoLimit> {
 fn checked(spec: &WorldSpec, flow: &FlowSpec) -> Result<(Sending, Vec<Way>), NoLimit> {
     let sending = sending(flow)?;
     let ways = ways(spec, flow)?;
+    if let Some(cross) =
+        spec.cross.iter().find(|cross| ways.iter().any(|w| w.uses(spec, &cross.link)))
+    {
+        return Err(NoLimit::Cross(cross.link.clone()));
+    }
     let told = |action: &Action| match action {
         Action::PathAdmin { flow: name, .. } | Action::Shutdown(name) | Action::Abort(name) => {
             *name == flow.name
