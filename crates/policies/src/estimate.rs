@@ -410,7 +410,7 @@ pub(crate) mod tests {
         assert!(e.is_full() && e.test_limit(&path).is_none());
         // Half the rate: 130 kB take 260 ms.
         let slower = |kb: u64| Duration::from_millis(2 * kb);
-        let now = feed(&mut e, now, 0.5e6, slower(130), 130_000, 4);
+        let now = feed(&mut e, now, 0.5e6, slower(130), 130_000, 2);
         let limit = e.test_limit(&path).expect("a test");
         assert!(close(limit as f64, 0.7 * 130_000.0), "{limit}");
         // With 91 kB in flight they take 182 ms: a queue, and what comes through is the rate.

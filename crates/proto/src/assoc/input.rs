@@ -171,9 +171,6 @@ impl Association {
         let Some(info) = HeartbeatInfo::decode(ack.info()) else { return };
         let Some(rtt) = self.paths.heartbeat_acked(now, info) else { return };
         let p = info.path;
-        if let Some(path) = self.paths.get_mut(p) {
-            path.return_way.heartbeat_answered(now, rtt);
-        }
         self.paths.rtt_sample(now, p, rtt, &self.config.rto, &mut self.tracer);
         self.errors = 0;
         if self.paths.confirm(p) {

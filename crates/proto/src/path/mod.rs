@@ -2,7 +2,6 @@
 
 mod health;
 mod heartbeat;
-mod return_way;
 mod rto;
 
 pub(crate) use health::Failure;
@@ -52,8 +51,6 @@ pub(crate) struct Path {
     pub(crate) timeouts_in_a_row: u32,
     /// No new data before this time: a chunk of it blocked a buffer.
     pub(crate) held_back_until: Time,
-    /// Whether SACKs congest it.
-    pub(crate) return_way: return_way::ReturnWay,
     pub(crate) stats: PathStats,
 }
 
@@ -108,7 +105,6 @@ impl PathSet {
             idle_since: now,
             timeouts_in_a_row: 0,
             held_back_until: Time::ZERO,
-            return_way: return_way::ReturnWay::default(),
             stats: PathStats::new(id, tuple),
         });
         self.refresh_usable();
