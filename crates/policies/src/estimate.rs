@@ -63,6 +63,8 @@ struct Round {
     most_outstanding: u64,
     /// The smallest round trip.
     least_rtt: Option<Duration>,
+    /// Since when nothing has been in flight.
+    empty_since: Option<Time>,
 }
 
 /// Round trips that are longer than before and all alike.
@@ -98,6 +100,7 @@ impl Round {
             least_outstanding: u64::MAX,
             most_outstanding: 0,
             least_rtt: None,
+            empty_since: None,
         }
     }
 
@@ -146,15 +149,19 @@ impl PathEstimate {
             self.round = (ev.outstanding > 0).then_some(Round::from(now));
             return false;
         };
+        // Data that comes in one burst per round trip leaves nothing in flight for as long; a path that rests longer says nothing.
+        let trip = ev.rtt.or(path.srtt).unwrap_or(path.rto);
+        if round.empty_since.is_some_and(|since| now.since(since) > trip + trip / 2) {
+            *round = Round::from(now);
+        }
+        round.empty_since = (ev.outstanding == 0).then_some(now);
         round.note(ev);
         let round = *round;
         let elapsed = now.since(round.began);
         let ended = elapsed >= path.srtt.unwrap_or(path.rto) && elapsed > Duration::ZERO;
-        if ended || ev.outstanding == 0 {
+        if ended {
             // An idle path says nothing: the next round begins with the next acknowledgement.
             self.round = (ev.outstanding > 0).then_some(Round::from(now));
-        }
-        if ended {
             self.round_ended(&round, round.delivered as f64 / elapsed.as_secs_f64(), path);
         }
         ended

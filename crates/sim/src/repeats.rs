@@ -24,17 +24,6 @@ impl WorldSpec {
         all
     }
 
-    /// The same world with what the repeating schedules draw with this seed written out, and none that repeats.
-    #[must_use]
-    pub fn realised(&self, seed: u64) -> Self {
-        let mut world = self.clone();
-        for link in &mut world.topology.links {
-            link.config.schedule = self.link_schedule(&link.name, seed);
-        }
-        world.repeats.clear();
-        world
-    }
-
     /// What the repeating schedules change, by link, in order of time.
     pub(crate) fn drawn(&self, seed: u64) -> BTreeMap<String, Vec<(Nanos, Change)>> {
         let end = self.time.settle.saturating_add(self.time.measure);
