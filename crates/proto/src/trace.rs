@@ -39,6 +39,13 @@ pub enum TraceEvent {
         /// DATA chunk bytes in flight.
         outstanding: u64,
     },
+    /// The congestion control put a path into another group of those that share a bottleneck.
+    Group {
+        /// Which path.
+        path: PathId,
+        /// The lowest path of its group now; itself when it is alone.
+        group: PathId,
+    },
     /// An RTT sample.
     Rtt {
         /// Which path.

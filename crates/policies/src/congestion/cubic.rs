@@ -15,7 +15,8 @@
 //! Where SCTP differs: bytes are counted, not acknowledgements; growth per SACK stays within slow start's limit (`abc-limit`);
 //! the smallest ssthresh is `loss-floor` (RFC 9260: 4 MTUs) where the RFCs have 2 packets. A loss is measured by cwnd and not by the
 //! data in flight, which RFC 9438 section 4.6 allows where windows grow only while they are full, as they do here. t stands still while
-//! the window is not full (RFC 9438 section 4.2). Spurious losses (section 4.9) are not undone: nobody reports them.
+//! the window is not full (RFC 9438 section 4.2). Spurious timeouts are undone (section 4.9), curve and all;
+//! spurious fast retransmits are not: nobody reports them.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, CongestionControl, Cut, CwndStep, PathWindow, WindowRule};
@@ -75,6 +76,8 @@ pub struct Cubic {
     edition: CubicRfc,
     fast_convergence: bool,
     paths: Vec<Curve>,
+    /// The curves before the first timeout in a row, should it prove spurious.
+    before_timeout: Vec<Option<Curve>>,
 }
 
 /// What a path remembers of its losses, bytes.
@@ -119,7 +122,7 @@ impl Stage {
 impl Cubic {
     /// CUBIC before the first loss.
     pub const fn new(edition: CubicRfc, fast_convergence: bool) -> Self {
-        Self { edition, fast_convergence, paths: Vec::new() }
+        Self { edition, fast_convergence, paths: Vec::new(), before_timeout: Vec::new() }
     }
 
     fn curve_of(&mut self, path: PathId) -> Option<&mut Curve> {
@@ -127,6 +130,20 @@ impl Cubic {
             self.paths.resize(path.index() + 1, Curve::default());
         }
         self.paths.get_mut(path.index())
+    }
+
+    /// Keeps the curve that a timeout is about to end; later ones of the same row find nothing worth keeping.
+    fn remember(&mut self, path: &PathView, kind: LossKind, cut: Cut) {
+        let curve = self.paths.get(path.id.index()).copied();
+        if self.before_timeout.len() <= path.id.index() {
+            self.before_timeout.resize(path.id.index() + 1, None);
+        }
+        let Some(before) = self.before_timeout.get_mut(path.id.index()) else { return };
+        match kind {
+            LossKind::FastRetransmit => *before = None,
+            LossKind::Timeout if path.cwnd > cut.cwnd => *before = curve,
+            LossKind::Timeout => {}
+        }
     }
 }
 
@@ -263,7 +280,8 @@ impl WindowRule for Cubic {
         Cut::to(left.max(floor_mtus * mtu), kind, mtu)
     }
 
-    fn lost(&mut self, _view: &AssocView<'_>, path: &PathView, kind: LossKind, _cut: Cut) {
+    fn lost(&mut self, _view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
+        self.remember(path, kind, cut);
         let (edition, fast_convergence) = (self.edition, self.fast_convergence);
         let Some(curve) = self.curve_of(path.id) else { return };
         let cwnd = path.cwnd as f64;
@@ -272,6 +290,17 @@ impl WindowRule for Cubic {
         match kind {
             LossKind::FastRetransmit => curve.remember_loss(edition, fast_convergence, cwnd),
             LossKind::Timeout => curve.w_max = None,
+        }
+    }
+
+    fn spurious(&mut self, path: PathId) {
+        let before = self.before_timeout.get_mut(path.index()).and_then(Option::take);
+        if let Some((curve, before)) = self.curve_of(path).zip(before) {
+            *curve = before;
+            // The silence before the timeout is no time on the curve.
+            if let Some(stage) = &mut curve.stage {
+                stage.idle = true;
+            }
         }
     }
 }
@@ -330,6 +359,33 @@ mod tests {
         fn k(&self) -> f64 {
             self.curve().stage.expect("in congestion avoidance").k
         }
+    }
+
+    #[test]
+    fn a_spurious_timeout_is_undone() {
+        let mut p = Path::new(CubicRfc::Rfc9438, 100, 100);
+        p.lose(LossKind::FastRetransmit);
+        (0..50).for_each(|_| p.ack(2, true));
+        let (before, window) = (p.curve(), p.w);
+        p.lose(LossKind::Timeout);
+        // The second expiry finds one MTU, which is all that it leaves.
+        p.w.cwnd = MTU;
+        p.lose(LossKind::Timeout);
+        assert_eq!(p.curve().w_max, None);
+        p.now += Duration::from_secs(1);
+        p.rule.spurious(PathId(0));
+        p.w = window;
+        p.ack(2, true);
+        let (stage, old) = (p.curve().stage.expect("kept"), before.stage.expect("in avoidance"));
+        assert_eq!((stage.w_max, stage.k), (old.w_max, old.k));
+        assert_eq!(stage.elapsed, old.elapsed, "the silence does not count");
+        p.ack(2, true);
+        assert_eq!(
+            p.curve().stage.map(|s| s.elapsed),
+            Some(old.elapsed + Duration::from_millis(2))
+        );
+        p.rule.spurious(PathId(0));
+        assert_eq!(p.curve().w_max, before.w_max, "only once");
     }
 
     #[test]

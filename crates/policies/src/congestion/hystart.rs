@@ -72,12 +72,14 @@ pub struct HyStart<R> {
     /// N_RTT_SAMPLE.
     samples: u32,
     paths: Vec<Rounds>,
+    /// The rounds before the first timeout in a row, should it prove spurious.
+    before_timeout: Vec<Option<Rounds>>,
 }
 
 impl<R> HyStart<R> {
     /// HyStart++ that judges a round by `samples` RTT samples or more.
     pub const fn new(inner: R, samples: u32) -> Self {
-        Self { inner, samples, paths: Vec::new() }
+        Self { inner, samples, paths: Vec::new(), before_timeout: Vec::new() }
     }
 
     fn rounds_of(&mut self, path: PathId) -> Option<&mut Rounds> {
@@ -85,6 +87,20 @@ impl<R> HyStart<R> {
             self.paths.resize(path.index() + 1, Rounds::default());
         }
         self.paths.get_mut(path.index())
+    }
+
+    /// Keeps the rounds that a timeout is about to end.
+    fn remember(&mut self, path: &PathView, kind: LossKind, cut: Cut) {
+        let rounds = self.paths.get(path.id.index()).copied();
+        if self.before_timeout.len() <= path.id.index() {
+            self.before_timeout.resize(path.id.index() + 1, None);
+        }
+        let Some(before) = self.before_timeout.get_mut(path.id.index()) else { return };
+        match kind {
+            LossKind::FastRetransmit => *before = None,
+            LossKind::Timeout if path.cwnd > cut.cwnd => *before = rounds,
+            LossKind::Timeout => {}
+        }
     }
 
     fn phase(&self, path: PathId) -> Phase {
@@ -232,8 +248,17 @@ impl<R: WindowRule> WindowRule for HyStart<R> {
 
     fn lost(&mut self, view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
         self.inner.lost(view, path, kind, cut);
+        self.remember(path, kind, cut);
         if let Some(rounds) = self.rounds_of(path.id) {
             rounds.phase = Phase::Over;
+        }
+    }
+
+    fn spurious(&mut self, path: PathId) {
+        self.inner.spurious(path);
+        let before = self.before_timeout.get_mut(path.index()).and_then(Option::take);
+        if let Some((rounds, before)) = self.rounds_of(path).zip(before) {
+            *rounds = before;
         }
     }
 }

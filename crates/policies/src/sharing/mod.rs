@@ -36,11 +36,12 @@ const FOLLOW: f64 = 1.0 / 8.0;
 const FADE: f64 = 1.0 - 1.0 / 200.0;
 /// Part of a path's changes that must be its own, not also the other one's.
 const ALIKE: f64 = 0.3;
-/// Standard errors that make an effect, and that make an objection to one.
-const STRENGTH: f64 = 5.0;
-const OBJECTION: f64 = 2.0;
-/// The ratio is 1 in one queue and 0 in two: more than half is one, less than a quarter two.
-const RATIO: (f64, f64) = (0.5, 0.25);
+/// Standard errors that make an effect on the other path and on its own, and that rule one out.
+const STRENGTH: f64 = 4.0;
+const OWN: f64 = 3.0;
+const DOUBT: f64 = 2.5;
+/// The ratio is 1 in one queue and 0 in two: more than a half speaks for one, less than a third for two.
+const RATIO: (f64, f64) = (0.5, 0.33);
 /// Intervals that must agree before paths are grouped, or separated.
 const JOIN: u32 = 30;
 const PART: u32 = 60;
@@ -162,11 +163,11 @@ impl Pair {
     }
 }
 
-/// What one direction says. To object takes less than to assert.
+/// What one direction says.
 fn opinion(r: &Response) -> Option<bool> {
-    if r.strength > STRENGTH && r.own > STRENGTH && r.ratio > RATIO.0 {
+    if r.strength > STRENGTH && r.own > OWN && r.ratio > RATIO.0 {
         Some(true)
-    } else if r.own > OBJECTION && r.ratio < RATIO.1 {
+    } else if r.margin < -DOUBT && r.own > DOUBT && r.ratio < RATIO.1 {
         Some(false)
     } else {
         None

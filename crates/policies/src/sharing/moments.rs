@@ -36,6 +36,8 @@ pub(super) struct Response {
     pub(super) strength: f64,
     /// The same of the effect on its own path.
     pub(super) own: f64,
+    /// By how many of these standard errors the effect on the other is more than half of that on its own path.
+    pub(super) margin: f64,
 }
 
 impl Moments {
@@ -106,9 +108,14 @@ impl Moments {
             let slope = self.partial(x, delay, other) / free;
             let left = self.partial(delay, delay, other) - slope * slope * free;
             let error = (left.max(0.0) / ((self.weight - 3.0) * free)).sqrt();
-            (slope, slope / error.max(1e-15))
+            (slope, error.max(1e-15))
         };
-        let ((own, own_strength), (cross, strength)) = (effect(own_delay), effect(other_delay));
-        (own > 0.0).then(|| Response { ratio: cross / own, strength, own: own_strength })
+        let ((own, own_error), (cross, error)) = (effect(own_delay), effect(other_delay));
+        (own > 0.0).then(|| Response {
+            ratio: cross / own,
+            strength: cross / error,
+            own: own / own_error,
+            margin: (cross - 0.5 * own) / error,
+        })
     }
 }

@@ -340,7 +340,11 @@ impl Association {
         let congestion = &*self.policies.congestion;
         for view in &mut self.paths.views {
             let (cwnd, ssthresh) = (congestion.cwnd(view.id), congestion.ssthresh(view.id));
-            view.group = congestion.group(view.id);
+            let (path, group) = (view.id, congestion.group(view.id));
+            if view.group != group {
+                view.group = group;
+                self.tracer.emit(now, || TraceEvent::Group { path, group });
+            }
             let cwnd = self.tx.recovery_window(view.id, view.outstanding).unwrap_or(cwnd);
             if (view.cwnd, view.ssthresh) != (cwnd, ssthresh) {
                 (view.cwnd, view.ssthresh) = (cwnd, ssthresh);

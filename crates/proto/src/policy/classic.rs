@@ -60,6 +60,10 @@ pub trait WindowRule: Send + core::fmt::Debug {
     /// `path` lost data; `cut` is what [`decrease`](Self::decrease) just answered.
     fn lost(&mut self, _view: &AssocView<'_>, _path: &PathView, _kind: LossKind, _cut: Cut) {}
 
+    /// The timeout that `path` suffered was spurious, and its windows are restored: take back what [`lost`](Self::lost) did at
+    /// the first expiry in a row, the one that found more than its cut left.
+    fn spurious(&mut self, _path: PathId) {}
+
     /// The windows after a loss; `floor_mtus` is the smallest ssthresh in MTUs (RFC 9260: 4).
     fn decrease(
         &self,
@@ -276,6 +280,7 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
             // What grew since, grew for good.
             w.cwnd = w.cwnd.max(before.cwnd);
             w.ssthresh = before.ssthresh;
+            self.rule.spurious(path);
         }
     }
 

@@ -1,0 +1,243 @@
+//! How well shared bottlenecks are found: prints the tables of `docs/sharing.md`.
+//!
+//! `cargo run --release -p polypath-sim --example sharing -- knapsack 5` (path scheduler, seeds).
+
+use std::sync::Arc;
+
+use polypath_link::{LinkConfig, Queue};
+use polypath_policies::{PolicySpec, factory};
+use polypath_proto::config::{AssocConfig, NrSack, RecoveryConfig, SackPath};
+use polypath_proto::time::Duration;
+use polypath_proto::trace::{TraceEvent, TraceRecord};
+use polypath_sim::observer::TraceSource;
+use polypath_sim::spec::{
+    AppSpec, EndSpec, FlowSpec, LinkSpec, MessageSpec, Period, Refill, TimeSpec, Topology,
+    WorldSpec,
+};
+use polypath_sim::{DuplexPath, Observer};
+
+const MS: u64 = 1_000_000;
+const SEC: u64 = 1_000 * MS;
+const RATES: [u64; 3] = [5, 20, 50];
+const DELAYS: [[u64; 2]; 5] = [[5, 5], [20, 20], [100, 100], [5, 50], [20, 100]];
+const QUEUES: [u32; 3] = [20, 100, 500];
+const TIME: TimeSpec = TimeSpec { settle: 40 * SEC, measure: 50 * SEC, stop_when_done: false };
+
+/// Who else is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Company {
+    Nobody,
+    /// A saturated single-path flow on every bottleneck.
+    Flow,
+    /// The same, and bursts of a quarter of the link.
+    FlowAndBursts,
+}
+
+/// Two paths of one association.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    shared: bool,
+    company: Company,
+    /// Mbit/s.
+    rate: u64,
+    /// One way, ms.
+    delays: [u64; 2],
+    /// Packets.
+    queue: u32,
+}
+
+/// What became of it.
+struct Outcome {
+    /// When the paths were grouped and separated, seconds.
+    changes: Vec<(f64, bool)>,
+    /// Mbit/s of each flow while it was measured.
+    goodput: Vec<f64>,
+}
+
+fn stack(scheduler: &str, congestion: &str) -> Arc<AssocConfig> {
+    let spec = PolicySpec {
+        path_scheduler: scheduler.to_owned(),
+        stream_scheduler: "rr".to_owned(),
+        congestion: congestion.to_owned(),
+        ..PolicySpec::default()
+    };
+    let policies = factory(&spec).expect("names of policies");
+    let mut config =
+        AssocConfig { policies, recovery: RecoveryConfig::MODERN, ..AssocConfig::default() };
+    (config.send_buffer, config.receive_buffer) = (8 << 20, 8 << 20);
+    config.rto.min = Duration::from_millis(200);
+    config.sack.delay = Duration::from_millis(50);
+    config.sack.path = SackPath::SmallestSrtt;
+    config.cmt.nr_sack = NrSack::Received;
+    config.cmt.rtt_same_path = false;
+    Arc::new(config)
+}
+
+fn link(rate: u64, delay: u64, queue: u32) -> LinkConfig {
+    LinkConfig {
+        rate: Some(rate * 1_000_000),
+        delay: delay * MS,
+        queue: Queue::DropTailPackets(queue),
+        ..LinkConfig::default()
+    }
+}
+
+fn topology(cell: &Cell) -> Topology {
+    let path = |(i, delay): (usize, &u64)| {
+        let name = ["A", "B"][i];
+        if cell.shared {
+            DuplexPath::symmetric(name, link(1000, delay - 1, 5000))
+        } else {
+            DuplexPath::symmetric(name, link(cell.rate, *delay, cell.queue))
+        }
+    };
+    let paths: Vec<_> = cell.delays.iter().enumerate().map(path).collect();
+    let mut topology = Topology::disjoint(&paths);
+    if cell.shared {
+        let config = link(cell.rate, 1, cell.queue);
+        topology.links.push(LinkSpec { name: "neck".into(), config });
+        for route in &mut topology.routes {
+            if route.links.first().is_some_and(|l| l.ends_with("forward")) {
+                route.links.push("neck".into());
+            }
+        }
+    }
+    topology
+}
+
+fn world(cell: &Cell, scheduler: &str) -> WorldSpec {
+    let addresses: Vec<_> = (0..2).map(Topology::disjoint_addresses).collect();
+    let messages = MessageSpec { unordered: true, ..MessageSpec::default() };
+    let saturated = AppSpec::Saturated { messages, refill: Refill::RoundRobin };
+    let mut ports = 5000..;
+    let mut flow = |name: String, paths, app, congestion| {
+        let assoc = stack(scheduler, congestion);
+        let mut end = || EndSpec { port: ports.next().unwrap_or(1), assoc: Arc::clone(&assoc) };
+        let (client, server) = (end(), end());
+        FlowSpec {
+            client,
+            server,
+            start_at: SEC,
+            start_jitter: SEC,
+            ..FlowSpec::new(name, paths, app)
+        }
+    };
+    let multi = flow("multi".into(), addresses.clone(), saturated.clone(), "cmt?couple=detected");
+    let mut flows = vec![FlowSpec { trace: true, ..multi }];
+    let bottlenecks = if cell.shared { 1 } else { 2 };
+    for (i, pair) in addresses.iter().take(bottlenecks).enumerate() {
+        if cell.company != Company::Nobody {
+            flows.push(flow(format!("single{i}"), vec![*pair], saturated.clone(), "cmt"));
+        }
+        if cell.company == Company::FlowAndBursts {
+            let (on, off) = (Period::Exponential(SEC), Period::Exponential(2 * SEC));
+            let app = AppSpec::OnOff { messages, rate: Some(cell.rate * 250_000), on, off };
+            flows.push(flow(format!("bursts{i}"), vec![*pair], app, "cmt"));
+        }
+    }
+    WorldSpec { topology: topology(cell), flows, time: TIME, ..WorldSpec::default() }
+}
+
+/// Notes when paths are grouped.
+#[derive(Default)]
+struct Groups {
+    changes: Vec<(f64, bool)>,
+}
+
+impl Observer for Groups {
+    fn trace(&mut self, _source: TraceSource<'_>, record: &TraceRecord) {
+        if let TraceEvent::Group { path, group } = record.event {
+            self.changes.push((record.at.as_nanos() as f64 / SEC as f64, path != group));
+        }
+    }
+}
+
+fn run(cell: &Cell, scheduler: &str, seed: u64) -> Outcome {
+    let mut groups = Groups::default();
+    let result = polypath_sim::run(&world(cell, scheduler), seed, Some(&mut groups));
+    let result = result.expect("a valid world");
+    let goodput = result.flows.iter().map(|f| f.total.goodput / 1e6).collect();
+    Outcome { changes: groups.changes, goodput }
+}
+
+impl Outcome {
+    fn found(&self) -> Option<f64> {
+        self.changes.first().map(|c| c.0 - 1.0)
+    }
+
+    /// The part of the association beside the single-path flow.
+    fn share(&self) -> Option<f64> {
+        let (own, other) = (self.goodput.first()?, self.goodput.get(1)?);
+        Some(own / (own + other))
+    }
+}
+
+/// The value below which this part of all lies.
+fn quantile(values: &mut [f64], part: f64) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(((values.len() as f64 - 1.0) * part).round() as usize).copied().unwrap_or(f64::NAN)
+}
+
+fn cells(shared: bool, company: Company) -> impl Iterator<Item = Cell> {
+    RATES.into_iter().flat_map(move |rate| {
+        DELAYS.into_iter().flat_map(move |delays| {
+            QUEUES.map(|queue| Cell { shared, company, rate, delays, queue })
+        })
+    })
+}
+
+fn row(scheduler: &str, seeds: u64, shared: bool, company: Company) {
+    let runs: Vec<(Cell, Outcome)> = cells(shared, company)
+        .flat_map(|cell| (1..=seeds).map(move |seed| (cell, run(&cell, scheduler, seed))))
+        .collect();
+    let mut times: Vec<_> = runs.iter().filter_map(|(_, o)| o.found()).collect();
+    let settled = |o: &Outcome| o.found().is_some_and(|t| t < 35.0) && o.changes.len() == 1;
+    let mut shares: Vec<_> =
+        runs.iter().filter(|(_, o)| settled(o)).filter_map(|(_, o)| o.share()).collect();
+    let fair = shares.iter().filter(|s| (0.4..=0.6).contains(*s)).count();
+    let again = runs.iter().filter(|(_, o)| o.changes.len() > 1).count();
+    let full: Vec<_> =
+        runs.iter().map(|(c, o)| o.goodput.iter().sum::<f64>() / capacity(c)).collect();
+    println!(
+        "| {} | {company:?} | {} | {} | {:.0} | {:.0} | {again} | {:.0} ({:.0} to {:.0}) | {fair} of {} | {:.1} |",
+        if shared { "shared" } else { "disjoint" },
+        runs.len(),
+        times.len(),
+        quantile(&mut times, 0.5),
+        quantile(&mut times, 0.9),
+        100.0 * quantile(&mut shares, 0.5),
+        100.0 * quantile(&mut shares, 0.1),
+        100.0 * quantile(&mut shares, 0.9),
+        shares.len(),
+        100.0 * full.iter().sum::<f64>() / full.len() as f64,
+    );
+    for (cell, outcome) in runs.iter().filter(|(_, o)| o.found().is_some() != shared) {
+        eprintln!("{cell:?} {:.1?} {:.2?}", outcome.changes, outcome.goodput);
+    }
+    for (cell, outcome) in runs.iter().filter(|(_, o)| settled(o) && shared) {
+        if outcome.share().is_some_and(|s| !(0.4..=0.6).contains(&s)) {
+            eprintln!("unfair {cell:?} {:.1?} {:.2?}", outcome.changes, outcome.goodput);
+        }
+    }
+}
+
+/// Payload that all bottlenecks carry, Mbit/s.
+fn capacity(cell: &Cell) -> f64 {
+    let links = if cell.shared { 1.0 } else { 2.0 };
+    links * cell.rate as f64 * 1452.0 / 1500.0
+}
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let scheduler = args.next().unwrap_or_else(|| "knapsack".to_owned());
+    let seeds = args.next().and_then(|n| n.parse().ok()).unwrap_or(5);
+    println!(
+        "| paths | company | runs | grouped | median, s | 90 %, s | separated again | share beside one flow, % (10 to 90 %) | 40 to 60 % | filled, % |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for shared in [true, false] {
+        for company in [Company::Flow, Company::FlowAndBursts, Company::Nobody] {
+            row(&scheduler, seeds, shared, company);
+        }
+    }
+}
