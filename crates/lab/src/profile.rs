@@ -172,6 +172,7 @@ impl Stack {
         let reduction = |on| if on { RateReduction::SlowStart } else { RateReduction::Off };
         set(&mut recovery.rate_reduction, settings.rate_reduction.map(reduction));
         set(&mut recovery.rescheduling, settings.rescheduling.map(rescheduling));
+        set(&mut self.assoc.pacing, settings.pacing);
         let pf = &mut self.assoc.potentially_failed;
         match settings.pf {
             Some(true) => *pf = Some(pf.unwrap_or_default()),

@@ -118,6 +118,9 @@ pub struct AssocConfig {
     pub congestion: CcConfig,
     /// Loss recovery beyond RFC 9260.
     pub recovery: RecoveryConfig,
+    /// Spread packets with DATA over the round trip, at the rate that the congestion control names. Retransmissions and
+    /// control chunks do not wait.
+    pub pacing: bool,
     /// Makes the policies.
     pub policies: Arc<dyn PolicyFactory>,
     /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests of the wrap.
@@ -155,6 +158,7 @@ impl Default for AssocConfig {
             potentially_failed: None,
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,
+            pacing: false,
             policies: Arc::new(Rfc9260Policies),
             initial_tsn: None,
             trace: false,

@@ -170,6 +170,8 @@ pub enum Stop {
     Paths,
     /// The path scheduler waits although a path is open.
     Scheduler,
+    /// The next packet of the chosen path waits for its time.
+    Pacing,
     /// The state of the association forbids new data.
     State,
 }

@@ -1,6 +1,7 @@
 //! How well shared bottlenecks are found: prints the tables of `docs/sharing.md`.
 //!
-//! `cargo run --release -p polypath-sim --example sharing -- knapsack 5` (path scheduler, seeds).
+//! `cargo run --release -p polypath-sim --example sharing -- knapsack 5 cmt 20` (path scheduler, seeds, congestion control, and the
+//! rate of the bottleneck in Mbit/s if not all of them).
 
 use std::sync::Arc;
 
@@ -31,6 +32,14 @@ enum Company {
     Flow,
     /// The same, and bursts of a quarter of the link.
     FlowAndBursts,
+}
+
+/// What is run.
+struct Plan {
+    scheduler: String,
+    congestion: String,
+    seeds: u64,
+    rates: Vec<u64>,
 }
 
 /// Two paths of one association.
@@ -105,13 +114,13 @@ fn topology(cell: &Cell) -> Topology {
     topology
 }
 
-fn world(cell: &Cell, scheduler: &str) -> WorldSpec {
+fn world(cell: &Cell, plan: &Plan) -> WorldSpec {
     let addresses: Vec<_> = (0..2).map(Topology::disjoint_addresses).collect();
     let messages = MessageSpec { unordered: true, ..MessageSpec::default() };
     let saturated = AppSpec::Saturated { messages, refill: Refill::RoundRobin };
     let mut ports = 5000..;
-    let mut flow = |name: String, paths, app, congestion| {
-        let assoc = stack(scheduler, congestion);
+    let mut flow = |name: String, paths, app, congestion: &str| {
+        let assoc = stack(&plan.scheduler, congestion);
         let mut end = || EndSpec { port: ports.next().unwrap_or(1), assoc: Arc::clone(&assoc) };
         let (client, server) = (end(), end());
         FlowSpec {
@@ -122,17 +131,18 @@ fn world(cell: &Cell, scheduler: &str) -> WorldSpec {
             ..FlowSpec::new(name, paths, app)
         }
     };
-    let multi = flow("multi".into(), addresses.clone(), saturated.clone(), "cmt?couple=detected");
+    let (cc, coupled) = (plan.congestion.as_str(), format!("{}?couple=detected", plan.congestion));
+    let multi = flow("multi".into(), addresses.clone(), saturated.clone(), &coupled);
     let mut flows = vec![FlowSpec { trace: true, ..multi }];
     let bottlenecks = if cell.shared { 1 } else { 2 };
     for (i, pair) in addresses.iter().take(bottlenecks).enumerate() {
         if cell.company != Company::Nobody {
-            flows.push(flow(format!("single{i}"), vec![*pair], saturated.clone(), "cmt"));
+            flows.push(flow(format!("single{i}"), vec![*pair], saturated.clone(), cc));
         }
         if cell.company == Company::FlowAndBursts {
             let (on, off) = (Period::Exponential(SEC), Period::Exponential(2 * SEC));
             let app = AppSpec::OnOff { messages, rate: Some(cell.rate * 250_000), on, off };
-            flows.push(flow(format!("bursts{i}"), vec![*pair], app, "cmt"));
+            flows.push(flow(format!("bursts{i}"), vec![*pair], app, cc));
         }
     }
     WorldSpec { topology: topology(cell), flows, time: TIME, ..WorldSpec::default() }
@@ -152,9 +162,9 @@ impl Observer for Groups {
     }
 }
 
-fn run(cell: &Cell, scheduler: &str, seed: u64) -> Outcome {
+fn run(cell: &Cell, plan: &Plan, seed: u64) -> Outcome {
     let mut groups = Groups::default();
-    let result = polypath_sim::run(&world(cell, scheduler), seed, Some(&mut groups));
+    let result = polypath_sim::run(&world(cell, plan), seed, Some(&mut groups));
     let result = result.expect("a valid world");
     let goodput = result.flows.iter().map(|f| f.total.goodput / 1e6).collect();
     Outcome { changes: groups.changes, goodput }
@@ -178,17 +188,20 @@ fn quantile(values: &mut [f64], part: f64) -> f64 {
     values.get(((values.len() as f64 - 1.0) * part).round() as usize).copied().unwrap_or(f64::NAN)
 }
 
-fn cells(shared: bool, company: Company) -> impl Iterator<Item = Cell> {
-    RATES.into_iter().flat_map(move |rate| {
-        DELAYS.into_iter().flat_map(move |delays| {
-            QUEUES.map(|queue| Cell { shared, company, rate, delays, queue })
-        })
-    })
+fn cells(plan: &Plan, shared: bool, company: Company) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for &rate in &plan.rates {
+        for delays in DELAYS {
+            cells.extend(QUEUES.map(|queue| Cell { shared, company, rate, delays, queue }));
+        }
+    }
+    cells
 }
 
-fn row(scheduler: &str, seeds: u64, shared: bool, company: Company) {
-    let runs: Vec<(Cell, Outcome)> = cells(shared, company)
-        .flat_map(|cell| (1..=seeds).map(move |seed| (cell, run(&cell, scheduler, seed))))
+fn row(plan: &Plan, shared: bool, company: Company) {
+    let runs: Vec<(Cell, Outcome)> = cells(plan, shared, company)
+        .into_iter()
+        .flat_map(|cell| (1..=plan.seeds).map(move |seed| (cell, run(&cell, plan, seed))))
         .collect();
     let mut times: Vec<_> = runs.iter().filter_map(|(_, o)| o.found()).collect();
     let settled = |o: &Outcome| o.found().is_some_and(|t| t < 35.0) && o.changes.len() == 1;
@@ -229,15 +242,22 @@ fn capacity(cell: &Cell) -> f64 {
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    let scheduler = args.next().unwrap_or_else(|| "knapsack".to_owned());
-    let seeds = args.next().and_then(|n| n.parse().ok()).unwrap_or(5);
+    let mut text = |default: &str| args.next().unwrap_or_else(|| default.to_owned());
+    let scheduler = text("knapsack");
+    let seeds = text("5").parse().expect("a number of seeds");
+    let congestion = text("cmt");
+    let rates = match text("all").parse() {
+        Ok(rate) => vec![rate],
+        Err(_) => RATES.to_vec(),
+    };
+    let plan = Plan { scheduler, congestion, seeds, rates };
     println!(
         "| paths | company | runs | grouped | median, s | 90 %, s | separated again | share beside one flow, % (10 to 90 %) | 40 to 60 % | filled, % |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for shared in [true, false] {
         for company in [Company::Flow, Company::FlowAndBursts, Company::Nobody] {
-            row(&scheduler, seeds, shared, company);
+            row(&plan, shared, company);
         }
     }
 }

@@ -91,6 +91,8 @@ settings! {
         f_rto: bool,
         /// When chunks in flight on one path are sent again on another.
         rescheduling: ReschedulingSetting,
+        /// Spread packets over the round trip, at a rate a little above a window per round trip.
+        pacing: bool,
         /// Potentially failed paths (RFC 7829, CMT-PF).
         pf: bool,
         /// PFMR: a path is potentially failed once its error counter exceeds this.

@@ -40,10 +40,14 @@ const ALIKE: f64 = 0.3;
 const STRENGTH: f64 = 4.0;
 const OWN: f64 = 3.0;
 const DOUBT: f64 = 2.5;
+/// Standard errors of the other direction that confirm an effect, and those of an effect that needs no confirmation: over hours
+/// of looking, chance makes any single one.
+const SUPPORT: f64 = 2.0;
+const ALONE: f64 = 8.0;
 /// The ratio is 1 in one queue and 0 in two: more than a half speaks for one, less than a third for two.
 const RATIO: (f64, f64) = (0.5, 0.33);
 /// Intervals that must agree before paths are grouped, or separated.
-const JOIN: u32 = 30;
+const JOIN: u32 = 40;
 const PART: u32 = 60;
 
 /// Finds groups of paths.
@@ -155,7 +159,16 @@ impl Pair {
 
     /// Whether the bytes of either path delay the other, as far as that can be told.
     fn verdict(&self) -> Option<bool> {
-        match [0, 1].map(|by| self.moments.response(by, ALIKE).and_then(|r| opinion(&r))) {
+        let responses = [0, 1].map(|by| self.moments.response(by, ALIKE));
+        let supported = |r: &Response, other: Option<Response>| {
+            r.strength > ALONE || other.is_some_and(|o| o.strength > SUPPORT)
+        };
+        let [a, b] = responses;
+        let opinions = [(a, b), (b, a)].map(|(this, other)| {
+            let r = this?;
+            opinion(&r).filter(|&shared| !shared || supported(&r, other))
+        });
+        match opinions {
             [Some(a), Some(b)] if a != b => None,
             [Some(a), _] | [_, Some(a)] => Some(a),
             _ => None,

@@ -25,7 +25,7 @@ use bytes::Bytes;
 use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
-use crate::path::PathSet;
+use crate::path::{Pacers, PathSet};
 use crate::policy::{PathChange, PolicySet, StreamParam, Trigger};
 use crate::rng::Rng;
 use crate::rx::{Receiver, ReceiverSettings, RecvFrom};
@@ -51,6 +51,8 @@ pub struct Association {
     pub(crate) rx: Receiver,
     pub(crate) setup: setup::Setup,
     pub(crate) timers: Timers,
+    /// Present where pacing is on.
+    pacers: Option<Box<Pacers>>,
     pub(crate) control: VecDeque<control::ControlChunk>,
     pub(crate) events: VecDeque<Event>,
     pub(crate) rng: Rng,
@@ -125,6 +127,7 @@ impl Association {
             caps: Caps::default(),
             setup: setup::Setup::default(),
             timers: Timers::default(),
+            pacers: config.pacing.then(Box::default),
             control: VecDeque::new(),
             events: VecDeque::new(),
             stats: AssocStats::default(),

@@ -167,8 +167,27 @@ impl Association {
         if let Some(view) = self.paths.view_mut(path).filter(|_| data) {
             view.data_packets += 1;
         }
+        if data {
+            self.pace(now, path, limit - writer.remaining());
+        }
         let len = writer.finish(ChecksumMode::Crc32c);
         self.packet_sent(path, len)
+    }
+
+    /// Whether a packet may leave on `path` now. A choice that must wait is not made anew for another path: a scheduler that
+    /// knows where data belongs shall not be led astray by a millisecond.
+    fn may_depart(&mut self, now: Time, path: PathId) -> bool {
+        let pacer = self.pacers.as_mut().and_then(|p| p.of(path));
+        pacer.is_none_or(|pacer| pacer.admits(now))
+    }
+
+    /// The next packet on `path` waits for this one of `bytes`.
+    fn pace(&mut self, now: Time, path: PathId, bytes: usize) {
+        let Some(pacer) = self.pacers.as_mut().and_then(|p| p.of(path)) else { return };
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        if let Some(rate) = self.policies.congestion.pacing_rate(&view, path) {
+            pacer.sent(now, bytes, rate);
+        }
     }
 
     /// Another chunk for a packet on `path` that is under way, if one could fit at all.
@@ -369,6 +388,9 @@ impl Association {
             match self.policies.path_scheduler.pick(&view, &chunk) {
                 PathPick::Use(path) if view.path(path).is_some_and(|p| p.sendable) => {
                     self.trace_decision(now, Some(path));
+                    if packet != Some(path) && !self.may_depart(now, path) {
+                        return Err(Stop::Pacing);
+                    }
                     return Ok(Next::New { path, chunk });
                 }
                 PathPick::Skip => {

@@ -64,6 +64,7 @@ impl Association {
         let sack = self.rx.sack_deadline().unwrap_or(Time::MAX);
         let next = self.timers.next().min(paths.unwrap_or(Time::MAX)).min(sack);
         let next = next.min(self.tx.recovery_deadline());
+        let next = next.min(self.pacers.as_ref().map_or(Time::MAX, |p| p.deadline()));
         (next != Time::MAX).then_some(next)
     }
 
@@ -86,6 +87,9 @@ impl Association {
             self.trigger(Trigger::Timer);
         }
         if expired(&mut self.timers.scheduler, now) {
+            self.trigger(Trigger::Timer);
+        }
+        if self.pacers.as_mut().is_some_and(|p| p.expired(now)) {
             self.trigger(Trigger::Timer);
         }
         if self.tx.recovery_deadline() <= now {

@@ -2,10 +2,12 @@
 
 mod health;
 mod heartbeat;
+mod pacer;
 mod rto;
 
 pub(crate) use health::Failure;
 pub(crate) use heartbeat::HeartbeatInfo;
+pub(crate) use pacer::Pacers;
 pub(crate) use rto::Probe;
 
 use core::net::IpAddr;

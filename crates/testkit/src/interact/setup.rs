@@ -173,6 +173,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         potentially_failed: random_pf(rng),
         congestion: random_cc(rng),
         recovery: random_recovery(rng),
+        pacing: rng.below(2) == 0,
         policies: policies.factory.clone(),
         // Half of all associations wrap their TSNs soon.
         initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],

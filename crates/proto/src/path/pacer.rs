@@ -1,0 +1,121 @@
+//! Pacing: packets of a path leave one after the other, at the rate that the congestion control names.
+
+use crate::ids::PathId;
+use crate::time::{Duration, Time};
+
+/// Time whose packets may leave together: acknowledgements and timers come in steps, too.
+const TOGETHER: Duration = Duration::from_millis(1);
+/// Packets that may leave together beside the first, however slow the path.
+const PACKETS: u32 = 2;
+
+/// A rate that asks for more between two packets is a window too small to pace.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// The departures of every path.
+#[derive(Debug, Default)]
+pub(crate) struct Pacers {
+    paths: Vec<Pacer>,
+}
+
+impl Pacers {
+    /// The departures of `path`.
+    pub(crate) fn of(&mut self, path: PathId) -> Option<&mut Pacer> {
+        if self.paths.len() <= path.index() {
+            self.paths.resize(path.index() + 1, Pacer::new());
+        }
+        self.paths.get_mut(path.index())
+    }
+
+    /// When a path that had to wait is to be asked again; `Time::MAX` when none waits.
+    pub(crate) fn deadline(&self) -> Time {
+        self.paths.iter().map(|p| p.wake).min().unwrap_or(Time::MAX)
+    }
+
+    /// Whether a path that had to wait may be asked again.
+    pub(crate) fn expired(&mut self, now: Time) -> bool {
+        let due = self.deadline() <= now;
+        self.paths.iter_mut().filter(|p| p.wake <= now).for_each(|p| p.wake = Time::MAX);
+        due
+    }
+}
+
+/// The departures of one path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pacer {
+    /// When the next packet may leave.
+    next: Time,
+    /// When the path is to be asked again.
+    wake: Time,
+}
+
+impl Pacer {
+    const fn new() -> Self {
+        Self { next: Time::ZERO, wake: Time::MAX }
+    }
+
+    /// Whether a packet may leave; if not, the path is asked again as soon as one may.
+    pub(crate) fn admits(&mut self, now: Time) -> bool {
+        let admits = self.next <= now;
+        if !admits {
+            self.wake = self.next;
+        }
+        admits
+    }
+
+    /// A packet of `bytes` left on a path of `rate` bytes per second. Time in which nothing was sent is saved up for a few
+    /// packets only.
+    pub(crate) fn sent(&mut self, now: Time, bytes: usize, rate: u64) {
+        let spacing = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64).min(LONGEST);
+        let saved = TOGETHER.max(spacing * PACKETS);
+        let behind = now.since(self.next);
+        let from = if behind > saved { self.next + (behind - saved) } else { self.next };
+        self.next = from + spacing;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: usize = 1500;
+    /// Bytes per second: one packet in 3 ms.
+    const RATE: u64 = 500_000;
+
+    fn at(ms: u64) -> Time {
+        Time::from_secs(10) + Duration::from_millis(ms)
+    }
+
+    /// Packets that leave at `now` when there is no end of them.
+    fn burst(pacer: &mut Pacer, now: Time, rate: u64) -> u32 {
+        let mut packets = 0;
+        while pacer.admits(now) {
+            pacer.sent(now, PACKET, rate);
+            packets += 1;
+        }
+        packets
+    }
+
+    #[test]
+    fn three_packets_after_a_pause_then_one_at_a_time() {
+        let mut pacer = Pacer::new();
+        assert_eq!(burst(&mut pacer, at(0), RATE), 3);
+        assert_eq!(pacer.wake, at(3));
+        assert_eq!(burst(&mut pacer, at(2), RATE), 0);
+        assert_eq!(burst(&mut pacer, at(3), RATE), 1);
+        assert_eq!(burst(&mut pacer, at(9), RATE), 2, "a late timer makes up for it");
+        assert_eq!(burst(&mut pacer, at(1000), RATE), 3, "a long pause does not");
+    }
+
+    #[test]
+    fn a_millisecond_leaves_together_on_fast_paths() {
+        // 0.1 ms a packet.
+        assert_eq!(burst(&mut Pacer::new(), at(0), 15_000_000), 11);
+    }
+
+    #[test]
+    fn over_time_the_rate_holds() {
+        let mut pacer = Pacer::new();
+        let sent: u32 = (0..3000).map(|ms| burst(&mut pacer, at(ms), RATE)).sum();
+        assert!((1000..=1003).contains(&sent), "{sent}");
+    }
+}
