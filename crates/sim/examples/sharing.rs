@@ -1,7 +1,7 @@
 //! How well shared bottlenecks are found: prints the tables of `docs/sharing.md`.
 //!
-//! `cargo run --release -p polypath-sim --example sharing -- knapsack 5 cmt 20` (path scheduler, seeds, congestion control, and the
-//! rate of the bottleneck in Mbit/s if not all of them).
+//! `cargo run --release -p polypath-sim --example sharing -- knapsack 5 cmt 20 shared` (path scheduler, seeds, congestion
+//! control, the rate of the bottleneck in Mbit/s or `all`, and `shared`, `disjoint` or `both`).
 
 use std::sync::Arc;
 
@@ -255,7 +255,11 @@ fn main() {
         "| paths | company | runs | grouped | median, s | 90 %, s | separated again | share beside one flow, % (10 to 90 %) | 40 to 60 % | filled, % |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
+    let only = text("both");
     for shared in [true, false] {
+        if only == if shared { "disjoint" } else { "shared" } {
+            continue;
+        }
         for company in [Company::Flow, Company::FlowAndBursts, Company::Nobody] {
             row(&plan, shared, company);
         }
