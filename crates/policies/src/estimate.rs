@@ -9,7 +9,7 @@ const RATE_ROUNDS: usize = 6;
 /// Time that the smallest round trip is remembered for, at least; twice of it at most.
 const RTT_MEMORY: Duration = Duration::from_secs(10);
 /// A round that had this many times the bytes in flight that the path holds without a queue saw a queue.
-const QUEUE: f64 = 1.08;
+const QUEUE: f64 = 1.02;
 
 /// A rate that grows by this without a queue shows that the path is not full yet.
 const GROWTH: f64 = 1.15;
@@ -218,7 +218,7 @@ impl PathEstimate {
                 let outstanding = round.least_outstanding;
                 self.test = Some(Test { outstanding, rtt, rate, settled: false });
             }
-            _ => self.note_rate(round.least_outstanding, rate, path),
+            _ => self.note_rate(round, rate, path),
         }
     }
 
@@ -239,9 +239,13 @@ impl PathEstimate {
         }
     }
 
-    fn note_rate(&mut self, least_outstanding: u64, rate: f64, path: &PathView) {
+    fn note_rate(&mut self, round: &Round, rate: f64, path: &PathView) {
         let held = rate * self.min_rtt(path).unwrap_or_default().as_secs_f64();
-        let queue = least_outstanding as f64 > QUEUE * held + 2.0 * f64::from(path.mtu);
+        // What is in flight on average is the rate times the round trip (Little): what acknowledgements see of it in
+        // passing deceives when data comes in bursts, the round trip alone when a burst waits behind itself.
+        let average = round.least_rtt.map_or(0.0, |rtt| rate * rtt.as_secs_f64());
+        let seen = round.least_outstanding as f64;
+        let queue = seen.min(average) > QUEUE * held + 1.5 * f64::from(path.mtu);
         if queue || rate > self.rate() {
             self.record(rate);
         }

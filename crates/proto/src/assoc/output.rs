@@ -205,9 +205,28 @@ impl Association {
     }
 
     fn write_sack(&mut self, now: Time, path: PathId, writer: &mut PacketWriter<'_>) {
-        if self.rx.write_sack(writer) {
-            self.rx.sack_sent_on(path, now);
+        let start = writer.chunk_area().len();
+        let copy = self.sack_copy_path(path);
+        if !self.rx.write_sack(writer) {
+            return;
         }
+        self.rx.sack_sent_on(path, now);
+        if let (Some(path), Some(bytes)) = (copy, writer.chunk_area().get(start..)) {
+            self.rx.sack_copied();
+            self.send_control(path, &Encoded(bytes), Bundling::Free);
+        }
+    }
+
+    /// The path for a second copy of a SACK that goes out on `path`: a faster one, left aside because no DATA comes on it. It
+    /// may be dead, or the sender may only have nothing for it; heartbeats will tell. Until then neither is waited for.
+    fn sack_copy_path(&self, path: PathId) -> Option<PathId> {
+        if self.config.sack.path != SackPath::SmallestSrtt {
+            return None;
+        }
+        let measured = |v: &&PathView| v.usable && v.srtt.is_some();
+        let fastest = self.paths.views.iter().filter(measured).min_by_key(|v| v.srtt)?;
+        let slower = self.paths.view(path)?.srtt.is_none_or(|srtt| fastest.srtt < Some(srtt));
+        (fastest.id != path && slower).then_some(fastest.id)
     }
 
     /// Which path the SACK takes (config::SackPath), confirmed paths only.

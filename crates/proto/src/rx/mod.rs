@@ -313,6 +313,11 @@ impl Receiver {
         true
     }
 
+    /// A second copy of the latest SACK goes out.
+    pub(crate) const fn sack_copied(&mut self) {
+        self.stats.sacks += 1;
+    }
+
     /// A SACK went out on `path`; see [`round_robin_path`](Self::round_robin_path).
     pub(crate) fn sack_sent_on(&mut self, path: PathId, now: Time) {
         self.paths.sack_sent(path, now);
