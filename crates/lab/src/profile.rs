@@ -5,7 +5,7 @@ use std::sync::Arc;
 use polypath_policies::{PolicyError, PolicySpec, factory};
 use polypath_proto::config::{
     AssocConfig, BurstRule, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, PfConfig,
-    RateReduction, Rescheduling, SackPath, T3Marks,
+    RateReduction, RecoveryConfig, Rescheduling, SackPath, T3Marks,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
@@ -63,16 +63,20 @@ impl Stack {
     }
 
     /// What one would deploy. RTO.Min and the SACK delay are those of common TCP stacks; the RTO must
-    /// stay clear of the SACK delay. PFMR 0 is RFC 7829's recommendation.
+    /// stay clear of the SACK delay. PFMR 0 is RFC 7829's recommendation. SACKs take the fastest path, since the buffers wait
+    /// for them; RTT samples then have to count whichever way they came.
     fn fast() -> Self {
         let mut stack = Self::paper();
-        stack.policies.path_scheduler = "min-rtt".to_owned();
+        stack.policies.path_scheduler = "knapsack".to_owned();
         stack.policies.stream_scheduler = "rr".to_owned();
         let assoc = &mut stack.assoc;
         assoc.rto.min = Duration::from_millis(200);
         assoc.rto.max = Duration::from_secs(10);
         assoc.sack.delay = Duration::from_millis(50);
         assoc.heartbeat_interval = Some(Duration::from_millis(500));
+        assoc.sack.path = SackPath::SmallestSrtt;
+        assoc.cmt.rtt_same_path = false;
+        assoc.recovery = RecoveryConfig::MODERN;
         assoc.cmt.nr_sack = NrSack::Received;
         assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;
         // A path that was cut off is missed at once, asked about once a second at least, and starts with the initial window of

@@ -346,7 +346,7 @@ pub(crate) mod tests {
     use polypath_proto::PathId;
 
     /// Feeds a path of `rate` bytes/s and `rtt` with `outstanding` bytes in flight all the time, one SACK a packet, for
-    /// `rounds` round trips from `start` on.
+    /// `rounds` round trips from `start` on. The first packet finds the path empty, the others what is outstanding.
     pub(crate) fn feed(
         estimate: &mut PathEstimate,
         start: Time,
@@ -358,6 +358,7 @@ pub(crate) mod tests {
         let mut path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
         path.srtt = Some(rtt);
         let gap = Duration::from_secs_f64(1468.0 / rate);
+        let queued = Duration::from_secs_f64(outstanding as f64 / rate).max(rtt);
         let mut now = start;
         while now < start + rtt * rounds {
             now += gap;
@@ -367,7 +368,7 @@ pub(crate) mod tests {
                 outstanding_before: outstanding,
                 outstanding: outstanding - 1468,
                 may_grow: true,
-                rtt: Some(rtt),
+                rtt: Some(if now == start + gap { rtt } else { queued }),
             };
             estimate.acked(now, &path, &ev);
         }
@@ -435,9 +436,9 @@ pub(crate) mod tests {
         let mut e = PathEstimate::default();
         let now = feed(&mut e, Time::ZERO, 1e6, RTT, 130_000, 2);
         let slow = RTT * 2;
-        let now = feed(&mut e, now, 1e6, slow, 230_000, 20);
+        let now = feed(&mut e, now, 1e6, slow, 200_000, 20);
         assert_eq!(e.data_rtt(now), Some(RTT), "4 s later the smaller one still counts");
-        let now = feed(&mut e, now, 1e6, slow, 230_000, 100);
+        let now = feed(&mut e, now, 1e6, slow, 200_000, 100);
         assert_eq!(e.data_rtt(now), Some(slow));
         assert_eq!(e.data_rtt(now + Duration::from_secs(11)), None, "an idle path tells nothing");
     }

@@ -40,6 +40,9 @@ fn configure(options: &Options<'_>) -> Result<Recipe<dyn PathScheduler>, PolicyE
 /// A path in every so many rounds is offered a quarter more than it is known to carry.
 const PROBE_EVERY: u32 = 8;
 
+/// Seconds that a queue is taken for at most.
+const MAX_QUEUE: f64 = 60.0;
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Knapsack {
@@ -181,11 +184,22 @@ impl Knapsack {
         horizon
     }
 
-    /// The fastest open path.
+    /// How long the path would hold `next`: with the queue that it would find there.
+    fn expected(&self, view: &AssocView<'_>, path: &PathView, next: &ChunkMeta) -> Duration {
+        let hold = self.hold(view, path);
+        let Some(own) = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full()) else {
+            return hold;
+        };
+        let bytes = (path.outstanding + u64::from(next.bytes)) as f64;
+        let queue = (bytes - own.estimate.bdp(path)).max(0.0) / own.estimate.rate().max(1.0);
+        hold + Duration::from_secs_f64(queue.min(MAX_QUEUE))
+    }
+
+    /// The open path that would hold `next` for the shortest time.
     fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, horizon: f64) -> Option<PathId> {
         let open = view.sendable().filter(|p| self.is_open(p, next));
         let near = open.filter(|p| self.held(view, p) <= horizon);
-        near.map(|p| (self.hold(view, p), p.id)).min().map(|(_, id)| id)
+        near.map(|p| (self.expected(view, p, next), p.id)).min().map(|(_, id)| id)
     }
 
     /// The path for a chunk of one ordered stream among several: each stays on its path, so that none waits for another
@@ -198,16 +212,18 @@ impl Knapsack {
         let Some(stream) = self.streams.get(at).copied() else { return PathPick::Wait };
         let Some(home) = view.path(stream.home) else { return PathPick::Use(fastest) };
         let (here, there) = (self.hold(view, home), view.path(fastest).map(|p| self.hold(view, p)));
-        let faster = there.is_some_and(|t| t < here);
+        if !home.usable {
+            return self.settle(view, at, fastest);
+        }
+        if there.is_some_and(|there| there < here) {
+            return self.hold_back(view, at, here, fastest);
+        }
         if self.is_open(home, next) {
-            return if faster { self.hold_back(view, at, here, fastest) } else { self.stay(at) };
+            return self.stay(at);
         }
         let rested = view.now.since(stream.moved) > here * 2;
         let company = self.streams.iter().filter(|s| s.home == stream.home).count() > 1;
-        if !home.usable || (company || faster) && rested {
-            return self.settle(view, at, fastest);
-        }
-        PathPick::Skip
+        if company && rested { self.settle(view, at, fastest) } else { self.rest(at) }
     }
 
     /// The stream at `at` moves to `path`.
@@ -225,6 +241,12 @@ impl Knapsack {
         let Some(stream) = self.streams.get_mut(at) else { return PathPick::Wait };
         stream.held_back = None;
         PathPick::Use(stream.home)
+    }
+
+    /// The stream at `at` waits for its own path.
+    fn rest(&mut self, at: usize) -> PathPick {
+        self.stay(at);
+        PathPick::Skip
     }
 
     /// A faster path is open. The slower one waits, so that the buffer goes to those streams that fill the faster one; if

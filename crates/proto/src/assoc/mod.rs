@@ -33,7 +33,7 @@ use crate::stats::{AssocStats, RecoveryStats};
 use crate::time::Time;
 use crate::trace::{TraceEvent, TraceRecord, Tracer};
 use crate::tx::{SendError, SendOptions, Sender};
-use crate::view::{AssocView, PathAdmin, PathState};
+use crate::view::{AssocView, PathAdmin, PathState, PathView};
 use timers::Timers;
 
 /// An SCTP association with all its paths.
@@ -327,15 +327,18 @@ impl Association {
     /// An unconfirmed path is probed at once, a confirmed one after the heartbeat interval.
     pub(crate) fn start_heartbeats(&mut self, now: Time, p: PathId) {
         let Some(view) = self.paths.view(p) else { return };
-        // SACKs can take the fastest path only if every path's round trip is known from the beginning.
-        let unmeasured = view.srtt.is_none() && self.config.sack.path == SackPath::SmallestSrtt;
-        if view.state == PathState::Unconfirmed || unmeasured {
+        if view.state == PathState::Unconfirmed || self.must_measure(view) {
             if let Some(path) = self.paths.get_mut(p) {
                 path.heartbeat_at = now;
             }
         } else {
             self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
         }
+    }
+
+    /// SACKs can take the fastest path only if every path's round trip is known from the beginning.
+    pub(crate) fn must_measure(&self, view: &PathView) -> bool {
+        view.srtt.is_none() && self.config.sack.path == SackPath::SmallestSrtt
     }
 
     /// Copies the congestion windows into the views.

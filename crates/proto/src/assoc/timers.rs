@@ -191,7 +191,8 @@ impl Association {
                 // An unanswered heartbeat on a path that carries no data says nothing about the association (section 8.1).
                 self.count_failure(now, p, true, false);
             }
-            if self.path_is_idle(now, p) {
+            let unmeasured = self.paths.view(p).is_some_and(|view| self.must_measure(view));
+            if unmeasured || self.path_is_idle(now, p) {
                 self.send_heartbeat(now, p);
             } else {
                 self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
