@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use polypath_link as link;
 use polypath_proto::config::{self, AssocConfig, PathPairing};
+use polypath_proto::{Service, StreamNeeds};
 use polypath_sim::spec;
 
 use crate::profile::{Layers, Stack};
 use crate::scenario::{
-    App, Direction, Encapsulation, Family, FlowSpec, LinkSettings, LossPlace, PathSpec, Scenario,
-    ServerAddresses,
+    App, BesideSpec, Direction, Encapsulation, Family, FlowSpec, LinkSettings, LossPlace,
+    NeedsSpec, PathSpec, Scenario, ServerAddresses, ServiceSetting,
 };
 use crate::units::{Delay, Packets, QueueSize, Rate, Size};
 
@@ -234,8 +235,29 @@ fn flow(
             ..spec::ReaderSpec::default()
         },
         trace,
+        needs: needs(&flow.needs.unwrap_or_default()),
+        beside: flow.beside.iter().map(beside).collect(),
         ..spec::FlowSpec::new(flow_name(scenario, n), flow_paths(scenario, flow), app(flow))
     })
+}
+
+fn needs(spec: &NeedsSpec) -> StreamNeeds {
+    let service = match spec.service {
+        ServiceSetting::Throughput => Service::Throughput,
+        ServiceSetting::LowDelay => Service::LowDelay,
+    };
+    let deadline = spec.deadline.map(Delay::duration);
+    StreamNeeds { service, priority: spec.priority, deadline }
+}
+
+fn beside(spec: &BesideSpec) -> spec::BesideSpec {
+    spec::BesideSpec {
+        // Checked: up to 64 KiB.
+        bytes: u32::try_from(spec.message.0).unwrap_or(u32::MAX),
+        every: spec.every.0,
+        unordered: spec.unordered,
+        needs: needs(&spec.needs),
+    }
 }
 
 /// The flow's own name, or its application's; with a number where that is not unique.
@@ -298,7 +320,7 @@ fn assoc(
     trace: bool,
 ) -> Result<Arc<AssocConfig>, polypath_policies::PolicyError> {
     let policies = stack.policy_factory()?;
-    let streams = flow.streams.unwrap_or(1);
+    let streams = flow.stream_count();
     Ok(Arc::new(AssocConfig {
         outbound_streams: stack.assoc.outbound_streams.max(streams),
         inbound_streams: stack.assoc.inbound_streams.max(streams),

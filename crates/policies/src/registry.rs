@@ -35,6 +35,7 @@ static BUILTIN: &[PolicyEntry] = &[
     stream::rr::ENTRY,
     stream::rr_packet::ENTRY,
     stream::priority::ENTRY,
+    stream::needs::ENTRY,
     stream::fair::ENTRY,
     stream::wfq::ENTRY,
     retransmission::same::ENTRY,

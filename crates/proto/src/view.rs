@@ -3,6 +3,7 @@
 //! Plain data, in a fixed order of paths, so that a view is cheap to hand out and to mirror elsewhere.
 
 use crate::ids::{PathId, StreamId, Tsn};
+use crate::needs::{Service, StreamNeeds};
 use crate::time::{Duration, Time};
 
 /// What the user wants of a path.
@@ -245,6 +246,8 @@ pub struct ChunkMeta {
     pub ordered: bool,
     /// When the application handed in the message.
     pub enqueued: Time,
+    /// What its stream declared.
+    pub needs: StreamNeeds,
 }
 
 impl ChunkMeta {
@@ -258,6 +261,7 @@ impl ChunkMeta {
             last: true,
             ordered: true,
             enqueued: Time::ZERO,
+            needs: StreamNeeds { service: Service::Throughput, priority: 0, deadline: None },
         }
     }
 }

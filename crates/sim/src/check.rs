@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use polypath_link::ConfigError;
 
+use crate::ledger::LONGEST_BESIDE;
 use crate::spec::{
     Action, AppSpec, FlowSpec, MessageSpec, Period, ReaderSpec, RouteSpec, Topology, WorldSpec,
 };
@@ -205,7 +206,23 @@ impl FlowSpec {
         self.check_host(topology, self.paths.iter().map(|path| path.0))?;
         self.check_host(topology, self.paths.iter().map(|path| path.1))?;
         self.app.check(&field("app"), self.client.assoc.outbound_streams)?;
+        self.check_beside(&field("beside"))?;
         self.reader.check(&field("reader"))
+    }
+
+    fn check_beside(&self, field: &str) -> Result<(), SpecError> {
+        let Some(messages) = self.app.endless_messages().filter(|_| !self.beside.is_empty()) else {
+            let none = self.beside.is_empty();
+            return in_range(field, "messages", none, "only beside an application without an end");
+        };
+        let streams = usize::from(messages.streams) + self.beside.len();
+        let enough = streams <= usize::from(self.client.assoc.outbound_streams);
+        in_range(field, streams, enough, "no more streams than the association has")?;
+        self.beside.iter().try_for_each(|beside| {
+            let size = (1..=LONGEST_BESIDE as u64).contains(&beside.bytes.into());
+            in_range(field, beside.bytes, size, "messages of 1 to 65536 bytes")?;
+            in_range(field, beside.every, beside.every > 0, "an interval of at least 1 ns")
+        })
     }
 
     fn check_host(

@@ -8,10 +8,12 @@ use polypath_proto::event::SenderQueueInfo;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Time;
 use polypath_proto::view::PathView;
-use polypath_proto::{AssocHandle, Association, CloseReason, Event, FourTuple, RecvFrom};
+use polypath_proto::{
+    AssocHandle, Association, CloseReason, Event, FourTuple, RecvFrom, StreamNeeds,
+};
 
 use crate::agenda::NEVER;
-use crate::app::{self, App, AppIo, UNLIMITED_BACKLOG};
+use crate::app::{self, App, AppIo, Beside, UNLIMITED_BACKLOG};
 use crate::end::{self, End, Side};
 use crate::ledger::{Content, Ledger};
 use crate::meter::{OccupancyMeter, SpellMeter};
@@ -39,6 +41,9 @@ pub(crate) struct Flow {
     pub(crate) samples: Vec<Sample>,
     opening: Opening,
     app: Box<dyn App>,
+    /// What the application's streams declare; taken when it starts.
+    needs: Option<(u16, StreamNeeds)>,
+    beside: Vec<Beside>,
     app_rng: Rng,
     /// The application was started, and not told to stop.
     running: bool,
@@ -97,6 +102,8 @@ impl Flow {
             samples: Vec::new(),
             opening,
             app: app::build(&spec.app),
+            needs: spec.app.endless_messages().map(|messages| (messages.streams, spec.needs)),
+            beside: beside(spec),
             app_rng: rng("app"),
             running: false,
             stopped: false,
@@ -139,7 +146,11 @@ impl Flow {
             Side::Client if self.times.connect.is_none() => self.opening.at,
             Side::Client if !self.client.established || self.stopped => NEVER,
             Side::Client if !self.running => self.start_at,
-            Side::Client => self.app.wakeup().filter(|&at| at > now).unwrap_or(NEVER),
+            Side::Client => {
+                let beside = self.beside.iter().filter_map(|b| b.wakeup(now)).min();
+                let app = self.app.wakeup().filter(|&at| at > now);
+                app.unwrap_or(NEVER).min(beside.unwrap_or(NEVER))
+            }
             Side::Server if !self.server.readable => NEVER,
             Side::Server => Some(self.reader.ready_at(now)).filter(|&at| at > now).unwrap_or(NEVER),
         }
@@ -274,10 +285,15 @@ impl Flow {
         }
         self.running = true;
         let received = self.responses.as_ref().map_or(0, Responses::received);
-        let Self { client, data, app_rng, app, .. } = self;
+        let Self { client, data, app_rng, app, beside, needs, .. } = self;
         let Some(assoc) = client.assoc_mut() else { return };
         let before = data.accepted();
-        app.run(&mut AppIo::new(now, assoc, data, app_rng, received));
+        let mut io = AppIo::new(now, assoc, data, app_rng, received);
+        if let Some((streams, needs)) = needs.take().filter(|n| n.1 != StreamNeeds::default()) {
+            (0..streams).for_each(|stream| io.declare(stream, needs));
+        }
+        beside.iter_mut().for_each(|beside| beside.run(&mut io));
+        app.run(&mut io);
         self.used_at_run = assoc.view(Time(now)).send_buffer.used;
         if let Some(responses) = &mut self.responses {
             responses.ask(now, data.accepted() - before);
@@ -367,7 +383,14 @@ fn ledgers(spec: &FlowSpec, rng: &mut Rng) -> (Ledger, Option<Responses>, u32) {
             return (requests, Some(Responses::new(ledger)), *request_bytes);
         }
     };
-    (Ledger::new(content, messages.streams), None, messages.bytes)
+    let streams = messages.streams.saturating_add(spec.beside.len() as u16);
+    (Ledger::new(content, streams), None, messages.bytes)
+}
+
+/// The streams beside the application's, numbered behind them.
+fn beside(spec: &FlowSpec) -> Vec<Beside> {
+    let first = spec.app.endless_messages().map_or(0, |messages| messages.streams);
+    (first..).zip(&spec.beside).map(|(stream, beside)| Beside::new(*beside, stream)).collect()
 }
 
 /// Bytes in the send buffer by stream id.

@@ -22,6 +22,9 @@ const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 /// Period of the pattern: prime, so that messages of any usual size begin at ever different places of it.
 const PATTERN_PERIOD: usize = 8191;
 
+/// Bytes of a message of another than the usual size, at most.
+pub(crate) const LONGEST_BESIDE: usize = 1 << 16;
+
 /// The books of one direction of a flow.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -44,6 +47,8 @@ struct Pending {
     /// Position in its stream.
     place: u64,
     stream: u16,
+    /// Where it is not the usual size.
+    bytes: Option<u32>,
     delivered: bool,
 }
 
@@ -71,21 +76,22 @@ impl Ledger {
         }
     }
 
-    /// The next message: its payload and its payload protocol identifier. `None` at the end of a file.
+    /// The next message: its payload, of the usual size or of `bytes`, and its payload protocol identifier. `None` at the end
+    /// of a file.
     #[inline]
-    pub(crate) fn next_message(&self) -> Option<(Bytes, u32)> {
+    pub(crate) fn next_message(&self, bytes: Option<u32>) -> Option<(Bytes, u32)> {
         let number = self.accepted();
-        let (source, range) = self.content.locate(number)?;
+        let (source, range) = self.content.locate(number, bytes)?;
         Some((source.bytes().slice(range), PPID_MARK | (number & NUMBER_MASK) as u32))
     }
 
-    /// The next message was accepted on `stream`.
+    /// The next message, of the usual size or of `bytes`, was accepted on `stream`.
     #[inline]
-    pub(crate) fn accept(&mut self, now: Nanos, stream: u16) {
+    pub(crate) fn accept(&mut self, now: Nanos, stream: u16, bytes: Option<u32>) {
         let Some(book) = self.streams.get_mut(usize::from(stream)) else { return };
         let place = book.accepted;
         book.accepted += 1;
-        self.pending.push_back(Pending { accepted: now, place, stream, delivered: false });
+        self.pending.push_back(Pending { accepted: now, place, stream, bytes, delivered: false });
     }
 
     /// Message bytes delivered in the whole run.
@@ -100,7 +106,7 @@ impl Ledger {
 
     /// Whether all messages of a file were accepted.
     pub(crate) fn is_complete(&self) -> bool {
-        self.content.locate(self.accepted()).is_none()
+        self.content.locate(self.accepted(), None).is_none()
     }
 
     /// A message was read.
@@ -159,7 +165,7 @@ impl Ledger {
     }
 
     fn check(&mut self, number: u64, pending: Pending, message: &Message) {
-        let expected = self.content.locate(number);
+        let expected = self.content.locate(number, pending.bytes);
         let expected = expected.and_then(|(source, range)| source.bytes().get(range));
         if expected != Some(&message.data[..]) {
             self.integrity.corrupted += 1;
@@ -207,7 +213,8 @@ impl Content {
         let message_bytes = message_bytes as usize;
         let period: Vec<u8> =
             std::iter::repeat_with(|| rng.bytes32()).flatten().take(PATTERN_PERIOD).collect();
-        let block = period.iter().copied().cycle().take(PATTERN_PERIOD + message_bytes);
+        let block =
+            period.iter().copied().cycle().take(PATTERN_PERIOD + message_bytes.max(LONGEST_BESIDE));
         let source = Source::Pattern(block.collect::<Vec<_>>().into());
         Self { source, message_bytes, total }
     }
@@ -218,12 +225,17 @@ impl Content {
         Self { source: Source::Given(bytes), message_bytes: message_bytes as usize, total }
     }
 
-    /// Where message `number` lies.
+    /// Where message `number` lies, of the usual size or of `bytes`: at most [`LONGEST_BESIDE`] or the usual size.
     #[inline]
-    fn locate(&self, number: u64) -> Option<(&Source, core::ops::Range<usize>)> {
+    fn locate(
+        &self,
+        number: u64,
+        bytes: Option<u32>,
+    ) -> Option<(&Source, core::ops::Range<usize>)> {
         let offset = number.checked_mul(self.message_bytes as u64)?;
         let left = self.total.map_or(u64::MAX, |total| total.saturating_sub(offset));
-        let len = left.min(self.message_bytes as u64) as usize;
+        let len = bytes.map_or(self.message_bytes, |bytes| bytes as usize);
+        let len = left.min(len as u64) as usize;
         let start = match &self.source {
             Source::Pattern(_) => (offset % PATTERN_PERIOD as u64) as usize,
             Source::Given(_) => usize::try_from(offset).ok()?,
@@ -254,8 +266,8 @@ mod tests {
     }
 
     fn accept(ledger: &mut Ledger, now: Nanos, stream: u16) -> Message {
-        let (data, ppid) = ledger.next_message().unwrap();
-        ledger.accept(now, stream);
+        let (data, ppid) = ledger.next_message(None).unwrap();
+        ledger.accept(now, stream, None);
         Message {
             stream: StreamId(stream),
             ppid,
@@ -307,7 +319,7 @@ mod tests {
         let bytes = Bytes::from_static(b"a file of 24 bytes, just");
         let mut ledger = Ledger::new(Content::given(bytes.clone(), 10), 1);
         let messages: Vec<_> = (0..3).map(|_| accept(&mut ledger, 0, 0)).collect();
-        assert!(ledger.is_complete() && ledger.next_message().is_none());
+        assert!(ledger.is_complete() && ledger.next_message(None).is_none());
         assert_eq!(messages[2].data.len(), 4);
         messages.iter().for_each(|message| ledger.deliver(1, message));
         assert_eq!(ledger.file(), Some(bytes));

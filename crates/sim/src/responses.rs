@@ -52,12 +52,12 @@ impl Responses {
     /// Sends what the server owes, as far as there is room.
     pub(crate) fn send(&mut self, now: Nanos, server: &mut Association) {
         while self.owed > 0 {
-            let Some((data, ppid)) = self.ledger.next_message() else { return };
+            let Some((data, ppid)) = self.ledger.next_message(None) else { return };
             let options = SendOptions { ppid, ..SendOptions::default() };
             if server.send(Time(now), StreamId(0), data, options).is_err() {
                 return;
             }
-            self.ledger.accept(now, 0);
+            self.ledger.accept(now, 0, None);
             self.owed -= 1;
         }
     }

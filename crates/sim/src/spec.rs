@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use polypath_link::{Change, LinkConfig, Nanos};
 use polypath_proto::PathId;
+use polypath_proto::StreamNeeds;
 use polypath_proto::config::{AssocConfig, Encapsulation, PathPairing};
 use polypath_proto::view::PathAdmin;
 
@@ -164,6 +165,10 @@ pub struct FlowSpec {
     pub start_jitter: Nanos,
     /// What is sent.
     pub app: AppSpec,
+    /// What the application's streams declare.
+    pub needs: StreamNeeds,
+    /// What the association carries beside that, each on a stream of its own behind the application's.
+    pub beside: Vec<BesideSpec>,
     /// How the server reads.
     pub reader: ReaderSpec,
     /// Make both ends record trace events and hand them to the observer.
@@ -186,6 +191,8 @@ impl FlowSpec {
             start_at: 0,
             start_jitter: 0,
             app,
+            needs: StreamNeeds::default(),
+            beside: Vec::new(),
             reader: ReaderSpec::default(),
             trace: false,
         }
@@ -255,6 +262,31 @@ pub enum AppSpec {
         /// Requests in all; then the client shuts the association down. `None`: no end.
         count: Option<u64>,
     },
+}
+
+impl AppSpec {
+    /// What its messages are like, if it has no end and no responses.
+    pub(crate) const fn endless_messages(&self) -> Option<MessageSpec> {
+        match self {
+            Self::Saturated { messages, .. }
+            | Self::ConstantRate { messages, .. }
+            | Self::OnOff { messages, .. } => Some(*messages),
+            Self::File { .. } | Self::RequestResponse { .. } => None,
+        }
+    }
+}
+
+/// Messages at a fixed interval, on a stream of their own beside an application without an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BesideSpec {
+    /// Payload bytes of a message, 1 to 65,536.
+    pub bytes: u32,
+    /// Time from one message to the next in ns, at least 1.
+    pub every: Nanos,
+    /// Deliver without regard to order.
+    pub unordered: bool,
+    /// What the stream declares.
+    pub needs: StreamNeeds,
 }
 
 /// What the messages of an application are like.

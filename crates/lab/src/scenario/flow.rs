@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::needs::{BesideSpec, NeedsSpec};
 use super::stack::StackSpec;
 use crate::units::{Delay, Rate, Size};
 
@@ -69,6 +70,13 @@ pub struct FlowSpec {
     /// app = request: how many requests. Absent: until the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+    /// What the application's streams need of the paths, for schedulers that heed it. Absent: nothing in particular.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<NeedsSpec>,
+    /// Streams beside the application's, which send at fixed intervals: the first one is numbered behind the
+    /// application's last. Absent: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<BesideSpec>,
     /// How fast the receiving application reads. Absent: at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_rate: Option<Rate>,
@@ -124,6 +132,12 @@ impl FlowSpec {
             App::Request => self.count.is_some(),
             App::Saturated | App::Cbr | App::Onoff => false,
         }
+    }
+
+    /// Streams of the application and beside it.
+    pub fn stream_count(&self) -> u16 {
+        let beside = u16::try_from(self.beside.len()).unwrap_or(u16::MAX);
+        self.streams.unwrap_or(1).saturating_add(beside)
     }
 
     /// The size of a message: as given, or what fills a packet of 1500 bytes over IPv4.

@@ -202,6 +202,12 @@ impl Knapsack {
         near.map(|p| (self.expected(view, p, next), p.id)).min().map(|(_, id)| id)
     }
 
+    /// The path on which an urgent chunk arrives first, whatever else the buffers could do.
+    fn soonest(&self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+        let paths = view.sendable().map(|p| (self.expected(view, p, next), p.id));
+        paths.min().map_or(PathPick::Wait, |(_, id)| PathPick::Use(id))
+    }
+
     /// The path for a chunk of one ordered stream among several: each stays on its path, so that none waits for another
     /// one's path; a full path passes streams on.
     fn home(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
@@ -299,7 +305,9 @@ impl PathScheduler for Knapsack {
 
     fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let others = self.streams.iter().any(|s| s.id != next.stream);
-        let pick = if !next.ordered {
+        let pick = if next.needs.is_urgent() {
+            self.soonest(view, next)
+        } else if !next.ordered {
             self.fastest(view, next, f64::INFINITY).map_or(PathPick::Wait, PathPick::Use)
         } else if others {
             self.home(view, next)
@@ -315,7 +323,8 @@ impl PathScheduler for Knapsack {
     }
 
     fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, _new_packet: bool) {
-        if !chunk.ordered {
+        // Streams of low delay take whatever path is best, and too little to be in the way of others.
+        if !chunk.ordered || chunk.needs.is_urgent() {
             return;
         }
         match self.streams.iter_mut().find(|s| s.id == chunk.stream) {

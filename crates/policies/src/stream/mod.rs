@@ -2,6 +2,7 @@
 
 pub(crate) mod fair;
 pub(crate) mod fcfs;
+pub(crate) mod needs;
 pub(crate) mod priority;
 pub(crate) mod rr;
 pub(crate) mod rr_packet;
@@ -9,6 +10,7 @@ mod virtual_time;
 pub(crate) mod wfq;
 
 pub use fair::FairBandwidth;
+pub use needs::ByNeeds;
 pub use priority::Priority;
 pub use rr::RoundRobin;
 pub use rr_packet::RoundRobinPacket;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use polypath_proto::StreamNeeds;
 use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{MessageInfo, StreamQueues, StreamScheduler};
 use polypath_proto::time::Time;
@@ -12,6 +13,7 @@ pub(super) const CHUNK: u32 = 1000;
 pub(super) struct Model {
     queues: BTreeMap<StreamId, VecDeque<MessageInfo>>,
     pushed: u64,
+    needs: BTreeMap<u16, StreamNeeds>,
     /// Messages from before there was a scheduler to tell.
     untold: Vec<MessageInfo>,
     /// The message that was begun and, without interleaving, must be finished.
@@ -21,8 +23,13 @@ pub(super) struct Model {
 impl Model {
     /// Queues with `(stream, chunks)` messages.
     pub(super) fn new(messages: &[(u16, u32)]) -> Self {
-        let mut model =
-            Self { queues: BTreeMap::new(), pushed: 0, untold: Vec::new(), begun: None };
+        Self::with_needs(messages, &[])
+    }
+
+    /// The same, and what some streams declared.
+    pub(super) fn with_needs(messages: &[(u16, u32)], needs: &[(u16, StreamNeeds)]) -> Self {
+        let (queues, needs) = (BTreeMap::new(), needs.iter().copied().collect());
+        let mut model = Self { queues, pushed: 0, needs, untold: Vec::new(), begun: None };
         for &(stream, chunks) in messages {
             let message = model.append(stream, chunks);
             model.untold.push(message);
@@ -70,8 +77,10 @@ impl Model {
     }
 
     fn append(&mut self, stream: u16, chunks: u32) -> MessageInfo {
+        let needs = self.needs.get(&stream).copied().unwrap_or_default();
         let (stream, bytes) = (StreamId(stream), chunks * CHUNK);
-        let message = MessageInfo { stream, bytes, order: self.pushed, enqueued: Time::ZERO };
+        let message =
+            MessageInfo { stream, bytes, order: self.pushed, enqueued: Time::ZERO, needs };
         self.pushed += 1;
         self.queues.entry(stream).or_default().push_back(message);
         message

@@ -25,6 +25,7 @@ use bytes::Bytes;
 use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
+use crate::needs::StreamNeeds;
 use crate::path::{Pacers, PathSet};
 use crate::policy::{PathChange, PolicySet, StreamParam, Trigger};
 use crate::rng::Rng;
@@ -163,14 +164,7 @@ impl Association {
         if !self.state.accepts_messages() {
             return Err(SendError::ShuttingDown);
         }
-        let streams = if self.state.is_setup() {
-            self.config.outbound_streams
-        } else {
-            self.caps.outbound_streams
-        };
-        if stream.0 >= streams {
-            return Err(SendError::InvalidStream { stream, streams });
-        }
+        self.check_stream(stream)?;
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue(now, stream, data, options, scheduler);
         match sent {
@@ -253,6 +247,31 @@ impl Association {
     /// Sets a parameter of an outbound stream for the stream scheduler.
     pub fn set_stream_param(&mut self, stream: StreamId, param: StreamParam) {
         self.policies.stream_scheduler.set_param(stream, param);
+    }
+
+    /// Declares what an outbound stream needs of the paths, for schedulers that heed it. While a stream needs low delay, a
+    /// sixteenth of either buffer is kept free for such streams.
+    ///
+    /// # Errors
+    /// [`SendError::InvalidStream`] if there is no such stream.
+    pub fn set_stream_needs(
+        &mut self,
+        stream: StreamId,
+        needs: StreamNeeds,
+    ) -> Result<(), SendError> {
+        self.check_stream(stream)?;
+        self.tx.queue.set_needs(stream, needs);
+        Ok(())
+    }
+
+    /// Refuses streams that do not exist: during set-up those that will not be asked for.
+    fn check_stream(&self, stream: StreamId) -> Result<(), SendError> {
+        let streams = if self.state.is_setup() {
+            self.config.outbound_streams
+        } else {
+            self.caps.outbound_streams
+        };
+        if stream.0 < streams { Ok(()) } else { Err(SendError::InvalidStream { stream, streams }) }
     }
 
     /// Bytes held in the receive buffer, and those of them above the cum-ack.

@@ -395,7 +395,7 @@ impl Association {
             if !self.tx.has_tsn_room() {
                 return Err(Stop::PeerWindow);
             }
-            let probe = !self.tx.window_admits(chunk.bytes);
+            let probe = !self.tx.window_admits(&chunk);
             if probe && !self.may_probe(now) {
                 return Err(Stop::PeerWindow);
             }

@@ -47,7 +47,7 @@ impl Association {
             path.burst_left = 0;
         }
         let chunk = self.next_chunk(&[])?;
-        if !self.tx.has_tsn_room() || !self.tx.window_admits(chunk.bytes) {
+        if !self.tx.has_tsn_room() || !self.tx.window_admits(&chunk) {
             return None;
         }
         self.refresh_sendable(now, chunk.bytes, None);

@@ -2,6 +2,7 @@
 
 use super::Policy;
 use crate::ids::StreamId;
+use crate::needs::StreamNeeds;
 use crate::time::Time;
 
 /// Chooses the stream that the next message is taken from.
@@ -49,6 +50,8 @@ pub struct MessageInfo {
     pub order: u64,
     /// When that was.
     pub enqueued: Time,
+    /// What its stream declared.
+    pub needs: StreamNeeds,
 }
 
 /// The head of every non-empty stream queue, in ascending order of stream ids.

@@ -26,6 +26,7 @@ use polypath_wire::{DATA_HEADER_LEN, PacketWriter};
 use crate::config::{AssocConfig, RecoveryConfig};
 use crate::event::SenderQueueInfo;
 use crate::ids::{MessageId, PathId, StreamId, Tsn};
+use crate::needs::StreamNeeds;
 use crate::path::PathSet;
 use crate::policy::StreamScheduler;
 use crate::stats::StreamStats;
@@ -141,11 +142,23 @@ impl Sender {
         if bytes == 0 || bytes > limit {
             return Err(SendError::BadSize { bytes: data.len(), limit });
         }
-        if bytes > self.free() {
+        if bytes > self.room(self.queue.needs(stream)) {
             return Err(SendError::WouldBlock);
         }
         self.used += bytes;
         Ok(self.queue.push(now, stream, data, options, scheduler))
+    }
+
+    /// What a stream with these `needs` may still add.
+    fn room(&self, needs: StreamNeeds) -> u64 {
+        let kept = if self.keeps_room_from(needs) { reserve(self.limit) } else { 0 };
+        self.free().saturating_sub(kept)
+    }
+
+    /// Whether a part of both buffers is kept free for other streams than one with these `needs`: those of low delay must
+    /// not wait behind a full buffer.
+    fn keeps_room_from(&self, needs: StreamNeeds) -> bool {
+        self.queue.has_urgent_streams() && !needs.is_urgent()
     }
 
     /// Free bytes of the send buffer.
@@ -307,6 +320,11 @@ impl Sender {
         }
         out
     }
+}
+
+/// What of a buffer of `limit` bytes is kept for streams of low delay, once there are some.
+const fn reserve(limit: u64) -> u64 {
+    if limit == u64::MAX { 0 } else { limit / 16 }
 }
 
 fn max_payload(pmdcs: u32) -> usize {

@@ -8,6 +8,7 @@ use polypath_wire::DataFlags;
 
 use crate::event::StreamQueueInfo;
 use crate::ids::{MessageId, Ssn, StreamId};
+use crate::needs::StreamNeeds;
 use crate::policy::{MessageInfo, StreamQueues, StreamScheduler};
 use crate::stats::StreamStats;
 use crate::time::Time;
@@ -50,6 +51,7 @@ struct Stream {
     unacked_bytes: u64,
     /// Ordered messages whose last chunk was sent and is not cum-acked.
     ordered_in_flight: u32,
+    needs: StreamNeeds,
     stats: StreamStats,
 }
 
@@ -67,6 +69,8 @@ pub(crate) struct SendQueue {
     next_order: u64,
     unsent: u64,
     messages: u64,
+    /// Some stream declared that it needs low delay.
+    urgent: bool,
 }
 
 /// A chunk taken from the queue.
@@ -128,16 +132,35 @@ impl SendQueue {
         s.unsent_bytes += bytes;
         s.stats.messages += 1;
         s.stats.bytes += bytes;
-        let was_empty = s.queue.is_empty();
+        let (was_empty, needs) = (s.queue.is_empty(), s.needs);
         let id = MessageId(order);
         s.queue.push_back(Queued { id, data, offset: 0, options, enqueued: now, order });
-        let message = MessageInfo { stream, bytes: bytes as u32, order, enqueued: now };
+        let message = MessageInfo { stream, bytes: bytes as u32, order, enqueued: now, needs };
         if was_empty {
             let at = self.heads.partition_point(|h| h.stream < stream);
             self.heads.insert(at, message);
         }
         scheduler.queued(&self.heads(), &message);
         id
+    }
+
+    /// Notes what `stream` needs, also for what waits already.
+    pub(crate) fn set_needs(&mut self, stream: StreamId, needs: StreamNeeds) {
+        self.stream_mut(stream).needs = needs;
+        self.urgent = self.streams.iter().any(|s| s.needs.is_urgent());
+        if let Ok(at) = self.heads.binary_search_by_key(&stream, |h| h.stream) {
+            self.heads[at].needs = needs;
+        }
+    }
+
+    /// What `stream` declared.
+    pub(crate) fn needs(&self, stream: StreamId) -> StreamNeeds {
+        self.stream(stream).map_or(StreamNeeds::default(), |s| s.needs)
+    }
+
+    /// Whether some stream's messages go before what waits.
+    pub(crate) const fn has_urgent_streams(&self) -> bool {
+        self.urgent
     }
 
     /// Whether `stream` may begin another message.
@@ -147,7 +170,8 @@ impl SendQueue {
 
     /// The chunk that [`take`](Self::take) would give.
     pub(crate) fn peek(&self, stream: StreamId, max_payload: usize) -> Option<ChunkMeta> {
-        let head = self.stream(stream)?.queue.front()?;
+        let from = self.stream(stream)?;
+        let head = from.queue.front()?;
         let bytes = head.remaining().min(max_payload) as u32;
         let mut meta = ChunkMeta::whole(stream, bytes);
         meta.message_remaining = head.remaining() as u64;
@@ -155,6 +179,7 @@ impl SendQueue {
         meta.last = head.remaining() <= max_payload;
         meta.ordered = !head.options.unordered;
         meta.enqueued = head.enqueued;
+        meta.needs = from.needs;
         Some(meta)
     }
 
@@ -198,14 +223,15 @@ impl SendQueue {
 
     fn refresh_head(&mut self, stream: StreamId) {
         let Ok(at) = self.heads.binary_search_by_key(&stream, |h| h.stream) else { return };
-        let head = self.streams.get(usize::from(stream.0)).and_then(|s| s.queue.front());
-        match head {
-            Some(m) => {
+        let from = self.streams.get(usize::from(stream.0));
+        match from.and_then(|s| Some((s.queue.front()?, s.needs))) {
+            Some((m, needs)) => {
                 self.heads[at] = MessageInfo {
                     stream,
                     bytes: m.remaining() as u32,
                     order: m.order,
                     enqueued: m.enqueued,
+                    needs,
                 }
             }
             None => {

@@ -2,15 +2,15 @@
 
 use polypath_wire::PacketWriter;
 
-use super::Sender;
 use super::chunk::ChunkState;
 use super::path_list::Class;
+use super::{Sender, reserve};
 use crate::config::AssocConfig;
 use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::time::{Duration, Time};
 use crate::tsn_map::wire;
-use crate::view::{LossKind, RtxMeta};
+use crate::view::{ChunkMeta, LossKind, RtxMeta};
 
 impl Sender {
     /// T3-rtx of `p` expired: marks the chunks last sent on `p` (RFC 9260 section 6.3.3 E3). Gives how many.
@@ -201,9 +201,10 @@ impl Sender {
         rto.saturating_mul(1 << self.window.probes.min(16)).min(max)
     }
 
-    /// The window takes a chunk of `bytes`; resets the back-off of probes if so.
-    pub(crate) fn window_admits(&mut self, bytes: u32) -> bool {
-        let admits = self.window.cost(bytes) <= self.window.rwnd();
+    /// The window takes `chunk`; resets the back-off of probes if so.
+    pub(crate) fn window_admits(&mut self, chunk: &ChunkMeta) -> bool {
+        let kept = if self.keeps_room_from(chunk.needs) { reserve(self.window.max()) } else { 0 };
+        let admits = self.window.cost(chunk.bytes) + kept <= self.window.rwnd();
         if admits {
             self.window.probes = 0;
             self.window.probe_allowed = false;

@@ -1,11 +1,14 @@
 //! What generates traffic. An application is asked to run whenever it may be able to do something: when its
 //! flow starts, when the send buffer got room, when a response came, and at the time that it names.
 
+mod beside;
 mod file;
 mod onoff;
 mod paced;
 mod request;
 mod saturated;
+
+pub(crate) use beside::Beside;
 
 use bytes::Bytes;
 use polypath_link::Nanos;
@@ -13,7 +16,7 @@ use polypath_proto::event::SenderQueueInfo;
 use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Time;
-use polypath_proto::{Association, SendOptions};
+use polypath_proto::{Association, SendOptions, StreamNeeds};
 
 use crate::ledger::Ledger;
 use crate::spec::{AppSpec, MessageSpec};
@@ -88,18 +91,34 @@ impl<'a> AppIo<'a> {
     /// Sends the next message; false if it has to wait or there is none.
     #[inline]
     pub(crate) fn send(&mut self, stream: u16, unordered: bool) -> bool {
+        self.send_next(stream, unordered, None)
+    }
+
+    /// Sends a message of `bytes` in place of the usual size.
+    pub(crate) fn send_sized(&mut self, stream: u16, unordered: bool, bytes: u32) -> bool {
+        self.send_next(stream, unordered, Some(bytes))
+    }
+
+    #[inline]
+    fn send_next(&mut self, stream: u16, unordered: bool, bytes: Option<u32>) -> bool {
         if self.backlog_left == 0 {
             return false;
         }
-        let Some((data, ppid)) = self.ledger.next_message() else { return false };
+        let Some((data, ppid)) = self.ledger.next_message(bytes) else { return false };
         let len = data.len() as u64;
         let options = SendOptions { unordered, ppid, ..SendOptions::default() };
         let sent = self.assoc.send(Time(self.now), StreamId(stream), data, options).is_ok();
         if sent {
             self.backlog_left = self.backlog_left.saturating_sub(len);
-            self.ledger.accept(self.now, stream);
+            self.ledger.accept(self.now, stream, bytes);
         }
         sent
+    }
+
+    /// Declares what a stream needs.
+    pub(crate) fn declare(&mut self, stream: u16, needs: StreamNeeds) {
+        // A checked specification names only streams that there are, unless the peer allows fewer.
+        let _ = self.assoc.set_stream_needs(StreamId(stream), needs);
     }
 
     /// Whether all messages of a file were accepted.

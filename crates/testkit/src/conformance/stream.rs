@@ -107,7 +107,13 @@ impl Drive {
     fn enqueue(&mut self) {
         let stream = StreamId(self.rng.below(STREAMS) as u16);
         let bytes = 1 + self.rng.below(3 * CHUNK as usize) as u32;
-        let message = MessageInfo { stream, bytes, order: self.order, enqueued: Time(self.order) };
+        let message = MessageInfo {
+            stream,
+            bytes,
+            order: self.order,
+            enqueued: Time(self.order),
+            needs: polypath_proto::StreamNeeds::default(),
+        };
         self.order += 1;
         self.queues.entry(stream).or_default().push_back(message);
         self.scheduler.queued(&StreamQueues { heads: &self.heads() }, &message);

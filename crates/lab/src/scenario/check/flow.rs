@@ -16,6 +16,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
         paths(scenario, n, flow)?;
         application(n, flow)?;
         amounts(n, flow)?;
+        beside(n, flow)?;
     }
     Ok(())
 }
@@ -49,7 +50,7 @@ fn paths(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Problem> 
 fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     use App::{Cbr, File, Onoff, Request, Saturated};
     type Row = (&'static str, bool, &'static [App], &'static [App]);
-    let rows: [Row; 11] = [
+    let rows: [Row; 13] = [
         ("size", flow.size.is_some(), &[File], &[File]),
         ("rate", flow.rate.is_some(), &[Cbr], &[Cbr, Onoff]),
         ("on", flow.on.is_some(), &[Onoff], &[Onoff]),
@@ -60,6 +61,8 @@ fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
         ("count", flow.count.is_some(), &[], &[Request]),
         ("per-stream-backlog", flow.per_stream_backlog.is_some(), &[], &[Saturated]),
         ("per-stream-share", flow.per_stream_share.is_some(), &[], &[Saturated]),
+        ("needs", flow.needs.is_some(), &[], &[Saturated, Cbr, Onoff]),
+        ("beside", !flow.beside.is_empty(), &[], &[Saturated, Cbr, Onoff]),
         ("streams", flow.streams.is_some(), &[], &[Saturated, File, Cbr, Onoff]),
     ];
     for (field, given, needed, allowed) in rows {
@@ -73,6 +76,20 @@ fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
         })?;
     }
     Ok(())
+}
+
+fn beside(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
+    for (k, beside) in flow.beside.iter().enumerate() {
+        let place = |field: &str| format!("flow[{n}].beside[{k}].{field}");
+        let size = (1..=1 << 16).contains(&beside.message.0);
+        ensure(size, || place("message"), || "not a size for it (allowed: 1B to 64KiB)".into())?;
+        let none = || "no time at all (allowed: at least 1ns)".into();
+        ensure(beside.every != Delay(0), || place("every"), none)?;
+    }
+    let streams = usize::from(flow.streams.unwrap_or(1)) + flow.beside.len();
+    let place = || format!("flow[{n}].beside");
+    let many = || format!("{streams} streams with the application's (allowed: up to 65535)");
+    ensure(streams <= usize::from(u16::MAX), place, many)
 }
 
 fn amounts(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
