@@ -74,6 +74,30 @@ struct Stream {
     moved: Time,
     /// Since when a faster path was open whenever its turn came.
     held_back: Option<Time>,
+    load: Load,
+}
+
+/// Bytes that a stream sent lately, in two windows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    began: Time,
+    bytes: u64,
+    before: u64,
+}
+
+impl Load {
+    fn add(&mut self, now: Time, window: Duration, bytes: u32) {
+        let age = now.since(self.began);
+        if age > window {
+            self.before = if age > window * 2 { 0 } else { self.bytes };
+            (self.began, self.bytes) = (now, 0);
+        }
+        self.bytes += u64::from(bytes);
+    }
+
+    const fn bytes(self) -> u64 {
+        self.bytes + self.before
+    }
 }
 
 impl Own {
@@ -228,7 +252,9 @@ impl Knapsack {
             return self.stay(at);
         }
         let rested = view.now.since(stream.moved) > here * 2;
-        let company = self.streams.iter().filter(|s| s.home == stream.home).count() > 1;
+        // What remains must be able to fill the path.
+        let others = self.streams.iter().filter(|s| s.home == stream.home && s.id != stream.id);
+        let company = 4 * others.map(|s| s.load.bytes()).sum::<u64>() >= stream.load.bytes();
         if company && rested { self.settle(view, at, fastest) } else { self.rest(at) }
     }
 
@@ -327,14 +353,19 @@ impl PathScheduler for Knapsack {
         if !chunk.ordered || chunk.needs.is_urgent() {
             return;
         }
+        let window = view.path(path).map_or(view.rto_initial, |p| self.hold(view, p)) * 2;
         match self.streams.iter_mut().find(|s| s.id == chunk.stream) {
-            Some(stream) => stream.last_sent = view.now,
+            Some(stream) => {
+                stream.last_sent = view.now;
+                stream.load.add(view.now, window, chunk.bytes);
+            }
             None => self.streams.push(Stream {
                 id: chunk.stream,
                 home: path,
                 last_sent: view.now,
                 moved: view.now,
                 held_back: None,
+                load: Load { began: view.now, bytes: u64::from(chunk.bytes), before: 0 },
             }),
         }
     }
