@@ -1,17 +1,21 @@
 //! `knapsack`: fill the paths in the order of how long they hold a byte, none beyond its bandwidth-delay product.
 
+mod loss;
+mod set;
+
 use polypath_proto::PathId;
 use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{AckedInfo, PathPick, PathScheduler, Policy, Trigger};
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
-use smallvec::SmallVec;
 
 use crate::PolicyError;
 use crate::competitor::{Competitor, Known};
 use crate::entry::{PolicyEntry, Recipe};
 use crate::estimate::PathEstimate;
 use crate::options::{OptionEntry, Options};
+use loss::LossShare;
+use set::Candidate;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", configure)
     .summary("shortest hold time first, each path up to its bandwidth-delay product")
@@ -43,14 +47,22 @@ const PROBE_EVERY: u32 = 8;
 /// Seconds that a queue is taken for at most.
 const MAX_QUEUE: f64 = 60.0;
 
+/// Every path.
+const ALL: u64 = u64::MAX;
+
+/// The path in a set.
+const fn bit(path: PathId) -> u64 {
+    1 << (path.0 % 64)
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Knapsack {
     slack: u64,
     gain: f64,
     paths: Vec<Own>,
-    /// The longest hold time that pays for one ordered stream.
-    horizon: f64,
+    /// The paths for one ordered stream, as bits.
+    set: u64,
     streams: Vec<Stream>,
 }
 
@@ -59,6 +71,7 @@ struct Own {
     estimate: PathEstimate,
     rounds: u32,
     competitor: Competitor,
+    loss: LossShare,
     /// Paths that share its bottleneck, itself included.
     members: u64,
     /// Bytes of the buffer that no path needs, in equal parts.
@@ -143,7 +156,7 @@ impl Knapsack {
     /// `slack` packets beyond the bandwidth-delay product; another path must be worth a share `gain` to an ordered stream.
     pub fn new(slack: u64, gain: f64) -> Self {
         let (paths, streams) = (Vec::new(), Vec::new());
-        Self { slack, gain, paths, horizon: f64::INFINITY, streams }
+        Self { slack, gain, paths, set: ALL, streams }
     }
 
     fn cap(&self, path: &PathView) -> u64 {
@@ -189,23 +202,24 @@ impl Knapsack {
         own.map_or(f64::INFINITY, |o| o.estimate.rate())
     }
 
-    /// The set of paths that carries most of one ordered stream: max over S of min(sum of rates in S, B / greatest hold
-    /// time in S), as the hold time of its slowest member.
-    fn choose_horizon(&self, view: &AssocView<'_>) -> f64 {
+    /// What the path carries as a part of one ordered stream: no more than its window lets it, once that grows slowly.
+    fn share(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
+        let window = path.cwnd as f64 / self.hold(view, path).as_secs_f64().max(1e-6);
+        if path.cwnd < path.ssthresh { self.rate(path) } else { self.rate(path).min(window) }
+    }
+
+    /// The paths that carry most of one ordered stream.
+    fn choose(&self, view: &AssocView<'_>) -> u64 {
         let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
-        let mut paths: SmallVec<[(f64, f64); 4]> =
-            view.usable().map(|p| (self.held(view, p), self.rate(p))).collect();
-        paths.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut sum, mut best, mut horizon) = (0.0, 0.0, f64::INFINITY);
-        for (held, rate) in paths {
-            sum += rate;
-            let carried = f64::min(sum, buffer / held.max(1e-6));
-            if carried > (1.0 + self.gain) * best {
-                best = carried;
-                horizon = held;
-            }
-        }
-        horizon
+        let candidate = |path: &PathView| Candidate {
+            bit: bit(path.id),
+            held: self.held(view, path),
+            rate: self.share(view, path),
+            loss: self.paths.get(path.id.index()).map_or(0.0, |own| own.loss.share(path)),
+        };
+        let mut candidates = view.usable().map(candidate).collect();
+        let packet = view.usable().next().map_or(1500, |path| path.mtu);
+        set::best(&mut candidates, buffer, f64::from(packet), self.gain)
     }
 
     /// How long the path would hold `next`: with the queue that it would find there.
@@ -219,11 +233,11 @@ impl Knapsack {
         hold + Duration::from_secs_f64(queue.min(MAX_QUEUE))
     }
 
-    /// The open path that would hold `next` for the shortest time.
-    fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, horizon: f64) -> Option<PathId> {
+    /// The open path of a set that would hold `next` for the shortest time.
+    fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, set: u64) -> Option<PathId> {
         let open = view.sendable().filter(|p| self.is_open(p, next));
-        let near = open.filter(|p| self.held(view, p) <= horizon);
-        near.map(|p| (self.expected(view, p, next), p.id)).min().map(|(_, id)| id)
+        let members = open.filter(|p| set & bit(p.id) != 0);
+        members.map(|p| (self.expected(view, p, next), p.id)).min().map(|(_, id)| id)
     }
 
     /// The path on which an urgent chunk arrives first, whatever else the buffers could do.
@@ -235,7 +249,7 @@ impl Knapsack {
     /// The path for a chunk of one ordered stream among several: each stays on its path, so that none waits for another
     /// one's path; a full path passes streams on.
     fn home(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
-        let Some(fastest) = self.fastest(view, next, f64::INFINITY) else { return PathPick::Wait };
+        let Some(fastest) = self.fastest(view, next, ALL) else { return PathPick::Wait };
         let Some(at) = self.streams.iter().position(|s| s.id == next.stream) else {
             return PathPick::Use(fastest);
         };
@@ -306,8 +320,8 @@ impl Policy for Knapsack {
         const NAMES: [[&str; 2]; 4] =
             [["rate0", "full0"], ["rate1", "full1"], ["rate2", "full2"], ["rate3", "full3"]];
         let mut out = Vec::new();
-        if self.horizon.is_finite() {
-            out.push(("horizon", self.horizon));
+        if self.set != ALL {
+            out.push(("set", self.set as f64));
         }
         for (own, [rate, full]) in self.paths.iter().zip(NAMES) {
             out.push((rate, own.estimate.rate()));
@@ -319,7 +333,7 @@ impl Policy for Knapsack {
 
 impl PathScheduler for Knapsack {
     fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
-        self.horizon = self.choose_horizon(view);
+        self.set = self.choose(view);
         let spare = self.spare(view);
         for (own, path) in self.paths.iter_mut().zip(view.paths) {
             own.spare = spare;
@@ -334,11 +348,11 @@ impl PathScheduler for Knapsack {
         let pick = if next.needs.is_urgent() {
             self.soonest(view, next)
         } else if !next.ordered {
-            self.fastest(view, next, f64::INFINITY).map_or(PathPick::Wait, PathPick::Use)
+            self.fastest(view, next, ALL).map_or(PathPick::Wait, PathPick::Use)
         } else if others {
             self.home(view, next)
         } else {
-            self.fastest(view, next, self.horizon).map_or(PathPick::Wait, PathPick::Use)
+            self.fastest(view, next, self.set).map_or(PathPick::Wait, PathPick::Use)
         };
         // Without anything in flight there is no feedback that could wake us.
         match pick {
@@ -376,6 +390,7 @@ impl PathScheduler for Knapsack {
             self.paths.resize(ev.path.index() + 1, Own::default());
         }
         if let Some(own) = self.paths.get_mut(ev.path.index()) {
+            own.loss.update(path);
             own.rounds += u32::from(own.estimate.acked(view.now, path, ev));
             match own.known(path, self.slack) {
                 Some(known) => own.competitor.acked(view.now, path, ev, &known),

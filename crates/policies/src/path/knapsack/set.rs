@@ -1,0 +1,118 @@
+//! Which paths carry most of one ordered stream.
+
+use smallvec::SmallVec;
+
+/// A path as a candidate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    /// Its bit in a set of paths.
+    pub(super) bit: u64,
+    /// How long it holds a byte, s.
+    pub(super) held: f64,
+    /// What it carries, bytes/s; boundless if nothing is known to bound it.
+    pub(super) rate: f64,
+    /// Share of its packets that are lost.
+    pub(super) loss: f64,
+}
+
+/// Sets of more paths are not tried one by one, but in the order of their hold times only.
+const ALL_SETS: usize = 5;
+
+/// The set that carries most through `buffer` bytes, packets of `packet` bytes; a larger set only where it is worth a
+/// share `gain`.
+pub(super) fn best(
+    candidates: &mut SmallVec<[Candidate; 4]>,
+    buffer: f64,
+    packet: f64,
+    gain: f64,
+) -> u64 {
+    candidates.sort_unstable_by(|a, b| a.held.total_cmp(&b.held).then(a.bit.cmp(&b.bit)));
+    let fastest = candidates.first().map_or(0.0, |c| c.held);
+    let carried = |members: u32| carried(candidates, members, buffer, packet, fastest);
+    let count = candidates.len() as u32;
+    let all = candidates.len() <= ALL_SETS;
+    let (mut most, mut set) = (0.0, 0);
+    for size in 1..=count {
+        let prefix = u32::MAX >> (32 - size.min(31));
+        let sets = (1..1_u32 << count.min(ALL_SETS as u32)).filter(|s| s.count_ones() == size);
+        let sets: SmallVec<[u32; 16]> =
+            if all { sets.collect() } else { SmallVec::from_slice(&[prefix]) };
+        let best = sets.into_iter().map(|s| (carried(s), s)).fold((0.0, 0), |a, b| {
+            // The first of equal ones: the faster paths.
+            if b.0 > a.0 { b } else { a }
+        });
+        if best.0 > (1.0 + gain) * most {
+            (most, set) = best;
+        }
+    }
+    let chosen = candidates.iter().enumerate().filter(|(n, _)| set & 1 << n != 0);
+    chosen.fold(0, |bits, (_, c)| bits | c.bit)
+}
+
+/// min(sum of the rates, B / greatest hold time), where a loss holds all that came behind it until it is repaired: for a
+/// quarter of its path's hold time, which its detection takes longer than an acknowledgement (RFC 8985), and the hold time
+/// of the fastest path.
+fn carried(all: &[Candidate], members: u32, buffer: f64, packet: f64, fastest: f64) -> f64 {
+    let set = || all.iter().enumerate().filter(|(n, _)| members & 1 << n != 0).map(|(_, c)| c);
+    let rate = |c: &Candidate| c.rate.min(buffer / c.held.max(1e-6));
+    let sum: f64 = set().map(rate).sum();
+    let held = set().map(|c| c.held).fold(1e-6, f64::max);
+    let bound = sum.min(buffer / held);
+    // Seconds of repair per second, each loss for itself.
+    let repairs = |c: &Candidate| {
+        let losses = bound * rate(c) / sum.max(1.0) * c.loss / packet;
+        losses * (0.25 * c.held + fastest)
+    };
+    let repairing: f64 = set().map(repairs).sum();
+    let repair = set().map(|c| 0.25 * c.held + fastest).fold(0.0, f64::max);
+    // Several at a time hold no more than one.
+    let held = held + repair * repairing / (1.0 + repairing);
+    sum.min(buffer / held)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(n: u32, ms: f64, mbit: f64, loss: f64) -> Candidate {
+        Candidate { bit: 1 << n, held: ms / 1e3, rate: mbit * 125e3, loss }
+    }
+
+    fn choose(paths: &[Candidate], kib: f64) -> u64 {
+        best(&mut SmallVec::from_slice(paths), kib * 1024.0, 1500.0, 0.06)
+    }
+
+    #[test]
+    fn a_slow_path_is_taken_where_the_buffer_carries_more_with_it() {
+        // 10 Mbit/s alone; both together B / 88.7 ms: 5.9, 8.9, 11.8 Mbit/s.
+        let paths = [path(0, 21.2, 10.0, 0.0), path(1, 88.7, 10.0, 0.0)];
+        assert_eq!([64.0, 96.0, 128.0].map(|kib| choose(&paths, kib)), [1, 1, 3]);
+    }
+
+    #[test]
+    fn a_fast_path_that_carries_little_is_left_for_a_better_one() {
+        // B / 100 ms is 5.2 Mbit/s with the slow one in the set, whatever else is in it.
+        let paths = [path(0, 20.0, 1.0, 0.0), path(1, 100.0, 20.0, 0.0)];
+        assert_eq!(choose(&paths, 64.0), 2);
+    }
+
+    #[test]
+    fn a_lossy_path_is_left_while_its_repairs_cost_more_than_it_brings() {
+        // 5 Mbit/s alone need 60 KiB. The other one's losses: 1 Mbit/s, 10 %, 8.3 a second, 115 ms each, hold it up half of
+        // the time: 64 KiB / 150 ms is 3.5 Mbit/s.
+        let paths = [path(0, 92.0, 5.0, 0.0), path(1, 92.0, 1.0, 0.1)];
+        assert_eq!(choose(&paths, 64.0), 1);
+        assert_eq!(choose(&paths, 256.0), 3, "enough to bridge the repairs");
+    }
+
+    #[test]
+    fn many_paths_are_taken_in_the_order_of_their_hold_times() {
+        let paths: Vec<_> = (0..8).map(|n| path(n, 20.0 + f64::from(n), 1.0, 0.0)).collect();
+        assert_eq!(choose(&paths, 64.0), 0xff);
+    }
+
+    #[test]
+    fn no_paths_make_no_set() {
+        assert_eq!(choose(&[], 64.0), 0);
+    }
+}
