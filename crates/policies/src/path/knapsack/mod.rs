@@ -202,10 +202,21 @@ impl Knapsack {
         own.map_or(f64::INFINITY, |o| o.estimate.rate())
     }
 
-    /// What the path carries as a part of one ordered stream: no more than its window lets it, once that grows slowly.
+    /// The share of its packets that the path loses.
+    fn loss(&self, path: &PathView) -> f64 {
+        self.paths.get(path.id.index()).map_or(0.0, |own| own.loss.share(path))
+    }
+
+    /// What the path carries as a part of one ordered stream: no more than its window lets it, or will once it stops to
+    /// grow fast.
     fn share(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
-        let window = path.cwnd as f64 / self.hold(view, path).as_secs_f64().max(1e-6);
-        if path.cwnd < path.ssthresh { self.rate(path) } else { self.rate(path).min(window) }
+        let window = path.cwnd.max(path.ssthresh) as f64;
+        // What it comes to on average with such losses (Mathis et al. 1997): a choice that followed every halving would not
+        // settle, and a path left with a small window would not be used again.
+        let loss = self.loss(path);
+        let average = f64::from(path.mtu) * (1.5 / loss.max(1e-9)).sqrt();
+        let window = if loss > 0.0 { average } else { window };
+        self.rate(path).min(window / self.hold(view, path).as_secs_f64().max(1e-6))
     }
 
     /// The paths that carry most of one ordered stream.
@@ -215,11 +226,11 @@ impl Knapsack {
             bit: bit(path.id),
             held: self.held(view, path),
             rate: self.share(view, path),
-            loss: self.paths.get(path.id.index()).map_or(0.0, |own| own.loss.share(path)),
+            loss: self.loss(path),
         };
         let mut candidates = view.usable().map(candidate).collect();
         let packet = view.usable().next().map_or(1500, |path| path.mtu);
-        set::best(&mut candidates, buffer, f64::from(packet), self.gain)
+        set::best(&mut candidates, buffer, f64::from(packet), self.gain, self.set)
     }
 
     /// How long the path would hold `next`: with the queue that it would find there.
@@ -337,6 +348,7 @@ impl PathScheduler for Knapsack {
         let spare = self.spare(view);
         for (own, path) in self.paths.iter_mut().zip(view.paths) {
             own.spare = spare;
+            own.loss.update(view.now, path);
             own.members = view.usable().filter(|p| p.group == path.group).count() as u64;
         }
         let slowest = view.usable().map(|p| self.hold(view, p)).max().unwrap_or_default();
@@ -390,7 +402,6 @@ impl PathScheduler for Knapsack {
             self.paths.resize(ev.path.index() + 1, Own::default());
         }
         if let Some(own) = self.paths.get_mut(ev.path.index()) {
-            own.loss.update(path);
             own.rounds += u32::from(own.estimate.acked(view.now, path, ev));
             match own.known(path, self.slack) {
                 Some(known) => own.competitor.acked(view.now, path, ev, &known),

@@ -15,20 +15,34 @@ pub(super) struct Candidate {
     pub(super) loss: f64,
 }
 
+/// What is in use counts for so much more: every change lets data wait for the path that was left.
+const STAY: f64 = 0.04;
+
+/// A path with fewer packets in flight often has none behind a lost one that would tell of it.
+const FEW_PACKETS: f64 = 5.0;
+
 /// Sets of more paths are not tried one by one, but in the order of their hold times only.
 const ALL_SETS: usize = 5;
 
 /// The set that carries most through `buffer` bytes, packets of `packet` bytes; a larger set only where it is worth a
-/// share `gain`.
+/// share `gain`; `current` is the set in use.
 pub(super) fn best(
     candidates: &mut SmallVec<[Candidate; 4]>,
     buffer: f64,
     packet: f64,
     gain: f64,
+    current: u64,
 ) -> u64 {
     candidates.sort_unstable_by(|a, b| a.held.total_cmp(&b.held).then(a.bit.cmp(&b.bit)));
     let fastest = candidates.first().map_or(0.0, |c| c.held);
-    let carried = |members: u32| carried(candidates, members, buffer, packet, fastest);
+    let bits = |members: u32| {
+        let chosen = candidates.iter().enumerate().filter(|(n, _)| members & 1 << n != 0);
+        chosen.fold(0, |bits, (_, c)| bits | c.bit)
+    };
+    let carried = |members: u32| {
+        let stay = if bits(members) == current { 1.0 + STAY } else { 1.0 };
+        stay * carried(candidates, members, buffer, packet, fastest)
+    };
     let count = candidates.len() as u32;
     let all = candidates.len() <= ALL_SETS;
     let (mut most, mut set) = (0.0, 0);
@@ -45,26 +59,26 @@ pub(super) fn best(
             (most, set) = best;
         }
     }
-    let chosen = candidates.iter().enumerate().filter(|(n, _)| set & 1 << n != 0);
-    chosen.fold(0, |bits, (_, c)| bits | c.bit)
+    bits(set)
 }
 
 /// min(sum of the rates, B / greatest hold time), where a loss holds all that came behind it until it is repaired: for a
-/// quarter of its path's hold time, which its detection takes longer than an acknowledgement (RFC 8985), and the hold time
-/// of the fastest path.
+/// quarter of its path's hold time, which its detection takes longer than an acknowledgement (RFC 8985), or for two of them
+/// where only a probe finds it (section 7), and for the hold time of the fastest path.
 fn carried(all: &[Candidate], members: u32, buffer: f64, packet: f64, fastest: f64) -> f64 {
     let set = || all.iter().enumerate().filter(|(n, _)| members & 1 << n != 0).map(|(_, c)| c);
     let rate = |c: &Candidate| c.rate.min(buffer / c.held.max(1e-6));
     let sum: f64 = set().map(rate).sum();
     let held = set().map(|c| c.held).fold(1e-6, f64::max);
     let bound = sum.min(buffer / held);
-    // Seconds of repair per second, each loss for itself.
-    let repairs = |c: &Candidate| {
-        let losses = bound * rate(c) / sum.max(1.0) * c.loss / packet;
-        losses * (0.25 * c.held + fastest)
+    let repair = |c: &Candidate| {
+        let few = rate(c) * c.held < FEW_PACKETS * packet;
+        c.held * if few { 2.0 } else { 0.25 } + fastest
     };
+    // Seconds of repair per second, each loss for itself.
+    let repairs = |c: &Candidate| bound * rate(c) / sum.max(1.0) * c.loss / packet * repair(c);
     let repairing: f64 = set().map(repairs).sum();
-    let repair = set().map(|c| 0.25 * c.held + fastest).fold(0.0, f64::max);
+    let repair = set().map(repair).fold(0.0, f64::max);
     // Several at a time hold no more than one.
     let held = held + repair * repairing / (1.0 + repairing);
     sum.min(buffer / held)
@@ -79,7 +93,7 @@ mod tests {
     }
 
     fn choose(paths: &[Candidate], kib: f64) -> u64 {
-        best(&mut SmallVec::from_slice(paths), kib * 1024.0, 1500.0, 0.06)
+        best(&mut SmallVec::from_slice(paths), kib * 1024.0, 1500.0, 0.06, 0)
     }
 
     #[test]

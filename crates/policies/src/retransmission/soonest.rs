@@ -1,0 +1,66 @@
+//! `soonest`: where the chunk is likely to arrive first.
+
+use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
+use polypath_proto::view::{AssocView, PathView, RtxMeta};
+
+use crate::entry::PolicyEntry;
+
+pub(crate) const ENTRY: PolicyEntry =
+    PolicyEntry::retransmission("soonest", |_| Ok(Box::new(|_, _| Box::new(Soonest))))
+        .summary("the path with room on which it arrives first, losses counted in")
+        .source("this project; docs/knapsack.md");
+
+/// Half a round trip away, and one and a half more when it is lost again: to notice it, and the next try. A path whose
+/// window is full comes after those that have room.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Soonest;
+
+fn arrival(view: &AssocView<'_>, path: &PathView) -> f64 {
+    let lost = path.lost_chunks as f64 / path.data_chunks.max(1) as f64;
+    path.srtt_or(view.rto_initial) * (0.5 + 1.5 * lost)
+}
+
+impl Policy for Soonest {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+}
+
+impl RetransmissionPolicy for Soonest {
+    fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
+        let rank = |a: &&PathView, b: &&PathView| {
+            let full = a.has_room().cmp(&b.has_room()).reverse();
+            full.then(arrival(view, a).total_cmp(&arrival(view, b)))
+        };
+        view.usable().min_by(rank).map_or(RtxPick::Wait, |path| RtxPick::Use(path.id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{lost_on, paths, view};
+    use polypath_proto::PathId;
+    use polypath_proto::time::Duration;
+
+    fn pick(p: &[PathView]) -> RtxPick {
+        Soonest.pick(&view(p), &lost_on(0))
+    }
+
+    #[test]
+    fn the_fastest_with_room_counting_losses() {
+        let mut p = paths(2);
+        for (path, ms) in p.iter_mut().zip([50, 60]) {
+            path.srtt = Some(Duration::from_millis(ms));
+            (path.cwnd, path.outstanding, path.data_chunks) = (10_000, 0, 100);
+        }
+        assert_eq!(pick(&p), RtxPick::Use(PathId(0)));
+        // 10 % lost: 50 ms * 0.65 = 32.5 ms, the other one 30.
+        p[0].lost_chunks = 10;
+        assert_eq!(pick(&p), RtxPick::Use(PathId(1)));
+        p[1].outstanding = 10_000;
+        assert_eq!(pick(&p), RtxPick::Use(PathId(0)), "the other one has no room");
+        p[0].usable = false;
+        assert_eq!(pick(&p), RtxPick::Use(PathId(1)));
+    }
+}
