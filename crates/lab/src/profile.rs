@@ -69,6 +69,7 @@ impl Stack {
         let mut stack = Self::paper();
         stack.policies.path_scheduler = "knapsack".to_owned();
         stack.policies.stream_scheduler = "needs".to_owned();
+        stack.policies.retransmission = "soonest".to_owned();
         let assoc = &mut stack.assoc;
         assoc.rto.min = Duration::from_millis(200);
         assoc.rto.max = Duration::from_secs(10);

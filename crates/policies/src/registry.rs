@@ -42,6 +42,7 @@ static BUILTIN: &[PolicyEntry] = &[
     retransmission::asap::ENTRY,
     retransmission::cwnd::ENTRY,
     retransmission::ssthresh::ENTRY,
+    retransmission::soonest::ENTRY,
     retransmission::lossrate::ENTRY,
     retransmission::rfc9260::ENTRY,
     buffer::shared::ENTRY,

@@ -5,6 +5,7 @@ pub(crate) mod cwnd;
 pub(crate) mod lossrate;
 pub(crate) mod rfc9260;
 pub(crate) mod same;
+pub(crate) mod soonest;
 pub(crate) mod ssthresh;
 mod tie;
 
@@ -12,4 +13,5 @@ pub use asap::RtxAsap;
 pub use cwnd::RtxCwnd;
 pub use lossrate::RtxLossrate;
 pub use same::RtxSame;
+pub use soonest::Soonest;
 pub use ssthresh::RtxSsthresh;
