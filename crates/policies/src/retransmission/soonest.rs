@@ -7,17 +7,19 @@ use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry =
     PolicyEntry::retransmission("soonest", |_| Ok(Box::new(|_, _| Box::new(Soonest))))
-        .summary("the path with room on which it arrives first, losses counted in")
+        .summary("the path on which it arrives first, losses and full windows counted in")
         .source("this project; docs/knapsack.md");
 
-/// Half a round trip away, and one and a half more when it is lost again: to notice it, and the next try. A path whose
-/// window is full comes after those that have room.
+/// Half a round trip away, and one and a half more when it is lost again: to notice it, and the next try. What is in
+/// flight beyond the window has to be acknowledged first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Soonest;
 
 fn arrival(view: &AssocView<'_>, path: &PathView) -> f64 {
     let lost = path.lost_chunks as f64 / path.data_chunks.max(1) as f64;
-    path.srtt_or(view.rto_initial) * (0.5 + 1.5 * lost)
+    let excess = path.outstanding.saturating_sub(path.cwnd) as f64;
+    let wait = excess / path.outstanding.max(1) as f64;
+    path.srtt_or(view.rto_initial) * (0.5 + 1.5 * lost + wait)
 }
 
 impl Policy for Soonest {
@@ -28,11 +30,8 @@ impl Policy for Soonest {
 
 impl RetransmissionPolicy for Soonest {
     fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
-        let rank = |a: &&PathView, b: &&PathView| {
-            let full = a.has_room().cmp(&b.has_room()).reverse();
-            full.then(arrival(view, a).total_cmp(&arrival(view, b)))
-        };
-        view.usable().min_by(rank).map_or(RtxPick::Wait, |path| RtxPick::Use(path.id))
+        let sooner = |a: &&PathView, b: &&PathView| arrival(view, a).total_cmp(&arrival(view, b));
+        view.usable().min_by(sooner).map_or(RtxPick::Wait, |path| RtxPick::Use(path.id))
     }
 }
 
@@ -48,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fastest_with_room_counting_losses() {
+    fn losses_and_full_windows_count() {
         let mut p = paths(2);
         for (path, ms) in p.iter_mut().zip([50, 60]) {
             path.srtt = Some(Duration::from_millis(ms));
@@ -58,8 +57,9 @@ mod tests {
         // 10 % lost: 50 ms * 0.65 = 32.5 ms, the other one 30.
         p[0].lost_chunks = 10;
         assert_eq!(pick(&p), RtxPick::Use(PathId(1)));
-        p[1].outstanding = 10_000;
-        assert_eq!(pick(&p), RtxPick::Use(PathId(0)), "the other one has no room");
+        // A fifth of what is in flight does not fit: 60 ms * 0.7 = 42.
+        p[1].outstanding = 12_500;
+        assert_eq!(pick(&p), RtxPick::Use(PathId(0)));
         p[0].usable = false;
         assert_eq!(pick(&p), RtxPick::Use(PathId(1)));
     }
