@@ -263,7 +263,8 @@ impl Association {
         let living = usable.filter(|v| heard(v, |srtt| srtt.max(LIVING)));
         let fastest = living.clone().min_by_key(|v| trip(v))?;
         let sure = living.filter(|v| heard(v, |srtt| (srtt / 8).max(DOUBT)));
-        let stand_in = sure.min_by_key(|v| trip(v)).filter(|v| trip(v) <= trip(fastest).map(slower));
+        let stand_in =
+            sure.min_by_key(|v| trip(v)).filter(|v| trip(v) <= trip(fastest).map(slower));
         Some(stand_in.unwrap_or(fastest).id)
     }
 
