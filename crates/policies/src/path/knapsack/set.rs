@@ -21,10 +21,10 @@ const STAY: f64 = 0.04;
 /// A path with fewer packets in flight often has none behind a lost one that would tell of it.
 const FEW_PACKETS: f64 = 5.0;
 
-/// Sets of more paths are not tried one by one, but in the order of their hold times only.
-const ALL_SETS: usize = 5;
+/// With more faster paths, all of them or none are tried.
+const ALL_SETS: u32 = 5;
 
-/// The set that carries most through `buffer` bytes, packets of `packet` bytes; a larger set only where it is worth a
+/// The set that carries most through `buffer` bytes, packets of `packet` bytes; a slower path only where it is worth a
 /// share `gain`; `current` is the set in use.
 pub(super) fn best(
     candidates: &mut SmallVec<[Candidate; 4]>,
@@ -43,23 +43,27 @@ pub(super) fn best(
         let stay = if bits(members) == current { 1.0 + STAY } else { 1.0 };
         stay * carried(candidates, members, buffer, packet, fastest)
     };
-    let count = candidates.len() as u32;
-    let all = candidates.len() <= ALL_SETS;
-    let (mut most, mut set) = (0.0, 0);
-    for size in 1..=count {
-        let prefix = u32::MAX >> (32 - size.min(31));
-        let sets = (1..1_u32 << count.min(ALL_SETS as u32)).filter(|s| s.count_ones() == size);
-        let sets: SmallVec<[u32; 16]> =
-            if all { sets.collect() } else { SmallVec::from_slice(&[prefix]) };
-        let best = sets.into_iter().map(|s| (carried(s), s)).fold((0.0, 0), |a, b| {
-            // The first of equal ones: the faster paths.
-            if b.0 > a.0 { b } else { a }
-        });
+    let (mut most, mut set) = (0.0, 0_u32);
+    for slowest in 0..candidates.len() as u32 {
+        let best = with_slowest(slowest).into_iter().map(|s| (carried(s), s));
+        // Of equal ones the last: what is as fast or faster costs nothing.
+        let best = best.fold((0.0, 0), |a, b| if b.0 >= a.0 { b } else { a });
         if best.0 > (1.0 + gain) * most {
             (most, set) = best;
         }
     }
     bits(set)
+}
+
+/// The sets whose slowest member is number `slowest`, as bits; the larger one of two comes later.
+fn with_slowest(slowest: u32) -> SmallVec<[u32; 16]> {
+    let own = 1_u32 << slowest.min(31);
+    let faster = own - 1;
+    if slowest < ALL_SETS {
+        (0..=faster).map(|some| some | own).collect()
+    } else {
+        SmallVec::from_slice(&[own, faster | own])
+    }
 }
 
 /// min(sum of the rates, B / greatest hold time), where a loss holds all that came behind it until it is repaired: for a
@@ -104,9 +108,11 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_path_that_carries_little_is_left_for_a_better_one() {
+    fn a_faster_path_comes_along_for_nothing_unless_it_loses() {
         // B / 100 ms is 5.2 Mbit/s with the slow one in the set, whatever else is in it.
         let paths = [path(0, 20.0, 1.0, 0.0), path(1, 100.0, 20.0, 0.0)];
+        assert_eq!(choose(&paths, 64.0), 3);
+        let paths = [path(0, 20.0, 1.0, 0.05), path(1, 100.0, 20.0, 0.0)];
         assert_eq!(choose(&paths, 64.0), 2);
     }
 
