@@ -127,11 +127,11 @@ impl Plateau {
     }
 
     /// Whether it is more than what is in flight can explain.
-    fn is_no_queue(&self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
+    fn is_no_queue(&self, now: Time, path: &PathView, outstanding: u64) -> bool {
         let elapsed = now.since(self.began).as_secs_f64();
-        let enough = (4 * u64::from(path.mtu)).max(ev.outstanding_before / 4);
+        let enough = (4 * u64::from(path.mtu)).max(outstanding / 4);
         let held = self.delivered as f64 * self.least.as_secs_f64();
-        self.delivered >= enough && held > SUDDEN * ev.outstanding_before as f64 * elapsed
+        self.delivered >= enough && held > SUDDEN * outstanding as f64 * elapsed
     }
 }
 
@@ -184,7 +184,10 @@ impl PathEstimate {
         rtt: Duration,
     ) -> Option<Duration> {
         let base = self.min_rtt(path)?;
-        if !self.exceeds(SUDDEN, rtt, ev.outstanding_before, path) {
+        // A round trip answers for what was in flight when it began, which may have been more than now.
+        let round = self.round.map_or(0, |round| round.most_outstanding).max(self.most_before);
+        let outstanding = round.max(ev.outstanding_before);
+        if !self.exceeds(SUDDEN, rtt, outstanding, path) {
             self.plateau = None;
             return None;
         }
@@ -192,7 +195,7 @@ impl PathEstimate {
         if !alike {
             self.plateau = Some(Plateau::from(now, rtt));
         }
-        let plateau = self.plateau.filter(|plateau| plateau.is_no_queue(now, path, ev))?;
+        let plateau = self.plateau.filter(|plateau| plateau.is_no_queue(now, path, outstanding))?;
         Some(plateau.least)
     }
 
