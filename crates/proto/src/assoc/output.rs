@@ -225,7 +225,9 @@ impl Association {
         }
         let measured = |v: &&PathView| v.usable && v.srtt.is_some();
         let fastest = self.paths.views.iter().filter(measured).min_by_key(|v| v.srtt)?;
-        let slower = self.paths.view(path)?.srtt.is_none_or(|srtt| fastest.srtt < Some(srtt));
+        // A little sooner is not worth a packet.
+        let sooner = |srtt| fastest.srtt.is_some_and(|fastest| fastest + fastest / 4 < srtt);
+        let slower = self.paths.view(path)?.srtt.is_none_or(sooner);
         (fastest.id != path && slower).then_some(fastest.id)
     }
 

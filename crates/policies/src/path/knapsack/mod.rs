@@ -1,5 +1,6 @@
 //! `knapsack`: fill the paths in the order of how long they hold a byte, none beyond its bandwidth-delay product.
 
+mod burst;
 mod loss;
 mod set;
 
@@ -14,6 +15,7 @@ use crate::competitor::{Competitor, Known};
 use crate::entry::{PolicyEntry, Recipe};
 use crate::estimate::PathEstimate;
 use crate::options::{OptionEntry, Options};
+use burst::Burst;
 use loss::LossShare;
 use set::Candidate;
 
@@ -72,6 +74,7 @@ struct Own {
     rounds: u32,
     competitor: Competitor,
     loss: LossShare,
+    burst: Burst,
     /// Paths that share its bottleneck, itself included.
     members: u64,
     /// Bytes of the buffer that no path needs, in equal parts.
@@ -186,7 +189,10 @@ impl Knapsack {
     }
 
     fn is_open(&self, path: &PathView, next: &ChunkMeta) -> bool {
-        path.sendable && path.outstanding + u64::from(next.bytes) <= self.cap(path)
+        let own = self.paths.get(path.id.index());
+        path.sendable
+            && path.outstanding + u64::from(next.bytes) <= self.cap(path)
+            && own.is_none_or(|own| own.burst.allows(path))
     }
 
     /// How long the path holds a byte in use: with the packets of slack that it may queue.
@@ -375,6 +381,9 @@ impl PathScheduler for Knapsack {
     }
 
     fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, _new_packet: bool) {
+        if let (Some(own), Some(view)) = (self.paths.get_mut(path.index()), view.path(path)) {
+            own.burst.sent(view, chunk.bytes);
+        }
         // Streams of low delay take whatever path is best, and too little to be in the way of others.
         if !chunk.ordered || chunk.needs.is_urgent() {
             return;
@@ -402,6 +411,7 @@ impl PathScheduler for Knapsack {
             self.paths.resize(ev.path.index() + 1, Own::default());
         }
         if let Some(own) = self.paths.get_mut(ev.path.index()) {
+            own.burst.acked(path, ev);
             own.rounds += u32::from(own.estimate.acked(view.now, path, ev));
             match own.known(path, self.slack) {
                 Some(known) => own.competitor.acked(view.now, path, ev, &known),
@@ -435,6 +445,7 @@ mod tests {
             let queued = (1.3 * TEN * rtt.as_secs_f64()) as u64 + 6_000;
             feed(&mut own.estimate, Time::ZERO, TEN, rtt, queued, 3);
             own.rounds = 1;
+            own.burst = Burst::UNBOUNDED;
             scheduler.paths.push(own);
             path.min_rtt = Some(rtt);
             path.cwnd = u64::MAX;

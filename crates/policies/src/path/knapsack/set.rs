@@ -15,8 +15,8 @@ pub(super) struct Candidate {
     pub(super) loss: f64,
 }
 
-/// What is in use counts for so much more: every change lets data wait for the path that was left.
-const STAY: f64 = 0.04;
+/// Hold times that differ by less are taken for equal.
+const NEARLY: f64 = 1.1;
 
 /// A path with fewer packets in flight often has none behind a lost one that would tell of it.
 const FEW_PACKETS: f64 = 5.0;
@@ -39,10 +39,9 @@ pub(super) fn best(
         let chosen = candidates.iter().enumerate().filter(|(n, _)| members & 1 << n != 0);
         chosen.fold(0, |bits, (_, c)| bits | c.bit)
     };
-    let carried = |members: u32| {
-        let stay = if bits(members) == current { 1.0 + STAY } else { 1.0 };
-        stay * carried(candidates, members, buffer, packet, fastest)
-    };
+    let carried = |members: u32| carried(candidates, members, buffer, packet, fastest);
+    let slowest = |members: u32| candidates.get(members.checked_ilog2()? as usize);
+    let held = |members: u32| slowest(members).map_or(0.0, |c| c.held);
     let (mut most, mut set) = (0.0, 0_u32);
     for slowest in 0..candidates.len() as u32 {
         let best = with_slowest(slowest).into_iter().map(|s| (carried(s), s));
@@ -51,6 +50,13 @@ pub(super) fn best(
         if best.0 > (1.0 + gain) * most {
             (most, set) = best;
         }
+    }
+    // Every change lets data wait for the path that was left: nothing changes for nothing.
+    let used = (0..candidates.len()).filter(|n| candidates[*n].bit & current != 0);
+    let used = used.fold(0_u32, |members, n| members | 1 << n);
+    let as_fast = held(used) <= NEARLY * held(set);
+    if used != 0 && bits(used) == current && as_fast && carried(used) * (1.0 + gain) >= most {
+        return current;
     }
     bits(set)
 }
