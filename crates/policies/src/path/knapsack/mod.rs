@@ -421,7 +421,7 @@ impl PathScheduler for Knapsack {
     }
 
     fn wants_sack_at_once(&self, view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> bool {
-        let wanted: u64 = view.usable().map(|p| self.cap(p)).sum();
+        let wanted = view.usable().map(|p| self.cap(p)).fold(0, u64::saturating_add);
         view.send_buffer.limit.min(view.peer_rwnd_max) < wanted
     }
 }
