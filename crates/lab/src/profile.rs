@@ -70,6 +70,7 @@ impl Stack {
         stack.policies.path_scheduler = "knapsack".to_owned();
         stack.policies.stream_scheduler = "needs".to_owned();
         stack.policies.retransmission = "soonest".to_owned();
+        stack.policies.congestion = "cmt?couple=detected".to_owned();
         let assoc = &mut stack.assoc;
         assoc.rto.min = Duration::from_millis(200);
         assoc.rto.max = Duration::from_secs(10);

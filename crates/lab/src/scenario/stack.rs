@@ -136,7 +136,8 @@ pub enum Profile {
     /// RTO.Initial 3s; windows that begin with 4380B and ssthresh 64KiB and fall to 2mtu; Max.Burst after fast retransmits
     /// alone; RTT samples from any path; an unlimited send buffer.
     Ns2,
-    /// What one would deploy: as paper, with the schedulers knapsack and needs and the retransmission policy soonest;
+    /// What one would deploy: as paper, with the schedulers knapsack and needs and the retransmission policy soonest,
+    /// congestion control cmt coupled among paths that were found to share a bottleneck;
     /// NR-SACK for all that was received, SACKs on the path of the smallest RTT, RTT samples whichever way they came; RACK,
     /// tail-loss probes, rate reduction, F-RTO, rescheduling from silent paths; PF with probes every second at least; RTO.Min
     /// 200ms, RTO.Max 10s, SACK delay 50ms, heartbeats every 5s, buffers of 4MiB.
