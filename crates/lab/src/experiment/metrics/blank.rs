@@ -36,7 +36,7 @@ fn flow(scenario: &Scenario, name: String, spec: &FlowSpec) -> FlowResult {
         outcome: Outcome::NotEstablished,
         times: TransferTimes::default(),
         total: Delivered::default(),
-        streams: vec![Delivered::default(); usize::from(spec.streams.unwrap_or(1))],
+        streams: vec![Delivered::default(); usize::from(spec.stream_count())],
         paths: paths.into_iter().map(path).collect(),
         counters: Counters::default(),
         responses: None,
