@@ -63,14 +63,17 @@ pub struct Knapsack {
     slack: u64,
     gain: f64,
     paths: Vec<Own>,
-    /// The paths for one ordered stream, as bits.
+    /// The paths for one ordered stream, as bits; kept up once a chunk to be delivered in order was seen.
     set: u64,
+    ordered: bool,
     streams: Vec<Stream>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Own {
     estimate: PathEstimate,
+    /// The estimate's rate, which every decision asks for.
+    rate: f64,
     rounds: u32,
     competitor: Competitor,
     loss: LossShare,
@@ -122,6 +125,11 @@ impl Own {
         self.competitor.cap(self.fair_cap(path, slack))
     }
 
+    /// Bandwidth-delay product in bytes; zero while the path is not measured.
+    fn bdp(&self, path: &PathView) -> f64 {
+        self.rate * self.estimate.min_rtt(path).unwrap_or_default().as_secs_f64()
+    }
+
     /// Rounds, with paths taking turns: probes at the same time would hide whose they were.
     fn turn(&self, path: &PathView) -> u32 {
         self.rounds.wrapping_add(3 * u32::from(path.id.0))
@@ -129,7 +137,7 @@ impl Own {
 
     /// The same without competitors.
     fn fair_cap(&self, path: &PathView, slack: u64) -> u64 {
-        let bdp = self.estimate.bdp(path);
+        let bdp = self.bdp(path);
         // Paths of one bottleneck keep one queue between them and ask for one share more.
         let slack = slack * u64::from(path.mtu) / self.members.max(1);
         if !self.estimate.is_full() {
@@ -143,7 +151,8 @@ impl Own {
         } else {
             1.0
         };
-        (gain * bdp + self.estimate.reserve(path).min(self.spare)) as u64 + slack
+        let reserve = if self.spare > 0.0 { self.estimate.reserve(path).min(self.spare) } else { 0.0 };
+        (gain * bdp + reserve) as u64 + slack
     }
 }
 
@@ -151,7 +160,7 @@ impl Own {
     /// What a queue of somebody else is told by; nothing while the path was never full.
     fn known(&self, path: &PathView, slack: u64) -> Option<Known> {
         let base = self.estimate.min_rtt(path).filter(|_| self.estimate.is_full())?;
-        Some(Known { base, rate: self.estimate.rate(), slack })
+        Some(Known { base, rate: self.rate, slack })
     }
 }
 
@@ -159,7 +168,7 @@ impl Knapsack {
     /// `slack` packets beyond the bandwidth-delay product; another path must be worth a share `gain` to an ordered stream.
     pub fn new(slack: u64, gain: f64) -> Self {
         let (paths, streams) = (Vec::new(), Vec::new());
-        Self { slack, gain, paths, set: ALL, streams }
+        Self { slack, gain, paths, set: ALL, ordered: false, streams }
     }
 
     fn cap(&self, path: &PathView) -> u64 {
@@ -183,7 +192,7 @@ impl Knapsack {
     /// What the buffer has beyond the paths' bandwidth-delay products, for each of them.
     fn spare(&self, view: &AssocView<'_>) -> f64 {
         let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
-        let used = |(own, path): (&Own, &PathView)| own.estimate.bdp(path);
+        let used = |(own, path): (&Own, &PathView)| own.bdp(path);
         let used: f64 = self.paths.iter().zip(view.paths).map(used).sum();
         (buffer / 2.0 - used).max(0.0) / self.paths.len().max(1) as f64
     }
@@ -205,7 +214,7 @@ impl Knapsack {
     /// Bytes per second that the path can carry; boundless while it was never full.
     fn rate(&self, path: &PathView) -> f64 {
         let own = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full());
-        own.map_or(f64::INFINITY, |o| o.estimate.rate())
+        own.map_or(f64::INFINITY, |o| o.rate)
     }
 
     /// The share of its packets that the path loses.
@@ -246,7 +255,7 @@ impl Knapsack {
             return hold;
         };
         let bytes = (path.outstanding + u64::from(next.bytes)) as f64;
-        let queue = (bytes - own.estimate.bdp(path)).max(0.0) / own.estimate.rate().max(1.0);
+        let queue = (bytes - own.bdp(path)).max(0.0) / own.rate.max(1.0);
         hold + Duration::from_secs_f64(queue.min(MAX_QUEUE))
     }
 
@@ -350,12 +359,17 @@ impl Policy for Knapsack {
 
 impl PathScheduler for Knapsack {
     fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
-        self.set = self.choose(view);
+        if self.ordered {
+            self.set = self.choose(view);
+        }
         let spare = self.spare(view);
         for (own, path) in self.paths.iter_mut().zip(view.paths) {
             own.spare = spare;
             own.loss.update(view.now, path);
             own.members = view.usable().filter(|p| p.group == path.group).count() as u64;
+        }
+        if self.streams.is_empty() {
+            return;
         }
         let slowest = view.usable().map(|p| self.hold(view, p)).max().unwrap_or_default();
         self.streams.retain(|s| view.now.since(s.last_sent) < slowest * 2);
@@ -370,6 +384,9 @@ impl PathScheduler for Knapsack {
         } else if others {
             self.home(view, next)
         } else {
+            if !std::mem::replace(&mut self.ordered, true) {
+                self.set = self.choose(view);
+            }
             self.fastest(view, next, self.set).map_or(PathPick::Wait, PathPick::Use)
         };
         // Without anything in flight there is no feedback that could wake us.
@@ -413,6 +430,7 @@ impl PathScheduler for Knapsack {
         if let Some(own) = self.paths.get_mut(ev.path.index()) {
             own.burst.acked(path, ev);
             own.rounds += u32::from(own.estimate.acked(view.now, path, ev));
+            own.rate = own.estimate.rate();
             match own.known(path, self.slack) {
                 Some(known) => own.competitor.acked(view.now, path, ev, &known),
                 None => own.competitor = Competitor::default(),
@@ -444,6 +462,7 @@ mod tests {
             let mut own = Own::default();
             let queued = (1.3 * TEN * rtt.as_secs_f64()) as u64 + 6_000;
             feed(&mut own.estimate, Time::ZERO, TEN, rtt, queued, 3);
+            own.rate = own.estimate.rate();
             own.rounds = 1;
             own.burst = Burst::UNBOUNDED;
             scheduler.paths.push(own);
