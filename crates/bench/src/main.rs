@@ -4,6 +4,8 @@
 
 mod core;
 mod cpu;
+mod decisions;
+mod schedulers;
 mod simulator;
 
 use anyhow::Result;
@@ -26,6 +28,9 @@ struct Args {
     /// Run this set-up alone, by its number from 1, and neither ns-2 nor the core: for profilers.
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..=4))]
     setup: Option<u8>,
+    /// Print what path schedulers cost and nothing else.
+    #[arg(long)]
+    schedulers: bool,
 }
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -38,8 +43,41 @@ fn main() -> Result<()> {
     if let Some(number) = args.setup {
         return one_setup(usize::from(number) - 1, args.repeat);
     }
+    if args.schedulers {
+        return scheduler_tables(args.repeat);
+    }
     simulator_table(&args)?;
-    core_table(&args)
+    core_table(&args)?;
+    println!();
+    scheduler_tables(args.repeat)
+}
+
+fn scheduler_tables(repeat: u32) -> Result<()> {
+    println!("| path scheduler | ns per packet, 2 paths | 4 paths |");
+    println!("|---|---|---|");
+    for scheduler in decisions::SCHEDULERS {
+        let mut best = [f64::INFINITY; 2];
+        for _ in 0..repeat.max(1) {
+            for (best, paths) in best.iter_mut().zip([2, 4]) {
+                *best = best.min(decisions::cost(scheduler, paths, 1_000_000)?);
+            }
+        }
+        println!("| `{scheduler}` | {:.0} | {:.0} |", best[0], best[1]);
+    }
+    println!("\n| second path, data | `rr`, ns per packet | `knapsack` | ratio | aim |");
+    println!("|---|---|---|---|---|");
+    for (delay, unordered) in schedulers::SETUPS {
+        // In turn, so that other load hits both alike.
+        let mut best = [f64::INFINITY; 2];
+        for _ in 0..repeat.max(1) {
+            for (best, scheduler) in best.iter_mut().zip(["rr", "knapsack"]) {
+                *best = best.min(1e9 / schedulers::run(delay, unordered, scheduler)?.rate());
+            }
+        }
+        let (order, ratio) = (if unordered { "any order" } else { "in order" }, best[1] / best[0]);
+        println!("| {delay} ms, {order} | {:.0} | {:.0} | {ratio:.2} | 1.10 |", best[0], best[1]);
+    }
+    Ok(())
 }
 
 fn core_only(gib: f64) -> Result<()> {

@@ -151,7 +151,8 @@ impl Own {
         } else {
             1.0
         };
-        let reserve = if self.spare > 0.0 { self.estimate.reserve(path).min(self.spare) } else { 0.0 };
+        let reserve =
+            if self.spare > 0.0 { self.estimate.reserve(path).min(self.spare) } else { 0.0 };
         (gain * bdp + reserve) as u64 + slack
     }
 }
