@@ -17,7 +17,7 @@ use crate::estimate::PathEstimate;
 use crate::options::{OptionEntry, Options};
 use burst::Burst;
 use loss::LossShare;
-use set::Candidate;
+use set::{Candidate, Case, Choice};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", configure)
     .summary("shortest hold time first, each path up to its bandwidth-delay product")
@@ -65,6 +65,7 @@ pub struct Knapsack {
     paths: Vec<Own>,
     /// The paths for one ordered stream, as bits; kept up once a chunk to be delivered in order was seen.
     set: u64,
+    choice: Choice,
     ordered: bool,
     streams: Vec<Stream>,
 }
@@ -169,7 +170,8 @@ impl Knapsack {
     /// `slack` packets beyond the bandwidth-delay product; another path must be worth a share `gain` to an ordered stream.
     pub fn new(slack: u64, gain: f64) -> Self {
         let (paths, streams) = (Vec::new(), Vec::new());
-        Self { slack, gain, paths, set: ALL, ordered: false, streams }
+        let choice = Choice::default();
+        Self { slack, gain, paths, set: ALL, choice, ordered: false, streams }
     }
 
     fn cap(&self, path: &PathView) -> u64 {
@@ -205,13 +207,6 @@ impl Knapsack {
             && own.is_none_or(|own| own.burst.allows(path))
     }
 
-    /// How long the path holds a byte in use: with the packets of slack that it may queue.
-    fn held(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
-        let rate = self.rate(path);
-        let queue = (self.slack * u64::from(path.mtu)) as f64 / rate;
-        self.hold(view, path).as_secs_f64() + queue
-    }
-
     /// Bytes per second that the path can carry; boundless while it was never full.
     fn rate(&self, path: &PathView) -> f64 {
         let own = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full());
@@ -225,28 +220,30 @@ impl Knapsack {
 
     /// What the path carries as a part of one ordered stream: no more than its window lets it, or will once it stops to
     /// grow fast.
-    fn share(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
+    fn share(&self, path: &PathView, hold: f64, loss: f64) -> f64 {
         let window = path.cwnd.max(path.ssthresh) as f64;
         // What it comes to on average with such losses (Mathis et al. 1997): a choice that followed every halving would not
         // settle, and a path left with a small window would not be used again.
-        let loss = self.loss(path);
-        let average = f64::from(path.mtu) * (1.5 / loss.max(1e-9)).sqrt();
-        let window = if loss > 0.0 { average } else { window };
-        self.rate(path).min(window / self.hold(view, path).as_secs_f64().max(1e-6))
+        let average = || f64::from(path.mtu) * (1.5 / loss.max(1e-9)).sqrt();
+        let window = if loss > 0.0 { average() } else { window };
+        self.rate(path).min(window / hold.max(1e-6))
+    }
+
+    fn candidate(&self, view: &AssocView<'_>, path: &PathView) -> Candidate {
+        let (hold, loss) = (self.hold(view, path).as_secs_f64(), self.loss(path));
+        // In use it holds a byte for longer, by the packets of slack that it may queue.
+        let queue = (self.slack * u64::from(path.mtu)) as f64 / self.rate(path);
+        let rate = self.share(path, hold, loss);
+        Candidate { bit: bit(path.id), held: hold + queue, rate, loss }
     }
 
     /// The paths that carry most of one ordered stream.
-    fn choose(&self, view: &AssocView<'_>) -> u64 {
+    fn choose(&mut self, view: &AssocView<'_>) -> u64 {
+        let candidates = view.usable().map(|path| self.candidate(view, path)).collect();
         let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
-        let candidate = |path: &PathView| Candidate {
-            bit: bit(path.id),
-            held: self.held(view, path),
-            rate: self.share(view, path),
-            loss: self.loss(path),
-        };
-        let mut candidates = view.usable().map(candidate).collect();
-        let packet = view.usable().next().map_or(1500, |path| path.mtu);
-        set::best(&mut candidates, buffer, f64::from(packet), self.gain, self.set)
+        let packet = f64::from(view.usable().next().map_or(1500, |path| path.mtu));
+        let case = Case { candidates, buffer, packet, gain: self.gain, current: self.set };
+        self.choice.of(case)
     }
 
     /// How long the path would hold `next`: with the queue that it would find there.

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 /// A path as a candidate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Candidate {
     /// Its bit in a set of paths.
     pub(super) bit: u64,
@@ -13,6 +13,41 @@ pub(super) struct Candidate {
     pub(super) rate: f64,
     /// Share of its packets that are lost.
     pub(super) loss: f64,
+}
+
+/// What a choice depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Case {
+    pub(super) candidates: SmallVec<[Candidate; 4]>,
+    /// Bytes.
+    pub(super) buffer: f64,
+    /// Bytes of a packet.
+    pub(super) packet: f64,
+    /// The share by which a slower path must raise the rate.
+    pub(super) gain: f64,
+    /// The set in use.
+    pub(super) current: u64,
+}
+
+/// The latest choice: the same case gives the same set, and cases rarely change from one round to the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    made: Option<(Case, u64)>,
+}
+
+impl Choice {
+    /// The set that is best in this case.
+    pub(super) fn of(&mut self, case: Case) -> u64 {
+        if let Some((made, set)) = &self.made
+            && *made == case
+        {
+            return *set;
+        }
+        let mut candidates = case.candidates.clone();
+        let set = best(&mut candidates, case.buffer, case.packet, case.gain, case.current);
+        self.made = Some((case, set));
+        set
+    }
 }
 
 /// Hold times that differ by less are taken for equal.
@@ -26,7 +61,7 @@ const ALL_SETS: u32 = 5;
 
 /// The set that carries most through `buffer` bytes, packets of `packet` bytes; a slower path only where it is worth a
 /// share `gain`; `current` is the set in use.
-pub(super) fn best(
+fn best(
     candidates: &mut SmallVec<[Candidate; 4]>,
     buffer: f64,
     packet: f64,
