@@ -203,8 +203,8 @@ impl Knapsack {
     fn is_open(&self, path: &PathView, next: &ChunkMeta) -> bool {
         let own = self.paths.get(path.id.index());
         path.sendable
-            && path.outstanding + u64::from(next.bytes) <= self.cap(path)
             && own.is_none_or(|own| own.burst.allows(path))
+            && path.outstanding + u64::from(next.bytes) <= self.cap(path)
     }
 
     /// Bytes per second that the path can carry; boundless while it was never full.
@@ -253,14 +253,23 @@ impl Knapsack {
             return hold;
         };
         let bytes = (path.outstanding + u64::from(next.bytes)) as f64;
-        let queue = (bytes - own.bdp(path)).max(0.0) / own.rate.max(1.0);
+        let beyond = bytes - own.bdp(path);
+        if beyond <= 0.0 {
+            return hold;
+        }
+        let queue = beyond / own.rate.max(1.0);
         hold + Duration::from_secs_f64(queue.min(MAX_QUEUE))
     }
 
     /// The open path of a set that would hold `next` for the shortest time.
     fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, set: u64) -> Option<PathId> {
-        let open = view.sendable().filter(|p| self.is_open(p, next));
-        let members = open.filter(|p| set & bit(p.id) != 0);
+        let members = view.sendable().filter(|p| set & bit(p.id) != 0);
+        let mut members = members.filter(|p| self.is_open(p, next)).peekable();
+        let first = members.next()?;
+        if members.peek().is_none() {
+            return Some(first.id);
+        }
+        let members = std::iter::once(first).chain(members);
         members.map(|p| (self.expected(view, p, next), p.id)).min().map(|(_, id)| id)
     }
 
