@@ -87,8 +87,8 @@ fn best(
         }
     }
     // Every change lets data wait for the path that was left: nothing changes for nothing.
-    let used = (0..candidates.len()).filter(|n| candidates[*n].bit & current != 0);
-    let used = used.fold(0_u32, |members, n| members | 1 << n);
+    let used = candidates.iter().enumerate().filter(|(_, c)| c.bit & current != 0);
+    let used = used.fold(0_u32, |members, (n, _)| members | 1 << n);
     let as_fast = held(used) <= NEARLY * held(set);
     if used != 0 && bits(used) == current && as_fast && carried(used) * (1.0 + gain) >= most {
         return current;
