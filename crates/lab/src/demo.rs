@@ -161,7 +161,7 @@ fn plans(source: &Source) -> Vec<Plan> {
     };
     let mut plans: Vec<Plan> = scenario.path_names().map(single).collect();
     plans.push(all("all three, round robin", "rr"));
-    plans.push(all("all three, min-rtt", "min-rtt"));
+    plans.push(all("all three, knapsack", "knapsack"));
     plans
 }
 
