@@ -94,6 +94,8 @@ struct Stream {
     moved: Time,
     /// Since when a faster path was open whenever its turn came.
     held_back: Option<Time>,
+    /// How often it came back from a slower path that it was not needed on.
+    returns: u32,
     load: Load,
 }
 
@@ -298,7 +300,8 @@ impl Knapsack {
         if self.is_open(home, next) {
             return self.stay(at);
         }
-        let rested = view.now.since(stream.moved) > here * 2;
+        // A stream that came back in vain, because others wait for it or have too little to fill the path, tries ever less.
+        let rested = view.now.since(stream.moved) > here * (2 << (2 * stream.returns.min(4)));
         // What remains must be able to fill the path.
         let others = self.streams.iter().filter(|s| s.home == stream.home && s.id != stream.id);
         let company = 4 * others.map(|s| s.load.bytes()).sum::<u64>() >= stream.load.bytes();
@@ -339,7 +342,16 @@ impl Knapsack {
     ) -> PathPick {
         let Some(stream) = self.streams.get_mut(at) else { return PathPick::Wait };
         let since = *stream.held_back.get_or_insert(view.now);
-        if view.now.since(since) > hold { self.settle(view, at, faster) } else { PathPick::Skip }
+        if view.now.since(since) <= hold {
+            return PathPick::Skip;
+        }
+        // Between paths of about the same delay nothing is lost.
+        let there = view.path(faster).map_or(hold, |path| self.hold(view, path));
+        let gained = there + there / 4 < hold;
+        if let Some(stream) = self.streams.get_mut(at).filter(|_| gained) {
+            stream.returns += 1;
+        }
+        self.settle(view, at, faster)
     }
 }
 
@@ -424,6 +436,7 @@ impl PathScheduler for Knapsack {
                 last_sent: view.now,
                 moved: view.now,
                 held_back: None,
+                returns: 0,
                 load: Load { began: view.now, bytes: u64::from(chunk.bytes), before: 0 },
             }),
         }
