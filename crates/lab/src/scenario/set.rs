@@ -206,15 +206,14 @@ fn name_of(value: &Value) -> Option<&str> {
     value.get("name").or_else(|| value.get("app")).and_then(Value::as_str)
 }
 
-/// A TOML value where the text is one (`true`, `3`, `["A"]`), and a text otherwise.
+/// A TOML value where the text is one (`true`, `3`, `["A"]`, `{ service = "low-delay" }`), and a text otherwise.
 fn literal(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>().ok();
     let plain = parsed.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
     match plain {
-        Some(
-            value @ (Value::Integer(_) | Value::Boolean(_) | Value::String(_) | Value::Array(_)),
-        ) => value,
-        _ => Value::String(text.to_owned()),
+        // Floats and times are quantities without a unit; as texts they are refused with what is allowed.
+        None | Some(Value::Float(_) | Value::Datetime(_)) => Value::String(text.to_owned()),
+        Some(value) => value,
     }
 }
 
@@ -254,6 +253,9 @@ mod tests {
         );
         let list = Value::Array(vec![Value::String("A".into())]);
         assert_eq!(set("flow.x.paths=[\"A\"]"), Ok(("flow[1].paths".into(), Some(list))));
+        let needs =
+            Value::Table([("priority".to_owned(), Value::Integer(1))].into_iter().collect());
+        assert_eq!(set("flow.x.needs={priority=1}"), Ok(("flow[1].needs".into(), Some(needs))));
     }
 
     #[test]
