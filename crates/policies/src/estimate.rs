@@ -34,7 +34,7 @@ const REST: u8 = 2;
 ///
 /// Round trips that grow mean that the way became longer, or that the path became slower and a queue stands. The two ask for
 /// the opposite: more in flight, or less. They differ in how acknowledgements come and in what follows from sending less;
-/// see [`Plateau`] and [`Test`].
+/// see `Plateau` and `Test`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathEstimate {
     round: Option<Round>,

@@ -301,7 +301,7 @@ impl Knapsack {
             return self.stay(at);
         }
         // A stream that came back in vain, because others wait for it or have too little to fill the path, tries ever less.
-        let rested = view.now.since(stream.moved) > here * (2 << (2 * stream.returns.min(4)));
+        let rested = view.now.since(stream.moved) > here * (2 << stream.returns.min(8));
         // What remains must be able to fill the path.
         let others = self.streams.iter().filter(|s| s.home == stream.home && s.id != stream.id);
         let company = 4 * others.map(|s| s.load.bytes()).sum::<u64>() >= stream.load.bytes();
