@@ -32,7 +32,8 @@ Examples:
 Examples:
   polypath reproduce --quick
   polypath reproduce S0-F4
-  polypath reproduce S1 --seeds 20 --no-sensitivity")]
+  polypath reproduce S1 --seeds 20 --no-sensitivity
+  polypath reproduce P-streams --tables docs")]
     Reproduce(ReproduceArgs),
     /// Run a scenario over all values of its axes and seeds.
     #[command(after_help = "\

@@ -2,22 +2,22 @@
 
 mod burst;
 mod loss;
+mod own;
 mod set;
+mod stream;
 
 use polypath_proto::PathId;
-use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{AckedInfo, PathPick, PathScheduler, Policy, Trigger};
-use polypath_proto::time::{Duration, Time};
+use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 
 use crate::PolicyError;
-use crate::competitor::{Competitor, Known};
+use crate::competitor::Competitor;
 use crate::entry::{PolicyEntry, Recipe};
-use crate::estimate::PathEstimate;
 use crate::options::{OptionEntry, Options};
-use burst::Burst;
-use loss::LossShare;
+use own::Own;
 use set::{Candidate, Case, Choice};
+use stream::{Load, Stream};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", configure)
     .summary("shortest hold time first, each path up to its bandwidth-delay product")
@@ -43,9 +43,6 @@ fn configure(options: &Options<'_>) -> Result<Recipe<dyn PathScheduler>, PolicyE
     Ok(Box::new(move |_, _| Box::new(Knapsack::new(slack, gain))))
 }
 
-/// A path in every so many rounds is offered a quarter more than it is known to carry.
-const PROBE_EVERY: u32 = 8;
-
 /// Seconds that a queue is taken for at most.
 const MAX_QUEUE: f64 = 60.0;
 
@@ -68,104 +65,6 @@ pub struct Knapsack {
     choice: Choice,
     ordered: bool,
     streams: Vec<Stream>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Own {
-    estimate: PathEstimate,
-    /// The estimate's rate, which every decision asks for.
-    rate: f64,
-    rounds: u32,
-    competitor: Competitor,
-    loss: LossShare,
-    burst: Burst,
-    /// Paths that share its bottleneck, itself included.
-    members: u64,
-    /// Bytes of the buffer that no path needs, in equal parts.
-    spare: f64,
-}
-
-/// An ordered stream and the path that carries it.
-#[derive(Clone, Copy, Debug)]
-struct Stream {
-    id: StreamId,
-    home: PathId,
-    last_sent: Time,
-    moved: Time,
-    /// Since when a faster path was open whenever its turn came.
-    held_back: Option<Time>,
-    /// How often it came back from a slower path that it was not needed on.
-    returns: u32,
-    load: Load,
-}
-
-/// Bytes that a stream sent lately, in two windows.
-#[derive(Clone, Copy, Debug, Default)]
-struct Load {
-    began: Time,
-    bytes: u64,
-    before: u64,
-}
-
-impl Load {
-    fn add(&mut self, now: Time, window: Duration, bytes: u32) {
-        let age = now.since(self.began);
-        if age > window {
-            self.before = if age > window * 2 { 0 } else { self.bytes };
-            (self.began, self.bytes) = (now, 0);
-        }
-        self.bytes += u64::from(bytes);
-    }
-
-    const fn bytes(self) -> u64 {
-        self.bytes + self.before
-    }
-}
-
-impl Own {
-    /// What may be in flight on the path, bytes.
-    fn cap(&self, path: &PathView, slack: u64) -> u64 {
-        self.competitor.cap(self.fair_cap(path, slack))
-    }
-
-    /// Bandwidth-delay product in bytes; zero while the path is not measured.
-    fn bdp(&self, path: &PathView) -> f64 {
-        self.rate * self.estimate.min_rtt(path).unwrap_or_default().as_secs_f64()
-    }
-
-    /// Rounds, with paths taking turns: probes at the same time would hide whose they were.
-    fn turn(&self, path: &PathView) -> u32 {
-        self.rounds.wrapping_add(3 * u32::from(path.id.0))
-    }
-
-    /// The same without competitors.
-    fn fair_cap(&self, path: &PathView, slack: u64) -> u64 {
-        let bdp = self.bdp(path);
-        // Paths of one bottleneck keep one queue between them and ask for one share more.
-        let slack = slack * u64::from(path.mtu) / self.members.max(1);
-        if !self.estimate.is_full() {
-            return ((2.0 * bdp) as u64).max(path.cwnd.min(10 * u64::from(path.mtu))) + slack;
-        }
-        if let Some(limit) = self.estimate.test_limit(path) {
-            return limit;
-        }
-        let gain = if self.turn(path).is_multiple_of(PROBE_EVERY) {
-            1.0 + 0.25 / self.members.max(1) as f64
-        } else {
-            1.0
-        };
-        let reserve =
-            if self.spare > 0.0 { self.estimate.reserve(path).min(self.spare) } else { 0.0 };
-        (gain * bdp + reserve) as u64 + slack
-    }
-}
-
-impl Own {
-    /// What a queue of somebody else is told by; nothing while the path was never full.
-    fn known(&self, path: &PathView, slack: u64) -> Option<Known> {
-        let base = self.estimate.min_rtt(path).filter(|_| self.estimate.is_full())?;
-        Some(Known { base, rate: self.rate, slack })
-    }
 }
 
 impl Knapsack {
@@ -437,7 +336,7 @@ impl PathScheduler for Knapsack {
                 moved: view.now,
                 held_back: None,
                 returns: 0,
-                load: Load { began: view.now, bytes: u64::from(chunk.bytes), before: 0 },
+                load: Load::from(view.now, chunk.bytes),
             }),
         }
     }
@@ -466,9 +365,11 @@ impl PathScheduler for Knapsack {
 
 #[cfg(test)]
 mod tests {
+    use super::burst::Burst;
     use super::*;
     use crate::estimate::tests::feed;
     use crate::fixture::{chunk, paths, view};
+    use polypath_proto::time::Time;
 
     const KIB: u64 = 1024;
     /// Bytes of DATA chunks per second that 10 Mbit/s carry.
