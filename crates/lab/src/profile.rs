@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use polypath_policies::{PolicyError, PolicySpec, factory};
+use polypath_policies::{PolicyError, PolicySpec, factory, profile};
 use polypath_proto::config::{
-    AssocConfig, BurstRule, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, PfConfig,
-    RateReduction, RecoveryConfig, Rescheduling, SackPath, T3Marks,
+    AssocConfig, BurstRule, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack,
+    RateReduction, Rescheduling, SackPath, T3Marks,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
@@ -28,67 +28,12 @@ pub struct Stack {
 impl Stack {
     /// The stack of a profile.
     pub fn of_profile(profile: Profile) -> Self {
-        match profile {
-            Profile::Paper => Self::paper(),
-            Profile::Ns2 => Self::ns2(),
-            Profile::Fast => Self::fast(),
-        }
-    }
-
-    /// RFC 9260 with CMT, whose parts are on by default in the core.
-    fn paper() -> Self {
-        Self { assoc: AssocConfig::default(), policies: PolicySpec::default() }
-    }
-
-    /// What the University of Delaware's module for ns-2.35 does in place of the paper profile; `data/ns2/README.md` has
-    /// the list, and what is left out of it here.
-    fn ns2() -> Self {
-        let mut stack = Self::paper();
-        let assoc = &mut stack.assoc;
-        assoc.chunk_charge = 16;
-        assoc.send_buffer = u64::MAX;
-        assoc.rto.initial = Duration::from_secs(3);
-        assoc.sack.window_updates = false;
-        assoc.sack.filled_gap = false;
-        assoc.sack.timer_count = false;
-        assoc.max_burst_rule = BurstRule::AfterFastRetransmit;
-        assoc.cmt.rtt_same_path = false;
-        let congestion = &mut assoc.congestion;
-        congestion.initial_cwnd = InitialCwnd::Bytes(4380);
-        congestion.initial_ssthresh = InitialSsthresh::Bytes(65_536);
-        congestion.loss_floor_mtus = 2;
-        congestion.abc_limit = 1;
-        congestion.unit = CwndUnit::Pmdcs;
-        stack
-    }
-
-    /// What one would deploy. RTO.Min and the SACK delay are those of common TCP stacks; the RTO must
-    /// stay clear of the SACK delay. PFMR 0 is RFC 7829's recommendation. SACKs take the fastest path, since the buffers wait
-    /// for them; RTT samples then have to count whichever way they came.
-    fn fast() -> Self {
-        let mut stack = Self::paper();
-        stack.policies.path_scheduler = "knapsack".to_owned();
-        stack.policies.stream_scheduler = "needs".to_owned();
-        stack.policies.retransmission = "soonest".to_owned();
-        stack.policies.congestion = "cmt?couple=detected".to_owned();
-        let assoc = &mut stack.assoc;
-        assoc.rto.min = Duration::from_millis(200);
-        assoc.rto.max = Duration::from_secs(10);
-        assoc.sack.delay = Duration::from_millis(50);
-        assoc.heartbeat_interval = Some(Duration::from_millis(500));
-        assoc.sack.path = SackPath::SmallestSrtt;
-        assoc.cmt.rtt_same_path = false;
-        assoc.recovery = RecoveryConfig::MODERN;
-        assoc.cmt.nr_sack = NrSack::Received;
-        assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;
-        // A path that was cut off is missed at once, asked about once a second at least, and starts with the initial window of
-        // common TCP stacks (RFC 6928) when it is back.
-        assoc.recovery.rescheduling = Rescheduling::Silent;
-        let probe = Some(Duration::from_secs(1));
-        assoc.potentially_failed = Some(PfConfig { max_retrans: 0, return_mtus: 10, probe });
-        assoc.receive_buffer = 4 << 20;
-        assoc.send_buffer = 4 << 20;
-        stack
+        let (assoc, policies) = match profile {
+            Profile::Paper => profile::paper(),
+            Profile::Ns2 => profile::ns2(),
+            Profile::Fast => profile::fast(),
+        };
+        Self { assoc, policies }
     }
 
     /// The same stack with `settings` on top.

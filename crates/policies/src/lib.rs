@@ -77,6 +77,7 @@ pub mod estimate;
 mod fixture;
 mod options;
 pub mod path;
+pub mod profile;
 mod registry;
 pub mod retransmission;
 pub mod sharing;

@@ -1,0 +1,81 @@
+//! The stacks that have a name: settings of the core, and the policies that go with them.
+
+use std::sync::Arc;
+
+use polypath_proto::config::{
+    AssocConfig, BurstRule, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, PfConfig,
+    RecoveryConfig, Rescheduling, SackPath, T3Marks,
+};
+use polypath_proto::time::Duration;
+
+use crate::{PolicyError, PolicySpec, factory};
+
+/// RFC 9260 with CMT, whose parts are on by default in the core.
+pub fn paper() -> (AssocConfig, PolicySpec) {
+    (AssocConfig::default(), PolicySpec::default())
+}
+
+/// What the University of Delaware's module for ns-2.35 does in place of [`paper`]; `data/ns2/README.md` has
+/// the list, and what is left out of it here.
+pub fn ns2() -> (AssocConfig, PolicySpec) {
+    let (mut assoc, policies) = paper();
+    assoc.chunk_charge = 16;
+    assoc.send_buffer = u64::MAX;
+    assoc.rto.initial = Duration::from_secs(3);
+    assoc.sack.window_updates = false;
+    assoc.sack.filled_gap = false;
+    assoc.sack.timer_count = false;
+    assoc.max_burst_rule = BurstRule::AfterFastRetransmit;
+    assoc.cmt.rtt_same_path = false;
+    let congestion = &mut assoc.congestion;
+    congestion.initial_cwnd = InitialCwnd::Bytes(4380);
+    congestion.initial_ssthresh = InitialSsthresh::Bytes(65_536);
+    congestion.loss_floor_mtus = 2;
+    congestion.abc_limit = 1;
+    congestion.unit = CwndUnit::Pmdcs;
+    (assoc, policies)
+}
+
+/// What one would deploy. RTO.Min and the SACK delay are those of common TCP stacks; the RTO must
+/// stay clear of the SACK delay. PFMR 0 is RFC 7829's recommendation. SACKs take the fastest path, since the buffers wait
+/// for them; RTT samples then have to count whichever way they came.
+pub fn fast() -> (AssocConfig, PolicySpec) {
+    let (mut assoc, mut policies) = paper();
+    policies.path_scheduler = "knapsack".to_owned();
+    policies.stream_scheduler = "needs".to_owned();
+    policies.retransmission = "soonest".to_owned();
+    policies.congestion = "cmt?couple=detected".to_owned();
+    assoc.rto.min = Duration::from_millis(200);
+    assoc.rto.max = Duration::from_secs(10);
+    assoc.sack.delay = Duration::from_millis(50);
+    assoc.heartbeat_interval = Some(Duration::from_millis(500));
+    assoc.sack.path = SackPath::SmallestSrtt;
+    assoc.cmt.rtt_same_path = false;
+    assoc.recovery = RecoveryConfig::MODERN;
+    assoc.cmt.nr_sack = NrSack::Received;
+    assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;
+    // A path that was cut off is missed at once, asked about once a second at least, and starts with the initial window of
+    // common TCP stacks (RFC 6928) when it is back.
+    assoc.recovery.rescheduling = Rescheduling::Silent;
+    let probe = Some(Duration::from_secs(1));
+    assoc.potentially_failed = Some(PfConfig { max_retrans: 0, return_mtus: 10, probe });
+    assoc.receive_buffer = 4 << 20;
+    assoc.send_buffer = 4 << 20;
+    (assoc, policies)
+}
+
+/// A stack as one object for the core: `assoc` with the policies that `policies` names.
+///
+/// # Errors
+/// The first name or option that is unknown.
+pub fn config((assoc, policies): (AssocConfig, PolicySpec)) -> Result<AssocConfig, PolicyError> {
+    Ok(AssocConfig { policies: factory(&policies)?, ..assoc })
+}
+
+/// [`fast`] as one object.
+///
+/// # Errors
+/// None in fact: its policies are built in.
+pub fn fast_config() -> Result<Arc<AssocConfig>, PolicyError> {
+    config(fast()).map(Arc::new)
+}
