@@ -102,6 +102,8 @@ pub struct AssocConfig {
     pub assoc_max_retrans: u32,
     /// Max.Init.Retransmits.
     pub max_init_retrans: u32,
+    /// Which paths INIT takes.
+    pub handshake: Handshake,
     /// Max.Burst: packets of new data per path and send attempt; `None`: no limit.
     pub max_burst: Option<u32>,
     /// When Max.Burst applies.
@@ -150,6 +152,7 @@ impl Default for AssocConfig {
             path_max_retrans: 5,
             assoc_max_retrans: 10,
             max_init_retrans: 8,
+            handshake: Handshake::OnePath,
             max_burst: Some(4),
             max_burst_rule: BurstRule::Always,
             fast_retransmit_after: 3,
@@ -164,6 +167,15 @@ impl Default for AssocConfig {
             trace: false,
         }
     }
+}
+
+/// Which paths INIT takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    /// The first of those that the user named; the next one when T1-init expires (RFC 9260 section 5.1).
+    OnePath,
+    /// All that the user named, each time: a dead path costs nothing. The first INIT ACK counts.
+    AllPaths,
 }
 
 /// When Max.Burst applies.

@@ -49,10 +49,15 @@ impl Association {
         }
     }
 
-    /// The path a packet arrived on. A new pair of our and the peer's known addresses becomes a path, unconfirmed.
+    /// The path a packet arrived on. A new pair of our and the peer's known addresses becomes a path, unconfirmed. A known pair whose
+    /// UDP port has changed goes on with the new one: the verification tag proves the peer (RFC 6951 section 5.4).
     pub(crate) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
         if let Some(known) = self.paths.by_tuple(tuple) {
             return Some(known);
+        }
+        if let Some(moved) = self.paths.by_addresses(tuple) {
+            self.paths.set_remote_port(moved, tuple.remote.port());
+            return Some(moved);
         }
         let ours = self.endpoint.addresses.contains(&tuple.local.ip());
         let theirs = self.peer.addresses.contains(&tuple.remote.ip());

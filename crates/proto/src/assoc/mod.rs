@@ -211,6 +211,20 @@ impl Association {
         self.paths.get(p).map(|p| p.tuple)
     }
 
+    /// Outbound and inbound streams, as agreed at set-up; 0 before.
+    pub const fn streams(&self) -> (u16, u16) {
+        (self.caps.outbound_streams, self.caps.inbound_streams)
+    }
+
+    /// The driver could not send on a path: its device is down, or there is no route. Where silent paths are given up
+    /// ([`Rescheduling::Silent`](crate::config::Rescheduling::Silent)) its data goes elsewhere at once; otherwise the timers find out.
+    pub fn path_failed(&mut self, now: Time, tuple: FourTuple) {
+        let watched = self.config.recovery.rescheduling.watches_silence();
+        if let Some(p) = self.paths.by_tuple(tuple).filter(|_| watched) {
+            self.suspect(now, p);
+        }
+    }
+
     /// Says what a path may be used for.
     pub fn set_path_admin(&mut self, _now: Time, p: PathId, admin: PathAdmin) {
         if self.state == State::Closed {

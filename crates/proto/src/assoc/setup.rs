@@ -13,7 +13,7 @@ use polypath_wire::{
 
 use super::control::Encoded;
 use super::{Association, Bundling, LocalSide, PeerSide, State};
-use crate::config::{AssocConfig, EndpointConfig};
+use crate::config::{AssocConfig, EndpointConfig, Handshake};
 use crate::endpoint::{
     Extensions, InitFault, Offer, PeerInit, fixed_part, state_cookie, unrecognized,
 };
@@ -227,6 +227,11 @@ impl Association {
         let first = self.state == State::CookieWait;
         let bundling = if first { Bundling::Init } else { Bundling::First };
         self.send_control(path, &Encoded(&chunk), bundling);
+        if first && self.config.handshake == Handshake::AllPaths {
+            for other in self.paths.ids().filter(|p| *p != path) {
+                self.send_control(other, &Encoded(&chunk), bundling);
+            }
+        }
         self.setup.chunk = chunk;
         self.setup.path = path;
         self.timers.t1 = now + self.rto(path);

@@ -119,6 +119,21 @@ impl PathSet {
         self.own.iter().position(|p| p.tuple == tuple).map(|i| PathId(i as u8))
     }
 
+    /// The path of a pair of IP addresses, whatever the remote UDP port.
+    pub(crate) fn by_addresses(&self, tuple: FourTuple) -> Option<PathId> {
+        let same =
+            |p: &Path| p.tuple.local == tuple.local && p.tuple.remote.ip() == tuple.remote.ip();
+        self.own.iter().position(same).map(|i| PathId(i as u8))
+    }
+
+    /// The peer's UDP port on `p` is another now.
+    pub(crate) fn set_remote_port(&mut self, p: PathId, port: u16) {
+        if let Some(path) = self.get_mut(p) {
+            path.tuple.remote.set_port(port);
+            path.stats.remote.set_port(port);
+        }
+    }
+
     #[inline]
     pub(crate) fn view(&self, p: PathId) -> Option<&PathView> {
         self.views.get(p.index())

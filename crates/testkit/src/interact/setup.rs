@@ -4,9 +4,9 @@ use core::fmt;
 use std::sync::Arc;
 
 use polypath_proto::config::{
-    AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, InitialCwnd,
-    InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction, RecoveryConfig, Rescheduling,
-    RtoConfig, SackConfig, SackPath, T3Marks,
+    AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, Handshake,
+    InitialCwnd, InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction, RecoveryConfig,
+    Rescheduling, RtoConfig, SackConfig, SackPath, T3Marks,
 };
 use polypath_proto::ids::Tsn;
 use polypath_proto::policy::PolicyFactory;
@@ -165,6 +165,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         path_max_retrans,
         assoc_max_retrans,
         max_init_retrans: 8,
+        handshake: [Handshake::OnePath, Handshake::AllPaths][rng.below(2)],
         max_burst,
         max_burst_rule: [BurstRule::Always, BurstRule::AfterFastRetransmit][rng.below(2)],
         fast_retransmit_after,
