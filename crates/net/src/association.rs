@@ -1,0 +1,467 @@
+//! One association, as the application holds it.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo};
+use polypath_proto::ids::{MessageId, PathId, StreamId};
+use polypath_proto::policy::StreamParam;
+use polypath_proto::stats::{AssocStats, PathStats};
+use polypath_proto::view::PathAdmin;
+use polypath_proto::{
+    AssocHandle, RecvFrom, SendError as CoreSendError, SendOptions, State, StreamNeeds,
+};
+use tokio::sync::broadcast;
+
+use crate::endpoint::Inner;
+use crate::error::{Closed, ConnectError, SendError};
+use crate::shared::{self, Signals};
+
+/// An association. All methods take `&self`, so one task may send while another receives: put it into an [`Arc`].
+///
+/// Dropping it shuts it down gracefully: what was sent still arrives, what comes in is discarded.
+pub struct Association {
+    endpoint: Arc<Inner>,
+    h: AssocHandle,
+    signals: Arc<Signals>,
+}
+
+impl fmt::Debug for Association {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Association").field(&self.h.0).finish()
+    }
+}
+
+impl Drop for Association {
+    fn drop(&mut self) {
+        self.endpoint.shared.abandon_association(self.h);
+    }
+}
+
+/// A path with what the user said of it.
+#[derive(Clone, Debug)]
+pub struct PathInfo {
+    /// Its addresses, counters, round-trip time, window and state.
+    pub stats: PathStats,
+    /// What it may be used for.
+    pub admin: PathAdmin,
+    /// It is the primary path.
+    pub primary: bool,
+}
+
+impl Association {
+    pub(crate) fn new(endpoint: Arc<Inner>, h: AssocHandle, signals: Arc<Signals>) -> Self {
+        Self { endpoint, h, signals }
+    }
+
+    /// Sends a message in order on stream `stream`. Waits while the send buffer is full. Cancel-safe: a dropped future has
+    /// sent nothing.
+    ///
+    /// # Errors
+    /// When the association is over or shutting down, there is no such stream, or the message can never be sent.
+    pub async fn send(&self, stream: u16, data: impl Into<Bytes>) -> Result<MessageId, SendError> {
+        self.send_with(stream, data, SendOptions::default()).await
+    }
+
+    /// Like [`send`](Self::send), with options.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn send_with(
+        &self,
+        stream: u16,
+        data: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<MessageId, SendError> {
+        let data = data.into();
+        loop {
+            match self.try_send(stream, data.clone(), options) {
+                Err(SendError::Refused(CoreSendError::WouldBlock)) => {}
+                other => return other,
+            }
+            let room = self.signals.writable.notified();
+            tokio::pin!(room);
+            room.as_mut().enable();
+            match self.try_send(stream, data.clone(), options) {
+                Err(SendError::Refused(CoreSendError::WouldBlock)) => room.await,
+                other => return other,
+            }
+        }
+    }
+
+    /// Sends a message if the send buffer has room for it now.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and [`WouldBlock`](CoreSendError::WouldBlock) when the buffer is full.
+    pub fn try_send(
+        &self,
+        stream: u16,
+        data: impl Into<Bytes>,
+        options: SendOptions,
+    ) -> Result<MessageId, SendError> {
+        let data = data.into();
+        let shared = &self.endpoint.shared;
+        let now = shared.clock.now();
+        let mut state = shared.lock();
+        let closed = state.closed_error(self.h);
+        let Some(association) = state.association(self.h) else {
+            return Err(closed.unwrap_or(Closed::LocalAbort).into());
+        };
+        let bytes = data.len() as u64;
+        let sent = association.send(now, StreamId(stream), data, options);
+        match sent {
+            Ok(id) => {
+                drop(state);
+                shared.work.notify_one();
+                Ok(id)
+            }
+            Err(CoreSendError::Closed) => Err(closed.unwrap_or(Closed::LocalAbort).into()),
+            Err(error) => {
+                if error == CoreSendError::WouldBlock {
+                    state.wait_for_room(self.h, bytes);
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Sends many messages, all on one stream and with the same options: cheaper than one by one. Waits while the send buffer is full.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send); messages before the one that failed were sent. After cancellation some may have been.
+    pub async fn send_all(
+        &self,
+        stream: u16,
+        messages: impl IntoIterator<Item = Bytes>,
+        options: SendOptions,
+    ) -> Result<(), SendError> {
+        let mut left = messages.into_iter().peekable();
+        while left.peek().is_some() {
+            let room = self.signals.writable.notified();
+            tokio::pin!(room);
+            room.as_mut().enable();
+            if !self.send_some(stream, &mut left, options)? {
+                room.await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends until nothing is left (true) or the buffer is full (false).
+    fn send_some(
+        &self,
+        stream: u16,
+        left: &mut std::iter::Peekable<impl Iterator<Item = Bytes>>,
+        options: SendOptions,
+    ) -> Result<bool, SendError> {
+        let shared = &self.endpoint.shared;
+        let now = shared.clock.now();
+        let mut state = shared.lock();
+        let closed = state.closed_error(self.h);
+        let gone = || SendError::from(closed.clone().unwrap_or(Closed::LocalAbort));
+        let mut all = true;
+        while let Some(message) = left.peek() {
+            let association = state.association(self.h).ok_or_else(gone)?;
+            match association.send(now, StreamId(stream), message.clone(), options) {
+                Ok(_) => drop(left.next()),
+                Err(CoreSendError::WouldBlock) => {
+                    state.wait_for_room(self.h, message.len() as u64);
+                    all = false;
+                    break;
+                }
+                Err(CoreSendError::Closed) => return Err(gone()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        drop(state);
+        shared.work.notify_one();
+        Ok(all)
+    }
+
+    /// The next message of any stream; `None` after the peer has shut down and everything was received. Cancel-safe.
+    ///
+    /// # Errors
+    /// When the association ended otherwise, once everything was received.
+    pub async fn recv(&self) -> Result<Option<Message>, Closed> {
+        self.recv_from(RecvFrom::Any).await
+    }
+
+    /// The next message of one stream.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    pub async fn recv_stream(&self, stream: u16) -> Result<Option<Message>, Closed> {
+        self.recv_from(RecvFrom::Stream(StreamId(stream))).await
+    }
+
+    async fn recv_from(&self, want: RecvFrom) -> Result<Option<Message>, Closed> {
+        loop {
+            let readable = self.signals.readable.notified();
+            tokio::pin!(readable);
+            readable.as_mut().enable();
+            if let Some(message) = self.try_recv_from(want) {
+                return Ok(Some(message));
+            }
+            if let Some(end) = self.end() {
+                return end;
+            }
+            readable.await;
+        }
+    }
+
+    /// Waits for a message and appends it to `messages` with all that are there, up to `limit`; 0 at the end, as [`recv`](Self::recv)'s
+    /// `None`. Cancel-safe.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    pub async fn recv_many(
+        &self,
+        messages: &mut Vec<Message>,
+        limit: usize,
+    ) -> Result<usize, Closed> {
+        loop {
+            let readable = self.signals.readable.notified();
+            tokio::pin!(readable);
+            readable.as_mut().enable();
+            let taken = self.take_messages(messages, limit);
+            if taken > 0 {
+                return Ok(taken);
+            }
+            if let Some(end) = self.end() {
+                return end.map(|_| 0);
+            }
+            readable.await;
+        }
+    }
+
+    fn take_messages(&self, messages: &mut Vec<Message>, limit: usize) -> usize {
+        let shared = &self.endpoint.shared;
+        let now = shared.clock.now();
+        let before = messages.len();
+        {
+            let mut state = shared.lock();
+            let Some(association) = state.association(self.h) else { return 0 };
+            let next = core::iter::from_fn(|| association.recv(now, RecvFrom::Any));
+            messages.extend(next.take(limit));
+        }
+        let taken = messages.len() - before;
+        if taken > 0 {
+            shared.work.notify_one();
+        }
+        taken
+    }
+
+    /// The next message of any stream if there is one now.
+    pub fn try_recv(&self) -> Option<Message> {
+        self.try_recv_from(RecvFrom::Any)
+    }
+
+    fn try_recv_from(&self, want: RecvFrom) -> Option<Message> {
+        let shared = &self.endpoint.shared;
+        let now = shared.clock.now();
+        let message = shared.lock().association(self.h)?.recv(now, want)?;
+        // Room in the receive buffer may be news for the peer.
+        shared.work.notify_one();
+        Some(message)
+    }
+
+    /// How the association ended, if it did.
+    fn end(&self) -> Option<Result<Option<Message>, Closed>> {
+        match self.endpoint.shared.lock().closed(self.h)? {
+            CloseReason::Shutdown => Some(Ok(None)),
+            reason => Some(Err(reason.into())),
+        }
+    }
+
+    /// Waits for the end of set-up.
+    pub(crate) async fn set_up(&self, remote: &[SocketAddr]) -> Result<(), ConnectError> {
+        loop {
+            let changed = self.signals.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if let Some(outcome) = self.set_up_outcome(remote) {
+                return outcome;
+            }
+            changed.await;
+        }
+    }
+
+    fn set_up_outcome(&self, remote: &[SocketAddr]) -> Option<Result<(), ConnectError>> {
+        let state = self.endpoint.shared.lock();
+        let slot = state.slots.get(&self.h)?;
+        if slot.established && slot.closed.is_none() {
+            return Some(Ok(()));
+        }
+        let remote = remote.to_vec();
+        let everywhere = remote.iter().all(|r| slot.trouble.iter().any(|(at, _)| at == r));
+        let trouble = || {
+            let all: Vec<_> = slot.trouble.iter().map(|(at, why)| format!("{at}: {why}")).collect();
+            all.join("; ")
+        };
+        let error = match &slot.closed {
+            None if everywhere => ConnectError::Unreachable { remote, why: trouble() },
+            None => return None,
+            Some(CloseReason::PeerAbort { cause }) => {
+                ConnectError::Rejected { remote, cause: *cause }
+            }
+            Some(CloseReason::HandshakeTimeout) if !slot.trouble.is_empty() => {
+                ConnectError::Unreachable { remote, why: trouble() }
+            }
+            Some(CloseReason::HandshakeTimeout) => ConnectError::NoAnswer { remote },
+            Some(other) => Closed::from(other.clone()).into(),
+        };
+        Some(Err(error))
+    }
+
+    /// Tells the peer that nothing more comes, and waits until everything sent has arrived and the association is over. Messages of the peer
+    /// that are still to come can be received meanwhile and afterwards.
+    ///
+    /// # Errors
+    /// When the association ends otherwise.
+    pub async fn shutdown(&self) -> Result<(), Closed> {
+        self.begin_shutdown();
+        match self.closed().await {
+            CloseReason::Shutdown => Ok(()),
+            reason => Err(reason.into()),
+        }
+    }
+
+    /// Begins a shutdown without waiting for its end.
+    pub fn begin_shutdown(&self) {
+        let now = self.endpoint.shared.clock.now();
+        self.with(|association| association.shutdown(now));
+    }
+
+    /// Ends the association at once and tells the peer `reason`. What was not delivered is lost.
+    pub fn abort(&self, reason: impl Into<Bytes>) {
+        let now = self.endpoint.shared.clock.now();
+        self.with(|association| association.abort(now, reason.into()));
+    }
+
+    /// Waits until the association is over.
+    pub async fn closed(&self) -> CloseReason {
+        loop {
+            let changed = self.signals.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if let Some(reason) = self.endpoint.shared.lock().closed(self.h) {
+                return reason;
+            }
+            changed.await;
+        }
+    }
+
+    /// Whether it is over.
+    pub fn is_closed(&self) -> bool {
+        self.endpoint.shared.lock().closed(self.h).is_some()
+    }
+
+    /// Where it stands in its life.
+    pub fn state(&self) -> State {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).map_or(State::Closed, polypath_proto::Association::state)
+    }
+
+    /// What happens from now on: path changes, failed messages, restarts, the end.
+    pub fn events(&self) -> Events {
+        let mut state = self.endpoint.shared.lock();
+        let slot = state.slots.get_mut(&self.h).filter(|slot| slot.closed.is_none());
+        Events { receiver: slot.map(shared::Slot::subscribe) }
+    }
+
+    /// All paths.
+    pub fn paths(&self) -> Vec<PathInfo> {
+        let now = self.endpoint.shared.clock.now();
+        let state = self.endpoint.shared.lock();
+        let Some(association) = state.core.association(self.h) else { return Vec::new() };
+        let view = association.view(now);
+        let stats = association.stats().paths.into_iter();
+        let info = |(stats, path): (PathStats, &polypath_proto::view::PathView)| PathInfo {
+            admin: path.admin,
+            primary: view.primary == path.id,
+            stats,
+        };
+        stats.zip(view.paths).map(info).collect()
+    }
+
+    /// Says what a path may be used for.
+    pub fn set_path_admin(&self, path: PathId, admin: PathAdmin) {
+        let now = self.endpoint.shared.clock.now();
+        self.with(|association| association.set_path_admin(now, path, admin));
+    }
+
+    /// Makes a path the primary one. False if there is no such confirmed path.
+    pub fn set_primary(&self, path: PathId) -> bool {
+        let now = self.endpoint.shared.clock.now();
+        self.with(|association| association.set_primary(now, path)).unwrap_or(false)
+    }
+
+    /// Outbound and inbound streams, as negotiated.
+    pub fn streams(&self) -> (u16, u16) {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).map_or((0, 0), polypath_proto::Association::streams)
+    }
+
+    /// Declares what an outbound stream needs of the paths.
+    ///
+    /// # Errors
+    /// When there is no such stream.
+    pub fn set_stream_needs(&self, stream: u16, needs: StreamNeeds) -> Result<(), SendError> {
+        let set = self.with(|association| association.set_stream_needs(StreamId(stream), needs));
+        set.unwrap_or(Err(CoreSendError::Closed)).map_err(SendError::from)
+    }
+
+    /// Sets a parameter of an outbound stream for the stream scheduler.
+    pub fn set_stream_param(&self, stream: u16, param: StreamParam) {
+        self.with(|association| association.set_stream_param(StreamId(stream), param));
+    }
+
+    /// Counters of the association, its paths and its streams.
+    pub fn stats(&self) -> AssocStats {
+        let state = self.endpoint.shared.lock();
+        let association = state.core.association(self.h);
+        association.map(polypath_proto::Association::stats).unwrap_or_default()
+    }
+
+    /// What waits in the send buffer, in all and per stream (S0's sender queue API).
+    pub fn sender_queue_info(&self) -> SenderQueueInfo {
+        let state = self.endpoint.shared.lock();
+        let association = state.core.association(self.h);
+        association.map(polypath_proto::Association::sender_queue_info).unwrap_or_default()
+    }
+
+    /// Free bytes of the send buffer.
+    pub fn writable(&self) -> u64 {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).map_or(0, polypath_proto::Association::writable)
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut polypath_proto::Association) -> T) -> Option<T> {
+        let shared = &self.endpoint.shared;
+        let done = shared.lock().association(self.h).map(act);
+        shared.work.notify_one();
+        done
+    }
+}
+
+/// The events of an association, from when it was asked for.
+#[derive(Debug)]
+pub struct Events {
+    receiver: Option<broadcast::Receiver<Event>>,
+}
+
+impl Events {
+    /// The next event; `None` after [`Event::Closed`]. Who is more than 256 events behind misses the oldest. Cancel-safe.
+    pub async fn next(&mut self) -> Option<Event> {
+        let receiver = self.receiver.as_mut()?;
+        loop {
+            match receiver.recv().await {
+                Ok(event) => return Some(event),
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => return None,
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Outgoing packets, put together so that one call to the kernel carries many: packets of one path and one size, the last of which
+//! may be shorter (generic segmentation offload).
+
+use std::collections::VecDeque;
+
+use polypath_proto::FourTuple;
+
+/// What one call may carry, bytes: the largest UDP payload over IPv4.
+const MAX_BYTES: usize = 65_507;
+
+/// Packets for one call.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    /// Index of the socket.
+    pub(crate) socket: usize,
+    pub(crate) tuple: FourTuple,
+    /// The packets, end to end.
+    pub(crate) bytes: Vec<u8>,
+    /// Length of every packet but the last.
+    pub(crate) segment: usize,
+    /// Packets in it.
+    pub(crate) packets: usize,
+    /// No more may follow: it is full, or its last packet is short.
+    closed: bool,
+}
+
+impl Batch {
+    fn admits(&self, tuple: FourTuple, len: usize, segments: usize) -> bool {
+        !self.closed
+            && self.tuple == tuple
+            && len <= self.segment
+            && self.packets < segments
+            && self.bytes.len() + len <= MAX_BYTES
+    }
+
+    fn push(&mut self, packet: &[u8]) {
+        self.bytes.extend_from_slice(packet);
+        self.packets += 1;
+        self.closed = packet.len() < self.segment;
+    }
+
+    /// The packets one by one.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.chunks(self.segment.max(1))
+    }
+}
+
+/// Batches that wait to be sent, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    waiting: VecDeque<Batch>,
+    spare: Vec<Vec<u8>>,
+    packets: usize,
+}
+
+/// Empty buffers that are kept.
+const SPARE: usize = 64;
+
+impl Outbox {
+    /// Packets that wait.
+    pub(crate) const fn packets(&self) -> usize {
+        self.packets
+    }
+
+    /// Appends a packet, `segments` of which may share a call on its socket. Packets of one path stay in order.
+    pub(crate) fn push(&mut self, socket: usize, tuple: FourTuple, packet: &[u8], segments: usize) {
+        self.packets += 1;
+        // The latest batch of the path, or none: an earlier one would let this packet overtake.
+        let latest = self.waiting.iter_mut().rev().find(|b| b.tuple == tuple);
+        if let Some(batch) = latest.filter(|b| b.admits(tuple, packet.len(), segments)) {
+            batch.push(packet);
+            return;
+        }
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        bytes.extend_from_slice(packet);
+        let segment = packet.len();
+        self.waiting.push_back(Batch { socket, tuple, bytes, segment, packets: 1, closed: false });
+    }
+
+    /// Takes the oldest batch.
+    pub(crate) fn pop(&mut self) -> Option<Batch> {
+        let batch = self.waiting.pop_front()?;
+        self.packets -= batch.packets;
+        Some(batch)
+    }
+
+    /// Gives back a batch that could not be sent yet; it is the oldest again.
+    pub(crate) fn unpop(&mut self, batch: Batch) {
+        self.packets += batch.packets;
+        self.waiting.push_front(batch);
+    }
+
+    /// Keeps the memory of a batch that was sent.
+    pub(crate) fn recycle(&mut self, batch: Batch) {
+        if self.spare.len() < SPARE {
+            let mut bytes = batch.bytes;
+            bytes.clear();
+            self.spare.push(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tuple(path: u8) -> FourTuple {
+        let address = |host: u8| core::net::SocketAddr::from(([10, 0, path, host], 9899));
+        FourTuple { local: address(1), remote: address(2) }
+    }
+
+    /// (path, segment, packets) of every batch.
+    fn drained(outbox: &mut Outbox) -> Vec<(u8, usize, usize)> {
+        core::iter::from_fn(|| outbox.pop())
+            .map(|b| (b.socket as u8, b.segment, b.packets().count()))
+            .collect()
+    }
+
+    fn push(outbox: &mut Outbox, path: u8, len: usize) {
+        outbox.push(usize::from(path), tuple(path), &vec![path; len], 3);
+    }
+
+    #[test]
+    fn packets_of_a_path_share_a_batch_though_paths_alternate() {
+        let mut outbox = Outbox::default();
+        for _ in 0..3 {
+            push(&mut outbox, 0, 1472);
+            push(&mut outbox, 1, 1472);
+        }
+        assert_eq!(outbox.packets(), 6);
+        assert_eq!(drained(&mut outbox), [(0, 1472, 3), (1, 1472, 3)]);
+        assert_eq!(outbox.packets(), 0);
+    }
+
+    #[test]
+    fn a_short_packet_ends_a_batch_and_a_longer_one_begins_the_next() {
+        let mut outbox = Outbox::default();
+        for len in [1000, 500, 500, 700, 700, 700, 700] {
+            push(&mut outbox, 0, len);
+        }
+        assert_eq!(drained(&mut outbox), [(0, 1000, 2), (0, 500, 1), (0, 700, 3), (0, 700, 1)]);
+    }
+
+    #[test]
+    fn what_could_not_be_sent_stays_first() {
+        let mut outbox = Outbox::default();
+        push(&mut outbox, 0, 100);
+        push(&mut outbox, 1, 100);
+        let first = outbox.pop().unwrap();
+        outbox.unpop(first);
+        assert_eq!(drained(&mut outbox), [(0, 100, 1), (1, 100, 1)]);
+    }
+}

@@ -1,0 +1,148 @@
+//! What an endpoint is told when it is made.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use polypath_policies::profile;
+use polypath_proto::FourTuple;
+use polypath_proto::config::AssocConfig;
+
+use crate::capture::Capture;
+
+/// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications use.
+pub const DEFAULT_PORT: u16 = 9899;
+
+/// Settings of an [`Endpoint`](crate::Endpoint). Begin with [`Config::client`] or [`Config::server`].
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The addresses to use, and to announce: no other is. At least one.
+    pub local: Vec<LocalAddress>,
+    /// Our SCTP port; 0: the number of the UDP port if the system chose that, or a random one above 49151.
+    pub port: u16,
+    /// How packets travel.
+    pub encapsulation: Encapsulation,
+    /// Answer those who connect to us.
+    pub accept: bool,
+    /// Associations at the same time, at most.
+    pub max_associations: usize,
+    /// Settings of associations. Default: the profile `fast`.
+    pub assoc: Arc<AssocConfig>,
+    /// Kernel buffer asked for per socket and direction, bytes. When the kernel gives less,
+    /// [`Endpoint::warnings`](crate::Endpoint::warnings) says so.
+    pub socket_buffer: usize,
+    /// Where packets are written to as well.
+    pub capture: Option<Capture>,
+}
+
+/// An address of this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalAddress {
+    /// Which.
+    pub address: IpAddr,
+    /// The network device that its packets must take, whatever the routing table says (SO_BINDTODEVICE).
+    pub device: Option<String>,
+}
+
+impl From<IpAddr> for LocalAddress {
+    fn from(address: IpAddr) -> Self {
+        Self { address, device: None }
+    }
+}
+
+/// How packets travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encapsulation {
+    /// In UDP (RFC 6951), from this local port; 0: any free one, the same for all addresses where possible.
+    Udp(u16),
+    /// Directly over IP, protocol 132. Needs the right to open raw sockets.
+    Raw,
+}
+
+/// Which pairs of our addresses and the peer's become the paths of an association that we open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pairing {
+    /// As many addresses here as there: the first with the first, the second with the second, as disjoint links want it.
+    /// Otherwise every pair of one address family.
+    #[default]
+    Auto,
+    /// Every pair of one address family.
+    Mesh,
+}
+
+impl Config {
+    /// Settings of an endpoint that opens associations from `addresses`: any UDP port, any SCTP port.
+    pub fn client(addresses: impl IntoIterator<Item = IpAddr>) -> Self {
+        Self {
+            local: addresses.into_iter().map(LocalAddress::from).collect(),
+            port: 0,
+            encapsulation: Encapsulation::Udp(0),
+            accept: false,
+            max_associations: 1024,
+            assoc: default_assoc(),
+            socket_buffer: 4 << 20,
+            capture: None,
+        }
+    }
+
+    /// Settings of an endpoint that is connected to, at `addresses`, UDP port 9899 and SCTP port `port`.
+    pub fn server(addresses: impl IntoIterator<Item = IpAddr>, port: u16) -> Self {
+        Self {
+            port,
+            encapsulation: Encapsulation::Udp(DEFAULT_PORT),
+            accept: true,
+            ..Self::client(addresses)
+        }
+    }
+}
+
+fn default_assoc() -> Arc<AssocConfig> {
+    profile::fast_config().unwrap_or_default()
+}
+
+impl Pairing {
+    /// The pairs (local, remote).
+    pub(crate) fn pairs(self, local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<FourTuple> {
+        let one_family = |t: &FourTuple| t.local.is_ipv4() == t.remote.is_ipv4();
+        let zipped: Vec<_> =
+            local.iter().zip(remote).map(|(&local, &remote)| FourTuple { local, remote }).collect();
+        if self == Self::Auto && local.len() == remote.len() && zipped.iter().all(one_family) {
+            return zipped;
+        }
+        let mesh = local
+            .iter()
+            .flat_map(|&local| remote.iter().map(move |&remote| FourTuple { local, remote }));
+        mesh.filter(one_family).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(list: &[&str]) -> Vec<SocketAddr> {
+        list.iter().map(|a| a.parse().unwrap()).collect()
+    }
+
+    fn shown(pairing: Pairing, local: &[&str], remote: &[&str]) -> Vec<String> {
+        let pairs = pairing.pairs(&addresses(local), &addresses(remote));
+        pairs.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn equal_numbers_are_paired_in_turn_and_others_crosswise() {
+        let (a, b) = (["10.0.0.1:1", "10.0.1.1:1"], ["10.0.0.2:9", "10.0.1.2:9"]);
+        let straight = ["10.0.0.1:1 -> 10.0.0.2:9", "10.0.1.1:1 -> 10.0.1.2:9"];
+        assert_eq!(shown(Pairing::Auto, &a, &b), straight);
+        assert_eq!(shown(Pairing::Mesh, &a, &b).len(), 4);
+        let one = ["10.0.0.1:1 -> 10.0.0.2:9", "10.0.1.1:1 -> 10.0.0.2:9"];
+        assert_eq!(shown(Pairing::Auto, &a, &b[..1]), one);
+    }
+
+    #[test]
+    fn families_do_not_mix() {
+        let (a, b) = (["10.0.0.1:1", "[fd00::1]:1"], ["[fd00::2]:9", "10.0.0.2:9"]);
+        let paths = ["10.0.0.1:1 -> 10.0.0.2:9", "[fd00::1]:1 -> [fd00::2]:9"];
+        assert_eq!(shown(Pairing::Auto, &a, &b), paths);
+        assert!(shown(Pairing::Auto, &a[..1], &b[..1]).is_empty());
+    }
+}

@@ -1,0 +1,230 @@
+//! The reactor: a thread of its own that moves packets between sockets and core.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use polypath_proto::FourTuple;
+use polypath_proto::time::Time;
+
+use crate::batch::{Batch, Outbox};
+use crate::capture::Capture;
+use crate::shared::{Shared, State};
+use crate::socket::{Inbox, Opened, Socket, Trouble, of_path};
+
+/// Packets that are made before they are sent. More would let SACKs wait, fewer cost more calls.
+const PACKETS_AT_ONCE: usize = 256;
+
+/// Calls to one socket before the others get their turn.
+const RECEIVE_ROUNDS: usize = 4;
+
+/// The reactor of one endpoint.
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    sockets: Vec<Socket>,
+    inbox: Inbox,
+    outbox: Outbox,
+    packet: Vec<u8>,
+    capture: Option<Capture>,
+}
+
+/// What a round left to do.
+#[derive(Debug, Default)]
+struct Round {
+    /// There may be more to receive, or to send.
+    more: bool,
+    /// This socket takes no more for now.
+    blocked: Option<usize>,
+    /// When the core must be told the time again.
+    deadline: Option<Time>,
+}
+
+impl Driver {
+    /// Starts the thread.
+    pub(crate) fn start(
+        shared: Arc<Shared>,
+        opened: Opened,
+        capture: Option<Capture>,
+    ) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let sockets = {
+            let _within = runtime.enter();
+            opened.into_sockets()?
+        };
+        let mut driver = Self {
+            shared,
+            sockets,
+            inbox: Inbox::new(),
+            outbox: Outbox::default(),
+            packet: Vec::new(),
+            capture,
+        };
+        let run = move || runtime.block_on(driver.run());
+        std::thread::Builder::new().name("polypath".to_owned()).spawn(run).map(drop)
+    }
+
+    async fn run(&mut self) {
+        let _stopping = Stopping(self.shared.clone());
+        loop {
+            let received = self.receive();
+            let mut round = self.collect();
+            round.more |= received;
+            self.flush(&mut round);
+            if self.is_over() {
+                return;
+            }
+            self.wait(&round).await;
+        }
+    }
+
+    /// Takes in what has arrived. True if there may be more.
+    fn receive(&mut self) -> bool {
+        let mut more = false;
+        for i in 0..self.sockets.len() {
+            for turn in 1..=RECEIVE_ROUNDS {
+                let Some(socket) = self.sockets.get(i) else { break };
+                // An error on reception is one of a path: its silence will tell.
+                if !socket.receive(&mut self.inbox).unwrap_or(false) {
+                    break;
+                }
+                more |= turn == RECEIVE_ROUNDS;
+                self.take_in(socket.local());
+            }
+        }
+        more
+    }
+
+    fn take_in(&self, local: SocketAddr) {
+        let now = self.shared.clock.now();
+        let mut state = self.shared.lock();
+        for (remote, packet) in self.inbox.packets() {
+            let tuple = FourTuple { local, remote };
+            if let Some(capture) = &self.capture {
+                capture.packet(tuple, false, packet);
+            }
+            state.core.handle_datagram(now, tuple, packet);
+        }
+    }
+
+    /// Lets the core act, tells the application, and fetches packets.
+    fn collect(&mut self) -> Round {
+        let now = self.shared.clock.now();
+        let shared = self.shared.clone();
+        let mut state = shared.lock();
+        if state.core.poll_timeout().is_some_and(|at| at <= now) {
+            state.core.handle_timeout(now);
+        }
+        shared.dispatch(&mut state, now);
+        let more = self.fetch(now, &mut state);
+        // What was sent may have ended an association.
+        shared.dispatch(&mut state, now);
+        let deadline = if more { None } else { state.core.poll_timeout() };
+        Round { more, blocked: None, deadline }
+    }
+
+    /// Fetches packets up to the limit; true if there are more.
+    fn fetch(&mut self, now: Time, state: &mut State) -> bool {
+        while self.outbox.packets() < PACKETS_AT_ONCE {
+            self.packet.clear();
+            let Some(transmit) = state.core.poll_transmit(now, &mut self.packet) else {
+                return false;
+            };
+            let socket = of_path(&self.sockets, transmit.tuple);
+            let Some((i, socket)) = socket.and_then(|i| Some((i, self.sockets.get(i)?))) else {
+                continue;
+            };
+            self.outbox.push(i, transmit.tuple, &self.packet, socket.segments());
+        }
+        true
+    }
+
+    /// Sends what was fetched.
+    fn flush(&mut self, round: &mut Round) {
+        while let Some(batch) = self.outbox.pop() {
+            let Some(socket) = self.sockets.get(batch.socket) else { continue };
+            match self.send(socket, &batch) {
+                Ok(()) => {
+                    if let Some(capture) = &self.capture {
+                        batch
+                            .packets()
+                            .for_each(|packet| capture.packet(batch.tuple, true, packet));
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    round.blocked = Some(batch.socket);
+                    self.outbox.unpop(batch);
+                    break;
+                }
+                Err(e) => self.shared.send_failed(batch.tuple, &e),
+            }
+            self.outbox.recycle(batch);
+        }
+        self.sockets.iter().for_each(|socket| self.hear(socket));
+    }
+
+    /// Sends a batch. An error may stem from an earlier packet (ICMP): then the next attempt tells the truth.
+    fn send(&self, socket: &Socket, batch: &Batch) -> io::Result<()> {
+        match socket.send(batch) {
+            Err(e) if e.kind() != io::ErrorKind::WouldBlock => {
+                self.hear(socket);
+                socket.send(batch)
+            }
+            done => done,
+        }
+    }
+
+    /// Takes note of what routers say.
+    fn hear(&self, socket: &Socket) {
+        while let Some(trouble) = socket.trouble() {
+            if let Trouble::Unreachable { remote, errno } = trouble {
+                let tuple = FourTuple { local: socket.local(), remote };
+                self.shared.heard_of_trouble(tuple, &io::Error::from_raw_os_error(errno));
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        let state = self.shared.lock();
+        let idle = state.live() == 0 && self.outbox.packets() == 0;
+        (state.abandoned || state.stopped) && idle
+    }
+
+    async fn wait(&self, round: &Round) {
+        if round.blocked.is_none() && round.more {
+            // The runtime looks for what has arrived.
+            return tokio::task::yield_now().await;
+        }
+        let deadline = round.deadline.map(|at| self.shared.clock.instant(at));
+        let mut sleep = deadline.map(|at| Box::pin(tokio::time::sleep_until(at.into())));
+        let mut work = core::pin::pin!(self.shared.work.notified());
+        poll_fn(|cx| {
+            let due = sleep.as_mut().is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready());
+            let asked = work.as_mut().poll(cx).is_ready();
+            if due | asked | self.poll_sockets(cx, round.blocked) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+
+    fn poll_sockets(&self, cx: &mut Context<'_>, blocked: Option<usize>) -> bool {
+        let readable = self.sockets.iter().any(|socket| socket.poll_readable(cx).is_ready());
+        let writable = blocked
+            .and_then(|i| self.sockets.get(i))
+            .is_some_and(|socket| socket.poll_writable(cx).is_ready());
+        readable | writable
+    }
+}
+
+/// Tells everybody when the reactor ends, however it ends.
+struct Stopping(Arc<Shared>);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}

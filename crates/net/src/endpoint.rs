@@ -1,0 +1,245 @@
+//! An endpoint: sockets, a reactor thread, and the associations on them.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use polypath_proto::config::{EndpointConfig, Handshake, PathPairing};
+use polypath_proto::rng::Rng;
+use polypath_proto::stats::EndpointStats;
+use polypath_proto::{AssocHandle, FourTuple};
+
+use crate::AssocConfig;
+use crate::association::Association;
+use crate::config::{Config, Encapsulation, Pairing};
+use crate::driver::Driver;
+use crate::error::{BindError, ConnectError, Warning};
+use crate::shared::{Shared, Signals, Slot};
+use crate::socket::open_all;
+
+/// An SCTP endpoint on this host's network. Clones are the same endpoint. Once every clone and every association is dropped, what
+/// was sent still goes out, as long as the process lives: see [`wait_idle`](Self::wait_idle).
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// Alive as long as any handle is.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) shared: Arc<Shared>,
+    port: u16,
+    warnings: Vec<Warning>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.abandon();
+    }
+}
+
+impl Endpoint {
+    /// Opens the sockets and starts the reactor thread.
+    ///
+    /// # Errors
+    /// When an address cannot be used; then nothing is left open.
+    pub fn bind(config: Config) -> Result<Self, BindError> {
+        let mut opened = open_all(&config)?;
+        let warnings = std::mem::take(&mut opened.warnings);
+        let local = opened.addresses();
+        let mut rng = Rng::from_seed(entropy().map_err(BindError::Thread)?);
+        let port = match (config.port, config.encapsulation, local.first()) {
+            // The system's choice differs for every socket of this host, so no two of its endpoints look alike to a peer.
+            (0, Encapsulation::Udp(0), Some(first)) => first.port(),
+            // The dynamic ports (RFC 6335 section 6).
+            (0, ..) => 49_152 + u16::try_from(rng.below(16_384)).unwrap_or(0),
+            (port, ..) => port,
+        };
+        let core = polypath_proto::Endpoint::new(core_config(&config, port, &local), rng);
+        let shared = Arc::new(Shared::new(core, local, config.assoc.clone()));
+        Driver::start(shared.clone(), opened, config.capture).map_err(BindError::Thread)?;
+        Ok(Self { inner: Arc::new(Inner { shared, port, warnings }) })
+    }
+
+    /// The next association that a peer opened; `None` when the endpoint was [closed](Self::close). Cancel-safe.
+    pub async fn accept(&self) -> Option<Association> {
+        let shared = &self.inner.shared;
+        loop {
+            let incoming = shared.incoming.notified();
+            tokio::pin!(incoming);
+            incoming.as_mut().enable();
+            {
+                let mut state = shared.lock();
+                if let Some(h) = state.incoming.pop_front() {
+                    let signals = state.slots.get(&h).map(|slot| slot.signals.clone());
+                    return Some(self.handle(h, signals.unwrap_or_default()));
+                }
+                if state.stopped {
+                    return None;
+                }
+            }
+            incoming.await;
+        }
+    }
+
+    /// Opens an association to SCTP port `port` of the host with these addresses, each with the UDP port that it listens at (with raw IP the
+    /// port is ignored). Which pairs of addresses become paths: [`Pairing::Auto`].
+    ///
+    /// # Errors
+    /// When there is no path, nobody answers, or the peer refuses. Dropping the future gives up.
+    pub async fn connect(
+        &self,
+        remote: &[SocketAddr],
+        port: u16,
+    ) -> Result<Association, ConnectError> {
+        self.connect_with(remote, port, Pairing::Auto, self.inner.shared.assoc_config.clone()).await
+    }
+
+    /// Like [`connect`](Self::connect) with a choice of paths and settings for this association.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn connect_with(
+        &self,
+        remote: &[SocketAddr],
+        port: u16,
+        pairing: Pairing,
+        config: Arc<AssocConfig>,
+    ) -> Result<Association, ConnectError> {
+        let local = &self.inner.shared.local;
+        let remote: Vec<_> = remote.iter().map(|&r| self.normal(r)).collect();
+        let paths = pairing.pairs(local, &remote);
+        if paths.is_empty() {
+            return Err(ConnectError::NoPath { local: local.clone(), remote });
+        }
+        self.connect_paths(&paths, port, config).await
+    }
+
+    /// Opens an association over exactly these paths. Local addresses are the endpoint's own.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn connect_paths(
+        &self,
+        paths: &[FourTuple],
+        port: u16,
+        config: Arc<AssocConfig>,
+    ) -> Result<Association, ConnectError> {
+        let association = self.begin(paths, port, config)?;
+        let remote: Vec<_> = paths.iter().map(|path| path.remote).collect();
+        association.set_up(&remote).await?;
+        Ok(association)
+    }
+
+    fn begin(
+        &self,
+        paths: &[FourTuple],
+        port: u16,
+        config: Arc<AssocConfig>,
+    ) -> Result<Association, ConnectError> {
+        let shared = &self.inner.shared;
+        let now = shared.clock.now();
+        let mut state = shared.lock();
+        let config = Arc::new(AssocConfig { handshake: Handshake::AllPaths, ..(*config).clone() });
+        let h = state.core.connect(now, paths, port, config)?;
+        let slot = Slot::new();
+        let signals = slot.signals.clone();
+        state.slots.insert(h, slot);
+        drop(state);
+        shared.work.notify_one();
+        Ok(self.handle(h, signals))
+    }
+
+    fn handle(&self, h: AssocHandle, signals: Arc<Signals>) -> Association {
+        Association::new(self.inner.clone(), h, signals)
+    }
+
+    /// Raw IP has no ports.
+    fn normal(&self, mut remote: SocketAddr) -> SocketAddr {
+        if self.inner.shared.local.iter().all(|local| local.port() == 0) {
+            remote.set_port(0);
+        }
+        remote
+    }
+
+    /// Our SCTP port.
+    pub fn port(&self) -> u16 {
+        self.inner.port
+    }
+
+    /// Our addresses with their UDP ports; 0 with raw IP.
+    pub fn local_addresses(&self) -> &[SocketAddr] {
+        &self.inner.shared.local
+    }
+
+    /// What works less well than it could, found out when the sockets were opened.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.inner.warnings
+    }
+
+    /// Counters of what happened outside associations.
+    pub fn stats(&self) -> EndpointStats {
+        self.inner.shared.lock().core.stats()
+    }
+
+    /// Associations that are not over, accepted or not.
+    pub fn associations(&self) -> usize {
+        self.inner.shared.lock().live()
+    }
+
+    /// Waits until no association is left: until what was sent has arrived, if their handles are dropped or shut down.
+    pub async fn wait_idle(&self) {
+        let shared = &self.inner.shared;
+        loop {
+            let gone = shared.gone.notified();
+            tokio::pin!(gone);
+            gone.as_mut().enable();
+            if shared.lock().live() == 0 {
+                return;
+            }
+            gone.await;
+        }
+    }
+
+    /// Shuts all associations down, waits until they are over, and ends `accept`.
+    pub async fn close(&self) {
+        let shared = &self.inner.shared;
+        {
+            let now = shared.clock.now();
+            let mut state = shared.lock();
+            let all: Vec<AssocHandle> = state.slots.keys().copied().collect();
+            for h in all {
+                if let Some(association) = state.core.association_mut(h) {
+                    association.shutdown(now);
+                }
+            }
+        }
+        shared.work.notify_one();
+        self.wait_idle().await;
+        shared.lock().stopped = true;
+        shared.incoming.notify_waiters();
+        shared.work.notify_one();
+    }
+}
+
+fn core_config(config: &Config, port: u16, local: &[SocketAddr]) -> EndpointConfig {
+    EndpointConfig {
+        port,
+        addresses: local.iter().map(SocketAddr::ip).collect(),
+        encapsulation: match config.encapsulation {
+            Encapsulation::Udp(_) => polypath_proto::config::Encapsulation::Udp,
+            Encapsulation::Raw => polypath_proto::config::Encapsulation::Raw,
+        },
+        accept: config.accept,
+        max_associations: config.max_associations,
+        // Who opens names the paths; the other side learns them, with their UDP ports, from the packets that come.
+        pairing: PathPairing::Learned,
+        assoc: config.assoc.clone(),
+        ..EndpointConfig::default()
+    }
+}
+
+fn entropy() -> std::io::Result<[u8; 32]> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(std::io::Error::other)?;
+    Ok(seed)
+}

@@ -1,0 +1,207 @@
+//! What can go wrong, in one line each.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use polypath_proto::event::CloseReason;
+use polypath_proto::{ConnectError as CoreConnectError, SendError as CoreSendError};
+
+/// Why an endpoint could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// There was no address.
+    #[error(
+        "no local address given: name at least one (nothing listens on all addresses by itself)"
+    )]
+    NoAddress,
+    /// An address named twice.
+    #[error("local address {0} is given twice")]
+    Twice(IpAddr),
+    /// Not an address of one host.
+    #[error("local address {0}: a unicast address of this host is needed")]
+    NotUnicast(IpAddr),
+    /// The address is not this host's.
+    #[error("local address {0} is not an address of this host")]
+    NotOurs(IpAddr),
+    /// Another socket has the port.
+    #[error(
+        "UDP port {port} at {address} is in use: stop the other program or choose another port"
+    )]
+    InUse {
+        /// Where.
+        address: IpAddr,
+        /// Which.
+        port: u16,
+    },
+    /// No such network device.
+    #[error("network device {device:?} (for {address}) does not exist")]
+    NoDevice {
+        /// For which address.
+        address: IpAddr,
+        /// The device's name.
+        device: String,
+    },
+    /// Not allowed.
+    #[error("{what} at {address}: permission denied ({hint})")]
+    Permission {
+        /// Where.
+        address: IpAddr,
+        /// What was tried.
+        what: &'static str,
+        /// What would help.
+        hint: &'static str,
+    },
+    /// The kernel answers SCTP packets itself.
+    #[error(
+        "this kernel's own SCTP module is loaded and would answer our packets with ABORT: \
+         unload it (rmmod sctp) or use UDP encapsulation"
+    )]
+    KernelSctp,
+    /// Anything else.
+    #[error("socket at {address}: {source}")]
+    Socket {
+        /// Where.
+        address: IpAddr,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// The thread that moves packets did not start.
+    #[error("the reactor thread did not start: {0}")]
+    Thread(io::Error),
+}
+
+/// Why an association was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// No pair of a local and a remote address of one family.
+    #[error(
+        "no path: none of the local addresses {local:?} has the address family of any of {remote:?}"
+    )]
+    NoPath {
+        /// Ours.
+        local: Vec<SocketAddr>,
+        /// The peer's.
+        remote: Vec<SocketAddr>,
+    },
+    /// Refused before a packet was sent.
+    #[error(transparent)]
+    Refused(#[from] CoreConnectError),
+    /// Packets could not be sent, or nobody is there.
+    #[error("no path to {remote:?}: {why}")]
+    Unreachable {
+        /// The peer's addresses.
+        remote: Vec<SocketAddr>,
+        /// The system's word, per path.
+        why: String,
+    },
+    /// The peer did not answer.
+    #[error("no answer from {remote:?}: is the peer running, and do firewalls let UDP through?")]
+    NoAnswer {
+        /// The peer's addresses.
+        remote: Vec<SocketAddr>,
+    },
+    /// The peer answered with ABORT.
+    #[error("the peer at {remote:?} refused the association{}", cause_text(*.cause))]
+    Rejected {
+        /// The peer's addresses.
+        remote: Vec<SocketAddr>,
+        /// Its error cause code, if it gave one.
+        cause: Option<u16>,
+    },
+    /// It ended before it was set up.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+fn cause_text(cause: Option<u16>) -> String {
+    match cause {
+        Some(4) => " (out of resource: it has as many associations as it allows)".to_owned(),
+        Some(code) => format!(" (error cause {code})"),
+        None => " (nobody accepts associations at that SCTP port)".to_owned(),
+    }
+}
+
+/// The association is over, and not because the peer said goodbye.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Closed {
+    /// Shut down gracefully.
+    #[error("the association was shut down")]
+    Shutdown,
+    /// We ended it.
+    #[error("the association was aborted by this side")]
+    LocalAbort,
+    /// The peer ended it.
+    #[error("the peer aborted the association{}", .cause.map_or(String::new(), |c| format!(" (error cause {c})")))]
+    PeerAbort {
+        /// Its error cause code, if it gave one.
+        cause: Option<u16>,
+    },
+    /// No path works any more.
+    #[error("the peer cannot be reached any more on any path")]
+    Unreachable,
+    /// Set-up did not succeed.
+    #[error("the association could not be set up: no answer")]
+    HandshakeTimeout,
+    /// The cookie's life is too short for the round trip.
+    #[error("the association could not be set up: the peer finds our cookie stale")]
+    StaleCookie,
+    /// The peer broke the protocol.
+    #[error("the peer broke the protocol: aborted with error cause {cause}")]
+    ProtocolViolation {
+        /// The cause code that it was told.
+        cause: u16,
+    },
+}
+
+impl From<CloseReason> for Closed {
+    fn from(reason: CloseReason) -> Self {
+        match reason {
+            CloseReason::Shutdown => Self::Shutdown,
+            CloseReason::LocalAbort => Self::LocalAbort,
+            CloseReason::PeerAbort { cause } => Self::PeerAbort { cause },
+            CloseReason::Unreachable => Self::Unreachable,
+            CloseReason::HandshakeTimeout => Self::HandshakeTimeout,
+            CloseReason::StaleCookie => Self::StaleCookie,
+            CloseReason::ProtocolViolation { cause } => Self::ProtocolViolation { cause },
+        }
+    }
+}
+
+/// Why a message was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The message itself is no good, or the association takes no more.
+    #[error(transparent)]
+    Refused(#[from] CoreSendError),
+    /// The association is over.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+/// Something that works, but less well than it could.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Warning {
+    /// The kernel's limit is lower than what was asked for.
+    #[error(
+        "the kernel gave a {direction} buffer of {given} bytes at {address} where {wanted} were asked for: \
+         raise {sysctl}"
+    )]
+    SmallBuffer {
+        /// Of which socket.
+        address: IpAddr,
+        /// "send" or "receive".
+        direction: &'static str,
+        /// Asked for, bytes.
+        wanted: usize,
+        /// Granted, bytes.
+        given: usize,
+        /// The kernel setting that limits it.
+        sysctl: &'static str,
+    },
+    /// Packets cannot be kept from being fragmented, so an MTU that is too large goes unnoticed.
+    #[error("the system cannot keep packets at {address} from being fragmented")]
+    MayFragment {
+        /// Of which socket.
+        address: IpAddr,
+    },
+}

@@ -1,0 +1,49 @@
+//! Polypath on real networks: an async API over the sans-IO core.
+//!
+//! An [`Endpoint`] owns the sockets of one SCTP port: one UDP socket per local address (RFC 6951), or raw IP sockets. A thread of its
+//! own moves packets; the futures of this crate need no particular runtime.
+//!
+//! ```no_run
+//! use polypath_net::{Config, Endpoint};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! // Two uplinks here, one address there: two paths.
+//! let endpoint = Endpoint::bind(Config::client(["192.0.2.1".parse()?, "198.51.100.1".parse()?]))?;
+//! let association = endpoint.connect(&["203.0.113.5:9899".parse()?], 9899).await?;
+//! association.send(0, "hello").await?;
+//! while let Some(message) = association.recv().await? {
+//!     println!("stream {}: {} bytes", message.stream.0, message.data.len());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Nothing is encrypted or authenticated: whoever sees the packets can read them and take part.
+
+#![forbid(unsafe_code)]
+#![expect(clippy::disallowed_types, reason = "a driver of the real world owns the clock")]
+
+mod association;
+mod batch;
+mod capture;
+mod clock;
+mod config;
+mod driver;
+mod endpoint;
+mod error;
+mod shared;
+mod socket;
+
+pub use association::{Association, Events, PathInfo};
+pub use capture::Capture;
+pub use config::{Config, DEFAULT_PORT, Encapsulation, LocalAddress, Pairing};
+pub use endpoint::Endpoint;
+pub use error::{BindError, Closed, ConnectError, SendError, Warning};
+
+pub use bytes::Bytes;
+pub use polypath_proto::config::AssocConfig;
+pub use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo, StreamQueueInfo};
+pub use polypath_proto::ids::{FourTuple, MessageId, PathId, StreamId};
+pub use polypath_proto::stats::{AssocStats, EndpointStats, PathStats, StreamStats};
+pub use polypath_proto::view::{PathAdmin, PathState};
+pub use polypath_proto::{SendOptions, Service, StreamNeeds};

@@ -1,0 +1,332 @@
+//! What the reactor thread and the application share: the core behind one lock, and how each wakes the other.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use polypath_proto::config::AssocConfig;
+use polypath_proto::event::{CloseReason, Event};
+use polypath_proto::time::Time;
+use polypath_proto::{AssocHandle, Association, Endpoint, FourTuple, RecvFrom};
+use tokio::sync::{Notify, broadcast};
+
+use crate::clock::Clock;
+use crate::error::Closed;
+
+/// Shared by all handles of an endpoint and its reactor.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    pub(crate) clock: Clock,
+    /// For the reactor: the application did something.
+    pub(crate) work: Notify,
+    /// For `accept`.
+    pub(crate) incoming: Notify,
+    /// For `wait_idle`: an association went away.
+    pub(crate) gone: Notify,
+    pub(crate) assoc_config: Arc<AssocConfig>,
+    pub(crate) local: Vec<SocketAddr>,
+}
+
+/// What the lock protects.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) core: Endpoint,
+    pub(crate) slots: BTreeMap<AssocHandle, Slot>,
+    /// Opened by peers, and not accepted by the application yet.
+    pub(crate) incoming: VecDeque<AssocHandle>,
+    /// Nobody reads from these any more: what arrives is dropped, until they are over.
+    orphans: Vec<AssocHandle>,
+    /// Somebody waits for room in their send buffers.
+    pub(crate) waiting: Vec<AssocHandle>,
+    /// No handle of the application is left.
+    pub(crate) abandoned: bool,
+    /// The reactor is gone.
+    pub(crate) stopped: bool,
+}
+
+/// What is kept of an association beside the core's.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) signals: Arc<Signals>,
+    pub(crate) established: bool,
+    pub(crate) closed: Option<CloseReason>,
+    /// The application has a handle, or will get one from `accept`.
+    owned: bool,
+    /// Bytes of room that the least demanding of the waiting senders needs; `None`: none waits.
+    pub(crate) room_wanted: Option<u64>,
+    /// Made for the first listener.
+    events: Option<broadcast::Sender<Event>>,
+    /// What the system said of packets to these addresses.
+    pub(crate) trouble: Vec<(SocketAddr, String)>,
+}
+
+/// What the futures of one association wait for.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    pub(crate) readable: Notify,
+    pub(crate) writable: Notify,
+    /// Established, closed, or trouble.
+    pub(crate) changed: Notify,
+}
+
+impl Signals {
+    fn all(&self) {
+        self.readable.notify_waiters();
+        self.writable.notify_waiters();
+        self.changed.notify_waiters();
+    }
+}
+
+/// Events that a slow listener may be behind.
+const EVENTS_KEPT: usize = 256;
+
+/// A sender that waits for room is woken once there is this much, bytes, or an eighth of the buffer if that is less: being woken
+/// for every packet would cost more than sending it.
+const WORTH_WAKING: u64 = 64 << 10;
+
+impl Slot {
+    pub(crate) fn new() -> Self {
+        Self {
+            signals: Arc::default(),
+            established: false,
+            closed: None,
+            owned: true,
+            room_wanted: None,
+            events: None,
+            trouble: Vec::new(),
+        }
+    }
+
+    pub(crate) fn subscribe(&mut self) -> broadcast::Receiver<Event> {
+        let sender = self.events.get_or_insert_with(|| broadcast::Sender::new(EVENTS_KEPT));
+        sender.subscribe()
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(core: Endpoint, local: Vec<SocketAddr>, assoc: Arc<AssocConfig>) -> Self {
+        Self {
+            state: Mutex::new(State {
+                core,
+                slots: BTreeMap::new(),
+                incoming: VecDeque::new(),
+                orphans: Vec::new(),
+                waiting: Vec::new(),
+                abandoned: false,
+                stopped: false,
+            }),
+            clock: Clock::new(),
+            work: Notify::new(),
+            incoming: Notify::new(),
+            gone: Notify::new(),
+            assoc_config: assoc,
+            local,
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nobody holds association `h` any more: it says goodbye and goes, or gives up if it was never set up.
+    pub(crate) fn abandon_association(&self, h: AssocHandle) {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        let Some(slot) = state.slots.get_mut(&h) else { return };
+        slot.owned = false;
+        let established = slot.established;
+        if slot.closed.is_some() {
+            state.forget(h);
+            self.gone.notify_waiters();
+        } else if let Some(association) = state.core.association_mut(h) {
+            if established {
+                association.shutdown(now);
+            } else {
+                association.abort(now, bytes::Bytes::new());
+            }
+            state.orphans.push(h);
+        }
+        drop(state);
+        self.work.notify_one();
+    }
+
+    /// No handle is left at all.
+    pub(crate) fn abandon(&self) {
+        self.lock().abandoned = true;
+        self.work.notify_one();
+    }
+
+    /// The reactor ends, orderly or not: nobody shall wait for it.
+    pub(crate) fn stop(&self) {
+        let mut state = self.lock();
+        state.stopped = true;
+        for slot in state.slots.values_mut() {
+            slot.closed.get_or_insert(CloseReason::LocalAbort);
+            slot.signals.all();
+            slot.events = None;
+        }
+        drop(state);
+        self.incoming.notify_waiters();
+        self.gone.notify_waiters();
+    }
+
+    /// A packet could not be sent: the system itself says that this path does not work now.
+    pub(crate) fn send_failed(&self, tuple: FourTuple, error: &io::Error) {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        // Out of memory for a moment, or a packet too long: the path is not to blame.
+        let transient = [nix::Error::ENOBUFS, nix::Error::EMSGSIZE];
+        let transient = transient.iter().any(|e| error.raw_os_error() == Some(*e as i32));
+        if let Some(h) = self.note_trouble(&mut state, tuple, error)
+            && !transient
+            && let Some(association) = state.core.association_mut(h)
+        {
+            association.path_failed(now, tuple);
+        }
+    }
+
+    /// A router, or the peer's host, says that a packet did not arrive. Anybody may say so: it counts only while nothing better
+    /// is known, during set-up.
+    pub(crate) fn heard_of_trouble(&self, tuple: FourTuple, error: &io::Error) {
+        self.note_trouble(&mut self.lock(), tuple, error);
+    }
+
+    fn note_trouble(
+        &self,
+        state: &mut State,
+        tuple: FourTuple,
+        error: &io::Error,
+    ) -> Option<AssocHandle> {
+        let h = state.core.find_path(tuple)?;
+        let slot = state.slots.get_mut(&h)?;
+        if !slot.established && slot.trouble.iter().all(|(at, _)| *at != tuple.remote) {
+            slot.trouble.push((tuple.remote, words(error)));
+            slot.signals.changed.notify_waiters();
+        }
+        Some(h)
+    }
+
+    /// Passes on what the core has to tell.
+    pub(crate) fn dispatch(&self, state: &mut State, now: Time) {
+        while let Some((h, event)) = state.core.poll_event() {
+            self.dispatch_one(state, h, event);
+        }
+        state.drain_orphans(now);
+        state.wake_senders(now);
+    }
+
+    fn dispatch_one(&self, state: &mut State, h: AssocHandle, event: Event) {
+        let known = state.slots.contains_key(&h);
+        let slot = state.slots.entry(h).or_insert_with(Slot::new);
+        if !known {
+            state.incoming.push_back(h);
+            self.incoming.notify_waiters();
+        }
+        match &event {
+            Event::Readable => return slot.signals.readable.notify_waiters(),
+            Event::Writable(_) => return,
+            Event::Established { .. } => {
+                slot.established = true;
+                slot.signals.changed.notify_waiters();
+            }
+            Event::PeerShutdown => slot.signals.writable.notify_waiters(),
+            Event::Closed(reason) => {
+                slot.closed = Some(reason.clone());
+                slot.signals.all();
+            }
+            _ => {}
+        }
+        let over = matches!(event, Event::Closed(_));
+        if let Some(events) = &slot.events {
+            let _nobody_listens = events.send(event);
+        }
+        if over {
+            // Listeners get what was sent, and then the end.
+            slot.events = None;
+            if !slot.owned {
+                state.forget(h);
+            }
+            self.gone.notify_waiters();
+        }
+    }
+}
+
+impl State {
+    pub(crate) fn association(&mut self, h: AssocHandle) -> Option<&mut Association> {
+        self.core.association_mut(h)
+    }
+
+    /// Why `h` is over, if it is.
+    pub(crate) fn closed(&self, h: AssocHandle) -> Option<CloseReason> {
+        match self.slots.get(&h) {
+            Some(slot) => slot.closed.clone(),
+            None => Some(CloseReason::LocalAbort),
+        }
+    }
+
+    /// The error for whoever uses `h` though it is over.
+    pub(crate) fn closed_error(&self, h: AssocHandle) -> Option<Closed> {
+        self.closed(h).map(Closed::from)
+    }
+
+    /// Associations that are not over.
+    pub(crate) fn live(&self) -> usize {
+        self.slots.values().filter(|slot| slot.closed.is_none()).count()
+    }
+
+    fn forget(&mut self, h: AssocHandle) {
+        self.core.remove(h);
+        self.slots.remove(&h);
+        self.orphans.retain(|other| *other != h);
+        self.incoming.retain(|other| *other != h);
+    }
+
+    /// A peer that sends on into a buffer nobody reads could not finish its shutdown.
+    fn drain_orphans(&mut self, now: Time) {
+        for &h in &self.orphans {
+            let readable = self.core.association(h).is_some_and(|a| a.receive_buffer().0 > 0);
+            if let Some(association) = self.core.association_mut(h).filter(|_| readable) {
+                while association.recv(now, RecvFrom::Any).is_some() {}
+            }
+        }
+    }
+
+    /// Wakes senders that wait, where enough has left the send buffer.
+    fn wake_senders(&mut self, now: Time) {
+        let Self { core, slots, waiting, .. } = self;
+        waiting.retain(|h| {
+            let Some(slot) = slots.get_mut(h) else { return false };
+            let Some(wanted) = slot.room_wanted else { return false };
+            let Some(association) = core.association(*h) else { return false };
+            let limit = association.view(now).send_buffer.limit;
+            let worth = wanted.max(WORTH_WAKING.min(limit / 8)).min(limit);
+            if association.writable() < worth {
+                return true;
+            }
+            slot.room_wanted = None;
+            slot.signals.writable.notify_waiters();
+            false
+        });
+    }
+
+    /// A sender of `bytes` bytes waits for room.
+    pub(crate) fn wait_for_room(&mut self, h: AssocHandle, bytes: u64) {
+        let Some(slot) = self.slots.get_mut(&h) else { return };
+        match &mut slot.room_wanted {
+            Some(wanted) => *wanted = bytes.min(*wanted),
+            none => {
+                *none = Some(bytes);
+                self.waiting.push(h);
+            }
+        }
+    }
+}
+
+/// An error in words, without the system's number.
+fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let plain = text.split(" (os error").next().unwrap_or(&text);
+    plain.to_lowercase()
+}

@@ -1,0 +1,153 @@
+//! The sockets of an endpoint, one per local address: UDP or raw IP behind one face.
+
+mod open;
+mod raw;
+mod udp;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::task::{Context, Poll};
+
+use polypath_proto::FourTuple;
+use tokio::io::Interest;
+
+use crate::batch::Batch;
+pub(crate) use open::{Opened, open_all};
+
+/// Room for what one call to the kernel may bring.
+pub(crate) struct Inbox {
+    buffers: Vec<Vec<u8>>,
+    meta: Vec<quinn_udp::RecvMeta>,
+    filled: usize,
+}
+
+/// The largest UDP payload, and the most that the kernel puts together on reception (GRO).
+const BUFFER: usize = 65_535;
+
+impl Inbox {
+    pub(crate) fn new() -> Self {
+        let count = quinn_udp::BATCH_SIZE;
+        Self {
+            buffers: (0..count).map(|_| vec![0; BUFFER]).collect(),
+            meta: vec![quinn_udp::RecvMeta::default(); count],
+            filled: 0,
+        }
+    }
+
+    /// The packets of the last call with their sources, in the order of arrival.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = (SocketAddr, &[u8])> {
+        let filled = self.meta.iter().zip(&self.buffers).take(self.filled);
+        filled.flat_map(|(meta, buffer)| {
+            let data = buffer.get(..meta.len).unwrap_or_default();
+            data.chunks(meta.stride.max(1)).map(move |packet| (meta.addr, packet))
+        })
+    }
+}
+
+/// A socket at one local address.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    local: SocketAddr,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Udp(udp::UdpSocket),
+    Raw(raw::RawSocket),
+}
+
+impl Socket {
+    /// The address, with the UDP port; 0 without encapsulation.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Whether packets may have arrived; wakes the task when they do.
+    pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match &self.kind {
+            Kind::Udp(socket) => socket.io.poll_recv_ready(cx).map(drop),
+            Kind::Raw(socket) => socket.io.poll_recv_ready(cx).map(drop),
+        }
+    }
+
+    /// Whether packets may be sent; wakes the task when they may.
+    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match &self.kind {
+            Kind::Udp(socket) => socket.io.poll_send_ready(cx).map(drop),
+            Kind::Raw(socket) => socket.io.poll_send_ready(cx).map(drop),
+        }
+    }
+
+    /// Takes what has arrived, as much as one call gives. False when there is nothing.
+    pub(crate) fn receive(&self, inbox: &mut Inbox) -> io::Result<bool> {
+        inbox.filled = 0;
+        let taken = match &self.kind {
+            Kind::Udp(socket) => socket
+                .io
+                .try_io(Interest::READABLE, || socket.receive(&mut inbox.buffers, &mut inbox.meta)),
+            Kind::Raw(socket) => socket.receive(&mut inbox.buffers, &mut inbox.meta),
+        };
+        match taken {
+            Ok(filled) => {
+                inbox.filled = filled;
+                Ok(filled > 0)
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Sends the packets of a batch. [`io::ErrorKind::WouldBlock`]: later.
+    pub(crate) fn send(&self, batch: &Batch) -> io::Result<()> {
+        match &self.kind {
+            Kind::Udp(socket) => socket.io.try_io(Interest::WRITABLE, || socket.send(batch)),
+            Kind::Raw(socket) => socket.send(batch),
+        }
+    }
+
+    /// Packets of one size that one call may carry.
+    pub(crate) fn segments(&self) -> usize {
+        match &self.kind {
+            Kind::Udp(socket) => socket.segments(),
+            Kind::Raw(_) => 1,
+        }
+    }
+
+    /// What routers said of packets that we sent (ICMP), one at a time.
+    pub(crate) fn trouble(&self) -> Option<Trouble> {
+        match &self.kind {
+            Kind::Udp(socket) => socket.trouble(),
+            Kind::Raw(_) => None,
+        }
+    }
+}
+
+/// What the network said of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// It did not arrive.
+    Unreachable {
+        /// Where it was going.
+        remote: SocketAddr,
+        /// The system's error number.
+        errno: i32,
+    },
+    /// It was too big for a link on its way.
+    TooBig {
+        /// Where it was going.
+        remote: SocketAddr,
+        /// What the link carries, bytes with IP header, if it said so.
+        mtu: u32,
+    },
+}
+
+/// The socket that a path uses.
+pub(crate) fn of_path(sockets: &[Socket], tuple: FourTuple) -> Option<usize> {
+    sockets.iter().position(|s| s.local.ip() == tuple.local.ip())
+}
+
+/// Whether this address is one of a link's own, which needs its interface named.
+pub(crate) fn is_link_local(address: IpAddr) -> bool {
+    matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local())
+}

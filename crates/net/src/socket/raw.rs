@@ -1,0 +1,64 @@
+//! SCTP directly over IP, protocol 132.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use quinn_udp::RecvMeta;
+
+use crate::batch::Batch;
+
+#[derive(Debug)]
+pub(super) struct RawSocket {
+    /// A raw IP socket, not a UDP one: the calls that send and receive are the same, and the runtime knows how to watch it.
+    pub(super) io: tokio::net::UdpSocket,
+    /// The address that it is bound to.
+    local: IpAddr,
+}
+
+impl RawSocket {
+    /// Takes over a bound, non-blocking socket. To be called within the reactor's runtime.
+    pub(super) fn new(socket: std::net::UdpSocket, local: IpAddr) -> io::Result<Self> {
+        Ok(Self { io: tokio::net::UdpSocket::from_std(socket)?, local })
+    }
+
+    pub(super) fn receive(
+        &self,
+        buffers: &mut [Vec<u8>],
+        meta: &mut [RecvMeta],
+    ) -> io::Result<usize> {
+        let mut filled = 0;
+        for (buffer, meta) in buffers.iter_mut().zip(meta) {
+            match self.io.try_recv_from(buffer) {
+                Ok((len, from)) => {
+                    let len = self.strip_header(buffer, len);
+                    (meta.addr, meta.len, meta.stride) = (without_port(from), len, len);
+                    filled += 1;
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock && filled > 0 => break,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// IPv4 raw sockets deliver the IP header, IPv6 ones do not (RFC 3542 section 3).
+    fn strip_header(&self, buffer: &mut [u8], len: usize) -> usize {
+        if self.local.is_ipv6() {
+            return len;
+        }
+        let header = usize::from(buffer.first().copied().unwrap_or(0) & 0xf) * 4;
+        let header = header.min(len);
+        buffer.copy_within(header..len, 0);
+        len - header
+    }
+
+    pub(super) fn send(&self, batch: &Batch) -> io::Result<()> {
+        self.io.try_send_to(&batch.bytes, batch.tuple.remote).map(drop)
+    }
+}
+
+/// The system puts the protocol's number where ports are.
+fn without_port(mut address: SocketAddr) -> SocketAddr {
+    address.set_port(0);
+    address
+}

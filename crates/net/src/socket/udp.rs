@@ -1,0 +1,89 @@
+//! SCTP in UDP (RFC 6951): batches by GSO and GRO where the system has them.
+
+use std::io::{self, IoSliceMut};
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+
+use nix::errno::Errno;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
+use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+
+use super::Trouble;
+use crate::batch::Batch;
+
+#[derive(Debug)]
+pub(super) struct UdpSocket {
+    pub(super) io: tokio::net::UdpSocket,
+    state: UdpSocketState,
+    /// ICMP errors come through the socket's error queue.
+    hears_errors: bool,
+}
+
+impl UdpSocket {
+    /// Takes over a bound socket. To be called within the reactor's runtime.
+    pub(super) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
+        let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        let hears_errors = state.enable_transport_errors(UdpSockRef::from(&socket)).is_ok();
+        Ok(Self { io: tokio::net::UdpSocket::from_std(socket)?, state, hears_errors })
+    }
+
+    pub(super) fn receive(
+        &self,
+        buffers: &mut [Vec<u8>],
+        meta: &mut [RecvMeta],
+    ) -> io::Result<usize> {
+        // The list of slices lives on the stack: no allocation per call.
+        let mut left = buffers.iter_mut();
+        let mut slices: [IoSliceMut<'_>; quinn_udp::BATCH_SIZE] = core::array::from_fn(|_| {
+            IoSliceMut::new(left.next().map_or(&mut [], Vec::as_mut_slice))
+        });
+        self.state.recv(UdpSockRef::from(&self.io), &mut slices, meta)
+    }
+
+    pub(super) fn send(&self, batch: &Batch) -> io::Result<()> {
+        let transmit = Transmit {
+            destination: batch.tuple.remote,
+            ecn: None,
+            contents: &batch.bytes,
+            segment_size: Some(batch.segment),
+            src_ip: None,
+        };
+        self.state.try_send(UdpSockRef::from(&self.io), &transmit)
+    }
+
+    pub(super) fn segments(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    /// The oldest entry of the socket's error queue.
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        if !self.hears_errors {
+            return None;
+        }
+        let mut payload = [0; 64];
+        let mut slices = [IoSliceMut::new(&mut payload)];
+        // Beside the error come time stamp, destination, and whatever else was asked for on reception.
+        let mut control = nix::cmsg_space!([u8; 512]);
+        let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+        let fd = self.io.as_raw_fd();
+        let error = recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags).ok()?;
+        // Its address is where our packet was going, not who complains.
+        let remote = socket_address(error.address.as_ref()?)?;
+        let about = error.cmsgs().ok()?.find_map(|message| match message {
+            ControlMessageOwned::Ipv4RecvErr(about, _)
+            | ControlMessageOwned::Ipv6RecvErr(about, _) => Some(about),
+            _ => None,
+        })?;
+        let errno = i32::try_from(about.ee_errno).ok()?;
+        Some(if errno == Errno::EMSGSIZE as i32 {
+            Trouble::TooBig { remote, mtu: about.ee_info }
+        } else {
+            Trouble::Unreachable { remote, errno }
+        })
+    }
+}
+
+fn socket_address(address: &SockaddrStorage) -> Option<SocketAddr> {
+    let v4 = address.as_sockaddr_in().map(|a| SocketAddr::V4((*a).into()));
+    v4.or_else(|| address.as_sockaddr_in6().map(|a| SocketAddr::V6((*a).into())))
+}

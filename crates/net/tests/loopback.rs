@@ -1,0 +1,222 @@
+//! Endpoints of one process over the loopback device: real sockets, real time, no assertion about how long anything takes.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use polypath_net::{
+    Association, Bytes, CloseReason, Config, ConnectError, Encapsulation, Endpoint, SendError,
+    SendOptions,
+};
+
+const PORT: u16 = 5000;
+
+fn ip(last: u8) -> IpAddr {
+    IpAddr::from([127, 0, 0, last])
+}
+
+/// A server at these addresses, at a UDP port of its own.
+fn server(addresses: &[u8]) -> Endpoint {
+    let config = Config::server(addresses.iter().map(|a| ip(*a)), PORT);
+    Endpoint::bind(Config { encapsulation: Encapsulation::Udp(0), ..config }).unwrap()
+}
+
+fn client(addresses: &[u8]) -> Endpoint {
+    Endpoint::bind(Config::client(addresses.iter().map(|a| ip(*a)))).unwrap()
+}
+
+async fn pair(clients: &[u8], servers: &[u8]) -> (Association, Association, Endpoint, Endpoint) {
+    let (server, client) = (server(servers), client(clients));
+    let (a, b) = tokio::join!(client.connect(server.local_addresses(), PORT), server.accept());
+    (a.unwrap(), b.unwrap(), client, server)
+}
+
+fn pattern(len: usize, seed: usize) -> Bytes {
+    (0..len).map(|i| (i * 31 + seed * 7) as u8).collect()
+}
+
+#[tokio::test]
+async fn messages_of_all_sizes_arrive_whole_and_in_order() {
+    let (a, b, ..) = pair(&[1], &[2]).await;
+    let sizes = [1, 4, 1000, 1452, 1453, 10_000, 100_000, 1 << 20];
+    let sending = async {
+        for (i, len) in sizes.into_iter().enumerate() {
+            a.send(3, pattern(len, i)).await.unwrap();
+        }
+        a.shutdown().await.unwrap();
+    };
+    let receiving = async {
+        for (i, len) in sizes.into_iter().enumerate() {
+            let message = b.recv().await.unwrap().unwrap();
+            assert_eq!((message.stream.0, message.data), (3, pattern(len, i)));
+        }
+        assert!(b.recv().await.unwrap().is_none());
+    };
+    tokio::join!(sending, receiving);
+}
+
+#[tokio::test]
+async fn every_path_carries_data_and_one_server_address_is_enough() {
+    for (clients, servers) in [(&[1, 2][..], &[3, 4][..]), (&[1, 2, 5][..], &[3][..])] {
+        let (a, b, ..) = pair(clients, servers).await;
+        assert_eq!(a.paths().len(), clients.len());
+        let messages = (0..4000).map(|i| pattern(1400, i));
+        let sending = async {
+            a.send_all(0, messages, SendOptions::default()).await.unwrap();
+            a.begin_shutdown();
+        };
+        let receiving = async {
+            let mut received = Vec::new();
+            while b.recv_many(&mut received, 100).await.unwrap() > 0 {}
+            assert_eq!(received.len(), 4000);
+            assert!(received.iter().enumerate().all(|(i, m)| m.data == pattern(1400, i)));
+        };
+        tokio::join!(sending, receiving);
+        let used = a.paths().iter().filter(|p| p.stats.data_chunks > 0).count();
+        assert!(used >= 1, "{:?}", a.paths());
+    }
+}
+
+#[tokio::test]
+async fn a_slow_reader_holds_the_sender_up_and_loses_nothing() {
+    let (a, b, ..) = pair(&[1], &[2]).await;
+    let sent = tokio::time::timeout(Duration::from_millis(300), async {
+        for i in 0.. {
+            a.send(0, pattern(100_000, i)).await.unwrap();
+        }
+    });
+    assert!(sent.await.is_err(), "sending never waited");
+    let sent = a.stats().messages_sent;
+    a.begin_shutdown();
+    let mut received = 0;
+    while let Some(message) = b.recv().await.unwrap() {
+        assert_eq!(message.data, pattern(100_000, received));
+        received += 1;
+    }
+    assert_eq!(received as u64, sent);
+}
+
+#[tokio::test]
+async fn dropping_an_association_still_delivers_what_was_sent() {
+    let (a, b, client, server) = pair(&[1], &[2]).await;
+    for i in 0..100 {
+        a.send(0, pattern(5000, i)).await.unwrap();
+    }
+    drop(a);
+    let mut count = 0;
+    while let Some(message) = b.recv().await.unwrap() {
+        assert_eq!(message.data, pattern(5000, count));
+        count += 1;
+    }
+    assert_eq!(count, 100);
+    drop(b);
+    client.wait_idle().await;
+    server.wait_idle().await;
+    assert_eq!((client.associations(), server.associations()), (0, 0));
+}
+
+#[tokio::test]
+async fn an_abort_is_told_to_both_sides() {
+    let (a, b, ..) = pair(&[1], &[2]).await;
+    let mut events = b.events();
+    a.abort("enough");
+    assert_eq!(a.closed().await, CloseReason::LocalAbort);
+    assert!(matches!(b.closed().await, CloseReason::PeerAbort { .. }));
+    assert!(b.recv().await.is_err());
+    assert!(matches!(b.send(0, "x").await, Err(SendError::Closed(_))));
+    let mut last = None;
+    while let Some(event) = events.next().await {
+        last = Some(event);
+    }
+    assert!(matches!(last, Some(polypath_net::Event::Closed(_))), "{last:?}");
+}
+
+#[tokio::test]
+async fn nobody_there_is_said_at_once() {
+    let client = client(&[1]);
+    let free = std::net::UdpSocket::bind("127.0.0.9:0").unwrap().local_addr().unwrap();
+    let error = client.connect(&[free], PORT).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
+    assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_does_not_accept_refuses() {
+    let (quiet, client) = (client(&[2]), client(&[1]));
+    let error = client.connect(quiet.local_addresses(), quiet.port()).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Rejected { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_cancelled_connect_leaves_nothing_behind() {
+    let client = client(&[1]);
+    // Bound and never read: no answer, no ICMP.
+    let deaf = std::net::UdpSocket::bind("127.0.0.8:0").unwrap();
+    let at = [deaf.local_addr().unwrap()];
+    let tried = tokio::time::timeout(Duration::from_millis(100), client.connect(&at, PORT));
+    assert!(tried.await.is_err());
+    client.wait_idle().await;
+    assert_eq!(client.associations(), 0);
+}
+
+#[tokio::test]
+async fn a_dead_first_path_does_not_stop_the_association() {
+    let (server, client) = (server(&[4]), client(&[1, 2]));
+    let deaf = std::net::UdpSocket::bind("127.0.0.3:0").unwrap();
+    let remote: Vec<SocketAddr> = vec![deaf.local_addr().unwrap(), server.local_addresses()[0]];
+    let a = client.connect(&remote, PORT).await.unwrap();
+    let b = server.accept().await.unwrap();
+    a.send(0, "there").await.unwrap();
+    assert_eq!(&b.recv().await.unwrap().unwrap().data[..], b"there");
+}
+
+#[tokio::test]
+async fn many_associations_share_an_endpoint() {
+    let server = server(&[2]);
+    let clients: Vec<_> = (0..50).map(|_| client(&[1])).collect();
+    let mut ours = Vec::new();
+    for client in &clients {
+        let a = client.connect(server.local_addresses(), PORT).await.unwrap();
+        a.send(0, client.port().to_string()).await.unwrap();
+        ours.push(a);
+    }
+    for _ in &clients {
+        let b = server.accept().await.unwrap();
+        let message = b.recv().await.unwrap().unwrap();
+        let text = String::from_utf8(message.data.to_vec()).unwrap();
+        assert!(clients.iter().any(|c| c.port().to_string() == text));
+    }
+    drop(ours);
+    server.wait_idle().await;
+}
+
+#[tokio::test]
+async fn closing_an_endpoint_ends_accept() {
+    let server = server(&[2]);
+    let (accepted, ()) = tokio::join!(server.accept(), server.close());
+    assert!(accepted.is_none());
+}
+
+#[test]
+fn what_cannot_be_bound_is_named() {
+    let taken = server(&[7]);
+    let port = taken.local_addresses()[0].port();
+    let config = |addresses: &[&str], port| {
+        let addresses = addresses.iter().map(|a| a.parse().unwrap());
+        let config = Config::server(addresses, PORT);
+        Config { encapsulation: Encapsulation::Udp(port), ..config }
+    };
+    let error = |config| Endpoint::bind(config).unwrap_err().to_string();
+    let in_use = format!(
+        "UDP port {port} at 127.0.0.7 is in use: stop the other program or choose another port"
+    );
+    assert_eq!(error(config(&["127.0.0.7"], port)), in_use);
+    let foreign = "local address 192.0.2.77 is not an address of this host";
+    assert_eq!(error(config(&["192.0.2.77"], 0)), foreign);
+    assert!(error(config(&["0.0.0.0"], 0)).contains("unicast"));
+    assert!(error(config(&["127.0.0.1", "127.0.0.1"], 0)).contains("twice"));
+    assert!(error(config(&[], 0)).contains("at least one"));
+    let mut device = config(&["127.0.0.1"], 0);
+    device.local[0].device = Some("nosuch0".to_owned());
+    let text = error(device);
+    assert!(text.contains("nosuch0") || text.contains("permission"), "{text}");
+}
