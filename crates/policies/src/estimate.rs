@@ -16,7 +16,7 @@ const GROWTH: f64 = 1.15;
 
 /// Round trips of a whole round that are so many times as long as what is in flight explains want an explanation.
 const STRANGE: f64 = 1.08;
-/// So do single round trips.
+/// So do single round trips; a quarter more than the smallest is none of them, whatever is in flight.
 const SUDDEN: f64 = 1.25;
 /// Packets that may queue without anybody wondering.
 const SLACK_PACKETS: f64 = 2.0;
@@ -41,6 +41,9 @@ pub struct PathEstimate {
     /// Bytes per second.
     rates: [f64; RATE_ROUNDS],
     next_rate: usize,
+    /// The greatest of them, and what the path holds at that rate.
+    rate: f64,
+    bdp: f64,
     full: bool,
     /// The rate when a queue stood last.
     full_rate: f64,
@@ -108,8 +111,10 @@ impl Round {
         self.delivered += ev.bytes;
         self.least_outstanding = self.least_outstanding.min(ev.outstanding_before);
         self.most_outstanding = self.most_outstanding.max(ev.outstanding_before);
-        let least = self.least_rtt.into_iter().chain(ev.rtt).min();
-        self.least_rtt = least;
+        self.least_rtt = match (self.least_rtt, ev.rtt) {
+            (Some(least), Some(rtt)) => Some(least.min(rtt)),
+            (least, rtt) => least.or(rtt),
+        };
     }
 }
 
@@ -138,6 +143,15 @@ impl Plateau {
 impl PathEstimate {
     /// A SACK acknowledged data of the path. Gives whether a round ended.
     pub fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
+        let before = (self.rate, self.min_rtt.get());
+        let ended = self.note(now, path, ev);
+        if before != (self.rate, self.min_rtt.get()) {
+            self.bdp = self.held(path);
+        }
+        ended
+    }
+
+    fn note(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
         if let Some(rtt) = ev.rtt {
             self.min_rtt.sample(now, rtt);
             if let Some(longer) = self.longer_way(now, path, ev, rtt) {
@@ -156,15 +170,15 @@ impl PathEstimate {
         }
         round.empty_since = (ev.outstanding == 0).then_some(now);
         round.note(ev);
-        let round = *round;
         let elapsed = now.since(round.began);
-        let ended = elapsed >= path.srtt.unwrap_or(path.rto) && elapsed > Duration::ZERO;
-        if ended {
-            // An idle path says nothing: the next round begins with the next acknowledgement.
-            self.round = (ev.outstanding > 0).then_some(Round::from(now));
-            self.round_ended(&round, round.delivered as f64 / elapsed.as_secs_f64(), path);
+        if elapsed < path.srtt.unwrap_or(path.rto) || elapsed == Duration::ZERO {
+            return false;
         }
-        ended
+        let round = *round;
+        // An idle path says nothing: the next round begins with the next acknowledgement.
+        self.round = (ev.outstanding > 0).then_some(Round::from(now));
+        self.round_ended(&round, round.delivered as f64 / elapsed.as_secs_f64(), path);
+        true
     }
 
     /// Whether a round trip is `factor` times as long as with so many bytes in flight on the path as we know it.
@@ -184,6 +198,11 @@ impl PathEstimate {
         rtt: Duration,
     ) -> Option<Duration> {
         let base = self.min_rtt(path)?;
+        // Most are so short that nothing needs to be computed.
+        if rtt <= base + base / 4 {
+            self.plateau = None;
+            return None;
+        }
         // A round trip answers for what was in flight when it began, which may have been more than now.
         let round = self.round.map_or(0, |round| round.most_outstanding).max(self.most_before);
         let outstanding = round.max(ev.outstanding_before);
@@ -265,6 +284,7 @@ impl PathEstimate {
             *slot = rate;
         }
         self.next_rate = (self.next_rate + 1) % RATE_ROUNDS;
+        self.rate = self.rates.iter().copied().fold(0.0, f64::max);
     }
 
     /// The most that may be in flight while a test goes on, bytes.
@@ -282,8 +302,8 @@ impl PathEstimate {
     }
 
     /// The delivery rate, bytes of DATA chunks per second; zero before the first round.
-    pub fn rate(&self) -> f64 {
-        self.rates.iter().copied().fold(0.0, f64::max)
+    pub const fn rate(&self) -> f64 {
+        self.rate
     }
 
     /// Whether [`rate`](Self::rate) is what the path can carry, not only what was asked of it.
@@ -303,6 +323,10 @@ impl PathEstimate {
 
     /// Bandwidth-delay product in bytes; zero while the path is not measured.
     pub fn bdp(&self, path: &PathView) -> f64 {
+        if self.min_rtt.get().is_some() { self.bdp } else { self.held(path) }
+    }
+
+    fn held(&self, path: &PathView) -> f64 {
         self.rate() * self.min_rtt(path).unwrap_or_default().as_secs_f64()
     }
 }

@@ -477,13 +477,13 @@ impl Association {
         let mut any = false;
         for p in self.paths.ids() {
             let Some(burst) = self.paths.get(p).map(|own| own.burst_left) else { continue };
-            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
-            let Some(path) = view.path(p) else { continue };
+            let Some(path) = self.paths.view(p) else { continue };
             let open = path.usable
                 && path.has_room()
                 && (burst > 0 || packet == Some(p))
                 && !self.is_held_back(now, p);
-            let sendable = open && self.policies.buffer.admit(&view, p, bytes);
+            let view = || assoc_view(now, &self.paths, &self.tx, &self.config);
+            let sendable = open && self.policies.buffer.admit(&view(), p, bytes);
             if open && !sendable && refused.is_none() {
                 refused = Some(p);
             }

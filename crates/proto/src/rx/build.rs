@@ -128,34 +128,27 @@ fn blocks(
 ) {
     out.clear();
     // TSNs above the cumulative one are at most 2^16 - 1 above it: the tracker accepts no others.
-    let offset = |tsn: u64| u16::try_from(tsn - base).unwrap_or(u16::MAX);
+    let offset = |tsn: u64| (tsn - base).min(u64::from(u16::MAX)) as u16;
     let end = words.end * 64;
     let mut open = None;
+    let mut before = 0;
     for index in words {
         let bits = word(index);
-        let mut at = 0;
-        while at < 64 && out.len() < limit {
-            let rest = bits >> at;
-            if let Some(start) = open {
-                at += rest.trailing_ones();
-                if at < 64 {
-                    let last = index * 64 + u64::from(at) - 1;
-                    out.push(GapBlock { start: offset(start), end: offset(last) });
-                    open = None;
-                }
-            } else if rest == 0 {
-                break;
-            } else {
-                at += rest.trailing_zeros();
-                open = Some(index * 64 + u64::from(at));
+        // Set where a bit differs from the one below it: runs begin and end there in turn.
+        let mut edges = bits ^ (bits << 1 | before >> 63);
+        before = bits;
+        while edges != 0 {
+            let at = index * 64 + u64::from(edges.trailing_zeros());
+            edges &= edges - 1;
+            match open.take() {
+                Some(start) => out.push(GapBlock { start, end: offset(at - 1) }),
+                None if out.len() < limit => open = Some(offset(at)),
+                None => return,
             }
-        }
-        if out.len() >= limit {
-            return;
         }
     }
     if let Some(start) = open {
-        out.push(GapBlock { start: offset(start), end: offset(end - 1) });
+        out.push(GapBlock { start, end: offset(end - 1) });
     }
 }
 

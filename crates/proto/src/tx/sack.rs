@@ -153,13 +153,12 @@ impl Sender {
             outcome.verdict = SackVerdict::Stale;
             return outcome;
         }
-        if !self.is_plausible(sack) {
+        let first_word = self.ring.base() / 64;
+        if !collect_bits(sack, first_word, self.highest_sent(), scratch) {
             outcome.verdict = SackVerdict::Violation;
             return outcome;
         }
         self.cum_ack_pass(sack, paths, scratch, &mut outcome, config);
-        let first_word = self.ring.base() / 64;
-        collect_bits(sack, first_word, scratch);
         self.gap_ack_pass(first_word, paths, scratch, &mut outcome, config);
         outcome.news |= outcome.cum_advanced;
         if !sack.cum_only && self.withdraws(first_word, scratch) {
@@ -203,15 +202,6 @@ impl Sender {
                 ..PathOutcome::default()
             });
         }
-    }
-
-    /// Nothing unsent is acknowledged, and blocks are possible at all.
-    fn is_plausible(&self, sack: &SackInfo<'_>) -> bool {
-        let highest = self.highest_sent();
-        let fits = |b: GapBlock| {
-            b.start >= 2 && b.start <= b.end && sack.cum + u64::from(b.end) <= highest
-        };
-        sack.cum <= highest && sack.gaps.iter().chain(sack.nr_gaps.iter()).all(fits)
     }
 
     fn cum_ack_pass(
@@ -557,31 +547,108 @@ const fn probe_acked(probe: crate::path::Probe, at: Time) -> crate::path::Probe 
     crate::path::Probe { acked_elsewhere: Some(at), ..probe }
 }
 
-/// Turns the blocks into bits, from word `first_word` of the TSN space on. Blocks may overlap, touch or be unsorted.
-fn collect_bits(sack: &SackInfo<'_>, first_word: u64, scratch: &mut Scratch) {
+/// Turns the blocks into bits, from word `first_word` of the TSN space on. Blocks may overlap, touch or be unsorted. False if
+/// something unsent is acknowledged (`highest` is the last TSN sent), or a block is impossible.
+fn collect_bits(sack: &SackInfo<'_>, first_word: u64, highest: u64, scratch: &mut Scratch) -> bool {
     scratch.bits.clear();
     scratch.nr_bits.clear();
-    for block in sack.gaps.iter() {
-        set_bits(&mut scratch.bits, first_word, sack.cum, block);
+    let Some(unacked) = highest.checked_sub(sack.cum) else { return false };
+    if sack.gaps.is_empty() && sack.nr_gaps.is_empty() {
+        return true;
     }
-    for block in sack.nr_gaps.iter() {
-        set_bits(&mut scratch.bits, first_word, sack.cum, block);
-        set_bits(&mut scratch.nr_bits, first_word, sack.cum, block);
+    let words = (highest / 64 + 1).saturating_sub(first_word) as usize;
+    scratch.bits.resize(words, 0);
+    scratch.nr_bits.resize(words, 0);
+    // The caller has seen that the cum-ack does not lie below the one before, from which the words count.
+    let base = sack.cum.wrapping_sub(64 * first_word);
+    let possible = set_bits(&mut scratch.bits, base, unacked, sack.gaps)
+        && set_bits(&mut scratch.nr_bits, base, unacked, sack.nr_gaps);
+    for (all, nr) in scratch.bits.iter_mut().zip(&scratch.nr_bits) {
+        *all |= nr;
     }
+    possible
 }
 
-fn set_bits(bits: &mut Vec<u64>, first_word: u64, cum: u64, block: GapBlock) {
-    let (start, end) = (cum + u64::from(block.start), cum + u64::from(block.end));
-    for word in start / 64..=end / 64 {
-        let Some(i) = word.checked_sub(first_word).map(|i| i as usize) else { continue };
-        if bits.len() <= i {
-            bits.resize(i + 1, 0);
-        }
-        let low = if word == start / 64 { start % 64 } else { 0 };
-        let high = if word == end / 64 { end % 64 } else { 63 };
-        let mask = (u64::MAX << low) & (u64::MAX >> (63 - high));
-        if let Some(w) = bits.get_mut(i) {
+/// Sets the bits of the blocks, which are offsets from bit `base`; false if one is impossible.
+fn set_bits(bits: &mut [u64], base: u64, unacked: u64, blocks: GapBlocks<'_>) -> bool {
+    let mut set = |word: u64, mask: u64| {
+        if let Some(w) = bits.get_mut(word as usize) {
             *w |= mask;
+        }
+    };
+    for block in blocks.iter() {
+        if !block.is_well_formed() || u64::from(block.end) > unacked {
+            return false;
+        }
+        let start = base.wrapping_add(block.start.into());
+        let end = base.wrapping_add(block.end.into());
+        let (from_start, to_end) = (u64::MAX << (start % 64), u64::MAX >> (63 - end % 64));
+        if start / 64 == end / 64 {
+            set(start / 64, from_start & to_end);
+            continue;
+        }
+        set(start / 64, from_start);
+        (start / 64 + 1..end / 64).for_each(|word| set(word, u64::MAX));
+        set(end / 64, to_end);
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_wire::ItemsBuf;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The TSNs that `bits` stand for.
+    fn members(bits: &[u64], first_word: u64) -> Vec<u64> {
+        let tsns =
+            (0..64 * bits.len() as u64).filter(|t| bits[*t as usize / 64] >> (t % 64) & 1 != 0);
+        tsns.map(|t| 64 * first_word + t).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_in_any_order_become_their_tsns(
+            cum in 6_400u64..6_600,
+            behind in 0u64..200,
+            blocks in proptest::collection::vec((0u16..400, 0u16..150), 0..20),
+            nr in proptest::collection::vec((0u16..400, 0u16..150), 0..20),
+            unacked in 0u64..600,
+        ) {
+            let list = |blocks: &[(u16, u16)]| {
+                let blocks = blocks.iter().map(|(start, more)| GapBlock { start: *start, end: start + more });
+                blocks.collect::<ItemsBuf<GapBlock, 4>>()
+            };
+            let tsns = |blocks: &[(u16, u16)]| {
+                let mut all: Vec<u64> = blocks.iter()
+                    .flat_map(|(start, more)| cum + u64::from(*start)..=cum + u64::from(start + more))
+                    .collect();
+                all.sort_unstable();
+                all.dedup();
+                all
+            };
+            let (gaps, nr_gaps) = (list(&blocks), list(&nr));
+            let sack = SackInfo {
+                cum,
+                a_rwnd: 0,
+                gaps: gaps.as_items(),
+                nr_gaps: nr_gaps.as_items(),
+                duplicates: Tsns::EMPTY,
+                count: 1,
+                cum_only: false,
+            };
+            let first_word = (cum + 1 - behind) / 64;
+            let mut scratch = Scratch::default();
+            let possible = collect_bits(&sack, first_word, cum + unacked, &mut scratch);
+            let both: Vec<_> = blocks.iter().chain(&nr).copied().collect();
+            let bad = |(start, more): &(u16, u16)| *start < 2 || u64::from(start + more) > unacked;
+            prop_assert_eq!(possible, !both.iter().any(bad));
+            if possible {
+                prop_assert_eq!(members(&scratch.bits, first_word), tsns(&both));
+                prop_assert_eq!(members(&scratch.nr_bits, first_word), tsns(&nr));
+            }
         }
     }
 }

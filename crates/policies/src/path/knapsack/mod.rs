@@ -12,7 +12,6 @@ use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 
 use crate::PolicyError;
-use crate::competitor::Competitor;
 use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
 use own::Own;
@@ -96,7 +95,7 @@ impl Knapsack {
     /// What the buffer has beyond the paths' bandwidth-delay products, for each of them.
     fn spare(&self, view: &AssocView<'_>) -> f64 {
         let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
-        let used = |(own, path): (&Own, &PathView)| own.bdp(path);
+        let used = |(own, path): (&Own, &PathView)| own.estimate.bdp(path);
         let used: f64 = self.paths.iter().zip(view.paths).map(used).sum();
         (buffer / 2.0 - used).max(0.0) / self.paths.len().max(1) as f64
     }
@@ -111,7 +110,7 @@ impl Knapsack {
     /// Bytes per second that the path can carry; boundless while it was never full.
     fn rate(&self, path: &PathView) -> f64 {
         let own = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full());
-        own.map_or(f64::INFINITY, |o| o.rate)
+        own.map_or(f64::INFINITY, |o| o.estimate.rate())
     }
 
     /// The share of its packets that the path loses.
@@ -154,24 +153,23 @@ impl Knapsack {
             return hold;
         };
         let bytes = (path.outstanding + u64::from(next.bytes)) as f64;
-        let beyond = bytes - own.bdp(path);
+        let beyond = bytes - own.estimate.bdp(path);
         if beyond <= 0.0 {
             return hold;
         }
-        let queue = beyond / own.rate.max(1.0);
+        let queue = beyond / own.estimate.rate().max(1.0);
         hold + Duration::from_secs_f64(queue.min(MAX_QUEUE))
     }
 
     /// The open path of a set that would hold `next` for the shortest time.
     fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, set: u64) -> Option<PathId> {
-        let members = view.sendable().filter(|p| set & bit(p.id) != 0);
-        let mut members = members.filter(|p| self.is_open(p, next)).peekable();
+        let mut members = view.sendable().filter(|p| set & bit(p.id) != 0 && self.is_open(p, next));
         let first = members.next()?;
-        if members.peek().is_none() {
-            return Some(first.id);
-        }
-        let members = std::iter::once(first).chain(members);
-        members.map(|p| (self.expected(view, p, next), p.id)).min().map(|(_, id)| id)
+        // Most often it is the only one, and nothing has to be compared.
+        let Some(second) = members.next() else { return Some(first.id) };
+        let expected = |p: &PathView| (self.expected(view, p, next), p.id);
+        let best = members.map(expected).fold(expected(first).min(expected(second)), Ord::min);
+        Some(best.1)
     }
 
     /// The path on which an urgent chunk arrives first, whatever else the buffers could do.
@@ -282,9 +280,9 @@ impl PathScheduler for Knapsack {
         }
         let spare = self.spare(view);
         for (own, path) in self.paths.iter_mut().zip(view.paths) {
-            own.spare = spare;
             own.loss.update(view.now, path);
-            own.members = view.usable().filter(|p| p.group == path.group).count() as u64;
+            let members = view.usable().filter(|p| p.group == path.group).count() as u64;
+            own.round_begin(path, self.slack, spare, members);
         }
         if self.streams.is_empty() {
             return;
@@ -347,13 +345,7 @@ impl PathScheduler for Knapsack {
             self.paths.resize(ev.path.index() + 1, Own::default());
         }
         if let Some(own) = self.paths.get_mut(ev.path.index()) {
-            own.burst.acked(path, ev);
-            own.rounds += u32::from(own.estimate.acked(view.now, path, ev));
-            own.rate = own.estimate.rate();
-            match own.known(path, self.slack) {
-                Some(known) => own.competitor.acked(view.now, path, ev, &known),
-                None => own.competitor = Competitor::default(),
-            }
+            own.acked(view.now, path, ev, self.slack);
         }
     }
 
@@ -383,8 +375,7 @@ mod tests {
             let mut own = Own::default();
             let queued = (1.3 * TEN * rtt.as_secs_f64()) as u64 + 6_000;
             feed(&mut own.estimate, Time::ZERO, TEN, rtt, queued, 3);
-            own.rate = own.estimate.rate();
-            own.rounds = 1;
+            own.skip_probe();
             own.burst = Burst::UNBOUNDED;
             scheduler.paths.push(own);
             path.min_rtt = Some(rtt);

@@ -1,5 +1,7 @@
 //! What is known of one path, and how much may be in flight on it.
 
+use polypath_proto::policy::AckedInfo;
+use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
 use super::burst::Burst;
@@ -14,27 +16,73 @@ const PROBE_EVERY: u32 = 8;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Own {
     pub(super) estimate: PathEstimate,
-    /// The estimate's rate, which every decision asks for.
-    pub(super) rate: f64,
-    pub(super) rounds: u32,
-    pub(super) competitor: Competitor,
+    rounds: u32,
+    competitor: Competitor,
     pub(super) loss: LossShare,
     pub(super) burst: Burst,
     /// Paths that share its bottleneck, itself included.
-    pub(super) members: u64,
+    members: u64,
     /// Bytes of the buffer that no path needs, in equal parts.
-    pub(super) spare: f64,
+    spare: f64,
+    /// The cap, which every decision asks for, and what of the path it was computed from; none since anything else changed.
+    known_cap: Option<(PathFacts, u64)>,
+}
+
+/// What a cap depends on, of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PathFacts {
+    cwnd: u64,
+    mtu: u32,
+    min_rtt: Option<Duration>,
+    rttvar: Duration,
+}
+
+impl PathFacts {
+    const fn of(path: &PathView) -> Self {
+        Self { cwnd: path.cwnd, mtu: path.mtu, min_rtt: path.min_rtt, rttvar: path.rttvar }
+    }
 }
 
 impl Own {
+    /// A SACK acknowledged data of the path.
+    pub(super) fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, slack: u64) {
+        self.known_cap = None;
+        self.burst.acked(path, ev);
+        self.rounds += u32::from(self.estimate.acked(now, path, ev));
+        match self.known(path, slack) {
+            Some(known) => self.competitor.acked(now, path, ev, &known),
+            None => self.competitor = Competitor::default(),
+        }
+    }
+
+    /// A round begins, with so much to spare and so many paths at its bottleneck.
+    pub(super) fn round_begin(&mut self, path: &PathView, slack: u64, spare: f64, members: u64) {
+        let facts = PathFacts::of(path);
+        if self.known_cap.is_some_and(|(known, _)| known == facts)
+            && self.spare == spare
+            && self.members == members
+        {
+            return;
+        }
+        (self.spare, self.members) = (spare, members);
+        self.known_cap = Some((facts, self.new_cap(path, slack)));
+    }
+
     /// What may be in flight on the path, bytes.
     pub(super) fn cap(&self, path: &PathView, slack: u64) -> u64 {
+        match self.known_cap {
+            Some((known, cap)) if known == PathFacts::of(path) => cap,
+            _ => self.new_cap(path, slack),
+        }
+    }
+
+    fn new_cap(&self, path: &PathView, slack: u64) -> u64 {
         self.competitor.cap(self.fair_cap(path, slack))
     }
 
     /// The same where nobody else fills the queue.
     fn fair_cap(&self, path: &PathView, slack: u64) -> u64 {
-        let bdp = self.bdp(path);
+        let bdp = self.estimate.bdp(path);
         // Paths of one bottleneck keep one queue between them and ask for one share more.
         let slack = slack * u64::from(path.mtu) / self.members.max(1);
         if !self.estimate.is_full() {
@@ -53,19 +101,20 @@ impl Own {
         (gain * bdp + reserve) as u64 + slack
     }
 
+    /// As if the first round, in which it is offered more, were over.
+    #[cfg(test)]
+    pub(super) const fn skip_probe(&mut self) {
+        self.rounds = 1;
+    }
+
     /// Rounds, with paths taking turns: probes at the same time would hide whose they were.
     fn turn(&self, path: &PathView) -> u32 {
         self.rounds.wrapping_add(3 * u32::from(path.id.0))
     }
 
-    /// Bandwidth-delay product in bytes; zero while the path is not measured.
-    pub(super) fn bdp(&self, path: &PathView) -> f64 {
-        self.rate * self.estimate.min_rtt(path).unwrap_or_default().as_secs_f64()
-    }
-
     /// What a queue of somebody else is told by; nothing while the path was never full.
-    pub(super) fn known(&self, path: &PathView, slack: u64) -> Option<Known> {
+    fn known(&self, path: &PathView, slack: u64) -> Option<Known> {
         let base = self.estimate.min_rtt(path).filter(|_| self.estimate.is_full())?;
-        Some(Known { base, rate: self.rate, slack })
+        Some(Known { base, rate: self.estimate.rate(), slack })
     }
 }
