@@ -1,0 +1,1 @@
+//! Files and folders over every path at once.
