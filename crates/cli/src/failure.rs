@@ -24,6 +24,12 @@ impl Failure {
         Self { code: 2, message: message.to_string() }
     }
 
+    /// Anything else, with the exit code that the command's help names.
+    #[allow(dead_code, reason = "the commands over networks come next")]
+    pub(crate) fn with_code(code: u8, message: impl Display) -> Self {
+        Self { code, message: message.to_string() }
+    }
+
     pub(crate) fn report(self) -> ExitCode {
         eprintln!("polypath: {}", self.message);
         ExitCode::from(self.code)

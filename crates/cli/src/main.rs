@@ -6,6 +6,7 @@ mod args;
 mod compare;
 mod demo;
 mod failure;
+mod interrupt;
 mod list;
 mod output;
 mod plot;
@@ -17,21 +18,12 @@ mod tables;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use polypath_lab::output::abandon_unfinished;
-
 use crate::args::{Args, Command};
 use crate::failure::Failure;
-
-/// 128 plus the number of SIGINT, as shells report it.
-const INTERRUPTED: i32 = 130;
+use clap::Parser as _;
 
 fn main() -> ExitCode {
-    // Where it cannot be set, Ctrl-C ends the process as it would have anyway.
-    let _ = ctrlc::set_handler(|| {
-        abandon_unfinished();
-        std::process::exit(INTERRUPTED);
-    });
+    interrupt::handle();
     match dispatch(Args::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -1,0 +1,354 @@
+//! Where to listen, from where to send, and to whom: what users write becomes addresses.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
+use std::sync::Arc;
+
+use nix::net::if_::InterfaceFlags;
+use polypath_net::{AssocConfig, DEFAULT_PORT, LocalAddress};
+use polypath_policies::{PolicyError, profile};
+
+/// Paths of one association, at most, as in the core.
+const MAX_ADDRESSES: usize = 16;
+
+/// What is wrong with an address that the user gave.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// Not of the form HOST or HOST:PORT.
+    #[error(
+        "{text:?}: an address or a name, with :PORT if not {DEFAULT_PORT} (IPv6: [ADDRESS]:PORT), is expected"
+    )]
+    Malformed {
+        /// What was given.
+        text: String,
+    },
+    /// A name without an address.
+    #[error("host {host:?}: {source}")]
+    Unknown {
+        /// The name.
+        host: String,
+        /// The resolver's word.
+        source: io::Error,
+    },
+    /// Only addresses can be listened at.
+    #[error("--listen {text:?}: an address of this host is expected, not a name")]
+    NotAnAddress {
+        /// What was given.
+        text: String,
+    },
+    /// Nothing to listen at.
+    #[error(
+        "--listen ADDRESS is missing, at least one (nothing listens on all addresses by itself); this host has {own}"
+    )]
+    NoListen {
+        /// The addresses of this host.
+        own: String,
+    },
+    /// One endpoint has one UDP port.
+    #[error("--listen with ports {first} and {second}: all addresses share one UDP port")]
+    TwoPorts {
+        /// The first.
+        first: u16,
+        /// Another one.
+        second: u16,
+    },
+    /// No such device, or it has no address.
+    #[error("network device {device:?} {why}; this host has {own}")]
+    Device {
+        /// Its name.
+        device: String,
+        /// What is wrong.
+        why: &'static str,
+        /// The addresses of this host.
+        own: String,
+    },
+    /// No way there.
+    #[error("no route to {remote}: {source}")]
+    NoRoute {
+        /// The peer's address.
+        remote: IpAddr,
+        /// The system's word.
+        source: io::Error,
+    },
+    /// More than an association can have.
+    #[error("{count} addresses given: at most {MAX_ADDRESSES} are allowed")]
+    TooMany {
+        /// So many.
+        count: usize,
+    },
+    /// The interfaces could not be read.
+    #[error("the network devices of this host: {0}")]
+    Interfaces(io::Error),
+}
+
+/// The addresses of `HOST[:PORT],HOST[:PORT],...`: all that names have, in the family of the first one, or in that of `local` if there is any.
+///
+/// # Errors
+/// When a host has a malformed port or is unknown.
+pub fn resolve(list: &str, local: &[LocalAddress]) -> Result<Vec<SocketAddr>, PlaceError> {
+    let mut found = Vec::new();
+    for text in list.split(',') {
+        found.extend(resolve_one(text.trim())?);
+    }
+    let ipv4 = match local.first() {
+        Some(local) => local.address.is_ipv4(),
+        None => found.first().is_some_and(SocketAddr::is_ipv4),
+    };
+    let mixed = local.iter().any(|l| l.address.is_ipv4() != ipv4);
+    let mut kept: Vec<SocketAddr> = Vec::new();
+    for address in found {
+        if (mixed || address.is_ipv4() == ipv4) && !kept.contains(&address) {
+            kept.push(address);
+        }
+    }
+    at_most(kept)
+}
+
+fn resolve_one(text: &str) -> Result<Vec<SocketAddr>, PlaceError> {
+    let (host, port) = split(text)?;
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return Ok(vec![SocketAddr::new(address, port)]);
+    }
+    let all = (host, port).to_socket_addrs();
+    let host = host.to_owned();
+    match all.map(Iterator::collect::<Vec<_>>) {
+        Ok(all) if all.is_empty() => {
+            Err(PlaceError::Unknown { host, source: io::Error::other("it has no address") })
+        }
+        Ok(all) => Ok(all),
+        Err(source) => Err(PlaceError::Unknown { host, source }),
+    }
+}
+
+/// Host and port of `HOST`, `HOST:PORT`, `[IPV6]` or `[IPV6]:PORT`.
+fn split(text: &str) -> Result<(&str, u16), PlaceError> {
+    let malformed = || PlaceError::Malformed { text: text.to_owned() };
+    if text.parse::<IpAddr>().is_ok() {
+        return Ok((text, DEFAULT_PORT));
+    }
+    let (host, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let (host, after) = rest.split_once(']').ok_or_else(malformed)?;
+            let port = match after {
+                "" => None,
+                after => Some(after.strip_prefix(':').ok_or_else(malformed)?),
+            };
+            (host, port)
+        }
+        None => match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    let port = port.map_or(Ok(DEFAULT_PORT), str::parse).map_err(|_| malformed())?;
+    if host.is_empty() || host.contains(char::is_whitespace) || port == 0 {
+        return Err(malformed());
+    }
+    Ok((host, port))
+}
+
+/// The addresses of `--listen`, and their UDP port.
+///
+/// # Errors
+/// When there is none, one is not an address, or ports differ.
+pub fn listen(given: &[String]) -> Result<(Vec<IpAddr>, u16), PlaceError> {
+    let mut addresses = Vec::new();
+    let mut port = None;
+    for text in given.iter().flat_map(|list| list.split(',')) {
+        let (host, this) = split(text.trim())?;
+        let address = host.parse::<IpAddr>();
+        addresses
+            .push(address.map_err(|_| PlaceError::NotAnAddress { text: text.trim().to_owned() })?);
+        match *port.get_or_insert(this) {
+            first if first != this => return Err(PlaceError::TwoPorts { first, second: this }),
+            _ => {}
+        }
+    }
+    match port {
+        Some(port) => Ok((at_most(addresses)?, port)),
+        None => Err(PlaceError::NoListen { own: own_list()? }),
+    }
+}
+
+/// The addresses of network devices, bound to those devices. Of each the IPv4 addresses if it has any, otherwise the IPv6 ones that are not link-local.
+///
+/// # Errors
+/// When there is no such device, or it has no usable address.
+pub fn devices(names: &[String]) -> Result<Vec<LocalAddress>, PlaceError> {
+    let own = interfaces()?;
+    let mut found = Vec::new();
+    for name in names.iter().flat_map(|list| list.split(',')).map(str::trim) {
+        let of_device: Vec<_> = own.iter().filter(|i| i.device == name).collect();
+        let fail = |why| Err(PlaceError::Device { device: name.to_owned(), why, own: shown(&own) });
+        if of_device.is_empty() {
+            return fail("does not exist or has no address");
+        }
+        if of_device.iter().all(|i| !i.up) {
+            return fail("is down");
+        }
+        let ipv4 = of_device.iter().any(|i| i.address.is_ipv4());
+        let usable =
+            of_device.iter().filter(|i| i.address.is_ipv4() == ipv4 && !link_local(i.address));
+        let before = found.len();
+        found.extend(
+            usable.map(|i| LocalAddress { address: i.address, device: Some(name.to_owned()) }),
+        );
+        if found.len() == before {
+            return fail("has link-local addresses only");
+        }
+    }
+    at_most(found)
+}
+
+/// From where packets to these addresses leave by the routing table, one for each route, in the order of `remote`.
+///
+/// # Errors
+/// When there is no route to any of them.
+pub fn routed(remote: &[SocketAddr]) -> Result<Vec<LocalAddress>, PlaceError> {
+    let mut found: Vec<LocalAddress> = Vec::new();
+    let mut trouble = None;
+    for &to in remote {
+        let any: IpAddr = if to.is_ipv4() { [0; 4].into() } else { [0; 16].into() };
+        let from = UdpSocket::bind((any, 0)).and_then(|socket| {
+            // Nothing is sent: the kernel only looks up the route.
+            socket.connect(to)?;
+            socket.local_addr()
+        });
+        match from {
+            Ok(from) if found.iter().all(|l| l.address != from.ip()) => {
+                found.push(from.ip().into())
+            }
+            Ok(_) => {}
+            Err(source) => {
+                trouble.get_or_insert(PlaceError::NoRoute { remote: to.ip(), source });
+            }
+        }
+    }
+    match trouble {
+        Some(error) if found.is_empty() => Err(error),
+        _ => Ok(found),
+    }
+}
+
+/// The stack `name` ("fast" or "paper"), with buffers of `buffer` bytes in both directions if given; `None`: there is no such stack.
+///
+/// # Errors
+/// None in fact: the policies are built in.
+pub fn stack(name: &str, buffer: Option<u32>) -> Result<Option<Arc<AssocConfig>>, PolicyError> {
+    let parts = match name {
+        "fast" => profile::fast(),
+        "paper" => profile::paper(),
+        _ => return Ok(None),
+    };
+    let mut config = profile::config(parts)?;
+    if let Some(bytes) = buffer {
+        config.receive_buffer = bytes;
+        config.send_buffer = bytes.into();
+    }
+    Ok(Some(Arc::new(config)))
+}
+
+/// An address of this host.
+struct Interface {
+    device: String,
+    address: IpAddr,
+    up: bool,
+}
+
+fn interfaces() -> Result<Vec<Interface>, PlaceError> {
+    let all = nix::ifaddrs::getifaddrs().map_err(|e| PlaceError::Interfaces(e.into()))?;
+    let with_address = all.filter_map(|entry| {
+        let storage = entry.address?;
+        let v4 = storage.as_sockaddr_in().map(|a| IpAddr::from(a.ip()));
+        let address = v4.or_else(|| storage.as_sockaddr_in6().map(|a| a.ip().into()))?;
+        let up = entry.flags.contains(InterfaceFlags::IFF_UP);
+        Some(Interface { device: entry.interface_name, address, up })
+    });
+    Ok(with_address.collect())
+}
+
+fn own_list() -> Result<String, PlaceError> {
+    Ok(shown(&interfaces()?))
+}
+
+fn shown(interfaces: &[Interface]) -> String {
+    let usable = interfaces.iter().filter(|i| i.up && !link_local(i.address));
+    let all: Vec<_> = usable.map(|i| format!("{} ({})", i.address, i.device)).collect();
+    if all.is_empty() { "no address".to_owned() } else { all.join(", ") }
+}
+
+fn link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    }
+}
+
+fn at_most<T>(all: Vec<T>) -> Result<Vec<T>, PlaceError> {
+    match all.len() {
+        0..=MAX_ADDRESSES => Ok(all),
+        count => Err(PlaceError::TooMany { count }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local(address: &str) -> LocalAddress {
+        address.parse::<IpAddr>().unwrap().into()
+    }
+
+    #[test]
+    fn hosts_come_with_or_without_ports() {
+        let all = resolve("192.0.2.1, 192.0.2.2:7,192.0.2.1:9899", &[]).unwrap();
+        assert_eq!(all, ["192.0.2.1:9899".parse().unwrap(), "192.0.2.2:7".parse().unwrap()]);
+        let v6 = resolve("2001:db8::1,[2001:db8::2]:7,[2001:db8::3]", &[]).unwrap();
+        let shown: Vec<_> = v6.iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["[2001:db8::1]:9899", "[2001:db8::2]:7", "[2001:db8::3]:9899"]);
+    }
+
+    #[test]
+    fn the_family_follows_the_local_addresses() {
+        let list = "192.0.2.1,2001:db8::1";
+        assert!(resolve(list, &[]).unwrap().iter().all(SocketAddr::is_ipv4));
+        assert!(resolve(list, &[local("::1")]).unwrap().iter().all(SocketAddr::is_ipv6));
+        assert_eq!(resolve(list, &[local("::1"), local("127.0.0.1")]).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        for bad in ["", "a:b", "host:0", "host:70000", "[::1", "[::1]x", "a b", "1.2.3.4:", ":7"] {
+            let error = resolve(bad, &[]).unwrap_err().to_string();
+            assert!(error.contains(&format!("{bad:?}")), "{bad}: {error}");
+        }
+        let many: Vec<_> = (1..=17).map(|port| format!("192.0.2.1:{port}")).collect();
+        assert!(resolve(&many.join(","), &[]).unwrap_err().to_string().contains("17"));
+    }
+
+    #[test]
+    fn one_listens_at_named_addresses_with_one_port() {
+        let given = ["127.0.0.1:7000".to_owned(), "127.0.0.2:7000,[::1]:7000".to_owned()];
+        let (addresses, port) = listen(&given).unwrap();
+        assert_eq!((addresses.len(), port), (3, 7000));
+        let none = listen(&[]).unwrap_err().to_string();
+        assert!(none.contains("--listen") && none.contains("127.0.0.1 (lo)"), "{none}");
+        let two = listen(&["127.0.0.1".to_owned(), "127.0.0.2:1".to_owned()]).unwrap_err();
+        assert!(matches!(two, PlaceError::TwoPorts { first: 9899, second: 1 }));
+        assert!(matches!(listen(&["localhost".to_owned()]), Err(PlaceError::NotAnAddress { .. })));
+    }
+
+    #[test]
+    fn devices_have_addresses() {
+        let lo = devices(&["lo".to_owned()]).unwrap();
+        assert_eq!(lo[0].device.as_deref(), Some("lo"));
+        let error = devices(&["nosuch0".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("nosuch0") && error.contains("lo"), "{error}");
+    }
+
+    #[test]
+    fn routes_name_the_local_address() {
+        let to = ["127.0.0.5:9".parse().unwrap(), "127.0.0.6:9".parse().unwrap()];
+        assert_eq!(routed(&to).unwrap(), [local("127.0.0.1")]);
+    }
+}
