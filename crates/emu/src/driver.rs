@@ -1,0 +1,222 @@
+//! The thread that carries frames from port to port through the fabric, in real time.
+#![expect(
+    clippy::disallowed_types,
+    reason = "a driver asks the clock, so that what is below need not"
+)]
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::EventFd;
+use nix::sys::time::TimeSpec;
+use polypath_link::{Change, LinkStats, Nanos};
+
+use crate::fabric::{Delivery, Fabric};
+use crate::frame::Frame;
+use crate::lateness::{Lateness, Recorder};
+use crate::port::Port;
+
+/// What the thread is told.
+pub(crate) enum Order {
+    /// Begin the schedules and count from zero; answered when done.
+    Start(Sender<()>),
+    /// Change these links now; answered when done.
+    Change(Vec<usize>, Change, Sender<()>),
+    /// Tell the counters.
+    Report(Sender<Counters>),
+}
+
+/// What has been counted since the start.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters {
+    /// One per link.
+    pub(crate) links: Vec<LinkStats>,
+    pub(crate) unrouted: u64,
+    pub(crate) vanished: u64,
+    pub(crate) refused: u64,
+    pub(crate) lateness: Lateness,
+}
+
+/// Rounds of batches read before frames are moved on, at most: a flood must not hold them up.
+const ROUNDS: usize = 4;
+/// Empty frames kept for later.
+const SPARE: usize = 4096;
+
+pub(crate) struct Driver {
+    ports: Vec<Port>,
+    fabric: Fabric,
+    mtu: u32,
+    orders: Receiver<Order>,
+    wake: Arc<EventFd>,
+    clock: Clock,
+    spare: Vec<Frame>,
+    deliveries: Vec<Delivery>,
+    lateness: Recorder,
+}
+
+impl Driver {
+    /// `sockets` are those of [`Port::open`], the client's first.
+    pub(crate) fn new(
+        sockets: Vec<OwnedFd>,
+        fabric: Fabric,
+        mtu: u32,
+        orders: Receiver<Order>,
+        wake: Arc<EventFd>,
+    ) -> Self {
+        Self {
+            ports: sockets.into_iter().map(|socket| Port::new(socket, mtu)).collect(),
+            fabric,
+            mtu,
+            orders,
+            wake,
+            clock: Clock::new(),
+            spare: Vec::new(),
+            deliveries: Vec::new(),
+            lateness: Recorder::new(),
+        }
+    }
+
+    /// Carries frames until nobody can give orders any more.
+    pub(crate) fn run(mut self) {
+        hurry();
+        while self.obey() {
+            let ready = self.wait();
+            self.receive(&ready);
+            self.fabric.advance(self.clock.now(), &mut self.deliveries);
+            self.deliver();
+        }
+    }
+
+    /// Carries out what has been ordered; false when there will be no more orders.
+    fn obey(&mut self) -> bool {
+        loop {
+            match self.orders.try_recv() {
+                Ok(order) => self.carry_out(order),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn carry_out(&mut self, order: Order) {
+        // Who asked may be gone: then nobody needs the answer.
+        match order {
+            Order::Start(done) => {
+                self.clock = Clock::new();
+                self.fabric.start();
+                self.lateness = Recorder::new();
+                self.ports.iter_mut().for_each(|port| port.refused = 0);
+                let _ = done.send(());
+            }
+            Order::Change(links, change, done) => {
+                let now = self.clock.now();
+                links.iter().for_each(|&link| self.fabric.change(now, link, change.clone()));
+                let _ = done.send(());
+            }
+            Order::Report(answer) => {
+                let _ = answer.send(self.counters());
+            }
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        Counters {
+            links: self.fabric.stats(),
+            unrouted: self.fabric.unrouted(),
+            vanished: self.fabric.vanished(),
+            refused: self.ports.iter().map(|port| port.refused).sum(),
+            lateness: self.lateness.summary(),
+        }
+    }
+
+    /// Sleeps until a frame comes in, one is due, or there is an order; returns the ports that have
+    /// something to read.
+    fn wait(&self) -> Vec<usize> {
+        let mut fds: Vec<_> =
+            self.ports.iter().map(|port| PollFd::new(port.fd(), PollFlags::POLLIN)).collect();
+        fds.push(PollFd::new(self.wake.as_fd(), PollFlags::POLLIN));
+        let due = self.fabric.next_due();
+        let timeout = due.map(|due| Duration::from_nanos(due.saturating_sub(self.clock.now())));
+        // An interruption is a call like any other.
+        let _ = ppoll(&mut fds, timeout.map(TimeSpec::from), None);
+        let ready = |fd: &PollFd<'_>| fd.any().unwrap_or(false);
+        if fds.pop().is_some_and(|wake| ready(&wake)) {
+            let _ = self.wake.read();
+        }
+        fds.iter().enumerate().filter(|(_, fd)| ready(fd)).map(|(port, _)| port).collect()
+    }
+
+    fn receive(&mut self, ready: &[usize]) {
+        let (spare, fabric, mtu) = (&mut self.spare, &mut self.fabric, self.mtu);
+        for &port in ready {
+            let Some(port) = self.ports.get_mut(port) else { continue };
+            for _ in 0..ROUNDS {
+                let epoch = self.clock.epoch();
+                let now = self.clock.now();
+                let mut back = Vec::new();
+                let empty = || spare.pop().unwrap_or_else(|| Frame::with_room(mtu));
+                let more = port.receive(empty, |stamp, frame| {
+                    let at = stamp.and_then(|stamp| stamp.checked_sub(epoch)).unwrap_or(now);
+                    back.extend(fabric.enter(at.min(now), frame, &mut self.deliveries));
+                });
+                spare.append(&mut back);
+                if !more {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn deliver(&mut self) {
+        if self.deliveries.is_empty() {
+            return;
+        }
+        let mut dues = Vec::with_capacity(self.deliveries.len());
+        for Delivery { port, due, frame } in self.deliveries.drain(..) {
+            if let Some(port) = self.ports.get_mut(port) {
+                port.queue.push(frame);
+                dues.push(due);
+            }
+        }
+        for port in self.ports.iter_mut().filter(|port| !port.queue.is_empty()) {
+            let spare = &mut self.spare;
+            port.send(|frame| {
+                if spare.len() < SPARE {
+                    spare.push(frame);
+                }
+            });
+        }
+        let now = self.clock.now();
+        dues.iter().for_each(|due| self.lateness.record(now.saturating_sub(*due)));
+    }
+}
+
+/// Asks for precise timers and to be served first. Where the kernel refuses, lateness shows it.
+fn hurry() {
+    let _ = nix::sys::prctl::set_timerslack(1);
+    let _ = rustix::process::setpriority_process(None, -20);
+}
+
+/// Time since the start.
+#[derive(Clone, Copy, Debug)]
+struct Clock(Instant);
+
+impl Clock {
+    fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    fn now(&self) -> Nanos {
+        // Half a millennium fits.
+        self.0.elapsed().as_nanos() as Nanos
+    }
+
+    /// When it began, in ns since 1970 by the clock that stamps frames, which may be set.
+    fn epoch(&self) -> Nanos {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (since.as_nanos() as Nanos).saturating_sub(self.now())
+    }
+}
