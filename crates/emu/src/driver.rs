@@ -38,6 +38,8 @@ pub(crate) struct Counters {
     pub(crate) vanished: u64,
     pub(crate) refused: u64,
     pub(crate) lateness: Lateness,
+    /// When the links' clock began, in ns since 1970.
+    pub(crate) epoch: Nanos,
 }
 
 /// Rounds of batches read before frames are moved on, at most: a flood must not hold them up.
@@ -129,6 +131,7 @@ impl Driver {
             vanished: self.fabric.vanished(),
             refused: self.ports.iter().map(|port| port.refused).sum(),
             lateness: self.lateness.summary(),
+            epoch: self.clock.epoch(),
         }
     }
 

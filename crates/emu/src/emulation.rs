@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use polypath_link::{Change, LinkStats};
+use polypath_link::{Change, LinkStats, Nanos};
 
 use crate::devices;
 use crate::driver::{Counters, Driver, Order};
@@ -181,9 +181,15 @@ impl Emulation {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn stats(&self) -> Result<Stats, Error> {
-        let Counters { links, unrouted, vanished, refused, lateness } = self.ask(Order::Report)?;
+        let counters = self.ask(Order::Report)?;
+        let Counters { links, unrouted, vanished, refused, lateness, .. } = counters;
         let links = self.plan.link_names().zip(links).collect();
         Ok(Stats { links, unrouted, vanished, refused, lateness })
+    }
+
+    /// When the links' clock began, in ns since 1970.
+    pub(crate) fn epoch(&self) -> Result<Nanos, Error> {
+        self.ask(Order::Report).map(|counters| counters.epoch)
     }
 
     pub(crate) fn plan(&self) -> &Plan {

@@ -8,6 +8,8 @@ mod fabric;
 mod frame;
 mod guard;
 mod lateness;
+mod measure;
+mod model;
 mod namespace;
 mod offload;
 mod plan;
@@ -18,6 +20,7 @@ mod sysctl;
 pub use emulation::{Emulation, Host, Stats};
 pub use error::Error;
 pub use lateness::Lateness;
+pub use measure::{Bounds, Compared, Measurement};
 pub use namespace::Namespace;
 pub use spec::{
     CrossSpec, HostSpec, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec, SpecError, is_name,

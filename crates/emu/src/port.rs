@@ -140,7 +140,14 @@ fn incoming_headers() -> MultiHeaders<()> {
 }
 
 fn stamp(message: ControlMessageOwned) -> Option<Nanos> {
-    let ControlMessageOwned::ScmTimestampns(time) = message else { return None };
+    match message {
+        ControlMessageOwned::ScmTimestampns(time) => nanos(time),
+        _ => None,
+    }
+}
+
+/// Since 1970.
+pub(crate) fn nanos(time: TimeSpec) -> Option<Nanos> {
     let seconds = Nanos::try_from(time.tv_sec()).ok()?;
     Some(seconds * 1_000_000_000 + Nanos::try_from(time.tv_nsec()).ok()?)
 }
