@@ -1,8 +1,9 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// One SCTP association over all paths at once (Concurrent Multipath Transfer), simulated.
 #[derive(Debug, Parser)]
@@ -27,6 +28,20 @@ Examples:
   polypath demo
   polypath demo holiday.jpg --pcap demo.pcapng")]
     Demo(DemoArgs),
+    /// Build a scenario's network on this machine, for real programs, and run a command in it.
+    ///
+    /// Client and server are network namespaces; between them the simulator's links carry real packets in real time. The
+    /// network first measures itself and fails if it is not what the scenario says. It needs root, and leaves nothing behind.
+    #[command(after_help = "\
+The command finds the hosts' addresses in POLYPATH_CLIENT_ADDRS and POLYPATH_SERVER_ADDRS, separated by commas, and the
+way into their namespaces in POLYPATH_CLIENT_NS and POLYPATH_SERVER_NS: nsenter --net=$POLYPATH_SERVER_NS COMMAND.
+Interfaces are called like the paths. Changes ([[at]], [[every]]) begin with the command. Exit code: the command's.
+
+Examples:
+  polypath emulate two-paths.toml -- ping -c 3 10.0.1.2
+  polypath emulate two-paths.toml --server 'iperf3 -s -1' -- iperf3 -c 10.0.1.2
+  polypath emulate two-paths.toml --set path.B.delay=75ms --frame-overhead 14")]
+    Emulate(EmulateArgs),
     /// Re-run the experiments of the papers and judge their claims.
     #[command(after_help = "\
 Examples:
@@ -98,6 +113,43 @@ pub(crate) struct DemoArgs {
     /// Print JSON instead of text.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct EmulateArgs {
+    /// Scenario file (TOML); - reads from stdin.
+    pub(crate) scenario: PathBuf,
+    /// What to run, to its end; without it the network stays until Ctrl-C.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+    /// Where to run it.
+    #[arg(long = "in", value_name = "HOST", default_value = "client")]
+    pub(crate) inside: Side,
+    /// Shell command to run in the server beside it, from 0.3 s earlier; it is ended when COMMAND has.
+    #[arg(long, value_name = "LINE")]
+    pub(crate) server: Option<String>,
+    /// Set a field over what the file says; may be repeated.
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Seed of all randomness, instead of the scenario's first.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Bytes that links count for a packet beyond its IP packet: 14 counts Ethernet frames, 38 an Ethernet wire.
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) frame_overhead: u32,
+    /// Do not measure the network first.
+    #[arg(long)]
+    pub(crate) no_check: bool,
+    /// Print what was measured and counted as JSON at the end.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A host of a scenario.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Side {
+    Client,
+    Server,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -16,12 +16,26 @@ pub(crate) struct Failure {
 impl Failure {
     /// The run failed.
     pub(crate) fn run(message: impl Display) -> Self {
-        Self { code: 1, message: message.to_string() }
+        Self::with(1, message)
     }
 
     /// The input is bad.
     pub(crate) fn input(message: impl Display) -> Self {
-        Self { code: 2, message: message.to_string() }
+        Self::with(2, message)
+    }
+
+    /// The machine or the user's rights lack something.
+    pub(crate) fn missing(message: impl Display) -> Self {
+        Self::with(3, message)
+    }
+
+    /// A program that was run on the user's behalf ended so, and has said why itself.
+    pub(crate) fn status(code: u8) -> Self {
+        Self::with(code, "")
+    }
+
+    pub(crate) fn with(code: u8, message: impl Display) -> Self {
+        Self { code, message: message.to_string() }
     }
 
     /// Anything else, with the exit code that the command's help names.
@@ -31,7 +45,9 @@ impl Failure {
     }
 
     pub(crate) fn report(self) -> ExitCode {
-        eprintln!("polypath: {}", self.message);
+        if !self.message.is_empty() {
+            eprintln!("polypath: {}", self.message);
+        }
         ExitCode::from(self.code)
     }
 }

@@ -37,3 +37,13 @@ pub(crate) async fn interrupted() {
         news.await;
     }
 }
+
+/// From now on the first Ctrl-C no longer ends the process, but is told by [`came`].
+pub(crate) fn hold() {
+    ASKED.store(true, Ordering::SeqCst);
+}
+
+/// Whether there was a Ctrl-C.
+pub(crate) fn came() -> bool {
+    PRESSED.load(Ordering::SeqCst)
+}

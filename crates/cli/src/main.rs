@@ -1,11 +1,14 @@
 //! The `polypath` command: reads arguments, calls the lab, prints.
 //!
-//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 130 interrupted.
+//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a right or a
+//! program is missing, 130 interrupted; `emulate` passes on its command's.
 
 mod args;
 mod compare;
 mod demo;
+mod emulate;
 mod failure;
+mod input;
 mod interrupt;
 mod list;
 mod output;
@@ -18,9 +21,10 @@ mod tables;
 
 use std::process::ExitCode;
 
+use clap::Parser as _;
+
 use crate::args::{Args, Command};
 use crate::failure::Failure;
-use clap::Parser as _;
 
 fn main() -> ExitCode {
     interrupt::handle();
@@ -34,6 +38,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
     match command {
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Demo(args) => demo::demo(&args),
+        Command::Emulate(args) => emulate::emulate(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Plot(args) => plot::plot(&args),

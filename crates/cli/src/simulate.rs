@@ -1,19 +1,16 @@
 //! `polypath simulate`.
 
-use std::io::Read as _;
-use std::path::Path;
-
 use polypath_lab::limit::{self, Shares};
 use polypath_lab::run::{Files, RunError, run_world};
-use polypath_lab::scenario::{Scenario, Source};
+use polypath_lab::scenario::Scenario;
 use polypath_lab::world::world_spec;
 use polypath_lab::{RunResult, table};
 use serde::Serialize;
 
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
-use crate::output;
 use crate::progress::Progress;
+use crate::{input, output};
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -27,11 +24,7 @@ struct Report<'a> {
 }
 
 pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
-    let mut source = read(&args.scenario)?;
-    for assignment in &args.set {
-        source.set(&assignment.parse()?)?;
-    }
-    let scenario = source.scenario()?;
+    let scenario = input::source(&args.scenario, &args.set)?.scenario()?;
     let seed = args.seed.unwrap_or(scenario.seeds.first);
     let files = Files { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
     let mut progress = Progress::new();
@@ -46,16 +39,6 @@ pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
         output::text(&table::result(&result, &limits))?;
     }
     table::failures(&result).map_or(Ok(()), |failures| Err(Failure::run(failures)))
-}
-
-fn read(path: &Path) -> Result<Source, Failure> {
-    if path != Path::new("-") {
-        return Ok(Source::read(path)?);
-    }
-    let mut text = String::new();
-    let read = std::io::stdin().read_to_string(&mut text);
-    read.map_err(|error| Failure::input(format!("stdin: {error}")))?;
-    Ok(Source::new("stdin", text)?)
 }
 
 fn heading(scenario: &Scenario) -> String {

@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 pub mod demo;
+pub mod emulation;
 pub mod evaluate;
 pub mod example;
 pub mod experiment;

@@ -126,6 +126,16 @@ impl Source {
 }
 
 impl CrossSpec {
+    /// When each packet is sent in a run with this seed, and its bytes: the same as in the simulator.
+    pub fn packets(&self, seed: u64) -> impl Iterator<Item = (Nanos, u32)> + Send + use<> {
+        let mut source = Source::new(self, seed);
+        std::iter::from_fn(move || {
+            let packet = (source.next_at()?, source.packet_bytes());
+            source.sent();
+            Some(packet)
+        })
+    }
+
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         let error = |value: String, allowed| {
             Err(SpecError::Range { field: format!("cross {}", self.name), value, allowed })
@@ -179,13 +189,7 @@ mod tests {
     }
 
     fn times(spec: &CrossSpec, seed: u64, until: Nanos) -> Vec<Nanos> {
-        let mut source = Source::new(spec, seed);
-        let mut times = Vec::new();
-        while let Some(at) = source.next_at().filter(|&at| at < until) {
-            times.push(at);
-            source.sent();
-        }
-        times
+        spec.packets(seed).map(|(at, _)| at).take_while(|&at| at < until).collect()
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub use check::SpecError;
 pub use end::Side;
 pub use observer::Observer;
 pub use pcap::Pcap;
-pub use random::{named_key, named_rng};
+pub use random::{link_seed, named_key, named_rng};
 pub use results::RunResult;
 pub use run::run;
 pub use spec::WorldSpec;

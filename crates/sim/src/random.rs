@@ -18,7 +18,8 @@ pub fn named_rng(run: u64, name: &str) -> Rng {
 }
 
 /// The seed of the link `name`; each of its loss models and its jitter draws from a stream of its own.
-pub(crate) fn link_seed(run: u64, name: &str) -> LinkSeed {
+#[must_use]
+pub fn link_seed(run: u64, name: &str) -> LinkSeed {
     LinkSeed::from(named_key(run, &format!("link.{name}")))
 }
 

@@ -1,0 +1,78 @@
+//! `polypath emulate`.
+
+mod command;
+mod words;
+
+use polypath_emu::{Bounds, Emulation, Error, Host, Measurement};
+use polypath_lab::emulation::{self, Report};
+
+use crate::args::{EmulateArgs, Side};
+use crate::emulate::command::Programs;
+use crate::failure::Failure;
+use crate::{input, interrupt, output};
+
+pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
+    let scenario = input::source(&args.scenario, &args.set)?.scenario()?;
+    for what in emulation::left_out(&scenario) {
+        eprintln!("not emulated: {what}");
+    }
+    let mut spec = emulation::network(&scenario, args.seed.unwrap_or(scenario.seeds.first))?;
+    spec.frame_overhead = args.frame_overhead;
+    interrupt::hold();
+    let emulation = Emulation::build(spec)?;
+    eprint!("{}", words::hosts(&emulation));
+    let measured = if args.no_check { Vec::new() } else { measure(&emulation)? };
+    let code = match run(args, &emulation) {
+        Ok(code) => code,
+        Err(failure) => return Err(failure),
+    };
+    let report = Report::new(&measured, &emulation.stats()?);
+    eprint!("{}", words::ending(&report));
+    drop(emulation);
+    if args.json {
+        output::json(&report)?;
+    }
+    if code == 0 { Ok(()) } else { Err(Failure::status(code)) }
+}
+
+/// Measures the network, and fails when it is not what the scenario says.
+fn measure(emulation: &Emulation) -> Result<Vec<Measurement>, Failure> {
+    let bounds = Bounds::default();
+    let measured = emulation.measure(&bounds)?;
+    eprint!("{}", words::measured(&measured));
+    let faults: Vec<_> = measured.iter().filter_map(|route| route.fault(&bounds)).collect();
+    if faults.is_empty() {
+        return Ok(measured);
+    }
+    let faults = faults.join("; ");
+    Err(Failure::run(format!("this machine does not keep up: {faults}; --no-check runs anyway")))
+}
+
+/// Runs what is to be run, and returns its exit code.
+fn run(args: &EmulateArgs, emulation: &Emulation) -> Result<u8, Failure> {
+    let mut programs = Programs::new(emulation);
+    if let Some(server) = &args.server {
+        programs.beside(Host::Server, server)?;
+    }
+    let host = match args.inside {
+        Side::Client => Host::Client,
+        Side::Server => Host::Server,
+    };
+    emulation.start()?;
+    let Some((program, arguments)) = args.command.split_first() else {
+        eprint!("{}", words::how_to_enter(emulation));
+        command::wait_for_interrupt();
+        return Ok(0);
+    };
+    programs.run(host, program, arguments)
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Spec(_) => Self::input(error),
+            error if error.is_missing_requirement() => Self::missing(error),
+            error => Self::run(error),
+        }
+    }
+}

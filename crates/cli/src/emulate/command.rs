@@ -1,0 +1,127 @@
+//! The programs that run in the hosts.
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "waits for programs")]
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use polypath_emu::{Emulation, Host};
+
+use crate::failure::Failure;
+use crate::interrupt;
+
+/// What the server's program has to open its ports.
+const HEAD_START: Duration = Duration::from_millis(300);
+/// What a program has to end after Ctrl-C or a request to end, before it is made to.
+const GRACE: Duration = Duration::from_secs(3);
+const GLANCE: Duration = Duration::from_millis(20);
+/// As shells report a program that does not exist.
+const NOT_FOUND: u8 = 127;
+
+pub(crate) struct Programs<'a> {
+    emulation: &'a Emulation,
+    beside: Option<Child>,
+}
+
+impl<'a> Programs<'a> {
+    pub(crate) fn new(emulation: &'a Emulation) -> Self {
+        Self { emulation, beside: None }
+    }
+
+    /// Starts a shell command that goes on until the main program has ended.
+    pub(crate) fn beside(&mut self, host: Host, line: &str) -> Result<(), Failure> {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", line]).stdin(Stdio::null());
+        self.beside = Some(self.spawn(host, &mut shell)?);
+        sleep(HEAD_START);
+        Ok(())
+    }
+
+    /// Runs a program to its end and returns its exit code, as a shell would.
+    pub(crate) fn run(
+        &mut self,
+        host: Host,
+        program: &OsString,
+        arguments: &[OsString],
+    ) -> Result<u8, Failure> {
+        let child = self.spawn(host, Command::new(program).args(arguments))?;
+        let status = wait(child).map_err(Failure::run)?;
+        Ok(code(status))
+    }
+
+    fn spawn(&self, host: Host, command: &mut Command) -> Result<Child, Failure> {
+        for host in [Host::Client, Host::Server] {
+            let name = host.name().to_uppercase();
+            let addresses = self.emulation.addresses(host);
+            let list: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+            command.env(format!("POLYPATH_{name}_ADDRS"), list.join(","));
+            command.env(format!("POLYPATH_{name}_NS"), self.emulation.namespace(host).path());
+        }
+        let name = command.get_program().to_string_lossy().into_owned();
+        self.emulation.namespace(host).spawn(command).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Failure::with(NOT_FOUND, format!("{name}: {error}")),
+            _ => Failure::run(format!("{name}: {error}")),
+        })
+    }
+}
+
+impl Drop for Programs<'_> {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.beside.take() {
+            end(&mut child);
+        }
+    }
+}
+
+/// Waits for Ctrl-C.
+pub(crate) fn wait_for_interrupt() {
+    while !interrupt::came() {
+        sleep(GLANCE);
+    }
+}
+
+/// Ctrl-C at a terminal reaches the program, too: it has some time to end in its own way.
+fn wait(mut child: Child) -> io::Result<ExitStatus> {
+    while !interrupt::came() {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        sleep(GLANCE);
+    }
+    if let Some(status) = wait_for(&mut child, GRACE) {
+        return Ok(status);
+    }
+    end(&mut child);
+    child.wait()
+}
+
+/// Asks a program to end, and makes it if it does not.
+fn end(child: &mut Child) {
+    let pid = i32::try_from(child.id()).map(Pid::from_raw);
+    let _ = pid.map(|pid| kill(pid, Signal::SIGTERM));
+    if wait_for(child, GRACE).is_none() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
+
+fn wait_for(child: &mut Child, time: Duration) -> Option<ExitStatus> {
+    let begin = Instant::now();
+    while begin.elapsed() < time {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        sleep(GLANCE);
+    }
+    None
+}
+
+fn code(status: ExitStatus) -> u8 {
+    let signal = || status.signal().map_or(1, |signal| 128 + signal);
+    u8::try_from(status.code().unwrap_or_else(signal)).unwrap_or(1)
+}
