@@ -22,10 +22,7 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
     let emulation = Emulation::build(spec)?;
     eprint!("{}", words::hosts(&emulation));
     let measured = if args.no_check { Vec::new() } else { measure(&emulation)? };
-    let code = match run(args, &emulation) {
-        Ok(code) => code,
-        Err(failure) => return Err(failure),
-    };
+    let code = run(args, &emulation)?;
     let report = Report::new(&measured, &emulation.stats()?);
     eprint!("{}", words::ending(&report));
     drop(emulation);

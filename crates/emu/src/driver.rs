@@ -5,6 +5,7 @@
 )]
 
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -154,8 +155,8 @@ impl Driver {
 
     fn receive(&mut self, ready: &[usize]) {
         let (spare, fabric, mtu) = (&mut self.spare, &mut self.fabric, self.mtu);
-        for &port in ready {
-            let Some(port) = self.ports.get_mut(port) else { continue };
+        for &number in ready {
+            let Some(port) = self.ports.get_mut(number) else { continue };
             for _ in 0..ROUNDS {
                 let epoch = self.clock.epoch();
                 let now = self.clock.now();
@@ -163,7 +164,7 @@ impl Driver {
                 let empty = || spare.pop().unwrap_or_else(|| Frame::with_room(mtu));
                 let more = port.receive(empty, |stamp, frame| {
                     let at = stamp.and_then(|stamp| stamp.checked_sub(epoch)).unwrap_or(now);
-                    back.extend(fabric.enter(at.min(now), frame, &mut self.deliveries));
+                    back.extend(fabric.enter(at.min(now), number, frame, &mut self.deliveries));
                 });
                 spare.append(&mut back);
                 if !more {
@@ -197,10 +198,17 @@ impl Driver {
     }
 }
 
-/// Asks for precise timers and to be served first. Where the kernel refuses, lateness shows it.
+/// Asks for precise timers and to be served before all others: by a real-time policy where there is
+/// `chrt` (util-linux) to set it, or else by a low niceness. Where the kernel refuses, lateness shows
+/// it.
 fn hurry() {
     let _ = nix::sys::prctl::set_timerslack(1);
-    let _ = rustix::process::setpriority_process(None, -20);
+    let thread = nix::unistd::gettid().to_string();
+    let mut chrt = Command::new("chrt");
+    chrt.args(["--fifo", "--pid", "1", &thread]).stdout(Stdio::null()).stderr(Stdio::null());
+    if !chrt.status().is_ok_and(|status| status.success()) {
+        let _ = rustix::process::setpriority_process(None, -20);
+    }
 }
 
 /// Time since the start.

@@ -1,5 +1,4 @@
 //! An emulated network: built, running, and gone.
-#![expect(clippy::disallowed_methods, reason = "the network runs on a thread of its own")]
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;

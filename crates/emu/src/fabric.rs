@@ -32,7 +32,9 @@ pub(crate) struct Delivery {
 struct Route {
     from: IpAddr,
     to: IpAddr,
-    port: usize,
+    /// Numbers of the interfaces that have these addresses.
+    entry: usize,
+    exit: usize,
     links: Vec<usize>,
     vanish_above: u32,
 }
@@ -74,11 +76,12 @@ impl Fabric {
     pub(crate) fn new(spec: NetworkSpec) -> Self {
         let interfaces = spec.client.interfaces.iter().chain(&spec.server.interfaces);
         let owners: Vec<_> = interfaces.map(|interface| interface.addresses.clone()).collect();
-        let port = |to| owners.iter().position(|own| own.contains(&to)).unwrap_or(0);
+        let port = |address| owners.iter().position(|own| own.contains(&address)).unwrap_or(0);
         let route = |spec: crate::spec::RouteSpec| Route {
             from: spec.from,
             to: spec.to,
-            port: port(spec.to),
+            entry: port(spec.from),
+            exit: port(spec.to),
             links: spec.links,
             vanish_above: spec.vanish_above.unwrap_or(u32::MAX),
         };
@@ -106,14 +109,16 @@ impl Fabric {
         self.hops.iter_mut().for_each(|hop| hop.renew(steady(&hop.config)));
     }
 
-    /// A frame comes in from a host. Gives it back if it goes nowhere.
+    /// A frame comes in from an interface. Gives it back if it goes nowhere, as it does if it comes
+    /// from another interface than that of its source.
     pub(crate) fn enter(
         &mut self,
         at: Nanos,
+        port: usize,
         frame: Frame,
         out: &mut Vec<Delivery>,
     ) -> Option<Frame> {
-        let route = frame.addresses().and_then(|pair| self.route(pair));
+        let route = frame.addresses().and_then(|pair| self.route(port, pair));
         let Some(route) = route else {
             self.unrouted += 1;
             return Some(frame);
@@ -166,8 +171,9 @@ impl Fabric {
         self.vanished
     }
 
-    fn route(&self, (from, to): (IpAddr, IpAddr)) -> Option<usize> {
-        self.routes.iter().position(|route| route.to == to && route.from == from)
+    fn route(&self, entry: usize, (from, to): (IpAddr, IpAddr)) -> Option<usize> {
+        let fits = |route: &Route| route.entry == entry && route.to == to && route.from == from;
+        self.routes.iter().position(fits)
     }
 
     fn take(&mut self, hop: usize, due: Nanos, out: &mut Vec<Delivery>) {
@@ -180,9 +186,9 @@ impl Fabric {
 
     fn forward(&mut self, at: Nanos, load: Load, out: &mut Vec<Delivery>) {
         let Load::Frame { frame, route, next } = load else { return };
-        let Route { links, port, .. } = &self.routes[route];
+        let Route { links, exit, .. } = &self.routes[route];
         let Some(&link) = links.get(next) else {
-            out.push(Delivery { port: *port, due: at, frame });
+            out.push(Delivery { port: *exit, due: at, frame });
             return;
         };
         let size = frame.ip_bytes() + self.overhead;
@@ -281,8 +287,8 @@ mod tests {
     fn frames_take_the_time_of_their_link_and_leave_at_the_other_host() {
         let mut fabric = Fabric::new(one_path(&slow()));
         let mut out = Vec::new();
-        assert!(fabric.enter(0, there(1000), &mut out).is_none());
-        assert!(fabric.enter(0, there(500), &mut out).is_none());
+        assert!(fabric.enter(0, 0, there(1000), &mut out).is_none());
+        assert!(fabric.enter(0, 0, there(500), &mut out).is_none());
         assert_eq!(fabric.next_due(), Some(11 * MS));
         // However late the call is, frames are due when they are.
         assert_eq!(arrivals(&mut fabric, 50 * MS), [(1, 11 * MS), (1, 11 * MS + MS / 2)]);
@@ -294,7 +300,7 @@ mod tests {
     fn overhead_counts_on_links() {
         let spec = NetworkSpec { frame_overhead: 14, ..one_path(&slow()) };
         let mut fabric = Fabric::new(spec);
-        assert!(fabric.enter(0, there(986), &mut Vec::new()).is_none());
+        assert!(fabric.enter(0, 0, there(986), &mut Vec::new()).is_none());
         assert_eq!(arrivals(&mut fabric, 50 * MS), [(1, 11 * MS)]);
     }
 
@@ -303,7 +309,7 @@ mod tests {
         let mut spec = one_path(&slow());
         spec.routes[0].links = vec![0, 1];
         let mut fabric = Fabric::new(spec);
-        assert!(fabric.enter(0, there(1000), &mut Vec::new()).is_none());
+        assert!(fabric.enter(0, 0, there(1000), &mut Vec::new()).is_none());
         assert_eq!(arrivals(&mut fabric, 50 * MS), [(1, 22 * MS)]);
     }
 
@@ -313,10 +319,11 @@ mod tests {
         spec.routes[0].vanish_above = Some(1300);
         let mut fabric = Fabric::new(spec);
         let mut out = Vec::new();
-        assert!(fabric.enter(0, ipv4([10, 0, 1, 1], [10, 0, 9, 9], 50), &mut out).is_some());
-        assert_eq!(fabric.unrouted(), 1);
-        assert!(fabric.enter(0, there(1301), &mut out).is_some());
-        assert!(fabric.enter(0, there(1300), &mut out).is_none());
+        assert!(fabric.enter(0, 0, ipv4([10, 0, 1, 1], [10, 0, 9, 9], 50), &mut out).is_some());
+        assert!(fabric.enter(0, 1, there(50), &mut out).is_some());
+        assert_eq!(fabric.unrouted(), 2);
+        assert!(fabric.enter(0, 0, there(1301), &mut out).is_some());
+        assert!(fabric.enter(0, 0, there(1300), &mut out).is_none());
         assert_eq!(fabric.vanished(), 1);
     }
 
@@ -326,12 +333,12 @@ mod tests {
         let loss = vec![polypath_link::LossModel::Scripted(vec![0])];
         let mut fabric = Fabric::new(one_path(&LinkConfig { schedule, loss, ..slow() }));
         let mut out = Vec::new();
-        assert!(fabric.enter(0, there(1000), &mut out).is_none());
+        assert!(fabric.enter(0, 0, there(1000), &mut out).is_none());
         assert_eq!(arrivals(&mut fabric, 50 * MS).len(), 1);
         fabric.start();
-        assert!(fabric.enter(0, there(1000), &mut out).is_none());
-        assert!(fabric.enter(0, there(1000), &mut out).is_none());
-        assert!(fabric.enter(6 * MS, there(1000), &mut out).is_none());
+        assert!(fabric.enter(0, 0, there(1000), &mut out).is_none());
+        assert!(fabric.enter(0, 0, there(1000), &mut out).is_none());
+        assert!(fabric.enter(6 * MS, 0, there(1000), &mut out).is_none());
         assert_eq!(arrivals(&mut fabric, 50 * MS), []);
         let dropped = fabric.stats()[0].dropped;
         assert_eq!((dropped.loss, dropped.down), (1, 2));
@@ -346,7 +353,7 @@ mod tests {
         fabric.start();
         let mut out = Vec::new();
         fabric.advance(0, &mut out);
-        assert!(fabric.enter(0, there(1000), &mut out).is_none());
+        assert!(fabric.enter(0, 0, there(1000), &mut out).is_none());
         assert_eq!(arrivals(&mut fabric, 50 * MS), [(1, 12 * MS)]);
         assert_eq!(fabric.stats()[0].delivered, 3);
     }
@@ -355,11 +362,11 @@ mod tests {
     fn a_cut_takes_effect_at_once_and_ends() {
         let mut fabric = Fabric::new(one_path(&slow()));
         let mut out = Vec::new();
-        assert!(fabric.enter(0, there(1000), &mut out).is_none());
+        assert!(fabric.enter(0, 0, there(1000), &mut out).is_none());
         fabric.change(5 * MS, 0, Change::Up(false));
         assert_eq!(arrivals(&mut fabric, 20 * MS), []);
         fabric.change(20 * MS, 0, Change::Up(true));
-        assert!(fabric.enter(20 * MS, there(1000), &mut out).is_none());
+        assert!(fabric.enter(20 * MS, 0, there(1000), &mut out).is_none());
         assert_eq!(arrivals(&mut fabric, 50 * MS), [(1, 31 * MS)]);
     }
 }

@@ -2,12 +2,14 @@
 //! and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
 
 use std::net::UdpSocket;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
 use std::time::Duration;
 
 use polypath_emu::{
     Bounds, Emulation, Error, Host, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec,
 };
-use polypath_link::{LinkConfig, LinkSeed, Queue};
+use polypath_link::{Change, LinkConfig, LinkSeed, Queue};
 
 const MS: u64 = 1_000_000;
 
@@ -49,10 +51,14 @@ fn build(spec: NetworkSpec) -> Option<Emulation> {
 }
 
 fn sockets(emulation: &Emulation, path: usize) -> (UdpSocket, UdpSocket) {
+    sockets_at(emulation, path, 7000)
+}
+
+fn sockets_at(emulation: &Emulation, path: usize, port: u16) -> (UdpSocket, UdpSocket) {
     let bind = |host| {
         let address = emulation.addresses(host)[path];
         let namespace = emulation.namespace(host);
-        let socket = namespace.run(|| UdpSocket::bind((address, 7000)).unwrap()).unwrap();
+        let socket = namespace.run(|| UdpSocket::bind((address, port)).unwrap()).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         socket
     };
@@ -98,9 +104,104 @@ fn it_keeps_its_rates_and_delays() {
         let Some(emulation) = build(two_paths(Some(rate), delay * MS)) else { return };
         let bounds = Bounds::default();
         let found = emulation.measure(&bounds).unwrap();
-        println!("{found:#?} {:?}", emulation.stats().unwrap().lateness);
         assert_eq!(found.len(), 4);
         let faults: Vec<_> = found.iter().filter_map(|route| route.fault(&bounds)).collect();
         assert!(faults.is_empty(), "{faults:?}");
     }
+}
+
+#[test]
+fn a_cut_path_is_silent_until_it_is_restored() {
+    let Some(emulation) = build(two_paths(None, MS)) else { return };
+    let (client, server) = sockets(&emulation, 0);
+    emulation.cut("a").unwrap();
+    client.send(b"lost").unwrap();
+    server.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    assert!(server.recv(&mut [0; 10]).is_err());
+    let (other, end) = sockets(&emulation, 1);
+    assert!(crosses(&other, &end));
+    emulation.restore("a").unwrap();
+    server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    assert!(crosses(&client, &server));
+    let stats = emulation.stats().unwrap();
+    assert_eq!((stats.links[0].1.dropped.down, stats.links[0].1.delivered), (1, 1));
+    let error = emulation.cut("c").unwrap_err().to_string();
+    assert_eq!(error, "path \"c\" does not exist (there are: a, b)");
+}
+
+#[test]
+fn an_interface_goes_down_and_comes_back_with_its_routes() {
+    let Some(emulation) = build(two_paths(None, MS)) else { return };
+    emulation.set_interface(Host::Client, "b", false).unwrap();
+    let (client, server) = sockets(&emulation, 1);
+    server.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    // Linux sends by the other interface, whose path leads elsewhere.
+    assert!(client.send(b"nowhere").is_err() || server.recv(&mut [0; 10]).is_err());
+    emulation.set_interface(Host::Client, "b", true).unwrap();
+    let (client, server) = sockets_at(&emulation, 1, 7001);
+    assert!(crosses(&client, &server) && crosses(&server, &client));
+}
+
+#[test]
+fn changes_on_schedule_begin_with_the_start() {
+    let mut spec = two_paths(None, MS);
+    spec.links[0].config.schedule = vec![(0, Change::Up(false))];
+    let Some(emulation) = build(spec) else { return };
+    let (client, server) = sockets(&emulation, 0);
+    assert!(crosses(&client, &server));
+    emulation.start().unwrap();
+    client.send(b"lost").unwrap();
+    assert!(crosses(&server, &client));
+    assert_eq!(emulation.stats().unwrap().links[0].1.dropped.down, 1);
+}
+
+#[test]
+fn large_packets_vanish_where_the_route_says_so() {
+    let mut spec = two_paths(None, MS);
+    spec.routes[0].vanish_above = Some(1300);
+    let Some(emulation) = build(spec) else { return };
+    let (client, server) = sockets(&emulation, 0);
+    client.send(&[0; 1400]).unwrap();
+    assert!(crosses(&client, &server));
+    assert_eq!(emulation.stats().unwrap().vanished, 1);
+}
+
+#[test]
+fn hosts_with_ipv6_and_one_server_address_are_reached_by_either_interface() {
+    let mut spec = two_paths(None, MS);
+    let v6 = |text: &str| -> std::net::IpAddr { text.parse().unwrap() };
+    let (clients, server) = ([v6("fd00:0:0:1::1"), v6("fd00:0:0:2::1")], v6("fd00::2"));
+    for (interface, address) in spec.client.interfaces.iter_mut().zip(clients) {
+        interface.addresses = vec![address];
+    }
+    spec.server.interfaces.truncate(1);
+    spec.server.interfaces[0].addresses = vec![server];
+    for (route, client) in spec.routes.chunks_mut(2).zip(clients) {
+        (route[0].from, route[0].to) = (client, server);
+        (route[1].from, route[1].to) = (server, client);
+    }
+    let Some(emulation) = build(spec) else { return };
+    for (n, client) in clients.into_iter().enumerate() {
+        let bind = |host: Host, address| {
+            let bound = emulation.namespace(host).run(|| UdpSocket::bind((address, 0)).unwrap());
+            let socket = bound.unwrap();
+            socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            socket
+        };
+        let (client, server) = (bind(Host::Client, client), bind(Host::Server, server));
+        client.connect(server.local_addr().unwrap()).unwrap();
+        server.connect(client.local_addr().unwrap()).unwrap();
+        assert!(crosses(&client, &server) && crosses(&server, &client), "client {n}");
+    }
+    let stats = emulation.stats().unwrap();
+    assert!(stats.links.iter().all(|(_, link)| link.delivered == 1), "{stats:?}");
+}
+
+#[test]
+fn processes_end_with_the_network() {
+    let Some(emulation) = build(two_paths(None, 0)) else { return };
+    let mut child = emulation.client().spawn(Command::new("sleep").arg("1000")).unwrap();
+    drop(emulation);
+    // Killed, not ended: 9 is SIGKILL.
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
 }

@@ -232,8 +232,7 @@ mod tests {
 
     #[test]
     fn paths_become_interfaces_of_their_name_and_routes_with_their_links() {
-        let spec =
-            of("[path.wifi]\nrate = '20Mbit/s'\n[path.abcdefghijklmnopqr]\ndelay = '5ms'");
+        let spec = of("[path.wifi]\nrate = '20Mbit/s'\n[path.abcdefghijklmnopqr]\ndelay = '5ms'");
         assert_eq!(names(&spec.client), ["wifi", "net1"]);
         assert_eq!(spec.client.addresses().next().unwrap().to_string(), "10.0.1.1");
         assert_eq!(spec.routes.len(), 4);
