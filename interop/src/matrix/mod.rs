@@ -1,0 +1,166 @@
+//! All conversations between Polypath and usrsctp, each in both roles, over emulated networks; their captures are read by tshark.
+
+mod capture;
+mod case;
+mod conversation;
+mod facts;
+mod network;
+mod proof;
+mod table;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context as _, Result};
+
+pub use self::case::{CASES, Case};
+use self::conversation::Conversation;
+use self::facts::Facts;
+pub use self::table::markdown;
+use self::tools::Tools;
+use crate::peer::Role;
+
+/// How to run the matrix.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The program `polypath-interop`.
+    pub own: PathBuf,
+    /// Only cases whose name contains this.
+    pub only: String,
+    /// Where captures and results stay; `None`: nowhere.
+    pub keep: Option<PathBuf>,
+    /// Conversations at the same time.
+    pub jobs: usize,
+}
+
+/// What became of the matrix.
+#[derive(Debug)]
+pub struct Matrix {
+    /// One per case.
+    pub rows: Vec<Row>,
+    /// What was not done, and why.
+    pub skipped: Vec<String>,
+}
+
+/// What became of a case.
+#[derive(Debug)]
+pub struct Row {
+    /// Which.
+    pub case: &'static Case,
+    /// Our client and usrsctp's server, then the other way round.
+    pub cells: [Cell; 2],
+}
+
+/// What became of a conversation.
+#[derive(Debug)]
+pub enum Cell {
+    /// All was as it should be.
+    Passed(Box<Facts>),
+    /// Something was not.
+    Failed(String),
+    /// It was not held.
+    Skipped,
+}
+
+impl Cell {
+    /// Whether it was held and something was wrong.
+    pub const fn failed(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}
+
+impl Matrix {
+    /// What went wrong, one line each.
+    pub fn failures(&self) -> Vec<String> {
+        let mut failures = Vec::new();
+        for row in &self.rows {
+            for (ours, cell) in ROLES.into_iter().zip(&row.cells) {
+                if let Cell::Failed(why) = cell {
+                    failures.push(format!("{}, our {}: {why}", row.case.name, ours.name()));
+                }
+            }
+        }
+        failures
+    }
+}
+
+/// Our role in the two cells of a row.
+pub const ROLES: [Role; 2] = [Role::Client, Role::Server];
+
+/// Runs the matrix and prints it; true when nothing failed.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn report(settings: &Settings, write: Option<&Path>) -> Result<bool> {
+    let matrix = run(settings)?;
+    let table = markdown(&matrix);
+    print!("{table}");
+    if let Some(file) = write {
+        std::fs::write(file, &table).with_context(|| file.display().to_string())?;
+    }
+    let failures = matrix.failures();
+    failures.iter().for_each(|failure| eprintln!("failed: {failure}"));
+    matrix.skipped.iter().for_each(|skipped| eprintln!("skipped: {skipped}"));
+    Ok(failures.is_empty())
+}
+
+/// Runs the matrix. What this machine lacks is found in [`Matrix::skipped`].
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn run(settings: &Settings) -> Result<Matrix> {
+    let cases: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(&settings.only)).collect();
+    if let Some(keep) = &settings.keep {
+        std::fs::create_dir_all(keep).with_context(|| keep.display().to_string())?;
+    }
+    let tools = match Tools::find(settings)? {
+        Ok(tools) => tools,
+        Err(missing) => return Ok(nothing(&cases, missing)),
+    };
+    let work: Vec<_> = cases.iter().flat_map(|case| ROLES.map(|ours| (*case, ours))).collect();
+    let mut cells = in_parallel(settings.jobs, &work, |(case, ours)| {
+        let cell = Conversation::new(case, *ours, &tools).hold();
+        eprintln!("{:60} {}", format!("{}, our {}", case.name, ours.name()), verdict(&cell));
+        cell
+    })
+    .into_iter();
+    let mut next = || cells.next().unwrap_or(Cell::Skipped);
+    let rows = cases.into_iter().map(|case| Row { case, cells: [next(), next()] }).collect();
+    Ok(Matrix { rows, skipped: tools.missing })
+}
+
+fn verdict(cell: &Cell) -> &str {
+    match cell {
+        Cell::Passed(_) => "ok",
+        Cell::Failed(why) => why,
+        Cell::Skipped => "skipped",
+    }
+}
+
+fn nothing(cases: &[&'static Case], missing: String) -> Matrix {
+    let row = |case: &&'static Case| Row { case, cells: [Cell::Skipped, Cell::Skipped] };
+    Matrix { rows: cases.iter().map(row).collect(), skipped: vec![missing] }
+}
+
+/// The results of `act` for all `work`, in its order, by so many threads.
+fn in_parallel<W: Sync, T: Send>(jobs: usize, work: &[W], act: impl Fn(&W) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = work.get(n) else { break };
+                    let result = act(item);
+                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((n, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    done.sort_by_key(|(n, _)| *n);
+    done.into_iter().map(|(_, result)| result).collect()
+}

@@ -1,0 +1,30 @@
+//! The matrix of conversations with usrsctp. Needs root and a few programs: where POLYPATH_REQUIRE_ROOT=1 says that they must be
+//! there, what is skipped counts as failed; elsewhere the test says what it skipped, and why.
+
+use std::path::PathBuf;
+
+use polypath_interop::matrix::{self, CASES, Settings};
+
+#[test]
+fn polypath_and_usrsctp_understand_each_other() {
+    let own = PathBuf::from(env!("CARGO_BIN_EXE_polypath-interop"));
+    let keep = std::env::var_os("POLYPATH_INTEROP_KEEP").map(PathBuf::from);
+    let settings = Settings { own, only: String::new(), keep, jobs: 3 };
+    let matrix = matrix::run(&settings).unwrap();
+    let failures = matrix.failures();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
+    assert!(!required || matrix.skipped.is_empty(), "skipped: {}", matrix.skipped.join("\n"));
+    for skipped in &matrix.skipped {
+        eprintln!("skipped: {skipped}");
+    }
+}
+
+#[test]
+fn the_page_has_every_case() {
+    let page = include_str!("../../docs/interop.md");
+    for case in CASES {
+        let line = format!("| {} | ok | ok |", case.name);
+        assert!(page.contains(&line), "{line}: write docs/interop.md anew");
+    }
+}
