@@ -266,6 +266,9 @@ pub struct CmtConfig {
     pub cuc: Cuc,
     /// Delayed ack for CMT: delay SACKs in spite of gaps, and tell how many packets a SACK covers.
     pub dac: bool,
+    /// Use DAC although the peer does not announce it: for stacks that are known to count the packets behind a SACK, but have
+    /// no way to say so (FreeBSD, usrsctp).
+    pub dac_unannounced: bool,
     /// NR-SACK (draft-natarajan-tsvwg-sctp-nrsack).
     pub nr_sack: NrSack,
     /// Which chunks a first T3-rtx expiry marks.
@@ -280,6 +283,7 @@ impl Default for CmtConfig {
             sfr: true,
             cuc: Cuc::V2,
             dac: true,
+            dac_unannounced: false,
             nr_sack: NrSack::Off,
             t3_marks: T3Marks::All,
             rtt_same_path: true,

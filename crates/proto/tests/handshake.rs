@@ -112,6 +112,34 @@ fn nr_sacks_need_both_sides() {
 }
 
 #[test]
+fn dac_needs_both_sides_to_say_so_or_one_to_know() {
+    // Announced by the client, announced by the server, assumed by the server: does it count packets in its SACKs?
+    let cases = [
+        (true, true, false, true),
+        (false, true, false, false),
+        (false, true, true, true),
+        (false, false, true, false),
+    ];
+    for (ours, theirs, assumed, expected) in cases {
+        let with = |dac, assumed| {
+            let mut config = AssocConfig::default();
+            config.cmt.dac = dac;
+            config.cmt.dac_unannounced = assumed;
+            config
+        };
+        let mut server = endpoint(SERVER_PORT, &server_addresses());
+        server.assoc = std::sync::Arc::new(with(theirs, assumed));
+        let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
+        pair.connect_with(with(ours, false));
+        let now = pair.now;
+        pair.client.send(now, b"x");
+        pair.run(SECOND);
+        let counts = pair.last_with(SACK).first_flags() != 0;
+        assert_eq!(counts, expected, "{ours} {theirs} {assumed}");
+    }
+}
+
+#[test]
 fn paths_follow_the_pairing() {
     for (pairing, expected) in
         [(PathPairing::Index, 2), (PathPairing::Mesh, 4), (PathPairing::Learned, 1)]

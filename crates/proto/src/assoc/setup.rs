@@ -195,7 +195,7 @@ impl Association {
             addresses,
             tie_tag: self.rng.non_zero_u32(),
         };
-        let agreed = Extensions::of(&self.config).and(peer.extensions);
+        let agreed = Extensions::agreed(&self.config, peer.extensions);
         self.caps = super::Caps {
             nr_sack: agreed.nr_sack,
             dac: agreed.dac,

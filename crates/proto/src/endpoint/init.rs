@@ -163,7 +163,7 @@ impl Endpoint {
     ) {
         let mut fixed = fixed_part(config, identity.tag, identity.tsn);
         fixed.outbound_streams = fixed.outbound_streams.min(peer.fixed.inbound_streams);
-        let extensions = Extensions::of(config).and(peer.extensions);
+        let extensions = Extensions::agreed(config, peer.extensions);
         let cookie = self.cookie(now, request, peer, identity).seal(&mut self.keys);
         let offer = Offer { fixed, addresses: &self.config.addresses, extensions };
         let budget = MAX_GROWTH * request.len;

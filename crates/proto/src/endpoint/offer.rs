@@ -31,9 +31,11 @@ impl Extensions {
         Self { nr_sack: config.cmt.nr_sack != NrSack::Off, dac: config.cmt.dac }
     }
 
-    /// Those that both have.
-    pub(crate) const fn and(self, other: Self) -> Self {
-        Self { nr_sack: self.nr_sack && other.nr_sack, dac: self.dac && other.dac }
+    /// Those that are used with a peer that announced `peer`.
+    pub(crate) fn agreed(config: &AssocConfig, peer: Self) -> Self {
+        let own = Self::of(config);
+        let peer_counts = peer.dac || config.cmt.dac_unannounced;
+        Self { nr_sack: own.nr_sack && peer.nr_sack, dac: own.dac && peer_counts }
     }
 }
 

@@ -9,6 +9,7 @@ use super::{CLIENT_PORT, Packet, SERVER_PORT};
 
 pub(crate) const INIT: u8 = 1;
 pub(crate) const INIT_ACK: u8 = 2;
+pub(crate) const SACK: u8 = 3;
 pub(crate) const ABORT: u8 = 6;
 pub(crate) const SHUTDOWN: u8 = 7;
 pub(crate) const SHUTDOWN_ACK: u8 = 8;

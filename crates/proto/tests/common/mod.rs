@@ -122,6 +122,12 @@ impl Packet {
         self.kinds()[0]
     }
 
+    /// Flags of the first chunk.
+    pub(crate) fn first_flags(&self) -> u8 {
+        let view = PacketView::parse(&self.data, ChecksumCheck::Verify).expect("valid");
+        view.chunks().next().expect("a chunk").expect("valid").flags
+    }
+
     pub(crate) fn tag(&self) -> u32 {
         PacketView::parse(&self.data, ChecksumCheck::Verify)
             .expect("valid")

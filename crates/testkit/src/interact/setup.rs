@@ -215,6 +215,7 @@ fn random_cmt(rng: &mut Rng) -> CmtConfig {
         sfr,
         cuc: [Cuc::Off, Cuc::V1, Cuc::V2][rng.below(3)],
         dac,
+        dac_unannounced: false,
         nr_sack: [NrSack::Off, NrSack::Delivered, NrSack::Received][rng.below(3)],
         t3_marks: [T3Marks::All, T3Marks::OlderThanSrtt][rng.below(2)],
         rtt_same_path,
