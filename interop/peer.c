@@ -28,6 +28,7 @@ static struct options {
 	uint32_t delay_ms; /* between messages */
 	enum ending ending;
 	unsigned timeout_s;
+	uint32_t linger_ms; /* to answer a peer that missed the end */
 	struct plan plan;
 	struct stack stack;
 } options = { .expect = 0, .timeout_s = 60, .plan = { .seed = 1, .streams = 1 } };
@@ -362,6 +363,7 @@ run(void)
 	note_closed(errno);
 	print_result();
 	usrsctp_close(state.socket);
+	usleep(options.linger_ms * 1000);
 	stack_close();
 	return is_verified() ? VERIFIED : FAULTY;
 }
@@ -382,6 +384,7 @@ static const char usage[] =
 	"  --immediate                I bit\n"
 	"  --delay MS                 between messages (0)\n"
 	"  --end wait|shutdown|abort|vanish   once all is sent and received (wait: for the peer to end it)\n"
+	"  --linger MS                stay after the end, for a peer that missed it (0)\n"
 	"  --timeout S                (60)\n"
 	"  --buffer BYTES             send and receive buffer (4194304: holds the largest message)\n"
 	"  --fragment BYTES           largest fragment (path MTU)\n"
@@ -451,6 +454,7 @@ static const struct option long_options[] = {
 	{ "immediate", no_argument, NULL, 'I' },
 	{ "delay", required_argument, NULL, 'd' },
 	{ "end", required_argument, NULL, 'w' },
+	{ "linger", required_argument, NULL, 'L' },
 	{ "timeout", required_argument, NULL, 't' },
 	{ "buffer", required_argument, NULL, 'b' },
 	{ "fragment", required_argument, NULL, 'f' },
@@ -488,6 +492,7 @@ option(int letter, const char *name, const char *value)
 	case 'I': options.immediate = true; break;
 	case 'd': options.delay_ms = number(name, value); break;
 	case 'w': options.ending = ending(value); break;
+	case 'L': options.linger_ms = number(name, value); break;
 	case 't': options.timeout_s = number(name, value); break;
 	case 'b': stack->buffer = number(name, value); break;
 	case 'f': stack->fragment = number(name, value); break;

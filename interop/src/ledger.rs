@@ -23,7 +23,17 @@ impl Ledger {
     pub fn new(plan: Plan, count: u64, unordered: bool) -> Self {
         let next = vec![0; usize::from(plan.streams)];
         let seen = vec![false; count as usize];
-        Self { plan, count, unordered, received: 0, bytes: 0, faults: 0, first_fault: String::new(), next, seen }
+        Self {
+            plan,
+            count,
+            unordered,
+            received: 0,
+            bytes: 0,
+            faults: 0,
+            first_fault: String::new(),
+            next,
+            seen,
+        }
     }
 
     /// Begins anew, as the peer did; faults stay.
@@ -50,7 +60,11 @@ impl Ledger {
             self.fault(format!("{at}: number {due} was due"));
         }
         if data.len() != self.plan.length(k) as usize {
-            return self.fault(format!("{at}: {} bytes, sent were {}", data.len(), self.plan.length(k)));
+            return self.fault(format!(
+                "{at}: {} bytes, sent were {}",
+                data.len(),
+                self.plan.length(k)
+            ));
         }
         if self.plan.content(k) != data {
             self.fault(format!("{at}: other content than was sent"));
@@ -133,7 +147,10 @@ mod tests {
             data[0] ^= 1;
             l.enter(0, 0, &data);
         };
-        assert_eq!(first_fault(4, false, changed), "stream 0 number 0: other content than was sent");
+        assert_eq!(
+            first_fault(4, false, changed),
+            "stream 0 number 0: other content than was sent"
+        );
         let cut = |l: &mut Ledger| l.enter(0, 0, &[]);
         assert!(first_fault(4, false, cut).starts_with("stream 0 number 0: 0 bytes, sent were"));
     }

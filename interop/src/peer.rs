@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use polypath_net::{
-    Association, CloseReason, Config, Encapsulation, Endpoint, Event, Events, LocalAddress, Message,
-    PathState, SendOptions,
+    Association, CloseReason, Config, Encapsulation, Endpoint, Event, Events, LocalAddress,
+    Message, PathState, SendOptions,
 };
 
 pub use self::options::{Ending, Options, Profile, Role};
@@ -60,9 +60,11 @@ async fn talk(options: Options) -> ExitCode {
     let conversation = Conversation::new(options, association, begin);
     conversation.hold().await;
     let report = conversation.report(&endpoint);
+    println!("{}", report.json());
+    // The last chunk may get lost; whoever waits for it asks again.
+    tokio::time::sleep(Duration::from_millis(conversation.options.linger)).await;
     drop(conversation);
     endpoint.close().await;
-    println!("{}", report.json());
     ExitCode::from(if report.verified { code::VERIFIED } else { code::FAULTY })
 }
 
@@ -72,8 +74,12 @@ fn endpoint(options: &Options) -> anyhow::Result<Endpoint> {
         Role::Client => Config { port: options.port, ..Config::client(local) },
         Role::Server => Config::server(local, options.port),
     };
-    let local = config.local.into_iter().zip(options.device.iter().map(Some).chain([None].into_iter().cycle()));
-    let local = local.map(|(local, device)| LocalAddress { device: device.cloned(), ..local }).collect();
+    let local = config
+        .local
+        .into_iter()
+        .zip(options.device.iter().map(Some).chain([None].into_iter().cycle()));
+    let local =
+        local.map(|(local, device)| LocalAddress { device: device.cloned(), ..local }).collect();
     let encapsulation = Encapsulation::Udp(options.udp);
     Ok(Endpoint::bind(Config { local, encapsulation, assoc: options.assoc()?, ..config })?)
 }
@@ -154,7 +160,9 @@ impl Conversation {
         for k in 0..self.options.send {
             let (stream, ppid) = self.plan.place(k);
             let options = SendOptions { ppid, ..options };
-            if let Err(error) = self.association.send_with(stream, self.plan.content(k), options).await {
+            if let Err(error) =
+                self.association.send_with(stream, self.plan.content(k), options).await
+            {
                 eprintln!("send of message {k}: {error}");
                 break;
             }
@@ -286,7 +294,9 @@ impl Conversation {
             confirmed: self.confirmed.get(),
             unreachable: self.unreachable.get(),
             seconds: self.begin.elapsed().as_secs_f64(),
-            retransmitted: stats.retransmissions_fast + stats.retransmissions_timeout + stats.copies,
+            retransmitted: stats.retransmissions_fast
+                + stats.retransmissions_timeout
+                + stats.copies,
             fast_retransmitted: stats.retransmissions_fast,
             timeouts: stats.timeouts,
             duplicates: stats.duplicates_received,

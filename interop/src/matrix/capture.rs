@@ -70,7 +70,11 @@ pub(super) struct Dumpcap {
 
 impl Dumpcap {
     /// Waits until packets are captured.
-    pub(super) fn start(namespace: &Namespace, interfaces: &[String], file: PathBuf) -> Result<Self> {
+    pub(super) fn start(
+        namespace: &Namespace,
+        interfaces: &[String],
+        file: PathBuf,
+    ) -> Result<Self> {
         let mut dumpcap = Command::new("dumpcap");
         for interface in interfaces {
             dumpcap.args(["-i", interface, "-B", "16"]);

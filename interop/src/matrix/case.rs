@@ -35,6 +35,8 @@ pub struct Network {
     pub paths: u8,
     /// Which addresses.
     pub family: Family,
+    /// Rate of each path, Mbit/s.
+    pub rate: u64,
     /// Share of packets lost at random, in each direction.
     pub loss: f64,
     /// Packets of each direction and path that are lost, counted from 0.
@@ -61,6 +63,7 @@ pub enum Family {
 const ONE: Network = Network {
     paths: 1,
     family: Family::V4,
+    rate: 200,
     loss: 0.0,
     drop: &[],
     delays: &[1],
@@ -69,6 +72,9 @@ const ONE: Network = Network {
 };
 
 const TWO: Network = Network { paths: 2, ..ONE };
+
+/// Paths so slow that all of them have something to do.
+const SLOW: Network = Network { rate: 20, delays: &[5], ..TWO };
 
 const PLAIN: Case = Case {
     name: "",
@@ -84,8 +90,18 @@ const PLAIN: Case = Case {
 };
 
 /// The client sends, the server echoes, both check.
-const ECHO: Case =
-    Case { client: "--send 200 --expect 200 --end shutdown", server: "--expect 200 --echo", ..PLAIN };
+const ECHO: Case = Case {
+    client: "--send 200 --expect 200 --end shutdown",
+    server: "--expect 200 --echo",
+    ..PLAIN
+};
+
+/// The same, long enough for all paths to be found.
+const LONG_ECHO: Case = Case {
+    client: "--send 500 --expect 500 --delay 4 --end shutdown",
+    server: "--expect 500 --echo",
+    ..PLAIN
+};
 
 /// The client sends, the server checks.
 const UP: Case = Case { client: "--send 2000 --end shutdown", server: "--expect 2000", ..PLAIN };
@@ -180,17 +196,17 @@ pub const CASES: &[Case] = &[
         name: "two paths, one at a time",
         group: PATHS,
         network: TWO,
-        both: "--sizes 1-100000 --streams 5 --cmt 0",
+        both: "--sizes 1-5000 --streams 5 --cmt 0 --rto 100,100,1000 --heartbeat 300",
         proofs: &[Proof::PeerAddresses(2)],
-        ..ECHO
+        ..LONG_ECHO
     },
     Case {
         name: "one path of IPv4, one of IPv6",
         group: PATHS,
         network: Network { family: Family::Mixed, ..TWO },
-        both: "--sizes 1-100000 --streams 5",
+        both: "--sizes 1-5000 --streams 5 --rto 100,100,1000 --heartbeat 300",
         proofs: &[Proof::PeerAddresses(2)],
-        ..ECHO
+        ..LONG_ECHO
     },
     Case {
         name: "the first path is cut, the second takes over",
@@ -277,7 +293,7 @@ pub const CASES: &[Case] = &[
         name: "2 % of the packets are lost",
         group: NETWORKS,
         network: Network { loss: 0.02, ..ONE },
-        both: "--sizes 1-20000 --streams 5 --rto 100,100,1000",
+        both: "--sizes 1-20000 --streams 5 --rto 100,100,1000 --linger 2500",
         proofs: &[Proof::Retransmitted(CLIENT), Proof::Retransmitted(SERVER)],
         ..ECHO
     },
@@ -285,7 +301,7 @@ pub const CASES: &[Case] = &[
         name: "10 % of the packets are lost",
         group: NETWORKS,
         network: Network { loss: 0.1, ..ONE },
-        both: "--sizes 1-5000 --streams 5 --rto 100,100,400",
+        both: "--sizes 1-5000 --streams 5 --rto 100,100,400 --linger 2500",
         proofs: &[Proof::Retransmitted(CLIENT), Proof::Retransmitted(SERVER)],
         ..ECHO
     },
@@ -293,7 +309,7 @@ pub const CASES: &[Case] = &[
         name: "each chunk of the set-up is lost once",
         group: NETWORKS,
         network: Network { drop: &[0, 2, 4], ..ONE },
-        both: "--rto 100,100,400",
+        both: "--rto 100,100,400 --linger 2500",
         ..ECHO
     },
     Case {
@@ -307,37 +323,43 @@ pub const CASES: &[Case] = &[
         name: "two paths, 2 % of the packets are lost",
         group: NETWORKS,
         network: Network { loss: 0.02, ..TWO },
-        both: "--sizes 1-20000 --streams 5 --cmt 1 --rto 100,100,1000",
+        both: "--sizes 1-20000 --streams 5 --cmt 1 --rto 100,100,1000 --linger 2500",
         proofs: &[Proof::Retransmitted(CLIENT), Proof::Retransmitted(SERVER)],
         ..ECHO
     },
     Case {
         name: "CMT from the client",
         group: EXTENSIONS,
-        network: TWO,
-        both: "--cmt 1 --sizes 1444",
+        network: SLOW,
+        both: "--cmt 1 --sizes 1444 --rto 100,100,1000 --heartbeat 300",
         proofs: &[Proof::DataPaths { from: CLIENT, paths: 2 }],
-        ..UP
+        client: "--send 6000 --end shutdown",
+        server: "--expect 6000",
+        ..PLAIN
     },
     Case {
         name: "CMT from the server",
         group: EXTENSIONS,
-        network: TWO,
-        both: "--cmt 1 --sizes 1444",
+        network: SLOW,
+        both: "--cmt 1 --sizes 1444 --rto 100,100,1000 --heartbeat 300",
         proofs: &[Proof::DataPaths { from: SERVER, paths: 2 }],
-        ..DOWN
+        client: "--expect 6000",
+        server: "--send 6000 --end shutdown",
+        ..PLAIN
     },
     Case {
         name: "CMT both ways on four paths",
         group: EXTENSIONS,
-        network: Network { paths: 4, ..ONE },
-        both: "--cmt 1 --sizes 1-50000 --streams 10",
+        network: Network { paths: 4, ..SLOW },
+        both: "--cmt 1 --sizes 1-100000 --streams 10 --rto 100,100,1000 --heartbeat 300",
         proofs: &[
             Proof::PeerAddresses(4),
             Proof::DataPaths { from: CLIENT, paths: 4 },
             Proof::DataPaths { from: SERVER, paths: 4 },
         ],
-        ..ECHO
+        client: "--send 1500 --expect 1500 --end shutdown",
+        server: "--expect 1500 --echo",
+        ..PLAIN
     },
     Case {
         name: "CMT on paths of 2 and 30 ms",
@@ -424,7 +446,7 @@ pub const CASES: &[Case] = &[
         name: "DAC with losses",
         group: EXTENSIONS,
         network: Network { loss: 0.01, ..TWO },
-        both: "--cmt 1 --dac --sizes 1-50000 --streams 10 --rto 100,100,1000",
+        both: "--cmt 1 --dac --sizes 1-50000 --streams 10 --rto 100,100,1000 --linger 2500",
         proofs: &[Proof::Retransmitted(CLIENT), Proof::Retransmitted(SERVER)],
         ..ECHO
     },

@@ -75,7 +75,8 @@ impl<'a> Conversation<'a> {
         }
         let file = format!("{}.pcapng", self.file_name());
         let folder = self.tools.keep.as_deref().unwrap_or(self.tools.folder.path());
-        let interfaces: Vec<_> = (0..self.case.network.paths.into()).map(Network::path_name).collect();
+        let interfaces: Vec<_> =
+            (0..self.case.network.paths.into()).map(Network::path_name).collect();
         Dumpcap::start(emulation.client(), &interfaces, folder.join(file)).map(Some)
     }
 
@@ -117,19 +118,27 @@ impl<'a> Conversation<'a> {
     }
 
     fn judge_results(&self, results: &Results) -> Result<()> {
-        for (role, closed) in [(Role::Client, self.case.closed.0), (Role::Server, self.case.closed.1)] {
+        for (role, closed) in
+            [(Role::Client, self.case.closed.0), (Role::Server, self.case.closed.1)]
+        {
             let (result, name) = (results.of(role), role.name());
             if result["verified"] != true {
                 bail!(
                     "the {name} received {} messages, sent {}; {} faults, first: {}",
-                    result["received"], result["sent"], result["faults"], result["first_fault"]
+                    result["received"],
+                    result["sent"],
+                    result["faults"],
+                    result["first_fault"]
                 );
             }
             if result["closed"] != closed {
                 bail!("for the {name} it ended with {}, not {closed:?}", result["closed"]);
             }
             if result["bad_checksums"] != 0 {
-                bail!("the {name} received {} packets with a bad checksum", result["bad_checksums"]);
+                bail!(
+                    "the {name} received {} packets with a bad checksum",
+                    result["bad_checksums"]
+                );
             }
         }
         let shown = self.case.proofs.iter().filter_map(|proof| proof.by_results(results));

@@ -45,11 +45,15 @@ impl Facts {
     }
 
     fn enter(&mut self, fields: &[&str]) {
-        let [frame, ipv4, ipv6, types, flags, sctp, udp, ip, malformed] = fields[..] else { return };
+        let [frame, ipv4, ipv6, types, flags, sctp, udp, ip, malformed] = fields[..] else {
+            return;
+        };
         self.packets += 1;
         let source = if ipv4.is_empty() { ipv6 } else { ipv4 };
         let checksums = [("SCTP", sctp), ("UDP", udp), ("IP", ip)];
-        let wrong = |(name, status): &(&str, &str)| status.split(',').any(|s| s == BAD).then(|| (*name).to_owned());
+        let wrong = |(name, status): &(&str, &str)| {
+            status.split(',').any(|s| s == BAD).then(|| (*name).to_owned())
+        };
         let mut faults: Vec<_> = checksums.iter().filter_map(wrong).collect();
         if sctp != GOOD && faults.is_empty() {
             faults.push("SCTP".to_owned());

@@ -111,7 +111,8 @@ pub fn report(settings: &Settings, write: Option<&Path>) -> Result<bool> {
 /// # Errors
 /// When a file cannot be written.
 pub fn run(settings: &Settings) -> Result<Matrix> {
-    let cases: Vec<&Case> = CASES.iter().filter(|case| case.name.contains(&settings.only)).collect();
+    let cases: Vec<&Case> =
+        CASES.iter().filter(|case| case.name.contains(&settings.only)).collect();
     if let Some(keep) = &settings.keep {
         std::fs::create_dir_all(keep).with_context(|| keep.display().to_string())?;
     }
@@ -155,7 +156,9 @@ fn in_parallel<W: Sync, T: Send>(jobs: usize, work: &[W], act: impl Fn(&W) -> T 
                     let n = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = work.get(n) else { break };
                     let result = act(item);
-                    done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((n, result));
+                    done.lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
+                        .push((n, result));
                 }
             });
         }

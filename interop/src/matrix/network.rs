@@ -10,10 +10,7 @@ use crate::peer::Role;
 
 const MS: u64 = 1_000_000;
 
-/// Mbit/s that two stacks and the emulator carry on two cores without one of them being the bottleneck.
-const RATE: u64 = 200_000_000;
-
-/// Bytes that may wait: some 10 ms.
+/// Bytes that may wait.
 const QUEUE: u64 = 250_000;
 
 impl Network {
@@ -30,7 +27,7 @@ impl Network {
         let v6 = match self.family {
             Family::V4 => false,
             Family::V6 => true,
-            Family::Mixed => path % 2 == 0,
+            Family::Mixed => path.is_multiple_of(2),
         };
         if v6 {
             return Ipv6Addr::new(0xfd00, path.into(), 0, 0, 0, 0, 0, host.into()).into();
@@ -45,7 +42,11 @@ impl Network {
 
     pub(super) fn spec(&self) -> NetworkSpec {
         let (clients, servers) = (self.addresses(Role::Client), self.addresses(Role::Server));
-        let mut spec = NetworkSpec { client: host(&clients), server: host(&servers), ..NetworkSpec::default() };
+        let mut spec = NetworkSpec {
+            client: host(&clients),
+            server: host(&servers),
+            ..NetworkSpec::default()
+        };
         for (n, (&client, &server)) in clients.iter().zip(&servers).enumerate() {
             for (from, to) in [(client, server), (server, client)] {
                 let link = spec.links.len();
@@ -53,7 +54,13 @@ impl Network {
                 let seed = LinkSeed::new(1, link as u64);
                 spec.links.push(LinkSpec { name, config: self.link(n), seed });
                 let path = Self::path_name(n);
-                spec.routes.push(RouteSpec { path, from, to, links: vec![link], vanish_above: None });
+                spec.routes.push(RouteSpec {
+                    path,
+                    from,
+                    to,
+                    links: vec![link],
+                    vanish_above: None,
+                });
             }
         }
         spec
@@ -69,7 +76,7 @@ impl Network {
             loss.push(LossModel::Scripted(self.drop.to_vec()));
         }
         LinkConfig {
-            rate: Some(RATE),
+            rate: Some(self.rate * 1_000_000),
             delay: delay * MS,
             jitter: (self.jitter > 0).then_some(Jitter { max: self.jitter * MS, reorder: true }),
             queue: Queue::DropTailBytes(QUEUE),

@@ -69,9 +69,11 @@ impl Proof {
     pub(super) fn by_results(&self, results: &Results) -> Option<Result<(), String>> {
         let shown = match *self {
             Self::PeerAddresses(count) => {
-                let known = |role| results.of(role)["peer_addresses"].as_array().map_or(0, Vec::len);
+                let known =
+                    |role| results.of(role)["peer_addresses"].as_array().map_or(0, Vec::len);
                 let (client, server) = (known(Role::Client), known(Role::Server));
-                let why = format!("of {count} addresses the client knows {client}, the server {server}");
+                let why =
+                    format!("of {count} addresses the client knows {client}, the server {server}");
                 (client == count && server == count, why)
             }
             Self::Retransmitted(role) => {
@@ -92,7 +94,10 @@ impl Proof {
         let shown = match *self {
             Self::DataPaths { from, paths } => {
                 let used = facts.data_paths(from);
-                (used >= paths, format!("the {} sent DATA on {used} paths, not {paths}", from.name()))
+                (
+                    used >= paths,
+                    format!("the {} sent DATA on {used} paths, not {paths}", from.name()),
+                )
             }
             Self::Chunk { from, chunk } => {
                 let count = facts.chunks(from, chunk);

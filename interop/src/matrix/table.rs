@@ -17,6 +17,13 @@ tshark reads the capture with verification of SCTP, UDP and IP checksums switche
 conversation. Where the name promises something that messages alone do not show (data on all paths, an NR-SACK, an I bit, a restart), results or
 capture must show it. `interop/src/matrix/case.rs` has the options of all conversations.
 
+What one has to know of the two:
+
+- Usrsctp neither announces DAC nor asks whether its peer has it, so our end is told to assume it (`AssocConfig::cmt.dac_unannounced`). Left alone, our
+  end sends it plain SACKs and takes its SACKs for those of a peer that does not count.
+- A server of ours learns further addresses of a client from its packets. A client of ours sends some at once on every path; usrsctp is silent where it has nothing to send
+  until its heartbeat interval of 30 s is over. In conversations that need all paths it is 0.3 s.
+- Usrsctp's CMT does not recover from a path that dies in silence: the conversation in which a path is cut is held without its CMT.
 ";
 
 /// The matrix as a Markdown page.

@@ -40,7 +40,9 @@ impl Tools {
         let tshark = Tshark::find(folder.path())?;
         let missing = match &tshark {
             Some(_) => Vec::new(),
-            None => vec!["all captures: dumpcap or tshark is missing (apt-get install tshark)".to_owned()],
+            None => vec![
+                "all captures: dumpcap or tshark is missing (apt-get install tshark)".to_owned(),
+            ],
         };
         let (own, keep) = (settings.own.clone(), settings.keep.clone());
         Ok(Ok(Self { own, peer, tshark, missing, keep, folder }))

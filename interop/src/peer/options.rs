@@ -70,6 +70,9 @@ pub struct Options {
     /// What to do once all is sent and received
     #[arg(long, value_enum, default_value_t = Ending::Wait)]
     pub end: Ending,
+    /// Stay after the end, for a peer that missed it, ms
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub linger: u64,
     /// Give up after so many seconds
     #[arg(long, value_name = "S", default_value_t = 60)]
     pub timeout: u64,
@@ -204,10 +207,10 @@ impl Options {
     fn set_extensions(&self, assoc: &mut AssocConfig) {
         if self.dac {
             assoc.cmt.dac = true;
+            assoc.cmt.dac_unannounced = true;
         }
         if self.nr_sack {
             assoc.cmt.nr_sack = NrSack::Received;
         }
     }
-
 }
