@@ -11,8 +11,19 @@ if cargo fmt --version >/dev/null 2>&1; then cargo fmt --all --check; else echo 
 step "lints"
 if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; else echo "clippy is not installed: skipped" >&2; fi
 step "tests"
-# As root nothing may be skipped for want of rights.
-if [ "$(id -u)" = 0 ]; then export POLYPATH_REQUIRE_ROOT=1; fi
+# As root nothing may be skipped for want of rights or programs.
+if [ "$(id -u)" = 0 ]; then
+	export POLYPATH_REQUIRE_ROOT=1
+	missing=()
+	command -v ip >/dev/null || missing+=(iproute2)
+	command -v cc >/dev/null && command -v make >/dev/null || missing+=(build-essential)
+	command -v tshark >/dev/null || missing+=(tshark)
+	[ -e /usr/include/usrsctp.h ] || missing+=(libusrsctp-dev)
+	if [ ${#missing[@]} != 0 ]; then
+		apt-get update -qq
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+	fi
+fi
 cargo test --workspace --quiet
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
