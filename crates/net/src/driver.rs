@@ -37,6 +37,8 @@ struct Round {
     more: bool,
     /// This socket takes no more for now.
     blocked: Option<usize>,
+    /// An association is over.
+    ended: bool,
     /// When the core must be told the time again.
     deadline: Option<Time>,
 }
@@ -72,6 +74,9 @@ impl Driver {
             let mut round = self.collect();
             round.more |= received;
             self.flush(&mut round);
+            if round.ended && self.outbox.packets() == 0 {
+                self.shared.tell_ends();
+            }
             if self.is_over() {
                 return;
             }
@@ -121,7 +126,7 @@ impl Driver {
         // What was sent may have ended an association.
         shared.dispatch(&mut state, now);
         let deadline = if more { None } else { state.core.poll_timeout() };
-        Round { more, blocked: None, deadline }
+        Round { more, blocked: None, ended: !more && state.has_ended(), deadline }
     }
 
     /// Fetches packets up to the limit; true if there are more.

@@ -38,6 +38,8 @@ pub(crate) struct State {
     pub(crate) incoming: VecDeque<AssocHandle>,
     /// Nobody reads from these any more: what arrives is dropped, until they are over.
     orphans: Vec<AssocHandle>,
+    /// Over in the core, and nobody was told yet.
+    ended: Vec<(AssocHandle, CloseReason)>,
     /// Somebody waits for room in their send buffers.
     pub(crate) waiting: Vec<AssocHandle>,
     /// No handle of the application is left.
@@ -113,6 +115,7 @@ impl Shared {
                 slots: BTreeMap::new(),
                 incoming: VecDeque::new(),
                 orphans: Vec::new(),
+                ended: Vec::new(),
                 waiting: Vec::new(),
                 abandoned: false,
                 stopped: false,
@@ -232,19 +235,25 @@ impl Shared {
                 slot.signals.changed.notify_waiters();
             }
             Event::PeerShutdown => slot.signals.writable.notify_waiters(),
-            Event::Closed(reason) => {
-                slot.closed = Some(reason.clone());
-                slot.signals.all();
-            }
+            Event::Closed(reason) => return state.ended.push((h, reason.clone())),
             _ => {}
         }
-        let over = matches!(event, Event::Closed(_));
         if let Some(events) = &slot.events {
             let _nobody_listens = events.send(event);
         }
-        if over {
-            // Listeners get what was sent, and then the end.
-            slot.events = None;
+    }
+
+    /// Tells of the ends of associations, once their last packets are out: the process may end on hearing of it.
+    pub(crate) fn tell_ends(&self) {
+        let mut state = self.lock();
+        for (h, reason) in std::mem::take(&mut state.ended) {
+            let Some(slot) = state.slots.get_mut(&h) else { continue };
+            slot.closed = Some(reason.clone());
+            slot.signals.all();
+            // Listeners get what was sent before, and then the end.
+            if let Some(events) = slot.events.take() {
+                let _nobody_listens = events.send(Event::Closed(reason));
+            }
             if !slot.owned {
                 state.forget(h);
             }
@@ -269,6 +278,11 @@ impl State {
     /// The error for whoever uses `h` though it is over.
     pub(crate) fn closed_error(&self, h: AssocHandle) -> Option<Closed> {
         self.closed(h).map(Closed::from)
+    }
+
+    /// Whether associations ended of which nobody was told yet.
+    pub(crate) fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
     }
 
     /// Associations that are not over.
