@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use polypath_policies::{PolicyError, PolicySpec, factory, profile};
 use polypath_proto::config::{
-    AssocConfig, BurstRule, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack,
-    RateReduction, Rescheduling, SackPath, T3Marks,
+    AssocConfig, BurstRule, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, RateReduction,
+    Rescheduling, SackPath, T3Marks,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
@@ -265,6 +265,7 @@ fn burst_rule(setting: BurstRuleSetting) -> BurstRule {
     match setting {
         BurstRuleSetting::Always => BurstRule::Always,
         BurstRuleSetting::AfterFastRetransmit => BurstRule::AfterFastRetransmit,
+        BurstRuleSetting::PerAcked => BurstRule::PerAcked,
     }
 }
 

@@ -4,6 +4,10 @@ use polypath_proto::policy::AckedInfo;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
+/// Hosts and their devices hand packets on in batches, and processes wait for their turn: what is in flight must last so long, or a fast path
+/// of a short round trip runs dry between two looks at it.
+const HOST_JITTER: Duration = Duration::from_millis(1);
+
 /// Rounds that the greatest delivery rate is remembered for.
 const RATE_ROUNDS: usize = 6;
 /// Time that the smallest round trip is remembered for, at least; twice of it at most.
@@ -159,24 +163,27 @@ impl PathEstimate {
                 return false;
             }
         }
+        // One SACK may answer all that a host handed over at once: where round trips are shorter than that, nothing in flight is no rest.
+        let trip = ev.rtt.or(path.srtt).unwrap_or(path.rto);
+        let goes_on = ev.outstanding > 0 || trip < HOST_JITTER;
         let Some(round) = &mut self.round else {
-            self.round = (ev.outstanding > 0).then_some(Round::from(now));
+            self.round = goes_on.then_some(Round::from(now));
             return false;
         };
         // Data that comes in one burst per round trip leaves nothing in flight for as long; a path that rests longer says nothing.
-        let trip = ev.rtt.or(path.srtt).unwrap_or(path.rto);
+        let trip = trip.max(HOST_JITTER);
         if round.empty_since.is_some_and(|since| now.since(since) > trip + trip / 2) {
             *round = Round::from(now);
         }
         round.empty_since = (ev.outstanding == 0).then_some(now);
         round.note(ev);
         let elapsed = now.since(round.began);
-        if elapsed < path.srtt.unwrap_or(path.rto) || elapsed == Duration::ZERO {
+        if elapsed < path.srtt.unwrap_or(path.rto).max(HOST_JITTER) {
             return false;
         }
         let round = *round;
         // An idle path says nothing: the next round begins with the next acknowledgement.
-        self.round = (ev.outstanding > 0).then_some(Round::from(now));
+        self.round = goes_on.then_some(Round::from(now));
         self.round_ended(&round, round.delivered as f64 / elapsed.as_secs_f64(), path);
         true
     }
@@ -262,7 +269,7 @@ impl PathEstimate {
     }
 
     fn note_rate(&mut self, round: &Round, rate: f64, path: &PathView) {
-        let held = rate * self.min_rtt(path).unwrap_or_default().as_secs_f64();
+        let held = rate * self.trip(path).as_secs_f64();
         // What is in flight on average is the rate times the round trip (Little): what acknowledgements see of it in
         // passing deceives when data comes in bursts, the round trip alone when a burst waits behind itself.
         let average = round.least_rtt.map_or(0.0, |rtt| rate * rtt.as_secs_f64());
@@ -327,7 +334,12 @@ impl PathEstimate {
     }
 
     fn held(&self, path: &PathView) -> f64 {
-        self.rate() * self.min_rtt(path).unwrap_or_default().as_secs_f64()
+        self.rate() * self.trip(path).as_secs_f64()
+    }
+
+    /// The smallest round trip, and no less than hosts take to look at it.
+    fn trip(&self, path: &PathView) -> Duration {
+        self.min_rtt(path).map_or(Duration::ZERO, |trip| trip.max(HOST_JITTER))
     }
 }
 

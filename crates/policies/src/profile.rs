@@ -51,6 +51,8 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     assoc.heartbeat_interval = Some(Duration::from_millis(500));
     assoc.sack.path = SackPath::SmallestSrtt;
     assoc.cmt.rtt_same_path = false;
+    // On a real host packets come in batches, and one SACK answers a batch.
+    assoc.max_burst_rule = BurstRule::PerAcked;
     assoc.recovery = RecoveryConfig::MODERN;
     assoc.cmt.nr_sack = NrSack::Received;
     assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;

@@ -152,6 +152,8 @@ pub enum BurstRuleSetting {
     Always,
     /// Only after a SACK for a chunk that had been fast-retransmitted (ns-2's module, S1 and S2).
     AfterFastRetransmit,
+    /// Once for every two packets that were acknowledged since the last attempt.
+    PerAcked,
 }
 
 /// Which path a SACK takes.

@@ -4,7 +4,7 @@ use polypath_wire::{ChecksumMode, PacketWriter, StreamId};
 
 use super::control::Encoded;
 use super::{Association, Bundling, State, assoc_view};
-use crate::config::SackPath;
+use crate::config::{BurstRule, SackPath};
 use crate::ids::{FourTuple, PathId};
 use crate::policy::{PathPick, RtxPick, Trigger};
 use crate::time::{Duration, Time};
@@ -360,15 +360,20 @@ impl Association {
         self.round.began = now;
         self.round.packets = 0;
         self.round.limited = match self.config.max_burst_rule {
-            crate::config::BurstRule::Always => true,
-            crate::config::BurstRule::AfterFastRetransmit => self.round.fast_retransmission_acked,
+            BurstRule::Always | BurstRule::PerAcked => true,
+            BurstRule::AfterFastRetransmit => self.round.fast_retransmission_acked,
         };
         self.round.fast_retransmission_acked = false;
         if fresh {
             let burst = self.config.max_burst.unwrap_or(u32::MAX);
             let burst = if self.round.limited { burst } else { u32::MAX };
-            for (_, path) in self.paths.iter_mut() {
-                path.burst_left = burst;
+            let per_acked = self.config.max_burst_rule == BurstRule::PerAcked;
+            for (view, path) in self.paths.iter_mut() {
+                let acked = core::mem::take(&mut path.acked);
+                // SACKs come for every second packet (RFC 9260 section 6.2).
+                let sacks = if per_acked { acked / u64::from(2 * view.pmdcs.max(1)) } else { 1 };
+                let sacks = u32::try_from(sacks).unwrap_or(u32::MAX).max(1);
+                path.burst_left = burst.saturating_mul(sacks);
             }
         }
         self.decay_idle_windows(now);

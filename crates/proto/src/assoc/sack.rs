@@ -108,6 +108,10 @@ impl Association {
             if acked.newly_acked == 0 {
                 continue;
             }
+            if let Some(path) = self.paths.get_mut(p) {
+                path.acked += acked.newly_acked;
+            }
+            let acked = self.tx.path_outcome(p);
             let view = assoc_view(now, &self.paths, &self.tx, &self.config);
             let Some(path) = view.path(p) else { continue };
             let moved = match self.config.cmt.cuc {

@@ -45,6 +45,8 @@ pub(crate) struct Path {
     pub(crate) rtt_probe: Option<rto::Probe>,
     /// Packets of new data that this send attempt may still send (Max.Burst).
     pub(crate) burst_left: u32,
+    /// DATA chunk bytes acknowledged since the last send attempt.
+    pub(crate) acked: u64,
     /// When the path became potentially failed.
     pub(crate) failed_since: Time,
     /// The last time that a window was halved for idleness, or data was sent.
@@ -103,6 +105,7 @@ impl PathSet {
             rto_estimate: config.rto.initial,
             rtt_probe: None,
             burst_left: 0,
+            acked: 0,
             failed_since: Time::ZERO,
             idle_since: now,
             timeouts_in_a_row: 0,

@@ -50,7 +50,7 @@ impl Sender {
         let slowest = usable.filter_map(|v| v.srtt).max().unwrap_or_default();
         let list = self.paths.get_mut(p.index());
         let earliest = list.and_then(|l| l.earliest_sent(&self.ring, p));
-        earliest.is_some_and(|(_, sent)| now >= sent + 2 * slowest)
+        earliest.is_some_and(|(_, sent)| now >= sent + (2 * slowest).max(JITTER))
     }
 }
 

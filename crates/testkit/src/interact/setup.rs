@@ -167,7 +167,8 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         max_init_retrans: 8,
         handshake: [Handshake::OnePath, Handshake::AllPaths][rng.below(2)],
         max_burst,
-        max_burst_rule: [BurstRule::Always, BurstRule::AfterFastRetransmit][rng.below(2)],
+        max_burst_rule: [BurstRule::Always, BurstRule::AfterFastRetransmit, BurstRule::PerAcked]
+            [rng.below(3)],
         fast_retransmit_after,
         sack: random_sack(rng),
         cmt: random_cmt(rng),

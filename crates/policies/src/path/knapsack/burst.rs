@@ -12,25 +12,28 @@ const PACKETS: u64 = 32;
 pub(super) struct Burst {
     /// Bytes that may leave.
     left: u64,
+    /// What the latest SACK added to that: the one SACK that answers a host's whole batch is no rest.
+    granted: u64,
 }
 
 impl Burst {
     /// Without a bound; for tests of other things.
     #[cfg(test)]
-    pub(super) const UNBOUNDED: Self = Self { left: u64::MAX };
+    pub(super) const UNBOUNDED: Self = Self { left: u64::MAX, granted: 0 };
 
     fn most(path: &PathView) -> u64 {
         PACKETS * u64::from(path.mtu)
     }
 
     pub(super) fn acked(&mut self, path: &PathView, ev: &AckedInfo) {
-        self.left = self.left.min(Self::most(path)) + 2 * ev.bytes;
+        self.granted = 2 * ev.bytes;
+        self.left = self.left.min(Self::most(path)) + self.granted;
     }
 
     pub(super) fn sent(&mut self, path: &PathView, bytes: u32) {
         // The view has the chunk already: nothing else in flight means that the path begins anew.
         if path.outstanding <= u64::from(path.pmdcs) {
-            self.left = Self::most(path);
+            self.left = Self::most(path).max(self.granted);
         }
         self.left = self.left.saturating_sub(u64::from(bytes));
     }

@@ -18,6 +18,9 @@ use crate::tx::chunk::TxChunk;
 /// Spurious retransmissions widen the window for so many recoveries (RFC 8985 section 6.2, step 4).
 const PERSIST: u32 = 16;
 
+/// The smallest reordering window but none: hosts take and give packets in batches (RFC 9002 section 6.1.2 has the same bound).
+const GRANULARITY: Duration = Duration::from_millis(1);
+
 /// TSNs that are remembered as declared lost, at most: what a duplicate report is checked against.
 const REMEMBERED: usize = 256;
 
@@ -114,7 +117,7 @@ impl Rack {
             return Duration::ZERO;
         }
         let quarter = self.min_rtt.value().unwrap_or(self.rtt) / 4;
-        quarter.saturating_mul(self.quarters).min(srtt.unwrap_or(self.rtt))
+        quarter.saturating_mul(self.quarters).min(srtt.unwrap_or(self.rtt)).max(GRANULARITY)
     }
 
     /// `tsn` was declared lost for what arrived after it.

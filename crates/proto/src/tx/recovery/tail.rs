@@ -3,6 +3,9 @@
 
 use crate::time::{Duration, Time};
 
+/// The shortest timeout. Where round trips take microseconds, a process that waits for its turn is late by many of them.
+const SHORTEST: Duration = Duration::from_millis(10);
+
 /// The probe's state of one path.
 #[derive(Debug)]
 pub(in crate::tx) struct TailProbe {
@@ -33,7 +36,7 @@ impl Default for TailProbe {
 
 /// PTO (section 7.2): two round trips; more when a single packet is in flight, whose SACK may be delayed.
 pub(super) fn timeout(srtt: Duration, single: bool, sack_delay: Duration) -> Duration {
-    if single { 2 * srtt + sack_delay } else { 2 * srtt }
+    if single { 2 * srtt + sack_delay } else { (2 * srtt).max(SHORTEST) }
 }
 
 impl TailProbe {
