@@ -97,6 +97,8 @@ pub struct PathStats {
     pub data_chunks: u64,
     /// Payload bytes sent, retransmissions included.
     pub payload_bytes: u64,
+    /// Payload bytes that arrived on this path, duplicates included.
+    pub payload_received: u64,
     /// DATA chunks retransmitted *on* this path after miss indications.
     pub retransmissions_fast: u64,
     /// DATA chunks retransmitted *on* this path after a timeout.
@@ -140,6 +142,7 @@ impl PathStats {
             bytes_sent: 0,
             data_chunks: 0,
             payload_bytes: 0,
+            payload_received: 0,
             retransmissions_fast: 0,
             retransmissions_timeout: 0,
             copies: 0,

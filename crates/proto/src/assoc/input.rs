@@ -16,6 +16,8 @@ use crate::view::PathState;
 #[derive(Debug, Default)]
 struct PacketState {
     had_data: bool,
+    /// Bytes of its DATA chunks, without headers.
+    payload: u64,
     had_shutdown: bool,
     /// A non-DATA answer (ERROR, HEARTBEAT ACK) was queued for it.
     answered: bool,
@@ -43,6 +45,9 @@ impl Association {
             if !go_on || self.state == State::Closed {
                 break;
             }
+        }
+        if let Some(own) = self.paths.get_mut(path) {
+            own.stats.payload_received += seen.payload;
         }
         if seen.had_data && self.state != State::Closed {
             self.data_packet_done(now, path);
@@ -137,6 +142,7 @@ impl Association {
             return;
         }
         seen.had_data = true;
+        seen.payload += data.payload.len() as u64;
         match self.rx.data(now, path, data) {
             DataVerdict::InvalidStream(stream) if !seen.answered => {
                 seen.answered = true;
