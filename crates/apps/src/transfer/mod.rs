@@ -1,1 +1,147 @@
 //! Files and folders over every path at once.
+//!
+//! The sender offers files ahead, the receiver answers what it has of them, and blocks travel unordered, each with its place: no path waits for
+//! another. BLAKE3 hashes of chunks, and of a file over them, go from end to end. A file gets its name when it is whole and on the disk; until then
+//! it is `.NAME.polypath-part`, whose chunks the next transfer compares and keeps.
+//!
+//! The futures need a tokio runtime with a timer. They read and write files on the thread that they run on.
+//!
+//! Nothing is encrypted.
+
+mod codec;
+mod incoming;
+mod layout;
+mod link;
+mod name;
+mod receive;
+mod send;
+mod tree;
+mod walk;
+
+use std::time::Duration;
+
+use polypath_net::{Closed, SendError};
+
+pub use codec::{CodecError, Verdict};
+pub use name::plain;
+pub use receive::{ReceiveOptions, receive};
+pub use send::{SendFilesOptions, send};
+pub use walk::{SourceError, Sources};
+
+/// Hears how a transfer goes, on the transfer's thread.
+pub trait Observer: Sync {
+    /// What is to come, as the sender counted: files and their bytes.
+    fn total(&self, _files: u64, _bytes: u64) {}
+    /// A file's turn has come.
+    fn file(&self, _name: &str, _bytes: u64) {}
+    /// So many bytes more are there; `travelled`: they came now, and were not there before.
+    fn progress(&self, _bytes: u64, _travelled: bool) {}
+    /// Something that is worth a line.
+    fn note(&self, _line: &str) {}
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Quiet;
+
+impl Observer for Quiet {}
+
+/// What became of the files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Files that are now under their names.
+    pub stored: u64,
+    /// Files that were there already.
+    pub already_there: u64,
+    /// Folders.
+    pub folders: u64,
+    /// Neither files nor folders, and left out.
+    pub left_out: u64,
+    /// Files and folders that failed.
+    pub failed: u64,
+    /// The first of them.
+    pub failures: Vec<Failure>,
+    /// Bytes of the stored files.
+    pub bytes: u64,
+    /// Bytes of all blocks that travelled.
+    pub travelled: u64,
+}
+
+/// Failures that a report describes, at most.
+const FAILURES_KEPT: usize = 100;
+
+impl Report {
+    fn fail(&mut self, failure: Failure, observer: &dyn Observer) {
+        observer.note(&failure.to_string());
+        self.failed += 1;
+        if self.failures.len() < FAILURES_KEPT {
+            self.failures.push(failure);
+        }
+    }
+}
+
+/// Why a file was not transferred.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The file, fit to be shown.
+    pub name: String,
+    /// The kind of trouble.
+    pub cause: Cause,
+    /// The trouble in words, fit to be shown.
+    pub text: String,
+}
+
+impl core::fmt::Display for Failure {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}: {}", self.name, self.text)
+    }
+}
+
+/// Kinds of trouble with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The sender could not read it, or it changed meanwhile.
+    Source,
+    /// The receiver said so.
+    Receiver(Verdict),
+}
+
+/// Why a transfer ended early.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransferError {
+    /// The association ended.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+    /// The peer stopped before everything was said.
+    #[error("the peer ended the transfer early")]
+    EndedEarly,
+    /// Nothing came from the peer.
+    #[error("the peer has been silent for {} s on every path", .0.as_secs())]
+    Silent(Duration),
+    /// Not a message of this protocol.
+    #[error("the peer does not speak this protocol: {0}")]
+    Codec(#[from] CodecError),
+    /// A message that has no place here.
+    #[error("the peer broke the protocol of file transfers: {0}")]
+    Protocol(&'static str),
+    /// A message was not taken.
+    #[error("a message could not be sent: {0}")]
+    Refused(SendError),
+    /// The folder for received files.
+    #[error("folder {folder}: {why}")]
+    Folder {
+        /// Which.
+        folder: String,
+        /// The system's word.
+        why: String,
+    },
+}
+
+impl From<SendError> for TransferError {
+    fn from(error: SendError) -> Self {
+        match error {
+            SendError::Closed(closed) => Self::Closed(closed),
+            other => Self::Refused(other),
+        }
+    }
+}

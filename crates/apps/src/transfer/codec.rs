@@ -1,0 +1,407 @@
+//! The messages of a transfer as bytes. Whatever comes from the network is checked here: lengths, counts, known values.
+//!
+//! A message is a tag byte and fields in little-endian order. All but blocks travel in order on stream 0; blocks are unordered, since each
+//! says where it belongs.
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+
+/// Says that this is a file transfer, and which version.
+const MAGIC: [u8; 5] = *b"PPFT\x01";
+/// The longest name of a file with its folders, bytes.
+pub(crate) const MAX_NAME: usize = 4096;
+/// The longest explanation, bytes.
+const MAX_TEXT: usize = 512;
+/// Hashes in one message, at most.
+pub(crate) const MAX_HASHES: usize = 200;
+/// Bytes before the data of a block.
+pub(crate) const BLOCK_HEADER: usize = 13;
+
+/// A BLAKE3 hash.
+pub(crate) type Digest = [u8; 32];
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    /// First of the sender: what is to come, for the display alone.
+    Hello { files: u64, bytes: u64 },
+    /// First of the receiver: blocks have at most two to the power of this many bytes.
+    Welcome { block_shift: u8 },
+    /// The sender has a file or folder.
+    Offer(Offer),
+    /// The receiver has these chunks, from number `first` on, in a part of the file.
+    Have { id: u32, first: u32, hashes: Vec<Digest> },
+    /// The receiver asks for something about an offered file.
+    Go { id: u32, task: Task },
+    /// Of the file so many blocks were sent; what the whole of it hashes to.
+    End { id: u32, blocks: u64, digest: Digest },
+    /// The sender gives a file up.
+    Withdraw { id: u32 },
+    /// What became of a file at the receiver. The last word on it.
+    Verdict { id: u32, verdict: Verdict, text: String },
+    /// The sender has no more files.
+    Done,
+    /// The receiver has nothing more to say.
+    Bye,
+    /// A piece of a file.
+    Block { id: u32, index: u64, data: Bytes },
+}
+
+/// A file or folder that the sender has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) id: u32,
+    pub(crate) kind: Kind,
+    /// Permission bits.
+    pub(crate) mode: u16,
+    /// Seconds and nanoseconds since 1970.
+    pub(crate) mtime: (i64, u32),
+    pub(crate) size: u64,
+    /// Relative, with slashes between its parts. Not checked here.
+    pub(crate) name: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Folder,
+}
+
+/// What the sender shall do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Send the chunks that the receiver does not have, then the hash.
+    Send,
+    /// Send the hash alone: a file of this name and size is there already.
+    Compare,
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is under its name now.
+    Stored,
+    /// The same file was there already.
+    AlreadyThere,
+    /// Another file is there under its name.
+    Exists,
+    /// Its name is not acceptable.
+    BadName,
+    /// The receiver's disk is full.
+    NoSpace,
+    /// Another transfer is writing it.
+    Busy,
+    /// The receiver's system refused something.
+    Trouble,
+    /// What arrived is not what was sent.
+    Damaged,
+}
+
+const VERDICTS: [Verdict; 8] = [
+    Verdict::Stored,
+    Verdict::AlreadyThere,
+    Verdict::Exists,
+    Verdict::BadName,
+    Verdict::NoSpace,
+    Verdict::Busy,
+    Verdict::Trouble,
+    Verdict::Damaged,
+];
+
+/// Bytes that are no message of this protocol.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("message of {length} bytes with tag {tag:?}: {problem}")]
+pub struct CodecError {
+    length: usize,
+    tag: Option<u8>,
+    problem: &'static str,
+}
+
+mod tag {
+    pub(super) const HELLO: u8 = 1;
+    pub(super) const WELCOME: u8 = 2;
+    pub(super) const OFFER: u8 = 3;
+    pub(super) const HAVE: u8 = 4;
+    pub(super) const GO: u8 = 5;
+    pub(super) const END: u8 = 6;
+    pub(super) const WITHDRAW: u8 = 7;
+    pub(super) const VERDICT: u8 = 8;
+    pub(super) const DONE: u8 = 9;
+    pub(super) const BYE: u8 = 10;
+    pub(super) const BLOCK: u8 = 11;
+}
+
+/// The header of a block, whose data follows.
+pub(crate) fn put_block_header(out: &mut BytesMut, id: u32, index: u64) {
+    out.put_u8(tag::BLOCK);
+    out.put_u32_le(id);
+    out.put_u64_le(index);
+}
+
+impl Message {
+    pub(crate) fn encode(&self) -> Bytes {
+        let mut out = BytesMut::new();
+        match self {
+            Self::Hello { files, bytes } => {
+                out.put_u8(tag::HELLO);
+                out.put_slice(&MAGIC);
+                out.put_u64_le(*files);
+                out.put_u64_le(*bytes);
+            }
+            Self::Welcome { block_shift } => {
+                out.put_u8(tag::WELCOME);
+                out.put_slice(&MAGIC);
+                out.put_u8(*block_shift);
+            }
+            Self::Offer(offer) => offer.put(&mut out),
+            Self::Have { id, first, hashes } => {
+                put_tagged(&mut out, tag::HAVE, *id);
+                out.put_u32_le(*first);
+                hashes.iter().for_each(|hash| out.put_slice(hash));
+            }
+            Self::Go { id, task } => {
+                put_tagged(&mut out, tag::GO, *id);
+                out.put_u8(u8::from(*task == Task::Compare));
+            }
+            Self::End { id, blocks, digest } => {
+                put_tagged(&mut out, tag::END, *id);
+                out.put_u64_le(*blocks);
+                out.put_slice(digest);
+            }
+            Self::Withdraw { id } => put_tagged(&mut out, tag::WITHDRAW, *id),
+            Self::Verdict { id, verdict, text } => {
+                put_tagged(&mut out, tag::VERDICT, *id);
+                let code = VERDICTS.iter().position(|v| v == verdict).unwrap_or_default();
+                out.put_u8(u8::try_from(code).unwrap_or_default());
+                out.put_slice(text.as_bytes().get(..MAX_TEXT).unwrap_or(text.as_bytes()));
+            }
+            Self::Done => out.put_u8(tag::DONE),
+            Self::Bye => out.put_u8(tag::BYE),
+            Self::Block { id, index, data } => {
+                put_block_header(&mut out, *id, *index);
+                out.put_slice(data);
+            }
+        }
+        out.freeze()
+    }
+
+    /// Reads a message.
+    pub(crate) fn decode(bytes: &Bytes) -> Result<Self, CodecError> {
+        let mut input = Input { left: bytes };
+        let tag = input.u8();
+        let read = tag.ok_or("empty").and_then(|tag| Self::read(tag, &mut input, bytes));
+        read.map_err(|problem| CodecError { length: bytes.len(), tag, problem })
+    }
+
+    fn read(tag: u8, input: &mut Input<'_>, bytes: &Bytes) -> Result<Self, &'static str> {
+        let message = match tag {
+            tag::HELLO => Self::read_hello(input)?,
+            tag::WELCOME => {
+                input.magic()?;
+                let block_shift = input.u8().ok_or(SHORT)?;
+                Self::Welcome { block_shift }
+            }
+            tag::OFFER => Self::Offer(Offer::read(input).ok_or("not a sound offer")?),
+            tag::HAVE => Self::read_have(input)?,
+            tag::GO => Self::Go { id: input.u32()?, task: input.task()? },
+            tag::END => {
+                Self::End { id: input.u32()?, blocks: input.u64()?, digest: input.array()? }
+            }
+            tag::WITHDRAW => Self::Withdraw { id: input.u32()? },
+            tag::VERDICT => Self::read_verdict(input)?,
+            tag::DONE => Self::Done,
+            tag::BYE => Self::Bye,
+            tag::BLOCK => {
+                let (id, index) = (input.u32()?, input.u64()?);
+                input.left = &[];
+                Self::Block { id, index, data: bytes.slice(BLOCK_HEADER..) }
+            }
+            _ => return Err("unknown tag"),
+        };
+        if input.left.is_empty() { Ok(message) } else { Err("bytes after its end") }
+    }
+
+    fn read_hello(input: &mut Input<'_>) -> Result<Self, &'static str> {
+        input.magic()?;
+        Ok(Self::Hello { files: input.u64()?, bytes: input.u64()? })
+    }
+
+    fn read_have(input: &mut Input<'_>) -> Result<Self, &'static str> {
+        let (id, first) = (input.u32()?, input.u32()?);
+        let (hashes, rest) = input.left.as_chunks::<32>();
+        if hashes.is_empty() || hashes.len() > MAX_HASHES || !rest.is_empty() {
+            return Err("the number of hashes is not allowed");
+        }
+        let hashes = hashes.to_vec();
+        input.left = &[];
+        Ok(Self::Have { id, first, hashes })
+    }
+
+    fn read_verdict(input: &mut Input<'_>) -> Result<Self, &'static str> {
+        let (id, code) = (input.u32()?, input.u8().ok_or(SHORT)?);
+        let verdict = *VERDICTS.get(usize::from(code)).ok_or("unknown verdict")?;
+        let text = core::mem::take(&mut input.left);
+        if text.len() > MAX_TEXT {
+            return Err("the text is too long");
+        }
+        Ok(Self::Verdict { id, verdict, text: String::from_utf8_lossy(text).into_owned() })
+    }
+}
+
+impl Offer {
+    fn put(&self, out: &mut BytesMut) {
+        put_tagged(out, tag::OFFER, self.id);
+        out.put_u8(u8::from(self.kind == Kind::Folder));
+        out.put_u16_le(self.mode);
+        out.put_i64_le(self.mtime.0);
+        out.put_u32_le(self.mtime.1);
+        out.put_u64_le(self.size);
+        out.put_slice(&self.name);
+    }
+
+    fn read(input: &mut Input<'_>) -> Option<Self> {
+        let id = input.u32().ok()?;
+        let kind = match input.u8()? {
+            0 => Kind::File,
+            1 => Kind::Folder,
+            _ => return None,
+        };
+        let mode = u16::from_le_bytes(input.array().ok()?);
+        let seconds = i64::from_le_bytes(input.array().ok()?);
+        let nanos = input.u32().ok().filter(|nanos| *nanos < 1_000_000_000)?;
+        let size = input.u64().ok()?;
+        let name = core::mem::take(&mut input.left);
+        let fits = !name.is_empty() && name.len() <= MAX_NAME;
+        fits.then(|| Self { id, kind, mode, mtime: (seconds, nanos), size, name: name.to_vec() })
+    }
+}
+
+fn put_tagged(out: &mut BytesMut, tag: u8, id: u32) {
+    out.put_u8(tag);
+    out.put_u32_le(id);
+}
+
+const SHORT: &str = "too short";
+
+struct Input<'a> {
+    left: &'a [u8],
+}
+
+impl Input<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
+        let (head, rest) = self.left.split_first_chunk::<N>().ok_or(SHORT)?;
+        self.left = rest;
+        Ok(*head)
+    }
+
+    fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().ok().map(|[byte]| byte)
+    }
+
+    fn u32(&mut self) -> Result<u32, &'static str> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, &'static str> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn task(&mut self) -> Result<Task, &'static str> {
+        match self.u8() {
+            Some(0) => Ok(Task::Send),
+            Some(1) => Ok(Task::Compare),
+            _ => Err("unknown task"),
+        }
+    }
+
+    fn magic(&mut self) -> Result<(), &'static str> {
+        match self.array::<5>()? {
+            MAGIC => Ok(()),
+            [b'P', b'P', b'F', b'T', _] => {
+                Err("another version of file transfer: update the older side")
+            }
+            _ => Err("the peer does not transfer files"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_message() -> impl Strategy<Value = Message> {
+        let id = any::<u32>();
+        let bytes = prop::collection::vec(any::<u8>(), 0..200);
+        let verdict = prop::sample::select(VERDICTS.to_vec());
+        let kind = prop::sample::select(vec![Kind::File, Kind::Folder]);
+        let task = prop::sample::select(vec![Task::Send, Task::Compare]);
+        let name = prop::collection::vec(any::<u8>(), 1..MAX_NAME);
+        let mtime = (any::<i64>(), 0..1_000_000_000u32);
+        let offer = (id, kind, any::<u16>(), mtime, any::<u64>(), name);
+        let hashes = prop::collection::vec(any::<Digest>(), 1..MAX_HASHES);
+        prop_oneof![
+            any::<(u64, u64)>().prop_map(|(files, bytes)| Message::Hello { files, bytes }),
+            any::<u8>().prop_map(|block_shift| Message::Welcome { block_shift }),
+            offer.prop_map(|(id, kind, mode, mtime, size, name)| {
+                Message::Offer(Offer { id, kind, mode, mtime, size, name })
+            }),
+            (id, id, hashes).prop_map(|(id, first, hashes)| Message::Have { id, first, hashes }),
+            (id, task).prop_map(|(id, task)| Message::Go { id, task }),
+            any::<(u32, u64, Digest)>().prop_map(|(id, blocks, digest)| Message::End {
+                id,
+                blocks,
+                digest
+            }),
+            id.prop_map(|id| Message::Withdraw { id }),
+            (id, verdict, "[a-z ]{0,100}").prop_map(|(id, verdict, text)| Message::Verdict {
+                id,
+                verdict,
+                text
+            }),
+            Just(Message::Done),
+            Just(Message::Bye),
+            (id, any::<u64>(), bytes).prop_map(|(id, index, d)| Message::Block {
+                id,
+                index,
+                data: d.into()
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(message in any_message()) {
+            prop_assert_eq!(Message::decode(&message.encode()), Ok(message));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            if let Ok(message) = Message::decode(&bytes.clone().into()) {
+                // Text that was not UTF-8 is the only thing that changes.
+                if !matches!(message, Message::Verdict { .. }) {
+                    prop_assert_eq!(&message.encode()[..], &bytes[..]);
+                }
+            }
+        }
+
+        #[test]
+        fn changed_and_cut_messages_do_no_harm(
+            message in any_message(), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>(),
+        ) {
+            let mut bytes = message.encode().to_vec();
+            let i = at.index(bytes.len());
+            if cut { bytes.truncate(i) } else { bytes[i] = byte }
+            let _ = Message::decode(&bytes.into());
+        }
+    }
+
+    #[test]
+    fn strangers_and_other_versions_are_named() {
+        let error = |bytes: &'static [u8]| Message::decode(&bytes.into()).unwrap_err().to_string();
+        assert!(error(b"\x01PPFT\x02aaaaaaaaaaaaaaaa").contains("update the older side"));
+        assert!(error(b"\x01GET /aaaaaaaaaaaaaaaa").contains("does not transfer files"));
+        assert!(error(b"\xff").contains("unknown tag"));
+        assert!(error(b"").contains("empty"));
+    }
+}

@@ -1,0 +1,420 @@
+//! The sending side.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use polypath_net::{Association, Bytes};
+
+use super::codec::{
+    BLOCK_HEADER, Digest, Kind, MAX_NAME, Message, Offer, Task, Verdict, put_block_header,
+};
+use super::layout::{BLOCK_SHIFTS, Hasher, Layout, hash_block};
+use super::tree::words;
+use super::walk::{Found, Opened, Source, Sources, Walk};
+use super::{Cause, Failure, Observer, Report, TransferError, link, name};
+
+/// Files on offer at the same time, so that small ones do not wait a round trip each.
+const WINDOW: usize = 32;
+/// Hashes of chunks that the receiver claims to have, kept at the same time. What is beyond is sent again.
+const MAX_CLAIMS: usize = 1 << 18;
+/// Blocks handed over at a time, bytes.
+const BATCH: usize = 1 << 20;
+
+/// How to send.
+#[derive(Clone, Copy, Debug)]
+pub struct SendFilesOptions {
+    /// Give up when the peer has been silent for so long. Longer than twice the heartbeat interval.
+    pub silence: Duration,
+    /// Bytes of the association's send buffer: blocks are a small part of it.
+    pub buffer: u64,
+}
+
+/// Sends files and folders to a peer that [receives](super::receive), and shuts the association down. Files that fail do not stop the others: see
+/// the report.
+///
+/// # Errors
+/// When the transfer as a whole ends early; then the association is aborted.
+pub async fn send(
+    association: &Association,
+    sources: &Sources,
+    options: SendFilesOptions,
+    observer: &dyn Observer,
+) -> Result<Report, TransferError> {
+    link::prefer_control(association);
+    let mut sender = Sender {
+        association,
+        observer,
+        walk: sources.walk(),
+        block_shift: block_shift(options.buffer),
+        next_id: 0,
+        offered: BTreeMap::new(),
+        todo: VecDeque::new(),
+        claims: 0,
+        welcome: false,
+        bye: false,
+        report: Report::default(),
+    };
+    observer.total(sources.files, sources.bytes);
+    let outcome = tokio::select! {
+        outcome = sender.run(sources) => outcome,
+        () = link::silence(association, options.silence) => {
+            Err(TransferError::Silent(options.silence))
+        }
+    };
+    if let Err(error) = &outcome {
+        association.abort(error.to_string());
+    }
+    outcome.map(|()| sender.report)
+}
+
+/// Blocks of a sixteenth of the buffer at most, so that several travel at a time.
+pub(crate) fn block_shift(buffer: u64) -> u8 {
+    let shift = (buffer / 16).max(1).ilog2();
+    (shift as u8).clamp(*BLOCK_SHIFTS.start(), *BLOCK_SHIFTS.end())
+}
+
+struct Sender<'a> {
+    association: &'a Association,
+    observer: &'a dyn Observer,
+    walk: Walk,
+    block_shift: u8,
+    next_id: u32,
+    /// Without a verdict.
+    offered: BTreeMap<u32, Outgoing>,
+    /// What the receiver asked for.
+    todo: VecDeque<(u32, Task)>,
+    /// Hashes kept in `offered`.
+    claims: usize,
+    welcome: bool,
+    bye: bool,
+    report: Report,
+}
+
+struct Outgoing {
+    shown: String,
+    /// `None`: a folder.
+    file: Option<(Arc<Opened>, Layout)>,
+    claims: BTreeMap<u32, Digest>,
+}
+
+/// A file that cannot be sent as it was offered.
+enum Trouble {
+    File(String),
+    Transfer(TransferError),
+}
+
+impl From<TransferError> for Trouble {
+    fn from(error: TransferError) -> Self {
+        Self::Transfer(error)
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::File(CHANGED.to_owned()),
+            _ => Self::File(words(&error)),
+        }
+    }
+}
+
+const CHANGED: &str = "it changed while it was sent: send it again";
+
+impl Sender<'_> {
+    async fn run(&mut self, sources: &Sources) -> Result<(), TransferError> {
+        let hello = Message::Hello { files: sources.files, bytes: sources.bytes };
+        link::say(self.association, &hello).await?;
+        while !self.welcome {
+            self.listen().await?;
+        }
+        loop {
+            self.offer_more().await?;
+            match self.todo.pop_front() {
+                Some((id, task)) => self.work(id, task).await?,
+                None if self.offered.is_empty() => break,
+                None => self.listen().await?,
+            }
+        }
+        link::say(self.association, &Message::Done).await?;
+        while !self.bye {
+            self.listen().await?;
+        }
+        Ok(self.association.shutdown().await?)
+    }
+
+    async fn offer_more(&mut self) -> Result<(), TransferError> {
+        while self.offered.len() < WINDOW {
+            match self.walk.next() {
+                None => break,
+                Some(Found::Source(source)) => self.offer(&source).await?,
+                Some(Found::Other(path)) => {
+                    self.report.left_out += 1;
+                    self.observer
+                        .note(&format!("{}: left out, not a file or folder", name::plain(&path)));
+                }
+                Some(Found::Trouble(path, error)) => self.fail_source(&path, words(&error)),
+            }
+        }
+        Ok(())
+    }
+
+    async fn offer(&mut self, source: &Source) -> Result<(), TransferError> {
+        match self.prepare(source) {
+            Ok((offer, outgoing)) => {
+                self.next_id += 1;
+                self.offered.insert(offer.id, outgoing);
+                self.say(&Message::Offer(offer)).await
+            }
+            Err(text) => {
+                self.fail_source(&source.shown(), text);
+                Ok(())
+            }
+        }
+    }
+
+    /// What is said of a file and what is kept of it, or why it cannot be offered.
+    fn prepare(&self, source: &Source) -> Result<(Offer, Outgoing), String> {
+        if source.name.len() > MAX_NAME {
+            return Err("its name is too long".to_owned());
+        }
+        if self.next_id == u32::MAX {
+            return Err("too many files for one transfer".to_owned());
+        }
+        let (id, kind, name) = (self.next_id, source.kind, source.name.clone());
+        let mut offer = Offer { id, kind, mode: source.mode, mtime: (0, 0), size: 0, name };
+        let mut outgoing = Outgoing { shown: source.shown(), file: None, claims: BTreeMap::new() };
+        if kind == Kind::File {
+            let opened = source.open().map_err(|error| words(&error))?;
+            let layout = Layout::new(opened.size, self.block_shift);
+            let layout = layout.ok_or_else(|| "it is too large".to_owned())?;
+            (offer.mode, offer.mtime, offer.size) = (opened.mode, opened.mtime, opened.size);
+            outgoing.file = Some((Arc::new(opened), layout));
+        }
+        Ok((offer, outgoing))
+    }
+
+    /// Does what the receiver asked for.
+    async fn work(&mut self, id: u32, task: Task) -> Result<(), TransferError> {
+        let Some(outgoing) = self.offered.get_mut(&id) else { return Ok(()) };
+        let Some((opened, layout)) = outgoing.file.clone() else {
+            return Err(TransferError::Protocol("it asks for the content of a folder"));
+        };
+        let claims = core::mem::take(&mut outgoing.claims);
+        let shown = outgoing.shown.clone();
+        self.observer.file(&shown, layout.size());
+        let done = match task {
+            Task::Send => self.send_file(id, &opened, layout, &claims).await,
+            Task::Compare => compare(&opened.file, layout).map(|digest| Some((0, digest))),
+        };
+        self.claims -= claims.len();
+        let done = match done {
+            Ok(_) if opened.has_changed() => Err(Trouble::File(CHANGED.to_owned())),
+            other => other,
+        };
+        match done {
+            Ok(Some((blocks, digest))) => self.say(&Message::End { id, blocks, digest }).await,
+            // The receiver has spoken already.
+            Ok(None) => Ok(()),
+            Err(Trouble::Transfer(error)) => Err(error),
+            Err(Trouble::File(text)) => {
+                if self.offered.remove(&id).is_some() {
+                    self.fail_source(&shown, text);
+                    self.say(&Message::Withdraw { id }).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends the chunks that the receiver does not have. Gives the number of blocks and the file's hash; `None`: the receiver gave the file up.
+    async fn send_file(
+        &mut self,
+        id: u32,
+        opened: &Opened,
+        layout: Layout,
+        claims: &BTreeMap<u32, Digest>,
+    ) -> Result<Option<(u64, Digest)>, Trouble> {
+        let mut hasher = layout.file_hasher();
+        let mut sent = 0;
+        for chunk in 0..layout.chunks() {
+            if let Some(claim) = claims.get(&chunk)
+                && hash_chunk(&opened.file, layout, chunk)? == *claim
+            {
+                hasher.add(claim);
+                self.observer.progress(layout.chunk_len(chunk), false);
+            } else {
+                let (digest, blocks) = self.send_chunk(id, &opened.file, layout, chunk).await?;
+                hasher.add(&digest);
+                sent += blocks;
+            }
+            self.hear_all()?;
+            if !self.offered.contains_key(&id) {
+                return Ok(None);
+            }
+        }
+        Ok(Some((sent, hasher.digest())))
+    }
+
+    async fn send_chunk(
+        &mut self,
+        id: u32,
+        file: &std::fs::File,
+        layout: Layout,
+        chunk: u32,
+    ) -> Result<(Digest, u64), Trouble> {
+        let mut hasher = Hasher::of_chunk();
+        let mut batch = Vec::new();
+        let (mut bytes, mut sent) = (0, 0);
+        for block in layout.blocks_of(chunk) {
+            let len = layout.block_len(block).unwrap_or(0);
+            let mut message = BytesMut::with_capacity(BLOCK_HEADER + len);
+            put_block_header(&mut message, id, block);
+            message.resize(BLOCK_HEADER + len, 0);
+            let (_, data) = message.split_at_mut(BLOCK_HEADER);
+            file.read_exact_at(data, layout.offset(block))?;
+            hasher.add(&hash_block(data));
+            batch.push(message.freeze());
+            sent += 1;
+            bytes += len;
+            if bytes >= BATCH {
+                self.push(core::mem::take(&mut batch), core::mem::take(&mut bytes)).await?;
+            }
+        }
+        self.push(batch, bytes).await?;
+        Ok((hasher.digest(), sent))
+    }
+
+    async fn push(&mut self, blocks: Vec<Bytes>, bytes: usize) -> Result<(), TransferError> {
+        self.attend(link::push_blocks(self.association, blocks)).await?;
+        self.report.travelled += bytes as u64;
+        self.observer.progress(bytes as u64, true);
+        Ok(())
+    }
+
+    async fn say(&mut self, message: &Message) -> Result<(), TransferError> {
+        self.attend(link::say(self.association, message)).await
+    }
+
+    /// Waits for `sending` and listens meanwhile: if both sides only spoke, both would wait for ever.
+    async fn attend(
+        &mut self,
+        sending: impl Future<Output = Result<(), TransferError>>,
+    ) -> Result<(), TransferError> {
+        tokio::pin!(sending);
+        loop {
+            tokio::select! {
+                biased;
+                sent = &mut sending => return sent,
+                heard = self.association.recv() => self.hear(heard?)?,
+            }
+        }
+    }
+
+    async fn listen(&mut self) -> Result<(), TransferError> {
+        let heard = self.association.recv().await?;
+        self.hear(heard)?;
+        self.hear_all()
+    }
+
+    fn hear_all(&mut self) -> Result<(), TransferError> {
+        while let Some(message) = self.association.try_recv() {
+            self.hear(Some(message))?;
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, message: Option<polypath_net::Message>) -> Result<(), TransferError> {
+        let message = message.ok_or(TransferError::EndedEarly)?;
+        let message = Message::decode(&message.data)?;
+        if self.welcome != !matches!(message, Message::Welcome { .. }) {
+            return Err(TransferError::Protocol("it should greet first, and once"));
+        }
+        match message {
+            Message::Welcome { block_shift } if BLOCK_SHIFTS.contains(&block_shift) => {
+                self.block_shift = self.block_shift.min(block_shift);
+                self.welcome = true;
+            }
+            Message::Have { id, first, hashes } => self.note_claims(id, first, hashes),
+            Message::Go { id, task } if self.offered.contains_key(&id) => {
+                if self.todo.len() >= 2 * WINDOW {
+                    return Err(TransferError::Protocol("it asks for more than it was offered"));
+                }
+                self.todo.push_back((id, task));
+            }
+            Message::Go { id, .. } if id < self.next_id => {}
+            Message::Verdict { id, verdict, text } if id < self.next_id => {
+                self.conclude(id, verdict, &text);
+            }
+            Message::Bye => self.bye = true,
+            _ => return Err(TransferError::Protocol("a receiver does not say that")),
+        }
+        Ok(())
+    }
+
+    fn note_claims(&mut self, id: u32, first: u32, hashes: Vec<Digest>) {
+        let Some(outgoing) = self.offered.get_mut(&id) else { return };
+        for (chunk, hash) in (first..).zip(hashes) {
+            if self.claims < MAX_CLAIMS && outgoing.claims.insert(chunk, hash).is_none() {
+                self.claims += 1;
+            }
+        }
+    }
+
+    fn conclude(&mut self, id: u32, verdict: Verdict, text: &str) {
+        let Some(outgoing) = self.offered.remove(&id) else { return };
+        self.claims -= outgoing.claims.len();
+        let bytes = outgoing.file.as_ref().map_or(0, |(_, layout)| layout.size());
+        match verdict {
+            Verdict::Stored if outgoing.file.is_none() => self.report.folders += 1,
+            Verdict::Stored => {
+                self.report.stored += 1;
+                self.report.bytes += bytes;
+            }
+            Verdict::AlreadyThere => {
+                self.report.already_there += 1;
+                self.observer.progress(bytes, false);
+                self.observer.note(&format!("{}: already there", outgoing.shown));
+            }
+            refused => {
+                let cause = Cause::Receiver(refused);
+                let text = name::plain(text);
+                let failure = Failure { name: outgoing.shown, cause, text };
+                self.report.fail(failure, self.observer);
+            }
+        }
+    }
+
+    fn fail_source(&mut self, name: &str, text: String) {
+        let failure = Failure { name: name::plain(name), cause: Cause::Source, text };
+        self.report.fail(failure, self.observer);
+    }
+}
+
+/// The hash of a whole file.
+pub(crate) fn compare<E: From<io::Error>>(
+    file: &std::fs::File,
+    layout: Layout,
+) -> Result<Digest, E> {
+    let mut hasher = layout.file_hasher();
+    for chunk in 0..layout.chunks() {
+        hasher.add(&hash_chunk(file, layout, chunk)?);
+    }
+    Ok(hasher.digest())
+}
+
+/// The hash of a chunk.
+pub(crate) fn hash_chunk(file: &std::fs::File, layout: Layout, chunk: u32) -> io::Result<Digest> {
+    let mut hasher = Hasher::of_chunk();
+    let mut buffer = vec![0; 1 << BLOCK_SHIFTS.end()];
+    for block in layout.blocks_of(chunk) {
+        let len = layout.block_len(block).unwrap_or(0);
+        let data = buffer.get_mut(..len).unwrap_or_default();
+        file.read_exact_at(data, layout.offset(block))?;
+        hasher.add(&hash_block(data));
+    }
+    Ok(hasher.digest())
+}

@@ -1,0 +1,88 @@
+//! Files over the loopback device: real sockets, real disks, no assertion about how long anything takes.
+
+mod hostile;
+mod whole;
+
+use std::fs;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use polypath_apps::transfer::{
+    Observer, Quiet, ReceiveOptions, Report, SendFilesOptions, Sources, TransferError, receive,
+    send,
+};
+use polypath_net::{Association, Config, Encapsulation, Endpoint};
+
+const PORT: u16 = 5000;
+const SILENCE: Duration = Duration::from_secs(20);
+const BUFFER: u64 = 4 << 20;
+
+type Outcome = Result<Report, TransferError>;
+
+fn endpoint(addresses: &[u8], accept: bool) -> Endpoint {
+    let addresses = addresses.iter().map(|last| IpAddr::from([127, 0, 0, *last]));
+    let config = Config { accept, ..Config::server(addresses, PORT) };
+    Endpoint::bind(Config { encapsulation: Encapsulation::Udp(0), ..config }).unwrap()
+}
+
+/// Sender and receiver, connected over two paths.
+async fn pair() -> (Association, Association) {
+    let (sender, receiver) = (endpoint(&[1, 2], false), endpoint(&[3, 4], true));
+    let (a, b) = tokio::join!(sender.connect(receiver.local_addresses(), PORT), receiver.accept());
+    (a.unwrap(), b.unwrap())
+}
+
+fn options(folder: &Path) -> ReceiveOptions {
+    let folder = folder.to_owned();
+    ReceiveOptions { folder, overwrite: false, silence: SILENCE, buffer: BUFFER }
+}
+
+fn sending() -> SendFilesOptions {
+    SendFilesOptions { silence: SILENCE, buffer: BUFFER }
+}
+
+async fn transfer_with(from: &[PathBuf], options: &ReceiveOptions) -> (Outcome, Outcome) {
+    let (a, b) = pair().await;
+    let sources = Sources::new(from).unwrap();
+    tokio::join!(send(&a, &sources, sending(), &Quiet), receive(&b, options, &Quiet))
+}
+
+async fn transfer(from: &[PathBuf], to: &Path) -> (Report, Report) {
+    let (sent, received) = transfer_with(from, &options(to)).await;
+    (sent.unwrap(), received.unwrap())
+}
+
+fn content(len: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let step = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state as u8
+    };
+    std::iter::repeat_with(step).take(len).collect()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let all = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name());
+    let mut names: Vec<_> = all.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// Aborts an association once so many bytes went through.
+struct AbortAfter<'a> {
+    association: &'a Association,
+    left: AtomicU64,
+}
+
+impl Observer for AbortAfter<'_> {
+    fn progress(&self, bytes: u64, _travelled: bool) {
+        let before = self.left.fetch_sub(bytes.min(1 << 40), Ordering::SeqCst);
+        if before <= bytes {
+            self.association.abort("enough");
+        }
+    }
+}
