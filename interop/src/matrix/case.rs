@@ -26,6 +26,8 @@ pub struct Case {
     pub closed: (&'static str, &'static str),
     /// What else must have happened.
     pub proofs: &'static [Proof],
+    /// Our role, where usrsctp cannot play it.
+    pub only: Option<Role>,
 }
 
 /// A network between client and server.
@@ -33,6 +35,8 @@ pub struct Case {
 pub struct Network {
     /// Disjoint paths, each with an address at either end.
     pub paths: u8,
+    /// But the server has only the first of its addresses, and all paths lead there.
+    pub one_server_address: bool,
     /// Which addresses.
     pub family: Family,
     /// Rate of each path, Mbit/s.
@@ -62,6 +66,7 @@ pub enum Family {
 
 const ONE: Network = Network {
     paths: 1,
+    one_server_address: false,
     family: Family::V4,
     rate: 200,
     loss: 0.0,
@@ -87,6 +92,7 @@ const PLAIN: Case = Case {
     again: None,
     closed: ("shutdown", "shutdown"),
     proofs: &[],
+    only: None,
 };
 
 /// The client sends, the server echoes, both check.
@@ -207,6 +213,17 @@ pub const CASES: &[Case] = &[
         both: "--sizes 1-5000 --streams 5 --rto 100,100,1000 --heartbeat 300",
         proofs: &[Proof::PeerAddresses(2)],
         ..LONG_ECHO
+    },
+    Case {
+        name: "three uplinks, one address of the server",
+        group: PATHS,
+        network: Network { paths: 3, one_server_address: true, ..SLOW },
+        both: "--cmt 1 --sizes 1444",
+        client: "--send 6000 --end shutdown",
+        server: "--expect 6000",
+        proofs: &[Proof::DataPaths { from: CLIENT, paths: 3 }],
+        only: Some(CLIENT),
+        ..PLAIN
     },
     Case {
         name: "the first path is cut, the second takes over",

@@ -20,7 +20,9 @@ impl Network {
             Role::Client => 1,
             Role::Server => 2,
         };
-        (1..=self.paths).map(|path| self.address(path, host)).collect()
+        let shared = self.one_server_address && role == Role::Server;
+        let paths = if shared { 1 } else { self.paths };
+        (1..=paths).map(|path| self.address(path, host)).collect()
     }
 
     fn address(&self, path: u8, host: u8) -> IpAddr {
@@ -47,7 +49,7 @@ impl Network {
             server: host(&servers),
             ..NetworkSpec::default()
         };
-        for (n, (&client, &server)) in clients.iter().zip(&servers).enumerate() {
+        for (n, (&client, &server)) in clients.iter().zip(servers.iter().cycle()).enumerate() {
             for (from, to) in [(client, server), (server, client)] {
                 let link = spec.links.len();
                 let name = format!("link{link}");
