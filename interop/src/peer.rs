@@ -61,8 +61,8 @@ async fn talk(options: Options) -> ExitCode {
     conversation.hold().await;
     let report = conversation.report(&endpoint);
     println!("{}", report.json());
-    // The last chunk may get lost, or still be on its way to the socket; whoever waits for it asks again.
-    tokio::time::sleep(Duration::from_millis(conversation.options.linger.max(50))).await;
+    // The last chunk may get lost; whoever waits for it asks again.
+    tokio::time::sleep(Duration::from_millis(conversation.options.linger)).await;
     drop(conversation);
     endpoint.close().await;
     ExitCode::from(if report.verified { code::VERIFIED } else { code::FAULTY })

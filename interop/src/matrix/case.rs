@@ -20,6 +20,8 @@ pub struct Case {
     pub server: &'static str,
     /// Options of our end, whichever it is.
     pub ours: &'static str,
+    /// Options of usrsctp's end.
+    pub theirs: &'static str,
     /// Options of a second client that follows the first one at the same ports.
     pub again: Option<&'static str>,
     /// How the association ends for the (last) client and for the server.
@@ -89,6 +91,7 @@ const PLAIN: Case = Case {
     client: "",
     server: "",
     ours: "",
+    theirs: "",
     again: None,
     closed: ("shutdown", "shutdown"),
     proofs: &[],
@@ -392,6 +395,15 @@ pub const CASES: &[Case] = &[
         both: "--sizes 1-50000 --streams 10",
         ours: "--cmt 1",
         ..ECHO
+    },
+    Case {
+        name: "our CMT, the first path is cut",
+        group: EXTENSIONS,
+        network: Network { cut: Some(1000), ..SLOW },
+        both: "--sizes 1444 --heartbeat 300 --rto 100,100,1000",
+        ours: "--cmt 1 --send 6000 --end shutdown",
+        theirs: "--expect 6000",
+        ..PLAIN
     },
     Case {
         name: "CMT/RPv1",

@@ -98,9 +98,8 @@ impl<'a> Conversation<'a> {
             command.args(["--remote", &self.addresses(Role::Server)]);
         }
         command.args(self.case.both.split_whitespace()).args(options.split_whitespace());
-        if ours {
-            command.args(self.case.ours.split_whitespace());
-        }
+        let special = if ours { self.case.ours } else { self.case.theirs };
+        command.args(special.split_whitespace());
         let who = if ours { "our" } else { "usrsctp's" };
         Running::start(namespace, command, format!("{who} {}", role.name()))
     }
