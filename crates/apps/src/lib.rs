@@ -2,5 +2,6 @@
 
 #![forbid(unsafe_code)]
 
+pub mod perf;
 pub mod place;
 pub mod transfer;

@@ -1,0 +1,190 @@
+//! The end that asks for a test.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use polypath_net::{Association, Closed, Config, Endpoint, Pairing, Warning};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::clock::{ClockRelation, Sample, mark, now_ns};
+use super::control::{self, Control, Hello, VERSION, ppid, tell};
+use super::error::{PerfError, tame};
+use super::report::{AssociationReport, ClientReport};
+use super::run::{Progress, Run, Stop};
+use super::spec::{Limits, TestSpec};
+
+/// What a client wants.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// The endpoint of each association: every one has sockets and a port of its own.
+    pub endpoint: Config,
+    /// The server's addresses.
+    pub remote: Vec<SocketAddr>,
+    /// Its SCTP port.
+    pub port: u16,
+    /// Which pairs of addresses become paths.
+    pub pairing: Pairing,
+    /// Associations side by side.
+    pub parallel: u16,
+    /// The test, on each.
+    pub test: TestSpec,
+    /// How long to wait for the server.
+    pub connect_timeout: Duration,
+}
+
+/// Questions for the server's clock.
+const PINGS: usize = 10;
+
+/// One association before the test.
+struct Ready {
+    id: u16,
+    // Fields are dropped in order: the association says goodbye while its endpoint lives.
+    association: Arc<Association>,
+    endpoint: Endpoint,
+    clock: ClockRelation,
+    setup: Duration,
+}
+
+/// Runs a test: connects, measures, and puts together what both ends saw. `warnings` hears what works less well than it could.
+///
+/// # Errors
+/// When the test could not begin. One that ended early is in the report.
+pub async fn run_client(
+    options: ClientOptions,
+    observer: mpsc::UnboundedSender<Progress>,
+    stop: Stop,
+    mut warnings: impl FnMut(&Warning),
+) -> Result<ClientReport, PerfError> {
+    let limits = Limits::default();
+    options.test.check(&limits)?;
+    let ready = tokio::select! {
+        ready = prepare_all(&options) => ready?,
+        () = stop.set() => return Err(PerfError::Interrupted),
+    };
+    // Every endpoint has the same.
+    let first = ready.first();
+    first.into_iter().flat_map(|r| r.endpoint.warnings()).for_each(&mut warnings);
+    let mut tests = JoinSet::new();
+    for one in ready {
+        tests.spawn(measure(one, options.test.clone(), observer.clone(), stop.clone()));
+    }
+    let mut associations = tests.join_all().await;
+    associations.sort_by_key(|association| association.id);
+    Ok(ClientReport::new(options.test, stop.is_set(), associations))
+}
+
+async fn prepare_all(options: &ClientOptions) -> Result<Vec<Ready>, PerfError> {
+    // Distinguishes tests, no more.
+    let group = now_ns() ^ u64::from(std::process::id()) << 48;
+    let mut ready = Vec::new();
+    for id in 1..=options.parallel.max(1) {
+        ready.push(prepare(options, id, group).await?);
+    }
+    Ok(ready)
+}
+
+async fn prepare(options: &ClientOptions, id: u16, group: u64) -> Result<Ready, PerfError> {
+    let endpoint = Endpoint::bind(options.endpoint.clone())?;
+    let wait = options.connect_timeout;
+    let unanswered = |_| {
+        let remote: Vec<_> = options.remote.iter().map(ToString::to_string).collect();
+        PerfError::NoAnswer { remote: remote.join(", "), wait }
+    };
+    let began = now_ns();
+    let config = options.endpoint.assoc.clone();
+    let connect = endpoint.connect_with(&options.remote, options.port, options.pairing, config);
+    let association = tokio::time::timeout(wait, connect).await.map_err(unanswered)??;
+    let setup = Duration::from_nanos(now_ns().saturating_sub(began));
+    let association = Arc::new(association);
+    let agree = agree(&association, options, group);
+    let clock = tokio::time::timeout(wait, agree).await.map_err(unanswered)??;
+    Ok(Ready { id, association, endpoint, clock, setup })
+}
+
+/// Says what test it is to be, and compares clocks.
+async fn agree(
+    association: &Association,
+    options: &ClientOptions,
+    group: u64,
+) -> Result<ClockRelation, PerfError> {
+    let clock = mark();
+    let hello = Hello {
+        version: VERSION,
+        group,
+        parallel: options.parallel,
+        clock: clock.clone(),
+        test: options.test.clone(),
+    };
+    tell(association, Control::Hello(hello)).await?;
+    let same_machine = match expect(association).await? {
+        Control::Ready { clock: theirs } => theirs.is_some() && theirs == clock,
+        Control::Refused { reason } => return Err(PerfError::Refused(tame(&reason))),
+        other => return Err(PerfError::Protocol(format!("{other:?} instead of an answer"))),
+    };
+    let mut samples = Vec::new();
+    for _ in 0..PINGS {
+        let asked = now_ns();
+        tell(association, Control::Ping).await?;
+        let Control::Pong { now_ns: peer } = expect(association).await? else {
+            return Err(PerfError::Protocol("no answer to the question for its time".to_owned()));
+        };
+        samples.push(Sample { asked, peer, answered: now_ns() });
+    }
+    Ok(ClockRelation::estimate(&samples, same_machine))
+}
+
+/// The next control message, before the test.
+pub(crate) async fn expect(association: &Association) -> Result<Control, PerfError> {
+    let message = association.recv().await?.ok_or(Closed::Shutdown)?;
+    if message.stream.0 != control::CONTROL_STREAM || message.ppid != ppid::CONTROL {
+        return Err(PerfError::Protocol("load before the test".to_owned()));
+    }
+    Control::decode(&message.data)
+}
+
+async fn measure(
+    ready: Ready,
+    test: TestSpec,
+    observer: mpsc::UnboundedSender<Progress>,
+    stop: Stop,
+) -> AssociationReport {
+    let Ready { id, association, endpoint, clock, setup } = ready;
+    let begun = tell(&association, Control::Start { clock }).await;
+    let run = Run::begin(association.clone(), test, true, clock.correction(true));
+    let (inlet, mut outlet) = control::pipe();
+    let whole = async {
+        begun?;
+        run.conduct(&mut outlet, id.into(), &observer, &stop).await?;
+        outlet.report().await
+    };
+    let outcome = tokio::select! {
+        report = whole => report,
+        error = run.receive(&inlet) => Err(error),
+        error = run.watch(&stop) => Err(error),
+    };
+    let mut client = run.report();
+    let (server, error) = match outcome {
+        Ok(mut server) => {
+            client.share_goodput(&server);
+            server.share_goodput(&client);
+            association.begin_shutdown();
+            let _ = tokio::time::timeout(Duration::from_secs(2), endpoint.wait_idle()).await;
+            (Some(server), None)
+        }
+        Err(error) => {
+            association.abort("the test ended early");
+            let wanted = matches!(error, PerfError::Interrupted);
+            (None, (!wanted).then(|| tame(&error.to_string())))
+        }
+    };
+    AssociationReport {
+        id,
+        clock,
+        setup_seconds: setup.as_secs_f64(),
+        client,
+        server,
+        error,
+    }
+}

@@ -1,0 +1,260 @@
+//! What the ends tell each other on stream 0: small messages in JSON, told apart from load by their payload protocol identifiers.
+//! Whatever is longer, unknown or odd ends the test.
+
+use bytes::Bytes;
+use polypath_net::{Association, Message, SendOptions, StreamId};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use super::clock::ClockRelation;
+use super::error::PerfError;
+use super::report::EndReport;
+use super::spec::TestSpec;
+
+/// Version of the protocol; ends with different ones do not measure together.
+pub(crate) const VERSION: u32 = 1;
+
+/// The stream of control messages.
+pub(crate) const CONTROL_STREAM: u16 = 0;
+
+/// Payload protocol identifiers: "PP" and a number.
+pub(crate) mod ppid {
+    pub(crate) const CONTROL: u32 = 0x5050_0001;
+    /// Part of a report; more follow.
+    pub(crate) const REPORT: u32 = 0x5050_0002;
+    /// The last part of a report.
+    pub(crate) const REPORT_END: u32 = 0x5050_0003;
+    pub(crate) const LOAD: u32 = 0x5050_0010;
+    pub(crate) const REQUEST: u32 = 0x5050_0011;
+    pub(crate) const RESPONSE: u32 = 0x5050_0012;
+}
+
+/// Longest control message, bytes.
+const LONGEST: usize = 4096;
+/// Bytes of a report in one message.
+const PART: usize = 64 << 10;
+/// Longest report, bytes.
+const LONGEST_REPORT: usize = 64 << 20;
+/// Control messages that may wait to be read. Nobody has reason to send that many.
+const WAITING: usize = 2048;
+
+/// A message on stream 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Control {
+    /// The client's first.
+    Hello(Hello),
+    /// The server takes part.
+    Ready {
+        /// Its [`mark`](super::clock::mark).
+        clock: Option<String>,
+    },
+    /// The server does not take part.
+    Refused { reason: String },
+    /// What is your time?
+    Ping,
+    /// The server's clock.
+    Pong { now_ns: u64 },
+    /// Load begins now.
+    Start { clock: ClockRelation },
+    /// The client's user wants to end early.
+    Stop,
+    /// All load was handed in: so many messages.
+    Sent { messages: u64 },
+}
+
+/// Who asks for what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hello {
+    pub(crate) version: u32,
+    /// Associations of the same test have the same number.
+    pub(crate) group: u64,
+    /// How many these are.
+    pub(crate) parallel: u16,
+    /// The client's [`mark`](super::clock::mark).
+    pub(crate) clock: Option<String>,
+    pub(crate) test: TestSpec,
+}
+
+impl Control {
+    /// Reads a message of the peer.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, PerfError> {
+        if bytes.len() > LONGEST {
+            let told = format!("a control message of {} bytes (allowed: {LONGEST})", bytes.len());
+            return Err(PerfError::Protocol(told));
+        }
+        serde_json::from_slice(bytes)
+            .map_err(|error| PerfError::Protocol(format!("a control message: {error}")))
+    }
+
+    fn encode(&self) -> Bytes {
+        // Plain data without maps always has a JSON form.
+        serde_json::to_vec(self).map_or_else(|_| Bytes::new(), Bytes::from)
+    }
+}
+
+const fn options(ppid: u32) -> SendOptions {
+    SendOptions { unordered: false, ppid, immediate: true }
+}
+
+/// Sends one.
+pub(crate) async fn tell(association: &Association, message: Control) -> Result<(), PerfError> {
+    association.send_with(CONTROL_STREAM, message.encode(), options(ppid::CONTROL)).await?;
+    Ok(())
+}
+
+/// Sends a report.
+pub(crate) async fn ship(association: &Association, report: &EndReport) -> Result<(), PerfError> {
+    let json = serde_json::to_vec(report).map_err(|e| PerfError::Protocol(e.to_string()))?;
+    let json = Bytes::from(json);
+    let mut rest = json.clone();
+    while !rest.is_empty() {
+        let part = rest.split_to(rest.len().min(PART));
+        let last = rest.is_empty();
+        let ppid = if last { ppid::REPORT_END } else { ppid::REPORT };
+        association.send_with(CONTROL_STREAM, part, options(ppid)).await?;
+    }
+    Ok(())
+}
+
+/// The receiving loop's end of stream 0.
+#[derive(Debug)]
+pub(crate) struct Inlet(mpsc::Sender<Message>);
+
+/// Where control messages are read.
+#[derive(Debug)]
+pub(crate) struct Outlet(mpsc::Receiver<Message>);
+
+/// Stream 0 between the loop that receives everything and who reads control messages.
+pub(crate) fn pipe() -> (Inlet, Outlet) {
+    let (inlet, outlet) = mpsc::channel(WAITING);
+    (Inlet(inlet), Outlet(outlet))
+}
+
+impl Inlet {
+    /// Whether `message` is one of stream 0.
+    pub(crate) fn takes(message: &Message) -> bool {
+        message.stream == StreamId(CONTROL_STREAM)
+    }
+
+    pub(crate) fn put(&self, message: Message) -> Result<(), PerfError> {
+        match self.0.try_send(message) {
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                Err(PerfError::Protocol("too many control messages".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Outlet {
+    /// The next control message; waits for good once the association is over.
+    pub(crate) async fn next(&mut self) -> Result<Control, PerfError> {
+        let message = self.message().await;
+        if message.ppid != ppid::CONTROL {
+            let told = format!("payload protocol identifier {:#x} on stream 0", message.ppid);
+            return Err(PerfError::Protocol(told));
+        }
+        Control::decode(&message.data)
+    }
+
+    /// The peer's report; control messages before it are passed over.
+    pub(crate) async fn report(&mut self) -> Result<EndReport, PerfError> {
+        let mut json = Vec::new();
+        loop {
+            let message = self.message().await;
+            let last = match message.ppid {
+                ppid::CONTROL => continue,
+                ppid::REPORT => false,
+                ppid::REPORT_END => true,
+                other => return Err(PerfError::Protocol(format!("{other:#x} on stream 0"))),
+            };
+            if json.len() + message.data.len() > LONGEST_REPORT {
+                let told = format!("a report above {LONGEST_REPORT} bytes");
+                return Err(PerfError::Protocol(told));
+            }
+            json.extend_from_slice(&message.data);
+            if last {
+                return serde_json::from_slice(&json)
+                    .map_err(|error| PerfError::Protocol(format!("the report: {error}")));
+            }
+        }
+    }
+
+    async fn message(&mut self) -> Message {
+        match self.0.recv().await {
+            Some(message) => message,
+            None => core::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::spec::tests::second;
+    use super::*;
+
+    #[test]
+    fn messages_survive_the_way() {
+        let hello = Hello {
+            version: VERSION,
+            group: u64::MAX,
+            parallel: 2,
+            clock: Some("ab".to_owned()),
+            test: second(),
+        };
+        let clock = ClockRelation { common: false, offset_ns: i64::MIN, error_ns: 7 };
+        for message in [
+            Control::Hello(hello),
+            Control::Ready { clock: None },
+            Control::Refused { reason: "no \"room\"\n".to_owned() },
+            Control::Ping,
+            Control::Pong { now_ns: u64::MAX },
+            Control::Start { clock },
+            Control::Stop,
+            Control::Sent { messages: 9 },
+        ] {
+            assert_eq!(Control::decode(&message.encode()).unwrap(), message);
+        }
+    }
+
+    #[test]
+    fn what_is_odd_is_refused_in_one_line() {
+        let long = vec![b' '; LONGEST + 1];
+        let odd: [&[u8]; 7] = [
+            b"",
+            b"{}",
+            b"{\"type\":\"nosuch\"}",
+            b"{\"type\":\"sent\",\"messages\":-1}",
+            b"{\"type\":\"sent\",\"messages\":1,\"more\":1}",
+            &[0xff; 9],
+            &long,
+        ];
+        for bytes in odd {
+            let error = Control::decode(bytes).unwrap_err().to_string();
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+        let nested = vec![b'['; LONGEST];
+        assert!(Control::decode(&nested).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Control::decode(&bytes);
+        }
+
+        #[test]
+        fn no_changed_message_panics(at in 0usize..200, byte in any::<u8>()) {
+            let hello = Hello { version: 1, group: 1, parallel: 1, clock: None, test: second() };
+            let mut bytes = Control::Hello(hello).encode().to_vec();
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+            let _ = Control::decode(&bytes);
+        }
+    }
+}

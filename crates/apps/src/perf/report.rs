@@ -1,0 +1,320 @@
+//! What is told at the end: plain data, the same in JSON (docs/perf.md).
+
+use std::net::SocketAddr;
+
+use polypath_net::PathState;
+use serde::{Deserialize, Serialize};
+
+use super::clock::ClockRelation;
+use super::spec::TestSpec;
+
+/// CPU time of a process, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cpu {
+    /// In the process itself.
+    pub user: f64,
+    /// In the kernel for it.
+    pub system: f64,
+}
+
+impl Cpu {
+    /// Both, seconds.
+    pub const fn total(&self) -> f64 {
+        self.user + self.system
+    }
+
+    pub(crate) const fn since(&self, before: &Self) -> Self {
+        Self { user: self.user - before.user, system: self.system - before.system }
+    }
+
+    pub(crate) const fn add(&mut self, more: &Self) {
+        self.user += more.user;
+        self.system += more.system;
+    }
+}
+
+/// Delays of messages, milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delay {
+    /// Messages whose delay was measured.
+    pub count: u64,
+    /// Mean.
+    pub mean: f64,
+    /// Shortest.
+    pub min: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90 % took no longer.
+    pub p90: f64,
+    /// 99 %.
+    pub p99: f64,
+    /// 99.9 %.
+    pub p999: f64,
+    /// Longest.
+    pub max: f64,
+}
+
+/// Messages and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Flow {
+    pub(crate) const fn add(&mut self, more: &Self) {
+        self.messages = self.messages.saturating_add(more.messages);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
+}
+
+/// What an end saw of one association.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EndReport {
+    /// Time that was measured, seconds; the omitted part is not in it, nor in any total.
+    pub seconds: f64,
+    /// Handed to the association.
+    pub sent: Flow,
+    /// Payload bytes that left for the first time.
+    pub transmitted_bytes: u64,
+    /// Delivered to the application: the goodput's bytes.
+    pub received: Flow,
+    /// Delivered after the measured time: what was in the buffers.
+    pub late: Flow,
+    /// From handing in to delivery, of messages received; with requests and responses, at the client, from one to the other.
+    pub delay: Option<Delay>,
+    /// Of the whole process, while it was measured.
+    pub cpu: Cpu,
+    /// Per path, over the measured time; window and times as of its end.
+    pub paths: Vec<PathInterval>,
+    /// Per stream of load, over the measured time; the first 64 of them.
+    pub streams: Vec<StreamCount>,
+    /// In order.
+    pub intervals: Vec<Interval>,
+}
+
+/// What happened in one interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Seconds since the load began.
+    pub start: f64,
+    /// Seconds since the load began.
+    pub end: f64,
+    /// It belongs to the omitted part.
+    pub omitted: bool,
+    /// Handed to the association.
+    pub sent: Flow,
+    /// Payload bytes that left for the first time.
+    pub transmitted_bytes: u64,
+    /// Delivered to the application.
+    pub received: Flow,
+    /// Of messages received.
+    pub delay: Option<Delay>,
+    /// Of the whole process.
+    pub cpu: Cpu,
+    /// Per path.
+    pub paths: Vec<PathInterval>,
+    /// Per stream of load.
+    pub streams: Vec<StreamCount>,
+}
+
+impl Interval {
+    /// Seconds.
+    pub fn seconds(&self) -> f64 {
+        self.end - self.start
+    }
+}
+
+/// What a path did, seen from one end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathInterval {
+    /// Its number.
+    pub path: u8,
+    /// This end's address.
+    pub local: SocketAddr,
+    /// The other end's address.
+    pub remote: SocketAddr,
+    /// Payload bytes that it carried, retransmissions included.
+    pub payload_bytes: u64,
+    /// Its part of the bytes that the receiver got, in proportion to what it carried.
+    pub goodput_bytes: u64,
+    /// Chunks retransmitted on it.
+    pub retransmissions: u64,
+    /// Copies of chunks in flight on other paths.
+    pub copies: u64,
+    /// Expiries of its retransmission timer.
+    pub timeouts: u64,
+    /// Smoothed round-trip time, milliseconds, at the end; `None`: never measured.
+    pub srtt_ms: Option<f64>,
+    /// Congestion window, bytes, at the end.
+    pub cwnd: u64,
+    /// Bytes in flight, at the end.
+    pub outstanding: u64,
+    /// At the end.
+    pub state: PathCondition,
+}
+
+/// A path's state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PathCondition {
+    /// Not verified yet.
+    #[default]
+    Unconfirmed,
+    /// In use.
+    Active,
+    /// Timeouts make it doubtful.
+    PotentiallyFailed,
+    /// Given up, and probed.
+    Inactive,
+}
+
+impl From<PathState> for PathCondition {
+    fn from(state: PathState) -> Self {
+        match state {
+            PathState::Unconfirmed => Self::Unconfirmed,
+            PathState::Active => Self::Active,
+            PathState::PotentiallyFailed => Self::PotentiallyFailed,
+            PathState::Inactive => Self::Inactive,
+        }
+    }
+}
+
+/// What a stream carried.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StreamCount {
+    /// Which.
+    pub stream: u16,
+    /// Handed to the association.
+    pub sent: Flow,
+    /// Delivered to the application.
+    pub received: Flow,
+    /// Of messages received; totals only.
+    pub delay: Option<Delay>,
+}
+
+/// What both ends saw of one association.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AssociationReport {
+    /// From 1 on.
+    pub id: u16,
+    /// How delays one way were measured.
+    pub clock: ClockRelation,
+    /// Seconds that set-up took.
+    pub setup_seconds: f64,
+    /// What this end saw.
+    pub client: EndReport,
+    /// What the server saw; `None` if the association ended before it could say.
+    pub server: Option<EndReport>,
+    /// Why it ended early, if it did.
+    pub error: Option<String>,
+}
+
+/// What data goes one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the client to the server.
+    Forward,
+    /// From the server to the client.
+    Reverse,
+}
+
+/// All associations together, one way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DirectionSum {
+    /// Which way.
+    pub direction: Direction,
+    /// Delivered by the receiver.
+    pub received: Flow,
+    /// Mbit/s (10^6) of messages delivered.
+    pub goodput_mbit: f64,
+    /// Chunks retransmitted.
+    pub retransmissions: u64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// The sender's CPU seconds per GB (10^9 bytes) delivered.
+    pub sender_cpu_per_gb: f64,
+    /// The receiver's.
+    pub receiver_cpu_per_gb: f64,
+}
+
+/// The outcome of a test.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ClientReport {
+    /// Version of this format.
+    pub polypath_perf: u32,
+    /// What was asked for.
+    pub test: TestSpec,
+    /// The user ended it early.
+    pub interrupted: bool,
+    /// Per association.
+    pub associations: Vec<AssociationReport>,
+    /// All of them together, per direction that carried load. What an end did not report is missing in it.
+    pub sums: Vec<DirectionSum>,
+}
+
+impl ClientReport {
+    pub(crate) fn new(
+        test: TestSpec,
+        interrupted: bool,
+        associations: Vec<AssociationReport>,
+    ) -> Self {
+        let both = [Direction::Forward, Direction::Reverse];
+        let carries = |direction: &Direction| {
+            test.asks() || test.sends(*direction == Direction::Forward)
+        };
+        let sums = both.into_iter().filter(carries);
+        let sums = sums.map(|direction| DirectionSum::of(direction, &associations)).collect();
+        Self { polypath_perf: 1, test, interrupted, associations, sums }
+    }
+
+    /// The first reason why an association ended early.
+    pub fn error(&self) -> Option<&str> {
+        self.associations.iter().find_map(|a| a.error.as_deref())
+    }
+}
+
+impl DirectionSum {
+    fn of(direction: Direction, associations: &[AssociationReport]) -> Self {
+        let mut sum = Self {
+            direction,
+            received: Flow::default(),
+            goodput_mbit: 0.0,
+            retransmissions: 0,
+            timeouts: 0,
+            sender_cpu_per_gb: 0.0,
+            receiver_cpu_per_gb: 0.0,
+        };
+        let nothing = EndReport::default();
+        // Associations of one test share their processes: the one that saw most CPU time saw that of all.
+        let (mut sender_cpu, mut receiver_cpu) = (0.0_f64, 0.0_f64);
+        for association in associations {
+            let (client, server) =
+                (&association.client, association.server.as_ref().unwrap_or(&nothing));
+            let (from, to) = match direction {
+                Direction::Forward => (client, server),
+                Direction::Reverse => (server, client),
+            };
+            sum.received.add(&to.received);
+            sum.goodput_mbit += mbit(to.received.bytes, to.seconds);
+            sum.retransmissions += from.paths.iter().map(|p| p.retransmissions).sum::<u64>();
+            sum.timeouts += from.paths.iter().map(|p| p.timeouts).sum::<u64>();
+            sender_cpu = sender_cpu.max(from.cpu.total());
+            receiver_cpu = receiver_cpu.max(to.cpu.total());
+        }
+        let gigabytes = sum.received.bytes as f64 / 1e9;
+        if gigabytes > 0.0 {
+            sum.sender_cpu_per_gb = sender_cpu / gigabytes;
+            sum.receiver_cpu_per_gb = receiver_cpu / gigabytes;
+        }
+        sum
+    }
+}
+
+/// Mbit/s (10^6); 0 where no time has passed.
+pub(crate) fn mbit(bytes: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 }
+}

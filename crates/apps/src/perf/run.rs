@@ -1,0 +1,322 @@
+//! A test as both ends go through it, from the first byte of load to the last.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use polypath_net::Association;
+use tokio::sync::{Notify, mpsc, watch};
+
+use super::clock::now_ns;
+use super::control::{Control, Outlet, tell};
+use super::error::PerfError;
+use super::meter::Meter;
+use super::report::{EndReport, Interval};
+use super::spec::TestSpec;
+
+/// Heard when the user wants to end early.
+#[derive(Clone, Debug)]
+pub struct Stop(watch::Receiver<bool>);
+
+/// A switch that ends tests early: send `true`.
+pub fn stop_switch() -> (watch::Sender<bool>, Stop) {
+    let (sender, receiver) = watch::channel(false);
+    (sender, Stop(receiver))
+}
+
+impl Stop {
+    /// Whether the switch was thrown.
+    pub fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits for it.
+    pub async fn set(&self) {
+        let mut receiver = self.0.clone();
+        if receiver.wait_for(|stopped| *stopped).await.is_err() {
+            // Nobody can throw it any more.
+            core::future::pending::<()>().await;
+        }
+    }
+}
+
+/// What is heard of a test while it runs.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Number of the association, or of the server's session.
+    pub id: u64,
+    /// What happened in the last interval.
+    pub interval: Interval,
+}
+
+/// How long a peer may be silent. A working one sends at least heartbeats.
+const SILENCE: Duration = Duration::from_secs(20);
+/// How long what was sent may be on its way after the end, as long as the peer is not silent.
+const GRACE: Duration = Duration::from_secs(300);
+/// The same when the user wants to end.
+const SHORT_GRACE: Duration = Duration::from_secs(3);
+
+/// One end of one test.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) association: Arc<Association>,
+    pub(crate) spec: TestSpec,
+    /// This end asked for the test.
+    pub(crate) client: bool,
+    /// What must be added to the peer's stamps.
+    pub(crate) correction_ns: i64,
+    pub(crate) start_ns: u64,
+    end_ns: u64,
+    /// Something arrived.
+    pub(crate) progress: Notify,
+    meter: Mutex<Meter>,
+    /// When the open request of each stream was sent, nanoseconds; 0: there is none.
+    asked: Mutex<Vec<u64>>,
+    /// What the peer says to have sent in all.
+    expected: AtomicU64,
+    stopped: watch::Sender<bool>,
+    stop: Stop,
+}
+
+/// The peer has not said yet what it sent.
+const UNKNOWN: u64 = u64::MAX;
+
+impl Run {
+    /// Begins now.
+    pub(crate) fn begin(
+        association: Arc<Association>,
+        spec: TestSpec,
+        client: bool,
+        correction_ns: i64,
+    ) -> Self {
+        let start_ns = now_ns();
+        let meter = Mutex::new(Meter::new(&spec, start_ns, &association));
+        let (stopped, stop) = stop_switch();
+        Self {
+            end_ns: start_ns.saturating_add(spec.total_ms().saturating_mul(1_000_000)),
+            asked: Mutex::new(vec![0; usize::from(spec.streams) + 1]),
+            association,
+            spec,
+            client,
+            correction_ns,
+            start_ns,
+            progress: Notify::new(),
+            meter,
+            expected: AtomicU64::new(UNKNOWN),
+            stopped,
+            stop,
+        }
+    }
+
+    pub(crate) fn meter(&self) -> MutexGuard<'_, Meter> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note_asked(&self, stream: u16, now_ns: u64) {
+        if let Some(asked) = self.asked().get_mut(usize::from(stream)) {
+            *asked = now_ns;
+        }
+    }
+
+    pub(crate) fn take_asked(&self, stream: u16) -> Option<u64> {
+        let asked = self.asked().get_mut(usize::from(stream)).map(core::mem::take)?;
+        (asked != 0).then_some(asked)
+    }
+
+    /// Whether no more load shall be made.
+    pub(crate) fn is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.end_ns || self.stop.is_set()
+    }
+
+    /// Ends the load now.
+    pub(crate) fn stop(&self) {
+        self.stopped.send_replace(true);
+    }
+
+    /// What was counted so far.
+    pub(crate) fn report(&self) -> EndReport {
+        self.meter().report()
+    }
+
+    /// Makes load and measures until both ends have all of it. `stop`: the user's switch.
+    pub(crate) async fn conduct(
+        &self,
+        outlet: &mut Outlet,
+        id: u64,
+        observer: &mpsc::UnboundedSender<Progress>,
+        stop: &Stop,
+    ) -> Result<(), PerfError> {
+        let mut heard = pin!(self.hear(outlet));
+        let mut impatient = pin!(self.stop_with(stop));
+        let mut load = pin!(async { tokio::try_join!(self.load(), self.tick(id, observer)) });
+        loop {
+            tokio::select! {
+                done = &mut load => {
+                    done?;
+                    break;
+                }
+                error = &mut heard => return Err(error),
+                told = &mut impatient => told?,
+            };
+        }
+        let mut arrive = pin!(self.arrive());
+        loop {
+            tokio::select! {
+                done = &mut arrive => return done,
+                error = &mut heard => return Err(error),
+                told = &mut impatient => told?,
+            }
+        }
+    }
+
+    /// After the load: tells what was sent, and waits for what comes.
+    async fn arrive(&self) -> Result<(), PerfError> {
+        if self.client && self.spec.asks() {
+            self.wait_until(|run| run.asked().iter().all(|asked| *asked == 0)).await;
+        }
+        if self.spec.sends(self.client) || (self.client && self.spec.asks()) {
+            let messages = self.meter().sent_ever();
+            tell(&self.association, Control::Sent { messages }).await?;
+        }
+        if self.expects() {
+            let all = |run: &Self| run.meter().received_ever() >= run.expected.load(Ordering::Relaxed);
+            self.wait_until(all).await;
+        }
+        Ok(())
+    }
+
+    /// Whether the peer says what it sent.
+    fn expects(&self) -> bool {
+        self.spec.sends(!self.client) || (!self.client && self.spec.asks())
+    }
+
+    async fn wait_until(&self, done: impl Fn(&Self) -> bool) {
+        loop {
+            let progress = self.progress.notified();
+            tokio::pin!(progress);
+            progress.as_mut().enable();
+            if done(self) {
+                return;
+            }
+            progress.await;
+        }
+    }
+
+    /// Cuts intervals until the load's time is over.
+    async fn tick(
+        &self,
+        id: u64,
+        observer: &mpsc::UnboundedSender<Progress>,
+    ) -> Result<(), PerfError> {
+        for at_ms in cuts(&self.spec) {
+            let at = self.start_ns.saturating_add(at_ms.saturating_mul(1_000_000));
+            let wait = Duration::from_nanos(at.saturating_sub(now_ns()));
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = self.stop.set() => {}
+            }
+            let stopped = self.stop.is_set();
+            let interval = {
+                let mut meter = self.meter();
+                let interval = meter.cut(now_ns(), &self.association);
+                if stopped {
+                    meter.finish();
+                }
+                interval
+            };
+            // Nobody has to watch.
+            let _ = observer.send(Progress { id, interval });
+            if stopped {
+                return Ok(());
+            }
+        }
+        self.meter().finish();
+        Ok(())
+    }
+
+    /// Listens to the peer; returns only what goes wrong.
+    async fn hear(&self, outlet: &mut Outlet) -> PerfError {
+        loop {
+            if self.client && (!self.expects() || self.expected.load(Ordering::Relaxed) != UNKNOWN) {
+                // What follows is the report.
+                core::future::pending::<()>().await;
+            }
+            match outlet.next().await {
+                Ok(Control::Stop) if !self.client => self.stop(),
+                Ok(Control::Sent { messages }) if self.expects() => {
+                    self.expected.store(messages.min(UNKNOWN - 1), Ordering::Relaxed);
+                    self.progress.notify_waiters();
+                }
+                Ok(other) => return PerfError::Protocol(format!("{other:?} out of turn")),
+                Err(error) => return error,
+            }
+        }
+    }
+
+    /// Ends the load when the user wants, and tells the peer, once.
+    async fn stop_with(&self, stop: &Stop) -> Result<(), PerfError> {
+        stop.set().await;
+        self.stop();
+        if self.client {
+            tell(&self.association, Control::Stop).await?;
+        }
+        // Done; the switch stays thrown.
+        core::future::pending().await
+    }
+
+    /// Waits until the peer has been silent for too long, or takes too long to finish.
+    pub(crate) async fn watch(&self, stop: &Stop) -> PerfError {
+        let (mut packets, mut silent) = (0, Duration::ZERO);
+        let step = Duration::from_millis(250);
+        let mut after = Duration::ZERO;
+        loop {
+            tokio::time::sleep(step).await;
+            let heard = self.association.stats().packets_received;
+            silent = if heard == packets { silent + step } else { Duration::ZERO };
+            packets = heard;
+            if silent >= SILENCE {
+                return PerfError::Silent(SILENCE);
+            }
+            after = if self.is_over(now_ns()) { after + step } else { Duration::ZERO };
+            if after >= SHORT_GRACE && stop.is_set() {
+                return PerfError::Interrupted;
+            }
+            if after >= GRACE {
+                return PerfError::Unfinished(GRACE);
+            }
+        }
+    }
+}
+
+/// When intervals end, milliseconds after the beginning: the omitted part is divided by itself.
+fn cuts(spec: &TestSpec) -> impl Iterator<Item = u64> + use<> {
+    let (omit, total, step) = (spec.omit_ms, spec.total_ms(), spec.interval_ms.max(1));
+    let mut last = 0;
+    core::iter::from_fn(move || {
+        let limit = if last < omit { omit } else { total };
+        let next = last.saturating_add(step).min(limit);
+        (last < total).then(|| {
+            last = next;
+            next
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::tests::second;
+    use super::*;
+
+    #[test]
+    fn intervals_end_with_the_omitted_part_and_with_the_test() {
+        let spec = TestSpec { duration_ms: 1000, omit_ms: 500, interval_ms: 400, ..second() };
+        assert_eq!(cuts(&spec).collect::<Vec<_>>(), [400, 500, 900, 1300, 1500]);
+        let spec = TestSpec { interval_ms: 5000, ..second() };
+        assert_eq!(cuts(&spec).collect::<Vec<_>>(), [1000]);
+    }
+}

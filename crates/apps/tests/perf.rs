@@ -1,0 +1,227 @@
+//! Tests of a fraction of a second over the loopback device: what both ends say has to agree. No assertion about speed.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use polypath_apps::perf::{
+    ClientOptions, ClientReport, Limits, Load, PerfError, Progress, Server, ServerOptions, Session,
+    SessionUpdate, TestSpec, Way, run_client, stop_switch,
+};
+use polypath_net::{Config, Encapsulation, Endpoint, Pairing, SendOptions};
+use tokio::sync::mpsc;
+
+fn ip(last: u8) -> IpAddr {
+    IpAddr::from([127, 0, 0, last])
+}
+
+fn server_options(one_off: bool) -> ServerOptions {
+    let endpoint = Config::server([ip(3), ip(4)], 5000);
+    let endpoint = Config { encapsulation: Encapsulation::Udp(0), ..endpoint };
+    ServerOptions { endpoint, one_off, limits: Limits::default() }
+}
+
+fn test() -> TestSpec {
+    TestSpec {
+        duration_ms: 300,
+        omit_ms: 0,
+        interval_ms: 100,
+        way: Way::Forward,
+        streams: 3,
+        size: 1000,
+        unordered: false,
+        load: Load::Saturated,
+    }
+}
+
+fn client_options(server: &Server, test: TestSpec) -> ClientOptions {
+    ClientOptions {
+        endpoint: Config::client([ip(1), ip(2)]),
+        remote: server.local_addresses().to_vec(),
+        port: server.port(),
+        pairing: Pairing::Auto,
+        parallel: 1,
+        test,
+        connect_timeout: Duration::from_secs(10),
+    }
+}
+
+/// Runs a server for one test, and the test.
+async fn both(change: impl FnOnce(&mut ClientOptions)) -> (ClientReport, Vec<Session>) {
+    let server = Server::bind(server_options(true)).unwrap();
+    let mut options = client_options(&server, test());
+    change(&mut options);
+    let (sessions, mut ended) = mpsc::unbounded_channel();
+    let (_server_switch, server_stop) = stop_switch();
+    let serving = tokio::spawn(server.run(sessions, server_stop));
+    let (progress, _nobody) = mpsc::unbounded_channel::<Progress>();
+    let (_switch, stop) = stop_switch();
+    let report = run_client(options, progress, stop, |_| {}).await.unwrap();
+    serving.await.unwrap();
+    let mut over = Vec::new();
+    while let Some(update) = ended.recv().await {
+        if let SessionUpdate::Ended(session) = update {
+            over.push(*session);
+        }
+    }
+    (report, over)
+}
+
+#[tokio::test]
+async fn a_saturated_test_is_told_by_both_ends_alike() {
+    let (report, sessions) = both(|_| {}).await;
+    assert_eq!((report.error(), report.associations.len()), (None, 1));
+    let one = &report.associations[0];
+    let server = one.server.as_ref().unwrap();
+    assert_eq!(sessions.len(), 1);
+    assert_eq!((sessions[0].error.as_deref(), sessions[0].report.received), (None, server.received));
+    assert!(one.clock.common, "{:?}", one.clock);
+    // What is handed in after the last cut belongs to nobody's measured time; what was handed in before arrives.
+    assert!(server.received.messages + server.late.messages >= one.client.sent.messages);
+    assert_eq!(server.received.bytes, server.received.messages * 1000);
+    assert_eq!((one.client.intervals.len(), server.intervals.len()), (3, 3));
+    let summed: u64 = server.intervals.iter().map(|i| i.received.bytes).sum();
+    assert_eq!(summed, server.received.bytes);
+    let by_stream: u64 = server.streams.iter().map(|s| s.received.bytes).sum();
+    assert_eq!((server.streams.len(), by_stream), (3, server.received.bytes));
+    assert!(server.streams.iter().all(|s| s.received.messages > 0 && s.delay.is_some()));
+    let by_path: u64 = one.client.paths.iter().map(|p| p.goodput_bytes).sum();
+    assert!(by_path.abs_diff(server.received.bytes) <= 2);
+    assert!(one.client.paths.len() == 2 && one.client.paths.iter().all(|p| p.cwnd > 0));
+    assert!(server.delay.unwrap().count > 0 && one.client.cpu.total() > 0.0);
+    assert_eq!(report.sums.len(), 1);
+    assert!(report.sums[0].goodput_mbit > 0.0);
+}
+
+#[tokio::test]
+async fn reverse_and_both_ways() {
+    let (report, _) = both(|o| o.test.way = Way::Reverse).await;
+    let one = &report.associations[0];
+    assert_eq!(report.error(), None);
+    assert!(one.client.received.bytes > 0 && one.server.as_ref().unwrap().received.bytes == 0);
+    let (report, _) = both(|o| (o.test.way, o.test.unordered) = (Way::Both, true)).await;
+    let one = &report.associations[0];
+    assert_eq!(report.error(), None);
+    assert!(one.client.received.bytes > 0 && one.server.as_ref().unwrap().received.bytes > 0);
+    assert_eq!(report.sums.len(), 2);
+}
+
+#[tokio::test]
+async fn a_constant_rate_is_kept_and_every_message_measured() {
+    let change = |o: &mut ClientOptions| o.test.load = Load::Rate(8_000_000);
+    let (report, _) = both(change).await;
+    let server = report.associations[0].server.as_ref().unwrap();
+    let all = server.received.messages + server.late.messages;
+    // 0.3 s of 1,000 messages per second; a busy machine may begin late, and never sends more.
+    assert!((1..=301).contains(&all), "{all}");
+    assert_eq!(server.delay.unwrap().count, server.received.messages);
+}
+
+#[tokio::test]
+async fn requests_are_answered_one_by_one_on_every_stream() {
+    let change = |o: &mut ClientOptions| o.test.load = Load::RequestResponse(300);
+    let (report, _) = both(change).await;
+    let one = &report.associations[0];
+    assert_eq!(report.error(), None);
+    let got = one.client.received;
+    assert!(got.messages > 3 && got.bytes == got.messages * 300, "{got:?}");
+    assert_eq!(one.client.delay.unwrap().count, got.messages);
+    let open = one.client.sent.messages - got.messages;
+    assert!(open <= 3, "{open}");
+}
+
+#[tokio::test]
+async fn associations_run_side_by_side_and_the_first_part_can_be_omitted() {
+    let (report, sessions) = both(|o| (o.parallel, o.test.omit_ms) = (3, 100)).await;
+    assert_eq!((report.associations.len(), sessions.len(), report.error()), (3, 3, None));
+    for one in &report.associations {
+        let omitted: Vec<_> = one.client.intervals.iter().map(|i| i.omitted).collect();
+        assert_eq!(omitted, [true, false, false, false]);
+        let server = one.server.as_ref().unwrap();
+        let counted = server.intervals.iter().filter(|i| !i.omitted).map(|i| i.received.bytes);
+        assert_eq!(counted.sum::<u64>(), server.received.bytes);
+    }
+}
+
+#[tokio::test]
+async fn the_user_ends_a_test_early_and_still_has_results_of_both_ends() {
+    let server = Server::bind(server_options(true)).unwrap();
+    let test = TestSpec { duration_ms: 3_600_000, interval_ms: 1000, ..test() };
+    let options = client_options(&server, test);
+    let (sessions, _ended) = mpsc::unbounded_channel();
+    let (_server_switch, server_stop) = stop_switch();
+    let serving = tokio::spawn(server.run(sessions, server_stop));
+    let (progress, mut seen) = mpsc::unbounded_channel::<Progress>();
+    let (switch, stop) = stop_switch();
+    let testing = tokio::spawn(run_client(options, progress, stop, |_| {}));
+    seen.recv().await.unwrap();
+    switch.send_replace(true);
+    let report = testing.await.unwrap().unwrap();
+    assert!(report.interrupted && report.error().is_none());
+    assert!(report.associations[0].server.as_ref().unwrap().received.bytes > 0);
+    serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_is_stopped_leaves_the_client_with_what_it_has() {
+    let server = Server::bind(server_options(false)).unwrap();
+    let test = TestSpec { duration_ms: 3_600_000, interval_ms: 1000, ..test() };
+    let options = client_options(&server, test);
+    let (sessions, _ended) = mpsc::unbounded_channel();
+    let (server_switch, server_stop) = stop_switch();
+    let serving = tokio::spawn(server.run(sessions, server_stop));
+    let (progress, mut seen) = mpsc::unbounded_channel::<Progress>();
+    let (_switch, stop) = stop_switch();
+    let testing = tokio::spawn(run_client(options, progress, stop, |_| {}));
+    seen.recv().await.unwrap();
+    server_switch.send_replace(true);
+    serving.await.unwrap();
+    let report = testing.await.unwrap().unwrap();
+    assert!(report.error().unwrap().contains("aborted"), "{:?}", report.error());
+    assert!(report.associations[0].server.is_none());
+    assert!(report.associations[0].client.sent.bytes > 0);
+}
+
+#[tokio::test]
+async fn what_the_server_does_not_allow_it_says() {
+    let limits = Limits { duration: Duration::from_millis(100), ..Limits::default() };
+    let server = Server::bind(ServerOptions { limits, ..server_options(false) }).unwrap();
+    let options = client_options(&server, test());
+    let (sessions, _ended) = mpsc::unbounded_channel();
+    let (_server_switch, server_stop) = stop_switch();
+    let serving = tokio::spawn(server.run(sessions, server_stop));
+    let (progress, _nobody) = mpsc::unbounded_channel::<Progress>();
+    let (_switch, stop) = stop_switch();
+    let error = run_client(options, progress, stop, |_| {}).await.unwrap_err();
+    assert!(matches!(&error, PerfError::Refused(_)), "{error}");
+    assert!(error.to_string().contains("duration"), "{error}");
+    serving.abort();
+}
+
+#[tokio::test]
+async fn strangers_who_speak_nonsense_are_sent_away_and_others_served() {
+    let server = Server::bind(server_options(false)).unwrap();
+    let (addresses, port) = (server.local_addresses().to_vec(), server.port());
+    let options = client_options(&server, test());
+    let (sessions, _ended) = mpsc::unbounded_channel();
+    let (_server_switch, server_stop) = stop_switch();
+    let serving = tokio::spawn(server.run(sessions, server_stop));
+    let stranger = Endpoint::bind(Config::client([ip(1)])).unwrap();
+    let nonsense: [(u16, u32, Vec<u8>); 4] = [
+        (0, 0x5050_0001, b"{\"type\":\"hello\"}".to_vec()),
+        (0, 0x5050_0001, vec![b'['; 100_000]),
+        (0, 0, b"hello".to_vec()),
+        (1, 0x5050_0010, vec![0; 5000]),
+    ];
+    for (stream, ppid, bytes) in nonsense {
+        let association = stranger.connect(&addresses[..1], port).await.unwrap();
+        let options = SendOptions { ppid, ..SendOptions::default() };
+        association.send_with(stream, bytes, options).await.unwrap();
+        let reason = association.closed().await;
+        assert!(matches!(reason, polypath_net::CloseReason::PeerAbort { .. }), "{reason:?}");
+    }
+    let (progress, _nobody) = mpsc::unbounded_channel::<Progress>();
+    let (_switch, stop) = stop_switch();
+    let report = run_client(options, progress, stop, |_| {}).await.unwrap();
+    assert_eq!(report.error(), None);
+    serving.abort();
+}
