@@ -69,11 +69,14 @@ async fn both(change: impl FnOnce(&mut ClientOptions)) -> (ClientReport, Vec<Ses
 #[tokio::test]
 async fn a_saturated_test_is_told_by_both_ends_alike() {
     let (report, sessions) = both(|_| {}).await;
-    assert_eq!((report.error(), report.associations.len()), (None, 1));
+    assert_eq!((report.error(), report.associations.len()), (None, 1), "{:?}", sessions[0].error);
     let one = &report.associations[0];
     let server = one.server.as_ref().unwrap();
     assert_eq!(sessions.len(), 1);
-    assert_eq!((sessions[0].error.as_deref(), sessions[0].report.received), (None, server.received));
+    assert_eq!(
+        (sessions[0].error.as_deref(), sessions[0].report.received),
+        (None, server.received)
+    );
     assert!(one.clock.common, "{:?}", one.clock);
     // What is handed in after the last cut belongs to nobody's measured time; what was handed in before arrives.
     assert!(server.received.messages + server.late.messages >= one.client.sent.messages);

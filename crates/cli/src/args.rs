@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use crate::perf::PerfArgs;
+
 /// One SCTP association over all paths at once (Concurrent Multipath Transfer), simulated.
 #[derive(Debug, Parser)]
 #[command(name = "polypath", version, about, propagate_version = true)]
@@ -42,6 +44,20 @@ Examples:
   polypath emulate two-paths.toml --server 'iperf3 -s -1' -- iperf3 -c 10.0.1.2
   polypath emulate two-paths.toml --set path.B.delay=75ms --frame-overhead 14")]
     Emulate(EmulateArgs),
+    /// Measure a real network: goodput, delays, and what every path and stream did, seen from both ends.
+    ///
+    /// One end is the server (-s), the other asks for tests (-c). Nothing is encrypted.
+    #[command(after_help = "\
+Exit codes: 0 done, 1 the test failed or ended early (what there is of it was printed), 2 bad input, 3 the server was not
+reached, 130 interrupted.
+
+Examples:
+  polypath perf -s --listen 192.0.2.1 --listen 198.51.100.1
+  polypath perf -c 192.0.2.1,198.51.100.1 --local 192.0.2.7,198.51.100.7 -t 10
+  polypath perf -c server.example --paths eth0,wwan0 -R --streams 4 --unordered
+  polypath perf -c 192.0.2.1 -b 20M -O 2 -J > result.json
+  polypath perf -c 192.0.2.1 --request-response 100,1000 --live")]
+    Perf(Box<PerfArgs>),
     /// Re-run the experiments of the papers and judge their claims.
     #[command(after_help = "\
 Examples:

@@ -39,7 +39,6 @@ impl Failure {
     }
 
     /// Anything else, with the exit code that the command's help names.
-    #[allow(dead_code, reason = "the commands over networks come next")]
     pub(crate) fn with_code(code: u8, message: impl Display) -> Self {
         Self { code, message: message.to_string() }
     }

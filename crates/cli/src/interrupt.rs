@@ -27,7 +27,6 @@ pub(crate) fn handle() {
 }
 
 /// Waits for Ctrl-C, and keeps it from ending the process.
-#[allow(dead_code, reason = "the commands over networks come next")]
 pub(crate) async fn interrupted() {
     let news = NEWS.notified();
     tokio::pin!(news);

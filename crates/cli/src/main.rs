@@ -12,6 +12,7 @@ mod input;
 mod interrupt;
 mod list;
 mod output;
+mod perf;
 mod plot;
 mod progress;
 mod reproduce;
@@ -39,6 +40,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Demo(args) => demo::demo(&args),
         Command::Emulate(args) => emulate::emulate(&args),
+        Command::Perf(args) => perf::perf(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Plot(args) => plot::plot(&args),

@@ -17,6 +17,13 @@ pub(crate) fn text(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a value as one line of JSON.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
+    let mut json = serde_json::to_string(value).map_err(Failure::run)?;
+    json.push('\n');
+    text(&json)
+}
+
 /// Prints a value as JSON, with a newline at the end.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let mut json = serde_json::to_string_pretty(value).map_err(Failure::run)?;

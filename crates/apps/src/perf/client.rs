@@ -37,6 +37,11 @@ pub struct ClientOptions {
 /// Questions for the server's clock.
 const PINGS: usize = 10;
 
+/// Time between agreement and load, beside two round trips.
+const HEAD_START: Duration = Duration::from_millis(20);
+/// More is not needed, and not allowed by servers.
+pub(crate) const LONGEST_LEAD: Duration = Duration::from_secs(5);
+
 /// One association before the test.
 struct Ready {
     id: u16,
@@ -44,6 +49,8 @@ struct Ready {
     association: Arc<Association>,
     endpoint: Endpoint,
     clock: ClockRelation,
+    /// Shortest round trip seen.
+    trip: Duration,
     setup: Duration,
 }
 
@@ -99,8 +106,8 @@ async fn prepare(options: &ClientOptions, id: u16, group: u64) -> Result<Ready, 
     let setup = Duration::from_nanos(now_ns().saturating_sub(began));
     let association = Arc::new(association);
     let agree = agree(&association, options, group);
-    let clock = tokio::time::timeout(wait, agree).await.map_err(unanswered)??;
-    Ok(Ready { id, association, endpoint, clock, setup })
+    let (clock, trip) = tokio::time::timeout(wait, agree).await.map_err(unanswered)??;
+    Ok(Ready { id, association, endpoint, clock, trip, setup })
 }
 
 /// Says what test it is to be, and compares clocks.
@@ -108,7 +115,7 @@ async fn agree(
     association: &Association,
     options: &ClientOptions,
     group: u64,
-) -> Result<ClockRelation, PerfError> {
+) -> Result<(ClockRelation, Duration), PerfError> {
     let clock = mark();
     let hello = Hello {
         version: VERSION,
@@ -132,7 +139,8 @@ async fn agree(
         };
         samples.push(Sample { asked, peer, answered: now_ns() });
     }
-    Ok(ClockRelation::estimate(&samples, same_machine))
+    let trip = samples.iter().map(Sample::trip).min().unwrap_or(0);
+    Ok((ClockRelation::estimate(&samples, same_machine), Duration::from_nanos(trip)))
 }
 
 /// The next control message, before the test.
@@ -150,12 +158,18 @@ async fn measure(
     observer: mpsc::UnboundedSender<Progress>,
     stop: Stop,
 ) -> AssociationReport {
-    let Ready { id, association, endpoint, clock, setup } = ready;
-    let begun = tell(&association, Control::Start { clock }).await;
-    let run = Run::begin(association.clone(), test, true, clock.correction(true));
+    let Ready { id, association, endpoint, clock, trip, setup } = ready;
+    // Late enough for the server to know of it, so that both ends begin together.
+    let lead = (2 * trip + HEAD_START).min(LONGEST_LEAD);
+    let at_ns = now_ns() + u64::try_from(lead.as_nanos()).unwrap_or(0);
+    let run = Run::new(association.clone(), test, true, clock.correction(true), at_ns);
     let (inlet, mut outlet) = control::pipe();
     let whole = async {
-        begun?;
+        tell(&association, Control::Start { clock, at_ns }).await?;
+        match outlet.next().await? {
+            Control::Begun => run.begin().await,
+            other => return Err(PerfError::Protocol(format!("{other:?} instead of the test"))),
+        }
         run.conduct(&mut outlet, id.into(), &observer, &stop).await?;
         outlet.report().await
     };
@@ -179,12 +193,5 @@ async fn measure(
             (None, (!wanted).then(|| tame(&error.to_string())))
         }
     };
-    AssociationReport {
-        id,
-        clock,
-        setup_seconds: setup.as_secs_f64(),
-        client,
-        server,
-        error,
-    }
+    AssociationReport { id, clock, setup_seconds: setup.as_secs_f64(), client, server, error }
 }

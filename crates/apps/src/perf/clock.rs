@@ -42,14 +42,20 @@ pub(crate) struct Sample {
     pub(crate) answered: u64,
 }
 
+impl Sample {
+    /// Nanoseconds that the round trip took.
+    pub(crate) const fn trip(&self) -> u64 {
+        self.answered.saturating_sub(self.asked)
+    }
+}
+
 impl ClockRelation {
     /// What `samples` tell; `same_machine`: both ends have the same [`mark`].
     pub(crate) fn estimate(samples: &[Sample], same_machine: bool) -> Self {
-        let trip = |s: &&Sample| s.answered.saturating_sub(s.asked);
-        let Some(best) = samples.iter().min_by_key(trip) else {
+        let Some(best) = samples.iter().min_by_key(|s| s.trip()) else {
             return Self { common: same_machine, ..Self::default() };
         };
-        let half = trip(&best) / 2;
+        let half = best.trip() / 2;
         let offset = i128::from(best.peer) - i128::from(best.asked) - i128::from(half);
         // Whoever claims to share our clock must not contradict it.
         if same_machine && offset.unsigned_abs() <= u128::from(half) + 1_000_000 {
@@ -57,6 +63,11 @@ impl ClockRelation {
         }
         let bounded = offset.clamp(i64::MIN.into(), i64::MAX.into());
         Self { common: false, offset_ns: i64::try_from(bounded).unwrap_or(0), error_ns: half }
+    }
+
+    /// A time of the client's clock on the server's.
+    pub(crate) const fn at_server(&self, client_ns: u64) -> u64 {
+        client_ns.saturating_add_signed(self.offset_ns)
     }
 
     /// What must be added to the peer's stamps to have them on our clock.

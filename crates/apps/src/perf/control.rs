@@ -55,8 +55,10 @@ pub(crate) enum Control {
     Ping,
     /// The server's clock.
     Pong { now_ns: u64 },
-    /// Load begins now.
-    Start { clock: ClockRelation },
+    /// Load begins at this time of the client's clock.
+    Start { clock: ClockRelation, at_ns: u64 },
+    /// Load may come: it is expected, though it may overtake this message.
+    Begun,
     /// The client's user wants to end early.
     Stop,
     /// All load was handed in: so many messages.
@@ -213,7 +215,8 @@ mod tests {
             Control::Refused { reason: "no \"room\"\n".to_owned() },
             Control::Ping,
             Control::Pong { now_ns: u64::MAX },
-            Control::Start { clock },
+            Control::Start { clock, at_ns: 3 },
+            Control::Begun,
             Control::Stop,
             Control::Sent { messages: 9 },
         ] {

@@ -93,7 +93,7 @@ impl Bin {
 }
 
 impl Meter {
-    /// Begins to count at `start_ns`.
+    /// Counts from `start_ns` on.
     pub(crate) fn new(spec: &TestSpec, start_ns: u64, association: &Association) -> Self {
         let told = usize::from(spec.streams.min(STREAMS_TOLD));
         Self {
@@ -109,6 +109,11 @@ impl Meter {
             before: Snapshot::of(association),
             interval_start_ns: start_ns,
         }
+    }
+
+    /// The beginning is now: what the association did before does not count.
+    pub(crate) fn begin(&mut self, association: &Association) {
+        self.before = Snapshot::of(association);
     }
 
     fn omitted(&self) -> bool {
@@ -248,9 +253,8 @@ impl Snapshot {
     fn paths_until(&self, after: &Self) -> Vec<PathInterval> {
         let change = |(id, now): (&PathId, &PathStats)| {
             let before = self.paths.get(id);
-            let since = |count: fn(&PathStats) -> u64| {
-                count(now).saturating_sub(before.map_or(0, count))
-            };
+            let since =
+                |count: fn(&PathStats) -> u64| count(now).saturating_sub(before.map_or(0, count));
             PathInterval {
                 path: id.0,
                 local: now.local,

@@ -21,8 +21,8 @@ pub use client::{ClientOptions, run_client};
 pub use clock::ClockRelation;
 pub use error::PerfError;
 pub use report::{
-    AssociationReport, ClientReport, Cpu, Delay, Direction, DirectionSum, EndReport, Flow, Interval,
-    PathCondition, PathInterval, StreamCount,
+    AssociationReport, ClientReport, Cpu, Delay, Direction, DirectionSum, EndReport, Flow,
+    Interval, PathCondition, PathInterval, StreamCount,
 };
 pub use run::{Progress, Stop, stop_switch};
 pub use server::{Server, ServerOptions, Session, SessionUpdate};

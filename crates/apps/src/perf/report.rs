@@ -263,9 +263,8 @@ impl ClientReport {
         associations: Vec<AssociationReport>,
     ) -> Self {
         let both = [Direction::Forward, Direction::Reverse];
-        let carries = |direction: &Direction| {
-            test.asks() || test.sends(*direction == Direction::Forward)
-        };
+        let carries =
+            |direction: &Direction| test.asks() || test.sends(*direction == Direction::Forward);
         let sums = both.into_iter().filter(carries);
         let sums = sums.map(|direction| DirectionSum::of(direction, &associations)).collect();
         Self { polypath_perf: 1, test, interrupted, associations, sums }

@@ -83,14 +83,14 @@ pub(crate) struct Run {
 const UNKNOWN: u64 = u64::MAX;
 
 impl Run {
-    /// Begins now.
-    pub(crate) fn begin(
+    /// A test that begins at `start_ns`.
+    pub(crate) fn new(
         association: Arc<Association>,
         spec: TestSpec,
         client: bool,
         correction_ns: i64,
+        start_ns: u64,
     ) -> Self {
-        let start_ns = now_ns();
         let meter = Mutex::new(Meter::new(&spec, start_ns, &association));
         let (stopped, stop) = stop_switch();
         Self {
@@ -143,6 +143,13 @@ impl Run {
         self.meter().report()
     }
 
+    /// Waits for the beginning.
+    pub(crate) async fn begin(&self) {
+        let wait = Duration::from_nanos(self.start_ns.saturating_sub(now_ns()));
+        tokio::time::sleep(wait).await;
+        self.meter().begin(&self.association);
+    }
+
     /// Makes load and measures until both ends have all of it. `stop`: the user's switch.
     pub(crate) async fn conduct(
         &self,
@@ -184,7 +191,8 @@ impl Run {
             tell(&self.association, Control::Sent { messages }).await?;
         }
         if self.expects() {
-            let all = |run: &Self| run.meter().received_ever() >= run.expected.load(Ordering::Relaxed);
+            let all =
+                |run: &Self| run.meter().received_ever() >= run.expected.load(Ordering::Relaxed);
             self.wait_until(all).await;
         }
         Ok(())
@@ -242,7 +250,8 @@ impl Run {
     /// Listens to the peer; returns only what goes wrong.
     async fn hear(&self, outlet: &mut Outlet) -> PerfError {
         loop {
-            if self.client && (!self.expects() || self.expected.load(Ordering::Relaxed) != UNKNOWN) {
+            if self.client && (!self.expects() || self.expected.load(Ordering::Relaxed) != UNKNOWN)
+            {
                 // What follows is the report.
                 core::future::pending::<()>().await;
             }

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use polypath_net::{Association, Closed, Config, Endpoint, Warning};
+use serde::Serialize;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
-use super::client::expect;
+use super::client::{LONGEST_LEAD, expect};
 use super::clock::{ClockRelation, mark, now_ns};
 use super::control::{self, Control, Hello, VERSION, tell};
 use super::error::{PerfError, tame};
@@ -28,7 +29,7 @@ pub struct ServerOptions {
 }
 
 /// What a server did for one association.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Session {
     /// Its number, from 1 on.
     pub id: u64,
@@ -149,11 +150,14 @@ async fn serve(
         () = stop.set() => Err(PerfError::Interrupted),
     };
     let outcome = match outcome {
-        Ok((test, clock)) => {
+        Ok((test, clock, at_ns)) => {
             session.test = Some(test.clone());
-            let began = SessionUpdate::Began { id, remote: session.remote.clone(), test: test.clone() };
+            let began =
+                SessionUpdate::Began { id, remote: session.remote.clone(), test: test.clone() };
             let _ = observer.send(began);
-            let run = Run::begin(association.clone(), test, false, clock.correction(false));
+            let start_ns = soon(clock.at_server(at_ns));
+            let correction = clock.correction(false);
+            let run = Run::new(association.clone(), test, false, correction, start_ns);
             let outcome = measure(&run, id, &observer, &stop).await;
             session.report = run.report();
             outcome
@@ -161,7 +165,8 @@ async fn serve(
         Err(error) => Err(error),
     };
     if let Err(error) = outcome {
-        let told = if stop.is_set() { "the server was stopped".to_owned() } else { error.to_string() };
+        let told =
+            if stop.is_set() { "the server was stopped".to_owned() } else { error.to_string() };
         association.abort(told.clone());
         session.error = Some(tame(&told));
     }
@@ -173,7 +178,7 @@ async fn serve(
 async fn agree(
     association: &Association,
     member: &mut Member,
-) -> Result<(TestSpec, ClockRelation), PerfError> {
+) -> Result<(TestSpec, ClockRelation, u64), PerfError> {
     let test = match patiently(association).await? {
         Control::Hello(hello) => match member.admit(&hello) {
             Ok(()) => hello.test,
@@ -189,7 +194,7 @@ async fn agree(
     for _ in 0..100 {
         match patiently(association).await? {
             Control::Ping => tell(association, Control::Pong { now_ns: now_ns() }).await?,
-            Control::Start { clock } => return Ok((test, clock)),
+            Control::Start { clock, at_ns } => return Ok((test, clock, at_ns)),
             other => return Err(PerfError::Protocol(format!("{other:?} before the test"))),
         }
     }
@@ -199,6 +204,13 @@ async fn agree(
 async fn patiently(association: &Association) -> Result<Control, PerfError> {
     let answer = tokio::time::timeout(PATIENCE, expect(association)).await;
     answer.unwrap_or(Err(PerfError::Silent(PATIENCE)))
+}
+
+/// `at_ns`, if it is now or shortly.
+fn soon(at_ns: u64) -> u64 {
+    let now = now_ns();
+    let lead = u64::try_from(LONGEST_LEAD.as_nanos()).unwrap_or(0);
+    at_ns.clamp(now, now.saturating_add(lead))
 }
 
 async fn measure(
@@ -212,6 +224,8 @@ async fn measure(
     // A server's user ends it at once: the client is told by the end of the association.
     let (_never, unhurried) = super::run::stop_switch();
     let whole = async {
+        tell(&run.association, Control::Begun).await?;
+        run.begin().await;
         run.conduct(&mut outlet, id, &progress, &unhurried).await?;
         control::ship(&run.association, &run.report()).await?;
         // The client has it when it says goodbye.

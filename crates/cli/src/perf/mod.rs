@@ -1,0 +1,241 @@
+//! `polypath perf`.
+
+mod args;
+mod live;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Arc;
+use std::time::Duration;
+
+use polypath_apps::perf::{
+    ClientOptions, Limits, Load, PerfError, Progress, Server, ServerOptions, SessionUpdate, Stop,
+    TestSpec, Way, run_client, stop_switch, text,
+};
+use polypath_apps::place;
+use polypath_net::{AssocConfig, Capture, Config, Encapsulation, Pairing};
+use polypath_policies::profile;
+use tokio::sync::mpsc;
+
+use self::args::Exchange;
+pub(crate) use self::args::PerfArgs;
+use self::live::Live;
+use crate::failure::Failure;
+use crate::interrupt::{self, INTERRUPTED};
+use crate::output;
+
+/// The peer was not reached.
+const UNREACHABLE: u8 = 3;
+
+/// Payload that fills a packet: MTU 1500 less headers of IP, UDP, SCTP and a DATA chunk.
+const PACKET_IPV4: u32 = 1500 - 20 - 8 - 12 - 16;
+const PACKET_IPV6: u32 = PACKET_IPV4 - 20;
+
+pub(crate) fn perf(args: &PerfArgs) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(Failure::run)?;
+    let capture = capture(args)?;
+    let done = runtime.block_on(async {
+        match &args.client {
+            Some(host) => client(args, host, capture.clone()).await,
+            None => server(args, capture.clone()).await,
+        }
+    });
+    // Background threads of name look-ups must not hold the process up.
+    runtime.shutdown_background();
+    let written = capture.map_or(Ok(()), |capture| capture.finish());
+    done.and(written.map_err(|error| Failure::run(format!("--pcap: {error}"))))
+}
+
+fn capture(args: &PerfArgs) -> Result<Option<Capture>, Failure> {
+    let Some(path) = &args.pcap else { return Ok(None) };
+    let failed = |error: &dyn core::fmt::Display| {
+        Failure::run(format!("{}: cannot be written: {error}", path.display()))
+    };
+    let file = File::create(path).map_err(|error| failed(&error))?;
+    Capture::new(BufWriter::new(file)).map(Some).map_err(|error| failed(&error))
+}
+
+/// A switch that Ctrl-C throws, and the task that waits for it.
+fn stop_on_interrupt() -> Stop {
+    let (switch, stop) = stop_switch();
+    tokio::spawn(async move {
+        interrupt::interrupted().await;
+        switch.send_replace(true);
+        switch.closed().await;
+    });
+    stop
+}
+
+async fn server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), Failure> {
+    let (addresses, udp) = place::listen(&args.listen).map_err(Failure::input)?;
+    let mut assoc = stack(args, Limits::default().streams)?;
+    // Each association costs memory: strangers get few.
+    assoc.inbound_streams = Limits::default().streams + 1;
+    let endpoint = Config {
+        encapsulation: Encapsulation::Udp(udp),
+        assoc: Arc::new(assoc),
+        max_associations: usize::from(Limits::default().parallel) * 2,
+        capture,
+        ..Config::server(addresses, args.port)
+    };
+    let options = ServerOptions { endpoint, one_off: args.one_off, limits: Limits::default() };
+    let server = Server::bind(options).map_err(failure)?;
+    server.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+    let at: Vec<_> = server.local_addresses().iter().map(ToString::to_string).collect();
+    eprintln!("listening at {}, SCTP port {}", at.join(", "), server.port());
+    let stop = stop_on_interrupt();
+    let (observer, updates) = mpsc::unbounded_channel();
+    let ((), printed) =
+        tokio::join!(server.run(observer, stop.clone()), print_sessions(updates, args.json));
+    printed?;
+    if stop.is_set() { Err(Failure::status(INTERRUPTED)) } else { Ok(()) }
+}
+
+async fn print_sessions(
+    mut updates: mpsc::UnboundedReceiver<SessionUpdate>,
+    json: bool,
+) -> Result<(), Failure> {
+    while let Some(update) = updates.recv().await {
+        match update {
+            SessionUpdate::Ended(session) if json => output::json_line(&session)?,
+            _ if json => {}
+            SessionUpdate::Began { id, remote, .. } => {
+                let remote: Vec<_> = remote.iter().map(ToString::to_string).collect();
+                output::text(&format!("[{id:>3}] client {}\n{}", remote.join(", "), text::HEADER))?;
+            }
+            SessionUpdate::Progress(p) => output::text(&text::interval(p.id, &p.interval))?,
+            SessionUpdate::Ended(session) => output::text(&text::session(&session))?,
+        }
+    }
+    Ok(())
+}
+
+async fn client(args: &PerfArgs, host: &str, capture: Option<Capture>) -> Result<(), Failure> {
+    let options = client_options(args, host, capture)?;
+    let remote: Vec<_> = options.remote.iter().map(ToString::to_string).collect();
+    let local: Vec<_> = options.endpoint.local.iter().map(|l| l.address.to_string()).collect();
+    eprintln!(
+        "connecting from {} to {}, SCTP port {}",
+        local.join(", "),
+        remote.join(", "),
+        args.port
+    );
+    let stop = stop_on_interrupt();
+    let (observer, updates) = mpsc::unbounded_channel();
+    let warn = |warning: &_| eprintln!("warning: {warning}");
+    let test = run_client(options, observer, stop, warn);
+    let (report, shown) = tokio::join!(test, show(updates, args));
+    shown?;
+    let report = report.map_err(failure)?;
+    if args.json {
+        output::json(&report)?;
+    } else {
+        output::text(&text::client(&report))?;
+    }
+    match report.error() {
+        _ if report.interrupted => Err(Failure::status(INTERRUPTED)),
+        Some(error) => Err(Failure::run(format!("the test ended early: {error}"))),
+        None => Ok(()),
+    }
+}
+
+/// Shows intervals as they come.
+async fn show(
+    mut updates: mpsc::UnboundedReceiver<Progress>,
+    args: &PerfArgs,
+) -> Result<(), Failure> {
+    let mut live = args.live.then(Live::new);
+    let mut head = !args.json && live.is_none();
+    while let Some(progress) = updates.recv().await {
+        if let Some(live) = &mut live {
+            live.show(&progress);
+        } else if !args.json {
+            if core::mem::take(&mut head) {
+                output::text(text::HEADER)?;
+            }
+            output::text(&text::interval(progress.id, &progress.interval))?;
+        }
+    }
+    Ok(())
+}
+
+fn client_options(
+    args: &PerfArgs,
+    host: &str,
+    capture: Option<Capture>,
+) -> Result<ClientOptions, Failure> {
+    let mut local = match args.paths.as_slice() {
+        [] => args.local.iter().map(|&address| address.into()).collect(),
+        devices => place::devices(devices).map_err(Failure::input)?,
+    };
+    let remote = place::resolve(host, &local).map_err(Failure::input)?;
+    if local.is_empty() {
+        local = place::routed(&remote).map_err(|e| Failure::with_code(UNREACHABLE, e))?;
+    }
+    let ipv6 = remote.iter().any(std::net::SocketAddr::is_ipv6);
+    let test = test(args, if ipv6 { PACKET_IPV6 } else { PACKET_IPV4 });
+    let assoc = Arc::new(stack(args, test.streams)?);
+    let endpoint = Config { local, assoc, capture, ..Config::client([]) };
+    Ok(ClientOptions {
+        endpoint,
+        remote,
+        port: args.port,
+        pairing: if args.mesh { Pairing::Mesh } else { Pairing::Auto },
+        parallel: args.parallel,
+        test,
+        connect_timeout: Duration::from_millis(args.connect_timeout.0),
+    })
+}
+
+fn test(args: &PerfArgs, packet: u32) -> TestSpec {
+    let way = match (args.bidir, args.reverse) {
+        (true, _) => Way::Both,
+        (_, true) => Way::Reverse,
+        _ => Way::Forward,
+    };
+    let (size, load) = match (args.request_response, args.bitrate) {
+        (Some(Exchange { request, response }), _) => (request, Load::RequestResponse(response)),
+        (_, bitrate) => {
+            let size = args.length.map_or(packet, |length| length.0);
+            (size, bitrate.map_or(Load::Saturated, |rate| Load::Rate(rate.0)))
+        }
+    };
+    TestSpec {
+        duration_ms: args.time.0,
+        omit_ms: args.omit.0,
+        interval_ms: args.interval.0,
+        way,
+        streams: args.streams,
+        size,
+        unordered: args.unordered,
+        load,
+    }
+}
+
+/// The stack of this end, with streams for the load and one for control.
+fn stack(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
+    let (mut assoc, mut policies) =
+        if args.profile == "paper" { profile::paper() } else { profile::fast() };
+    if let Some(scheduler) = &args.scheduler {
+        policies.path_scheduler.clone_from(scheduler);
+    }
+    if let Some(congestion) = &args.congestion {
+        policies.congestion.clone_from(congestion);
+    }
+    if let Some(buffer) = args.buffer {
+        assoc.receive_buffer = buffer.0;
+        assoc.send_buffer = buffer.0.into();
+    }
+    assoc.outbound_streams = assoc.outbound_streams.max(streams.saturating_add(1));
+    profile::config((assoc, policies)).map_err(Failure::input)
+}
+
+fn failure(error: PerfError) -> Failure {
+    match error {
+        PerfError::Interrupted => Failure::status(INTERRUPTED),
+        error if error.is_unreachable() => Failure::with_code(UNREACHABLE, error),
+        error if error.is_bad_input() => Failure::input(error),
+        error => Failure::run(error),
+    }
+}
