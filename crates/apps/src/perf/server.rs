@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use polypath_net::{Association, Closed, Config, Endpoint, Warning};
+use polypath_net::{Association, Closed, Config, Endpoint, Event, Warning};
 use serde::Serialize;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -223,12 +223,18 @@ async fn measure(
     let (progress, mut heard) = mpsc::unbounded_channel();
     // A server's user ends it at once: the client is told by the end of the association.
     let (_never, unhurried) = super::run::stop_switch();
+    let mut events = run.association.events();
     let whole = async {
         tell(&run.association, Control::Begun).await?;
         run.begin().await;
         run.conduct(&mut outlet, id, &progress, &unhurried).await?;
         control::ship(&run.association, &run.report()).await?;
-        // The client has it when it says goodbye.
+        // The client has it when it says goodbye; the end of that may get lost on the way.
+        while let Some(event) = events.next().await {
+            if event == Event::PeerShutdown {
+                return Ok(());
+            }
+        }
         core::future::pending().await
     };
     let tell_observer = async {

@@ -11,7 +11,7 @@ use super::server::Session;
 
 /// The head of the table of intervals.
 pub const HEADER: &str =
-    "[ ID] Interval              Transfer       Goodput  Retr  Delay p50    p99\n";
+    "[ ID] Interval             Transfer       Goodput  Retr  Delay p50       p99\n";
 
 /// One line of an interval, and one per path where there are several. What this end received counts if it received anything,
 /// otherwise what left it.
@@ -153,13 +153,13 @@ fn total(sum: &DirectionSum, report: &ClientReport) -> String {
         Direction::Forward => "to the server",
         Direction::Reverse => "to the client",
     };
-    let mut text = format!(
-        "{way}: {} of goodput, {} delivered; CPU s/GB: sender {:.2}, receiver {:.2}\n",
-        speed(sum.goodput_mbit),
-        size(sum.received.bytes),
-        sum.sender_cpu_per_gb,
-        sum.receiver_cpu_per_gb
-    );
+    let (rate, bytes) = (speed(sum.goodput_mbit), size(sum.received.bytes));
+    let mut text = format!("{way}: {rate} of goodput, {bytes} delivered");
+    if !report.test.asks() {
+        let (sender, receiver) = (sum.sender_cpu_per_gb, sum.receiver_cpu_per_gb);
+        let _ = write!(text, "; CPU s/GB: sender {sender:.2}, receiver {receiver:.2}");
+    }
+    text.push('\n');
     if report.test.asks() && sum.direction == Direction::Reverse {
         let per_second = report.associations.iter().map(|a| {
             let end = &a.client;
