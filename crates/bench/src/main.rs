@@ -7,6 +7,9 @@ mod cpu;
 mod decisions;
 mod schedulers;
 mod simulator;
+mod wire;
+
+use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
@@ -31,6 +34,26 @@ struct Args {
     /// Print what path schedulers cost and nothing else.
     #[arg(long)]
     schedulers: bool,
+    /// Print the speed on veth pairs beside usrsctp, kernel TCP and kernel MPTCP, and nothing else (docs/speed.md). Needs root,
+    /// libusrsctp-dev, and `polypath` beside this program.
+    #[arg(long)]
+    wire: bool,
+    /// Print the goodput over emulated links beside the same stacks, and nothing else. Needs the same.
+    #[arg(long)]
+    links: bool,
+    /// Length of each run of --wire and --links, seconds.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=600))]
+    seconds: u32,
+    /// For --wire: `bench` of interop/, linked with an optimised usrsctp.
+    #[arg(long, value_name = "PROGRAM")]
+    optimised: Option<PathBuf>,
+    /// --wire, already between the namespaces.
+    #[arg(long, hide = true)]
+    wire_inside: bool,
+    #[arg(long, hide = true)]
+    many_server: bool,
+    #[arg(long, hide = true)]
+    many_client: bool,
 }
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -46,10 +69,39 @@ fn main() -> Result<()> {
     if args.schedulers {
         return scheduler_tables(args.repeat);
     }
+    if args.wire || args.wire_inside || args.links {
+        return real_networks(&args);
+    }
+    if args.many_server {
+        return wire::many_server();
+    }
+    if args.many_client {
+        return wire::many_client();
+    }
     simulator_table(&args)?;
     core_table(&args)?;
     println!();
     scheduler_tables(args.repeat)
+}
+
+fn real_networks(args: &Args) -> Result<()> {
+    let effort = wire::Effort { repeat: args.repeat, seconds: args.seconds };
+    if args.wire {
+        let numbers = [("--repeat", args.repeat), ("--seconds", args.seconds)];
+        let mut more: Vec<_> =
+            numbers.into_iter().flat_map(|(name, n)| [name.to_owned(), n.to_string()]).collect();
+        if let Some(program) = &args.optimised {
+            more.extend(["--optimised".to_owned(), program.display().to_string()]);
+        }
+        return wire::enter_namespaces(&more);
+    }
+    let folder = tempfile::tempdir()?;
+    let programs = wire::Programs::find(args.optimised.clone(), folder.path())?;
+    if args.links {
+        wire::links_table(&programs, &effort, folder.path())
+    } else {
+        wire::wire_table(&programs, &effort)
+    }
 }
 
 fn scheduler_tables(repeat: u32) -> Result<()> {

@@ -1,6 +1,6 @@
 //! `polypath perf` from outside, over the loopback device.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
@@ -19,17 +19,36 @@ struct Server {
     talk: BufReader<std::process::ChildStderr>,
 }
 
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Server {
+    /// What it printed, at its end.
+    fn printed(mut self) -> String {
+        let mut text = String::new();
+        self.process.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        assert!(self.process.wait().unwrap().success());
+        text
+    }
+}
+
 /// Starts a server at a port of its own and waits until it listens.
 fn server(at: &str, args: &[&str]) -> Server {
     let mut command = polypath();
     command.args(["perf", "-s", "--listen", at]).args(args);
-    let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut talk = BufReader::new(process.stderr.take().unwrap());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    let talk = BufReader::new(process.stderr.take().unwrap());
+    let mut server = Server { process, talk };
     loop {
         let mut line = String::new();
-        assert!(talk.read_line(&mut line).unwrap() > 0, "the server ended");
+        assert!(server.talk.read_line(&mut line).unwrap() > 0, "the server ended");
         if line.starts_with("listening at ") {
-            return Server { process, talk };
+            return server;
         }
     }
 }
@@ -48,9 +67,7 @@ fn client_and_server_tell_the_same_in_json() {
     assert_eq!((&report["polypath_perf"], &report["interrupted"]), (&1.into(), &false.into()));
     let associations = report["associations"].as_array().unwrap();
     assert_eq!(associations.len(), 2);
-    let served = server.process.wait_with_output().unwrap();
-    assert!(served.status.success());
-    let lines = String::from_utf8(served.stdout).unwrap();
+    let lines = server.printed();
     let sessions: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(sessions.len(), 2);
     for one in associations {
@@ -84,7 +101,7 @@ fn tables_name_intervals_paths_and_cpu_time() {
     }
     assert!(server.process.wait().unwrap().success());
     let mut rest = String::new();
-    std::io::Read::read_to_string(&mut server.talk, &mut rest).unwrap();
+    server.talk.read_to_string(&mut rest).unwrap();
     assert!(rest.lines().all(|line| line.starts_with("warning: ")), "{rest}");
 }
 

@@ -1,0 +1,149 @@
+//! Two emulated links of 20 Mbit/s, with rates that count Ethernet frames: what is made of them, by delays and buffers.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::stack::number;
+use super::{Effort, Programs, median};
+
+/// One-way delays of both links, ms.
+const DELAYS: [(u32, u32); 2] = [(10, 10), (5, 100)];
+/// Send and receive buffers, bytes.
+const BUFFERS: [(&str, u32); 3] = [("64 KiB", 64 << 10), ("250 kB", 250_000), ("2 MB", 2_000_000)];
+/// What 40 Mbit/s of Ethernet frames can carry: 1,444 of 1,514 bytes.
+const CEILING: f64 = 40.0 * 1444.0 / 1514.0;
+
+#[derive(Clone, Copy)]
+enum Stack {
+    Polypath,
+    /// The link with the lower delay alone.
+    BetterPath,
+    Usrsctp,
+    Mptcp,
+}
+
+const STACKS: [Stack; 4] = [Stack::Polypath, Stack::BetterPath, Stack::Usrsctp, Stack::Mptcp];
+
+/// Prints the table.
+pub(crate) fn links_table(programs: &Programs, effort: &Effort, folder: &Path) -> Result<()> {
+    println!("Goodput in Mbit/s; the links together can carry {CEILING:.1}.\n");
+    println!(
+        "| delays | buffers | Polypath | its better path alone | usrsctp, CMT | kernel MPTCP |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for delays in DELAYS {
+        let file = folder.join(format!("links-{}-{}.toml", delays.0, delays.1));
+        std::fs::write(&file, scenario(delays))?;
+        for (name, buffer) in BUFFERS {
+            let mut runs: [Vec<f64>; 4] = Default::default();
+            for _ in 0..effort.repeat {
+                for (stack, runs) in STACKS.iter().zip(&mut runs) {
+                    match measure(*stack, programs, effort.seconds, &file, folder, buffer) {
+                        Ok(mbit) => runs.push(mbit),
+                        Err(error) => eprintln!("{}/{} ms, {name}: {error:#}", delays.0, delays.1),
+                    }
+                }
+            }
+            let mut row = format!("| {}/{} ms | {name} |", delays.0, delays.1);
+            for runs in runs {
+                let shown = if runs.is_empty() {
+                    "failed".to_owned()
+                } else {
+                    format!("{:.1}", median(runs))
+                };
+                write!(row, " {shown} |")?;
+            }
+            println!("{row}");
+        }
+    }
+    Ok(())
+}
+
+fn scenario((first, second): (u32, u32)) -> String {
+    let path = |name: &str, delay: u32| {
+        format!("[path.{name}]\nrate = \"20Mbit/s\"\ndelay = \"{delay}ms\"\nqueue = \"60kB\"\n\n")
+    };
+    format!(
+        "title = \"Two links\"\n\n{}{}[stack]\nprofile = \"fast\"\n\n[[flow]]\napp = \"saturated\"\n\n[time]\nsettle = \"1s\"\nmeasure = \"1s\"\n",
+        path("A", first),
+        path("B", second)
+    )
+}
+
+fn measure(
+    stack: Stack,
+    programs: &Programs,
+    seconds: u32,
+    scenario: &Path,
+    folder: &Path,
+    buffer: u32,
+) -> Result<f64> {
+    let result = folder.join("result.json");
+    let _ = std::fs::remove_file(&result);
+    let (server, client) = lines(stack, programs, seconds, &result.display().to_string(), buffer);
+    let mut command = Command::new("timeout");
+    command.arg((seconds + 60).to_string()).arg(&programs.polypath).arg("emulate").arg(scenario);
+    command.args(["--frame-overhead", "14", "--server", &server, "--", "sh", "-c", &client]);
+    let status =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    let text = std::fs::read_to_string(&result).with_context(|| format!("no result ({status})"))?;
+    let value: Value =
+        serde_json::from_str(&text).with_context(|| format!("its result ({status})"))?;
+    match stack {
+        Stack::Polypath | Stack::BetterPath => {
+            number(value.pointer("/sums/0").context("no result")?, "goodput_mbit")
+        }
+        _ => number(&value, "goodput_mbit"),
+    }
+}
+
+/// What runs at the server, and at the client.
+fn lines(
+    stack: Stack,
+    programs: &Programs,
+    seconds: u32,
+    result: &str,
+    buffer: u32,
+) -> (String, String) {
+    let (polypath, bench) = (programs.polypath.display(), programs.bench.display());
+    let kernel = "ip mptcp limits set subflow 8 add_addr_accepted 8; ip mptcp endpoint add";
+    match stack {
+        Stack::Polypath | Stack::BetterPath => {
+            let two = matches!(stack, Stack::Polypath);
+            let (there, here) = if two {
+                ("10.0.1.2,10.0.2.2", "10.0.1.1,10.0.2.1")
+            } else {
+                ("10.0.1.2", "10.0.1.1")
+            };
+            let server = format!(
+                "{polypath} perf -s --one-off -J --buffer {buffer} --listen {there} >/dev/null"
+            );
+            let client = format!(
+                "{polypath} perf -c {there} --local {here} --buffer {buffer} -O 3 -t {seconds} -J >{result}"
+            );
+            (server, client)
+        }
+        Stack::Usrsctp => {
+            let common = format!("--cmt 1 --nr-sack --buffer {buffer} --time {seconds}");
+            let server = format!("{bench} sctp sink --local 10.0.1.2,10.0.2.2 {common} >{result}");
+            let client = format!(
+                "{bench} sctp source --local 10.0.1.1,10.0.2.1 --remote 10.0.1.2,10.0.2.2 {common}; sleep 4"
+            );
+            (server, client)
+        }
+        Stack::Mptcp => {
+            let common = format!("--size 131072 --buffer {buffer} --time {seconds}");
+            let server = format!(
+                "{kernel} 10.0.2.2 dev B signal; {bench} mptcp sink --local 10.0.1.2 {common} >{result}"
+            );
+            let client = format!(
+                "{kernel} 10.0.2.1 dev B subflow; {bench} mptcp source --local 10.0.1.1 --remote 10.0.1.2 {common}; sleep 3"
+            );
+            (server, client)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Speed on wires: Polypath beside the stacks that others wrote, measured in one run over veth pairs between two network
+//! namespaces, or over emulated links.
+
+mod links;
+mod many;
+mod stack;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+pub(crate) use links::links_table;
+pub(crate) use many::{client as many_client, server as many_server};
+use stack::{Case, Speed, Stack};
+
+/// Programs that take part.
+pub(crate) struct Programs {
+    /// The `polypath` command.
+    pub(crate) polypath: PathBuf,
+    /// The yardstick over usrsctp and the kernel's protocols, `interop/bench.c`.
+    pub(crate) bench: PathBuf,
+    /// The same over another build of usrsctp, if there is one.
+    pub(crate) optimised: Option<PathBuf>,
+}
+
+impl Programs {
+    /// The command beside this program, and the yardstick, which is built in `out`.
+    pub(crate) fn find(optimised: Option<PathBuf>, out: &Path) -> Result<Self> {
+        let here = std::env::current_exe()?;
+        let polypath = here.with_file_name("polypath");
+        if !polypath.is_file() {
+            bail!("{}: does not exist: build it with the same profile first", polypath.display());
+        }
+        let bench = out.join("bench");
+        let made = Command::new("make")
+            .args(["-s", "-C", "interop"])
+            .arg(format!("OUT={}", out.display()))
+            .arg(&bench)
+            .status();
+        if !made.is_ok_and(|status| status.success()) {
+            bail!(
+                "make -C interop bench: failed (gcc and libusrsctp-dev are needed; run from the checkout)"
+            );
+        }
+        Ok(Self { polypath, bench, optimised })
+    }
+}
+
+/// How a table is made.
+pub(crate) struct Effort {
+    /// Runs of each measurement, in turn; medians count.
+    pub(crate) repeat: u32,
+    /// Length of each, seconds.
+    pub(crate) seconds: u32,
+}
+
+/// Runs this program again between two namespaces that are joined by four veth pairs; they vanish with it.
+pub(crate) fn enter_namespaces(more: &[String]) -> Result<()> {
+    let mut words =
+        vec![std::env::current_exe()?.display().to_string(), "--wire-inside".to_owned()];
+    words.extend_from_slice(more);
+    let quoted: Vec<_> = words.iter().map(|w| format!("'{}'", w.replace('\'', "'\\''"))).collect();
+    let status = Command::new("bash")
+        .args(["interop/netns.sh", "4", &quoted.join(" ")])
+        .status()
+        .context("bash interop/netns.sh (run from the checkout)")?;
+    if !status.success() {
+        bail!("the measurement between namespaces failed (it needs root): {status}");
+    }
+    Ok(())
+}
+
+const CASES: [(&str, Case); 4] = [
+    ("1 path, full packets", Case { paths: 1, size: None }),
+    ("2 paths, full packets", Case { paths: 2, size: None }),
+    ("4 paths, full packets", Case { paths: 4, size: None }),
+    ("1 path, 100 bytes", Case { paths: 1, size: Some(100) }),
+];
+
+/// Prints the table.
+pub(crate) fn wire_table(programs: &Programs, effort: &Effort) -> Result<()> {
+    println!("| what | stack | Mbit/s | Polypath is | sender, CPU s/GB | receiver, CPU s/GB |");
+    println!("|---|---|---|---|---|---|");
+    let mut ours = Vec::new();
+    for (name, case) in &CASES {
+        let stacks: Vec<_> = Stack::ALL.into_iter().filter(|s| s.can(case, programs)).collect();
+        let mut runs: Vec<Vec<Speed>> = vec![Vec::new(); stacks.len()];
+        // In turn, so that other load hits all alike.
+        for _ in 0..effort.repeat {
+            for (stack, runs) in stacks.iter().zip(&mut runs) {
+                match stack.measure(case, programs, effort.seconds) {
+                    Ok(speed) => runs.push(speed),
+                    Err(error) => eprintln!("{name}, {}: {error:#}", stack.name()),
+                }
+            }
+        }
+        let medians: Vec<_> = runs.iter().map(|runs| Speed::median(runs)).collect();
+        let own = medians.first().copied().flatten();
+        ours.push(own);
+        for (stack, speed) in stacks.iter().zip(medians) {
+            print_row(name, stack.name(), speed, own);
+        }
+    }
+    print_aims(&ours);
+    many::print_row(effort.repeat)
+}
+
+fn print_row(case: &str, stack: &str, speed: Option<Speed>, own: Option<Speed>) {
+    let Some(s) = speed else { return println!("| {case} | {stack} | failed | | | |") };
+    let ratio = own.map_or(String::new(), |own| format!("{:.2} x", own.mbit / s.mbit.max(1e-9)));
+    println!(
+        "| {case} | {stack} | {:.0} | {ratio} | {:.2} | {:.2} |",
+        s.mbit, s.sender, s.receiver
+    );
+}
+
+/// What several paths make of one path's speed.
+fn print_aims(ours: &[Option<Speed>]) {
+    let [Some(one), rest @ ..] = ours else { return };
+    println!();
+    for (paths, speed) in [2, 4].iter().zip(rest) {
+        if let Some(speed) = speed {
+            let share = 100.0 * speed.mbit / one.mbit.max(1e-9);
+            println!("{paths} paths: {share:.0} % of one path's speed (aim: at least 90 %).");
+        }
+    }
+}
+
+/// The middle one, or the mean of the two there.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
+    let at = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
+    f64::midpoint(at(low), at(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::median;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(
+            [median(vec![3.0, 1.0, 2.0]), median(vec![4.0, 1.0]), median(vec![5.0])],
+            [2.0, 2.5, 5.0]
+        );
+    }
+}
