@@ -20,11 +20,38 @@ pub(super) struct LossShare {
     lost: u64,
     /// What earlier windows still weigh.
     before: (f64, f64),
+    /// How far the path is with the losses that end its first slow start.
+    overshoot: Overshoot,
+}
+
+/// Slow start ends when a queue overflows, and loses up to a window at once. That tells of the queue's size, not of how the path carries
+/// data from then on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Overshoot {
+    #[default]
+    ToCome,
+    /// The recovery of these losses goes on.
+    Now,
+    Over,
 }
 
 impl LossShare {
+    /// The path's window is about to be cut.
+    pub(super) fn cut(&mut self, path: &PathView) {
+        if self.overshoot == Overshoot::ToCome {
+            let slow_start = path.cwnd < path.ssthresh;
+            self.overshoot = if slow_start { Overshoot::Now } else { Overshoot::Over };
+        }
+    }
+
     /// Time passed, and the path's counters moved on.
     pub(super) fn update(&mut self, now: Time, path: &PathView) {
+        if self.overshoot == Overshoot::Now {
+            self.lost = path.lost_chunks;
+            if !path.in_recovery {
+                self.overshoot = Overshoot::Over;
+            }
+        }
         let (sent, lost) = self.latest(path);
         if sent < WINDOW && now.since(self.began) < WINDOW_TIME {
             return;
@@ -65,6 +92,26 @@ mod tests {
         // Half of them still count: 32 of 256, and 512 more without a loss.
         path.data_chunks = 1024;
         close(&loss, &path, 32.0 / 896.0);
+    }
+
+    #[test]
+    fn what_the_end_of_the_first_slow_start_loses_does_not_count() {
+        let mut path = paths(1).remove(0);
+        let mut loss = LossShare::default();
+        let step = |loss: &mut LossShare, path: &mut PathView, lost, in_recovery| {
+            (path.data_chunks, path.lost_chunks, path.in_recovery) = (100, lost, in_recovery);
+            loss.update(Time::ZERO, path);
+        };
+        (path.cwnd, path.ssthresh) = (60_000, 1_000_000);
+        loss.cut(&path);
+        step(&mut loss, &mut path, 20, true);
+        step(&mut loss, &mut path, 40, true);
+        step(&mut loss, &mut path, 40, false);
+        close(&loss, &path, 0.0);
+        // The next one does, although it is slow start again.
+        loss.cut(&path);
+        step(&mut loss, &mut path, 45, true);
+        close(&loss, &path, 5.0 / 228.0);
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod set;
 mod stream;
 
 use polypath_proto::PathId;
-use polypath_proto::policy::{AckedInfo, PathPick, PathScheduler, Policy, Trigger};
+use polypath_proto::policy::{AckedInfo, LossInfo, PathPick, PathScheduler, Policy, Trigger};
 use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 
@@ -310,6 +310,12 @@ impl PathScheduler for Knapsack {
             PathPick::Use(_) => pick,
             _ if view.outstanding > 0 => pick,
             _ => view.sendable().next().map_or(PathPick::Wait, |p| PathPick::Use(p.id)),
+        }
+    }
+
+    fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
+        if let (Some(own), Some(path)) = (self.paths.get_mut(ev.path.index()), view.path(ev.path)) {
+            own.loss.cut(path);
         }
     }
 
