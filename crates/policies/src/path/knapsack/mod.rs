@@ -45,6 +45,9 @@ fn configure(options: &Options<'_>) -> Result<Recipe<dyn PathScheduler>, PolicyE
 /// Seconds that a queue is taken for at most.
 const MAX_QUEUE: f64 = 60.0;
 
+/// Paths are as fast as each other where they differ by less than this part of a packet's time.
+const EQUAL: f64 = 0.1;
+
 /// Every path.
 const ALL: u64 = u64::MAX;
 
@@ -172,6 +175,42 @@ impl Knapsack {
         Some(best.1)
     }
 
+    /// The same where the order of chunks does not bind them to a path: of paths that are as fast, the one with least in
+    /// flight. A source that does not fill them would else find a queue on the one that is faster by a hair.
+    fn fastest_of_equals(&self, view: &AssocView<'_>, next: &ChunkMeta, set: u64) -> PathPick {
+        let Some(fastest) = self.fastest(view, next, set).and_then(|id| view.path(id)) else {
+            return PathPick::Wait;
+        };
+        let mut best = fastest;
+        for path in view.sendable() {
+            if path.outstanding < best.outstanding
+                && set & bit(path.id) != 0
+                && self.is_open(path, next)
+                && self.loss(path) <= self.loss(fastest)
+                && self.as_fast(view, path, fastest, next)
+            {
+                best = path;
+            }
+        }
+        PathPick::Use(best.id)
+    }
+
+    /// Whether `path` holds `next` for no longer than `fastest`, to a part of the time that a packet takes.
+    fn as_fast(
+        &self,
+        view: &AssocView<'_>,
+        path: &PathView,
+        fastest: &PathView,
+        next: &ChunkMeta,
+    ) -> bool {
+        let Some(own) = self.paths.get(fastest.id.index()) else { return false };
+        let equal = EQUAL * f64::from(fastest.mtu) / own.estimate.rate().max(1.0);
+        let later = |a: Duration, b: Duration| a.saturating_sub(b).as_secs_f64();
+        // Without what is in flight, too: a faster path with a queue is not like a slow one without.
+        later(self.hold(view, path), self.hold(view, fastest)) <= equal
+            && later(self.expected(view, path, next), self.expected(view, fastest, next)) <= equal
+    }
+
     /// The path on which an urgent chunk arrives first, whatever else the buffers could do.
     fn soonest(&self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let paths = view.sendable().map(|p| (self.expected(view, p, next), p.id));
@@ -296,14 +335,14 @@ impl PathScheduler for Knapsack {
         let pick = if next.needs.is_urgent() {
             self.soonest(view, next)
         } else if !next.ordered {
-            self.fastest(view, next, ALL).map_or(PathPick::Wait, PathPick::Use)
+            self.fastest_of_equals(view, next, ALL)
         } else if others {
             self.home(view, next)
         } else {
             if !std::mem::replace(&mut self.ordered, true) {
                 self.set = self.choose(view);
             }
-            self.fastest(view, next, self.set).map_or(PathPick::Wait, PathPick::Use)
+            self.fastest_of_equals(view, next, self.set)
         };
         // Without anything in flight there is no feedback that could wake us.
         match pick {
@@ -427,6 +466,18 @@ mod tests {
         assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
         p[1].outstanding = 110_000;
         assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Wait);
+    }
+
+    #[test]
+    fn equal_paths_take_turns() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        s.paths[1] = s.paths[0];
+        p[1].min_rtt = p[0].min_rtt;
+        p[0].outstanding = 3_000;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
+        p[1].outstanding = 4_500;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
     }
 
     #[test]
