@@ -32,6 +32,14 @@ pub enum Event {
         /// Its new state.
         state: PathState,
     },
+    /// Data on a path is lost again and again while heartbeats are answered: a link on the way drops packets as large as ours without a word
+    /// (an MTU hole, RFC 8899 section 1.1). Told once until data arrives there again.
+    PacketsTooBig {
+        /// Which path.
+        path: PathId,
+        /// Its path MTU as configured, bytes with IP header.
+        mtu: u32,
+    },
     /// Another path became primary.
     PrimaryChanged(PathId),
     /// All that was sent is acknowledged and nothing waits.

@@ -196,6 +196,9 @@ impl Association {
             if !proves {
                 continue;
             }
+            if let Some(path) = self.paths.get_mut(p) {
+                path.hole.data_arrived();
+            }
             self.end_suspicion(now, p);
             if let Some(state) = self.paths.alive(p) {
                 self.path_state_changed(now, p, state);

@@ -2,7 +2,7 @@
 
 use super::{Association, Bundling, State};
 use crate::config::SackPath;
-use crate::event::CloseReason;
+use crate::event::{CloseReason, Event};
 use crate::ids::PathId;
 use crate::path::{Failure, HeartbeatInfo};
 use crate::policy::{LossInfo, Trigger};
@@ -156,7 +156,16 @@ impl Association {
         self.policies.path_scheduler.lost(&view, &loss);
         self.refresh_windows(now);
         self.count_failure(now, p, !probing, true);
+        self.data_given_up(p);
         self.trigger(Trigger::Timer);
+    }
+
+    /// Data of `p` was not heard of: perhaps because its packets are too big.
+    pub(super) fn data_given_up(&mut self, p: PathId) {
+        let found = self.paths.get_mut(p).is_some_and(|path| path.hole.data_given_up());
+        if let Some(view) = self.paths.view(p).filter(|_| found) {
+            self.events.push_back(Event::PacketsTooBig { path: p, mtu: view.mtu });
+        }
     }
 
     /// A timeout on `p` counts against the path and, for data and control chunks, against the association.

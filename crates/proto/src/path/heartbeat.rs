@@ -97,6 +97,7 @@ impl PathSet {
         path.heartbeat = None;
         path.overdue.clear();
         path.stats.heartbeats_acked += 1;
+        path.hole.heartbeat_answered();
         Some(now.since(outstanding.sent))
     }
 

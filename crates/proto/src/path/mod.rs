@@ -2,6 +2,7 @@
 
 mod health;
 mod heartbeat;
+mod hole;
 mod pacer;
 mod rto;
 
@@ -47,6 +48,8 @@ pub(crate) struct Path {
     pub(crate) burst_left: u32,
     /// DATA chunk bytes acknowledged since the last send attempt.
     pub(crate) acked: u64,
+    /// What tells of an MTU hole.
+    pub(crate) hole: hole::HoleWatch,
     /// When the path became potentially failed.
     pub(crate) failed_since: Time,
     /// The last time that a window was halved for idleness, or data was sent.
@@ -106,6 +109,7 @@ impl PathSet {
             rtt_probe: None,
             burst_left: 0,
             acked: 0,
+            hole: hole::HoleWatch::default(),
             failed_since: Time::ZERO,
             idle_since: now,
             timeouts_in_a_row: 0,
