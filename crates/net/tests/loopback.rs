@@ -147,6 +147,13 @@ async fn an_endpoint_that_does_not_accept_refuses() {
 }
 
 #[tokio::test]
+async fn an_sctp_port_that_nobody_has_is_refused() {
+    let (server, client) = (server(&[2]), client(&[1]));
+    let error = client.connect(server.local_addresses(), PORT + 1).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Rejected { cause: None, .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a_cancelled_connect_leaves_nothing_behind() {
     let client = client(&[1]);
     // Bound and never read: no answer, no ICMP.

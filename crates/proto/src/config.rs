@@ -20,6 +20,9 @@ pub struct EndpointConfig {
     pub encapsulation: Encapsulation,
     /// Answer INITs from strangers.
     pub accept: bool,
+    /// Answer packets for other SCTP ports at our addresses with ABORT, as packets for a port that nobody uses (RFC 9260 section 8.4). Off:
+    /// another endpoint may have them, and is handed them by whoever drives both.
+    pub refuse_other_ports: bool,
     /// Associations at the same time, at most; INITs beyond it are answered with ABORT (Out of Resource).
     pub max_associations: usize,
     /// Valid.Cookie.Life.
@@ -41,6 +44,7 @@ impl Default for EndpointConfig {
             addresses: Vec::new(),
             encapsulation: Encapsulation::Raw,
             accept: true,
+            refuse_other_ports: false,
             max_associations: 1024,
             cookie_life: Duration::from_secs(60),
             cookie_key_life: Duration::from_secs(3600),

@@ -82,8 +82,8 @@ impl Endpoint {
     /// Takes a received SCTP packet: `tuple.local` is where it arrived, `tuple.remote` its source. Whatever `data` is, this
     /// neither fails nor panics; what is no good is counted and dropped, or answered as RFC 9260 says.
     ///
-    /// Packets for other SCTP ports than ours are dropped without an answer: who runs several endpoints on one address
-    /// hands each packet to the right one.
+    /// Packets for other SCTP ports than ours are dropped without an answer, or refused if so
+    /// [configured](EndpointConfig::refuse_other_ports): who runs several endpoints on one address hands each packet to the right one.
     pub fn handle_datagram(&mut self, now: Time, tuple: FourTuple, data: &[u8]) {
         self.stats.packets_received += 1;
         let packet = match PacketView::parse(data, ChecksumCheck::Verify) {
@@ -97,8 +97,7 @@ impl Endpoint {
             }
         };
         if packet.header().destination_port != self.config.port {
-            self.stats.out_of_the_blue += 1;
-            return;
+            return self.on_other_port(now, tuple, &packet);
         }
         let Some(Ok(first)) = packet.chunks().next() else {
             self.stats.malformed += 1;

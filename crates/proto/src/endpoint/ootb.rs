@@ -29,6 +29,25 @@ impl Endpoint {
         }
     }
 
+    /// A packet for an SCTP port that is not ours.
+    pub(super) fn on_other_port(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
+        if !self.config.refuse_other_ports || !self.is_ours(tuple) {
+            self.stats.out_of_the_blue += 1;
+            return;
+        }
+        let mut chunks = packet.chunks().map_while(Result::ok);
+        match (chunks.next().map(|raw| raw.decode()), chunks.next()) {
+            (Some(Ok(Chunk::Init(init))), None)
+                if is_answerable(tuple, packet) && init.fixed.initiate_tag != 0 =>
+            {
+                self.stats.out_of_the_blue += 1;
+                let to = Address { tag: init.fixed.initiate_tag, ..self.reflected(tuple, packet) };
+                self.replies.abort(now, to, None, &mut self.stats);
+            }
+            _ => self.on_out_of_the_blue(now, tuple, packet),
+        }
+    }
+
     /// Back to where the packet came from, with its own tag.
     pub(super) fn reflected(&self, tuple: FourTuple, packet: &PacketView<'_>) -> Address {
         let header = packet.header();
@@ -39,6 +58,12 @@ impl Endpoint {
             tag: header.verification_tag,
         }
     }
+}
+
+/// Whether an INIT may be answered at all.
+fn is_answerable(tuple: FourTuple, packet: &PacketView<'_>) -> bool {
+    let unicast = is_unicast(tuple.remote.ip()) && is_unicast(tuple.local.ip());
+    unicast && packet.header().verification_tag == 0
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
