@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use polypath_net::{
-    Association, Bytes, CloseReason, Config, ConnectError, Encapsulation, Endpoint, SendError,
-    SendOptions,
+    Association, BindError, Bytes, CloseReason, Config, ConnectError, Encapsulation, Endpoint,
+    SendError, SendOptions,
 };
 
 const PORT: u16 = 5000;
@@ -74,6 +74,51 @@ async fn every_path_carries_data_and_one_server_address_is_enough() {
         let used = a.paths().iter().filter(|p| p.stats.data_chunks > 0).count();
         assert!(used >= 1, "{:?}", a.paths());
     }
+}
+
+/// Two megabytes and a goodbye from one endpoint to the other.
+async fn carry(server: Endpoint, client: Endpoint) {
+    let (a, b) = tokio::join!(client.connect(server.local_addresses(), PORT), server.accept());
+    let (a, b) = (a.unwrap(), b.unwrap());
+    let sending = async {
+        for i in 0..20 {
+            a.send(0, pattern(100_000, i)).await.unwrap();
+        }
+        a.shutdown().await.unwrap();
+    };
+    let receiving = async {
+        for i in 0..20 {
+            assert_eq!(b.recv().await.unwrap().unwrap().data, pattern(100_000, i));
+        }
+        assert!(b.recv().await.unwrap().is_none());
+    };
+    tokio::join!(sending, receiving);
+}
+
+#[tokio::test]
+async fn ipv6_carries_the_same() {
+    let local = || [IpAddr::from(std::net::Ipv6Addr::LOCALHOST)];
+    if std::net::UdpSocket::bind("[::1]:0").is_err() {
+        return eprintln!("skipped: this host has no IPv6");
+    }
+    let config = Config::server(local(), PORT);
+    let server = Config { encapsulation: Encapsulation::Udp(0), ..config };
+    carry(Endpoint::bind(server).unwrap(), Endpoint::bind(Config::client(local())).unwrap()).await;
+}
+
+#[tokio::test]
+async fn raw_ip_carries_the_same_where_it_is_allowed() {
+    let raw = |config| Endpoint::bind(Config { encapsulation: Encapsulation::Raw, ..config });
+    let server = match raw(Config::server([ip(6)], PORT)) {
+        Ok(server) => server,
+        Err(BindError::Permission { .. } | BindError::KernelSctp) => {
+            assert!(std::env::var_os("POLYPATH_REQUIRE_ROOT").is_none(), "no raw sockets");
+            return eprintln!("skipped: raw sockets need root, and a kernel without SCTP");
+        }
+        Err(other) => panic!("{other}"),
+    };
+    assert_eq!(server.local_addresses()[0].port(), 0);
+    carry(server, raw(Config::client([ip(5)])).unwrap()).await;
 }
 
 #[tokio::test]
