@@ -82,6 +82,15 @@ Example:
 Example:
   polypath compare before/runs.csv after/runs.csv --metric goodput --metric delay.mean")]
     Compare(CompareArgs),
+    /// Run scenarios in the simulator and over real sockets in an emulated network, and compare.
+    ///
+    /// Both worlds have the same links, stacks and applications. Needs root, as `emulate` does. Exit code 1 if goodputs differ by
+    /// more than 5 %, or, where packets are lost at random, by more than their 95 % intervals.
+    #[command(after_help = "\
+Examples:
+  polypath worlds scenarios/W/equal.toml
+  polypath worlds scenarios/W/*.toml --runs 5 --markdown > docs/worlds-table.md")]
+    Worlds(WorldsArgs),
     /// List every policy with its options.
     #[command(after_help = "Example:\n  polypath policies")]
     Policies(ListArgs),
@@ -157,6 +166,31 @@ pub(crate) struct EmulateArgs {
     #[arg(long)]
     pub(crate) no_check: bool,
     /// Print what was measured and counted as JSON at the end.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WorldsArgs {
+    /// Scenario files (TOML); - reads from stdin.
+    #[arg(required = true, value_name = "SCENARIO")]
+    pub(crate) scenarios: Vec<PathBuf>,
+    /// Set a field over what the files say; may be repeated.
+    #[arg(long = "set", value_name = "FIELD=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Runs in each world, each with the next seed.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// The first seed, instead of the scenario's.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Do not measure the emulated networks first.
+    #[arg(long)]
+    pub(crate) no_check: bool,
+    /// Print one Markdown table of all scenarios.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    /// Print JSON instead of text.
     #[arg(long)]
     pub(crate) json: bool,
 }

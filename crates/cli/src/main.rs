@@ -19,6 +19,7 @@ mod reproduce;
 mod simulate;
 mod sweep;
 mod tables;
+mod worlds;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Plot(args) => plot::plot(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Worlds(args) => worlds::worlds(&args),
         Command::Policies(args) => list::policies(args.json),
         Command::Schema(_) => list::schema(),
         Command::New(args) => list::new(args.file.as_deref()),

@@ -5,7 +5,6 @@
 )]
 
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,6 +18,7 @@ use crate::fabric::{Delivery, Fabric};
 use crate::frame::Frame;
 use crate::lateness::{Lateness, Recorder};
 use crate::port::Port;
+use crate::priority::serve_first;
 
 /// What the thread is told.
 pub(crate) enum Order {
@@ -45,6 +45,8 @@ pub(crate) struct Counters {
 
 /// Rounds of batches read before frames are moved on, at most: a flood must not hold them up.
 const ROUNDS: usize = 4;
+/// Above that of programs which ask for the same.
+const PRIORITY: u8 = 2;
 /// Empty frames kept for later.
 const SPARE: usize = 4096;
 
@@ -84,7 +86,7 @@ impl Driver {
 
     /// Carries frames until nobody can give orders any more.
     pub(crate) fn run(mut self) {
-        hurry();
+        serve_first(PRIORITY);
         while self.obey() {
             let ready = self.wait();
             self.receive(&ready);
@@ -195,19 +197,6 @@ impl Driver {
         }
         let now = self.clock.now();
         dues.iter().for_each(|due| self.lateness.record(now.saturating_sub(*due)));
-    }
-}
-
-/// Asks for precise timers and to be served before all others: by a real-time policy where there is
-/// `chrt` (util-linux) to set it, or else by a low niceness. Where the kernel refuses, lateness shows
-/// it.
-fn hurry() {
-    let _ = nix::sys::prctl::set_timerslack(1);
-    let thread = nix::unistd::gettid().to_string();
-    let mut chrt = Command::new("chrt");
-    chrt.args(["--fifo", "--pid", "1", &thread]).stdout(Stdio::null()).stderr(Stdio::null());
-    if !chrt.status().is_ok_and(|status| status.success()) {
-        let _ = rustix::process::setpriority_process(None, -20);
     }
 }
 

@@ -61,6 +61,7 @@ mod namespace;
 mod offload;
 mod plan;
 mod port;
+mod priority;
 mod spec;
 mod sysctl;
 
@@ -69,6 +70,7 @@ pub use error::Error;
 pub use lateness::Lateness;
 pub use measure::{Bounds, Compared, Measurement};
 pub use namespace::Namespace;
+pub use priority::serve_first;
 pub use spec::{
     CrossSpec, HostSpec, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec, SpecError, is_name,
 };
