@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use polypath_net::{Association, SendError, SendOptions};
+use polypath_sim::WorldSpec;
 use polypath_sim::spec::{AppSpec, BesideSpec, FlowSpec, MessageSpec, Refill};
 use tokio::time::{Instant as TokioInstant, sleep_until};
 
@@ -11,7 +12,11 @@ use crate::error::WorldsError;
 use crate::meter::{Meter, NUMBER_BYTES};
 
 /// Refuses what only the simulator can do.
-pub(crate) fn check(flow: &FlowSpec) -> Result<(), WorldsError> {
+pub(crate) fn check_all(world: &WorldSpec) -> Result<(), WorldsError> {
+    world.flows.iter().try_for_each(check)
+}
+
+fn check(flow: &FlowSpec) -> Result<(), WorldsError> {
     let refuse = |what| Err(WorldsError::Unsupported { flow: flow.name.clone(), what });
     match flow.app {
         AppSpec::Saturated { refill: Refill::Contingent, .. } => return refuse("per-stream-share"),

@@ -90,6 +90,7 @@ pub fn compare(
 ) -> Result<Comparison, WorldsError> {
     let world = world_spec(scenario, false)?;
     world.check().map_err(RunError::from)?;
+    crate::app::check_all(&world)?;
     let seeds = (0..options.runs).map(|n| options.first_seed.wrapping_add(n.into()));
     let (mut simulated, mut emulated, mut late_p99) = (Vec::new(), Vec::new(), 0.0f64);
     for (n, seed) in (1..).zip(seeds) {

@@ -28,7 +28,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// # Errors
 /// When a flow does something that only the simulator can do, or its association fails.
 pub fn play(world: &WorldSpec, emulation: &Emulation) -> Result<Played, WorldsError> {
-    world.flows.iter().try_for_each(app::check)?;
+    app::check_all(world)?;
     // On a thread of its own: the threads that it starts inherit its priority.
     let played = std::thread::scope(|scope| scope.spawn(|| play_here(world, emulation)).join());
     played.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
