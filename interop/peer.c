@@ -374,6 +374,7 @@ static const char usage[] =
 	"usage: peer server|client --local ADDR[,ADDR...] [--remote ADDR[,ADDR...]] [OPTION...]\n"
 	"  --port N --remote-port N   SCTP ports (5001)\n"
 	"  --udp N --remote-udp N     UDP ports that packets are encapsulated with (9899)\n"
+	"  --raw                      no UDP: SCTP over IP itself\n"
 	"  --send N                   messages to send (0)\n"
 	"  --expect N                 messages to receive and check (0: receive any, check none)\n"
 	"  --partial                  fewer than that are no fault\n"
@@ -443,6 +444,7 @@ static const struct option long_options[] = {
 	{ "remote-port", required_argument, NULL, 'q' },
 	{ "udp", required_argument, NULL, 'u' },
 	{ "remote-udp", required_argument, NULL, 'v' },
+	{ "raw", no_argument, NULL, 'R' },
 	{ "send", required_argument, NULL, 's' },
 	{ "expect", required_argument, NULL, 'e' },
 	{ "partial", no_argument, NULL, 'P' },
@@ -481,6 +483,7 @@ option(int letter, const char *name, const char *value)
 	case 'q': stack->remote_port = (uint16_t)number(name, value); break;
 	case 'u': stack->udp = (uint16_t)number(name, value); break;
 	case 'v': stack->remote_udp = (uint16_t)number(name, value); break;
+	case 'R': stack->udp = stack->remote_udp = 0; break;
 	case 's': options.send = number(name, value); break;
 	case 'e': options.expect = number(name, value); break;
 	case 'P': options.partial = true; break;

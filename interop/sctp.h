@@ -24,7 +24,7 @@ struct addresses {
 struct stack {
 	const char *local, *remote; /* addresses, with commas between */
 	uint16_t port, remote_port; /* of SCTP */
-	uint16_t udp, remote_udp;
+	uint16_t udp, remote_udp; /* 0: over IP itself, protocol 132 */
 	uint16_t streams;
 	uint32_t buffer;   /* bytes, each of sending and receiving */
 	uint32_t fragment; /* bytes of a DATA chunk at most; 0: what the path MTU admits */

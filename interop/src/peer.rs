@@ -80,7 +80,8 @@ fn endpoint(options: &Options) -> anyhow::Result<Endpoint> {
         .zip(options.device.iter().map(Some).chain([None].into_iter().cycle()));
     let local =
         local.map(|(local, device)| LocalAddress { device: device.cloned(), ..local }).collect();
-    let encapsulation = Encapsulation::Udp(options.udp);
+    let encapsulation =
+        if options.raw { Encapsulation::Raw } else { Encapsulation::Udp(options.udp) };
     Ok(Endpoint::bind(Config { local, encapsulation, assoc: options.assoc()?, ..config })?)
 }
 

@@ -202,6 +202,19 @@ pub const CASES: &[Case] = &[
         ..ECHO
     },
     Case {
+        name: "IPv4 without UDP",
+        group: MESSAGES,
+        both: "--raw --sizes 1-100000 --streams 5",
+        ..ECHO
+    },
+    Case {
+        name: "IPv6 without UDP",
+        group: MESSAGES,
+        network: Network { family: Family::V6, ..ONE },
+        both: "--raw --sizes 1-100000 --streams 5",
+        ..ECHO
+    },
+    Case {
         name: "two paths, one at a time",
         group: PATHS,
         network: TWO,
@@ -286,6 +299,24 @@ pub const CASES: &[Case] = &[
         client: "--send 50 --end abort",
         server: "--expect 50 --partial",
         closed: ("own abort", "abort"),
+        ..PLAIN
+    },
+    Case {
+        name: "the server vanishes for good",
+        group: ENDS,
+        both: "--rto 50,50,100 --heartbeat 100",
+        client: "--send 100000 --delay 1 --partial",
+        server: "--expect 100 --end vanish",
+        closed: ("lost", "vanished"),
+        ..PLAIN
+    },
+    Case {
+        name: "the client vanishes for good",
+        group: ENDS,
+        both: "--rto 50,50,100 --heartbeat 100",
+        client: "--send 100 --expect 100 --end vanish",
+        server: "--expect 100 --echo",
+        closed: ("vanished", "lost"),
         ..PLAIN
     },
     Case {

@@ -37,6 +37,9 @@ pub struct Options {
     /// The peer's UDP port
     #[arg(long, value_name = "N", default_value_t = 9899)]
     pub remote_udp: u16,
+    /// No UDP: SCTP over IP itself
+    #[arg(long)]
+    pub raw: bool,
     /// Messages to send
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub send: u64,

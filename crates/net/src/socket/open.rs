@@ -130,7 +130,8 @@ fn new_socket(
     let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
     let socket = socket2::Socket::new(domain, kind, Some(protocol)).map_err(fail)?;
     socket.set_nonblocking(true).map_err(fail)?;
-    if address.is_ipv6() {
+    // Raw sockets know no other way, and refuse to be told.
+    if address.is_ipv6() && kind == Type::DGRAM {
         socket.set_only_v6(true).map_err(fail)?;
     }
     if let Some(device) = &local.device {

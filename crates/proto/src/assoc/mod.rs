@@ -61,6 +61,8 @@ pub struct Association {
     pub(crate) stats: AssocStats,
     /// Association error counter (RFC 9260 section 8.1).
     pub(crate) errors: u32,
+    /// When an unanswered heartbeat last counted against the association.
+    unanswered_at: Time,
     round: output::Round,
     /// Where the chunk that blocks a buffer shall move (see [`blocking`]).
     planned_move: Option<PathId>,
@@ -133,6 +135,7 @@ impl Association {
             events: VecDeque::new(),
             stats: AssocStats::default(),
             errors: 0,
+            unanswered_at: Time::ZERO,
             round: output::Round::default(),
             planned_move: None,
             newest_sack_path: PathId(0),

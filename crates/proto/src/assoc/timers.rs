@@ -8,7 +8,7 @@ use crate::path::{Failure, HeartbeatInfo};
 use crate::policy::{LossInfo, Trigger};
 use crate::time::{Duration, Time};
 use crate::trace::TraceEvent;
-use crate::view::{LossKind, PathState};
+use crate::view::{LossKind, PathState, PathView};
 
 /// Timers of the association as a whole; T3-rtx and heartbeats are kept with their paths, the delayed SACK with the receiver.
 /// `Time::MAX` means off.
@@ -197,8 +197,8 @@ impl Association {
                 return;
             }
             if self.paths.heartbeat_overdue(p, &self.config) {
-                // An unanswered heartbeat on a path that carries no data says nothing about the association (section 8.1).
-                self.count_failure(now, p, true, false);
+                let association = self.tells_of_peer(now, p);
+                self.count_failure(now, p, true, association);
             }
             let unmeasured = self.paths.view(p).is_some_and(|view| self.must_measure(view));
             if unmeasured || self.path_is_idle(now, p) {
@@ -207,6 +207,21 @@ impl Association {
                 self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
             }
         }
+    }
+
+    /// Whether an unanswered heartbeat on `p` counts against the association, too (RFC 9260 section 8.1): not while another path is
+    /// alive, nor while data in flight tells by its timeouts. Where a failed path is probed more often than its RTO would have
+    /// it, the association does not end the sooner.
+    fn tells_of_peer(&mut self, now: Time, p: PathId) -> bool {
+        let Some(rto) = self.paths.view(p).map(|view| view.rto) else { return false };
+        let alive = |view: &PathView| view.id != p && view.state == PathState::Active;
+        let elsewhere = self.paths.iter().any(|(view, _)| alive(view));
+        let frequent = now.since(self.unanswered_at) < rto / 2;
+        if elsewhere || frequent || self.tx.outstanding() > 0 {
+            return false;
+        }
+        self.unanswered_at = now;
+        true
     }
 
     /// Whether no data that could measure the path was sent within its heartbeat period (RFC 9260 section 8.3).

@@ -1,0 +1,89 @@
+//! Peers that vanish while nothing is sent: heartbeats alone tell (RFC 9260 section 8.1).
+
+mod common;
+
+use common::*;
+use polypath_proto::config::{AssocConfig, PfConfig};
+use polypath_proto::time::Duration;
+use polypath_proto::{CloseReason, State};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Idle on two paths; both ends have these settings.
+fn idle(config: AssocConfig) -> Pair {
+    let mut server = endpoint(SERVER_PORT, &server_addresses());
+    server.assoc = std::sync::Arc::new(config.clone());
+    let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
+    pair.connect_with(config);
+    pair.run(5 * SECOND);
+    assert_eq!(states(&pair), [State::Established; 2]);
+    pair
+}
+
+fn states(pair: &Pair) -> [State; 2] {
+    [pair.client.state(), pair.server.state()]
+}
+
+/// Probes failed paths once a second, as one would deploy it.
+fn probing() -> AssocConfig {
+    let mut config = AssocConfig {
+        heartbeat_interval: Some(SECOND / 2),
+        potentially_failed: Some(PfConfig { probe: Some(SECOND), ..PfConfig::default() }),
+        ..AssocConfig::default()
+    };
+    config.rto.min = SECOND / 5;
+    config.rto.max = 10 * SECOND;
+    config
+}
+
+#[test]
+fn an_idle_association_ends_when_the_peer_has_vanished() {
+    for config in [AssocConfig::default(), probing()] {
+        let mut pair = idle(config);
+        pair.lose(|_| Fate::Lose);
+        pair.run(3600 * SECOND);
+        assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
+        assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
+    }
+}
+
+#[test]
+fn without_heartbeats_nobody_notices() {
+    let mut pair = idle(AssocConfig { heartbeat_interval: None, ..AssocConfig::default() });
+    pair.lose(|_| Fate::Lose);
+    pair.run(3600 * SECOND);
+    assert_eq!(states(&pair), [State::Established; 2]);
+}
+
+#[test]
+fn an_idle_association_lives_while_any_path_does() {
+    for config in [AssocConfig::default(), probing()] {
+        let mut pair = idle(config);
+        // The first, which is primary, is dead.
+        let dead = client_paths()[0];
+        pair.lose(move |p| {
+            let on_it = p.tuple == dead || p.tuple == reverse(dead);
+            if on_it { Fate::Lose } else { Fate::Deliver }
+        });
+        pair.run(3600 * SECOND);
+        assert_eq!(states(&pair), [State::Established; 2]);
+        let now = pair.now;
+        pair.client.send(now, b"still there");
+        pair.run(60 * SECOND);
+        assert_eq!(pair.server.texts(), [b"still there"]);
+    }
+}
+
+#[test]
+fn frequent_probes_do_not_end_it_sooner_than_timeouts_would() {
+    let mut pair = idle(probing());
+    pair.lose(|_| Fate::Lose);
+    pair.run(20 * SECOND);
+    assert_eq!(states(&pair), [State::Established; 2]);
+    pair.deliver_all();
+    pair.run(5 * SECOND);
+    let now = pair.now;
+    pair.server.send(now, b"back");
+    pair.run(SECOND);
+    assert_eq!(pair.client.texts(), [b"back"]);
+}
