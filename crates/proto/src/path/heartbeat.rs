@@ -106,10 +106,10 @@ impl PathSet {
         let Some(path) = self.get_mut(p) else { return false };
         let Some(lost) = path.heartbeat.take() else { return false };
         if config.potentially_failed.is_some_and(|pf| pf.probe.is_some()) {
-            path.overdue.push_back(lost);
-            if path.overdue.len() > OVERDUE {
-                path.overdue.pop_front();
+            if path.overdue.len() == OVERDUE {
+                path.overdue.remove(0);
             }
+            path.overdue.push(lost);
         }
         true
     }

@@ -39,7 +39,7 @@ pub(crate) struct Path {
     /// The HEARTBEAT in flight, if any.
     pub(crate) heartbeat: Option<heartbeat::Outstanding>,
     /// Earlier ones that were given up while the path was failed: a path that became slow may still answer them.
-    pub(crate) overdue: std::collections::VecDeque<heartbeat::Outstanding>,
+    pub(crate) overdue: Vec<heartbeat::Outstanding>,
     /// The timeout without back-off.
     pub(crate) rto_estimate: crate::time::Duration,
     /// The chunk whose acknowledgement gives the next RTT sample.
@@ -104,7 +104,7 @@ impl PathSet {
             t3: Time::MAX,
             heartbeat_at: Time::MAX,
             heartbeat: None,
-            overdue: std::collections::VecDeque::new(),
+            overdue: Vec::new(),
             rto_estimate: config.rto.initial,
             rtt_probe: None,
             burst_left: 0,
