@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use crate::perf::PerfArgs;
+use crate::transfer::{ReceiveArgs, SendArgs};
 
 /// One SCTP association over all paths at once (Concurrent Multipath Transfer), simulated.
 #[derive(Debug, Parser)]
@@ -58,6 +59,12 @@ Examples:
   polypath perf -c 192.0.2.1 -b 20M -O 2 -J > result.json
   polypath perf -c 192.0.2.1 --request-response 100,1000 --live")]
     Perf(Box<PerfArgs>),
+    /// Send files and folders over every path at once. It is not encrypted.
+    #[command(after_help = SEND_HELP)]
+    Send(SendArgs),
+    /// Receive files and folders, at named addresses only. It is not encrypted.
+    #[command(after_help = RECEIVE_HELP)]
+    Receive(ReceiveArgs),
     /// Re-run the experiments of the papers and judge their claims.
     #[command(after_help = "\
 Examples:
@@ -108,6 +115,27 @@ Examples:
     )]
     Completions(CompletionsArgs),
 }
+
+const SEND_HELP: &str = "\
+Examples:
+  polypath send holiday/ --to 192.0.2.5
+  polypath send disk.img --to 192.0.2.5,198.51.100.5 --paths eth0,wwan0
+It is not encrypted: whoever sees the packets can read the files and change them.
+A broken transfer goes on when the same command is given again.
+Exit codes:
+  0 all files are there    3 nobody answers, or not any more   5 a file or port of this host
+  1 the transfer failed    4 the receiver refused a file        130 interrupted
+  2 wrong arguments          (another one is there, disk full)";
+
+const RECEIVE_HELP: &str = "\
+Examples:
+  polypath receive --listen 192.0.2.5 --dir incoming
+  polypath receive --listen 192.0.2.5 --listen 198.51.100.5 --once
+It is not encrypted, and anybody who reaches the address can send files.
+Exit codes, with --once:
+  0 all files are there    3 the sender vanished               5 a file, port or disk of this host
+  1 the transfer failed    4 a file was refused (it exists)     130 interrupted
+  2 wrong arguments";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SimulateArgs {

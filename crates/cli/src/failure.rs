@@ -34,13 +34,13 @@ impl Failure {
         Self::with(code, "")
     }
 
+    /// Anything else, with the exit code that the command's help names.
     pub(crate) fn with(code: u8, message: impl Display) -> Self {
         Self { code, message: message.to_string() }
     }
 
-    /// Anything else, with the exit code that the command's help names.
-    pub(crate) fn with_code(code: u8, message: impl Display) -> Self {
-        Self { code, message: message.to_string() }
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     pub(crate) fn report(self) -> ExitCode {

@@ -1,7 +1,8 @@
 //! The `polypath` command: reads arguments, calls the lab, prints.
 //!
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a right or a
-//! program is missing, 130 interrupted; `emulate` passes on its command's.
+//! program is missing, 130 interrupted; `emulate` passes on its command's,
+//! `send` and `receive` have a list of their own in their help.
 
 mod args;
 mod compare;
@@ -19,6 +20,7 @@ mod reproduce;
 mod simulate;
 mod sweep;
 mod tables;
+mod transfer;
 mod worlds;
 
 use std::process::ExitCode;
@@ -47,6 +49,8 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Demo(args) => demo::demo(&args),
         Command::Emulate(args) => emulate::emulate(&args),
         Command::Perf(args) => perf::perf(&args),
+        Command::Send(args) => transfer::send(&args),
+        Command::Receive(args) => transfer::receive(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Plot(args) => plot::plot(&args),

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use polypath_net::{Association, Bytes, SendOptions, Service, StreamNeeds};
+use polypath_net::{
+    Association, Bytes, Event, PathId, PathState, SendOptions, Service, StreamNeeds,
+};
 
-use super::TransferError;
 use super::codec::Message;
+use super::{Observer, TransferError};
 
 const CONTROL: u16 = 0;
 const BLOCKS: u16 = 1;
@@ -51,4 +53,37 @@ pub(crate) async fn silence(association: &Association, limit: Duration) {
         silent = if now == before { silent + step } else { Duration::ZERO };
         before = now;
     }
+}
+
+/// Tells the observer what happens to paths. Never ends.
+pub(crate) async fn tell_of_paths(association: &Association, observer: &dyn Observer) {
+    let mut events = association.events();
+    let mut lost: Vec<PathId> = Vec::new();
+    while let Some(event) = events.next().await {
+        match event {
+            Event::PathState { path, state: PathState::Inactive } if !lost.contains(&path) => {
+                lost.push(path);
+                observer.note(&format!("{}: lost", shown(association, path)));
+            }
+            Event::PathState { path, state: PathState::Active } if lost.contains(&path) => {
+                lost.retain(|other| *other != path);
+                observer.note(&format!("{}: works again", shown(association, path)));
+            }
+            Event::PacketsTooBig { path, mtu } => observer.note(&format!(
+                "{}: packets of {mtu} bytes vanish there, smaller ones do not: try a smaller --mtu, such as 1280",
+                shown(association, path)
+            )),
+            _ => {}
+        }
+    }
+    std::future::pending().await
+}
+
+fn shown(association: &Association, path: PathId) -> String {
+    let paths = association.paths();
+    let found = paths.iter().find(|info| info.stats.path == path);
+    let addresses = |info: &polypath_net::PathInfo| {
+        format!("path {} - {}", info.stats.local.ip(), info.stats.remote.ip())
+    };
+    found.map_or_else(|| "a path".to_owned(), addresses)
 }

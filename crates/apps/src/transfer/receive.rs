@@ -1,7 +1,7 @@
 //! The receiving side.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use polypath_net::{Association, Bytes};
@@ -54,11 +54,27 @@ pub async fn receive(
         () = link::silence(association, options.silence) => {
             Err(TransferError::Silent(options.silence))
         }
+        () = link::tell_of_paths(association, observer) => Err(TransferError::EndedEarly),
     };
     if let Err(error) = &outcome {
         association.abort(error.to_string());
     }
     outcome.map(|()| receiver.report)
+}
+
+/// Makes sure that files can go into a folder; it is made if it is missing.
+///
+/// # Errors
+/// When it cannot be.
+pub fn prepare_folder(folder: &Path) -> Result<(), TransferError> {
+    open_folder(folder).map(drop)
+}
+
+fn open_folder(folder: &Path) -> Result<Folder, TransferError> {
+    Folder::root(folder).map_err(|error| TransferError::Folder {
+        folder: folder.display().to_string(),
+        why: words(&error),
+    })
 }
 
 struct Receiver<'a> {
@@ -100,10 +116,7 @@ impl<'a> Receiver<'a> {
         options: &'a ReceiveOptions,
         observer: &'a dyn Observer,
     ) -> Result<Self, TransferError> {
-        let root = Folder::root(&options.folder).map_err(|error| TransferError::Folder {
-            folder: options.folder.display().to_string(),
-            why: words(&error),
-        })?;
+        let root = open_folder(&options.folder)?;
         Ok(Self {
             association,
             options,

@@ -64,6 +64,7 @@ pub async fn send(
         () = link::silence(association, options.silence) => {
             Err(TransferError::Silent(options.silence))
         }
+        () = link::tell_of_paths(association, observer) => Err(TransferError::EndedEarly),
     };
     if let Err(error) = &outcome {
         association.abort(error.to_string());

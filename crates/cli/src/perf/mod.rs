@@ -171,7 +171,7 @@ fn client_options(
     };
     let remote = place::resolve(host, &local).map_err(Failure::input)?;
     if local.is_empty() {
-        local = place::routed(&remote).map_err(|e| Failure::with_code(UNREACHABLE, e))?;
+        local = place::routed(&remote).map_err(|e| Failure::with(UNREACHABLE, e))?;
     }
     let ipv6 = remote.iter().any(std::net::SocketAddr::is_ipv6);
     let test = test(args, if ipv6 { PACKET_IPV6 } else { PACKET_IPV4 });
@@ -234,7 +234,7 @@ fn stack(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
 fn failure(error: PerfError) -> Failure {
     match error {
         PerfError::Interrupted => Failure::status(INTERRUPTED),
-        error if error.is_unreachable() => Failure::with_code(UNREACHABLE, error),
+        error if error.is_unreachable() => Failure::with(UNREACHABLE, error),
         error if error.is_bad_input() => Failure::input(error),
         error => Failure::run(error),
     }

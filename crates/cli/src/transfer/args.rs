@@ -1,0 +1,100 @@
+//! Arguments of `polypath send` and `polypath receive`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use polypath_lab::units::{Delay, Size};
+use polypath_net::DEFAULT_PORT;
+
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// Files and folders; they keep the last part of their names.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The receiver's addresses or names, with its UDP port if that is not 9899.
+    #[arg(long, value_name = "HOST[:PORT][,...]")]
+    pub(crate) to: String,
+    /// Addresses to send from, each for a path of its own; by default what the routing table says.
+    #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with = "paths")]
+    pub(crate) local: Vec<IpAddr>,
+    /// Network devices to send from, whatever the routing table says, such as eth0,wwan0.
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
+    pub(crate) paths: Vec<String>,
+    /// Every address here with every address there; by default the first with the first and so on if there are as many.
+    #[arg(long)]
+    pub(crate) mesh: bool,
+    /// Give up when nobody has answered by then.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) connect_timeout: Delay,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReceiveArgs {
+    /// Where to listen, at least one address of this host; the UDP port is 9899 by default.
+    #[arg(long, value_name = "ADDR[:PORT]")]
+    pub(crate) listen: Vec<String>,
+    /// Where files go.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Replace files of the same name and other content.
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// End after the first transfer, with its exit code.
+    #[arg(long)]
+    pub(crate) once: bool,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CommonArgs {
+    /// SCTP port of the receiver.
+    #[arg(long, default_value_t = DEFAULT_PORT, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+    /// The stack of this end.
+    #[arg(long, value_name = "NAME", default_value = "fast", value_parser = ["fast", "paper"])]
+    pub(crate) profile: String,
+    /// Send and receive buffers of this end, such as 2MB or 64KiB; by default the profile's.
+    #[arg(long, value_name = "SIZE", value_parser = buffer)]
+    pub(crate) buffer: Option<u32>,
+    /// The largest IP packet that every path carries.
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    pub(crate) mtu: u32,
+    /// Give up when the peer has been silent for so long on every path; by default 30s, with profile paper 90s.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Delay>,
+    /// Write every packet to this file, as pcapng for Wireshark.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Show no progress, and nothing that is not an error or the result.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Print the result as JSON, one line per transfer (docs/file-transfer.md).
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl CommonArgs {
+    /// How long a peer may be silent.
+    pub(crate) fn silence(&self) -> Duration {
+        let default = if self.profile == "paper" { 90 } else { 30 };
+        self.timeout.map_or(Duration::from_secs(default), time)
+    }
+}
+
+pub(crate) fn time(delay: Delay) -> Duration {
+    Duration::from_nanos(delay.0)
+}
+
+/// The smallest buffer that a transfer's messages fit in, several at a time.
+const SMALLEST: u32 = 16 << 10;
+
+fn buffer(text: &str) -> Result<u32, String> {
+    let size = text.parse::<Size>().map_err(|error| error.to_string())?;
+    let bytes = u32::try_from(size.0).ok().filter(|bytes| (SMALLEST..=1 << 30).contains(bytes));
+    bytes.ok_or_else(|| "16KiB to 1024MiB are allowed".to_owned())
+}

@@ -1,0 +1,214 @@
+//! Progress on stderr: a bar per path and one for the whole.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+#[expect(clippy::disallowed_types, reason = "bars are about the user's time")]
+use std::time::Instant;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use polypath_apps::transfer::Observer;
+use polypath_net::{Association, PathInfo};
+
+use super::outcome::{Outcome, Role, size};
+
+const WHOLE: &str = "{prefix} {bar:30} {percent:>3} %  {msg}";
+const PATH: &str = "  {prefix} {bar:30} {msg}";
+/// How often bars move.
+const STEP: Duration = Duration::from_millis(200);
+
+/// Hears how a transfer goes and shows it, unless stderr is no terminal or the user wants silence.
+pub(super) struct Display {
+    role: Role,
+    quiet: bool,
+    bars: MultiProgress,
+    total: AtomicU64,
+    there: AtomicU64,
+    travelled: AtomicU64,
+    name: Mutex<String>,
+    over: AtomicBool,
+}
+
+impl Display {
+    pub(super) fn new(role: Role, quiet: bool, bars: bool) -> Arc<Self> {
+        let target = match bars {
+            true => ProgressDrawTarget::stderr_with_hz(10),
+            false => ProgressDrawTarget::hidden(),
+        };
+        Arc::new(Self {
+            role,
+            quiet,
+            bars: MultiProgress::with_draw_target(target),
+            total: AtomicU64::new(0),
+            there: AtomicU64::new(0),
+            travelled: AtomicU64::new(0),
+            name: Mutex::default(),
+            over: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn travelled(&self) -> u64 {
+        self.travelled.load(Ordering::Relaxed)
+    }
+
+    /// A line on stderr, above the bars if there are any.
+    pub(super) fn say(&self, line: &str) {
+        if self.quiet {
+            return;
+        }
+        if self.bars.is_hidden() || self.bars.println(line).is_err() {
+            eprintln!("{line}");
+        }
+    }
+
+    /// Moves the bars on a thread of its own until [`end`](Self::end).
+    pub(super) fn follow(
+        self: &Arc<Self>,
+        association: Arc<Association>,
+    ) -> Option<std::thread::JoinHandle<()>> {
+        if self.bars.is_hidden() {
+            return None;
+        }
+        let display = self.clone();
+        let watch = move || {
+            let mut bars = Bars::new(&display);
+            while !display.over.load(Ordering::Relaxed) {
+                bars.show(&association.paths());
+                std::thread::park_timeout(STEP);
+            }
+            bars.clear();
+        };
+        std::thread::Builder::new().name("progress".to_owned()).spawn(watch).ok()
+    }
+
+    /// Takes the bars away.
+    pub(super) fn end(&self, watcher: Option<std::thread::JoinHandle<()>>) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(watcher) = watcher {
+            watcher.thread().unpark();
+            let _ = watcher.join();
+        }
+    }
+}
+
+impl Observer for Display {
+    fn total(&self, _files: u64, bytes: u64) {
+        self.total.store(bytes, Ordering::Relaxed);
+    }
+
+    fn file(&self, name: &str, _bytes: u64) {
+        name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn progress(&self, bytes: u64, travelled: bool) {
+        self.there.fetch_add(bytes, Ordering::Relaxed);
+        if travelled {
+            self.travelled.fetch_add(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn note(&self, line: &str) {
+        self.say(line);
+    }
+}
+
+struct Bars<'a> {
+    display: &'a Display,
+    whole: ProgressBar,
+    paths: Vec<(ProgressBar, Rate)>,
+    rate: Rate,
+}
+
+impl<'a> Bars<'a> {
+    fn new(display: &'a Display) -> Self {
+        let whole = display.bars.add(bar(WHOLE));
+        Self { display, whole, paths: Vec::new(), rate: Rate::new() }
+    }
+
+    fn show(&mut self, paths: &[PathInfo]) {
+        let carried = |path: &PathInfo| Outcome::carried(self.display.role, path);
+        let all = paths.iter().map(carried).sum::<u64>().max(1);
+        for (i, path) in paths.iter().enumerate() {
+            if self.paths.len() == i {
+                let new = self.display.bars.add(bar(PATH));
+                let (local, remote) = (path.stats.local.ip(), path.stats.remote.ip());
+                new.set_prefix(format!("{local} - {remote}"));
+                self.paths.push((new, Rate::new()));
+            }
+            let Some((bar, rate)) = self.paths.get_mut(i) else { break };
+            let bytes = carried(path);
+            bar.set_length(all);
+            bar.set_position(bytes);
+            bar.set_message(format!("{:>9}  {:>8.1} Mbit/s", size(bytes), rate.at(bytes)));
+        }
+        self.show_whole();
+    }
+
+    fn show_whole(&mut self) {
+        let (total, there) = (&self.display.total, &self.display.there);
+        let (total, there) = (total.load(Ordering::Relaxed), there.load(Ordering::Relaxed));
+        let rate = self.rate.at(self.display.travelled());
+        let name = self.display.name.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let short: String = name.chars().take(40).collect();
+        self.whole.set_length(total.max(1));
+        self.whole.set_position(there.min(total));
+        self.whole.set_prefix("all");
+        self.whole.set_message(format!(
+            "{} of {}  {rate:.1} Mbit/s  {short}",
+            size(there),
+            size(total)
+        ));
+    }
+
+    fn clear(&self) {
+        self.whole.finish_and_clear();
+        self.paths.iter().for_each(|(bar, _)| bar.finish_and_clear());
+    }
+}
+
+fn bar(template: &str) -> ProgressBar {
+    let bar = ProgressBar::new(1);
+    // The templates are constants, which a test renders.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Mbit/s over about the last second.
+#[expect(clippy::disallowed_types, reason = "as above")]
+struct Rate {
+    at: Instant,
+    bytes: u64,
+    smooth: f64,
+}
+
+#[expect(clippy::disallowed_types, reason = "as above")]
+impl Rate {
+    fn new() -> Self {
+        Self { at: Instant::now(), bytes: 0, smooth: 0.0 }
+    }
+
+    fn at(&mut self, bytes: u64) -> f64 {
+        let seconds = self.at.elapsed().as_secs_f64();
+        if seconds >= 0.1 {
+            let now = bytes.saturating_sub(self.bytes) as f64 * 8e-6 / seconds;
+            let weight = seconds.min(1.0);
+            self.smooth += (now - self.smooth) * weight;
+            self.bytes = bytes;
+            self.at = Instant::now();
+        }
+        self.smooth
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_templates_are_valid() {
+        assert!(ProgressStyle::with_template(WHOLE).is_ok());
+        assert!(ProgressStyle::with_template(PATH).is_ok());
+    }
+}

@@ -1,0 +1,89 @@
+//! `polypath send` and `polypath receive`.
+
+mod args;
+mod display;
+mod outcome;
+mod receive;
+mod send;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Arc;
+use std::time::Duration;
+
+use polypath_apps::place;
+use polypath_net::{AssocConfig, Association, BindError, Capture, Endpoint};
+
+use self::args::CommonArgs;
+pub(crate) use self::args::{ReceiveArgs, SendArgs};
+pub(crate) use self::receive::receive;
+pub(crate) use self::send::send;
+use crate::failure::Failure;
+
+/// No receiver was reached, or it vanished.
+const UNREACHABLE: u8 = 3;
+/// The receiver does not take the file.
+const REFUSED: u8 = 4;
+/// A file, a folder, a port or a right of this host.
+const LOCAL: u8 = 5;
+
+/// How long an abort may take to get out.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+fn stack(args: &CommonArgs) -> Result<Arc<AssocConfig>, Failure> {
+    let stack = place::stack(&args.profile, args.buffer).map_err(Failure::run)?;
+    // The names were checked when the arguments were read.
+    let unknown = || Failure::input(format!("--profile {}: unknown", args.profile));
+    let mut stack = Arc::unwrap_or_clone(stack.ok_or_else(unknown)?);
+    stack.path_mtu = args.mtu;
+    Ok(Arc::new(stack))
+}
+
+fn capture(args: &CommonArgs) -> Result<Option<Capture>, Failure> {
+    let Some(path) = &args.pcap else { return Ok(None) };
+    let failed = |error: &dyn core::fmt::Display| {
+        Failure::with(LOCAL, format!("--pcap {}: {error}", path.display()))
+    };
+    let file = File::create(path).map_err(|error| failed(&error))?;
+    Capture::new(BufWriter::new(file)).map(Some).map_err(|error| failed(&error))
+}
+
+fn finish(capture: Option<Capture>) -> Result<(), Failure> {
+    let written = capture.map_or(Ok(()), |capture| capture.finish());
+    written.map_err(|error| Failure::with(LOCAL, format!("--pcap: {error}")))
+}
+
+fn bind_failure(error: BindError) -> Failure {
+    let code = match error {
+        BindError::NoAddress
+        | BindError::Twice(_)
+        | BindError::NotUnicast(_)
+        | BindError::NotOurs(_)
+        | BindError::NoDevice { .. } => 2,
+        _ => LOCAL,
+    };
+    Failure::with(code, error)
+}
+
+/// Says once per kernel setting what could be better.
+fn warn(endpoint: &Endpoint, quiet: bool) {
+    let mut told: Vec<String> = Vec::new();
+    for warning in endpoint.warnings().iter().filter(|_| !quiet) {
+        let text = warning.to_string();
+        let hint = text.rsplit(": ").next().unwrap_or(&text).to_owned();
+        if !told.contains(&hint) {
+            eprintln!("warning: {text}");
+            told.push(hint);
+        }
+    }
+}
+
+/// Ends the association at once and sees to it that the peer is told.
+async fn give_up(association: &Association) {
+    association.abort("interrupted");
+    let _ = tokio::time::timeout(GOODBYE, association.closed()).await;
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::run)
+}

@@ -1,0 +1,217 @@
+//! What became of a transfer: a line for people, JSON for programs, an exit code for scripts.
+
+use std::time::Duration;
+
+use polypath_apps::transfer::{Cause, Report, TransferError, Verdict};
+use polypath_net::{Closed, PathInfo};
+use serde::Serialize;
+
+use super::{LOCAL, REFUSED, UNREACHABLE};
+use crate::failure::Failure;
+use crate::output;
+
+/// Which end this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Role {
+    Send,
+    Receive,
+}
+
+/// A transfer that is over, one way or another.
+pub(super) struct Outcome {
+    pub(super) role: Role,
+    pub(super) result: Result<Report, TransferError>,
+    /// Bytes that travelled, whatever the result.
+    pub(super) travelled: u64,
+    pub(super) time: Duration,
+    pub(super) paths: Vec<PathInfo>,
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    role: Role,
+    ok: bool,
+    error: Option<String>,
+    stored: u64,
+    already_there: u64,
+    folders: u64,
+    left_out: u64,
+    failed: u64,
+    failures: Vec<JsonFailure<'a>>,
+    bytes: u64,
+    travelled_bytes: u64,
+    seconds: f64,
+    bits_per_second: f64,
+    paths: Vec<JsonPath>,
+}
+
+#[derive(Serialize)]
+struct JsonFailure<'a> {
+    name: &'a str,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct JsonPath {
+    local: String,
+    remote: String,
+    payload_bytes: u64,
+    share: f64,
+    srtt_seconds: Option<f64>,
+    retransmissions: u64,
+    timeouts: u64,
+}
+
+impl Outcome {
+    /// Payload that a path carried.
+    pub(super) fn carried(role: Role, path: &PathInfo) -> u64 {
+        match role {
+            Role::Send => path.stats.payload_bytes,
+            Role::Receive => path.stats.payload_received,
+        }
+    }
+
+    fn shares(&self) -> Vec<f64> {
+        let carried: Vec<_> = self.paths.iter().map(|p| Self::carried(self.role, p)).collect();
+        let all = carried.iter().sum::<u64>().max(1) as f64;
+        carried.iter().map(|bytes| *bytes as f64 / all).collect()
+    }
+
+    fn rate(&self) -> f64 {
+        self.travelled as f64 * 8.0 / self.time.as_secs_f64().max(1e-6)
+    }
+
+    /// Prints the result.
+    pub(super) fn print(&self, json: bool) -> Result<(), Failure> {
+        if json {
+            let line = serde_json::to_string(&self.json()).map_err(Failure::run)?;
+            return output::text(&format!("{line}\n"));
+        }
+        match &self.result {
+            Ok(report) => output::text(&self.words(report)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn json(&self) -> Json<'_> {
+        let report = self.result.as_ref().ok();
+        let count = |of: fn(&Report) -> u64| report.map_or(0, of);
+        let failures = report.map_or(&[][..], |report| &report.failures);
+        let failures =
+            failures.iter().map(|f| JsonFailure { name: &f.name, text: &f.text }).collect();
+        let paths = self.paths.iter().zip(self.shares()).map(|(path, share)| JsonPath {
+            local: path.stats.local.to_string(),
+            remote: path.stats.remote.to_string(),
+            payload_bytes: Self::carried(self.role, path),
+            share,
+            srtt_seconds: path.stats.srtt.map(|srtt| srtt.as_secs_f64()),
+            retransmissions: path.stats.retransmissions_fast + path.stats.retransmissions_timeout,
+            timeouts: path.stats.timeouts,
+        });
+        Json {
+            role: self.role,
+            ok: self.failure().is_none(),
+            error: self.result.as_ref().err().map(ToString::to_string),
+            stored: count(|r| r.stored),
+            already_there: count(|r| r.already_there),
+            folders: count(|r| r.folders),
+            left_out: count(|r| r.left_out),
+            failed: count(|r| r.failed),
+            failures,
+            bytes: count(|r| r.bytes),
+            travelled_bytes: self.travelled,
+            seconds: self.time.as_secs_f64(),
+            bits_per_second: self.rate(),
+            paths: paths.collect(),
+        }
+    }
+
+    fn words(&self, report: &Report) -> String {
+        let verb = if self.role == Role::Send { "sent" } else { "received" };
+        let mut line = format!(
+            "{verb} {}, {} in {:.2} s, {:.1} Mbit/s",
+            files(report.stored),
+            size(self.travelled),
+            self.time.as_secs_f64(),
+            self.rate() / 1e6,
+        );
+        let kept = report.bytes.saturating_sub(self.travelled);
+        if kept > 0 && report.failed == 0 {
+            line += &format!("; {} were there from an earlier attempt", size(kept));
+        }
+        if report.already_there > 0 {
+            line += &format!("; {} already there", report.already_there);
+        }
+        if report.left_out > 0 {
+            line += &format!("; {} left out", report.left_out);
+        }
+        if self.travelled > 0 {
+            let share = |(path, share): (&PathInfo, f64)| {
+                let (local, remote) = (path.stats.local.ip(), path.stats.remote.ip());
+                format!("{local} - {remote} {:.0} %", share * 100.0)
+            };
+            let shares: Vec<_> = self.paths.iter().zip(self.shares()).map(share).collect();
+            line += &format!("; {}", shares.join(", "));
+        }
+        line + "\n"
+    }
+
+    /// What the command fails with, if it does.
+    pub(super) fn failure(&self) -> Option<Failure> {
+        let report = match &self.result {
+            Ok(report) => report,
+            Err(error) => return Some(self.early_end(error)),
+        };
+        let first = report.failures.first()?;
+        let codes = report.failures.iter().map(|failure| self.code(failure.cause));
+        // Of several, what is worst.
+        let code = codes.min_by_key(|code| [1, LOCAL, REFUSED].iter().position(|c| c == code));
+        let text = match report.failed {
+            1 => format!("not transferred: {first}"),
+            count => format!("{} not transferred, the first is {first}", files(count)),
+        };
+        Some(Failure::with(code.unwrap_or(1), text))
+    }
+
+    fn early_end(&self, error: &TransferError) -> Failure {
+        let again = match self.role {
+            Role::Send => "send again to go on",
+            Role::Receive => "what came is kept for the next attempt",
+        };
+        match error {
+            TransferError::Closed(Closed::Unreachable) | TransferError::Silent(_) => {
+                Failure::with(UNREACHABLE, format!("{error}; {again}"))
+            }
+            TransferError::Closed(Closed::PeerAbort { .. }) | TransferError::EndedEarly => {
+                let peer = if self.role == Role::Send { "receiver" } else { "sender" };
+                Failure::run(format!("the {peer} broke the transfer off; {again}"))
+            }
+            TransferError::Folder { .. } => Failure::with(LOCAL, error),
+            _ => Failure::run(error),
+        }
+    }
+
+    fn code(&self, cause: Cause) -> u8 {
+        match (cause, self.role) {
+            (Cause::Receiver(Verdict::Damaged), _) | (Cause::Source, Role::Receive) => 1,
+            (Cause::Source, Role::Send) => LOCAL,
+            (Cause::Receiver(Verdict::NoSpace | Verdict::Trouble), Role::Receive) => LOCAL,
+            (Cause::Receiver(_), _) => REFUSED,
+        }
+    }
+}
+
+pub(super) fn files(count: u64) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}
+
+/// Bytes with a fitting unit.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1000 => format!("{bytes} B"),
+        1000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}
