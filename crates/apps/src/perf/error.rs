@@ -41,6 +41,14 @@ pub enum PerfError {
     /// The peer vanished.
     #[error("nothing was heard of the peer for {} s", .0.as_secs())]
     Silent(Duration),
+    /// Packets as large as ours vanish on the way.
+    #[error(
+        "packets of {mtu} bytes do not arrive on any path, smaller ones do (an MTU hole): try --mtu 1280"
+    )]
+    Hole {
+        /// The path MTU in use, bytes.
+        mtu: u32,
+    },
     /// What was sent did not arrive in reasonable time after the test.
     #[error("the test's last messages or the peer's report did not arrive within {} s", .0.as_secs())]
     Unfinished(Duration),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use polypath_net::Association;
+use polypath_net::{Association, Event, PathInfo, PathState};
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::clock::now_ns;
@@ -280,6 +280,30 @@ impl Run {
 
     /// Waits until the peer has been silent for too long, or takes too long to finish.
     pub(crate) async fn watch(&self, stop: &Stop) -> PerfError {
+        tokio::select! {
+            error = self.watch_clock(stop) => error,
+            hole = self.watch_paths() => hole,
+        }
+    }
+
+    /// Ends when large packets arrive on no path although small ones do.
+    async fn watch_paths(&self) -> PerfError {
+        let mut events = self.association.events();
+        let mut holes = Vec::new();
+        while let Some(event) = events.next().await {
+            let Event::PacketsTooBig { path, mtu } = event else { continue };
+            holes.push(path);
+            let paths = self.association.paths();
+            let works =
+                |p: &PathInfo| p.stats.state == PathState::Active && !holes.contains(&p.stats.path);
+            if !paths.iter().any(works) {
+                return PerfError::Hole { mtu };
+            }
+        }
+        core::future::pending().await
+    }
+
+    async fn watch_clock(&self, stop: &Stop) -> PerfError {
         let (mut packets, mut silent) = (0, Duration::ZERO);
         let step = Duration::from_millis(250);
         let mut after = Duration::ZERO;

@@ -82,6 +82,9 @@ pub(crate) struct PerfArgs {
     /// Send and receive buffers of this end, such as 2MB or 64KiB.
     #[arg(long, value_name = "SIZE")]
     pub(crate) buffer: Option<Bytes>,
+    /// The largest IP packet that every path carries.
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
+    pub(crate) mtu: u32,
     /// Path scheduler of this end, as `polypath policies` lists them.
     #[arg(long, value_name = "POLICY")]
     pub(crate) scheduler: Option<String>,

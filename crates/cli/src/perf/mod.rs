@@ -27,9 +27,9 @@ use crate::output;
 /// The peer was not reached.
 const UNREACHABLE: u8 = 3;
 
-/// Payload that fills a packet: MTU 1500 less headers of IP, UDP, SCTP and a DATA chunk.
-const PACKET_IPV4: u32 = 1500 - 20 - 8 - 12 - 16;
-const PACKET_IPV6: u32 = PACKET_IPV4 - 20;
+/// Bytes of a packet that are no payload: headers of IP, UDP, SCTP and a DATA chunk.
+const HEADERS_IPV4: u32 = 20 + 8 + 12 + 16;
+const HEADERS_IPV6: u32 = HEADERS_IPV4 + 20;
 
 pub(crate) fn perf(args: &PerfArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -174,7 +174,9 @@ fn client_options(
         local = place::routed(&remote).map_err(|e| Failure::with(UNREACHABLE, e))?;
     }
     let ipv6 = remote.iter().any(std::net::SocketAddr::is_ipv6);
-    let test = test(args, if ipv6 { PACKET_IPV6 } else { PACKET_IPV4 });
+    // A packet is padded to four bytes.
+    let packet = (args.mtu - if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 }) & !3;
+    let test = test(args, packet);
     let assoc = Arc::new(stack(args, test.streams)?);
     let endpoint = Config { local, assoc, capture, ..Config::client([]) };
     Ok(ClientOptions {
@@ -223,6 +225,7 @@ fn stack(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
     if let Some(congestion) = &args.congestion {
         policies.congestion.clone_from(congestion);
     }
+    assoc.path_mtu = args.mtu;
     if let Some(buffer) = args.buffer {
         assoc.receive_buffer = buffer.0;
         assoc.send_buffer = buffer.0.into();
