@@ -190,6 +190,9 @@ pub(crate) struct EmulateArgs {
     /// Bytes that links count for a packet beyond its IP packet: 14 counts Ethernet frames, 38 an Ethernet wire.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) frame_overhead: u32,
+    /// Write every packet that a host sends to this file, as pcapng for Wireshark.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
     /// Do not measure the network first.
     #[arg(long)]
     pub(crate) no_check: bool,

@@ -4,7 +4,7 @@ mod command;
 mod words;
 
 use polypath_emu::{Bounds, Emulation, Error, Host, Measurement};
-use polypath_lab::emulation::{self, Report};
+use polypath_lab::emulation::{self, Capture, Report};
 
 use crate::args::{EmulateArgs, Side};
 use crate::emulate::command::Programs;
@@ -18,14 +18,19 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
     }
     let mut spec = emulation::network(&scenario, args.seed.unwrap_or(scenario.seeds.first))?;
     spec.frame_overhead = args.frame_overhead;
+    let capture = args.pcap.as_deref().map(|path| Capture::create(path, &spec)).transpose()?;
     interrupt::hold();
     let emulation = Emulation::build(spec)?;
     eprint!("{}", words::hosts(&emulation));
     let measured = if args.no_check { Vec::new() } else { measure(&emulation)? };
+    if let Some(capture) = &capture {
+        capture.attach(&emulation)?;
+    }
     let code = run(args, &emulation)?;
     let report = Report::new(&measured, &emulation.stats()?);
     eprint!("{}", words::ending(&report));
     drop(emulation);
+    capture.map_or(Ok(()), |capture| capture.finish())?;
     if args.json {
         output::json(&report)?;
     }

@@ -60,6 +60,18 @@ fn what_was_measured_is_in_the_json() {
 }
 
 #[test]
+fn packets_are_captured() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.pcapng");
+    let send = "printf hello > /dev/udp/10.0.1.2/9";
+    let arguments = ["--no-check", "--pcap", file.to_str().unwrap(), "--", "bash", "-c", send];
+    let Some(output) = emulate(&arguments) else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let capture = fs::read(&file).unwrap();
+    assert!(capture.windows(5).any(|bytes| bytes == b"hello"));
+}
+
+#[test]
 fn nothing_is_left_when_it_is_killed() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("two.toml");

@@ -20,12 +20,17 @@ use crate::lateness::{Lateness, Recorder};
 use crate::port::Port;
 use crate::priority::serve_first;
 
+/// Is told of packets: when the kernel had them, in ns since 1970, the number of their route, and the IP packet.
+pub type Watcher = Box<dyn FnMut(Nanos, usize, &[u8]) + Send>;
+
 /// What the thread is told.
 pub(crate) enum Order {
     /// Begin the schedules and count from zero; answered when done.
     Start(Sender<()>),
     /// Change these links now; answered when done.
     Change(Vec<usize>, Change, Sender<()>),
+    /// Tell of packets from now on; answered when done.
+    Watch(Watcher, Sender<()>),
     /// Tell the counters.
     Report(Sender<Counters>),
 }
@@ -60,6 +65,7 @@ pub(crate) struct Driver {
     spare: Vec<Frame>,
     deliveries: Vec<Delivery>,
     lateness: Recorder,
+    watcher: Option<Watcher>,
 }
 
 impl Driver {
@@ -81,6 +87,7 @@ impl Driver {
             spare: Vec::new(),
             deliveries: Vec::new(),
             lateness: Recorder::new(),
+            watcher: None,
         }
     }
 
@@ -121,6 +128,10 @@ impl Driver {
                 links.iter().for_each(|&link| self.fabric.change(now, link, change.clone()));
                 let _ = done.send(());
             }
+            Order::Watch(watcher, done) => {
+                self.watcher = Some(watcher);
+                let _ = done.send(());
+            }
             Order::Report(answer) => {
                 let _ = answer.send(self.counters());
             }
@@ -157,6 +168,7 @@ impl Driver {
 
     fn receive(&mut self, ready: &[usize]) {
         let (spare, fabric, mtu) = (&mut self.spare, &mut self.fabric, self.mtu);
+        let watcher = &mut self.watcher;
         for &number in ready {
             let Some(port) = self.ports.get_mut(number) else { continue };
             for _ in 0..ROUNDS {
@@ -166,6 +178,11 @@ impl Driver {
                 let empty = || spare.pop().unwrap_or_else(|| Frame::with_room(mtu));
                 let more = port.receive(empty, |stamp, frame| {
                     let at = stamp.and_then(|stamp| stamp.checked_sub(epoch)).unwrap_or(now);
+                    if let Some(watcher) = watcher
+                        && let Some(route) = fabric.route_of(number, &frame)
+                    {
+                        watcher(stamp.unwrap_or(epoch + now), route, frame.packet());
+                    }
                     back.extend(fabric.enter(at.min(now), number, frame, &mut self.deliveries));
                 });
                 spare.append(&mut back);

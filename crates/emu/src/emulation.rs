@@ -10,7 +10,7 @@ use nix::sys::eventfd::{EfdFlags, EventFd};
 use polypath_link::{Change, LinkStats, Nanos};
 
 use crate::devices;
-use crate::driver::{Counters, Driver, Order};
+use crate::driver::{Counters, Driver, Order, Watcher};
 use crate::error::Error;
 use crate::fabric::Fabric;
 use crate::guard::Guard;
@@ -173,6 +173,15 @@ impl Emulation {
             return devices::revive(spec, namespace, name);
         }
         namespace.ip(&format!("link set dev {name} down\n"))
+    }
+
+    /// Tells `watcher` from now on of every packet that a host sends onto a route, before the links decide what becomes of it. It
+    /// runs on the thread that carries packets: what it takes long for makes them late.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`].
+    pub fn watch(&self, watcher: Watcher) -> Result<(), Error> {
+        self.ask(|done| Order::Watch(watcher, done))
     }
 
     /// The counters so far.

@@ -118,8 +118,7 @@ impl Fabric {
         frame: Frame,
         out: &mut Vec<Delivery>,
     ) -> Option<Frame> {
-        let route = frame.addresses().and_then(|pair| self.route(port, pair));
-        let Some(route) = route else {
+        let Some(route) = self.route_of(port, &frame) else {
             self.unrouted += 1;
             return Some(frame);
         };
@@ -129,6 +128,11 @@ impl Fabric {
         }
         self.forward(at, Load::Frame { frame, route, next: 0 }, out);
         None
+    }
+
+    /// The number of the route that a frame from this interface takes.
+    pub(crate) fn route_of(&self, port: usize, frame: &Frame) -> Option<usize> {
+        frame.addresses().and_then(|pair| self.route(port, pair))
     }
 
     /// When [`Self::advance`] has something to do.

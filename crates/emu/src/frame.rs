@@ -31,6 +31,11 @@ impl Frame {
         self.len = len.min(self.buffer.len());
     }
 
+    /// The IP packet inside.
+    pub(crate) fn packet(&self) -> &[u8] {
+        self.bytes().get(ETHERNET_HEADER..).unwrap_or_default()
+    }
+
     /// Bytes of the IP packet inside.
     pub(crate) fn ip_bytes(&self) -> u32 {
         // Frames are below 64 KiB.

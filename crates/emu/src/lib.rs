@@ -65,6 +65,7 @@ mod priority;
 mod spec;
 mod sysctl;
 
+pub use driver::Watcher;
 pub use emulation::{Emulation, Host, Stats};
 pub use error::Error;
 pub use lateness::Lateness;

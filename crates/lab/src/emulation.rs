@@ -1,6 +1,10 @@
 //! From a scenario to an emulated network, in which the same links carry real packets; and what is
 //! told of it.
 
+mod capture;
+
+pub use capture::Capture;
+
 use std::net::IpAddr;
 
 use polypath_emu::{

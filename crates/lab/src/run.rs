@@ -97,11 +97,11 @@ fn open_trace(path: &Path) -> Result<TraceWriter<Output>, RunError> {
     Ok(TraceWriter::new(out))
 }
 
-fn write_error(path: &Path, error: WriteError) -> RunError {
+pub(crate) fn write_error(path: &Path, error: WriteError) -> RunError {
     file_error(path, io::Error::other(error))
 }
 
-fn file_error(path: &Path, error: io::Error) -> RunError {
+pub(crate) fn file_error(path: &Path, error: io::Error) -> RunError {
     RunError::File { path: path.to_owned(), error }
 }
 
