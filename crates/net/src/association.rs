@@ -120,7 +120,7 @@ impl Association {
             Err(CoreSendError::Closed) => Err(closed.unwrap_or(Closed::LocalAbort).into()),
             Err(error) => {
                 if error == CoreSendError::WouldBlock {
-                    state.wait_for_room(self.h, bytes);
+                    state.wait_for_room(self.h, StreamId(stream), bytes);
                 }
                 Err(error.into())
             }
@@ -167,7 +167,7 @@ impl Association {
             match association.send(now, StreamId(stream), message.clone(), options) {
                 Ok(_) => drop(left.next()),
                 Err(CoreSendError::WouldBlock) => {
-                    state.wait_for_room(self.h, message.len() as u64);
+                    state.wait_for_room(self.h, StreamId(stream), message.len() as u64);
                     all = false;
                     break;
                 }

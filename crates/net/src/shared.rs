@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use polypath_proto::config::AssocConfig;
 use polypath_proto::event::{CloseReason, Event};
+use polypath_proto::ids::StreamId;
 use polypath_proto::time::Time;
 use polypath_proto::{AssocHandle, Association, Endpoint, FourTuple, RecvFrom};
 use tokio::sync::{Notify, broadcast};
@@ -325,8 +326,12 @@ impl State {
         });
     }
 
-    /// A sender of `bytes` bytes waits for room.
-    pub(crate) fn wait_for_room(&mut self, h: AssocHandle, bytes: u64) {
+    /// A sender of `bytes` bytes on `stream` waits for room.
+    pub(crate) fn wait_for_room(&mut self, h: AssocHandle, stream: StreamId, bytes: u64) {
+        let Some(association) = self.core.association(h) else { return };
+        // Woken for room that is kept for urgent streams, it would only ask again.
+        let kept = association.writable().saturating_sub(association.writable_on(stream));
+        let bytes = bytes.saturating_add(kept);
         let Some(slot) = self.slots.get_mut(&h) else { return };
         match &mut slot.room_wanted {
             Some(wanted) => *wanted = bytes.min(*wanted),

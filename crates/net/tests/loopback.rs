@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use polypath_net::{
     Association, BindError, Bytes, CloseReason, Config, ConnectError, Encapsulation, Endpoint,
-    SendError, SendOptions,
+    SendError, SendOptions, Service, StreamNeeds,
 };
 
 const PORT: u16 = 5000;
@@ -138,6 +138,26 @@ async fn a_slow_reader_holds_the_sender_up_and_loses_nothing() {
         received += 1;
     }
     assert_eq!(received as u64, sent);
+}
+
+#[tokio::test]
+async fn a_sender_that_waits_is_not_woken_for_room_that_is_kept_for_others() {
+    let (a, _b, ..) = pair(&[1], &[2]).await;
+    let needs = StreamNeeds { service: Service::LowDelay, ..StreamNeeds::default() };
+    a.set_stream_needs(0, needs).unwrap();
+    let mut polls = 0;
+    let endless = std::iter::repeat_with(|| pattern(10_000, 1));
+    let sending = a.send_all(1, endless, SendOptions::default());
+    tokio::pin!(sending);
+    let full = tokio::time::timeout(Duration::from_millis(500), &mut sending);
+    assert!(full.await.is_err(), "sending never waited");
+    let counted = std::future::poll_fn(|cx| {
+        polls += 1;
+        std::future::Future::poll(sending.as_mut(), cx)
+    });
+    let waited = tokio::time::timeout(Duration::from_millis(300), counted).await;
+    assert!(waited.is_err());
+    assert!(polls < 50, "woken {polls} times, and the peer read nothing");
 }
 
 #[tokio::test]

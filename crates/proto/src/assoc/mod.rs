@@ -261,6 +261,11 @@ impl Association {
         self.tx.free()
     }
 
+    /// Free bytes of the send buffer that a stream may fill: some are kept from others once a stream needs low delay.
+    pub fn writable_on(&self, stream: StreamId) -> u64 {
+        self.tx.room_on(stream)
+    }
+
     /// Sets a parameter of an outbound stream for the stream scheduler.
     pub fn set_stream_param(&mut self, stream: StreamId, param: StreamParam) {
         self.policies.stream_scheduler.set_param(stream, param);

@@ -161,6 +161,11 @@ impl Sender {
         self.queue.has_urgent_streams() && !needs.is_urgent()
     }
 
+    /// What `stream` may still add.
+    pub(crate) fn room_on(&self, stream: StreamId) -> u64 {
+        self.room(self.queue.needs(stream))
+    }
+
     /// Free bytes of the send buffer.
     pub(crate) const fn free(&self) -> u64 {
         self.limit.saturating_sub(self.used)
