@@ -228,3 +228,76 @@ async fn strangers_who_speak_nonsense_are_sent_away_and_others_served() {
     assert_eq!(report.error(), None);
     serving.abort();
 }
+
+/// A server that goes along until the test begins, and then sends `odd` (stream, payload protocol identifier, bytes).
+async fn lying_server(endpoint: Endpoint, ready: &'static str, odd: Vec<(u16, u32, Vec<u8>)>) {
+    let association = endpoint.accept().await.unwrap();
+    let tell = async |stream, ppid, bytes: Vec<u8>| {
+        let options = SendOptions { ppid, ..SendOptions::default() };
+        association.send_with(stream, bytes, options).await
+    };
+    while let Ok(Some(message)) = association.recv().await {
+        let text = String::from_utf8_lossy(&message.data);
+        let answer = if text.contains("\"hello\"") {
+            ready
+        } else if text.contains("\"ping\"") {
+            r#"{"type":"pong","now_ns":18446744073709551615}"#
+        } else if text.contains("\"start\"") {
+            r#"{"type":"begun"}"#
+        } else if text.contains("\"sent\"") {
+            for (stream, ppid, bytes) in &odd {
+                let _ = tell(*stream, *ppid, bytes.clone()).await;
+            }
+            continue;
+        } else {
+            continue;
+        };
+        let _ = tell(0, 0x5050_0001, answer.into()).await;
+    }
+}
+
+async fn lied_to(
+    ready: &'static str,
+    odd: Vec<(u16, u32, Vec<u8>)>,
+) -> Result<ClientReport, PerfError> {
+    let config = Config { encapsulation: Encapsulation::Udp(0), ..Config::server([ip(9)], 5000) };
+    let endpoint = Endpoint::bind(config).unwrap();
+    let options = ClientOptions {
+        endpoint: Config::client([ip(1)]),
+        remote: endpoint.local_addresses().to_vec(),
+        port: 5000,
+        pairing: Pairing::Auto,
+        parallel: 1,
+        test: test(),
+        connect_timeout: Duration::from_secs(10),
+    };
+    let lying = tokio::spawn(lying_server(endpoint, ready, odd));
+    let (progress, _nobody) = mpsc::unbounded_channel::<Progress>();
+    let (_switch, stop) = stop_switch();
+    let outcome = run_client(options, progress, stop, |_| {}).await;
+    lying.abort();
+    outcome
+}
+
+#[tokio::test]
+async fn a_server_that_lies_ends_the_test_in_one_tame_line() {
+    const READY: &str = r#"{"type":"ready","clock":"0123456789abcdef"}"#;
+    let refused = lied_to(r#"{"type":"refused","reason":"\u001b[2Jno\nroom"}"#, Vec::new()).await;
+    let told = refused.unwrap_err().to_string();
+    assert!(told.contains("no room") && !told.contains('\u{1b}'), "{told}");
+    assert!(lied_to(r#"{"type":"begun"}"#, Vec::new()).await.is_err());
+    let odd: [(u16, u32, &[u8]); 6] = [
+        (0, 0x5050_0003, b"no JSON"),
+        (0, 0x5050_0003, b"{\"seconds\":1}"),
+        (0, 0x5050_0003, &[b'['; 60_000]),
+        (0, 0x1234, b"?"),
+        (1, 0x5050_0012, b"an answer that nobody asked for"),
+        (5, 0x5050_0011, b"a request to a client"),
+    ];
+    for (stream, ppid, bytes) in odd {
+        let report = lied_to(READY, vec![(stream, ppid, bytes.to_vec())]).await.unwrap();
+        let error = report.error().unwrap();
+        assert!(error.contains("protocol") && !error.contains('\n'), "{error}");
+        assert!(report.associations[0].client.sent.bytes > 0);
+    }
+}

@@ -200,6 +200,11 @@ impl Meter {
         interval
     }
 
+    /// Whether the load's time is over.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.over
+    }
+
     /// The load's time is over: what still comes in is late.
     pub(crate) const fn finish(&mut self) {
         self.over = true;

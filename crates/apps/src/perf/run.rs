@@ -138,9 +138,15 @@ impl Run {
         self.stopped.send_replace(true);
     }
 
-    /// What was counted so far.
+    /// What was counted so far. Of a test that ended early, its last piece counts as an interval.
     pub(crate) fn report(&self) -> EndReport {
-        self.meter().report()
+        let mut meter = self.meter();
+        let now = now_ns();
+        if !meter.is_over() && now > self.start_ns {
+            meter.cut(now, &self.association);
+            meter.finish();
+        }
+        meter.report()
     }
 
     /// Waits for the beginning.

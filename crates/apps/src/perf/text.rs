@@ -93,7 +93,8 @@ pub fn client(report: &ClientReport) -> String {
             let _ = writeln!(text, "[{:>3}] ended early: {error}", association.id);
         }
     }
-    for sum in &report.sums {
+    let told = report.associations.iter().any(|a| a.server.is_some());
+    for sum in report.sums.iter().filter(|sum| told || sum.direction == Direction::Reverse) {
         text.push_str(&total(sum, report));
     }
     let clocks = report.associations.iter().map(|a| &a.clock);

@@ -110,7 +110,7 @@ fn lines(
     buffer: u32,
 ) -> (String, String) {
     let (polypath, bench) = (programs.polypath.display(), programs.bench.display());
-    let kernel = "ip mptcp limits set subflow 8 add_addr_accepted 8; ip mptcp endpoint add";
+    let limits = "ip mptcp limits set subflow 8 add_addr_accepted 8";
     match stack {
         Stack::Polypath | Stack::BetterPath => {
             let two = matches!(stack, Stack::Polypath);
@@ -138,10 +138,10 @@ fn lines(
         Stack::Mptcp => {
             let common = format!("--size 131072 --buffer {buffer} --time {seconds}");
             let server = format!(
-                "{kernel} 10.0.2.2 dev B signal; {bench} mptcp sink --local 10.0.1.2 {common} >{result}"
+                "{limits}; ip mptcp endpoint add 10.0.2.2 dev B signal; {bench} mptcp sink --local 0.0.0.0 {common} >{result}"
             );
             let client = format!(
-                "{kernel} 10.0.2.1 dev B subflow; {bench} mptcp source --local 10.0.1.1 --remote 10.0.1.2 {common}; sleep 3"
+                "{limits}; {bench} mptcp source --local 10.0.1.1 --remote 10.0.1.2 {common}; sleep 3"
             );
             (server, client)
         }

@@ -144,7 +144,9 @@ fn bench(stack: Stack, case: &Case, program: &Path, seconds: u32) -> Result<Spee
         option("--cmt", "1");
     }
     let mut sink = within("s", program, seconds);
-    sink.args([protocol, "sink", "--local", &there]).args(&more).stderr(Stdio::null());
+    // Further paths of MPTCP go to the same port of other addresses.
+    let listen = if protocol == "mptcp" { "0.0.0.0" } else { &there };
+    sink.args([protocol, "sink", "--local", listen]).args(&more).stderr(Stdio::null());
     let sink = spawn(sink)?;
     let mut source = within("c", program, seconds);
     source.args([protocol, "source", "--local", &here, "--remote", &there]).args(&more);
@@ -160,16 +162,23 @@ fn bench(stack: Stack, case: &Case, program: &Path, seconds: u32) -> Result<Spee
 
 /// Tells both kernels which addresses make further paths.
 fn mptcp_paths(paths: u8) -> Result<()> {
-    for (namespace, end, flag) in [("c", 1, "subflow"), ("s", 2, "signal")] {
+    for namespace in ["c", "s"] {
         let ip = |more: &[&str]| -> Result<()> {
             let status = Command::new("ip").args(["-n", namespace, "mptcp"]).args(more).status()?;
             if status.success() { Ok(()) } else { bail!("ip mptcp {}: {status}", more.join(" ")) }
         };
         ip(&["limits", "set", "subflow", "8", "add_addr_accepted", "8"])?;
         ip(&["endpoint", "flush"])?;
-        for path in 2..=paths {
-            let (address, device) = (format!("10.0.{path}.{end}"), format!("{namespace}{path}"));
-            ip(&["endpoint", "add", &address, "dev", &device, flag])?;
+        // The server tells its further addresses; the client's routes make each a path of its own.
+        for path in (2..=paths).filter(|_| namespace == "s") {
+            ip(&[
+                "endpoint",
+                "add",
+                &format!("10.0.{path}.2"),
+                "dev",
+                &format!("s{path}"),
+                "signal",
+            ])?;
         }
     }
     Ok(())
