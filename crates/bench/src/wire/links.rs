@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::stack::number;
-use super::{Effort, Programs, median};
+use super::{Effort, Programs, median, print_machine};
 
 /// One-way delays of both links, ms.
 const DELAYS: [(u32, u32); 2] = [(10, 10), (5, 100)];
@@ -30,6 +30,7 @@ const STACKS: [Stack; 4] = [Stack::Polypath, Stack::BetterPath, Stack::Usrsctp, 
 
 /// Prints the table.
 pub(crate) fn links_table(programs: &Programs, effort: &Effort, folder: &Path) -> Result<()> {
+    print_machine(effort);
     println!("Goodput in Mbit/s; the links together can carry {CEILING:.1}.\n");
     println!(
         "| delays | buffers | Polypath | its better path alone | usrsctp, CMT | kernel MPTCP |"

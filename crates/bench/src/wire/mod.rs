@@ -78,8 +78,24 @@ const CASES: [(&str, Case); 4] = [
     ("1 path, 100 bytes", Case { paths: 1, size: Some(100) }),
 ];
 
+/// The machine in one line, and how busy it was before: other load slows all down, and not alike.
+pub(crate) fn print_machine(effort: &Effort) {
+    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default().trim().to_owned();
+    let cores = std::thread::available_parallelism().map_or(0, core::num::NonZero::get);
+    let load = read("/proc/loadavg");
+    let load = load.split(' ').next().unwrap_or("unknown");
+    println!(
+        "Linux {}, {cores} cores, load average before {load}, {} x {} s, TCP with {}.\n",
+        read("/proc/sys/kernel/osrelease"),
+        effort.repeat,
+        effort.seconds,
+        read("/proc/sys/net/ipv4/tcp_congestion_control")
+    );
+}
+
 /// Prints the table.
 pub(crate) fn wire_table(programs: &Programs, effort: &Effort) -> Result<()> {
+    print_machine(effort);
     println!("| what | stack | Mbit/s | Polypath is | sender, CPU s/GB | receiver, CPU s/GB |");
     println!("|---|---|---|---|---|---|");
     let mut ours = Vec::new();
