@@ -14,13 +14,15 @@ use super::{Effort, Programs, median, print_machine};
 const DELAYS: [(u32, u32); 2] = [(10, 10), (5, 100)];
 /// Send and receive buffers, bytes.
 const BUFFERS: [(&str, u32); 3] = [("64 KiB", 64 << 10), ("250 kB", 250_000), ("2 MB", 2_000_000)];
+/// Seconds in which windows open: at a round trip of 200 ms, congestion avoidance takes its time.
+const SETTLE: u32 = 10;
 /// What 40 Mbit/s of Ethernet frames can carry: 1,444 of 1,514 bytes.
 const CEILING: f64 = 40.0 * 1444.0 / 1514.0;
 
 #[derive(Clone, Copy)]
 enum Stack {
     Polypath,
-    /// The link with the lower delay alone.
+    /// The link with the lower delay alone, with Polypath.
     BetterPath,
     Usrsctp,
     Mptcp,
@@ -40,23 +42,18 @@ pub(crate) fn links_table(programs: &Programs, effort: &Effort, folder: &Path) -
         let file = folder.join(format!("links-{}-{}.toml", delays.0, delays.1));
         std::fs::write(&file, scenario(delays))?;
         for (name, buffer) in BUFFERS {
-            let mut runs: [Vec<f64>; 4] = Default::default();
+            let mut runs: [Vec<Goodput>; 4] = Default::default();
             for _ in 0..effort.repeat {
                 for (stack, runs) in STACKS.iter().zip(&mut runs) {
                     match measure(*stack, programs, effort.seconds, &file, folder, buffer) {
-                        Ok(mbit) => runs.push(mbit),
+                        Ok(goodput) => runs.push(goodput),
                         Err(error) => eprintln!("{}/{} ms, {name}: {error:#}", delays.0, delays.1),
                     }
                 }
             }
             let mut row = format!("| {}/{} ms | {name} |", delays.0, delays.1);
             for runs in runs {
-                let shown = if runs.is_empty() {
-                    "failed".to_owned()
-                } else {
-                    format!("{:.1}", median(runs))
-                };
-                write!(row, " {shown} |")?;
+                write!(row, " {} |", shown(&runs))?;
             }
             println!("{row}");
         }
@@ -82,12 +79,16 @@ fn measure(
     scenario: &Path,
     folder: &Path,
     buffer: u32,
-) -> Result<f64> {
+) -> Result<Goodput> {
     let result = folder.join("result.json");
     let _ = std::fs::remove_file(&result);
     let (server, client) = lines(stack, programs, seconds, &result.display().to_string(), buffer);
     let mut command = Command::new("timeout");
-    command.arg((seconds + 60).to_string()).arg(&programs.polypath).arg("emulate").arg(scenario);
+    command
+        .arg((seconds + SETTLE + 60).to_string())
+        .arg(&programs.polypath)
+        .arg("emulate")
+        .arg(scenario);
     command.args(["--frame-overhead", "14", "--server", &server, "--", "sh", "-c", &client]);
     let status =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
@@ -95,10 +96,41 @@ fn measure(
     let value: Value =
         serde_json::from_str(&text).with_context(|| format!("its result ({status})"))?;
     match stack {
-        Stack::Polypath | Stack::BetterPath => {
-            number(value.pointer("/sums/0").context("no result")?, "goodput_mbit")
-        }
-        _ => number(&value, "goodput_mbit"),
+        Stack::Polypath | Stack::BetterPath => ours(&value),
+        _ => Ok(Goodput { all: number(&value, "goodput_mbit")?, settled: None }),
+    }
+}
+
+/// Goodput of a run, Mbit/s.
+struct Goodput {
+    all: f64,
+    /// Without the beginning, where that is told.
+    settled: Option<f64>,
+}
+
+/// From a report of `polypath perf`, whose omitted intervals count, too.
+fn ours(report: &Value) -> Result<Goodput> {
+    let server = report.pointer("/associations/0/server").context("no result of the server")?;
+    let intervals = server.get("intervals").and_then(Value::as_array).context("no intervals")?;
+    let mut bytes = 0.0;
+    for interval in intervals {
+        bytes += number(interval.get("received").context("no bytes")?, "bytes")?;
+    }
+    let last = intervals.last().context("no interval")?;
+    let all = bytes * 8e-6 / number(last, "end")?.max(1e-9);
+    let settled = number(report.pointer("/sums/0").context("no sum")?, "goodput_mbit")?;
+    Ok(Goodput { all, settled: Some(settled) })
+}
+
+fn shown(runs: &[Goodput]) -> String {
+    if runs.is_empty() {
+        return "failed".to_owned();
+    }
+    let all = median(runs.iter().map(|run| run.all).collect());
+    let settled: Vec<f64> = runs.iter().filter_map(|run| run.settled).collect();
+    match settled.is_empty() {
+        true => format!("{all:.1}"),
+        false => format!("{all:.1} ({:.1})", median(settled)),
     }
 }
 
@@ -124,12 +156,12 @@ fn lines(
                 "{polypath} perf -s --one-off -J --buffer {buffer} --listen {there} >/dev/null"
             );
             let client = format!(
-                "{polypath} perf -c {there} --local {here} --buffer {buffer} -O 3 -t {seconds} -J >{result}"
+                "{polypath} perf -c {there} --local {here} --buffer {buffer} -O {SETTLE} -t {seconds} -i {seconds} -J >{result}"
             );
             (server, client)
         }
         Stack::Usrsctp => {
-            let common = format!("--cmt 1 --nr-sack --buffer {buffer} --time {seconds}");
+            let common = format!("--cmt 1 --nr-sack --buffer {buffer} --time {total}");
             let server = format!("{bench} sctp sink --local 10.0.1.2,10.0.2.2 {common} >{result}");
             let client = format!(
                 "{bench} sctp source --local 10.0.1.1,10.0.2.1 --remote 10.0.1.2,10.0.2.2 {common}; sleep 4"
@@ -137,7 +169,7 @@ fn lines(
             (server, client)
         }
         Stack::Mptcp => {
-            let common = format!("--size 131072 --buffer {buffer} --time {seconds}");
+            let common = format!("--size 131072 --buffer {buffer} --time {total}");
             let server = format!(
                 "{limits}; ip mptcp endpoint add 10.0.2.2 dev B signal; {bench} mptcp sink --local 0.0.0.0 {common} >{result}"
             );
