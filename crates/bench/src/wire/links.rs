@@ -143,6 +143,7 @@ fn lines(
     buffer: u32,
 ) -> (String, String) {
     let (polypath, bench) = (programs.polypath.display(), programs.bench.display());
+    let total = seconds + SETTLE;
     let limits = "ip mptcp limits set subflow 8 add_addr_accepted 8";
     match stack {
         Stack::Polypath | Stack::BetterPath => {
