@@ -18,8 +18,10 @@ pub(super) struct LossShare {
     /// The path's counters at that time.
     sent: u64,
     lost: u64,
-    /// What earlier windows still weigh.
-    before: (f64, f64),
+    /// Times that the path's window was cut since.
+    cuts: u64,
+    /// What earlier windows still weigh: chunks, losses, cuts.
+    before: (f64, f64, f64),
     /// How far the path is with the losses that end its first slow start.
     overshoot: Overshoot,
 }
@@ -38,6 +40,7 @@ enum Overshoot {
 impl LossShare {
     /// The path's window is about to be cut.
     pub(super) fn cut(&mut self, path: &PathView) {
+        self.cuts += 1;
         if self.overshoot == Overshoot::ToCome {
             let slow_start = path.cwnd < path.ssthresh;
             self.overshoot = if slow_start { Overshoot::Now } else { Overshoot::Over };
@@ -56,8 +59,11 @@ impl LossShare {
         if sent < WINDOW && now.since(self.began) < WINDOW_TIME {
             return;
         }
-        self.before = ((self.before.0 + sent as f64) / 2.0, (self.before.1 + lost as f64) / 2.0);
+        let fade = |before: f64, latest: u64| (before + latest as f64) / 2.0;
+        let (b_sent, b_lost, b_cuts) = self.before;
+        self.before = (fade(b_sent, sent), fade(b_lost, lost), fade(b_cuts, self.cuts));
         (self.began, self.sent, self.lost) = (now, path.data_chunks, path.lost_chunks);
+        self.cuts = 0;
     }
 
     /// The share, 0 to 1.
@@ -65,6 +71,12 @@ impl LossShare {
         let (sent, lost) = self.latest(path);
         let sent = self.before.0 + sent as f64 + CREDIT;
         ((self.before.1 + lost as f64) / sent).min(1.0)
+    }
+
+    /// The share of chunks after which the window was cut: the losses of one window count once (Mathis et al. 1997).
+    pub(super) fn cut_share(&self, path: &PathView) -> f64 {
+        let (sent, _) = self.latest(path);
+        ((self.before.2 + self.cuts as f64) / (self.before.0 + sent as f64 + CREDIT)).min(1.0)
     }
 
     const fn latest(&self, path: &PathView) -> (u64, u64) {

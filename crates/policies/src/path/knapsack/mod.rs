@@ -127,8 +127,10 @@ impl Knapsack {
         let window = path.cwnd.max(path.ssthresh) as f64;
         // What it comes to on average with such losses (Mathis et al. 1997): a choice that followed every halving would not
         // settle, and a path left with a small window would not be used again.
-        let average = || f64::from(path.mtu) * (1.5 / loss.max(1e-9)).sqrt();
-        let window = if loss > 0.0 { average() } else { window };
+        let own = self.paths.get(path.id.index()).filter(|_| loss > 0.0);
+        let cuts = own.map_or(0.0, |own| own.loss.cut_share(path));
+        let average = f64::from(path.mtu) * (1.5 / cuts.max(1e-9)).sqrt();
+        let window = if cuts > 0.0 { average } else { window };
         self.rate(path).min(window / hold.max(1e-6))
     }
 
