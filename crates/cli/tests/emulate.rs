@@ -79,7 +79,8 @@ fn nothing_is_left_when_it_is_killed() {
     if emulate(&["--no-check", "--", "true"]).is_none() {
         return;
     }
-    let line = "readlink /proc/self/ns/net; (trap '' INT TERM HUP; sleep 1000) & sleep 1000";
+    // The namespace is named once both processes are there.
+    let line = "(trap '' INT TERM HUP; sleep 1000) & readlink /proc/self/ns/net; sleep 1000";
     let mut running = polypath();
     running.arg("emulate").arg(&file).args(["--no-check", "--", "sh", "-c", line]);
     let mut running = running.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
