@@ -1,5 +1,9 @@
 //! Settings of endpoints and associations. Defaults are RFC 9260's (section 16) where it has any.
 
+mod extensions;
+
+pub use extensions::ExtensionConfig;
+
 use core::net::IpAddr;
 use std::sync::Arc;
 
@@ -118,6 +122,8 @@ pub struct AssocConfig {
     pub sack: SackConfig,
     /// The parts of CMT, each with its switch.
     pub cmt: CmtConfig,
+    /// Extensions of the protocol that are offered to the peer.
+    pub extensions: ExtensionConfig,
     /// Potentially failed paths (RFC 7829, CMT-PF); `None`: off.
     pub potentially_failed: Option<PfConfig>,
     /// Congestion control.
@@ -162,6 +168,7 @@ impl Default for AssocConfig {
             fast_retransmit_after: 3,
             sack: SackConfig::default(),
             cmt: CmtConfig::default(),
+            extensions: ExtensionConfig::NONE,
             potentially_failed: None,
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,

@@ -85,11 +85,11 @@ impl Association {
         match chunk {
             Chunk::Data(data) => self.on_data(now, path, &data, seen),
             Chunk::Sack(sack) if self.state.accepts_sack() => self.on_sack(now, path, &sack),
-            Chunk::NrSack(sack) if self.caps.nr_sack && self.state.accepts_sack() => {
+            Chunk::NrSack(sack) if self.caps.agreed.nr_sack && self.state.accepts_sack() => {
                 self.on_nr_sack(now, path, &sack);
             }
             // The top bits of type 16 say: an unaware receiver stops here.
-            Chunk::NrSack(_) => return self.caps.nr_sack,
+            Chunk::NrSack(_) => return self.caps.agreed.nr_sack,
             Chunk::Heartbeat(heartbeat) => {
                 if !seen.answered && self.answers_heartbeats() {
                     seen.answered = true;

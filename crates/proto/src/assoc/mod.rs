@@ -23,6 +23,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
+use crate::endpoint::Extensions;
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
 use crate::needs::StreamNeeds;
@@ -101,10 +102,8 @@ pub(crate) struct PeerSide {
 /// What both ends agreed on at set-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Caps {
-    /// NR-SACKs replace SACKs: both ends listed chunk type 16 (RFC 5061 section 4.2.7's Supported Extensions).
-    pub(crate) nr_sack: bool,
-    /// SACK flags count packets (DAC): configured at both ends and told in a private parameter.
-    pub(crate) dac: bool,
+    /// Extensions.
+    pub(crate) agreed: Extensions,
     /// Outbound streams: the smaller of ours and what the peer accepts.
     pub(crate) outbound_streams: u16,
     /// Inbound streams.
@@ -459,7 +458,7 @@ fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
         max_message: config.max_message,
         inbound_streams: caps.inbound_streams,
         sack: config.sack,
-        dac: caps.dac,
-        nr_sack: if caps.nr_sack { config.cmt.nr_sack } else { NrSack::Off },
+        dac: caps.agreed.dac,
+        nr_sack: if caps.agreed.nr_sack { config.cmt.nr_sack } else { NrSack::Off },
     }
 }

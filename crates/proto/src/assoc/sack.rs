@@ -59,7 +59,7 @@ impl Association {
 
     /// DAC: the packets that a SACK covers, 0 if it does not tell; 1 without DAC.
     const fn packet_count(&self, flags: u8) -> u8 {
-        if self.caps.dac { dac_count(flags) } else { 1 }
+        if self.caps.agreed.dac { dac_count(flags) } else { 1 }
     }
 
     fn process_sack(&mut self, now: Time, arrival: PathId, info: &SackInfo<'_>) -> bool {

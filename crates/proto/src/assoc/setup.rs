@@ -195,10 +195,8 @@ impl Association {
             addresses,
             tie_tag: self.rng.non_zero_u32(),
         };
-        let agreed = Extensions::agreed(&self.config, peer.extensions);
         self.caps = super::Caps {
-            nr_sack: agreed.nr_sack,
-            dac: agreed.dac,
+            agreed: Extensions::agreed(&self.config, peer.extensions),
             outbound_streams: self.config.outbound_streams.max(1).min(peer.fixed.inbound_streams),
             inbound_streams: self.config.inbound_streams.max(1).min(peer.fixed.outbound_streams),
         };

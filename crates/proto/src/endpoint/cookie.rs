@@ -1,7 +1,7 @@
 //! The state cookie: everything we must know to set an association up, kept by the peer (RFC 9260 section 5.1.3).
 //!
 //! ```text
-//! created u64 ns | life u32 ms | flags u8 | addresses u8 | peer's tag u32 | peer's initial TSN u32 | our initial TSN u32
+//! created u64 ns | life u32 ms | flags u8 | addresses u8 | [extensions u16] | peer's tag u32 | peer's initial TSN u32 | our initial TSN u32
 //! | peer's a_rwnd u32 | peer's outbound, inbound streams u16, u16 | [our, peer's tie-tag u32, u32]
 //! | our address, peer's address that the INIT ACK went between | peer's addresses... | MAC
 //! ```
@@ -13,8 +13,8 @@ use core::net::IpAddr;
 
 use polypath_wire::{CommonHeader, InitFixed};
 
+use super::extensions::Extensions;
 use super::keys::{CookieKeys, MAC_LEN};
-use super::offer::Extensions;
 use super::peer::{MAX_PEER_ADDRESSES, PeerInit};
 use crate::ids::Tsn;
 use crate::time::{Duration, Time};
@@ -54,6 +54,8 @@ pub(super) struct TieTags {
 const NR_SACK: u8 = 1;
 const DAC: u8 = 2;
 const TIED: u8 = 4;
+/// Extensions beyond these two follow as a number.
+const EXTENDED: u8 = 8;
 
 impl Cookie {
     /// The cookie as it goes into the INIT ACK.
@@ -100,6 +102,9 @@ impl Cookie {
         out.extend_from_slice(&life.to_be_bytes());
         out.push(self.flags());
         out.push(listed.len().min(MAX_PEER_ADDRESSES) as u8);
+        if self.flags() & EXTENDED != 0 {
+            out.extend_from_slice(&self.peer.extensions.bits().to_be_bytes());
+        }
         let words =
             [fixed.initiate_tag, fixed.initial_tsn.0, self.session.local_tsn.0, fixed.a_rwnd];
         words.iter().for_each(|w| out.extend_from_slice(&w.to_be_bytes()));
@@ -124,7 +129,9 @@ impl Cookie {
         let nr_sack = if extensions.nr_sack { NR_SACK } else { 0 };
         let dac = if extensions.dac { DAC } else { 0 };
         let tied = if self.tie_tags.is_some() { TIED } else { 0 };
-        nr_sack | dac | tied
+        let simple = Extensions { nr_sack: true, dac: true, ..Extensions::NONE }.bits();
+        let extended = if extensions.bits() & !simple == 0 { 0 } else { EXTENDED };
+        nr_sack | dac | tied | extended
     }
 
     fn decode(content: &[u8], session: &mut Session) -> Option<Self> {
@@ -132,6 +139,11 @@ impl Cookie {
         let created = Time(u64::from_be_bytes(reader.take()?));
         let life = Duration::from_millis(reader.u32()?.into());
         let [flags, count] = reader.take()?;
+        let extensions = if flags & EXTENDED == 0 {
+            Extensions { nr_sack: flags & NR_SACK != 0, dac: flags & DAC != 0, ..Extensions::NONE }
+        } else {
+            Extensions::from_bits(u16::from_be_bytes(reader.take()?))
+        };
         let (initiate_tag, initial_tsn) = (reader.u32()?, Tsn(reader.u32()?));
         session.local_tsn = Tsn(reader.u32()?);
         let fixed = InitFixed {
@@ -151,7 +163,6 @@ impl Cookie {
         if addresses.is_empty() {
             addresses.push(remote);
         }
-        let extensions = Extensions { nr_sack: flags & NR_SACK != 0, dac: flags & DAC != 0 };
         let peer = PeerInit { fixed, addresses, extensions, preservative: Duration::ZERO };
         Some(Self { created, life, session: *session, tie_tags, local, remote, peer })
     }
@@ -225,7 +236,7 @@ mod tests {
         fn cookie()(
             created in 0..1u64 << 40, life in any::<u32>(), words in any::<[u32; 6]>(),
             halves in any::<[u16; 4]>(), tie in proptest::option::of(any::<[u32; 2]>()),
-            nr_sack in any::<bool>(), dac in any::<bool>(),
+            extensions in 0..256u16,
             ends in any::<[IpAddr; 2]>(),
             listed in proptest::collection::vec(any::<IpAddr>(), 0..MAX_PEER_ADDRESSES),
         ) -> Cookie {
@@ -245,7 +256,7 @@ mod tests {
                 local: ends[0],
                 remote: ends[1],
                 peer: PeerInit {
-                    fixed, addresses, extensions: Extensions { nr_sack, dac },
+                    fixed, addresses, extensions: Extensions::from_bits(extensions),
                     preservative: Duration::ZERO,
                 },
             }

@@ -6,7 +6,8 @@ use polypath_wire::{Chunk, ErrorCause, InitChunk, PacketView, ParamsBuf, RawChun
 
 use super::Endpoint;
 use super::cookie::{Cookie, Session, TieTags};
-use super::offer::{Extensions, Offer, address_parameter, fixed_part};
+use super::extensions::Extensions;
+use super::offer::{Offer, address_parameter, fixed_part};
 use super::peer::{InitFault, PeerInit, is_unicast, unrecognized};
 use super::reply::Address;
 use crate::assoc::{Association, State};

@@ -6,6 +6,7 @@
 mod connect;
 mod cookie;
 mod echo;
+mod extensions;
 mod init;
 mod keys;
 mod offer;
@@ -23,7 +24,8 @@ use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumCheck, PacketView, WireErrorKind};
 
 pub use connect::ConnectError;
-pub(crate) use offer::{Extensions, Offer, fixed_part};
+pub(crate) use extensions::Extensions;
+pub(crate) use offer::{Offer, fixed_part};
 pub(crate) use peer::{InitFault, PeerInit, state_cookie, unrecognized};
 
 use crate::assoc::{Association, State};

@@ -2,42 +2,19 @@
 
 use core::net::IpAddr;
 
-use polypath_wire::chunk::kind as chunk_kind;
 use polypath_wire::{
     EncodeChunk, InitAckRepr, InitFixed, InitRepr, Parameter, ParamsBuf, RawParam,
 };
 
+use super::extensions::Extensions;
 use super::peer::{MAX_PEER_ADDRESSES, MIN_A_RWND};
-use crate::config::{AssocConfig, NrSack};
+use crate::config::AssocConfig;
 use crate::ids::Tsn;
 use crate::time::Duration;
 
 /// "My SACK flags count packets" (DAC, Iyengar et al. 2006): a parameter of our own without a value. No number was ever
 /// assigned for it. The top bits 10 make strangers skip it silently.
 pub(crate) const DAC_PARAMETER: u16 = 0x8dac;
-
-/// Extensions that both ends must know before either uses them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extensions {
-    /// NR-SACK: chunk type 16 among the Supported Extensions.
-    pub(crate) nr_sack: bool,
-    /// DAC: [`DAC_PARAMETER`].
-    pub(crate) dac: bool,
-}
-
-impl Extensions {
-    /// Those that `config` switches on.
-    pub(crate) fn of(config: &AssocConfig) -> Self {
-        Self { nr_sack: config.cmt.nr_sack != NrSack::Off, dac: config.cmt.dac }
-    }
-
-    /// Those that are used with a peer that announced `peer`.
-    pub(crate) fn agreed(config: &AssocConfig, peer: Self) -> Self {
-        let own = Self::of(config);
-        let peer_counts = peer.dac || config.cmt.dac_unannounced;
-        Self { nr_sack: own.nr_sack && peer.nr_sack, dac: own.dac && peer_counts }
-    }
-}
 
 /// The content of our INIT or INIT ACK.
 #[derive(Clone, Copy, Debug)]
@@ -104,8 +81,12 @@ impl Offer<'_> {
         if self.addresses.len() > 1 {
             params.extend(self.addresses.iter().take(MAX_PEER_ADDRESSES).map(address_parameter));
         }
-        if self.extensions.nr_sack {
-            params.push(&Parameter::SupportedExtensions(&[chunk_kind::NR_SACK]));
+        let chunks = self.extensions.chunk_types();
+        if !chunks.is_empty() {
+            params.push(&Parameter::SupportedExtensions(&chunks));
+        }
+        if self.extensions.partial_reliability {
+            params.push(&Parameter::ForwardTsnSupported);
         }
     }
 
@@ -148,7 +129,7 @@ mod tests {
 
     fn offer(addresses: &[IpAddr], nr_sack: bool, dac: bool) -> Offer<'_> {
         let fixed = fixed_part(&AssocConfig::default(), 7, Tsn(9));
-        Offer { fixed, addresses, extensions: Extensions { nr_sack, dac } }
+        Offer { fixed, addresses, extensions: Extensions { nr_sack, dac, ..Extensions::NONE } }
     }
 
     struct Raw<'a>(&'a [u8]);
@@ -193,7 +174,7 @@ mod tests {
 
     #[test]
     fn reports_stop_at_the_budget_and_the_cookie_never_does() {
-        let asked: ParamsBuf = core::iter::repeat_n(Parameter::ForwardTsnSupported, 50).collect();
+        let asked: ParamsBuf = core::iter::repeat_n(Parameter::AdaptationLayer(1), 50).collect();
         let reports = |budget| {
             let own = offer(&[], false, true);
             let ack = own.init_ack(b"cookie", unrecognized(asked.as_params()), budget);

@@ -2,11 +2,11 @@
 
 use core::net::{IpAddr, Ipv4Addr};
 
-use polypath_wire::chunk::kind as chunk_kind;
 use polypath_wire::param::kind as param_kind;
 use polypath_wire::{ErrorCause, InitFixed, Parameter, Params, RawParam};
 
-use super::offer::{DAC_PARAMETER, Extensions};
+use super::extensions::Extensions;
+use super::offer::DAC_PARAMETER;
 use crate::time::Duration;
 
 /// The smallest receive window that an INIT may announce, bytes (RFC 9260 section 3.3.2).
@@ -87,8 +87,9 @@ impl PeerInit {
             }
             Parameter::HostName(_) => return Err(InitFault::HostName(raw.bytes())),
             Parameter::SupportedExtensions(types) => {
-                self.extensions.nr_sack |= types.contains(&chunk_kind::NR_SACK);
+                self.extensions.announce(types);
             }
+            Parameter::ForwardTsnSupported => self.extensions.partial_reliability = true,
             Parameter::Unknown(unknown) if unknown.kind == DAC_PARAMETER => {
                 self.extensions.dac = true;
             }
@@ -151,6 +152,7 @@ const fn is_known(kind: u16) -> bool {
             | param_kind::SUPPORTED_ADDRESS_TYPES
             | param_kind::PADDING
             | param_kind::SUPPORTED_EXTENSIONS
+            | param_kind::FORWARD_TSN_SUPPORTED
             | DAC_PARAMETER
     )
 }
@@ -262,11 +264,11 @@ mod tests {
     fn reports_follow_the_top_bits_and_end_where_they_say_stop() {
         // 11: report, go on; 10: silent; 01: report, stop; the last is never reached.
         let params: ParamsBuf =
-            [Parameter::ForwardTsnSupported, Parameter::EcnCapable, Parameter::SsnTsnReset(1)]
+            [Parameter::AdaptationLayer(1), Parameter::EcnCapable, Parameter::SsnTsnReset(1)]
                 .into_iter()
-                .chain([Parameter::ForwardTsnSupported])
+                .chain([Parameter::AdaptationLayer(1)])
                 .collect();
         let kinds: Vec<u16> = unrecognized(params.as_params()).map(|p| p.kind).collect();
-        assert_eq!(kinds, [param_kind::FORWARD_TSN_SUPPORTED]);
+        assert_eq!(kinds, [param_kind::ADAPTATION_LAYER]);
     }
 }

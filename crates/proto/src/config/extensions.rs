@@ -1,0 +1,37 @@
+//! Which extensions of RFC 9260 an association offers. One is used when both ends offer it.
+
+/// Extensions, each with its switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtensionConfig {
+    /// Authenticated chunks (RFC 4895).
+    pub authentication: bool,
+    /// Addresses that come and go during the association (RFC 5061). Offered only with `authentication`, which it
+    /// needs.
+    pub dynamic_addresses: bool,
+    /// I-DATA in place of DATA: large messages of one stream do not hold up other streams (RFC 8260).
+    pub interleaving: bool,
+    /// Messages that may be given up (RFC 3758, RFC 7496).
+    pub partial_reliability: bool,
+    /// Resetting and adding streams (RFC 6525).
+    pub stream_reconfiguration: bool,
+}
+
+impl ExtensionConfig {
+    /// RFC 9260 alone.
+    pub const NONE: Self = Self {
+        authentication: false,
+        dynamic_addresses: false,
+        interleaving: false,
+        partial_reliability: false,
+        stream_reconfiguration: false,
+    };
+
+    /// All of them.
+    pub const ALL: Self = Self {
+        authentication: true,
+        dynamic_addresses: true,
+        interleaving: true,
+        partial_reliability: true,
+        stream_reconfiguration: true,
+    };
+}
