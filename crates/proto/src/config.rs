@@ -29,6 +29,9 @@ pub struct EndpointConfig {
     pub refuse_other_ports: bool,
     /// Associations at the same time, at most; INITs beyond it are answered with ABORT (Out of Resource).
     pub max_associations: usize,
+    /// Associations with one address of peers, at most, so that nobody has all of them alone (RFC 9260 section 12.2.4.3); INITs beyond it are answered
+    /// with ABORT (Out of Resource). Many hosts may stand behind one address.
+    pub max_associations_per_address: usize,
     /// Valid.Cookie.Life.
     pub cookie_life: Duration,
     /// Age at which the secret that signs cookies is replaced; the previous one stays valid for `cookie_life`.
@@ -50,6 +53,7 @@ impl Default for EndpointConfig {
             accept: true,
             refuse_other_ports: false,
             max_associations: 1024,
+            max_associations_per_address: 512,
             cookie_life: Duration::from_secs(60),
             cookie_key_life: Duration::from_secs(3600),
             pairing: PathPairing::Mesh,

@@ -113,8 +113,8 @@ impl Puppet {
         let (mut victim, now) = (victim(assoc, seed), Time::ZERO);
         victim.handle_datagram(now, victim_tuple(), &init_from(OWN.0, tsn, params));
         let answers = drain(&mut victim, now);
-        let (tag, victim_tsn, cookie) =
-            answers.first().and_then(|a| init_ack(a)).expect("INIT ACK");
+        let InitAck { tag, tsn: victim_tsn, cookie } =
+            answers.first().and_then(|a| read_init_ack(a)).expect("INIT ACK");
         let echo = CookieEchoChunk { cookie: &cookie };
         let cookie_echo = PacketBuilder::new(PORTS.0, PORTS.1, tag).chunk(&echo).build();
         victim.handle_datagram(now, victim_tuple(), &cookie_echo);
@@ -201,8 +201,19 @@ impl Puppet {
     }
 }
 
-/// Tag, first TSN and cookie of an INIT ACK packet.
-fn init_ack(packet: &[u8]) -> Option<(u32, Tsn, Vec<u8>)> {
+/// What the one who opens needs of an INIT ACK.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitAck {
+    /// The Initiate Tag.
+    pub tag: u32,
+    /// The first TSN.
+    pub tsn: Tsn,
+    /// The State Cookie.
+    pub cookie: Vec<u8>,
+}
+
+/// The INIT ACK in a packet, if there is one with a cookie.
+pub fn read_init_ack(packet: &[u8]) -> Option<InitAck> {
     let ack = raw_chunks(packet).find_map(|raw| match raw.decode() {
         Ok(Chunk::InitAck(ack)) => Some(ack),
         _ => None,
@@ -211,7 +222,7 @@ fn init_ack(packet: &[u8]) -> Option<(u32, Tsn, Vec<u8>)> {
         Ok(Parameter::StateCookie(cookie)) => Some(cookie.to_vec()),
         _ => None,
     })?;
-    Some((ack.fixed.initiate_tag, ack.fixed.initial_tsn, cookie))
+    Some(InitAck { tag: ack.fixed.initiate_tag, tsn: ack.fixed.initial_tsn, cookie })
 }
 
 /// The first cause code of an ABORT among the packets.

@@ -1,10 +1,11 @@
 //! Memory, counted by the allocator: what an idle association costs, and that nothing a peer does makes it grow.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
+use counting::{KIB, held};
 use polypath_proto::config::{AssocConfig, EndpointConfig, PathPairing};
 use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
@@ -13,53 +14,6 @@ use polypath_proto::{Endpoint, RecvFrom, SendOptions, State};
 use polypath_testkit::puppet::{self, Puppet, drain, victim_tuple};
 use polypath_testkit::world::{HostId, World, address, tuple};
 use polypath_wire::{DataFlags, Parameter, ParamsBuf};
-
-/// Counts what each thread holds, so that tests side by side do not disturb each other.
-struct Counting;
-
-thread_local! {
-    static HELD: Cell<i64> = const { Cell::new(0) };
-}
-
-fn note(bytes: i64) {
-    // A thread that is being torn down has no counter any more, and nobody asks.
-    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
-}
-
-#[expect(
-    unsafe_code,
-    reason = "counting allocations takes a GlobalAlloc; it hands all through to the system's"
-)]
-// SAFETY: every call goes to `System` with the arguments it came with; counting touches no memory of theirs.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        note(layout.size() as i64);
-        // SAFETY: the caller keeps to `alloc`'s contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        note(-(layout.size() as i64));
-        // SAFETY: the caller keeps to `dealloc`'s contract.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        note(new_size as i64 - layout.size() as i64);
-        // SAFETY: the caller keeps to `realloc`'s contract.
-        unsafe { System.realloc(ptr, layout, new_size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Bytes that this thread holds.
-fn held() -> i64 {
-    HELD.with(Cell::get)
-}
-
-const KIB: i64 = 1024;
 
 fn endpoint(host: HostId, port: u16, paths: usize) -> Endpoint {
     let config = EndpointConfig {

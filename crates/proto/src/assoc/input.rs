@@ -58,6 +58,9 @@ impl Association {
     /// UDP port has changed goes on with the new one: the verification tag proves the peer (RFC 6951 section 5.4).
     pub(crate) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
         if let Some(known) = self.paths.by_tuple(tuple) {
+            if self.state.sends_heartbeats() {
+                self.paths.heard_on(now, known);
+            }
             return Some(known);
         }
         if let Some(moved) = self.paths.by_addresses(tuple) {
@@ -184,7 +187,7 @@ impl Association {
         let p = info.path;
         self.paths.rtt_sample(now, p, rtt, &self.config.rto, &mut self.tracer);
         self.errors = 0;
-        if self.paths.confirm(p) {
+        if self.paths.confirm(now, p) {
             self.path_state_changed(now, p, PathState::Active);
         }
         let probed = self.config.potentially_failed.is_some_and(|pf| pf.probe.is_some());

@@ -200,6 +200,12 @@ impl Association {
                 let association = self.tells_of_peer(now, p);
                 self.count_failure(now, p, true, association);
             }
+            if !self.paths.may_probe(p, &self.config) {
+                if let Some(path) = self.paths.get_mut(p) {
+                    path.heartbeat_at = Time::MAX;
+                }
+                continue;
+            }
             let unmeasured = self.paths.view(p).is_some_and(|view| self.must_measure(view));
             if unmeasured || self.path_is_idle(now, p) {
                 self.send_heartbeat(now, p);

@@ -70,7 +70,7 @@ impl Endpoint {
             self.stats.bad_cookies += 1;
             return None;
         }
-        if self.table.len() >= self.config.max_associations {
+        if self.is_full_for(to.tuple.remote.ip()) {
             self.replies.abort(now, to, Some(ErrorCause::OutOfResource), &mut self.stats);
             return None;
         }

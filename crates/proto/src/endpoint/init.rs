@@ -114,7 +114,7 @@ impl Endpoint {
         if !self.config.accept {
             return self.refuse(now, request, None);
         }
-        if self.table.len() >= self.config.max_associations {
+        if self.is_full_for(request.to.tuple.remote.ip()) {
             return self.refuse(now, request, Some(ErrorCause::OutOfResource));
         }
         let identity = self.new_identity(None);
@@ -146,6 +146,12 @@ impl Endpoint {
                 self.acknowledge(now, request, peer, identity, &config);
             }
         }
+    }
+
+    /// Whether there is no room for another association, or not with a peer at `address`.
+    pub(super) fn is_full_for(&self, address: IpAddr) -> bool {
+        let full = self.table.len() >= self.config.max_associations;
+        full || self.table.count_address(address) >= self.config.max_associations_per_address
     }
 
     fn new_identity(&mut self, tie_tags: Option<TieTags>) -> Identity {

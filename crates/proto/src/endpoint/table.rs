@@ -110,6 +110,11 @@ impl Table {
         self.index.get(&(address, peer_port)).copied()
     }
 
+    /// Associations with a peer at `address`.
+    pub(super) fn count_address(&self, address: IpAddr) -> usize {
+        self.index.range((address, 0)..=(address, u16::MAX)).count()
+    }
+
     #[inline]
     fn has_path(&self, h: AssocHandle, tuple: FourTuple, peer_port: u16) -> bool {
         self.get(h).is_some_and(|a| {

@@ -75,13 +75,14 @@ impl PathSet {
     }
 
     /// The peer proved that it is at the other end of `p` (RFC 9260 section 5.4).
-    pub(crate) fn confirm(&mut self, p: PathId) -> bool {
+    pub(crate) fn confirm(&mut self, now: Time, p: PathId) -> bool {
         let unconfirmed = self.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
         if unconfirmed {
             self.set_state(p, PathState::Active);
             if let Some(view) = self.view_mut(p) {
                 view.errors = 0;
             }
+            self.resume_probing(now, p);
         }
         unconfirmed
     }

@@ -64,6 +64,7 @@ impl PathSet {
         }
         let interval = match view.state {
             _ if view.suspect => Duration::ZERO,
+            PathState::Unconfirmed if path.verification.asked_for() => Duration::ZERO,
             PathState::Unconfirmed if view.errors <= config.path_max_retrans => Duration::ZERO,
             PathState::PotentiallyFailed => Duration::ZERO,
             _ => match config.heartbeat_interval {
@@ -80,6 +81,7 @@ impl PathSet {
 
     /// Notes that a HEARTBEAT with `nonce` goes out on `p` now.
     pub(crate) fn heartbeat_sent(&mut self, now: Time, p: PathId, nonce: u64) {
+        self.count_probe(p);
         if let Some(path) = self.get_mut(p) {
             path.heartbeat = Some(Outstanding { nonce, sent: now });
             path.stats.heartbeats_sent += 1;

@@ -5,11 +5,13 @@ mod heartbeat;
 mod hole;
 mod pacer;
 mod rto;
+mod verify;
 
 pub(crate) use health::Failure;
 pub(crate) use heartbeat::HeartbeatInfo;
 pub(crate) use pacer::Pacers;
 pub(crate) use rto::Probe;
+pub(crate) use verify::Verification;
 
 use core::net::IpAddr;
 
@@ -40,6 +42,8 @@ pub(crate) struct Path {
     pub(crate) heartbeat: Option<heartbeat::Outstanding>,
     /// Earlier ones that were given up while the path was failed: a path that became slow may still answer them.
     pub(crate) overdue: Vec<heartbeat::Outstanding>,
+    /// What proving its address has cost so far.
+    pub(crate) verification: Verification,
     /// The timeout without back-off.
     pub(crate) rto_estimate: crate::time::Duration,
     /// The chunk whose acknowledgement gives the next RTT sample.
@@ -105,6 +109,7 @@ impl PathSet {
             heartbeat_at: Time::MAX,
             heartbeat: None,
             overdue: Vec::new(),
+            verification: Verification::default(),
             rto_estimate: config.rto.initial,
             rtt_probe: None,
             burst_left: 0,

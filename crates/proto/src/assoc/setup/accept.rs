@@ -9,6 +9,7 @@ use crate::assoc::{Association, Bundling, LocalSide, State};
 use crate::config::EndpointConfig;
 use crate::event::Event;
 use crate::ids::FourTuple;
+use crate::path::Verification;
 use crate::rng::Rng;
 use crate::time::Time;
 use crate::tx::Sender;
@@ -103,6 +104,7 @@ impl Association {
             (view.errors, view.in_recovery, view.rto) = (0, false, initial);
             (path.t3, path.heartbeat, path.rtt_probe) = (Time::MAX, None, None);
             (path.timeouts_in_a_row, path.rto_estimate, path.idle_since) = (0, initial, now);
+            path.verification = Verification::default();
             view.state =
                 if path.tuple == proven { PathState::Active } else { PathState::Unconfirmed };
         }
@@ -115,7 +117,9 @@ impl Association {
     /// Queues COOKIE ACK to where the COOKIE ECHO came from (RFC 9260 section 6.4): the path of the INIT ACK may be dead by now.
     /// An address that is not confirmed yet gets it only together with the HEARTBEAT that confirms it (section 5.4).
     pub(crate) fn acknowledge_cookie(&mut self, now: Time, source: FourTuple) {
-        let path = self.arrival_path(now, source).unwrap_or_else(|| self.paths.preferred());
+        let arrival =
+            self.arrival_path(now, source).filter(|p| self.paths.may_probe(*p, &self.config));
+        let path = arrival.unwrap_or_else(|| self.paths.preferred());
         self.send_control(path, &Chunk::CookieAck, Bundling::First);
         let unconfirmed =
             self.paths.view(path).is_some_and(|view| view.state == PathState::Unconfirmed);

@@ -1,0 +1,82 @@
+//! How often an address is probed that the peer named and nobody proved: it may be a stranger's, and the heartbeats an
+//! attack on it (RFC 9260 section 5.4, RFC 5062 section 6).
+//!
+//! An address gets at most Path.Max.Retrans + 1 heartbeats, over all paths to it together, until one of them is answered.
+//! After that only a packet of the association that comes from there makes us ask once more.
+
+use core::net::IpAddr;
+
+use super::PathSet;
+use crate::config::AssocConfig;
+use crate::ids::PathId;
+use crate::time::Time;
+use crate::view::PathState;
+
+/// What a path spent on proving its address.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Verification {
+    /// Heartbeats sent while the address was not proven.
+    probes: u32,
+    /// A packet came from there after the last of them: one more is allowed.
+    heard: bool,
+    /// The last of them was such a one.
+    asked_for: bool,
+}
+
+impl Verification {
+    /// The heartbeat in flight was asked for by a packet from there: its timeout is awaited before the next.
+    pub(super) const fn asked_for(&self) -> bool {
+        self.asked_for
+    }
+}
+
+impl PathSet {
+    /// Whether a heartbeat may go out on `p`: always to a proven address.
+    pub(crate) fn may_probe(&self, p: PathId, config: &AssocConfig) -> bool {
+        let Some(path) = self.get(p) else { return false };
+        let address = path.tuple.remote.ip();
+        path.verification.heard
+            || self.is_proven(address)
+            || self.probes(address) <= config.path_max_retrans
+    }
+
+    /// A heartbeat goes out on `p`.
+    pub(super) fn count_probe(&mut self, p: PathId) {
+        let unconfirmed = self.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
+        if let Some(path) = self.get_mut(p).filter(|_| unconfirmed) {
+            path.verification.probes = path.verification.probes.saturating_add(1);
+            path.verification.asked_for = core::mem::take(&mut path.verification.heard);
+        }
+    }
+
+    /// A packet of the association came on `p`. If probing had ended it goes on, with one heartbeat.
+    pub(crate) fn heard_on(&mut self, now: Time, p: PathId) {
+        let Some((view, path)) = self.both_mut(p) else { return };
+        if view.state == PathState::Unconfirmed && path.heartbeat_at == Time::MAX {
+            path.verification.heard = true;
+            path.heartbeat_at = now;
+        }
+    }
+
+    /// The address of `p` is proven: the other paths to it may be probed now, whatever was spent on them.
+    pub(super) fn resume_probing(&mut self, now: Time, p: PathId) {
+        let Some(address) = self.get(p).map(|path| path.tuple.remote.ip()) else { return };
+        for (view, path) in self.iter_mut() {
+            let waits = view.state == PathState::Unconfirmed && path.tuple.remote.ip() == address;
+            if waits && path.heartbeat_at == Time::MAX {
+                path.heartbeat_at = now;
+            }
+        }
+    }
+
+    /// Whether some path to `address` was confirmed, by the user or by a heartbeat.
+    fn is_proven(&self, address: IpAddr) -> bool {
+        let here = self.iter().filter(|(_, path)| path.tuple.remote.ip() == address);
+        here.into_iter().any(|(view, _)| view.state != PathState::Unconfirmed)
+    }
+
+    fn probes(&self, address: IpAddr) -> u32 {
+        let here = self.iter().filter(|(_, path)| path.tuple.remote.ip() == address);
+        here.map(|(_, path)| path.verification.probes).sum()
+    }
+}
