@@ -25,6 +25,8 @@ pub struct Config {
     pub accept: bool,
     /// Associations at the same time, at most.
     pub max_associations: usize,
+    /// Associations with one address of peers, at most. Many hosts may stand behind one address.
+    pub max_associations_per_address: usize,
     /// Settings of associations. Default: the profile `fast`.
     pub assoc: Arc<AssocConfig>,
     /// Kernel buffer asked for per socket and direction, bytes. When the kernel gives less,
@@ -78,6 +80,7 @@ impl Config {
             encapsulation: Encapsulation::Udp(0),
             accept: false,
             max_associations: 1024,
+            max_associations_per_address: 512,
             assoc: default_assoc(),
             socket_buffer: 4 << 20,
             capture: None,

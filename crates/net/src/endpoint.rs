@@ -233,6 +233,7 @@ fn core_config(config: &Config, port: u16, local: &[SocketAddr]) -> EndpointConf
         // A UDP port is one endpoint's; at a raw socket other endpoints hear the same packets.
         refuse_other_ports: matches!(config.encapsulation, Encapsulation::Udp(_)),
         max_associations: config.max_associations,
+        max_associations_per_address: config.max_associations_per_address,
         // Who opens names the paths; the other side learns them, with their UDP ports, from the packets that come.
         pairing: PathPairing::Learned,
         assoc: config.assoc.clone(),

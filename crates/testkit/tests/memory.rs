@@ -21,6 +21,7 @@ fn endpoint(host: HostId, port: u16, paths: usize) -> Endpoint {
         addresses: (0..paths).map(|link| address(host, link)).collect(),
         pairing: PathPairing::Index,
         max_associations: 2000,
+        max_associations_per_address: 2000,
         ..EndpointConfig::default()
     };
     Endpoint::new(config, Rng::from_u64(port.into()))

@@ -50,7 +50,10 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 pub(crate) fn server() -> Result<()> {
     runtime()?.block_on(async {
         let config = Config::server([addresses(2, 1).parse()?], PORT);
-        let endpoint = Endpoint::bind(Config { max_associations: COUNT * 2, ..config })?;
+        let most = COUNT * 2;
+        let (max_associations, max_associations_per_address) = (most, most);
+        let endpoint =
+            Endpoint::bind(Config { max_associations, max_associations_per_address, ..config })?;
         let before = resident()?;
         let mut all = Vec::with_capacity(COUNT);
         while all.len() < COUNT {

@@ -15,8 +15,14 @@ use crate::config::{AssocConfig, EndpointConfig};
 use crate::ids::{AssocHandle, FourTuple, Tsn};
 use crate::time::{Duration, Time};
 
-/// The longest INIT ACK chunk as a multiple of the INIT's packet, as far as it is ours to choose (RFC 5062 section 9).
+/// The longest INIT ACK as a multiple of the INIT, as far as it is ours to choose (RFC 5062 section 9), IP headers included.
 const MAX_GROWTH: usize = 3;
+
+/// Bytes of the longest INIT ACK chunk in answer to an INIT packet of `len` bytes between `tuple`.
+const fn longest_answer(len: usize, tuple: FourTuple) -> usize {
+    let ip = if tuple.remote.is_ipv4() { 20 } else { 40 };
+    MAX_GROWTH * (ip + len) - ip - polypath_wire::COMMON_HEADER_LEN
+}
 
 /// An INIT with where it came from.
 #[derive(Clone, Copy)]
@@ -91,17 +97,17 @@ impl Endpoint {
         }
     }
 
-    /// The association that an INIT or cookie is about. Any of the peer's addresses may tell (section 5.1.2 D).
+    /// The association that an INIT or cookie is about. Any of the peer's addresses may tell (section 5.1.2 D), but only one that is proven:
+    /// nobody is kept out because someone else's association claims his address (RFC 5062 section 2).
     pub(super) fn find_peer(
-        &mut self,
+        &self,
         tuple: FourTuple,
         peer_port: u16,
         peer: &PeerInit,
     ) -> Option<AssocHandle> {
-        let table = &mut self.table;
-        table.find(tuple, peer_port).or_else(|| {
-            peer.addresses.iter().find_map(|address| table.find_address(*address, peer_port))
-        })
+        let source = core::iter::once(tuple.remote.ip());
+        let mut named = source.chain(peer.addresses.iter().copied());
+        named.find_map(|address| self.table.find_proven(address, peer_port))
     }
 
     /// Whether packets are accepted at the local address: any, if none was named.
@@ -173,7 +179,7 @@ impl Endpoint {
         let extensions = Extensions::agreed(config, peer.extensions);
         let cookie = self.cookie(now, request, peer, identity).seal(&mut self.keys);
         let offer = Offer { fixed, addresses: &self.config.addresses, extensions };
-        let budget = MAX_GROWTH * request.len;
+        let budget = longest_answer(request.len, request.to.tuple);
         let chunk = offer.init_ack(&cookie, unrecognized(request.init.params), budget);
         self.replies.push(now, request.to, &Encoded(&chunk), &mut self.stats);
     }

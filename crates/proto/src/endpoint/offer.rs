@@ -47,9 +47,9 @@ impl Offer<'_> {
         self.encode(&InitRepr { fixed: self.fixed, params })
     }
 
-    /// The INIT ACK with `cookie`, encoded. Reports of unrecognized parameters are left out once the chunk would become
-    /// longer than `budget` bytes: an answer much longer than the question can be aimed at a third party (RFC 5062
-    /// section 9).
+    /// The INIT ACK with `cookie`, encoded. Further addresses, then reports of unrecognized parameters are left out once the
+    /// chunk would become longer than `budget` bytes: an answer much longer than the question can be aimed at a third party
+    /// (RFC 5062 section 9).
     pub(crate) fn init_ack<'p>(
         &self,
         cookie: &[u8],
@@ -58,8 +58,12 @@ impl Offer<'_> {
     ) -> Vec<u8> {
         let mut params = ParamsBuf::new();
         params.push(&Parameter::StateCookie(cookie));
-        self.push_own(&mut params);
-        let mut room = budget.saturating_sub(24 + params.as_params().as_bytes().len());
+        let mut extensions = ParamsBuf::new();
+        self.push_extensions(&mut extensions);
+        let fixed = 24 + length(&params) + length(&extensions);
+        self.push_addresses(&mut params, budget.saturating_sub(fixed));
+        self.push_extensions(&mut params);
+        let mut room = budget.saturating_sub(24 + length(&params));
         for raw in unrecognized {
             let len = 4 + raw.bytes().len().next_multiple_of(4);
             if len > room {
@@ -73,14 +77,25 @@ impl Offer<'_> {
 
     fn params(&self) -> ParamsBuf {
         let mut params = ParamsBuf::new();
-        self.push_own(&mut params);
+        self.push_addresses(&mut params, usize::MAX);
+        self.push_extensions(&mut params);
         params
     }
 
-    fn push_own(&self, params: &mut ParamsBuf) {
-        if self.addresses.len() > 1 {
-            params.extend(self.addresses.iter().take(MAX_PEER_ADDRESSES).map(address_parameter));
+    /// As many of the addresses as `room` bytes hold, in their order.
+    fn push_addresses(&self, params: &mut ParamsBuf, mut room: usize) {
+        if self.addresses.len() <= 1 {
+            return;
         }
+        for address in self.addresses.iter().take(MAX_PEER_ADDRESSES) {
+            let len = if address.is_ipv4() { 8 } else { 20 };
+            let Some(left) = room.checked_sub(len) else { return };
+            room = left;
+            params.push(&address_parameter(address));
+        }
+    }
+
+    fn push_extensions(&self, params: &mut ParamsBuf) {
         let chunks = self.extensions.chunk_types();
         if !chunks.is_empty() {
             params.push(&Parameter::SupportedExtensions(&chunks));
@@ -98,6 +113,10 @@ impl Offer<'_> {
         }
         bytes
     }
+}
+
+fn length(params: &ParamsBuf) -> usize {
+    params.as_params().as_bytes().len().next_multiple_of(4)
 }
 
 /// An address as a parameter.

@@ -30,7 +30,7 @@ struct Slot {
 pub(super) struct Table {
     slots: Slab<Slot>,
     /// Which association a peer's address and SCTP port belong to. Our own port is always the endpoint's. Who names an
-    /// address first has it: naming someone else's address later takes nothing from an association.
+    /// address first has it, until someone proves it: naming an address takes nothing from anybody.
     index: BTreeMap<(IpAddr, u16), AssocHandle>,
     /// The association of the latest packet; most packets are for it, too.
     latest: Option<AssocHandle>,
@@ -108,6 +108,15 @@ impl Table {
     /// The association with a peer's address and SCTP port.
     pub(super) fn find_address(&self, address: IpAddr, peer_port: u16) -> Option<AssocHandle> {
         self.index.get(&(address, peer_port)).copied()
+    }
+
+    /// The same, if its peer proved that the address is its own, or our user said so.
+    pub(super) fn find_proven(&self, address: IpAddr, peer_port: u16) -> Option<AssocHandle> {
+        self.find_address(address, peer_port).filter(|h| self.proves(*h, address))
+    }
+
+    fn proves(&self, h: AssocHandle, address: IpAddr) -> bool {
+        self.get(h).is_some_and(|assoc| assoc.paths.is_proven(address))
     }
 
     /// Associations with a peer at `address`.
@@ -208,15 +217,31 @@ impl Table {
 
     fn index_addresses(&mut self, h: AssocHandle) {
         let Some(slot) = self.slots.get_mut(h.0) else { return };
-        let port = slot.assoc.peer.port;
-        let paths = slot.assoc.paths.iter().map(|(_, path)| path.tuple.remote.ip());
-        for address in slot.assoc.peer.addresses.iter().copied().chain(paths) {
-            let owner = *self.index.entry((address, port)).or_insert(h);
-            if owner == h && !slot.addresses.contains(&address) {
-                slot.addresses.push(address);
+        let assoc = &slot.assoc;
+        slot.indexed_tag = assoc.peer.tag;
+        let (port, paths) = (assoc.peer.port, assoc.paths.iter());
+        let paths = paths.map(|(_, path)| path.tuple.remote.ip());
+        let named: Vec<IpAddr> = assoc.peer.addresses.iter().copied().chain(paths).collect();
+        for address in named {
+            self.claim(h, address, port);
+        }
+    }
+
+    fn claim(&mut self, h: AssocHandle, address: IpAddr, port: u16) {
+        let owner = self.find_address(address, port);
+        if let Some(owner) = owner.filter(|owner| *owner != h) {
+            if self.proves(owner, address) || !self.proves(h, address) {
+                return;
+            }
+            if let Some(slot) = self.slots.get_mut(owner.0) {
+                slot.addresses.retain(|other| *other != address);
             }
         }
-        slot.indexed_tag = slot.assoc.peer.tag;
+        self.index.insert((address, port), h);
+        let Some(slot) = self.slots.get_mut(h.0) else { return };
+        if !slot.addresses.contains(&address) {
+            slot.addresses.push(address);
+        }
     }
 
     fn forget_addresses(&mut self, h: AssocHandle) {

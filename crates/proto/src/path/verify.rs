@@ -70,7 +70,7 @@ impl PathSet {
     }
 
     /// Whether some path to `address` was confirmed, by the user or by a heartbeat.
-    fn is_proven(&self, address: IpAddr) -> bool {
+    pub(crate) fn is_proven(&self, address: IpAddr) -> bool {
         let here = self.iter().filter(|(_, path)| path.tuple.remote.ip() == address);
         here.into_iter().any(|(view, _)| view.state != PathState::Unconfirmed)
     }

@@ -13,6 +13,9 @@ use crate::time::Time;
 /// Copied TSNs that are remembered, at most.
 const REMEMBERED: usize = 1024;
 
+/// Stale transmissions that are borne, beyond what a window holds, before they are looked for.
+const SPARE: usize = 64;
+
 /// How often a chunk was transmitted: the two classes of CUC version 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
@@ -142,6 +145,16 @@ impl TxPath {
     pub(crate) fn reneged(&mut self, tsn: u64, chunk: &TxChunk) {
         self.relist(tsn, chunk.class());
         self.by_send.push_back((tsn, chunk.sent));
+    }
+
+    /// Drops stale and repeated transmissions once there are more of them than a window of `ring`'s chunks explains: who reneges
+    /// again and again enlists the same chunks again and again, behind one that is never acknowledged.
+    pub(super) fn tidy(&mut self, ring: &Ring, path: PathId) {
+        if self.by_send.len() <= 2 * ring.len() + SPARE {
+            return;
+        }
+        let mut seen = BTreeSet::new();
+        self.by_send.retain(|&(tsn, sent)| in_flight(ring, path, tsn, sent) && seen.insert(tsn));
     }
 
     /// The pseudo-cum-ack of a class: its lowest unacknowledged TSN on this path.

@@ -71,6 +71,9 @@ impl Sender {
                 list.reneged(tsn, chunk);
             }
         }
+        if let Some(list) = self.paths.get_mut(p.index()) {
+            list.tidy(&self.ring, p);
+        }
         tsns.len() as u32
     }
 

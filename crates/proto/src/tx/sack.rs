@@ -437,6 +437,9 @@ impl Sender {
                 }
             }
         }
+        for (view, list) in paths.views.iter().zip(&mut self.paths) {
+            list.tidy(&self.ring, view.id);
+        }
         scratch.tsns.len() as u64
     }
 

@@ -4,9 +4,9 @@ use core::fmt;
 use std::sync::Arc;
 
 use polypath_proto::config::{
-    AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, Handshake,
-    InitialCwnd, InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction, RecoveryConfig,
-    Rescheduling, RtoConfig, SackConfig, SackPath, T3Marks,
+    AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, ExtensionConfig,
+    Handshake, InitialCwnd, InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction,
+    RecoveryConfig, Rescheduling, RtoConfig, SackConfig, SackPath, T3Marks,
 };
 use polypath_proto::ids::Tsn;
 use polypath_proto::policy::PolicyFactory;
@@ -177,6 +177,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         recovery: random_recovery(rng),
         pacing: rng.below(2) == 0,
         policies: policies.factory.clone(),
+        extensions: ExtensionConfig::NONE,
         // Half of all associations wrap their TSNs soon.
         initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],
         trace: rng.below(8) == 0,

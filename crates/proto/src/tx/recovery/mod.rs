@@ -39,9 +39,9 @@ pub(super) struct PathRecovery {
     pub(super) rack: Rack,
     tail: TailProbe,
     /// While the path is in fast recovery.
-    prr: Option<Prr>,
+    prr: Option<Box<Prr>>,
     /// From a timeout until it is known whether it was spurious.
-    frto: Option<FRto>,
+    frto: Option<Box<FRto>>,
     /// Since the latest timeout, until congestion is certain.
     resent: Resent,
     /// Recovery from a timeout ends when no TSN up to this one, last sent here, is unacknowledged.

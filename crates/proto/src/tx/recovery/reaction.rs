@@ -119,7 +119,7 @@ impl Sender {
         list.recovery.cut = now;
         list.recovery.tail.reset();
         list.recovery.resent = Resent::default();
-        list.recovery.prr = reduces.then(|| Prr::new(list.recovery.flight));
+        list.recovery.prr = reduces.then(|| Box::new(Prr::new(list.recovery.flight)));
     }
 
     /// Whether miss indications say nothing on `p`: it reorders, so time alone decides (RFC 8985 section 6.2, step 4).
@@ -150,7 +150,7 @@ impl Sender {
         if self.recovery.rate_reduction == RateReduction::Off {
             return None;
         }
-        self.paths.get(p.index())?.recovery.prr?.window(outstanding)
+        self.paths.get(p.index())?.recovery.prr.as_ref()?.window(outstanding)
     }
 }
 

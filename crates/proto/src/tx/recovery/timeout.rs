@@ -63,7 +63,7 @@ impl Sender {
                     resent.sent(tsn, chunk.sends);
                 }
             }
-            *frto = watch.then(|| FRto::new(suspects, now));
+            *frto = watch.then(|| Box::new(FRto::new(suspects, now)));
         }
     }
 
@@ -143,7 +143,7 @@ impl Sender {
     /// F-RTO's second step: retransmissions on their own path wait, new data goes instead.
     pub(crate) fn holds(&self, from: PathId, to: PathId) -> bool {
         let frto = self.paths.get(from.index()).and_then(|l| l.recovery.frto.as_ref());
-        from == to && frto.is_some_and(FRto::holds)
+        from == to && frto.is_some_and(|frto| frto.holds())
     }
 
     /// Where no new data could be sent, waiting is pointless (RFC 5682 section 3.1, step 2b): gives whether that freed any
@@ -154,7 +154,7 @@ impl Sender {
         }
         let mut freed = false;
         for (view, list) in paths.views.iter().zip(&mut self.paths) {
-            let stuck = |frto: &mut FRto| frto.is_stuck(view.data_chunks);
+            let stuck = |frto: &mut Box<FRto>| frto.is_stuck(view.data_chunks);
             if list.recovery.frto.as_mut().is_some_and(stuck) {
                 list.recovery.frto = None;
                 freed |= !list.marked.is_empty();
