@@ -34,6 +34,7 @@ struct ledger {
 	const struct plan *plan;
 	uint64_t count;
 	bool unordered;
+	bool skips; /* messages may be left out, but not overtake each other */
 	uint64_t received;
 	uint64_t bytes;
 	uint64_t faults;
@@ -43,7 +44,8 @@ struct ledger {
 	uint8_t *expect; /* room for the largest message */
 };
 
-bool ledger_open(struct ledger *ledger, const struct plan *plan, uint64_t count, bool unordered);
+bool ledger_open(struct ledger *ledger, const struct plan *plan, uint64_t count, bool unordered,
+                 bool skips);
 void ledger_reset(struct ledger *ledger);
 void ledger_fault(struct ledger *ledger, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ledger_enter(struct ledger *ledger, uint16_t stream, uint32_t number, const uint8_t *data, size_t length);

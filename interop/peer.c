@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "extras.h"
 #include "message.h"
 #include "sctp.h"
 
@@ -23,7 +24,7 @@ enum { VERIFIED = 0, FAULTY = 1, USAGE = 2, NO_ASSOCIATION = 3, TIMED_OUT = 4 };
 enum ending { WAIT, SHUTDOWN, ABORT, VANISH };
 
 static struct options {
-	bool server, echo, unordered, immediate, partial;
+	bool server, echo, unordered, immediate, partial, skips;
 	uint64_t send, expect;
 	uint32_t delay_ms; /* between messages */
 	enum ending ending;
@@ -31,6 +32,7 @@ static struct options {
 	uint32_t linger_ms; /* to answer a peer that missed the end */
 	struct plan plan;
 	struct stack stack;
+	struct extras extras;
 } options = { .expect = 0, .timeout_s = 60, .plan = { .seed = 1, .streams = 1 } };
 
 static struct state {
@@ -42,6 +44,7 @@ static struct state {
 	const char *closed;
 	unsigned restarts, confirmed, unreachable;
 	unsigned streams_in, streams_out;
+	struct changes changes;
 	char peer_addresses[1024];
 	struct timespec begin;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER, .closed = "no" };
@@ -81,6 +84,9 @@ print_result(void)
 	       ",\"unreachable\":%u,\"seconds\":%.3f",
 	       state.restarts, state.streams_in, state.streams_out, state.peer_addresses, state.confirmed,
 	       state.unreachable, seconds_since(&state.begin));
+	printf(",\"resets_in\":%u,\"resets_out\":%u,\"refused\":%u,\"streams_added\":%u,\"abandoned\":%u",
+	       state.changes.resets_in, state.changes.resets_out, state.changes.resets_failed, state.changes.streams_added,
+	       state.changes.abandoned);
 	printf(",\"retransmitted\":%u,\"fast_retransmitted\":%u,\"timeouts\":%u,\"duplicates\":%u"
 	       ",\"bad_checksums\":%u,\"bad_tags\":%u,\"out_of_the_blue\":%u}\n",
 	       stat.sctps_sendretransdata, stat.sctps_sendfastretrans, stat.sctps_timodata, stat.sctps_recvdupdata,
@@ -133,9 +139,15 @@ note_peer_addresses(void)
 static bool
 send_message(const void *data, size_t length, uint16_t stream, uint32_t number, uint16_t flags)
 {
-	struct sctp_sndinfo info = { .snd_sid = stream, .snd_ppid = htonl(number), .snd_flags = flags };
+	struct sctp_sendv_spa info = { .sendv_flags = SCTP_SEND_SNDINFO_VALID };
 
-	return usrsctp_sendv(state.socket, data, length, NULL, 0, &info, sizeof(info), SCTP_SENDV_SNDINFO, 0) >= 0;
+	info.sendv_sndinfo = (struct sctp_sndinfo){ .snd_sid = stream, .snd_ppid = htonl(number), .snd_flags = flags };
+	if (options.extras.pr_policy != SCTP_PR_SCTP_NONE) {
+		info.sendv_flags |= SCTP_SEND_PRINFO_VALID;
+		info.sendv_prinfo.pr_policy = options.extras.pr_policy;
+		info.sendv_prinfo.pr_value = options.extras.pr_value;
+	}
+	return usrsctp_sendv(state.socket, data, length, NULL, 0, &info, sizeof(info), SCTP_SENDV_SPA, 0) >= 0;
 }
 
 /* Once all is sent and received; whichever thread comes last gets here. */
@@ -190,6 +202,8 @@ send_all(void *unused)
 			break;
 		}
 		state.sent++;
+		if (!extras_act(&options.extras, &state.changes, state.socket, state.sent, options.stack.port))
+			break;
 		usleep(options.delay_ms * 1000);
 	}
 	free(data);
@@ -229,6 +243,7 @@ handle_change(const struct sctp_assoc_change *change)
 static void
 handle_notification(const union sctp_notification *notification)
 {
+	extras_note(&state.changes, notification);
 	switch (notification->sn_header.sn_type) {
 	case SCTP_ASSOC_CHANGE:
 		handle_change(&notification->sn_assoc_change);
@@ -310,7 +325,7 @@ associate(void)
 {
 	struct socket *socket = stack_socket(&options.stack, NULL, NULL);
 
-	if (socket == NULL)
+	if (socket == NULL || !extras_prepare(&options.extras, socket))
 		exit(USAGE);
 	subscribe(socket);
 	if (!options.server) {
@@ -347,7 +362,7 @@ run(void)
 	pthread_t clock, sender;
 
 	stack_open(&options.stack);
-	if (!ledger_open(&state.ledger, &options.plan, options.expect, options.unordered))
+	if (!ledger_open(&state.ledger, &options.plan, options.expect, options.unordered, options.skips))
 		return USAGE;
 	pthread_create(&clock, NULL, watch_clock, NULL);
 	clock_gettime(CLOCK_MONOTONIC, &state.begin);
@@ -378,6 +393,7 @@ static const char usage[] =
 	"  --send N                   messages to send (0)\n"
 	"  --expect N                 messages to receive and check (0: receive any, check none)\n"
 	"  --partial                  fewer than that are no fault\n"
+	"  --skips                    nor is a message left out, as long as order is kept\n"
 	"  --echo                     send back what comes\n"
 	"  --sizes A,B,... | A-B      message sizes, in turn or drawn from a range (100)\n"
 	"  --streams N --seed N       (1, 1)\n"
@@ -395,6 +411,13 @@ static const char usage[] =
 	"  --heartbeat MS             HB.interval (30000)\n"
 	"  --rto MIN,INITIAL,MAX      ms (1000,1000,60000)\n"
 	"  --sack-delay MS            (200)\n"
+	"  --key TEXT                 shared key 1 of AUTH, in use (the empty key 0)\n"
+	"  --auth-chunks N,...        chunk types that the peer has to authenticate beside ASCONF\n"
+	"  --i-data                   I-DATA\n"
+	"  --ttl MS | --rtx N | --priority N   messages may be given up: by age, by retransmissions, for others\n"
+	"  --reset-after N            outgoing streams are reset after N messages\n"
+	"  --add-streams N@K          N more outgoing streams after K messages\n"
+	"  --add-address A@K --drop-address A@K   our addresses change after K messages\n"
 	"prints one JSON line; exit code 0 verified, 1 not, 2 usage, 3 no association, 4 timed out\n"
 	"example: peer server --local 10.0.0.2 --expect 100 &\n"
 	"         peer client --local 10.0.0.1 --remote 10.0.0.2 --send 100 --end shutdown\n";
@@ -468,14 +491,69 @@ static const struct option long_options[] = {
 	{ "heartbeat", required_argument, NULL, 'h' },
 	{ "rto", required_argument, NULL, 'o' },
 	{ "sack-delay", required_argument, NULL, 'k' },
+	{ "skips", no_argument, NULL, 'G' },
+	{ "key", required_argument, NULL, 'K' },
+	{ "auth-chunks", required_argument, NULL, 'A' },
+	{ "i-data", no_argument, NULL, 'i' },
+	{ "ttl", required_argument, NULL, 'T' },
+	{ "rtx", required_argument, NULL, 'X' },
+	{ "priority", required_argument, NULL, 'Y' },
+	{ "reset-after", required_argument, NULL, 'Z' },
+	{ "add-streams", required_argument, NULL, 'M' },
+	{ "add-address", required_argument, NULL, 'a' },
+	{ "drop-address", required_argument, NULL, 'B' },
 	{ NULL, 0, NULL, 0 },
 };
 
+/* "WHAT@K": puts K into `after`, cuts it off. */
+static const char *
+what_after(const char *name, char *text, uint32_t *after)
+{
+	char *at = strchr(text, '@');
+
+	if (at == NULL)
+		wrong(name, text);
+	*at = '\0';
+	*after = number(name, at + 1);
+	return text;
+}
+
 static void
-option(int letter, const char *name, const char *value)
+reliability(uint16_t policy, uint32_t value)
+{
+	options.extras.pr_policy = policy;
+	options.extras.pr_value = value;
+}
+
+/* False: not one of these. */
+static bool
+extra_option(int letter, const char *name, char *value)
+{
+	struct extras *extras = &options.extras;
+
+	switch (letter) {
+	case 'K': extras->key = value; break;
+	case 'A': extras->auth_chunks = value; break;
+	case 'i': extras->i_data = true; break;
+	case 'T': reliability(SCTP_PR_SCTP_TTL, number(name, value)); break;
+	case 'X': reliability(SCTP_PR_SCTP_RTX, number(name, value)); break;
+	case 'Y': reliability(SCTP_PR_SCTP_BUF, number(name, value)); break;
+	case 'Z': extras->reset_after = number(name, value); break;
+	case 'M': extras->add_streams = (uint16_t)atoi(what_after(name, value, &extras->add_streams_after)); break;
+	case 'a': extras->add_address = what_after(name, value, &extras->add_address_after); break;
+	case 'B': extras->drop_address = what_after(name, value, &extras->drop_address_after); break;
+	default: return false;
+	}
+	return true;
+}
+
+static void
+option(int letter, const char *name, char *value)
 {
 	struct stack *stack = &options.stack;
 
+	if (extra_option(letter, name, value))
+		return;
 	switch (letter) {
 	case 'l': stack->local = value; break;
 	case 'r': stack->remote = value; break;
@@ -487,6 +565,7 @@ option(int letter, const char *name, const char *value)
 	case 's': options.send = number(name, value); break;
 	case 'e': options.expect = number(name, value); break;
 	case 'P': options.partial = true; break;
+	case 'G': options.skips = true; break;
 	case 'E': options.echo = true; break;
 	case 'z': if (!plan_sizes(&options.plan, value)) wrong(name, value); break;
 	case 'n': options.plan.streams = number(name, value); break;

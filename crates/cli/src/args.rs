@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use crate::perf::PerfArgs;
 use crate::transfer::{ReceiveArgs, SendArgs};
 
-/// One SCTP association over all paths at once (Concurrent Multipath Transfer), simulated.
+/// One SCTP association over all paths at once (Concurrent Multipath Transfer): simulated, emulated, and on real networks.
 #[derive(Debug, Parser)]
 #[command(name = "polypath", version, about, propagate_version = true)]
 pub(crate) struct Args {
