@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 use std::sync::Arc;
 
 use nix::net::if_::InterfaceFlags;
-use polypath_net::{AssocConfig, DEFAULT_PORT, LocalAddress};
+use polypath_net::{AssocConfig, DEFAULT_PORT, Follow, LocalAddress};
 use polypath_policies::{PolicyError, profile};
 
 /// Paths of one association, at most, as in the core.
@@ -168,6 +168,46 @@ pub fn listen(given: &[String]) -> Result<(Vec<IpAddr>, u16), PlaceError> {
         Some(port) => Ok((at_most(addresses)?, port)),
         None => Err(PlaceError::NoListen { own: own_list()? }),
     }
+}
+
+/// What stands for all devices, now and as they come and go.
+pub const AUTO: &str = "auto";
+
+/// From where packets go, and to whom.
+#[derive(Clone, Debug)]
+pub struct Ends {
+    /// Our addresses.
+    pub local: Vec<LocalAddress>,
+    /// The peer's.
+    pub remote: Vec<SocketAddr>,
+    /// Which addresses to take up and to give up later.
+    pub follow: Option<Follow>,
+}
+
+/// The two ends of `--local`, `--paths` and a list of hosts: addresses as given; or those of devices; or, with [`AUTO`],
+/// those of all devices, as they come and go; or else what the routing table says.
+///
+/// # Errors
+/// As [`devices`], [`resolve`] and [`routed`].
+pub fn ends(local: &[IpAddr], paths: &[String], hosts: &str) -> Result<Ends, PlaceError> {
+    let auto = paths.iter().any(|name| name == AUTO);
+    let mut given: Vec<LocalAddress> = local.iter().map(|&address| address.into()).collect();
+    if !paths.is_empty() && !auto {
+        given = devices(paths)?;
+    }
+    let remote = resolve(hosts, &given)?;
+    let mut follow = None;
+    // Nothing but loopback leads to a loopback address.
+    if auto && !remote.iter().all(|to| to.ip().is_loopback()) {
+        let addresses: Vec<IpAddr> = remote.iter().map(SocketAddr::ip).collect();
+        let families = Follow::families_of(&addresses);
+        given = at_most(families.present().map_err(PlaceError::Interfaces)?)?;
+        follow = Some(families);
+    }
+    if given.is_empty() {
+        given = routed(&remote)?;
+    }
+    Ok(Ends { local: given, remote, follow })
 }
 
 /// The addresses of network devices, bound to those devices. Of each the IPv4 addresses if it has any, otherwise the IPv6 ones that are not link-local.
@@ -344,6 +384,16 @@ mod tests {
         assert_eq!(lo[0].device.as_deref(), Some("lo"));
         let error = devices(&["nosuch0".to_owned()]).unwrap_err().to_string();
         assert!(error.contains("nosuch0") && error.contains("lo"), "{error}");
+    }
+
+    #[test]
+    fn auto_takes_all_devices_and_goes_on_watching_them() {
+        let auto = [AUTO.to_owned()];
+        let here = ends(&[], &auto, "127.0.0.1").unwrap();
+        assert_eq!((here.local, here.follow), (vec![local("127.0.0.1")], None));
+        let Ok(there) = ends(&[], &auto, "192.0.2.1") else { return };
+        assert!(there.follow.is_some_and(|follow| follow.ipv4 && !follow.ipv6));
+        assert!(there.local.iter().all(|l| l.address.is_ipv4() && !l.address.is_loopback()));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use polypath_proto::FourTuple;
 use polypath_proto::config::AssocConfig;
 
 use crate::capture::Capture;
+use crate::interfaces::Follow;
 
 /// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications use.
 pub const DEFAULT_PORT: u16 = 9899;
@@ -34,6 +35,9 @@ pub struct Config {
     pub socket_buffer: usize,
     /// Where packets are written to as well.
     pub capture: Option<Capture>,
+    /// Take up addresses that appear on this host, and give up those that vanish; peers are told where the association
+    /// can (RFC 5061).
+    pub follow: Option<Follow>,
 }
 
 /// An address of this host.
@@ -84,6 +88,7 @@ impl Config {
             assoc: default_assoc(),
             socket_buffer: 4 << 20,
             capture: None,
+            follow: None,
         }
     }
 

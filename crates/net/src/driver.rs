@@ -11,6 +11,7 @@ use polypath_proto::time::Time;
 
 use crate::batch::{Batch, Outbox};
 use crate::capture::Capture;
+use crate::interfaces::{Change, Watcher};
 use crate::shared::{Shared, State};
 use crate::socket::{Inbox, Opened, Socket, Trouble, of_path};
 
@@ -24,6 +25,7 @@ const RECEIVE_ROUNDS: usize = 4;
 pub(crate) struct Driver {
     shared: Arc<Shared>,
     sockets: Vec<Socket>,
+    watcher: Option<Watcher>,
     inbox: Inbox,
     outbox: Outbox,
     packet: Vec<u8>,
@@ -45,24 +47,22 @@ struct Round {
 
 impl Driver {
     /// Starts the thread.
-    pub(crate) fn start(
-        shared: Arc<Shared>,
-        opened: Opened,
-        capture: Option<Capture>,
-    ) -> io::Result<()> {
+    pub(crate) fn start(shared: Arc<Shared>, opened: Opened) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let sockets = {
-            let _within = runtime.enter();
-            opened.into_sockets()?
-        };
+        let within = runtime.enter();
+        let sockets = opened.into_sockets()?;
+        let watcher = shared.config.follow.clone().map(Watcher::new).transpose()?;
+        let capture = shared.config.capture.clone();
         let mut driver = Self {
             shared,
             sockets,
+            watcher,
             inbox: Inbox::new(),
             outbox: Outbox::default(),
             packet: Vec::new(),
             capture,
         };
+        drop(within);
         let run = move || runtime.block_on(driver.run());
         std::thread::Builder::new().name("polypath".to_owned()).spawn(run).map(drop)
     }
@@ -81,6 +81,20 @@ impl Driver {
                 return;
             }
             self.wait(&round).await;
+        }
+    }
+
+    /// Takes over the sockets of new addresses, and closes those of addresses that nobody uses any more.
+    fn take_over_sockets(&mut self, state: &mut State) {
+        for opened in std::mem::take(&mut state.opened) {
+            // One that the runtime does not take stays silent, as an address does that leads nowhere.
+            self.sockets.extend(opened.into_sockets().unwrap_or_default());
+        }
+        // Packets that wait name their socket by its place.
+        if self.sockets.len() > state.local.len() && self.outbox.packets() == 0 {
+            let State { core, local, .. } = state;
+            self.sockets
+                .retain(|s| local.contains(&s.local()) || core.uses_address(s.local().ip()));
         }
     }
 
@@ -118,6 +132,7 @@ impl Driver {
         let now = self.shared.clock.now();
         let shared = self.shared.clone();
         let mut state = shared.lock();
+        self.take_over_sockets(&mut state);
         if state.core.poll_timeout().is_some_and(|at| at <= now) {
             state.core.handle_timeout(now);
         }
@@ -196,17 +211,18 @@ impl Driver {
         (state.abandoned || state.stopped) && idle
     }
 
-    async fn wait(&self, round: &Round) {
+    async fn wait(&mut self, round: &Round) {
         if round.blocked.is_none() && round.more {
             // The runtime looks for what has arrived.
             return tokio::task::yield_now().await;
         }
         let deadline = round.deadline.map(|at| self.shared.clock.instant(at));
         let mut sleep = deadline.map(|at| Box::pin(tokio::time::sleep_until(at.into())));
-        let mut work = core::pin::pin!(self.shared.work.notified());
+        let shared = self.shared.clone();
+        let mut work = core::pin::pin!(shared.work.notified());
         poll_fn(|cx| {
             let due = sleep.as_mut().is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready());
-            let asked = work.as_mut().poll(cx).is_ready();
+            let asked = work.as_mut().poll(cx).is_ready() | self.poll_interfaces(cx);
             if due | asked | self.poll_sockets(cx, round.blocked) {
                 Poll::Ready(())
             } else {
@@ -214,6 +230,20 @@ impl Driver {
             }
         })
         .await;
+    }
+
+    /// Follows this host's addresses. True if one came or went.
+    fn poll_interfaces(&mut self, cx: &mut Context<'_>) -> bool {
+        let Some(watcher) = &mut self.watcher else { return false };
+        let mut changed = false;
+        while let Poll::Ready(change) = watcher.poll_change(cx) {
+            changed |= match change {
+                // One that cannot be used is as good as none; most are ours already.
+                Change::Came(local) => self.shared.add_address(&local).is_ok(),
+                Change::Went(address) => self.shared.remove_address(address),
+            };
+        }
+        changed
     }
 
     fn poll_sockets(&self, cx: &mut Context<'_>, blocked: Option<usize>) -> bool {

@@ -1,6 +1,6 @@
 //! An endpoint: sockets, a reactor thread, and the associations on them.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use polypath_proto::config::{EndpointConfig, Handshake, PathPairing};
@@ -10,7 +10,7 @@ use polypath_proto::{AssocHandle, FourTuple};
 
 use crate::AssocConfig;
 use crate::association::Association;
-use crate::config::{Config, Encapsulation, Pairing};
+use crate::config::{Config, Encapsulation, LocalAddress, Pairing};
 use crate::driver::Driver;
 use crate::error::{BindError, ConnectError, Warning};
 use crate::shared::{Shared, Signals, Slot};
@@ -55,8 +55,8 @@ impl Endpoint {
             (port, ..) => port,
         };
         let core = polypath_proto::Endpoint::new(core_config(&config, port, &local), rng);
-        let shared = Arc::new(Shared::new(core, local, config.assoc.clone()));
-        Driver::start(shared.clone(), opened, config.capture).map_err(BindError::Thread)?;
+        let shared = Arc::new(Shared::new(core, local, config));
+        Driver::start(shared.clone(), opened).map_err(BindError::Thread)?;
         Ok(Self { inner: Arc::new(Inner { shared, port, warnings }) })
     }
 
@@ -91,7 +91,7 @@ impl Endpoint {
         remote: &[SocketAddr],
         port: u16,
     ) -> Result<Association, ConnectError> {
-        self.connect_with(remote, port, Pairing::Auto, self.inner.shared.assoc_config.clone()).await
+        self.connect_with(remote, port, Pairing::Auto, self.inner.shared.config.assoc.clone()).await
     }
 
     /// Like [`connect`](Self::connect) with a choice of paths and settings for this association.
@@ -105,11 +105,11 @@ impl Endpoint {
         pairing: Pairing,
         config: Arc<AssocConfig>,
     ) -> Result<Association, ConnectError> {
-        let local = &self.inner.shared.local;
+        let local = self.local_addresses();
         let remote: Vec<_> = remote.iter().map(|&r| self.normal(r)).collect();
-        let paths = pairing.pairs(local, &remote);
+        let paths = pairing.pairs(&local, &remote);
         if paths.is_empty() {
-            return Err(ConnectError::NoPath { local: local.clone(), remote });
+            return Err(ConnectError::NoPath { local, remote });
         }
         self.connect_paths(&paths, port, config).await
     }
@@ -155,7 +155,7 @@ impl Endpoint {
 
     /// Raw IP has no ports.
     fn normal(&self, mut remote: SocketAddr) -> SocketAddr {
-        if self.inner.shared.local.iter().all(|local| local.port() == 0) {
+        if self.inner.shared.config.encapsulation == Encapsulation::Raw {
             remote.set_port(0);
         }
         remote
@@ -167,8 +167,23 @@ impl Endpoint {
     }
 
     /// Our addresses with their UDP ports; 0 with raw IP.
-    pub fn local_addresses(&self) -> &[SocketAddr] {
-        &self.inner.shared.local
+    pub fn local_addresses(&self) -> Vec<SocketAddr> {
+        self.inner.shared.lock().local.clone()
+    }
+
+    /// Takes up one more address of this host, and returns it with its UDP port. Associations whose peer knows dynamic
+    /// addresses (RFC 5061) get paths from there; new associations announce it.
+    ///
+    /// # Errors
+    /// When it is ours already, or no socket can be opened there.
+    pub fn add_address(&self, local: impl Into<LocalAddress>) -> Result<SocketAddr, BindError> {
+        self.inner.shared.add_address(&local.into())
+    }
+
+    /// Gives an address up. What was in flight from there is sent again on other paths; peers that know dynamic addresses are
+    /// told. False: it was not ours, or it is the only one.
+    pub fn remove_address(&self, address: IpAddr) -> bool {
+        self.inner.shared.remove_address(address)
     }
 
     /// What works less well than it could, found out when the sockets were opened.

@@ -31,6 +31,7 @@ mod config;
 mod driver;
 mod endpoint;
 mod error;
+mod interfaces;
 mod shared;
 mod socket;
 
@@ -39,6 +40,7 @@ pub use capture::Capture;
 pub use config::{Config, DEFAULT_PORT, Encapsulation, LocalAddress, Pairing};
 pub use endpoint::Endpoint;
 pub use error::{BindError, Closed, ConnectError, SendError, Warning};
+pub use interfaces::Follow;
 
 pub use bytes::Bytes;
 pub use polypath_proto::config::AssocConfig;

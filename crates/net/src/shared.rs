@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use polypath_proto::config::AssocConfig;
 use polypath_proto::event::{CloseReason, Event};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Time;
@@ -13,7 +12,9 @@ use polypath_proto::{AssocHandle, Association, Endpoint, FourTuple, RecvFrom};
 use tokio::sync::{Notify, broadcast};
 
 use crate::clock::Clock;
-use crate::error::Closed;
+use crate::config::{Config, LocalAddress};
+use crate::error::{BindError, Closed};
+use crate::socket::{Opened, open_another};
 
 /// Shared by all handles of an endpoint and its reactor.
 #[derive(Debug)]
@@ -26,14 +27,18 @@ pub(crate) struct Shared {
     pub(crate) incoming: Notify,
     /// For `wait_idle`: an association went away.
     pub(crate) gone: Notify,
-    pub(crate) assoc_config: Arc<AssocConfig>,
-    pub(crate) local: Vec<SocketAddr>,
+    /// What the endpoint was made with.
+    pub(crate) config: Config,
 }
 
 /// What the lock protects.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) core: Endpoint,
+    /// Our addresses, with their UDP ports.
+    pub(crate) local: Vec<SocketAddr>,
+    /// For the reactor: sockets to take over, addresses whose sockets are to be closed.
+    pub(crate) opened: Vec<Opened>,
     pub(crate) slots: BTreeMap<AssocHandle, Slot>,
     /// Opened by peers, and not accepted by the application yet.
     pub(crate) incoming: VecDeque<AssocHandle>,
@@ -109,10 +114,12 @@ impl Slot {
 }
 
 impl Shared {
-    pub(crate) fn new(core: Endpoint, local: Vec<SocketAddr>, assoc: Arc<AssocConfig>) -> Self {
+    pub(crate) fn new(core: Endpoint, local: Vec<SocketAddr>, config: Config) -> Self {
         Self {
             state: Mutex::new(State {
                 core,
+                local,
+                opened: Vec::new(),
                 slots: BTreeMap::new(),
                 incoming: VecDeque::new(),
                 orphans: Vec::new(),
@@ -125,8 +132,7 @@ impl Shared {
             work: Notify::new(),
             incoming: Notify::new(),
             gone: Notify::new(),
-            assoc_config: assoc,
-            local,
+            config,
         }
     }
 
@@ -154,6 +160,42 @@ impl Shared {
         }
         drop(state);
         self.work.notify_one();
+    }
+
+    /// Opens a socket at `local` and offers the address to the peers.
+    pub(crate) fn add_address(&self, local: &LocalAddress) -> Result<SocketAddr, BindError> {
+        let port = {
+            let state = self.lock();
+            if state.local.iter().any(|at| at.ip() == local.address) {
+                return Err(BindError::Twice(local.address));
+            }
+            state.local.first().map_or(0, SocketAddr::port)
+        };
+        let opened = open_another(&self.config, local, port)?;
+        let at = opened.addresses().first().copied();
+        let at = at.unwrap_or(SocketAddr::new(local.address, port));
+        let mut state = self.lock();
+        state.local.push(at);
+        state.opened.push(opened);
+        state.core.add_address(self.clock.now(), at);
+        drop(state);
+        self.work.notify_one();
+        Ok(at)
+    }
+
+    /// Takes the address back. Its socket is closed once no association has a path from there. False: it was not ours, or
+    /// is the last one.
+    pub(crate) fn remove_address(&self, address: IpAddr) -> bool {
+        let mut state = self.lock();
+        let known = state.local.iter().any(|at| at.ip() == address);
+        if !known || state.local.len() == 1 {
+            return false;
+        }
+        state.local.retain(|at| at.ip() != address);
+        state.core.remove_address(self.clock.now(), address);
+        drop(state);
+        self.work.notify_one();
+        true
     }
 
     /// No handle is left at all.

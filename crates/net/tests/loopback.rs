@@ -26,7 +26,8 @@ fn client(addresses: &[u8]) -> Endpoint {
 
 async fn pair(clients: &[u8], servers: &[u8]) -> (Association, Association, Endpoint, Endpoint) {
     let (server, client) = (server(servers), client(clients));
-    let (a, b) = tokio::join!(client.connect(server.local_addresses(), PORT), server.accept());
+    let there = server.local_addresses();
+    let (a, b) = tokio::join!(client.connect(&there, PORT), server.accept());
     (a.unwrap(), b.unwrap(), client, server)
 }
 
@@ -78,7 +79,8 @@ async fn every_path_carries_data_and_one_server_address_is_enough() {
 
 /// Two megabytes and a goodbye from one endpoint to the other.
 async fn carry(server: Endpoint, client: Endpoint) {
-    let (a, b) = tokio::join!(client.connect(server.local_addresses(), PORT), server.accept());
+    let there = server.local_addresses();
+    let (a, b) = tokio::join!(client.connect(&there, PORT), server.accept());
     let (a, b) = (a.unwrap(), b.unwrap());
     let sending = async {
         for i in 0..20 {
@@ -207,14 +209,14 @@ async fn nobody_there_is_said_at_once() {
 #[tokio::test]
 async fn an_endpoint_that_does_not_accept_refuses() {
     let (quiet, client) = (client(&[2]), client(&[1]));
-    let error = client.connect(quiet.local_addresses(), quiet.port()).await.unwrap_err();
+    let error = client.connect(quiet.local_addresses().as_slice(), quiet.port()).await.unwrap_err();
     assert!(matches!(error, ConnectError::Rejected { .. }), "{error}");
 }
 
 #[tokio::test]
 async fn an_sctp_port_that_nobody_has_is_refused() {
     let (server, client) = (server(&[2]), client(&[1]));
-    let error = client.connect(server.local_addresses(), PORT + 1).await.unwrap_err();
+    let error = client.connect(server.local_addresses().as_slice(), PORT + 1).await.unwrap_err();
     assert!(matches!(error, ConnectError::Rejected { cause: None, .. }), "{error}");
 }
 
@@ -247,7 +249,7 @@ async fn many_associations_share_an_endpoint() {
     let clients: Vec<_> = (0..50).map(|_| client(&[1])).collect();
     let mut ours = Vec::new();
     for client in &clients {
-        let a = client.connect(server.local_addresses(), PORT).await.unwrap();
+        let a = client.connect(server.local_addresses().as_slice(), PORT).await.unwrap();
         a.send(0, client.port().to_string()).await.unwrap();
         ours.push(a);
     }

@@ -98,7 +98,7 @@ impl Server {
     }
 
     /// Where it listens.
-    pub fn local_addresses(&self) -> &[SocketAddr] {
+    pub fn local_addresses(&self) -> Vec<SocketAddr> {
         self.endpoint.local_addresses()
     }
 

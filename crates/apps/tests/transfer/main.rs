@@ -30,7 +30,8 @@ fn endpoint(addresses: &[u8], accept: bool) -> Endpoint {
 /// Sender and receiver, connected over two paths.
 async fn pair() -> (Association, Association) {
     let (sender, receiver) = (endpoint(&[1, 2], false), endpoint(&[3, 4], true));
-    let (a, b) = tokio::join!(sender.connect(receiver.local_addresses(), PORT), receiver.accept());
+    let there = receiver.local_addresses();
+    let (a, b) = tokio::join!(sender.connect(&there, PORT), receiver.accept());
     (a.unwrap(), b.unwrap())
 }
 

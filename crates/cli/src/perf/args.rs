@@ -28,7 +28,7 @@ pub(crate) struct PerfArgs {
     /// Client: addresses to send from, each for a path of its own; by default what the routing table says.
     #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with_all = ["server", "paths"])]
     pub(crate) local: Vec<std::net::IpAddr>,
-    /// Client: network devices to send from, whatever the routing table says.
+    /// Client: network devices to send from, whatever the routing table says; auto: all, also those that appear later.
     #[arg(long, value_name = "DEVICE", value_delimiter = ',', conflicts_with = "server")]
     pub(crate) paths: Vec<String>,
     /// Every address here with every address there; by default the first with the first and so on if there are as many.

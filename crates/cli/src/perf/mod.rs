@@ -12,7 +12,7 @@ use polypath_apps::perf::{
     ClientOptions, Limits, Load, PerfError, Progress, Server, ServerOptions, SessionUpdate, Stop,
     TestSpec, Way, run_client, stop_switch, text,
 };
-use polypath_apps::place;
+use polypath_apps::place::{self, Ends, PlaceError};
 use polypath_net::{AssocConfig, Capture, Config, Encapsulation, Pairing};
 use polypath_policies::profile;
 use tokio::sync::mpsc;
@@ -165,20 +165,17 @@ fn client_options(
     host: &str,
     capture: Option<Capture>,
 ) -> Result<ClientOptions, Failure> {
-    let mut local = match args.paths.as_slice() {
-        [] => args.local.iter().map(|&address| address.into()).collect(),
-        devices => place::devices(devices).map_err(Failure::input)?,
-    };
-    let remote = place::resolve(host, &local).map_err(Failure::input)?;
-    if local.is_empty() {
-        local = place::routed(&remote).map_err(|e| Failure::with(UNREACHABLE, e))?;
-    }
+    let Ends { local, remote, follow } =
+        place::ends(&args.local, &args.paths, host).map_err(|error| match error {
+            PlaceError::NoRoute { .. } => Failure::with(UNREACHABLE, error),
+            _ => Failure::input(error),
+        })?;
     let ipv6 = remote.iter().any(std::net::SocketAddr::is_ipv6);
     // A packet is padded to four bytes.
     let packet = (args.mtu - if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 }) & !3;
     let test = test(args, packet);
     let assoc = Arc::new(stack(args, test.streams)?);
-    let endpoint = Config { local, assoc, capture, ..Config::client([]) };
+    let endpoint = Config { local, assoc, capture, follow, ..Config::client([]) };
     Ok(ClientOptions {
         endpoint,
         remote,

@@ -19,7 +19,8 @@ pub(crate) struct SendArgs {
     /// Addresses to send from, each for a path of its own; by default what the routing table says.
     #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with = "paths")]
     pub(crate) local: Vec<IpAddr>,
-    /// Network devices to send from, whatever the routing table says, such as eth0,wwan0.
+    /// Network devices to send from, whatever the routing table says, such as eth0,wwan0; auto: all, also those that appear
+    /// later.
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(crate) paths: Vec<String>,
     /// Every address here with every address there; by default the first with the first and so on if there are as many.

@@ -5,11 +5,9 @@ use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "a transfer takes the user's time")]
 use std::time::Instant;
 
-use polypath_apps::place::{self, PlaceError};
+use polypath_apps::place::{self, Ends, PlaceError};
 use polypath_apps::transfer::{self, SendFilesOptions, Sources};
-use polypath_net::{
-    AssocConfig, Association, Capture, Config, ConnectError, Endpoint, LocalAddress, Pairing,
-};
+use polypath_net::{AssocConfig, Association, Capture, Config, ConnectError, Endpoint, Pairing};
 
 use super::args::{SendArgs, time};
 use super::display::Display;
@@ -31,9 +29,8 @@ fn interruption() -> Failure {
 
 async fn run(args: &SendArgs, sources: &Sources, capture: Option<Capture>) -> Result<(), Failure> {
     let stack = super::stack(&args.common)?;
-    let (local, remote) = addresses(args)?;
-    let config =
-        Config { local, assoc: stack.clone(), capture, ..Config::client(std::iter::empty()) };
+    let Ends { local, remote, follow } = ends(args)?;
+    let config = Config { local, assoc: stack.clone(), capture, follow, ..Config::client([]) };
     let endpoint = Endpoint::bind(config).map_err(super::bind_failure)?;
     super::warn(&endpoint, args.common.quiet);
     let association = tokio::select! {
@@ -43,7 +40,7 @@ async fn run(args: &SendArgs, sources: &Sources, capture: Option<Capture>) -> Re
     transfer(args, sources, association, &stack).await
 }
 
-fn addresses(args: &SendArgs) -> Result<(Vec<LocalAddress>, Vec<SocketAddr>), Failure> {
+fn ends(args: &SendArgs) -> Result<Ends, Failure> {
     let failure = |error: PlaceError| match error {
         PlaceError::Unknown { .. } | PlaceError::NoRoute { .. } => {
             Failure::with(UNREACHABLE, error)
@@ -51,15 +48,7 @@ fn addresses(args: &SendArgs) -> Result<(Vec<LocalAddress>, Vec<SocketAddr>), Fa
         PlaceError::Interfaces(_) => Failure::with(LOCAL, error),
         _ => Failure::input(error),
     };
-    let mut local: Vec<LocalAddress> = args.local.iter().map(|a| (*a).into()).collect();
-    if !args.paths.is_empty() {
-        local = place::devices(&args.paths).map_err(failure)?;
-    }
-    let remote = place::resolve(&args.to, &local).map_err(failure)?;
-    if local.is_empty() {
-        local = place::routed(&remote).map_err(failure)?;
-    }
-    Ok((local, remote))
+    place::ends(&args.local, &args.paths, &args.to).map_err(failure)
 }
 
 async fn connect(

@@ -12,7 +12,7 @@ use polypath_proto::FourTuple;
 use tokio::io::Interest;
 
 use crate::batch::Batch;
-pub(crate) use open::{Opened, open_all};
+pub(crate) use open::{Opened, open_all, open_another};
 
 /// Room for what one call to the kernel may bring.
 pub(crate) struct Inbox {

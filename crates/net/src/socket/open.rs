@@ -80,6 +80,26 @@ pub(crate) fn open_all(config: &Config) -> Result<Opened, BindError> {
     Ok(opened)
 }
 
+/// Opens a socket for one more address of an endpoint with such a configuration, at UDP port `port` where that is free.
+pub(crate) fn open_another(
+    config: &Config,
+    local: &LocalAddress,
+    port: u16,
+) -> Result<Opened, BindError> {
+    let encapsulation = match config.encapsulation {
+        Encapsulation::Udp(_) => Encapsulation::Udp(port),
+        Encapsulation::Raw => Encapsulation::Raw,
+    };
+    let one = Config { local: vec![local.clone()], encapsulation, ..config.clone() };
+    match open_all(&one) {
+        // Only a port that the system chose is one that may differ.
+        Err(BindError::InUse { .. }) if config.encapsulation == Encapsulation::Udp(0) => {
+            open_all(&Config { encapsulation: Encapsulation::Udp(0), ..one })
+        }
+        opened => opened,
+    }
+}
+
 fn check(config: &Config) -> Result<(), BindError> {
     if config.local.is_empty() {
         return Err(BindError::NoAddress);

@@ -3,6 +3,7 @@
 //! Drive it like this: hand in datagrams and timeouts, then fetch events until there are none (and read and write), then fetch
 //! packets until there are none, then sleep until [`Endpoint::poll_timeout`].
 
+mod addresses;
 mod connect;
 mod cookie;
 mod echo;
