@@ -269,9 +269,9 @@ impl Association {
 
     /// How the association ended, if it did.
     fn end(&self) -> Option<Result<Option<Message>, Closed>> {
-        match self.endpoint.shared.lock().closed(self.h)? {
-            CloseReason::Shutdown => Some(Ok(None)),
-            reason => Some(Err(reason.into())),
+        match self.endpoint.shared.lock().closed_error(self.h)? {
+            Closed::Shutdown => Some(Ok(None)),
+            reason => Some(Err(reason)),
         }
     }
 
@@ -322,9 +322,10 @@ impl Association {
     /// When the association ends otherwise.
     pub async fn shutdown(&self) -> Result<(), Closed> {
         self.begin_shutdown();
-        match self.closed().await {
-            CloseReason::Shutdown => Ok(()),
-            reason => Err(reason.into()),
+        let end = self.closed().await;
+        match self.endpoint.shared.lock().closed_error(self.h).unwrap_or_else(|| end.into()) {
+            Closed::Shutdown => Ok(()),
+            reason => Err(reason),
         }
     }
 
@@ -351,6 +352,13 @@ impl Association {
             }
             changed.await;
         }
+    }
+
+    /// What the peer said when it aborted, at most 256 bytes of it; empty if it said nothing or did not abort.
+    pub fn abort_reason(&self) -> Bytes {
+        let state = self.endpoint.shared.lock();
+        let association = state.core.association(self.h);
+        association.map(|a| a.abort_reason().clone()).unwrap_or_default()
     }
 
     /// Whether it is over.

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use bytes::Bytes;
 use polypath_proto::event::CloseReason;
 use polypath_proto::{ConnectError as CoreConnectError, SendError as CoreSendError};
 
@@ -131,10 +132,12 @@ pub enum Closed {
     #[error("the association was aborted by this side")]
     LocalAbort,
     /// The peer ended it.
-    #[error("the peer aborted the association{}", .cause.map_or(String::new(), |c| format!(" (error cause {c})")))]
+    #[error("the peer aborted the association{}{}", .cause.map_or(String::new(), |c| format!(" (error cause {c})")), said(.reason))]
     PeerAbort {
         /// Its error cause code, if it gave one.
         cause: Option<u16>,
+        /// What it said, at most 256 bytes of it; empty if it said nothing.
+        reason: Bytes,
     },
     /// No path works any more.
     #[error("the peer cannot be reached any more on any path")]
@@ -153,12 +156,27 @@ pub enum Closed {
     },
 }
 
+/// The peer's words behind a colon, made harmless: it may have said anything.
+fn said(reason: &Bytes) -> String {
+    if reason.is_empty() { String::new() } else { format!(": \"{}\"", reason.escape_ascii()) }
+}
+
+impl Closed {
+    /// The end of an association for this `reason`, of which the peer said `words`.
+    pub(crate) fn of(reason: CloseReason, words: &Bytes) -> Self {
+        match reason.into() {
+            Self::PeerAbort { cause, .. } => Self::PeerAbort { cause, reason: words.clone() },
+            other => other,
+        }
+    }
+}
+
 impl From<CloseReason> for Closed {
     fn from(reason: CloseReason) -> Self {
         match reason {
             CloseReason::Shutdown => Self::Shutdown,
             CloseReason::LocalAbort => Self::LocalAbort,
-            CloseReason::PeerAbort { cause } => Self::PeerAbort { cause },
+            CloseReason::PeerAbort { cause } => Self::PeerAbort { cause, reason: Bytes::new() },
             CloseReason::Unreachable => Self::Unreachable,
             CloseReason::HandshakeTimeout => Self::HandshakeTimeout,
             CloseReason::StaleCookie => Self::StaleCookie,

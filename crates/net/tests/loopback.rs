@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use polypath_net::{
-    Association, BindError, Bytes, CloseReason, Config, ConnectError, Encapsulation, Endpoint,
-    SendError, SendOptions, Service, StreamNeeds,
+    Association, BindError, Bytes, CloseReason, Closed, Config, ConnectError, Encapsulation,
+    Endpoint, SendError, SendOptions, Service, StreamNeeds,
 };
 
 const PORT: u16 = 5000;
@@ -188,7 +188,11 @@ async fn an_abort_is_told_to_both_sides() {
     a.abort("enough");
     assert_eq!(a.closed().await, CloseReason::LocalAbort);
     assert!(matches!(b.closed().await, CloseReason::PeerAbort { .. }));
-    assert!(b.recv().await.is_err());
+    let error = b.recv().await.unwrap_err();
+    let reason = Bytes::from_static(b"enough");
+    assert_eq!(error, Closed::PeerAbort { cause: Some(12), reason });
+    assert_eq!(error.to_string(), "the peer aborted the association (error cause 12): \"enough\"");
+    assert_eq!((b.abort_reason().as_ref(), a.abort_reason().as_ref()), (&b"enough"[..], &b""[..]));
     assert!(matches!(b.send(0, "x").await, Err(SendError::Closed(_))));
     let mut last = None;
     while let Some(event) = events.next().await {

@@ -120,6 +120,9 @@ pub struct AssocConfig {
     pub max_burst: Option<u32>,
     /// When Max.Burst applies.
     pub max_burst_rule: BurstRule,
+    /// After a T3-rtx expiry one packet alone is in flight on the path until something of it is acknowledged (RFC 9260 section 7.2.1). Off: beside the
+    /// packet that the window of one packet takes, one of retransmissions may ignore it, as in what the named profiles were measured with.
+    pub one_packet_after_timeout: bool,
     /// Miss indications for a fast retransmit (RFC 9260: 3; RFC 2960: 4).
     pub fast_retransmit_after: u32,
     /// Delayed acknowledgement.
@@ -169,6 +172,7 @@ impl Default for AssocConfig {
             handshake: Handshake::OnePath,
             max_burst: Some(4),
             max_burst_rule: BurstRule::Always,
+            one_packet_after_timeout: true,
             fast_retransmit_after: 3,
             sack: SackConfig::default(),
             cmt: CmtConfig::default(),
@@ -485,7 +489,7 @@ pub enum CwndUnit {
 /// Initial congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialCwnd {
-    /// min(4 MTU, max(2 MTU, 4404 bytes)), RFC 9260 section 7.2.1.
+    /// min(4 MTU, max(2 MTU, 4404 bytes)), over IPv6 4344 bytes (RFC 9260 section 7.2.1).
     Rfc9260,
     /// So many bytes.
     Bytes(u64),

@@ -21,7 +21,8 @@ pub enum Event {
     Restarted,
     /// At least one message can be received.
     Readable,
-    /// The send buffer has room again after [`send`](crate::Association::send) refused a message, or since the last such event.
+    /// Acknowledged data left the send buffer. The next one comes only once this one was fetched, so a burst of acknowledgements is
+    /// one event.
     Writable(SenderQueueInfo),
     /// A path was added.
     PathAdded(PathId),

@@ -49,6 +49,8 @@ pub struct PathView {
     /// May take new data in this send attempt: usable, cwnd open, Max.Burst not reached, and the buffer policy
     /// agrees. Set by the engine right before it asks the path scheduler.
     pub sendable: bool,
+    /// Its addresses are IPv6.
+    pub ipv6: bool,
     /// Path MTU, IP header included.
     pub mtu: u32,
     /// PMDCS: the largest DATA chunk, header included, that fits the path MTU (RFC 9260 section 7.2).
@@ -102,6 +104,7 @@ impl PathView {
             usable: false,
             suspect: false,
             sendable: false,
+            ipv6: false,
             mtu,
             pmdcs,
             cwnd: 0,

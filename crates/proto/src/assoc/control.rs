@@ -1,6 +1,7 @@
 //! Control chunks on their way out.
 
 use polypath_wire::EncodeChunk;
+use polypath_wire::chunk::kind;
 
 use super::Association;
 use crate::ids::PathId;
@@ -11,6 +12,22 @@ pub(crate) struct ControlChunk {
     pub(crate) path: PathId,
     pub(crate) bytes: Vec<u8>,
     pub(crate) bundling: Bundling,
+}
+
+impl ControlChunk {
+    /// Its type.
+    pub(super) fn kind(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+
+    /// It answers a single request, which the peer may repeat.
+    fn is_dispensable(&self) -> bool {
+        matches!(self.kind(), Some(kind::HEARTBEAT_ACK | kind::ERROR))
+    }
+
+    fn is_shutdown(&self) -> bool {
+        matches!(self.kind(), Some(kind::SHUTDOWN | kind::SHUTDOWN_ACK))
+    }
 }
 
 /// What may share the packet.
@@ -59,5 +76,19 @@ impl Association {
         let mut bytes = Vec::with_capacity(chunk.encoded_len());
         chunk.encode(&mut bytes);
         self.control.push_back(ControlChunk { path, bytes, bundling });
+    }
+
+    /// The answers to one packet, those behind the first `waiting` control chunks, go out in one packet (RFC 9260 section 12.4): beside
+    /// SHUTDOWN or SHUTDOWN ACK on another path, or without room for both, no HEARTBEAT ACK and no ERROR is sent.
+    pub(super) fn answer_in_one_packet(&mut self, waiting: usize) {
+        let new = self.control.iter().skip(waiting);
+        let Some(path) = new.clone().find(|c| c.is_shutdown()).map(|c| c.path) else { return };
+        let bytes: usize = new.clone().map(|c| c.bytes.len().next_multiple_of(4)).sum();
+        let fits = bytes + polypath_wire::COMMON_HEADER_LEN <= self.paths.packet_limit(path);
+        let mut at = 0;
+        self.control.retain(|chunk| {
+            at += 1;
+            at <= waiting || !chunk.is_dispensable() || fits && chunk.path == path
+        });
     }
 }

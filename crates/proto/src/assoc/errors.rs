@@ -15,6 +15,9 @@ const OVERHEAD: usize = polypath_wire::COMMON_HEADER_LEN + 4 + 4;
 /// Errors of the peer that wait for the application, at most: it may report as many as it likes.
 const MAX_PEER_ERRORS: usize = 16;
 
+/// Bytes of what the peer says in its ABORT that are kept.
+const MAX_ABORT_REASON: usize = 256;
+
 impl Association {
     /// The peer broke the protocol: ABORT with this cause (and `info`, where the cause has room for it), and the end.
     pub(crate) fn protocol_violation(&mut self, _now: Time, cause_code: u16, info: &str) {
@@ -77,6 +80,18 @@ impl Association {
         }
     }
 
+    /// Keeps what a well-formed ABORT says in words; gives its first cause code.
+    pub(super) fn note_abort(&mut self, abort: &AbortChunk<'_>) -> Option<u16> {
+        let cause = abort.causes.iter().next().and_then(Result::ok)?;
+        if let Ok(ErrorCause::UserInitiatedAbort(words) | ErrorCause::ProtocolViolation(words)) =
+            cause.decode()
+        {
+            let kept = words.get(..MAX_ABORT_REASON).unwrap_or(words);
+            self.abort_reason = bytes::Bytes::copy_from_slice(kept);
+        }
+        Some(cause.code)
+    }
+
     fn announce_peer_error(&mut self, cause: u16) {
         let waiting = self.events.iter().filter(|e| matches!(e, Event::PeerError { .. })).count();
         if waiting < MAX_PEER_ERRORS {
@@ -91,7 +106,10 @@ impl Association {
 
     /// As much of `bytes` as fits into an error cause of one packet.
     pub(super) fn quotable<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
-        let limit = self.paths.packet_limit(self.paths.preferred()).saturating_sub(OVERHEAD);
-        bytes.get(..limit).unwrap_or(bytes)
+        bytes.get(..self.quotable_len()).unwrap_or(bytes)
+    }
+
+    pub(super) fn quotable_len(&self) -> usize {
+        self.paths.packet_limit(self.paths.preferred()).saturating_sub(OVERHEAD)
     }
 }

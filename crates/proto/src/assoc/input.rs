@@ -18,7 +18,6 @@ struct PacketState {
     had_data: bool,
     /// Bytes of its DATA chunks, without headers.
     payload: u64,
-    had_shutdown: bool,
     /// A non-DATA answer (ERROR, HEARTBEAT ACK) was queued for it.
     answered: bool,
 }
@@ -29,12 +28,16 @@ impl Association {
         if self.state == State::Closed {
             return;
         }
-        let Some(path) = self.arrival_path(now, tuple) else { return };
+        let Some(path) = self.arrival_path(now, tuple) else {
+            return self.init_ack_from_elsewhere(now, tuple, packet);
+        };
         self.stats.packets_received += 1;
         if let Some(own) = self.paths.get_mut(path) {
             own.stats.packets_received += 1;
         }
+        self.hear_in_shutdown_sent();
         let header = packet.header();
+        let waiting = self.control.len();
         let mut seen = PacketState::default();
         for raw in packet.chunks() {
             let Ok(raw) = raw else {
@@ -52,6 +55,7 @@ impl Association {
         if seen.had_data && self.state != State::Closed {
             self.data_packet_done(now, path);
         }
+        self.answer_in_one_packet(waiting);
     }
 
     /// The path a packet arrived on. A new pair of our and the peer's known addresses becomes a path, unconfirmed. A known pair whose
@@ -103,14 +107,10 @@ impl Association {
             Chunk::InitAck(init) => self.on_init_ack(now, path, &init),
             Chunk::CookieAck => self.on_cookie_ack(now),
             Chunk::Abort(abort) => {
-                let cause = abort.causes.iter().next().and_then(Result::ok).map(|c| c.code);
-                self.on_abort(now, cause);
+                self.on_abort(now, &abort);
                 return false;
             }
-            Chunk::Shutdown(shutdown) => {
-                seen.had_shutdown = true;
-                self.on_shutdown(now, path, shutdown.cumulative_tsn);
-            }
+            Chunk::Shutdown(shutdown) => self.on_shutdown(now, path, shutdown.cumulative_tsn),
             Chunk::ShutdownAck => self.on_shutdown_ack(now, path),
             Chunk::ShutdownComplete { .. } => self.on_shutdown_complete(now),
             Chunk::Error(error) => self.on_error(now, &error),

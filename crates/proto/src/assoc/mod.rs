@@ -69,8 +69,8 @@ pub struct Association {
     planned_move: Option<PathId>,
     /// The path of the SACK that brought the latest news (see [`sack`]).
     newest_sack_path: PathId,
-    /// `send` refused a message since the last `Writable` event.
-    wants_room: bool,
+    /// What the peer said in its ABORT (see [`errors`]).
+    abort_reason: Bytes,
 }
 
 /// Our half of the association's identity.
@@ -138,7 +138,7 @@ impl Association {
             round: output::Round::default(),
             planned_move: None,
             newest_sack_path: PathId(0),
-            wants_room: false,
+            abort_reason: Bytes::new(),
             config,
             endpoint,
             local,
@@ -169,13 +169,9 @@ impl Association {
         self.check_stream(stream)?;
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue(now, stream, data, options, scheduler);
-        match sent {
-            Ok(_) => {
-                self.stats.messages_sent += 1;
-                self.trigger(Trigger::Write);
-            }
-            Err(SendError::WouldBlock) => self.wants_room = true,
-            Err(_) => {}
+        if sent.is_ok() {
+            self.stats.messages_sent += 1;
+            self.trigger(Trigger::Write);
         }
         sent
     }
@@ -196,6 +192,12 @@ impl Association {
     /// Ends the association at once, telling the peer `reason` (RFC 9260 section 9.1).
     pub fn abort(&mut self, now: Time, reason: Bytes) {
         self.user_abort(now, &reason);
+    }
+
+    /// What the peer said when it aborted (User-Initiated Abort, RFC 9260 section 3.3.10.12; or the text of a Protocol Violation), at most
+    /// 256 bytes of it; empty if it said nothing. It is the peer's: neither text nor harmless by itself.
+    pub const fn abort_reason(&self) -> &Bytes {
+        &self.abort_reason
     }
 
     /// The association's state.

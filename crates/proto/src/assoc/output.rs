@@ -155,13 +155,16 @@ impl Association {
             self.write_sack(now, path, &mut writer);
         }
         let mut data = false;
+        let mut highest = 0;
         let mut next = next.or_else(|| self.more(now, path, &writer));
         while let Some(chunk) = next {
-            if chunk.path() != path || chunk.size() > writer.remaining() {
+            // DATA goes in the order of its TSNs (RFC 9260 section 6.10): what would step back opens a packet of its own.
+            let tsn = self.tsn_of(&chunk);
+            if chunk.path() != path || chunk.size() > writer.remaining() || tsn < highest {
                 break;
             }
             self.write_chunk(now, chunk, !data, &mut writer);
-            data = true;
+            (data, highest) = (true, tsn);
             next = self.more(now, path, &writer);
         }
         if let Some(view) = self.paths.view_mut(path).filter(|_| data) {
@@ -172,6 +175,16 @@ impl Association {
         }
         let len = writer.finish(ChecksumMode::Crc32c);
         self.packet_sent(path, len)
+    }
+
+    /// The extended TSN that `next` has or will get.
+    fn tsn_of(&self, next: &Next) -> u64 {
+        match next {
+            Next::Again { from, .. } => self.tx.marked_tsn(*from).unwrap_or(0),
+            Next::New { .. } => self.tx.highest_sent() + 1,
+            Next::Copy { chunk, .. } => chunk.tsn,
+            Next::Probe { chunk, .. } => chunk.tsn,
+        }
     }
 
     /// Whether a packet may leave on `path` now. A choice that must wait is not made anew for another path: a scheduler that
@@ -314,6 +327,9 @@ impl Association {
             }
             let Some(path) = self.paths.view(to) else { continue };
             let in_packet = packet == Some(to) && path.has_room();
+            if packet.is_none() && self.paths.must_wait(to) {
+                continue;
+            }
             if path.usable && (path.has_room() || in_packet || self.tx.allowance(from)) {
                 return Some(Next::Again { from, to, bytes: meta.bytes });
             }
@@ -486,7 +502,8 @@ impl Association {
             let open = path.usable
                 && path.has_room()
                 && (burst > 0 || packet == Some(p))
-                && !self.is_held_back(now, p);
+                && !self.is_held_back(now, p)
+                && !(packet != Some(p) && self.paths.must_wait(p));
             let view = || assoc_view(now, &self.paths, &self.tx, &self.config);
             let sendable = open && self.policies.buffer.admit(&view(), p, bytes);
             if open && !sendable && refused.is_none() {

@@ -110,6 +110,7 @@ impl Association {
             }
             if let Some(path) = self.paths.get_mut(p) {
                 path.acked += acked.newly_acked;
+                path.on_probation = false;
             }
             let acked = self.tx.path_outcome(p);
             let view = assoc_view(now, &self.paths, &self.tx, &self.config);
@@ -238,7 +239,6 @@ impl Association {
     fn announce_room(&mut self) {
         let waiting = self.events.iter().any(|e| matches!(e, Event::Writable(_)));
         if self.state.accepts_messages() && !waiting {
-            self.wants_room = false;
             self.events.push_back(Event::Writable(self.tx.queue_info()));
         }
     }

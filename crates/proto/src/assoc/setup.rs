@@ -3,12 +3,13 @@
 mod accept;
 mod pairing;
 
+use core::net::IpAddr;
 use std::sync::Arc;
 
 use polypath_wire::param::kind as param_kind;
 use polypath_wire::{
-    AbortChunk, CausesBuf, CookieEchoChunk, ErrorCause, InitAckChunk, ItemsBuf, Parameter,
-    ParamsBuf,
+    AbortChunk, CausesBuf, Chunk, CookieEchoChunk, ErrorCause, InitAckChunk, ItemsBuf, PacketView,
+    Parameter, ParamsBuf,
 };
 
 use super::control::Encoded;
@@ -38,6 +39,8 @@ pub(crate) struct Setup {
     echoed: Time,
     /// A stale cookie was answered with a new INIT once.
     stale_before: bool,
+    /// Parameters of the INIT ACK to be reported that had no room behind the COOKIE ECHO.
+    unreported: ParamsBuf,
     /// The application asked for a shutdown before set-up was done.
     pub(super) shutdown_wanted: bool,
 }
@@ -51,6 +54,7 @@ impl Default for Setup {
             retransmissions: 0,
             echoed: Time::ZERO,
             stale_before: false,
+            unreported: ParamsBuf::new(),
             shutdown_wanted: false,
         }
     }
@@ -82,10 +86,37 @@ impl Association {
         assoc
     }
 
+    /// The answer to our INIT came from an address that we did not know. The association goes on along the path of the INIT, which our user
+    /// vouches for; the source is one more address of the peer.
+    pub(super) fn init_ack_from_elsewhere(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        packet: &PacketView<'_>,
+    ) {
+        let Some(Ok(raw)) = packet.chunks().next() else { return };
+        if let Ok(Chunk::InitAck(ack)) = raw.decode() {
+            self.on_init_ack_from(now, self.setup.path, tuple.remote.ip(), &ack);
+        }
+    }
+
     /// The answer to our INIT came.
     pub(crate) fn on_init_ack(&mut self, now: Time, path: PathId, ack: &InitAckChunk<'_>) {
-        let source = self.path_tuple(path).map(|tuple| tuple.remote.ip());
-        let (State::CookieWait, Some(source)) = (self.state, source) else { return };
+        if let Some(tuple) = self.path_tuple(path) {
+            self.on_init_ack_from(now, path, tuple.remote.ip(), ack);
+        }
+    }
+
+    fn on_init_ack_from(
+        &mut self,
+        now: Time,
+        path: PathId,
+        source: IpAddr,
+        ack: &InitAckChunk<'_>,
+    ) {
+        if self.state != State::CookieWait {
+            return;
+        }
         let peer = match PeerInit::parse(ack.fixed, ack.params, source) {
             Ok(peer) => peer,
             Err(fault) => return self.refuse_init_ack(path, ack, fault),
@@ -172,6 +203,8 @@ impl Association {
         }
         self.pair_addresses(now);
         self.trigger(Trigger::Path);
+        let unreported = core::mem::take(&mut self.setup.unreported);
+        self.report_parameters(self.paths.preferred(), &unreported);
         if core::mem::take(&mut self.setup.shutdown_wanted) {
             self.user_shutdown(now);
         }
@@ -268,9 +301,27 @@ impl Association {
         }
     }
 
-    /// Parameters of the INIT ACK that we do not know are reported behind the COOKIE ECHO (RFC 9260 section 3.2.2).
+    /// Parameters of the INIT ACK that we do not know, as many as one packet can quote, are reported behind the COOKIE ECHO; once the
+    /// association is set up if they do not fit there: until then no other packet may be sent (RFC 9260 sections 3.2.2 and 5.1 C).
     fn report_unknown_parameters(&mut self, path: PathId, ack: &InitAckChunk<'_>) {
-        let params: ParamsBuf = unrecognized(ack.params).map(Parameter::Unknown).collect();
+        let room = self.quotable_len();
+        let mut params = ParamsBuf::new();
+        for raw in unrecognized(ack.params) {
+            let len = params.as_params().as_bytes().len().next_multiple_of(4) + raw.bytes().len();
+            if len > room {
+                break;
+            }
+            params.push(&Parameter::Unknown(raw));
+        }
+        let len = params.as_params().as_bytes().len();
+        if self.setup.chunk.len().next_multiple_of(4) + len <= room {
+            self.report_parameters(path, &params);
+        } else {
+            self.setup.unreported = params;
+        }
+    }
+
+    fn report_parameters(&mut self, path: PathId, params: &ParamsBuf) {
         if !params.is_empty() {
             self.send_error(path, &ErrorCause::UnrecognizedParameters(params.as_params()));
         }

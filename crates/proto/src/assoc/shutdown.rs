@@ -1,6 +1,7 @@
 //! The end of an association: SHUTDOWN and its answers (RFC 9260 section 9.2), ABORT (section 9.1).
 
-use polypath_wire::{Chunk, ErrorCause, ShutdownChunk, Tsn};
+use polypath_wire::chunk::kind;
+use polypath_wire::{AbortChunk, Chunk, ErrorCause, ShutdownChunk, Tsn};
 
 use super::{Association, Bundling, State};
 use crate::event::{CloseReason, Event};
@@ -88,8 +89,13 @@ impl Association {
         }
     }
 
-    /// ABORT came. It is never answered.
-    pub(crate) fn on_abort(&mut self, _now: Time, cause: Option<u16>) {
+    /// ABORT came. It is never answered; a malformed one does nothing (RFC 9260 section 3.3.7).
+    pub(crate) fn on_abort(&mut self, _now: Time, abort: &AbortChunk<'_>) {
+        if abort.causes.iter().any(|cause| cause.is_err()) {
+            self.stats.malformed_chunks += 1;
+            return;
+        }
+        let cause = self.note_abort(abort);
         self.control.clear();
         // With SHUTDOWN ACK sent, both sides have everything. A bare ABORT then is a peer that is done and has forgotten us,
         // and answers a packet that was under way on a slow path.
@@ -121,10 +127,17 @@ impl Association {
         }
     }
 
+    /// Any packet proves that the peer lives: it gets all the time it needs to send what it still has (RFC 9260 section 9.2). T2 runs on unless
+    /// there is DATA to answer: restarted by every packet, it might never send a lost SHUTDOWN again.
+    pub(super) fn hear_in_shutdown_sent(&mut self) {
+        if self.state == State::ShutdownSent {
+            self.errors = 0;
+        }
+    }
+
     /// A packet with DATA came in SHUTDOWN-SENT: the answer is SHUTDOWN with the new cum-ack, and a SACK if that does not say it
-    /// all. The peer is alive, so it gets all the time again.
+    /// all. T2 starts anew.
     pub(crate) fn data_in_shutdown_sent(&mut self, now: Time, path: PathId) {
-        self.errors = 0;
         if self.rx.has_gaps() || self.rx.has_duplicates() {
             self.rx.request_sack();
         }
@@ -134,7 +147,8 @@ impl Association {
 
     /// SHUTDOWN ACK again, because the peer seems to have missed it.
     pub(crate) fn resend_shutdown_ack(&mut self, _now: Time) {
-        if self.state == State::ShutdownAckSent {
+        let queued = self.control.iter().any(|chunk| chunk.kind() == Some(kind::SHUTDOWN_ACK));
+        if self.state == State::ShutdownAckSent && !queued {
             self.send_control(self.setup.path, &Chunk::ShutdownAck, Bundling::Free);
         }
     }

@@ -2,13 +2,14 @@
 
 use core::net::IpAddr;
 
-use polypath_wire::{Chunk, ErrorCause, InitChunk, PacketView, ParamsBuf, RawChunk};
+use polypath_wire::chunk::kind;
+use polypath_wire::{Chunk, ErrorCause, InitChunk, PacketView, Params, ParamsBuf, RawChunk};
 
 use super::Endpoint;
 use super::cookie::{Cookie, Session, TieTags};
 use super::extensions::Extensions;
 use super::offer::{Offer, address_parameter, fixed_part};
-use super::peer::{InitFault, PeerInit, is_unicast, unrecognized};
+use super::peer::{InitFault, PeerInit, is_unicast, listed_addresses, unrecognized};
 use super::reply::Address;
 use crate::assoc::{Association, State};
 use crate::config::{AssocConfig, EndpointConfig};
@@ -110,6 +111,21 @@ impl Endpoint {
         named.find_map(|address| self.table.find_proven(address, peer_port))
     }
 
+    /// The association that an INIT ACK from an address unknown so far is for, by the addresses that it lists (section 5.1.2 D).
+    pub(super) fn find_by_init_ack(
+        &self,
+        tuple: FourTuple,
+        packet: &PacketView<'_>,
+    ) -> Option<AssocHandle> {
+        let first = packet.chunks().next()?.ok().filter(|raw| raw.kind == kind::INIT_ACK)?;
+        let Ok(Chunk::InitAck(ack)) = first.decode() else { return None };
+        if !is_unicast(tuple.remote.ip()) || !self.is_ours(tuple) {
+            return None;
+        }
+        let port = packet.header().source_port;
+        listed_addresses(ack.params).find_map(|address| self.table.find_address(address, port))
+    }
+
     /// Whether packets are accepted at the local address: any, if none was named.
     pub(super) fn is_ours(&self, tuple: FourTuple) -> bool {
         let addresses = &self.config.addresses;
@@ -125,7 +141,7 @@ impl Endpoint {
         }
         let identity = self.new_identity(None);
         let config = self.config.clone();
-        self.acknowledge(now, request, peer, identity, &config.assoc);
+        self.acknowledge(now, request, peer, identity, &config.assoc, &config.addresses);
     }
 
     fn on_unexpected_init(
@@ -137,19 +153,22 @@ impl Endpoint {
     ) {
         let Some(assoc) = self.table.touch(h) else { return };
         let config = assoc.config.clone();
-        match judge(assoc, request.to.tuple, &peer) {
+        match judge(assoc, request, &peer) {
             Verdict::Discard => {}
             Verdict::ShutdownAck => assoc.resend_shutdown_ack(now),
             Verdict::NewAddresses(added) => self.refuse_new_addresses(now, request.to, &added),
             Verdict::AsBefore(tie_tags) => {
                 let (tag, tsn) = (assoc.local.tag, assoc.local.initial_tsn);
+                let addresses = assoc.announced_addresses();
                 // This cookie is for the association that exists. When that is over nobody else may have its tag.
                 self.used.remember(now, tag, now);
-                self.acknowledge(now, request, peer, Identity { tag, tsn, tie_tags }, &config);
+                let identity = Identity { tag, tsn, tie_tags };
+                self.acknowledge(now, request, peer, identity, &config, &addresses);
             }
             Verdict::Anew(tie_tags) => {
                 let identity = self.new_identity(Some(tie_tags));
-                self.acknowledge(now, request, peer, identity, &config);
+                let endpoint = self.config.clone();
+                self.acknowledge(now, request, peer, identity, &config, &endpoint.addresses);
             }
         }
     }
@@ -173,12 +192,13 @@ impl Endpoint {
         peer: PeerInit,
         identity: Identity,
         config: &AssocConfig,
+        addresses: &[IpAddr],
     ) {
         let mut fixed = fixed_part(config, identity.tag, identity.tsn);
         fixed.outbound_streams = fixed.outbound_streams.min(peer.fixed.inbound_streams);
         let extensions = Extensions::agreed(config, peer.extensions);
         let cookie = self.cookie(now, request, peer, identity).seal(&mut self.keys);
-        let offer = Offer { fixed, addresses: &self.config.addresses, extensions };
+        let offer = Offer { fixed, addresses, extensions };
         let budget = longest_answer(request.len, request.to.tuple);
         let chunk = offer.init_ack(&cookie, unrecognized(request.init.params), budget);
         self.replies.push(now, request.to, &Encoded(&chunk), &mut self.stats);
@@ -220,12 +240,18 @@ impl Endpoint {
     }
 }
 
-fn judge(assoc: &Association, tuple: FourTuple, peer: &PeerInit) -> Verdict {
+fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict {
+    let tuple = request.to.tuple;
     let tie_tags = TieTags { local: assoc.local.tie_tag, peer: assoc.peer.tie_tag };
     match assoc.state() {
         State::Closed => Verdict::Discard,
-        // Only an address that our user named may be answered (section 5.2.1, rule 1); the INIT's source it is anyway.
-        State::CookieWait if assoc.paths.by_tuple(tuple).is_none() => Verdict::Discard,
+        // Only an address that our user named and that the INIT reports may be answered (section 5.2.1).
+        State::CookieWait
+            if assoc.paths.by_tuple(tuple).is_none()
+                || !reports(request.init.params, tuple.remote.ip()) =>
+        {
+            Verdict::Discard
+        }
         State::CookieWait => Verdict::AsBefore(None),
         State::ShutdownAckSent => Verdict::ShutdownAck,
         state => match added_addresses(assoc, peer) {
@@ -234,6 +260,12 @@ fn judge(assoc: &Association, tuple: FourTuple, peer: &PeerInit) -> Verdict {
             _ => Verdict::Anew(tie_tags),
         },
     }
+}
+
+/// Whether an INIT reports its `source`: it lists it, or leaves it to the packet to tell the only address.
+fn reports(params: Params<'_>, source: IpAddr) -> bool {
+    let mut listed = listed_addresses(params).peekable();
+    listed.peek().is_none() || listed.any(|address| address == source)
 }
 
 /// Addresses of an INIT, or of the cookie made from it, that the association's peer does not have.

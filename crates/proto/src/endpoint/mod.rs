@@ -203,16 +203,17 @@ impl Endpoint {
     /// A packet that starts with neither INIT nor COOKIE ECHO.
     #[inline]
     fn on_packet(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
-        let Some(h) = self.table.find(tuple, packet.header().source_port) else {
+        let found = self.table.find(tuple, packet.header().source_port);
+        let Some(h) = found.or_else(|| self.find_by_init_ack(tuple, packet)) else {
             self.on_out_of_the_blue(now, tuple, packet);
             return;
         };
         let Some(assoc) = self.table.touch(h) else { return };
-        if tag::accepts(packet, assoc.local.tag, assoc.peer.tag) {
-            assoc.handle_packet(now, tuple, packet);
-        } else if assoc.state().is_setup() && ootb::has_chunk(packet, kind::SHUTDOWN_ACK) {
+        if assoc.state().is_setup() && ootb::has_chunk(packet, kind::SHUTDOWN_ACK) {
             // The peer still closes an association that we have forgotten (RFC 9260 section 8.5.1 E).
             self.on_out_of_the_blue(now, tuple, packet);
+        } else if tag::accepts(packet, assoc.local.tag, assoc.peer.tag) {
+            assoc.handle_packet(now, tuple, packet);
         } else {
             self.stats.bad_tag += 1;
         }

@@ -7,7 +7,7 @@ use polypath_wire::{
 };
 
 use super::extensions::Extensions;
-use super::peer::{MAX_PEER_ADDRESSES, MIN_A_RWND};
+use super::peer::{MAX_PEER_ADDRESSES, MIN_A_RWND, is_unicast};
 use crate::config::AssocConfig;
 use crate::ids::Tsn;
 use crate::time::Duration;
@@ -87,7 +87,9 @@ impl Offer<'_> {
         if self.addresses.len() <= 1 {
             return;
         }
-        for address in self.addresses.iter().take(MAX_PEER_ADDRESSES) {
+        // No IPv4-mapped ones (RFC 9260 section 3.3.2.1.2), nor what is no host's.
+        let usable = self.addresses.iter().filter(|address| is_unicast(**address));
+        for address in usable.take(MAX_PEER_ADDRESSES) {
             let len = if address.is_ipv4() { 8 } else { 20 };
             let Some(left) = room.checked_sub(len) else { return };
             room = left;

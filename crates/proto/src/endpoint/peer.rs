@@ -121,6 +121,15 @@ fn check_fixed(fixed: &InitFixed) -> Result<(), InitFault<'static>> {
     Ok(())
 }
 
+/// The addresses that an INIT or INIT ACK lists, usable or not.
+pub(crate) fn listed_addresses(params: Params<'_>) -> impl Iterator<Item = IpAddr> {
+    params.into_iter().map_while(Result::ok).filter_map(|raw| match raw.decode() {
+        Ok(Parameter::Ipv4(address)) => Some(address.into()),
+        Ok(Parameter::Ipv6(address)) => Some(address.into()),
+        _ => None,
+    })
+}
+
 /// The State Cookie of an INIT ACK.
 pub(crate) fn state_cookie(params: Params<'_>) -> Option<&[u8]> {
     let mut known = params.iter().map_while(Result::ok);

@@ -54,6 +54,8 @@ pub(crate) struct Path {
     pub(crate) acked: u64,
     /// What tells of an MTU hole.
     pub(crate) hole: hole::HoleWatch,
+    /// T3-rtx expired, and nothing was acknowledged since: one packet alone may be in flight (RFC 9260 section 7.2.1).
+    pub(crate) on_probation: bool,
     /// When the path became potentially failed.
     pub(crate) failed_since: Time,
     /// The last time that a window was halved for idleness, or data was sent.
@@ -78,6 +80,12 @@ impl PathSet {
         (0..self.views.len()).map(|i| PathId(i as u8))
     }
 
+    /// Whether another packet must not begin on `p`, whatever its window says.
+    pub(crate) fn must_wait(&self, p: PathId) -> bool {
+        let waits = |path: &Path| path.on_probation;
+        self.get(p).is_some_and(waits) && self.view(p).is_some_and(|v| v.outstanding > 0)
+    }
+
     /// Adds a path, or gives the one that is there already; `None` at the limit of [`MAX_PATHS`].
     pub(crate) fn add(
         &mut self,
@@ -96,6 +104,7 @@ impl PathSet {
         let mtu = config.path_mtu;
         let pmdcs = mtu.saturating_sub(header_bytes(tuple.remote.ip(), self.encapsulation));
         let mut view = PathView::new(id, mtu, pmdcs & !3, config.rto.initial);
+        view.ipv6 = tuple.remote.is_ipv6();
         if confirmed {
             view.state = PathState::Active;
         }
@@ -115,6 +124,7 @@ impl PathSet {
             burst_left: 0,
             acked: 0,
             hole: hole::HoleWatch::default(),
+            on_probation: false,
             failed_since: Time::ZERO,
             idle_since: now,
             timeouts_in_a_row: 0,

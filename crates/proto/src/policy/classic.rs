@@ -204,7 +204,10 @@ impl<R: WindowRule> ClassicCc<R> {
     fn initial_cwnd(&self, view: &AssocView<'_>, path: &PathView) -> u64 {
         let mtu = self.config.mtu(path);
         let single = match self.config.initial_cwnd {
-            InitialCwnd::Rfc9260 => (4 * mtu).min((2 * mtu).max(4404)),
+            InitialCwnd::Rfc9260 => {
+                let at_least = if path.ipv6 { 4344 } else { 4404 };
+                (4 * mtu).min((2 * mtu).max(at_least))
+            }
             InitialCwnd::Bytes(bytes) => bytes,
             InitialCwnd::Mtus(n) => u64::from(n) * mtu,
         };

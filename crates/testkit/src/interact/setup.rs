@@ -169,6 +169,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         max_burst,
         max_burst_rule: [BurstRule::Always, BurstRule::AfterFastRetransmit, BurstRule::PerAcked]
             [rng.below(3)],
+        one_packet_after_timeout: rng.below(2) == 0,
         fast_retransmit_after,
         sack: random_sack(rng),
         cmt: random_cmt(rng),

@@ -120,9 +120,15 @@ impl Association {
         let arrival =
             self.arrival_path(now, source).filter(|p| self.paths.may_probe(*p, &self.config));
         let path = arrival.unwrap_or_else(|| self.paths.preferred());
-        self.send_control(path, &Chunk::CookieAck, Bundling::First);
         let unconfirmed =
             self.paths.view(path).is_some_and(|view| view.state == PathState::Unconfirmed);
+        // Late in a shutdown there are no heartbeats any more.
+        let path = if unconfirmed && !self.state.sends_heartbeats() {
+            self.paths.preferred()
+        } else {
+            path
+        };
+        self.send_control(path, &Chunk::CookieAck, Bundling::First);
         if unconfirmed && self.state.sends_heartbeats() {
             self.send_heartbeat_bundled(now, path, Bundling::Free);
         }

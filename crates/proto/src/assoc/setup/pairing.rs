@@ -9,7 +9,7 @@ use crate::time::Time;
 
 impl Association {
     /// The addresses that our INIT announces: the endpoint's, or those at which the user's paths start.
-    pub(super) fn announced_addresses(&self) -> Vec<IpAddr> {
+    pub(crate) fn announced_addresses(&self) -> Vec<IpAddr> {
         if !self.endpoint.addresses.is_empty() {
             return self.endpoint.addresses.clone();
         }
