@@ -1,0 +1,415 @@
+//! Sending and acknowledging, rule by rule (RFC 9260 section 6), seen from outside; what needs no association is shown in `src/tx` and `src/rx`.
+
+mod common;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use common::craft::*;
+use common::*;
+use polypath_proto::config::{AssocConfig, RecoveryConfig, Rescheduling};
+use polypath_proto::ids::StreamId;
+use polypath_proto::time::{Duration, Time};
+use polypath_proto::{Association, SendError, SendOptions, State};
+use polypath_wire::chunk::kind;
+use polypath_wire::{
+    ChecksumCheck, Chunk, DataChunk, DataFlags, GapBlock, PacketView, SackRepr, Ssn, Tsn,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+/// Payload of the largest chunk: 1500 less IP, common and DATA header.
+const AMDCS_PAYLOAD: usize = 1500 - 20 - 12 - 16;
+
+/// One DATA chunk as it was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    at: Time,
+    tsn: u32,
+    ssn: u16,
+    ppid: u32,
+    flags: DataFlags,
+    len: usize,
+}
+
+fn chunks(packet: &Packet) -> Vec<Seen> {
+    let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
+    let seen = view.chunks().filter_map(|raw| match raw.unwrap().decode() {
+        Ok(Chunk::Data(d)) => Some(Seen {
+            at: packet.at,
+            tsn: d.tsn.0,
+            ssn: d.ssn.0,
+            ppid: d.ppid,
+            flags: d.flags,
+            len: d.payload.len(),
+        }),
+        _ => None,
+    });
+    seen.collect()
+}
+
+fn sent(packets: &[Packet]) -> Vec<Seen> {
+    packets.iter().flat_map(chunks).collect()
+}
+
+/// A client over one path, whose server only the test plays from here on.
+struct Solo {
+    pair: Pair,
+    tag: u32,
+    /// The client's first TSN.
+    first: u32,
+}
+
+impl Solo {
+    fn new(config: AssocConfig) -> Self {
+        let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
+        let path = [client_paths()[0]];
+        pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, config.into()).unwrap();
+        pair.run(SECOND);
+        let init = &pair.log[0];
+        let tag = read_init(init);
+        let first = u32::from_be_bytes(init.data[28..32].try_into().unwrap());
+        pair.lose(|_| Fate::Lose);
+        Self { pair, tag, first }
+    }
+
+    fn assoc(&mut self) -> &mut Association {
+        let h = self.pair.client.handle();
+        self.pair.client.endpoint.association_mut(h).unwrap()
+    }
+
+    /// Hands in messages; gives what goes out at once.
+    fn send(&mut self, count: usize, bytes: usize, options: SendOptions) -> Vec<Seen> {
+        let (now, before) = (self.pair.now, self.pair.log.len());
+        for _ in 0..count {
+            let data = Bytes::from(vec![5; bytes]);
+            self.assoc().send(now, StreamId(0), data, options).unwrap();
+        }
+        self.pair.exchange();
+        sent(self.pair.sent_since(before))
+    }
+
+    /// The server acknowledges the first `cum` chunks and these ranges; gives what goes out at once.
+    fn sack(&mut self, cum: u32, a_rwnd: u32, gaps: &[(u16, u16)]) -> Vec<Seen> {
+        let before = self.pair.log.len();
+        let cumulative_tsn = Tsn(self.first.wrapping_add(cum).wrapping_sub(1));
+        let blocks: Vec<_> = gaps.iter().map(|&(start, end)| GapBlock { start, end }).collect();
+        let sack =
+            SackRepr { flags: 0, cumulative_tsn, a_rwnd, gap_blocks: &blocks, duplicates: &[] };
+        let packet = to_client(self.tag, &[&chunk(sack)]);
+        self.pair.inject(Way::ToClient, client_paths()[0], &packet);
+        sent(self.pair.sent_since(before))
+    }
+
+    /// What goes out within `span`.
+    fn run(&mut self, span: Duration) -> Vec<Seen> {
+        let before = self.pair.log.len();
+        self.pair.run(span);
+        sent(self.pair.sent_since(before))
+    }
+
+    /// The number of a chunk, counted from 1.
+    fn number(&self, chunk: &Seen) -> u32 {
+        chunk.tsn.wrapping_sub(self.first) + 1
+    }
+}
+
+fn no_burst_limit() -> AssocConfig {
+    AssocConfig { max_burst: None, ..AssocConfig::default() }
+}
+
+#[test]
+fn messages_are_cut_at_the_largest_chunk_and_arrive_whole() {
+    for unordered in [false, true] {
+        for bytes in
+            [1, AMDCS_PAYLOAD - 1, AMDCS_PAYLOAD, AMDCS_PAYLOAD + 1, 65_535, 65_536, 65_537]
+        {
+            let mut pair = Pair::connected();
+            let (now, before) = (pair.now, pair.log.len());
+            let h = pair.client.handle();
+            let assoc = pair.client.endpoint.association_mut(h).unwrap();
+            let data = Bytes::from((0..bytes).map(|i| i as u8).collect::<Vec<_>>());
+            let options = SendOptions { unordered, ppid: 0xfeed, ..SendOptions::default() };
+            assoc.send(now, StreamId(3), data.clone(), options).unwrap();
+            pair.run(5 * SECOND);
+            assert_eq!(pair.server.received.len(), 1, "{bytes}");
+            assert_eq!(
+                (&pair.server.received[0].data, pair.server.received[0].ppid),
+                (&data, 0xfeed)
+            );
+            let mut pieces = sent(pair.sent_since(before));
+            pieces.sort_by_key(|p| p.tsn);
+            let count = bytes.div_ceil(AMDCS_PAYLOAD);
+            assert_eq!(pieces.len(), count, "{bytes}");
+            for (i, piece) in pieces.iter().enumerate() {
+                assert_eq!(piece.tsn, pieces[0].tsn.wrapping_add(i as u32), "one after the other");
+                assert_eq!((piece.ssn, piece.ppid), (0, 0xfeed), "the same in each");
+                let expected = DataFlags {
+                    unordered,
+                    beginning: i == 0,
+                    ending: i + 1 == count,
+                    immediate: false,
+                };
+                assert_eq!(piece.flags, expected);
+            }
+            assert!(pair.sent_since(before).iter().all(|p| p.data.len() <= 1480));
+        }
+    }
+}
+
+#[test]
+fn ssns_count_ordered_messages_of_a_stream_from_0() {
+    let mut solo = Solo::new(no_burst_limit());
+    let (ordered, unordered) =
+        (SendOptions::default(), SendOptions { unordered: true, ..SendOptions::default() });
+    let mut seen = Vec::new();
+    for options in [ordered, unordered, ordered, unordered, ordered] {
+        seen.extend(solo.send(1, 10, options));
+    }
+    let ssns: Vec<_> = seen.iter().filter(|c| !c.flags.unordered).map(|c| c.ssn).collect();
+    assert_eq!(ssns, [0, 1, 2]);
+    assert_eq!(seen.len(), 5);
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_at_once() {
+    let mut solo = Solo::new(AssocConfig::default());
+    let now = solo.pair.now;
+    let mut refuse = |stream, bytes| {
+        let data = Bytes::from(vec![0; bytes]);
+        solo.assoc().send(now, StreamId(stream), data, SendOptions::default()).unwrap_err()
+    };
+    let invalid = SendError::InvalidStream { stream: StreamId(10), streams: 10 };
+    assert_eq!(refuse(10, 1), invalid);
+    assert!(matches!(refuse(0, 0), SendError::BadSize { bytes: 0, .. }));
+    assert!(matches!(refuse(0, (1 << 20) + 1), SendError::BadSize { .. }));
+}
+
+#[test]
+fn a_full_window_takes_one_packet_more_and_then_none() {
+    let mut solo = Solo::new(no_burst_limit());
+    // cwnd is 4404 bytes; a chunk of 1016 makes a packet.
+    let first = solo.send(20, 1000, SendOptions::default());
+    assert_eq!(first.len(), 5, "4064 bytes leave room, 5080 do not");
+    assert_eq!(solo.run(SECOND / 2).len(), 0);
+    // Two acknowledged chunks of 2032 bytes, and slow start: 1468 at most.
+    let next = solo.sack(2, 100_000, &[]);
+    let outstanding = 1016 * (5 - 2 + next.len());
+    assert!(outstanding >= 4404 + 1468 && outstanding < 4404 + 1468 + 1468, "{outstanding}");
+}
+
+#[test]
+fn max_burst_limits_the_packets_of_one_attempt() {
+    let mut solo = Solo::new(AssocConfig::default());
+    let mut seen = solo.send(400, AMDCS_PAYLOAD, SendOptions::default()).len();
+    for _ in 0..12 {
+        // All at once: the window would let everything out that it holds.
+        seen += solo.sack(seen as u32, 1 << 20, &[]).len();
+    }
+    let now = solo.pair.now;
+    let cwnd = solo.assoc().view(now).paths[0].cwnd;
+    assert!(cwnd > 8 * 1468, "{cwnd}");
+    let burst = solo.sack(seen as u32, 1 << 20, &[]);
+    assert_eq!(burst.len(), 4);
+}
+
+#[test]
+fn a_window_too_small_for_the_next_chunk_is_closed() {
+    let mut solo = Solo::new(no_burst_limit());
+    let sent = solo.send(10, AMDCS_PAYLOAD, SendOptions::default()).len() as u32;
+    // 1000 bytes could carry part of a chunk; none is made so small (silly window).
+    assert_eq!(solo.sack(sent, 1000, &[]).len(), 0);
+    // One that takes it opens it.
+    assert_eq!(solo.sack(sent, AMDCS_PAYLOAD as u32, &[]).len(), 1);
+}
+
+#[test]
+fn a_closed_window_is_probed_by_one_chunk_after_an_rto_and_ever_more_rarely() {
+    let mut config = no_burst_limit();
+    config.heartbeat_interval = None;
+    let mut solo = Solo::new(config);
+    let before = solo.send(10, AMDCS_PAYLOAD, SendOptions::default()).len() as u32;
+    // What is in flight is not acknowledged: nothing is probed, T3-rtx is in charge.
+    assert_eq!(solo.sack(before - 1, 0, &[]).len(), 0);
+    assert_eq!(solo.run(SECOND / 2).len(), 0);
+    assert_eq!(solo.sack(before, 0, &[]).len(), 0);
+    let closed = solo.pair.now;
+    let mut probes = Vec::new();
+    while probes.len() < 4 {
+        for probe in solo.run(SECOND / 10) {
+            probes.push(probe.at);
+            // The peer is there, but takes nothing.
+            solo.sack(before, 0, &[]);
+        }
+    }
+    let rto = SECOND;
+    let first = probes[0] - closed;
+    assert!(first >= rto && first <= rto * 12 / 10, "{first:?}");
+    let waits: Vec<_> = probes.windows(2).map(|w| w[1] - w[0]).collect();
+    assert!(waits.windows(2).all(|w| w[1] > w[0] * 3 / 2), "{waits:?}");
+    let now = solo.pair.now;
+    assert_eq!(solo.assoc().view(now).paths[0].errors, 0);
+    assert_eq!(solo.assoc().state(), State::Established);
+}
+
+#[test]
+fn what_is_lost_goes_out_before_what_is_new() {
+    let mut solo = Solo::new(no_burst_limit());
+    solo.send(60, AMDCS_PAYLOAD, SendOptions::default());
+    solo.sack(1, 1 << 20, &[]);
+    solo.sack(2, 1 << 20, &[]);
+    // The third is missing: three SACKs that report later ones make it lost.
+    let mut answer = Vec::new();
+    for end in 2..=4 {
+        assert!(answer.iter().all(|c| solo.number(c) > 3), "not lost yet");
+        answer = solo.sack(2, 1 << 20, &[(2, end)]);
+    }
+    assert_eq!(solo.number(&answer[0]), 3, "{answer:?}");
+    assert!(answer[1..].iter().all(|c| solo.number(c) > 3));
+}
+
+#[test]
+fn a_timeout_sends_one_packet_and_then_waits() {
+    let mut solo = Solo::new(no_burst_limit());
+    solo.send(3, AMDCS_PAYLOAD, SendOptions::default());
+    let again = solo.run(SECOND * 11 / 10);
+    assert_eq!(again.len(), 1, "one packet, although three are lost");
+    assert_eq!(solo.number(&again[0]), 1);
+    let now = solo.pair.now;
+    let view = *solo.assoc().view(now).path(polypath_proto::PathId(0)).unwrap();
+    assert_eq!((view.cwnd, view.rto), (1468, 2 * SECOND));
+}
+
+#[test]
+fn control_comes_before_data_and_data_in_the_order_of_its_tsns() {
+    let all = RecoveryConfig { rescheduling: Rescheduling::Both, ..RecoveryConfig::MODERN };
+    for recovery in [RecoveryConfig::OFF, all] {
+        let config = AssocConfig { recovery, ..AssocConfig::default() };
+        let mut server = endpoint(SERVER_PORT, &server_addresses());
+        server.assoc = Arc::new(config.clone());
+        let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
+        pair.connect_with(config);
+        pair.run(SECOND);
+        let mut n = 0_u32;
+        pair.lose(move |p| {
+            n = n.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // The second path is slower.
+            let slow = p.tuple.local.ip() == ip("10.0.1.2") || p.tuple.local.ip() == ip("10.0.1.1");
+            match n >> 28 {
+                0 => Fate::Lose,
+                _ if slow => Fate::Delay(Duration::from_millis(35)),
+                _ => Fate::Deliver,
+            }
+        });
+        for _ in 0..20 {
+            let now = pair.now;
+            for _ in 0..20 {
+                pair.client.send(now, &[1; 300]);
+                pair.server.send(now, &[2; 500]);
+            }
+            pair.run(SECOND / 4);
+        }
+        pair.run(60 * SECOND);
+        assert_eq!((pair.server.received.len(), pair.client.received.len()), (400, 400));
+        let mut bundled = [0, 0];
+        for packet in &pair.log {
+            let kinds = packet.kinds();
+            let data = kinds.iter().position(|k| *k == kind::DATA).unwrap_or(kinds.len());
+            assert!(kinds[data..].iter().all(|k| *k == kind::DATA), "{kinds:?}");
+            let tsns: Vec<u32> = chunks(packet).iter().map(|c| c.tsn).collect();
+            let ascending = tsns.windows(2).all(|w| (w[1].wrapping_sub(w[0]) as i32) > 0);
+            assert!(ascending, "{tsns:?}");
+            bundled[0] += usize::from(tsns.len() > 1);
+            bundled[1] += usize::from(kinds.contains(&SACK) && !tsns.is_empty());
+        }
+        assert!(bundled[0] > 20 && bundled[1] > 20, "chunks and SACKs share packets: {bundled:?}");
+    }
+}
+
+#[test]
+fn data_for_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
+    let mut pair = Pair::connected();
+    let tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
+    let tsn = u32::from_be_bytes(pair.log[0].data[28..32].try_into().unwrap());
+    pair.lose(|_| Fate::Lose);
+    let flags = DataFlags { beginning: true, ending: true, ..DataFlags::default() };
+    let data = |tsn: u32, stream| DataChunk {
+        tsn: Tsn(tsn),
+        stream: StreamId(stream),
+        ssn: Ssn(0),
+        ppid: 0,
+        flags,
+        payload: b"x",
+    };
+    let before = pair.log.len();
+    let packet = to_server(
+        tag,
+        &[
+            &chunk(data(tsn, 60_000)),
+            &chunk(data(tsn.wrapping_add(1), 60_001)),
+            &chunk(data(tsn.wrapping_add(2), 0)),
+        ],
+    );
+    pair.inject(Way::ToServer, at_server(), &packet);
+    let answers = pair.sent_since(before);
+    assert_eq!(answers.len(), 1, "one packet, and one report for any number of them");
+    assert_eq!(answers[0].kinds(), [ERROR, SACK]);
+    let view = PacketView::parse(&answers[0].data, ChecksumCheck::Verify).unwrap();
+    let mut chunks = view.chunks().map(|raw| raw.unwrap().decode().unwrap());
+    let Some(Chunk::Error(error)) = chunks.next() else { panic!("ERROR expected") };
+    assert_eq!(error.causes.iter().next().unwrap().unwrap().code, 1);
+    let Some(Chunk::Sack(sack)) = chunks.next() else { panic!("SACK expected") };
+    assert_eq!(sack.cumulative_tsn, Tsn(tsn.wrapping_add(2)));
+    assert_eq!(pair.server.texts(), [b"x"]);
+}
+
+#[test]
+fn the_i_bit_goes_out_when_asked_for_and_is_answered_at_once() {
+    let mut pair = Pair::connected();
+    let say = |pair: &mut Pair, immediate| {
+        let (now, before) = (pair.now, pair.log.len());
+        let h = pair.client.handle();
+        let assoc = pair.client.endpoint.association_mut(h).unwrap();
+        let options = SendOptions { immediate, ..SendOptions::default() };
+        assoc.send(now, StreamId(0), Bytes::from_static(b"x"), options).unwrap();
+        pair.run(SECOND);
+        let log = pair.sent_since(before);
+        let sack = log.iter().find(|p| p.kinds().contains(&SACK)).expect("a SACK");
+        (chunks(&log[0])[0].flags.immediate, sack.at - log[0].at)
+    };
+    // The first DATA of an association is answered at once anyway.
+    say(&mut pair, false);
+    assert_eq!(say(&mut pair, false), (false, Duration::from_millis(210)));
+    assert_eq!(say(&mut pair, true), (true, Duration::from_millis(10)));
+}
+
+#[test]
+fn a_sack_waits_for_a_second_packet_but_not_for_long() {
+    let mut pair = Pair::connected();
+    let now = pair.now;
+    pair.client.send(now, b"first of all");
+    let before = pair.log.len();
+    pair.exchange();
+    pair.run(Duration::from_millis(15));
+    assert_eq!(pair.sent_since(before).len(), 2, "the very first DATA is acknowledged at once");
+    pair.run(SECOND);
+    let before = pair.log.len();
+    for _ in 0..2 {
+        let now = pair.now;
+        pair.client.send(now, &[1; 1400]);
+        pair.run(Duration::from_millis(15));
+    }
+    let kinds: Vec<u8> = pair.sent_since(before).iter().map(Packet::first_kind).collect();
+    assert_eq!(kinds, [kind::DATA, kind::DATA, SACK], "a SACK for two packets");
+}
+
+#[test]
+fn a_stale_sack_changes_nothing() {
+    let mut solo = Solo::new(no_burst_limit());
+    solo.send(3, AMDCS_PAYLOAD, SendOptions::default());
+    solo.sack(2, 100_000, &[]);
+    let now = solo.pair.now;
+    let before = solo.assoc().view(now).outstanding;
+    assert_eq!(solo.sack(1, 0, &[]).len(), 0);
+    assert_eq!(solo.assoc().view(now).outstanding, before);
+    assert_eq!(solo.assoc().view(now).peer_rwnd, 100_000 - before);
+}
