@@ -201,9 +201,8 @@ fn a_full_window_takes_one_packet_more_and_then_none() {
 fn max_burst_limits_the_packets_of_one_attempt() {
     let mut solo = Solo::new(AssocConfig::default());
     let mut seen = solo.send(400, AMDCS_PAYLOAD, SendOptions::default()).len();
-    for _ in 0..12 {
-        // All at once: the window would let everything out that it holds.
-        seen += solo.sack(seen as u32, 1 << 20, &[]).len();
+    for acked in 1..40 {
+        seen += solo.sack(acked, 1 << 20, &[]).len();
     }
     let now = solo.pair.now;
     let cwnd = solo.assoc().view(now).paths[0].cwnd;
@@ -268,15 +267,27 @@ fn what_is_lost_goes_out_before_what_is_new() {
 }
 
 #[test]
-fn a_timeout_sends_one_packet_and_then_waits() {
-    let mut solo = Solo::new(no_burst_limit());
-    solo.send(3, AMDCS_PAYLOAD, SendOptions::default());
-    let again = solo.run(SECOND * 11 / 10);
-    assert_eq!(again.len(), 1, "one packet, although three are lost");
-    assert_eq!(solo.number(&again[0]), 1);
-    let now = solo.pair.now;
-    let view = *solo.assoc().view(now).path(polypath_proto::PathId(0)).unwrap();
-    assert_eq!((view.cwnd, view.rto), (1468, 2 * SECOND));
+fn after_a_timeout_one_packet_alone_is_in_flight_until_something_is_acknowledged() {
+    // Whole packets, and chunks of which many make one.
+    for bytes in [AMDCS_PAYLOAD, 300] {
+        let mut solo = Solo::new(no_burst_limit());
+        solo.send(12, bytes, SendOptions::default());
+        let before = solo.pair.log.len();
+        solo.run(SECOND * 11 / 10);
+        assert_eq!(solo.pair.log.len(), before + 1);
+        let again = sent(solo.pair.sent_since(before));
+        assert_eq!(solo.number(&again[0]), 1);
+        let now = solo.pair.now;
+        let view = solo.assoc().view(now).paths[0];
+        assert_eq!((view.cwnd, view.rto), (1468, 2 * SECOND));
+        assert!(!solo.sack(1, 1 << 20, &[]).is_empty(), "then it goes on");
+    }
+    // As the named profiles have it: one beside what the window takes.
+    let mut config = no_burst_limit();
+    config.one_packet_after_timeout = false;
+    let mut solo = Solo::new(config);
+    solo.send(12, AMDCS_PAYLOAD, SendOptions::default());
+    assert_eq!(solo.run(SECOND * 11 / 10).len(), 2);
 }
 
 #[test]
