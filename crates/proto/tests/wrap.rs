@@ -38,3 +38,28 @@ fn a_transfer_crosses_the_wrap_of_its_tsns() {
     assert_eq!(got, (0..100).collect::<Vec<u8>>());
     assert!(pair.client.events.iter().any(|(_, e)| *e == Event::SenderDry));
 }
+
+#[test]
+fn a_stream_crosses_the_wrap_of_its_ssns() {
+    let mut pair = Pair::connected();
+    let h = pair.client.handle();
+    let mut n = 0;
+    pair.lose(move |_| {
+        n += 1;
+        if n % 50 == 0 { Fate::Lose } else { Fate::Deliver }
+    });
+    let count = (1u32 << 16) + 500;
+    for i in 0..count {
+        let assoc = pair.client.endpoint.association_mut(h).unwrap();
+        let data = Bytes::copy_from_slice(&i.to_be_bytes());
+        assoc.send(pair.now, StreamId(3), data, SendOptions::default()).unwrap();
+        if i % 4000 == 0 {
+            pair.run(Duration::from_secs(5));
+            pair.log.clear();
+        }
+    }
+    pair.run(Duration::from_secs(600));
+    let got =
+        pair.server.received.iter().map(|m| u32::from_be_bytes(m.data[..].try_into().unwrap()));
+    assert!(got.eq(0..count), "{} of {count}", pair.server.received.len());
+}
