@@ -1,7 +1,9 @@
 //! Settings of endpoints and associations. Defaults are RFC 9260's (section 16) where it has any.
 
+mod auth;
 mod extensions;
 
+pub use auth::{AuthConfig, AuthKey, HmacAlgorithm};
 pub use extensions::ExtensionConfig;
 
 use core::net::IpAddr;
@@ -131,6 +133,8 @@ pub struct AssocConfig {
     pub cmt: CmtConfig,
     /// Extensions of the protocol that are offered to the peer.
     pub extensions: ExtensionConfig,
+    /// Keys and demands of authentication.
+    pub auth: AuthConfig,
     /// Potentially failed paths (RFC 7829, CMT-PF); `None`: off.
     pub potentially_failed: Option<PfConfig>,
     /// Congestion control.
@@ -177,6 +181,7 @@ impl Default for AssocConfig {
             sack: SackConfig::default(),
             cmt: CmtConfig::default(),
             extensions: ExtensionConfig::NONE,
+            auth: AuthConfig::default(),
             potentially_failed: None,
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,

@@ -54,6 +54,8 @@ pub enum Event {
         /// Whether any byte of it had been sent.
         sent: bool,
     },
+    /// Something about authentication changed (RFC 4895; RFC 6458 section 6.1.8).
+    Authentication(AuthNotice),
     /// The peer reported an error (RFC 9260 section 3.3.10).
     PeerError {
         /// Cause code.
@@ -63,6 +65,18 @@ pub enum Event {
     PeerShutdown,
     /// The association is over. The last event.
     Closed(CloseReason),
+}
+
+/// News of authentication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AuthNotice {
+    /// The peer does not authenticate chunks: nothing is authenticated either way.
+    NotSupported,
+    /// The peer began to use this key.
+    NewKey(u16),
+    /// Nothing is sent with this key any more.
+    KeyFree(u16),
 }
 
 /// Why an association ended.
@@ -84,6 +98,9 @@ pub enum CloseReason {
     /// The handshake failed: the peer called our cookie stale twice (RFC 9260 section 5.2.6). Its Valid.Cookie.Life is shorter than
     /// the way there and back.
     StaleCookie,
+    /// The peer cannot authenticate chunks, which our configuration demands, or an extension that the peer itself offers
+    /// (RFC 5061 section 6).
+    NoAuthentication,
     /// The peer broke the protocol; we sent ABORT with this cause code.
     ProtocolViolation {
         /// Cause code sent.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod assoc;
+mod auth;
 pub mod config;
 pub mod endpoint;
 pub mod event;
@@ -22,6 +23,7 @@ mod tx;
 pub mod view;
 
 pub use assoc::{Association, State};
+pub use auth::AuthKeyError;
 pub use endpoint::{ConnectError, Endpoint, Transmit};
 pub use event::{CloseReason, Event, Message};
 pub use ids::{AssocHandle, FourTuple, MessageId, PathId};

@@ -66,6 +66,12 @@ pub struct AssocStats {
     pub bytes_delivered: u64,
     /// Chunks that did not decode.
     pub malformed_chunks: u64,
+    /// AUTH chunks that proved nothing: unknown key, unknown HMAC, or a wrong one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub auth_failures: u64,
+    /// Chunks dropped because they must be authenticated and were not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unauthenticated_chunks: u64,
     /// TSNs gap-acked and then withdrawn by the peer.
     pub reneged: u64,
     /// Zero-window probes sent.
@@ -76,6 +82,11 @@ pub struct AssocStats {
     pub streams_out: Vec<StreamStats>,
     /// Per inbound stream that was used.
     pub streams_in: Vec<StreamStats>,
+}
+
+/// Counters of what few associations use are written only when they counted something.
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Counters of a path.

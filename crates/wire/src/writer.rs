@@ -114,6 +114,19 @@ impl<'b> PacketWriter<'b> {
         self.buf.get_mut(self.start + COMMON_HEADER_LEN..).unwrap_or_default()
     }
 
+    /// Puts a chunk in front of what stands at byte `at` of the [chunk area](Self::chunk_area): an AUTH chunk before what it
+    /// shall cover. The limit is not asked: who inserts has kept the room. Beyond the end it does nothing.
+    pub fn insert(&mut self, at: usize, chunk: &impl EncodeChunk) {
+        let at = self.start + COMMON_HEADER_LEN + at;
+        if at > self.buf.len() {
+            return;
+        }
+        let mut bytes = Vec::with_capacity(chunk.encoded_len().next_multiple_of(4));
+        chunk.encode(&mut bytes);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        self.buf.splice(at..at, bytes);
+    }
+
     /// Seals the packet and returns its length in bytes.
     #[inline]
     pub fn finish(self, checksum: ChecksumMode) -> usize {
@@ -179,6 +192,18 @@ mod tests {
         writer.push(&SHUTDOWN).unwrap();
         writer.abandon();
         assert_eq!(buf, [7]);
+    }
+
+    #[test]
+    fn a_chunk_is_inserted_in_front_of_others_with_its_padding() {
+        let mut buf = vec![9];
+        let mut writer = PacketWriter::new(&mut buf, 24, 1, 2, 3);
+        writer.push(&SHUTDOWN).unwrap();
+        writer.insert(0, &PadRepr { len: 1 });
+        writer.insert(16, &PadRepr { len: 0 });
+        writer.insert(21, &PadRepr { len: 0 });
+        let area = [132, 0, 0, 5, 0, 0, 0, 0, 7, 0, 0, 8, 0, 0, 0, 1, 132, 0, 0, 4];
+        assert_eq!(writer.chunk_area(), area);
     }
 
     #[test]

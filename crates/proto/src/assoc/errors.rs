@@ -110,6 +110,7 @@ impl Association {
     }
 
     pub(super) fn quotable_len(&self) -> usize {
-        self.paths.packet_limit(self.paths.preferred()).saturating_sub(OVERHEAD)
+        let room = self.paths.packet_limit(self.paths.preferred());
+        room.saturating_sub(OVERHEAD + self.auth_reserve())
     }
 }

@@ -2,6 +2,7 @@
 
 use polypath_wire::{Chunk, CommonHeader, DataChunk, HeartbeatAckChunk, PacketView, RawChunk};
 
+use super::auth::{Gate, Proof};
 use super::{Association, Bundling, State};
 use crate::event::Event;
 use crate::ids::{FourTuple, PathId};
@@ -20,11 +21,23 @@ struct PacketState {
     payload: u64,
     /// A non-DATA answer (ERROR, HEARTBEAT ACK) was queued for it.
     answered: bool,
+    proof: Proof,
 }
 
 impl Association {
     /// Processes a packet whose verification tag was checked, on the path it arrived on.
     pub(crate) fn handle_packet(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
+        self.handle_proven_packet(now, tuple, packet, Proof::None);
+    }
+
+    /// The same, with an AUTH chunk that has been judged already.
+    pub(crate) fn handle_proven_packet(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        packet: &PacketView<'_>,
+        proof: Proof,
+    ) {
         if self.state == State::Closed {
             return;
         }
@@ -38,12 +51,18 @@ impl Association {
         self.hear_in_shutdown_sent();
         let header = packet.header();
         let waiting = self.control.len();
-        let mut seen = PacketState::default();
+        let mut seen = PacketState { proof, ..PacketState::default() };
         for raw in packet.chunks() {
             let Ok(raw) = raw else {
                 self.stats.malformed_chunks += 1;
                 break;
             };
+            let PacketState { proof, answered, .. } = &mut seen;
+            match self.gate(Some(path), packet, &raw, proof, answered) {
+                Gate::Pass => {}
+                Gate::Skip => continue,
+                Gate::Stop => break,
+            }
             let go_on = self.handle_chunk(now, path, &header, &raw, &mut seen);
             if !go_on || self.state == State::Closed {
                 break;

@@ -1,5 +1,6 @@
 //! One association: owns its parts and offers the public calls. The algorithms live in the parts.
 
+mod auth;
 mod blocking;
 mod control;
 mod errors;
@@ -13,6 +14,7 @@ mod state;
 mod suspicion;
 mod timers;
 
+pub(crate) use auth::{Proof, judge as judge_auth};
 pub(crate) use control::Bundling;
 pub use state::State;
 
@@ -22,6 +24,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::auth::{Auth, RANDOM_LEN};
 use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
 use crate::endpoint::Extensions;
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
@@ -47,6 +50,8 @@ pub struct Association {
     pub(crate) local: LocalSide,
     pub(crate) peer: PeerSide,
     pub(crate) caps: Caps,
+    /// Present where authentication is switched on.
+    pub(crate) auth: Option<Box<Auth>>,
     pub(crate) paths: PathSet,
     pub(crate) policies: PolicySet,
     pub(crate) tx: Sender,
@@ -82,6 +87,8 @@ pub(crate) struct LocalSide {
     pub(crate) initial_tsn: Tsn,
     /// A random number that stands for `tag` in cookies, so that a cookie does not reveal it (RFC 5062 section 3).
     pub(crate) tie_tag: u32,
+    /// Our RANDOM, where we offer or accept authentication (RFC 4895).
+    pub(crate) random: Option<[u8; RANDOM_LEN]>,
 }
 
 /// The peer's half.
@@ -127,6 +134,7 @@ impl Association {
             state: State::Closed,
             peer: PeerSide::default(),
             caps: Caps::default(),
+            auth: Self::new_auth(&config, &local),
             setup: setup::Setup::default(),
             timers: Timers::default(),
             pacers: config.pacing.then(Box::default),

@@ -117,7 +117,8 @@ impl Association {
             _ => self.peer.tag,
         };
         // A COOKIE may be larger than the path MTU: IP fragments it (RFC 9260 section 5.1.3).
-        let limit = self.paths.packet_limit(path).max(first.bytes.len() + 16);
+        let room = self.paths.packet_limit(path).saturating_sub(self.auth_reserve());
+        let limit = room.max(first.bytes.len() + 16);
         let mut writer = PacketWriter::new(buf, limit, self.local.port, self.peer.port, tag);
         writer.push(&Encoded(&first.bytes)).ok()?;
         if matches!(first.bundling, Bundling::Free | Bundling::First) {
@@ -134,6 +135,9 @@ impl Association {
                 self.write_sack(now, path, &mut writer);
             }
         }
+        if !matches!(first.bundling, Bundling::Init | Bundling::Reflected(_)) {
+            self.authenticate(&mut writer);
+        }
         let len = writer.finish(ChecksumMode::Crc32c);
         self.packet_sent(path, len)
     }
@@ -147,7 +151,7 @@ impl Association {
         sack: bool,
         buf: &mut Vec<u8>,
     ) -> Option<(PathId, FourTuple, usize)> {
-        let limit = self.paths.packet_limit(path);
+        let limit = self.paths.packet_limit(path).saturating_sub(self.data_reserve());
         let (from, to) = (self.local.port, self.peer.port);
         let mut writer = PacketWriter::new(buf, limit, from, to, self.peer.tag);
         // A pending SACK rides along with DATA on its own path (RFC 9260 section 6.1).
@@ -173,6 +177,7 @@ impl Association {
         if data {
             self.pace(now, path, limit - writer.remaining());
         }
+        self.authenticate(&mut writer);
         let len = writer.finish(ChecksumMode::Crc32c);
         self.packet_sent(path, len)
     }

@@ -75,6 +75,7 @@ impl Association {
             tag: rng.non_zero_u32(),
             initial_tsn: config.first_tsn(&mut rng),
             tie_tag: rng.non_zero_u32(),
+            random: config.extensions.authentication.then(|| rng.bytes32()),
         };
         let mut assoc = Self::new(config, endpoint, local, rng);
         assoc.peer.port = peer_port;
@@ -121,6 +122,9 @@ impl Association {
             Ok(peer) => peer,
             Err(fault) => return self.refuse_init_ack(path, ack, fault),
         };
+        if let Some(fault) = peer.refusal(&self.config) {
+            return self.refuse_init_ack(path, ack, fault);
+        }
         let Some(cookie) = state_cookie(ack.params) else {
             self.peer.tag = ack.fixed.initiate_tag;
             let missing: ItemsBuf<u16, 2> = [param_kind::STATE_COOKIE].into_iter().collect();
@@ -194,6 +198,7 @@ impl Association {
             outbound_streams: self.caps.outbound_streams,
             inbound_streams: self.caps.inbound_streams,
         });
+        self.announce_auth();
         for (message, stream) in self.tx.limit_streams(self.caps.outbound_streams) {
             self.events.push_back(Event::SendFailed { message, stream, sent: false });
         }
@@ -233,6 +238,7 @@ impl Association {
             outbound_streams: self.config.outbound_streams.max(1).min(peer.fixed.inbound_streams),
             inbound_streams: self.config.inbound_streams.max(1).min(peer.fixed.outbound_streams),
         };
+        self.adopt_auth(peer);
     }
 
     /// Sends INIT on the first path.
@@ -243,6 +249,7 @@ impl Association {
             fixed: fixed_part(&self.config, self.local.tag, self.local.initial_tsn),
             addresses: &addresses,
             extensions: Extensions::of(&self.config),
+            auth: self.auth.as_ref().map(|auth| auth.ours()),
         };
         let chunk = offer.init(preservative);
         self.send_setup_chunk(now, chunk, self.setup.path);
@@ -294,7 +301,15 @@ impl Association {
                 let bundling = Bundling::Reflected(ack.fixed.initiate_tag);
                 self.send_control(path, &chunk, bundling);
             }
-            InitFault::NoStreams | InitFault::HostName(_) | InitFault::Malformed => {
+            // RFC 5061 section 6: dropped, and the user told. The peer has no state that an ABORT could end.
+            InitFault::NoAuthentication => {
+                self.control.clear();
+                self.close(CloseReason::NoAuthentication);
+            }
+            InitFault::NoStreams
+            | InitFault::HostName(_)
+            | InitFault::Malformed
+            | InitFault::BadRandom => {
                 self.peer.tag = ack.fixed.initiate_tag;
                 self.abort_with(&fault.cause());
             }

@@ -3,7 +3,7 @@
 //! ```text
 //! created u64 ns | life u32 ms | flags u8 | addresses u8 | [extensions u16] | peer's tag u32 | peer's initial TSN u32 | our initial TSN u32
 //! | peer's a_rwnd u32 | peer's outbound, inbound streams u16, u16 | [our, peer's tie-tag u32, u32]
-//! | our address, peer's address that the INIT ACK went between | peer's addresses... | MAC
+//! | [our RANDOM, the peer's RANDOM, CHUNKS, HMAC-ALGO] | our address, peer's address that the INIT ACK went between | peer's addresses... | MAC
 //! ```
 //!
 //! An address is its family's number, 4 or 6, and its bytes. The MAC also covers the ports and our tag, which come back in
@@ -15,7 +15,8 @@ use polypath_wire::{CommonHeader, InitFixed};
 
 use super::extensions::Extensions;
 use super::keys::{CookieKeys, MAC_LEN};
-use super::peer::{MAX_PEER_ADDRESSES, PeerInit};
+use super::peer::{MAX_PEER_ADDRESSES, PeerAuth, PeerInit};
+use crate::auth::{AuthOffer, RANDOM_LEN};
 use crate::ids::Tsn;
 use crate::time::{Duration, Time};
 
@@ -28,6 +29,9 @@ pub(super) struct Cookie {
     pub(super) session: Session,
     /// The nonces of the association that existed when the INIT came.
     pub(super) tie_tags: Option<TieTags>,
+    /// Our RANDOM, where both sides authenticate; the peer's parameters are with the rest that it said. No shared key is ever
+    /// in a cookie (RFC 4895 section 6.3).
+    pub(super) random: Option<[u8; RANDOM_LEN]>,
     /// Where the INIT ACK went from and to.
     pub(super) local: IpAddr,
     pub(super) remote: IpAddr,
@@ -56,6 +60,11 @@ const DAC: u8 = 2;
 const TIED: u8 = 4;
 /// Extensions beyond these two follow as a number.
 const EXTENDED: u8 = 8;
+/// AUTH parameters follow.
+const AUTHENTICATED: u8 = 16;
+
+/// Instead of a length: there was no such parameter.
+const ABSENT: u16 = u16::MAX;
 
 impl Cookie {
     /// The cookie as it goes into the INIT ACK.
@@ -114,9 +123,21 @@ impl Cookie {
             out.extend_from_slice(&tie.local.to_be_bytes());
             out.extend_from_slice(&tie.peer.to_be_bytes());
         }
+        if let Some((random, offer)) = self.auth() {
+            out.extend_from_slice(random);
+            push_offer(&mut out, offer);
+        }
         let between = [self.local, self.remote];
         between.iter().chain(listed).for_each(|a| push_address(&mut out, *a));
         out
+    }
+
+    /// Both sides' AUTH parameters, if both authenticate.
+    const fn auth(&self) -> Option<(&[u8; RANDOM_LEN], &AuthOffer)> {
+        match (&self.random, &self.peer.auth) {
+            (Some(random), PeerAuth::Offer(offer)) => Some((random, offer)),
+            _ => None,
+        }
     }
 
     /// The peer's addresses, unless there is but the one that the INIT ACK went to.
@@ -131,7 +152,8 @@ impl Cookie {
         let tied = if self.tie_tags.is_some() { TIED } else { 0 };
         let simple = Extensions { nr_sack: true, dac: true, ..Extensions::NONE }.bits();
         let extended = if extensions.bits() & !simple == 0 { 0 } else { EXTENDED };
-        nr_sack | dac | tied | extended
+        let authenticated = if self.auth().is_some() { AUTHENTICATED } else { 0 };
+        nr_sack | dac | tied | extended | authenticated
     }
 
     fn decode(content: &[u8], session: &mut Session) -> Option<Self> {
@@ -158,13 +180,18 @@ impl Cookie {
         } else {
             Some(TieTags { local: reader.u32()?, peer: reader.u32()? })
         };
+        let (mut random, mut auth) = (None, PeerAuth::None);
+        if flags & AUTHENTICATED != 0 {
+            random = Some(reader.take()?);
+            auth = PeerAuth::Offer(reader.offer()?);
+        }
         let (local, remote) = (reader.address()?, reader.address()?);
         let mut addresses = (0..count).map(|_| reader.address()).collect::<Option<Vec<_>>>()?;
         if addresses.is_empty() {
             addresses.push(remote);
         }
-        let peer = PeerInit { fixed, addresses, extensions, preservative: Duration::ZERO };
-        Some(Self { created, life, session: *session, tie_tags, local, remote, peer })
+        let peer = PeerInit { fixed, addresses, extensions, auth, preservative: Duration::ZERO };
+        Some(Self { created, life, session: *session, tie_tags, random, local, remote, peer })
     }
 }
 
@@ -174,6 +201,20 @@ impl Session {
         let ports = u32::from(self.local_port) << 16 | u32::from(self.peer_port);
         (u64::from(ports) << 32 | u64::from(self.local_tag)).to_be_bytes()
     }
+}
+
+fn push_offer(out: &mut Vec<u8>, offer: &AuthOffer) {
+    let len = |len: usize| u16::try_from(len).unwrap_or(ABSENT).to_be_bytes();
+    out.extend_from_slice(&offer.random);
+    match &offer.chunks {
+        Some(chunks) => {
+            out.extend_from_slice(&len(chunks.len()));
+            out.extend_from_slice(chunks);
+        }
+        None => out.extend_from_slice(&ABSENT.to_be_bytes()),
+    }
+    out.extend_from_slice(&len(offer.hmacs.len()));
+    offer.hmacs.iter().for_each(|id| out.extend_from_slice(&id.to_be_bytes()));
 }
 
 fn push_address(out: &mut Vec<u8>, address: IpAddr) {
@@ -201,6 +242,25 @@ impl Reader<'_> {
 
     fn u32(&mut self) -> Option<u32> {
         self.take().map(u32::from_be_bytes)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    fn offer(&mut self) -> Option<AuthOffer> {
+        let random = self.take()?;
+        let chunks = match self.u16()? {
+            ABSENT => None,
+            len => {
+                let (chunks, rest) = self.0.split_at_checked(len.into())?;
+                self.0 = rest;
+                Some(chunks.to_vec())
+            }
+        };
+        let count = self.u16()?;
+        let hmacs = (0..count).map(|_| self.u16()).collect::<Option<Vec<_>>>()?;
+        Some(AuthOffer { random, chunks, hmacs })
     }
 
     fn address(&mut self) -> Option<IpAddr> {
@@ -239,11 +299,20 @@ mod tests {
             extensions in 0..256u16,
             ends in any::<[IpAddr; 2]>(),
             listed in proptest::collection::vec(any::<IpAddr>(), 0..MAX_PEER_ADDRESSES),
+            auth in proptest::option::of((
+                any::<[[u8; 32]; 2]>(),
+                proptest::option::of(proptest::collection::vec(any::<u8>(), 0..9)),
+                proptest::collection::vec(any::<u16>(), 1..4),
+            )),
         ) -> Cookie {
             let fixed = InitFixed {
                 initiate_tag: words[0], a_rwnd: words[1], outbound_streams: halves[0],
                 inbound_streams: halves[1], initial_tsn: Tsn(words[2]),
             };
+            let random = auth.as_ref().map(|(randoms, ..)| randoms[0]);
+            let auth = auth.map_or(PeerAuth::None, |([_, random], chunks, hmacs)| {
+                PeerAuth::Offer(AuthOffer { random, chunks, hmacs })
+            });
             let addresses = if listed.is_empty() { vec![ends[1]] } else { listed };
             Cookie {
                 created: Time(created),
@@ -253,10 +322,11 @@ mod tests {
                     local_tsn: Tsn(words[4]),
                 },
                 tie_tags: tie.map(|[local, peer]| TieTags { local, peer }),
+                random,
                 local: ends[0],
                 remote: ends[1],
                 peer: PeerInit {
-                    fixed, addresses, extensions: Extensions::from_bits(extensions),
+                    fixed, addresses, extensions: Extensions::from_bits(extensions), auth,
                     preservative: Duration::ZERO,
                 },
             }
@@ -321,12 +391,14 @@ mod tests {
             life: Duration::from_secs(60),
             session: Session { local_port: 1, peer_port: 2, local_tag: 3, local_tsn: Tsn(4) },
             tie_tags: None,
+            random: None,
             local: address,
             remote: address,
             peer: PeerInit {
                 fixed,
                 addresses: vec![address],
                 extensions: Extensions::default(),
+                auth: PeerAuth::None,
                 preservative: Duration::ZERO,
             },
         };

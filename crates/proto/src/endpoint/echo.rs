@@ -2,15 +2,18 @@
 
 use core::net::SocketAddr;
 
-use polypath_wire::{ErrorCause, PacketView};
+use polypath_wire::chunk::kind;
+use polypath_wire::{ErrorCause, PacketView, RawChunk};
 
 use super::Endpoint;
 use super::cookie::{Cookie, TieTags};
 use super::init::added_addresses;
-use super::peer::is_unicast;
+use super::peer::{PeerAuth, is_unicast};
 use super::reply::Address;
 use super::used::Standing;
-use crate::assoc::{Association, LocalSide, State};
+use crate::assoc::{Association, LocalSide, Proof, State, judge_auth};
+use crate::auth::{Auth, AuthOffer};
+use crate::config::AssocConfig;
 use crate::ids::{AssocHandle, FourTuple};
 use crate::time::{Duration, Time};
 
@@ -33,6 +36,7 @@ impl Endpoint {
         now: Time,
         tuple: FourTuple,
         packet: &PacketView<'_>,
+        auth: Option<&RawChunk<'_>>,
         cookie: &[u8],
     ) {
         if !is_unicast(tuple.remote.ip()) || !is_unicast(tuple.local.ip()) || !self.is_ours(tuple) {
@@ -44,14 +48,46 @@ impl Endpoint {
             return;
         };
         let to = Address { tag: cookie.peer.fixed.initiate_tag, ..self.reflected(tuple, packet) };
-        let accepted = match self.find_peer(tuple, to.peer_port, &cookie.peer) {
+        let found = self.find_peer(tuple, to.peer_port, &cookie.peer);
+        if !self.is_authentic(found, packet, auth, &cookie) {
+            self.stats.bad_cookies += 1;
+            return;
+        }
+        let accepted = match found {
             Some(h) => self.resolve(now, h, to, &cookie),
             None => self.accept(now, to, &cookie),
         };
         // DATA may follow in the same packet.
         if let Some(assoc) = accepted.and_then(|h| self.table.touch(h)) {
             assoc.acknowledge_cookie(now, tuple);
-            assoc.handle_packet(now, tuple, packet);
+            let proof = if auth.is_some() { Proof::Before } else { Proof::None };
+            assoc.handle_proven_packet(now, tuple, packet, proof);
+        }
+    }
+
+    /// Whether the COOKIE ECHO is authentic as far as it must be (RFC 4895 section 6.3): by the keys of the association that
+    /// exists, else by those that the cookie tells. `auth` is the AUTH chunk in front of it.
+    fn is_authentic(
+        &mut self,
+        found: Option<AssocHandle>,
+        packet: &PacketView<'_>,
+        auth: Option<&RawChunk<'_>>,
+        cookie: &Cookie,
+    ) -> bool {
+        let existing = found.and_then(|h| self.table.touch(h)).and_then(|a| a.auth.as_deref_mut());
+        let mut told;
+        let by = match existing.filter(|auth| auth.is_on()) {
+            Some(existing) => Some(existing),
+            None => {
+                told = cookie_auth(&self.config.assoc, cookie);
+                told.as_mut()
+            }
+        };
+        match (by, auth) {
+            (Some(keys), Some(raw)) => judge_auth(keys, packet, raw).is_ok(),
+            (Some(keys), None) => !keys.requires(kind::COOKIE_ECHO),
+            // To who does not authenticate, AUTH is unknown: drop it and all behind it.
+            (None, auth) => auth.is_none(),
         }
     }
 
@@ -164,8 +200,22 @@ impl Endpoint {
             tag: cookie.session.local_tag,
             initial_tsn: cookie.session.local_tsn,
             tie_tag: self.rng.non_zero_u32(),
+            random: cookie.random,
         }
     }
+}
+
+/// The authentication of the association that a cookie would set up.
+fn cookie_auth(config: &AssocConfig, cookie: &Cookie) -> Option<Auth> {
+    let (PeerAuth::Offer(peer), Some(random)) = (&cookie.peer.auth, cookie.random) else {
+        return None;
+    };
+    if !config.extensions.authentication {
+        return None;
+    }
+    let mut auth = Auth::new(AuthOffer::ours(config, random), &config.auth);
+    auth.agree(peer, &[]);
+    Some(auth)
 }
 
 /// The path that the cookie proves: the peer got the INIT ACK there. UDP ports are those of the present packet, which a

@@ -12,6 +12,7 @@ use super::offer::{Offer, address_parameter, fixed_part};
 use super::peer::{InitFault, PeerInit, is_unicast, listed_addresses, unrecognized};
 use super::reply::Address;
 use crate::assoc::{Association, State};
+use crate::auth::{AuthOffer, RANDOM_LEN};
 use crate::config::{AssocConfig, EndpointConfig};
 use crate::ids::{AssocHandle, FourTuple, Tsn};
 use crate::time::{Duration, Time};
@@ -41,6 +42,8 @@ struct Identity {
     tag: u32,
     tsn: Tsn,
     tie_tags: Option<TieTags>,
+    /// The RANDOM of our own INIT, if it had one: it goes with the tag (RFC 4895 section 6.1).
+    random: Option<[u8; RANDOM_LEN]>,
 }
 
 /// How an INIT for an existing association is answered.
@@ -139,8 +142,11 @@ impl Endpoint {
         if self.is_full_for(request.to.tuple.remote.ip()) {
             return self.refuse(now, request, Some(ErrorCause::OutOfResource));
         }
-        let identity = self.new_identity(None);
         let config = self.config.clone();
+        if let Some(fault) = peer.refusal(&config.assoc) {
+            return self.refuse(now, request, Some(fault.cause()));
+        }
+        let identity = self.new_identity(None);
         self.acknowledge(now, request, peer, identity, &config.assoc, &config.addresses);
     }
 
@@ -153,6 +159,9 @@ impl Endpoint {
     ) {
         let Some(assoc) = self.table.touch(h) else { return };
         let config = assoc.config.clone();
+        if let Some(fault) = peer.refusal(&config) {
+            return self.refuse(now, request, Some(fault.cause()));
+        }
         match judge(assoc, request, &peer) {
             Verdict::Discard => {}
             Verdict::ShutdownAck => assoc.resend_shutdown_ack(now),
@@ -160,9 +169,10 @@ impl Endpoint {
             Verdict::AsBefore(tie_tags) => {
                 let (tag, tsn) = (assoc.local.tag, assoc.local.initial_tsn);
                 let addresses = assoc.announced_addresses();
+                let random = assoc.auth.as_ref().map(|auth| auth.ours().random);
                 // This cookie is for the association that exists. When that is over nobody else may have its tag.
                 self.used.remember(now, tag, now);
-                let identity = Identity { tag, tsn, tie_tags };
+                let identity = Identity { tag, tsn, tie_tags, random };
                 self.acknowledge(now, request, peer, identity, &config, &addresses);
             }
             Verdict::Anew(tie_tags) => {
@@ -181,7 +191,7 @@ impl Endpoint {
 
     fn new_identity(&mut self, tie_tags: Option<TieTags>) -> Identity {
         let tsn = self.config.assoc.first_tsn(&mut self.rng);
-        Identity { tag: self.rng.non_zero_u32(), tsn, tie_tags }
+        Identity { tag: self.rng.non_zero_u32(), tsn, tie_tags, random: None }
     }
 
     /// Queues the INIT ACK, to the source of the INIT. Everything needed later is in its cookie.
@@ -190,15 +200,20 @@ impl Endpoint {
         now: Time,
         request: &Request<'_>,
         peer: PeerInit,
-        identity: Identity,
+        mut identity: Identity,
         config: &AssocConfig,
         addresses: &[IpAddr],
     ) {
         let mut fixed = fixed_part(config, identity.tag, identity.tsn);
         fixed.outbound_streams = fixed.outbound_streams.min(peer.fixed.inbound_streams);
         let extensions = Extensions::agreed(config, peer.extensions);
+        let auth = extensions.authentication.then(|| {
+            let random = identity.random.unwrap_or_else(|| self.rng.bytes32());
+            AuthOffer::ours(config, random)
+        });
+        identity.random = auth.as_ref().map(|auth| auth.random);
         let cookie = self.cookie(now, request, peer, identity).seal(&mut self.keys);
-        let offer = Offer { fixed, addresses, extensions };
+        let offer = Offer { fixed, addresses, extensions, auth: auth.as_ref() };
         let budget = longest_answer(request.len, request.to.tuple);
         let chunk = offer.init_ack(&cookie, unrecognized(request.init.params), budget);
         self.replies.push(now, request.to, &Encoded(&chunk), &mut self.stats);
@@ -222,6 +237,7 @@ impl Endpoint {
                 local_tsn: identity.tsn,
             },
             tie_tags: identity.tie_tags,
+            random: identity.random,
             local: request.to.tuple.local.ip(),
             remote: request.to.tuple.remote.ip(),
             peer,

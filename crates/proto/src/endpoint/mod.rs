@@ -22,12 +22,12 @@ mod used;
 use std::sync::Arc;
 
 use polypath_wire::chunk::kind;
-use polypath_wire::{ChecksumCheck, PacketView, WireErrorKind};
+use polypath_wire::{ChecksumCheck, PacketView, RawChunk, WireErrorKind};
 
 pub use connect::ConnectError;
 pub(crate) use extensions::Extensions;
 pub(crate) use offer::{Offer, fixed_part};
-pub(crate) use peer::{InitFault, PeerInit, state_cookie, unrecognized};
+pub(crate) use peer::{InitFault, PeerAuth, PeerInit, state_cookie, unrecognized};
 
 use crate::assoc::{Association, State};
 use crate::config::EndpointConfig;
@@ -108,7 +108,8 @@ impl Endpoint {
         };
         match first.kind {
             kind::INIT => self.on_init(now, tuple, &packet, &first),
-            kind::COOKIE_ECHO => self.on_cookie_echo(now, tuple, &packet, first.value),
+            kind::COOKIE_ECHO => self.on_cookie_echo(now, tuple, &packet, None, first.value),
+            kind::AUTH => self.on_authenticated(now, tuple, &packet, &first),
             _ => self.on_packet(now, tuple, &packet),
         }
     }
@@ -198,6 +199,22 @@ impl Endpoint {
     /// Counters of what happened outside associations.
     pub fn stats(&self) -> EndpointStats {
         self.stats.clone()
+    }
+
+    /// A packet that starts with AUTH: about a COOKIE ECHO, or like any other (RFC 4895 section 6.3).
+    fn on_authenticated(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        packet: &PacketView<'_>,
+        auth: &RawChunk<'_>,
+    ) {
+        match packet.chunks().nth(1) {
+            Some(Ok(second)) if second.kind == kind::COOKIE_ECHO => {
+                self.on_cookie_echo(now, tuple, packet, Some(auth), second.value);
+            }
+            _ => self.on_packet(now, tuple, packet),
+        }
     }
 
     /// A packet that starts with neither INIT nor COOKIE ECHO.

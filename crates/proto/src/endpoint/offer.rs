@@ -8,6 +8,7 @@ use polypath_wire::{
 
 use super::extensions::Extensions;
 use super::peer::{MAX_PEER_ADDRESSES, MIN_A_RWND, is_unicast};
+use crate::auth::AuthOffer;
 use crate::config::AssocConfig;
 use crate::ids::Tsn;
 use crate::time::Duration;
@@ -23,6 +24,8 @@ pub(crate) struct Offer<'a> {
     /// Addresses to announce. A single one is left out: the packet's source tells it.
     pub(crate) addresses: &'a [IpAddr],
     pub(crate) extensions: Extensions,
+    /// What goes with authentication.
+    pub(crate) auth: Option<&'a AuthOffer>,
 }
 
 /// The fixed part that `config` asks for.
@@ -105,6 +108,9 @@ impl Offer<'_> {
         if self.extensions.partial_reliability {
             params.push(&Parameter::ForwardTsnSupported);
         }
+        if let Some(auth) = self.auth.filter(|_| self.extensions.authentication) {
+            auth.push_to(params);
+        }
     }
 
     fn encode(&self, chunk: &impl EncodeChunk) -> Vec<u8> {
@@ -150,7 +156,8 @@ mod tests {
 
     fn offer(addresses: &[IpAddr], nr_sack: bool, dac: bool) -> Offer<'_> {
         let fixed = fixed_part(&AssocConfig::default(), 7, Tsn(9));
-        Offer { fixed, addresses, extensions: Extensions { nr_sack, dac, ..Extensions::NONE } }
+        let extensions = Extensions { nr_sack, dac, ..Extensions::NONE };
+        Offer { fixed, addresses, extensions, auth: None }
     }
 
     struct Raw<'a>(&'a [u8]);

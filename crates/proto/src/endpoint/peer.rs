@@ -3,10 +3,12 @@
 use core::net::{IpAddr, Ipv4Addr};
 
 use polypath_wire::param::kind as param_kind;
-use polypath_wire::{ErrorCause, InitFixed, Parameter, Params, RawParam};
+use polypath_wire::{ErrorCause, InitFixed, Items, Parameter, Params, RawParam};
 
 use super::extensions::Extensions;
 use super::offer::DAC_PARAMETER;
+use crate::auth::{AuthOffer, RANDOM_LEN};
+use crate::config::AssocConfig;
 use crate::time::Duration;
 
 /// The smallest receive window that an INIT may announce, bytes (RFC 9260 section 3.3.2).
@@ -23,8 +25,40 @@ pub(crate) struct PeerInit {
     pub(crate) addresses: Vec<IpAddr>,
     /// What the peer says it can do.
     pub(crate) extensions: Extensions,
+    /// What it says of authentication.
+    pub(crate) auth: PeerAuth,
     /// Increment of the cookie's life that the peer asks for (Cookie Preservative).
     pub(crate) preservative: Duration,
+}
+
+/// The AUTH parameters of an INIT or INIT ACK (RFC 4895 section 6.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PeerAuth {
+    /// Not all that it takes.
+    #[default]
+    None,
+    /// A RANDOM of a forbidden length.
+    BadRandom,
+    /// All of them.
+    Offer(AuthOffer),
+}
+
+/// The same, as they come.
+#[derive(Default)]
+struct AuthParams<'a> {
+    random: Option<&'a [u8]>,
+    chunks: Option<&'a [u8]>,
+    hmacs: Option<Items<'a, u16, 2>>,
+}
+
+impl AuthParams<'_> {
+    fn read(self) -> PeerAuth {
+        let Some(random) = self.random else { return PeerAuth::None };
+        let Ok(random) = <[u8; RANDOM_LEN]>::try_from(random) else { return PeerAuth::BadRandom };
+        let hmacs = self.hmacs.map(|ids| ids.iter().collect()).unwrap_or_default();
+        let offer = AuthOffer { random, chunks: self.chunks.map(<[u8]>::to_vec), hmacs };
+        if offer.preferred_hmac().is_some() { PeerAuth::Offer(offer) } else { PeerAuth::None }
+    }
 }
 
 /// Why an INIT or INIT ACK is refused.
@@ -40,6 +74,10 @@ pub(crate) enum InitFault<'a> {
     HostName(&'a [u8]),
     /// A parameter's length or content is impossible.
     Malformed,
+    /// RANDOM is not 32 bytes long.
+    BadRandom,
+    /// Chunks cannot be authenticated, as dynamic addresses or our configuration demand.
+    NoAuthentication,
 }
 
 impl<'a> InitFault<'a> {
@@ -49,6 +87,8 @@ impl<'a> InitFault<'a> {
             Self::ZeroTag | Self::NoStreams | Self::SmallWindow => ErrorCause::InvalidMandatory,
             Self::HostName(param) => ErrorCause::UnresolvableAddress(param),
             Self::Malformed => ErrorCause::ProtocolViolation(b"malformed parameter in INIT"),
+            Self::BadRandom => ErrorCause::ProtocolViolation(b"RANDOM is not 32 bytes long"),
+            Self::NoAuthentication => ErrorCause::ProtocolViolation(b"AUTH is needed"),
         }
     }
 }
@@ -65,20 +105,43 @@ impl PeerInit {
             fixed,
             addresses: Vec::new(),
             extensions: Extensions::default(),
+            auth: PeerAuth::None,
             preservative: Duration::ZERO,
         };
+        let mut auth = AuthParams::default();
         for raw in params {
             let raw = raw.map_err(|_| InitFault::Malformed)?;
             if !is_known(raw.kind) && RawParam::unknown_action(raw.kind).stops() {
                 break;
             }
-            peer.take(&raw, source)?;
+            peer.take(&raw, source, &mut auth)?;
         }
+        peer.auth = auth.read();
+        // The parameters decide: without them there are no keys, whatever is listed.
+        peer.extensions.authentication = matches!(peer.auth, PeerAuth::Offer(_));
         peer.add_address(source, source);
         Ok(peer)
     }
 
-    fn take<'a>(&mut self, raw: &RawParam<'a>, source: IpAddr) -> Result<(), InitFault<'a>> {
+    /// What `config` has against this peer beyond RFC 9260.
+    pub(crate) fn refusal(&self, config: &AssocConfig) -> Option<InitFault<'static>> {
+        let own = Extensions::of(config);
+        if own.authentication && self.auth == PeerAuth::BadRandom {
+            return Some(InitFault::BadRandom);
+        }
+        // RFC 5061 section 6: addresses that anybody may change are worse than none.
+        let unsafe_addresses = own.dynamic_addresses && self.extensions.dynamic_addresses;
+        let demanded = own.authentication && !config.auth.chunks.is_empty();
+        let lacking = !self.extensions.authentication && (unsafe_addresses || demanded);
+        lacking.then_some(InitFault::NoAuthentication)
+    }
+
+    fn take<'a>(
+        &mut self,
+        raw: &RawParam<'a>,
+        source: IpAddr,
+        auth: &mut AuthParams<'a>,
+    ) -> Result<(), InitFault<'a>> {
         match raw.decode().map_err(|_| InitFault::Malformed)? {
             Parameter::Ipv4(address) => self.add_address(address.into(), source),
             Parameter::Ipv6(address) => self.add_address(address.into(), source),
@@ -89,6 +152,9 @@ impl PeerInit {
             Parameter::SupportedExtensions(types) => {
                 self.extensions.announce(types);
             }
+            Parameter::Random(random) => auth.random = auth.random.or(Some(random)),
+            Parameter::ChunkList(types) => auth.chunks = auth.chunks.or(Some(types)),
+            Parameter::HmacAlgorithms(ids) => auth.hmacs = auth.hmacs.or(Some(ids)),
             Parameter::ForwardTsnSupported => self.extensions.partial_reliability = true,
             Parameter::Unknown(unknown) if unknown.kind == DAC_PARAMETER => {
                 self.extensions.dac = true;
@@ -160,6 +226,9 @@ const fn is_known(kind: u16) -> bool {
             | param_kind::HOST_NAME
             | param_kind::SUPPORTED_ADDRESS_TYPES
             | param_kind::PADDING
+            | param_kind::RANDOM
+            | param_kind::CHUNK_LIST
+            | param_kind::HMAC_ALGORITHMS
             | param_kind::SUPPORTED_EXTENSIONS
             | param_kind::FORWARD_TSN_SUPPORTED
             | DAC_PARAMETER

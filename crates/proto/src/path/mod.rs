@@ -27,6 +27,8 @@ pub(crate) struct PathSet {
     pub(crate) views: Vec<PathView>,
     own: Vec<Path>,
     pub(crate) primary: PathId,
+    /// Bytes of every packet that DATA must leave to an AUTH chunk.
+    pub(crate) reserved: u32,
     encapsulation: Encapsulation,
 }
 
@@ -69,7 +71,7 @@ pub(crate) struct Path {
 
 impl PathSet {
     pub(crate) const fn new(encapsulation: Encapsulation) -> Self {
-        Self { views: Vec::new(), own: Vec::new(), primary: PathId(0), encapsulation }
+        Self { views: Vec::new(), own: Vec::new(), primary: PathId(0), reserved: 0, encapsulation }
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -198,7 +200,7 @@ impl PathSet {
 
     /// AMDCS: the largest DATA chunk that fits every path that may come to carry it (RFC 9260 section 6.9).
     pub(crate) fn amdcs(&self) -> u32 {
-        self.views.iter().map(|v| v.pmdcs).min().unwrap_or(512)
+        self.views.iter().map(|v| v.pmdcs).min().unwrap_or(512).saturating_sub(self.reserved)
     }
 
     /// Recomputes which paths form the set A: confirmed, reachable and allowed; potentially failed, backup paths only

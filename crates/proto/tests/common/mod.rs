@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses its own part of the harness")]
 
+pub(crate) mod authentic;
 pub(crate) mod craft;
 
 use core::net::{IpAddr, SocketAddr};

@@ -53,6 +53,7 @@ impl Association {
         } else {
             // Data flows already; there is no new peer, only a new name for it.
             self.peer.tag = peer.fixed.initiate_tag;
+            self.adopt_auth(peer);
         }
     }
 
@@ -77,6 +78,7 @@ impl Association {
             self.events.push_back(Event::SendFailed { message, stream, sent });
         }
         self.local = local;
+        self.restart_auth();
         self.policies = self.config.policies.build(&self.config.congestion, &mut self.rng);
         self.tx = Sender::new(self.local.initial_tsn, &self.config);
         self.setup = Setup::default();

@@ -1,0 +1,261 @@
+//! Authenticated chunks (RFC 4895): what a received chunk must prove, and the AUTH chunk of packets on their way out.
+
+use polypath_wire::chunk::kind;
+use polypath_wire::{Chunk, ErrorCause, PacketView, PacketWriter, RawChunk};
+
+use super::control::Encoded;
+use super::{Association, LocalSide};
+use crate::auth::{Auth, AuthFault, AuthKeyError, AuthOffer};
+use crate::config::{AssocConfig, AuthKey};
+use crate::endpoint::{PeerAuth, PeerInit};
+use crate::event::{AuthNotice, Event};
+use crate::ids::PathId;
+
+/// What RFC 5061 section 4.1 wants authenticated, listed or not.
+const ADDRESS_CHUNKS: [u8; 2] = [kind::ASCONF, kind::ASCONF_ACK];
+
+/// How far authentication of a received packet has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// No AUTH chunk yet.
+    #[default]
+    None,
+    /// The endpoint has judged the AUTH chunk in front of a COOKIE ECHO.
+    Before,
+    /// All that follows is authentic.
+    Given,
+}
+
+/// What becomes of a received chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gate {
+    Pass,
+    /// This chunk is left out.
+    Skip,
+    /// It and all behind it are.
+    Stop,
+}
+
+impl Association {
+    /// The authentication of an association whose side of the handshake is `local`.
+    pub(super) fn new_auth(config: &AssocConfig, local: &LocalSide) -> Option<Box<Auth>> {
+        let ours = AuthOffer::ours(config, local.random?);
+        Some(Box::new(Auth::new(ours, &config.auth)))
+    }
+
+    /// The association begins anew with another random number.
+    pub(super) fn restart_auth(&mut self) {
+        match (self.local.random, &mut self.auth) {
+            (Some(random), Some(auth)) => auth.restart(random),
+            _ => self.auth = Self::new_auth(&self.config, &self.local),
+        }
+    }
+
+    /// Takes over what the peer says of authentication. What needs it is off without it.
+    pub(super) fn adopt_auth(&mut self, peer: &PeerInit) {
+        let agreed = &mut self.caps.agreed;
+        if let Some(auth) = &mut self.auth {
+            let extra: &[u8] = if agreed.dynamic_addresses { &ADDRESS_CHUNKS } else { &[] };
+            match &peer.auth {
+                PeerAuth::Offer(offer) if agreed.authentication => auth.agree(offer, extra),
+                _ => auth.disagree(),
+            }
+        }
+        let on = self.auth.as_ref().is_some_and(|auth| auth.is_on());
+        agreed.authentication &= on;
+        agreed.dynamic_addresses &= on;
+        self.paths.reserved = self.data_reserve() as u32;
+    }
+
+    /// Tells the application if it wanted authentication and gets none.
+    pub(super) fn announce_auth(&mut self) {
+        if self.config.extensions.authentication && !self.caps.agreed.authentication {
+            self.events.push_back(Event::Authentication(AuthNotice::NotSupported));
+        }
+    }
+
+    /// Whether a received chunk may be looked at (RFC 4895 section 6.3).
+    #[inline]
+    pub(super) fn gate(
+        &mut self,
+        path: Option<PathId>,
+        packet: &PacketView<'_>,
+        raw: &RawChunk<'_>,
+        proof: &mut Proof,
+        answered: &mut bool,
+    ) -> Gate {
+        if !self.auth.as_ref().is_some_and(|auth| auth.is_on()) {
+            return Gate::Pass;
+        }
+        if raw.kind == kind::AUTH {
+            return self.on_auth(path, packet, raw, proof, answered);
+        }
+        let required = self.auth.as_ref().is_some_and(|auth| auth.requires(raw.kind));
+        if !required || *proof == Proof::Given {
+            return Gate::Pass;
+        }
+        // The COOKIE ECHO itself was judged before.
+        if raw.kind == kind::COOKIE_ECHO {
+            return Gate::Pass;
+        }
+        self.stats.unauthenticated_chunks += 1;
+        // RFC 5061 section 5.2, rule D5: and the rest of the packet.
+        if ADDRESS_CHUNKS.contains(&raw.kind) { Gate::Stop } else { Gate::Skip }
+    }
+
+    fn on_auth(
+        &mut self,
+        path: Option<PathId>,
+        packet: &PacketView<'_>,
+        raw: &RawChunk<'_>,
+        proof: &mut Proof,
+        answered: &mut bool,
+    ) -> Gate {
+        match *proof {
+            Proof::Before => {
+                *proof = Proof::Given;
+                return Gate::Skip;
+            }
+            // One per packet (section 5.1).
+            Proof::Given => return Gate::Stop,
+            Proof::None => {}
+        }
+        match self.verify_auth(packet, raw) {
+            Ok(new_key) => {
+                *proof = Proof::Given;
+                if let Some(id) = new_key {
+                    self.events.push_back(Event::Authentication(AuthNotice::NewKey(id)));
+                }
+                return Gate::Skip;
+            }
+            Err(AuthFault::UnsupportedHmac(id)) => {
+                if let Some(path) = path.filter(|_| !*answered) {
+                    *answered = true;
+                    self.send_error(path, &ErrorCause::UnsupportedHmac(id));
+                }
+            }
+            Err(AuthFault::Forged) => {}
+        }
+        self.stats.auth_failures += 1;
+        Gate::Stop
+    }
+
+    /// Judges an AUTH chunk of a packet. Gives the id of its key if that is new.
+    pub(crate) fn verify_auth(
+        &mut self,
+        packet: &PacketView<'_>,
+        raw: &RawChunk<'_>,
+    ) -> Result<Option<u16>, AuthFault> {
+        let auth = self.auth.as_mut().ok_or(AuthFault::Forged)?;
+        judge(auth, packet, raw)
+    }
+
+    /// Bytes that an AUTH chunk may take of any packet of control chunks.
+    pub(super) fn auth_reserve(&self) -> usize {
+        self.auth.as_ref().map_or(0, |auth| auth.overhead())
+    }
+
+    /// Bytes that an AUTH chunk may take of packets with DATA.
+    pub(super) fn data_reserve(&self) -> usize {
+        let carried = [kind::DATA, kind::I_DATA, kind::SACK, kind::NR_SACK];
+        let demanded = |auth: &&Box<Auth>| carried.iter().any(|kind| auth.demands(*kind));
+        self.auth.as_ref().filter(demanded).map_or(0, |auth| auth.overhead())
+    }
+
+    /// Puts an AUTH chunk in front of the first chunk that the peer wants authenticated, and so of all behind it
+    /// (section 6.2). The caller has kept the room for it.
+    pub(super) fn authenticate(&mut self, writer: &mut PacketWriter<'_>) {
+        let Some(auth) = self.auth.as_mut().filter(|auth| auth.is_on()) else { return };
+        let Some(at) = first_demanded(writer.chunk_area(), auth) else { return };
+        let Some(blank) = auth.blank() else { return };
+        writer.insert(at, &Encoded(&blank));
+        if let Some(covered) = writer.chunk_area_mut().get_mut(at..) {
+            auth.sign(covered);
+        }
+    }
+
+    /// Adds a shared key, or replaces the one with that id. Another key for sending: [`activate`](Self::activate_auth_key) it,
+    /// once the peer has it, too.
+    ///
+    /// # Errors
+    /// [`AuthKeyError::Off`] if authentication was not switched on.
+    pub fn set_auth_key(&mut self, id: u16, secret: &[u8]) -> Result<(), AuthKeyError> {
+        let auth = self.auth.as_mut().ok_or(AuthKeyError::Off)?;
+        auth.keys_mut().set(AuthKey { id, secret: secret.to_vec() });
+        Ok(())
+    }
+
+    /// Authenticates what is sent from now on, retransmissions included, with this key.
+    ///
+    /// # Errors
+    /// If there is no such key, or it was deactivated.
+    pub fn activate_auth_key(&mut self, id: u16) -> Result<(), AuthKeyError> {
+        self.auth.as_mut().ok_or(AuthKeyError::Off)?.keys_mut().activate(id)
+    }
+
+    /// Sends nothing with this key any more, whatever happens; what the peer still sends with it is good. Since each packet is
+    /// authenticated when it leaves, the key is free at once ([`AuthNotice::KeyFree`]).
+    ///
+    /// # Errors
+    /// If there is no such key, or it is the active one.
+    pub fn deactivate_auth_key(&mut self, id: u16) -> Result<(), AuthKeyError> {
+        self.auth.as_mut().ok_or(AuthKeyError::Off)?.keys_mut().deactivate(id)?;
+        self.events.push_back(Event::Authentication(AuthNotice::KeyFree(id)));
+        Ok(())
+    }
+
+    /// Forgets a key: what the peer still sends with it is dropped.
+    ///
+    /// # Errors
+    /// If there is no such key, or it is the active one.
+    pub fn delete_auth_key(&mut self, id: u16) -> Result<(), AuthKeyError> {
+        self.auth.as_mut().ok_or(AuthKeyError::Off)?.keys_mut().delete(id)
+    }
+}
+
+/// Judges the AUTH chunk `raw` of `packet`.
+pub(crate) fn judge(
+    auth: &mut Auth,
+    packet: &PacketView<'_>,
+    raw: &RawChunk<'_>,
+) -> Result<Option<u16>, AuthFault> {
+    let Ok(Chunk::Auth(chunk)) = raw.decode() else { return Err(AuthFault::Forged) };
+    let covered = packet.bytes().get(raw.offset..).unwrap_or_default();
+    auth.verify(&chunk, covered)
+}
+
+/// Where the first chunk starts that the peer wants authenticated. The chunks are our own, and whole.
+fn first_demanded(area: &[u8], auth: &Auth) -> Option<usize> {
+    let mut at = 0;
+    while let Some([kind, _, l0, l1]) = area.get(at..at + 4) {
+        if auth.demands(*kind) {
+            return Some(at);
+        }
+        let len = usize::from(u16::from_be_bytes([*l0, *l1]));
+        at += len.max(4).next_multiple_of(4);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_wire::EncodeChunk as _;
+
+    use super::*;
+
+    #[test]
+    fn encoded_chunks_are_walked_to_their_end() {
+        let config = AssocConfig {
+            auth: crate::config::AuthConfig { chunks: vec![7], ..Default::default() },
+            ..AssocConfig::default()
+        };
+        let offer = AuthOffer::ours(&config, [1; 32]);
+        let mut auth = Auth::new(offer.clone(), &config.auth);
+        auth.agree(&offer, &[]);
+        let area = [4, 0, 0, 5, 9, 0, 0, 0, 7, 0, 0, 4];
+        assert_eq!(first_demanded(&area, &auth), Some(8));
+        assert_eq!(first_demanded(&area[..8], &auth), None);
+        assert_eq!(first_demanded(&[], &auth), None);
+        assert_eq!(Encoded(&area).encoded_len(), 12);
+    }
+}
