@@ -148,6 +148,11 @@ pub enum Closed {
     /// The cookie's life is too short for the round trip.
     #[error("the association could not be set up: the peer finds our cookie stale")]
     StaleCookie,
+    /// Chunks must be authenticated, and the peer cannot.
+    #[error(
+        "the association could not be set up: the peer does not authenticate what must be authenticated"
+    )]
+    NoAuthentication,
     /// The peer broke the protocol.
     #[error("the peer broke the protocol: aborted with error cause {cause}")]
     ProtocolViolation {
@@ -180,6 +185,7 @@ impl From<CloseReason> for Closed {
             CloseReason::Unreachable => Self::Unreachable,
             CloseReason::HandshakeTimeout => Self::HandshakeTimeout,
             CloseReason::StaleCookie => Self::StaleCookie,
+            CloseReason::NoAuthentication => Self::NoAuthentication,
             CloseReason::ProtocolViolation { cause } => Self::ProtocolViolation { cause },
         }
     }

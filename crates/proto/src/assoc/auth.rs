@@ -158,8 +158,8 @@ impl Association {
     /// Bytes that an AUTH chunk may take of packets with DATA.
     pub(super) fn data_reserve(&self) -> usize {
         let carried = [kind::DATA, kind::I_DATA, kind::SACK, kind::NR_SACK];
-        let demanded = |auth: &&Box<Auth>| carried.iter().any(|kind| auth.demands(*kind));
-        self.auth.as_ref().filter(demanded).map_or(0, |auth| auth.overhead())
+        let demanded = |auth: &&Auth| carried.iter().any(|kind| auth.demands(*kind));
+        self.auth.as_deref().filter(demanded).map_or(0, Auth::overhead)
     }
 
     /// Puts an AUTH chunk in front of the first chunk that the peer wants authenticated, and so of all behind it
