@@ -2,9 +2,12 @@
 
 mod auth;
 mod extensions;
+mod path_mtu;
 
 pub use auth::{AuthConfig, AuthKey, HmacAlgorithm};
 pub use extensions::ExtensionConfig;
+pub use path_mtu::PathMtuDiscovery;
+pub(crate) use path_mtu::smallest_mtu;
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -104,8 +107,10 @@ pub struct AssocConfig {
     pub chunk_charge: u32,
     /// The largest message that is sent or reassembled, bytes.
     pub max_message: u32,
-    /// Path MTU to start with, IP header included.
+    /// Path MTU to start with, IP header included. With `path_mtu_discovery`: the first size that is tried beyond its base.
     pub path_mtu: u32,
+    /// Discovery of the paths' MTUs (RFC 8899); `None`: off.
+    pub path_mtu_discovery: Option<PathMtuDiscovery>,
     /// Retransmission timeouts.
     pub rto: RtoConfig,
     /// HB.interval; `None`: no heartbeats but those that verify addresses.
@@ -168,6 +173,7 @@ impl Default for AssocConfig {
             chunk_charge: 0,
             max_message: 16 << 20,
             path_mtu: 1500,
+            path_mtu_discovery: None,
             rto: RtoConfig::default(),
             heartbeat_interval: Some(Duration::from_secs(30)),
             path_max_retrans: 5,

@@ -41,6 +41,13 @@ pub enum Event {
         /// Its path MTU as configured, bytes with IP header.
         mtu: u32,
     },
+    /// Discovery found that a path carries packets of another size than was known (RFC 8899).
+    PathMtu {
+        /// Which path.
+        path: PathId,
+        /// The size, bytes with IP header.
+        mtu: u32,
+    },
     /// Another path became primary.
     PrimaryChanged(PathId),
     /// All that was sent is acknowledged and nothing waits.

@@ -1,5 +1,7 @@
 //! Counters: per association, per path, per stream.
 
+mod mtu;
+
 use core::net::SocketAddr;
 
 use serde::Serialize;
@@ -7,6 +9,7 @@ use serde::Serialize;
 use crate::ids::{FourTuple, PathId};
 use crate::time::Duration;
 use crate::view::{PathState, PathView};
+pub use mtu::{MtuState, PathMtuStats};
 
 /// Counters of an endpoint: what happened outside associations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

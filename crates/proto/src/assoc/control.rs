@@ -41,6 +41,8 @@ pub(crate) enum Bundling {
     Init,
     /// Nothing else: SHUTDOWN COMPLETE (section 3.3.14), ABORT, HEARTBEAT to an unconfirmed address.
     Alone,
+    /// Nothing else: a HEARTBEAT with padding, whose size is what matters (RFC 8899 section 6.2.1.2).
+    Probe,
     /// Nothing else, T bit set, the peer's own tag reflected: answers outside the association's tag (section 8.5.1).
     Reflected(u32),
 }

@@ -202,6 +202,9 @@ impl Association {
 
     fn on_heartbeat_ack(&mut self, now: Time, ack: &HeartbeatAckChunk<'_>) {
         let Some(info) = HeartbeatInfo::decode(ack.info()) else { return };
+        if self.mtu_probe_answered(now, info) {
+            return;
+        }
         let Some(rtt) = self.paths.heartbeat_acked(now, info) else { return };
         let p = info.path;
         self.paths.rtt_sample(now, p, rtt, &self.config.rto, &mut self.tracer);

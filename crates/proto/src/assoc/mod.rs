@@ -5,6 +5,7 @@ mod blocking;
 mod control;
 mod errors;
 mod input;
+mod mtu;
 mod output;
 mod probe;
 mod sack;
@@ -16,6 +17,7 @@ mod timers;
 
 pub(crate) use auth::{Proof, judge as judge_auth};
 pub(crate) use control::Bundling;
+pub(crate) use output::PacketSize;
 pub use state::State;
 
 use core::net::IpAddr;
@@ -376,6 +378,7 @@ impl Association {
 
     /// An unconfirmed path is probed at once, a confirmed one after the heartbeat interval.
     pub(crate) fn start_heartbeats(&mut self, now: Time, p: PathId) {
+        self.start_mtu_search(now, p);
         let Some(view) = self.paths.view(p) else { return };
         if view.state == PathState::Unconfirmed || self.must_measure(view) {
             if let Some(path) = self.paths.get_mut(p) {
@@ -416,6 +419,7 @@ impl Association {
         self.tracer.emit(now, || TraceEvent::PathState { path: p, state });
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         self.policies.path_scheduler.path_event(&view, p, PathChange::State(state));
+        self.start_mtu_search(now, p);
         self.trigger(Trigger::Path);
     }
 

@@ -13,6 +13,26 @@ use crate::tsn_map::wire;
 use crate::tx::{CopyOf, Departure, Probe, chunk_size};
 use crate::view::{ChunkMeta, PathState, PathView};
 
+/// A packet that was written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    pub(crate) path: PathId,
+    pub(crate) tuple: FourTuple,
+    pub(crate) len: usize,
+    pub(crate) size: PacketSize,
+}
+
+/// What the size of a packet asks of IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PacketSize {
+    /// It fits the path as far as is known.
+    Fits,
+    /// It cannot be made smaller: IP may fragment it.
+    TooLarge,
+    /// Whether its size fits is what it shall find out.
+    Probe,
+}
+
 /// A path without DATA for so long, or for a round trip, may be dead.
 const LIVING: Duration = Duration::from_millis(50);
 
@@ -83,11 +103,7 @@ impl Next {
 
 impl Association {
     /// Appends the next packet to `buf`; `None` when there is nothing to send now.
-    pub(crate) fn poll_transmit(
-        &mut self,
-        now: Time,
-        buf: &mut Vec<u8>,
-    ) -> Option<(PathId, FourTuple, usize)> {
+    pub(crate) fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Packet> {
         if let Some(path) = self.control.front().map(|c| c.path) {
             return self.control_packet(now, path, buf);
         }
@@ -104,12 +120,7 @@ impl Association {
         !matches!(self.state, State::Closed | State::CookieWait | State::CookieEchoed)
     }
 
-    fn control_packet(
-        &mut self,
-        now: Time,
-        path: PathId,
-        buf: &mut Vec<u8>,
-    ) -> Option<(PathId, FourTuple, usize)> {
+    fn control_packet(&mut self, now: Time, path: PathId, buf: &mut Vec<u8>) -> Option<Packet> {
         let first = self.control.pop_front()?;
         let tag = match first.bundling {
             Bundling::Init => 0,
@@ -135,11 +146,17 @@ impl Association {
                 self.write_sack(now, path, &mut writer);
             }
         }
+        let fits = limit == room && !self.is_mtu_unknown(path);
+        let size = match first.bundling {
+            Bundling::Probe => PacketSize::Probe,
+            _ if fits => PacketSize::Fits,
+            _ => PacketSize::TooLarge,
+        };
         if !matches!(first.bundling, Bundling::Init | Bundling::Reflected(_)) {
             self.authenticate(&mut writer);
         }
         let len = writer.finish(ChecksumMode::Crc32c);
-        self.packet_sent(path, len)
+        self.packet_sent(path, len, size)
     }
 
     /// A packet with a SACK, DATA, or both.
@@ -150,12 +167,16 @@ impl Association {
         next: Option<Next>,
         sack: bool,
         buf: &mut Vec<u8>,
-    ) -> Option<(PathId, FourTuple, usize)> {
-        let limit = self.paths.packet_limit(path).saturating_sub(self.data_reserve());
+    ) -> Option<Packet> {
+        let fitting = self.paths.packet_limit(path).saturating_sub(self.data_reserve());
+        // A chunk that was cut for a larger MTU keeps its size; it goes alone (RFC 9260 section 6.9).
+        let needed = next.map_or(0, |next| next.size() + polypath_wire::COMMON_HEADER_LEN);
+        let limit = fitting.max(needed);
+        let fits = limit == fitting;
         let (from, to) = (self.local.port, self.peer.port);
         let mut writer = PacketWriter::new(buf, limit, from, to, self.peer.tag);
         // A pending SACK rides along with DATA on its own path (RFC 9260 section 6.1).
-        if sack || self.rx.sack_pending() && self.sack_path(now) == path {
+        if sack || fits && self.rx.sack_pending() && self.sack_path(now) == path {
             self.write_sack(now, path, &mut writer);
         }
         let mut data = false;
@@ -178,8 +199,10 @@ impl Association {
             self.pace(now, path, limit - writer.remaining());
         }
         self.authenticate(&mut writer);
+        let known = fits && !self.is_mtu_unknown(path);
+        let size = if known { PacketSize::Fits } else { PacketSize::TooLarge };
         let len = writer.finish(ChecksumMode::Crc32c);
-        self.packet_sent(path, len)
+        self.packet_sent(path, len, size)
     }
 
     /// The extended TSN that `next` has or will get.
@@ -214,12 +237,12 @@ impl Association {
         if writer.remaining() < smallest { None } else { self.decide(now, Some(path)) }
     }
 
-    fn packet_sent(&mut self, path: PathId, len: usize) -> Option<(PathId, FourTuple, usize)> {
+    fn packet_sent(&mut self, path: PathId, len: usize, size: PacketSize) -> Option<Packet> {
         self.stats.packets_sent += 1;
         let own = self.paths.get_mut(path)?;
         own.stats.packets_sent += 1;
         own.stats.bytes_sent += len as u64;
-        Some((path, own.tuple, len))
+        Some(Packet { path, tuple: own.tuple, len, size })
     }
 
     fn write_sack(&mut self, now: Time, path: PathId, writer: &mut PacketWriter<'_>) {
@@ -330,6 +353,7 @@ impl Association {
             if self.tx.holds(from, to) {
                 continue;
             }
+            let to = self.path_that_fits(to, meta.bytes);
             let Some(path) = self.paths.view(to) else { continue };
             let in_packet = packet == Some(to) && path.has_room();
             if packet.is_none() && self.paths.must_wait(to) {

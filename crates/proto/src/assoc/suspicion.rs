@@ -35,7 +35,7 @@ impl Association {
         }
         self.paths.suspect(p);
         self.tx.begin_copying(p);
-        self.data_given_up(p);
+        self.data_given_up(now, p);
         self.tracer.emit(now, || TraceEvent::Suspect { path: p, silent: true });
         if self.state.sends_heartbeats() {
             self.send_heartbeat(now, p);

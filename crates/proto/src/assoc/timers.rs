@@ -2,7 +2,7 @@
 
 use super::{Association, Bundling, State};
 use crate::config::SackPath;
-use crate::event::{CloseReason, Event};
+use crate::event::CloseReason;
 use crate::ids::PathId;
 use crate::path::{Failure, HeartbeatInfo};
 use crate::policy::{LossInfo, Trigger};
@@ -60,7 +60,8 @@ impl Association {
         if self.state == State::Closed {
             return None;
         }
-        let paths = self.paths.iter().map(|(_, p)| p.t3.min(p.heartbeat_at)).min();
+        let paths =
+            self.paths.iter().map(|(_, p)| p.t3.min(p.heartbeat_at).min(p.mtu_timer())).min();
         let sack = self.rx.sack_deadline().unwrap_or(Time::MAX);
         let next = self.timers.next().min(paths.unwrap_or(Time::MAX)).min(sack);
         let next = next.min(self.tx.recovery_deadline());
@@ -103,6 +104,7 @@ impl Association {
                 self.on_t3(now, p);
             }
         }
+        self.on_mtu_timers(now);
         self.on_heartbeat_timers(now);
     }
 
@@ -157,16 +159,8 @@ impl Association {
         self.policies.path_scheduler.lost(&view, &loss);
         self.refresh_windows(now);
         self.count_failure(now, p, !probing, true);
-        self.data_given_up(p);
+        self.data_given_up(now, p);
         self.trigger(Trigger::Timer);
-    }
-
-    /// Data of `p` was not heard of: perhaps because its packets are too big.
-    pub(super) fn data_given_up(&mut self, p: PathId) {
-        let found = self.paths.get_mut(p).is_some_and(|path| path.hole.data_given_up());
-        if let Some(view) = self.paths.view(p).filter(|_| found) {
-            self.events.push_back(Event::PacketsTooBig { path: p, mtu: view.mtu });
-        }
     }
 
     /// A timeout on `p` counts against the path and, for data and control chunks, against the association.

@@ -8,6 +8,7 @@ mod connect;
 mod cookie;
 mod echo;
 mod extensions;
+mod icmp;
 mod init;
 mod keys;
 mod offer;
@@ -26,10 +27,11 @@ use polypath_wire::{ChecksumCheck, PacketView, RawChunk, WireErrorKind};
 
 pub use connect::ConnectError;
 pub(crate) use extensions::Extensions;
+pub use icmp::IcmpReport;
 pub(crate) use offer::{Offer, fixed_part};
 pub(crate) use peer::{InitFault, PeerAuth, PeerInit, state_cookie, unrecognized};
 
-use crate::assoc::{Association, State};
+use crate::assoc::{Association, PacketSize, State};
 use crate::config::EndpointConfig;
 use crate::event::Event;
 use crate::ids::{AssocHandle, FourTuple, PathId};
@@ -64,6 +66,12 @@ pub struct Transmit {
     pub path: Option<PathId>,
     /// Bytes appended to the buffer: one SCTP packet with its common header, without IP or UDP header.
     pub len: usize,
+    /// It is larger than the path is known to carry and cannot be made smaller: IP shall fragment it (Don't Fragment off; over IPv6,
+    /// fragments made here). Every other packet goes with Don't Fragment set where path MTUs matter.
+    pub may_fragment: bool,
+    /// It probes the path's MTU: that the system finds it too large is an answer, to be told with
+    /// [`Endpoint::packet_refused`], and it must not be fragmented whatever happens.
+    pub probe: bool,
 }
 
 impl Endpoint {
@@ -130,11 +138,25 @@ impl Endpoint {
         if let Some(reply) = self.replies.pop() {
             buf.extend_from_slice(&reply.packet);
             let (tuple, len) = (reply.tuple, reply.packet.len());
-            return Some(Transmit { tuple, assoc: None, path: None, len });
+            return Some(Transmit {
+                tuple,
+                assoc: None,
+                path: None,
+                len,
+                may_fragment: false,
+                probe: false,
+            });
         }
         while let Some((h, assoc)) = self.table.ready() {
-            if let Some((path, tuple, len)) = assoc.poll_transmit(now, buf) {
-                return Some(Transmit { tuple, assoc: Some(h), path: Some(path), len });
+            if let Some(packet) = assoc.poll_transmit(now, buf) {
+                return Some(Transmit {
+                    tuple: packet.tuple,
+                    assoc: Some(h),
+                    path: Some(packet.path),
+                    len: packet.len,
+                    may_fragment: packet.size == PacketSize::TooLarge,
+                    probe: packet.size == PacketSize::Probe,
+                });
             }
             self.table.done();
         }
@@ -189,8 +211,8 @@ impl Endpoint {
         let now = Time::ZERO;
         if let Some(assoc) = self.table.touch(h).filter(|a| a.state() == State::Closed) {
             let mut packet = Vec::new();
-            while let Some((_, tuple, _)) = assoc.poll_transmit(now, &mut packet) {
-                self.replies.push_last_words(tuple, core::mem::take(&mut packet));
+            while let Some(sent) = assoc.poll_transmit(now, &mut packet) {
+                self.replies.push_last_words(sent.tuple, core::mem::take(&mut packet));
             }
         }
         self.table.remove(h);

@@ -62,6 +62,7 @@ impl PathSet {
         let (view, path) = self.both_mut(p)?;
         view.errors = 0;
         path.timeouts_in_a_row = 0;
+        path.refused = false;
         if core::mem::take(&mut view.suspect) {
             self.refresh_usable();
         }

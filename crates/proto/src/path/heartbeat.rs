@@ -100,6 +100,9 @@ impl PathSet {
         path.overdue.clear();
         path.stats.heartbeats_acked += 1;
         path.hole.heartbeat_answered();
+        if let Some(search) = &mut path.mtu {
+            search.heartbeat_answered();
+        }
         Some(now.since(outstanding.sent))
     }
 

@@ -3,12 +3,14 @@
 mod health;
 mod heartbeat;
 mod hole;
+mod mtu;
 mod pacer;
 mod rto;
 mod verify;
 
 pub(crate) use health::Failure;
 pub(crate) use heartbeat::HeartbeatInfo;
+pub(crate) use mtu::MtuStep;
 pub(crate) use pacer::Pacers;
 pub(crate) use rto::Probe;
 pub(crate) use verify::Verification;
@@ -30,6 +32,8 @@ pub(crate) struct PathSet {
     /// Bytes of every packet that DATA must leave to an AUTH chunk.
     pub(crate) reserved: u32,
     encapsulation: Encapsulation,
+    /// MTUs are searched for.
+    searches: bool,
 }
 
 /// What the engine keeps of a path beside its view.
@@ -58,6 +62,8 @@ pub(crate) struct Path {
     pub(crate) hole: hole::HoleWatch,
     /// T3-rtx expired, and nothing was acknowledged since: one packet alone may be in flight (RFC 9260 section 7.2.1).
     pub(crate) on_probation: bool,
+    /// Discovery of the path's MTU, where it is on.
+    pub(crate) mtu: Option<Box<mtu::MtuSearch>>,
     /// When the path became potentially failed.
     pub(crate) failed_since: Time,
     /// The last time that a window was halved for idleness, or data was sent.
@@ -66,12 +72,29 @@ pub(crate) struct Path {
     pub(crate) timeouts_in_a_row: u32,
     /// No new data before this time: a chunk of it blocked a buffer.
     pub(crate) held_back_until: Time,
+    /// Nobody listens at its far end, says ICMP, and nothing came from there since.
+    pub(crate) refused: bool,
     pub(crate) stats: PathStats,
+}
+
+impl Path {
+    /// When discovery of the MTU must be served.
+    #[inline]
+    pub(crate) fn mtu_timer(&self) -> Time {
+        self.mtu.as_ref().map_or(Time::MAX, |search| search.timer())
+    }
 }
 
 impl PathSet {
     pub(crate) const fn new(encapsulation: Encapsulation) -> Self {
-        Self { views: Vec::new(), own: Vec::new(), primary: PathId(0), reserved: 0, encapsulation }
+        Self {
+            views: Vec::new(),
+            own: Vec::new(),
+            primary: PathId(0),
+            reserved: 0,
+            encapsulation,
+            searches: false,
+        }
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -127,12 +150,15 @@ impl PathSet {
             acked: 0,
             hole: hole::HoleWatch::default(),
             on_probation: false,
+            mtu: None,
             failed_since: Time::ZERO,
             idle_since: now,
             timeouts_in_a_row: 0,
             held_back_until: Time::ZERO,
+            refused: false,
             stats: PathStats::new(id, tuple),
         });
+        self.reset_mtu(id, config);
         self.refresh_usable();
         Some(id)
     }
@@ -198,9 +224,14 @@ impl PathSet {
         self.view(p).map_or(0, |v| v.pmdcs as usize + polypath_wire::COMMON_HEADER_LEN)
     }
 
-    /// AMDCS: the largest DATA chunk that fits every path that may come to carry it (RFC 9260 section 6.9).
+    /// AMDCS: the largest DATA chunk that fits every path that may come to carry it (RFC 9260 section 6.9). While MTUs are searched for,
+    /// a path that waits for its verification does not count.
+    #[inline]
     pub(crate) fn amdcs(&self) -> u32 {
-        self.views.iter().map(|v| v.pmdcs).min().unwrap_or(512).saturating_sub(self.reserved)
+        let counts = |v: &&PathView| !self.searches || v.state != PathState::Unconfirmed;
+        let known = self.views.iter().filter(counts).map(|v| v.pmdcs).min();
+        let smallest = known.or_else(|| self.views.first().map(|v| v.pmdcs)).unwrap_or(512);
+        smallest.saturating_sub(self.reserved)
     }
 
     /// Recomputes which paths form the set A: confirmed, reachable and allowed; potentially failed, backup paths only

@@ -110,6 +110,9 @@ impl Association {
             view.state =
                 if path.tuple == proven { PathState::Active } else { PathState::Unconfirmed };
         }
+        for p in self.paths.ids() {
+            self.paths.reset_mtu(p, &self.config);
+        }
         self.paths.refresh_usable();
         if let Some(path) = self.add_path(now, proven, true) {
             self.prefer_path(path);

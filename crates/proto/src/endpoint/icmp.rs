@@ -1,0 +1,141 @@
+//! What ICMP says of packets of ours (RFC 9260 section 10, RFC 6951 section 5.5). Anybody can write an ICMP message; only who saw the packet
+//! that it quotes knows the verification tag in it.
+
+use polypath_wire::COMMON_HEADER_LEN;
+use polypath_wire::chunk::kind;
+
+use super::Endpoint;
+use crate::assoc::{Association, State};
+use crate::ids::FourTuple;
+use crate::time::Time;
+use crate::view::PathState;
+
+/// What an ICMP or ICMPv6 message reports. Drivers drop messages of other kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IcmpReport {
+    /// The packet is larger than the next link carries: "fragmentation needed", "packet too big".
+    PacketTooBig {
+        /// What the link carries, bytes with IP header; 0 if the router did not say (RFC 1191 section 4).
+        mtu: u32,
+    },
+    /// "Protocol unreachable", or "unrecognized next header type": the host does not know SCTP.
+    ProtocolUnreachable,
+    /// "Port unreachable". Without encapsulation it means nothing: SCTP has ABORT for that.
+    PortUnreachable,
+    /// No way there: any other "destination unreachable".
+    Unreachable,
+}
+
+/// What the quoted packet tells.
+struct Quote {
+    local_port: u16,
+    peer_port: u16,
+    tag: u32,
+    /// The Initiate Tag, if it begins with INIT.
+    init: Option<u32>,
+}
+
+impl Endpoint {
+    /// Takes an ICMP message about a packet that went along `tuple`. `quoted`: what it quotes of it, from the SCTP common header on. False if the
+    /// message is dropped: it does not prove that its sender saw a packet of ours, or asks for something impossible.
+    pub fn handle_icmp(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        quoted: &[u8],
+        report: IcmpReport,
+    ) -> bool {
+        let Some(quote) = Quote::read(quoted) else { return false };
+        if quote.local_port != self.config.port {
+            return false;
+        }
+        let encapsulated = self.config.encapsulation == crate::config::Encapsulation::Udp;
+        let found = self.table.find_address(tuple.remote.ip(), quote.peer_port);
+        let Some(assoc) = found.and_then(|h| self.table.touch(h)) else { return false };
+        if !quote.is_of(assoc) {
+            return false;
+        }
+        match report {
+            IcmpReport::PortUnreachable if !encapsulated => false,
+            IcmpReport::PortUnreachable => assoc.port_unreachable(now, tuple, quote.init.is_some()),
+            IcmpReport::ProtocolUnreachable => {
+                assoc.protocol_unreachable(now, quote.init.is_some())
+            }
+            IcmpReport::Unreachable => {
+                assoc.path_failed(now, tuple);
+                true
+            }
+            IcmpReport::PacketTooBig { mtu } => {
+                let path = assoc.paths.by_addresses(tuple);
+                path.is_some_and(|p| assoc.path_carries(now, p, mtu))
+            }
+        }
+    }
+
+    /// The system refused to send a packet of `len` bytes ([`Transmit::len`](super::Transmit::len)) on `tuple` because it is too large for the
+    /// interface.
+    pub fn packet_refused(&mut self, now: Time, tuple: FourTuple, len: usize) {
+        let found = self.find_path(tuple);
+        if let Some(assoc) = found.and_then(|h| self.table.touch(h))
+            && let Some(p) = assoc.paths.by_tuple(tuple)
+        {
+            assoc.packet_refused(now, p, len);
+        }
+    }
+}
+
+impl Quote {
+    fn read(quoted: &[u8]) -> Option<Self> {
+        let (ports, rest) = quoted.split_first_chunk::<4>()?;
+        let [s0, s1, d0, d1] = *ports;
+        let (tag, _) = rest.split_first_chunk::<4>()?;
+        // Type, flags and length of the first chunk, and an INIT's first field: its tag.
+        let chunk = quoted.get(COMMON_HEADER_LEN..).and_then(|rest| rest.split_first_chunk::<8>());
+        let init = chunk.and_then(|(&[kind, _, _, _, t0, t1, t2, t3], _)| {
+            (kind == kind::INIT).then(|| u32::from_be_bytes([t0, t1, t2, t3]))
+        });
+        let (local_port, peer_port) = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
+        Some(Self { local_port, peer_port, tag: u32::from_be_bytes(*tag), init })
+    }
+
+    /// ICMP6: the tag proves that the packet was ours. Without one it must be our INIT.
+    fn is_of(&self, assoc: &Association) -> bool {
+        let ours = |tag: u32| tag != 0 && tag == assoc.local.tag;
+        match self.tag {
+            0 => self.init.is_some_and(ours),
+            tag => tag == assoc.peer.tag,
+        }
+    }
+}
+
+impl Association {
+    /// ICMP8: the host at the other end of `tuple` does not know SCTP. That ends the association like an ABORT; an INIT's fate only while we wait
+    /// for its answer.
+    fn protocol_unreachable(&mut self, now: Time, init: bool) -> bool {
+        let fitting = init == (self.state() == State::CookieWait);
+        if fitting {
+            self.on_abort(now, None);
+        }
+        fitting
+    }
+
+    /// Nobody listens at the peer's UDP port, says its host, or a NAT on the way that has forgotten us. While another path lives, or is being
+    /// tried, it is this path that failed; otherwise it is as if the host did not know SCTP.
+    fn port_unreachable(&mut self, now: Time, tuple: FourTuple, init: bool) -> bool {
+        let setup = self.state() == State::CookieWait;
+        let Some(p) = self.paths.by_addresses(tuple).filter(|_| init == setup) else {
+            return false;
+        };
+        if let Some(path) = self.paths.get_mut(p) {
+            path.refused = true;
+        }
+        let hope = self.paths.iter().any(|(view, path)| {
+            view.id != p && !path.refused && (setup || view.state == PathState::Active)
+        });
+        if hope {
+            self.path_failed(now, tuple);
+            return true;
+        }
+        self.protocol_unreachable(now, init)
+    }
+}
