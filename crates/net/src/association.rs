@@ -8,7 +8,7 @@ use bytes::Bytes;
 use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo};
 use polypath_proto::ids::{MessageId, PathId, StreamId};
 use polypath_proto::policy::StreamParam;
-use polypath_proto::stats::{AssocStats, PathStats};
+use polypath_proto::stats::{AssocStats, PathMtuStats, PathStats};
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{
     AssocHandle, RecvFrom, SendError as CoreSendError, SendOptions, State, StreamNeeds,
@@ -392,6 +392,12 @@ impl Association {
             stats,
         };
         stats.zip(view.paths).map(info).collect()
+    }
+
+    /// What is known of the size of packets on a path.
+    pub fn path_mtu(&self, path: PathId) -> Option<PathMtuStats> {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).and_then(|association| association.path_mtu(path))
     }
 
     /// Says what a path may be used for.

@@ -20,13 +20,27 @@ pub(crate) struct Batch {
     pub(crate) segment: usize,
     /// Packets in it.
     pub(crate) packets: usize,
+    /// What IP may do to them.
+    pub(crate) whole: Whole,
     /// No more may follow: it is full, or its last packet is short.
     closed: bool,
+}
+
+/// Whether IP may take a packet apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whole {
+    /// As the socket does it.
+    AsUsual,
+    /// It must not: the packet's size is what is being tried (RFC 8899).
+    Probe,
+    /// It shall, if it must: the packet cannot be made smaller.
+    Fragments,
 }
 
 impl Batch {
     fn admits(&self, tuple: FourTuple, len: usize, segments: usize) -> bool {
         !self.closed
+            && self.whole == Whole::AsUsual
             && self.tuple == tuple
             && len <= self.segment
             && self.packets < segments
@@ -64,17 +78,30 @@ impl Outbox {
 
     /// Appends a packet, `segments` of which may share a call on its socket. Packets of one path stay in order.
     pub(crate) fn push(&mut self, socket: usize, tuple: FourTuple, packet: &[u8], segments: usize) {
-        self.packets += 1;
         // The latest batch of the path, or none: an earlier one would let this packet overtake.
         let latest = self.waiting.iter_mut().rev().find(|b| b.tuple == tuple);
         if let Some(batch) = latest.filter(|b| b.admits(tuple, packet.len(), segments)) {
+            self.packets += 1;
             batch.push(packet);
             return;
         }
+        self.push_alone(socket, tuple, packet, Whole::AsUsual);
+    }
+
+    /// Appends a packet in a batch of its own, which only usual packets may join.
+    pub(crate) fn push_alone(
+        &mut self,
+        socket: usize,
+        tuple: FourTuple,
+        packet: &[u8],
+        whole: Whole,
+    ) {
+        self.packets += 1;
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.extend_from_slice(packet);
         let segment = packet.len();
-        self.waiting.push_back(Batch { socket, tuple, bytes, segment, packets: 1, closed: false });
+        let batch = Batch { socket, tuple, bytes, segment, packets: 1, whole, closed: false };
+        self.waiting.push_back(batch);
     }
 
     /// Takes the oldest batch.
@@ -139,6 +166,16 @@ mod tests {
             push(&mut outbox, 0, len);
         }
         assert_eq!(drained(&mut outbox), [(0, 1000, 2), (0, 500, 1), (0, 700, 3), (0, 700, 1)]);
+    }
+
+    #[test]
+    fn packets_that_ip_must_treat_otherwise_go_alone() {
+        let mut outbox = Outbox::default();
+        push(&mut outbox, 0, 1000);
+        outbox.push_alone(0, tuple(0), &[0; 1400], Whole::Probe);
+        push(&mut outbox, 0, 1000);
+        push(&mut outbox, 0, 1000);
+        assert_eq!(drained(&mut outbox), [(0, 1000, 1), (0, 1400, 1), (0, 1000, 2)]);
     }
 
     #[test]

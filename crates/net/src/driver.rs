@@ -6,14 +6,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use nix::errno::Errno;
 use polypath_proto::FourTuple;
 use polypath_proto::time::Time;
 
-use crate::batch::{Batch, Outbox};
+use crate::batch::{Batch, Outbox, Whole};
 use crate::capture::Capture;
 use crate::interfaces::{Change, Watcher};
 use crate::shared::{Shared, State};
-use crate::socket::{Inbox, Opened, Socket, Trouble, of_path};
+use crate::socket::{Inbox, Opened, Socket, of_path};
 
 /// Packets that are made before they are sent. More would let SACKs wait, fewer cost more calls.
 const PACKETS_AT_ONCE: usize = 256;
@@ -155,7 +156,12 @@ impl Driver {
             let Some((i, socket)) = socket.and_then(|i| Some((i, self.sockets.get(i)?))) else {
                 continue;
             };
-            self.outbox.push(i, transmit.tuple, &self.packet, socket.segments());
+            let tuple = transmit.tuple;
+            match (transmit.probe, transmit.may_fragment) {
+                (true, _) => self.outbox.push_alone(i, tuple, &self.packet, Whole::Probe),
+                (_, true) => self.outbox.push_alone(i, tuple, &self.packet, Whole::Fragments),
+                _ => self.outbox.push(i, tuple, &self.packet, socket.segments()),
+            }
         }
         true
     }
@@ -176,6 +182,11 @@ impl Driver {
                     round.blocked = Some(batch.socket);
                     self.outbox.unpop(batch);
                     break;
+                }
+                Err(e) if e.raw_os_error() == Some(Errno::EMSGSIZE as i32) => {
+                    self.shared.packet_refused(batch.tuple, batch.segment);
+                    // The next size may be tried at once.
+                    round.more = true;
                 }
                 Err(e) => self.shared.send_failed(batch.tuple, &e),
             }
@@ -198,10 +209,8 @@ impl Driver {
     /// Takes note of what routers say.
     fn hear(&self, socket: &Socket) {
         while let Some(trouble) = socket.trouble() {
-            if let Trouble::Unreachable { remote, errno } = trouble {
-                let tuple = FourTuple { local: socket.local(), remote };
-                self.shared.heard_of_trouble(tuple, &io::Error::from_raw_os_error(errno));
-            }
+            let tuple = FourTuple { local: socket.local(), remote: trouble.remote };
+            self.shared.heard_of_trouble(tuple, &trouble);
         }
     }
 

@@ -46,6 +46,8 @@ pub use bytes::Bytes;
 pub use polypath_proto::config::AssocConfig;
 pub use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo, StreamQueueInfo};
 pub use polypath_proto::ids::{FourTuple, MessageId, PathId, StreamId};
-pub use polypath_proto::stats::{AssocStats, EndpointStats, PathStats, StreamStats};
+pub use polypath_proto::stats::{
+    AssocStats, EndpointStats, MtuState, PathMtuStats, PathStats, StreamStats,
+};
 pub use polypath_proto::view::{PathAdmin, PathState};
 pub use polypath_proto::{SendOptions, Service, StreamNeeds};

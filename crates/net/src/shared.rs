@@ -14,7 +14,7 @@ use tokio::sync::{Notify, broadcast};
 use crate::clock::Clock;
 use crate::config::{Config, LocalAddress};
 use crate::error::{BindError, Closed};
-use crate::socket::{Opened, open_another};
+use crate::socket::{Opened, Trouble, open_another};
 
 /// Shared by all handles of an endpoint and its reactor.
 #[derive(Debug)]
@@ -233,10 +233,27 @@ impl Shared {
         }
     }
 
-    /// A router, or the peer's host, says that a packet did not arrive. Anybody may say so: it counts only while nothing better
-    /// is known, during set-up.
-    pub(crate) fn heard_of_trouble(&self, tuple: FourTuple, error: &io::Error) {
-        self.note_trouble(&mut self.lock(), tuple, error);
+    /// A packet of `len` bytes was too large for its interface.
+    pub(crate) fn packet_refused(&self, tuple: FourTuple, len: usize) {
+        let now = self.clock.now();
+        self.lock().core.packet_refused(now, tuple, len);
+    }
+
+    /// A router, or the peer's host, says that a packet did not arrive. During set-up it is told to the user, when it is the same everywhere;
+    /// later the core judges what quotes enough of the packet to prove that its sender saw it.
+    pub(crate) fn heard_of_trouble(&self, tuple: FourTuple, trouble: &Trouble) {
+        let now = self.clock.now();
+        let mut state = self.lock();
+        let h = if trouble.errno == nix::Error::EMSGSIZE as i32 {
+            state.core.find_path(tuple)
+        } else {
+            let error = io::Error::from_raw_os_error(trouble.errno);
+            self.note_trouble(&mut state, tuple, &error)
+        };
+        let established = h.and_then(|h| state.slots.get(&h)).is_some_and(|slot| slot.established);
+        if let Some(report) = trouble.report.filter(|_| established) {
+            state.core.handle_icmp(now, tuple, trouble.quoted(), report);
+        }
     }
 
     fn note_trouble(

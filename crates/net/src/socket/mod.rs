@@ -1,18 +1,22 @@
 //! The sockets of an endpoint, one per local address: UDP or raw IP behind one face.
 
+mod fragment;
 mod open;
+mod queue;
 mod raw;
 mod udp;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd as _;
 use std::task::{Context, Poll};
 
 use polypath_proto::FourTuple;
 use tokio::io::Interest;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, Whole};
 pub(crate) use open::{Opened, open_all, open_another};
+pub(crate) use queue::Trouble;
 
 /// Room for what one call to the kernel may bring.
 pub(crate) struct Inbox {
@@ -100,10 +104,32 @@ impl Socket {
 
     /// Sends the packets of a batch. [`io::ErrorKind::WouldBlock`]: later.
     pub(crate) fn send(&self, batch: &Batch) -> io::Result<()> {
+        let _as_before = match batch.whole {
+            Whole::AsUsual => None,
+            Whole::Probe => self.keep_whole(),
+            Whole::Fragments => Some(self.let_fragment()),
+        };
         match &self.kind {
             Kind::Udp(socket) => socket.io.try_io(Interest::WRITABLE, || socket.send(batch)),
             Kind::Raw(socket) => socket.send(batch),
         }
+    }
+
+    /// Before a probe: Don't Fragment on all packets from now on. A UDP socket has it from the beginning.
+    fn keep_whole(&self) -> Option<fragment::Restore<'_>> {
+        if let Kind::Raw(socket) = &self.kind {
+            fragment::keep_whole(socket.io.as_fd(), self.local.ip());
+        }
+        None
+    }
+
+    /// For one packet that cannot be made smaller.
+    fn let_fragment(&self) -> fragment::Restore<'_> {
+        let fd = match &self.kind {
+            Kind::Udp(socket) => socket.io.as_fd(),
+            Kind::Raw(socket) => socket.io.as_fd(),
+        };
+        fragment::Restore::after(fd, self.local.ip())
     }
 
     /// Packets of one size that one call may carry.
@@ -118,28 +144,9 @@ impl Socket {
     pub(crate) fn trouble(&self) -> Option<Trouble> {
         match &self.kind {
             Kind::Udp(socket) => socket.trouble(),
-            Kind::Raw(_) => None,
+            Kind::Raw(socket) => socket.trouble(),
         }
     }
-}
-
-/// What the network said of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// It did not arrive.
-    Unreachable {
-        /// Where it was going.
-        remote: SocketAddr,
-        /// The system's error number.
-        errno: i32,
-    },
-    /// It was too big for a link on its way.
-    TooBig {
-        /// Where it was going.
-        remote: SocketAddr,
-        /// What the link carries, bytes with IP header, if it said so.
-        mtu: u32,
-    },
 }
 
 /// The socket that a path uses.

@@ -3,8 +3,10 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use nix::sys::socket::{setsockopt, sockopt};
 use quinn_udp::RecvMeta;
 
+use super::{Trouble, queue};
 use crate::batch::Batch;
 
 #[derive(Debug)]
@@ -13,12 +15,19 @@ pub(super) struct RawSocket {
     pub(super) io: tokio::net::UdpSocket,
     /// The address that it is bound to.
     local: IpAddr,
+    /// ICMP errors come through the socket's error queue.
+    hears_errors: bool,
 }
 
 impl RawSocket {
     /// Takes over a bound, non-blocking socket. To be called within the reactor's runtime.
     pub(super) fn new(socket: std::net::UdpSocket, local: IpAddr) -> io::Result<Self> {
-        Ok(Self { io: tokio::net::UdpSocket::from_std(socket)?, local })
+        let hears_errors = match local {
+            IpAddr::V4(_) => setsockopt(&socket, sockopt::Ipv4RecvErr, &true),
+            IpAddr::V6(_) => setsockopt(&socket, sockopt::Ipv6RecvErr, &true),
+        };
+        let hears_errors = hears_errors.is_ok();
+        Ok(Self { io: tokio::net::UdpSocket::from_std(socket)?, local, hears_errors })
     }
 
     pub(super) fn receive(
@@ -54,6 +63,13 @@ impl RawSocket {
 
     pub(super) fn send(&self, batch: &Batch) -> io::Result<()> {
         self.io.try_send_to(&batch.bytes, batch.tuple.remote).map(drop)
+    }
+
+    /// The oldest entry of the socket's error queue.
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        let mut trouble = self.hears_errors.then(|| queue::next(&self.io)).flatten()?;
+        trouble.remote = without_port(trouble.remote);
+        Some(trouble)
     }
 }
 

@@ -1,14 +1,10 @@
 //! SCTP in UDP (RFC 6951): batches by GSO and GRO where the system has them.
 
 use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
 
-use nix::errno::Errno;
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 
-use super::Trouble;
+use super::{Trouble, queue};
 use crate::batch::Batch;
 
 #[derive(Debug)]
@@ -57,33 +53,6 @@ impl UdpSocket {
 
     /// The oldest entry of the socket's error queue.
     pub(super) fn trouble(&self) -> Option<Trouble> {
-        if !self.hears_errors {
-            return None;
-        }
-        let mut payload = [0; 64];
-        let mut slices = [IoSliceMut::new(&mut payload)];
-        // Beside the error come time stamp, destination, and whatever else was asked for on reception.
-        let mut control = nix::cmsg_space!([u8; 512]);
-        let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
-        let fd = self.io.as_raw_fd();
-        let error = recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags).ok()?;
-        // Its address is where our packet was going, not who complains.
-        let remote = socket_address(error.address.as_ref()?)?;
-        let about = error.cmsgs().ok()?.find_map(|message| match message {
-            ControlMessageOwned::Ipv4RecvErr(about, _)
-            | ControlMessageOwned::Ipv6RecvErr(about, _) => Some(about),
-            _ => None,
-        })?;
-        let errno = i32::try_from(about.ee_errno).ok()?;
-        Some(if errno == Errno::EMSGSIZE as i32 {
-            Trouble::TooBig { remote, mtu: about.ee_info }
-        } else {
-            Trouble::Unreachable { remote, errno }
-        })
+        self.hears_errors.then(|| queue::next(&self.io)).flatten()
     }
-}
-
-fn socket_address(address: &SockaddrStorage) -> Option<SocketAddr> {
-    let v4 = address.as_sockaddr_in().map(|a| SocketAddr::V4((*a).into()));
-    v4.or_else(|| address.as_sockaddr_in6().map(|a| SocketAddr::V6((*a).into())))
 }

@@ -1,0 +1,108 @@
+//! Path MTU discovery in emulated networks: real sockets, links that carry less than the interfaces send. They need root; without it they say
+//! that they are skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use polypath_emu::{
+    Emulation, Error, Host, HostSpec, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec,
+};
+use polypath_link::{LinkConfig, LinkSeed, Queue};
+use polypath_net::{Association, Config, Encapsulation, Endpoint, MtuState, PathId};
+use polypath_proto::config::{AssocConfig, PathMtuDiscovery};
+
+const MS: u64 = 1_000_000;
+const PORT: u16 = 5000;
+
+/// Two paths of interfaces that send 9000 bytes; the first one's link drops what is above 1400.
+fn network() -> NetworkSpec {
+    let queue = Queue::DropTailBytes(400_000);
+    let config =
+        LinkConfig { rate: Some(50_000_000), delay: 5 * MS, queue, ..LinkConfig::default() };
+    let mut spec = NetworkSpec { mtu: Some(9000), ..NetworkSpec::default() };
+    for (n, path) in ["da", "db"].into_iter().enumerate() {
+        let ends = [1, 2].map(|host| format!("10.0.{}.{host}", n + 1).parse().unwrap());
+        let interface = |address| InterfaceSpec { name: path.into(), addresses: vec![address] };
+        let add = |host: &mut HostSpec, address| host.interfaces.push(interface(address));
+        add(&mut spec.client, ends[0]);
+        add(&mut spec.server, ends[1]);
+        for (direction, from, to) in [("forward", ends[0], ends[1]), ("reverse", ends[1], ends[0])]
+        {
+            let links = vec![spec.links.len()];
+            let seed = LinkSeed::new(1, spec.links.len() as u64);
+            let name = format!("{path}.{direction}");
+            spec.links.push(LinkSpec { name, config: config.clone(), seed });
+            let vanish_above = (n == 0).then_some(1400);
+            spec.routes.push(RouteSpec { path: path.into(), from, to, links, vanish_above });
+        }
+    }
+    spec
+}
+
+/// The network, or nothing without root.
+fn build() -> Option<Emulation> {
+    match Emulation::build(network()) {
+        Ok(emulation) => Some(emulation),
+        Err(error @ (Error::NotRoot | Error::Missing { .. })) => {
+            let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
+            assert!(!required, "{error}");
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn endpoint(emulation: &Emulation, host: Host, encapsulation: Encapsulation) -> Endpoint {
+    let addresses = emulation.addresses(host);
+    let config = match host {
+        Host::Client => Config::client(addresses),
+        Host::Server => Config::server(addresses, PORT),
+    };
+    let on = Some(PathMtuDiscovery::default());
+    let assoc = AssocConfig { path_mtu_discovery: on, ..(*config.assoc).clone() };
+    let config = Config { assoc: Arc::new(assoc), encapsulation, ..config };
+    emulation.namespace(host).run(|| Endpoint::bind(config)).unwrap().unwrap()
+}
+
+async fn settled(association: &Association, path: PathId) -> u32 {
+    for _ in 0..1200 {
+        if association.path_mtu(path).unwrap().state == MtuState::Complete {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let found = association.path_mtu(path).unwrap();
+    assert_eq!(found.state, MtuState::Complete, "{found:?}");
+    found.mtu
+}
+
+async fn both_paths_find_their_size(encapsulation: [Encapsulation; 2]) {
+    let Some(emulation) = build() else { return };
+    let server = endpoint(&emulation, Host::Server, encapsulation[1]);
+    let client = endpoint(&emulation, Host::Client, encapsulation[0]);
+    emulation.start().unwrap();
+    let remote: Vec<SocketAddr> = server.local_addresses().to_vec();
+    let (a, b) = tokio::join!(client.connect(&remote, PORT), server.accept());
+    let (a, b) = (a.unwrap(), b.unwrap());
+    assert_eq!(settled(&a, PathId(0)).await, 1400, "a link that says nothing");
+    assert_eq!(settled(&a, PathId(1)).await, 9000, "the interface's own");
+    let data: Bytes = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
+    let (sent, received) = tokio::join!(a.send(0, data.clone()), b.recv());
+    sent.unwrap();
+    assert_eq!(received.unwrap().unwrap().data, data);
+    a.abort("done");
+    b.closed().await;
+}
+
+#[tokio::test]
+async fn in_udp() {
+    both_paths_find_their_size([Encapsulation::Udp(0), Encapsulation::Udp(9899)]).await;
+}
+
+#[tokio::test]
+async fn over_raw_ip() {
+    both_paths_find_their_size([Encapsulation::Raw, Encapsulation::Raw]).await;
+}
