@@ -20,7 +20,8 @@ async fn finds_the_largest(server: IpAddr, client: IpAddr) {
     let config = Config { encapsulation, ..Config::server([server], PORT) };
     let server = Endpoint::bind(searching(config)).unwrap();
     let client = Endpoint::bind(searching(Config::client([client]))).unwrap();
-    let (a, b) = tokio::join!(client.connect(server.local_addresses(), PORT), server.accept());
+    let remote = server.local_addresses();
+    let (a, b) = tokio::join!(client.connect(&remote, PORT), server.accept());
     let (a, b) = (a.unwrap(), b.unwrap());
     for _ in 0..500 {
         if a.path_mtu(PathId(0)).unwrap().state == MtuState::Complete {

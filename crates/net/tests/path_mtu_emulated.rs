@@ -84,7 +84,7 @@ async fn both_paths_find_their_size(encapsulation: [Encapsulation; 2]) {
     let server = endpoint(&emulation, Host::Server, encapsulation[1]);
     let client = endpoint(&emulation, Host::Client, encapsulation[0]);
     emulation.start().unwrap();
-    let remote: Vec<SocketAddr> = server.local_addresses().to_vec();
+    let remote: Vec<SocketAddr> = server.local_addresses();
     let (a, b) = tokio::join!(client.connect(&remote, PORT), server.accept());
     let (a, b) = (a.unwrap(), b.unwrap());
     assert_eq!(settled(&a, PathId(0)).await, 1400, "a link that says nothing");

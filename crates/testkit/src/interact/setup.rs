@@ -159,6 +159,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         chunk_charge,
         max_message: 1 << 20,
         path_mtu,
+        path_mtu_discovery: None,
         rto: random_rto(rng),
         heartbeat_interval: [Some(30), Some(30), Some(2), None][rng.below(4)]
             .map(Duration::from_secs),
