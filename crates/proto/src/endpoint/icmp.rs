@@ -1,8 +1,8 @@
 //! What ICMP says of packets of ours (RFC 9260 section 10, RFC 6951 section 5.5). Anybody can write an ICMP message; only who saw the packet
 //! that it quotes knows the verification tag in it.
 
-use polypath_wire::COMMON_HEADER_LEN;
 use polypath_wire::chunk::kind;
+use polypath_wire::{AbortChunk, COMMON_HEADER_LEN, CausesBuf};
 
 use super::Endpoint;
 use crate::assoc::{Association, State};
@@ -114,7 +114,8 @@ impl Association {
     fn protocol_unreachable(&mut self, now: Time, init: bool) -> bool {
         let fitting = init == (self.state() == State::CookieWait);
         if fitting {
-            self.on_abort(now, None);
+            let causes = CausesBuf::new();
+            self.on_abort(now, &AbortChunk { reflected: true, causes: causes.as_causes() });
         }
         fitting
     }
