@@ -70,8 +70,8 @@ impl Association {
         let deadline = now + wait.max(path.rto_estimate);
         // The packet limit follows PLPMTU; the headers are what they differ by.
         let headers = view.mtu as usize - self.paths.packet_limit(p).min(view.mtu as usize);
-        let chunks =
-            (size as usize).saturating_sub(headers + polypath_wire::COMMON_HEADER_LEN) & !3;
+        let headers = headers + polypath_wire::COMMON_HEADER_LEN + self.probe_reserve();
+        let chunks = (size as usize).saturating_sub(headers) & !3;
         let nonce = self.rng.next_u64();
         let info = HeartbeatInfo { path: p, nonce }.encode();
         let mut bytes = Vec::with_capacity(chunks);
