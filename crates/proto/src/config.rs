@@ -12,7 +12,7 @@ pub(crate) use path_mtu::smallest_mtu;
 use core::net::IpAddr;
 use std::sync::Arc;
 
-use crate::ids::Tsn;
+use crate::ids::{Mid, Tsn};
 use crate::policy::{PolicyFactory, Rfc9260Policies};
 use crate::rng::Rng;
 use crate::time::Duration;
@@ -105,8 +105,13 @@ pub struct AssocConfig {
     /// Charge per DATA chunk against the receive window, at both ends, beside its payload. RFC 9260: 0; ns-2 counts the
     /// 16 bytes of the header; FreeBSD 256.
     pub chunk_charge: u32,
-    /// The largest message that is sent or reassembled, bytes.
+    /// The largest message that is sent or received, bytes: a larger one is refused, and a peer that sends one gets an ABORT.
     pub max_message: u32,
+    /// Partial delivery (RFC 6458 section 8.1.21): the application takes messages in parts ([`Message::part`](crate::Message::part)), and what
+    /// is here of a message is delivered once it is so many bytes; at most half of the receive buffer counts. A message of fewer comes
+    /// whole, unless interleaved messages together hold half of the buffer. `None`: messages come whole, and one that exceeds
+    /// the receive buffer ends the association.
+    pub partial_delivery: Option<u32>,
     /// Path MTU to start with, IP header included. With `path_mtu_discovery`: the first size that is tried beyond its base.
     pub path_mtu: u32,
     /// Discovery of the paths' MTUs (RFC 8899); `None`: off.
@@ -153,6 +158,8 @@ pub struct AssocConfig {
     pub policies: Arc<dyn PolicyFactory>,
     /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests of the wrap.
     pub initial_tsn: Option<Tsn>,
+    /// The first MID of every stream in either direction. RFC 8260 section 2.1: 0; another one, at both ends, is for tests of the wrap.
+    pub first_mid: Mid,
     /// Record [`TraceEvent`](crate::trace::TraceEvent)s.
     pub trace: bool,
 }
@@ -172,6 +179,7 @@ impl Default for AssocConfig {
             send_buffer: 1 << 20,
             chunk_charge: 0,
             max_message: 16 << 20,
+            partial_delivery: None,
             path_mtu: 1500,
             path_mtu_discovery: None,
             rto: RtoConfig::default(),
@@ -194,6 +202,7 @@ impl Default for AssocConfig {
             pacing: false,
             policies: Arc::new(Rfc9260Policies),
             initial_tsn: None,
+            first_mid: Mid(0),
             trace: false,
         }
     }

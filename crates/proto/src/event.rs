@@ -63,6 +63,14 @@ pub enum Event {
     },
     /// Something about authentication changed (RFC 4895; RFC 6458 section 6.1.8).
     Authentication(AuthNotice),
+    /// The rest of a message that was delivered in part will not come: the association ended, or the peer gave the message up (RFC 6458
+    /// section 6.1.7).
+    PartialDeliveryAborted {
+        /// Its stream.
+        stream: StreamId,
+        /// Whether it is the stream's unordered message.
+        unordered: bool,
+    },
     /// The peer reported an error (RFC 9260 section 3.3.10).
     PeerError {
         /// Cause code.
@@ -128,8 +136,37 @@ pub struct Message {
     pub tsn: Tsn,
     /// When it became deliverable.
     pub delivered: Time,
+    /// Which part of the message this is: all of it, unless partial delivery is on.
+    pub part: Part,
     /// The payload.
     pub data: Bytes,
+}
+
+/// Which part of a user message a [`Message`] is (RFC 6458 sections 5.3 and 8.1.21). A part that is not
+/// the whole belongs to the one message of its stream and of its kind, ordered or unordered, that is being delivered; messages of other
+/// streams, and whole unordered ones, may come in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// It begins the message.
+    pub first: bool,
+    /// It ends the message (MSG_EOR).
+    pub last: bool,
+}
+
+impl Part {
+    /// All of a message.
+    pub const WHOLE: Self = Self { first: true, last: true };
+
+    /// Whether it is all of a message.
+    pub const fn is_whole(self) -> bool {
+        self.first && self.last
+    }
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self::WHOLE
+    }
 }
 
 /// SQINFO: how much waits in the send buffer, in all and per stream (S0 section 6.2). Payload bytes.

@@ -274,6 +274,7 @@ mod tests {
             unordered: false,
             tsn: Tsn(0),
             delivered: Time::ZERO,
+            part: polypath_proto::event::Part::WHOLE,
             data,
         }
     }

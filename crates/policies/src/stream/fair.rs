@@ -37,8 +37,8 @@ impl StreamScheduler for FairBandwidth {
         self.time.first(queues, eligible, |_| 1)
     }
 
-    fn took(&mut self, queues: &StreamQueues<'_>, stream: StreamId, bytes: u32, done: bool) {
-        self.time.took(queues, stream, bytes, done, 1);
+    fn took(&mut self, queues: &StreamQueues<'_>, stream: StreamId, bytes: u32, _done: bool) {
+        self.time.took(queues, stream, bytes, 1);
     }
 }
 
@@ -116,8 +116,21 @@ mod tests {
     fn interleaving_alternates_inside_large_messages() {
         let mut model = Model::new(&[(0, 3), (1, 3), (2, 1)]);
         let order = model.drain(&mut FairBandwidth::default(), true);
-        // F is 3, 3, 1 by whole messages: 2, then 0 by the tie. Now one is begun: F is 2, 1 by chunks; 1, and so on.
-        assert_eq!(order, [2, 0, 1, 0, 1, 0, 1]);
+        // F is 1 for all, by chunks: 0, 1, 2 by the tie. Then 2, 2: 0, 1; then 3, 3.
+        assert_eq!(order, [0, 1, 2, 0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn interleaving_lets_single_chunks_into_a_large_message_before_and_after_it_begins() {
+        let mut scheduler = FairBandwidth::default();
+        let mut model = Model::new(&[(0, 100), (1, 1)]);
+        let order: Vec<_> = (0..4).map_while(|_| model.step(&mut scheduler, true)).collect();
+        assert_eq!(order, [0, 1, 0, 0]);
+        model.push(&mut scheduler, 1, 1);
+        model.push(&mut scheduler, 1, 1);
+        // V is 3 chunks: F is 4 for both, then 5 for both.
+        let order: Vec<_> = (0..5).map_while(|_| model.step(&mut scheduler, true)).collect();
+        assert_eq!(order, [0, 1, 0, 1, 0]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Model {
     pub(super) fn push(&mut self, scheduler: &mut dyn StreamScheduler, stream: u16, chunks: u32) {
         self.tell(scheduler);
         let message = self.append(stream, chunks);
-        scheduler.queued(&StreamQueues { heads: &self.heads() }, &message);
+        scheduler.queued(&StreamQueues::new(&self.heads(), false), &message);
     }
 
     /// Sends one chunk: the stream it came from.
@@ -51,7 +51,8 @@ impl Model {
     ) -> Option<u16> {
         self.tell(scheduler);
         let heads = self.heads();
-        let queues = StreamQueues { heads: &heads };
+        let unit = if interleaved { CHUNK } else { u32::MAX };
+        let queues = StreamQueues { heads: &heads, unit };
         let stream = match self.begun.filter(|_| !interleaved) {
             Some(stream) => stream,
             None => scheduler.peek(&queues, &|_| true)?,
@@ -63,7 +64,7 @@ impl Model {
             queue.pop_front();
         }
         self.begun = (!done).then_some(stream);
-        scheduler.took(&StreamQueues { heads: &self.heads() }, stream, CHUNK, done);
+        scheduler.took(&StreamQueues { heads: &self.heads(), unit }, stream, CHUNK, done);
         Some(stream.0)
     }
 
@@ -89,7 +90,7 @@ impl Model {
     fn tell(&mut self, scheduler: &mut dyn StreamScheduler) {
         let heads = self.heads();
         for message in self.untold.drain(..) {
-            scheduler.queued(&StreamQueues { heads: &heads }, &message);
+            scheduler.queued(&StreamQueues::new(&heads, false), &message);
         }
     }
 

@@ -70,4 +70,19 @@ mod tests {
         assert_eq!(packet(2), [0]);
         assert_eq!(packet(2), [0u16; 0]);
     }
+
+    #[test]
+    fn without_interleaving_a_message_goes_on_in_the_next_packet() {
+        let packets = |interleaved| {
+            let mut rr = RoundRobinPacket::default();
+            let mut model = Model::new(&[(0, 3), (1, 1), (0, 1)]);
+            let mut packet = || {
+                rr.packet_started();
+                (0..2).map_while(|_| model.step(&mut rr, interleaved)).collect::<Vec<_>>()
+            };
+            [packet(), packet(), packet()]
+        };
+        assert_eq!(packets(true), [vec![0, 0], vec![1], vec![0, 0]]);
+        assert_eq!(packets(false), [vec![0, 0], vec![0, 0], vec![1]]);
+    }
 }

@@ -63,9 +63,9 @@ impl StreamScheduler for WeightedFair {
         self.time.first(queues, eligible, |s| self.weight(s))
     }
 
-    fn took(&mut self, queues: &StreamQueues<'_>, stream: StreamId, bytes: u32, done: bool) {
+    fn took(&mut self, queues: &StreamQueues<'_>, stream: StreamId, bytes: u32, _done: bool) {
         let weight = self.weight(stream);
-        self.time.took(queues, stream, bytes, done, weight);
+        self.time.took(queues, stream, bytes, weight);
     }
 
     fn set_param(&mut self, stream: StreamId, param: StreamParam) {
@@ -103,6 +103,16 @@ mod tests {
         // rounded down, which puts stream 1's third message just before stream 0's first.)
         let order = saturated(&mut scheduler(), false, [1, 1]);
         assert_eq!(order[..8], [1, 1, 1, 0, 1, 1, 1, 0]);
+    }
+
+    #[test]
+    fn interleaving_gives_the_shares_within_messages() {
+        let order = Model::new(&[(0, 3), (1, 6)]).drain(&mut scheduler(), true);
+        // By chunks F of stream 1 is 1/3, 2/3, 1 (rounded down), ..., 2; of stream 0 1, 2, 3.
+        assert_eq!(order, [1, 1, 1, 0, 1, 1, 1, 0, 0]);
+        let order = Model::new(&[(0, 3), (1, 6)]).drain(&mut scheduler(), false);
+        // By messages 6/3 before 3.
+        assert_eq!(order, [1, 1, 1, 1, 1, 1, 0, 0, 0]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The way in: a packet that passed the tag check, chunk by chunk.
 
-use polypath_wire::{Chunk, CommonHeader, DataChunk, HeartbeatAckChunk, PacketView, RawChunk};
+use polypath_wire::{Chunk, CommonHeader, HeartbeatAckChunk, PacketView, RawChunk};
 
 use super::auth::{Gate, Proof};
 use super::{Association, Bundling, State};
@@ -8,14 +8,14 @@ use crate::event::Event;
 use crate::ids::{FourTuple, PathId};
 use crate::path::HeartbeatInfo;
 use crate::policy::Trigger;
-use crate::rx::DataVerdict;
+use crate::rx::{DataVerdict, Incoming};
 use crate::time::Time;
 use crate::trace::TraceEvent;
 use crate::view::PathState;
 
 /// What a packet did so far: one packet triggers one answer of each kind at most (RFC 9260 section 12.4).
 #[derive(Debug, Default)]
-struct PacketState {
+pub(super) struct PacketState {
     had_data: bool,
     /// Bytes of its DATA chunks, without headers.
     payload: u64,
@@ -109,7 +109,8 @@ impl Association {
             return true;
         };
         match chunk {
-            Chunk::Data(data) => self.on_data(now, path, &data, seen),
+            Chunk::Data(data) => self.on_plain_data(now, path, &data, seen),
+            Chunk::IData(data) => self.on_i_data(now, path, &data, seen),
             Chunk::Sack(sack) if self.state.accepts_sack() => self.on_sack(now, path, &sack),
             Chunk::NrSack(sack) if self.caps.agreed.nr_sack && self.state.accepts_sack() => {
                 self.on_nr_sack(now, path, &sack);
@@ -157,20 +158,28 @@ impl Association {
         !action.stops()
     }
 
-    fn on_data(&mut self, now: Time, path: PathId, data: &DataChunk<'_>, seen: &mut PacketState) {
+    /// User data, in the kind of chunk that was agreed on.
+    pub(super) fn on_data<'a>(
+        &mut self,
+        now: Time,
+        path: PathId,
+        data: impl Into<Incoming<'a>>,
+        seen: &mut PacketState,
+    ) {
         // DATA behind a COOKIE ECHO finds the association set up already; a lost COOKIE ACK is made good by DATA only after
         // T1-cookie (RFC 9260 section 5.1.5).
         if !self.state.accepts_data() {
             return;
         }
         seen.had_data = true;
-        seen.payload += data.payload.len() as u64;
+        let data = data.into();
+        seen.payload += data.payload().len() as u64;
         match self.rx.data(now, path, data) {
             DataVerdict::InvalidStream(stream) if !seen.answered => {
                 seen.answered = true;
                 self.report_invalid_stream(path, stream);
             }
-            DataVerdict::NoUserData => self.abort_no_user_data(now, data.tsn),
+            DataVerdict::NoUserData => self.abort_no_user_data(now, data.tsn()),
             DataVerdict::Violation(why) => self.protocol_violation(now, 13, why),
             _ => {}
         }

@@ -7,6 +7,7 @@ mod errors;
 mod input;
 mod mtu;
 mod output;
+mod parts;
 mod probe;
 mod sack;
 mod setup;
@@ -170,13 +171,7 @@ impl Association {
         data: Bytes,
         options: SendOptions,
     ) -> Result<MessageId, SendError> {
-        if self.state == State::Closed {
-            return Err(SendError::Closed);
-        }
-        if !self.state.accepts_messages() {
-            return Err(SendError::ShuttingDown);
-        }
-        self.check_stream(stream)?;
+        self.check_send(stream)?;
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue(now, stream, data, options, scheduler);
         if sent.is_ok() {
@@ -189,7 +184,7 @@ impl Association {
     /// Takes the next received message, if there is one.
     pub fn recv(&mut self, _now: Time, want: RecvFrom) -> Option<Message> {
         let message = self.rx.recv(want)?;
-        self.stats.messages_delivered += 1;
+        self.stats.messages_delivered += u64::from(message.part.last);
         self.stats.bytes_delivered += message.data.len() as u64;
         Some(message)
     }
@@ -431,6 +426,8 @@ impl Association {
         for (message, stream, sent) in self.tx.drain_undelivered() {
             self.events.push_back(Event::SendFailed { message, stream, sent });
         }
+        self.rx.abort_parts();
+        self.report_aborted_parts();
         self.state = State::Closed;
         self.timers = Timers::default();
         for (_, path) in self.paths.iter_mut() {
@@ -440,10 +437,13 @@ impl Association {
         self.events.push_back(Event::Closed(reason));
     }
 
-    /// The agreed capabilities take effect: the receiving half starts at the peer's initial TSN.
+    /// The agreed capabilities take effect in both halves: the receiving one starts at the peer's initial TSN.
     pub(crate) fn start_receiver(&mut self) {
+        self.rx.abort_parts();
+        self.report_aborted_parts();
         let settings = receiver_settings(&self.config, self.caps);
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
+        self.tx.set_interleaving(self.caps.agreed.interleaving);
     }
 }
 
@@ -470,6 +470,9 @@ fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
         buffer: config.receive_buffer,
         chunk_charge: config.chunk_charge,
         max_message: config.max_message,
+        partial_delivery: config.partial_delivery,
+        interleaving: caps.agreed.interleaving,
+        first_mid: config.first_mid,
         inbound_streams: caps.inbound_streams,
         sack: config.sack,
         dac: caps.agreed.dac,

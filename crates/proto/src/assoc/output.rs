@@ -10,7 +10,7 @@ use crate::policy::{PathPick, RtxPick, Trigger};
 use crate::time::{Duration, Time};
 use crate::trace::{Stop, StreamIdField, TraceEvent};
 use crate::tsn_map::wire;
-use crate::tx::{CopyOf, Departure, Probe, chunk_size};
+use crate::tx::{CopyOf, Departure, Probe};
 use crate::view::{ChunkMeta, PathState, PathView};
 
 /// A packet that was written.
@@ -74,8 +74,8 @@ impl Round {
 pub(super) enum Next {
     /// The lowest marked chunk of path `from`, on `to`.
     Again { from: PathId, to: PathId, bytes: u32 },
-    /// A new chunk of a stream.
-    New { path: PathId, chunk: ChunkMeta },
+    /// A new chunk of a stream, of `size` bytes with its header.
+    New { path: PathId, chunk: ChunkMeta, size: u64 },
     /// A chunk in flight on `from`, on `to` as well.
     Copy { from: PathId, to: PathId, chunk: CopyOf },
     /// A chunk in flight once more, as a tail-loss probe.
@@ -90,11 +90,11 @@ impl Next {
         }
     }
 
-    /// Bytes of the DATA chunk, padded.
+    /// Bytes of the data chunk, padded.
     const fn size(&self) -> usize {
         match self {
             Self::Again { bytes, .. } => *bytes as usize,
-            Self::New { chunk, .. } => chunk_size(chunk.bytes) as usize,
+            Self::New { size, .. } => *size as usize,
             Self::Copy { chunk, .. } => chunk.bytes as usize,
             Self::Probe { chunk, .. } => chunk.bytes as usize,
         }
@@ -233,7 +233,7 @@ impl Association {
 
     /// Another chunk for a packet on `path` that is under way, if one could fit at all.
     fn more(&mut self, now: Time, path: PathId, writer: &PacketWriter<'_>) -> Option<Next> {
-        let smallest = chunk_size(1) as usize;
+        let smallest = self.tx.chunk_size(1) as usize;
         if writer.remaining() < smallest { None } else { self.decide(now, Some(path)) }
     }
 
@@ -463,7 +463,8 @@ impl Association {
                     if packet != Some(path) && !self.may_depart(now, path) {
                         return Err(Stop::Pacing);
                     }
-                    return Ok(Next::New { path, chunk });
+                    let size = self.tx.chunk_size(chunk.bytes);
+                    return Ok(Next::New { path, chunk, size });
                 }
                 PathPick::Skip => {
                     // A message under way cannot be overtaken by another stream's (no I-DATA).
@@ -494,12 +495,12 @@ impl Association {
     }
 
     pub(super) fn next_chunk(&mut self, skipped: &[StreamId]) -> Option<ChunkMeta> {
-        let queue = &self.tx.queue;
-        let stream = match queue.in_progress() {
+        let tx = &self.tx;
+        let stream = match tx.queue.in_progress() {
             Some(stream) => stream,
             None => {
-                let eligible = |s: StreamId| !skipped.contains(&s) && queue.may_begin(s);
-                self.policies.stream_scheduler.peek(&queue.heads(), &eligible)?
+                let eligible = |s: StreamId| !skipped.contains(&s) && tx.may_begin(s);
+                self.policies.stream_scheduler.peek(&tx.queue.heads(), &eligible)?
             }
         };
         self.tx.peek(stream, self.paths.amdcs())
@@ -584,7 +585,7 @@ impl Association {
     ) {
         match next {
             Next::Again { from, to, .. } => self.write_again(now, from, to, writer),
-            Next::New { path, chunk } => self.write_new(now, path, &chunk, new_packet, writer),
+            Next::New { path, chunk, .. } => self.write_new(now, path, &chunk, new_packet, writer),
             Next::Copy { from, to, chunk } => self.write_copy(now, from, to, chunk, writer),
             Next::Probe { path, chunk } => self.write_probe(now, path, chunk.tsn, writer),
         }

@@ -17,7 +17,8 @@ impl Association {
     pub(super) fn decide_probe(&mut self, now: Time) -> Option<Next> {
         while let Some(path) = self.tx.probe_due() {
             if let Some(chunk) = self.new_data_as_probe(now, path) {
-                return Some(Next::New { path, chunk });
+                let size = self.tx.chunk_size(chunk.bytes);
+                return Some(Next::New { path, chunk, size });
             }
             if let Some(chunk) = self.tx.probe_candidate(path) {
                 return Some(Next::Probe { path, chunk });

@@ -8,9 +8,10 @@ use crate::time::Time;
 /// Chooses the stream that the next message is taken from.
 ///
 /// Two-phase: [`peek`](Self::peek) proposes, [`took`](Self::took) commits. Without I-DATA the fragments of a message have
-/// consecutive TSNs, so the engine asks only at message borders and finishes a message once it has begun.
+/// consecutive TSNs, so the engine asks only at message borders and finishes a message once it has begun. With it, it asks
+/// for every chunk, and messages of several streams are under way at once.
 pub trait StreamScheduler: Policy {
-    /// A message entered the queue of its stream; `queues` shows it already.
+    /// A message, or a further part of one, entered the queue of its stream; `queues` shows it already.
     fn queued(&mut self, _queues: &StreamQueues<'_>, _message: &MessageInfo) {}
 
     /// The stream to take from, among the non-empty ones for which `eligible` holds.
@@ -59,9 +60,20 @@ pub struct MessageInfo {
 pub struct StreamQueues<'a> {
     /// One entry per non-empty stream: its head message.
     pub heads: &'a [MessageInfo],
+    /// The largest piece of a message that is taken before the next choice, payload bytes: `u32::MAX` where a message must be
+    /// finished once begun.
+    pub unit: u32,
 }
 
+/// About what a chunk carries: a unit of interleaving. The exact size depends on paths.
+const CHUNK: u32 = 1400;
+
 impl<'a> StreamQueues<'a> {
+    /// Queues with these heads, of which messages are interleaved or not.
+    pub const fn new(heads: &'a [MessageInfo], interleaving: bool) -> Self {
+        Self { heads, unit: if interleaving { CHUNK } else { u32::MAX } }
+    }
+
     /// The head message of `stream`.
     pub fn head(&self, stream: StreamId) -> Option<&'a MessageInfo> {
         self.heads.binary_search_by_key(&stream, |m| m.stream).ok().and_then(|i| self.heads.get(i))

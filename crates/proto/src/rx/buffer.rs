@@ -55,6 +55,8 @@ pub(super) struct Buffer {
     size: u64,
     chunk_charge: u64,
     held: Charge,
+    /// Bytes against the memory bound that belong to no chunk.
+    overhead: u64,
 }
 
 impl Buffer {
@@ -62,7 +64,7 @@ impl Buffer {
     /// addition.
     pub(super) const fn new(size: u32, chunk_charge: u32) -> Self {
         let held = Charge { payload: 0, chunks: 0, weight: 0 };
-        Self { size: size as u64, chunk_charge: chunk_charge as u64, held }
+        Self { size: size as u64, chunk_charge: chunk_charge as u64, held, overhead: 0 }
     }
 
     /// Its size, payload bytes.
@@ -91,6 +93,11 @@ impl Buffer {
         self.held -= charge;
     }
 
+    /// Bookkeeping beside that of chunks takes so many bytes now.
+    pub(super) const fn set_overhead(&mut self, bytes: u64) {
+        self.overhead = bytes;
+    }
+
     /// The window, bytes: what the books leave of the buffer, and never more than the memory bound
     /// leaves.
     ///
@@ -111,7 +118,7 @@ impl Buffer {
     /// Bytes left of the memory bound.
     #[inline]
     pub(super) const fn memory_left(&self) -> u64 {
-        (2 * self.size + MEMORY_SLACK).saturating_sub(self.held.weight)
+        (2 * self.size + MEMORY_SLACK).saturating_sub(self.held.weight + self.overhead)
     }
 }
 

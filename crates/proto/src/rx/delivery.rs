@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::message::Assembled;
-use super::stream::{OutOfSequence, Ready, Stream};
+use super::stream::{Numbering, OutOfSequence, Ready, Stream};
 use crate::event::Message;
 use crate::ids::StreamId;
 use crate::stats::StreamStats;
@@ -28,6 +28,9 @@ const KEPT_TURNS: usize = 1024;
 /// The inbound streams that were used, and the messages that can be received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delivery {
+    numbering: Numbering,
+    /// The number of a stream's first message.
+    first: u32,
     streams: BTreeMap<StreamId, Stream>,
     /// The stream of each deliverable message, in order of completion.
     turns: VecDeque<StreamId>,
@@ -39,6 +42,11 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
+    /// Delivery of messages numbered by MIDs from `first` on.
+    pub(super) fn by_mid(first: u32) -> Self {
+        Self { numbering: Numbering::Mid, first, ..Self::default() }
+    }
+
     /// Messages that can be received.
     #[inline]
     pub(super) const fn readable(&self) -> usize {
@@ -46,11 +54,11 @@ impl Delivery {
     }
 
     /// Takes a complete message. `predecessors`: how many messages can be incomplete that precede
-    /// it, the number of TSNs missing below it. Calls `deliver` for each message that becomes
+    /// it: of DATA the number of TSNs missing below it. Calls `deliver` for each message that becomes
     /// deliverable, this one or successors.
     ///
     /// # Errors
-    /// When its SSN cannot be its stream's.
+    /// When its number cannot be its stream's.
     #[inline]
     pub(super) fn accept(
         &mut self,
@@ -60,17 +68,56 @@ impl Delivery {
         mut deliver: impl FnMut(&Assembled),
     ) -> Result<(), OutOfSequence> {
         let id = message.label.stream;
-        let stream = self.streams.entry(id).or_default();
-        let (readable, waiting) = (stream.readable(), stream.waiting());
-        let accepted = stream.accept(message, predecessors, |message| {
+        let ready = |message| {
             deliver(&message);
             Ready { message, delivered: now }
-        });
+        };
+        self.with_stream(id, |stream| stream.accept(message, predecessors, ready))
+    }
+
+    /// The peer gave up the ordered messages of a stream up to `number`; calls `deliver` for each message that becomes deliverable.
+    pub(super) fn skip(
+        &mut self,
+        now: Time,
+        id: StreamId,
+        number: u32,
+        mut deliver: impl FnMut(&Assembled),
+    ) {
+        let ready = |message| {
+            deliver(&message);
+            Ready { message, delivered: now }
+        };
+        self.with_stream(id, |stream| stream.skip(number, ready));
+    }
+
+    /// Changes a stream and counts what became deliverable.
+    #[inline]
+    fn with_stream<T>(&mut self, id: StreamId, change: impl FnOnce(&mut Stream) -> T) -> T {
+        let (numbering, first) = (self.numbering, self.first);
+        let stream = self.streams.entry(id).or_insert_with(|| Stream::new(numbering, first));
+        let (readable, waiting) = (stream.readable(), stream.waiting());
+        let result = change(stream);
         let new = stream.readable() - readable;
         self.waiting = self.waiting + stream.waiting() - waiting;
         self.readable += new;
         self.turns.extend(core::iter::repeat_n(id, new));
-        accepted
+        result
+    }
+
+    /// Whether the ordered message of a stream numbered `number` can still come.
+    pub(super) fn expects(&self, id: StreamId, number: u32) -> bool {
+        match self.streams.get(&id) {
+            Some(stream) => stream.expects(number),
+            None => Stream::new(self.numbering, self.first).expects(number),
+        }
+    }
+
+    /// How many ordered messages of a stream precede the one numbered `number`.
+    pub(super) fn ahead(&self, id: StreamId, number: u32) -> u64 {
+        match self.streams.get(&id) {
+            Some(stream) => stream.ahead(number),
+            None => Stream::new(self.numbering, self.first).ahead(number),
+        }
     }
 
     /// The next message, and what it occupied.
@@ -130,6 +177,13 @@ impl Delivery {
     /// Takes back the last waiting message of a stream.
     pub(super) fn take_back(&mut self, id: StreamId) -> Option<Assembled> {
         let message = self.streams.get_mut(&id)?.take_back()?;
+        self.waiting -= 1;
+        Some(message)
+    }
+
+    /// Takes back the waiting message of a stream numbered `number`.
+    pub(super) fn take_back_number(&mut self, id: StreamId, number: u32) -> Option<Assembled> {
+        let message = self.streams.get_mut(&id)?.take_back_number(number)?;
         self.waiting -= 1;
         Some(message)
     }

@@ -3,41 +3,83 @@
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
-use polypath_wire::DataChunk;
+use polypath_wire::{DataChunk, DataFlags, IDataChunk};
 
 use super::buffer::Charge;
-use crate::event::Message;
-use crate::ids::{Ssn, StreamId};
+use crate::event::{Message, Part};
+use crate::ids::{StreamId, Tsn};
 use crate::time::Time;
 use crate::tsn_map::wire;
+
+/// A chunk with user data, DATA or I-DATA.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming<'a> {
+    pub(super) tsn: Tsn,
+    pub(super) label: Label,
+    /// Fragment sequence number; only I-DATA has it.
+    pub(super) fsn: u32,
+    pub(super) flags: DataFlags,
+    pub(super) payload: &'a [u8],
+}
+
+impl Incoming<'_> {
+    /// Its transmission sequence number.
+    pub(crate) const fn tsn(&self) -> Tsn {
+        self.tsn
+    }
+
+    /// User data.
+    pub(crate) const fn payload(&self) -> &[u8] {
+        self.payload
+    }
+}
+
+impl<'a> From<&DataChunk<'a>> for Incoming<'a> {
+    #[inline]
+    fn from(chunk: &DataChunk<'a>) -> Self {
+        let DataChunk { tsn, stream, ssn, ppid, flags, payload } = *chunk;
+        let label = Label { stream, number: ssn.0.into(), unordered: flags.unordered, ppid };
+        Self { tsn, label, fsn: 0, flags, payload }
+    }
+}
+
+impl<'a> From<&IDataChunk<'a>> for Incoming<'a> {
+    #[inline]
+    fn from(chunk: &IDataChunk<'a>) -> Self {
+        let IDataChunk { tsn, stream, mid, flags, payload, .. } = *chunk;
+        let ppid = chunk.ppid().unwrap_or(0);
+        let label = Label { stream, number: mid.0, unordered: flags.unordered, ppid };
+        Self { tsn, label, fsn: chunk.fsn(), flags, payload }
+    }
+}
 
 /// Which message a chunk belongs to, and what the application learns of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label {
     pub(super) stream: StreamId,
-    pub(super) ssn: Ssn,
+    /// SSN or MID.
+    pub(super) number: u32,
     pub(super) unordered: bool,
+    /// Of I-DATA only the first fragment carries it.
     pub(super) ppid: u32,
 }
 
 impl Label {
-    #[inline]
-    pub(super) const fn of(chunk: &DataChunk<'_>) -> Self {
-        Self {
-            stream: chunk.stream,
-            ssn: chunk.ssn,
-            unordered: chunk.flags.unordered,
-            ppid: chunk.ppid,
-        }
-    }
-
-    /// Whether fragments with these labels can be of one message. Unordered ones carry no
+    /// Whether DATA fragments with these labels can be of one message. Unordered ones carry no
     /// meaningful SSN (RFC 9260 section 6.6).
     pub(super) fn same_message(&self, other: &Self) -> bool {
         self.stream == other.stream
             && self.unordered == other.unordered
-            && (self.unordered || self.ssn == other.ssn)
+            && (self.unordered || self.number == other.number)
     }
+}
+
+/// A fragment of an interleaved message: its TSN tells nothing of its place.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    /// Extended TSN.
+    pub(super) tsn: u64,
+    pub(super) data: Bytes,
 }
 
 /// The payload of a message, as it came.
@@ -45,8 +87,10 @@ impl Label {
 pub(super) enum Payload {
     /// In one chunk.
     Whole(Bytes),
-    /// In several.
+    /// In several of consecutive TSNs.
     Pieces(VecDeque<Bytes>),
+    /// In several of any TSNs.
+    Scattered(VecDeque<Piece>),
 }
 
 impl Payload {
@@ -54,16 +98,19 @@ impl Payload {
     fn join(self, len: u64) -> Bytes {
         match self {
             Self::Whole(data) => data,
-            Self::Pieces(pieces) => {
-                let mut data = BytesMut::with_capacity(usize::try_from(len).unwrap_or(0));
-                pieces.iter().for_each(|piece| data.extend_from_slice(piece));
-                data.freeze()
-            }
+            Self::Pieces(pieces) => concat(len, pieces.iter()),
+            Self::Scattered(pieces) => concat(len, pieces.iter().map(|piece| &piece.data)),
         }
     }
 }
 
-/// A complete message.
+fn concat<'a>(len: u64, pieces: impl Iterator<Item = &'a Bytes>) -> Bytes {
+    let mut data = BytesMut::with_capacity(usize::try_from(len).unwrap_or(0));
+    pieces.for_each(|piece| data.extend_from_slice(piece));
+    data.freeze()
+}
+
+/// A message that is complete, or a part of one that is delivered before the rest.
 #[derive(Clone, Debug)]
 pub(super) struct Assembled {
     pub(super) label: Label,
@@ -71,13 +118,23 @@ pub(super) struct Assembled {
     pub(super) first: u64,
     pub(super) payload: Payload,
     pub(super) charge: Charge,
+    pub(super) part: Part,
 }
 
 impl Assembled {
-    /// Extended TSN of its last chunk.
+    /// Extended TSN of its last chunk, where they are consecutive.
     #[inline]
     pub(super) const fn last(&self) -> u64 {
         self.first + self.charge.chunks - 1
+    }
+
+    /// Calls `each` with the extended TSNs that it came in, as ranges from first to last.
+    #[inline]
+    pub(super) fn for_each_range(&self, mut each: impl FnMut(u64, u64)) {
+        match &self.payload {
+            Payload::Scattered(pieces) => pieces.iter().for_each(|p| each(p.tsn, p.tsn)),
+            Payload::Whole(_) | Payload::Pieces(_) => each(self.first, self.last()),
+        }
     }
 
     /// What the application gets; the fragments are joined only here, so that what waits is not
@@ -89,6 +146,7 @@ impl Assembled {
             unordered: self.label.unordered,
             tsn: wire(self.first),
             delivered,
+            part: self.part,
             data: self.payload.join(self.charge.payload),
         }
     }

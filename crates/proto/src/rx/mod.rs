@@ -9,9 +9,12 @@ mod ack;
 mod buffer;
 mod build;
 mod delivery;
+mod interleaved;
 mod message;
+mod partial;
 mod paths;
 mod reassembly;
+mod skip;
 mod stats;
 mod stream;
 mod tracker;
@@ -20,14 +23,17 @@ mod tracker;
 mod tests;
 
 use bytes::Bytes;
-use polypath_wire::{DataChunk, PacketWriter};
+use polypath_wire::PacketWriter;
 
 use self::ack::{AckPolicy, Outcome, WindowUpdates};
 use self::buffer::{Buffer, Charge};
 use self::build::SackBuilder;
 use self::delivery::Delivery;
 pub use self::delivery::RecvFrom;
-use self::message::Label;
+use self::interleaved::Interleaved;
+use self::message::Assembled;
+pub(crate) use self::message::Incoming;
+use self::partial::PartialDelivery;
 use self::paths::DataPaths;
 pub(crate) use self::paths::PathSet;
 use self::reassembly::{Fragment, Reassembly};
@@ -35,7 +41,7 @@ pub(crate) use self::stats::ReceiverStats;
 use self::tracker::{Arrival, Tracker};
 use crate::config::{NrSack, SackConfig};
 use crate::event::Message;
-use crate::ids::{PathId, StreamId, Tsn};
+use crate::ids::{Mid, PathId, StreamId, Tsn};
 use crate::stats::StreamStats;
 use crate::time::{Duration, Time};
 use crate::tsn_map::wire;
@@ -48,8 +54,14 @@ pub(crate) struct ReceiverSettings {
     /// What a held chunk takes of it beside its payload, bytes.
     pub(crate) chunk_charge: u32,
     /// The largest message that is reassembled, bytes. One that does not fit the buffer cannot be
-    /// received either: there is no partial delivery.
+    /// received either, unless it is delivered in parts.
     pub(crate) max_message: u32,
+    /// Partial delivery begins at so many bytes; `None`: never.
+    pub(crate) partial_delivery: Option<u32>,
+    /// Data comes as I-DATA.
+    pub(crate) interleaving: bool,
+    /// The first MID of every stream.
+    pub(crate) first_mid: Mid,
     /// Inbound streams after negotiation.
     pub(crate) inbound_streams: u16,
     /// When SACKs are sent.
@@ -86,7 +98,10 @@ pub(crate) struct Receiver {
     tracker: Tracker,
     buffer: Buffer,
     reassembly: Reassembly,
+    /// In place of `reassembly` where data comes as I-DATA.
+    interleaved: Option<Box<Interleaved>>,
     delivery: Delivery,
+    partial: PartialDelivery,
     ack: AckPolicy,
     updates: WindowUpdates,
     paths: DataPaths,
@@ -101,7 +116,14 @@ impl Receiver {
         Self {
             tracker: Tracker::new(peer_initial_tsn, settings.nr_sack),
             reassembly: Reassembly::new(settings.max_message),
-            delivery: Delivery::default(),
+            interleaved: settings
+                .interleaving
+                .then(|| Interleaved::new(settings.max_message).into()),
+            delivery: match settings.interleaving {
+                true => Delivery::by_mid(settings.first_mid.0),
+                false => Delivery::default(),
+            },
+            partial: PartialDelivery::new(settings.partial_delivery, settings.buffer),
             ack: AckPolicy::new(settings.sack, settings.dac),
             updates: WindowUpdates::new(buffer.size(), buffer.chunk_charge()),
             paths: DataPaths::new(),
@@ -112,8 +134,14 @@ impl Receiver {
         }
     }
 
-    /// Takes one DATA chunk that came on `path`.
-    pub(crate) fn data(&mut self, now: Time, path: PathId, chunk: &DataChunk<'_>) -> DataVerdict {
+    /// Takes one chunk with user data that came on `path`: of the kind, DATA or I-DATA, that was agreed on.
+    pub(crate) fn data<'a>(
+        &mut self,
+        now: Time,
+        path: PathId,
+        chunk: impl Into<Incoming<'a>>,
+    ) -> DataVerdict {
+        let chunk = &chunk.into();
         self.paths.data(path, now);
         self.stats.chunks += 1;
         self.stats.bytes += chunk.payload.len() as u64;
@@ -130,13 +158,13 @@ impl Receiver {
         verdict
     }
 
-    fn receive(&mut self, now: Time, chunk: &DataChunk<'_>) -> DataVerdict {
+    fn receive(&mut self, now: Time, chunk: &Incoming<'_>) -> DataVerdict {
         if chunk.payload.is_empty() {
             return DataVerdict::NoUserData;
         }
         let tsn = self.tracker.extend(chunk.tsn);
         match self.tracker.judge(tsn) {
-            Arrival::New if chunk.stream.0 >= self.settings.inbound_streams => {
+            Arrival::New if chunk.label.stream.0 >= self.settings.inbound_streams => {
                 self.discard(tsn, chunk)
             }
             Arrival::New => self.accept(now, tsn, chunk),
@@ -153,16 +181,16 @@ impl Receiver {
     }
 
     /// RFC 9260 section 6.5: a chunk of a stream that does not exist is acknowledged as usual.
-    fn discard(&mut self, tsn: u64, chunk: &DataChunk<'_>) -> DataVerdict {
+    fn discard(&mut self, tsn: u64, chunk: &Incoming<'_>) -> DataVerdict {
         self.stats.invalid_stream += 1;
         self.tracker.record(tsn, chunk.payload.len());
-        DataVerdict::InvalidStream(chunk.stream)
+        DataVerdict::InvalidStream(chunk.label.stream)
     }
 
     #[inline]
-    fn accept(&mut self, now: Time, tsn: u64, chunk: &DataChunk<'_>) -> DataVerdict {
+    fn accept(&mut self, now: Time, tsn: u64, chunk: &Incoming<'_>) -> DataVerdict {
         if !self.make_room(tsn, chunk.payload.len()) {
-            return self.refuse(tsn);
+            return self.refuse(now, tsn);
         }
         match self.store(now, tsn, chunk) {
             Ok(()) => DataVerdict::New,
@@ -172,8 +200,9 @@ impl Receiver {
 
     /// No room for the very next TSN although the application has read all there is: what fills the
     /// buffer can never be completed.
-    fn refuse(&mut self, tsn: u64) -> DataVerdict {
+    fn refuse(&mut self, now: Time, tsn: u64) -> DataVerdict {
         self.stats.dropped_window += 1;
+        self.relieve(now);
         if tsn == self.tracker.cumulative() + 1 && self.delivery.readable() == 0 {
             return DataVerdict::Violation("message is larger than the receive buffer");
         }
@@ -205,6 +234,9 @@ impl Receiver {
     /// none. What was delivered is in neither place searched, so what was reported as non-renegable
     /// stays.
     fn renege_above(&mut self, tsn: u64) -> bool {
+        if self.interleaved.is_some() {
+            return self.renege_interleaved(tsn);
+        }
         let fragment = self.reassembly.highest().filter(|highest| *highest > tsn);
         let waiting = self.delivery.highest_waiting(tsn);
         let (dropped, charge) = match (fragment, waiting) {
@@ -223,10 +255,13 @@ impl Receiver {
     }
 
     #[inline]
-    fn store(&mut self, now: Time, tsn: u64, chunk: &DataChunk<'_>) -> Result<(), &'static str> {
+    fn store(&mut self, now: Time, tsn: u64, chunk: &Incoming<'_>) -> Result<(), &'static str> {
+        if self.interleaved.is_some() {
+            return self.store_interleaved(now, tsn, chunk);
+        }
         let fragment = Fragment {
             tsn,
-            label: Label::of(chunk),
+            label: chunk.label,
             begins: chunk.flags.beginning,
             ends: chunk.flags.ending,
             data: Bytes::copy_from_slice(chunk.payload),
@@ -237,15 +272,27 @@ impl Receiver {
         let complete = self.reassembly.insert(fragment, |tsn| tracker.contains(tsn))?;
         let expected = tracker.cumulative() + 1;
         tracker.record(tsn, chunk.payload.len());
-        let Some(message) = complete else { return Ok(()) };
-        let predecessors = message.first.saturating_sub(expected);
-        let stats = &mut self.stats;
+        if let Some(message) = complete {
+            let predecessors = message.first.saturating_sub(expected);
+            return self.deliver(now, message, predecessors);
+        }
+        self.deliver_part(now)
+    }
+
+    /// Hands a message, or a part of one, over to its stream.
+    #[inline]
+    fn deliver(
+        &mut self,
+        now: Time,
+        message: Assembled,
+        predecessors: u64,
+    ) -> Result<(), &'static str> {
+        let (stats, tracker) = (&mut self.stats, &mut self.tracker);
+        let mut interleaved = self.interleaved.as_deref_mut();
         let delivered = self.delivery.accept(now, message, predecessors, |message| {
-            stats.messages_delivered += 1;
-            stats.bytes_delivered += message.charge.payload;
-            tracker.deliver(message.first, message.last());
+            note_delivery(message, stats, tracker, interleaved.as_deref_mut());
         });
-        delivered.map_err(|_| "stream sequence number was used twice or skipped")
+        delivered.map_err(|_| "number of a message was used twice or skipped")
     }
 
     /// The packet that brought DATA is done; decides whether a SACK is due.
@@ -260,6 +307,9 @@ impl Receiver {
         let ready = self.delivery.recv(want)?;
         let charge = ready.message.charge;
         self.buffer.free(charge);
+        if self.delivery.readable() == 0 {
+            self.relieve(ready.delivered);
+        }
         let tell = self.updates.freed(charge.payload, self.buffer.window());
         if tell && self.settings.sack.window_updates {
             self.ack.request();
@@ -395,4 +445,20 @@ impl Receiver {
 
 fn saturate(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+/// A message, or a part of one, became deliverable: what it came in is not dropped again.
+#[inline]
+fn note_delivery(
+    message: &Assembled,
+    stats: &mut ReceiverStats,
+    tracker: &mut Tracker,
+    interleaved: Option<&mut Interleaved>,
+) {
+    stats.messages_delivered += u64::from(message.part.last);
+    stats.bytes_delivered += message.charge.payload;
+    message.for_each_range(|first, last| tracker.deliver(first, last));
+    if let Some(interleaved) = interleaved {
+        message.for_each_range(|tsn, _| interleaved.delivered(tsn));
+    }
 }

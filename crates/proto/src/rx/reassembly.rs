@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 
 use super::buffer::Charge;
+use super::interleaved::TOO_LARGE;
 use super::message::{Assembled, Label, Payload};
+use crate::event::Part;
+use crate::ids::StreamId;
 
 /// One accepted chunk.
 #[derive(Clone, Debug)]
@@ -28,6 +31,7 @@ pub(super) struct Fragment {
 #[derive(Clone, Debug)]
 struct Run {
     label: Label,
+    /// All fragments before it were delivered, or there are none.
     begins: bool,
     ends: bool,
     pieces: VecDeque<Bytes>,
@@ -65,18 +69,30 @@ impl Run {
     }
 }
 
+/// A message that was delivered in part.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    label: Label,
+    /// Extended TSN of the first fragment that was not delivered.
+    next: u64,
+    /// Payload bytes delivered.
+    passed: u64,
+}
+
 /// The fragments of incomplete messages.
 #[derive(Clone, Debug)]
 pub(super) struct Reassembly {
     /// By extended TSN of the first fragment.
     runs: BTreeMap<u64, Run>,
+    /// One at most: messages are not interleaved.
+    begun: Option<Begun>,
     /// Payload bytes of the largest message.
     max_message: u64,
 }
 
 impl Reassembly {
     pub(super) const fn new(max_message: u32) -> Self {
-        Self { runs: BTreeMap::new(), max_message: max_message as u64 }
+        Self { runs: BTreeMap::new(), begun: None, max_message: max_message as u64 }
     }
 
     /// Takes a new fragment; gives the message if it is now complete. `received` tells whether a
@@ -90,7 +106,8 @@ impl Reassembly {
         fragment: Fragment,
         received: impl Fn(u64) -> bool,
     ) -> Result<Option<Assembled>, &'static str> {
-        if !(self.runs.is_empty() && fragment.begins && fragment.ends) {
+        let alone = self.runs.is_empty() && self.begun.is_none();
+        if !(alone && fragment.begins && fragment.ends) {
             self.check_borders(&fragment, received)?;
         }
         if fragment.begins && fragment.ends {
@@ -106,13 +123,17 @@ impl Reassembly {
         fragment: &Fragment,
         received: impl Fn(u64) -> bool,
     ) -> Result<(), &'static str> {
+        let begun = self.begun.filter(|begun| begun.next == fragment.tsn);
+        if begun.is_some_and(|b| fragment.begins || !b.label.same_message(&fragment.label)) {
+            return Err("fragment does not continue the message before it");
+        }
         let before = self.run_before(fragment.tsn).map(|(_, run)| run);
         let after = self.runs.get(&(fragment.tsn + 1));
         match before {
             Some(run) if run.ends != fragment.begins => {
                 return Err("B bit disagrees with the E bit of the TSN before");
             }
-            None if !fragment.begins && received(fragment.tsn - 1) => {
+            None if !fragment.begins && begun.is_none() && received(fragment.tsn - 1) => {
                 return Err("fragment continues a complete message");
             }
             _ => {}
@@ -144,11 +165,14 @@ impl Reassembly {
         let charge = Charge::of(fragment.data.len());
         self.check_size(charge)?;
         let Fragment { tsn, label, data, .. } = fragment;
-        Ok(Assembled { label, first: tsn, payload: Payload::Whole(data), charge })
+        let (payload, part) = (Payload::Whole(data), Part::WHOLE);
+        Ok(Assembled { label, first: tsn, payload, charge, part })
     }
 
-    fn join(&mut self, fragment: Fragment) -> Result<Option<Assembled>, &'static str> {
-        let (tsn, begins, ends) = (fragment.tsn, fragment.begins, fragment.ends);
+    fn join(&mut self, mut fragment: Fragment) -> Result<Option<Assembled>, &'static str> {
+        let (tsn, ends) = (fragment.tsn, fragment.ends);
+        fragment.begins |= self.begun.is_some_and(|begun| begun.next == tsn);
+        let begins = fragment.begins;
         let before = self.run_before(tsn).map(|(first, _)| first).filter(|_| !begins);
         let after = if ends { None } else { self.runs.remove(&(tsn + 1)) };
         let first = before.unwrap_or(tsn);
@@ -162,7 +186,9 @@ impl Reassembly {
         if let Some(next) = after {
             run.append(next);
         }
-        let (complete, charge) = (run.is_complete(), run.charge);
+        let (complete, mut charge) = (run.is_complete(), run.charge);
+        let begun = self.begun.filter(|begun| begun.next == first);
+        charge.payload += begun.map_or(0, |begun| begun.passed);
         self.check_size(charge)?;
         Ok(if complete { self.take(first) } else { None })
     }
@@ -170,14 +196,36 @@ impl Reassembly {
     #[inline]
     const fn check_size(&self, charge: Charge) -> Result<(), &'static str> {
         if charge.payload > self.max_message {
-            return Err("message is larger than this receiver reassembles");
+            return Err(TOO_LARGE);
         }
         Ok(())
     }
 
     fn take(&mut self, first: u64) -> Option<Assembled> {
-        let Run { label, pieces, charge, .. } = self.runs.remove(&first)?;
-        Some(Assembled { label, first, payload: Payload::Pieces(pieces), charge })
+        let Run { label, pieces, charge, ends, .. } = self.runs.remove(&first)?;
+        let begun = self.begun.take_if(|begun| begun.next == first);
+        let part = Part { first: begun.is_none(), last: ends };
+        Some(Assembled { label, first, payload: Payload::Pieces(pieces), charge, part })
+    }
+
+    /// What is here of the message that TSN `cumulative` belongs to, if that is its beginning and at least `least` bytes: a
+    /// part that may be delivered before the rest.
+    pub(super) fn take_part(&mut self, cumulative: u64, least: u64) -> Option<Assembled> {
+        let (first, run) = self.runs.range(..=cumulative).next_back()?;
+        let (first, next) = (*first, *first + run.charge.chunks);
+        if !run.begins || run.charge.payload < least || next != cumulative + 1 {
+            return None;
+        }
+        let passed = self.begun.filter(|begun| begun.next == first).map_or(0, |b| b.passed);
+        let part = self.take(first)?;
+        let passed = passed + part.charge.payload;
+        self.begun = Some(Begun { label: part.label, next, passed });
+        Some(part)
+    }
+
+    /// The stream, and the class, of the message that was delivered in part.
+    pub(super) fn parts(&self) -> Option<(StreamId, bool)> {
+        self.begun.map(|begun| (begun.label.stream, begun.label.unordered))
     }
 
     /// The highest TSN that is held here.
@@ -201,7 +249,7 @@ impl Reassembly {
 
     /// Takes a complete message back and drops its last fragment; gives what that occupied.
     pub(super) fn reopen(&mut self, message: Assembled) -> Charge {
-        let Assembled { label, first, payload, mut charge } = message;
+        let Assembled { label, first, payload, mut charge, .. } = message;
         let Payload::Pieces(mut pieces) = payload else { return charge };
         let dropped = Charge::of(pieces.pop_back().map_or(0, |piece| piece.len()));
         charge -= dropped;

@@ -19,16 +19,27 @@ pub(super) struct Ready {
     pub(super) delivered: Time,
 }
 
-/// An SSN was used twice, or skipped.
+/// The number of a message was used twice, or skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OutOfSequence;
+
+/// How the messages of a stream are numbered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Numbering {
+    /// By SSN, 16 bits.
+    #[default]
+    Ssn,
+    /// By MID, 32 bits.
+    Mid,
+}
 
 /// An inbound stream that was used.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
-    /// Messages delivered in order so far; its low 16 bits are the next SSN.
+    numbering: Numbering,
+    /// Messages delivered in order so far; its low bits are the next SSN or MID.
     next: u64,
-    /// Complete messages whose predecessors are not, by SSN extended like `next`.
+    /// Complete messages whose predecessors are not, by number extended like `next`.
     waiting: BTreeMap<u64, Assembled>,
     ready: VecDeque<Ready>,
     /// Messages received out of turn whose turns still stand in the queue over all streams.
@@ -38,6 +49,11 @@ pub(super) struct Stream {
 }
 
 impl Stream {
+    /// A stream whose first message has the number `first`.
+    pub(super) fn new(numbering: Numbering, first: u32) -> Self {
+        Self { numbering, next: first.into(), ..Self::default() }
+    }
+
     #[inline]
     pub(super) fn readable(&self) -> usize {
         self.ready.len()
@@ -60,27 +76,68 @@ impl Stream {
             self.push(deliver(message));
             return Ok(());
         }
-        let ahead = self.ahead(message.label.ssn);
+        let ahead = self.ahead(message.label.number);
         if ahead > predecessors {
             return Err(OutOfSequence);
         }
         if ahead > 0 {
             return self.park(self.next + ahead, message);
         }
-        self.next += 1;
+        let done = message.part.last;
+        self.next += u64::from(done);
         self.push(deliver(message));
-        while let Some(message) = self.next_waiting() {
-            self.next += 1;
-            self.push(deliver(message));
+        if done {
+            self.deliver_successors(deliver);
         }
         Ok(())
     }
 
-    /// How many messages precede the one numbered `ssn`. Up to 2^16 - 1 may be in flight, so an SSN
-    /// is never taken for one of the past; one that was used already comes out too far ahead.
     #[inline]
-    const fn ahead(&self, ssn: Ssn) -> u64 {
-        ssn.distance(Ssn(self.next as u16)) as u64
+    fn deliver_successors(&mut self, mut deliver: impl FnMut(Assembled) -> Ready) {
+        while let Some(message) = self.next_waiting() {
+            self.next += 1;
+            self.push(deliver(message));
+        }
+    }
+
+    /// The peer gave up the messages up to the one numbered `number`: those that are here are delivered, and what waited for the
+    /// others. An old number changes nothing.
+    pub(super) fn skip(&mut self, number: u32, mut deliver: impl FnMut(Assembled) -> Ready) {
+        let ahead = self.ahead(number);
+        if ahead > self.furthest() {
+            return;
+        }
+        let last = self.next + ahead;
+        while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() <= last) {
+            let message = deliver(entry.remove());
+            self.push(message);
+        }
+        self.next = last + 1;
+        self.deliver_successors(deliver);
+    }
+
+    /// How many messages precede the one numbered `number`; one that was used already comes out too
+    /// far ahead: of 2^16 SSNs all but one may be in flight and of MIDs half.
+    #[inline]
+    pub(super) const fn ahead(&self, number: u32) -> u64 {
+        match self.numbering {
+            Numbering::Ssn => Ssn(number as u16).distance(Ssn(self.next as u16)) as u64,
+            Numbering::Mid => number.wrapping_sub(self.next as u32) as u64,
+        }
+    }
+
+    /// How far ahead a number can be that is not of the past (RFC 1982).
+    const fn furthest(&self) -> u64 {
+        match self.numbering {
+            Numbering::Ssn => (1 << 15) - 1,
+            Numbering::Mid => (1 << 31) - 1,
+        }
+    }
+
+    /// Whether the ordered message numbered `number` can still come.
+    pub(super) fn expects(&self, number: u32) -> bool {
+        let ahead = self.ahead(number);
+        ahead <= self.furthest() && !self.waiting.contains_key(&(self.next + ahead))
     }
 
     fn park(&mut self, number: u64, message: Assembled) -> Result<(), OutOfSequence> {
@@ -98,7 +155,7 @@ impl Stream {
 
     #[inline]
     fn push(&mut self, ready: Ready) {
-        self.messages += 1;
+        self.messages += u64::from(ready.message.part.last);
         self.bytes += ready.message.charge.payload;
         self.ready.push_back(ready);
     }
@@ -134,6 +191,11 @@ impl Stream {
     /// Takes the last waiting message back.
     pub(super) fn take_back(&mut self) -> Option<Assembled> {
         self.waiting.pop_last().map(|(_, message)| message)
+    }
+
+    /// Takes the waiting message numbered `number` back.
+    pub(super) fn take_back_number(&mut self, number: u32) -> Option<Assembled> {
+        self.waiting.remove(&(self.next + self.ahead(number)))
     }
 
     pub(super) const fn stats(&self, id: StreamId) -> StreamStats {

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use polypath_wire::{DATA_HEADER_LEN, DataChunk, DataFlags};
+use polypath_wire::{
+    DATA_HEADER_LEN, DataChunk, DataFlags, EncodeChunk, I_DATA_HEADER_LEN, IDataChunk, Mid,
+};
 
 use super::path_list::Class;
 use super::queue::Taken;
@@ -19,7 +21,7 @@ pub(crate) struct TxChunk {
     /// Empty once it was NR-acked: the buffer space is free then.
     pub(crate) payload: Bytes,
     pub(crate) stream: StreamId,
-    pub(crate) ssn: Ssn,
+    pub(crate) number: Number,
     pub(crate) ppid: u32,
     pub(crate) flags: DataFlags,
     /// The path of the latest transmission.
@@ -71,7 +73,7 @@ impl TxChunk {
             bytes: taken.payload.len() as u32,
             payload: taken.payload,
             stream,
-            ssn: taken.ssn,
+            number: taken.number,
             ppid: taken.ppid,
             flags: taken.flags,
             path,
@@ -90,7 +92,7 @@ impl TxChunk {
     /// DATA chunk bytes, header and padding included: what counts against cwnd (RFC 9260 section 7.2).
     #[inline]
     pub(crate) const fn size(&self) -> u64 {
-        chunk_size(self.bytes)
+        chunk_size(self.bytes, self.number.header_len())
     }
 
     #[inline]
@@ -107,24 +109,78 @@ impl TxChunk {
         self.copies.iter().find(|c| c.path == p).map(|c| c.sent)
     }
 
-    /// The chunk as it goes on the wire.
+    /// The chunk as it goes on the wire: the same at every transmission.
     #[inline]
-    pub(crate) fn encode(&self, tsn: u64) -> DataChunk<'_> {
-        DataChunk {
-            tsn: wire(tsn),
-            stream: self.stream,
-            ssn: self.ssn,
-            ppid: self.ppid,
-            flags: self.flags,
-            payload: &self.payload,
+    pub(crate) fn encode(&self, tsn: u64) -> Framed<'_> {
+        let (tsn, stream, flags) = (wire(tsn), self.stream, self.flags);
+        let payload = &*self.payload;
+        match self.number {
+            Number::Ssn(ssn) => {
+                Framed::Data(DataChunk { tsn, stream, ssn, ppid: self.ppid, flags, payload })
+            }
+            Number::Mid { mid, fsn } => {
+                let ppid_or_fsn = if flags.beginning { self.ppid } else { fsn };
+                Framed::IData(IDataChunk { tsn, stream, mid, ppid_or_fsn, flags, payload })
+            }
         }
     }
 }
 
-/// Bytes of a DATA chunk with `payload` bytes, header and padding included.
+/// Which message of its stream a chunk belongs to, by the kind of chunk that carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    /// DATA: the message's number; 0 if it is unordered.
+    Ssn(Ssn),
+    /// I-DATA: the message's number in its class, ordered or unordered, and the fragment's in the message.
+    Mid {
+        /// Message identifier.
+        mid: Mid,
+        /// Fragment sequence number.
+        fsn: u32,
+    },
+}
+
+impl Number {
+    #[inline]
+    const fn header_len(self) -> usize {
+        match self {
+            Self::Ssn(_) => DATA_HEADER_LEN,
+            Self::Mid { .. } => I_DATA_HEADER_LEN,
+        }
+    }
+}
+
+/// A chunk with its header.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Framed<'a> {
+    /// DATA.
+    Data(DataChunk<'a>),
+    /// I-DATA.
+    IData(IDataChunk<'a>),
+}
+
+impl EncodeChunk for Framed<'_> {
+    #[inline]
+    fn encoded_len(&self) -> usize {
+        match self {
+            Self::Data(chunk) => chunk.encoded_len(),
+            Self::IData(chunk) => chunk.encoded_len(),
+        }
+    }
+
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Data(chunk) => chunk.encode(out),
+            Self::IData(chunk) => chunk.encode(out),
+        }
+    }
+}
+
+/// Bytes of a chunk with `payload` bytes behind `header` bytes, padding included.
 #[inline]
-pub(crate) const fn chunk_size(payload: u32) -> u64 {
-    (payload as u64 + DATA_HEADER_LEN as u64 + 3) & !3
+pub(crate) const fn chunk_size(payload: u32, header: usize) -> u64 {
+    (payload as u64 + header as u64 + 3) & !3
 }
 
 /// All chunks above the cum-ack, by extended TSN.

@@ -3,6 +3,8 @@
 mod chunk;
 mod copy;
 mod miss;
+mod numbers;
+mod parts;
 mod path_list;
 mod queue;
 mod recovery;
@@ -13,7 +15,6 @@ mod silence;
 mod tests;
 mod window;
 
-pub(crate) use chunk::chunk_size;
 pub(crate) use copy::CopyOf;
 pub use queue::SendOptions;
 pub(crate) use queue::SendQueue;
@@ -21,7 +22,7 @@ pub(crate) use recovery::{Losses, Probe};
 pub(crate) use sack::{SackInfo, SackOutcome, SackVerdict};
 
 use bytes::Bytes;
-use polypath_wire::{DATA_HEADER_LEN, PacketWriter};
+use polypath_wire::{DATA_HEADER_LEN, I_DATA_HEADER_LEN, PacketWriter};
 
 use crate::config::{AssocConfig, RecoveryConfig};
 use crate::event::SenderQueueInfo;
@@ -33,7 +34,7 @@ use crate::stats::StreamStats;
 use crate::time::{Duration, Time};
 use crate::tsn_map::{EPOCH, TsnMap, extend};
 use crate::view::{ChunkMeta, SendBufferView};
-use chunk::{ChunkState, Ring, TxChunk};
+use chunk::{ChunkState, Ring, TxChunk, chunk_size};
 use path_list::TxPath;
 use window::PeerWindow;
 
@@ -59,6 +60,12 @@ pub enum SendError {
         /// Outbound streams there are.
         streams: u16,
     },
+    /// A message that was begun on this stream in parts must be ended first.
+    #[error("stream {} has an unfinished message: send its last part first", stream.0)]
+    MessageOpen {
+        /// The stream.
+        stream: StreamId,
+    },
     /// A shutdown was begun by either side.
     #[error("the association is shutting down")]
     ShuttingDown,
@@ -80,6 +87,8 @@ pub(crate) struct Sender {
     window: PeerWindow,
     limit: u64,
     max_message: u64,
+    /// The largest message handed in part by part.
+    largest_message: u64,
     /// Payload bytes in the send buffer.
     used: u64,
     scratch: sack::Scratch,
@@ -107,8 +116,10 @@ const MAX_TSNS: usize = 65_000;
 impl Sender {
     pub(crate) fn new(initial_tsn: Tsn, config: &AssocConfig) -> Self {
         let base = extend(EPOCH, initial_tsn);
+        let mut queue = SendQueue::default();
+        queue.set_first_mid(config.first_mid.0);
         Self {
-            queue: SendQueue::default(),
+            queue,
             ring: Ring::new(base),
             acked: TsnMap::new(base),
             nr_acked: TsnMap::new(base),
@@ -116,6 +127,7 @@ impl Sender {
             window: PeerWindow::new(config.chunk_charge),
             limit: config.send_buffer,
             max_message: u64::from(config.max_message).min(config.send_buffer),
+            largest_message: u64::from(config.max_message),
             used: 0,
             scratch: sack::Scratch::default(),
             recovery: config.recovery,
@@ -134,13 +146,16 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Result<MessageId, SendError> {
         let bytes = data.len() as u64;
-        // A message that the peer's buffer cannot hold would never be delivered: there is no partial delivery.
+        // A message that the peer's buffer cannot hold might never be delivered: whether the peer delivers parts is not known.
         let limit = match self.window.max() {
             0 => self.max_message,
             peer => self.max_message.min(peer),
         };
         if bytes == 0 || bytes > limit {
             return Err(SendError::BadSize { bytes: data.len(), limit });
+        }
+        if self.queue.is_open(stream) {
+            return Err(SendError::MessageOpen { stream });
         }
         if bytes > self.room(self.queue.needs(stream)) {
             return Err(SendError::WouldBlock);
@@ -240,12 +255,44 @@ impl Sender {
     pub(crate) fn limit_streams(&mut self, streams: u16) -> Vec<(MessageId, StreamId)> {
         let dropped = self.queue.drop_streams_from(streams);
         self.used -= dropped.iter().map(|m| m.2).sum::<u64>();
-        dropped.into_iter().map(|(id, stream, _)| (id, stream)).collect()
+        let mut ids: Vec<_> = dropped.into_iter().map(|(id, stream, _)| (id, stream)).collect();
+        // A message may have been handed in in several parts.
+        ids.dedup();
+        ids
+    }
+
+    /// What both ends agreed on: from now on every chunk is I-DATA, or none is (RFC 8260 section 2.2.1).
+    pub(crate) const fn set_interleaving(&mut self, on: bool) {
+        self.queue.set_interleaving(on);
+    }
+
+    /// Whether `stream` may go on, or begin another message.
+    #[inline]
+    pub(crate) fn may_begin(&self, stream: StreamId) -> bool {
+        // Half: what the peer counts beside payload is not known.
+        self.queue.may_begin(stream, self.window.max() / 2)
+    }
+
+    /// Header bytes of a data chunk.
+    #[inline]
+    const fn header_len(&self) -> usize {
+        if self.queue.is_interleaving() { I_DATA_HEADER_LEN } else { DATA_HEADER_LEN }
+    }
+
+    /// Bytes of a new chunk with `payload` bytes, header and padding included.
+    #[inline]
+    pub(crate) const fn chunk_size(&self, payload: u32) -> u64 {
+        chunk_size(payload, self.header_len())
+    }
+
+    #[inline]
+    fn max_payload(&self, pmdcs: u32) -> usize {
+        (pmdcs as usize).saturating_sub(self.header_len()).max(1)
     }
 
     /// The next new chunk of `stream`, at most `pmdcs` bytes with its header.
     pub(crate) fn peek(&self, stream: StreamId, pmdcs: u32) -> Option<ChunkMeta> {
-        self.queue.peek(stream, max_payload(pmdcs))
+        self.queue.peek(stream, self.max_payload(pmdcs))
     }
 
     /// Sends the next new chunk of a stream on a path; the caller made sure that it fits `writer`. Gives its TSN.
@@ -258,7 +305,7 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Option<u64> {
         let Departure { path: p, stream, pmdcs, immediate } = departure;
-        let mut taken = self.queue.take(stream, max_payload(pmdcs), scheduler)?;
+        let mut taken = self.queue.take(stream, self.max_payload(pmdcs), scheduler)?;
         taken.flags.immediate |= immediate;
         let chunk = TxChunk::new(taken, stream, p, now);
         let (size, bytes) = (chunk.size(), chunk.bytes);
@@ -330,8 +377,4 @@ impl Sender {
 /// What of a buffer of `limit` bytes is kept for streams of low delay, once there are some.
 const fn reserve(limit: u64) -> u64 {
     if limit == u64::MAX { 0 } else { limit / 16 }
-}
-
-fn max_payload(pmdcs: u32) -> usize {
-    (pmdcs as usize).saturating_sub(DATA_HEADER_LEN).max(1)
 }

@@ -6,8 +6,11 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use polypath_wire::DataFlags;
 
+use super::chunk::Number;
+use super::numbers::{Kind, Numbers};
+use super::parts::OpenMessage;
 use crate::event::StreamQueueInfo;
-use crate::ids::{MessageId, Ssn, StreamId};
+use crate::ids::{MessageId, StreamId};
 use crate::needs::StreamNeeds;
 use crate::policy::{MessageInfo, StreamQueues, StreamScheduler};
 use crate::stats::StreamStats;
@@ -25,34 +28,52 @@ pub struct SendOptions {
     pub immediate: bool,
 }
 
-/// A message with unsent bytes.
+/// A message with unsent bytes, or a part of one that the application hands in piece by piece.
 #[derive(Debug)]
-struct Queued {
-    id: MessageId,
-    data: Bytes,
-    offset: usize,
-    options: SendOptions,
-    enqueued: Time,
-    order: u64,
+pub(super) struct Queued {
+    pub(super) id: MessageId,
+    pub(super) data: Bytes,
+    pub(super) offset: usize,
+    pub(super) options: SendOptions,
+    pub(super) enqueued: Time,
+    pub(super) order: u64,
+    /// A part before it was queued.
+    pub(super) continues: bool,
+    /// Parts behind it follow.
+    pub(super) goes_on: bool,
 }
 
 impl Queued {
     fn remaining(&self) -> usize {
         self.data.len() - self.offset
     }
+
+    /// No byte of its message was sent.
+    const fn begins(&self) -> bool {
+        self.offset == 0 && !self.continues
+    }
+
+    /// Bytes of its message; 0 while the application has not ended it.
+    const fn size(&self) -> u64 {
+        if self.goes_on { 0 } else { self.data.len() as u64 }
+    }
 }
 
 /// One outbound stream.
 #[derive(Debug, Default)]
-struct Stream {
-    queue: VecDeque<Queued>,
-    next_ssn: u16,
-    unsent_bytes: u64,
+pub(super) struct Stream {
+    pub(super) queue: VecDeque<Queued>,
+    pub(super) numbers: Numbers,
+    /// The message that the application has not ended.
+    pub(super) open: Option<OpenMessage>,
+    /// Interleaving: the message at the head is partly sent, with this many bytes in all; 0 if that is not known yet.
+    begun: Option<u64>,
+    pub(super) unsent_bytes: u64,
     unacked_bytes: u64,
     /// Ordered messages whose last chunk was sent and is not cum-acked.
     ordered_in_flight: u32,
-    needs: StreamNeeds,
-    stats: StreamStats,
+    pub(super) needs: StreamNeeds,
+    pub(super) stats: StreamStats,
 }
 
 /// Ordered messages of a stream in flight, at most: SSNs must stay distinguishable (RFC 9260 section 1.6).
@@ -63,12 +84,18 @@ const MAX_ORDERED_IN_FLIGHT: u32 = (1 << 16) - 2;
 pub(crate) struct SendQueue {
     /// By stream id; grown as streams are used.
     streams: Vec<Stream>,
-    heads: Vec<MessageInfo>,
+    pub(super) heads: Vec<MessageInfo>,
     /// The stream whose head message is partly sent: without I-DATA it must be finished first (RFC 9260 section 6.9).
     in_progress: Option<StreamId>,
+    /// Messages of several streams may be under way (RFC 8260).
+    interleaving: bool,
+    /// Those that are, and their bytes in all.
+    begun: (usize, u64),
+    /// Where the MIDs of streams begin.
+    first_mid: u32,
     next_order: u64,
-    unsent: u64,
-    messages: u64,
+    pub(super) unsent: u64,
+    pub(super) messages: u64,
     /// Some stream declared that it needs low delay.
     urgent: bool,
 }
@@ -78,7 +105,7 @@ pub(crate) struct SendQueue {
 pub(crate) struct Taken {
     pub(crate) message: MessageId,
     pub(crate) payload: Bytes,
-    pub(crate) ssn: Ssn,
+    pub(crate) number: Number,
     pub(crate) ppid: u32,
     pub(crate) flags: DataFlags,
 }
@@ -94,23 +121,40 @@ impl SendQueue {
         self.messages
     }
 
+    /// The stream that must go on before any other may.
     pub(crate) const fn in_progress(&self) -> Option<StreamId> {
         self.in_progress
     }
 
-    pub(crate) fn heads(&self) -> StreamQueues<'_> {
-        StreamQueues { heads: &self.heads }
+    /// Whether messages of several streams may be under way.
+    pub(crate) const fn is_interleaving(&self) -> bool {
+        self.interleaving
     }
 
-    fn stream_mut(&mut self, stream: StreamId) -> &mut Stream {
+    /// Before anything was sent: which kind of chunk there will be.
+    pub(crate) const fn set_interleaving(&mut self, on: bool) {
+        self.interleaving = on;
+    }
+
+    /// MIDs begin at `first`: for tests of the wrap.
+    pub(crate) const fn set_first_mid(&mut self, first: u32) {
+        self.first_mid = first;
+    }
+
+    pub(crate) fn heads(&self) -> StreamQueues<'_> {
+        StreamQueues::new(&self.heads, self.interleaving)
+    }
+
+    pub(super) fn stream_mut(&mut self, stream: StreamId) -> &mut Stream {
         let index = usize::from(stream.0);
         if self.streams.len() <= index {
-            self.streams.resize_with(index + 1, Stream::default);
+            let numbers = Numbers::from_mid(self.first_mid);
+            self.streams.resize_with(index + 1, || Stream { numbers, ..Stream::default() });
         }
         &mut self.streams[index]
     }
 
-    fn stream(&self, stream: StreamId) -> Option<&Stream> {
+    pub(super) fn stream(&self, stream: StreamId) -> Option<&Stream> {
         self.streams.get(usize::from(stream.0))
     }
 
@@ -123,25 +167,25 @@ impl SendQueue {
         options: SendOptions,
         scheduler: &mut dyn StreamScheduler,
     ) -> MessageId {
-        let order = self.next_order;
-        self.next_order += 1;
-        let bytes = data.len() as u64;
-        self.unsent += bytes;
-        self.messages += 1;
-        let s = self.stream_mut(stream);
-        s.unsent_bytes += bytes;
-        s.stats.messages += 1;
-        s.stats.bytes += bytes;
-        let (was_empty, needs) = (s.queue.is_empty(), s.needs);
+        let order = self.next_order();
         let id = MessageId(order);
-        s.queue.push_back(Queued { id, data, offset: 0, options, enqueued: now, order });
-        let message = MessageInfo { stream, bytes: bytes as u32, order, enqueued: now, needs };
-        if was_empty {
-            let at = self.heads.partition_point(|h| h.stream < stream);
-            self.heads.insert(at, message);
-        }
-        scheduler.queued(&self.heads(), &message);
+        let entry = Queued {
+            id,
+            data,
+            offset: 0,
+            options,
+            enqueued: now,
+            order,
+            continues: false,
+            goes_on: false,
+        };
+        self.append(stream, entry, scheduler);
         id
+    }
+
+    pub(super) const fn next_order(&mut self) -> u64 {
+        self.next_order += 1;
+        self.next_order - 1
     }
 
     /// Notes what `stream` needs, also for what waits already.
@@ -163,9 +207,17 @@ impl SendQueue {
         self.urgent
     }
 
-    /// Whether `stream` may begin another message.
-    pub(crate) fn may_begin(&self, stream: StreamId) -> bool {
-        self.stream(stream).is_some_and(|s| s.ordered_in_flight < MAX_ORDERED_IN_FLIGHT)
+    /// Whether `stream` may go on, or begin another message.
+    ///
+    /// Interleaving: a peer that hands over messages only when they are whole must have room for all that are begun, or none of
+    /// them will ever end. So, beside one, only as many are begun as fit `room` bytes of its buffer.
+    pub(crate) fn may_begin(&self, stream: StreamId, room: u64) -> bool {
+        let Some(s) = self.stream(stream) else { return false };
+        if !self.interleaving {
+            return s.ordered_in_flight < MAX_ORDERED_IN_FLIGHT;
+        }
+        let size = || s.queue.front().map_or(0, Queued::size);
+        s.begun.is_some() || self.begun.0 == 0 || self.begun.1.saturating_add(size()) <= room
     }
 
     /// The chunk that [`take`](Self::take) would give.
@@ -175,8 +227,8 @@ impl SendQueue {
         let bytes = head.remaining().min(max_payload) as u32;
         let mut meta = ChunkMeta::whole(stream, bytes);
         meta.message_remaining = head.remaining() as u64;
-        meta.first = head.offset == 0;
-        meta.last = head.remaining() <= max_payload;
+        meta.first = head.begins();
+        meta.last = head.remaining() <= max_payload && !head.goes_on;
         meta.ordered = !head.options.unordered;
         meta.enqueued = head.enqueued;
         meta.needs = from.needs;
@@ -196,29 +248,41 @@ impl SendQueue {
         let payload = head.data.slice(head.offset..head.offset + bytes);
         let flags = DataFlags {
             unordered: head.options.unordered,
-            beginning: head.offset == 0,
-            ending: bytes == head.remaining(),
+            beginning: head.begins(),
+            ending: bytes == head.remaining() && !head.goes_on,
             immediate: head.options.immediate,
         };
+        let begun = (flags.beginning && !flags.ending).then_some(head.size());
         head.offset += bytes;
-        let ordered = !head.options.unordered;
-        let ssn = if ordered { Ssn(s.next_ssn) } else { Ssn(0) };
-        let taken = Taken { message: head.id, payload, ssn, ppid: head.options.ppid, flags };
+        let ordered = !flags.unordered;
+        let (message, ppid) = (head.id, head.options.ppid);
+        if head.remaining() == 0 {
+            s.queue.pop_front();
+            self.messages -= 1;
+        }
+        let kind = if self.interleaving { Kind::IData } else { Kind::Data };
+        let number = s.numbers.next(kind, flags.unordered, flags.ending);
         s.unsent_bytes -= bytes as u64;
         s.unacked_bytes += bytes as u64;
         self.unsent -= bytes as u64;
-        if flags.ending {
-            s.queue.pop_front();
-            self.messages -= 1;
-            if ordered {
-                s.next_ssn = s.next_ssn.wrapping_add(1);
-                s.ordered_in_flight += 1;
-            }
+        s.ordered_in_flight += u32::from(ordered && flags.ending);
+        if !self.interleaving {
+            self.in_progress = (!flags.ending).then_some(stream);
+        } else if begun.is_some() || flags.ending {
+            self.begin(stream, begun);
         }
-        self.in_progress = (!flags.ending).then_some(stream);
         self.refresh_head(stream);
         scheduler.took(&self.heads(), stream, bytes as u32, flags.ending);
-        Some(taken)
+        Some(Taken { message, payload, number, ppid, flags })
+    }
+
+    /// A message of `size` bytes is under way in `stream`, or none is any more.
+    fn begin(&mut self, stream: StreamId, size: Option<u64>) {
+        let Some(s) = self.streams.get_mut(usize::from(stream.0)) else { return };
+        let before = core::mem::replace(&mut s.begun, size);
+        let (messages, bytes) = &mut self.begun;
+        *messages = *messages + usize::from(size.is_some()) - usize::from(before.is_some());
+        *bytes = *bytes + size.unwrap_or(0) - before.unwrap_or(0);
     }
 
     fn refresh_head(&mut self, stream: StreamId) {
@@ -261,6 +325,7 @@ impl SendQueue {
             let dropped = s.queue.drain(..);
             out.extend(dropped.map(|m| (m.id, StreamId(i as u16), m.data.len() as u64)));
             s.unsent_bytes = 0;
+            s.open = None;
         }
         self.heads.retain(|h| h.stream.0 < streams);
         self.messages -= out.len() as u64;
@@ -273,10 +338,13 @@ impl SendQueue {
         let mut out = Vec::new();
         for (i, s) in self.streams.iter_mut().enumerate() {
             let stream = StreamId(i as u16);
-            out.extend(s.queue.drain(..).map(|m| (m.id, stream, m.offset > 0)));
-            s.unsent_bytes = 0;
+            out.extend(s.queue.drain(..).map(|m| (m.id, stream, !m.begins())));
+            // What of it was handed in may have been delivered; the message was not.
+            out.extend(s.open.take().map(|open| (open.id, stream, true)));
+            (s.unsent_bytes, s.begun) = (0, None);
         }
         self.heads.clear();
+        self.begun = (0, 0);
         self.in_progress = None;
         self.unsent = 0;
         self.messages = 0;
@@ -305,6 +373,7 @@ impl SendQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{Mid, Ssn};
     use crate::policy::FirstCome;
 
     fn push(q: &mut SendQueue, stream: u16, len: usize) -> MessageId {
@@ -319,13 +388,17 @@ mod tests {
         push(&mut q, 1, 10);
         let meta = q.peek(StreamId(3), 100).unwrap();
         assert!(meta.first && !meta.last && meta.bytes == 100);
-        let sizes: Vec<(usize, u16, bool, bool)> = (0..3)
+        let sizes: Vec<(usize, Number, bool, bool)> = (0..3)
             .map(|_| {
                 let t = q.take(StreamId(3), 100, &mut FirstCome).unwrap();
-                (t.payload.len(), t.ssn.0, t.flags.beginning, t.flags.ending)
+                (t.payload.len(), t.number, t.flags.beginning, t.flags.ending)
             })
             .collect();
-        assert_eq!(sizes, [(100, 0, true, false), (100, 0, false, false), (50, 0, false, true)]);
+        let ssn = Number::Ssn(Ssn(0));
+        assert_eq!(
+            sizes,
+            [(100, ssn, true, false), (100, ssn, false, false), (50, ssn, false, true)]
+        );
         assert_eq!(q.in_progress(), None);
         assert_eq!(q.heads().heads.len(), 1);
         assert_eq!((q.unsent(), q.messages()), (10, 1));
@@ -339,7 +412,7 @@ mod tests {
         for i in 0..70_000u32 {
             push(&mut q, 0, 1);
             let taken = q.take(StreamId(0), 100, &mut FirstCome).unwrap();
-            assert_eq!(u32::from(taken.ssn.0), i % 65_536);
+            assert_eq!(taken.number, Number::Ssn(Ssn(i as u16)));
             q.freed(StreamId(0), 1);
             q.ordered_done(StreamId(0));
         }
@@ -350,9 +423,45 @@ mod tests {
         let mut q = SendQueue::default();
         for _ in 0..MAX_ORDERED_IN_FLIGHT {
             push(&mut q, 0, 1);
-            assert!(q.may_begin(StreamId(0)));
+            assert!(q.may_begin(StreamId(0), 0));
             q.take(StreamId(0), 100, &mut FirstCome).unwrap();
         }
-        assert!(!q.may_begin(StreamId(0)));
+        assert!(!q.may_begin(StreamId(0), 0));
+    }
+
+    #[test]
+    fn interleaved_streams_alternate_and_each_finishes_its_message_first() {
+        let mut q = SendQueue::default();
+        q.set_interleaving(true);
+        push(&mut q, 0, 150);
+        push(&mut q, 0, 10);
+        push(&mut q, 1, 150);
+        let mut take = |stream| {
+            let t = q.take(StreamId(stream), 100, &mut FirstCome).unwrap();
+            (t.number, t.flags.beginning, t.flags.ending)
+        };
+        let number = |mid, fsn| Number::Mid { mid: Mid(mid), fsn };
+        assert_eq!(take(0), (number(0, 0), true, false));
+        assert_eq!(take(1), (number(0, 0), true, false));
+        assert_eq!(take(0), (number(0, 1), false, true));
+        assert_eq!(take(0), (number(1, 0), true, true));
+        assert_eq!(take(1), (number(0, 1), false, true));
+    }
+
+    #[test]
+    fn no_more_messages_are_begun_than_the_peer_can_hold() {
+        let mut q = SendQueue::default();
+        q.set_interleaving(true);
+        [150, 250, 150, 50].into_iter().zip(0..).for_each(|(len, s)| _ = push(&mut q, s, len));
+        let may = |q: &SendQueue| [0, 1, 2, 3].map(|s| q.may_begin(StreamId(s), 300));
+        assert_eq!(may(&q), [true; 4], "one goes always");
+        q.take(StreamId(0), 100, &mut FirstCome).unwrap();
+        assert_eq!(may(&q), [true, false, true, true]);
+        q.take(StreamId(2), 100, &mut FirstCome).unwrap();
+        assert_eq!(may(&q), [true, false, true, false]);
+        q.take(StreamId(0), 100, &mut FirstCome).unwrap();
+        q.take(StreamId(2), 100, &mut FirstCome).unwrap();
+        assert_eq!(may(&q), [false, true, false, true], "those without a message do not count");
+        assert_eq!(q.begun, (0, 0));
     }
 }

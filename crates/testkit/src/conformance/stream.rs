@@ -72,7 +72,7 @@ impl Drive {
         let closed = self.rng.next_u32() & self.rng.next_u32();
         let eligible = |s: StreamId| closed >> (s.0 % 32) & 1 == 0;
         let heads = self.heads();
-        let queues = StreamQueues { heads: &heads };
+        let queues = StreamQueues::new(&heads, self.interleaved);
         let pick = self.scheduler.peek(&queues, &eligible);
         let again = self.scheduler.peek(&queues, &eligible);
         let (name, seed) = (self.scheduler.name(), self.seed);
@@ -101,7 +101,12 @@ impl Drive {
             queue.pop_front();
         }
         self.begun = (!done && !self.interleaved).then_some(stream);
-        self.scheduler.took(&StreamQueues { heads: &self.heads() }, stream, bytes, done);
+        self.scheduler.took(
+            &StreamQueues::new(&self.heads(), self.interleaved),
+            stream,
+            bytes,
+            done,
+        );
     }
 
     fn enqueue(&mut self) {
@@ -116,7 +121,7 @@ impl Drive {
         };
         self.order += 1;
         self.queues.entry(stream).or_default().push_back(message);
-        self.scheduler.queued(&StreamQueues { heads: &self.heads() }, &message);
+        self.scheduler.queued(&StreamQueues::new(&self.heads(), self.interleaved), &message);
     }
 
     fn set_param(&mut self) {

@@ -1,6 +1,7 @@
 //! Reassembly and order of delivery.
 
 use super::*;
+use crate::event::Part;
 
 fn receiver() -> Receiver {
     Receiver::new(settings(), Tsn(1))
@@ -33,6 +34,7 @@ fn a_message_carries_what_its_first_chunk_says_and_when_it_became_deliverable() 
         unordered: false,
         tsn: Tsn(2),
         delivered: at(5),
+        part: Part::WHOLE,
         data: Bytes::from_static(b"late"),
     };
     assert_eq!(rx.recv(RecvFrom::Any), Some(expected));

@@ -1,0 +1,96 @@
+//! Messages in parts, on the way out and in (RFC 6458 sections 6.1.7, 8.1.21 and 8.1.26), and interleaving (RFC 8260).
+
+use bytes::Bytes;
+use polypath_wire::{DataChunk, IDataChunk};
+
+use super::input::PacketState;
+use super::{Association, State};
+use crate::event::Event;
+use crate::ids::{MessageId, PathId, StreamId};
+use crate::policy::Trigger;
+use crate::time::Time;
+use crate::tx::{SendError, SendOptions};
+
+impl Association {
+    /// Whether messages of different streams are interleaved: both ends offered it (RFC 8260 section 2.2.1). False during set-up.
+    pub const fn is_interleaving(&self) -> bool {
+        self.caps.agreed.interleaving
+    }
+
+    /// Hands in a part of a message: the first of a stream opens a message, and the one that says `last` ends it. The message as a whole
+    /// may be larger than the send buffer, up to `max_message`, and larger than the peer's receive buffer if the peer delivers
+    /// parts. The `options` of the first part count. Until the message is ended the stream takes no other and, without
+    /// interleaving, nothing else is sent once its first part was. All parts have the message's id.
+    ///
+    /// A shutdown does not wait for the end of an open message: it is reported as not sent, and the peer drops it.
+    ///
+    /// # Errors
+    /// [`SendError::WouldBlock`] when the send buffer is full: wait for [`Event::Writable`].
+    pub fn send_part(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        data: Bytes,
+        options: SendOptions,
+        last: bool,
+    ) -> Result<MessageId, SendError> {
+        self.check_send(stream)?;
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let sent = self.tx.enqueue_part(now, stream, (data, last), options, scheduler);
+        match sent {
+            Ok(_) => {
+                self.stats.messages_sent += u64::from(last);
+                self.trigger(Trigger::Write);
+            }
+            Err(SendError::WouldBlock) => self.wants_room = true,
+            Err(_) => {}
+        }
+        sent
+    }
+
+    /// Refuses what cannot be sent on `stream` now.
+    pub(super) fn check_send(&self, stream: StreamId) -> Result<(), SendError> {
+        if self.state == State::Closed {
+            return Err(SendError::Closed);
+        }
+        if !self.state.accepts_messages() {
+            return Err(SendError::ShuttingDown);
+        }
+        self.check_stream(stream)
+    }
+
+    /// DATA came; where I-DATA was agreed on, that is a violation (RFC 8260 section 2.2.3).
+    pub(super) fn on_plain_data(
+        &mut self,
+        now: Time,
+        path: PathId,
+        data: &DataChunk<'_>,
+        seen: &mut PacketState,
+    ) {
+        if self.is_interleaving() && self.state.accepts_data() {
+            return self.protocol_violation(now, 13, "DATA although I-DATA was agreed on");
+        }
+        self.on_data(now, path, data, seen);
+    }
+
+    /// I-DATA came; where it was not agreed on, that is a violation (RFC 8260 section 2.2.3).
+    pub(super) fn on_i_data(
+        &mut self,
+        now: Time,
+        path: PathId,
+        data: &IDataChunk<'_>,
+        seen: &mut PacketState,
+    ) {
+        if !self.is_interleaving() && self.state.accepts_data() {
+            return self.protocol_violation(now, 13, "I-DATA although it was not agreed on");
+        }
+        self.on_data(now, path, data, seen);
+    }
+
+    /// Tells the application of messages whose rest will not come.
+    pub(super) fn report_aborted_parts(&mut self) {
+        for (stream, unordered) in self.rx.take_aborted_parts() {
+            self.events.push_back(Event::PartialDeliveryAborted { stream, unordered });
+        }
+    }
+}

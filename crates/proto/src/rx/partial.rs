@@ -1,0 +1,139 @@
+//! Partial delivery: the beginning of a message is handed over before the rest has come (RFC 9260 section 6.9, RFC 6458 section
+//! 8.1.21), so that a message may be larger than the receive buffer. And what differs where data comes as I-DATA.
+
+use super::message::{Incoming, Label};
+use super::{Charge, Receiver};
+use crate::ids::StreamId;
+use crate::time::Time;
+
+/// MIDs ahead of the next one, at most (RFC 8260 section 2.1).
+const FURTHEST_MID: u64 = (1 << 31) - 1;
+
+/// When messages are delivered in part.
+#[derive(Clone, Debug)]
+pub(super) struct PartialDelivery {
+    /// The partial delivery point, bytes; `None`: off.
+    point: Option<u64>,
+    /// Half of the buffer.
+    half: u64,
+    /// Messages delivered in part whose rest will not come, until the application is told.
+    aborted: Vec<(StreamId, bool)>,
+}
+
+impl PartialDelivery {
+    pub(super) fn new(point: Option<u32>, buffer: u32) -> Self {
+        // What lies above a gap can be dropped for what fills it, so with half of the buffer a message always goes on.
+        let half = u64::from(buffer / 2);
+        Self { point: point.map(|p| u64::from(p).min(half).max(1)), half, aborted: Vec::new() }
+    }
+
+    pub(super) fn abort(&mut self, stream: StreamId, unordered: bool) {
+        self.aborted.push((stream, unordered));
+    }
+}
+
+impl Receiver {
+    /// A fragment of I-DATA, for which there is room.
+    pub(super) fn store_interleaved(
+        &mut self,
+        now: Time,
+        tsn: u64,
+        chunk: &Incoming<'_>,
+    ) -> Result<(), &'static str> {
+        let Some(interleaved) = self.interleaved.as_deref_mut() else { return Ok(()) };
+        let label = chunk.label;
+        let known = label.unordered || interleaved.has(&label);
+        if !known && !self.delivery.expects(label.stream, label.number) {
+            return Err("message identifier was used already");
+        }
+        // Booked even if it turns out to break the rules: the books may err on the safe side only.
+        self.buffer.add(Charge::of(chunk.payload.len()));
+        let renegable = tsn > self.tracker.cumulative() + 1;
+        let complete = interleaved.insert(tsn, chunk, renegable)?;
+        self.tracker.record(tsn, chunk.payload.len());
+        if let Some(message) = complete {
+            self.deliver(now, message, FURTHEST_MID)?;
+        } else {
+            self.deliver_part_of(now, &label)?;
+        }
+        let Some(interleaved) = self.interleaved.as_deref_mut() else { return Ok(()) };
+        interleaved.advance(self.tracker.cumulative());
+        self.buffer.set_overhead(interleaved.overhead());
+        Ok(())
+    }
+
+    /// Drops the chunk of the highest TSN above `tsn` that was not delivered, as
+    /// [`renege_above`](Self::renege_above).
+    pub(super) fn renege_interleaved(&mut self, tsn: u64) -> bool {
+        let Some(interleaved) = self.interleaved.as_deref_mut() else { return false };
+        let Some((highest, (stream, unordered, mid))) = interleaved.highest_renegable(tsn) else {
+            return false;
+        };
+        if !unordered && let Some(message) = self.delivery.take_back_number(stream, mid) {
+            interleaved.reopen(message);
+        }
+        if let Some(charge) = interleaved.drop_chunk(highest) {
+            self.buffer.free(charge);
+        }
+        self.buffer.set_overhead(interleaved.overhead());
+        self.tracker.renege(highest);
+        self.stats.reneged += 1;
+        true
+    }
+
+    /// After a fragment of DATA: delivers what is here of its message, if that is enough.
+    #[inline]
+    pub(super) fn deliver_part(&mut self, now: Time) -> Result<(), &'static str> {
+        let Some(point) = self.partial.point else { return Ok(()) };
+        match self.reassembly.take_part(self.tracker.cumulative(), point) {
+            // All before it is complete, so it is the next one of its stream.
+            Some(part) => self.deliver(now, part, 0),
+            None => Ok(()),
+        }
+    }
+
+    /// The same of I-DATA.
+    fn deliver_part_of(&mut self, now: Time, label: &Label) -> Result<(), &'static str> {
+        let Some(point) = self.partial.point else { return Ok(()) };
+        let in_turn = label.unordered || self.delivery.ahead(label.stream, label.number) == 0;
+        let interleaved = self.interleaved.as_deref_mut().filter(|_| in_turn);
+        let key = (label.stream, label.unordered, label.number);
+        match interleaved.and_then(|interleaved| interleaved.take_part(key, point)) {
+            Some(part) => self.deliver(now, part, 0),
+            None => {
+                self.relieve(now);
+                Ok(())
+            }
+        }
+    }
+
+    /// Many incomplete messages may hold the buffer, each of less than the partial delivery point. When together they hold half of it and
+    /// nothing else can be read, the one that frees most is delivered in part: else none of them might ever be completed.
+    pub(super) fn relieve(&mut self, now: Time) {
+        let Some(interleaved) = self.interleaved.as_deref_mut() else { return };
+        let pressed = interleaved.fronts() >= self.partial.half && self.delivery.readable() == 0;
+        if self.partial.point.is_none() || !pressed {
+            return;
+        }
+        let delivery = &self.delivery;
+        let next = |stream, mid| delivery.ahead(stream, mid) == 0;
+        let key = interleaved.fullest(next);
+        let part = key.and_then(|key| interleaved.take_part(key, 1));
+        let delivered = part.map_or(Ok(()), |part| self.deliver(now, part, 0));
+        debug_assert!(delivered.is_ok(), "chosen because it is next");
+    }
+
+    /// The association is over: no message that was delivered in part will go on.
+    pub(crate) fn abort_parts(&mut self) {
+        let begun = self.reassembly.parts();
+        self.partial.aborted.extend(begun);
+        if let Some(interleaved) = &self.interleaved {
+            self.partial.aborted.extend(interleaved.parts());
+        }
+    }
+
+    /// The streams whose message, unordered or not, was delivered in part and will not go on; each is told once.
+    pub(crate) fn take_aborted_parts(&mut self) -> Vec<(StreamId, bool)> {
+        core::mem::take(&mut self.partial.aborted)
+    }
+}

@@ -1,0 +1,162 @@
+//! Messages that are handed in part by part (RFC 6458 section 8.1.26, explicit end of record): they may be larger than the
+//! send buffer.
+
+use bytes::Bytes;
+
+use super::queue::{Queued, SendOptions, SendQueue};
+use super::{SendError, Sender};
+use crate::ids::{MessageId, StreamId};
+use crate::policy::{MessageInfo, StreamScheduler};
+use crate::time::Time;
+
+/// A message of which more is to come from the application.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenMessage {
+    pub(super) id: MessageId,
+    order: u64,
+    /// Those of its first part hold for all.
+    options: SendOptions,
+    /// Payload bytes handed in.
+    bytes: u64,
+}
+
+impl Sender {
+    /// Accepts a part of a message; `last` ends it. The message as a whole is bounded by `max_message` alone: neither
+    /// buffer has to hold it.
+    pub(crate) fn enqueue_part(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        part: (Bytes, bool),
+        options: SendOptions,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Result<MessageId, SendError> {
+        let bytes = part.0.len() as u64;
+        let before = self.queue.open_bytes(stream);
+        let limit = self.largest_message.saturating_sub(before).min(self.limit);
+        if bytes == 0 || bytes > limit {
+            return Err(SendError::BadSize { bytes: part.0.len(), limit });
+        }
+        if bytes > self.room_on(stream) {
+            return Err(SendError::WouldBlock);
+        }
+        self.used += bytes;
+        Ok(self.queue.push_part(now, stream, part, options, scheduler))
+    }
+}
+
+impl SendQueue {
+    /// Bytes so far of the message that `stream` has open; 0 if it has none.
+    pub(super) fn open_bytes(&self, stream: StreamId) -> u64 {
+        self.stream(stream).and_then(|s| s.open).map_or(0, |open| open.bytes)
+    }
+
+    /// Whether `stream` has a message open: it takes no other until that one is ended.
+    pub(crate) fn is_open(&self, stream: StreamId) -> bool {
+        self.stream(stream).is_some_and(|s| s.open.is_some())
+    }
+
+    /// Appends a part to the message that `stream` has open, or opens one.
+    fn push_part(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        (data, last): (Bytes, bool),
+        options: SendOptions,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> MessageId {
+        let open = self.stream_mut(stream).open;
+        let continues = open.is_some();
+        let mut open = open.unwrap_or_else(|| {
+            let order = self.next_order();
+            OpenMessage { id: MessageId(order), order, options, bytes: 0 }
+        });
+        open.bytes += data.len() as u64;
+        self.stream_mut(stream).open = (!last).then_some(open);
+        let OpenMessage { id, order, options, .. } = open;
+        let part = Queued {
+            id,
+            data,
+            offset: 0,
+            options,
+            enqueued: now,
+            order,
+            continues,
+            goes_on: !last,
+        };
+        self.append(stream, part, scheduler);
+        id
+    }
+
+    /// Appends an entry to a stream's queue and tells the scheduler.
+    pub(super) fn append(
+        &mut self,
+        stream: StreamId,
+        entry: Queued,
+        scheduler: &mut dyn StreamScheduler,
+    ) {
+        let bytes = entry.data.len() as u64;
+        self.unsent += bytes;
+        self.messages += 1;
+        let s = self.stream_mut(stream);
+        s.unsent_bytes += bytes;
+        s.stats.messages += u64::from(!entry.continues);
+        s.stats.bytes += bytes;
+        let (was_empty, needs) = (s.queue.is_empty(), s.needs);
+        let Queued { order, enqueued, .. } = entry;
+        s.queue.push_back(entry);
+        let message = MessageInfo { stream, bytes: bytes as u32, order, enqueued, needs };
+        if was_empty {
+            let at = self.heads.partition_point(|h| h.stream < stream);
+            self.heads.insert(at, message);
+        }
+        scheduler.queued(&self.heads(), &message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::FirstCome;
+
+    fn part(q: &mut SendQueue, stream: u16, len: usize, last: bool) -> MessageId {
+        let part = (Bytes::from(vec![7; len]), last);
+        let options = SendOptions::default();
+        q.push_part(Time::ZERO, StreamId(stream), part, options, &mut FirstCome)
+    }
+
+    fn take(q: &mut SendQueue, stream: u16) -> (usize, bool, bool) {
+        let taken = q.take(StreamId(stream), 100, &mut FirstCome).unwrap();
+        (taken.payload.len(), taken.flags.beginning, taken.flags.ending)
+    }
+
+    #[test]
+    fn parts_are_fragments_of_one_message() {
+        let mut q = SendQueue::default();
+        let id = part(&mut q, 0, 150, false);
+        assert!(q.is_open(StreamId(0)));
+        assert_eq!(take(&mut q, 0), (100, true, false));
+        assert_eq!(take(&mut q, 0), (50, false, false));
+        assert!(q.heads().heads.is_empty());
+        assert_eq!(part(&mut q, 0, 100, false), id);
+        assert_eq!(take(&mut q, 0), (100, false, false));
+        assert_eq!(part(&mut q, 0, 1, true), id);
+        assert!(!q.is_open(StreamId(0)));
+        assert_eq!(take(&mut q, 0), (1, false, true));
+        assert_eq!(q.stats()[0].messages, 1);
+        assert_ne!(part(&mut q, 0, 1, true), id);
+    }
+
+    #[test]
+    fn without_interleaving_an_open_message_holds_the_association() {
+        for interleaving in [false, true] {
+            let mut q = SendQueue::default();
+            q.set_interleaving(interleaving);
+            part(&mut q, 0, 10, false);
+            part(&mut q, 1, 10, true);
+            take(&mut q, 0);
+            assert_eq!(q.in_progress().is_some(), !interleaving);
+            assert!(!interleaving || q.may_begin(StreamId(1), 0));
+        }
+    }
+}
