@@ -71,6 +71,13 @@ pub enum Event {
         /// Whether it is the stream's unordered message.
         unordered: bool,
     },
+    /// The peer sends a message larger than `max_message`, or than the receive buffer where messages come whole. It gets an ABORT.
+    MessageTooLarge {
+        /// Its stream.
+        stream: StreamId,
+        /// The largest that is taken, bytes.
+        limit: u32,
+    },
     /// The peer reported an error (RFC 9260 section 3.3.10).
     PeerError {
         /// Cause code.

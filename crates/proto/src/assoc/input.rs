@@ -180,6 +180,10 @@ impl Association {
                 self.report_invalid_stream(path, stream);
             }
             DataVerdict::NoUserData => self.abort_no_user_data(now, data.tsn()),
+            DataVerdict::TooLarge(stream, limit) => {
+                self.events.push_back(Event::MessageTooLarge { stream, limit });
+                self.protocol_violation(now, 13, "message is larger than this receiver takes");
+            }
             DataVerdict::Violation(why) => self.protocol_violation(now, 13, why),
             _ => {}
         }

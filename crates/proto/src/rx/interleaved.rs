@@ -368,3 +368,45 @@ impl Interleaved {
 
 /// A message is larger than what the receiver takes.
 pub(super) const TOO_LARGE: &str = "message is larger than this receiver reassembles";
+
+#[cfg(test)]
+mod tests {
+    use polypath_wire::{DataFlags, IDataChunk, Mid, Tsn};
+
+    use super::*;
+
+    const KEY: Key = (StreamId(0), false, 0);
+
+    fn chunk(fsn: u32, ending: bool) -> Incoming<'static> {
+        let flags = DataFlags { ending, ..DataFlags::default() };
+        let (tsn, stream, mid) = (Tsn(0), StreamId(0), Mid(0));
+        (&IDataChunk { tsn, stream, mid, ppid_or_fsn: fsn, flags, payload: b"x" }).into()
+    }
+
+    /// A message of which 2^32 fragments but one were delivered.
+    fn endless() -> Interleaved {
+        let mut messages = Interleaved::new(1000);
+        messages.open.insert(KEY, Open { base: u64::from(u32::MAX), ..Open::new() });
+        messages.parts.insert((StreamId(0), false), 0);
+        messages
+    }
+
+    #[test]
+    fn fsns_wrap() {
+        let mut messages = endless();
+        for fsn in [1, 0] {
+            assert!(messages.insert(9, &chunk(fsn, fsn == 1), false).unwrap().is_none());
+        }
+        let rest = messages.insert(7, &chunk(u32::MAX, false), false).unwrap().unwrap();
+        assert_eq!((rest.charge.chunks, rest.part.first, rest.part.last), (3, false, true));
+        assert!(messages.open.is_empty() && messages.parts().next().is_none());
+    }
+
+    #[test]
+    fn fsns_of_the_past_are_refused_across_the_wrap() {
+        let mut messages = endless();
+        assert!(messages.insert(9, &chunk(u32::MAX - 1, false), false).is_err());
+        assert!(messages.insert(9, &chunk(u32::MAX.wrapping_add(1 << 31), false), false).is_err());
+        assert!(messages.insert(9, &chunk((1 << 31) - 2, false), false).is_ok());
+    }
+}

@@ -30,7 +30,7 @@ use self::buffer::{Buffer, Charge};
 use self::build::SackBuilder;
 use self::delivery::Delivery;
 pub use self::delivery::RecvFrom;
-use self::interleaved::Interleaved;
+use self::interleaved::{Interleaved, TOO_LARGE};
 use self::message::Assembled;
 pub(crate) use self::message::Incoming;
 use self::partial::PartialDelivery;
@@ -87,6 +87,8 @@ pub(crate) enum DataVerdict {
     InvalidStream(StreamId),
     /// To be answered with ABORT, cause No User Data.
     NoUserData,
+    /// To be answered with ABORT, cause Protocol Violation: a message of more bytes than these.
+    TooLarge(StreamId, u32),
     /// To be answered with ABORT, cause Protocol Violation, and this text.
     Violation(&'static str),
 }
@@ -152,6 +154,7 @@ impl Receiver {
             DataVerdict::NoRoom
             | DataVerdict::OutOfRange
             | DataVerdict::NoUserData
+            | DataVerdict::TooLarge(..)
             | DataVerdict::Violation(_) => Outcome::Dropped,
         };
         self.ack.chunk(outcome, chunk.flags.immediate);
@@ -190,21 +193,22 @@ impl Receiver {
     #[inline]
     fn accept(&mut self, now: Time, tsn: u64, chunk: &Incoming<'_>) -> DataVerdict {
         if !self.make_room(tsn, chunk.payload.len()) {
-            return self.refuse(now, tsn);
+            return self.refuse(now, tsn, chunk.label.stream);
         }
         match self.store(now, tsn, chunk) {
             Ok(()) => DataVerdict::New,
+            Err(TOO_LARGE) => DataVerdict::TooLarge(chunk.label.stream, self.settings.max_message),
             Err(violation) => DataVerdict::Violation(violation),
         }
     }
 
     /// No room for the very next TSN although the application has read all there is: what fills the
     /// buffer can never be completed.
-    fn refuse(&mut self, now: Time, tsn: u64) -> DataVerdict {
+    fn refuse(&mut self, now: Time, tsn: u64, stream: StreamId) -> DataVerdict {
         self.stats.dropped_window += 1;
         self.relieve(now);
         if tsn == self.tracker.cumulative() + 1 && self.delivery.readable() == 0 {
-            return DataVerdict::Violation("message is larger than the receive buffer");
+            return DataVerdict::TooLarge(stream, self.settings.buffer);
         }
         DataVerdict::NoRoom
     }

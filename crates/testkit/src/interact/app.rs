@@ -237,7 +237,12 @@ impl App {
                     }
                 }
                 Err(SendError::WouldBlock) => return,
-                Ok(()) | Err(SendError::InvalidStream { .. } | SendError::BadSize { .. }) => {
+                Ok(())
+                | Err(
+                    SendError::InvalidStream { .. }
+                    | SendError::BadSize { .. }
+                    | SendError::MessageOpen { .. },
+                ) => {
                     self.jobs.pop_front();
                 }
                 Err(SendError::ShuttingDown | SendError::Closed) => self.jobs.clear(),

@@ -8,7 +8,7 @@ use polypath_proto::config::{
     Handshake, InitialCwnd, InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction,
     RecoveryConfig, Rescheduling, RtoConfig, SackConfig, SackPath, T3Marks,
 };
-use polypath_proto::ids::Tsn;
+use polypath_proto::ids::{Mid, Tsn};
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Duration;
@@ -184,6 +184,9 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         // Half of all associations wrap their TSNs soon.
         initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],
         trace: rng.below(8) == 0,
+        extensions: ExtensionConfig { interleaving: rng.below(2) == 0, ..ExtensionConfig::NONE },
+        partial_delivery: None,
+        first_mid: Mid(0),
     }
 }
 

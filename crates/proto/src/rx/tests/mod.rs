@@ -1,13 +1,15 @@
 //! Tests of the receiving half as a whole.
 
 mod hostile;
+mod interleaving;
+mod interleaving_model;
 mod model;
 mod ordering;
 mod reneging;
 mod sacks;
 
 use polypath_wire::{
-    ChecksumCheck, ChecksumMode, Chunk, DataFlags, GapBlock, PacketView, dac_count,
+    ChecksumCheck, ChecksumMode, Chunk, DataChunk, DataFlags, GapBlock, PacketView, dac_count,
 };
 
 use super::*;
@@ -19,6 +21,9 @@ fn settings() -> ReceiverSettings {
         buffer: 1 << 20,
         chunk_charge: 0,
         max_message: 1 << 20,
+        partial_delivery: None,
+        interleaving: false,
+        first_mid: Mid(0),
         inbound_streams: 10,
         sack: SackConfig::default(),
         dac: false,

@@ -160,11 +160,11 @@ fn unordered_fragments_may_differ_in_ssn() {
 fn a_message_above_the_limit_is_a_violation() {
     let mut rx = Receiver::new(ReceiverSettings { max_message: 250, ..settings() }, Tsn(1));
     assert_eq!(receive(&mut rx, data(1, 0, &[0; 250])), DataVerdict::New);
-    assert!(matches!(receive(&mut rx, data(2, 1, &[0; 251])), DataVerdict::Violation(_)));
+    assert!(matches!(receive(&mut rx, data(2, 1, &[0; 251])), DataVerdict::TooLarge(..)));
     assert_eq!(receive(&mut rx, flagged(data(4, 1, &[0; 100]), "B")), DataVerdict::New);
     assert_eq!(receive(&mut rx, flagged(data(6, 1, &[0; 100]), "")), DataVerdict::New);
     let middle = flagged(data(5, 1, &[0; 100]), "");
-    assert!(matches!(receive(&mut rx, middle), DataVerdict::Violation(_)));
+    assert!(matches!(receive(&mut rx, middle), DataVerdict::TooLarge(..)));
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_message_that_can_never_fit_the_buffer_is_a_violation() {
     rx.recv(RecvFrom::Any);
     assert_eq!(receive(&mut rx, next), DataVerdict::New);
     let next = flagged(data(5, 1, &[0; SIZE]), "");
-    assert!(matches!(receive(&mut rx, next), DataVerdict::Violation(_)));
+    assert!(matches!(receive(&mut rx, next), DataVerdict::TooLarge(..)));
 }
 
 #[test]
