@@ -179,7 +179,6 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         recovery: random_recovery(rng),
         pacing: rng.below(2) == 0,
         policies: policies.factory.clone(),
-        extensions: ExtensionConfig::NONE,
         auth: polypath_proto::config::AuthConfig::default(),
         // Half of all associations wrap their TSNs soon.
         initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],
