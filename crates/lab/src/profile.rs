@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use polypath_policies::{PolicyError, PolicySpec, factory, profile};
 use polypath_proto::config::{
-    AssocConfig, BurstRule, Cuc, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, RateReduction,
-    Rescheduling, SackPath, T3Marks,
+    AssocConfig, BurstRule, Cuc, CwndUnit, ExtensionConfig, InitialCwnd, InitialSsthresh, NrSack,
+    RateReduction, Rescheduling, SackPath, T3Marks,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
 
 use crate::scenario::{
-    BurstRuleSetting, CucSetting, CwndUnitSetting, NrSackSetting, Profile, ReschedulingSetting,
-    SackPathSetting, Scenario, StackSettings, StackSpec, T3MarksSetting,
+    BurstRuleSetting, CucSetting, CwndUnitSetting, ExtensionSetting, NrSackSetting, Profile,
+    ReschedulingSetting, SackPathSetting, Scenario, StackSettings, StackSpec, T3MarksSetting,
 };
 use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
 
@@ -116,6 +116,8 @@ impl Stack {
         set(&mut cmt.cuc, settings.cuc.map(cuc));
         set(&mut cmt.nr_sack, settings.nr_sack.map(nr_sack));
         set(&mut cmt.t3_marks, settings.t3_marks.map(t3_marks));
+        let listed = settings.extensions.as_deref().map(extensions);
+        set(&mut self.assoc.extensions, listed);
         let recovery = &mut self.assoc.recovery;
         set(&mut recovery.rack, settings.rack);
         set(&mut recovery.tail_probe, settings.tail_probe);
@@ -277,6 +279,17 @@ fn cuc(setting: CucSetting) -> Cuc {
     }
 }
 
+fn extensions(listed: &[ExtensionSetting]) -> ExtensionConfig {
+    let on = |extension| listed.contains(&extension);
+    ExtensionConfig {
+        authentication: on(ExtensionSetting::Auth),
+        dynamic_addresses: on(ExtensionSetting::Asconf),
+        interleaving: on(ExtensionSetting::IData),
+        partial_reliability: on(ExtensionSetting::PrSctp),
+        stream_reconfiguration: on(ExtensionSetting::ReConfig),
+    }
+}
+
 fn nr_sack(setting: NrSackSetting) -> NrSack {
     match setting {
         NrSackSetting::Off => NrSack::Off,
@@ -321,7 +334,8 @@ mod tests {
     fn settings_reach_the_core() {
         let settings: StackSettings = toml::from_str(
             "send-buffer = 'unlimited'\nmax-burst = 'unlimited'\nheartbeat = 'off'\npf = true\n\
-             pf-max-retrans = 1\ninitial-cwnd = '4380B'\nloss-floor = '2mtu'\nnr-sack = 'delivered'",
+             pf-max-retrans = 1\ninitial-cwnd = '4380B'\nloss-floor = '2mtu'\nnr-sack = 'delivered'\n\
+             extensions = ['i-data', 're-config']",
         )
         .unwrap();
         let assoc = Stack::of_profile(Profile::Paper).with(&settings).assoc;
@@ -335,6 +349,12 @@ mod tests {
         assert_eq!(assoc.congestion.initial_cwnd, InitialCwnd::Bytes(4380));
         assert_eq!(assoc.congestion.loss_floor_mtus, 2);
         assert_eq!(assoc.cmt.nr_sack, NrSack::Delivered);
+        let offered = ExtensionConfig {
+            interleaving: true,
+            stream_reconfiguration: true,
+            ..ExtensionConfig::NONE
+        };
+        assert_eq!(assoc.extensions, offered);
     }
 
     #[test]

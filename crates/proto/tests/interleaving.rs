@@ -421,7 +421,7 @@ fn no_more_messages_are_begun_than_the_peer_delivers_whole() {
     let client = AssocConfig { policies: factory, send_buffer: 1 << 20, ..interleaving() };
     let server = AssocConfig { receive_buffer: 200_000, ..interleaving() };
     let mut pair = connected(client, server);
-    (0..10).for_each(|stream| send(&mut pair, stream, 45_000));
+    (0..10).for_each(|stream| send(&mut pair, stream, 60_000));
     pair.run(Duration::from_secs(60));
     assert_eq!(pair.server.received.len(), 10);
     assert_eq!(pair.server.closed(), None);

@@ -23,8 +23,8 @@ pub use plan::{Axis, Case, Scalar, Seeds, TimeSpec};
 pub use set::{Assignment, AssignmentError};
 pub use source::Source;
 pub use stack::{
-    BurstRuleSetting, CucSetting, CwndUnitSetting, NrSackSetting, Profile, ReschedulingSetting,
-    SackPathSetting, StackSettings, StackSpec, T3MarksSetting,
+    BurstRuleSetting, CucSetting, CwndUnitSetting, ExtensionSetting, NrSackSetting, Profile,
+    ReschedulingSetting, SackPathSetting, StackSettings, StackSpec, T3MarksSetting,
 };
 pub use topology::{
     Encapsulation, Endpoints, Family, GilbertElliott, LinkSettings, LossPlace, PathSpec, Red,

@@ -81,6 +81,8 @@ settings! {
         t3_marks: T3MarksSetting,
         /// Take RTT samples only from SACKs that arrive on the chunk's path.
         rtt_same_path: bool,
+        /// Extensions that this end offers; one is used when both offer it.
+        extensions: Vec<ExtensionSetting>,
         /// Time-based loss detection (RFC 8985).
         rack: bool,
         /// Tail-loss probes (RFC 8985 section 7).
@@ -121,6 +123,22 @@ settings! {
         /// What differs at the end that receives it.
         receiver: StackSettings,
     }
+}
+
+/// An extension of RFC 9260.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtensionSetting {
+    /// Authenticated chunks (RFC 4895).
+    Auth,
+    /// Addresses that come and go (RFC 5061); needs auth.
+    Asconf,
+    /// I-DATA: messages of different streams are interleaved (RFC 8260).
+    IData,
+    /// Messages that may be given up (RFC 3758).
+    PrSctp,
+    /// Streams that are reset and added (RFC 6525).
+    ReConfig,
 }
 
 /// Settings to start from.

@@ -495,15 +495,15 @@ impl Association {
     }
 
     pub(super) fn next_chunk(&mut self, skipped: &[StreamId]) -> Option<ChunkMeta> {
-        let tx = &self.tx;
+        let (tx, pmdcs) = (&self.tx, self.paths.amdcs());
         let stream = match tx.queue.in_progress() {
             Some(stream) => stream,
             None => {
-                let eligible = |s: StreamId| !skipped.contains(&s) && tx.may_begin(s);
+                let eligible = |s: StreamId| !skipped.contains(&s) && tx.may_begin(s, pmdcs);
                 self.policies.stream_scheduler.peek(&tx.queue.heads(), &eligible)?
             }
         };
-        self.tx.peek(stream, self.paths.amdcs())
+        self.tx.peek(stream, pmdcs)
     }
 
     /// A window too small for the next chunk may be probed with one, when nothing is in flight, and not before an RTO

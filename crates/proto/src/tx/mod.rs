@@ -266,11 +266,12 @@ impl Sender {
         self.queue.set_interleaving(on);
     }
 
-    /// Whether `stream` may go on, or begin another message.
+    /// Whether `stream` may go on, or begin another message, with a chunk of at most `pmdcs` bytes.
     #[inline]
-    pub(crate) fn may_begin(&self, stream: StreamId) -> bool {
-        // Half: what the peer counts beside payload is not known.
-        self.queue.may_begin(stream, self.window.max() / 2)
+    pub(crate) fn may_begin(&self, stream: StreamId, pmdcs: u32) -> bool {
+        // Not all: what the peer counts beside payload is not known.
+        let room = self.window.max() / 4 * 3;
+        self.queue.may_begin(stream, room, self.max_payload(pmdcs))
     }
 
     /// Header bytes of a data chunk.

@@ -156,7 +156,7 @@ mod tests {
             part(&mut q, 1, 10, true);
             take(&mut q, 0);
             assert_eq!(q.in_progress().is_some(), !interleaving);
-            assert!(!interleaving || q.may_begin(StreamId(1), 10));
+            assert!(!interleaving || q.may_begin(StreamId(1), 0, 100));
         }
     }
 }

@@ -210,14 +210,18 @@ impl SendQueue {
     /// Whether `stream` may go on, or begin another message.
     ///
     /// Interleaving: a peer that hands over messages only when they are whole must have room for all that are begun, or none of
-    /// them will ever end. So, beside one, only as many are begun as fit `room` bytes of its buffer.
-    pub(crate) fn may_begin(&self, stream: StreamId, room: u64) -> bool {
+    /// them will ever end. So, beside one, only as many are begun as fit `room` bytes of its buffer; what fits a chunk of `chunk` bytes is
+    /// ended as soon as it is begun.
+    pub(crate) fn may_begin(&self, stream: StreamId, room: u64, chunk: usize) -> bool {
         let Some(s) = self.stream(stream) else { return false };
         if !self.interleaving {
             return s.ordered_in_flight < MAX_ORDERED_IN_FLIGHT;
         }
-        let size = || s.queue.front().map_or(0, Queued::size);
-        s.begun.is_some() || self.begun.0 == 0 || self.begun.1.saturating_add(size()) <= room
+        let size = s.queue.front().map_or(0, Queued::size);
+        s.begun.is_some()
+            || self.begun.0 == 0
+            || size <= chunk as u64
+            || self.begun.1.saturating_add(size) <= room
     }
 
     /// The chunk that [`take`](Self::take) would give.
@@ -423,10 +427,10 @@ mod tests {
         let mut q = SendQueue::default();
         for _ in 0..MAX_ORDERED_IN_FLIGHT {
             push(&mut q, 0, 1);
-            assert!(q.may_begin(StreamId(0), 0));
+            assert!(q.may_begin(StreamId(0), 0, 100));
             q.take(StreamId(0), 100, &mut FirstCome).unwrap();
         }
-        assert!(!q.may_begin(StreamId(0), 0));
+        assert!(!q.may_begin(StreamId(0), 0, 100));
     }
 
     #[test]
@@ -452,13 +456,15 @@ mod tests {
     fn no_more_messages_are_begun_than_the_peer_can_hold() {
         let mut q = SendQueue::default();
         q.set_interleaving(true);
-        [150, 250, 150, 50].into_iter().zip(0..).for_each(|(len, s)| _ = push(&mut q, s, len));
-        let may = |q: &SendQueue| [0, 1, 2, 3].map(|s| q.may_begin(StreamId(s), 300));
+        [150, 250, 150, 101].into_iter().zip(0..).for_each(|(len, s)| _ = push(&mut q, s, len));
+        let may = |q: &SendQueue| [0, 1, 2, 3].map(|s| q.may_begin(StreamId(s), 300, 100));
         assert_eq!(may(&q), [true; 4], "one goes always");
         q.take(StreamId(0), 100, &mut FirstCome).unwrap();
         assert_eq!(may(&q), [true, false, true, true]);
         q.take(StreamId(2), 100, &mut FirstCome).unwrap();
         assert_eq!(may(&q), [true, false, true, false]);
+        push(&mut q, 4, 100);
+        assert!(q.may_begin(StreamId(4), 300, 100), "it fits one chunk");
         q.take(StreamId(0), 100, &mut FirstCome).unwrap();
         assert_eq!(may(&q)[1..], [false, true, true]);
         q.take(StreamId(2), 100, &mut FirstCome).unwrap();

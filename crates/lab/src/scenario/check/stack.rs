@@ -3,7 +3,7 @@
 use polypath_policies::{PolicySpec, factory};
 
 use super::super::error::Problem;
-use super::super::{Scenario, StackSettings, StackSpec};
+use super::super::{ExtensionSetting, Scenario, StackSettings, StackSpec};
 use super::ensure;
 use crate::profile::Layers;
 use crate::units::{Delay, Limit, Mtus, Packets, Size};
@@ -44,6 +44,12 @@ fn single(place: &str, stack: &StackSettings) -> Result<(), Problem> {
         stack.sack_delay.is_none_or(|delay| delay <= MAX_SACK_DELAY),
         || format!("{place}.sack-delay"),
         || "too long (allowed: up to 500ms, RFC 9260)".into(),
+    )?;
+    let listed = |extension| stack.extensions.as_ref().is_some_and(|l| l.contains(&extension));
+    ensure(
+        !listed(ExtensionSetting::Asconf) || listed(ExtensionSetting::Auth),
+        || format!("{place}.extensions"),
+        || "asconf without auth (allowed: both, RFC 5061 section 4.2.7)".into(),
     )?;
     policies(place, stack)
 }
