@@ -37,13 +37,9 @@ impl Association {
         self.check_send(stream)?;
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue_part(now, stream, (data, last), options, scheduler);
-        match sent {
-            Ok(_) => {
-                self.stats.messages_sent += u64::from(last);
-                self.trigger(Trigger::Write);
-            }
-            Err(SendError::WouldBlock) => self.wants_room = true,
-            Err(_) => {}
+        if sent.is_ok() {
+            self.stats.messages_sent += u64::from(last);
+            self.trigger(Trigger::Write);
         }
         sent
     }
