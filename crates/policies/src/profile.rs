@@ -62,7 +62,7 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     // common TCP stacks (RFC 6928) when it is back.
     assoc.recovery.rescheduling = Rescheduling::Silent;
     let probe = Some(Duration::from_secs(1));
-    assoc.potentially_failed = Some(PfConfig { max_retrans: 0, return_mtus: 10, probe });
+    assoc.potentially_failed = Some(PfConfig { return_mtus: 10, probe, ..PfConfig::default() });
     assoc.receive_buffer = 4 << 20;
     assoc.send_buffer = 4 << 20;
     (assoc, policies)

@@ -165,6 +165,12 @@ pub struct AssocConfig {
 }
 
 impl AssocConfig {
+    /// Whether a potentially failed path is asked for a sign of life.
+    pub(crate) fn probes_failed_paths(&self) -> bool {
+        let probe = self.potentially_failed.and_then(|pf| pf.probe);
+        self.heartbeat_interval.is_some() || probe.is_some()
+    }
+
     pub(crate) fn first_tsn(&self, rng: &mut Rng) -> Tsn {
         self.initial_tsn.unwrap_or_else(|| Tsn(rng.next_u32()))
     }
@@ -376,11 +382,14 @@ pub struct PfConfig {
     /// away, and a path that stays away costs little. `None`: with exponential back-off, and every HB.interval once it is inactive
     /// (RFC 7829 section 3, RFC 9260 section 8.3).
     pub probe: Option<Duration>,
+    /// Data sent more than once, but on one path alone, proves by its acknowledgement that the path works (RFC 7829 section 3.2, item 10). Off:
+    /// only data sent once does, as in CMT-PF.
+    pub one_path_proves: bool,
 }
 
 impl Default for PfConfig {
     fn default() -> Self {
-        Self { max_retrans: 0, return_mtus: 2, probe: None }
+        Self { max_retrans: 0, return_mtus: 2, probe: None, one_path_proves: false }
     }
 }
 

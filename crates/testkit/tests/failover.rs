@@ -186,7 +186,8 @@ fn with_and_without_potentially_failed_paths() {
     for_each(&samples(), |_, policies| {
         let probe = Some(Duration::from_secs(1));
         for (max_retrans, return_mtus, probe) in [(0, 2, None), (2, 4, None), (0, 10, probe)] {
-            let pf = PfConfig { max_retrans, return_mtus, probe };
+            let one_path_proves = max_retrans > 0;
+            let pf = PfConfig { max_retrans, return_mtus, probe, one_path_proves };
             for recovery in [RecoveryConfig::OFF, failover()] {
                 let setup = world(policies, |assoc| {
                     (assoc.potentially_failed, assoc.recovery) = (Some(pf), recovery);

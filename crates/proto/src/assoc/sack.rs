@@ -192,8 +192,11 @@ impl Association {
     fn note_living_paths(&mut self, now: Time) {
         for p in self.paths.ids() {
             let acked = self.tx.path_outcome(p);
-            let proves =
-                acked.acked_once || acked.acked && self.config.potentially_failed.is_none();
+            let proves = match self.config.potentially_failed {
+                Some(pf) if pf.one_path_proves => acked.acked_once || acked.acked_here_alone,
+                Some(_) => acked.acked_once,
+                None => acked.acked,
+            };
             if !proves {
                 continue;
             }

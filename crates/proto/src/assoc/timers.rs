@@ -167,7 +167,8 @@ impl Association {
     pub(crate) fn count_failure(&mut self, now: Time, p: PathId, count: bool, association: bool) {
         let Failure { changed } = self.paths.timeout(now, p, count, &self.config);
         if let Some(state) = changed {
-            if state == PathState::PotentiallyFailed && self.state.sends_heartbeats() {
+            let probes = self.config.probes_failed_paths() && self.state.sends_heartbeats();
+            if state == PathState::PotentiallyFailed && probes {
                 self.send_heartbeat(now, p);
             }
             self.path_state_changed(now, p, state);

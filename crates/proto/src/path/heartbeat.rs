@@ -66,7 +66,8 @@ impl PathSet {
             _ if view.suspect => Duration::ZERO,
             PathState::Unconfirmed if path.verification.asked_for() => Duration::ZERO,
             PathState::Unconfirmed if view.errors <= config.path_max_retrans => Duration::ZERO,
-            PathState::PotentiallyFailed => Duration::ZERO,
+            // Where heartbeats are off, a failed path gets none either (RFC 7829 section 3.2, item 5).
+            PathState::PotentiallyFailed if config.heartbeat_interval.is_some() => Duration::ZERO,
             _ => match config.heartbeat_interval {
                 Some(interval) => interval,
                 None => {

@@ -34,6 +34,8 @@ pub(crate) struct PathSet {
     encapsulation: Encapsulation,
     /// MTUs are searched for.
     searches: bool,
+    /// With every path inactive, one alone carries data (RFC 7829 section 4.1).
+    one_when_dormant: bool,
 }
 
 /// What the engine keeps of a path beside its view.
@@ -94,6 +96,7 @@ impl PathSet {
             reserved: 0,
             encapsulation,
             searches: false,
+            one_when_dormant: false,
         }
     }
 
@@ -125,6 +128,7 @@ impl PathSet {
         if self.views.len() >= MAX_PATHS {
             return None;
         }
+        self.one_when_dormant = config.potentially_failed.is_some();
         let id = PathId(self.views.len() as u8);
         let mtu = config.path_mtu;
         let pmdcs = mtu.saturating_sub(header_bytes(tuple.remote.ip(), self.encapsulation));
@@ -241,14 +245,15 @@ impl PathSet {
         for view in &mut self.views {
             view.usable = best.is_some() && rank(view) == best;
         }
-        if best.is_some_and(|r| r.potentially_failed) {
-            self.keep_one_potentially_failed();
+        if best.is_some_and(|r| r.potentially_failed || r.inactive && self.one_when_dormant) {
+            self.keep_best_failed();
         }
     }
 
     /// With every path potentially failed, data goes to the one with the fewest errors; among equals to the one that was
-    /// active last (CMT-PF). RFC 7829: its state does not change by that.
-    fn keep_one_potentially_failed(&mut self) {
+    /// active last (CMT-PF). RFC 7829: its state does not change by that. So it is where every path is inactive (section 4.1): timeouts of one path
+    /// after the other end the association later than those of all together.
+    fn keep_best_failed(&mut self) {
         let key = |(v, p): &(&PathView, &Path)| (v.errors, core::cmp::Reverse(p.failed_since));
         let best = self.iter().filter(|(v, _)| v.usable).min_by_key(key).map(|(v, _)| v.id);
         for view in &mut self.views {

@@ -64,6 +64,8 @@ pub(crate) struct PathOutcome {
     pub(crate) new_pseudo_cumack: bool,
     /// A chunk that was sent once, hence unambiguous, was acknowledged.
     pub(crate) acked_once: bool,
+    /// A chunk that was sent on this path alone, how often so ever, was acknowledged.
+    pub(crate) acked_here_alone: bool,
     pub(crate) acked: bool,
     /// Chunks marked for fast retransmit.
     pub(crate) lost: u32,
@@ -362,6 +364,7 @@ impl Sender {
             return;
         }
         p.acked_once |= chunk.sends == 1 && delivery.certain;
+        p.acked_here_alone |= !chunk.moved && delivery.certain;
         let pseudo = match config.cmt.cuc {
             Cuc::Off => false,
             Cuc::V1 => Some(tsn) == lower(p.pseudo_once, p.pseudo_again),
