@@ -321,10 +321,15 @@ fn control_comes_before_data_and_data_in_the_order_of_its_tsns() {
             pair.run(SECOND / 4);
         }
         pair.run(60 * SECOND);
+        let now = pair.now;
+        pair.client.shutdown(now);
+        pair.run(60 * SECOND);
         assert_eq!((pair.server.received.len(), pair.client.received.len()), (400, 400));
         let mut bundled = [0, 0];
         for packet in &pair.log {
             let kinds = packet.kinds();
+            let lonely = |k: &u8| matches!(*k, INIT | INIT_ACK | SHUTDOWN_COMPLETE | ABORT);
+            assert!(kinds.len() == 1 || !kinds.iter().any(lonely), "{kinds:?}");
             let data = kinds.iter().position(|k| *k == kind::DATA).unwrap_or(kinds.len());
             assert!(kinds[data..].iter().all(|k| *k == kind::DATA), "{kinds:?}");
             let tsns: Vec<u32> = chunks(packet).iter().map(|c| c.tsn).collect();
@@ -424,4 +429,41 @@ fn a_stale_sack_changes_nothing() {
     assert_eq!(solo.sack(1, 0, &[]).len(), 0);
     assert_eq!(solo.assoc().view(now).outstanding, before);
     assert_eq!(solo.assoc().view(now).peer_rwnd, 100_000 - before);
+}
+
+#[test]
+fn padding_and_what_may_be_skipped_are_skipped_without_a_word() {
+    let mut pair = Pair::connected();
+    let tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
+    let tsn = u32::from_be_bytes(pair.log[0].data[28..32].try_into().unwrap());
+    let flags = DataFlags { beginning: true, ending: true, ..DataFlags::default() };
+    let data = DataChunk {
+        tsn: Tsn(tsn),
+        stream: StreamId(0),
+        ssn: Ssn(0),
+        ppid: 0,
+        flags,
+        payload: b"behind",
+    };
+    let pad = chunk(polypath_wire::PadRepr { len: 40 });
+    // PKTDROP, an expired draft's.
+    let dropped = |w: &mut polypath_wire::PacketWriter<'_>| w.push(&Raw(&[129, 0, 0, 4])).unwrap();
+    let before = pair.log.len();
+    let packet = to_server(tag, &[&pad, &dropped, &pad, &chunk(data)]);
+    pair.inject(Way::ToServer, at_server(), &packet);
+    let kinds: Vec<_> = pair.sent_since(before).iter().map(Packet::kinds).collect();
+    assert_eq!(kinds, [[SACK]]);
+    assert_eq!(pair.server.texts(), [b"behind"]);
+}
+
+struct Raw<'a>(&'a [u8]);
+
+impl polypath_wire::EncodeChunk for Raw<'_> {
+    fn encoded_len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0);
+    }
 }

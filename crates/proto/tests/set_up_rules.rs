@@ -47,7 +47,12 @@ fn data(tsn: u32) -> DataChunk<'static> {
 
 /// A parameter of an unknown type that asks for a report.
 fn strange(value: &'static [u8]) -> ParamsBuf {
-    let mut bytes = vec![0xc7, 0x77];
+    strange_of(0xc7, value)
+}
+
+/// A parameter of an unknown type whose top bits are those of `top`.
+fn strange_of(top: u8, value: &'static [u8]) -> ParamsBuf {
+    let mut bytes = vec![top, 0x77];
     bytes.extend_from_slice(&(4 + value.len() as u16).to_be_bytes());
     bytes.extend_from_slice(value);
     let chunk = [&[1, 0][..], &(20 + bytes.len() as u16).to_be_bytes(), &[0; 16], &bytes].concat();
@@ -224,6 +229,36 @@ fn unknown_parameters_of_an_init_are_reported_in_the_init_ack() {
         let reports: Vec<_> = reports.map(|p| p.unwrap().value.to_vec()).collect();
         assert_eq!(reports, [strange.as_params().as_bytes()]);
     });
+}
+
+#[test]
+fn no_unknown_parameter_keeps_a_handshake_from_going_on() {
+    for (top, reports) in [(0x07, 0), (0x47, 1), (0x87, 0), (0xc7, 1)] {
+        let strange = strange_of(top, b"!");
+        let params = [Parameter::Unknown(unknown(&strange)), Parameter::Ipv4([10, 0, 1, 1].into())];
+        let mut pair = Pair::new();
+        pair.lose(|_| Fate::Lose);
+        let init = init_with(fixed(77), &params);
+        pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
+        let count = first(&pair.last_with(INIT_ACK), |chunk| {
+            let Chunk::InitAck(ack) = chunk else { panic!("INIT ACK expected") };
+            ack.params.iter().filter(|p| p.as_ref().is_ok_and(|p| p.kind == 8)).count()
+        });
+        assert_eq!(count, reports, "{top:#x}");
+        // Behind one that says "stop" nothing counts: the second address is not learnt.
+        let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
+        pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
+        let assoc = pair.server.endpoint.association(pair.server.handle()).unwrap();
+        assert_eq!(assoc.view(pair.now).paths.len() > 1, top & 0x80 != 0, "{top:#x}");
+        // An INIT ACK with one is answered all the same.
+        let (mut pair, tag) = waiting_client();
+        let all: ParamsBuf = [Parameter::Unknown(unknown(&strange)), Parameter::StateCookie(b"c")]
+            .into_iter()
+            .collect();
+        answer_init(&mut pair, tag, fixed(55), all);
+        let kinds = if reports == 1 { vec![COOKIE_ECHO, ERROR] } else { vec![COOKIE_ECHO] };
+        assert_eq!(pair.last_with(COOKIE_ECHO).kinds(), kinds, "{top:#x}");
+    }
 }
 
 #[test]
@@ -499,6 +534,11 @@ fn neither_mapped_nor_nonsense_addresses_are_announced() {
         let listed: Vec<u16> = init.params.iter().map(|p| p.unwrap().kind).collect();
         assert_eq!(listed.iter().filter(|k| matches!(**k, 5 | 6)).count(), 2);
         assert!(!listed.contains(&11), "no host name");
+        let mut others: Vec<u16> = listed.into_iter().filter(|k| !matches!(k, 5 | 6)).collect();
+        let count = others.len();
+        others.sort_unstable();
+        others.dedup();
+        assert_eq!(others.len(), count, "every other parameter once");
     });
 }
 
