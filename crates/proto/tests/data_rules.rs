@@ -467,3 +467,30 @@ impl polypath_wire::EncodeChunk for Raw<'_> {
         out.extend_from_slice(self.0);
     }
 }
+
+#[test]
+fn an_idle_window_shrinks_by_half_per_rto_but_not_below_the_initial_one() {
+    let mut config = no_burst_limit();
+    config.heartbeat_interval = None;
+    let mut solo = Solo::new(config);
+    let cwnd = |solo: &mut Solo| {
+        let now = solo.pair.now;
+        solo.assoc().view(now).paths[0].cwnd
+    };
+    let mut sent = solo.send(40, AMDCS_PAYLOAD, SendOptions::default()).len();
+    for acked in 1..40 {
+        sent += solo.sack(acked, 1 << 20, &[]).len();
+    }
+    assert_eq!(sent, 40);
+    solo.sack(40, 1 << 20, &[]);
+    let grown = cwnd(&mut solo);
+    assert!(grown > 30_000, "{grown}");
+    // The RTO is 1 s.
+    solo.run(SECOND * 15 / 10);
+    solo.send(1, 10, SendOptions::default());
+    assert_eq!(cwnd(&mut solo), grown / 2);
+    solo.sack(41, 1 << 20, &[]);
+    solo.run(60 * SECOND);
+    solo.send(1, 10, SendOptions::default());
+    assert_eq!(cwnd(&mut solo), 4 * 1468);
+}
