@@ -469,7 +469,7 @@ impl polypath_wire::EncodeChunk for Raw<'_> {
 }
 
 #[test]
-fn an_idle_window_shrinks_by_half_per_rto_but_not_below_the_initial_one() {
+fn an_idle_window_shrinks_by_half_per_rto_but_not_below_four_chunks() {
     let mut config = no_burst_limit();
     config.heartbeat_interval = None;
     let mut solo = Solo::new(config);
