@@ -41,6 +41,9 @@ pub struct EndpointConfig {
     pub cookie_life: Duration,
     /// Age at which the secret that signs cookies is replaced; the previous one stays valid for `cookie_life`.
     pub cookie_key_life: Duration,
+    /// A NAT stands between us and our peers, so that our addresses mean nothing to them: INIT and INIT ACK announce none, and
+    /// further ones are told by wildcards, which stand for the source of the packet (RFC 5061, RFC 6951 section 4.1).
+    pub behind_nat: bool,
     /// Which pairs (local, remote) become paths of an association that we accept, or of the peer's further addresses.
     pub pairing: PathPairing,
     /// Stateless answers (INIT ACK, ABORT, SHUTDOWN COMPLETE) per second, at most; excess packets are dropped.
@@ -61,6 +64,7 @@ impl Default for EndpointConfig {
             max_associations_per_address: 512,
             cookie_life: Duration::from_secs(60),
             cookie_key_life: Duration::from_secs(3600),
+            behind_nat: false,
             pairing: PathPairing::Mesh,
             max_stateless_replies: 10_000,
             assoc: Arc::new(AssocConfig::default()),

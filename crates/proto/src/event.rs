@@ -1,5 +1,7 @@
 //! What an association tells its application.
 
+use core::net::IpAddr;
+
 use bytes::Bytes;
 
 use crate::ids::{MessageId, PathId, StreamId, Tsn};
@@ -26,6 +28,15 @@ pub enum Event {
     Writable(SenderQueueInfo),
     /// A path was added.
     PathAdded(PathId),
+    /// A path was removed: one of its addresses was taken back. What was in flight on it is sent again on others.
+    PathRemoved(PathId),
+    /// The peer was asked to change what it knows of our addresses (RFC 5061), and answered.
+    LocalAddress {
+        /// Our address.
+        address: IpAddr,
+        /// What became of it.
+        change: AddressChange,
+    },
     /// A path's state changed.
     PathState {
         /// Which.
@@ -87,6 +98,33 @@ pub enum Event {
     PeerShutdown,
     /// The association is over. The last event.
     Closed(CloseReason),
+}
+
+/// What became of a change of our addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AddressChange {
+    /// The peer knows it now: paths from there are verified.
+    Added,
+    /// The peer has forgotten it.
+    Removed,
+    /// The peer was told to send there by preference.
+    Primary,
+    /// The peer refused it, with this cause code if it gave one, or knows no such requests.
+    AddRefused {
+        /// Cause code; `None`: the peer does not know dynamic addresses after all.
+        cause: Option<u16>,
+    },
+    /// The peer goes on sending there.
+    RemoveRefused {
+        /// Cause code; 0 if it gave none.
+        cause: u16,
+    },
+    /// The peer does not prefer it.
+    PrimaryRefused {
+        /// Cause code; 0 if it gave none.
+        cause: u16,
+    },
 }
 
 /// News of authentication.

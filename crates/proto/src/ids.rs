@@ -5,7 +5,8 @@ use core::fmt;
 pub use polypath_wire::{Mid, Ssn, StreamId, Tsn};
 
 /// A path of an association: a pair (local address, remote address), numbered in the order in which
-/// the paths were added. Numbers are not reused while the association lives.
+/// the paths were added. The number of a removed path is used again only when there are
+/// [`MAX_PATHS`](crate::config::MAX_PATHS) others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct PathId(pub u8);
 

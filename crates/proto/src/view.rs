@@ -29,6 +29,15 @@ pub enum PathState {
     PotentiallyFailed,
     /// Its error counter passed Path.Max.Retrans (RFC 9260 section 8.2).
     Inactive,
+    /// It is there no more: one of its addresses was taken back (RFC 5061).
+    Removed,
+}
+
+impl PathState {
+    /// The peer has proved its address, and the path is still there.
+    pub const fn is_confirmed(self) -> bool {
+        !matches!(self, Self::Unconfirmed | Self::Removed)
+    }
 }
 
 /// One path, as policies see it. Sizes in bytes.

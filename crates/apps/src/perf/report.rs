@@ -169,6 +169,8 @@ pub enum PathCondition {
     PotentiallyFailed,
     /// Given up, and probed.
     Inactive,
+    /// Its address is gone.
+    Removed,
 }
 
 impl From<PathState> for PathCondition {
@@ -178,6 +180,7 @@ impl From<PathState> for PathCondition {
             PathState::Active => Self::Active,
             PathState::PotentiallyFailed => Self::PotentiallyFailed,
             PathState::Inactive => Self::Inactive,
+            PathState::Removed => Self::Removed,
         }
     }
 }

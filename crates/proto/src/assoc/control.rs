@@ -4,7 +4,7 @@ use polypath_wire::EncodeChunk;
 use polypath_wire::chunk::kind;
 
 use super::Association;
-use crate::ids::PathId;
+use crate::ids::{FourTuple, PathId};
 
 /// A control chunk that waits for [`poll_transmit`](crate::Endpoint::poll_transmit), encoded.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct ControlChunk {
     pub(crate) path: PathId,
     pub(crate) bytes: Vec<u8>,
     pub(crate) bundling: Bundling,
+    /// Another destination than that of the path: of an answer to who has no path (RFC 5061 section 5.2, E6).
+    pub(crate) to: Option<FourTuple>,
 }
 
 impl ControlChunk {
@@ -72,12 +74,16 @@ impl Association {
         chunk: &impl EncodeChunk,
         bundling: Bundling,
     ) {
-        if self.control.len() >= MAX_WAITING {
-            return;
-        }
         let mut bytes = Vec::with_capacity(chunk.encoded_len());
         chunk.encode(&mut bytes);
-        self.control.push_back(ControlChunk { path, bytes, bundling });
+        self.queue_control(ControlChunk { path, bytes, bundling, to: None });
+    }
+
+    /// Queues a chunk that is encoded already.
+    pub(super) fn queue_control(&mut self, chunk: ControlChunk) {
+        if self.control.len() < MAX_WAITING {
+            self.control.push_back(chunk);
+        }
     }
 
     /// The answers to one packet, those behind the first `waiting` control chunks, go out in one packet (RFC 9260 section 12.4): beside

@@ -1,13 +1,13 @@
 //! Errors, ours and the peer's: ERROR and ABORT chunks (RFC 9260 sections 3.3.7 and 3.3.10).
 
 use polypath_wire::cause::code;
+use polypath_wire::chunk::kind;
 use polypath_wire::{AbortChunk, CausesBuf, ErrorCause, ErrorChunk, RawChunk, StreamId, Tsn};
 
 use super::{Association, Bundling};
 use crate::event::{CloseReason, Event};
 use crate::ids::PathId;
 use crate::time::Time;
-use crate::view::PathState;
 
 /// Headers of packet, chunk and cause.
 const OVERHEAD: usize = polypath_wire::COMMON_HEADER_LEN + 4 + 4;
@@ -75,6 +75,10 @@ impl Association {
         for cause in error.causes.iter().map_while(Result::ok) {
             match cause.decode() {
                 Ok(ErrorCause::StaleCookie(staleness)) => self.on_stale_cookie(now, staleness),
+                Ok(ErrorCause::UnrecognizedChunk([kind::ASCONF, ..])) => {
+                    self.on_unknown_asconf(now);
+                    self.announce_peer_error(cause.code);
+                }
                 _ => self.announce_peer_error(cause.code),
             }
         }
@@ -101,7 +105,7 @@ impl Association {
 
     /// An unconfirmed path carries nothing but heartbeats and their answers (RFC 9260 section 5.4).
     pub(super) fn may_carry_control(&self, path: PathId) -> bool {
-        self.paths.view(path).is_some_and(|view| view.state != PathState::Unconfirmed)
+        self.paths.is_confirmed(path)
     }
 
     /// As much of `bytes` as fits into an error cause of one packet.

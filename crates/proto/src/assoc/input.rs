@@ -1,9 +1,10 @@
 //! The way in: a packet that passed the tag check, chunk by chunk.
 
-use polypath_wire::{Chunk, CommonHeader, HeartbeatAckChunk, PacketView, RawChunk};
+use polypath_wire::{Chunk, ChunkIter, CommonHeader, HeartbeatAckChunk, PacketView, RawChunk};
 
+use super::asconf::{Answering, Home};
 use super::auth::{Gate, Proof};
-use super::{Association, Bundling, State};
+use super::{Association, State};
 use crate::event::Event;
 use crate::ids::{FourTuple, PathId};
 use crate::path::HeartbeatInfo;
@@ -14,14 +15,33 @@ use crate::trace::TraceEvent;
 use crate::view::PathState;
 
 /// What a packet did so far: one packet triggers one answer of each kind at most (RFC 9260 section 12.4).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PacketState {
+    /// Where it arrived, and from where.
+    source: FourTuple,
     had_data: bool,
     /// Bytes of its DATA chunks, without headers.
     payload: u64,
     /// A non-DATA answer (ERROR, HEARTBEAT ACK) was queued for it.
     answered: bool,
     proof: Proof,
+    /// It arrived at an address of ours that is being deleted.
+    leaving: bool,
+    answering: Answering,
+}
+
+impl PacketState {
+    fn new(source: FourTuple, proof: Proof) -> Self {
+        Self {
+            source,
+            had_data: false,
+            payload: 0,
+            answered: false,
+            proof,
+            leaving: false,
+            answering: Answering::default(),
+        }
+    }
 }
 
 impl Association {
@@ -42,8 +62,58 @@ impl Association {
             return;
         }
         let Some(path) = self.arrival_path(now, tuple) else {
-            return self.init_ack_from_elsewhere(now, tuple, packet);
+            return self.handle_stray(now, tuple, packet);
         };
+        let seen = PacketState::new(tuple, proof);
+        self.handle_chunks(now, path, packet, packet.chunks(), seen);
+    }
+
+    /// A packet from where no path leads: the answer to our INIT, or a change of addresses. Once that has made a path of it, it is a
+    /// packet like others (RFC 5061 section 5.2, D2).
+    fn handle_stray(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
+        if self.state.is_setup() {
+            return self.init_ack_from_elsewhere(now, tuple, packet);
+        }
+        if self.home_of(tuple.local.ip()) == Home::Foreign {
+            return;
+        }
+        let mut seen = PacketState::new(tuple, Proof::None);
+        let mut chunks = packet.chunks();
+        while let Some(Ok(raw)) = chunks.next() {
+            let PacketState { proof, answered, .. } = &mut seen;
+            match self.gate(None, packet, &raw, proof, answered) {
+                Gate::Pass => self.on_stray_chunk(now, &raw, &mut seen),
+                Gate::Skip => {}
+                Gate::Stop => return,
+            }
+            if self.state == State::Closed {
+                return;
+            }
+            if let Some(path) = self.arrival_path(now, tuple) {
+                return self.handle_chunks(now, path, packet, chunks, seen);
+            }
+        }
+    }
+
+    fn on_stray_chunk(&mut self, now: Time, raw: &RawChunk<'_>, seen: &mut PacketState) {
+        match raw.decode() {
+            Ok(Chunk::Asconf(chunk)) => {
+                self.on_asconf(now, seen.source, &chunk, &mut seen.answering);
+            }
+            Ok(Chunk::AsconfAck(ack)) => self.on_asconf_ack(now, &ack),
+            _ => {}
+        }
+    }
+
+    fn handle_chunks(
+        &mut self,
+        now: Time,
+        path: PathId,
+        packet: &PacketView<'_>,
+        chunks: ChunkIter<'_>,
+        mut seen: PacketState,
+    ) {
+        seen.leaving = self.home_of(seen.source.local.ip()) == Home::Leaving;
         self.stats.packets_received += 1;
         if let Some(own) = self.paths.get_mut(path) {
             own.stats.packets_received += 1;
@@ -51,8 +121,7 @@ impl Association {
         self.hear_in_shutdown_sent();
         let header = packet.header();
         let waiting = self.control.len();
-        let mut seen = PacketState { proof, ..PacketState::default() };
-        for raw in packet.chunks() {
+        for raw in chunks {
             let Ok(raw) = raw else {
                 self.stats.malformed_chunks += 1;
                 break;
@@ -90,9 +159,20 @@ impl Association {
             self.paths.set_remote_port(moved, tuple.remote.port());
             return Some(moved);
         }
-        let ours = self.endpoint.addresses.contains(&tuple.local.ip());
-        let theirs = self.peer.addresses.contains(&tuple.remote.ip());
-        if ours && theirs { self.add_path(now, tuple, false) } else { None }
+        if !self.peer.addresses.contains(&tuple.remote.ip()) {
+            return None;
+        }
+        match self.home_of(tuple.local.ip()) {
+            Home::Ours => self.add_path(now, tuple, false),
+            Home::Asleep => {
+                let p = self.add_path(now, tuple, false)?;
+                self.paths.send_to_sleep(p);
+                Some(p)
+            }
+            // What arrives there still counts (RFC 5061 section 5.3, F4), but nothing goes back that way.
+            Home::Leaving => Some(self.paths.preferred()),
+            Home::Foreign => None,
+        }
     }
 
     /// Handles one chunk; false stops the packet.
@@ -118,14 +198,16 @@ impl Association {
             // The top bits of type 16 say: an unaware receiver stops here.
             Chunk::NrSack(_) => return self.caps.agreed.nr_sack,
             Chunk::Heartbeat(heartbeat) => {
-                if !seen.answered && self.answers_heartbeats() {
+                if !seen.answered && !seen.leaving && self.answers_heartbeats() {
                     seen.answered = true;
-                    self.send_control(path, &heartbeat.ack(), Bundling::Free);
+                    self.answer_heartbeat(path, &heartbeat);
                 }
             }
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, &ack),
             Chunk::InitAck(init) => self.on_init_ack(now, path, &init),
             Chunk::CookieAck => self.on_cookie_ack(now),
+            // About an address that we take back (RFC 5061 section 5.3, F4).
+            Chunk::Abort(_) if seen.leaving => return false,
             Chunk::Abort(abort) => {
                 self.on_abort(now, &abort);
                 return false;
@@ -137,6 +219,12 @@ impl Association {
             // The endpoint deals with INIT and COOKIE ECHO before the packet comes here.
             Chunk::Init(_) | Chunk::CookieEcho(_) => {}
             Chunk::Pad(_) => {}
+            Chunk::Asconf(chunk) if self.caps.agreed.dynamic_addresses => {
+                self.on_asconf(now, seen.source, &chunk, &mut seen.answering);
+            }
+            Chunk::AsconfAck(ack) if self.caps.agreed.dynamic_addresses => {
+                self.on_asconf_ack(now, &ack)
+            }
             // Not negotiated (extensions of a later time): what the type's top bits say.
             _ => return self.on_unknown_chunk(path, header, raw, seen),
         }
@@ -224,6 +312,7 @@ impl Association {
         self.errors = 0;
         if self.paths.confirm(now, p) {
             self.path_state_changed(now, p, PathState::Active);
+            self.heed_wanted_primary(now);
         }
         let probed = self.config.potentially_failed.is_some_and(|pf| pf.probe.is_some());
         let was_failed = self.paths.view(p).is_some_and(|v| {

@@ -1,5 +1,6 @@
 //! One association: owns its parts and offers the public calls. The algorithms live in the parts.
 
+mod asconf;
 mod auth;
 mod blocking;
 mod control;
@@ -9,6 +10,7 @@ mod mtu;
 mod output;
 mod parts;
 mod probe;
+mod removal;
 mod sack;
 mod setup;
 mod shutdown;
@@ -16,6 +18,7 @@ mod state;
 mod suspicion;
 mod timers;
 
+pub use asconf::AddressError;
 pub(crate) use auth::{Proof, judge as judge_auth};
 pub(crate) use control::Bundling;
 pub(crate) use output::PacketSize;
@@ -55,6 +58,10 @@ pub struct Association {
     pub(crate) caps: Caps,
     /// Present where authentication is switched on.
     pub(crate) auth: Option<Box<Auth>>,
+    /// Present while addresses may change.
+    asconf: Option<Box<asconf::Asconf>>,
+    /// Counts changes of the peer's addresses, by which packets find the association.
+    pub(crate) address_generation: u32,
     pub(crate) paths: PathSet,
     pub(crate) policies: PolicySet,
     pub(crate) tx: Sender,
@@ -138,6 +145,8 @@ impl Association {
             peer: PeerSide::default(),
             caps: Caps::default(),
             auth: Self::new_auth(&config, &local),
+            asconf: None,
+            address_generation: 0,
             setup: setup::Setup::default(),
             timers: Timers::default(),
             pacers: config.pacing.then(Box::default),
@@ -248,7 +257,7 @@ impl Association {
 
     /// Makes a confirmed path the primary. False if it is not one.
     pub fn set_primary(&mut self, _now: Time, p: PathId) -> bool {
-        let confirmed = self.paths.view(p).is_some_and(|v| v.state != PathState::Unconfirmed);
+        let confirmed = self.paths.is_confirmed(p);
         if confirmed && self.paths.primary != p && self.state != State::Closed {
             self.paths.primary = p;
             self.events.push_back(Event::PrimaryChanged(p));
@@ -374,7 +383,11 @@ impl Association {
     /// An unconfirmed path is probed at once, a confirmed one after the heartbeat interval.
     pub(crate) fn start_heartbeats(&mut self, now: Time, p: PathId) {
         self.start_mtu_search(now, p);
-        let Some(view) = self.paths.view(p) else { return };
+        let awake = |view: &&PathView| view.state != PathState::Removed;
+        let Some(view) = self.paths.view(p).filter(awake) else { return };
+        if self.paths.is_dormant(p) {
+            return;
+        }
         if view.state == PathState::Unconfirmed || self.must_measure(view) {
             if let Some(path) = self.paths.get_mut(p) {
                 path.heartbeat_at = now;

@@ -11,7 +11,7 @@ use crate::time::{Duration, Time};
 use crate::trace::{Stop, StreamIdField, TraceEvent};
 use crate::tsn_map::wire;
 use crate::tx::{CopyOf, Departure, Probe};
-use crate::view::{ChunkMeta, PathState, PathView};
+use crate::view::{ChunkMeta, PathView};
 
 /// A packet that was written.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +156,8 @@ impl Association {
             self.authenticate(&mut writer);
         }
         let len = writer.finish(ChecksumMode::Crc32c);
-        self.packet_sent(path, len, size)
+        let packet = self.packet_sent(path, len, size)?;
+        Some(Packet { tuple: first.to.unwrap_or(packet.tuple), ..packet })
     }
 
     /// A packet with a SACK, DATA, or both.
@@ -274,8 +275,7 @@ impl Association {
 
     /// Which path the SACK takes (config::SackPath), confirmed paths only.
     fn sack_path(&self, now: Time) -> PathId {
-        let confirmed =
-            |p: PathId| self.paths.view(p).is_some_and(|v| v.state != PathState::Unconfirmed);
+        let confirmed = |p: PathId| self.paths.is_confirmed(p);
         let last = self.rx.last_data_path();
         let choice = match self.config.sack.path {
             SackPath::LastData => Some(last),

@@ -12,6 +12,7 @@ use polypath_wire::{
     Parameter, ParamsBuf,
 };
 
+use super::asconf::Wish;
 use super::control::Encoded;
 use super::{Association, Bundling, LocalSide, PeerSide, State};
 use crate::config::{AssocConfig, EndpointConfig, Handshake};
@@ -41,6 +42,8 @@ pub(crate) struct Setup {
     stale_before: bool,
     /// Parameters of the INIT ACK to be reported that had no room behind the COOKIE ECHO.
     unreported: ParamsBuf,
+    /// Changes of our addresses that the application asked for before set-up was done.
+    pub(super) wishes: Vec<Wish>,
     /// The application asked for a shutdown before set-up was done.
     pub(super) shutdown_wanted: bool,
 }
@@ -55,6 +58,7 @@ impl Default for Setup {
             echoed: Time::ZERO,
             stale_before: false,
             unreported: ParamsBuf::new(),
+            wishes: Vec::new(),
             shutdown_wanted: false,
         }
     }
@@ -145,6 +149,7 @@ impl Association {
     pub(crate) fn on_cookie_ack(&mut self, now: Time) {
         if self.state == State::CookieEchoed {
             self.enter_established(now);
+            self.grant_wishes(now);
         }
     }
 
@@ -207,6 +212,7 @@ impl Association {
             self.start_heartbeats(now, p);
         }
         self.pair_addresses(now);
+        self.start_asconf();
         self.trigger(Trigger::Path);
         let unreported = core::mem::take(&mut self.setup.unreported);
         self.report_parameters(self.paths.preferred(), &unreported);
@@ -219,8 +225,8 @@ impl Association {
     fn adopt_peer(&mut self, peer: &PeerInit) {
         let mut addresses = peer.addresses.clone();
         // What our user named is the peer's as well.
-        for (_, path) in self.paths.iter() {
-            let remote = path.tuple.remote.ip();
+        for tuple in self.paths.live().filter_map(|p| self.path_tuple(p)) {
+            let remote = tuple.remote.ip();
             if !addresses.contains(&remote) {
                 addresses.push(remote);
             }
@@ -244,7 +250,9 @@ impl Association {
     /// Sends INIT on the first path.
     fn start_handshake(&mut self, now: Time, preservative: Option<Duration>) {
         self.state = State::CookieWait;
-        let addresses = self.announced_addresses();
+        // Behind a NAT nobody knows our addresses (RFC 6951 section 4.1).
+        let addresses =
+            if self.endpoint.behind_nat { Vec::new() } else { self.announced_addresses() };
         let offer = Offer {
             fixed: fixed_part(&self.config, self.local.tag, self.local.initial_tsn),
             addresses: &addresses,

@@ -64,6 +64,7 @@ impl Association {
             self.paths.iter().map(|(_, p)| p.t3.min(p.heartbeat_at).min(p.mtu_timer())).min();
         let sack = self.rx.sack_deadline().unwrap_or(Time::MAX);
         let next = self.timers.next().min(paths.unwrap_or(Time::MAX)).min(sack);
+        let next = next.min(self.asconf.as_ref().map_or(Time::MAX, |asconf| asconf.t4));
         let next = next.min(self.tx.recovery_deadline());
         let next = next.min(self.pacers.as_ref().map_or(Time::MAX, |p| p.deadline()));
         (next != Time::MAX).then_some(next)
@@ -82,6 +83,9 @@ impl Association {
         }
         if expired(&mut self.timers.t5, now) {
             self.on_t5(now);
+        }
+        if self.asconf.as_ref().is_some_and(|asconf| asconf.t4 <= now) {
+            self.on_t4(now);
         }
         if expired(&mut self.timers.probe, now) {
             self.tx.allow_window_probe();

@@ -1,25 +1,55 @@
-//! Our addresses, as they come and go. What the peers of the associations that exist are told of it is RFC 5061's part.
+//! Our addresses, as they come and go (RFC 5061): associations that exist tell their peers, if both sides can, and new ones announce
+//! what there is then.
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use super::Endpoint;
+use polypath_wire::chunk::kind;
+use polypath_wire::{Chunk, PacketView};
+
+use super::{Endpoint, init};
+use crate::config::EndpointConfig;
+use crate::ids::AssocHandle;
 use crate::time::Time;
 
+/// Changes that are remembered, at most: more in the life of a cookie is a driver that plays.
+const MAX_CHANGES: usize = 64;
+
+/// An address came or went.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    when: Time,
+    at: SocketAddr,
+    added: bool,
+}
+
 impl Endpoint {
-    /// We have one more address, with its UDP port if packets are encapsulated: new associations announce it.
-    pub fn add_address(&mut self, _now: Time, at: SocketAddr) {
-        if !self.config.addresses.contains(&at.ip()) {
+    /// We have one more address, with its UDP port if packets are encapsulated (else 0). New associations announce it; those that
+    /// exist tell their peers if both sides agreed on dynamic addresses, and leave it alone otherwise.
+    pub fn add_address(&mut self, now: Time, at: SocketAddr) {
+        // Without a list, all addresses are ours, and associations announce those that their paths start at.
+        let listed = !self.config.addresses.is_empty();
+        if listed && !self.config.addresses.contains(&at.ip()) {
+            self.note_change(Change { when: now, at, added: true });
             Arc::make_mut(&mut self.config).addresses.push(at.ip());
+        }
+        for h in self.table.handles().collect::<Vec<_>>() {
+            if let Some(assoc) = self.table.touch(h) {
+                let _cannot = assoc.add_local_address(now, at);
+            }
         }
     }
 
-    /// An address is not ours any more: new associations do not announce it, and paths from there are taken for failed.
+    /// An address is not ours any more: new associations do not announce it, those that exist tell their peers, and where they
+    /// cannot, paths from there are taken for failed.
     pub fn remove_address(&mut self, now: Time, address: IpAddr) {
-        Arc::make_mut(&mut self.config).addresses.retain(|own| *own != address);
-        let all: Vec<_> = self.table.handles().collect();
-        for h in all {
+        if self.config.addresses.contains(&address) {
+            self.note_change(Change { when: now, at: SocketAddr::new(address, 0), added: false });
+            Arc::make_mut(&mut self.config).addresses.retain(|own| *own != address);
+        }
+        for h in self.table.handles().collect::<Vec<_>>() {
             let Some(assoc) = self.table.touch(h) else { continue };
+            let _cannot = assoc.remove_local_address(now, address);
             for p in assoc.paths.ids() {
                 let tuple = assoc.path_tuple(p).filter(|tuple| tuple.local.ip() == address);
                 if let Some(tuple) = tuple {
@@ -29,12 +59,60 @@ impl Endpoint {
         }
     }
 
-    /// Whether an association has a path from `address`.
+    /// Whether an association has a path from `address`, or still expects packets there.
     pub fn uses_address(&self, address: IpAddr) -> bool {
-        let uses = |h| {
-            let mut paths = self.table.get(h)?.paths.iter();
-            paths.any(|(_, path)| path.tuple.local.ip() == address).then_some(())
+        let here = |h| self.table.get(h).is_some_and(|assoc| assoc.uses_local(address));
+        self.table.handles().any(here)
+    }
+
+    fn note_change(&mut self, change: Change) {
+        let life = init::longest_cookie_life(&self.config);
+        let stale = |c: &Change| change.when.since(c.when) > life;
+        while self.changes.front().is_some_and(stale) || self.changes.len() >= MAX_CHANGES {
+            self.changes.pop_front();
+        }
+        self.changes.push_back(change);
+    }
+
+    /// The configuration as it was when a cookie was made: that is what its peer was told.
+    pub(super) fn config_at(&self, created: Time) -> Arc<EndpointConfig> {
+        let mut config = self.config.clone();
+        for change in self.changes.iter().rev().take_while(|c| c.when > created) {
+            let addresses = &mut Arc::make_mut(&mut config).addresses;
+            if change.added {
+                addresses.retain(|own| *own != change.at.ip());
+            } else {
+                addresses.push(change.at.ip());
+            }
+        }
+        config
+    }
+
+    /// What became of our addresses since then, the peer will be told.
+    pub(super) fn catch_up(&mut self, h: AssocHandle, created: Time) {
+        let Some(assoc) = self.table.touch(h) else { return };
+        for change in self.changes.iter().filter(|c| c.when > created) {
+            assoc.wish_local_address(change.at, change.added);
+        }
+    }
+
+    /// The association that an ASCONF names by an address of its sender, or a wildcard and the tag (RFC 5061 section 5.2, D2). Whether
+    /// it is genuine, AUTH tells.
+    pub(super) fn find_by_asconf(&self, packet: &PacketView<'_>) -> Option<AssocHandle> {
+        let header = packet.header();
+        let asconfs = packet.chunks().map_while(Result::ok).filter(|raw| raw.kind == kind::ASCONF);
+        let mut named = asconfs.filter_map(|raw| match raw.decode() {
+            Ok(Chunk::Asconf(asconf)) => Some(asconf.address),
+            _ => None,
+        });
+        let find = |address: IpAddr| {
+            if address.is_unspecified() {
+                self.table.find_tag(header.verification_tag, header.source_port)
+            } else {
+                self.table.find_address(address, header.source_port)
+            }
         };
-        self.table.handles().any(|h| uses(h).is_some())
+        let found = named.find_map(find);
+        found.filter(|h| self.table.get(*h).is_some_and(|a| a.has_dynamic_addresses()))
     }
 }

@@ -62,6 +62,8 @@ impl Endpoint {
             assoc.acknowledge_cookie(now, tuple);
             let proof = if auth.is_some() { Proof::Before } else { Proof::None };
             assoc.handle_proven_packet(now, tuple, packet, proof);
+            // Behind the COOKIE ACK: before that the peer heeds no ASCONF.
+            assoc.grant_wishes(now);
         }
     }
 
@@ -112,10 +114,12 @@ impl Endpoint {
         }
         self.used.remember(now, cookie.session.local_tag, cookie.created);
         let local = self.local_side(cookie);
-        let (config, rng) = (self.config.clone(), self.rng.fork());
+        let (config, rng) = (self.config_at(cookie.created), self.rng.fork());
         let tuple = confirmed_tuple(to.tuple, cookie);
         let assoc = Association::accept(now, config, local, &cookie.peer, to.peer_port, tuple, rng);
-        Some(self.table.insert(assoc))
+        let h = self.table.insert(assoc);
+        self.catch_up(h, cookie.created);
+        Some(h)
     }
 
     /// The association that the cookie set up is over. A peer that still waits for its COOKIE ACK must have missed the ABORT.
@@ -163,6 +167,7 @@ impl Endpoint {
         cookie: &Cookie,
     ) -> Option<AssocHandle> {
         let local = self.local_side(cookie);
+        let config = self.config_at(cookie.created);
         let assoc = self.table.touch(h)?;
         if assoc.state() == State::ShutdownAckSent {
             assoc.refuse_restart(now);
@@ -174,8 +179,9 @@ impl Endpoint {
             self.refuse_new_addresses(now, to, &added);
             return None;
         }
-        assoc.restart(now, local, &cookie.peer, confirmed_tuple(to.tuple, cookie));
+        assoc.restart(now, config, local, &cookie.peer, confirmed_tuple(to.tuple, cookie));
         self.used.remember(now, cookie.session.local_tag, cookie.created);
+        self.catch_up(h, cookie.created);
         self.table.refresh(h);
         Some(h)
     }

@@ -213,6 +213,8 @@ impl Endpoint {
         });
         identity.random = auth.as_ref().map(|auth| auth.random);
         let cookie = self.cookie(now, request, peer, identity).seal(&mut self.keys);
+        // Behind a NAT nobody knows our addresses (RFC 6951 section 4.1).
+        let addresses = if self.config.behind_nat { &[] } else { addresses };
         let offer = Offer { fixed, addresses, extensions, auth: auth.as_ref() };
         let budget = longest_answer(request.len, request.to.tuple);
         let chunk = offer.init_ack(&cookie, unrecognized(request.init.params), budget);

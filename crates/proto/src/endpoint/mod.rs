@@ -20,6 +20,7 @@ mod table;
 mod tag;
 mod used;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use polypath_wire::chunk::kind;
@@ -30,6 +31,7 @@ pub(crate) use extensions::Extensions;
 pub use icmp::IcmpReport;
 pub(crate) use offer::{Offer, fixed_part};
 pub(crate) use peer::{InitFault, PeerAuth, PeerInit, state_cookie, unrecognized};
+pub(crate) use peer::{MAX_PEER_ADDRESSES, is_peer_address, is_unicast};
 
 use crate::assoc::{Association, PacketSize, State};
 use crate::config::EndpointConfig;
@@ -53,6 +55,8 @@ pub struct Endpoint {
     used: UsedCookies,
     replies: Replies,
     stats: EndpointStats,
+    /// What became of our addresses while cookies may live that know nothing of it.
+    changes: VecDeque<addresses::Change>,
 }
 
 /// A packet to be sent.
@@ -85,6 +89,7 @@ impl Endpoint {
             replies: Replies::new(config.max_stateless_replies),
             table: Table::default(),
             stats: EndpointStats::default(),
+            changes: VecDeque::new(),
             config: Arc::new(config),
             rng,
         }
@@ -243,7 +248,8 @@ impl Endpoint {
     #[inline]
     fn on_packet(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
         let found = self.table.find(tuple, packet.header().source_port);
-        let Some(h) = found.or_else(|| self.find_by_init_ack(tuple, packet)) else {
+        let found = found.or_else(|| self.find_by_init_ack(tuple, packet));
+        let Some(h) = found.or_else(|| self.find_by_asconf(packet)) else {
             self.on_out_of_the_blue(now, tuple, packet);
             return;
         };

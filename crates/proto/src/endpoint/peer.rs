@@ -246,7 +246,7 @@ pub(crate) const fn is_unicast(address: IpAddr) -> bool {
 }
 
 /// Whether a peer at `source` may name `address` as its own. Loopback means nothing on another host.
-fn is_peer_address(address: IpAddr, source: IpAddr) -> bool {
+pub(crate) fn is_peer_address(address: IpAddr, source: IpAddr) -> bool {
     // 0.0.0.0/8 is "this network": no destination either (RFC 1122 section 3.2.1.3).
     let this_network = matches!(address, IpAddr::V4(v4) if Ipv4Addr::octets(&v4).starts_with(&[0]));
     is_unicast(address) && !this_network && (!address.is_loopback() || source.is_loopback())

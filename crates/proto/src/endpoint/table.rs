@@ -15,8 +15,8 @@ struct Slot {
     assoc: Association,
     /// Addresses under which packets find it.
     addresses: Vec<IpAddr>,
-    /// The peer's tag when `addresses` was made: another tag means other addresses.
-    indexed_tag: u32,
+    /// The peer's tag, and the count of changes, when `addresses` was made: others mean other addresses.
+    indexed: (u32, u32),
     /// Its entry in [`Table::deadlines`], at or before its real deadline; `Time::MAX`: none.
     deadline: Time,
     /// It is in [`Table::ready`].
@@ -75,7 +75,7 @@ impl Table {
         let h = AssocHandle(self.slots.insert(Slot {
             assoc,
             addresses: Vec::new(),
-            indexed_tag: 0,
+            indexed: (0, 0),
             deadline: Time::MAX,
             ready: false,
             eventful: false,
@@ -117,6 +117,15 @@ impl Table {
 
     fn proves(&self, h: AssocHandle, address: IpAddr) -> bool {
         self.get(h).is_some_and(|assoc| assoc.paths.is_proven(address))
+    }
+
+    /// The association whose packets carry `tag`: by looking at all of them, which only who proves its packets may ask for.
+    pub(super) fn find_tag(&self, tag: u32, peer_port: u16) -> Option<AssocHandle> {
+        let has = |assoc: &Association| {
+            let there = assoc.peer.port == peer_port && assoc.state() != State::Closed;
+            there && assoc.local.tag == tag
+        };
+        self.slots.iter().find(|(_, slot)| has(&slot.assoc)).map(|(i, _)| AssocHandle(i))
     }
 
     /// Associations with a peer at `address`.
@@ -210,7 +219,11 @@ impl Table {
             if !slot.addresses.is_empty() {
                 self.forget_addresses(h);
             }
-        } else if slot.indexed_tag != slot.assoc.peer.tag {
+        } else if slot.indexed != (slot.assoc.peer.tag, slot.assoc.address_generation) {
+            // Addresses may have gone.
+            if slot.indexed.1 != slot.assoc.address_generation {
+                self.forget_addresses(h);
+            }
             self.index_addresses(h);
         }
     }
@@ -218,9 +231,9 @@ impl Table {
     fn index_addresses(&mut self, h: AssocHandle) {
         let Some(slot) = self.slots.get_mut(h.0) else { return };
         let assoc = &slot.assoc;
-        slot.indexed_tag = assoc.peer.tag;
-        let (port, paths) = (assoc.peer.port, assoc.paths.iter());
-        let paths = paths.map(|(_, path)| path.tuple.remote.ip());
+        slot.indexed = (assoc.peer.tag, assoc.address_generation);
+        let (port, paths) = (assoc.peer.port, assoc.paths.live());
+        let paths = paths.filter_map(|p| assoc.path_tuple(p)).map(|tuple| tuple.remote.ip());
         let named: Vec<IpAddr> = assoc.peer.addresses.iter().copied().chain(paths).collect();
         for address in named {
             self.claim(h, address, port);

@@ -39,7 +39,7 @@ impl PathSet {
             view.state
         };
         // An unconfirmed path stays unconfirmed however often it fails.
-        if view.state == PathState::Unconfirmed || next == view.state {
+        if !view.state.is_confirmed() || next == view.state {
             return Failure { changed: None };
         }
         if view.state == PathState::Active {
@@ -71,7 +71,7 @@ impl PathSet {
                 self.set_state(p, PathState::Active);
                 Some(PathState::Active)
             }
-            PathState::Active | PathState::Unconfirmed => None,
+            PathState::Active | PathState::Unconfirmed | PathState::Removed => None,
         }
     }
 

@@ -5,6 +5,7 @@ mod heartbeat;
 mod hole;
 mod mtu;
 mod pacer;
+mod retire;
 mod rto;
 mod verify;
 
@@ -50,6 +51,8 @@ pub(crate) struct Path {
     pub(crate) heartbeat: Option<heartbeat::Outstanding>,
     /// Earlier ones that were given up while the path was failed: a path that became slow may still answer them.
     pub(crate) overdue: Vec<heartbeat::Outstanding>,
+    /// Its local address is one that the peer does not know yet: nothing but ASCONF may go out (RFC 5061 section 5.3, F1).
+    pub(crate) dormant: bool,
     /// What proving its address has cost so far.
     pub(crate) verification: Verification,
     /// The timeout without back-off.
@@ -125,11 +128,9 @@ impl PathSet {
         if let Some(id) = self.by_tuple(tuple) {
             return Some(id);
         }
-        if self.views.len() >= MAX_PATHS {
-            return None;
-        }
+        let full = self.views.len() >= MAX_PATHS;
+        let id = if full { self.recyclable()? } else { PathId(self.views.len() as u8) };
         self.one_when_dormant = config.potentially_failed.is_some();
-        let id = PathId(self.views.len() as u8);
         let mtu = config.path_mtu;
         let pmdcs = mtu.saturating_sub(header_bytes(tuple.remote.ip(), self.encapsulation));
         let mut view = PathView::new(id, mtu, pmdcs & !3, config.rto.initial);
@@ -137,16 +138,13 @@ impl PathSet {
         if confirmed {
             view.state = PathState::Active;
         }
-        // Most associations have one path or two, and a server has many associations.
-        self.views.reserve_exact(1);
-        self.own.reserve_exact(1);
-        self.views.push(view);
-        self.own.push(Path {
+        let path = Path {
             tuple,
             t3: Time::MAX,
             heartbeat_at: Time::MAX,
             heartbeat: None,
             overdue: Vec::new(),
+            dormant: false,
             verification: Verification::default(),
             rto_estimate: config.rto.initial,
             rtt_probe: None,
@@ -161,7 +159,16 @@ impl PathSet {
             held_back_until: Time::ZERO,
             refused: false,
             stats: PathStats::new(id, tuple),
-        });
+        };
+        if let Some((old_view, old_path)) = self.both_mut(id) {
+            (*old_view, *old_path) = (view, path);
+        } else {
+            // Most associations have one path or two, and a server has many associations.
+            self.views.reserve_exact(1);
+            self.own.reserve_exact(1);
+            self.views.push(view);
+            self.own.push(path);
+        }
         self.reset_mtu(id, config);
         self.refresh_usable();
         Some(id)
@@ -170,14 +177,18 @@ impl PathSet {
     /// The path of a pair of addresses.
     #[inline]
     pub(crate) fn by_tuple(&self, tuple: FourTuple) -> Option<PathId> {
-        self.own.iter().position(|p| p.tuple == tuple).map(|i| PathId(i as u8))
+        let same = |(v, p): (&PathView, &Path)| p.tuple == tuple && v.state != PathState::Removed;
+        self.iter().position(same).map(|i| PathId(i as u8))
     }
 
     /// The path of a pair of IP addresses, whatever the remote UDP port.
     pub(crate) fn by_addresses(&self, tuple: FourTuple) -> Option<PathId> {
-        let same =
-            |p: &Path| p.tuple.local == tuple.local && p.tuple.remote.ip() == tuple.remote.ip();
-        self.own.iter().position(same).map(|i| PathId(i as u8))
+        let same = |(v, p): (&PathView, &Path)| {
+            let addresses =
+                p.tuple.local == tuple.local && p.tuple.remote.ip() == tuple.remote.ip();
+            addresses && v.state != PathState::Removed
+        };
+        self.iter().position(same).map(|i| PathId(i as u8))
     }
 
     /// The peer's UDP port on `p` is another now.
@@ -232,9 +243,10 @@ impl PathSet {
     /// a path that waits for its verification does not count.
     #[inline]
     pub(crate) fn amdcs(&self) -> u32 {
+        let live = self.views.iter().filter(|v| v.state != PathState::Removed);
         let counts = |v: &&PathView| !self.searches || v.state != PathState::Unconfirmed;
-        let known = self.views.iter().filter(counts).map(|v| v.pmdcs).min();
-        let smallest = known.or_else(|| self.views.first().map(|v| v.pmdcs)).unwrap_or(512);
+        let known = live.clone().filter(counts).map(|v| v.pmdcs).min();
+        let smallest = known.or_else(|| live.clone().map(|v| v.pmdcs).next()).unwrap_or(512);
         smallest.saturating_sub(self.reserved)
     }
 
@@ -265,7 +277,7 @@ impl PathSet {
     pub(crate) fn preferred(&self) -> PathId {
         let usable = |v: &&PathView| v.usable;
         let primary = self.view(self.primary).filter(usable);
-        let confirmed = |v: &&PathView| v.state != PathState::Unconfirmed;
+        let confirmed = |v: &&PathView| v.state.is_confirmed();
         primary
             .or_else(|| self.views.iter().find(usable))
             .or_else(|| self.views.iter().find(confirmed))
@@ -296,7 +308,7 @@ fn rank(view: &PathView) -> Option<Rank> {
     if view.admin == PathAdmin::Disabled {
         return None;
     }
-    if view.state == PathState::Unconfirmed {
+    if !view.state.is_confirmed() {
         return None;
     }
     Some(Rank {

@@ -52,7 +52,8 @@ impl PathSet {
     /// A packet of the association came on `p`. If probing had ended it goes on, with one heartbeat.
     pub(crate) fn heard_on(&mut self, now: Time, p: PathId) {
         let Some((view, path)) = self.both_mut(p) else { return };
-        if view.state == PathState::Unconfirmed && path.heartbeat_at == Time::MAX {
+        let waits = view.state == PathState::Unconfirmed && !path.dormant;
+        if waits && path.heartbeat_at == Time::MAX {
             path.verification.heard = true;
             path.heartbeat_at = now;
         }
@@ -63,7 +64,7 @@ impl PathSet {
         let Some(address) = self.get(p).map(|path| path.tuple.remote.ip()) else { return };
         for (view, path) in self.iter_mut() {
             let waits = view.state == PathState::Unconfirmed && path.tuple.remote.ip() == address;
-            if waits && path.heartbeat_at == Time::MAX {
+            if waits && !path.dormant && path.heartbeat_at == Time::MAX {
                 path.heartbeat_at = now;
             }
         }
@@ -72,7 +73,7 @@ impl PathSet {
     /// Whether some path to `address` was confirmed, by the user or by a heartbeat.
     pub(crate) fn is_proven(&self, address: IpAddr) -> bool {
         let here = self.iter().filter(|(_, path)| path.tuple.remote.ip() == address);
-        here.into_iter().any(|(view, _)| view.state != PathState::Unconfirmed)
+        here.into_iter().any(|(view, _)| view.state.is_confirmed())
     }
 
     fn probes(&self, address: IpAddr) -> u32 {

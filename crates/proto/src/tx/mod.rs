@@ -8,6 +8,7 @@ mod parts;
 mod path_list;
 mod queue;
 mod recovery;
+mod rehome;
 mod retransmit;
 mod sack;
 mod silence;

@@ -133,6 +133,12 @@ impl TxPath {
         super::sack::lower(first(Class::Once), first(Class::Again))
     }
 
+    /// A chunk that waits to be retransmitted comes from a path that is gone.
+    pub(super) fn inherit(&mut self, tsn: u64, class: Class) {
+        self.relist(tsn, class);
+        self.marked.insert(tsn);
+    }
+
     /// Puts `tsn` where it belongs in the list of its class, once.
     fn relist(&mut self, tsn: u64, class: Class) {
         let list = self.list_mut(class);

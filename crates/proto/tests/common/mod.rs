@@ -157,6 +157,8 @@ pub(crate) struct Pair {
     pub(crate) flying: Vec<Packet>,
     /// All packets ever sent.
     pub(crate) log: Vec<Packet>,
+    /// What a NAT makes of the client's addresses, either way.
+    pub(crate) translate: fn(IpAddr) -> IpAddr,
 }
 
 impl Pair {
@@ -175,6 +177,7 @@ impl Pair {
             fate: Box::new(|_| Fate::Deliver),
             flying: Vec::new(),
             log: Vec::new(),
+            translate: |address| address,
         }
     }
 
@@ -306,7 +309,12 @@ impl Pair {
                 sent.push((reverse(transmit.tuple), core::mem::take(&mut buf)));
             }
             sender.drain_events(now);
-            for (tuple, data) in sent {
+            for (mut tuple, data) in sent {
+                let end = match way {
+                    Way::ToServer => &mut tuple.remote,
+                    Way::ToClient => &mut tuple.local,
+                };
+                end.set_ip((self.translate)(end.ip()));
                 self.launch(Packet { at: now + DELAY, way, tuple, data });
             }
         }

@@ -33,6 +33,7 @@ impl Association {
         // Only now, so that the application first hears of the association and then of its paths.
         assoc.add_path(now, tuple, true);
         assoc.pair_addresses(now);
+        assoc.start_asconf();
         assoc
     }
 
@@ -49,6 +50,7 @@ impl Association {
         } else if untouched {
             self.adopt_peer(peer);
             self.start_receiver();
+            self.start_asconf();
             self.tx.set_peer_window(self.peer.a_rwnd);
         } else {
             // Data flows already; there is no new peer, only a new name for it.
@@ -70,6 +72,7 @@ impl Association {
     pub(crate) fn restart(
         &mut self,
         now: Time,
+        endpoint: Arc<EndpointConfig>,
         local: LocalSide,
         peer: &PeerInit,
         tuple: FourTuple,
@@ -78,6 +81,10 @@ impl Association {
             self.events.push_back(Event::SendFailed { message, stream, sent });
         }
         self.local = local;
+        // The new life's INIT ACK announced what the endpoint had then.
+        self.endpoint = endpoint;
+        self.asconf = None;
+        self.address_generation = self.address_generation.wrapping_add(1);
         self.restart_auth();
         self.policies = self.config.policies.build(&self.config.congestion, &mut self.rng);
         self.tx = Sender::new(self.local.initial_tsn, &self.config);
@@ -97,7 +104,8 @@ impl Association {
     }
 
     fn reset_paths(&mut self, now: Time, proven: FourTuple) {
-        for p in self.paths.ids() {
+        let live: Vec<_> = self.paths.live().collect();
+        for p in live {
             self.tx.path_added(p);
             let initial = self.config.rto.initial;
             let Some((view, path)) = self.paths.both_mut(p) else { continue };
@@ -106,6 +114,7 @@ impl Association {
             (view.errors, view.in_recovery, view.rto) = (0, false, initial);
             (path.t3, path.heartbeat, path.rtt_probe) = (Time::MAX, None, None);
             (path.timeouts_in_a_row, path.rto_estimate, path.idle_since) = (0, initial, now);
+            path.dormant = false;
             path.verification = Verification::default();
             view.state =
                 if path.tuple == proven { PathState::Active } else { PathState::Unconfirmed };

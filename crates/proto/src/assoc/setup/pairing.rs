@@ -10,6 +10,9 @@ use crate::time::Time;
 impl Association {
     /// The addresses that our INIT announces: the endpoint's, or those at which the user's paths start.
     pub(crate) fn announced_addresses(&self) -> Vec<IpAddr> {
+        if let Some(present) = self.present_locals() {
+            return present;
+        }
         if !self.endpoint.addresses.is_empty() {
             return self.endpoint.addresses.clone();
         }
