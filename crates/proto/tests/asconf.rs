@@ -551,7 +551,8 @@ fn the_wish_for_a_primary_is_heeded_once_the_address_is_proven() {
 
 #[test]
 fn what_cannot_be_done_is_refused_with_its_cause() {
-    let cases: [(&[Ask], &[(u32, u16)], &[u32]); 8] = [
+    type Case<'a> = (&'a [Ask], &'a [(u32, u16)], &'a [u32]);
+    let cases: [Case<'_>; 8] = [
         // The last address, the packet's source.
         (&[Ask::Delete("10.0.1.1"), Ask::Delete("10.0.0.1")], &[(101, 0xa0)], &[]),
         (&[Ask::Delete("10.0.0.1")], &[(100, 0xa2)], &[]),

@@ -75,6 +75,7 @@ pub fn path(path: &PathInterval, bytes: u64, seconds: f64) -> String {
         PathCondition::Unconfirmed => line.push_str(", unconfirmed"),
         PathCondition::PotentiallyFailed => line.push_str(", potentially failed"),
         PathCondition::Inactive => line.push_str(", inactive"),
+        PathCondition::Removed => line.push_str(", removed"),
     }
     line.push('\n');
     line
