@@ -99,6 +99,7 @@ impl World {
     fn settle(&mut self) {
         let rank = |p: &PathView| match (p.admin, p.state) {
             (PathAdmin::Disabled, _) | (_, PathState::Unconfirmed | PathState::Inactive) => None,
+            (_, PathState::Removed) => None,
             (PathAdmin::Active, PathState::Active) => Some(0),
             (PathAdmin::Backup, PathState::Active) => Some(1),
             (_, PathState::PotentiallyFailed) => Some(2),
