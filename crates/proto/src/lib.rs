@@ -22,7 +22,7 @@ mod tsn_map;
 mod tx;
 pub mod view;
 
-pub use assoc::{Association, State};
+pub use assoc::{Association, PathSettings, State};
 pub use auth::AuthKeyError;
 pub use endpoint::{ConnectError, Endpoint, Transmit};
 pub use event::{CloseReason, Event, Message};

@@ -10,6 +10,7 @@ mod output;
 mod parts;
 mod probe;
 mod sack;
+mod settings;
 mod setup;
 mod shutdown;
 mod state;
@@ -19,6 +20,7 @@ mod timers;
 pub(crate) use auth::{Proof, judge as judge_auth};
 pub(crate) use control::Bundling;
 pub(crate) use output::PacketSize;
+pub use settings::PathSettings;
 pub use state::State;
 
 use core::net::IpAddr;
