@@ -22,7 +22,7 @@ mod tsn_map;
 mod tx;
 pub mod view;
 
-pub use assoc::{AddressError, Association, ReconfigError, ReconfigOutcome, State};
+pub use assoc::{AddressError, Association, PathSettings, ReconfigError, ReconfigOutcome, State};
 pub use auth::AuthKeyError;
 pub use endpoint::{ConnectError, Endpoint, Transmit};
 pub use event::{CloseReason, Event, Message, StreamDirection};

@@ -14,6 +14,7 @@ mod probe;
 mod reconfig;
 mod removal;
 mod sack;
+mod settings;
 mod setup;
 mod shutdown;
 mod state;
@@ -25,6 +26,7 @@ pub(crate) use auth::{Proof, judge as judge_auth};
 pub(crate) use control::Bundling;
 pub(crate) use output::PacketSize;
 pub use reconfig::{ReconfigError, ReconfigOutcome};
+pub use settings::PathSettings;
 pub use state::State;
 
 use core::net::IpAddr;
