@@ -218,7 +218,7 @@ impl App {
         books: &mut Books,
         handle: AssocHandle,
     ) -> Result<(), Trouble> {
-        let now = world.now();
+        let now = world.clock(self.host);
         let Some(side) = self.lives.get(&handle).copied() else { return Ok(()) };
         while let Some(message) = receive(world, self.host, handle, now) {
             let told = books.ledger.delivered(side, &message);
@@ -257,7 +257,7 @@ impl App {
         handle: AssocHandle,
         job: Job,
     ) -> Result<(), SendError> {
-        let now = world.now();
+        let now = world.clock(self.host);
         let (ppid, data) = books.ledger.draft(job.bytes);
         let options = SendOptions { unordered: job.unordered, ppid, immediate: ppid % 16 == 0 };
         let assoc = world.assoc_mut(self.host, handle).ok_or(SendError::Closed)?;

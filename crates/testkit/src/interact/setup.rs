@@ -84,6 +84,8 @@ pub struct Setup {
     pub both_connect: bool,
     /// Applications remove associations as soon as they hear of their end, before the last packet went out.
     pub hasty: bool,
+    /// A third host connects to the server, too, with the settings of the first.
+    pub guest: bool,
     /// The two ends.
     pub ends: [EndSetup; 2],
 }
@@ -116,12 +118,18 @@ impl Setup {
             pairing,
             both_connect: rng.below(10) == 0,
             hasty: rng.below(8) == 0,
+            guest: rng.below(6) == 0,
             ends: [end(rng), end(rng)],
         }
     }
 
+    /// The settings of a host.
+    pub(super) const fn end(&self, host: usize) -> &EndSetup {
+        &self.ends[(host == HostId::SERVER.0) as usize]
+    }
+
     pub(super) fn endpoint(&self, host: usize) -> EndpointConfig {
-        let end = &self.ends[host];
+        let end = self.end(host);
         EndpointConfig {
             port: 5000 + host as u16,
             pairing: self.pairing,
@@ -133,7 +141,7 @@ impl Setup {
 
     /// The longest message that `host` can send and its peer can hold, beside what it charges for chunks.
     pub fn longest_message(&self, host: HostId) -> usize {
-        let (own, peer) = (&self.ends[host.0].assoc, &self.ends[host.peer().0].assoc);
+        let (own, peer) = (&self.end(host.0).assoc, &self.end(host.peer().0).assoc);
         let fits = own.send_buffer.min(u64::from(peer.receive_buffer) / 2);
         fits.clamp(1, LONGEST as u64) as usize
     }
