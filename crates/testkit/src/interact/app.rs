@@ -44,12 +44,15 @@ pub(super) struct Books {
     pub(super) ledger: Ledger,
     /// Nobody forges packets.
     promised: bool,
+    /// A NAT gives the client other addresses: its restart comes from one that it never named, and must be refused (RFC 9260
+    /// section 5.2.2).
+    renumbered: bool,
     sides: u32,
 }
 
 impl Books {
-    pub(super) fn new(longest: usize, promised: bool) -> Self {
-        Self { ledger: Ledger::new(longest), promised, sides: 0 }
+    pub(super) fn new(longest: usize, promised: bool, renumbered: bool) -> Self {
+        Self { ledger: Ledger::new(longest), promised, renumbered, sides: 0 }
     }
 
     /// Whether applications are promised anything.
@@ -201,10 +204,11 @@ impl App {
         } else {
             self.over.push(handle);
         }
+        let refused = reason == CloseReason::PeerAbort { cause: Some(NEW_ADDRESSES) };
         let unfounded = matches!(reason, CloseReason::ProtocolViolation { .. })
             || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) }
                 if cause != USER_ABORT);
-        if unfounded && books.promised() {
+        if unfounded && books.promised() && !(refused && books.renumbered) {
             return Err(Trouble::Accused(self.host.0, reason));
         }
         let graceful = reason == CloseReason::Shutdown;
@@ -269,6 +273,8 @@ impl App {
     }
 }
 
+/// Cause code of an ABORT that refuses a restart with new addresses.
+const NEW_ADDRESSES: u16 = 11;
 /// Cause code of an ABORT that the application asked for.
 const USER_ABORT: u16 = 12;
 

@@ -130,7 +130,7 @@ impl Run {
         Self {
             world,
             apps: (0..hosts).map(|host| App::new(HostId(host), setup.hasty)).collect(),
-            books: Books::new(LONGEST, !script.is_forged()),
+            books: Books::new(LONGEST, !script.is_forged(), script.is_renumbered()),
             configs: (0..hosts).map(|host| Arc::new(setup.end(host).assoc.clone())).collect(),
             rng: Rng::from_u64(setup.seed ^ 1),
             paths: setup.links.len(),

@@ -273,6 +273,11 @@ impl Script {
         self.ops.iter().any(|op| matches!(op, Op::Flood { kind: Flood::Forged, .. }))
     }
 
+    /// Whether a NAT ever knows the client by an address that is not its own.
+    pub(super) fn is_renumbered(&self) -> bool {
+        self.ops.iter().any(|op| matches!(op, Op::Rebind { number: 1.., .. }))
+    }
+
     /// Whether nothing happens that could end an association other than gracefully.
     pub fn is_gentle(&self) -> bool {
         let mild = self.setup.links.iter().all(|l| l.loss + l.corrupt < 0.02);

@@ -187,13 +187,12 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         recovery: random_recovery(rng),
         pacing: rng.below(2) == 0,
         policies: policies.factory.clone(),
-        auth: polypath_proto::config::AuthConfig::default(),
+        extensions: random_extensions(rng),
         // Half of all associations wrap their TSNs soon.
         initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],
         trace: rng.below(8) == 0,
-        extensions: ExtensionConfig { interleaving: rng.below(2) == 0, ..ExtensionConfig::NONE },
-        partial_delivery: None,
-        first_mid: Mid(0),
+        // What has no dice of its own yet.
+        ..AssocConfig::default()
     }
 }
 
@@ -256,4 +255,10 @@ fn random_cc(rng: &mut Rng) -> CcConfig {
         loss_floor_mtus: [4, 2][rng.below(2)],
         abc_limit: 1 + rng.below(2) as u32,
     }
+}
+
+/// Each end has its own: what only one offers is not used.
+fn random_extensions(rng: &mut Rng) -> ExtensionConfig {
+    let mut coin = || rng.below(2) == 0;
+    ExtensionConfig { authentication: coin(), interleaving: coin(), ..ExtensionConfig::NONE }
 }
