@@ -256,3 +256,18 @@ fn a_duplicate_cookie_is_acknowledged_in_shutdown_ack_sent() {
     assert_eq!(pair.log.last().unwrap().first_kind(), COOKIE_ACK);
     assert_eq!(pair.server.state(), State::ShutdownAckSent);
 }
+
+#[test]
+fn a_late_copy_of_the_init_does_not_end_the_association_that_it_opened() {
+    // INITs go out on all paths at once; behind NATs each comes from another address, which no INIT lists.
+    let mut pair = Pair::connected();
+    let init = pair.last_with(INIT);
+    let before = pair.log.len();
+    let mut from_nat = init.tuple;
+    from_nat.remote = tuple("10.0.0.2", "192.0.2.7").remote;
+    for from in [from_nat, init.tuple] {
+        pair.inject(Way::ToServer, from, &init.data);
+    }
+    assert_eq!(pair.log.len(), before, "{:?}", pair.log.last().map(Packet::kinds));
+    both_work(&mut pair);
+}

@@ -341,3 +341,30 @@ fn everything_arrives_whatever_is_lost_with_any_switches() {
         assert_eq!(pair.server.received.len(), 450, "{recovery:?}");
     }
 }
+
+#[test]
+fn an_end_that_only_receives_notices_that_its_sacks_do_not_arrive() {
+    // No heartbeats, and SACKs take the primary path, which is dead in that direction: only duplicates tell.
+    let mut server = endpoint(SERVER_PORT, &server_addresses());
+    let mut assoc = AssocConfig { heartbeat_interval: None, ..AssocConfig::default() };
+    assoc.sack.path = polypath_proto::config::SackPath::Primary;
+    server.assoc = assoc.clone().into();
+    let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
+    pair.connect_with(assoc);
+    pair.run(Duration::from_secs(5));
+    let primary = pair.server.handle();
+    let primary = pair.server.endpoint.association(primary).unwrap().view(pair.now).primary;
+    assert_eq!(primary, polypath_proto::PathId(0));
+    pair.lose(|p| {
+        let dead = p.way == Way::ToClient && p.tuple.local.ip() == ip("10.0.0.1");
+        if dead { Fate::Lose } else { Fate::Deliver }
+    });
+    let (now, h) = (pair.now, pair.client.handle());
+    let client = pair.client.endpoint.association_mut(h).unwrap();
+    assert!(client.set_primary(now, polypath_proto::PathId(1)));
+    pair.client.send(now, b"is anybody there?");
+    pair.run(Duration::from_secs(10));
+    let h = pair.client.handle();
+    let queue = pair.client.endpoint.association(h).unwrap().sender_queue_info();
+    assert_eq!((pair.server.texts().len(), queue.used), (1, 0), "{queue:?}");
+}

@@ -44,6 +44,7 @@ fn world(policies: &Policies, change: impl Fn(&mut AssocConfig)) -> Setup {
         pairing: PathPairing::Index,
         both_connect: false,
         hasty: false,
+        guest: false,
         ends: [end.clone(), end],
     }
 }

@@ -290,6 +290,8 @@ impl Association {
         let choice = match self.config.sack.path {
             SackPath::LastData => Some(last),
             SackPath::FirstData => Some(self.rx.first_data_path()),
+            // Duplicates say that SACKs do not arrive there; an end that only receives may never hear of it otherwise.
+            SackPath::Primary if self.rx.has_duplicates() => Some(last),
             SackPath::Primary => Some(self.paths.primary),
             SackPath::RoundRobin => Some(self.rx.round_robin_path()),
             SackPath::SmallestSrtt => self.fastest_living_path(now),

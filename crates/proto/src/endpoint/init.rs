@@ -272,6 +272,9 @@ fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict
         }
         State::CookieWait => Verdict::AsBefore(None),
         State::ShutdownAckSent => Verdict::ShutdownAck,
+        // The very INIT that set this association up, late on another path. Behind a NAT its source is an address that nobody
+        // listed; to refuse it would end the association that it opened.
+        _ if is_late_copy(assoc, peer) => Verdict::Discard,
         state => match added_addresses(assoc, peer) {
             added if !added.is_empty() => Verdict::NewAddresses(added),
             _ if state == State::CookieEchoed => Verdict::AsBefore(Some(tie_tags)),
@@ -284,6 +287,11 @@ fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict
 fn reports(params: Params<'_>, source: IpAddr) -> bool {
     let mut listed = listed_addresses(params).peekable();
     listed.peek().is_none() || listed.any(|address| address == source)
+}
+
+const fn is_late_copy(assoc: &Association, peer: &PeerInit) -> bool {
+    let (tag, tsn) = (peer.fixed.initiate_tag, peer.fixed.initial_tsn);
+    !assoc.state().is_setup() && tag == assoc.peer.tag && tsn.0 == assoc.peer.initial_tsn.0
 }
 
 /// Addresses of an INIT, or of the cookie made from it, that the association's peer does not have.

@@ -42,8 +42,24 @@ pub(super) struct DataPaths {
     /// Of the first DATA since the last SACK.
     first: Option<PathId>,
     since_sack: PathSet,
-    arrived: [Option<Time>; MAX_PATHS],
-    sacked: [Option<Time>; MAX_PATHS],
+    arrived: Times,
+    sacked: Times,
+}
+
+/// A time per path. Grows with the paths that are used: most associations are idle and have few.
+type Times = Vec<Option<Time>>;
+
+#[inline]
+fn note(times: &mut Times, path: PathId, now: Time) {
+    if path.index() >= MAX_PATHS {
+        return;
+    }
+    if times.len() <= path.index() {
+        times.resize(path.index() + 1, None);
+    }
+    if let Some(time) = times.get_mut(path.index()) {
+        *time = Some(now);
+    }
 }
 
 impl DataPaths {
@@ -52,17 +68,15 @@ impl DataPaths {
             last: PathId(0),
             first: None,
             since_sack: PathSet(0),
-            arrived: [None; MAX_PATHS],
-            sacked: [None; MAX_PATHS],
+            arrived: Vec::new(),
+            sacked: Vec::new(),
         }
     }
 
     /// DATA came on `path`.
     #[inline]
     pub(super) fn data(&mut self, path: PathId, now: Time) {
-        if let Some(arrived) = self.arrived.get_mut(path.index()) {
-            *arrived = Some(now);
-        }
+        note(&mut self.arrived, path, now);
         self.last = path;
         self.first.get_or_insert(path);
         self.since_sack.insert(path);
@@ -76,9 +90,7 @@ impl DataPaths {
 
     /// The SACK went out on `path`.
     pub(super) fn sack_sent(&mut self, path: PathId, now: Time) {
-        if let Some(sacked) = self.sacked.get_mut(path.index()) {
-            *sacked = Some(now);
-        }
+        note(&mut self.sacked, path, now);
     }
 
     pub(super) const fn last(&self) -> PathId {

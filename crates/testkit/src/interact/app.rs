@@ -44,12 +44,15 @@ pub(super) struct Books {
     pub(super) ledger: Ledger,
     /// Nobody forges packets.
     promised: bool,
+    /// A NAT gives the client other addresses: its restart comes from one that it never named, and must be refused (RFC 9260
+    /// section 5.2.2).
+    renumbered: bool,
     sides: u32,
 }
 
 impl Books {
-    pub(super) fn new(longest: usize, promised: bool) -> Self {
-        Self { ledger: Ledger::new(longest), promised, sides: 0 }
+    pub(super) fn new(longest: usize, promised: bool, renumbered: bool) -> Self {
+        Self { ledger: Ledger::new(longest), promised, renumbered, sides: 0 }
     }
 
     /// Whether applications are promised anything.
@@ -201,10 +204,11 @@ impl App {
         } else {
             self.over.push(handle);
         }
+        let refused = reason == CloseReason::PeerAbort { cause: Some(NEW_ADDRESSES) };
         let unfounded = matches!(reason, CloseReason::ProtocolViolation { .. })
             || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) }
                 if cause != USER_ABORT);
-        if unfounded && books.promised() {
+        if unfounded && books.promised() && !(refused && books.renumbered) {
             return Err(Trouble::Accused(self.host.0, reason));
         }
         let graceful = reason == CloseReason::Shutdown;
@@ -218,7 +222,7 @@ impl App {
         books: &mut Books,
         handle: AssocHandle,
     ) -> Result<(), Trouble> {
-        let now = world.now();
+        let now = world.clock(self.host);
         let Some(side) = self.lives.get(&handle).copied() else { return Ok(()) };
         while let Some(message) = receive(world, self.host, handle, now) {
             let told = books.ledger.delivered(side, &message);
@@ -257,7 +261,7 @@ impl App {
         handle: AssocHandle,
         job: Job,
     ) -> Result<(), SendError> {
-        let now = world.now();
+        let now = world.clock(self.host);
         let (ppid, data) = books.ledger.draft(job.bytes);
         let (unordered, immediate) = (job.unordered, ppid % 16 == 0);
         let options = SendOptions { unordered, ppid, immediate, ..SendOptions::default() };
@@ -270,6 +274,8 @@ impl App {
     }
 }
 
+/// Cause code of an ABORT that refuses a restart with new addresses.
+const NEW_ADDRESSES: u16 = 11;
 /// Cause code of an ABORT that the application asked for.
 const USER_ABORT: u16 = 12;
 

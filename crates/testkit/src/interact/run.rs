@@ -16,7 +16,7 @@ use super::script::{Op, Script};
 use super::setup::LONGEST;
 use crate::invariants;
 use crate::model::Breach;
-use crate::world::{HostId, Step, World, WorldError};
+use crate::world::{HostId, Step, World, WorldError, translated};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,9 +107,9 @@ pub fn run(script: &Script) -> Result<Report, (Trouble, String)> {
 
 struct Run {
     world: World,
-    apps: [App; 2],
+    apps: Vec<App>,
     books: Books,
-    configs: [Arc<AssocConfig>; 2],
+    configs: Vec<Arc<AssocConfig>>,
     rng: Rng,
     paths: usize,
     steps: u64,
@@ -119,7 +119,9 @@ impl Run {
     fn new(script: &Script) -> Self {
         let setup = &script.setup;
         let delays: Vec<_> = setup.links.iter().map(|l| Duration::from_millis(l.delay)).collect();
-        let mut world = World::new([setup.endpoint(0), setup.endpoint(1)], &delays, setup.seed);
+        let hosts = if setup.guest { 3 } else { 2 };
+        let configs = (0..hosts).map(|host| setup.endpoint(host));
+        let mut world = World::new(configs, &delays, setup.seed);
         for (i, link) in setup.links.iter().enumerate() {
             for host in [HostId::CLIENT, HostId::SERVER] {
                 *world.link_mut(i, host) = link.link();
@@ -127,9 +129,9 @@ impl Run {
         }
         Self {
             world,
-            apps: [HostId::CLIENT, HostId::SERVER].map(|host| App::new(host, setup.hasty)),
-            books: Books::new(LONGEST, !script.is_forged()),
-            configs: [0, 1].map(|end| Arc::new(setup.ends[end].assoc.clone())),
+            apps: (0..hosts).map(|host| App::new(HostId(host), setup.hasty)).collect(),
+            books: Books::new(LONGEST, !script.is_forged(), script.is_renumbered()),
+            configs: (0..hosts).map(|host| Arc::new(setup.end(host).assoc.clone())).collect(),
             rng: Rng::from_u64(setup.seed ^ 1),
             paths: setup.links.len(),
             steps: 0,
@@ -141,6 +143,7 @@ impl Run {
         if script.setup.both_connect {
             self.connect(HostId::SERVER);
         }
+        self.connect(HostId::GUEST);
         for op in &script.ops {
             self.perform(*op)?;
         }
@@ -150,10 +153,7 @@ impl Run {
     }
 
     fn connect(&mut self, host: HostId) {
-        let app = &mut self.apps[host.0];
-        if !app.is_alone() {
-            return;
-        }
+        let Some(app) = self.apps.get_mut(host.0).filter(|app| app.is_alone()) else { return };
         let config = self.configs[host.0].clone();
         if let Some(handle) = self.world.try_connect(host, self.paths, config) {
             app.add(handle, &mut self.books);
@@ -161,7 +161,6 @@ impl Run {
     }
 
     fn perform(&mut self, op: Op) -> Result<(), Trouble> {
-        let now = self.world.now();
         match op {
             Op::Advance(ms) => return self.advance(Duration::from_millis(ms)),
             Op::Send { host, count, bytes, stream, unordered } => {
@@ -181,41 +180,69 @@ impl Run {
                 link.twice_next += twice;
             }
             Op::Admin { host, path, admin } => {
-                self.with_current(host, |assoc| assoc.set_path_admin(now, PathId(path), admin));
+                self.with_current(host, |now, assoc| {
+                    assoc.set_path_admin(now, PathId(path), admin);
+                });
             }
             Op::Primary { host, path } => {
-                self.with_current(host, |assoc| {
+                self.with_current(host, |now, assoc| {
                     // There may be no such path, or it may be unconfirmed.
                     let _ = assoc.set_primary(now, PathId(path));
                 });
             }
-            Op::Shutdown(host) => self.with_current(host, |assoc| assoc.shutdown(now)),
+            Op::Shutdown(host) => self.with_current(host, |now, assoc| assoc.shutdown(now)),
             Op::Abort(host) => {
-                self.with_current(host, |assoc| assoc.abort(now, Bytes::from_static(b"bye")));
+                self.with_current(host, |now, assoc| {
+                    assoc.abort(now, Bytes::from_static(b"bye"));
+                });
             }
             Op::Restart { host, connect } => self.restart(host, connect),
             Op::Connect(host) => self.connect(host),
             Op::Flood { host, link, kind, count } => self.flood(host, link, kind, count),
+            Op::Rebind { link, number, port } => {
+                self.world.rebind(link, translated(link, number, port));
+            }
+            Op::Jump { host, ms, back } => {
+                self.world.jump_clock(host, Duration::from_millis(ms), back);
+            }
         }
         self.pump()
     }
 
-    fn with_current(&mut self, host: HostId, act: impl FnOnce(&mut polypath_proto::Association)) {
+    fn with_current(
+        &mut self,
+        host: HostId,
+        act: impl FnOnce(Time, &mut polypath_proto::Association),
+    ) {
+        let now = self.world.clock(host);
         let handle = self.apps[host.0].current();
         if let Some(assoc) = handle.and_then(|handle| self.world.assoc_mut(host, handle)) {
-            act(assoc);
+            act(now, assoc);
         }
     }
 
     fn restart(&mut self, host: HostId, connect: bool) {
+        // Its TSNs begin elsewhere this time, as RFC 9260 section 3.3.2 wants it: late packets of its former life must not fit.
+        let config = AssocConfig { initial_tsn: None, ..(*self.configs[host.0]).clone() };
+        self.configs[host.0] = Arc::new(config);
+        self.world.host(host).config.assoc = self.configs[host.0].clone();
         self.world.restart(host);
-        let (own, peer) = (host.0, host.peer().0);
-        for side in self.apps[own].sides.iter().chain(&self.apps[peer].sides) {
+        for side in &self.apps[host.0].sides {
             self.books.ledger.excuse(*side);
         }
-        self.apps[own].forget();
+        self.excuse_peers(host.0);
+        self.apps[host.0].forget();
         if connect {
             self.connect(host);
+        }
+    }
+
+    /// What the peers of a host sent it, nobody can know any more.
+    fn excuse_peers(&mut self, host: usize) {
+        let talks = |other: usize| (other == HostId::SERVER.0) != (host == HostId::SERVER.0);
+        let peers = self.apps.iter().filter(|app| talks(app.host.0));
+        for side in peers.flat_map(|app| &app.sides) {
+            self.books.ledger.excuse(*side);
         }
     }
 
@@ -254,17 +281,15 @@ impl Run {
 
     /// Lets both applications act and checks all books.
     fn pump(&mut self) -> Result<(), Trouble> {
-        for i in 0..2 {
+        for i in 0..self.apps.len() {
             let aftermath = self.apps[i].pump(&mut self.world, &mut self.books)?;
             if aftermath == Aftermath::PeerUnknown {
-                for side in &self.apps[1 - i].sides {
-                    self.books.ledger.excuse(*side);
-                }
+                self.excuse_peers(i);
             }
             for handle in self.apps[i].handles() {
                 let host = self.apps[i].host;
                 let Some(assoc) = self.world.assoc(host, handle) else { continue };
-                invariants::check(assoc, &self.configs[i], self.world.now())
+                invariants::check(assoc, &self.configs[i], self.world.clock(host))
                     .map_err(|what| Trouble::Invariant(i, what))?;
             }
         }
@@ -276,8 +301,8 @@ impl Run {
         for link in self.world.links_mut() {
             link.heal();
         }
-        let now = self.world.now();
-        for i in 0..2 {
+        for i in 0..self.apps.len() {
+            let now = self.world.clock(HostId(i));
             self.apps[i].reading = true;
             for handle in self.apps[i].handles() {
                 let Some(assoc) = self.world.assoc_mut(HostId(i), handle) else { continue };
@@ -298,12 +323,13 @@ impl Run {
 
     /// Closes gracefully: from one end, from the other, or from both at once; then whatever is left.
     fn close(&mut self, manner: u64) -> Result<(), Trouble> {
-        let turns: [&[usize]; 3] = [&[0, 1], &[1, 0], &[]];
-        if manner == 2 {
-            self.shut_down(0);
-            self.shut_down(1);
+        let mut turns: Vec<usize> = (0..self.apps.len()).collect();
+        match manner {
+            0 => {}
+            1 => turns.swap(0, 1),
+            _ => turns.drain(..).for_each(|host| self.shut_down(host)),
         }
-        for &host in turns[manner as usize % 3] {
+        for host in turns {
             self.shut_down(host);
             let limit = self.world.now() + PATIENCE;
             self.run_until(limit, |run| run.apps[host].is_alone())?;
@@ -314,14 +340,13 @@ impl Run {
             if self.run_until(limit, |run| run.apps.iter().all(App::is_alone))? {
                 return Ok(());
             }
-            self.shut_down(0);
-            self.shut_down(1);
+            (0..self.apps.len()).for_each(|host| self.shut_down(host));
         }
         Err(Trouble::Stuck("in the shutdown", self.describe()))
     }
 
     fn shut_down(&mut self, host: usize) {
-        let now = self.world.now();
+        let now = self.world.clock(HostId(host));
         for handle in self.apps[host].handles() {
             if let Some(assoc) = self.world.assoc_mut(HostId(host), handle) {
                 assoc.shutdown(now);
@@ -376,7 +401,8 @@ impl Run {
             for handle in app.handles() {
                 let Some(assoc) = self.world.assoc(app.host, handle) else { continue };
                 let state: State = assoc.state();
-                let (view, held) = (assoc.view(self.world.now()), assoc.receive_buffer());
+                let now = self.world.clock(app.host);
+                let (view, held) = (assoc.view(now), assoc.receive_buffer());
                 let jobs = app.jobs.len();
                 text += &format!(
                     "\n  host {} {handle:?} {state:?}, {jobs} jobs, held {held:?}, {view:?}",

@@ -96,6 +96,24 @@ pub enum Op {
     },
     /// The application connects, if it has no association.
     Connect(HostId),
+    /// The NAT of a link knows the client by another address and port from now on.
+    Rebind {
+        /// Which link.
+        link: usize,
+        /// The public address; 0: the client's own.
+        number: u8,
+        /// The public port.
+        port: u16,
+    },
+    /// The clock of a host jumps.
+    Jump {
+        /// Whose.
+        host: HostId,
+        /// By how much.
+        ms: u64,
+        /// Backward, as far as it was ahead.
+        back: bool,
+    },
     /// Packets from elsewhere reach a host.
     Flood {
         /// Which host.
@@ -126,6 +144,10 @@ impl Op {
             Self::Abort(_) => "abort",
             Self::Restart { .. } => "restart",
             Self::Connect(_) => "connect",
+            Self::Rebind { number: 0, .. } => "rebind port",
+            Self::Rebind { .. } => "rebind address",
+            Self::Jump { back: false, .. } => "clock forward",
+            Self::Jump { back: true, .. } => "clock back",
             Self::Flood { kind: Flood::Forged, .. } => "forge",
             Self::Flood { .. } => "flood",
         }
@@ -140,6 +162,8 @@ impl Op {
                 | Self::Up { .. }
                 | Self::Worsen { .. }
                 | Self::Flood { .. }
+                | Self::Rebind { .. }
+                | Self::Jump { .. }
         )
     }
 
@@ -152,9 +176,9 @@ impl Op {
     }
 
     fn random(rng: &mut Rng, setup: &Setup) -> Self {
-        let host = HostId(rng.below(2));
+        let host = HostId(rng.below(if setup.guest { 3 } else { 2 }));
         let link = rng.below(setup.links.len());
-        match rng.below(100) {
+        match rng.below(105) {
             0..28 => Self::random_send(rng, setup, host),
             28..56 => Self::Advance(random_time(rng)),
             56..60 => Self::Read { host, on: rng.below(2) == 0 },
@@ -178,6 +202,16 @@ impl Op {
             87 => Self::Abort(host),
             88 => Self::Restart { host, connect: rng.below(2) == 0 },
             89..92 => Self::Connect(host),
+            92..95 => {
+                let number = if rng.below(3) == 0 { 1 + rng.below(3) as u8 } else { 0 };
+                Self::Rebind { link, number, port: [0, 4000, 4001][rng.below(3)] }
+            }
+            95..97 => {
+                // Seconds, or hours; few go back further than a timer could bear to wait.
+                let scale = [10_000, 10_000, 5 * 3600 * 1000][rng.below(3)];
+                let (ms, back) = (1 + rng.below(scale) as u64, rng.below(3) == 0);
+                Self::Jump { host, ms: if back { ms % 10_000 } else { ms }, back }
+            }
             _ => {
                 let kind = Flood::ALL[rng.below(Flood::ALL.len())];
                 Self::Flood { host, link, kind, count: 1 + rng.below(20) as u32 }
@@ -237,6 +271,11 @@ impl Script {
     /// Whether somebody on the path forges packets: then applications are promised nothing but an end.
     pub fn is_forged(&self) -> bool {
         self.ops.iter().any(|op| matches!(op, Op::Flood { kind: Flood::Forged, .. }))
+    }
+
+    /// Whether a NAT ever knows the client by an address that is not its own.
+    pub(super) fn is_renumbered(&self) -> bool {
+        self.ops.iter().any(|op| matches!(op, Op::Rebind { number: 1.., .. }))
     }
 
     /// Whether nothing happens that could end an association other than gracefully.

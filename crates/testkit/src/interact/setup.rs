@@ -84,6 +84,8 @@ pub struct Setup {
     pub both_connect: bool,
     /// Applications remove associations as soon as they hear of their end, before the last packet went out.
     pub hasty: bool,
+    /// A third host connects to the server, too, with the settings of the first.
+    pub guest: bool,
     /// The two ends.
     pub ends: [EndSetup; 2],
 }
@@ -116,12 +118,18 @@ impl Setup {
             pairing,
             both_connect: rng.below(10) == 0,
             hasty: rng.below(8) == 0,
+            guest: rng.below(6) == 0,
             ends: [end(rng), end(rng)],
         }
     }
 
+    /// The settings of a host.
+    pub(super) const fn end(&self, host: usize) -> &EndSetup {
+        &self.ends[(host == HostId::SERVER.0) as usize]
+    }
+
     pub(super) fn endpoint(&self, host: usize) -> EndpointConfig {
-        let end = &self.ends[host];
+        let end = self.end(host);
         EndpointConfig {
             port: 5000 + host as u16,
             pairing: self.pairing,
@@ -133,7 +141,7 @@ impl Setup {
 
     /// The longest message that `host` can send and its peer can hold, beside what it charges for chunks.
     pub fn longest_message(&self, host: HostId) -> usize {
-        let (own, peer) = (&self.ends[host.0].assoc, &self.ends[host.peer().0].assoc);
+        let (own, peer) = (&self.end(host.0).assoc, &self.end(host.peer().0).assoc);
         let fits = own.send_buffer.min(u64::from(peer.receive_buffer) / 2);
         fits.clamp(1, LONGEST as u64) as usize
     }
@@ -181,12 +189,12 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         policies: policies.factory.clone(),
         auth: polypath_proto::config::AuthConfig::default(),
         reconfiguration: ReconfigConfig::default(),
+        extensions: random_extensions(rng),
         // Half of all associations wrap their TSNs soon.
         initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],
         trace: rng.below(8) == 0,
-        extensions: ExtensionConfig { interleaving: rng.below(2) == 0, ..ExtensionConfig::NONE },
-        partial_delivery: None,
-        first_mid: Mid(0),
+        // What has no dice of its own yet.
+        ..AssocConfig::default()
     }
 }
 
@@ -249,4 +257,10 @@ fn random_cc(rng: &mut Rng) -> CcConfig {
         loss_floor_mtus: [4, 2][rng.below(2)],
         abc_limit: 1 + rng.below(2) as u32,
     }
+}
+
+/// Each end has its own: what only one offers is not used.
+fn random_extensions(rng: &mut Rng) -> ExtensionConfig {
+    let mut coin = || rng.below(2) == 0;
+    ExtensionConfig { authentication: coin(), interleaving: coin(), ..ExtensionConfig::NONE }
 }

@@ -1,20 +1,25 @@
 //! Endpoints in one thread, with virtual time between them.
 //!
 //! Path i joins the address 10.0.i.1 of host 0 with 10.0.i.2 of host 1. A packet takes the link of the network its
-//! destination is in, so that every pair of addresses is a path.
+//! destination is in, so that every pair of addresses is a path. A third host, if there is one, is 10.0.i.3 and talks to host 1 over
+//! the same links. The first host may sit behind NATs that change their minds, and every host's clock may jump.
 
 mod link;
 mod log;
+mod place;
 
+use link::Copies;
 pub use link::{Link, flip_bits};
 pub use log::{Fate, LogEntry, PacketLog};
+pub use place::{address, translated, tuple};
 
 use core::fmt;
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::SocketAddr;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use place::place;
 use polypath_proto::config::{AssocConfig, EndpointConfig};
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
@@ -31,10 +36,18 @@ impl HostId {
     /// Host 1.
     pub const SERVER: Self = Self(1);
 
-    /// The other one of the two.
+    /// Host 2, where there is one: another one that connects.
+    pub const GUEST: Self = Self(2);
+
+    /// The one it talks to; for the server, the first of those that connect.
     #[must_use]
     pub const fn peer(self) -> Self {
-        Self(1 - self.0)
+        if self.0 == Self::SERVER.0 { Self::CLIENT } else { Self::SERVER }
+    }
+
+    /// Which direction of a link it sends in.
+    const fn direction(self) -> usize {
+        (self.0 == Self::SERVER.0) as usize
     }
 }
 
@@ -119,6 +132,8 @@ pub struct Host {
     pub config: EndpointConfig,
     /// Events that the application did not take yet.
     pub events: VecDeque<(AssocHandle, Event)>,
+    /// How much its clock is ahead of the world's.
+    ahead: Duration,
     timeouts: u32,
     packets: u32,
     counted_at: Time,
@@ -147,6 +162,8 @@ pub struct World {
     now: Time,
     hosts: Vec<Host>,
     links: Vec<[Link; 2]>,
+    /// Under which address the client is known beyond each link.
+    nats: Vec<SocketAddr>,
     arrivals: BTreeMap<(Time, u64), Arrival>,
     sent: u64,
     strays: u64,
@@ -165,9 +182,13 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// Two hosts without endpoints' history, joined by links with these delays. `configs` get the addresses of the world
+    /// Two hosts, or three, without endpoints' history, joined by links with these delays. `configs` get the addresses of the world
     /// where they name none.
-    pub fn new(configs: [EndpointConfig; 2], delays: &[Duration], seed: u64) -> Self {
+    pub fn new(
+        configs: impl IntoIterator<Item = EndpointConfig>,
+        delays: &[Duration],
+        seed: u64,
+    ) -> Self {
         let mut rng = Rng::from_u64(seed);
         let links = delays.iter().map(|d| [Link::new(*d); 2]).collect::<Vec<_>>();
         let mut hosts = Vec::new();
@@ -180,6 +201,7 @@ impl World {
         Self {
             now: Time::ZERO,
             hosts,
+            nats: (0..links.len()).map(|link| translated(link, 0, 0)).collect(),
             links,
             arrivals: BTreeMap::new(),
             sent: 0,
@@ -195,6 +217,24 @@ impl World {
     /// The present.
     pub const fn now(&self) -> Time {
         self.now
+    }
+
+    /// What the clock of `host` says.
+    pub fn clock(&self, host: HostId) -> Time {
+        self.hosts.get(host.0).map_or(self.now, |h| self.now + h.ahead)
+    }
+
+    /// The clock of `host` jumps, forward or (as far as it is ahead) backward. It was not looked at in between.
+    pub fn jump_clock(&mut self, host: HostId, by: Duration, back: bool) {
+        let Some(host) = self.hosts.get_mut(host.0) else { return };
+        host.ahead = if back { host.ahead.saturating_sub(by) } else { host.ahead + by };
+    }
+
+    /// From now on the NAT of `link` knows the client by this address, and nobody by the former one.
+    pub fn rebind(&mut self, link: usize, public: SocketAddr) {
+        if let Some(nat) = self.nats.get_mut(link) {
+            *nat = public;
+        }
     }
 
     /// Packets sent so far, by anyone.
@@ -222,7 +262,7 @@ impl World {
     /// # Panics
     /// When there is no such link.
     pub fn link_mut(&mut self, link: usize, from: HostId) -> &mut Link {
-        &mut self.links[link][from.0]
+        &mut self.links[link][from.direction()]
     }
 
     /// All directions of all links.
@@ -262,7 +302,7 @@ impl World {
     pub fn restart(&mut self, host: HostId) {
         let rng = self.rng.fork();
         let old = &mut self.hosts[host.0];
-        *old = Host::new(old.config.clone(), rng);
+        *old = Host { ahead: old.ahead, ..Host::new(old.config.clone(), rng) };
     }
 
     /// Shows every packet to `filter` before it travels.
@@ -295,7 +335,8 @@ impl World {
     ) -> Option<AssocHandle> {
         let tuples: Vec<_> = (0..paths).map(|link| tuple(host, link)).collect();
         let port = self.hosts[host.peer().0].config.port;
-        self.hosts[host.0].endpoint.connect(self.now, &tuples, port, config).ok()
+        let now = self.clock(host);
+        self.hosts[host.0].endpoint.connect(now, &tuples, port, config).ok()
     }
 
     /// Hands a packet to `to` after `delay`, as if it came from its peer over `link`.
@@ -378,13 +419,14 @@ impl World {
     }
 
     fn transmit(&mut self, from: HostId) -> Result<bool, WorldError> {
-        let now = self.now;
+        let clock = self.clock(from);
         let host = &mut self.hosts[from.0];
         self.buf.clear();
-        let Some(transmit) = host.endpoint.poll_transmit(now, &mut self.buf) else {
+        let Some(transmit) = host.endpoint.poll_transmit(clock, &mut self.buf) else {
             host.drain_events();
             return Ok(false);
         };
+        let now = self.now;
         host.count(now);
         host.packets += 1;
         if host.packets > MAX_PACKETS {
@@ -434,10 +476,19 @@ impl World {
         later: Duration,
         bytes: Bytes,
     ) {
-        let direction = &mut self.links[link][from.0];
-        self.cut += u64::from(!direction.up);
-        let copies = direction.carry(&mut self.rng);
-        let back = FourTuple { local: tuple.remote, remote: tuple.local };
+        let direction = &mut self.links[link][from.direction()];
+        let nat = self.nats[link];
+        let passes = to != HostId::CLIENT || tuple.remote == nat;
+        self.cut += u64::from(!direction.up || !passes);
+        let copies = if passes { direction.carry(&mut self.rng) } else { Copies([None, None]) };
+        let mut back = FourTuple { local: tuple.remote, remote: tuple.local };
+        if to == HostId::CLIENT {
+            back.local = translated(link, 0, 0);
+        }
+        // A NAT changes the source of what leaves over its link; what leaves from another address it has nothing to do with.
+        if from == HostId::CLIENT && tuple.local == translated(link, 0, 0) {
+            back.remote = nat;
+        }
         let mut arriving = 0;
         for copy in copies.0.into_iter().flatten() {
             let mut bytes = bytes.clone();
@@ -460,25 +511,27 @@ impl World {
 
     fn next_timer(&self) -> Option<(Time, HostId)> {
         let timers = self.hosts.iter().enumerate();
-        timers.filter_map(|(i, host)| Some((host.endpoint.poll_timeout()?, HostId(i)))).min()
+        timers.filter_map(|(i, host)| Some((host.next_timer()?, HostId(i)))).min()
     }
 
     fn deliver(&mut self) -> Step {
         let Some((_, arrival)) = self.arrivals.pop_first() else { return Step::Idle };
+        let clock = self.clock(arrival.host);
         let host = &mut self.hosts[arrival.host.0];
-        host.endpoint.handle_datagram(self.now, arrival.tuple, &arrival.bytes);
+        host.endpoint.handle_datagram(clock, arrival.tuple, &arrival.bytes);
         host.drain_events();
         Step::Packet(arrival.host)
     }
 
     fn expire(&mut self, id: HostId) -> Result<Step, WorldError> {
+        let clock = self.clock(id);
         let host = &mut self.hosts[id.0];
         host.count(self.now);
         host.timeouts += 1;
         if host.timeouts > MAX_TIMEOUTS {
             return Err(WorldError::BusyLoop { host: id.0, at: self.now });
         }
-        host.endpoint.handle_timeout(self.now);
+        host.endpoint.handle_timeout(clock);
         host.drain_events();
         Ok(Step::Timeout(id))
     }
@@ -490,10 +543,17 @@ impl Host {
             endpoint: Endpoint::new(config.clone(), rng),
             config,
             events: VecDeque::new(),
+            ahead: Duration::ZERO,
             timeouts: 0,
             packets: 0,
             counted_at: Time::ZERO,
         }
+    }
+
+    /// When, by the world's time, it must be woken.
+    fn next_timer(&self) -> Option<Time> {
+        let at = self.endpoint.poll_timeout()?;
+        Some(if self.ahead.is_zero() { at } else { at - self.ahead })
     }
 
     fn drain_events(&mut self) {
@@ -507,30 +567,5 @@ impl Host {
         if now.as_nanos() != self.counted_at.as_nanos() {
             (self.timeouts, self.packets, self.counted_at) = (0, 0, now);
         }
-    }
-}
-
-/// The address of `host` in the network of link `link`.
-pub fn address(host: HostId, link: usize) -> IpAddr {
-    // Tests have a handful of hosts and links.
-    Ipv4Addr::new(10, 0, link as u8, host.0 as u8 + 1).into()
-}
-
-/// The path over `link` as `host` sees it.
-pub fn tuple(host: HostId, link: usize) -> FourTuple {
-    FourTuple {
-        local: SocketAddr::new(address(host, link), 0),
-        remote: SocketAddr::new(address(host.peer(), link), 0),
-    }
-}
-
-/// Whose address this is, in which link's network.
-fn place(ip: IpAddr) -> Option<(HostId, usize)> {
-    match ip {
-        IpAddr::V4(v4) => match v4.octets() {
-            [10, 0, link, host @ 1..=2] => Some((HostId(usize::from(host) - 1), link.into())),
-            _ => None,
-        },
-        IpAddr::V6(_) => None,
     }
 }

@@ -3,7 +3,9 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::collections::BTreeMap;
 
+use polypath_policies::{PolicySpec, factory};
 use polypath_proto::config::{AssocConfig, EndpointConfig, MAX_PATHS, PathPairing};
+use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathState;
@@ -69,7 +71,7 @@ fn a05_an_init_with_a_thousand_addresses() {
         endpoint
             .association_mut(handle)
             .expect("it lives")
-            .send(now, polypath_proto::ids::StreamId(0), vec![1; 9000].into(), Default::default())
+            .send(now, StreamId(0), vec![1; 9000].into(), Default::default())
             .expect("room");
         sent.extend(m.drain(&mut endpoint, now));
         // The attacker answers for its own address for an hour, as it must to keep the association.
@@ -120,10 +122,12 @@ fn answer(endpoint: &mut Endpoint, now: Time, tag: u32, packet: &[u8]) {
     }
 }
 
-/// A puppet that claims a stranger's address, and the HEARTBEAT that went there.
+/// A puppet that claims a stranger's address, and the HEARTBEAT that went there. Its victim would use all paths in turn.
 fn claimer() -> (Puppet, PathId, Vec<u8>) {
+    let policies = factory(&PolicySpec::default()).expect("registered names");
+    let config = AssocConfig { policies, ..quiet() };
     let listed = [Parameter::Ipv4([10, 0, 0, 1].into()), Parameter::Ipv4([192, 0, 2, 66].into())];
-    let mut p = Puppet::connect_with(quiet(), 1, listed.into_iter().collect());
+    let mut p = Puppet::connect_with(config, 1, listed.into_iter().collect());
     let now = p.now;
     p.victim.handle_timeout(now);
     let view = p.assoc().view(now);
@@ -194,7 +198,9 @@ fn a06_nothing_but_heartbeats_goes_to_an_address_that_nobody_proved() {
     let mut m = Meter::new();
     let now = p.now;
     assert!(!p.assoc().set_primary(now, path), "it cannot be the primary");
-    p.make_it_send(50_000);
+    let message = bytes::Bytes::from(vec![1; 50_000]);
+    let order = polypath_proto::SendOptions::default();
+    p.assoc().send(now, StreamId(0), message, order).expect("room");
     let heartbeat = p.packet().chunk(&HeartbeatRepr { info: b"from there" }).build();
     let claimed = FourTuple {
         local: SocketAddr::new(address(HostId::SERVER, 1), 0),
@@ -202,7 +208,8 @@ fn a06_nothing_but_heartbeats_goes_to_an_address_that_nobody_proved() {
     };
     let data = p.data(0, 0, b"from there, too");
     let data = p.packet().chunk(&data).build();
-    let mut sent = m.hit_from(&mut p.victim, now, claimed, &data);
+    let mut sent = m.drain(&mut p.victim, now);
+    sent.extend(m.hit_from(&mut p.victim, now, claimed, &data));
     sent.extend(m.hit_from(&mut p.victim, now, claimed, &heartbeat));
     let mut now = p.now;
     sent.extend(m.advance(&mut p.victim, &mut now, 30 * SECOND));
