@@ -83,16 +83,20 @@ impl Knapsack {
 
     /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats say. These return on their
     /// own path, while SACKs may return on the fastest: half of either round trip.
+    #[inline]
     fn hold(&self, view: &AssocView<'_>, path: &PathView) -> Duration {
-        let measured =
-            self.paths.get(path.id.index()).and_then(|own| own.estimate.data_rtt(view.now));
+        let own = self.paths.get(path.id.index());
+        match own.and_then(|own| own.estimate.data_rtt(view.now)) {
+            Some(measured) => measured,
+            None => Self::hold_of_idle(view, path),
+        }
+    }
+
+    fn hold_of_idle(view: &AssocView<'_>, path: &PathView) -> Duration {
+        let fastest = view.usable().filter_map(|p| p.min_rtt).min();
         // Heartbeats of a path without data see no queue of ours: the latest one is what counts, as paths change.
-        let idle = |p: &PathView| p.last_rtt.or(p.min_rtt);
-        let guess = || {
-            let fastest = view.usable().filter_map(|p| p.min_rtt).min()?;
-            Some((idle(path)? + fastest) / 2)
-        };
-        measured.or_else(guess).unwrap_or(view.rto_initial)
+        let guess = path.last_rtt.or(path.min_rtt).zip(fastest);
+        guess.map_or(view.rto_initial, |(own, fastest)| (own + fastest) / 2)
     }
 
     /// What the buffer has beyond the paths' bandwidth-delay products, for each of them.
@@ -103,14 +107,18 @@ impl Knapsack {
         (buffer / 2.0 - used).max(0.0) / self.paths.len().max(1) as f64
     }
 
+    #[inline]
     fn is_open(&self, path: &PathView, next: &ChunkMeta) -> bool {
-        let own = self.paths.get(path.id.index());
+        let after = path.outstanding + u64::from(next.bytes);
         path.sendable
-            && own.is_none_or(|own| own.burst.allows(path))
-            && path.outstanding + u64::from(next.bytes) <= self.cap(path)
+            && match self.paths.get(path.id.index()) {
+                Some(own) => own.burst.allows(path) && after <= own.cap(path, self.slack),
+                None => after <= path.cwnd,
+            }
     }
 
     /// Bytes per second that the path can carry; boundless while it was never full.
+    #[inline]
     fn rate(&self, path: &PathView) -> f64 {
         let own = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full());
         own.map_or(f64::INFINITY, |o| o.estimate.rate())
@@ -129,8 +137,8 @@ impl Knapsack {
         // settle, and a path left with a small window would not be used again.
         let own = self.paths.get(path.id.index()).filter(|_| loss > 0.0);
         let cuts = own.map_or(0.0, |own| own.loss.cut_share(path));
-        let average = f64::from(path.mtu) * (1.5 / cuts.max(1e-9)).sqrt();
-        let window = if cuts > 0.0 { average } else { window };
+        let average = || f64::from(path.mtu) * (1.5 / cuts.max(1e-9)).sqrt();
+        let window = if cuts > 0.0 { average() } else { window };
         self.rate(path).min(window / hold.max(1e-6))
     }
 
@@ -162,19 +170,26 @@ impl Knapsack {
         if beyond <= 0.0 {
             return hold;
         }
-        let queue = beyond / own.estimate.rate().max(1.0);
-        hold + Duration::from_secs_f64(queue.min(MAX_QUEUE))
+        let queue = (beyond / own.estimate.rate().max(1.0)).min(MAX_QUEUE);
+        // To the nearest: what `Duration::from_secs_f64` gives, in a tenth of the instructions.
+        hold + Duration::from_nanos((queue * 1e9 + 0.5) as u64)
     }
 
     /// The open path of a set that would hold `next` for the shortest time.
     fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, set: u64) -> Option<PathId> {
-        let mut members = view.sendable().filter(|p| set & bit(p.id) != 0 && self.is_open(p, next));
-        let first = members.next()?;
-        // Most often it is the only one, and nothing has to be compared.
-        let Some(second) = members.next() else { return Some(first.id) };
-        let expected = |p: &PathView| (self.expected(view, p, next), p.id);
-        let best = members.map(expected).fold(expected(first).min(expected(second)), Ord::min);
-        Some(best.1)
+        let mut best: Option<(&PathView, Option<Duration>)> = None;
+        for path in view.paths {
+            if set & bit(path.id) == 0 || !self.is_open(path, next) {
+                continue;
+            }
+            // Most often it is the only one, and nothing has to be compared.
+            best = Some(best.map_or((path, None), |(fastest, known)| {
+                let least = known.unwrap_or_else(|| self.expected(view, fastest, next));
+                let here = self.expected(view, path, next);
+                if here < least { (path, Some(here)) } else { (fastest, Some(least)) }
+            }));
+        }
+        best.map(|(path, _)| path.id)
     }
 
     /// The same where the order of chunks does not bind them to a path: of paths that are as fast, the one with least in
@@ -320,16 +335,21 @@ impl PathScheduler for Knapsack {
             self.set = self.choose(view);
         }
         let spare = self.spare(view);
+        let apart = view.paths.iter().all(|path| path.group == path.id);
         for (own, path) in self.paths.iter_mut().zip(view.paths) {
             own.loss.update(view.now, path);
-            let members = view.usable().filter(|p| p.group == path.group).count() as u64;
+            let members = match apart {
+                true => u64::from(path.usable),
+                false => view.usable().filter(|p| p.group == path.group).count() as u64,
+            };
             own.round_begin(path, self.slack, spare, members);
         }
         if self.streams.is_empty() {
             return;
         }
         let slowest = view.usable().map(|p| self.hold(view, p)).max().unwrap_or_default();
-        self.streams.retain(|s| view.now.since(s.last_sent) < slowest * 2);
+        let memory = slowest + slowest;
+        self.streams.retain(|s| view.now.since(s.last_sent) < memory);
     }
 
     fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
@@ -370,7 +390,8 @@ impl PathScheduler for Knapsack {
         if !chunk.ordered || chunk.needs.is_urgent() {
             return;
         }
-        let window = view.path(path).map_or(view.rto_initial, |p| self.hold(view, p)) * 2;
+        let hold = view.path(path).map_or(view.rto_initial, |p| self.hold(view, p));
+        let window = hold + hold;
         match self.streams.iter_mut().find(|s| s.id == chunk.stream) {
             Some(stream) => {
                 stream.last_sent = view.now;

@@ -24,8 +24,10 @@ pub(super) struct Own {
     members: u64,
     /// Bytes of the buffer that no path needs, in equal parts.
     spare: f64,
-    /// The cap, which every decision asks for, and what of the path it was computed from; none since anything else changed.
-    known_cap: Option<(PathFacts, u64)>,
+    /// The cap, which every decision of a send attempt asks for; none since something else changed.
+    known_cap: Option<u64>,
+    /// What of the path it was computed from.
+    facts: Option<PathFacts>,
 }
 
 /// What a cap depends on, of the path.
@@ -57,23 +59,19 @@ impl Own {
 
     /// A round begins, with so much to spare and so many paths at its bottleneck.
     pub(super) fn round_begin(&mut self, path: &PathView, slack: u64, spare: f64, members: u64) {
-        let facts = PathFacts::of(path);
-        if self.known_cap.is_some_and(|(known, _)| known == facts)
-            && self.spare == spare
-            && self.members == members
-        {
+        let facts = Some(PathFacts::of(path));
+        let same = self.spare == spare && self.members == members && self.facts == facts;
+        if same && self.known_cap.is_some() {
             return;
         }
-        (self.spare, self.members) = (spare, members);
-        self.known_cap = Some((facts, self.new_cap(path, slack)));
+        (self.spare, self.members, self.facts) = (spare, members, facts);
+        self.known_cap = Some(self.new_cap(path, slack));
     }
 
-    /// What may be in flight on the path, bytes.
+    /// What may be in flight on the path, bytes. It holds for a send attempt, or until the next acknowledgement.
+    #[inline]
     pub(super) fn cap(&self, path: &PathView, slack: u64) -> u64 {
-        match self.known_cap {
-            Some((known, cap)) if known == PathFacts::of(path) => cap,
-            _ => self.new_cap(path, slack),
-        }
+        self.known_cap.unwrap_or_else(|| self.new_cap(path, slack))
     }
 
     fn new_cap(&self, path: &PathView, slack: u64) -> u64 {
