@@ -364,9 +364,13 @@ impl PathScheduler for Knapsack {
             if !std::mem::replace(&mut self.ordered, true) {
                 self.set = self.choose(view);
             }
-            // Not of equals in turn: with as much in flight on either, SACKs have no faster way, and a cut of the way that they happen to
-            // take is missed late (`tests/failover.rs` of the lab).
-            self.fastest(view, next, self.set).map_or(PathPick::Wait, PathPick::Use)
+            // While data waits, not of equals in turn: with as much in flight on either, SACKs have no faster way, and a cut of
+            // the way that they happen to take is missed late (`tests/failover.rs` of the lab).
+            if view.send_buffer.unsent <= next.message_remaining {
+                self.fastest_of_equals(view, next, self.set)
+            } else {
+                self.fastest(view, next, self.set).map_or(PathPick::Wait, PathPick::Use)
+            }
         };
         // Without anything in flight there is no feedback that could wake us.
         match pick {

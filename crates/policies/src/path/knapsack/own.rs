@@ -89,14 +89,12 @@ impl Own {
         if let Some(limit) = self.estimate.test_limit(path) {
             return limit;
         }
-        let gain = if self.turn(path).is_multiple_of(PROBE_EVERY) {
-            1.0 + 0.25 / self.members.max(1) as f64
-        } else {
-            1.0
-        };
+        let more = bdp / 4.0 / self.members.max(1) as f64;
+        let needed = slack as f64 * f64::from(PROBE_EVERY) < more;
+        let probe = if needed && self.turn(path).is_multiple_of(PROBE_EVERY) { more } else { 0.0 };
         let reserve =
             if self.spare > 0.0 { self.estimate.reserve(path).min(self.spare) } else { 0.0 };
-        (gain * bdp + reserve) as u64 + slack
+        (bdp + probe + reserve) as u64 + slack
     }
 
     /// As if the first round, in which it is offered more, were over.
