@@ -324,6 +324,12 @@ impl PathEstimate {
         self.full
     }
 
+    /// Whether a queue ever stood on the path.
+    #[inline]
+    pub fn was_full(&self) -> bool {
+        self.full_rate > 0.0
+    }
+
     /// The smallest round trip of data in the last 10 to 20 s of use.
     #[inline]
     pub fn data_rtt(&self, now: Time) -> Option<Duration> {

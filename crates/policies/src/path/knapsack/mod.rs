@@ -247,7 +247,8 @@ impl Knapsack {
         if !home.usable {
             return self.settle(view, at, fastest);
         }
-        if there.is_some_and(|there| there < here) {
+        // By a hair is for nothing: heartbeats, which an idle path is judged by, are short and never wait.
+        if there.is_some_and(|there| there + there / 32 < here) {
             return self.hold_back(view, at, here, fastest);
         }
         if self.is_open(home, next) {
@@ -507,6 +508,20 @@ mod tests {
         assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
         p[1].outstanding = 4_500;
         assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn ordered_data_takes_equal_paths_in_turn_while_nothing_waits() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        s.paths[1] = s.paths[0];
+        p[1].min_rtt = p[0].min_rtt;
+        p[0].outstanding = 3_000;
+        let mut v = buffered(&p, 64);
+        v.send_buffer.unsent = 1452;
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(1)));
+        v.send_buffer.unsent = 2 * 1452;
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(0)));
     }
 
     #[test]

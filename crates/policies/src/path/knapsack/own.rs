@@ -84,7 +84,11 @@ impl Own {
         // Paths of one bottleneck keep one queue between them and ask for one share more.
         let slack = slack * u64::from(path.mtu) / self.members.max(1);
         if !self.estimate.is_full() {
-            return ((2.0 * bdp) as u64).max(path.cwnd.min(10 * u64::from(path.mtu))) + slack;
+            // Rates come a round late: twice the product alone would double every second round trip. In slow start the window is twice
+            // what went through without a queue a round trip ago.
+            let first = !self.estimate.was_full() && path.cwnd < path.ssthresh;
+            let window = if first { path.cwnd } else { path.cwnd.min(10 * u64::from(path.mtu)) };
+            return ((2.0 * bdp) as u64).max(window) + slack;
         }
         if let Some(limit) = self.estimate.test_limit(path) {
             return limit;
@@ -112,5 +116,42 @@ impl Own {
     fn known(&self, path: &PathView, slack: u64) -> Option<Known> {
         let base = self.estimate.min_rtt(path).filter(|_| self.estimate.is_full())?;
         Some(Known { base, rate: self.estimate.rate(), slack })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::tests::feed;
+    use crate::fixture::paths;
+
+    const SLACK: u64 = 2;
+
+    /// Bytes that a path of `rate` bytes per second and `ms` takes in the round in which its turn to be probed is, beyond its
+    /// bandwidth-delay product.
+    fn beyond(rate: f64, ms: u64) -> u64 {
+        let (path, mut own) = (paths(1).remove(0), Own::default());
+        let rtt = Duration::from_millis(ms);
+        let held = rate * rtt.as_secs_f64();
+        feed(&mut own.estimate, Time::ZERO, rate, rtt, (1.3 * held) as u64 + 6_000, 3);
+        own.cap(&path, SLACK) - own.estimate.bdp(&path) as u64
+    }
+
+    #[test]
+    fn a_path_is_probed_where_its_slack_tells_too_little() {
+        // 20 packets: two more in each round find more than a quarter more in every eighth.
+        assert!(beyond(1.2e6, 25).abs_diff(3_000) <= 1);
+        // 80 packets.
+        assert!(beyond(1.2e6, 100).abs_diff(3_000 + 30_000) < 2_000);
+    }
+
+    #[test]
+    fn a_path_that_was_never_full_takes_what_slow_start_allows() {
+        let (mut path, own) = (paths(1).remove(0), Own::default());
+        (path.cwnd, path.ssthresh) = (30_000, 1 << 20);
+        assert_eq!(own.cap(&path, SLACK), 33_000);
+        // Without slow start a window says little of the path.
+        path.ssthresh = 30_000;
+        assert_eq!(own.cap(&path, SLACK), 18_000);
     }
 }
