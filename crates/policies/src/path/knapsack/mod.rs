@@ -571,6 +571,26 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_stays_where_another_path_is_faster_by_a_hair() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        // Nothing was sent on the first path: its heartbeats took 21.2 ms, data on the second one 21.6.
+        let rtt = Duration::from_micros(21_600);
+        let mut idle = Own::default();
+        idle.burst = Burst::UNBOUNDED;
+        s.paths = vec![idle; 2];
+        feed(&mut s.paths[1].estimate, Time::ZERO, TEN, rtt, 40_000, 3);
+        p[1].min_rtt = Some(rtt);
+        let mut v = buffered(&p, 64);
+        s.sent(&v, PathId(1), &ordered(0), true);
+        s.sent(&v, PathId(1), &ordered(1), true);
+        for _ in 0..2 {
+            assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(1)));
+            v.now += Duration::from_millis(90);
+        }
+    }
+
+    #[test]
     fn sacks_are_asked_for_while_the_buffer_is_scarce() {
         let mut s = scheduler();
         let p = two(&mut s);
