@@ -45,7 +45,7 @@ impl Run<'_> {
 
     /// Payload bits per second.
     fn goodput(&self) -> f64 {
-        let source = Source::new("order", &self.text()).expect("it is TOML");
+        let source = Source::new("order", self.text()).expect("it is TOML");
         let scenario = source.scenario().expect("it is sound");
         let spec = world_spec(&scenario, false).expect("a world");
         let result = polypath_sim::run(&spec, self.seed, None).expect("it runs");
