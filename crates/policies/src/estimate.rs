@@ -48,6 +48,8 @@ pub struct PathEstimate {
     /// The greatest of them, and what the path holds at that rate.
     rate: f64,
     bdp: f64,
+    /// The rate or the smallest round trip may have changed since that was computed.
+    news: bool,
     full: bool,
     /// The rate when a queue stood last.
     full_rate: f64,
@@ -147,9 +149,8 @@ impl Plateau {
 impl PathEstimate {
     /// A SACK acknowledged data of the path. Gives whether a round ended.
     pub fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
-        let before = (self.rate, self.min_rtt.get());
         let ended = self.note(now, path, ev);
-        if before != (self.rate, self.min_rtt.get()) {
+        if std::mem::take(&mut self.news) {
             self.bdp = self.held(path);
         }
         ended
@@ -157,7 +158,7 @@ impl PathEstimate {
 
     fn note(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
         if let Some(rtt) = ev.rtt {
-            self.min_rtt.sample(now, rtt);
+            self.news |= self.min_rtt.sample(now, rtt);
             if let Some(longer) = self.longer_way(now, path, ev, rtt) {
                 self.moved(now, longer);
                 return false;
@@ -177,10 +178,11 @@ impl PathEstimate {
         }
         round.empty_since = (ev.outstanding == 0).then_some(now);
         round.note(ev);
-        let elapsed = now.since(round.began);
-        if elapsed < path.srtt.unwrap_or(path.rto).max(HOST_JITTER) {
+        let whole = path.srtt.unwrap_or(path.rto).max(HOST_JITTER);
+        if now.0.saturating_sub(round.began.0) < nanos(whole) {
             return false;
         }
+        let elapsed = now.since(round.began);
         let round = *round;
         // An idle path says nothing: the next round begins with the next acknowledgement.
         self.round = goes_on.then_some(Round::from(now));
@@ -206,7 +208,7 @@ impl PathEstimate {
     ) -> Option<Duration> {
         let base = self.min_rtt(path)?;
         // Most are so short that nothing needs to be computed.
-        if rtt <= base + base / 4 {
+        if nanos(rtt) <= nanos(base) + nanos(base) / 4 {
             self.plateau = None;
             return None;
         }
@@ -228,6 +230,7 @@ impl PathEstimate {
     /// The way has this round trip now. The rate is what it was as long as nothing else is seen.
     fn moved(&mut self, now: Time, rtt: Duration) {
         self.min_rtt.restart(now, rtt);
+        self.news = true;
         self.round = Some(Round::from(now));
         (self.plateau, self.test, self.rest) = (None, None, REST);
     }
@@ -292,6 +295,7 @@ impl PathEstimate {
         }
         self.next_rate = (self.next_rate + 1) % RATE_ROUNDS;
         self.rate = self.rates.iter().copied().fold(0.0, f64::max);
+        self.news = true;
     }
 
     /// The most that may be in flight while a test goes on, bytes.
@@ -309,26 +313,37 @@ impl PathEstimate {
     }
 
     /// The delivery rate, bytes of DATA chunks per second; zero before the first round.
+    #[inline]
     pub const fn rate(&self) -> f64 {
         self.rate
     }
 
     /// Whether [`rate`](Self::rate) is what the path can carry, not only what was asked of it.
+    #[inline]
     pub const fn is_full(&self) -> bool {
         self.full
     }
 
+    /// Whether a queue ever stood on the path.
+    #[inline]
+    pub fn was_full(&self) -> bool {
+        self.full_rate > 0.0
+    }
+
     /// The smallest round trip of data in the last 10 to 20 s of use.
+    #[inline]
     pub fn data_rtt(&self, now: Time) -> Option<Duration> {
         self.min_rtt.recent(now)
     }
 
     /// The same, or what the path's own record says before the first sample.
+    #[inline]
     pub fn min_rtt(&self, path: &PathView) -> Option<Duration> {
         self.min_rtt.get().or(path.min_rtt)
     }
 
     /// Bandwidth-delay product in bytes; zero while the path is not measured.
+    #[inline]
     pub fn bdp(&self, path: &PathView) -> f64 {
         if self.min_rtt.get().is_some() { self.bdp } else { self.held(path) }
     }
@@ -348,35 +363,54 @@ impl PathEstimate {
 struct WindowedMin {
     current: Option<Duration>,
     previous: Option<Duration>,
+    /// The smaller one of the two, which every decision asks for.
+    smallest: Option<Duration>,
     began: Time,
     latest: Time,
 }
 
 impl WindowedMin {
-    fn sample(&mut self, now: Time, value: Duration) {
+    /// Takes a sample; gives whether the smallest one may be another now.
+    fn sample(&mut self, now: Time, value: Duration) -> bool {
         self.latest = now;
-        if now.since(self.began) > RTT_MEMORY {
+        if !within(RTT_MEMORY, self.began, now) {
             self.previous = self.current.take();
             self.began = now;
+        } else if self.current.is_some_and(|current| value >= current) {
+            return false;
         }
-        self.current = Some(self.current.map_or(value, |c| c.min(value)));
+        self.current = Some(value);
+        self.smallest = Some(self.previous.map_or(value, |previous| previous.min(value)));
+        true
     }
 
     /// Forgets all samples for this one.
     fn restart(&mut self, now: Time, value: Duration) {
-        *self = Self { current: Some(value), previous: None, began: now, latest: now };
+        let value = Some(value);
+        *self = Self { current: value, previous: None, smallest: value, began: now, latest: now };
     }
 
+    #[inline]
     fn recent(&self, now: Time) -> Option<Duration> {
-        self.get().filter(|_| now.since(self.latest) < RTT_MEMORY)
+        self.smallest.filter(|_| now.0.saturating_sub(self.latest.0) < nanos(RTT_MEMORY))
     }
 
-    fn get(&self) -> Option<Duration> {
-        match (self.current, self.previous) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+    #[inline]
+    const fn get(&self) -> Option<Duration> {
+        self.smallest
     }
+}
+
+/// Whether `now` is no more than `memory` after `then`.
+#[inline]
+const fn within(memory: Duration, then: Time, now: Time) -> bool {
+    now.0.saturating_sub(then.0) <= nanos(memory)
+}
+
+/// Round trips in nanoseconds: these are compared with every acknowledgement, and durations of two numbers cost.
+#[inline]
+const fn nanos(trip: Duration) -> u64 {
+    trip.as_nanos() as u64
 }
 
 #[cfg(test)]

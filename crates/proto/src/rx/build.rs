@@ -127,29 +127,44 @@ fn blocks(
     out: &mut Vec<GapBlock>,
 ) {
     out.clear();
-    // TSNs above the cumulative one are at most 2^16 - 1 above it: the tracker accepts no others.
-    let offset = |tsn: u64| (tsn - base).min(u64::from(u16::MAX)) as u16;
-    let end = words.end * 64;
     let mut open = None;
     let mut before = 0;
+    // Of the words' first bits. Only the first word begins below the base, and bits there are not set.
+    let mut first = words.start.wrapping_mul(64).wrapping_sub(base);
     for index in words {
         let bits = word(index);
-        // Set where a bit differs from the one below it: runs begin and end there in turn.
-        let mut edges = bits ^ (bits << 1 | before >> 63);
+        // What the bit below says, for each bit: a run begins where the two differ, and the one before it ends there.
+        let below = bits << 1 | before >> 63;
+        let (mut starts, mut ends) = (bits & !below, below & !bits);
         before = bits;
-        while edges != 0 {
-            let at = index * 64 + u64::from(edges.trailing_zeros());
-            edges &= edges - 1;
-            match open.take() {
-                Some(start) => out.push(GapBlock { start, end: offset(at - 1) }),
-                None if out.len() < limit => open = Some(offset(at)),
-                None => return,
-            }
+        if let Some(start) = open.filter(|_| ends != 0) {
+            out.push(GapBlock { start, end: offset(first, ends).wrapping_sub(1) });
+            (open, ends) = (None, ends & (ends - 1));
         }
+        while starts != 0 {
+            if out.len() >= limit {
+                return;
+            }
+            let start = offset(first, starts);
+            if ends == 0 {
+                open = Some(start);
+                break;
+            }
+            out.push(GapBlock { start, end: offset(first, ends).wrapping_sub(1) });
+            (starts, ends) = (starts & (starts - 1), ends & (ends - 1));
+        }
+        first = first.wrapping_add(64);
     }
     if let Some(start) = open {
-        out.push(GapBlock { start, end: offset(end - 1) });
+        out.push(GapBlock { start, end: offset(first, 1).wrapping_sub(1) });
     }
+}
+
+/// Of the lowest bit of `bits`, where bit 0 is at `first`. TSNs are at most 2^16 - 1 above the cumulative one: the tracker
+/// accepts no others.
+#[inline]
+const fn offset(first: u64, bits: u64) -> u16 {
+    first.wrapping_add(bits.trailing_zeros() as u64) as u16
 }
 
 #[cfg(test)]

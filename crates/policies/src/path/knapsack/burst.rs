@@ -30,6 +30,7 @@ impl Burst {
         self.left = self.left.min(Self::most(path)) + self.granted;
     }
 
+    #[inline]
     pub(super) fn sent(&mut self, path: &PathView, bytes: u32) {
         // The view has the chunk already: nothing else in flight means that the path begins anew.
         if path.outstanding <= u64::from(path.pmdcs) {
@@ -38,6 +39,7 @@ impl Burst {
         self.left = self.left.saturating_sub(u64::from(bytes));
     }
 
+    #[inline]
     pub(super) const fn allows(&self, path: &PathView) -> bool {
         self.left > 0 || path.outstanding == 0
     }

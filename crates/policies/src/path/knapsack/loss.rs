@@ -67,6 +67,7 @@ impl LossShare {
     }
 
     /// The share, 0 to 1.
+    #[inline]
     pub(super) fn share(&self, path: &PathView) -> f64 {
         let (sent, lost) = self.latest(path);
         let sent = self.before.0 + sent as f64 + CREDIT;

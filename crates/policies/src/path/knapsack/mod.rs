@@ -83,16 +83,20 @@ impl Knapsack {
 
     /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats say. These return on their
     /// own path, while SACKs may return on the fastest: half of either round trip.
+    #[inline]
     fn hold(&self, view: &AssocView<'_>, path: &PathView) -> Duration {
-        let measured =
-            self.paths.get(path.id.index()).and_then(|own| own.estimate.data_rtt(view.now));
+        let own = self.paths.get(path.id.index());
+        match own.and_then(|own| own.estimate.data_rtt(view.now)) {
+            Some(measured) => measured,
+            None => Self::hold_of_idle(view, path),
+        }
+    }
+
+    fn hold_of_idle(view: &AssocView<'_>, path: &PathView) -> Duration {
+        let fastest = view.usable().filter_map(|p| p.min_rtt).min();
         // Heartbeats of a path without data see no queue of ours: the latest one is what counts, as paths change.
-        let idle = |p: &PathView| p.last_rtt.or(p.min_rtt);
-        let guess = || {
-            let fastest = view.usable().filter_map(|p| p.min_rtt).min()?;
-            Some((idle(path)? + fastest) / 2)
-        };
-        measured.or_else(guess).unwrap_or(view.rto_initial)
+        let guess = path.last_rtt.or(path.min_rtt).zip(fastest);
+        guess.map_or(view.rto_initial, |(own, fastest)| (own + fastest) / 2)
     }
 
     /// What the buffer has beyond the paths' bandwidth-delay products, for each of them.
@@ -103,14 +107,18 @@ impl Knapsack {
         (buffer / 2.0 - used).max(0.0) / self.paths.len().max(1) as f64
     }
 
+    #[inline]
     fn is_open(&self, path: &PathView, next: &ChunkMeta) -> bool {
-        let own = self.paths.get(path.id.index());
+        let after = path.outstanding + u64::from(next.bytes);
         path.sendable
-            && own.is_none_or(|own| own.burst.allows(path))
-            && path.outstanding + u64::from(next.bytes) <= self.cap(path)
+            && match self.paths.get(path.id.index()) {
+                Some(own) => own.burst.allows(path) && after <= own.cap(path, self.slack),
+                None => after <= path.cwnd,
+            }
     }
 
     /// Bytes per second that the path can carry; boundless while it was never full.
+    #[inline]
     fn rate(&self, path: &PathView) -> f64 {
         let own = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full());
         own.map_or(f64::INFINITY, |o| o.estimate.rate())
@@ -129,8 +137,8 @@ impl Knapsack {
         // settle, and a path left with a small window would not be used again.
         let own = self.paths.get(path.id.index()).filter(|_| loss > 0.0);
         let cuts = own.map_or(0.0, |own| own.loss.cut_share(path));
-        let average = f64::from(path.mtu) * (1.5 / cuts.max(1e-9)).sqrt();
-        let window = if cuts > 0.0 { average } else { window };
+        let average = || f64::from(path.mtu) * (1.5 / cuts.max(1e-9)).sqrt();
+        let window = if cuts > 0.0 { average() } else { window };
         self.rate(path).min(window / hold.max(1e-6))
     }
 
@@ -162,19 +170,26 @@ impl Knapsack {
         if beyond <= 0.0 {
             return hold;
         }
-        let queue = beyond / own.estimate.rate().max(1.0);
-        hold + Duration::from_secs_f64(queue.min(MAX_QUEUE))
+        let queue = (beyond / own.estimate.rate().max(1.0)).min(MAX_QUEUE);
+        // To the nearest: what `Duration::from_secs_f64` gives, in a tenth of the instructions.
+        hold + Duration::from_nanos((queue * 1e9 + 0.5) as u64)
     }
 
     /// The open path of a set that would hold `next` for the shortest time.
     fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, set: u64) -> Option<PathId> {
-        let mut members = view.sendable().filter(|p| set & bit(p.id) != 0 && self.is_open(p, next));
-        let first = members.next()?;
-        // Most often it is the only one, and nothing has to be compared.
-        let Some(second) = members.next() else { return Some(first.id) };
-        let expected = |p: &PathView| (self.expected(view, p, next), p.id);
-        let best = members.map(expected).fold(expected(first).min(expected(second)), Ord::min);
-        Some(best.1)
+        let mut best: Option<(&PathView, Option<Duration>)> = None;
+        for path in view.paths {
+            if set & bit(path.id) == 0 || !self.is_open(path, next) {
+                continue;
+            }
+            // Most often it is the only one, and nothing has to be compared.
+            best = Some(best.map_or((path, None), |(fastest, known)| {
+                let least = known.unwrap_or_else(|| self.expected(view, fastest, next));
+                let here = self.expected(view, path, next);
+                if here < least { (path, Some(here)) } else { (fastest, Some(least)) }
+            }));
+        }
+        best.map(|(path, _)| path.id)
     }
 
     /// The same where the order of chunks does not bind them to a path: of paths that are as fast, the one with least in
@@ -232,7 +247,8 @@ impl Knapsack {
         if !home.usable {
             return self.settle(view, at, fastest);
         }
-        if there.is_some_and(|there| there < here) {
+        // By a hair is for nothing: heartbeats, which an idle path is judged by, are short and never wait.
+        if there.is_some_and(|there| there + there / 32 < here) {
             return self.hold_back(view, at, here, fastest);
         }
         if self.is_open(home, next) {
@@ -320,16 +336,21 @@ impl PathScheduler for Knapsack {
             self.set = self.choose(view);
         }
         let spare = self.spare(view);
+        let apart = view.paths.iter().all(|path| path.group == path.id);
         for (own, path) in self.paths.iter_mut().zip(view.paths) {
             own.loss.update(view.now, path);
-            let members = view.usable().filter(|p| p.group == path.group).count() as u64;
+            let members = match apart {
+                true => u64::from(path.usable),
+                false => view.usable().filter(|p| p.group == path.group).count() as u64,
+            };
             own.round_begin(path, self.slack, spare, members);
         }
         if self.streams.is_empty() {
             return;
         }
         let slowest = view.usable().map(|p| self.hold(view, p)).max().unwrap_or_default();
-        self.streams.retain(|s| view.now.since(s.last_sent) < slowest * 2);
+        let memory = slowest + slowest;
+        self.streams.retain(|s| view.now.since(s.last_sent) < memory);
     }
 
     fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
@@ -344,9 +365,13 @@ impl PathScheduler for Knapsack {
             if !std::mem::replace(&mut self.ordered, true) {
                 self.set = self.choose(view);
             }
-            // Not of equals in turn: with as much in flight on either, SACKs have no faster way, and a cut of the way that they happen to
-            // take is missed late (`tests/failover.rs` of the lab).
-            self.fastest(view, next, self.set).map_or(PathPick::Wait, PathPick::Use)
+            // While data waits, not of equals in turn: with as much in flight on either, SACKs have no faster way, and a cut of
+            // the way that they happen to take is missed late (`tests/failover.rs` of the lab).
+            if view.send_buffer.unsent <= next.message_remaining {
+                self.fastest_of_equals(view, next, self.set)
+            } else {
+                self.fastest(view, next, self.set).map_or(PathPick::Wait, PathPick::Use)
+            }
         };
         // Without anything in flight there is no feedback that could wake us.
         match pick {
@@ -370,7 +395,8 @@ impl PathScheduler for Knapsack {
         if !chunk.ordered || chunk.needs.is_urgent() {
             return;
         }
-        let window = view.path(path).map_or(view.rto_initial, |p| self.hold(view, p)) * 2;
+        let hold = view.path(path).map_or(view.rto_initial, |p| self.hold(view, p));
+        let window = hold + hold;
         match self.streams.iter_mut().find(|s| s.id == chunk.stream) {
             Some(stream) => {
                 stream.last_sent = view.now;
@@ -485,6 +511,20 @@ mod tests {
     }
 
     #[test]
+    fn ordered_data_takes_equal_paths_in_turn_while_nothing_waits() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        s.paths[1] = s.paths[0];
+        p[1].min_rtt = p[0].min_rtt;
+        p[0].outstanding = 3_000;
+        let mut v = buffered(&p, 64);
+        v.send_buffer.unsent = 1452;
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(1)));
+        v.send_buffer.unsent = 2 * 1452;
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
     fn one_ordered_stream_uses_the_slow_path_only_where_that_carries_more() {
         let mut s = scheduler();
         let mut p = two(&mut s);
@@ -528,6 +568,26 @@ mod tests {
         // Nobody filled the fast path while the slow one's data arrived: the stream moves.
         v.now += Duration::from_millis(90);
         assert_eq!(s.pick(&v, &ordered(1)), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn a_stream_stays_where_another_path_is_faster_by_a_hair() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        // Nothing was sent on the first path: its heartbeats took 21.2 ms, data on the second one 21.6.
+        let rtt = Duration::from_micros(21_600);
+        let mut idle = Own::default();
+        idle.burst = Burst::UNBOUNDED;
+        s.paths = vec![idle; 2];
+        feed(&mut s.paths[1].estimate, Time::ZERO, TEN, rtt, 40_000, 3);
+        p[1].min_rtt = Some(rtt);
+        let mut v = buffered(&p, 64);
+        s.sent(&v, PathId(1), &ordered(0), true);
+        s.sent(&v, PathId(1), &ordered(1), true);
+        for _ in 0..2 {
+            assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(1)));
+            v.now += Duration::from_millis(90);
+        }
     }
 
     #[test]

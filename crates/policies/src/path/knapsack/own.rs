@@ -24,8 +24,10 @@ pub(super) struct Own {
     members: u64,
     /// Bytes of the buffer that no path needs, in equal parts.
     spare: f64,
-    /// The cap, which every decision asks for, and what of the path it was computed from; none since anything else changed.
-    known_cap: Option<(PathFacts, u64)>,
+    /// The cap, which every decision of a send attempt asks for; none since something else changed.
+    known_cap: Option<u64>,
+    /// What of the path it was computed from.
+    facts: Option<PathFacts>,
 }
 
 /// What a cap depends on, of the path.
@@ -57,23 +59,19 @@ impl Own {
 
     /// A round begins, with so much to spare and so many paths at its bottleneck.
     pub(super) fn round_begin(&mut self, path: &PathView, slack: u64, spare: f64, members: u64) {
-        let facts = PathFacts::of(path);
-        if self.known_cap.is_some_and(|(known, _)| known == facts)
-            && self.spare == spare
-            && self.members == members
-        {
+        let facts = Some(PathFacts::of(path));
+        let same = self.spare == spare && self.members == members && self.facts == facts;
+        if same && self.known_cap.is_some() {
             return;
         }
-        (self.spare, self.members) = (spare, members);
-        self.known_cap = Some((facts, self.new_cap(path, slack)));
+        (self.spare, self.members, self.facts) = (spare, members, facts);
+        self.known_cap = Some(self.new_cap(path, slack));
     }
 
-    /// What may be in flight on the path, bytes.
+    /// What may be in flight on the path, bytes. It holds for a send attempt, or until the next acknowledgement.
+    #[inline]
     pub(super) fn cap(&self, path: &PathView, slack: u64) -> u64 {
-        match self.known_cap {
-            Some((known, cap)) if known == PathFacts::of(path) => cap,
-            _ => self.new_cap(path, slack),
-        }
+        self.known_cap.unwrap_or_else(|| self.new_cap(path, slack))
     }
 
     fn new_cap(&self, path: &PathView, slack: u64) -> u64 {
@@ -86,19 +84,21 @@ impl Own {
         // Paths of one bottleneck keep one queue between them and ask for one share more.
         let slack = slack * u64::from(path.mtu) / self.members.max(1);
         if !self.estimate.is_full() {
-            return ((2.0 * bdp) as u64).max(path.cwnd.min(10 * u64::from(path.mtu))) + slack;
+            // Rates come a round late: twice the product alone would double every second round trip. In slow start the window is twice
+            // what went through without a queue a round trip ago.
+            let first = !self.estimate.was_full() && path.cwnd < path.ssthresh;
+            let window = if first { path.cwnd } else { path.cwnd.min(10 * u64::from(path.mtu)) };
+            return ((2.0 * bdp) as u64).max(window) + slack;
         }
         if let Some(limit) = self.estimate.test_limit(path) {
             return limit;
         }
-        let gain = if self.turn(path).is_multiple_of(PROBE_EVERY) {
-            1.0 + 0.25 / self.members.max(1) as f64
-        } else {
-            1.0
-        };
+        let more = bdp / 4.0 / self.members.max(1) as f64;
+        let needed = slack as f64 * f64::from(PROBE_EVERY) < more;
+        let probe = if needed && self.turn(path).is_multiple_of(PROBE_EVERY) { more } else { 0.0 };
         let reserve =
             if self.spare > 0.0 { self.estimate.reserve(path).min(self.spare) } else { 0.0 };
-        (gain * bdp + reserve) as u64 + slack
+        (bdp + probe + reserve) as u64 + slack
     }
 
     /// As if the first round, in which it is offered more, were over.
@@ -116,5 +116,42 @@ impl Own {
     fn known(&self, path: &PathView, slack: u64) -> Option<Known> {
         let base = self.estimate.min_rtt(path).filter(|_| self.estimate.is_full())?;
         Some(Known { base, rate: self.estimate.rate(), slack })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::tests::feed;
+    use crate::fixture::paths;
+
+    const SLACK: u64 = 2;
+
+    /// Bytes that a path of `rate` bytes per second and `ms` takes in the round in which its turn to be probed is, beyond its
+    /// bandwidth-delay product.
+    fn beyond(rate: f64, ms: u64) -> u64 {
+        let (path, mut own) = (paths(1).remove(0), Own::default());
+        let rtt = Duration::from_millis(ms);
+        let held = rate * rtt.as_secs_f64();
+        feed(&mut own.estimate, Time::ZERO, rate, rtt, (1.3 * held) as u64 + 6_000, 3);
+        own.cap(&path, SLACK) - own.estimate.bdp(&path) as u64
+    }
+
+    #[test]
+    fn a_path_is_probed_where_its_slack_tells_too_little() {
+        // 20 packets: two more in each round find more than a quarter more in every eighth.
+        assert!(beyond(1.2e6, 25).abs_diff(3_000) <= 1);
+        // 80 packets.
+        assert!(beyond(1.2e6, 100).abs_diff(3_000 + 30_000) < 2_000);
+    }
+
+    #[test]
+    fn a_path_that_was_never_full_takes_what_slow_start_allows() {
+        let (mut path, own) = (paths(1).remove(0), Own::default());
+        (path.cwnd, path.ssthresh) = (30_000, 1 << 20);
+        assert_eq!(own.cap(&path, SLACK), 33_000);
+        // Without slow start a window says little of the path.
+        path.ssthresh = 30_000;
+        assert_eq!(own.cap(&path, SLACK), 18_000);
     }
 }
