@@ -3,11 +3,13 @@
 mod auth;
 mod extensions;
 mod path_mtu;
+mod watch;
 
 pub use auth::{AuthConfig, AuthKey, HmacAlgorithm};
 pub use extensions::ExtensionConfig;
 pub use path_mtu::PathMtuDiscovery;
 pub(crate) use path_mtu::smallest_mtu;
+pub use watch::WatchConfig;
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -106,6 +108,10 @@ pub struct AssocConfig {
     pub receive_buffer: u32,
     /// Send buffer, payload bytes; `u64::MAX`: unlimited.
     pub send_buffer: u64,
+    /// The receive buffer grows up to this, bytes, as the application reads what the paths deliver; `None`: it stays as it is.
+    pub receive_buffer_max: Option<u32>,
+    /// The send buffer grows up to this, bytes, with what the paths carry; `None`: it stays as it is.
+    pub send_buffer_max: Option<u64>,
     /// Charge per DATA chunk against the receive window, at both ends, beside its payload. RFC 9260: 0; ns-2 counts the
     /// 16 bytes of the header; FreeBSD 256.
     pub chunk_charge: u32,
@@ -158,6 +164,8 @@ pub struct AssocConfig {
     /// Spread packets with DATA over the round trip, at the rate that the congestion control names. Retransmissions and
     /// control chunks do not wait.
     pub pacing: bool,
+    /// Events that tell what limits a transfer, and that it has stopped; `None`: only the statistics do.
+    pub watch: Option<WatchConfig>,
     /// Makes the policies.
     pub policies: Arc<dyn PolicyFactory>,
     /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests of the wrap.
@@ -187,6 +195,8 @@ impl Default for AssocConfig {
             inbound_streams: 2048,
             receive_buffer: 1 << 20,
             send_buffer: 1 << 20,
+            receive_buffer_max: None,
+            send_buffer_max: None,
             chunk_charge: 0,
             max_message: 16 << 20,
             partial_delivery: None,
@@ -210,6 +220,7 @@ impl Default for AssocConfig {
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,
             pacing: false,
+            watch: None,
             policies: Arc::new(Rfc9260Policies),
             initial_tsn: None,
             first_mid: Mid(0),

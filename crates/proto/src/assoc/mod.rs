@@ -6,6 +6,7 @@ mod blocking;
 mod control;
 mod errors;
 mod input;
+mod limits;
 mod mtu;
 mod output;
 mod parts;
@@ -17,6 +18,7 @@ mod shutdown;
 mod state;
 mod suspicion;
 mod timers;
+mod tuning;
 
 pub use asconf::AddressError;
 pub(crate) use auth::{Proof, judge as judge_auth};
@@ -86,6 +88,9 @@ pub struct Association {
     newest_sack_path: PathId,
     /// What the peer said in its ABORT (see [`errors`]).
     abort_reason: Bytes,
+    limits: limits::Limits,
+    /// Present where buffers grow.
+    tuning: Option<Box<tuning::Tuning>>,
 }
 
 /// Our half of the association's identity.
@@ -159,6 +164,8 @@ impl Association {
             planned_move: None,
             newest_sack_path: PathId(0),
             abort_reason: Bytes::new(),
+            limits: limits::Limits::new(config.watch),
+            tuning: tuning::Tuning::of(&config),
             config,
             endpoint,
             local,
@@ -183,6 +190,7 @@ impl Association {
         self.check_send(stream)?;
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue(now, stream, data, options, scheduler);
+        self.limits.refused = sent == Err(SendError::WouldBlock);
         if sent.is_ok() {
             self.stats.messages_sent += 1;
             self.trigger(Trigger::Write);
@@ -399,7 +407,8 @@ impl Association {
 
     /// SACKs can take the fastest path only if every path's round trip is known from the beginning.
     pub(crate) fn must_measure(&self, view: &PathView) -> bool {
-        view.srtt.is_none() && self.config.sack.path == SackPath::SmallestSrtt
+        let needed = self.config.sack.path == SackPath::SmallestSrtt || self.tunes_receive_buffer();
+        view.srtt.is_none() && needed
     }
 
     /// Copies the congestion windows into the views.

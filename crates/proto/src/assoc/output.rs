@@ -395,6 +395,7 @@ impl Association {
         let why = self.round.requested.take()?;
         self.plan_move(now);
         if self.tx.queue.messages() == 0 {
+            self.note_limit(now, Stop::NoData);
             self.round.fast_retransmission_acked = false;
             return None;
         }
@@ -430,6 +431,7 @@ impl Association {
 
     pub(super) fn end_round(&mut self, now: Time, stop: Stop) {
         let Some(trigger) = self.round.active.take() else { return };
+        self.note_limit(now, stop);
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         self.policies.path_scheduler.round_end(&view);
         let packets = self.round.packets;
