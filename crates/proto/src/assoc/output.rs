@@ -1,6 +1,6 @@
 //! The way out: may anything be sent, what, and where. One function decides, another writes.
 
-use polypath_wire::{ChecksumMode, PacketWriter, StreamId};
+use polypath_wire::{PacketWriter, StreamId};
 
 use super::control::Encoded;
 use super::{Association, Bundling, State, assoc_view};
@@ -155,7 +155,8 @@ impl Association {
         if !matches!(first.bundling, Bundling::Init | Bundling::Reflected(_)) {
             self.authenticate(&mut writer);
         }
-        let len = writer.finish(ChecksumMode::Crc32c);
+        let checksum = self.checksum(writer.chunk_area());
+        let len = writer.finish(checksum);
         let packet = self.packet_sent(path, len, size)?;
         Some(Packet { tuple: first.to.unwrap_or(packet.tuple), ..packet })
     }
@@ -202,7 +203,8 @@ impl Association {
         self.authenticate(&mut writer);
         let known = fits && !self.is_mtu_unknown(path);
         let size = if known { PacketSize::Fits } else { PacketSize::TooLarge };
-        let len = writer.finish(ChecksumMode::Crc32c);
+        let checksum = self.checksum(writer.chunk_area());
+        let len = writer.finish(checksum);
         self.packet_sent(path, len, size)
     }
 

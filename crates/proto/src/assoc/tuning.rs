@@ -38,6 +38,11 @@ impl Tuning {
 }
 
 impl Association {
+    /// Sizes of the receive and the send buffer at present, bytes.
+    pub fn buffer_sizes(&self) -> (u32, u64) {
+        (self.rx.buffer_size(), self.tx.buffer_view().limit)
+    }
+
     /// Whether the receive buffer follows the paths: then their round trips must be known here, too.
     pub(super) fn tunes_receive_buffer(&self) -> bool {
         self.config.receive_buffer_max.is_some()
