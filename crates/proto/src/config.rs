@@ -1,15 +1,19 @@
 //! Settings of endpoints and associations. Defaults are RFC 9260's (section 16) where it has any.
 
 mod auth;
+mod checksum;
 mod extensions;
 mod path_mtu;
 mod reconfiguration;
+mod watch;
 
 pub use auth::{AuthConfig, AuthKey, HmacAlgorithm};
+pub use checksum::Edmid;
 pub use extensions::ExtensionConfig;
 pub use path_mtu::PathMtuDiscovery;
 pub(crate) use path_mtu::smallest_mtu;
 pub use reconfiguration::ReconfigConfig;
+pub use watch::WatchConfig;
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -29,6 +33,9 @@ pub struct EndpointConfig {
     pub addresses: Vec<IpAddr>,
     /// How packets are carried; decides the header bytes that count against the path MTU.
     pub encapsulation: Encapsulation,
+    /// How the layer below detects errors, if it does so well enough to spare SCTP's checksum: what drives the endpoint must know. Never plain UDP
+    /// or IP.
+    pub error_detection: Option<Edmid>,
     /// Answer INITs from strangers.
     pub accept: bool,
     /// Answer packets for other SCTP ports at our addresses with ABORT, as packets for a port that nobody uses (RFC 9260 section 8.4). Off:
@@ -60,6 +67,7 @@ impl Default for EndpointConfig {
             port: 9,
             addresses: Vec::new(),
             encapsulation: Encapsulation::Raw,
+            error_detection: None,
             accept: true,
             refuse_other_ports: false,
             max_associations: 1024,
@@ -108,6 +116,10 @@ pub struct AssocConfig {
     pub receive_buffer: u32,
     /// Send buffer, payload bytes; `u64::MAX`: unlimited.
     pub send_buffer: u64,
+    /// The receive buffer grows up to this, bytes, as the application reads what the paths deliver; `None`: it stays as it is.
+    pub receive_buffer_max: Option<u32>,
+    /// The send buffer grows up to this, bytes, with what the paths carry; `None`: it stays as it is.
+    pub send_buffer_max: Option<u64>,
     /// Charge per DATA chunk against the receive window, at both ends, beside its payload. RFC 9260: 0; ns-2 counts the
     /// 16 bytes of the header; FreeBSD 256.
     pub chunk_charge: u32,
@@ -162,6 +174,14 @@ pub struct AssocConfig {
     /// Spread packets with DATA over the round trip, at the rate that the congestion control names. Retransmissions and
     /// control chunks do not wait.
     pub pacing: bool,
+    /// Send and take packets without a checksum where the peer does the same (RFC 9653). Counts only at an endpoint whose lower layer
+    /// [detects errors](EndpointConfig::error_detection) in the same way.
+    pub zero_checksum: Option<Edmid>,
+    /// INIT and INIT ACK without addresses and without what no RFC knows (DAC, NR-SACK): for peers that drop what they do not expect, as in
+    /// WebRTC, and for hosts behind NAT (RFC 6951 section 5.4). Paths from further addresses of ours are then told to the peer by ASCONF alone.
+    pub bare_init: bool,
+    /// Events that tell what limits a transfer, and that it has stopped; `None`: only the statistics do.
+    pub watch: Option<WatchConfig>,
     /// Makes the policies.
     pub policies: Arc<dyn PolicyFactory>,
     /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests of the wrap.
@@ -185,6 +205,8 @@ impl Default for AssocConfig {
             inbound_streams: 2048,
             receive_buffer: 1 << 20,
             send_buffer: 1 << 20,
+            receive_buffer_max: None,
+            send_buffer_max: None,
             chunk_charge: 0,
             max_message: 16 << 20,
             partial_delivery: None,
@@ -209,6 +231,9 @@ impl Default for AssocConfig {
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,
             pacing: false,
+            zero_checksum: None,
+            bare_init: false,
+            watch: None,
             policies: Arc::new(Rfc9260Policies),
             initial_tsn: None,
             first_mid: Mid(0),

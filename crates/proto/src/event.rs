@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use crate::assoc::ReconfigOutcome;
 use crate::ids::{MessageId, PathId, ReconfigId, StreamId, Tsn};
-use crate::time::Time;
+use crate::stats::{Limit, Stall};
+use crate::time::{Duration, Time};
 use crate::view::PathState;
 
 /// Something the application should know. Events of one association come in order.
@@ -59,6 +60,15 @@ pub enum Event {
         path: PathId,
         /// The size, bytes with IP header.
         mtu: u32,
+    },
+    /// Something else limits the transfer most than before ([`AssocConfig::watch`](crate::config::AssocConfig::watch)).
+    Limited(Limit),
+    /// Data makes no progress although the peer is heard. Told once until data is acknowledged again.
+    Stalled {
+        /// Why, as far as can be told.
+        cause: Stall,
+        /// How long nothing was acknowledged.
+        silence: Duration,
     },
     /// Another path became primary.
     PrimaryChanged(PathId),

@@ -1,5 +1,6 @@
 //! Counters: per association, per path, per stream.
 
+mod limits;
 mod mtu;
 
 use core::net::SocketAddr;
@@ -9,6 +10,7 @@ use serde::Serialize;
 use crate::ids::{FourTuple, PathId};
 use crate::time::Duration;
 use crate::view::{PathState, PathView};
+pub use limits::{Limit, LimitStats, Stall};
 pub use mtu::{MtuState, PathMtuStats};
 
 /// Counters of an endpoint: what happened outside associations.

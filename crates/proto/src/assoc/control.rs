@@ -1,9 +1,10 @@
 //! Control chunks on their way out.
 
-use polypath_wire::EncodeChunk;
 use polypath_wire::chunk::kind;
+use polypath_wire::{ChecksumMode, EncodeChunk};
 
 use super::Association;
+use crate::endpoint::needs_checksum;
 use crate::ids::{FourTuple, PathId};
 
 /// A control chunk that waits for [`poll_transmit`](crate::Endpoint::poll_transmit), encoded.
@@ -67,6 +68,15 @@ impl EncodeChunk for Encoded<'_> {
 const MAX_WAITING: usize = 64;
 
 impl Association {
+    /// Whether a packet with these chunks goes without checksum: where both ends said so, and no chunk of it asks for one (RFC 9653).
+    #[inline]
+    pub(super) fn checksum(&self, chunks: &[u8]) -> ChecksumMode {
+        if !self.caps.agreed.zero_checksum || any_needs_checksum(chunks) {
+            return ChecksumMode::Crc32c;
+        }
+        ChecksumMode::Zero
+    }
+
     /// Queues `chunk` for `path`.
     pub(crate) fn send_control(
         &mut self,
@@ -99,4 +109,16 @@ impl Association {
             at <= waiting || !chunk.is_dispensable() || fits && chunk.path == path
         });
     }
+}
+
+/// Whether one of these encoded chunks must not travel without a checksum.
+fn any_needs_checksum(mut chunks: &[u8]) -> bool {
+    while let Some(&[kind, _, l0, l1]) = chunks.first_chunk() {
+        if needs_checksum(kind) {
+            return true;
+        }
+        let len = usize::from(u16::from_be_bytes([l0, l1])).max(4).next_multiple_of(4);
+        chunks = chunks.get(len..).unwrap_or_default();
+    }
+    false
 }

@@ -289,6 +289,7 @@ impl Association {
     fn data_packet_done(&mut self, now: Time, path: PathId) {
         self.rx.packet_end(now);
         self.finish_deferred_reset(now, path);
+        self.tune_receive_buffer(now);
         if self.rx.readable() > 0 && !self.events.iter().any(|e| *e == Event::Readable) {
             self.events.push_back(Event::Readable);
         }
@@ -318,6 +319,7 @@ impl Association {
         }
         let Some(rtt) = self.paths.heartbeat_acked(now, info) else { return };
         let p = info.path;
+        self.limits.answered(p);
         self.paths.rtt_sample(now, p, rtt, &self.config.rto, &mut self.tracer);
         self.errors = 0;
         if self.paths.confirm(now, p) {

@@ -6,6 +6,7 @@ mod blocking;
 mod control;
 mod errors;
 mod input;
+mod limits;
 mod mtu;
 mod output;
 mod partial;
@@ -20,6 +21,7 @@ mod shutdown;
 mod state;
 mod suspicion;
 mod timers;
+mod tuning;
 
 pub use asconf::AddressError;
 pub(crate) use auth::{Proof, judge as judge_auth};
@@ -93,6 +95,9 @@ pub struct Association {
     abort_reason: Bytes,
     /// Once streams were to be reconfigured.
     reconfig: Option<Box<reconfig::Reconfig>>,
+    limits: limits::Limits,
+    /// Present where buffers grow.
+    tuning: Option<Box<tuning::Tuning>>,
 }
 
 /// Our half of the association's identity.
@@ -167,6 +172,8 @@ impl Association {
             newest_sack_path: PathId(0),
             abort_reason: Bytes::new(),
             reconfig: None,
+            limits: limits::Limits::new(config.watch),
+            tuning: tuning::Tuning::of(&config),
             config,
             endpoint,
             local,
@@ -192,6 +199,7 @@ impl Association {
         self.make_room(now, stream, data.len(), options.reliability);
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue(now, stream, data, options, scheduler);
+        self.limits.refused = sent == Err(SendError::WouldBlock);
         if sent.is_ok() {
             self.stats.messages_sent += 1;
             self.trigger(Trigger::Write);
@@ -408,7 +416,8 @@ impl Association {
 
     /// SACKs can take the fastest path only if every path's round trip is known from the beginning.
     pub(crate) fn must_measure(&self, view: &PathView) -> bool {
-        view.srtt.is_none() && self.config.sack.path == SackPath::SmallestSrtt
+        let needed = self.config.sack.path == SackPath::SmallestSrtt || self.tunes_receive_buffer();
+        view.srtt.is_none() && needed
     }
 
     /// Copies the congestion windows into the views.

@@ -1,6 +1,6 @@
 //! The way out: may anything be sent, what, and where. One function decides, another writes.
 
-use polypath_wire::{ChecksumMode, PacketWriter, StreamId};
+use polypath_wire::{PacketWriter, StreamId};
 
 use super::control::Encoded;
 use super::{Association, Bundling, State, assoc_view};
@@ -162,7 +162,8 @@ impl Association {
         if !matches!(first.bundling, Bundling::Init | Bundling::Reflected(_)) {
             self.authenticate(&mut writer);
         }
-        let len = writer.finish(ChecksumMode::Crc32c);
+        let checksum = self.checksum(writer.chunk_area());
+        let len = writer.finish(checksum);
         let packet = self.packet_sent(path, len, size)?;
         Some(Packet { tuple: first.to.unwrap_or(packet.tuple), ..packet })
     }
@@ -212,7 +213,8 @@ impl Association {
         self.authenticate(&mut writer);
         let known = fits && !self.is_mtu_unknown(path);
         let size = if known { PacketSize::Fits } else { PacketSize::TooLarge };
-        let len = writer.finish(ChecksumMode::Crc32c);
+        let checksum = self.checksum(writer.chunk_area());
+        let len = writer.finish(checksum);
         self.packet_sent(path, len, size)
     }
 
@@ -407,6 +409,7 @@ impl Association {
         let why = self.round.requested.take()?;
         self.plan_move(now);
         if self.tx.queue.messages() == 0 {
+            self.note_limit(now, Stop::NoData);
             self.round.fast_retransmission_acked = false;
             return None;
         }
@@ -442,6 +445,7 @@ impl Association {
 
     pub(super) fn end_round(&mut self, now: Time, stop: Stop) {
         let Some(trigger) = self.round.active.take() else { return };
+        self.note_limit(now, stop);
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         self.policies.path_scheduler.round_end(&view);
         let packets = self.round.packets;

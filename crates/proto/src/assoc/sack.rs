@@ -82,6 +82,7 @@ impl Association {
         }
         if outcome.news {
             self.newest_sack_path = arrival;
+            self.limits.progress(now);
             self.errors = 0;
         }
         self.stats.reneged += outcome.reneged;
@@ -233,6 +234,7 @@ impl Association {
     }
 
     fn after_sack(&mut self, now: Time, outcome: &SackOutcome) {
+        self.tune_send_buffer();
         if outcome.freed > 0 {
             self.announce_room();
         }

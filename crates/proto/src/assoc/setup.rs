@@ -194,6 +194,7 @@ impl Association {
     /// Both sides: data may flow.
     pub(crate) fn enter_established(&mut self, now: Time) {
         self.state = State::Established;
+        self.limits.start(now);
         self.timers.t1 = Time::MAX;
         self.setup.chunk = Vec::new();
         self.errors = 0;

@@ -69,6 +69,7 @@ impl Association {
         let next = self.timers.next().min(paths.unwrap_or(Time::MAX)).min(sack);
         let next = next.min(self.asconf.as_ref().map_or(Time::MAX, |asconf| asconf.t4));
         let next = next.min(self.tx.recovery_deadline()).min(self.tx.lifetime_deadline());
+        let next = next.min(self.limits.timer());
         let next = next.min(self.pacers.as_ref().map_or(Time::MAX, |p| p.deadline()));
         (next != Time::MAX).then_some(next)
     }
@@ -113,6 +114,9 @@ impl Association {
             if self.paths.get_mut(p).is_some_and(|path| expired(&mut path.t3, now)) {
                 self.on_t3(now, p);
             }
+        }
+        if self.limits.timer() <= now {
+            self.on_watch_timer(now);
         }
         self.on_mtu_timers(now);
         self.on_heartbeat_timers(now);

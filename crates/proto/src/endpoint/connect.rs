@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Endpoint;
+use super::checksum::permitted;
 use super::peer::is_unicast;
 use crate::assoc::Association;
 use crate::config::{AssocConfig, MAX_PATHS};
@@ -62,6 +63,11 @@ impl Endpoint {
     ) -> Result<AssocHandle, ConnectError> {
         self.check_connect(tuples, peer_port)?;
         let (endpoint, rng) = (self.config.clone(), self.rng.fork());
+        let config = permitted(config, &endpoint);
+        // A bare INIT tells of no address: what came from another one would be a stranger's.
+        let first = tuples.first().map(|tuple| tuple.local);
+        let known = |tuple: &&FourTuple| !config.bare_init || Some(tuple.local) == first;
+        let tuples: &[_] = &tuples.iter().filter(known).copied().collect::<Vec<_>>();
         let assoc = Association::connect(now, config, endpoint, tuples, peer_port, rng);
         Ok(self.table.insert(assoc))
     }

@@ -296,7 +296,7 @@ mod tests {
         fn cookie()(
             created in 0..1u64 << 40, life in any::<u32>(), words in any::<[u32; 6]>(),
             halves in any::<[u16; 4]>(), tie in proptest::option::of(any::<[u32; 2]>()),
-            extensions in 0..256u16,
+            extensions in 0..512u16,
             ends in any::<[IpAddr; 2]>(),
             listed in proptest::collection::vec(any::<IpAddr>(), 0..MAX_PEER_ADDRESSES),
             auth in proptest::option::of((

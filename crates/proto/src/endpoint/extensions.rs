@@ -23,6 +23,8 @@ pub(crate) struct Extensions {
     pub(crate) i_forward_tsn: bool,
     /// RE-CONFIG (RFC 6525).
     pub(crate) stream_reconfiguration: bool,
+    /// Packets without checksum, by the method of DTLS (RFC 9653): Zero Checksum Acceptable.
+    pub(crate) zero_checksum: bool,
 }
 
 impl Extensions {
@@ -33,8 +35,8 @@ impl Extensions {
     pub(crate) fn of(config: &AssocConfig) -> Self {
         let on = config.extensions;
         Self {
-            nr_sack: config.cmt.nr_sack != NrSack::Off,
-            dac: config.cmt.dac,
+            nr_sack: config.cmt.nr_sack != NrSack::Off && !config.bare_init,
+            dac: config.cmt.dac && !config.bare_init,
             authentication: on.authentication,
             // RFC 5061 section 4.2.7: who lists ASCONF without AUTH gets no association.
             dynamic_addresses: on.dynamic_addresses && on.authentication,
@@ -42,6 +44,7 @@ impl Extensions {
             partial_reliability: on.partial_reliability,
             i_forward_tsn: on.partial_reliability && on.interleaving,
             stream_reconfiguration: on.stream_reconfiguration,
+            zero_checksum: config.zero_checksum.is_some(),
         }
     }
 
@@ -90,6 +93,7 @@ impl Extensions {
             self.partial_reliability,
             self.i_forward_tsn,
             self.stream_reconfiguration,
+            self.zero_checksum,
         ];
         let (mut bits, mut at) = (0, 0);
         while at < flags.len() {
@@ -110,6 +114,7 @@ impl Extensions {
             partial_reliability: bits & 1 << 5 != 0,
             i_forward_tsn: bits & 1 << 6 != 0,
             stream_reconfiguration: bits & 1 << 7 != 0,
+            zero_checksum: bits & 1 << 8 != 0,
         }
     }
 }
@@ -121,10 +126,11 @@ mod tests {
 
     #[test]
     fn every_set_survives_its_number_and_its_list() {
-        for bits in 0..256 {
+        for bits in 0..512 {
             let set = Extensions::from_bits(bits);
             assert_eq!(set.bits(), bits);
-            let mut read = Extensions { dac: set.dac, ..Extensions::NONE };
+            let (dac, zero_checksum) = (set.dac, set.zero_checksum);
+            let mut read = Extensions { dac, zero_checksum, ..Extensions::NONE };
             read.announce(&set.chunk_types());
             assert_eq!(read, set);
         }

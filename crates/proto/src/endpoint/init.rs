@@ -206,7 +206,10 @@ impl Endpoint {
     ) {
         let mut fixed = fixed_part(config, identity.tag, identity.tsn);
         fixed.outbound_streams = fixed.outbound_streams.min(peer.fixed.inbound_streams);
-        let extensions = Extensions::agreed(config, peer.extensions);
+        let mut extensions = Extensions::agreed(config, peer.extensions);
+        // What we accept does not depend on what the peer accepts.
+        extensions.zero_checksum = config.zero_checksum.is_some();
+        let addresses = if config.bare_init { &[] } else { addresses };
         let auth = extensions.authentication.then(|| {
             let random = identity.random.unwrap_or_else(|| self.rng.bytes32());
             AuthOffer::ours(config, random)

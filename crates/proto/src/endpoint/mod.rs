@@ -4,6 +4,7 @@
 //! packets until there are none, then sleep until [`Endpoint::poll_timeout`].
 
 mod addresses;
+mod checksum;
 mod connect;
 mod cookie;
 mod echo;
@@ -24,8 +25,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use polypath_wire::chunk::kind;
-use polypath_wire::{ChecksumCheck, PacketView, RawChunk, WireErrorKind};
+use polypath_wire::{PacketView, RawChunk, WireErrorKind};
 
+pub(crate) use checksum::needs_checksum;
 pub use connect::ConnectError;
 pub(crate) use extensions::Extensions;
 pub use icmp::IcmpReport;
@@ -80,7 +82,8 @@ pub struct Transmit {
 
 impl Endpoint {
     /// An endpoint without associations. All its randomness comes from `rng`.
-    pub fn new(config: EndpointConfig, mut rng: Rng) -> Self {
+    pub fn new(mut config: EndpointConfig, mut rng: Rng) -> Self {
+        config.assoc = checksum::permitted(config.assoc.clone(), &config);
         // Cookies may live twice as long as configured when peers ask for it (Cookie Preservative).
         let longest_life = init::longest_cookie_life(&config);
         Self {
@@ -102,7 +105,7 @@ impl Endpoint {
     /// [configured](EndpointConfig::refuse_other_ports): who runs several endpoints on one address hands each packet to the right one.
     pub fn handle_datagram(&mut self, now: Time, tuple: FourTuple, data: &[u8]) {
         self.stats.packets_received += 1;
-        let packet = match PacketView::parse(data, ChecksumCheck::Verify) {
+        let packet = match self.read(tuple, data) {
             Ok(packet) => packet,
             Err(error) => {
                 match error.kind {

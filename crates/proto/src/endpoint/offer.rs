@@ -9,7 +9,7 @@ use polypath_wire::{
 use super::extensions::Extensions;
 use super::peer::{MAX_PEER_ADDRESSES, MIN_A_RWND, is_unicast};
 use crate::auth::AuthOffer;
-use crate::config::AssocConfig;
+use crate::config::{AssocConfig, Edmid};
 use crate::ids::Tsn;
 use crate::time::Duration;
 
@@ -107,6 +107,9 @@ impl Offer<'_> {
         }
         if self.extensions.partial_reliability {
             params.push(&Parameter::ForwardTsnSupported);
+        }
+        if self.extensions.zero_checksum {
+            params.push(&Parameter::ZeroChecksum(Edmid::Dtls.number()));
         }
         if let Some(auth) = self.auth.filter(|_| self.extensions.authentication) {
             auth.push_to(params);

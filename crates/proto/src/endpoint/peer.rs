@@ -8,7 +8,7 @@ use polypath_wire::{ErrorCause, InitFixed, Items, Parameter, Params, RawParam};
 use super::extensions::Extensions;
 use super::offer::DAC_PARAMETER;
 use crate::auth::{AuthOffer, RANDOM_LEN};
-use crate::config::AssocConfig;
+use crate::config::{AssocConfig, Edmid};
 use crate::time::Duration;
 
 /// The smallest receive window that an INIT may announce, bytes (RFC 9260 section 3.3.2).
@@ -155,6 +155,9 @@ impl PeerInit {
             Parameter::Random(random) => auth.random = auth.random.or(Some(random)),
             Parameter::ChunkList(types) => auth.chunks = auth.chunks.or(Some(types)),
             Parameter::HmacAlgorithms(ids) => auth.hmacs = auth.hmacs.or(Some(ids)),
+            Parameter::ZeroChecksum(method) => {
+                self.extensions.zero_checksum = method == Edmid::Dtls.number();
+            }
             Parameter::ForwardTsnSupported => self.extensions.partial_reliability = true,
             Parameter::Unknown(unknown) if unknown.kind == DAC_PARAMETER => {
                 self.extensions.dac = true;
@@ -231,6 +234,7 @@ const fn is_known(kind: u16) -> bool {
             | param_kind::HMAC_ALGORITHMS
             | param_kind::SUPPORTED_EXTENSIONS
             | param_kind::FORWARD_TSN_SUPPORTED
+            | param_kind::ZERO_CHECKSUM
             | DAC_PARAMETER
     )
 }

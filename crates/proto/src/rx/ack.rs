@@ -9,7 +9,7 @@ use crate::time::{Duration, Time};
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
 /// Payload of a full chunk on an Ethernet path: a window below it is too small to be useful.
-const FULL_CHUNK: u64 = 1452;
+pub(super) const FULL_CHUNK: u64 = 1452;
 
 /// What became of one DATA chunk, as far as acknowledging goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +156,11 @@ impl WindowUpdates {
             advertised: buffer,
             freed: 0,
         }
+    }
+
+    /// The buffer is larger from now on.
+    pub(super) const fn grow(&mut self, buffer: u64) {
+        self.quarter = buffer / 4;
     }
 
     /// The application read `bytes`, which leaves `window`; whether the peer should know.

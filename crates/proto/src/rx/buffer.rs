@@ -72,6 +72,11 @@ impl Buffer {
         self.size
     }
 
+    /// It is larger from now on.
+    pub(super) const fn grow(&mut self, size: u32) {
+        self.size = size as u64;
+    }
+
     /// The charge per chunk, bytes.
     pub(super) const fn chunk_charge(&self) -> u64 {
         self.chunk_charge

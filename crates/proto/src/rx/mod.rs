@@ -442,6 +442,22 @@ impl Receiver {
         saturate(self.buffer.window())
     }
 
+    /// The buffer's size, payload bytes.
+    pub(crate) fn buffer_size(&self) -> u32 {
+        saturate(self.buffer.size())
+    }
+
+    /// What `payload` bytes in full chunks take of the buffer, the charge per chunk included.
+    pub(crate) fn with_charges(&self, payload: u64) -> u64 {
+        payload + payload / ack::FULL_CHUNK * self.buffer.chunk_charge()
+    }
+
+    /// The buffer is larger from now on.
+    pub(crate) fn grow_buffer(&mut self, size: u32) {
+        self.buffer.grow(size);
+        self.updates.grow(size.into());
+    }
+
     /// Payload bytes in the receive buffer: not deliverable yet, or not read yet.
     pub(crate) fn held(&self) -> u32 {
         saturate(self.buffer.held().payload)

@@ -211,6 +211,11 @@ impl Sender {
         self.room(self.queue.needs(stream))
     }
 
+    /// The send buffer is larger from now on.
+    pub(crate) const fn grow_buffer(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
     /// Free bytes of the send buffer.
     pub(crate) const fn free(&self) -> u64 {
         self.limit.saturating_sub(self.used)

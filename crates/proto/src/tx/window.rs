@@ -72,6 +72,10 @@ impl PeerWindow {
 
     pub(crate) const fn advertise(&mut self, a_rwnd: u32) {
         self.advertised = a_rwnd as u64;
+        // A peer's buffer may grow.
+        if self.max < self.advertised {
+            self.max = self.advertised;
+        }
         self.heard = true;
     }
 

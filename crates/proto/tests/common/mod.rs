@@ -28,12 +28,17 @@ pub(crate) struct Host {
     pub(crate) endpoint: Endpoint,
     pub(crate) events: Vec<(AssocHandle, Event)>,
     pub(crate) received: Vec<Message>,
+    /// The application reads.
+    pub(crate) reads: bool,
+    /// The application fills the send buffer with messages of this size.
+    pub(crate) saturates: Option<usize>,
 }
 
 impl Host {
     pub(crate) fn new(config: EndpointConfig, seed: u64) -> Self {
         let endpoint = Endpoint::new(config, Rng::from_u64(seed));
-        Self { endpoint, events: Vec::new(), received: Vec::new() }
+        let (events, received) = (Vec::new(), Vec::new());
+        Self { endpoint, events, received, reads: true, saturates: None }
     }
 
     /// The only association.
@@ -86,14 +91,25 @@ impl Host {
 
     fn drain_events(&mut self, now: Time) {
         while let Some((h, event)) = self.endpoint.poll_event() {
-            if event == Event::Readable {
+            if event == Event::Readable && self.reads {
                 let assoc = self.endpoint.association_mut(h).expect("association");
                 while let Some(message) = assoc.recv(now, RecvFrom::Any) {
                     self.received.push(message);
                 }
             }
+            if matches!(event, Event::Writable(_)) {
+                self.fill(now, h);
+            }
             self.events.push((h, event));
         }
+    }
+
+    /// Hands in messages until there is no room.
+    pub(crate) fn fill(&mut self, now: Time, h: AssocHandle) {
+        let Some(bytes) = self.saturates else { return };
+        let assoc = self.endpoint.association_mut(h).expect("association");
+        let message = || Bytes::from(vec![7; bytes]);
+        while assoc.send(now, StreamId(0), message(), SendOptions::default()).is_ok() {}
     }
 }
 

@@ -168,6 +168,11 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         max_message: 1 << 20,
         path_mtu,
         path_mtu_discovery: None,
+        receive_buffer_max: None,
+        send_buffer_max: None,
+        zero_checksum: None,
+        bare_init: false,
+        watch: None,
         rto: random_rto(rng),
         heartbeat_interval: [Some(30), Some(30), Some(2), None][rng.below(4)]
             .map(Duration::from_secs),

@@ -1,0 +1,56 @@
+//! Packets whose checksum is zero (RFC 9653): taken only from associations that were told that they may, and never where the packet may set
+//! something up or move an association.
+
+use std::sync::Arc;
+
+use polypath_wire::chunk::kind;
+use polypath_wire::{ChecksumCheck, PacketView, WireError};
+
+use super::Endpoint;
+use crate::assoc::State;
+use crate::config::{AssocConfig, EndpointConfig};
+use crate::ids::FourTuple;
+
+/// Whether a chunk of this type asks for a correct checksum whatever was agreed: who gets it may know of no association yet (INIT, COOKIE
+/// ECHO), or of none at that address (ASCONF).
+pub(crate) const fn needs_checksum(kind: u8) -> bool {
+    matches!(kind, kind::INIT | kind::INIT_ACK | kind::COOKIE_ECHO | kind::ASCONF)
+}
+
+/// The settings without what the lower layer does not allow: a zero checksum needs one that detects errors itself.
+pub(super) fn permitted(config: Arc<AssocConfig>, endpoint: &EndpointConfig) -> Arc<AssocConfig> {
+    if config.zero_checksum.is_none() || config.zero_checksum == endpoint.error_detection {
+        return config;
+    }
+    Arc::new(AssocConfig { zero_checksum: None, ..(*config).clone() })
+}
+
+impl Endpoint {
+    /// Reads a packet and judges its checksum.
+    pub(super) fn read<'a>(
+        &mut self,
+        tuple: FourTuple,
+        data: &'a [u8],
+    ) -> Result<PacketView<'a>, WireError> {
+        if self.config.error_detection.is_none() {
+            return PacketView::parse(data, ChecksumCheck::Verify);
+        }
+        let packet = PacketView::parse(data, ChecksumCheck::AcceptZero)?;
+        if packet.header().checksum != 0 || self.may_lack_checksum(tuple, &packet) {
+            return Ok(packet);
+        }
+        // Zero may be the right value, too.
+        PacketView::parse(data, ChecksumCheck::Verify)
+    }
+
+    fn may_lack_checksum(&mut self, tuple: FourTuple, packet: &PacketView<'_>) -> bool {
+        let header = packet.header();
+        let found = self.table.find(tuple, header.source_port).and_then(|h| self.table.get(h));
+        let told = found.is_some_and(|assoc| {
+            assoc.config.zero_checksum.is_some()
+                && assoc.state() != State::Closed
+                && header.verification_tag == assoc.local.tag
+        });
+        told && !packet.chunks().map_while(Result::ok).any(|chunk| needs_checksum(chunk.kind))
+    }
+}

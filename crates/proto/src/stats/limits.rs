@@ -1,0 +1,118 @@
+//! What limits a transfer.
+
+use serde::Serialize;
+
+use crate::ids::PathId;
+use crate::time::Duration;
+
+/// What keeps an association from sending more at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The application has handed in nothing more.
+    #[default]
+    Application,
+    /// The send buffer is full of what is not acknowledged; the application would have more.
+    SendBuffer,
+    /// The peer's receive window: its buffer is small, or its application reads slowly.
+    PeerWindow,
+    /// The congestion windows; the path is the fastest of those that are full.
+    Congestion(PathId),
+    /// Max.Burst or the share of the buffers that a path may take: a congestion window is open.
+    Rules,
+    /// The path scheduler waits for a better path than the open ones.
+    Scheduler,
+    /// A packet waits for its time (pacing).
+    Pacing,
+    /// No path works.
+    NoPath,
+}
+
+/// How long which limit held, since the association was set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LimitStats {
+    /// The limit at present.
+    pub current: Limit,
+    /// For how long it has been so.
+    pub current_for: Duration,
+    /// [`Limit::Application`].
+    pub application: Duration,
+    /// [`Limit::SendBuffer`].
+    pub send_buffer: Duration,
+    /// [`Limit::PeerWindow`].
+    pub peer_window: Duration,
+    /// [`Limit::Congestion`], by path.
+    pub congestion: Vec<Duration>,
+    /// [`Limit::Rules`].
+    pub rules: Duration,
+    /// [`Limit::Scheduler`].
+    pub scheduler: Duration,
+    /// [`Limit::Pacing`].
+    pub pacing: Duration,
+    /// [`Limit::NoPath`].
+    pub no_path: Duration,
+}
+
+impl LimitStats {
+    /// Every limit that ever held, with its time, the longest first.
+    pub fn ranking(&self) -> Vec<(Limit, Duration)> {
+        let paths = (0..=u8::MAX).zip(&self.congestion);
+        let mut all = vec![
+            (Limit::Application, self.application),
+            (Limit::SendBuffer, self.send_buffer),
+            (Limit::PeerWindow, self.peer_window),
+            (Limit::Rules, self.rules),
+            (Limit::Scheduler, self.scheduler),
+            (Limit::Pacing, self.pacing),
+            (Limit::NoPath, self.no_path),
+        ];
+        all.extend(paths.map(|(path, time)| (Limit::Congestion(PathId(path)), *time)));
+        all.retain(|(_, time)| !time.is_zero());
+        all.sort_by_key(|(_, time)| core::cmp::Reverse(*time));
+        all
+    }
+
+    pub(crate) fn slot(&mut self, limit: Limit) -> &mut Duration {
+        match limit {
+            Limit::Application => &mut self.application,
+            Limit::SendBuffer => &mut self.send_buffer,
+            Limit::PeerWindow => &mut self.peer_window,
+            Limit::Rules => &mut self.rules,
+            Limit::Scheduler => &mut self.scheduler,
+            Limit::Pacing => &mut self.pacing,
+            Limit::NoPath => &mut self.no_path,
+            Limit::Congestion(path) => {
+                let at = path.index();
+                if self.congestion.len() <= at {
+                    self.congestion.resize(at + 1, Duration::ZERO);
+                }
+                &mut self.congestion[at]
+            }
+        }
+    }
+}
+
+impl core::fmt::Display for Limit {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Application => f.write_str("application"),
+            Self::SendBuffer => f.write_str("send buffer"),
+            Self::PeerWindow => f.write_str("peer's window"),
+            Self::Congestion(path) => write!(f, "cwnd of {path}"),
+            Self::Rules => f.write_str("Max.Burst or buffer shares"),
+            Self::Scheduler => f.write_str("scheduler"),
+            Self::Pacing => f.write_str("pacing"),
+            Self::NoPath => f.write_str("no path"),
+        }
+    }
+}
+
+/// Why data makes no progress although the peer is heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stall {
+    /// The peer acknowledges, and leaves no window: its application does not read.
+    PeerReader,
+    /// Heartbeats on this path are answered, its data is not: something on the way drops data, perhaps because of its size.
+    BlackHole(PathId),
+}
