@@ -77,15 +77,23 @@ impl Association {
         options: SendOptions,
     ) -> Result<MessageId, SendError> {
         let data = data.into();
+        self.when_there_is_room(|| self.try_send(stream, data.clone(), options)).await
+    }
+
+    /// Tries until it is not for want of room that it fails.
+    pub(crate) async fn when_there_is_room(
+        &self,
+        attempt: impl Fn() -> Result<MessageId, SendError>,
+    ) -> Result<MessageId, SendError> {
         loop {
-            match self.try_send(stream, data.clone(), options) {
+            match attempt() {
                 Err(SendError::Refused(CoreSendError::WouldBlock)) => {}
                 other => return other,
             }
             let room = self.signals.writable.notified();
             tokio::pin!(room);
             room.as_mut().enable();
-            match self.try_send(stream, data.clone(), options) {
+            match attempt() {
                 Err(SendError::Refused(CoreSendError::WouldBlock)) => room.await,
                 other => return other,
             }
@@ -103,6 +111,17 @@ impl Association {
         options: SendOptions,
     ) -> Result<MessageId, SendError> {
         let data = data.into();
+        let (stream, bytes) = (StreamId(stream), data.len());
+        self.hand_in(stream, bytes, |core, now| core.send(now, stream, data, options))
+    }
+
+    /// Hands `bytes` bytes for `stream` to the core by `send`, and asks to be woken if there is no room for them.
+    pub(crate) fn hand_in(
+        &self,
+        stream: StreamId,
+        bytes: usize,
+        send: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<MessageId, CoreSendError>,
+    ) -> Result<MessageId, SendError> {
         let shared = &self.endpoint.shared;
         let now = shared.clock.now();
         let mut state = shared.lock();
@@ -110,9 +129,7 @@ impl Association {
         let Some(association) = state.association(self.h) else {
             return Err(closed.unwrap_or(Closed::LocalAbort).into());
         };
-        let bytes = data.len() as u64;
-        let sent = association.send(now, StreamId(stream), data, options);
-        match sent {
+        match send(association, now) {
             Ok(id) => {
                 drop(state);
                 shared.work.notify_one();
@@ -121,7 +138,7 @@ impl Association {
             Err(CoreSendError::Closed) => Err(closed.unwrap_or(Closed::LocalAbort).into()),
             Err(error) => {
                 if error == CoreSendError::WouldBlock {
-                    state.wait_for_room(self.h, StreamId(stream), bytes);
+                    state.wait_for_room(self.h, stream, bytes as u64);
                 }
                 Err(error.into())
             }
@@ -471,7 +488,10 @@ impl Association {
         state.core.association(self.h).map_or(0, polypath_proto::Association::writable)
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut polypath_proto::Association) -> T) -> Option<T> {
+    pub(crate) fn with<T>(
+        &self,
+        act: impl FnOnce(&mut polypath_proto::Association) -> T,
+    ) -> Option<T> {
         let shared = &self.endpoint.shared;
         let done = shared.lock().association(self.h).map(act);
         shared.work.notify_one();

@@ -32,6 +32,7 @@ mod driver;
 mod endpoint;
 mod error;
 mod interfaces;
+mod parts;
 mod shared;
 mod socket;
 
@@ -43,8 +44,10 @@ pub use error::{BindError, Closed, ConnectError, SendError, Warning};
 pub use interfaces::Follow;
 
 pub use bytes::Bytes;
-pub use polypath_proto::config::AssocConfig;
-pub use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo, StreamQueueInfo};
+pub use polypath_proto::config::{AssocConfig, ExtensionConfig};
+pub use polypath_proto::event::{
+    CloseReason, Event, Message, Part, SenderQueueInfo, StreamQueueInfo,
+};
 pub use polypath_proto::ids::{FourTuple, MessageId, PathId, StreamId};
 pub use polypath_proto::stats::{
     AssocStats, EndpointStats, MtuState, PathMtuStats, PathStats, StreamStats,

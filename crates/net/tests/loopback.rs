@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use polypath_net::{
     Association, BindError, Bytes, CloseReason, Closed, Config, ConnectError, Encapsulation,
-    Endpoint, SendError, SendOptions, Service, StreamNeeds,
+    Endpoint, ExtensionConfig, SendError, SendOptions, Service, StreamNeeds,
 };
 
 const PORT: u16 = 5000;
@@ -314,4 +314,51 @@ fn what_cannot_be_bound_is_named() {
     device.local[0].device = Some("nosuch0".to_owned());
     let text = error(device);
     assert!(text.contains("nosuch0") || text.contains("permission"), "{text}");
+}
+
+#[tokio::test]
+async fn a_message_larger_than_all_buffers_passes_in_parts_beside_small_ones() {
+    const PART: usize = 50_000;
+    const PARTS: usize = 60;
+    for interleaving in [false, true] {
+        let config = |mut config: Config| {
+            let assoc = std::sync::Arc::make_mut(&mut config.assoc);
+            assoc.extensions = ExtensionConfig { interleaving, ..ExtensionConfig::NONE };
+            (assoc.receive_buffer, assoc.send_buffer) = (256 << 10, 256 << 10);
+            assoc.partial_delivery = Some(64 << 10);
+            Config { encapsulation: Encapsulation::Udp(0), ..config }
+        };
+        let server = Endpoint::bind(config(Config::server([ip(2)], PORT))).unwrap();
+        let client = Endpoint::bind(config(Config::client([ip(1)]))).unwrap();
+        let there = server.local_addresses();
+        let (a, b) = tokio::join!(client.connect(&there, PORT), server.accept());
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert_eq!((a.is_interleaving(), b.is_interleaving()), (interleaving, interleaving));
+        let sending = async {
+            for i in 0..PARTS {
+                let part = pattern(PART, i);
+                a.send_part(0, part, SendOptions::default(), i + 1 == PARTS).await.unwrap();
+                a.send(1, "small").await.unwrap();
+            }
+            a.shutdown().await.unwrap();
+        };
+        let receiving = async {
+            let (mut large, mut parts, mut small) = (Vec::new(), 0, 0);
+            while let Some(message) = b.recv().await.unwrap() {
+                match message.stream.0 {
+                    0 => {
+                        assert_eq!(message.part.first, large.is_empty());
+                        large.extend_from_slice(&message.data);
+                        parts += 1;
+                        assert_eq!(message.part.last, large.len() == PART * PARTS);
+                    }
+                    _ => small += usize::from(message.part.is_whole()),
+                }
+            }
+            let sent: Vec<u8> = (0..PARTS).flat_map(|i| pattern(PART, i)).collect();
+            assert!(large == sent, "{} bytes", large.len());
+            assert!(parts > 1 && small == PARTS, "{parts} parts, {small} small messages");
+        };
+        tokio::join!(sending, receiving);
+    }
 }

@@ -86,7 +86,7 @@ pub enum Event {
     /// Something about authentication changed (RFC 4895; RFC 6458 section 6.1.8).
     Authentication(AuthNotice),
     /// The rest of a message that was delivered in part will not come: the association ended, or the peer gave the message up (RFC 6458
-    /// section 6.1.7).
+    /// section 6.1.7). Parts of it may still wait to be received; the next one that is a first begins another message.
     PartialDeliveryAborted {
         /// Its stream.
         stream: StreamId,

@@ -118,6 +118,48 @@ fn fragments_have_20_bytes_of_header_and_packets_fit_the_path() {
 }
 
 #[test]
+fn messages_about_as_large_as_a_chunk_and_much_larger() {
+    // 1468 bytes for chunks, less 16 or 20 of header.
+    for (config, full) in [(AssocConfig::default(), 1452), (interleaving(), 1448)] {
+        let mut pair = both(config);
+        let sizes = [1, full - 1, full, full + 1, 2 * full, 65_536];
+        sizes.iter().for_each(|len| send(&mut pair, 0, *len));
+        pair.run(Duration::from_secs(5));
+        let received: Vec<usize> = pair.server.received.iter().map(|m| m.data.len()).collect();
+        assert_eq!(received, sizes);
+        let chunks: usize = sizes.iter().map(|len| len.div_ceil(full)).sum();
+        assert_eq!(client(&mut pair).stats().data_chunks_sent, chunks as u64);
+    }
+}
+
+#[test]
+fn i_data_without_data_or_for_a_stream_that_is_not_there() {
+    let mut pair = both(interleaving());
+    forge(&mut pair, |_| Vec::new());
+    let tag_ = tag(&pair);
+    let make = |tsn, stream, payload| {
+        let ppid_or_fsn = 0;
+        let data = IDataChunk {
+            tsn,
+            stream: StreamId(stream),
+            mid: Mid(0),
+            ppid_or_fsn,
+            flags: WHOLE,
+            payload,
+        };
+        craft::to_server(tag_, &[&chunk(data)])
+    };
+    forge(&mut pair, |tsn| make(tsn, 60_000, b"x"));
+    let error = pair.log.iter().rev().find(|p| p.kinds().contains(&craft::ERROR)).expect("ERROR");
+    assert_eq!(craft::read_causes(error).1, [1]);
+    assert_eq!(pair.server.closed(), None);
+    let path = reverse(tuple("10.1.0.1", "10.2.0.1"));
+    let next = Tsn(i_data(&pair).last().unwrap().0).add(2);
+    pair.inject(Way::ToServer, path, &make(next, 0, b""));
+    assert_eq!(pair.server.closed(), Some(CloseReason::ProtocolViolation { cause: 9 }));
+}
+
+#[test]
 fn retransmissions_are_the_same_chunk() {
     let mut pair = both(interleaving());
     pair.lose_first(3, |p| p.way == Way::ToServer && p.first_kind() == I_DATA);

@@ -3,8 +3,9 @@
 mod common;
 
 use std::process::Command;
+use std::sync::Arc;
 
-use common::{file, lossy, observe, seconds, world};
+use common::{assoc, file, lossy, observe, seconds, world};
 use polypath_capture::trace::{self, TraceWriter};
 use polypath_proto::config::Encapsulation;
 use polypath_sim::{Pcap, WorldSpec};
@@ -26,7 +27,7 @@ fn tshark(capture: &[u8], name: &str) -> Option<Vec<String>> {
     for field in ["frame.interface_name", "frame.comment", "sctp.checksum.status"] {
         command.args(["-e", field]);
     }
-    command.args(["-e", "_ws.malformed", "-d", "udp.port==9899,sctp"]);
+    command.args(["-e", "_ws.malformed", "-e", "sctp.chunk_type", "-d", "udp.port==9899,sctp"]);
     command.args(["-o", "sctp.checksum:CRC 32C", "-o", "ip.check_checksum:TRUE"]);
     let output = command.output();
     // Nothing depends on the file any more, whatever tshark said.
@@ -35,18 +36,31 @@ fn tshark(capture: &[u8], name: &str) -> Option<Vec<String>> {
     Some(text.lines().map(str::to_owned).collect())
 }
 
+fn has_i_data(chunk_types: &str) -> bool {
+    chunk_types.split(',').any(|kind| kind == "64")
+}
+
 #[test]
 fn tshark_finds_nothing_wrong_with_a_run() {
-    for encapsulation in [Encapsulation::Raw, Encapsulation::Udp] {
+    let kinds =
+        [(Encapsulation::Raw, false), (Encapsulation::Udp, false), (Encapsulation::Raw, true)];
+    for (encapsulation, interleaving) in kinds {
         let mut spec = lossy_transfer();
         spec.flows[0].encapsulation = encapsulation;
+        let mut config = (*assoc(100_000)).clone();
+        config.extensions.interleaving = interleaving;
+        spec.flows[0] = spec.flows[0].clone().with_assoc(Arc::new(config));
         let mut pcap = Pcap::new(Vec::new()).unwrap();
         let result = observe(&spec, 1, &mut pcap);
-        let Some(lines) = tshark(&pcap.finish().unwrap(), &format!("{encapsulation:?}")) else {
+        let Some(lines) =
+            tshark(&pcap.finish().unwrap(), &format!("{encapsulation:?}-{interleaving}"))
+        else {
             println!("skipped: tshark is not installed");
             return;
         };
         assert_eq!(lines.len() as u64, result.packets);
+        let i_data = lines.iter().filter(|line| line.split('\t').nth(4).is_some_and(has_i_data));
+        assert_eq!(i_data.count() > 600, interleaving);
         let bad = lines.iter().find(|line| line.split('\t').nth(2) != Some("1"));
         assert_eq!(bad, None, "every checksum is good");
         let malformed = lines.iter().find(|line| line.split('\t').nth(3) != Some(""));

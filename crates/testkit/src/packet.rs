@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use polypath_wire::checksum::packet_checksum;
 use polypath_wire::{
-    COMMON_HEADER_LEN, ChecksumCheck, Chunk, ChunkBuf, CommonHeader, EncodeChunk, GapBlocks,
-    PacketView, RawChunk,
+    COMMON_HEADER_LEN, ChecksumCheck, Chunk, ChunkBuf, CommonHeader, DataFlags, EncodeChunk,
+    GapBlocks, PacketView, RawChunk,
 };
 
 /// A packet under construction.
@@ -102,11 +102,12 @@ pub fn render(packet: &[u8]) -> String {
 fn describe(raw: &RawChunk<'_>, chunk: &Chunk<'_>) -> String {
     match chunk {
         Chunk::Data(d) => {
-            let bit = |set: bool, name| if set { name } else { "" };
-            let (b, e) = (bit(d.flags.beginning, "B"), bit(d.flags.ending, "E"));
-            let (u, i) = (bit(d.flags.unordered, "U"), bit(d.flags.immediate, "I"));
             let (tsn, sid, ssn, len) = (d.tsn, d.stream, d.ssn, d.payload.len());
-            format!("DATA {tsn} s{sid}#{ssn} {u}{b}{e}{i} {len}B")
+            format!("DATA {tsn} s{sid}#{ssn} {} {len}B", flags(d.flags))
+        }
+        Chunk::IData(d) => {
+            let (tsn, sid, len) = (d.tsn, d.stream, d.payload.len());
+            format!("I-DATA {tsn} s{sid}#{}.{} {} {len}B", d.mid, d.fsn(), flags(d.flags))
         }
         Chunk::Sack(s) => {
             let (cum, rwnd, dups) = (s.cumulative_tsn, s.a_rwnd, s.duplicates.len());
@@ -134,6 +135,16 @@ fn describe(raw: &RawChunk<'_>, chunk: &Chunk<'_>) -> String {
         Chunk::ShutdownAck => "SHUTDOWN-ACK".to_owned(),
         _ => format!("type {} {}B", raw.kind, raw.bytes().len()),
     }
+}
+
+fn flags(flags: DataFlags) -> String {
+    let bits = [
+        (flags.unordered, "U"),
+        (flags.beginning, "B"),
+        (flags.ending, "E"),
+        (flags.immediate, "I"),
+    ];
+    bits.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect()
 }
 
 fn codes(causes: polypath_wire::Causes<'_>) -> Vec<u16> {

@@ -12,7 +12,8 @@ use crate::time::Time;
 use crate::tx::{SendError, SendOptions};
 
 impl Association {
-    /// Whether messages of different streams are interleaved: both ends offered it (RFC 8260 section 2.2.1). False during set-up.
+    /// Whether messages of different streams are interleaved: both ends offered it (RFC 8260 section 2.2.1). False until the peer's
+    /// offer is known.
     pub const fn is_interleaving(&self) -> bool {
         self.caps.agreed.interleaving
     }

@@ -193,13 +193,18 @@ proptest! {
         };
         let mut rx = Receiver::new(settings, Tsn(initial));
         let mut reader = Reader::default();
+        let mut firm = BTreeSet::<usize>::new();
         let mut steps = 0;
         while reader.done.len() < plans.len() {
             steps += 1;
             prop_assert!(steps < 100_000, "no progress");
             let cumulative = rx.cumulative_tsn().next().distance(Tsn(initial)) as usize;
             if cumulative < sent.len() {
-                let chunk = (cumulative + rng.below(2) * rng.below(25)).min(sent.len() - 1);
+                let mut chunk = (cumulative + rng.below(2) * rng.below(25)).min(sent.len() - 1);
+                // What was acknowledged for good is not sent again.
+                while firm.contains(&chunk) {
+                    chunk -= 1;
+                }
                 let encoded = encode(&plans, sent[chunk], Tsn(initial).add(chunk as u32));
                 let verdict = rx.data(Time::ZERO, PathId(0), &encoded);
                 let broken = matches!(verdict, DataVerdict::Violation(_) | DataVerdict::TooLarge(..));
@@ -208,6 +213,16 @@ proptest! {
             if nr != NrSack::Received {
                 prop_assert!(rx.held() < buffer + FRAGMENT as u32);
             }
+            let s = sack(&mut rx);
+            let cumulative = Tsn(s.cumulative).next().distance(Tsn(initial)) as usize;
+            let here = |blocks: &[(u16, u16)]| -> BTreeSet<usize> {
+                let offsets = blocks.iter().flat_map(|(start, end)| *start..=*end);
+                offsets.map(|offset| cumulative + usize::from(offset) - 1).collect()
+            };
+            let now_firm = here(&s.non_renegable);
+            prop_assert!(here(&s.renegable).is_disjoint(&now_firm));
+            prop_assert!(firm.iter().all(|c| *c < cumulative || now_firm.contains(c)));
+            firm = now_firm;
             if rng.below(3) == 0 && let Some(found) = rx.recv(RecvFrom::Any) {
                 reader.read(found, &plans);
             }

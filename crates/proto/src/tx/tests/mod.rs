@@ -2,6 +2,7 @@
 
 mod copy;
 mod cuc;
+mod limits;
 mod model;
 mod nr_sack;
 mod recovery;
