@@ -11,7 +11,8 @@ use polypath_proto::policy::StreamParam;
 use polypath_proto::stats::{AssocStats, PathMtuStats, PathStats};
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{
-    AssocHandle, RecvFrom, SendError as CoreSendError, SendOptions, State, StreamNeeds,
+    AssocHandle, PathSettings, RecvFrom, SendError as CoreSendError, SendOptions, State,
+    StreamNeeds,
 };
 use tokio::sync::broadcast;
 
@@ -404,6 +405,24 @@ impl Association {
     pub fn set_path_admin(&self, path: PathId, admin: PathAdmin) {
         let now = self.endpoint.shared.clock.now();
         self.with(|association| association.set_path_admin(now, path, admin));
+    }
+
+    /// The settings of a path: heartbeats and Path.Max.Retrans.
+    pub fn path_settings(&self, path: PathId) -> Option<PathSettings> {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h)?.path_settings(path)
+    }
+
+    /// Changes the settings of a path. False if there is no such path.
+    pub fn set_path_settings(&self, path: PathId, settings: PathSettings) -> bool {
+        let now = self.endpoint.shared.clock.now();
+        self.with(|a| a.set_path_settings(now, path, settings)).unwrap_or(false)
+    }
+
+    /// Sends a heartbeat on a path now: its answer measures the path, and shows that it lives. False where none may be sent.
+    pub fn request_heartbeat(&self, path: PathId) -> bool {
+        let now = self.endpoint.shared.clock.now();
+        self.with(|association| association.request_heartbeat(now, path)).unwrap_or(false)
     }
 
     /// Makes a path the primary one. False if there is no such confirmed path.

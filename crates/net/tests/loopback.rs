@@ -202,6 +202,23 @@ async fn an_abort_is_told_to_both_sides() {
 }
 
 #[tokio::test]
+async fn paths_can_be_set_up_and_asked_while_they_live() {
+    let (a, _b, ..) = pair(&[1, 2], &[3, 4]).await;
+    let second = a.paths()[1].stats.path;
+    let mut settings = a.path_settings(second).unwrap();
+    settings.heartbeat_interval = None;
+    assert!(a.set_path_settings(second, settings));
+    assert_eq!(a.path_settings(second), Some(settings));
+    let acked = |a: &Association| a.paths()[1].stats.heartbeats_acked;
+    let before = acked(&a);
+    assert!(a.request_heartbeat(second));
+    while acked(&a) == before {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(a.set_primary(second) && a.paths()[1].primary);
+}
+
+#[tokio::test]
 async fn nobody_there_is_said_at_once() {
     let client = client(&[1]);
     let free = std::net::UdpSocket::bind("127.0.0.9:0").unwrap().local_addr().unwrap();

@@ -169,12 +169,6 @@ pub struct AssocConfig {
 }
 
 impl AssocConfig {
-    /// Whether a potentially failed path is asked for a sign of life.
-    pub(crate) fn probes_failed_paths(&self) -> bool {
-        let probe = self.potentially_failed.and_then(|pf| pf.probe);
-        self.heartbeat_interval.is_some() || probe.is_some()
-    }
-
     pub(crate) fn first_tsn(&self, rng: &mut Rng) -> Tsn {
         self.initial_tsn.unwrap_or_else(|| Tsn(rng.next_u32()))
     }

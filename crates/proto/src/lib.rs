@@ -22,7 +22,7 @@ mod tsn_map;
 mod tx;
 pub mod view;
 
-pub use assoc::{AddressError, Association, State};
+pub use assoc::{AddressError, Association, PathSettings, State};
 pub use auth::AuthKeyError;
 pub use endpoint::{ConnectError, Endpoint, Transmit};
 pub use event::{CloseReason, Event, Message};

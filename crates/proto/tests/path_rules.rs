@@ -489,3 +489,56 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
         assert_eq!(active, back, "{paths} paths, {one_path_proves}");
     }
 }
+
+#[test]
+fn heartbeats_and_thresholds_can_be_set_path_by_path() {
+    let mut pair = pair_with(AssocConfig::default());
+    let (now, h) = (pair.now, pair.client.handle());
+    let assoc = pair.client.endpoint.association_mut(h).unwrap();
+    let mut settings = assoc.path_settings(FIRST).unwrap();
+    assert_eq!((settings.heartbeat_interval, settings.max_retrans), (Some(30 * SECOND), 5));
+    (settings.heartbeat_interval, settings.max_retrans) = (None, 1);
+    assert!(assoc.set_path_settings(now, FIRST, settings));
+    settings.heartbeat_interval = Some(3 * SECOND);
+    assert!(assoc.set_path_settings(now, SECOND_PATH, settings));
+    assert!(!assoc.set_path_settings(now, PathId(9), settings));
+    pair.run(100 * SECOND);
+    let beats =
+        |pair: &Pair, i| times(pair, i, kind::HEARTBEAT).iter().filter(|t| **t > now).count();
+    // Every 3 s and an RTO of 1 s; none on the first.
+    assert_eq!(beats(&pair, 0), 0);
+    assert!((23..=28).contains(&beats(&pair, 1)), "{}", beats(&pair, 1));
+    // The second failure makes a path inactive, in place of the sixth.
+    cut(&mut pair, 1);
+    pair.run(12 * SECOND);
+    assert_eq!(states(&pair, SECOND_PATH).last(), Some(&PathState::Inactive));
+    assert_eq!(view(&pair, SECOND_PATH).errors, 2);
+    // On again.
+    let (now, h) = (pair.now, pair.client.handle());
+    let assoc = pair.client.endpoint.association_mut(h).unwrap();
+    assert!(assoc.set_path_settings(now, FIRST, settings));
+    let before = beats(&pair, 0);
+    pair.run(20 * SECOND);
+    assert!(beats(&pair, 0) > before + 3);
+}
+
+#[test]
+fn a_heartbeat_goes_out_on_demand() {
+    let config = AssocConfig { heartbeat_interval: None, ..AssocConfig::default() };
+    let mut pair = pair_with(config);
+    pair.run(100 * SECOND);
+    assert_eq!(times(&pair, 1, kind::HEARTBEAT).len(), 0);
+    let (now, h) = (pair.now, pair.client.handle());
+    let assoc = pair.client.endpoint.association_mut(h).unwrap();
+    assert!(assoc.request_heartbeat(now, SECOND_PATH));
+    assert!(!assoc.request_heartbeat(now, PathId(9)));
+    pair.run(SECOND);
+    assert_eq!(times(&pair, 1, kind::HEARTBEAT).len(), 1);
+    assert_eq!(view(&pair, SECOND_PATH).srtt, Some(Duration::from_millis(20)));
+    // Not once a shutdown is on its way.
+    let now = pair.now;
+    pair.lose(|_| Fate::Lose);
+    pair.client.shutdown(now);
+    let assoc = pair.client.endpoint.association_mut(h).unwrap();
+    assert!(!assoc.request_heartbeat(now, SECOND_PATH));
+}

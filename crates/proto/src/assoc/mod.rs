@@ -12,6 +12,7 @@ mod parts;
 mod probe;
 mod removal;
 mod sack;
+mod settings;
 mod setup;
 mod shutdown;
 mod state;
@@ -22,6 +23,7 @@ pub use asconf::AddressError;
 pub(crate) use auth::{Proof, judge as judge_auth};
 pub(crate) use control::Bundling;
 pub(crate) use output::PacketSize;
+pub use settings::PathSettings;
 pub use state::State;
 
 use core::net::IpAddr;

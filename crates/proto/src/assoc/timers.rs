@@ -171,7 +171,7 @@ impl Association {
     pub(crate) fn count_failure(&mut self, now: Time, p: PathId, count: bool, association: bool) {
         let Failure { changed } = self.paths.timeout(now, p, count, &self.config);
         if let Some(state) = changed {
-            let probes = self.config.probes_failed_paths() && self.state.sends_heartbeats();
+            let probes = self.probes_if_failed(p) && self.state.sends_heartbeats();
             if state == PathState::PotentiallyFailed && probes {
                 self.send_heartbeat(now, p);
             }
@@ -233,7 +233,8 @@ impl Association {
     /// Whether no data that could measure the path was sent within its heartbeat period (RFC 9260 section 8.3).
     fn path_is_idle(&self, now: Time, p: PathId) -> bool {
         let Some(view) = self.paths.view(p) else { return false };
-        let period = self.config.heartbeat_interval.unwrap_or(Duration::ZERO);
+        let settings = self.path_settings(p);
+        let period = settings.and_then(|s| s.heartbeat_interval).unwrap_or(Duration::ZERO);
         let unmeasured = view.srtt.is_none() && self.config.sack.path == SackPath::SmallestSrtt;
         unmeasured
             || view.state != PathState::Active

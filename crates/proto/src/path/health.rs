@@ -31,7 +31,7 @@ impl PathSet {
             return Failure { changed: None };
         }
         view.errors = view.errors.saturating_add(1);
-        let next = if view.errors > config.path_max_retrans {
+        let next = if view.errors > path.settings.max_retrans {
             PathState::Inactive
         } else if config.potentially_failed.is_some_and(|pf| view.errors > pf.max_retrans) {
             PathState::PotentiallyFailed

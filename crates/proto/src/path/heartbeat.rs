@@ -62,13 +62,14 @@ impl PathSet {
             path.heartbeat_at = now + tenth.min(bound).max(path.rto_estimate);
             return;
         }
+        let settings = path.settings;
         let interval = match view.state {
             _ if view.suspect => Duration::ZERO,
             PathState::Unconfirmed if path.verification.asked_for() => Duration::ZERO,
-            PathState::Unconfirmed if view.errors <= config.path_max_retrans => Duration::ZERO,
+            PathState::Unconfirmed if view.errors <= settings.max_retrans => Duration::ZERO,
             // Where heartbeats are off, a failed path gets none either (RFC 7829 section 3.2, item 5).
-            PathState::PotentiallyFailed if config.heartbeat_interval.is_some() => Duration::ZERO,
-            _ => match config.heartbeat_interval {
+            PathState::PotentiallyFailed if settings.heartbeat_interval.is_some() => Duration::ZERO,
+            _ => match settings.heartbeat_interval {
                 Some(interval) => interval,
                 None => {
                     path.heartbeat_at = Time::MAX;

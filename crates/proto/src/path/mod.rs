@@ -18,6 +18,7 @@ pub(crate) use verify::Verification;
 
 use core::net::IpAddr;
 
+use crate::assoc::PathSettings;
 use crate::config::{AssocConfig, Encapsulation, MAX_PATHS};
 use crate::ids::{FourTuple, PathId};
 use crate::stats::PathStats;
@@ -69,6 +70,8 @@ pub(crate) struct Path {
     pub(crate) on_probation: bool,
     /// Discovery of the path's MTU, where it is on.
     pub(crate) mtu: Option<Box<mtu::MtuSearch>>,
+    /// What its user may change.
+    pub(crate) settings: PathSettings,
     /// When the path became potentially failed.
     pub(crate) failed_since: Time,
     /// The last time that a window was halved for idleness, or data was sent.
@@ -152,6 +155,7 @@ impl PathSet {
             acked: 0,
             hole: hole::HoleWatch::default(),
             on_probation: false,
+            settings: PathSettings::of(config),
             mtu: None,
             failed_since: Time::ZERO,
             idle_since: now,

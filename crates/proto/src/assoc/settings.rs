@@ -1,0 +1,57 @@
+//! Settings of single paths, to be changed at any time (RFC 9260 sections 8.3 and 11.1, RFC 6458 section 8.1.12).
+
+use super::Association;
+use crate::config::AssocConfig;
+use crate::ids::PathId;
+use crate::time::{Duration, Time};
+
+/// What holds for one path alone. It begins with what the association's configuration says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PathSettings {
+    /// HB.interval; `None`: no heartbeats but those that verify the address.
+    pub heartbeat_interval: Option<Duration>,
+    /// Path.Max.Retrans.
+    pub max_retrans: u32,
+}
+
+impl PathSettings {
+    pub(crate) const fn of(config: &AssocConfig) -> Self {
+        Self { heartbeat_interval: config.heartbeat_interval, max_retrans: config.path_max_retrans }
+    }
+}
+
+impl Association {
+    /// The settings of path `p`.
+    pub fn path_settings(&self, p: PathId) -> Option<PathSettings> {
+        self.paths.get(p).map(|path| path.settings)
+    }
+
+    /// Changes the settings of path `p`; false if there is no such path. Its heartbeats go by them from now on, its errors from the next
+    /// timeout on.
+    pub fn set_path_settings(&mut self, now: Time, p: PathId, settings: PathSettings) -> bool {
+        let Some(path) = self.paths.get_mut(p) else { return false };
+        path.settings = settings;
+        if self.state.sends_heartbeats() {
+            self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+        }
+        true
+    }
+
+    /// Whether `p` is asked for a sign of life once it is potentially failed.
+    pub(super) fn probes_if_failed(&self, p: PathId) -> bool {
+        let probe = self.config.potentially_failed.and_then(|pf| pf.probe);
+        let beats = self.path_settings(p).is_some_and(|s| s.heartbeat_interval.is_some());
+        beats || probe.is_some()
+    }
+
+    /// Sends a HEARTBEAT on path `p` now. False where none may be sent: there is no such path, set-up is not done, a shutdown is on its way,
+    /// or an address that nobody proved has had its share.
+    pub fn request_heartbeat(&mut self, now: Time, p: PathId) -> bool {
+        let allowed = self.state.sends_heartbeats() && self.paths.may_probe(p, &self.config);
+        if allowed {
+            self.send_heartbeat(now, p);
+        }
+        allowed
+    }
+}
