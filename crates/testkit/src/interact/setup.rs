@@ -8,7 +8,7 @@ use polypath_proto::config::{
     Handshake, InitialCwnd, InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction,
     ReconfigConfig, RecoveryConfig, Rescheduling, RtoConfig, SackConfig, SackPath, T3Marks,
 };
-use polypath_proto::ids::{Mid, Tsn};
+use polypath_proto::ids::Tsn;
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Duration;
