@@ -9,6 +9,7 @@ use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo};
 use polypath_proto::ids::{MessageId, PathId, StreamId};
 use polypath_proto::policy::StreamParam;
 use polypath_proto::stats::{AssocStats, PathMtuStats, PathStats};
+use polypath_proto::time::Time;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{
     AssocHandle, PathSettings, RecvFrom, SendError as CoreSendError, SendOptions, State,
