@@ -50,4 +50,4 @@ pub use polypath_proto::stats::{
     AssocStats, EndpointStats, MtuState, PathMtuStats, PathStats, StreamStats,
 };
 pub use polypath_proto::view::{PathAdmin, PathState};
-pub use polypath_proto::{SendOptions, Service, StreamNeeds};
+pub use polypath_proto::{Reliability, SendOptions, Service, StreamNeeds};

@@ -3,11 +3,13 @@
 mod auth;
 mod extensions;
 mod path_mtu;
+mod reconfiguration;
 
 pub use auth::{AuthConfig, AuthKey, HmacAlgorithm};
 pub use extensions::ExtensionConfig;
 pub use path_mtu::PathMtuDiscovery;
 pub(crate) use path_mtu::smallest_mtu;
+pub use reconfiguration::ReconfigConfig;
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -149,6 +151,8 @@ pub struct AssocConfig {
     pub extensions: ExtensionConfig,
     /// Keys and demands of authentication.
     pub auth: AuthConfig,
+    /// What the peer may reconfigure (RFC 6525).
+    pub reconfiguration: ReconfigConfig,
     /// Potentially failed paths (RFC 7829, CMT-PF); `None`: off.
     pub potentially_failed: Option<PfConfig>,
     /// Congestion control.
@@ -206,6 +210,7 @@ impl Default for AssocConfig {
             cmt: CmtConfig::default(),
             extensions: ExtensionConfig::NONE,
             auth: AuthConfig::default(),
+            reconfiguration: ReconfigConfig::default(),
             potentially_failed: None,
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,

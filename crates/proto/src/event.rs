@@ -4,7 +4,8 @@ use core::net::IpAddr;
 
 use bytes::Bytes;
 
-use crate::ids::{MessageId, PathId, StreamId, Tsn};
+use crate::assoc::ReconfigOutcome;
+use crate::ids::{MessageId, PathId, ReconfigId, StreamId, Tsn};
 use crate::time::Time;
 use crate::view::PathState;
 
@@ -89,6 +90,44 @@ pub enum Event {
         /// The largest that is taken, bytes.
         limit: u32,
     },
+    /// A message that need not be delivered whatever it takes was given up ([`Reliability`](crate::Reliability)). It may have been
+    /// delivered nevertheless, if something of it had been sent.
+    Abandoned {
+        /// Which.
+        message: MessageId,
+        /// Its stream.
+        stream: StreamId,
+        /// Whether any byte of it had been sent.
+        sent: bool,
+    },
+    /// Streams start at number 0 again (RFC 6525). Messages that were received before may still wait to be taken.
+    StreamsReset {
+        /// Outgoing or incoming ones.
+        direction: StreamDirection,
+        /// Which; none: all.
+        streams: Vec<StreamId>,
+    },
+    /// All streams start at number 0 again, and TSNs elsewhere (RFC 6525).
+    AssociationReset {
+        /// Our next TSN.
+        next_sent: Tsn,
+        /// The peer's next TSN.
+        next_received: Tsn,
+    },
+    /// Streams were added behind those that there were (RFC 6525); the new ones can be used.
+    StreamsAdded {
+        /// Outgoing ones.
+        outgoing: u16,
+        /// Incoming ones.
+        incoming: u16,
+    },
+    /// The peer answered a request for a reconfiguration.
+    Reconfigured {
+        /// Which.
+        request: ReconfigId,
+        /// Its answer.
+        outcome: ReconfigOutcome,
+    },
     /// The peer reported an error (RFC 9260 section 3.3.10).
     PeerError {
         /// Cause code.
@@ -137,6 +176,17 @@ pub enum AuthNotice {
     NewKey(u16),
     /// Nothing is sent with this key any more.
     KeyFree(u16),
+}
+
+/// Which way a stream goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamDirection {
+    /// From us to the peer.
+    Outgoing,
+    /// From the peer to us.
+    Incoming,
+    /// Streams of both kinds with the same numbers.
+    Both,
 }
 
 /// Why an association ended.

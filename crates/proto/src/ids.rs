@@ -28,6 +28,10 @@ impl fmt::Display for PathId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct MessageId(pub u64);
 
+/// A request to the peer to reconfigure streams ([`reset_streams`](crate::Association::reset_streams) and others).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReconfigId(pub u64);
+
 /// An association of an [`Endpoint`](crate::Endpoint). Handles of ended associations may be used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AssocHandle(pub usize);

@@ -22,11 +22,11 @@ mod tsn_map;
 mod tx;
 pub mod view;
 
-pub use assoc::{AddressError, Association, State};
+pub use assoc::{AddressError, Association, ReconfigError, ReconfigOutcome, State};
 pub use auth::AuthKeyError;
 pub use endpoint::{ConnectError, Endpoint, Transmit};
-pub use event::{CloseReason, Event, Message};
-pub use ids::{AssocHandle, FourTuple, MessageId, PathId};
+pub use event::{CloseReason, Event, Message, StreamDirection};
+pub use ids::{AssocHandle, FourTuple, MessageId, PathId, ReconfigId};
 pub use needs::{Service, StreamNeeds};
 pub use rx::RecvFrom;
-pub use tx::{SendError, SendOptions};
+pub use tx::{Reliability, SendError, SendOptions};

@@ -220,6 +220,53 @@ pub struct RecoveryStats {
     pub spurious_timeouts: u64,
 }
 
+/// Messages that were given up, by why (RFC 7496 section 4.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AbandonedMessages {
+    /// Their lifetime was over.
+    pub timed: AbandonedCount,
+    /// They were lost as often as was allowed.
+    pub limited: AbandonedCount,
+    /// Others needed the room.
+    pub priority: AbandonedCount,
+}
+
+impl AbandonedMessages {
+    /// For whatever reason.
+    pub fn total(&self) -> AbandonedCount {
+        self.timed + self.limited + self.priority
+    }
+}
+
+impl core::ops::Add for AbandonedMessages {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            timed: self.timed + other.timed,
+            limited: self.limited + other.limited,
+            priority: self.priority + other.priority,
+        }
+    }
+}
+
+/// Messages that were given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AbandonedCount {
+    /// Before anything of them was sent.
+    pub unsent: u64,
+    /// After that.
+    pub sent: u64,
+}
+
+impl core::ops::Add for AbandonedCount {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { unsent: self.unsent + other.unsent, sent: self.sent + other.sent }
+    }
+}
+
 /// Counters of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StreamStats {

@@ -2,7 +2,7 @@
 //! Whatever is longer, unknown or odd ends the test.
 
 use bytes::Bytes;
-use polypath_net::{Association, Message, SendOptions, StreamId};
+use polypath_net::{Association, Message, Reliability, SendOptions, StreamId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
@@ -97,7 +97,7 @@ impl Control {
 }
 
 const fn options(ppid: u32) -> SendOptions {
-    SendOptions { unordered: false, ppid, immediate: true }
+    SendOptions { unordered: false, ppid, immediate: true, reliability: Reliability::Full }
 }
 
 /// Sends one.

@@ -72,7 +72,7 @@ impl Run {
     }
 
     fn options(&self, ppid: u32) -> SendOptions {
-        SendOptions { unordered: self.spec.unordered, ppid, immediate: false }
+        SendOptions { unordered: self.spec.unordered, ppid, ..SendOptions::default() }
     }
 
     /// The streams of load in turn, for ever.

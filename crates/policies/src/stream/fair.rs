@@ -40,6 +40,10 @@ impl StreamScheduler for FairBandwidth {
     fn took(&mut self, queues: &StreamQueues<'_>, stream: StreamId, bytes: u32, _done: bool) {
         self.time.took(queues, stream, bytes, 1);
     }
+
+    fn removed(&mut self, queues: &StreamQueues<'_>, stream: StreamId) {
+        self.time.removed(queues, stream);
+    }
 }
 
 #[cfg(test)]

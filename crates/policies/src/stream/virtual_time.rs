@@ -59,6 +59,13 @@ impl VirtualTime {
             self.starts.remove(&stream);
         }
     }
+
+    /// A message of `stream` left the queue without having been sent.
+    pub(super) fn removed(&mut self, queues: &StreamQueues<'_>, stream: StreamId) {
+        if queues.head(stream).is_none() {
+            self.starts.remove(&stream);
+        }
+    }
 }
 
 fn length(bytes: u32, weight: u16) -> u64 {

@@ -68,6 +68,10 @@ impl StreamScheduler for WeightedFair {
         self.time.took(queues, stream, bytes, weight);
     }
 
+    fn removed(&mut self, queues: &StreamQueues<'_>, stream: StreamId) {
+        self.time.removed(queues, stream);
+    }
+
     fn set_param(&mut self, stream: StreamId, param: StreamParam) {
         if let StreamParam::Weight(weight) = param {
             self.weights.insert(stream, weight);

@@ -157,7 +157,14 @@ impl Association {
 
     /// Bytes that an AUTH chunk may take of packets with DATA.
     pub(super) fn data_reserve(&self) -> usize {
-        let carried = [kind::DATA, kind::I_DATA, kind::SACK, kind::NR_SACK];
+        let carried = [
+            kind::DATA,
+            kind::I_DATA,
+            kind::SACK,
+            kind::NR_SACK,
+            kind::FORWARD_TSN,
+            kind::I_FORWARD_TSN,
+        ];
         let demanded = |auth: &&Auth| carried.iter().any(|kind| auth.demands(*kind));
         self.auth.as_deref().filter(demanded).map_or(0, Auth::overhead)
     }

@@ -8,8 +8,10 @@ mod errors;
 mod input;
 mod mtu;
 mod output;
+mod partial;
 mod parts;
 mod probe;
+mod reconfig;
 mod removal;
 mod sack;
 mod setup;
@@ -22,6 +24,7 @@ pub use asconf::AddressError;
 pub(crate) use auth::{Proof, judge as judge_auth};
 pub(crate) use control::Bundling;
 pub(crate) use output::PacketSize;
+pub use reconfig::{ReconfigError, ReconfigOutcome};
 pub use state::State;
 
 use core::net::IpAddr;
@@ -86,6 +89,8 @@ pub struct Association {
     newest_sack_path: PathId,
     /// What the peer said in its ABORT (see [`errors`]).
     abort_reason: Bytes,
+    /// Once streams were to be reconfigured.
+    reconfig: Option<Box<reconfig::Reconfig>>,
 }
 
 /// Our half of the association's identity.
@@ -159,6 +164,7 @@ impl Association {
             planned_move: None,
             newest_sack_path: PathId(0),
             abort_reason: Bytes::new(),
+            reconfig: None,
             config,
             endpoint,
             local,
@@ -181,6 +187,7 @@ impl Association {
         options: SendOptions,
     ) -> Result<MessageId, SendError> {
         self.check_send(stream)?;
+        self.make_room(now, stream, data.len(), options.reliability);
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue(now, stream, data, options, scheduler);
         if sent.is_ok() {
@@ -457,6 +464,8 @@ impl Association {
         let settings = receiver_settings(&self.config, self.caps);
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
         self.tx.set_interleaving(self.caps.agreed.interleaving);
+        self.tx.agree_on_giving_up(self.skips_messages());
+        self.forget_reconfigurations();
     }
 }
 
@@ -485,6 +494,7 @@ fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
         max_message: config.max_message,
         partial_delivery: config.partial_delivery,
         interleaving: caps.agreed.interleaving,
+        skips: caps.agreed.partial_reliability,
         first_mid: config.first_mid,
         inbound_streams: caps.inbound_streams,
         sack: config.sack,

@@ -104,6 +104,8 @@ impl Next {
 impl Association {
     /// Appends the next packet to `buf`; `None` when there is nothing to send now.
     pub(crate) fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Packet> {
+        self.give_up(now);
+        self.advance_requests(now);
         if let Some(path) = self.control.front().map(|c| c.path) {
             return self.control_packet(now, path, buf);
         }
@@ -111,8 +113,13 @@ impl Association {
             let path = self.sack_path(now);
             return self.data_packet(now, path, None, true, buf);
         }
-        let next = self.decide(now, None)?;
-        self.data_packet(now, next.path(), Some(next), false, buf)
+        match self.decide(now, None) {
+            Some(next) => self.data_packet(now, next.path(), Some(next), false, buf),
+            None => {
+                let path = self.forward_path()?;
+                self.data_packet(now, path, None, false, buf)
+            }
+        }
     }
 
     /// SACKs go out once the association is set up, until it is over.
@@ -179,6 +186,9 @@ impl Association {
         // A pending SACK rides along with DATA on its own path (RFC 9260 section 6.1).
         if sack || fits && self.rx.sack_pending() && self.sack_path(now) == path {
             self.write_sack(now, path, &mut writer);
+        }
+        if fits && self.tx.forward_due() && self.may_forward_on(path) {
+            self.tx.write_forward(now, path, &mut writer, &mut self.paths);
         }
         let mut data = false;
         let mut highest = 0;

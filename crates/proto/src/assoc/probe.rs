@@ -20,7 +20,7 @@ impl Association {
                 let size = self.tx.chunk_size(chunk.bytes);
                 return Some(Next::New { path, chunk, size });
             }
-            if let Some(chunk) = self.tx.probe_candidate(path) {
+            if let Some(chunk) = self.tx.probe_candidate(now, path) {
                 return Some(Next::Probe { path, chunk });
             }
             self.tx.drop_probe(path);

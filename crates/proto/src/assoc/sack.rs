@@ -18,6 +18,9 @@ const PROTOCOL_VIOLATION: u16 = 13;
 
 impl Association {
     pub(crate) fn on_sack(&mut self, now: Time, arrival: PathId, sack: &SackChunk<'_>) {
+        if self.tx.is_before_jump(sack.cumulative_tsn) {
+            return;
+        }
         let info = SackInfo {
             cum: extend(self.tx.cum_ack(), sack.cumulative_tsn),
             a_rwnd: sack.a_rwnd,
@@ -31,6 +34,9 @@ impl Association {
     }
 
     pub(crate) fn on_nr_sack(&mut self, now: Time, arrival: PathId, sack: &NrSackChunk<'_>) {
+        if self.tx.is_before_jump(sack.cumulative_tsn) {
+            return;
+        }
         let info = SackInfo {
             cum: extend(self.tx.cum_ack(), sack.cumulative_tsn),
             a_rwnd: sack.a_rwnd,
@@ -233,13 +239,14 @@ impl Association {
         if outcome.cum_advanced && self.tx.is_drained() {
             self.events.push_back(Event::SenderDry);
         }
+        self.tx.forward_after_sack(now, &self.paths);
         self.round.sack(outcome.fast_retransmission_acked);
         self.trigger(Trigger::Sack);
         self.check_shutdown_progress(now);
     }
 
     /// One `Writable` event at a time: the application reads the latest numbers when it gets to it.
-    fn announce_room(&mut self) {
+    pub(super) fn announce_room(&mut self) {
         let waiting = self.events.iter().any(|e| matches!(e, Event::Writable(_)));
         if self.state.accepts_messages() && !waiting {
             self.events.push_back(Event::Writable(self.tx.queue_info()));

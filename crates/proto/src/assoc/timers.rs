@@ -24,19 +24,22 @@ pub(crate) struct Timers {
     pub(crate) probe: Time,
     /// The path scheduler asked to be asked again.
     pub(crate) scheduler: Time,
+    /// The re-configuration timer.
+    pub(crate) reconfig: Time,
 }
 
 impl Default for Timers {
     fn default() -> Self {
         let off = Time::MAX;
-        Self { t1: off, t2: off, t5: off, probe: off, scheduler: off }
+        Self { t1: off, t2: off, t5: off, probe: off, scheduler: off, reconfig: off }
     }
 }
 
 impl Timers {
     /// The earliest.
     fn next(&self) -> Time {
-        self.t1.min(self.t2).min(self.t5).min(self.probe).min(self.scheduler)
+        let rare = self.t1.min(self.t2).min(self.t5).min(self.reconfig);
+        rare.min(self.probe).min(self.scheduler)
     }
 
     /// Whether any runs.
@@ -65,7 +68,7 @@ impl Association {
         let sack = self.rx.sack_deadline().unwrap_or(Time::MAX);
         let next = self.timers.next().min(paths.unwrap_or(Time::MAX)).min(sack);
         let next = next.min(self.asconf.as_ref().map_or(Time::MAX, |asconf| asconf.t4));
-        let next = next.min(self.tx.recovery_deadline());
+        let next = next.min(self.tx.recovery_deadline()).min(self.tx.lifetime_deadline());
         let next = next.min(self.pacers.as_ref().map_or(Time::MAX, |p| p.deadline()));
         (next != Time::MAX).then_some(next)
     }
@@ -86,6 +89,9 @@ impl Association {
         }
         if self.asconf.as_ref().is_some_and(|asconf| asconf.t4 <= now) {
             self.on_t4(now);
+        }
+        if expired(&mut self.timers.reconfig, now) {
+            self.on_reconfig_timer(now);
         }
         if expired(&mut self.timers.probe, now) {
             self.tx.allow_window_probe();
@@ -110,6 +116,7 @@ impl Association {
         }
         self.on_mtu_timers(now);
         self.on_heartbeat_timers(now);
+        self.give_up(now);
     }
 
     /// Reordering timers and tail-loss probes (RFC 8985), before T3-rtx, which a probe puts off.
@@ -140,7 +147,8 @@ impl Association {
         // A closed window whose SACKs keep coming is no sign of a broken path (RFC 9260 section 6.1 A).
         let probing = self.tx.probing_window();
         let chunks = self.tx.mark_timeout(now, p, &mut self.paths, &self.config);
-        if chunks == 0 {
+        let forward = self.forward_timed_out(now, p, chunks);
+        if chunks == 0 || forward {
             return;
         }
         self.stats.timeouts += 1;

@@ -24,6 +24,9 @@ pub trait StreamScheduler: Policy {
     /// `bytes` of the head message of `stream` were sent; `done` when that was its last chunk, which has then left `queues`.
     fn took(&mut self, _queues: &StreamQueues<'_>, _stream: StreamId, _bytes: u32, _done: bool) {}
 
+    /// A message of `stream` was given up, wholly or in part unsent; `queues` no longer shows it.
+    fn removed(&mut self, _queues: &StreamQueues<'_>, _stream: StreamId) {}
+
     /// A new packet begins.
     fn packet_started(&mut self) {}
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::buffer::Charge;
 use super::message::Assembled;
 use super::stream::{Numbering, OutOfSequence, Ready, Stream};
 use crate::event::Message;
@@ -118,6 +119,40 @@ impl Delivery {
             Some(stream) => stream.ahead(number),
             None => Stream::new(self.numbering, self.first).ahead(number),
         }
+    }
+
+    /// Streams (none: all) start at number 0. Gives what was dropped: messages that still waited for others, which a
+    /// correct peer leaves none of.
+    pub(super) fn restart(&mut self, streams: &[StreamId]) -> Charge {
+        let mut freed = Charge::default();
+        let all = streams.is_empty();
+        let numbering = self.numbering;
+        if all {
+            self.first = 0;
+        }
+        for &id in streams.iter().filter(|_| self.first != 0) {
+            self.streams.entry(id).or_insert_with(|| Stream::new(numbering, 0));
+        }
+        for (_, stream) in self.streams.iter_mut().filter(|(id, _)| all || streams.contains(id)) {
+            self.waiting -= stream.waiting();
+            freed += stream.restart();
+        }
+        freed
+    }
+
+    /// Delivers all that waits for messages that will not come.
+    pub(super) fn deliver_waiting(&mut self, now: Time, mut deliver: impl FnMut(&Assembled)) {
+        for (id, stream) in &mut self.streams {
+            let readable = stream.readable();
+            stream.deliver_waiting(|message| {
+                deliver(&message);
+                Ready { message, delivered: now }
+            });
+            let new = stream.readable() - readable;
+            self.readable += new;
+            self.turns.extend(core::iter::repeat_n(*id, new));
+        }
+        self.waiting = 0;
     }
 
     /// The next message, and what it occupied.

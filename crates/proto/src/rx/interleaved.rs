@@ -161,6 +161,8 @@ pub(super) struct Interleaved {
     renegable: BTreeMap<u64, Place>,
     /// The messages that were delivered in part, by stream and class.
     parts: BTreeMap<(StreamId, bool), u32>,
+    /// The highest MID of unordered messages that the peer gave up, by stream.
+    skipped: BTreeMap<StreamId, u32>,
     /// Payload bytes at the fronts of all open messages: what partial delivery could free.
     fronts: u64,
     /// Payload bytes of the largest message.
@@ -173,6 +175,7 @@ impl Interleaved {
             open: BTreeMap::new(),
             renegable: BTreeMap::new(),
             parts: BTreeMap::new(),
+            skipped: BTreeMap::new(),
             fronts: 0,
             max_message: max_message.into(),
         }
@@ -358,6 +361,33 @@ impl Interleaved {
             pieces.for_each(|piece| _ = self.renegable.remove(&piece.tsn));
         }
         (freed, aborted)
+    }
+
+    /// The peer gave up the unordered messages of a stream up to `mid`.
+    pub(super) fn skip_unordered(&mut self, stream: StreamId, mid: u32) {
+        let known = self.skipped.entry(stream).or_insert(mid);
+        if mid.wrapping_sub(*known) <= FURTHEST {
+            *known = mid;
+        }
+    }
+
+    /// Whether the peer gave up this unordered message: what is still under way of it is of no use.
+    pub(super) fn was_skipped(&self, label: &Label) -> bool {
+        let skipped = self.skipped.get(&label.stream).filter(|_| label.unordered);
+        skipped.is_some_and(|mid| mid.wrapping_sub(label.number) <= FURTHEST)
+    }
+
+    /// Messages of a stream (`None`: of all) start at number 0; those that are open are dropped. Gives what they occupied.
+    pub(super) fn restart(&mut self, stream: Option<StreamId>) -> Charge {
+        let wanted = |id: StreamId| stream.is_none_or(|stream| stream == id);
+        self.skipped.retain(|id, _| !wanted(*id));
+        let mut classes: Vec<_> = self.open.keys().map(|key| (key.0, key.1)).collect();
+        classes.dedup();
+        let mut freed = Charge::default();
+        for (id, unordered) in classes.into_iter().filter(|class| wanted(class.0)) {
+            freed += self.give_up(id, unordered, |_| true).0;
+        }
+        freed
     }
 
     /// The streams, and their classes, with a message that was delivered in part.

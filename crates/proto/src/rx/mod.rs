@@ -9,11 +9,13 @@ mod ack;
 mod buffer;
 mod build;
 mod delivery;
+mod forward;
 mod interleaved;
 mod message;
 mod partial;
 mod paths;
 mod reassembly;
+mod reset;
 mod skip;
 mod stats;
 mod stream;
@@ -30,6 +32,7 @@ use self::buffer::{Buffer, Charge};
 use self::build::SackBuilder;
 use self::delivery::Delivery;
 pub use self::delivery::RecvFrom;
+pub(crate) use self::forward::{ForwardVerdict, GivenUpTo};
 use self::interleaved::{Interleaved, TOO_LARGE};
 use self::message::Assembled;
 pub(crate) use self::message::Incoming;
@@ -37,6 +40,8 @@ use self::partial::PartialDelivery;
 use self::paths::DataPaths;
 pub(crate) use self::paths::PathSet;
 use self::reassembly::{Fragment, Reassembly};
+pub(crate) use self::reset::ResetVerdict;
+use self::reset::{Deferred, Jump};
 pub(crate) use self::stats::ReceiverStats;
 use self::tracker::{Arrival, Tracker};
 use crate::config::{NrSack, SackConfig};
@@ -60,6 +65,8 @@ pub(crate) struct ReceiverSettings {
     pub(crate) partial_delivery: Option<u32>,
     /// Data comes as I-DATA.
     pub(crate) interleaving: bool,
+    /// The peer may give messages up.
+    pub(crate) skips: bool,
     /// The first MID of every stream.
     pub(crate) first_mid: Mid,
     /// Inbound streams after negotiation.
@@ -109,6 +116,10 @@ pub(crate) struct Receiver {
     paths: DataPaths,
     builder: SackBuilder,
     stats: ReceiverStats,
+    /// Streams that are reset once more has arrived.
+    deferred: Option<Box<Deferred>>,
+    /// TSNs were reset.
+    jump: Option<Jump>,
 }
 
 impl Receiver {
@@ -131,6 +142,8 @@ impl Receiver {
             paths: DataPaths::new(),
             builder: SackBuilder::default(),
             stats: ReceiverStats::default(),
+            deferred: None,
+            jump: None,
             buffer,
             settings,
         }
@@ -238,6 +251,9 @@ impl Receiver {
     /// none. What was delivered is in neither place searched, so what was reported as non-renegable
     /// stays.
     fn renege_above(&mut self, tsn: u64) -> bool {
+        if self.deferred.is_some() && self.renege_held(tsn) {
+            return true;
+        }
         if self.interleaved.is_some() {
             return self.renege_interleaved(tsn);
         }
@@ -260,6 +276,14 @@ impl Receiver {
 
     #[inline]
     fn store(&mut self, now: Time, tsn: u64, chunk: &Incoming<'_>) -> Result<(), &'static str> {
+        if let Some(deferred) = &mut self.deferred
+            && deferred.holds(tsn, chunk.label.stream)
+        {
+            deferred.hold(tsn, chunk);
+            self.buffer.add(Charge::of(chunk.payload.len()));
+            self.tracker.record(tsn, chunk.payload.len());
+            return Ok(());
+        }
         if self.interleaved.is_some() {
             return self.store_interleaved(now, tsn, chunk);
         }
@@ -273,7 +297,10 @@ impl Receiver {
         // Booked even if it turns out to break the rules: the books may err on the safe side only.
         self.buffer.add(Charge::of(chunk.payload.len()));
         let tracker = &mut self.tracker;
-        let complete = self.reassembly.insert(fragment, |tsn| tracker.contains(tsn))?;
+        // What is kept aside for a reset is no neighbour yet.
+        let kept = |tsn| self.deferred.as_ref().is_some_and(|deferred| deferred.is_held(tsn));
+        let received = |tsn| tracker.contains(tsn) && !kept(tsn);
+        let complete = self.reassembly.insert(fragment, received)?;
         let expected = tracker.cumulative() + 1;
         tracker.record(tsn, chunk.payload.len());
         if let Some(message) = complete {

@@ -43,6 +43,15 @@ impl Receiver {
         let Some(interleaved) = self.interleaved.as_deref_mut() else { return Ok(()) };
         let label = chunk.label;
         let known = label.unordered || interleaved.has(&label);
+        if self.settings.skips {
+            // The rest of a message that the peer gave up may still be under way.
+            let ahead = || self.delivery.ahead(label.stream, label.number);
+            if interleaved.was_skipped(&label) || !label.unordered && ahead() > FURTHEST_MID {
+                self.tracker.record(tsn, chunk.payload.len());
+                interleaved.advance(self.tracker.cumulative());
+                return Ok(());
+            }
+        }
         if !known && !self.delivery.expects(label.stream, label.number) {
             return Err("message identifier was used already");
         }

@@ -228,6 +228,25 @@ impl Reassembly {
         self.begun.map(|begun| (begun.label.stream, begun.label.unordered))
     }
 
+    /// Drops the messages of which a TSN up to `cum` is missing; it will not come. Gives what they occupied, and the stream and
+    /// class of one that was delivered in part.
+    pub(super) fn skip_to(&mut self, cum: u64) -> (Charge, Option<(StreamId, bool)>) {
+        // A run that begins further above waits for nothing below.
+        let broken = self.runs.range(..cum + 2).filter(|(first, run)| {
+            let next = **first + run.charge.chunks;
+            !run.begins || !run.ends && next <= cum
+        });
+        let broken: Vec<u64> = broken.map(|(first, _)| *first).collect();
+        let mut freed = Charge::default();
+        for run in broken.iter().filter_map(|first| self.runs.remove(first)) {
+            freed += run.charge;
+        }
+        let runs = &self.runs;
+        let lost = |begun: &mut Begun| begun.next <= cum && !runs.contains_key(&begun.next);
+        let aborted = self.begun.take_if(lost);
+        (freed, aborted.map(|begun| (begun.label.stream, begun.label.unordered)))
+    }
+
     /// The highest TSN that is held here.
     pub(super) fn highest(&self) -> Option<u64> {
         let (first, run) = self.runs.last_key_value()?;

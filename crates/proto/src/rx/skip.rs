@@ -23,6 +23,7 @@ impl Receiver {
             self.partial.abort(stream, unordered);
         }
         if unordered {
+            interleaved.skip_unordered(stream, mid.0);
             return;
         }
         let (stats, tracker) = (&mut self.stats, &mut self.tracker);

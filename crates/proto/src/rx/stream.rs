@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::buffer::Charge;
 use super::message::Assembled;
 use crate::ids::{Ssn, StreamId};
 use crate::stats::StreamStats;
@@ -114,6 +115,21 @@ impl Stream {
         }
         self.next = last + 1;
         self.deliver_successors(deliver);
+    }
+
+    /// The next message has number 0. Gives what those occupied that still waited.
+    pub(super) fn restart(&mut self) -> Charge {
+        self.next = 0;
+        let mut freed = Charge::default();
+        core::mem::take(&mut self.waiting).values().for_each(|message| freed += message.charge);
+        freed
+    }
+
+    /// Delivers what waits, whatever is missing.
+    pub(super) fn deliver_waiting(&mut self, mut deliver: impl FnMut(Assembled) -> Ready) {
+        while let Some((_, message)) = self.waiting.pop_first() {
+            self.push(deliver(message));
+        }
     }
 
     /// How many messages precede the one numbered `number`; one that was used already comes out too

@@ -139,6 +139,16 @@ impl Tracker {
         }
     }
 
+    /// No TSN up to `cum` is waited for.
+    pub(super) fn skip_to(&mut self, cum: u64) {
+        self.advance(cum + self.above.run_length(cum + 1));
+    }
+
+    /// TSNs go on behind `cum`; what arrived above the old ones is forgotten.
+    pub(super) fn restart(&mut self, cum: u64) {
+        self.advance(cum.max(self.cumulative));
+    }
+
     #[inline]
     fn advance(&mut self, to: u64) {
         let passed = to - self.cumulative;

@@ -42,6 +42,8 @@ pub(crate) struct TxChunk {
     pub(crate) reneged: bool,
     /// It was moved because it blocked a buffer: once is enough.
     pub(crate) rescheduled: bool,
+    /// Its message may be given up (`tx::partial` knows when).
+    pub(crate) partial: bool,
     /// Other transmissions in flight, on other paths; only while it is in flight on `path`, too.
     pub(crate) copies: Vec<Copied>,
 }
@@ -64,6 +66,25 @@ pub(crate) enum ChunkState {
     GapAcked,
     /// NR-acked: out of both.
     NrAcked,
+    /// Its message was given up while it was in flight: out of both and never sent again, but should it turn out to be lost, that is a
+    /// loss (RFC 3758 section 3.5, F5).
+    Doomed,
+    /// Its message was given up, and nothing more will be heard of it.
+    Abandoned,
+}
+
+impl ChunkState {
+    /// On its way, as far as is known; whether it counts as outstanding or not.
+    #[inline]
+    pub(super) const fn is_under_way(self) -> bool {
+        matches!(self, Self::InFlight | Self::Doomed)
+    }
+
+    /// Its message was given up.
+    #[inline]
+    pub(super) const fn is_given_up(self) -> bool {
+        matches!(self, Self::Doomed | Self::Abandoned)
+    }
 }
 
 impl TxChunk {
@@ -85,6 +106,7 @@ impl TxChunk {
             moved: false,
             reneged: false,
             rescheduled: false,
+            partial: taken.partial,
             copies: Vec::new(),
         }
     }
@@ -93,6 +115,11 @@ impl TxChunk {
     #[inline]
     pub(crate) const fn size(&self) -> u64 {
         chunk_size(self.bytes, self.number.header_len())
+    }
+
+    /// Declared lost, and to be sent again.
+    pub(super) const fn is_marked(&self) -> bool {
+        matches!(self.state, ChunkState::Marked(_))
     }
 
     #[inline]
@@ -104,7 +131,7 @@ impl TxChunk {
     #[inline]
     pub(crate) fn in_flight_on(&self, p: PathId) -> Option<Time> {
         if self.path == p {
-            return (self.state == ChunkState::InFlight).then_some(self.sent);
+            return self.state.is_under_way().then_some(self.sent);
         }
         self.copies.iter().find(|c| c.path == p).map(|c| c.sent)
     }

@@ -99,11 +99,17 @@ impl Sender {
         if self.promote_copy(tsn, paths) {
             return;
         }
+        if self.lose_doomed(tsn, paths) {
+            return;
+        }
         let Some(chunk) = self.ring.get_mut(tsn) else { return };
         let in_flight = chunk.state == ChunkState::InFlight;
         chunk.state = ChunkState::Marked(cause);
         chunk.missing = 0;
         let (path, size, bytes) = (chunk.path, chunk.size(), chunk.bytes);
+        if let Some(partial) = self.partial.as_mut().filter(|_| chunk.partial) {
+            partial.lost(tsn);
+        }
         if let Some(list) = self.paths.get_mut(path.index()) {
             list.marked.insert(tsn);
             if self.recovery.rack && cause == LossKind::FastRetransmit {

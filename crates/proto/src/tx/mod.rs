@@ -1,14 +1,18 @@
 //! The sending half: send queues, chunks in flight, what SACKs and timeouts do to them.
 
+mod abandon;
 mod chunk;
 mod copy;
+mod forward;
 mod miss;
 mod numbers;
+mod partial;
 mod parts;
 mod path_list;
 mod queue;
 mod recovery;
 mod rehome;
+mod renumber;
 mod retransmit;
 mod sack;
 mod silence;
@@ -16,7 +20,9 @@ mod silence;
 mod tests;
 mod window;
 
+pub(crate) use abandon::GivenUp;
 pub(crate) use copy::CopyOf;
+pub use partial::Reliability;
 pub use queue::SendOptions;
 pub(crate) use queue::SendQueue;
 pub(crate) use recovery::{Losses, Probe};
@@ -36,7 +42,10 @@ use crate::time::{Duration, Time};
 use crate::tsn_map::{EPOCH, TsnMap, extend};
 use crate::view::{ChunkMeta, SendBufferView};
 use chunk::{ChunkState, Ring, TxChunk, chunk_size};
+use forward::Forward;
+use partial::Partial;
 use path_list::TxPath;
+use renumber::Jump;
 use window::PeerWindow;
 
 /// Why a message was not accepted.
@@ -98,6 +107,18 @@ pub(crate) struct Sender {
     sack_delay: Duration,
     /// Buffer of time-based loss detection.
     suspicious: Vec<u64>,
+    /// The peer can be told to wait no longer for what was sent (RFC 3758).
+    may_skip: bool,
+    /// Once a message was handed in that may be given up.
+    partial: Option<Box<Partial>>,
+    /// Once a message that had TSNs was given up.
+    forward: Option<Box<Forward>>,
+    /// The last TSN before a reset of streams that the peer was asked for.
+    reset_point: Option<u64>,
+    /// Numbers of messages up to this TSN mean nothing any more: streams were reset since.
+    numbered_to: u64,
+    /// TSNs were reset.
+    jump: Option<Jump>,
 }
 
 /// Where the next new chunk comes from and goes to.
@@ -134,6 +155,12 @@ impl Sender {
             recovery: config.recovery,
             sack_delay: config.sack.delay,
             suspicious: Vec::new(),
+            may_skip: false,
+            partial: None,
+            forward: None,
+            reset_point: None,
+            numbered_to: base - 1,
+            jump: None,
         }
     }
 
@@ -162,7 +189,9 @@ impl Sender {
             return Err(SendError::WouldBlock);
         }
         self.used += bytes;
-        Ok(self.queue.push(now, stream, data, options, scheduler))
+        let id = self.queue.push(now, stream, data, options, scheduler);
+        self.list(now, id, stream, options.reliability);
+        Ok(id)
     }
 
     /// What a stream with these `needs` may still add.
@@ -311,7 +340,11 @@ impl Sender {
         taken.flags.immediate |= immediate;
         let chunk = TxChunk::new(taken, stream, p, now);
         let (size, bytes) = (chunk.size(), chunk.bytes);
+        let (message, last, partial) = (chunk.message, chunk.flags.ending, chunk.partial);
         let tsn = self.ring.push(chunk);
+        if let Some(entries) = self.partial.as_mut().filter(|_| partial) {
+            entries.sent(message, tsn, last);
+        }
         if let Some(chunk) = self.ring.get(tsn) {
             // The caller checked `remaining`.
             let written = writer.push(&chunk.encode(tsn));
@@ -354,7 +387,8 @@ impl Sender {
     /// Everything that was not provably delivered, as the association ends or restarts.
     pub(crate) fn drain_undelivered(&mut self) -> Vec<(MessageId, StreamId, bool)> {
         let mut out: Vec<(MessageId, StreamId, bool)> = Vec::new();
-        let unproven = self.ring.iter().filter(|(_, c)| c.state != ChunkState::NrAcked);
+        let settled = |c: &TxChunk| c.state == ChunkState::NrAcked || c.state.is_given_up();
+        let unproven = self.ring.iter().filter(|(_, c)| !settled(c));
         for (_, c) in unproven {
             if out.last().is_none_or(|last| last.0 != c.message) {
                 out.push((c.message, c.stream, true));
@@ -369,6 +403,7 @@ impl Sender {
         out.dedup_by_key(|m| m.0);
         self.ring = Ring::new(self.ring.next());
         self.used = 0;
+        (self.partial, self.forward) = (None, None);
         for list in &mut self.paths {
             list.clear();
         }

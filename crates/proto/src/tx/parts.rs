@@ -102,10 +102,26 @@ impl SendQueue {
         s.unsent_bytes += bytes;
         s.stats.messages += u64::from(!entry.continues);
         s.stats.bytes += bytes;
+        if self.parks(stream, &entry) {
+            self.stream_mut(stream).held.get_or_insert_default().push_back(entry);
+        } else {
+            self.enter(stream, entry, scheduler);
+        }
+    }
+
+    /// An entry joins what may be sent of its stream.
+    pub(super) fn enter(
+        &mut self,
+        stream: StreamId,
+        entry: Queued,
+        scheduler: &mut dyn StreamScheduler,
+    ) {
+        let s = self.stream_mut(stream);
         let (was_empty, needs) = (s.queue.is_empty(), s.needs);
         let Queued { order, enqueued, .. } = entry;
+        let bytes = entry.data.len() as u32;
         s.queue.push_back(entry);
-        let message = MessageInfo { stream, bytes: bytes as u32, order, enqueued, needs };
+        let message = MessageInfo { stream, bytes, order, enqueued, needs };
         if was_empty {
             let at = self.heads.partition_point(|h| h.stream < stream);
             self.heads.insert(at, message);

@@ -45,6 +45,8 @@ pub(crate) struct TxPath {
     pub(super) heard: Time,
     /// Chunks last sent here that wait to be retransmitted.
     pub(crate) marked: BTreeSet<u64>,
+    /// Chunks on their way here whose messages were given up.
+    pub(super) doomed: u32,
     /// One packet of retransmissions may ignore cwnd: this path just lost data (RFC 9260 section 7.2.4, E3 of 6.3.3).
     pub(crate) allowance: bool,
     /// Fast recovery ends when no TSN up to this one, last sent here, is unacknowledged.
@@ -53,7 +55,7 @@ pub(crate) struct TxPath {
 }
 
 fn unacked(chunk: &TxChunk) -> bool {
-    matches!(chunk.state, ChunkState::InFlight | ChunkState::Marked(_))
+    chunk.state.is_under_way() || matches!(chunk.state, ChunkState::Marked(_))
 }
 
 fn listed(ring: &Ring, path: PathId, class: Class, tsn: u64) -> bool {
@@ -250,7 +252,7 @@ impl TxPath {
                 if listed(ring, path, class, tsn) {
                     list[kept] = tsn;
                     kept += 1;
-                    if ring.get(tsn).is_some_and(|c| c.state == ChunkState::InFlight) {
+                    if ring.get(tsn).is_some_and(|c| c.state.is_under_way()) {
                         out.push(tsn);
                     }
                 }

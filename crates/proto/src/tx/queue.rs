@@ -1,6 +1,9 @@
 //! Messages that wait to be sent, stream by stream. TSNs and SSNs are given when a chunk leaves: late, so that the stream
 //! scheduler stays free.
 
+mod hold;
+mod removal;
+
 use std::collections::VecDeque;
 
 use bytes::Bytes;
@@ -8,6 +11,7 @@ use polypath_wire::DataFlags;
 
 use super::chunk::Number;
 use super::numbers::{Kind, Numbers};
+use super::partial::Reliability;
 use super::parts::OpenMessage;
 use crate::event::StreamQueueInfo;
 use crate::ids::{MessageId, StreamId};
@@ -26,6 +30,8 @@ pub struct SendOptions {
     pub ppid: u32,
     /// Ask for its acknowledgement at once (I bit, RFC 7053).
     pub immediate: bool,
+    /// How long, or how often, its delivery is tried.
+    pub reliability: Reliability,
 }
 
 /// A message with unsent bytes, or a part of one that the application hands in piece by piece.
@@ -63,6 +69,8 @@ impl Queued {
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     pub(super) queue: VecDeque<Queued>,
+    /// Messages that wait until the stream was reset.
+    pub(super) held: Option<VecDeque<Queued>>,
     pub(super) numbers: Numbers,
     /// The message that the application has not ended.
     pub(super) open: Option<OpenMessage>,
@@ -98,6 +106,8 @@ pub(crate) struct SendQueue {
     pub(super) messages: u64,
     /// Some stream declared that it needs low delay.
     urgent: bool,
+    /// New messages of all streams wait until the association was reset.
+    holds_new: bool,
 }
 
 /// A chunk taken from the queue.
@@ -108,6 +118,8 @@ pub(crate) struct Taken {
     pub(crate) number: Number,
     pub(crate) ppid: u32,
     pub(crate) flags: DataFlags,
+    /// The message may be given up.
+    pub(crate) partial: bool,
 }
 
 impl SendQueue {
@@ -260,6 +272,7 @@ impl SendQueue {
         head.offset += bytes;
         let ordered = !flags.unordered;
         let (message, ppid) = (head.id, head.options.ppid);
+        let partial = head.options.reliability != Reliability::Full;
         if head.remaining() == 0 {
             s.queue.pop_front();
             self.messages -= 1;
@@ -277,7 +290,7 @@ impl SendQueue {
         }
         self.refresh_head(stream);
         scheduler.took(&self.heads(), stream, bytes as u32, flags.ending);
-        Some(Taken { message, payload, number, ppid, flags })
+        Some(Taken { message, payload, number, ppid, flags, partial })
     }
 
     /// A message of `size` bytes is under way in `stream`, or none is any more.
@@ -326,7 +339,7 @@ impl SendQueue {
     pub(crate) fn drop_streams_from(&mut self, streams: u16) -> Vec<(MessageId, StreamId, u64)> {
         let mut out = Vec::new();
         for (i, s) in self.streams.iter_mut().enumerate().skip(usize::from(streams)) {
-            let dropped = s.queue.drain(..);
+            let dropped = s.queue.drain(..).chain(s.held.take().into_iter().flatten());
             out.extend(dropped.map(|m| (m.id, StreamId(i as u16), m.data.len() as u64)));
             s.unsent_bytes = 0;
             s.open = None;
@@ -342,7 +355,8 @@ impl SendQueue {
         let mut out = Vec::new();
         for (i, s) in self.streams.iter_mut().enumerate() {
             let stream = StreamId(i as u16);
-            out.extend(s.queue.drain(..).map(|m| (m.id, stream, !m.begins())));
+            let all = s.queue.drain(..).chain(s.held.take().into_iter().flatten());
+            out.extend(all.map(|m| (m.id, stream, !m.begins())));
             // What of it was handed in may have been delivered; the message was not.
             out.extend(s.open.take().map(|open| (open.id, stream, true)));
             (s.unsent_bytes, s.begun) = (0, None);
@@ -361,7 +375,7 @@ impl SendQueue {
         let info = |(i, s): (usize, &Stream)| StreamQueueInfo {
             stream: StreamId(i as u16),
             unsent_bytes: s.unsent_bytes,
-            unsent_messages: s.queue.len() as u64,
+            unsent_messages: s.unsent().count() as u64,
             unacked_bytes: s.unacked_bytes,
         };
         self.streams.iter().enumerate().filter(used).map(info).collect()

@@ -218,11 +218,18 @@ impl Sender {
             let tsn = self.ring.base();
             let Some(mut chunk) = self.ring.pop_front() else { break };
             outcome.cum_advanced = true;
-            if matches!(chunk.state, ChunkState::InFlight | ChunkState::Marked(_)) {
-                self.newly_acked(tsn, &chunk, paths, scratch, outcome, config);
+            match chunk.state {
+                ChunkState::Doomed if self.was_skipped(tsn) => self.forget_doomed(&chunk),
+                ChunkState::InFlight | ChunkState::Marked(_) | ChunkState::Doomed => {
+                    self.newly_acked(tsn, &chunk, paths, scratch, outcome, config);
+                }
+                _ => {}
             }
-            if chunk.state != ChunkState::NrAcked {
+            if !chunk.state.is_given_up() && chunk.state != ChunkState::NrAcked {
                 outcome.freed += self.free_payload(&mut chunk, paths);
+            }
+            if let Some(partial) = self.partial.as_mut().filter(|_| chunk.partial) {
+                partial.acked(chunk.message, tsn);
             }
             if chunk.flags.ending && !chunk.flags.unordered {
                 self.queue.ordered_done(chunk.stream);
@@ -272,14 +279,18 @@ impl Sender {
         // A block may reach below the new base when it overlaps the cum-ack.
         let Some(chunk) = self.ring.get_mut(tsn) else { return };
         let before = chunk.state;
-        if !matches!(before, ChunkState::InFlight | ChunkState::Marked(_)) {
+        if !before.is_under_way() && !matches!(before, ChunkState::Marked(_)) {
             return;
         }
         // Bookkeeping wants the state before; the ring the one after.
         let copies = core::mem::take(&mut chunk.copies);
         let copy = TxChunk { payload: bytes::Bytes::new(), copies, ..*chunk };
-        chunk.state = ChunkState::GapAcked;
-        self.acked.insert(tsn);
+        if before == ChunkState::Doomed {
+            chunk.state = ChunkState::Abandoned;
+        } else {
+            chunk.state = ChunkState::GapAcked;
+            self.acked.insert(tsn);
+        }
         self.newly_acked(tsn, &copy, paths, scratch, outcome, config);
     }
 
@@ -301,7 +312,7 @@ impl Sender {
         self.release(chunk.stream, chunk.path, u64::from(chunk.bytes), paths)
     }
 
-    fn release(
+    pub(super) fn release(
         &mut self,
         stream: crate::ids::StreamId,
         path: PathId,
@@ -335,6 +346,7 @@ impl Sender {
                     list.marked.remove(&tsn);
                 }
             }
+            ChunkState::Doomed => self.forget_doomed(chunk),
             _ => {
                 self.window.left(chunk.bytes);
                 if let Some(view) = paths.view_mut(d) {
@@ -357,7 +369,10 @@ impl Sender {
             // What was moved out of turn says nothing of the window.
             return;
         }
-        p.newly_acked += chunk.size();
+        if chunk.state != ChunkState::Doomed {
+            // Windows never grow by what was given up (RFC 3758 section 3.5, A2).
+            p.newly_acked += chunk.size();
+        }
         if delivery.path != d {
             // It is new to this path's window; its order among this path's own TSNs means nothing.
             p.new_pseudo_cumack = true;
@@ -530,8 +545,11 @@ impl Sender {
         for ((view, path), (list, before)) in
             paths.iter_mut().zip(self.paths.iter_mut().zip(&scratch.paths))
         {
-            if view.outstanding == 0 {
+            let idle = view.outstanding == 0 && list.doomed == 0;
+            if idle && self.forward.as_ref().is_none_or(|f| !f.is_watched_on(view.id)) {
                 path.t3 = Time::MAX;
+            } else if idle {
+                // T3 watches a FORWARD-TSN (RFC 3758 section 3.5, C5).
             } else if path.t3 == Time::MAX
                 || (before.acked || before.copy_left)
                     && list.earliest_sent(&self.ring, view.id) != before.earliest_sent

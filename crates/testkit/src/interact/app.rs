@@ -259,7 +259,8 @@ impl App {
     ) -> Result<(), SendError> {
         let now = world.now();
         let (ppid, data) = books.ledger.draft(job.bytes);
-        let options = SendOptions { unordered: job.unordered, ppid, immediate: ppid % 16 == 0 };
+        let (unordered, immediate) = (job.unordered, ppid % 16 == 0);
+        let options = SendOptions { unordered, ppid, immediate, ..SendOptions::default() };
         let assoc = world.assoc_mut(self.host, handle).ok_or(SendError::Closed)?;
         let id: MessageId = assoc.send(now, job.stream, data, options)?;
         if let Some(side) = self.lives.get(&handle) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use polypath_proto::config::{
     AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, ExtensionConfig,
     Handshake, InitialCwnd, InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction,
-    RecoveryConfig, Rescheduling, RtoConfig, SackConfig, SackPath, T3Marks,
+    ReconfigConfig, RecoveryConfig, Rescheduling, RtoConfig, SackConfig, SackPath, T3Marks,
 };
 use polypath_proto::ids::{Mid, Tsn};
 use polypath_proto::policy::PolicyFactory;
@@ -180,6 +180,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         pacing: rng.below(2) == 0,
         policies: policies.factory.clone(),
         auth: polypath_proto::config::AuthConfig::default(),
+        reconfiguration: ReconfigConfig::default(),
         // Half of all associations wrap their TSNs soon.
         initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],
         trace: rng.below(8) == 0,

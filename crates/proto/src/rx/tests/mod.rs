@@ -23,6 +23,7 @@ fn settings() -> ReceiverSettings {
         max_message: 1 << 20,
         partial_delivery: None,
         interleaving: false,
+        skips: false,
         first_mid: Mid(0),
         inbound_streams: 10,
         sack: SackConfig::default(),

@@ -79,9 +79,12 @@ impl Sender {
     }
 
     /// The highest TSN in flight on `p`, whose acknowledgement says most about the others.
-    pub(crate) fn probe_candidate(&mut self, p: PathId) -> Option<Probe> {
+    pub(crate) fn probe_candidate(&mut self, now: Time, p: PathId) -> Option<Probe> {
         let tsn = self.paths.get_mut(p.index())?.highest(&self.ring, p)?;
         let chunk = self.ring.get(tsn).filter(|c| c.state == ChunkState::InFlight)?;
+        if self.partial.as_ref().is_some_and(|partial| !partial.may_repeat(now, chunk)) {
+            return None;
+        }
         Some(Probe { tsn, bytes: chunk.size() as u32 })
     }
 

@@ -160,7 +160,7 @@ impl Rig {
         let p = PathId(p);
         let losses = self.tx.reordering_timeout(self.now, p, &mut self.paths);
         if self.tx.expired_probe(self.now, p, &mut self.paths) {
-            if let Some(probe) = self.tx.probe_candidate(p) {
+            if let Some(probe) = self.tx.probe_candidate(self.now, p) {
                 let mut buf = Vec::new();
                 let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
                 let (now, paths) = (self.now, &mut self.paths);

@@ -1,0 +1,217 @@
+//! Inbound streams that start at number 0 again (RFC 6525 section 5.2.2), and TSNs that start elsewhere (section 5.2.4).
+//!
+//! A reset counts from a TSN on. Until everything up to it has arrived, what the streams bring beyond it is kept aside, as
+//! chunks: their numbers mean something only afterwards.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use polypath_wire::DataFlags;
+
+use super::buffer::Charge;
+use super::message::{Incoming, Label};
+use super::{Receiver, note_delivery};
+use crate::ids::{StreamId, Tsn};
+use crate::time::Time;
+use crate::tsn_map::wire;
+
+/// TSNs that may be missing where the window is small: as many as a SACK can speak of.
+const REPORTABLE: u64 = u16::MAX as u64;
+
+/// FORWARD-TSNs from before a reset of TSNs can speak of so many TSNs.
+const OLD_TSNS: u32 = 1 << 17;
+
+/// They are not expected any more once so many TSNs have arrived since.
+const NEW_TSNS: u64 = 1 << 20;
+
+/// What became of a request to reset inbound streams.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ResetVerdict {
+    /// It is done; these streams (none: all).
+    Performed(Vec<StreamId>),
+    /// It is done when everything that was sent before has arrived.
+    Deferred,
+    /// Another one waits for that.
+    Busy,
+    /// No sender that keeps to the window has sent so much.
+    TooFar,
+}
+
+/// A reset that waits for TSNs.
+#[derive(Clone, Debug)]
+pub(super) struct Deferred {
+    /// Sequence number of the request.
+    request: u32,
+    /// The last TSN before the reset.
+    last: u64,
+    /// None: all.
+    streams: Vec<StreamId>,
+    /// It was performed; what is held is being taken in.
+    done: bool,
+    /// What belongs to the time after it. Charged to the buffer like everything else, hence bounded like it.
+    held: BTreeMap<u64, Held>,
+}
+
+/// A chunk of the time after a reset.
+#[derive(Clone, Debug)]
+struct Held {
+    tsn: Tsn,
+    label: Label,
+    fsn: u32,
+    flags: DataFlags,
+    data: Bytes,
+}
+
+/// TSNs that were reset.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jump {
+    /// The cumulative TSN before.
+    from: Tsn,
+    /// The one after.
+    to: u64,
+}
+
+impl Deferred {
+    /// Whether a chunk must wait.
+    pub(super) fn holds(&self, tsn: u64, stream: StreamId) -> bool {
+        let concerned = self.streams.is_empty() || self.streams.contains(&stream);
+        !self.done && tsn > self.last && concerned
+    }
+
+    pub(super) fn hold(&mut self, tsn: u64, chunk: &Incoming<'_>) {
+        let Incoming { tsn: short, label, fsn, flags, payload } = *chunk;
+        let data = Bytes::copy_from_slice(payload);
+        self.held.insert(tsn, Held { tsn: short, label, fsn, flags, data });
+    }
+
+    pub(super) fn is_held(&self, tsn: u64) -> bool {
+        self.held.contains_key(&tsn)
+    }
+
+    /// The highest TSN that is held.
+    fn highest(&self) -> Option<u64> {
+        self.held.last_key_value().map(|(tsn, _)| *tsn)
+    }
+
+    /// Drops the chunk of the highest TSN; gives what it occupied.
+    fn drop_highest(&mut self) -> Option<Charge> {
+        self.held.pop_last().map(|(_, held)| Charge::of(held.data.len()))
+    }
+}
+
+/// A reset that was deferred: its request and its streams, or how the peer broke the rules.
+type Finished = Result<(u32, Vec<StreamId>), &'static str>;
+
+impl Receiver {
+    /// The peer wants its streams (none: all) to start anew behind TSN `last`.
+    pub(crate) fn reset_streams(
+        &mut self,
+        request: u32,
+        last: Tsn,
+        streams: Vec<StreamId>,
+    ) -> ResetVerdict {
+        if self.deferred.is_some() {
+            return ResetVerdict::Busy;
+        }
+        let (last, cumulative) = (self.tracker.extend(last), self.tracker.cumulative());
+        if last <= cumulative {
+            self.restart_streams(&streams);
+            return ResetVerdict::Performed(streams);
+        }
+        if last - cumulative > self.buffer.size().max(REPORTABLE) {
+            return ResetVerdict::TooFar;
+        }
+        let (done, held) = (false, BTreeMap::new());
+        self.deferred = Some(Box::new(Deferred { request, last, streams, done, held }));
+        ResetVerdict::Deferred
+    }
+
+    fn restart_streams(&mut self, streams: &[StreamId]) {
+        let mut freed = self.delivery.restart(streams);
+        if let Some(interleaved) = self.interleaved.as_deref_mut() {
+            match streams {
+                [] => freed += interleaved.restart(None),
+                some => some.iter().for_each(|id| freed += interleaved.restart(Some(*id))),
+            }
+            self.buffer.set_overhead(interleaved.overhead());
+        }
+        self.buffer.free(freed);
+    }
+
+    /// Performs a deferred reset whose time has come, and takes in what was kept aside.
+    pub(crate) fn take_finished_reset(&mut self, now: Time) -> Option<Finished> {
+        let cumulative = self.tracker.cumulative();
+        let deferred = self.deferred.as_mut().filter(|deferred| deferred.last <= cumulative)?;
+        deferred.done = true;
+        let done = (deferred.request, core::mem::take(&mut deferred.streams));
+        self.restart_streams(&done.1);
+        while let Some((tsn, held)) = self.deferred.as_mut().and_then(|d| d.held.pop_first()) {
+            let Held { tsn: short, label, fsn, flags, data } = held;
+            // It is booked anew.
+            self.buffer.free(Charge::of(data.len()));
+            let chunk = Incoming { tsn: short, label, fsn, flags, payload: &data };
+            if let Err(why) = self.store(now, tsn, &chunk) {
+                return Some(Err(why));
+            }
+        }
+        self.deferred = None;
+        Some(Ok(done))
+    }
+
+    /// While a reset waits: drops the chunk of the highest TSN above `tsn` that is kept aside for it, if nothing else that may be
+    /// dropped is higher. Gives whether it did.
+    pub(super) fn renege_held(&mut self, tsn: u64) -> bool {
+        let Some(highest) = self.deferred.as_ref().and_then(|d| d.highest()) else { return false };
+        let fragment = self.reassembly.highest();
+        let waiting = self.delivery.highest_waiting(tsn).map(|(last, _)| last);
+        let interleaved = self.interleaved.as_ref().and_then(|i| i.highest_renegable(tsn));
+        let others = fragment.max(waiting).max(interleaved.map(|(last, _)| last));
+        if others.max(Some(tsn)) > Some(highest) {
+            return false;
+        }
+        let Some(charge) = self.deferred.as_mut().and_then(|d| d.drop_highest()) else {
+            return false;
+        };
+        self.buffer.free(charge);
+        self.tracker.renege(highest);
+        self.stats.reneged += 1;
+        true
+    }
+
+    /// The next TSN is `next`, and all streams start at number 0. What is incomplete is dropped, what waits is delivered
+    /// (section 5.2.4, G4 and G5).
+    pub(crate) fn restart(&mut self, now: Time, next: Tsn) {
+        let before = self.tracker.cumulative();
+        let ahead = next.0.wrapping_sub(1).wrapping_sub(wire(before).0);
+        let to = before + u64::from(ahead);
+        if let Some(mut deferred) = self.deferred.take() {
+            while let Some(charge) = deferred.drop_highest() {
+                self.buffer.free(charge);
+            }
+        }
+        self.tracker.restart(to);
+        self.drop_incomplete();
+        let (stats, tracker) = (&mut self.stats, &mut self.tracker);
+        let mut interleaved = self.interleaved.as_deref_mut();
+        self.delivery.deliver_waiting(now, |message| {
+            note_delivery(message, stats, tracker, interleaved.as_deref_mut());
+        });
+        self.restart_streams(&[]);
+        self.jump = Some(Jump { from: wire(before), to });
+    }
+
+    /// Whether a cumulative TSN was sent before TSNs were reset: half the number space away, so that it might pass for a new one.
+    pub(super) fn is_before_jump(&mut self, cum: Tsn) -> bool {
+        let Some(jump) = self.jump else { return false };
+        if self.tracker.cumulative() > jump.to + NEW_TSNS {
+            self.jump = None;
+            return false;
+        }
+        jump.from.0.wrapping_sub(cum.0) < OLD_TSNS
+    }
+
+    /// Inbound streams were added.
+    pub(crate) const fn set_inbound_streams(&mut self, streams: u16) {
+        self.settings.inbound_streams = streams;
+    }
+}

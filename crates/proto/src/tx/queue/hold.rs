@@ -1,0 +1,98 @@
+//! Streams whose new messages wait: what was handed in before is sent, what comes after waits until the streams were reset or the
+//! peer refused (RFC 6525 section 5.1.2, A1 and A3).
+
+use super::{Queued, SendQueue, Stream};
+use crate::ids::StreamId;
+use crate::policy::StreamScheduler;
+use crate::tx::numbers::Numbers;
+
+impl SendQueue {
+    /// New messages of these streams wait; of all, if there are none.
+    pub(crate) fn hold(&mut self, streams: &[StreamId]) {
+        if streams.is_empty() {
+            self.holds_new = true;
+            self.streams.iter_mut().for_each(Stream::hold);
+        }
+        for &stream in streams {
+            self.stream_mut(stream).hold();
+        }
+    }
+
+    /// Whether all that these streams (none: all) may send now is sent.
+    pub(crate) fn is_sent(&self, streams: &[StreamId]) -> bool {
+        if streams.is_empty() {
+            return self.streams.iter().all(Stream::is_sent);
+        }
+        streams.iter().all(|&stream| self.stream(stream).is_none_or(Stream::is_sent))
+    }
+
+    /// Whether the next messages of each of these streams (none: of all) have number 0.
+    pub(crate) fn are_at_zero(&self, streams: &[StreamId]) -> bool {
+        if streams.is_empty() {
+            return self.streams.iter().all(Stream::is_at_zero);
+        }
+        streams.iter().all(|&stream| self.stream(stream).is_none_or(Stream::is_at_zero))
+    }
+
+    /// The next messages of these streams (none: of all) have number 0, ordered and unordered ones (RFC 8260 section 2.3.2).
+    pub(in crate::tx) fn renumber(&mut self, streams: &[StreamId]) {
+        if streams.is_empty() {
+            self.first_mid = 0;
+            self.streams.iter_mut().for_each(Stream::renumber);
+        }
+        for &stream in streams {
+            self.stream_mut(stream).renumber();
+        }
+    }
+
+    /// Messages of these streams (none: of all) wait no longer.
+    pub(crate) fn release(&mut self, streams: &[StreamId], scheduler: &mut dyn StreamScheduler) {
+        if streams.is_empty() {
+            self.holds_new = false;
+            for i in 0..self.streams.len() {
+                self.release_stream(StreamId(i as u16), scheduler);
+            }
+        }
+        for &stream in streams {
+            self.release_stream(stream, scheduler);
+        }
+    }
+
+    fn release_stream(&mut self, stream: StreamId, scheduler: &mut dyn StreamScheduler) {
+        let Some(s) = self.streams.get_mut(usize::from(stream.0)) else { return };
+        for entry in s.held.take().into_iter().flatten() {
+            self.enter(stream, entry, scheduler);
+        }
+    }
+
+    /// Whether a new entry of `stream` waits. Parts of a message that was begun before do not.
+    pub(in crate::tx) fn parks(&self, stream: StreamId, entry: &Queued) -> bool {
+        let held = self.stream(stream).and_then(|s| s.held.as_ref());
+        let message_waits = || held.and_then(|h| h.back()).is_some_and(|last| last.id == entry.id);
+        (self.holds_new || held.is_some()) && (!entry.continues || message_waits())
+    }
+}
+
+impl Stream {
+    fn hold(&mut self) {
+        self.held.get_or_insert_default();
+    }
+
+    fn is_sent(&self) -> bool {
+        let waits = |id| self.held.iter().flatten().any(|entry| entry.id == id);
+        self.queue.is_empty() && self.open.is_none_or(|open| waits(open.id))
+    }
+
+    fn is_at_zero(&self) -> bool {
+        self.numbers == Numbers::default() && self.queue.is_empty()
+    }
+
+    const fn renumber(&mut self) {
+        self.numbers = Numbers::from_mid(0);
+    }
+
+    /// Entries with unsent bytes, those that wait included.
+    pub(super) fn unsent(&self) -> impl Iterator<Item = &Queued> {
+        self.queue.iter().chain(self.held.iter().flatten())
+    }
+}
