@@ -370,7 +370,7 @@ fn a_stream_with_an_open_message_takes_no_other_and_parts_have_its_options() {
     let mut pair = both(interleaving());
     let now = pair.now;
     let (text, none) = (|t| Bytes::from_static(t), SendOptions::default());
-    let options = SendOptions { unordered: true, ppid: 9, immediate: false };
+    let options = SendOptions { unordered: true, ppid: 9, ..SendOptions::default() };
     let id = client(&mut pair).send_part(now, StreamId(0), text(b"one "), options, false).unwrap();
     let refused = client(&mut pair).send(now, StreamId(0), text(b"x"), none);
     assert_eq!(refused, Err(SendError::MessageOpen { stream: StreamId(0) }));
