@@ -24,6 +24,8 @@ pub(super) struct PacketState {
     payload: u64,
     /// A non-DATA answer (ERROR, HEARTBEAT ACK) was queued for it.
     answered: bool,
+    /// Requests of a RE-CONFIG were answered.
+    reconfigured: bool,
     proof: Proof,
     /// It arrived at an address of ours that is being deleted.
     leaving: bool,
@@ -37,6 +39,7 @@ impl PacketState {
             had_data: false,
             payload: 0,
             answered: false,
+            reconfigured: false,
             proof,
             leaving: false,
             answering: Answering::default(),
@@ -232,7 +235,7 @@ impl Association {
                 self.on_i_forward_tsn(now, path, &forward, &mut seen.had_data);
             }
             Chunk::Reconfig(reconfig) if self.caps.agreed.stream_reconfiguration => {
-                self.on_reconfig(now, path, &reconfig, &mut seen.answered);
+                self.on_reconfig(now, path, &reconfig, &mut seen.reconfigured);
             }
             // Not negotiated (extensions of a later time): what the type's top bits say.
             _ => return self.on_unknown_chunk(path, header, raw, seen),

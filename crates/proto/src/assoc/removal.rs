@@ -27,6 +27,7 @@ impl Association {
         if self.setup.path == p {
             self.setup.path = heir;
         }
+        self.reconfig_path_gone(p, heir);
         self.planned_move = None;
         if self.paths.primary == p {
             self.paths.primary = heir;

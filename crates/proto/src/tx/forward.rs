@@ -95,6 +95,13 @@ impl Sender {
         lost
     }
 
+    /// `p` is removed: nothing watches its FORWARD-TSN any more.
+    pub(super) fn forward_path_gone(&mut self, p: PathId) {
+        if let Some(forward) = self.forward.as_mut().filter(|f| f.is_watched_on(p)) {
+            (forward.due, forward.failed) = (true, true);
+        }
+    }
+
     /// Whether a FORWARD-TSN is to be sent.
     #[inline]
     pub(crate) fn forward_due(&self) -> bool {

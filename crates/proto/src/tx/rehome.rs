@@ -25,6 +25,7 @@ impl Sender {
             }
             self.give(tsn, p, heir, paths);
         }
+        self.forward_path_gone(p);
         if let Some(list) = self.paths.get_mut(p.index()) {
             list.clear();
         }
@@ -34,6 +35,11 @@ impl Sender {
         let Some(chunk) = self.ring.get_mut(tsn).filter(|c| c.path == p) else { return };
         chunk.path = heir;
         chunk.moved = true;
+        if chunk.state.is_given_up() {
+            // Whether it is lost will not be known.
+            chunk.state = ChunkState::Abandoned;
+            return;
+        }
         let (state, class, bytes) = (chunk.state, chunk.class(), u64::from(chunk.bytes));
         if state != ChunkState::NrAcked {
             self.rebook(p, heir, bytes, paths);

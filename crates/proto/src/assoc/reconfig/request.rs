@@ -216,6 +216,14 @@ impl Association {
         self.send_reconfig(next, &params);
     }
 
+    /// `p` is removed.
+    pub(in crate::assoc) fn reconfig_path_gone(&mut self, p: PathId, heir: PathId) {
+        let flight = self.reconfig.as_mut().and_then(|r| r.flight.as_mut());
+        if let Some(flight) = flight.filter(|flight| flight.path == p) {
+            flight.path = heir;
+        }
+    }
+
     /// Sends what is in flight once more: the peer asked again for what it answers.
     pub(super) fn repeat_request(&mut self, path: PathId) {
         let flight = self.reconfig.as_ref().and_then(|r| r.flight.as_ref());
