@@ -806,6 +806,92 @@ fn a_peer_that_does_not_know_asconf_is_never_asked_again() {
 }
 
 #[test]
+fn requests_that_the_peer_does_not_know_are_never_made_again() {
+    for primary in [false, true] {
+        let mut pair = connected();
+        pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
+        if primary {
+            let (now, h) = (pair.now, pair.client.handle());
+            let client = pair.client.endpoint.association_mut(h).unwrap();
+            client.set_peer_primary(now, ip("10.0.1.1")).unwrap();
+        } else {
+            add(&mut pair, "10.0.2.1");
+        }
+        pair.run(10 * MS);
+        let none = ParamsBuf::new();
+        answer_with(&mut pair, &ErrorCause::UnrecognizedParameters(none.as_params()));
+        pair.deliver_all();
+        let asked = pair.sent(Way::ToServer, ASCONF);
+        let (now, h) = (pair.now, pair.client.handle());
+        let client = pair.client.endpoint.association_mut(h).unwrap();
+        let refused = Err(AddressError::Unsupported);
+        assert_eq!(client.set_peer_primary(now, ip("10.0.1.1")), refused);
+        let other = client.add_local_address(now, socket("10.0.3.1"));
+        assert_eq!(other, if primary { Ok(()) } else { refused });
+        pair.run(SECOND);
+        let more = pair.sent(Way::ToServer, ASCONF) - asked;
+        assert_eq!(more > 0, primary, "the other kind of request is not meant");
+        let change = if primary {
+            AddressChange::PrimaryRefused { cause: 8 }
+        } else {
+            AddressChange::AddRefused { cause: Some(8) }
+        };
+        assert!(said(&pair.client, if primary { "10.0.1.1" } else { "10.0.2.1" }, change));
+    }
+}
+
+/// The server, as it were, answers the client's latest ASCONF: its first request fails for this reason.
+fn answer_with(pair: &mut Pair, cause: &ErrorCause<'_>) {
+    let sent = pair.log.iter().rfind(|p| p.kinds().contains(&ASCONF)).unwrap();
+    let asked = chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();
+    let word = |at: usize| u32::from_be_bytes(asked[at..at + 4].try_into().unwrap());
+    let (serial, correlation) = (word(4), word(20));
+    let causes: CausesBuf = [*cause].into_iter().collect();
+    let push = |w: &mut polypath_wire::PacketWriter<'_>| {
+        let error = polypath_wire::param::AsconfError { correlation, causes: causes.as_causes() };
+        let params: ParamsBuf = [Parameter::ErrorCauseIndication(error)].into_iter().collect();
+        w.push(&AsconfAckChunk { serial, params: params.as_params() }).unwrap();
+    };
+    let (ports, tag) = ((SERVER_PORT, CLIENT_PORT), read_init(&pair.log[0]));
+    let answer = overheard(pair).packet(ports, tag, EMPTY, &[&push]);
+    pair.inject(Way::ToClient, client_paths()[0], &answer);
+}
+
+#[test]
+fn bundled_asconfs_are_performed_in_turn_and_answered_in_one_packet() {
+    let mut pair = connected();
+    let first = client_tsn(&pair);
+    let one = |i: u32, asked: &[Ask]| {
+        let (serial, address) = (first.wrapping_add(i), ip("10.0.0.1"));
+        let params = request_params(asked);
+        let mut bytes = Vec::new();
+        let chunk = AsconfChunk { serial, address, params: params.as_params() };
+        polypath_wire::EncodeChunk::encode(&chunk, &mut bytes);
+        bytes
+    };
+    // Fifty refusals of 36 bytes do not fit into one packet.
+    let mut all: Vec<u8> = (0..50).flat_map(|i| one(i, &[Ask::Add("224.0.0.1")])).collect();
+    all.extend(one(50, &[Ask::Add("10.6.0.1")]));
+    let push = move |w: &mut polypath_wire::PacketWriter<'_>| {
+        let end = w.chunk_area().len();
+        w.insert(end, &common::authentic::Bytes(&all));
+    };
+    let packet = overheard(&pair).packet(PORTS, server_tag(&pair), EMPTY, &[&push]);
+    let answers = inject(&mut pair, at_server(), &packet);
+    assert_eq!(peers_of(&pair.server).len(), 3, "the last was performed, too");
+    let acks: Vec<&Packet> = answers.iter().filter(|p| p.kinds().contains(&ASCONF_ACK)).collect();
+    assert_eq!(acks.len(), 1);
+    let kinds = acks[0].kinds();
+    let told = kinds.iter().filter(|kind| **kind == ASCONF_ACK).count();
+    assert!((30..50).contains(&told) && acks[0].data.len() <= 1480, "{told} answers");
+    // The peer asks again for what it misses.
+    let last = asconf(&pair, 50, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
+    let again = inject(&mut pair, at_server(), &last);
+    assert_eq!(verdicts(last_ack(&again)), (vec![], vec![]));
+    assert_eq!(peers_of(&pair.server).len(), 3);
+}
+
+#[test]
 fn an_abort_for_an_address_that_goes_is_ignored() {
     let mut pair = connected();
     pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
@@ -841,25 +927,11 @@ fn what_was_refused_is_undone() {
     let client = pair.client.endpoint.association_mut(h).unwrap();
     assert_eq!(client.add_local_address(now, socket("10.6.0.99")), Err(AddressError::TooMany));
     // A deletion that the server refuses: it is asked from another address than it is about, so only a lie makes it refuse.
-    let tag = read_init(&pair.log[0]);
     pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
     remove(&mut pair, "10.0.1.1");
     pair.run(10 * MS);
-    let sent = pair.log.iter().rfind(|p| p.kinds().contains(&ASCONF)).unwrap();
-    let asked = chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();
-    let word = |at: usize| u32::from_be_bytes(asked[at..at + 4].try_into().unwrap());
-    let (serial, correlation) = (word(4), word(20));
-    let push = move |w: &mut polypath_wire::PacketWriter<'_>| {
-        let none = ParamsBuf::new();
-        let causes: CausesBuf =
-            [ErrorCause::NoAuthorization(none.as_params())].into_iter().collect();
-        let error = polypath_wire::param::AsconfError { correlation, causes: causes.as_causes() };
-        let params: ParamsBuf = [Parameter::ErrorCauseIndication(error)].into_iter().collect();
-        w.push(&AsconfAckChunk { serial, params: params.as_params() }).unwrap();
-    };
-    let ports = (SERVER_PORT, CLIENT_PORT);
-    let answer = overheard(&pair).packet(ports, tag, EMPTY, &[&push]);
-    pair.inject(Way::ToClient, client_paths()[0], &answer);
+    let none = ParamsBuf::new();
+    answer_with(&mut pair, &ErrorCause::NoAuthorization(none.as_params()));
     pair.deliver_all();
     pair.run(2 * SECOND);
     assert!(said(&pair.client, "10.0.1.1", AddressChange::RemoveRefused { cause: 0xa4 }));
