@@ -21,7 +21,7 @@ impl Association {
     /// Hands in a part of a message: the first of a stream opens a message, and the one that says `last` ends it. The message as a whole
     /// may be larger than the send buffer, up to `max_message`, and larger than the peer's receive buffer if the peer delivers
     /// parts. The `options` of the first part count. Until the message is ended the stream takes no other and, without
-    /// interleaving, nothing else is sent once its first part was. All parts have the message's id.
+    /// interleaving, nothing else is sent once its first part was. All parts have the message's id. Such a message is never given up.
     ///
     /// A shutdown does not wait for the end of an open message: it is reported as not sent, and the peer drops it.
     ///

@@ -15,6 +15,9 @@ use crate::ids::StreamId;
 /// per stream, and others only for what is missing.
 pub(super) const OPEN_MESSAGE: u64 = 1024;
 
+/// The same for a chunk that may be dropped again: it is kept in mind by its TSN, too.
+const RENEGABLE_CHUNK: u64 = 64;
+
 /// RFC 1982: a fragment is at most so far ahead of the next one.
 const FURTHEST: u32 = (1 << 31) - 1;
 
@@ -255,9 +258,9 @@ impl Interleaved {
         Some(open)
     }
 
-    /// Bytes that the bookkeeping of open messages counts against the memory bound.
+    /// Bytes that the bookkeeping beside that of chunks counts against the memory bound.
     pub(super) fn overhead(&self) -> u64 {
-        self.open.len() as u64 * OPEN_MESSAGE
+        self.open.len() as u64 * OPEN_MESSAGE + self.renegable.len() as u64 * RENEGABLE_CHUNK
     }
 
     /// Payload bytes that partial delivery could free.

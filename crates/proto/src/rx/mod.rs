@@ -136,7 +136,7 @@ impl Receiver {
                 true => Delivery::by_mid(settings.first_mid.0),
                 false => Delivery::default(),
             },
-            partial: PartialDelivery::new(settings.partial_delivery, settings.buffer),
+            partial: PartialDelivery::new(settings.partial_delivery),
             ack: AckPolicy::new(settings.sack, settings.dac),
             updates: WindowUpdates::new(buffer.size(), buffer.chunk_charge()),
             paths: DataPaths::new(),
@@ -221,7 +221,7 @@ impl Receiver {
         self.stats.dropped_window += 1;
         self.relieve(now);
         if tsn == self.tracker.cumulative() + 1 && self.delivery.readable() == 0 {
-            return DataVerdict::TooLarge(stream, self.settings.buffer);
+            return DataVerdict::TooLarge(stream, self.buffer_size());
         }
         DataVerdict::NoRoom
     }

@@ -14,17 +14,13 @@ const FURTHEST_MID: u64 = (1 << 31) - 1;
 pub(super) struct PartialDelivery {
     /// The partial delivery point, bytes; `None`: off.
     point: Option<u64>,
-    /// Half of the buffer.
-    half: u64,
     /// Messages delivered in part whose rest will not come, until the application is told.
     aborted: Vec<(StreamId, bool)>,
 }
 
 impl PartialDelivery {
-    pub(super) fn new(point: Option<u32>, buffer: u32) -> Self {
-        // What lies above a gap can be dropped for what fills it, so with half of the buffer a message always goes on.
-        let half = u64::from(buffer / 2);
-        Self { point: point.map(|p| u64::from(p).min(half).max(1)), half, aborted: Vec::new() }
+    pub(super) fn new(point: Option<u32>) -> Self {
+        Self { point: point.map(u64::from), aborted: Vec::new() }
     }
 
     pub(super) fn abort(&mut self, stream: StreamId, unordered: bool) {
@@ -90,10 +86,17 @@ impl Receiver {
         true
     }
 
+    /// The partial delivery point: at most half of the buffer. What lies above a gap can be dropped for what fills it, so with
+    /// the other half a message always goes on.
+    #[inline]
+    fn delivery_point(&self) -> Option<u64> {
+        self.partial.point.map(|point| point.min(self.buffer.size() / 2).max(1))
+    }
+
     /// After a fragment of DATA: delivers what is here of its message, if that is enough.
     #[inline]
     pub(super) fn deliver_part(&mut self, now: Time) -> Result<(), &'static str> {
-        let Some(point) = self.partial.point else { return Ok(()) };
+        let Some(point) = self.delivery_point() else { return Ok(()) };
         match self.reassembly.take_part(self.tracker.cumulative(), point) {
             // All before it is complete, so it is the next one of its stream.
             Some(part) => self.deliver(now, part, 0),
@@ -103,7 +106,7 @@ impl Receiver {
 
     /// The same of I-DATA.
     fn deliver_part_of(&mut self, now: Time, label: &Label) -> Result<(), &'static str> {
-        let Some(point) = self.partial.point else { return Ok(()) };
+        let Some(point) = self.delivery_point() else { return Ok(()) };
         let in_turn = label.unordered || self.delivery.ahead(label.stream, label.number) == 0;
         let interleaved = self.interleaved.as_deref_mut().filter(|_| in_turn);
         let key = (label.stream, label.unordered, label.number);
@@ -120,7 +123,8 @@ impl Receiver {
     /// nothing else can be read, the one that frees most is delivered in part: else none of them might ever be completed.
     pub(super) fn relieve(&mut self, now: Time) {
         let Some(interleaved) = self.interleaved.as_deref_mut() else { return };
-        let pressed = interleaved.fronts() >= self.partial.half && self.delivery.readable() == 0;
+        let half = self.buffer.size() / 2;
+        let pressed = interleaved.fronts() >= half && self.delivery.readable() == 0;
         if self.partial.point.is_none() || !pressed {
             return;
         }
