@@ -14,7 +14,7 @@ pub(crate) struct ControlChunk {
     pub(crate) bytes: Vec<u8>,
     pub(crate) bundling: Bundling,
     /// Another destination than that of the path: of an answer to who has no path (RFC 5061 section 5.2, E6).
-    pub(crate) to: Option<FourTuple>,
+    pub(crate) to: Option<Box<FourTuple>>,
 }
 
 impl ControlChunk {

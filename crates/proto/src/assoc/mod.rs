@@ -361,7 +361,9 @@ impl Association {
 
     /// The next event for the application.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front();
+        release(&mut self.events);
+        event
     }
 
     /// Something happened that may allow sending.
@@ -511,5 +513,13 @@ fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
         sack: config.sack,
         dac: caps.agreed.dac,
         nr_sack: if caps.agreed.nr_sack { config.cmt.nr_sack } else { NrSack::Off },
+    }
+}
+
+/// Gives back what a burst needed, once the queue is empty: idle associations are many. A queue that holds a few at a time keeps its room.
+fn release<T>(queue: &mut VecDeque<T>) {
+    const FEW: usize = 4;
+    if queue.is_empty() && queue.capacity() > FEW {
+        *queue = VecDeque::new();
     }
 }

@@ -3,7 +3,7 @@
 use polypath_wire::{PacketWriter, StreamId};
 
 use super::control::Encoded;
-use super::{Association, Bundling, State, assoc_view};
+use super::{Association, Bundling, State, assoc_view, release};
 use crate::config::{BurstRule, SackPath};
 use crate::ids::{FourTuple, PathId};
 use crate::policy::{PathPick, RtxPick, Trigger};
@@ -149,6 +149,7 @@ impl Association {
                 }
                 self.control.pop_front();
             }
+            release(&mut self.control);
             if self.rx.sack_due(now) && self.acknowledges() && self.sack_path(now) == path {
                 self.write_sack(now, path, &mut writer);
             }
@@ -165,7 +166,7 @@ impl Association {
         let checksum = self.checksum(writer.chunk_area());
         let len = writer.finish(checksum);
         let packet = self.packet_sent(path, len, size)?;
-        Some(Packet { tuple: first.to.unwrap_or(packet.tuple), ..packet })
+        Some(Packet { tuple: first.to.map_or(packet.tuple, |to| *to), ..packet })
     }
 
     /// A packet with a SACK, DATA, or both.

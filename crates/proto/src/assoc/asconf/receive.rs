@@ -105,7 +105,7 @@ impl Association {
         let chunk = match arrival {
             Some(path) => ControlChunk { path, bytes, bundling: Bundling::Free, to: None },
             None => {
-                let to = Some(self.reachable_from_here(source));
+                let to = Some(Box::new(self.reachable_from_here(source)));
                 ControlChunk { path, bytes, bundling: Bundling::Alone, to }
             }
         };
