@@ -8,7 +8,7 @@ use bytes::Bytes;
 use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo};
 use polypath_proto::ids::{MessageId, PathId, StreamId};
 use polypath_proto::policy::StreamParam;
-use polypath_proto::stats::{AssocStats, PathMtuStats, PathStats};
+use polypath_proto::stats::{AssocStats, LimitStats, PathMtuStats, PathStats};
 use polypath_proto::time::Time;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{
@@ -411,6 +411,24 @@ impl Association {
             stats,
         };
         stats.zip(view.paths).map(info).collect()
+    }
+
+    /// What limits the transfer at present, and for how long what has limited it.
+    pub fn limits(&self) -> LimitStats {
+        let now = self.endpoint.shared.clock.now();
+        let state = self.endpoint.shared.lock();
+        state
+            .core
+            .association(self.h)
+            .map(|association| association.limits(now))
+            .unwrap_or_default()
+    }
+
+    /// Sizes of the receive and the send buffer at present, bytes; 0 once the association is over.
+    pub fn buffer_sizes(&self) -> (u32, u64) {
+        let state = self.endpoint.shared.lock();
+        let association = state.core.association(self.h);
+        association.map_or((0, 0), polypath_proto::Association::buffer_sizes)
     }
 
     /// What is known of the size of packets on a path.

@@ -50,7 +50,8 @@ pub use polypath_proto::event::{
 };
 pub use polypath_proto::ids::{FourTuple, MessageId, PathId, StreamId};
 pub use polypath_proto::stats::{
-    AssocStats, EndpointStats, MtuState, PathMtuStats, PathStats, StreamStats,
+    AssocStats, EndpointStats, Limit, LimitStats, MtuState, PathMtuStats, PathStats, Stall,
+    StreamStats,
 };
 pub use polypath_proto::view::{PathAdmin, PathState};
 pub use polypath_proto::{PathSettings, Reliability, SendOptions, Service, StreamNeeds};

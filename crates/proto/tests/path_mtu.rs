@@ -136,6 +136,18 @@ fn lost_probes_count_for_nothing() {
 }
 
 #[test]
+fn a_larger_size_widens_no_window() {
+    let mut pair = connected(searching(), &Links::new(9000, 9000));
+    let windows = |pair: &Pair| {
+        let assoc = pair.client.endpoint.association(pair.client.handle()).expect("association");
+        assoc.view(pair.now).paths.iter().map(|path| path.cwnd).collect::<Vec<_>>()
+    };
+    let before = windows(&pair);
+    pair.run(Duration::from_secs(60));
+    assert_eq!((mtu(&pair, P0), windows(&pair)), (9000, before));
+}
+
+#[test]
 fn off_means_no_probe_and_the_configured_size() {
     let mut pair = connected(AssocConfig::default(), &Links::new(9000, 9000));
     pair.run(Duration::from_secs(100));

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use polypath_net::{Association, PathId, PathStats};
+use polypath_net::{Association, LimitStats, PathId, PathStats};
 
 use super::cpu;
 use super::delay::Delays;
-use super::report::{Cpu, EndReport, Flow, Interval, PathInterval, StreamCount};
+use super::report::{Cpu, EndReport, Flow, Interval, LimitShare, PathInterval, StreamCount};
 use super::spec::{STREAMS_TOLD, TestSpec};
 
 /// Counts messages, and cuts what it counted into intervals.
@@ -24,6 +24,7 @@ pub(crate) struct Meter {
     late: Flow,
     report: EndReport,
     before: Snapshot,
+    limits_before: LimitStats,
     interval_start_ns: u64,
 }
 
@@ -107,6 +108,7 @@ impl Meter {
             late: Flow::default(),
             report: EndReport::default(),
             before: Snapshot::of(association),
+            limits_before: association.limits(),
             interval_start_ns: start_ns,
         }
     }
@@ -114,6 +116,7 @@ impl Meter {
     /// The beginning is now: what the association did before does not count.
     pub(crate) fn begin(&mut self, association: &Association) {
         self.before = Snapshot::of(association);
+        self.limits_before = association.limits();
     }
 
     fn omitted(&self) -> bool {
@@ -190,8 +193,12 @@ impl Meter {
             paths: self.before.paths_until(&after),
             streams: if self.current.streams.len() > 1 { self.current.told() } else { Vec::new() },
         };
-        if !omitted {
+        let limits = association.limits();
+        if omitted {
+            self.limits_before = limits;
+        } else {
             self.report.add(&interval);
+            self.report.limits = LimitShare::between(&self.limits_before, &limits);
         }
         self.current.clear();
         self.before = after;

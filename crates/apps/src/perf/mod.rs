@@ -22,7 +22,7 @@ pub use clock::ClockRelation;
 pub use error::PerfError;
 pub use report::{
     AssociationReport, ClientReport, Cpu, Delay, Direction, DirectionSum, EndReport, Flow,
-    Interval, PathCondition, PathInterval, StreamCount,
+    Interval, LimitShare, PathCondition, PathInterval, StreamCount,
 };
 pub use run::{Progress, Stop, stop_switch};
 pub use server::{Server, ServerOptions, Session, SessionUpdate};

@@ -1,8 +1,9 @@
 //! What is told at the end: plain data, the same in JSON (docs/perf.md).
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use polypath_net::PathState;
+use polypath_net::{Limit, LimitStats, PathState};
 use serde::{Deserialize, Serialize};
 
 use super::clock::ClockRelation;
@@ -91,8 +92,40 @@ pub struct EndReport {
     pub paths: Vec<PathInterval>,
     /// Per stream of load, over the measured time; the first 64 of them.
     pub streams: Vec<StreamCount>,
+    /// What kept this end from sending more, over the measured time, the longest first.
+    #[serde(default)]
+    pub limits: Vec<LimitShare>,
     /// In order.
     pub intervals: Vec<Interval>,
+}
+
+/// What limited an end, and for which part of the time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitShare {
+    /// In words: the application, the send buffer, the peer's window, a path's cwnd, and so on.
+    pub limit: String,
+    /// Part of the time, 0 to 1.
+    pub share: f64,
+}
+
+impl LimitShare {
+    /// The shares of all that held between two looks.
+    pub fn between(before: &LimitStats, after: &LimitStats) -> Vec<Self> {
+        let spent = after.since(before);
+        let all: f64 = spent.iter().map(|(_, time)| time.as_secs_f64()).sum();
+        let share = |(limit, time): (Limit, _)| Self {
+            limit: limit.to_string(),
+            share: Duration::as_secs_f64(&time) / all.max(1e-9),
+        };
+        spent.into_iter().map(share).collect()
+    }
+
+    /// All in one line: what held for at least a hundredth of the time.
+    pub fn line(shares: &[Self]) -> String {
+        let told = shares.iter().filter(|s| s.share >= 0.01);
+        let words: Vec<_> = told.map(|s| format!("{} {:.0} %", s.limit, s.share * 100.0)).collect();
+        words.join(", ")
+    }
 }
 
 /// What happened in one interval.

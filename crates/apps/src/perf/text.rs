@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use super::clock::ClockRelation;
 use super::report::{
     AssociationReport, ClientReport, Delay, Direction, DirectionSum, EndReport, Flow, Interval,
-    PathCondition, PathInterval, mbit,
+    LimitShare, PathCondition, PathInterval, mbit,
 };
 use super::server::Session;
 
@@ -128,6 +128,10 @@ fn one_way(text: &mut String, association: &AssociationReport, direction: Direct
         let both = receiver.is_some();
         let bytes = |p: &PathInterval| if both { p.goodput_bytes } else { p.payload_bytes };
         end.paths.iter().for_each(|p| text.push_str(&path(p, bytes(p), end.seconds)));
+        let limits = LimitShare::line(&end.limits);
+        if !limits.is_empty() {
+            let _ = writeln!(text, "      limited by: {limits}");
+        }
     }
     if let Some(end) = receiver {
         streams(text, end);

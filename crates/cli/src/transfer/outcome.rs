@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use polypath_apps::perf::LimitShare;
 use polypath_apps::transfer::{Cause, Report, TransferError, Verdict};
 use polypath_net::{Closed, PathInfo};
 use serde::Serialize;
@@ -26,6 +27,8 @@ pub(super) struct Outcome {
     pub(super) travelled: u64,
     pub(super) time: Duration,
     pub(super) paths: Vec<PathInfo>,
+    /// What kept this end from sending more, the longest first.
+    pub(super) limits: Vec<LimitShare>,
 }
 
 #[derive(Serialize)]
@@ -44,6 +47,7 @@ struct Json<'a> {
     seconds: f64,
     bits_per_second: f64,
     paths: Vec<JsonPath>,
+    limits: &'a [LimitShare],
 }
 
 #[derive(Serialize)]
@@ -124,6 +128,7 @@ impl Outcome {
             seconds: self.time.as_secs_f64(),
             bits_per_second: self.rate(),
             paths: paths.collect(),
+            limits: &self.limits,
         }
     }
 
@@ -153,6 +158,9 @@ impl Outcome {
             };
             let shares: Vec<_> = self.paths.iter().zip(self.shares()).map(share).collect();
             line += &format!("; {}", shares.join(", "));
+        }
+        if self.role == Role::Send && self.travelled > 0 && !self.limits.is_empty() {
+            line += &format!("; limited by: {}", LimitShare::line(&self.limits));
         }
         line + "\n"
     }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "a transfer takes the user's time")]
 use std::time::Instant;
 
+use polypath_apps::perf::LimitShare;
 use polypath_apps::place::{self, PlaceError};
 use polypath_apps::transfer::{self, ReceiveOptions, TransferError};
-use polypath_net::{Association, Capture, Config, Encapsulation, Endpoint};
+use polypath_net::{Association, Capture, Config, Encapsulation, Endpoint, LimitStats};
 use tokio::sync::mpsc;
 
 use super::LOCAL;
@@ -138,7 +139,8 @@ async fn one(
     let time = start.elapsed();
     display.end(watcher);
     let (travelled, paths) = (display.travelled(), association.paths());
-    Outcome { role: Role::Receive, result, travelled, time, paths }
+    let limits = LimitShare::between(&LimitStats::default(), &association.limits());
+    Outcome { role: Role::Receive, result, travelled, time, paths, limits }
 }
 
 /// Prints what became of a transfer; gives the end of the command if it was the last one.

@@ -5,9 +5,12 @@ use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "a transfer takes the user's time")]
 use std::time::Instant;
 
+use polypath_apps::perf::LimitShare;
 use polypath_apps::place::{self, Ends, PlaceError};
 use polypath_apps::transfer::{self, SendFilesOptions, Sources};
-use polypath_net::{AssocConfig, Association, Capture, Config, ConnectError, Endpoint, Pairing};
+use polypath_net::{
+    AssocConfig, Association, Capture, Config, ConnectError, Endpoint, LimitStats, Pairing,
+};
 
 use super::args::{SendArgs, time};
 use super::display::Display;
@@ -99,7 +102,8 @@ async fn transfer(
     display.end(watcher);
     let Some(result) = result else { return Err(interruption()) };
     let (travelled, paths) = (display.travelled(), association.paths());
-    let outcome = Outcome { role: Role::Send, result, travelled, time, paths };
+    let limits = LimitShare::between(&LimitStats::default(), &association.limits());
+    let outcome = Outcome { role: Role::Send, result, travelled, time, paths, limits };
     outcome.print(common.json)?;
     outcome.failure().map_or(Ok(()), Err)
 }

@@ -111,11 +111,9 @@ impl Limits {
 impl Watch {
     /// What limited most of the time since the last look, if that is news.
     fn look(&mut self, stats: LimitStats) -> Option<Limit> {
-        let mut before = core::mem::replace(&mut self.before, stats);
-        let spent = self.before.ranking().into_iter();
-        let lately = spent.map(|(limit, time)| (limit, time.saturating_sub(*before.slot(limit))));
-        let (most, time) = lately.max_by_key(|(_, time)| *time)?;
-        let news = !time.is_zero() && self.told != Some(most);
+        let before = core::mem::replace(&mut self.before, stats);
+        let (most, _) = *self.before.since(&before).first()?;
+        let news = self.told != Some(most);
         news.then(|| *self.told.insert(most))
     }
 }

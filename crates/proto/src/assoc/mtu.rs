@@ -14,6 +14,9 @@ use crate::stats::PathMtuStats;
 use crate::time::{Duration, Time};
 use crate::view::{PathState, PathView};
 
+/// PROBE_TIMER must not be shorter (RFC 8899 section 5.1.1).
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
+
 /// Bytes of a chunk's or parameter's header.
 const TLV: usize = 4;
 
@@ -67,7 +70,8 @@ impl Association {
         let Some((view, path)) = self.paths.view(p).zip(self.paths.get(p)) else { return };
         // Without the back-off: data that is too large backs it off.
         let wait = self.config.path_mtu_discovery.map_or(Duration::ZERO, |on| on.probe_timer);
-        let deadline = now + wait.max(path.rto_estimate);
+        let deadline = now + wait.max(SHORTEST_WAIT).max(path.rto_estimate);
+        let round = now + view.srtt.unwrap_or(path.rto_estimate);
         // The packet limit follows PLPMTU; the headers are what they differ by.
         let headers = view.mtu as usize - self.paths.packet_limit(p).min(view.mtu as usize);
         let headers = headers + polypath_wire::COMMON_HEADER_LEN + self.probe_reserve();
@@ -80,7 +84,7 @@ impl Association {
         PadRepr { len }.encode(&mut bytes);
         self.send_control(p, &Encoded(&bytes), Bundling::Probe);
         if let Some(search) = self.paths.get_mut(p).and_then(|path| path.mtu.as_mut()) {
-            search.sent(nonce, deadline);
+            search.sent(nonce, round, deadline);
         }
     }
 

@@ -32,6 +32,8 @@ pub(crate) struct MtuSearch {
     probe: Option<u64>,
     /// The probe in flight is lost, or the next is due; `Time::MAX`: neither.
     timer: Time,
+    /// A round trip after the latest probe: no other goes sooner (RFC 8899 section 3).
+    not_before: Time,
     /// What a router said that its link carries.
     hint: Option<u32>,
     /// PMTU_RAISE_TIMER expired: the next larger size is tried.
@@ -85,6 +87,7 @@ impl MtuSearch {
             lost: 0,
             probe: None,
             timer: Time::MAX,
+            not_before: Time::ZERO,
             hint: None,
             raising: false,
             doubt: Doubt::None,
@@ -132,7 +135,8 @@ impl MtuSearch {
     }
 
     fn test(&mut self, now: Time, size: u32) {
-        (self.probed, self.lost, self.probe, self.timer) = (size, 0, None, now);
+        let at = now.max(self.not_before);
+        (self.probed, self.lost, self.probe, self.timer) = (size, 0, None, at);
     }
 
     /// The timer expired: a probe is lost, or due.
@@ -175,7 +179,7 @@ impl MtuSearch {
             return MtuStep { probe: None, black_hole };
         }
         if matches!(self.state, MtuState::Base | MtuState::Error) {
-            self.fail(now, RESCUE_V4);
+            self.fail(now);
             return MtuStep::default();
         }
         self.refused = self.refused.min(self.probed);
@@ -184,10 +188,9 @@ impl MtuSearch {
     }
 
     /// ERROR: waits a while, then asks again whether the base size passes.
-    fn fail(&mut self, now: Time, passes: u32) {
+    fn fail(&mut self, now: Time) {
         self.state = MtuState::Error;
-        let floor = if self.limits.v4 { RESCUE_V4 } else { smallest_mtu(false) };
-        self.plpmtu = (passes & !3).clamp(floor, self.limits.base);
+        self.plpmtu = if self.limits.v4 { RESCUE_V4 } else { smallest_mtu(false) };
         self.test(now + self.limits.config.raise_timer / 10, self.limits.base);
     }
 
@@ -225,9 +228,10 @@ impl MtuSearch {
         }
     }
 
-    /// A probe with `nonce` goes out; it is lost if nothing is heard of it until `deadline`.
-    pub(crate) const fn sent(&mut self, nonce: u64, deadline: Time) {
+    /// A probe with `nonce` goes out; it is lost if nothing is heard of it until `deadline`. `round` is over a round trip from now.
+    pub(crate) const fn sent(&mut self, nonce: u64, round: Time, deadline: Time) {
         self.probe = Some(nonce);
+        self.not_before = round;
         self.timer = deadline;
         self.stats.probes_sent += 1;
     }
@@ -238,6 +242,7 @@ impl MtuSearch {
             return false;
         }
         self.probe = None;
+        self.not_before = now;
         self.stats.probes_acked += 1;
         if self.doubt != Doubt::None {
             self.doubt = Doubt::None;
@@ -308,7 +313,7 @@ impl MtuSearch {
         }
         if size < self.limits.base {
             self.refused = self.refused.min(self.limits.base + 1);
-            self.fail(now, size);
+            self.fail(now);
         } else if size < self.plpmtu {
             self.refused = self.refused.min(size + 1);
             self.hint = Some(size);
@@ -325,6 +330,8 @@ impl MtuSearch {
 
     /// The system refuses to send `size` bytes at once.
     pub(crate) fn refused(&mut self, now: Time, size: u32) {
+        // Nothing was sent.
+        self.not_before = now;
         if size > self.plpmtu {
             self.refused = self.refused.min(size).max(self.plpmtu + 1);
             if self.probe.is_some() && self.probed >= size {

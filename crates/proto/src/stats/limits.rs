@@ -72,6 +72,18 @@ impl LimitStats {
         all
     }
 
+    /// What held since an earlier look, the longest first.
+    pub fn since(&self, before: &Self) -> Vec<(Limit, Duration)> {
+        let mut before = before.clone();
+        let spent = self.ranking().into_iter();
+        let mut since: Vec<_> = spent
+            .map(|(limit, time)| (limit, time.saturating_sub(*before.slot(limit))))
+            .filter(|(_, time)| !time.is_zero())
+            .collect();
+        since.sort_by_key(|(_, time)| core::cmp::Reverse(*time));
+        since
+    }
+
     pub(crate) fn slot(&mut self, limit: Limit) -> &mut Duration {
         match limit {
             Limit::Application => &mut self.application,

@@ -32,7 +32,7 @@ impl World {
             let Some(size) = step.probe else { continue };
             probes += 1;
             self.nonce += 1;
-            self.search.sent(self.nonce, self.now + SECOND);
+            self.search.sent(self.nonce, self.now, self.now + SECOND);
             if size <= self.link {
                 assert!(self.search.answered(self.now, self.nonce));
             } else if self.tells {
@@ -108,7 +108,7 @@ fn two_lost_probes_in_three_do_not_end_the_search() {
     for probe in 1..=9 {
         world.now = world.search.timer();
         assert!(world.search.expired(world.now).probe.is_some());
-        world.search.sent(probe, world.now + SECOND);
+        world.search.sent(probe, world.now, world.now + SECOND);
         if probe % 3 == 0 {
             assert!(world.search.answered(world.now, probe));
         }
@@ -169,7 +169,7 @@ fn reports_are_taken_by_the_rules_of_rfc_8899_section_4_6_2() {
     // Below the base: ERROR.
     assert!(world.search.too_big(world.now, 800));
     assert!(world.search.is_in_error());
-    assert_eq!(world.search.plpmtu(), 800);
+    assert_eq!(world.search.plpmtu(), 576, "what a router says is never used as it is");
     // Over IPv6 nothing below 1280 makes sense.
     let mut v6 = MtuSearch::new(PathMtuDiscovery::default(), 1500, false);
     v6.start(Time::ZERO);
@@ -186,7 +186,7 @@ fn what_the_system_refuses_is_never_tried_again() {
         let Some(size) = world.search.expired(world.now).probe else { continue };
         sizes.push(size);
         world.nonce += 1;
-        world.search.sent(world.nonce, world.now + SECOND);
+        world.search.sent(world.nonce, world.now, world.now + SECOND);
         if size > 1500 {
             world.search.refused(world.now, size);
         } else {
@@ -199,4 +199,25 @@ fn what_the_system_refuses_is_never_tried_again() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), sizes.len(), "{sizes:?}");
+}
+
+#[test]
+fn probes_are_a_round_trip_apart_whatever_routers_say() {
+    let mut world = World::new(1500, 9000, true);
+    let trip = Duration::from_millis(100);
+    let mut sent = Vec::new();
+    while let Some(at) = Some(world.search.timer()).filter(|at| *at < Time::from_secs(60)) {
+        let Some(size) = world.search.expired(at).probe else { continue };
+        sent.push(at);
+        world.nonce += 1;
+        world.search.sent(world.nonce, at + trip, at + SECOND);
+        if size > 1500 {
+            // The first router on the way answers at once.
+            assert!(world.search.too_big(at, 1500));
+        } else {
+            assert!(world.search.answered(at + trip, world.nonce));
+        }
+    }
+    assert_eq!(world.search.plpmtu(), 1500);
+    assert!(sent.windows(2).all(|two| two[1] - two[0] >= trip), "{sent:?}");
 }
