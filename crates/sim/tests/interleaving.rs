@@ -32,7 +32,7 @@ fn one_large_many_small(interleaving: bool, scheduler: &str) -> WorldSpec {
 }
 
 fn small(flow: &FlowResult) -> DelaySummary {
-    flow.streams[1].delay.clone().expect("small messages arrived")
+    flow.streams[1].delay.expect("small messages arrived")
 }
 
 #[test]
