@@ -270,6 +270,14 @@ pub fn routed(remote: &[SocketAddr]) -> Result<Vec<LocalAddress>, PlaceError> {
     }
 }
 
+/// Lets the addresses of associations come and go (RFC 5061), as [`AUTO`] needs it at both ends; but not with a profile that
+/// reproduces what others did.
+pub fn let_addresses_change(profile: &str, assoc: &mut AssocConfig) {
+    let free = profile != "paper";
+    assoc.extensions.authentication |= free;
+    assoc.extensions.dynamic_addresses |= free;
+}
+
 /// The stack `name` ("fast" or "paper"), with buffers of `buffer` bytes in both directions if given; `None`: there is no such stack.
 ///
 /// # Errors
@@ -394,6 +402,16 @@ mod tests {
         let Ok(there) = ends(&[], &auto, "192.0.2.1") else { return };
         assert!(there.follow.is_some_and(|follow| follow.ipv4 && !follow.ipv6));
         assert!(there.local.iter().all(|l| l.address.is_ipv4() && !l.address.is_loopback()));
+    }
+
+    #[test]
+    fn addresses_change_but_not_in_a_reproduction() {
+        for (profile, free) in [("fast", true), ("paper", false)] {
+            let mut assoc = Arc::unwrap_or_clone(stack(profile, None).unwrap().unwrap());
+            let_addresses_change(profile, &mut assoc);
+            let on = assoc.extensions;
+            assert_eq!((on.authentication, on.dynamic_addresses), (free, free));
+        }
     }
 
     #[test]

@@ -98,7 +98,8 @@ pub enum PathPairing {
     Mesh,
     /// Our i-th address with the peer's i-th, in the order announced: disjoint links.
     Index,
-    /// None: a pair becomes a path when a packet of the association arrives on it.
+    /// None: a pair becomes a path when a packet of the association arrives on it. An address of ours that is added later is tried with all
+    /// addresses of the peer that paths lead to.
     Learned,
 }
 

@@ -223,6 +223,7 @@ fn stack(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
         policies.congestion.clone_from(congestion);
     }
     assoc.path_mtu = args.mtu;
+    place::let_addresses_change(&args.profile, &mut assoc);
     if let Some(buffer) = args.buffer {
         assoc.receive_buffer = buffer.0;
         assoc.send_buffer = buffer.0.into();

@@ -36,6 +36,7 @@ fn stack(args: &CommonArgs) -> Result<Arc<AssocConfig>, Failure> {
     let unknown = || Failure::input(format!("--profile {}: unknown", args.profile));
     let mut stack = Arc::unwrap_or_clone(stack.ok_or_else(unknown)?);
     stack.path_mtu = args.mtu;
+    place::let_addresses_change(&args.profile, &mut stack);
     Ok(Arc::new(stack))
 }
 

@@ -303,8 +303,9 @@ impl Association {
                 same.or_else(rarest).copied().into_iter().collect()
             }
             PathPairing::Learned => {
-                let best = self.path_tuple(self.paths.preferred()).map(|t| t.remote.ip());
-                best.filter(|a| a.is_ipv4() == ip.is_ipv4()).into_iter().collect()
+                // Those that paths lead to: which of them this address reaches, heartbeats will tell.
+                let reached = |a: &&IpAddr| self.paths_with(|t| t.remote.ip() == **a) > 0;
+                all().filter(reached).copied().collect()
             }
         }
     }

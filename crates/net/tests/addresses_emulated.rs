@@ -1,0 +1,135 @@
+//! Addresses of this host that come and go during a transfer, in emulated networks. They need root; without it they say that they are
+//! skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
+
+use std::net::{IpAddr, SocketAddr};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use polypath_emu::{
+    Emulation, Error, Host, HostSpec, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec,
+};
+use polypath_link::{LinkConfig, LinkSeed, Queue};
+use polypath_net::{
+    AssocConfig, Association, Config, Endpoint, ExtensionConfig, Follow, PathState,
+};
+
+const MS: u64 = 1_000_000;
+const PORT: u16 = 5000;
+const BLOCK: usize = 50_000;
+
+fn network() -> NetworkSpec {
+    let queue = Queue::DropTailBytes(100_000);
+    let config =
+        LinkConfig { rate: Some(20_000_000), delay: 5 * MS, queue, ..LinkConfig::default() };
+    let mut spec = NetworkSpec::default();
+    for (n, path) in ["aa", "ab"].into_iter().enumerate() {
+        let ends = [1, 2].map(|host| format!("10.0.{}.{host}", n + 1).parse().unwrap());
+        let interface = |address| InterfaceSpec { name: path.into(), addresses: vec![address] };
+        let add = |host: &mut HostSpec, address| host.interfaces.push(interface(address));
+        add(&mut spec.client, ends[0]);
+        add(&mut spec.server, ends[1]);
+        for (direction, from, to) in [("forward", ends[0], ends[1]), ("reverse", ends[1], ends[0])]
+        {
+            let links = vec![spec.links.len()];
+            let seed = LinkSeed::new(1, spec.links.len() as u64);
+            let name = format!("{path}.{direction}");
+            spec.links.push(LinkSpec { name, config: config.clone(), seed });
+            spec.routes.push(RouteSpec { path: path.into(), from, to, links, vanish_above: None });
+        }
+    }
+    spec
+}
+
+/// The network, or nothing without root.
+fn build() -> Option<Emulation> {
+    match Emulation::build(network()) {
+        Ok(emulation) => Some(emulation),
+        Err(error @ (Error::NotRoot | Error::Missing { .. })) => {
+            let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
+            assert!(!required, "{error}");
+            eprintln!("skipped: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The addresses of this host change during transfers.
+fn config(config: Config) -> Config {
+    let extensions =
+        ExtensionConfig { authentication: true, dynamic_addresses: true, ..ExtensionConfig::NONE };
+    let assoc = AssocConfig { extensions, ..(*config.assoc).clone() };
+    Config { assoc: Arc::new(assoc), ..config }
+}
+
+fn ip(emulation: &Emulation, arguments: &[&str]) {
+    let mut command = Command::new("ip");
+    let mut child =
+        emulation.namespace(Host::Client).spawn(command.args(arguments)).expect("ip starts");
+    assert!(child.wait().expect("ip ends").success(), "ip {arguments:?}");
+}
+
+/// Until the client has an active path from `address`, or none any more.
+async fn settled(association: &Association, address: &str, wanted: bool) {
+    let address: IpAddr = address.parse().unwrap();
+    let active = || {
+        association
+            .paths()
+            .iter()
+            .any(|p| p.stats.local.ip() == address && p.stats.state == PathState::Active)
+    };
+    for _ in 0..200 {
+        if active() == wanted {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("path from {address} active: {}", active());
+}
+
+#[tokio::test]
+async fn addresses_that_come_and_go_on_the_host_are_paths_that_come_and_go() {
+    let Some(emulation) = build() else { return };
+    ip(&emulation, &["address", "del", "10.0.2.1/24", "dev", "ab"]);
+    let server = config(Config::server(emulation.addresses(Host::Server), PORT));
+    let local: [IpAddr; 1] = ["10.0.1.1".parse().unwrap()];
+    let follow = Some(Follow { devices: vec!["aa".into(), "ab".into()], ipv4: true, ipv6: false });
+    let client = Config { follow, ..config(Config::client(local)) };
+    let bind = |host, config| emulation.namespace(host).run(|| Endpoint::bind(config));
+    let server = bind(Host::Server, server).unwrap().unwrap();
+    let client = bind(Host::Client, client).unwrap().unwrap();
+    emulation.start().unwrap();
+    let remote: Vec<SocketAddr> = server.local_addresses();
+    let (a, b) = tokio::join!(client.connect(&remote, PORT), server.accept());
+    let (a, b) = (Arc::new(a.unwrap()), b.unwrap());
+    let sender = a.clone();
+    let sending = tokio::spawn(async move {
+        for i in 0..400_u32 {
+            let block = Bytes::from(i.to_be_bytes().repeat(BLOCK / 4));
+            sender.send(0, block).await.unwrap();
+        }
+    });
+    let receiving = tokio::spawn(async move {
+        for i in 0..400_u32 {
+            let message = b.recv().await.unwrap().unwrap();
+            assert!(message.data == i.to_be_bytes().repeat(BLOCK / 4), "block {i}");
+        }
+        b
+    });
+    settled(&a, "10.0.1.1", true).await;
+    ip(&emulation, &["address", "add", "10.0.2.1/24", "dev", "ab"]);
+    settled(&a, "10.0.2.1", true).await;
+    ip(&emulation, &["address", "del", "10.0.1.1/24", "dev", "aa"]);
+    settled(&a, "10.0.1.1", false).await;
+    assert!(!receiving.is_finished(), "the transfer goes on meanwhile");
+    sending.await.unwrap();
+    let b = tokio::time::timeout(Duration::from_secs(60), receiving).await.unwrap().unwrap();
+    let carried = |p: &polypath_net::PathInfo| p.stats.payload_bytes > 0;
+    let paths = a.paths();
+    let new = paths.iter().filter(|p| p.stats.local.ip().to_string() == "10.0.2.1");
+    assert!(new.into_iter().any(carried), "the new address carried data");
+    a.abort("done");
+    b.closed().await;
+}
