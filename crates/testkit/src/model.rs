@@ -86,8 +86,17 @@ enum Fate {
     Open,
     Delivered,
     Failed,
+    /// Given up, as its sender allowed, and said so.
+    Abandoned,
     /// The peer's application is gone: nobody can say.
     Excused,
+}
+
+impl Fate {
+    /// The sender was told already.
+    fn is_told(self) -> bool {
+        matches!(self, Self::Failed | Self::Abandoned)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -96,6 +105,8 @@ struct Sent {
     stream: StreamId,
     unordered: bool,
     len: usize,
+    /// It is delivered whatever it takes.
+    reliable: bool,
     /// Place among the ordered messages of its stream.
     place: u32,
     fate: Fate,
@@ -111,7 +122,8 @@ struct Inbox {
 
 #[derive(Clone, Debug, Default)]
 struct Outbox {
-    places: BTreeMap<StreamId, u32>,
+    /// The numbers of each stream's ordered messages, by their places.
+    places: BTreeMap<StreamId, Vec<u32>>,
     by_id: BTreeMap<MessageId, u32>,
     open: BTreeSet<u32>,
 }
@@ -161,14 +173,29 @@ impl Ledger {
         unordered: bool,
         len: usize,
     ) {
+        self.accepted_until(from, id, stream, unordered, len, true);
+    }
+
+    /// The same for a message that may be given up, unless it is `reliable` after all.
+    pub fn accepted_until(
+        &mut self,
+        from: Side,
+        id: MessageId,
+        stream: StreamId,
+        unordered: bool,
+        len: usize,
+        reliable: bool,
+    ) {
         let number = self.sent.len() as u32;
         let out = self.outboxes.entry(from).or_default();
-        let next = out.places.entry(stream).or_default();
-        let place = *next;
-        *next += u32::from(!unordered);
+        let order = out.places.entry(stream).or_default();
+        let place = order.len() as u32;
+        if !unordered {
+            order.push(number);
+        }
         out.by_id.insert(id, number);
         out.open.insert(number);
-        self.sent.push(Sent { from, stream, unordered, len, place, fate: Fate::Open });
+        self.sent.push(Sent { from, stream, unordered, len, reliable, place, fate: Fate::Open });
     }
 
     /// `to` received a message.
@@ -191,11 +218,14 @@ impl Ledger {
         if !sent.unordered {
             let turn = inbox.turn.entry(sent.stream).or_default();
             let (awaited, place) = (*turn, sent.place);
-            if place != awaited {
+            let order = self.outboxes.get(&sent.from).and_then(|out| out.places.get(&sent.stream));
+            let skipped = order.and_then(|all| all.get(awaited as usize..place as usize));
+            let may_miss = |n: &u32| self.sent.get(*n as usize).is_some_and(|s| !s.reliable);
+            if !skipped.is_some_and(|skipped| skipped.iter().all(may_miss)) {
                 let stream = sent.stream.0;
                 return Err(Breach::OutOfOrder { number, stream, place, awaited });
             }
-            *turn += 1;
+            *turn = place + 1;
         }
         self.check_content(number, &sent, message)?;
         self.settle(number, Fate::Delivered);
@@ -209,14 +239,30 @@ impl Ledger {
     /// When there was no such message, or it failed already.
     pub fn failed(&mut self, from: Side, id: MessageId) -> Result<(), Breach> {
         let number = self.outboxes.get(&from).and_then(|out| out.by_id.get(&id)).copied();
-        let known =
-            number.and_then(|n| self.sent.get(n as usize)).filter(|s| s.fate != Fate::Failed);
+        let known = number.and_then(|n| self.sent.get(n as usize)).filter(|s| !s.fate.is_told());
         let (Some(number), Some(sent)) = (number, known) else {
             return Err(Breach::FalseFailure { side: from, id: id.0 });
         };
         // "Not provably delivered": the acknowledgement may have been lost.
         if sent.fate != Fate::Delivered {
             self.settle(number, Fate::Failed);
+        }
+        Ok(())
+    }
+
+    /// `from` was told that a message was given up.
+    ///
+    /// # Errors
+    /// When there was no such message, it failed already, or nobody allowed that.
+    pub fn abandoned(&mut self, from: Side, id: MessageId) -> Result<(), Breach> {
+        let number = self.outboxes.get(&from).and_then(|out| out.by_id.get(&id)).copied();
+        let sent = number.and_then(|n| self.sent.get(n as usize));
+        let allowed = sent.filter(|s| !s.reliable && !s.fate.is_told());
+        let (Some(number), Some(sent)) = (number, allowed) else {
+            return Err(Breach::FalseFailure { side: from, id: id.0 });
+        };
+        if sent.fate != Fate::Delivered {
+            self.settle(number, Fate::Abandoned);
         }
         Ok(())
     }

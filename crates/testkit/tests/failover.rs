@@ -51,8 +51,10 @@ fn world(policies: &Policies, change: impl Fn(&mut AssocConfig)) -> Setup {
 
 /// Messages of several streams and sizes, both ways.
 fn messages() -> Vec<Op> {
-    let send =
-        |host, count, bytes, stream, unordered| Op::Send { host, count, bytes, stream, unordered };
+    let send = |host, count, bytes, stream, unordered| {
+        let reliability = polypath_proto::Reliability::Full;
+        Op::Send { host, count, bytes, stream, unordered, reliability }
+    };
     vec![
         send(CLIENT, 25, 1400, 0, false),
         send(CLIENT, 20, 3000, 1, false),

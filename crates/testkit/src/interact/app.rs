@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use polypath_proto::ids::StreamId;
 use polypath_proto::{
-    AssocHandle, CloseReason, Event, Message, MessageId, RecvFrom, SendError, SendOptions, State,
+    AssocHandle, CloseReason, Event, Message, MessageId, RecvFrom, Reliability, SendError,
+    SendOptions, State,
 };
 
 use super::run::Trouble;
@@ -18,6 +19,7 @@ pub(super) struct Job {
     pub(super) bytes: usize,
     pub(super) stream: StreamId,
     pub(super) unordered: bool,
+    pub(super) reliability: Reliability,
 }
 
 /// An application.
@@ -172,6 +174,10 @@ impl App {
                 let told = books.ledger.failed(side, message);
                 books.judge(told)?;
             }
+            Event::Abandoned { message, .. } => {
+                let told = books.ledger.abandoned(side, message);
+                books.judge(told)?;
+            }
             Event::Restarted => {
                 // What the old peer acknowledged and did not read is gone with it.
                 books.ledger.excuse(side);
@@ -268,7 +274,9 @@ impl App {
         let assoc = world.assoc_mut(self.host, handle).ok_or(SendError::Closed)?;
         let id: MessageId = assoc.send(now, job.stream, data, options)?;
         if let Some(side) = self.lives.get(&handle) {
-            books.ledger.accepted(*side, id, job.stream, job.unordered, job.bytes);
+            let reliable = job.reliability == Reliability::Full;
+            let Job { stream, unordered, bytes, .. } = job;
+            books.ledger.accepted_until(*side, id, stream, unordered, bytes, reliable);
         }
         Ok(())
     }

@@ -15,6 +15,6 @@ mod shrink;
 pub use explore::{Failure, Summary, examine, explore, run_caught, triage};
 pub use flood::Flood;
 pub use run::{Ending, Report, Trouble, run};
-pub use script::{Op, Script};
+pub use script::{Op, Reconfigure, Script};
 pub use setup::{EndSetup, LinkSetup, Policies, PolicyChoice, Setup};
 pub use shrink::shrink;

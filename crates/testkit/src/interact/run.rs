@@ -1,5 +1,6 @@
 //! Plays a script, then restores everything and demands an end.
 
+use core::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,11 +13,11 @@ use polypath_proto::{CloseReason, Event, PathId, State};
 
 use super::app::{Aftermath, App, Books, Job};
 use super::flood::Flood;
-use super::script::{Op, Script};
+use super::script::{Op, Reconfigure, Script};
 use super::setup::LONGEST;
 use crate::invariants;
 use crate::model::Breach;
-use crate::world::{HostId, Step, World, WorldError, translated};
+use crate::world::{HostId, Step, World, WorldError, address, translated};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,6 +106,18 @@ pub fn run(script: &Script) -> Result<Report, (Trouble, String)> {
     }
 }
 
+/// Resets streams or all, or adds some. It may be too soon, or not agreed upon.
+fn reconfigure(now: Time, assoc: &mut polypath_proto::Association, what: Reconfigure, stream: u16) {
+    let _cannot = match what {
+        Reconfigure::Streams(direction) => {
+            assoc.reset_streams(now, direction, &[StreamId(stream)]).map(drop)
+        }
+        Reconfigure::AllStreams(direction) => assoc.reset_streams(now, direction, &[]).map(drop),
+        Reconfigure::Association => assoc.reset_association(now).map(drop),
+        Reconfigure::More => assoc.add_streams(now, stream, 1).map(drop),
+    };
+}
+
 struct Run {
     world: World,
     apps: Vec<App>,
@@ -163,8 +176,9 @@ impl Run {
     fn perform(&mut self, op: Op) -> Result<(), Trouble> {
         match op {
             Op::Advance(ms) => return self.advance(Duration::from_millis(ms)),
-            Op::Send { host, count, bytes, stream, unordered } => {
-                let job = Job { left: count, bytes, stream: StreamId(stream), unordered };
+            Op::Send { host, count, bytes, stream, unordered, reliability } => {
+                let stream = StreamId(stream);
+                let job = Job { left: count, bytes, stream, unordered, reliability };
                 self.apps[host.0].jobs.push_back(job);
             }
             Op::Read { host, on } => self.apps[host.0].reading = on,
@@ -202,6 +216,10 @@ impl Run {
             Op::Rebind { link, number, port } => {
                 self.world.rebind(link, translated(link, number, port));
             }
+            Op::Address { host, link, there } => self.renumber(host, link, there),
+            Op::Reconfigure { host, what, stream } => {
+                self.with_current(host, |now, assoc| reconfigure(now, assoc, what, stream));
+            }
             Op::Jump { host, ms, back } => {
                 self.world.jump_clock(host, Duration::from_millis(ms), back);
             }
@@ -234,6 +252,17 @@ impl Run {
         self.apps[host.0].forget();
         if connect {
             self.connect(host);
+        }
+    }
+
+    /// A host gets an address back, or loses it.
+    fn renumber(&mut self, host: HostId, link: usize, there: bool) {
+        let (now, ip) = (self.world.clock(host), address(host, link));
+        let endpoint = &mut self.world.host(host).endpoint;
+        if there {
+            endpoint.add_address(now, SocketAddr::new(ip, 0));
+        } else {
+            endpoint.remove_address(now, ip);
         }
     }
 
@@ -302,6 +331,7 @@ impl Run {
             link.heal();
         }
         for i in 0..self.apps.len() {
+            (0..self.paths).for_each(|link| self.renumber(HostId(i), link, true));
             let now = self.world.clock(HostId(i));
             self.apps[i].reading = true;
             for handle in self.apps[i].handles() {

@@ -1,11 +1,40 @@
 //! What happens in a run, in order.
 
 use polypath_proto::rng::Rng;
+use polypath_proto::time::Duration;
 use polypath_proto::view::PathAdmin;
+use polypath_proto::{Reliability, StreamDirection};
 
 use super::flood::Flood;
 use super::setup::{PolicyChoice, Setup};
 use crate::world::HostId;
+
+/// What becomes of streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconfigure {
+    /// One is reset.
+    Streams(StreamDirection),
+    /// All are.
+    AllStreams(StreamDirection),
+    /// And TSNs, too.
+    Association,
+    /// There are more.
+    More,
+}
+
+impl Reconfigure {
+    fn random(rng: &mut Rng) -> Self {
+        let directions =
+            [StreamDirection::Outgoing, StreamDirection::Incoming, StreamDirection::Both];
+        let direction = directions[rng.below(3)];
+        match rng.below(4) {
+            0 => Self::Streams(direction),
+            1 => Self::AllStreams(direction),
+            2 => Self::Association,
+            _ => Self::More,
+        }
+    }
+}
 
 /// One thing that happens. Times in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +53,8 @@ pub enum Op {
         stream: u16,
         /// To be delivered without regard to order.
         unordered: bool,
+        /// When they may be given up.
+        reliability: Reliability,
     },
     /// The application stops reading, or goes on.
     Read {
@@ -105,6 +136,24 @@ pub enum Op {
         /// The public port.
         port: u16,
     },
+    /// A host gets an address back, or loses it.
+    Address {
+        /// Which.
+        host: HostId,
+        /// The link whose address it is.
+        link: usize,
+        /// It is there again.
+        there: bool,
+    },
+    /// Streams are reset or added.
+    Reconfigure {
+        /// Whose user asks.
+        host: HostId,
+        /// For what.
+        what: Reconfigure,
+        /// Which stream, or how many.
+        stream: u16,
+    },
     /// The clock of a host jumps.
     Jump {
         /// Whose.
@@ -146,6 +195,9 @@ impl Op {
             Self::Connect(_) => "connect",
             Self::Rebind { number: 0, .. } => "rebind port",
             Self::Rebind { .. } => "rebind address",
+            Self::Address { there: true, .. } => "address comes",
+            Self::Address { there: false, .. } => "address goes",
+            Self::Reconfigure { .. } => "reconfigure",
             Self::Jump { back: false, .. } => "clock forward",
             Self::Jump { back: true, .. } => "clock back",
             Self::Flood { kind: Flood::Forged, .. } => "forge",
@@ -164,6 +216,7 @@ impl Op {
                 | Self::Flood { .. }
                 | Self::Rebind { .. }
                 | Self::Jump { .. }
+                | Self::Address { .. }
         )
     }
 
@@ -178,7 +231,7 @@ impl Op {
     fn random(rng: &mut Rng, setup: &Setup) -> Self {
         let host = HostId(rng.below(if setup.guest { 3 } else { 2 }));
         let link = rng.below(setup.links.len());
-        match rng.below(105) {
+        match rng.below(115) {
             0..28 => Self::random_send(rng, setup, host),
             28..56 => Self::Advance(random_time(rng)),
             56..60 => Self::Read { host, on: rng.below(2) == 0 },
@@ -206,6 +259,11 @@ impl Op {
                 let number = if rng.below(3) == 0 { 1 + rng.below(3) as u8 } else { 0 };
                 Self::Rebind { link, number, port: [0, 4000, 4001][rng.below(3)] }
             }
+            97..102 => Self::Address { host, link, there: rng.below(3) == 0 },
+            102..107 => {
+                let (what, stream) = (Reconfigure::random(rng), rng.below(8) as u16);
+                Self::Reconfigure { host, what, stream }
+            }
             95..97 => {
                 // Seconds, or hours; few go back further than a timer could bear to wait.
                 let scale = [10_000, 10_000, 5 * 3600 * 1000][rng.below(3)];
@@ -227,6 +285,12 @@ impl Op {
             bytes: 1 + rng.below(longest),
             stream: rng.below(8) as u16,
             unordered: rng.below(4) == 0,
+            reliability: match rng.below(12) {
+                0 => Reliability::Limited(rng.below(3) as u32),
+                1 => Reliability::Timed(Duration::from_millis(rng.below(2000) as u64)),
+                2 => Reliability::Priority(rng.below(3) as u32),
+                _ => Reliability::Full,
+            },
         }
     }
 }
@@ -273,9 +337,12 @@ impl Script {
         self.ops.iter().any(|op| matches!(op, Op::Flood { kind: Flood::Forged, .. }))
     }
 
-    /// Whether a NAT ever knows the client by an address that is not its own.
+    /// Whether a host ever restarts with an address that its peer does not know (any more): a NAT gave it one, or it was taken back.
     pub(super) fn is_renumbered(&self) -> bool {
-        self.ops.iter().any(|op| matches!(op, Op::Rebind { number: 1.., .. }))
+        let renumbers = |op: &Op| {
+            matches!(op, Op::Rebind { number: 1.., .. } | Op::Address { there: false, .. })
+        };
+        self.ops.iter().any(renumbers)
     }
 
     /// Whether nothing happens that could end an association other than gracefully.

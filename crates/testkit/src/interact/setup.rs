@@ -266,6 +266,17 @@ fn random_cc(rng: &mut Rng) -> CcConfig {
 
 /// Each end has its own: what only one offers is not used.
 fn random_extensions(rng: &mut Rng) -> ExtensionConfig {
+    match rng.below(3) {
+        0 => return ExtensionConfig::NONE,
+        1 => return ExtensionConfig::ALL,
+        _ => {}
+    }
     let mut coin = || rng.below(2) == 0;
-    ExtensionConfig { authentication: coin(), interleaving: coin(), ..ExtensionConfig::NONE }
+    ExtensionConfig {
+        authentication: coin(),
+        dynamic_addresses: coin(),
+        interleaving: coin(),
+        partial_reliability: coin(),
+        stream_reconfiguration: coin(),
+    }
 }
