@@ -538,3 +538,41 @@ fn an_application_that_does_not_listen_is_not_buried_in_events() {
     assert_eq!(resets(&pair.server).len(), 64);
     assert!(pair.server.endpoint.association(h).is_some());
 }
+
+#[test]
+fn an_association_that_is_over_asks_for_nothing_and_resets_nothing() {
+    // Found by random worlds: what was in flight is forgotten at the end, which looked like "all is acknowledged". A peer that had
+    // not heard of the end skipped what it had not received.
+    for asks in [true, false] {
+        let mut pair = pair(config(), config());
+        for i in 0..10 {
+            send(&mut pair, 0, i, 1_000);
+        }
+        let now = pair.now;
+        if asks {
+            client(&mut pair).reset_association(now).unwrap();
+        } else {
+            server(&mut pair).reset_association(now).unwrap();
+        }
+        // Data is lost, so the reset waits; then the application gives up, and its ABORT is lost as well.
+        pair.lose(|p| match p.kinds()[0] {
+            kind::DATA | kind::ABORT => Fate::Lose,
+            _ => Fate::Deliver,
+        });
+        pair.run(ms(300));
+        let (now, before) = (pair.now, pair.log.len());
+        client(&mut pair).abort(now, Bytes::new());
+        pair.run(ms(300));
+        let kinds: Vec<Vec<u8>> = pair
+            .sent_since(before)
+            .iter()
+            .filter(|p| p.way == Way::ToServer)
+            .map(Packet::kinds)
+            .collect();
+        assert_eq!(kinds.first(), Some(&vec![kind::ABORT]));
+        assert!(!kinds.iter().flatten().any(|k| *k == kind::RECONFIG), "{kinds:?}");
+        let closed = |(_, e): &(_, Event)| matches!(e, Event::Closed(_));
+        let at = pair.client.events.iter().position(closed).expect("it is over");
+        assert_eq!(pair.client.events.len(), at + 1, "{:?}", &pair.client.events[at..]);
+    }
+}

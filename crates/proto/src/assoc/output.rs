@@ -104,8 +104,11 @@ impl Next {
 impl Association {
     /// Appends the next packet to `buf`; `None` when there is nothing to send now.
     pub(crate) fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Packet> {
-        self.give_up(now);
-        self.advance_requests(now);
+        // Once it is over nothing is in flight any more, which is not to say that all was acknowledged.
+        if self.state != State::Closed {
+            self.give_up(now);
+            self.advance_requests(now);
+        }
         if let Some(path) = self.control.front().map(|c| c.path) {
             return self.control_packet(now, path, buf);
         }
