@@ -10,6 +10,8 @@ step "formatting"
 if cargo fmt --version >/dev/null 2>&1; then cargo fmt --all --check; else echo "rustfmt is not installed: skipped" >&2; fi
 step "lints"
 if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; else echo "clippy is not installed: skipped" >&2; fi
+step "defences that can be switched off"
+bash tools/mutants.sh --check
 step "tests"
 # As root nothing may be skipped for want of rights or programs.
 if [ "$(id -u)" = 0 ]; then
