@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part of the harness")]
 
 pub(crate) mod authentic;
+pub(crate) mod changing;
 pub(crate) mod craft;
 
 use core::net::{IpAddr, SocketAddr};
