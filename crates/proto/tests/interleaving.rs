@@ -239,7 +239,7 @@ fn forged(tag: u32, tsn: Tsn, mid: u32, fsn: u32, flags: DataFlags) -> Vec<u8> {
 
 fn plain(tag: u32, tsn: Tsn) -> Vec<u8> {
     let (stream, payload) = (StreamId(0), &b"forged"[..]);
-    let data = DataChunk { tsn, stream, ssn: Ssn(1), ppid: 0, flags: WHOLE, payload };
+    let data = DataChunk { tsn, stream, ssn: Ssn(2), ppid: 0, flags: WHOLE, payload };
     craft::to_server(tag, &[&chunk(data)])
 }
 
@@ -262,7 +262,7 @@ fn the_wrong_kind_of_data_chunk_ends_the_association() {
         let mut pair = connected(AssocConfig::default(), theirs);
         forge(&mut pair, |_| Vec::new());
         let tag_ = tag(&pair);
-        forge(&mut pair, |tsn| forged(tag_, tsn, 1, 0, WHOLE));
+        forge(&mut pair, |tsn| forged(tag_, tsn, 2, 0, WHOLE));
         assert!(aborted(&pair));
     }
 }
