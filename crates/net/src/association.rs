@@ -8,7 +8,7 @@ use bytes::Bytes;
 use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo};
 use polypath_proto::ids::{MessageId, PathId, StreamId};
 use polypath_proto::policy::StreamParam;
-use polypath_proto::stats::{AssocStats, LimitStats, PathMtuStats, PathStats};
+use polypath_proto::stats::{AbandonedMessages, AssocStats, LimitStats, PathMtuStats, PathStats};
 use polypath_proto::time::Time;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{
@@ -54,6 +54,25 @@ pub struct PathInfo {
 }
 
 impl Association {
+    pub(crate) fn shared(&self) -> &shared::Shared {
+        &self.endpoint.shared
+    }
+
+    pub(crate) const fn handle(&self) -> AssocHandle {
+        self.h
+    }
+
+    pub(crate) fn signals(&self) -> &Signals {
+        &self.signals
+    }
+
+    /// Messages of an outgoing stream (`None`: of all) that were given up ([`SendOptions::reliability`]).
+    pub fn abandoned(&self, stream: Option<u16>) -> AbandonedMessages {
+        let state = self.endpoint.shared.lock();
+        let association = state.core.association(self.h);
+        association.map(|a| a.abandoned(stream.map(StreamId))).unwrap_or_default()
+    }
+
     pub(crate) fn new(endpoint: Arc<Inner>, h: AssocHandle, signals: Arc<Signals>) -> Self {
         Self { endpoint, h, signals }
     }

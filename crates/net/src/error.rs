@@ -5,7 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
 use polypath_proto::event::CloseReason;
-use polypath_proto::{ConnectError as CoreConnectError, SendError as CoreSendError};
+use polypath_proto::{
+    ConnectError as CoreConnectError, ReconfigError as CoreReconfigError,
+    SendError as CoreSendError,
+};
 
 /// Why an endpoint could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -69,6 +72,23 @@ pub enum BindError {
     /// The thread that moves packets did not start.
     #[error("the reactor thread did not start: {0}")]
     Thread(io::Error),
+}
+
+/// Why streams were not reset or added.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconfigError {
+    /// Refused before the peer was asked.
+    #[error(transparent)]
+    Refused(#[from] CoreReconfigError),
+    /// The peer does not want to.
+    #[error("the peer denied the request")]
+    Denied,
+    /// The peer called it an error.
+    #[error("the peer could not do it (result {0} of RFC 6525 section 4.4)")]
+    Failed(u32),
+    /// The association is over.
+    #[error(transparent)]
+    Closed(#[from] Closed),
 }
 
 /// Why an association was not opened.

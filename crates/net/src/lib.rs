@@ -33,6 +33,7 @@ mod endpoint;
 mod error;
 mod interfaces;
 mod parts;
+mod reconfig;
 mod shared;
 mod socket;
 
@@ -40,18 +41,18 @@ pub use association::{Association, Events, PathInfo};
 pub use capture::Capture;
 pub use config::{Config, DEFAULT_PORT, Encapsulation, LocalAddress, Pairing};
 pub use endpoint::Endpoint;
-pub use error::{BindError, Closed, ConnectError, SendError, Warning};
+pub use error::{BindError, Closed, ConnectError, ReconfigError, SendError, Warning};
 pub use interfaces::Follow;
 
 pub use bytes::Bytes;
-pub use polypath_proto::config::{AssocConfig, ExtensionConfig};
+pub use polypath_proto::config::{AssocConfig, ExtensionConfig, ReconfigConfig};
 pub use polypath_proto::event::{
-    CloseReason, Event, Message, Part, SenderQueueInfo, StreamQueueInfo,
+    CloseReason, Event, Message, Part, SenderQueueInfo, StreamDirection, StreamQueueInfo,
 };
 pub use polypath_proto::ids::{FourTuple, MessageId, PathId, StreamId};
 pub use polypath_proto::stats::{
-    AssocStats, EndpointStats, Limit, LimitStats, MtuState, PathMtuStats, PathStats, Stall,
-    StreamStats,
+    AbandonedMessages, AssocStats, EndpointStats, Limit, LimitStats, MtuState, PathMtuStats,
+    PathStats, Stall, StreamStats,
 };
 pub use polypath_proto::view::{PathAdmin, PathState};
 pub use polypath_proto::{PathSettings, Reliability, SendOptions, Service, StreamNeeds};

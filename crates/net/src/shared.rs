@@ -6,9 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use polypath_proto::event::{CloseReason, Event};
-use polypath_proto::ids::StreamId;
+use polypath_proto::ids::{ReconfigId, StreamId};
 use polypath_proto::time::Time;
-use polypath_proto::{AssocHandle, Association, Endpoint, FourTuple, RecvFrom};
+use polypath_proto::{AssocHandle, Association, Endpoint, FourTuple, ReconfigOutcome, RecvFrom};
 use tokio::sync::{Notify, broadcast};
 
 use crate::clock::Clock;
@@ -66,6 +66,8 @@ pub(crate) struct Slot {
     pub(crate) room_wanted: Option<u64>,
     /// Made for the first listener.
     events: Option<broadcast::Sender<Event>>,
+    /// Requests to reconfigure streams that somebody waits for, and the peer's answers.
+    pub(crate) reconfigurations: BTreeMap<ReconfigId, Option<ReconfigOutcome>>,
     /// What the system said of packets to these addresses.
     pub(crate) trouble: Vec<(SocketAddr, String)>,
 }
@@ -103,6 +105,7 @@ impl Slot {
             owned: true,
             room_wanted: None,
             events: None,
+            reconfigurations: BTreeMap::new(),
             trouble: Vec::new(),
         }
     }
@@ -293,6 +296,12 @@ impl Shared {
             Event::Established { .. } => {
                 slot.established = true;
                 slot.signals.changed.notify_waiters();
+            }
+            Event::Reconfigured { request, outcome } => {
+                if let Some(answer) = slot.reconfigurations.get_mut(request) {
+                    *answer = Some(*outcome);
+                    slot.signals.changed.notify_waiters();
+                }
             }
             Event::PeerShutdown => slot.signals.writable.notify_waiters(),
             Event::Closed(reason) => return state.ended.push((h, reason.clone())),

@@ -16,7 +16,8 @@ use polypath_proto::{
 };
 use polypath_wire::chunk::kind;
 use polypath_wire::{
-    ChecksumCheck, Chunk, DataChunk, DataFlags, ForwardTsnRepr, PacketView, SkippedStream, Ssn,
+    ChecksumCheck, Chunk, DataChunk, DataFlags, ForwardTsnRepr, IForwardTsnRepr, PacketView,
+    SkippedStream, Ssn,
 };
 use proptest::prelude::*;
 
@@ -501,6 +502,144 @@ fn a_flood_of_forward_tsns_holds_nothing() {
     let h = pair.server.handle();
     let assoc = pair.server.endpoint.association(h).unwrap();
     assert_eq!((assoc.receive_buffer(), pair.server.received.len()), ((0, 0), 0));
+}
+
+// With I-DATA (RFC 8260 section 2.3.1).
+
+const INTERLEAVED: ExtensionConfig = ExtensionConfig { interleaving: true, ..PARTIAL };
+
+fn interleaving() -> AssocConfig {
+    AssocConfig { extensions: INTERLEAVED, ..config() }
+}
+
+/// I-FORWARD-TSNs of a packet, as (stream, unordered, MID).
+fn i_forwards(packet: &Packet) -> Vec<(Tsn, Vec<(u16, bool, u32)>)> {
+    let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
+    let chunks = view.chunks().map(|raw| raw.unwrap().decode().unwrap());
+    let list = |f: polypath_wire::IForwardTsnChunk<'_>| {
+        f.skipped.iter().map(|s| (s.stream.0, s.unordered, s.mid.0)).collect()
+    };
+    chunks
+        .filter_map(|chunk| match chunk {
+            Chunk::IForwardTsn(f) => Some((f.new_cumulative_tsn, list(f))),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Loses the I-DATA of messages whose first byte is one of these.
+fn lose_i_data(pair: &mut Pair, bytes: &'static [u8]) {
+    pair.lose(move |packet| {
+        let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
+        let lost = view.chunks().any(|raw| match raw.unwrap().decode() {
+            Ok(Chunk::IData(d)) => bytes.contains(&d.payload[0]),
+            _ => false,
+        });
+        if lost { Fate::Lose } else { Fate::Deliver }
+    });
+}
+
+#[test]
+fn i_forward_tsns_name_messages_of_both_classes() {
+    let mut pair = pair(interleaving(), interleaving());
+    lose_i_data(&mut pair, &[9]);
+    let now = pair.now;
+    for unordered in [false, true, false, true] {
+        let reliability = Reliability::Limited(0);
+        let options = SendOptions { unordered, reliability, ..SendOptions::default() };
+        let data = Bytes::from(vec![9; 3_000]);
+        client(&mut pair).send(now, StreamId(2), data, options).unwrap();
+    }
+    send(&mut pair, 2, vec![1; 100], Reliability::Full);
+    pair.run(ms(60_000));
+    assert_eq!((got(&pair), abandoned(&pair).len()), (vec![1], 4));
+    let told: BTreeSet<_> = pair.log.iter().flat_map(i_forwards).flat_map(|t| t.1).collect();
+    let both = [(2, false, 0), (2, false, 1), (2, true, 0), (2, true, 1)];
+    assert_eq!(told, both.into_iter().collect());
+    assert!(all_forwards(&pair).is_empty());
+    let h = pair.server.handle();
+    assert_eq!(pair.server.endpoint.association(h).unwrap().receive_buffer(), (0, 0));
+}
+
+#[test]
+fn a_fragment_that_comes_after_its_message_was_skipped_is_dropped() {
+    let mut pair = pair(interleaving(), interleaving());
+    let mut n = 0;
+    // Of two interleaved messages, one ordered and one not, every third packet is lost and every fourth late.
+    pair.lose(move |packet| {
+        let data = packet.kinds().contains(&kind::I_DATA);
+        n += u32::from(data);
+        match n {
+            _ if !data => Fate::Deliver,
+            n if n.is_multiple_of(3) => Fate::Lose,
+            n if n.is_multiple_of(4) => Fate::Delay(ms(150)),
+            _ => Fate::Deliver,
+        }
+    });
+    let now = pair.now;
+    for (stream, unordered) in [(0, false), (1, true), (0, false), (1, true)] {
+        let reliability = Reliability::Limited(0);
+        let options = SendOptions { unordered, reliability, ..SendOptions::default() };
+        let data = Bytes::from(vec![stream as u8; 20_000]);
+        client(&mut pair).send(now, StreamId(stream), data, options).unwrap();
+    }
+    pair.run(ms(20_000));
+    pair.deliver_all();
+    for stream in 0..2 {
+        send(&mut pair, stream, vec![7; 100], Reliability::Full);
+    }
+    pair.run(ms(5_000));
+    assert_eq!(got(&pair), [7, 7]);
+    assert_eq!(abandoned(&pair).len(), 4);
+    assert_eq!((pair.client.closed(), pair.server.closed()), (None, None));
+    let h = pair.server.handle();
+    assert_eq!(pair.server.endpoint.association(h).unwrap().receive_buffer(), (0, 0));
+}
+
+#[test]
+fn the_wrong_kind_of_forward_tsn_ends_the_association() {
+    let violation = Some(CloseReason::ProtocolViolation { cause: 13 });
+    // FORWARD-TSN beside I-DATA.
+    let mut beside = pair(interleaving(), interleaving());
+    let (_, first) = to_the_server(&beside);
+    forward(&mut beside, first, &[]);
+    assert_eq!(beside.server.closed(), violation);
+    // I-FORWARD-TSN beside DATA; where neither was agreed on it is an unknown chunk.
+    for (offered, closed, answer) in
+        [(config(), violation, kind::ABORT), (AssocConfig::default(), None, kind::ERROR)]
+    {
+        let mut pair = pair(offered.clone(), offered);
+        let (tag, first) = to_the_server(&pair);
+        let repr = IForwardTsnRepr { new_cumulative_tsn: Tsn(first), skipped: &[] };
+        let packet = to_server(tag, &[&chunk(repr)]);
+        let before = pair.log.len();
+        pair.inject(Way::ToServer, at_server(), &packet);
+        let answers: Vec<u8> = pair.sent_since(before).iter().flat_map(Packet::kinds).collect();
+        assert_eq!((answers, pair.server.closed()), (vec![answer], closed));
+    }
+}
+
+#[test]
+fn a_message_delivered_in_part_and_then_given_up_is_told() {
+    for offered in [PARTIAL, INTERLEAVED] {
+        let ends = AssocConfig { extensions: offered, partial_delivery: Some(2_000), ..config() };
+        let mut pair = pair(ends.clone(), ends);
+        let mut n = 0;
+        pair.lose(move |packet| {
+            let data = packet.kinds().iter().any(|k| [kind::DATA, kind::I_DATA].contains(k));
+            n += u32::from(data && packet.way == Way::ToServer);
+            if data && n > 3 { Fate::Lose } else { Fate::Deliver }
+        });
+        send(&mut pair, 0, vec![1; 20_000], Reliability::Timed(ms(100)));
+        pair.run(ms(5_000));
+        let aborted = Event::PartialDeliveryAborted { stream: StreamId(0), unordered: false };
+        assert!(pair.server.saw(&aborted), "{offered:?}: {:?}", pair.server.events);
+        assert!(!pair.server.received.is_empty());
+        pair.deliver_all();
+        send(&mut pair, 0, vec![2; 100], Reliability::Full);
+        pair.run(ms(3_000));
+        assert_eq!(pair.server.received.last().map(|m| m.data[0]), Some(2));
+    }
 }
 
 proptest! {

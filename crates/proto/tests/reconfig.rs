@@ -9,8 +9,8 @@ use polypath_proto::config::{AssocConfig, ExtensionConfig, ReconfigConfig};
 use polypath_proto::ids::{StreamId, Tsn};
 use polypath_proto::time::Duration;
 use polypath_proto::{
-    Association, CloseReason, Event, ReconfigError, ReconfigId, ReconfigOutcome, SendError,
-    SendOptions, State, StreamDirection,
+    Association, CloseReason, Event, ReconfigError, ReconfigId, ReconfigOutcome, Reliability,
+    SendError, SendOptions, State, StreamDirection,
 };
 use polypath_wire::chunk::kind;
 use polypath_wire::param::{AddStreams, IncomingReset, OutgoingReset, ReconfigResult};
@@ -18,6 +18,7 @@ use polypath_wire::{
     ChecksumCheck, Chunk, DataChunk, DataFlags, ItemsBuf, PacketView, Parameter, ParamsBuf,
     ReconfigChunk, Ssn,
 };
+use proptest::prelude::*;
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -574,5 +575,166 @@ fn an_association_that_is_over_asks_for_nothing_and_resets_nothing() {
         let closed = |(_, e): &(_, Event)| matches!(e, Event::Closed(_));
         let at = pair.client.events.iter().position(closed).expect("it is over");
         assert_eq!(pair.client.events.len(), at + 1, "{:?}", &pair.client.events[at..]);
+    }
+}
+
+#[test]
+fn mids_of_both_classes_start_at_zero_again() {
+    let extensions = ExtensionConfig { interleaving: true, ..RECONFIG };
+    let both = AssocConfig { extensions, ..config() };
+    let mut pair = pair(both.clone(), both);
+    for round in 0..2u8 {
+        let now = pair.now;
+        for unordered in [false, true, false, true] {
+            let options = SendOptions { unordered, ..SendOptions::default() };
+            let data = Bytes::from(vec![round; 3_000]);
+            client(&mut pair).send(now, StreamId(1), data, options).unwrap();
+        }
+        let id = reset(&mut pair, StreamDirection::Outgoing, &[1]);
+        pair.run(ms(2_000));
+        assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    }
+    let now = pair.now;
+    let id = client(&mut pair).reset_association(now).unwrap();
+    send(&mut pair, 1, 2, 3_000);
+    pair.run(ms(2_000));
+    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    assert_eq!(pair.server.received.len(), 9);
+    let mids: Vec<(bool, u32)> = pair
+        .log
+        .iter()
+        .filter(|p| p.way == Way::ToServer)
+        .flat_map(|packet| {
+            let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
+            let chunks: Vec<_> = view
+                .chunks()
+                .filter_map(|raw| match raw.unwrap().decode() {
+                    Ok(Chunk::IData(d)) if d.flags.beginning => Some((d.flags.unordered, d.mid.0)),
+                    _ => None,
+                })
+                .collect();
+            chunks
+        })
+        .collect();
+    let once = [(false, 0), (true, 0), (false, 1), (true, 1)];
+    assert_eq!(mids, [&once[..], &once[..], &[(false, 0)]].concat());
+}
+
+#[test]
+fn a_path_that_goes_takes_no_request_with_it() {
+    let extensions = ExtensionConfig::ALL;
+    let both = AssocConfig { extensions, ..config() };
+    let mut pair = pair(both.clone(), both);
+    pair.lose_first(1, is_reconfig);
+    let id = reset(&mut pair, StreamDirection::Outgoing, &[0]);
+    pair.exchange();
+    let (now, gone) = (pair.now, client_addresses()[0]);
+    pair.client.endpoint.remove_address(now, gone);
+    pair.run(ms(10_000));
+    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Send { stream: u16, bytes: usize, unordered: bool, limited: bool },
+    Reset { direction: u8, streams: Vec<u16> },
+    Everything,
+    Add(u16, u16),
+    Wait(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let streams = || proptest::collection::vec(0u16..4, 0..3);
+    prop_oneof![
+        8 => (0u16..4, 1usize..5_000, any::<bool>(), any::<bool>()).prop_map(
+            |(stream, bytes, unordered, limited)| Step::Send { stream, bytes, unordered, limited }
+        ),
+        3 => (0u8..3, streams()).prop_map(|(direction, streams)| Step::Reset { direction, streams }),
+        1 => Just(Step::Everything),
+        1 => (0u16..3, 0u16..3).prop_map(|(out, more)| Step::Add(out, more)),
+        3 => (0u64..3_000).prop_map(Step::Wait),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is reset or added in between, from whichever side, by a lossy way: messages arrive once and in order, or are
+    /// abandoned and said so; every request gets an answer.
+    #[test]
+    fn resets_lose_nothing(
+        seed: u64,
+        loss in 0u32..30,
+        interleaving: bool,
+        wraps: bool,
+        steps in proptest::collection::vec((any::<bool>(), step()), 1..40),
+    ) {
+        let extensions =
+            ExtensionConfig { interleaving, partial_reliability: true, ..RECONFIG };
+        let initial_tsn = wraps.then_some(Tsn(u32::MAX - 3));
+        let both = AssocConfig { extensions, initial_tsn, ..config() };
+        let mut pair = pair(both.clone(), both);
+        let mut rng = seed | 1;
+        pair.lose(move |_| {
+            rng ^= rng << 13;
+            rng ^= rng >> 7;
+            rng ^= rng << 17;
+            if rng % 100 < u64::from(loss) { Fate::Lose } else { Fate::Deliver }
+        });
+        let mut sent = [Vec::new(), Vec::new()];
+        let mut asked = [Vec::new(), Vec::new()];
+        for (n, (of_server, step)) in (0u32..).zip(steps) {
+            let now = pair.now;
+            let side = usize::from(of_server);
+            let assoc = if of_server { server(&mut pair) } else { client(&mut pair) };
+            match step {
+                Step::Send { stream, bytes, unordered, limited } => {
+                    let reliability =
+                        if limited { Reliability::Limited(1) } else { Reliability::Full };
+                    let options =
+                        SendOptions { unordered, ppid: n, reliability, ..SendOptions::default() };
+                    let data = Bytes::from(vec![n as u8; bytes]);
+                    if let Ok(id) = assoc.send(now, StreamId(stream), data, options) {
+                        sent[side].push((id, n));
+                    }
+                }
+                Step::Reset { direction, streams } => {
+                    let direction = match direction {
+                        0 => StreamDirection::Outgoing,
+                        1 => StreamDirection::Incoming,
+                        _ => StreamDirection::Both,
+                    };
+                    let streams: Vec<_> = streams.iter().map(|s| StreamId(*s)).collect();
+                    asked[side].extend(assoc.reset_streams(now, direction, &streams));
+                }
+                Step::Everything => asked[side].extend(assoc.reset_association(now)),
+                Step::Add(out, more) => asked[side].extend(assoc.add_streams(now, out, more)),
+                Step::Wait(time) => pair.run(ms(time)),
+            }
+        }
+        pair.run(Duration::from_secs(20));
+        pair.deliver_all();
+        pair.run(Duration::from_secs(300));
+        for (side, [from, to]) in [[&pair.client, &pair.server], [&pair.server, &pair.client]].into_iter().enumerate() {
+            prop_assert_eq!(from.closed(), None);
+            for id in &asked[side] {
+                prop_assert!(outcome(from, *id).is_some(), "{:?} of side {} got no answer", id, side);
+            }
+            let mut arrived = std::collections::BTreeSet::new();
+            let mut last = std::collections::BTreeMap::new();
+            for m in &to.received {
+                prop_assert!(arrived.insert(m.ppid), "{} came twice", m.ppid);
+                if !m.unordered {
+                    let before = last.insert(m.stream.0, m.ppid);
+                    prop_assert!(before < Some(m.ppid), "stream {} out of order", m.stream.0);
+                }
+            }
+            for (id, n) in &sent[side] {
+                let gone = from.events.iter().any(|(_, e)| {
+                    matches!(e, Event::Abandoned { message, .. } if message == id)
+                });
+                prop_assert!(gone || arrived.contains(n), "message {} of side {} vanished", n, side);
+            }
+        }
     }
 }

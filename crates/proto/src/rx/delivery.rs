@@ -140,6 +140,11 @@ impl Delivery {
         freed
     }
 
+    /// The next [`restart`](Self::restart) leaves alone streams whose message 0 has TSN `first` or a higher one: they have started already.
+    pub(super) fn keep_streams_from(&mut self, first: u64) {
+        self.streams.values_mut().for_each(|stream| stream.keep_from(first));
+    }
+
     /// Delivers all that waits for messages that will not come.
     pub(super) fn deliver_waiting(&mut self, now: Time, mut deliver: impl FnMut(&Assembled)) {
         for (id, stream) in &mut self.streams {

@@ -380,15 +380,20 @@ impl Interleaved {
         skipped.is_some_and(|mid| mid.wrapping_sub(label.number) <= FURTHEST)
     }
 
-    /// Messages of a stream (`None`: of all) start at number 0; those that are open are dropped. Gives what they occupied.
-    pub(super) fn restart(&mut self, stream: Option<StreamId>) -> Charge {
+    /// Messages of a stream (`None`: of all) start at number 0; those that are open and began before TSN `first` are dropped.
+    /// Gives what they occupied.
+    pub(super) fn restart(&mut self, stream: Option<StreamId>, first: u64) -> Charge {
         let wanted = |id: StreamId| stream.is_none_or(|stream| stream == id);
         self.skipped.retain(|id, _| !wanted(*id));
-        let mut classes: Vec<_> = self.open.keys().map(|key| (key.0, key.1)).collect();
-        classes.dedup();
+        let old = |open: &Open| {
+            let mut pieces = open.front.iter().chain(open.beyond.values());
+            pieces.any(|piece| piece.tsn < first)
+        };
+        let keys = self.open.iter().filter(|(key, open)| wanted(key.0) && old(open));
+        let keys: Vec<_> = keys.map(|(key, _)| *key).collect();
         let mut freed = Charge::default();
-        for (id, unordered) in classes.into_iter().filter(|class| wanted(class.0)) {
-            freed += self.give_up(id, unordered, |_| true).0;
+        for key in keys {
+            freed += self.give_up(key.0, key.1, |mid| mid == key.2).0;
         }
         freed
     }

@@ -120,6 +120,8 @@ pub(crate) struct Receiver {
     deferred: Option<Box<Deferred>>,
     /// TSNs were reset.
     jump: Option<Jump>,
+    /// The peer was asked to reset the association, and may have done so (see [`reset`]).
+    in_doubt: bool,
 }
 
 impl Receiver {
@@ -144,6 +146,7 @@ impl Receiver {
             stats: ReceiverStats::default(),
             deferred: None,
             jump: None,
+            in_doubt: false,
             buffer,
             settings,
         }
@@ -182,6 +185,10 @@ impl Receiver {
         match self.tracker.judge(tsn) {
             Arrival::New if chunk.label.stream.0 >= self.settings.inbound_streams => {
                 self.discard(tsn, chunk)
+            }
+            Arrival::New if self.in_doubt && !self.is_beyond_doubt(tsn, chunk) => {
+                self.stats.dropped_range += 1;
+                DataVerdict::OutOfRange
             }
             Arrival::New => self.accept(now, tsn, chunk),
             Arrival::Duplicate => {

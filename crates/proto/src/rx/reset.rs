@@ -115,7 +115,7 @@ impl Receiver {
         }
         let (last, cumulative) = (self.tracker.extend(last), self.tracker.cumulative());
         if last <= cumulative {
-            self.restart_streams(&streams);
+            self.restart_streams(&streams, u64::MAX);
             return ResetVerdict::Performed(streams);
         }
         if last - cumulative > self.buffer.size().max(REPORTABLE) {
@@ -126,12 +126,15 @@ impl Receiver {
         ResetVerdict::Deferred
     }
 
-    fn restart_streams(&mut self, streams: &[StreamId]) {
+    /// `first`: the TSN that new messages begin at.
+    fn restart_streams(&mut self, streams: &[StreamId], first: u64) {
         let mut freed = self.delivery.restart(streams);
         if let Some(interleaved) = self.interleaved.as_deref_mut() {
             match streams {
-                [] => freed += interleaved.restart(None),
-                some => some.iter().for_each(|id| freed += interleaved.restart(Some(*id))),
+                [] => freed += interleaved.restart(None, first),
+                some => {
+                    some.iter().for_each(|id| freed += interleaved.restart(Some(*id), first));
+                }
             }
             self.buffer.set_overhead(interleaved.overhead());
         }
@@ -144,7 +147,7 @@ impl Receiver {
         let deferred = self.deferred.as_mut().filter(|deferred| deferred.last <= cumulative)?;
         deferred.done = true;
         let done = (deferred.request, core::mem::take(&mut deferred.streams));
-        self.restart_streams(&done.1);
+        self.restart_streams(&done.1, u64::MAX);
         while let Some((tsn, held)) = self.deferred.as_mut().and_then(|d| d.held.pop_first()) {
             let Held { tsn: short, label, fsn, flags, data } = held;
             // It is booked anew.
@@ -178,12 +181,39 @@ impl Receiver {
         true
     }
 
-    /// The next TSN is `next`, and all streams start at number 0. What is incomplete is dropped, what waits is delivered
-    /// (section 5.2.4, G4 and G5).
-    pub(crate) fn restart(&mut self, now: Time, next: Tsn) {
+    /// Whether the peer was asked to reset the association and has not answered. It may have, and its answer may be lost or late: its
+    /// data may have new numbers already.
+    pub(crate) const fn doubt_numbers(&mut self, doubt: bool) {
+        self.in_doubt = doubt;
+    }
+
+    /// Only what comes in the order of TSNs and is next in its stream is taken meanwhile: that is right by the old numbers, or
+    /// by the new ones in a stream that had no old ones. The peer sends the rest again.
+    pub(super) fn is_beyond_doubt(&self, tsn: u64, chunk: &Incoming<'_>) -> bool {
+        let label = &chunk.label;
+        let next = label.unordered || self.delivery.ahead(label.stream, label.number) == 0;
+        tsn == self.tracker.cumulative() + 1 && next
+    }
+
+    /// The peer asked for a reset of the association: its TSNs go on half the number space further (section 5.2.4, G1). Gives
+    /// the first.
+    pub(crate) fn restart_far(&mut self, now: Time) -> Tsn {
+        let to = self.tracker.cumulative() + (1 << 31);
+        self.restart(now, to);
+        wire(to + 1)
+    }
+
+    /// The peer performed a reset that we asked for: its next TSN then was `next` (section 5.2.7, H5).
+    pub(crate) fn restart_at(&mut self, now: Time, next: Tsn) {
+        let to = self.tracker.extend(next) - 1;
+        self.restart(now, to);
+    }
+
+    /// What came up to TSN `to` belongs to the past: what is incomplete of it is dropped, what waits is delivered, and all streams
+    /// start at number 0 (section 5.2.4, G4 and G5), but for those that began after it.
+    fn restart(&mut self, now: Time, to: u64) {
         let before = self.tracker.cumulative();
-        let ahead = next.0.wrapping_sub(1).wrapping_sub(wire(before).0);
-        let to = before + u64::from(ahead);
+        self.in_doubt = false;
         if let Some(mut deferred) = self.deferred.take() {
             while let Some(charge) = deferred.drop_highest() {
                 self.buffer.free(charge);
@@ -196,8 +226,9 @@ impl Receiver {
         self.delivery.deliver_waiting(now, |message| {
             note_delivery(message, stats, tracker, interleaved.as_deref_mut());
         });
-        self.restart_streams(&[]);
-        self.jump = Some(Jump { from: wire(before), to });
+        self.delivery.keep_streams_from(to + 1);
+        self.restart_streams(&[], to + 1);
+        self.jump = (to > before).then_some(Jump { from: wire(before), to });
     }
 
     /// Whether a cumulative TSN was sent before TSNs were reset: half the number space away, so that it might pass for a new one.

@@ -47,6 +47,10 @@ pub(super) struct Stream {
     skipped_turns: usize,
     messages: u64,
     bytes: u64,
+    /// TSN of the latest ordered message of number 0.
+    began: u64,
+    /// It began after the reset that is under way.
+    kept: bool,
 }
 
 impl Stream {
@@ -85,6 +89,9 @@ impl Stream {
             return self.park(self.next + ahead, message);
         }
         let done = message.part.last;
+        if self.next == 0 && message.part.first {
+            self.began = message.first;
+        }
         self.next += u64::from(done);
         self.push(deliver(message));
         if done {
@@ -119,10 +126,18 @@ impl Stream {
 
     /// The next message has number 0. Gives what those occupied that still waited.
     pub(super) fn restart(&mut self) -> Charge {
+        if core::mem::take(&mut self.kept) {
+            return Charge::default();
+        }
         self.next = 0;
         let mut freed = Charge::default();
         core::mem::take(&mut self.waiting).values().for_each(|message| freed += message.charge);
         freed
+    }
+
+    /// See [`Delivery::keep_streams_from`](super::delivery::Delivery::keep_streams_from).
+    pub(super) const fn keep_from(&mut self, first: u64) {
+        self.kept = self.next > 0 && self.began >= first;
     }
 
     /// Delivers what waits, whatever is missing.

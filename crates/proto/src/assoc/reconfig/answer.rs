@@ -13,9 +13,6 @@ use crate::policy::Trigger;
 use crate::rx::ResetVerdict;
 use crate::time::Time;
 
-/// How far TSNs jump when they are reset (G1).
-const JUMP: u32 = 1 << 31;
-
 /// What the peer's latest requests were, and what we said to them.
 #[derive(Clone, Debug)]
 pub(super) struct Answered {
@@ -186,10 +183,15 @@ impl Association {
         if at_zero || reconfig.is_resetting(&streams) {
             return Some(ReconfigResult::NOTHING_TO_DO);
         }
+        // Both ends would wait for each other's next request for ever.
+        let crossed = reconfig.awaits_reset();
         let part = Part::ResetOutgoing { streams, answers: Some(reset.request) };
         self.queue_request(now, Request::new(None, vec![part]));
-        let sent = self.reconfig_mut().answering(reset.request) == Some(true);
-        if sent { None } else { Some(ReconfigResult::IN_PROGRESS) }
+        match self.reconfig_mut().answering(reset.request) {
+            Some(true) => None,
+            _ if crossed => Some(ReconfigResult::PERFORMED),
+            _ => Some(ReconfigResult::IN_PROGRESS),
+        }
     }
 
     /// Everything starts anew (section 5.2.4), once what we sent is acknowledged: G3 would count it as acknowledged otherwise.
@@ -211,9 +213,9 @@ impl Association {
     }
 
     fn perform_association_reset(&mut self, now: Time, seq: u32) -> ReconfigResponse {
-        let receiver_next = Tsn(self.rx.cumulative_tsn().0.wrapping_add(1).wrapping_add(JUMP));
         let sender_next = self.next_tsn();
-        self.association_reset(now, None, receiver_next);
+        let receiver_next = self.rx.restart_far(now);
+        self.association_reset(now, receiver_next);
         let next_tsns = Some(TsnPair { sender_next, receiver_next });
         ReconfigResponse { response: seq, result: ReconfigResult::PERFORMED, next_tsns }
     }
@@ -227,19 +229,13 @@ impl Association {
         self.finish_answer(self.paths.preferred(), response);
     }
 
-    /// TSNs and numbers start anew in both directions. `send`: our next TSN, if it changes; `receive`: the peer's.
-    pub(super) fn association_reset(&mut self, now: Time, send: Option<Tsn>, receive: Tsn) {
-        if let Some(next) = send {
-            self.tx.restart_tsns(next);
-        }
-        self.rx.restart(now, receive);
+    /// TSNs have changed: numbers start anew, and the application hears of it. `next_received`: the peer's next TSN.
+    pub(super) fn association_reset(&mut self, now: Time, next_received: Tsn) {
         let scheduler = &mut *self.policies.stream_scheduler;
         self.tx.reset_streams(&[], scheduler);
         self.reconfig_mut().reset_at = Some(now);
-        self.events.push_back(Event::AssociationReset {
-            next_sent: self.next_tsn(),
-            next_received: receive,
-        });
+        self.events
+            .push_back(Event::AssociationReset { next_sent: self.next_tsn(), next_received });
         if self.rx.readable() > 0 && !self.events.contains(&Event::Readable) {
             self.events.push_back(Event::Readable);
         }

@@ -101,6 +101,14 @@ impl Reconfig {
         self.flight.is_some() || !self.waiting.is_empty()
     }
 
+    /// Whether the peer was asked to reset streams of its own, and has not begun to.
+    pub(super) fn awaits_reset(&self) -> bool {
+        let open = |(_, part, result): &(u32, Part, Option<ReconfigResult>)| {
+            matches!(part, Part::ResetIncoming { .. }) && result.is_none()
+        };
+        self.flight.iter().any(|f| f.parts.iter().any(open))
+    }
+
     /// Whether streams of ours are being reset already that include all of these (section 5.2.3).
     pub(super) fn is_resetting(&self, wanted: &[StreamId]) -> bool {
         let covers = |part: &Part| match part {
@@ -183,6 +191,7 @@ impl Association {
             path,
             in_progress: false,
         };
+        let everything = request.parts.contains(&Part::ResetAssociation);
         let resets = request.parts.iter().any(|p| matches!(p, Part::ResetOutgoing { .. }));
         for part in request.parts {
             let seq = reconfig.next;
@@ -195,6 +204,7 @@ impl Association {
         if resets {
             self.tx.note_reset_point(last);
         }
+        self.rx.doubt_numbers(everything);
         self.timers.reconfig = now + self.rto(path);
         self.send_reconfig(path, &params);
     }
@@ -274,7 +284,9 @@ impl Association {
             }
             Part::ResetAssociation => match response.next_tsns {
                 Some(tsns) if response.result == ReconfigResult::PERFORMED => {
-                    self.association_reset(now, Some(tsns.receiver_next), tsns.sender_next);
+                    self.tx.restart_tsns(tsns.receiver_next);
+                    self.rx.restart_at(now, tsns.sender_next);
+                    self.association_reset(now, tsns.sender_next);
                 }
                 _ => self.request_refused(Part::ResetAssociation),
             },
@@ -315,6 +327,7 @@ impl Association {
         }
         let Some(flight) = reconfig.flight.take() else { return };
         self.timers.reconfig = Time::MAX;
+        self.rx.doubt_numbers(false);
         self.errors = 0;
         let results = flight.parts.iter().filter_map(|(_, _, result)| *result);
         let failed = results.map(ReconfigOutcome::of).find(|o| *o != ReconfigOutcome::Performed);

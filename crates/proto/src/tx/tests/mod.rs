@@ -1,5 +1,6 @@
 //! The sending half against hand-worked sequences: each test is a row of packets and the SACKs that come back.
 
+mod abandon;
 mod copy;
 mod cuc;
 mod limits;

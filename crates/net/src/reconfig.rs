@@ -1,0 +1,112 @@
+//! Streams that are reset or added while the association lives (RFC 6525).
+
+use polypath_proto::event::StreamDirection;
+use polypath_proto::ids::{ReconfigId, StreamId};
+use polypath_proto::{ReconfigError as CoreReconfigError, ReconfigOutcome, time::Time};
+
+use crate::Association;
+use crate::error::{Closed, ReconfigError};
+
+impl Association {
+    /// Lets streams start at number 0 again, `streams` or, if there are none, all; waits for the peer's answer. What was sent on
+    /// outgoing streams before belongs to the time before; what is sent meanwhile goes out afterwards. Incoming streams are reset
+    /// by the peer, which [`Event::StreamsReset`](crate::Event::StreamsReset) tells. A dropped future does not take the request back.
+    ///
+    /// # Errors
+    /// When the peer does not want to, does not know how, or the association is over.
+    pub async fn reset_streams(
+        &self,
+        direction: StreamDirection,
+        streams: &[u16],
+    ) -> Result<(), ReconfigError> {
+        let streams: Vec<_> = streams.iter().map(|stream| StreamId(*stream)).collect();
+        self.reconfigure(|core, now| core.reset_streams(now, direction, &streams)).await
+    }
+
+    /// Lets TSNs and the numbers of all streams start anew, once all that was sent is acknowledged; waits for the peer's answer.
+    ///
+    /// # Errors
+    /// As [`reset_streams`](Self::reset_streams); not within 30 s of the last time.
+    pub async fn reset_association(&self) -> Result<(), ReconfigError> {
+        self.reconfigure(|core, now| core.reset_association(now)).await
+    }
+
+    /// Adds streams behind those that there are; waits for the peer's answer. Outgoing ones can be used then, incoming ones once
+    /// [`Event::StreamsAdded`](crate::Event::StreamsAdded) says so.
+    ///
+    /// # Errors
+    /// As [`reset_streams`](Self::reset_streams); beyond the limits of either side.
+    pub async fn add_streams(&self, outgoing: u16, incoming: u16) -> Result<(), ReconfigError> {
+        self.reconfigure(|core, now| core.add_streams(now, outgoing, incoming)).await
+    }
+
+    async fn reconfigure(
+        &self,
+        ask: impl FnOnce(
+            &mut polypath_proto::Association,
+            Time,
+        ) -> Result<ReconfigId, CoreReconfigError>,
+    ) -> Result<(), ReconfigError> {
+        let request = Waiting { association: self, request: self.ask(ask)? };
+        loop {
+            let changed = self.signals().changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if let Some(answer) = request.answer() {
+                return answer;
+            }
+            changed.await;
+        }
+    }
+
+    fn ask(
+        &self,
+        ask: impl FnOnce(
+            &mut polypath_proto::Association,
+            Time,
+        ) -> Result<ReconfigId, CoreReconfigError>,
+    ) -> Result<ReconfigId, ReconfigError> {
+        let now = self.shared().clock.now();
+        let mut state = self.shared().lock();
+        let closed = state.closed_error(self.handle()).unwrap_or(Closed::LocalAbort);
+        let core = state.association(self.handle()).ok_or(closed)?;
+        let request = ask(core, now)?;
+        if let Some(slot) = state.slots.get_mut(&self.handle()) {
+            slot.reconfigurations.insert(request, None);
+        }
+        drop(state);
+        self.shared().work.notify_one();
+        Ok(request)
+    }
+}
+
+/// Somebody waits for the answer to a request.
+struct Waiting<'a> {
+    association: &'a Association,
+    request: ReconfigId,
+}
+
+impl Waiting<'_> {
+    fn answer(&self) -> Option<Result<(), ReconfigError>> {
+        let h = self.association.handle();
+        let state = self.association.shared().lock();
+        let answer = state.slots.get(&h).and_then(|slot| slot.reconfigurations.get(&self.request));
+        match answer {
+            Some(Some(ReconfigOutcome::Performed)) => Some(Ok(())),
+            Some(Some(ReconfigOutcome::Denied)) => Some(Err(ReconfigError::Denied)),
+            Some(Some(ReconfigOutcome::Failed { result })) => {
+                Some(Err(ReconfigError::Failed(*result)))
+            }
+            Some(None) | None => state.closed_error(h).map(|closed| Err(closed.into())),
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut state = self.association.shared().lock();
+        if let Some(slot) = state.slots.get_mut(&self.association.handle()) {
+            slot.reconfigurations.remove(&self.request);
+        }
+    }
+}
