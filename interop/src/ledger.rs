@@ -8,6 +8,8 @@ pub struct Ledger {
     plan: Plan,
     count: u64,
     unordered: bool,
+    /// Messages may be left out, but not overtake each other.
+    skips: bool,
     received: u64,
     bytes: u64,
     faults: u64,
@@ -20,13 +22,14 @@ pub struct Ledger {
 
 impl Ledger {
     /// An empty one.
-    pub fn new(plan: Plan, count: u64, unordered: bool) -> Self {
+    pub fn new(plan: Plan, count: u64, unordered: bool, skips: bool) -> Self {
         let next = vec![0; usize::from(plan.streams)];
         let seen = vec![false; count as usize];
         Self {
             plan,
             count,
             unordered,
+            skips,
             received: 0,
             bytes: 0,
             faults: 0,
@@ -56,7 +59,8 @@ impl Ledger {
         }
         self.received += 1;
         let due = std::mem::replace(&mut self.next[usize::from(stream)], number + 1);
-        if !self.unordered && number != due {
+        let wrong = if self.skips { number < due } else { number != due };
+        if !self.unordered && wrong {
             self.fault(format!("{at}: number {due} was due"));
         }
         if data.len() != self.plan.length(k) as usize {
@@ -119,20 +123,30 @@ mod tests {
     }
 
     fn first_fault(count: u64, unordered: bool, act: impl FnOnce(&mut Ledger)) -> String {
-        let mut ledger = Ledger::new(plan(), count, unordered);
+        let mut ledger = Ledger::new(plan(), count, unordered, false);
         act(&mut ledger);
         ledger.faults().1.to_owned()
     }
 
     #[test]
     fn all_in_order_is_complete_and_streams_are_independent() {
-        let mut ledger = Ledger::new(plan(), 4, false);
+        let mut ledger = Ledger::new(plan(), 4, false, false);
         for k in [1, 0, 2, 3] {
             assert!(!ledger.is_complete());
             enter(&mut ledger, k);
         }
         assert!(ledger.is_complete());
         assert_eq!(ledger.faults(), (0, ""));
+    }
+
+    #[test]
+    fn messages_may_be_left_out_where_that_is_allowed_but_not_overtake() {
+        let mut ledger = Ledger::new(plan(), 6, false, true);
+        enter(&mut ledger, 0);
+        enter(&mut ledger, 4);
+        assert_eq!(ledger.faults(), (0, ""));
+        enter(&mut ledger, 2);
+        assert_eq!(ledger.faults(), (1, "stream 0 number 1: number 3 was due"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Our side of a conversation: the counterpart of `peer.c`, with the same options and the same result.
 
+mod extras;
 mod options;
 mod report;
 
@@ -10,9 +11,11 @@ use std::time::{Duration, Instant};
 
 use polypath_net::{
     Association, CloseReason, Config, Encapsulation, Endpoint, Event, Events, LocalAddress,
-    Message, PathState, SendOptions,
+    Message, PathState, SendOptions, StreamDirection,
 };
 
+use self::extras::Changes;
+pub use self::extras::{After, Extras};
 pub use self::options::{Ending, Options, Profile, Role};
 pub use self::report::Report;
 use crate::ledger::Ledger;
@@ -57,7 +60,7 @@ async fn talk(options: Options) -> ExitCode {
         Ok(association) => association,
         Err(error) => return complain(&error, code::NO_ASSOCIATION),
     };
-    let conversation = Conversation::new(options, association, begin);
+    let conversation = Conversation::new(options, endpoint.clone(), association, begin);
     conversation.hold().await;
     let report = conversation.report(&endpoint);
     println!("{}", report.json());
@@ -98,8 +101,10 @@ async fn associate(endpoint: &Endpoint, options: &Options) -> anyhow::Result<Ass
 struct Conversation {
     options: Options,
     plan: Plan,
+    endpoint: Endpoint,
     association: Association,
     begin: Instant,
+    changes: Changes,
     ledger: RefCell<Ledger>,
     sent: Cell<u64>,
     all_sent: Cell<bool>,
@@ -114,14 +119,22 @@ struct Conversation {
 }
 
 impl Conversation {
-    fn new(options: Options, association: Association, begin: Instant) -> Self {
+    fn new(
+        options: Options,
+        endpoint: Endpoint,
+        association: Association,
+        begin: Instant,
+    ) -> Self {
         let plan = options.plan();
-        let ledger = Ledger::new(plan.clone(), options.expect, options.unordered);
+        let ledger =
+            Ledger::new(plan.clone(), options.expect, options.unordered, options.skips);
         let all_received = Cell::new(options.expect == 0);
         Self {
             options,
             plan,
             begin,
+            endpoint,
+            changes: Changes::default(),
             ledger: RefCell::new(ledger),
             sent: Cell::new(0),
             all_sent: Cell::new(false),
@@ -156,6 +169,7 @@ impl Conversation {
         let options = SendOptions {
             unordered: self.options.unordered,
             immediate: self.options.immediate,
+            reliability: self.options.extras.reliability(),
             ..SendOptions::default()
         };
         for k in 0..self.options.send {
@@ -168,6 +182,11 @@ impl Conversation {
                 break;
             }
             self.sent.set(self.sent.get() + 1);
+            let act = self.options.extras.act(&self.endpoint, &self.association, self.sent.get());
+            if let Err(error) = act.await {
+                eprintln!("after message {k}: {error}");
+                break;
+            }
             if self.options.delay > 0 {
                 tokio::time::sleep(Duration::from_millis(self.options.delay)).await;
             }
@@ -195,6 +214,12 @@ impl Conversation {
                 count(&self.restarts);
                 self.ledger.borrow_mut().reset();
             }
+            Event::StreamsReset { direction: StreamDirection::Incoming, .. } => {
+                count(&self.changes.resets_in);
+            }
+            Event::StreamsReset { .. } => count(&self.changes.resets_out),
+            Event::StreamsAdded { .. } => count(&self.changes.streams_added),
+            Event::Abandoned { .. } => count(&self.changes.abandoned),
             Event::PathState { state: PathState::Active, .. } => count(&self.confirmed),
             Event::PathState { state: PathState::Inactive, .. } => count(&self.unreachable),
             _ => {}
@@ -295,6 +320,11 @@ impl Conversation {
             confirmed: self.confirmed.get(),
             unreachable: self.unreachable.get(),
             seconds: self.begin.elapsed().as_secs_f64(),
+            resets_in: self.changes.resets_in.get(),
+            resets_out: self.changes.resets_out.get(),
+            refused: self.changes.refused.get(),
+            streams_added: self.changes.streams_added.get(),
+            abandoned: self.changes.abandoned.get(),
             retransmitted: stats.retransmissions_fast
                 + stats.retransmissions_timeout
                 + stats.copies,

@@ -123,6 +123,13 @@ const SERVER: Role = Role::Server;
 const DATA: u8 = 0;
 const SACK: u8 = 3;
 const NR_SACK: u8 = 16;
+const AUTH: u8 = 15;
+const I_DATA: u8 = 64;
+const ASCONF_ACK: u8 = 128;
+const RECONFIG: u8 = 130;
+const FORWARD_TSN: u8 = 192;
+const ASCONF: u8 = 193;
+const I_FORWARD_TSN: u8 = 194;
 const U_BIT: u8 = 4;
 const I_BIT: u8 = 8;
 const DAC_BITS: u8 = 0xc0;
@@ -131,7 +138,8 @@ const MESSAGES: &str = "Messages";
 const PATHS: &str = "Several paths";
 const ENDS: &str = "The end, and a new beginning";
 const NETWORKS: &str = "Bad networks";
-const EXTENSIONS: &str = "Concurrent multipath transfer and other extensions";
+const EXTENSIONS: &str = "Concurrent multipath transfer";
+const STANDARDS: &str = "Other extensions";
 
 /// All of them.
 pub const CASES: &[Case] = &[
@@ -528,6 +536,176 @@ pub const CASES: &[Case] = &[
         proofs: &[Proof::Flag { from: CLIENT, chunk: DATA, bits: I_BIT }],
         ..UP
     },
+    Case {
+        name: "AUTH: every DATA, with the empty key",
+        group: STANDARDS,
+        both: "--auth-chunks 0 --sizes 1-20000 --streams 5",
+        proofs: BOTH_AUTH,
+        ..ECHO
+    },
+    Case {
+        name: "AUTH: DATA and SACKs, with a shared key, on two paths",
+        group: STANDARDS,
+        network: TWO,
+        both: "--key sesame --auth-chunks 0,3 --cmt 1 --sizes 1-20000 --streams 5",
+        proofs: BOTH_AUTH,
+        ..ECHO
+    },
+    Case {
+        name: "AUTH: COOKIE ECHO, COOKIE ACK and ABORT as well",
+        group: STANDARDS,
+        both: "--key sesame --auth-chunks 0,3,6,10,11 --sizes 1-5000",
+        client: "--send 200 --expect 200 --end abort",
+        server: "--expect 200 --echo",
+        closed: ("own abort", "abort"),
+        proofs: BOTH_AUTH,
+        ..PLAIN
+    },
+    Case {
+        name: "our addresses change in the middle",
+        group: STANDARDS,
+        network: TWO,
+        both: "--sizes 1-5000 --streams 5 --rto 100,100,1000 --heartbeat 300",
+        client: "--send 500 --expect 500 --delay 4 --end shutdown --local 10.0.1.1 \
+                 --add-address 10.0.2.1@100 --drop-address 10.0.1.1@300",
+        server: "--expect 500 --echo",
+        proofs: &[
+            Proof::Chunk { from: CLIENT, chunk: ASCONF },
+            Proof::Chunk { from: SERVER, chunk: ASCONF_ACK },
+            Proof::DataPaths { from: CLIENT, paths: 2 },
+        ],
+        only: Some(CLIENT),
+        ..PLAIN
+    },
+    Case {
+        name: "usrsctp gets one more address in the middle",
+        group: STANDARDS,
+        network: TWO,
+        both: "--sizes 1-5000 --streams 5 --rto 100,100,1000 --heartbeat 300",
+        client: "--send 500 --expect 500 --delay 4 --end shutdown --local 10.0.1.1 \
+                 --add-address 10.0.2.1@100",
+        server: "--expect 500 --echo",
+        proofs: &[
+            Proof::Chunk { from: CLIENT, chunk: ASCONF },
+            Proof::Chunk { from: SERVER, chunk: ASCONF_ACK },
+        ],
+        only: Some(SERVER),
+        ..PLAIN
+    },
+    Case {
+        name: "I-DATA",
+        group: STANDARDS,
+        both: "--i-data --sizes 1-1048576 --streams 100",
+        proofs: BOTH_I_DATA,
+        ..ECHO
+    },
+    Case {
+        name: "I-DATA, unordered, on two paths, with NR-SACK",
+        group: STANDARDS,
+        network: TWO,
+        both: "--i-data --unordered --cmt 1 --nr-sack --sizes 1-100000 --streams 10",
+        proofs: BOTH_I_DATA,
+        ..ECHO
+    },
+    Case {
+        name: "I-DATA with 2 % losses",
+        group: STANDARDS,
+        network: Network { loss: 0.02, ..ONE },
+        both: "--i-data --sizes 1-20000 --streams 5 --rto 100,100,1000 --linger 2500",
+        proofs: BOTH_I_DATA,
+        ..ECHO
+    },
+    Case {
+        name: "I-DATA, a peer without it",
+        group: STANDARDS,
+        both: "--sizes 1-50000 --streams 5",
+        ours: "--i-data",
+        proofs: &[Proof::NoChunk { chunk: I_DATA }],
+        ..ECHO
+    },
+    Case {
+        name: "no retransmission of anything, 2 % losses",
+        group: STANDARDS,
+        network: Network { loss: 0.02, ..ONE },
+        both: "--rtx 0 --partial --skips --sizes 1-20000 --streams 5 --rto 100,100,1000 --linger 2500",
+        proofs: &[Proof::Chunk { from: CLIENT, chunk: FORWARD_TSN }],
+        client: "--send 1000 --end shutdown",
+        server: "--expect 1000",
+        ..PLAIN
+    },
+    Case {
+        name: "messages of 20 ms of life at most, 5 % losses",
+        group: STANDARDS,
+        network: Network { loss: 0.05, ..ONE },
+        both: "--ttl 20 --partial --skips --sizes 1-20000 --streams 5 --rto 100,100,1000 --linger 2500",
+        client: "--send 1000 --end shutdown",
+        server: "--expect 1000",
+        ..PLAIN
+    },
+    Case {
+        name: "no retransmission of anything, I-DATA, unordered, 2 % losses",
+        group: STANDARDS,
+        network: Network { loss: 0.02, ..ONE },
+        both: "--i-data --unordered --rtx 0 --partial --skips --sizes 1-20000 --streams 5 \
+               --rto 100,100,1000 --linger 2500",
+        proofs: &[Proof::Chunk { from: CLIENT, chunk: I_FORWARD_TSN }],
+        client: "--send 1000 --end shutdown",
+        server: "--expect 1000",
+        ..PLAIN
+    },
+    Case {
+        name: "streams are reset in the middle",
+        group: STANDARDS,
+        both: "--sizes 1-5000 --streams 5",
+        client: "--send 400 --expect 400 --reset-after 200 --end shutdown",
+        server: "--expect 400 --echo",
+        proofs: BOTH_RECONFIG,
+        ..PLAIN
+    },
+    Case {
+        name: "streams are reset in the middle, I-DATA, 2 % losses",
+        group: STANDARDS,
+        network: Network { loss: 0.02, ..ONE },
+        both: "--i-data --sizes 1-5000 --streams 5 --rto 100,100,1000 --linger 2500",
+        client: "--send 400 --expect 400 --reset-after 200 --end shutdown",
+        server: "--expect 400 --echo",
+        proofs: BOTH_RECONFIG,
+        ..PLAIN
+    },
+    Case {
+        name: "streams are added in the middle",
+        group: STANDARDS,
+        both: "--sizes 1-5000 --streams 5",
+        client: "--send 400 --expect 400 --add-streams 7@200 --end shutdown",
+        server: "--expect 400 --echo",
+        proofs: BOTH_RECONFIG,
+        ..PLAIN
+    },
+    Case {
+        name: "none of our extensions",
+        group: STANDARDS,
+        both: "--sizes 1-50000 --streams 5",
+        ours: "--bare --profile paper",
+        proofs: &[Proof::NoChunk { chunk: AUTH }],
+        ..ECHO
+    },
+];
+
+const BOTH_AUTH: &[Proof] = &[
+    Proof::Chunk { from: CLIENT, chunk: AUTH },
+    Proof::Chunk { from: SERVER, chunk: AUTH },
+];
+
+const BOTH_I_DATA: &[Proof] = &[
+    Proof::Chunk { from: CLIENT, chunk: I_DATA },
+    Proof::Chunk { from: SERVER, chunk: I_DATA },
+    Proof::NoChunk { chunk: DATA },
+];
+
+/// A request, and its answer.
+const BOTH_RECONFIG: &[Proof] = &[
+    Proof::Chunk { from: CLIENT, chunk: RECONFIG },
+    Proof::Chunk { from: SERVER, chunk: RECONFIG },
 ];
 
 #[cfg(test)]
@@ -541,6 +719,6 @@ mod tests {
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
         let mut groups: Vec<_> = CASES.iter().map(|case| case.group).collect();
         groups.dedup();
-        assert_eq!(groups, [MESSAGES, PATHS, ENDS, NETWORKS, EXTENSIONS]);
+        assert_eq!(groups, [MESSAGES, PATHS, ENDS, NETWORKS, EXTENSIONS, STANDARDS]);
     }
 }

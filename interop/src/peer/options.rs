@@ -8,6 +8,7 @@ use polypath_policies::{PolicyError, factory, profile};
 use polypath_proto::config::{AssocConfig, NrSack};
 use polypath_proto::time::Duration;
 
+use super::extras::Extras;
 use crate::message::{Plan, Sizes};
 
 /// What to do in a conversation.
@@ -49,6 +50,9 @@ pub struct Options {
     /// Fewer than that are no fault
     #[arg(long)]
     pub partial: bool,
+    /// Nor is a message left out, as long as order is kept
+    #[arg(long)]
+    pub skips: bool,
     /// Send back what comes
     #[arg(long)]
     pub echo: bool,
@@ -109,6 +113,9 @@ pub struct Options {
     /// The stack to begin with
     #[arg(long, value_enum, default_value_t = Profile::Fast)]
     pub profile: Profile,
+    /// Extensions
+    #[command(flatten)]
+    pub extras: Extras,
 }
 
 /// Who begins.
@@ -215,5 +222,6 @@ impl Options {
         if self.nr_sack {
             assoc.cmt.nr_sack = NrSack::Received;
         }
+        self.extras.set(assoc);
     }
 }

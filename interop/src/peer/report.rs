@@ -35,6 +35,16 @@ pub struct Report {
     pub unreachable: u32,
     /// From the start to the end.
     pub seconds: f64,
+    /// Times that the peer reset streams.
+    pub resets_in: u32,
+    /// Times that we did.
+    pub resets_out: u32,
+    /// Requests for other streams that the peer refused.
+    pub refused: u32,
+    /// Times that streams were added.
+    pub streams_added: u32,
+    /// Messages that were given up.
+    pub abandoned: u32,
     /// DATA chunks sent more than once.
     pub retransmitted: u64,
     /// Those after miss indications.
