@@ -13,23 +13,31 @@
 #define SCTP_INTERLEAVING_SUPPORTED 0x00001206
 #endif
 
-enum { KEY_NUMBER = 1 };
-
 static bool
 set_key(struct socket *socket, const char *text)
 {
 	size_t length = strlen(text);
 	struct sctp_authkey *key = calloc(1, sizeof(*key) + length);
-	struct sctp_authkeyid active = { .scact_assoc_id = SCTP_FUTURE_ASSOC, .scact_keynumber = KEY_NUMBER };
+	struct sctp_authkeyid active = { .scact_assoc_id = SCTP_FUTURE_ASSOC, .scact_keynumber = EXTRAS_KEY };
 	bool good;
 
 	key->sca_assoc_id = SCTP_FUTURE_ASSOC;
-	key->sca_keynumber = KEY_NUMBER;
+	key->sca_keynumber = EXTRAS_KEY;
 	key->sca_keylength = (uint16_t)length;
 	memcpy(key->sca_key, text, length);
 	good = set_option(socket, SCTP_AUTH_KEY, key, sizeof(*key) + length, "SCTP_AUTH_KEY");
 	free(key);
 	return good && set_option(socket, SCTP_AUTH_ACTIVE_KEY, &active, sizeof(active), "SCTP_AUTH_ACTIVE_KEY");
+}
+
+/* An association takes its keys from the socket, but not always the choice among them. */
+bool
+extras_choose_key(const struct extras *extras, struct socket *socket)
+{
+	struct sctp_authkeyid active = { .scact_keynumber = EXTRAS_KEY };
+
+	return extras->key == NULL ||
+	       set_option(socket, SCTP_AUTH_ACTIVE_KEY, &active, sizeof(active), "SCTP_AUTH_ACTIVE_KEY");
 }
 
 static bool

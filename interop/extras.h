@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <usrsctp.h>
 
+enum { EXTRAS_KEY = 1 }; /* number of the shared key */
+
 struct extras {
 	const char *key;         /* shared key 1 of RFC 4895; NULL: the empty key 0 */
 	const char *auth_chunks; /* types that the peer has to authenticate, with commas between */
@@ -25,6 +27,8 @@ struct changes {
 
 /* Before the association: false and a line on stderr where it fails. */
 bool extras_prepare(const struct extras *extras, struct socket *socket);
+/* Once there is an association. */
+bool extras_choose_key(const struct extras *extras, struct socket *socket);
 /* Between two messages, `sent` of which have been sent. */
 bool extras_act(const struct extras *extras, struct changes *changes, struct socket *socket, uint64_t sent,
                 uint16_t port);

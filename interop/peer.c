@@ -139,15 +139,15 @@ note_peer_addresses(void)
 static bool
 send_message(const void *data, size_t length, uint16_t stream, uint32_t number, uint16_t flags)
 {
-	struct sctp_sendv_spa info = { .sendv_flags = SCTP_SEND_SNDINFO_VALID };
+	struct sctp_sndinfo info = { .snd_sid = stream, .snd_ppid = htonl(number), .snd_flags = flags };
+	struct sctp_sendv_spa all = { .sendv_flags = SCTP_SEND_SNDINFO_VALID | SCTP_SEND_PRINFO_VALID };
 
-	info.sendv_sndinfo = (struct sctp_sndinfo){ .snd_sid = stream, .snd_ppid = htonl(number), .snd_flags = flags };
-	if (options.extras.pr_policy != SCTP_PR_SCTP_NONE) {
-		info.sendv_flags |= SCTP_SEND_PRINFO_VALID;
-		info.sendv_prinfo.pr_policy = options.extras.pr_policy;
-		info.sendv_prinfo.pr_value = options.extras.pr_value;
-	}
-	return usrsctp_sendv(state.socket, data, length, NULL, 0, &info, sizeof(info), SCTP_SENDV_SPA, 0) >= 0;
+	if (options.extras.pr_policy == SCTP_PR_SCTP_NONE)
+		return usrsctp_sendv(state.socket, data, length, NULL, 0, &info, sizeof(info), SCTP_SENDV_SNDINFO, 0) >= 0;
+	all.sendv_sndinfo = info;
+	all.sendv_prinfo.pr_policy = options.extras.pr_policy;
+	all.sendv_prinfo.pr_value = options.extras.pr_value;
+	return usrsctp_sendv(state.socket, data, length, NULL, 0, &all, sizeof(all), SCTP_SENDV_SPA, 0) >= 0;
 }
 
 /* Once all is sent and received; whichever thread comes last gets here. */
@@ -197,7 +197,14 @@ send_all(void *unused)
 		size_t length = message_length(plan, k);
 
 		message_fill(plan, k, data, length);
-		if (!send_message(data, length, (uint16_t)(k % plan->streams), (uint32_t)(k / plan->streams), flags)) {
+		bool sent = send_message(data, length, (uint16_t)(k % plan->streams), (uint32_t)(k / plan->streams), flags);
+
+		/* A stream that is being reset takes none for the time being. */
+		for (int i = 0; !sent && errno == EAGAIN && i < 5000; i++) {
+			usleep(1000);
+			sent = send_message(data, length, (uint16_t)(k % plan->streams), (uint32_t)(k / plan->streams), flags);
+		}
+		if (!sent) {
 			fprintf(stderr, "send of message %" PRIu64 ": %s\n", k, strerror(errno));
 			break;
 		}
@@ -330,7 +337,7 @@ associate(void)
 	subscribe(socket);
 	if (!options.server) {
 		state.socket = socket;
-		return stack_connect(&options.stack, socket);
+		return stack_connect(&options.stack, socket) && extras_choose_key(&options.extras, socket);
 	}
 	if (usrsctp_listen(socket, 1) != 0) {
 		fprintf(stderr, "listen: %s\n", strerror(errno));

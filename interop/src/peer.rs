@@ -119,15 +119,9 @@ struct Conversation {
 }
 
 impl Conversation {
-    fn new(
-        options: Options,
-        endpoint: Endpoint,
-        association: Association,
-        begin: Instant,
-    ) -> Self {
+    fn new(options: Options, endpoint: Endpoint, association: Association, begin: Instant) -> Self {
         let plan = options.plan();
-        let ledger =
-            Ledger::new(plan.clone(), options.expect, options.unordered, options.skips);
+        let ledger = Ledger::new(plan.clone(), options.expect, options.unordered, options.skips);
         let all_received = Cell::new(options.expect == 0);
         Self {
             options,

@@ -396,7 +396,7 @@ impl Association {
     pub fn abort_reason(&self) -> Bytes {
         let state = self.endpoint.shared.lock();
         let association = state.core.association(self.h);
-        association.map(|a| a.abort_reason().clone()).unwrap_or_default()
+        association.map(|a| a.abort_reason()).unwrap_or_default()
     }
 
     /// Whether it is over.

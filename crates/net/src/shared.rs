@@ -347,7 +347,7 @@ impl State {
     /// The error for whoever uses `h` though it is over.
     pub(crate) fn closed_error(&self, h: AssocHandle) -> Option<Closed> {
         let words = self.core.association(h).map(Association::abort_reason);
-        let words = words.cloned().unwrap_or_default();
+        let words = words.unwrap_or_default();
         self.closed(h).map(|reason| Closed::of(reason, &words))
     }
 

@@ -512,8 +512,11 @@ fn interleaving() -> AssocConfig {
     AssocConfig { extensions: INTERLEAVED, ..config() }
 }
 
+/// Stream, U bit and MID.
+type Skipped = (u16, bool, u32);
+
 /// I-FORWARD-TSNs of a packet, as (stream, unordered, MID).
-fn i_forwards(packet: &Packet) -> Vec<(Tsn, Vec<(u16, bool, u32)>)> {
+fn i_forwards(packet: &Packet) -> Vec<(Tsn, Vec<Skipped>)> {
     let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
     let chunks = view.chunks().map(|raw| raw.unwrap().decode().unwrap());
     let list = |f: polypath_wire::IForwardTsnChunk<'_>| {

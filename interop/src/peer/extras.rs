@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use clap::Args;
-use polypath_net::{Association, Endpoint, Event, Events, Reliability, StreamDirection};
+use polypath_net::{Association, Endpoint, Reliability, StreamDirection};
 use polypath_proto::config::{AssocConfig, AuthKey, ExtensionConfig};
 use polypath_proto::time::Duration;
 
@@ -63,9 +63,9 @@ impl<T: FromStr> FromStr for After<T> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text
-            .split_once('@')
-            .and_then(|(what, sent)| Some(Self { what: what.parse().ok()?, sent: sent.parse().ok()? }));
+        let parsed = text.split_once('@').and_then(|(what, sent)| {
+            Some(Self { what: what.parse().ok()?, sent: sent.parse().ok()? })
+        });
         parsed.ok_or_else(|| "WHAT@K is expected, such as 5@100".to_owned())
     }
 }
@@ -116,30 +116,11 @@ impl Extras {
             anyhow::ensure!(endpoint.remove_address(what), "{what} cannot be given up");
         }
         if self.reset_after == Some(sent) {
-            let events = association.events();
-            association.reset_streams(StreamDirection::Outgoing, &[])?;
-            answered(events).await?;
+            association.reset_streams(StreamDirection::Outgoing, &[]).await?;
         }
         if let Some(After { what, .. }) = self.add_streams.filter(|after| after.sent == sent) {
-            let events = association.events();
-            association.add_streams(what, 0)?;
-            answered(events).await?;
+            association.add_streams(what, 0).await?;
         }
         Ok(())
     }
-}
-
-/// Waits for the peer's answer to a request for other streams.
-async fn answered(mut events: Events) -> anyhow::Result<()> {
-    let wait = async {
-        while let Some(event) = events.next().await {
-            if matches!(event, Event::Reconfigured { .. }) {
-                return true;
-            }
-        }
-        false
-    };
-    let answered = tokio::time::timeout(std::time::Duration::from_secs(5), wait).await;
-    anyhow::ensure!(answered.is_ok_and(|answered| answered), "no answer to a RE-CONFIG within 5 s");
-    Ok(())
 }

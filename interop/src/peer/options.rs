@@ -18,7 +18,13 @@ pub struct Options {
     #[arg(value_enum)]
     pub role: Role,
     /// Our addresses
-    #[arg(long, value_name = "ADDR,...", value_delimiter = ',', required = true)]
+    #[arg(
+        long,
+        value_name = "ADDR,...",
+        value_delimiter = ',',
+        required = true,
+        overrides_with = "local"
+    )]
     pub local: Vec<IpAddr>,
     /// The network devices that packets from these addresses must take
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]

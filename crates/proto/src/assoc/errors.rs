@@ -91,7 +91,7 @@ impl Association {
             cause.decode()
         {
             let kept = words.get(..MAX_ABORT_REASON).unwrap_or(words);
-            self.abort_reason = bytes::Bytes::copy_from_slice(kept);
+            self.abort_reason = Some(Box::new(bytes::Bytes::copy_from_slice(kept)));
         }
         Some(cause.code)
     }

@@ -15,7 +15,8 @@ use crate::view::{PathState, PathView};
 pub(crate) struct Limits {
     current: Limit,
     since: Time,
-    spent: LimitStats,
+    /// Present once something was sent: idle associations are many.
+    spent: Option<Box<LimitStats>>,
     /// The latest message was refused for want of room in the send buffer.
     pub(super) refused: bool,
     watch: Option<Box<Watch>>,
@@ -64,14 +65,14 @@ impl Limits {
     #[inline]
     fn note(&mut self, now: Time, limit: Limit) {
         if limit != self.current {
-            *self.spent.slot(self.current) += now.since(self.since);
+            *self.spent.get_or_insert_default().slot(self.current) += now.since(self.since);
             self.current = limit;
             self.since = now;
         }
     }
 
     fn stats(&self, now: Time) -> LimitStats {
-        let mut stats = self.spent.clone();
+        let mut stats = self.spent.as_deref().cloned().unwrap_or_default();
         let current_for = now.since(self.since);
         *stats.slot(self.current) += current_for;
         LimitStats { current: self.current, current_for, ..stats }

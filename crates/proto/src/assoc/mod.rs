@@ -92,7 +92,7 @@ pub struct Association {
     /// The path of the SACK that brought the latest news (see [`sack`]).
     newest_sack_path: PathId,
     /// What the peer said in its ABORT (see [`errors`]).
-    abort_reason: Bytes,
+    abort_reason: Option<Box<Bytes>>,
     /// Once streams were to be reconfigured.
     reconfig: Option<Box<reconfig::Reconfig>>,
     limits: limits::Limits,
@@ -170,7 +170,7 @@ impl Association {
             round: output::Round::default(),
             planned_move: None,
             newest_sack_path: PathId(0),
-            abort_reason: Bytes::new(),
+            abort_reason: None,
             reconfig: None,
             limits: limits::Limits::new(config.watch),
             tuning: tuning::Tuning::of(&config),
@@ -227,8 +227,8 @@ impl Association {
 
     /// What the peer said when it aborted (User-Initiated Abort, RFC 9260 section 3.3.10.12; or the text of a Protocol Violation), at most
     /// 256 bytes of it; empty if it said nothing. It is the peer's: neither text nor harmless by itself.
-    pub const fn abort_reason(&self) -> &Bytes {
-        &self.abort_reason
+    pub fn abort_reason(&self) -> Bytes {
+        self.abort_reason.as_deref().cloned().unwrap_or_default()
     }
 
     /// The association's state.

@@ -14,7 +14,11 @@ pub(crate) struct Outstanding {
     pub(crate) sent: Time,
 }
 
-/// Overdue HEARTBEATs of a failed path whose answers still count.
+/// Overdue HEARTBEATs of a failed path whose answers still count, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overdue(Vec<Outstanding>);
+
+/// So many at most.
 const OVERDUE: usize = 8;
 
 /// What we write into the Heartbeat Info parameter: opaque to the peer, checked when it comes back.
@@ -96,10 +100,10 @@ impl PathSet {
         let matches = |h: &Outstanding| h.nonce == info.nonce;
         let outstanding = match path.heartbeat.filter(matches) {
             Some(latest) => latest,
-            None => path.overdue.iter().copied().find(matches)?,
+            None => path.overdue.as_ref()?.0.iter().copied().find(matches)?,
         };
         path.heartbeat = None;
-        path.overdue.clear();
+        path.overdue = None;
         path.stats.heartbeats_acked += 1;
         path.hole.heartbeat_answered();
         if let Some(search) = &mut path.mtu {
@@ -113,10 +117,11 @@ impl PathSet {
         let Some(path) = self.get_mut(p) else { return false };
         let Some(lost) = path.heartbeat.take() else { return false };
         if config.potentially_failed.is_some_and(|pf| pf.probe.is_some()) {
-            if path.overdue.len() == OVERDUE {
-                path.overdue.remove(0);
+            let overdue = &mut path.overdue.get_or_insert_default().0;
+            if overdue.len() == OVERDUE {
+                overdue.remove(0);
             }
-            path.overdue.push(lost);
+            overdue.push(lost);
         }
         true
     }

@@ -51,7 +51,7 @@ pub(crate) struct Path {
     /// The HEARTBEAT in flight, if any.
     pub(crate) heartbeat: Option<heartbeat::Outstanding>,
     /// Earlier ones that were given up while the path was failed: a path that became slow may still answer them.
-    pub(crate) overdue: Vec<heartbeat::Outstanding>,
+    pub(crate) overdue: Option<Box<heartbeat::Overdue>>,
     /// Its local address is one that the peer does not know yet: nothing but ASCONF may go out (RFC 5061 section 5.3, F1).
     pub(crate) dormant: bool,
     /// What proving its address has cost so far.
@@ -146,7 +146,7 @@ impl PathSet {
             t3: Time::MAX,
             heartbeat_at: Time::MAX,
             heartbeat: None,
-            overdue: Vec::new(),
+            overdue: None,
             dormant: false,
             verification: Verification::default(),
             rto_estimate: config.rto.initial,

@@ -49,7 +49,7 @@ impl PathSet {
         (view.sendable, view.suspect, view.in_recovery) = (false, false, false);
         (path.t3, path.heartbeat_at, path.heartbeat) = (Time::MAX, Time::MAX, None);
         (path.rtt_probe, path.dormant, path.burst_left) = (None, false, 0);
-        path.overdue.clear();
+        path.overdue = None;
         path.mtu = None;
         // When it went: the number that has been free for longest is the first to be used again.
         path.failed_since = now;

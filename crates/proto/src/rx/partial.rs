@@ -13,14 +13,14 @@ const FURTHEST_MID: u64 = (1 << 31) - 1;
 #[derive(Clone, Debug)]
 pub(super) struct PartialDelivery {
     /// The partial delivery point, bytes; `None`: off.
-    point: Option<u64>,
+    point: Option<u32>,
     /// Messages delivered in part whose rest will not come, until the application is told.
     aborted: Vec<(StreamId, bool)>,
 }
 
 impl PartialDelivery {
     pub(super) fn new(point: Option<u32>) -> Self {
-        Self { point: point.map(u64::from), aborted: Vec::new() }
+        Self { point, aborted: Vec::new() }
     }
 
     pub(super) fn abort(&mut self, stream: StreamId, unordered: bool) {
@@ -90,7 +90,7 @@ impl Receiver {
     /// the other half a message always goes on.
     #[inline]
     fn delivery_point(&self) -> Option<u64> {
-        self.partial.point.map(|point| point.min(self.buffer.size() / 2).max(1))
+        self.partial.point.map(|point| u64::from(point).min(self.buffer.size() / 2).max(1))
     }
 
     /// After a fragment of DATA: delivers what is here of its message, if that is enough.
