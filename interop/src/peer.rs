@@ -152,6 +152,8 @@ impl Conversation {
         self.closed.set(match reason {
             CloseReason::Shutdown => "shutdown",
             CloseReason::LocalAbort => "own abort",
+            // Nobody is there any more, says its host: an ABORT with the T bit, or ICMP.
+            CloseReason::PeerAbort { cause: None } => "lost",
             CloseReason::PeerAbort { .. } => "abort",
             CloseReason::Unreachable => "lost",
             CloseReason::ProtocolViolation { .. } => "violation",

@@ -5,6 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::event::{CloseReason, Event};
 use polypath_proto::ids::{ReconfigId, StreamId};
 use polypath_proto::time::Time;
@@ -254,7 +255,10 @@ impl Shared {
             self.note_trouble(&mut state, tuple, &error)
         };
         let established = h.and_then(|h| state.slots.get(&h)).is_some_and(|slot| slot.established);
-        if let Some(report) = trouble.report.filter(|_| established) {
+        // Linux says "protocol unreachable" also when the buffer of the peer's raw socket is full for a moment: no reason to
+        // end an association whose silence would tell the truth.
+        let true_word = |report: &IcmpReport| *report != IcmpReport::ProtocolUnreachable;
+        if let Some(report) = trouble.report.filter(true_word).filter(|_| established) {
             state.core.handle_icmp(now, tuple, trouble.quoted(), report);
         }
     }
