@@ -395,7 +395,8 @@ pub enum NrSack {
 pub enum T3Marks {
     /// All that are in flight.
     All,
-    /// Those sent at least one SRTT ago (Iyengar 2004's amendment); all of them at later expiries.
+    /// Those sent at least one SRTT ago (Iyengar 2004's amendment), or one RTO where its bound makes that shorter; all of them at
+    /// later expiries.
     OlderThanSrtt,
 }
 

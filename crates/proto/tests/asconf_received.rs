@@ -275,3 +275,50 @@ fn bundled_asconfs_are_performed_in_turn_and_answered_in_one_packet() {
     assert_eq!(verdicts(last_ack(&again)), (vec![], vec![]));
     assert_eq!(peers_of(&pair.server).len(), 3);
 }
+
+/// The client names an address and takes the only proven one back: what the server then has was never answered from.
+fn move_to_unproven(pair: &mut Pair, asked: &[Ask], ahead: u32) {
+    let packet = asconf(pair, ahead, "10.0.0.1", asked);
+    inject(pair, reverse(tuple("10.6.0.1", "10.0.0.2")), &packet);
+    assert_eq!(peers_of(&pair.server), [ip("10.6.0.1")]);
+}
+
+fn heartbeats_to(pair: &Pair, client: &str) -> usize {
+    let there = |p: &&Packet| p.way == Way::ToClient && p.tuple.local.ip() == ip(client);
+    pair.log.iter().filter(there).filter(|p| p.kinds().contains(&HEARTBEAT)).count()
+}
+
+#[test]
+fn left_with_nothing_proven_an_association_gives_up_in_the_end() {
+    for (waiting, heartbeats) in [(0, true), (50, true), (50, false)] {
+        let interval = config().heartbeat_interval.filter(|_| heartbeats);
+        let server = AssocConfig { heartbeat_interval: interval, path_max_retrans: 1, ..config() };
+        let mut pair = single_with(server);
+        pair.lose(|_| Fate::Lose);
+        submit(&mut pair, false, waiting);
+        move_to_unproven(&mut pair, &[Ask::Add("10.6.0.1"), Ask::Delete("10.0.0.1")], 0);
+        pair.run(7200 * SECOND);
+        assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
+        // What a stranger at that address could be made to get is bounded by Association.Max.Retrans.
+        let heartbeats = heartbeats_to(&pair, "10.6.0.1");
+        assert!((2..=12).contains(&heartbeats), "{heartbeats} heartbeats");
+    }
+}
+
+#[test]
+fn probing_begins_anew_once_nothing_else_is_left() {
+    let mut pair = single_with(config());
+    // Nor may the client hear of an ASCONF that it never sent.
+    let lost = |p: &Packet| p.tuple.local.ip() == ip("10.6.0.1") || p.kinds().contains(&ASCONF_ACK);
+    pair.lose(move |p| if lost(p) { Fate::Lose } else { Fate::Deliver });
+    let add = asconf(&pair, 0, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
+    inject(&mut pair, at_server(), &add);
+    pair.run(600 * SECOND);
+    assert_eq!(heartbeats_to(&pair, "10.6.0.1"), 6);
+    pair.lose(|_| Fate::Lose);
+    move_to_unproven(&mut pair, &[Ask::Delete("10.0.0.1")], 1);
+    pair.run(7200 * SECOND);
+    assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
+    let heartbeats = heartbeats_to(&pair, "10.6.0.1");
+    assert!((8..=18).contains(&heartbeats), "{heartbeats} heartbeats");
+}

@@ -21,6 +21,9 @@ impl Association {
         self.redirect_control(p, heir);
         self.paths.remove(now, p);
         self.tx.path_added(heir);
+        if self.state.sends_heartbeats() {
+            self.paths.probe_if_stranded(now);
+        }
         if self.newest_sack_path == p {
             self.newest_sack_path = heir;
         }

@@ -235,7 +235,8 @@ impl Association {
         let alive = |view: &PathView| view.id != p && view.state == PathState::Active;
         let elsewhere = self.paths.iter().any(|(view, _)| alive(view));
         let frequent = now.since(self.unanswered_at) < rto / 2;
-        if elsewhere || frequent || self.tx.outstanding() > 0 {
+        let data_tells = self.tx.outstanding() > 0 && !self.paths.is_stranded();
+        if elsewhere || frequent || data_tells {
             return false;
         }
         self.unanswered_at = now;

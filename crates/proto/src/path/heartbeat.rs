@@ -58,6 +58,7 @@ impl PathSet {
         config: &AssocConfig,
         rng: &mut Rng,
     ) {
+        let stranded = self.is_stranded();
         let Some((view, path)) = self.both_mut(p) else { return };
         let probe = config.potentially_failed.and_then(|pf| pf.probe);
         let failed = matches!(view.state, PathState::PotentiallyFailed | PathState::Inactive);
@@ -69,6 +70,7 @@ impl PathSet {
         let settings = path.settings;
         let interval = match view.state {
             _ if view.suspect => Duration::ZERO,
+            PathState::Unconfirmed if stranded => Duration::ZERO,
             PathState::Unconfirmed if path.verification.asked_for() => Duration::ZERO,
             PathState::Unconfirmed if view.errors <= settings.max_retrans => Duration::ZERO,
             // Where heartbeats are off, a failed path gets none either (RFC 7829 section 3.2, item 5).

@@ -3,6 +3,9 @@
 //!
 //! An address gets at most Path.Max.Retrans + 1 heartbeats, over all paths to it together, until one of them is answered.
 //! After that only a packet of the association that comes from there makes us ask once more.
+//!
+//! Where the peer took the last proven address back, what is left is probed on: no data goes there, so nothing else would
+//! tell that the peer is gone. Association.Max.Retrans bounds that.
 
 use core::net::IpAddr;
 
@@ -36,6 +39,7 @@ impl PathSet {
         let Some(path) = self.get(p) else { return false };
         let address = path.tuple.remote.ip();
         path.verification.heard
+            || self.is_stranded()
             || self.is_proven(address)
             || self.probes(address) <= config.path_max_retrans
     }
@@ -68,6 +72,24 @@ impl PathSet {
                 path.heartbeat_at = now;
             }
         }
+    }
+
+    /// No path is left whose address was proven, nor a timer where probing had ended: it begins again.
+    pub(crate) fn probe_if_stranded(&mut self, now: Time) {
+        if !self.is_stranded() {
+            return;
+        }
+        for (view, path) in self.iter_mut() {
+            let waits = view.state == PathState::Unconfirmed && !path.dormant;
+            if waits && path.heartbeat_at == Time::MAX {
+                path.heartbeat_at = now;
+            }
+        }
+    }
+
+    /// Whether no path may carry data, since no address is proven.
+    pub(crate) fn is_stranded(&self) -> bool {
+        !self.views.iter().any(|view| view.state.is_confirmed())
     }
 
     /// Whether some path to `address` was confirmed, by the user or by a heartbeat.

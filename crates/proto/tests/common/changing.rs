@@ -69,9 +69,13 @@ pub(crate) fn connected() -> Pair {
 
 /// One address on either side.
 pub(crate) fn single() -> Pair {
+    single_with(config())
+}
+
+pub(crate) fn single_with(server: AssocConfig) -> Pair {
     let mut pair = Pair::with(
         at(CLIENT_PORT, &[ip("10.0.0.1")], config()),
-        at(SERVER_PORT, &[ip("10.0.0.2")], config()),
+        at(SERVER_PORT, &[ip("10.0.0.2")], server),
     );
     let path = [client_paths()[0]];
     pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, Arc::new(config())).unwrap();

@@ -28,7 +28,8 @@ impl Sender {
             return rack.patience(view.srtt, false);
         }
         match config.cmt.t3_marks {
-            T3Marks::OlderThanSrtt => view.srtt.unwrap_or(Duration::ZERO),
+            // An RTO at its upper bound may be shorter than the SRTT: then each expiry would spare everything.
+            T3Marks::OlderThanSrtt => view.srtt.unwrap_or(Duration::ZERO).min(view.rto),
             T3Marks::All => Duration::ZERO,
         }
     }

@@ -63,6 +63,18 @@ fn the_2004_amendment_spares_young_chunks_at_the_first_timeout() {
 }
 
 #[test]
+fn an_srtt_beyond_the_longest_timeout_spares_no_chunk_for_ever() {
+    // The clock jumped hours ahead between a HEARTBEAT and its answer.
+    let cmt = CmtConfig { t3_marks: T3Marks::OlderThanSrtt, ..CmtConfig::default() };
+    let mut rig = Rig::new(1, cmt);
+    rig.paths.view_mut(PathId(0)).unwrap().srtt = Some(Duration::from_secs(13_225));
+    rig.send(&[0]);
+    rig.wait(1000);
+    let marked = rig.tx.mark_timeout(rig.now, PathId(0), &mut rig.paths, &rig.config);
+    assert_eq!((marked, rig.outstanding(0)), (1, 0));
+}
+
+#[test]
 fn rtt_comes_from_the_paths_own_sacks_even_when_they_were_overtaken() {
     let mut rig = Rig::new(2, CmtConfig::default());
     rig.send(&[1, 0]);
