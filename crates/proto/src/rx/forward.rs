@@ -47,6 +47,9 @@ impl Receiver {
             self.ack.request();
             return ForwardVerdict::Stale;
         }
+        if self.doubts(cum) {
+            return ForwardVerdict::Stale;
+        }
         // Every TSN was sent, in a chunk of at least a byte.
         let passed = cum - before;
         if passed > self.buffer.size().max(REPORTABLE) {

@@ -120,8 +120,8 @@ pub(crate) struct Receiver {
     deferred: Option<Box<Deferred>>,
     /// TSNs were reset.
     jump: Option<Jump>,
-    /// The peer was asked to reset the association, and may have done so (see [`reset`]).
-    in_doubt: bool,
+    /// The peer was asked to reset the association, and may have done so behind this TSN (see [`reset`]).
+    in_doubt: Option<u64>,
 }
 
 impl Receiver {
@@ -146,7 +146,7 @@ impl Receiver {
             stats: ReceiverStats::default(),
             deferred: None,
             jump: None,
-            in_doubt: false,
+            in_doubt: None,
             buffer,
             settings,
         }
@@ -186,7 +186,7 @@ impl Receiver {
             Arrival::New if chunk.label.stream.0 >= self.settings.inbound_streams => {
                 self.discard(tsn, chunk)
             }
-            Arrival::New if self.in_doubt && !self.is_beyond_doubt(tsn, chunk) => {
+            Arrival::New if self.in_doubt.is_some() && !self.is_beyond_doubt(tsn, chunk) => {
                 self.stats.dropped_range += 1;
                 DataVerdict::OutOfRange
             }

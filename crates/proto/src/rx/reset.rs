@@ -183,15 +183,34 @@ impl Receiver {
 
     /// Whether the peer was asked to reset the association and has not answered. It may have, and its answer may be lost or late: its
     /// data may have new numbers already.
-    pub(crate) const fn doubt_numbers(&mut self, doubt: bool) {
-        self.in_doubt = doubt;
+    pub(crate) fn doubt_numbers(&mut self, doubt: bool) {
+        self.in_doubt = doubt.then_some(self.tracker.cumulative());
+    }
+
+    /// The peer had not begun to reset the association when its next TSN was `next`.
+    pub(crate) fn trust_numbers_before(&mut self, next: Tsn) {
+        let last = self.tracker.extend(next).saturating_sub(1);
+        if let Some(trusted) = &mut self.in_doubt {
+            *trusted = last.max(*trusted);
+        }
+    }
+
+    /// Whether what is given up up to TSN `cum` may have old numbers or new ones. The peer says it again, after its answer: it
+    /// cannot wait for us to believe it, for its answer that it is still at work settles the matter as well.
+    pub(super) fn doubts(&self, cum: u64) -> bool {
+        self.in_doubt.is_some_and(|trusted| cum > trusted)
     }
 
     /// Only what comes in the order of TSNs and is next in its stream is taken meanwhile: that is right by the old numbers, or
     /// by the new ones in a stream that had no old ones. The peer sends the rest again.
     pub(super) fn is_beyond_doubt(&self, tsn: u64, chunk: &Incoming<'_>) -> bool {
         let label = &chunk.label;
-        let next = label.unordered || self.delivery.ahead(label.stream, label.number) == 0;
+        let next = if label.unordered {
+            // What was given up by the old numbers is dropped unseen.
+            !self.interleaved.as_ref().is_some_and(|i| i.was_skipped(label))
+        } else {
+            self.delivery.ahead(label.stream, label.number) == 0
+        };
         tsn == self.tracker.cumulative() + 1 && next
     }
 
@@ -213,8 +232,9 @@ impl Receiver {
     /// start at number 0 (section 5.2.4, G4 and G5), but for those that began after it.
     fn restart(&mut self, now: Time, to: u64) {
         let before = self.tracker.cumulative();
-        self.in_doubt = false;
-        if let Some(mut deferred) = self.deferred.take() {
+        self.in_doubt = None;
+        // The peer may have asked to reset streams since.
+        if let Some(mut deferred) = self.deferred.take_if(|deferred| deferred.last <= to) {
             while let Some(charge) = deferred.drop_highest() {
                 self.buffer.free(charge);
             }

@@ -83,7 +83,11 @@ impl Association {
     /// The peer did not get our answer: it gets the same again, or by now a better one.
     fn repeat_answer(&mut self, path: PathId) {
         let Some(reconfig) = &self.reconfig else { return };
-        let Some(answered) = reconfig.answered.clone() else { return };
+        let Some(mut answered) = reconfig.answered.clone() else { return };
+        if let Some(seq) = reconfig.reset_asked {
+            // The peer learns which TSNs are of the time before.
+            answered.update(self.respond_with_tsns(seq, ReconfigResult::IN_PROGRESS));
+        }
         let mut responses = answered.responses;
         match answered.by_request.map(|seq| (seq, reconfig.answering(seq))) {
             Some((_, Some(true))) => self.repeat_request(path),

@@ -253,6 +253,9 @@ impl Association {
         if response.result == ReconfigResult::IN_PROGRESS {
             flight.in_progress = true;
             let path = flight.path;
+            if let (Part::ResetAssociation, Some(tsns)) = (part, response.next_tsns) {
+                self.rx.trust_numbers_before(tsns.sender_next);
+            }
             self.timers.reconfig = now + self.rto(path);
             return;
         }
