@@ -319,7 +319,7 @@ fn protocol_unreachable_ends_the_association_like_an_abort() {
     let report = IcmpReport::ProtocolUnreachable;
     assert!(pair.client.endpoint.handle_icmp(pair.now, client_paths()[0], &quoted[..8], report));
     pair.run(Duration::from_secs(1));
-    assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: None }));
+    assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
 }
 
 #[test]
@@ -368,7 +368,7 @@ fn a_closed_udp_port_is_a_failed_path_while_another_lives_and_an_abort_after_tha
     assert!(pair.client.endpoint.handle_icmp(pair.now, second, &quoted, report));
     assert_eq!(pair.client.closed(), None);
     pair.exchange();
-    assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: None }));
+    assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
 }
 
 #[test]

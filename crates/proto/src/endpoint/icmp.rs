@@ -1,11 +1,12 @@
 //! What ICMP says of packets of ours (RFC 9260 section 10, RFC 6951 section 5.5). Anybody can write an ICMP message; only who saw the packet
 //! that it quotes knows the verification tag in it.
 
+use polypath_wire::COMMON_HEADER_LEN;
 use polypath_wire::chunk::kind;
-use polypath_wire::{AbortChunk, COMMON_HEADER_LEN, CausesBuf};
 
 use super::Endpoint;
 use crate::assoc::{Association, State};
+use crate::event::CloseReason;
 use crate::ids::FourTuple;
 use crate::time::Time;
 use crate::view::PathState;
@@ -58,9 +59,7 @@ impl Endpoint {
         match report {
             IcmpReport::PortUnreachable if !encapsulated => false,
             IcmpReport::PortUnreachable => assoc.port_unreachable(now, tuple, quote.init.is_some()),
-            IcmpReport::ProtocolUnreachable => {
-                assoc.protocol_unreachable(now, quote.init.is_some())
-            }
+            IcmpReport::ProtocolUnreachable => assoc.protocol_unreachable(quote.init.is_some()),
             IcmpReport::Unreachable => {
                 assoc.path_failed(now, tuple);
                 true
@@ -111,11 +110,13 @@ impl Quote {
 impl Association {
     /// ICMP8: the host at the other end of `tuple` does not know SCTP. That ends the association like an ABORT; an INIT's fate only while we wait
     /// for its answer.
-    fn protocol_unreachable(&mut self, now: Time, init: bool) -> bool {
+    fn protocol_unreachable(&mut self, init: bool) -> bool {
         let fitting = init == (self.state() == State::CookieWait);
         if fitting {
-            let causes = CausesBuf::new();
-            self.on_abort(now, &AbortChunk { reflected: true, causes: causes.as_causes() });
+            // It ends as by a bare ABORT, but nobody has aborted anything.
+            let done = self.state() == State::ShutdownAckSent;
+            self.control.clear();
+            self.close(if done { CloseReason::Shutdown } else { CloseReason::Unreachable });
         }
         fitting
     }
@@ -137,6 +138,6 @@ impl Association {
             self.path_failed(now, tuple);
             return true;
         }
-        self.protocol_unreachable(now, init)
+        self.protocol_unreachable(init)
     }
 }
