@@ -176,9 +176,10 @@ async fn a_sender_survives_any_receiver() {
 async fn a_silent_peer_is_given_up() {
     let to = tempfile::tempdir().unwrap();
     let (sender, receiver) = (endpoint(&[1], false), endpoint(&[2], true));
-    // In between sits a socket that hands packets on until it is told to stop.
-    let middle = tokio::net::UdpSocket::bind("127.0.0.9:0").await.unwrap();
+    // In between sits a socket that hands packets on until it is told to stop. It stays open: a closed port would be told of (ICMP).
+    let middle = std::sync::Arc::new(tokio::net::UdpSocket::bind("127.0.0.9:0").await.unwrap());
     let at = middle.local_addr().unwrap();
+    let open = middle.clone();
     let (one, two) = (sender.local_addresses()[0], receiver.local_addresses()[0]);
     let relay = tokio::spawn(async move {
         let mut buffer = vec![0; 65_536];
@@ -196,4 +197,5 @@ async fn a_silent_peer_is_given_up() {
     let options = ReceiveOptions { silence: limit, ..options(to.path()) };
     let received = receive(&b, &options, &Quiet).await;
     assert_eq!(received, Err(TransferError::Silent(limit)));
+    drop(open);
 }
