@@ -5,6 +5,7 @@
 pub(crate) mod authentic;
 pub(crate) mod changing;
 pub(crate) mod craft;
+pub(crate) mod reconfig;
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

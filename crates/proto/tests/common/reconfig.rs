@@ -1,0 +1,115 @@
+//! Two ends that agreed on stream reconfiguration, and what a test asks of them.
+
+use bytes::Bytes;
+use polypath_proto::config::{AssocConfig, ExtensionConfig};
+use polypath_proto::ids::StreamId;
+use polypath_proto::time::Duration;
+use polypath_proto::{
+    Association, Event, ReconfigId, ReconfigOutcome, SendOptions, State, StreamDirection,
+};
+use polypath_wire::chunk::kind;
+use polypath_wire::{ChecksumCheck, Chunk, PacketView};
+
+use super::*;
+
+pub(crate) const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+pub(crate) const RECONFIG: ExtensionConfig =
+    ExtensionConfig { stream_reconfiguration: true, ..ExtensionConfig::NONE };
+
+pub(crate) fn config() -> AssocConfig {
+    AssocConfig { extensions: RECONFIG, ..AssocConfig::default() }
+}
+
+pub(crate) fn pair(client: AssocConfig, server: AssocConfig) -> Pair {
+    let mut ends =
+        [endpoint(CLIENT_PORT, &client_addresses()), endpoint(SERVER_PORT, &server_addresses())];
+    ends[1].assoc = server.into();
+    let [a, b] = ends;
+    let mut pair = Pair::with(a, b);
+    pair.connect_with(client);
+    pair.run(ms(400));
+    assert_eq!(pair.client.state(), State::Established);
+    pair
+}
+
+pub(crate) fn client(pair: &mut Pair) -> &mut Association {
+    let h = pair.client.handle();
+    pair.client.endpoint.association_mut(h).unwrap()
+}
+
+pub(crate) fn server(pair: &mut Pair) -> &mut Association {
+    let h = pair.server.handle();
+    pair.server.endpoint.association_mut(h).unwrap()
+}
+
+pub(crate) fn send(pair: &mut Pair, stream: u16, byte: u8, len: usize) {
+    let now = pair.now;
+    let data = Bytes::from(vec![byte; len]);
+    client(pair).send(now, StreamId(stream), data, SendOptions::default()).unwrap();
+}
+
+pub(crate) fn reset(pair: &mut Pair, direction: StreamDirection, streams: &[u16]) -> ReconfigId {
+    let streams: Vec<_> = streams.iter().map(|s| StreamId(*s)).collect();
+    let now = pair.now;
+    client(pair).reset_streams(now, direction, &streams).unwrap()
+}
+
+pub(crate) fn outcome(host: &Host, id: ReconfigId) -> Option<ReconfigOutcome> {
+    host.events.iter().find_map(|(_, e)| match e {
+        Event::Reconfigured { request, outcome } if *request == id => Some(*outcome),
+        _ => None,
+    })
+}
+
+pub(crate) fn resets(host: &Host) -> Vec<(StreamDirection, Vec<u16>)> {
+    let reset = |(_, e): &(_, Event)| match e {
+        Event::StreamsReset { direction, streams } => {
+            Some((*direction, streams.iter().map(|s| s.0).collect()))
+        }
+        _ => None,
+    };
+    host.events.iter().filter_map(reset).collect()
+}
+
+/// (stream, SSN, first byte) of all DATA that the client sent since, once per TSN.
+pub(crate) fn numbers(pair: &Pair, since: usize) -> Vec<(u16, u16, u8)> {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut out = Vec::new();
+    for packet in pair.sent_since(since).iter().filter(|p| p.way == Way::ToServer) {
+        let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
+        for raw in view.chunks() {
+            if let Ok(Chunk::Data(d)) = raw.unwrap().decode()
+                && seen.insert(d.tsn.0)
+                && d.flags.beginning
+            {
+                out.push((d.stream.0, d.ssn.0, d.payload[0]));
+            }
+        }
+    }
+    out
+}
+
+pub(crate) fn is_reconfig(packet: &Packet) -> bool {
+    packet.kinds().contains(&kind::RECONFIG)
+}
+
+pub(crate) fn reconfigs(pair: &Pair, way: Way) -> usize {
+    pair.log.iter().filter(|p| p.way == way && is_reconfig(p)).count()
+}
+
+/// Types of the parameters of all RE-CONFIGs.
+pub(crate) fn params(pair: &Pair, way: Way) -> Vec<Vec<u16>> {
+    let mut out = Vec::new();
+    for packet in pair.log.iter().filter(|p| p.way == way) {
+        let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
+        for raw in view.chunks() {
+            if let Ok(Chunk::Reconfig(r)) = raw.unwrap().decode() {
+                out.push(r.params.iter().map(|p| p.unwrap().kind).collect());
+            }
+        }
+    }
+    out
+}
