@@ -38,9 +38,16 @@ pub fn check(assoc: &Association, config: &AssocConfig, now: Time) -> Result<(),
         ensure(path.rto <= config.rto.max, "an RTO exceeds RTO.Max")?;
     }
     ensure(view.path(view.primary).is_some(), "the primary path does not exist")?;
+    let (receive, send) = assoc.buffer_sizes();
+    let largest = config.receive_buffer.max(config.receive_buffer_max.unwrap_or(0));
+    ensure(receive <= largest, "the receive buffer has grown beyond its limit")?;
+    let most = config.send_buffer.max(config.send_buffer_max.unwrap_or(0));
+    ensure(send <= most, "the send buffer has grown beyond its limit")?;
     // One chunk may overbook the window (RFC 9260 section 6.2), and the memory bound of a receiver that must not
     // renege is twice the buffer and a constant.
     let (held, _) = assoc.receive_buffer();
-    let bound = 2 * u64::from(config.receive_buffer) + (64 << 10) + u64::from(config.path_mtu);
+    let packet =
+        config.path_mtu_discovery.map_or(config.path_mtu, |on| on.max.max(config.path_mtu));
+    let bound = 2 * u64::from(largest) + (64 << 10) + u64::from(packet);
     ensure(u64::from(held) <= bound, "the receive buffer is overfull")
 }

@@ -8,6 +8,7 @@ use polypath_proto::{
     SendOptions, State,
 };
 
+use super::parts::{Assembly, Unfinished};
 use super::run::Trouble;
 use crate::model::{Breach, Ledger, Side};
 use crate::world::{HostId, World};
@@ -20,6 +21,8 @@ pub(super) struct Job {
     pub(super) stream: StreamId,
     pub(super) unordered: bool,
     pub(super) reliability: Reliability,
+    /// Bytes that are handed in at a time; 0: all.
+    pub(super) part: usize,
 }
 
 /// An application.
@@ -28,12 +31,18 @@ pub(super) struct App {
     pub(super) host: HostId,
     pub(super) reading: bool,
     pub(super) jobs: VecDeque<Job>,
+    /// Messages of which parts are still to be handed in.
+    unfinished: Vec<Unfinished>,
+    /// Messages of which parts were read.
+    assembly: Assembly,
     /// Its associations, and under which name the ledger knows each.
     lives: BTreeMap<AssocHandle, Side>,
     /// Every side there ever was.
     pub(super) sides: Vec<Side>,
     /// How associations ended.
     pub(super) endings: Vec<CloseReason>,
+    /// What it was told, by kind, and how often.
+    pub(super) heard: BTreeMap<&'static str, u64>,
     /// Associations that ended and were not removed yet: what they had to say last must go out first.
     over: Vec<AssocHandle>,
     /// The application removes associations as soon as it hears that they ended.
@@ -83,16 +92,19 @@ pub(super) enum Aftermath {
 }
 
 impl App {
-    pub(super) const fn new(host: HostId, hasty: bool) -> Self {
+    pub(super) fn new(host: HostId, hasty: bool) -> Self {
         Self {
             host,
             hasty,
             over: Vec::new(),
             reading: true,
             jobs: VecDeque::new(),
+            unfinished: Vec::new(),
+            assembly: Assembly::default(),
             lives: BTreeMap::new(),
             sides: Vec::new(),
             endings: Vec::new(),
+            heard: BTreeMap::new(),
         }
     }
 
@@ -112,7 +124,8 @@ impl App {
 
     /// Nothing waits, and everything sent is accounted for.
     pub(super) fn is_settled(&self, ledger: &Ledger) -> bool {
-        let waiting = !self.jobs.is_empty() && !self.lives.is_empty();
+        let jobs = !self.jobs.is_empty() || !self.unfinished.is_empty();
+        let waiting = jobs && !self.lives.is_empty();
         !waiting && self.lives.values().all(|side| ledger.open(*side) == 0)
     }
 
@@ -128,6 +141,8 @@ impl App {
         self.lives.clear();
         self.over.clear();
         self.jobs.clear();
+        self.unfinished.clear();
+        self.assembly = Assembly::default();
     }
 
     /// Takes events, then reads, then writes.
@@ -169,6 +184,7 @@ impl App {
             Some(side) => *side,
             None => self.add(handle, books),
         };
+        *self.heard.entry(name(&event)).or_default() += 1;
         match event {
             Event::SendFailed { message, .. } => {
                 let told = books.ledger.failed(side, message);
@@ -178,7 +194,12 @@ impl App {
                 let told = books.ledger.abandoned(side, message);
                 books.judge(told)?;
             }
+            Event::PartialDeliveryAborted { stream, unordered } => {
+                self.assembly.abort(handle, stream, unordered);
+            }
             Event::Restarted => {
+                self.read(world, books, handle)?;
+                self.end_parts(books, handle)?;
                 // What the old peer acknowledged and did not read is gone with it.
                 books.ledger.excuse(side);
                 self.add(handle, books);
@@ -186,6 +207,7 @@ impl App {
             }
             Event::Closed(reason) => {
                 self.read(world, books, handle)?;
+                self.end_parts(books, handle)?;
                 return self.closed(world, books, handle, reason);
             }
             _ => {}
@@ -231,13 +253,33 @@ impl App {
         let now = world.clock(self.host);
         let Some(side) = self.lives.get(&handle).copied() else { return Ok(()) };
         while let Some(message) = receive(world, self.host, handle, now) {
-            let told = books.ledger.delivered(side, &message);
-            books.judge(told)?;
+            if !message.part.is_whole() {
+                *self.heard.entry("part").or_default() += 1;
+            }
+            let whole = match self.assembly.take(handle, message) {
+                Ok(whole) => whole,
+                Err(what) if books.promised() => return Err(Trouble::Parts(self.host.0, what)),
+                Err(_) => None,
+            };
+            if let Some(message) = whole {
+                let told = books.ledger.delivered(side, &message);
+                books.judge(told)?;
+            }
         }
         Ok(())
     }
 
+    /// No message of the association goes on.
+    fn end_parts(&mut self, books: &Books, handle: AssocHandle) -> Result<(), Trouble> {
+        self.unfinished.retain(|message| message.handle != handle);
+        match self.assembly.end(handle) {
+            Err(what) if books.promised() => Err(Trouble::Parts(self.host.0, what)),
+            _ => Ok(()),
+        }
+    }
+
     fn write(&mut self, world: &mut World, books: &mut Books) {
+        self.unfinished.retain_mut(|message| !hand_in(world, self.host, message));
         let Some(handle) = self.current() else { return };
         while let Some(job) = self.jobs.front().copied() {
             match self.send(world, books, handle, job) {
@@ -247,12 +289,9 @@ impl App {
                     }
                 }
                 Err(SendError::WouldBlock) => return,
-                Ok(())
-                | Err(
-                    SendError::InvalidStream { .. }
-                    | SendError::BadSize { .. }
-                    | SendError::MessageOpen { .. },
-                ) => {
+                // Without interleaving nothing else is sent until the message is ended.
+                Err(SendError::MessageOpen { .. }) => return,
+                Ok(()) | Err(SendError::InvalidStream { .. } | SendError::BadSize { .. }) => {
                     self.jobs.pop_front();
                 }
                 Err(SendError::ShuttingDown | SendError::Closed) => self.jobs.clear(),
@@ -261,7 +300,7 @@ impl App {
     }
 
     fn send(
-        &self,
+        &mut self,
         world: &mut World,
         books: &mut Books,
         handle: AssocHandle,
@@ -269,16 +308,72 @@ impl App {
     ) -> Result<(), SendError> {
         let now = world.clock(self.host);
         let (ppid, data) = books.ledger.draft(job.bytes);
-        let (unordered, immediate) = (job.unordered, ppid % 16 == 0);
-        let options = SendOptions { unordered, ppid, immediate, ..SendOptions::default() };
+        let (unordered, immediate, reliability) = (job.unordered, ppid % 16 == 0, job.reliability);
+        let options = SendOptions { unordered, ppid, immediate, reliability };
         let assoc = world.assoc_mut(self.host, handle).ok_or(SendError::Closed)?;
-        let id: MessageId = assoc.send(now, job.stream, data, options)?;
+        let open = self.unfinished.iter().any(|message| message.handle == handle);
+        if open && !assoc.is_interleaving() {
+            return Err(SendError::MessageOpen { stream: job.stream });
+        }
+        let id: MessageId = if job.part == 0 {
+            assoc.send(now, job.stream, data, options)?
+        } else {
+            let Job { stream, part, .. } = job;
+            let mut message = Unfinished { handle, stream, options, rest: data, part };
+            let (first, last) = message.next();
+            let id = assoc.send_part(now, stream, first, message.options.clone(), last)?;
+            message.taken();
+            if !last {
+                self.unfinished.push(message);
+            }
+            id
+        };
         if let Some(side) = self.lives.get(&handle) {
             let reliable = job.reliability == Reliability::Full;
             let Job { stream, unordered, bytes, .. } = job;
             books.ledger.accepted_until(*side, id, stream, unordered, bytes, reliable);
         }
         Ok(())
+    }
+}
+
+/// Hands in as much of a message as is taken. True when there is no more to do.
+fn hand_in(world: &mut World, host: HostId, message: &mut Unfinished) -> bool {
+    let now = world.clock(host);
+    let Some(assoc) = world.assoc_mut(host, message.handle) else { return true };
+    loop {
+        let (part, last) = message.next();
+        match assoc.send_part(now, message.stream, part, message.options.clone(), last) {
+            Ok(_) if last => return true,
+            Ok(_) => message.taken(),
+            Err(SendError::WouldBlock) => return false,
+            Err(_) => return true,
+        }
+    }
+}
+
+/// The kind of an event, for counting.
+const fn name(event: &Event) -> &'static str {
+    match event {
+        Event::Restarted => "restarted",
+        Event::PathAdded(_) => "path added",
+        Event::PathRemoved(_) => "path removed",
+        Event::LocalAddress { .. } => "local address",
+        Event::PathState { .. } => "path state",
+        Event::PacketsTooBig { .. } => "packets too big",
+        Event::PathMtu { .. } => "path MTU",
+        Event::Limited(_) => "limited",
+        Event::Stalled { .. } => "stalled",
+        Event::SendFailed { .. } => "send failed",
+        Event::PartialDeliveryAborted { .. } => "partial delivery aborted",
+        Event::MessageTooLarge { .. } => "message too large",
+        Event::Abandoned { .. } => "abandoned",
+        Event::StreamsReset { .. } => "streams reset",
+        Event::AssociationReset { .. } => "association reset",
+        Event::StreamsAdded { .. } => "streams added",
+        Event::PeerError { .. } => "peer error",
+        Event::Closed(_) => "closed",
+        _ => "others",
     }
 }
 

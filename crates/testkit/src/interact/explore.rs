@@ -21,6 +21,8 @@ pub struct Summary {
     pub endings: BTreeMap<Ending, u64>,
     /// Associations, by the reason for their end.
     pub reasons: BTreeMap<String, u64>,
+    /// What applications were told, by kind.
+    pub heard: BTreeMap<&'static str, u64>,
     /// Packets sent.
     pub packets: u64,
     /// Messages accepted.
@@ -41,6 +43,9 @@ impl Summary {
         for reason in &report.reasons {
             *self.reasons.entry(format!("{reason:?}")).or_default() += 1;
         }
+        for (name, count) in &report.heard {
+            *self.heard.entry(name).or_default() += count;
+        }
         self.packets += report.packets;
         self.sent += report.sent;
         self.delivered += report.delivered;
@@ -56,6 +61,9 @@ impl Summary {
         self.hours += other.hours;
         for (name, count) in other.ops {
             *self.ops.entry(name).or_default() += count;
+        }
+        for (name, count) in other.heard {
+            *self.heard.entry(name).or_default() += count;
         }
         for (ending, count) in other.endings {
             *self.endings.entry(ending).or_default() += count;
@@ -73,6 +81,7 @@ impl fmt::Display for Summary {
         writeln!(f, "messages: {sent} accepted, {delivered} delivered")?;
         writeln!(f, "endings: {:?}", self.endings)?;
         writeln!(f, "reasons: {:?}", self.reasons)?;
+        writeln!(f, "events: {:?}", self.heard)?;
         write!(f, "operations: {:?}", self.ops)
     }
 }

@@ -7,6 +7,8 @@
 mod app;
 mod explore;
 mod flood;
+mod options;
+mod parts;
 mod run;
 mod script;
 mod setup;

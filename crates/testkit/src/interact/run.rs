@@ -1,10 +1,12 @@
 //! Plays a script, then restores everything and demands an end.
 
 use core::net::SocketAddr;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use polypath_proto::config::AssocConfig;
+use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
@@ -14,7 +16,7 @@ use polypath_proto::{CloseReason, Event, PathId, State};
 use super::app::{Aftermath, App, Books, Job};
 use super::flood::Flood;
 use super::script::{Op, Reconfigure, Script};
-use super::setup::LONGEST;
+use super::setup::LONGEST_IN_PARTS;
 use crate::invariants;
 use crate::model::Breach;
 use crate::world::{HostId, Step, World, WorldError, address, translated};
@@ -37,6 +39,8 @@ pub struct Report {
     pub ending: Ending,
     /// How each association ended, host by host.
     pub reasons: Vec<CloseReason>,
+    /// What applications were told, by kind.
+    pub heard: BTreeMap<&'static str, u64>,
     /// Packets sent.
     pub packets: u64,
     /// Packets lost because their link was cut.
@@ -63,6 +67,9 @@ pub enum Trouble {
     /// Books that do not add up.
     #[error("host {0}: {1}")]
     Invariant(usize, String),
+    /// Parts of messages that do not fit each other.
+    #[error("host {0}: {1}")]
+    Parts(usize, String),
     /// The peer is accused of breaking the protocol, though nobody did.
     #[error("host {0}: closed for {1:?}, but nobody broke the protocol")]
     Accused(usize, CloseReason),
@@ -143,7 +150,7 @@ impl Run {
         Self {
             world,
             apps: (0..hosts).map(|host| App::new(HostId(host), setup.hasty)).collect(),
-            books: Books::new(LONGEST, !script.is_forged(), script.is_renumbered()),
+            books: Books::new(LONGEST_IN_PARTS, !script.is_forged(), script.is_renumbered()),
             configs: (0..hosts).map(|host| Arc::new(setup.end(host).assoc.clone())).collect(),
             rng: Rng::from_u64(setup.seed ^ 1),
             paths: setup.links.len(),
@@ -176,9 +183,9 @@ impl Run {
     fn perform(&mut self, op: Op) -> Result<(), Trouble> {
         match op {
             Op::Advance(ms) => return self.advance(Duration::from_millis(ms)),
-            Op::Send { host, count, bytes, stream, unordered, reliability } => {
+            Op::Send { host, count, bytes, stream, unordered, reliability, part } => {
                 let stream = StreamId(stream);
-                let job = Job { left: count, bytes, stream, unordered, reliability };
+                let job = Job { left: count, bytes, stream, unordered, reliability, part };
                 self.apps[host.0].jobs.push_back(job);
             }
             Op::Read { host, on } => self.apps[host.0].reading = on,
@@ -187,6 +194,11 @@ impl Run {
                 let link = self.world.link_mut(link, from);
                 (link.loss, link.duplicate, link.corrupt) = (loss, duplicate, corrupt);
             }
+            Op::Narrow { link, from, mtu, oversize } => {
+                let link = self.world.link_mut(link, from);
+                (link.mtu, link.oversize) = (mtu, oversize);
+            }
+            Op::Icmp { host, link, report } => self.icmp(host, link, report),
             Op::Next { link, from, drop, late, twice } => {
                 let link = self.world.link_mut(link, from);
                 link.drop_next += drop;
@@ -283,6 +295,14 @@ impl Run {
             let packet = kind.packet(model, &mut self.rng);
             let delay = Duration::from_micros(self.rng.below(50_000) as u64);
             self.world.inject(host, link, delay, packet);
+        }
+    }
+
+    /// About the latest packet that the host sent.
+    fn icmp(&mut self, host: HostId, link: usize, report: IcmpReport) {
+        let sent = self.world.log.entries().iter().rev().find(|entry| entry.from == host);
+        if let Some(packet) = sent.map(|entry| entry.bytes.clone()) {
+            self.world.report(host, link, &packet, report);
         }
     }
 
@@ -404,6 +424,10 @@ impl Run {
             return Err(Trouble::Unprovoked(reasons));
         }
         let (sent, delivered) = self.books.ledger.counts();
+        let mut heard = BTreeMap::new();
+        for (name, count) in self.apps.iter().flat_map(|app| &app.heard) {
+            *heard.entry(*name).or_default() += count;
+        }
         let ending = match (reasons.is_empty(), graceful) {
             (true, _) => Ending::Forgotten,
             (false, true) => Ending::Graceful,
@@ -417,6 +441,7 @@ impl Run {
             ending,
             log,
             reasons,
+            heard,
             packets: self.world.packets(),
             cut: self.world.cut(),
             sent,

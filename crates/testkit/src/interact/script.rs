@@ -1,13 +1,15 @@
 //! What happens in a run, in order.
 
+use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Duration;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{Reliability, StreamDirection};
 
 use super::flood::Flood;
+use super::options;
 use super::setup::{PolicyChoice, Setup};
-use crate::world::HostId;
+use crate::world::{HostId, Oversize};
 
 /// What becomes of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,8 @@ pub enum Op {
         unordered: bool,
         /// When they may be given up.
         reliability: Reliability,
+        /// Each is handed in by so many bytes at a time; 0: as a whole.
+        part: usize,
     },
     /// The application stops reading, or goes on.
     Read {
@@ -84,6 +88,26 @@ pub enum Op {
         duplicate: f64,
         /// Probability.
         corrupt: f64,
+    },
+    /// A link carries smaller packets from now on in one direction.
+    Narrow {
+        /// Which link.
+        link: usize,
+        /// The direction in which this host sends.
+        from: HostId,
+        /// The largest IP packet, bytes.
+        mtu: u32,
+        /// What becomes of larger ones.
+        oversize: Oversize,
+    },
+    /// A router, or somebody who saw a packet of the host, says something about it.
+    Icmp {
+        /// Whom.
+        host: HostId,
+        /// Which link's router.
+        link: usize,
+        /// What.
+        report: IcmpReport,
     },
     /// Something happens to the next packets of one direction for certain.
     Next {
@@ -181,7 +205,10 @@ impl Op {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Advance(_) => "advance",
-            Self::Send { .. } => "send",
+            Self::Send { part: 0, .. } => "send",
+            Self::Send { .. } => "send in parts",
+            Self::Narrow { .. } => "narrow",
+            Self::Icmp { .. } => "icmp",
             Self::Read { .. } => "read",
             Self::Up { up: true, .. } => "restore",
             Self::Up { up: false, .. } => "cut",
@@ -217,6 +244,8 @@ impl Op {
                 | Self::Rebind { .. }
                 | Self::Jump { .. }
                 | Self::Address { .. }
+                | Self::Narrow { .. }
+                | Self::Icmp { .. }
         )
     }
 
@@ -231,7 +260,7 @@ impl Op {
     fn random(rng: &mut Rng, setup: &Setup) -> Self {
         let host = HostId(rng.below(if setup.guest { 3 } else { 2 }));
         let link = rng.below(setup.links.len());
-        match rng.below(115) {
+        match rng.below(121) {
             0..28 => Self::random_send(rng, setup, host),
             28..56 => Self::Advance(random_time(rng)),
             56..60 => Self::Read { host, on: rng.below(2) == 0 },
@@ -270,6 +299,11 @@ impl Op {
                 let (ms, back) = (1 + rng.below(scale) as u64, rng.below(3) == 0);
                 Self::Jump { host, ms: if back { ms % 10_000 } else { ms }, back }
             }
+            115..119 => {
+                let (mtu, oversize) = (options::narrow(rng), options::oversize(rng));
+                Self::Narrow { link, from: host, mtu, oversize }
+            }
+            119..121 => Self::Icmp { host, link, report: random_report(rng) },
             _ => {
                 let kind = Flood::ALL[rng.below(Flood::ALL.len())];
                 Self::Flood { host, link, kind, count: 1 + rng.below(20) as u32 }
@@ -289,8 +323,26 @@ impl Op {
                 0 => Reliability::Limited(rng.below(3) as u32),
                 1 => Reliability::Timed(Duration::from_millis(rng.below(2000) as u64)),
                 2 => Reliability::Priority(rng.below(3) as u32),
+                3 => return Self::random_parts(rng, setup, host),
                 _ => Reliability::Full,
             },
+            part: 0,
+        }
+    }
+
+    /// Few messages, each in at most 64 parts.
+    fn random_parts(rng: &mut Rng, setup: &Setup, host: HostId) -> Self {
+        let longest = setup.longest_in_parts(host);
+        let bytes = 1 + rng.below(longest);
+        let held = setup.end(host.0).assoc.send_buffer.min(LARGEST_PART) as usize;
+        Self::Send {
+            host,
+            count: 1 + rng.below(3) as u32,
+            bytes,
+            stream: rng.below(8) as u16,
+            unordered: rng.below(4) == 0,
+            reliability: Reliability::Full,
+            part: (bytes / 64 + 1 + rng.below(LARGEST_PART as usize)).min(held),
         }
     }
 }
@@ -301,6 +353,19 @@ fn random_time(rng: &mut Rng) -> u64 {
     match rng.below(60) {
         0 => 1 + rng.below(4 * 3600 * 1000) as u64,
         _ => 1 + rng.below(scale) as u64,
+    }
+}
+
+/// Bytes of a part that is handed in, at most.
+const LARGEST_PART: u64 = 4000;
+
+/// Of sizes, true or not; or that there is no way.
+fn random_report(rng: &mut Rng) -> IcmpReport {
+    match rng.below(8) {
+        0 => IcmpReport::Unreachable,
+        1 => IcmpReport::ProtocolUnreachable,
+        2 => IcmpReport::PortUnreachable,
+        _ => IcmpReport::PacketTooBig { mtu: [0, 67, 68, 576, 1000, 1400][rng.below(6)] },
     }
 }
 
@@ -354,6 +419,7 @@ impl Script {
         let any = |wanted: fn(&Op) -> bool| self.ops.iter().any(wanted);
         let deaf = any(|op| matches!(op, Op::Read { on: false, .. }));
         let patient = patient && !(deaf && any(|op| matches!(op, Op::Shutdown(_))));
-        mild && patient && dropped < 6 && !self.ops.iter().any(Op::is_violent)
+        let passes = !self.setup.has_narrow_links();
+        mild && patient && passes && dropped < 6 && !self.ops.iter().any(Op::is_violent)
     }
 }

@@ -13,7 +13,8 @@ use polypath_proto::policy::PolicyFactory;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Duration;
 
-use crate::world::{HostId, Link};
+use super::options;
+use crate::world::{HostId, Link, Oversize};
 
 /// Policies with the name under which to report them.
 #[derive(Clone)]
@@ -46,6 +47,10 @@ pub struct LinkSetup {
     pub duplicate: f64,
     /// Probability.
     pub corrupt: f64,
+    /// The largest IP packet that passes whole, bytes.
+    pub mtu: u32,
+    /// What becomes of larger ones.
+    pub oversize: Oversize,
 }
 
 impl LinkSetup {
@@ -55,6 +60,7 @@ impl LinkSetup {
         link.loss = self.loss;
         link.duplicate = self.duplicate;
         link.corrupt = self.corrupt;
+        (link.mtu, link.oversize) = (self.mtu, self.oversize);
         link
     }
 
@@ -64,12 +70,16 @@ impl LinkSetup {
         };
         let (loss, duplicate, corrupt) = (chance(2, 0.1), chance(3, 0.1), chance(4, 0.05));
         let jitter = if rng.below(2) == 0 { 0 } else { rng.below(30) as u64 };
-        Self { delay: 1 + rng.below(80) as u64, jitter, loss, duplicate, corrupt }
+        let delay = 1 + rng.below(80) as u64;
+        let (mtu, oversize) = (options::link_mtu(rng), options::oversize(rng));
+        Self { delay, jitter, loss, duplicate, corrupt, mtu, oversize }
     }
 }
 
 /// The longest message of any script, bytes.
 pub(super) const LONGEST: usize = 20 << 10;
+/// The longest that is handed in part by part.
+pub(super) const LONGEST_IN_PARTS: usize = 60 << 10;
 
 /// The world of a script.
 #[derive(Clone, Debug)]
@@ -112,7 +122,7 @@ impl Setup {
             let cookie_life = Duration::from_secs([60, 60, 2][rng.below(3)]);
             EndSetup { assoc: random_assoc(rng, &policies), policies, cookie_life }
         };
-        Self {
+        let mut setup = Self {
             seed: rng.next_u64(),
             links: (0..paths).map(|_| LinkSetup::random(rng, worst)).collect(),
             pairing,
@@ -120,7 +130,17 @@ impl Setup {
             hasty: rng.below(8) == 0,
             guest: rng.below(6) == 0,
             ends: [end(rng), end(rng)],
-        }
+        };
+        // Both ends must agree where message numbers begin.
+        let first_mid = options::first_mid(rng);
+        setup.ends.iter_mut().for_each(|end| end.assoc.first_mid = first_mid);
+        setup
+    }
+
+    /// Whether packets may be larger than a link carries without that anybody looks for it.
+    pub(super) fn has_narrow_links(&self) -> bool {
+        let discovers = self.ends.iter().all(|end| end.assoc.path_mtu_discovery.is_some());
+        !discovers && self.links.iter().any(|link| link.mtu < u32::MAX)
     }
 
     /// The settings of a host.
@@ -145,6 +165,15 @@ impl Setup {
         let fits = own.send_buffer.min(u64::from(peer.receive_buffer) / 2);
         fits.clamp(1, LONGEST as u64) as usize
     }
+
+    /// The longest that `host` can send in parts: its own buffer need not hold it, nor the peer's if that delivers in parts.
+    pub fn longest_in_parts(&self, host: HostId) -> usize {
+        let peer = &self.end(host.peer().0).assoc;
+        if peer.partial_delivery.is_some() {
+            return LONGEST_IN_PARTS;
+        }
+        (peer.receive_buffer as usize / 2).min(LONGEST_IN_PARTS)
+    }
 }
 
 fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
@@ -167,12 +196,12 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         chunk_charge,
         max_message: 1 << 20,
         path_mtu,
-        path_mtu_discovery: None,
-        receive_buffer_max: None,
-        send_buffer_max: None,
-        zero_checksum: None,
-        bare_init: false,
-        watch: None,
+        path_mtu_discovery: options::path_mtu_discovery(rng),
+        receive_buffer_max: options::buffer_max(rng, receive_buffer.into()).map(|max| max as u32),
+        send_buffer_max: options::buffer_max(rng, send_buffer),
+        partial_delivery: options::partial_delivery(rng),
+        bare_init: rng.below(10) == 0,
+        watch: options::watch(rng),
         rto: random_rto(rng),
         heartbeat_interval: [Some(30), Some(30), Some(2), None][rng.below(4)]
             .map(Duration::from_secs),

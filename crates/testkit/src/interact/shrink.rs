@@ -38,11 +38,12 @@ fn drop_ops(mut script: Script, fails: &mut impl FnMut(&Script) -> bool) -> Scri
 }
 
 fn calm_links(mut script: Script, fails: &mut impl FnMut(&Script) -> bool) -> Script {
-    let calmers: [fn(&mut LinkSetup); 4] = [
+    let calmers: [fn(&mut LinkSetup); 5] = [
         |link| link.loss = 0.0,
         |link| link.duplicate = 0.0,
         |link| link.corrupt = 0.0,
         |link| link.jitter = 0,
+        |link| link.mtu = u32::MAX,
     ];
     for calm in calmers {
         let mut candidate = script.clone();
@@ -80,6 +81,8 @@ mod tests {
         };
         let short = shrink(script, needed);
         assert_eq!(short.ops, [Op::Abort(HostId::SERVER), Op::Shutdown(HostId::CLIENT)]);
-        assert!(short.setup.links.iter().all(|l| l.loss == 0.0 && l.jitter == 0));
+        assert!(
+            short.setup.links.iter().all(|l| l.loss == 0.0 && l.jitter == 0 && l.mtu == u32::MAX)
+        );
     }
 }

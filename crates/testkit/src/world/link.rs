@@ -24,7 +24,25 @@ pub struct Link {
     pub late_next: u32,
     /// So many packets arrive twice for certain.
     pub twice_next: u32,
+    /// The largest IP packet that it carries whole, bytes.
+    pub mtu: u32,
+    /// What becomes of a larger one that must not be fragmented.
+    pub oversize: Oversize,
 }
+
+/// What becomes of packets that are too large for a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oversize {
+    /// They vanish without a word.
+    Vanish,
+    /// They vanish, and the router says so, with the size that fits if the flag is set.
+    Told(bool),
+    /// The sender's own interface refuses them.
+    Refused,
+}
+
+/// Bytes of an IPv4 header, which is what worlds run over.
+pub(super) const IP_HEADER: usize = 20;
 
 impl Link {
     /// A perfect link.
@@ -39,12 +57,19 @@ impl Link {
             drop_next: 0,
             late_next: 0,
             twice_next: 0,
+            mtu: u32::MAX,
+            oversize: Oversize::Vanish,
         }
     }
 
     /// Nothing goes wrong from now on.
     pub const fn heal(&mut self) {
         *self = Self::new(self.delay);
+    }
+
+    /// Whether an SCTP packet of `len` bytes passes unfragmented.
+    pub(super) const fn fits(&self, len: usize) -> bool {
+        len + IP_HEADER <= self.mtu as usize
     }
 
     /// What happens to the next packet: one delay per copy that arrives.

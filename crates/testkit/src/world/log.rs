@@ -17,6 +17,8 @@ pub enum Fate {
     Arrives(u8),
     /// It was lost.
     Lost,
+    /// It was larger than its link carries.
+    TooLarge,
     /// A filter dropped it.
     Filtered,
     /// Nobody sent it: a test made it up.

@@ -8,8 +8,8 @@ mod link;
 mod log;
 mod place;
 
-use link::Copies;
-pub use link::{Link, flip_bits};
+use link::{Copies, IP_HEADER};
+pub use link::{Link, Oversize, flip_bits};
 pub use log::{Fate, LogEntry, PacketLog};
 pub use place::{address, translated, tuple};
 
@@ -21,9 +21,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use place::place;
 use polypath_proto::config::{AssocConfig, EndpointConfig};
+use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
-use polypath_proto::{AssocHandle, Association, Endpoint, Event, FourTuple};
+use polypath_proto::{AssocHandle, Association, Endpoint, Event, FourTuple, Transmit};
 use polypath_wire::{ChecksumCheck, PacketView};
 
 /// A host's number.
@@ -80,6 +81,20 @@ pub enum WorldError {
         /// Bytes in the buffer.
         written: usize,
     },
+    /// A packet that is larger than its path is known to carry, and must not be fragmented.
+    #[error(
+        "host {host} at {at}: a packet of {len} bytes beside its IP header, the path carries {mtu}"
+    )]
+    TooLarge {
+        /// Which host.
+        host: usize,
+        /// When.
+        at: Time,
+        /// Its bytes.
+        len: usize,
+        /// Bytes that the path carries, IP header included.
+        mtu: u32,
+    },
     /// A packet that its own receiver could not read.
     #[error("host {host} at {at}: sent a packet that does not decode: {what}")]
     Undecodable {
@@ -94,6 +109,8 @@ pub enum WorldError {
 
 /// Timeouts of one host at one instant, at most.
 const MAX_TIMEOUTS: u32 = 200;
+/// Bytes that a report of a router quotes of a packet: all of an INIT's fixed part, and some more (RFC 1812 section 4.3.2.3).
+const QUOTED: usize = 128;
 /// Packets of one host at one instant, at most: more than the buffers of any test hold.
 const MAX_PACKETS: u32 = 20_000;
 
@@ -144,6 +161,8 @@ struct Arrival {
     host: HostId,
     tuple: FourTuple,
     bytes: Bytes,
+    /// It is no packet, but what a router says of one that the host sent: `bytes` are what it quotes.
+    report: Option<IcmpReport>,
 }
 
 /// What a step did.
@@ -349,7 +368,14 @@ impl World {
             fate: Fate::Injected,
             bytes: bytes.clone(),
         });
-        self.arrive(delay, Arrival { host: to, tuple, bytes });
+        self.arrive(delay, Arrival { host: to, tuple, bytes, report: None });
+    }
+
+    /// Tells `to` what a router, or somebody who poses as one, says of a packet that it sent over `link`. Quotes the beginning of `packet`.
+    pub fn report(&mut self, to: HostId, link: usize, packet: &Bytes, report: IcmpReport) {
+        let bytes = packet.slice(..packet.len().min(QUOTED));
+        let tuple = tuple(to, link);
+        self.arrive(Duration::ZERO, Arrival { host: to, tuple, bytes, report: Some(report) });
     }
 
     /// Whether nothing is under way.
@@ -436,12 +462,24 @@ impl World {
             let (said, written) = (transmit.len, self.buf.len());
             return Err(WorldError::WrongLength { host: from.0, said, written });
         }
-        self.send(from, transmit.tuple)?;
+        self.check_size(from, &transmit)?;
+        self.send(from, &transmit)?;
         Ok(true)
     }
 
-    fn send(&mut self, from: HostId, tuple: FourTuple) -> Result<(), WorldError> {
-        let at = self.now;
+    /// What may not be fragmented must not be larger than what the path is known to carry.
+    fn check_size(&self, from: HostId, transmit: &Transmit) -> Result<(), WorldError> {
+        let Transmit { assoc, path, len, may_fragment, probe, .. } = *transmit;
+        let known = || Some(self.assoc(from, assoc?)?.path_mtu(path?)?.mtu);
+        let known = if may_fragment || probe { None } else { known() };
+        match known.filter(|mtu| len + IP_HEADER > *mtu as usize) {
+            Some(mtu) => Err(WorldError::TooLarge { host: from.0, at: self.now, len, mtu }),
+            None => Ok(()),
+        }
+    }
+
+    fn send(&mut self, from: HostId, transmit: &Transmit) -> Result<(), WorldError> {
+        let (at, tuple) = (self.now, transmit.tuple);
         let bytes = Bytes::copy_from_slice(&self.buf);
         let Some((to, link)) = place(tuple.remote.ip()).filter(|p| p.1 < self.links.len()) else {
             self.strays += 1;
@@ -463,8 +501,32 @@ impl World {
                 return Ok(());
             }
         };
+        let direction = &self.links[link][from.direction()];
+        if !transmit.may_fragment && !direction.fits(bytes.len()) {
+            self.refuse(from, link, tuple, bytes);
+            return Ok(());
+        }
         self.travel(from, to, link, tuple, later, bytes);
         Ok(())
+    }
+
+    /// A packet is too large for its link.
+    fn refuse(&mut self, from: HostId, link: usize, tuple: FourTuple, bytes: Bytes) {
+        let clock = self.clock(from);
+        let Link { mtu, delay, oversize, .. } = self.links[link][from.direction()];
+        match oversize {
+            Oversize::Vanish => {}
+            Oversize::Refused => {
+                self.hosts[from.0].endpoint.packet_refused(clock, tuple, bytes.len());
+            }
+            Oversize::Told(size) => {
+                let report = IcmpReport::PacketTooBig { mtu: if size { mtu } else { 0 } };
+                let quoted = bytes.slice(..bytes.len().min(QUOTED));
+                let told = Arrival { host: from, tuple, bytes: quoted, report: Some(report) };
+                self.arrive(delay, told);
+            }
+        }
+        self.log.push(LogEntry { at: self.now, from, tuple, fate: Fate::TooLarge, bytes });
     }
 
     fn travel(
@@ -497,7 +559,8 @@ impl World {
                 flip_bits(&mut broken, &mut self.rng);
                 bytes = broken.into();
             }
-            self.arrive(copy.delay + later, Arrival { host: to, tuple: back, bytes });
+            let arrival = Arrival { host: to, tuple: back, bytes, report: None };
+            self.arrive(copy.delay + later, arrival);
             arriving += 1;
         }
         let fate = if arriving == 0 { Fate::Lost } else { Fate::Arrives(arriving) };
@@ -518,7 +581,11 @@ impl World {
         let Some((_, arrival)) = self.arrivals.pop_first() else { return Step::Idle };
         let clock = self.clock(arrival.host);
         let host = &mut self.hosts[arrival.host.0];
-        host.endpoint.handle_datagram(clock, arrival.tuple, &arrival.bytes);
+        let Arrival { tuple, bytes, report, .. } = &arrival;
+        match report {
+            None => host.endpoint.handle_datagram(clock, *tuple, bytes),
+            Some(report) => _ = host.endpoint.handle_icmp(clock, *tuple, bytes, *report),
+        }
         host.drain_events();
         Step::Packet(arrival.host)
     }
