@@ -472,3 +472,25 @@ fn no_more_messages_are_begun_than_the_peer_delivers_whole() {
     let changes = order.windows(2).filter(|w| w[0] != w[1]).count();
     assert!(changes > 100, "{changes} changes of the stream");
 }
+
+#[test]
+fn a_restart_ends_messages_in_part_before_it_is_told() {
+    for config in [AssocConfig::default(), interleaving()] {
+        let mut pair = both(small_buffers(config.clone()));
+        let now = pair.now;
+        let (data, options) = (Bytes::from(vec![0; 100_000]), SendOptions::default());
+        client(&mut pair).send_part(now, StreamId(3), data, options, false).unwrap();
+        pair.run(Duration::from_secs(5));
+        assert!(!pair.server.received.is_empty());
+        pair.client = Host::new(endpoint(CLIENT_PORT, &[]), 99);
+        let (path, config) = (tuple("10.1.0.1", "10.2.0.1"), Arc::new(small_buffers(config)));
+        pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).expect("connects");
+        pair.run(Duration::from_secs(1));
+        let wanted = |(_, e): &&(_, Event)| {
+            matches!(e, Event::Restarted | Event::PartialDeliveryAborted { .. })
+        };
+        let told: Vec<_> = pair.server.events.iter().filter(wanted).map(|e| &e.1).collect();
+        let aborted = Event::PartialDeliveryAborted { stream: StreamId(3), unordered: false };
+        assert_eq!(told, [&aborted, &Event::Restarted]);
+    }
+}

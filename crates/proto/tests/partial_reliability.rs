@@ -724,3 +724,25 @@ proptest! {
         prop_assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown));
     }
 }
+
+#[test]
+fn a_message_whose_stream_negotiation_took_away_fails_once() {
+    let server = AssocConfig { inbound_streams: 1, ..config() };
+    let mut ends =
+        [endpoint(CLIENT_PORT, &client_addresses()), endpoint(SERVER_PORT, &server_addresses())];
+    ends[1].assoc = server.into();
+    let [a, b] = ends;
+    let mut pair = Pair::with(a, b);
+    pair.connect_with(config());
+    let timed = Reliability::Timed(ms(1200));
+    let id = send(&mut pair, 5, vec![1; 100], timed);
+    let ranked = send(&mut pair, 5, vec![1; 100], Reliability::Priority(3));
+    pair.run(Duration::from_secs(5));
+    let failed = |(_, e): &(_, Event)| match e {
+        Event::SendFailed { message, .. } => Some(*message),
+        _ => None,
+    };
+    let failed: Vec<MessageId> = pair.client.events.iter().filter_map(failed).collect();
+    assert_eq!(failed, [id, ranked]);
+    assert_eq!(abandoned(&pair), []);
+}

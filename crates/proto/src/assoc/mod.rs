@@ -470,10 +470,16 @@ impl Association {
         self.events.push_back(Event::Closed(reason));
     }
 
-    /// The agreed capabilities take effect in both halves: the receiving one starts at the peer's initial TSN.
-    pub(crate) fn start_receiver(&mut self) {
+    /// The peer's old life is over: what it began and did not end is said to be aborted before anything of the new one is told.
+    pub(crate) fn end_receiver(&mut self) {
         self.rx.abort_parts();
         self.report_aborted_parts();
+        let settings = receiver_settings(&self.config, self.caps);
+        self.rx = Receiver::new(settings, self.peer.initial_tsn);
+    }
+
+    /// The agreed capabilities take effect in both halves: the receiving one starts at the peer's initial TSN.
+    pub(crate) fn start_receiver(&mut self) {
         let settings = receiver_settings(&self.config, self.caps);
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
         self.tx.set_interleaving(self.caps.agreed.interleaving);

@@ -332,7 +332,10 @@ impl MtuSearch {
     pub(crate) fn refused(&mut self, now: Time, size: u32) {
         // Nothing was sent.
         self.not_before = now;
-        if size > self.plpmtu {
+        if size <= self.limits.base && self.state != MtuState::Disabled {
+            self.refused = self.refused.min(self.limits.base + 1);
+            self.fail(now);
+        } else if size > self.plpmtu {
             self.refused = self.refused.min(size).max(self.plpmtu + 1);
             if self.probe.is_some() && self.probed >= size {
                 self.raising = false;

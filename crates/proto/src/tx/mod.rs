@@ -293,6 +293,10 @@ impl Sender {
         let mut ids: Vec<_> = dropped.into_iter().map(|(id, stream, _)| (id, stream)).collect();
         // A message may have been handed in in several parts.
         ids.dedup();
+        // One that failed is not given up besides.
+        if let Some(partial) = &mut self.partial {
+            ids.iter().for_each(|(id, _)| _ = partial.remove(*id));
+        }
         ids
     }
 

@@ -198,7 +198,7 @@ impl App {
                 self.assembly.abort(handle, stream, unordered);
             }
             Event::Restarted => {
-                self.read(world, books, handle)?;
+                // What is there to be read is the new peer's.
                 self.end_parts(books, handle)?;
                 // What the old peer acknowledged and did not read is gone with it.
                 books.ledger.excuse(side);
@@ -288,9 +288,7 @@ impl App {
                         job.left -= 1;
                     }
                 }
-                Err(SendError::WouldBlock) => return,
-                // Without interleaving nothing else is sent until the message is ended.
-                Err(SendError::MessageOpen { .. }) => return,
+                Err(SendError::WouldBlock | SendError::MessageOpen { .. }) => return,
                 Ok(()) | Err(SendError::InvalidStream { .. } | SendError::BadSize { .. }) => {
                     self.jobs.pop_front();
                 }
@@ -311,8 +309,10 @@ impl App {
         let (unordered, immediate, reliability) = (job.unordered, ppid % 16 == 0, job.reliability);
         let options = SendOptions { unordered, ppid, immediate, reliability };
         let assoc = world.assoc_mut(self.host, handle).ok_or(SendError::Closed)?;
-        let open = self.unfinished.iter().any(|message| message.handle == handle);
-        if open && !assoc.is_interleaving() {
+        // Without interleaving nothing else is sent until an open message is ended; a stream takes nothing else in any case.
+        let own = || self.unfinished.iter().filter(|message| message.handle == handle);
+        let here = own().any(|message| message.stream == job.stream);
+        if here || own().next().is_some() && !assoc.is_interleaving() {
             return Err(SendError::MessageOpen { stream: job.stream });
         }
         let id: MessageId = if job.part == 0 {
@@ -321,7 +321,7 @@ impl App {
             let Job { stream, part, .. } = job;
             let mut message = Unfinished { handle, stream, options, rest: data, part };
             let (first, last) = message.next();
-            let id = assoc.send_part(now, stream, first, message.options.clone(), last)?;
+            let id = assoc.send_part(now, stream, first, message.options, last)?;
             message.taken();
             if !last {
                 self.unfinished.push(message);
@@ -343,7 +343,7 @@ fn hand_in(world: &mut World, host: HostId, message: &mut Unfinished) -> bool {
     let Some(assoc) = world.assoc_mut(host, message.handle) else { return true };
     loop {
         let (part, last) = message.next();
-        match assoc.send_part(now, message.stream, part, message.options.clone(), last) {
+        match assoc.send_part(now, message.stream, part, message.options, last) {
             Ok(_) if last => return true,
             Ok(_) => message.taken(),
             Err(SendError::WouldBlock) => return false,

@@ -417,7 +417,11 @@ impl Script {
         let dropped: u32 = self.ops.iter().map(Op::drops).sum();
         // Who closes and does not read keeps the peer's data from arriving until T5-shutdown-guard strikes.
         let any = |wanted: fn(&Op) -> bool| self.ops.iter().any(wanted);
-        let deaf = any(|op| matches!(op, Op::Read { on: false, .. }));
+        // So does who forbids its own only path.
+        let deaf = |op: &Op| {
+            matches!(op, Op::Read { on: false, .. } | Op::Admin { admin: PathAdmin::Disabled, .. })
+        };
+        let deaf = any(deaf);
         let patient = patient && !(deaf && any(|op| matches!(op, Op::Shutdown(_))));
         let passes = !self.setup.has_narrow_links();
         mild && patient && passes && dropped < 6 && !self.ops.iter().any(Op::is_violent)

@@ -80,6 +80,7 @@ impl Association {
         for (message, stream, sent) in self.tx.drain_undelivered() {
             self.events.push_back(Event::SendFailed { message, stream, sent });
         }
+        self.end_receiver();
         self.local = local;
         // The new life's INIT ACK announced what the endpoint had then.
         self.endpoint = endpoint;

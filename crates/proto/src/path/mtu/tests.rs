@@ -221,3 +221,28 @@ fn probes_are_a_round_trip_apart_whatever_routers_say() {
     assert_eq!(world.search.plpmtu(), 1500);
     assert!(sent.windows(2).all(|two| two[1] - two[0] >= trip), "{sent:?}");
 }
+
+#[test]
+fn an_interface_that_refuses_the_base_is_asked_again_later_and_not_at_once() {
+    let mut world = World::new(1000, 9000, false);
+    let mut probes = 0;
+    while world.search.timer() <= world.now + SECOND {
+        world.now = world.now.max(world.search.timer());
+        let Some(size) = world.search.expired(world.now).probe else { continue };
+        probes += 1;
+        assert!(probes < 10, "probe after probe of {size} bytes");
+        world.nonce += 1;
+        world.search.sent(world.nonce, world.now, world.now + SECOND);
+        world.search.refused(world.now, size);
+    }
+    assert!(world.search.is_in_error() && world.search.plpmtu() == 576);
+    // Refused again, it stays so; and once the interface takes more, the search goes on.
+    world.now = world.search.timer();
+    let size = world.search.expired(world.now).probe.unwrap();
+    world.search.sent(99, world.now, world.now + SECOND);
+    world.search.refused(world.now, size);
+    assert!(world.search.is_in_error() && world.search.timer() > world.now + SECOND);
+    world.link = 1500;
+    world.run(Duration::from_secs(1300));
+    assert_eq!(world.search.plpmtu(), 1500);
+}
