@@ -220,7 +220,9 @@ impl Ledger {
             let (awaited, place) = (*turn, sent.place);
             let order = self.outboxes.get(&sent.from).and_then(|out| out.places.get(&sent.stream));
             let skipped = order.and_then(|all| all.get(awaited as usize..place as usize));
-            let may_miss = |n: &u32| self.sent.get(*n as usize).is_some_and(|s| !s.reliable);
+            // One that failed did so before anything was sent: its stream was not there yet.
+            let missable = |s: &Sent| !s.reliable || s.fate == Fate::Failed;
+            let may_miss = |n: &u32| self.sent.get(*n as usize).is_some_and(missable);
             if !skipped.is_some_and(|skipped| skipped.iter().all(may_miss)) {
                 let stream = sent.stream.0;
                 return Err(Breach::OutOfOrder { number, stream, place, awaited });

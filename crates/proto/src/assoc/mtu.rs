@@ -4,7 +4,7 @@ use polypath_wire::chunk::kind;
 use polypath_wire::{EncodeChunk, HeartbeatRepr, PadRepr};
 
 use super::control::Encoded;
-use super::{Association, Bundling};
+use super::{Association, Bundling, State};
 use crate::auth::Auth;
 use crate::event::Event;
 use crate::ids::PathId;
@@ -122,6 +122,10 @@ impl Association {
 
     /// Data of `p` was not heard of: perhaps because its packets are too big.
     pub(super) fn data_given_up(&mut self, now: Time, p: PathId) {
+        // It may have been one time too many.
+        if self.state == State::Closed {
+            return;
+        }
         let Some(path) = self.paths.get_mut(p) else { return };
         let found = path.hole.data_given_up();
         let Some(search) = &mut path.mtu else {

@@ -36,6 +36,11 @@ impl Association {
 
     /// Data was acknowledged: a shutdown that waited for that goes on.
     pub(crate) fn check_shutdown_progress(&mut self, now: Time) {
+        if matches!(self.state, State::ShutdownPending | State::ShutdownReceived) {
+            for (message, stream, sent) in self.tx.drop_what_waits_for_parts() {
+                self.events.push_back(Event::SendFailed { message, stream, sent });
+            }
+        }
         match self.state {
             State::ShutdownPending if self.tx.is_drained() => {
                 self.state = State::ShutdownSent;

@@ -208,7 +208,7 @@ impl Sender {
 
     /// What `stream` may still add.
     pub(crate) fn room_on(&self, stream: StreamId) -> u64 {
-        self.room(self.queue.needs(stream))
+        self.room(self.queue.needs(stream)).max(self.room_ahead(stream))
     }
 
     /// The send buffer is larger from now on.

@@ -43,6 +43,30 @@ impl Sender {
         self.used += bytes;
         Ok(self.queue.push_part(now, stream, part, options, scheduler))
     }
+
+    /// Room for the next part of a message that others wait for: what waits does not count, or neither would ever leave. So the buffer may
+    /// hold twice its limit.
+    pub(super) fn room_ahead(&self, stream: StreamId) -> u64 {
+        match self.queue.waiting_for(stream) {
+            0 => 0,
+            waiting => self.limit.saturating_sub(self.used.saturating_sub(waiting)),
+        }
+    }
+
+    /// A shutdown waits for no open message: takes back what only the end of one would let go, once all else is acknowledged.
+    pub(crate) fn drop_what_waits_for_parts(&mut self) -> Vec<(MessageId, StreamId, bool)> {
+        if !self.ring.is_empty() || !self.queue.waits_for_parts() {
+            return Vec::new();
+        }
+        self.used -= self.queue.unsent();
+        let mut dropped = self.queue.drain();
+        dropped.sort_unstable_by_key(|m| m.0);
+        dropped.dedup_by_key(|m| m.0);
+        if let Some(partial) = &mut self.partial {
+            dropped.iter().for_each(|m| _ = partial.remove(m.0));
+        }
+        dropped
+    }
 }
 
 impl SendQueue {
@@ -54,6 +78,23 @@ impl SendQueue {
     /// Whether `stream` has a message open: it takes no other until that one is ended.
     pub(crate) fn is_open(&self, stream: StreamId) -> bool {
         self.stream(stream).is_some_and(|s| s.open.is_some())
+    }
+
+    /// Bytes that wait for the end of the message that `stream` has open.
+    fn waiting_for(&self, stream: StreamId) -> u64 {
+        let Some(s) = self.stream(stream).filter(|s| s.open.is_some()) else { return 0 };
+        if self.in_progress() == Some(stream) {
+            return self.unsent - s.unsent_bytes;
+        }
+        if s.holds_up() { self.parked() } else { 0 }
+    }
+
+    /// Whether nothing can be sent before the application goes on with an open message.
+    fn waits_for_parts(&self) -> bool {
+        let begun = self.in_progress().and_then(|stream| self.stream(stream));
+        let blocked = begun.is_some_and(|s| s.open.is_some() && s.queue.is_empty());
+        let parked = || self.heads.is_empty() && self.parked() > 0;
+        self.messages > 0 && (blocked || self.holds_up() && parked())
     }
 
     /// Appends a part to the message that `stream` has open, or opens one.

@@ -8,7 +8,7 @@ use polypath_proto::{Reliability, StreamDirection};
 
 use super::flood::Flood;
 use super::options;
-use super::setup::{PolicyChoice, Setup};
+use super::setup::{LONGEST_IN_PARTS, PolicyChoice, Setup};
 use crate::world::{HostId, Oversize};
 
 /// What becomes of streams.
@@ -332,17 +332,17 @@ impl Op {
 
     /// Few messages, each in at most 64 parts.
     fn random_parts(rng: &mut Rng, setup: &Setup, host: HostId) -> Self {
-        let longest = setup.longest_in_parts(host);
-        let bytes = 1 + rng.below(longest);
+        let bytes = 1 + rng.below(LONGEST_IN_PARTS);
         let held = setup.end(host.0).assoc.send_buffer.min(LARGEST_PART) as usize;
+        let part = (bytes / 64 + 1 + rng.below(LARGEST_PART as usize)).min(held);
         Self::Send {
             host,
             count: 1 + rng.below(3) as u32,
-            bytes,
+            bytes: bytes.min(setup.longest_in_parts_of(host, part)),
             stream: rng.below(8) as u16,
             unordered: rng.below(4) == 0,
             reliability: Reliability::Full,
-            part: (bytes / 64 + 1 + rng.below(LARGEST_PART as usize)).min(held),
+            part,
         }
     }
 }

@@ -166,13 +166,15 @@ impl Setup {
         fits.clamp(1, LONGEST as u64) as usize
     }
 
-    /// The longest that `host` can send in parts: its own buffer need not hold it, nor the peer's if that delivers in parts.
-    pub fn longest_in_parts(&self, host: HostId) -> usize {
+    /// The longest that `host` can send in parts of so many bytes: its own buffer need not hold it, nor the peer's if that delivers in parts.
+    pub fn longest_in_parts_of(&self, host: HostId, part: usize) -> usize {
         let peer = &self.end(host.peer().0).assoc;
         if peer.partial_delivery.is_some() {
             return LONGEST_IN_PARTS;
         }
-        (peer.receive_buffer as usize / 2).min(LONGEST_IN_PARTS)
+        // A part may take two chunks, and the peer charges for each.
+        let charged = part + 2 * peer.chunk_charge as usize;
+        (peer.receive_buffer as usize / 2 * part / charged).clamp(1, LONGEST_IN_PARTS)
     }
 }
 

@@ -65,6 +65,17 @@ impl SendQueue {
         }
     }
 
+    /// Bytes that wait until streams were reset.
+    pub(in crate::tx) fn parked(&self) -> u64 {
+        let held = self.streams.iter().flat_map(|s| s.held.iter().flatten());
+        held.map(|entry| entry.data.len() as u64).sum()
+    }
+
+    /// Whether a reset waits for the end of an open message of which all that there is was sent.
+    pub(in crate::tx) fn holds_up(&self) -> bool {
+        self.streams.iter().any(|s| s.queue.is_empty() && s.holds_up())
+    }
+
     /// Whether a new entry of `stream` waits. Parts of a message that was begun before do not.
     pub(in crate::tx) fn parks(&self, stream: StreamId, entry: &Queued) -> bool {
         let held = self.stream(stream).and_then(|s| s.held.as_ref());
@@ -81,6 +92,12 @@ impl Stream {
     fn is_sent(&self) -> bool {
         let waits = |id| self.held.iter().flatten().any(|entry| entry.id == id);
         self.queue.is_empty() && self.open.is_none_or(|open| waits(open.id))
+    }
+
+    /// Whether a reset waits for the end of its open message.
+    pub(in crate::tx) fn holds_up(&self) -> bool {
+        let parked = |id| self.held.iter().flatten().any(|entry| entry.id == id);
+        self.held.is_some() && self.open.is_some_and(|open| !parked(open.id))
     }
 
     fn is_at_zero(&self) -> bool {

@@ -1,0 +1,139 @@
+//! Messages that are handed in part by part, and what waits for their end: other streams, resets, shutdowns.
+
+mod common;
+
+use bytes::Bytes;
+use common::*;
+use polypath_proto::config::{AssocConfig, ExtensionConfig};
+use polypath_proto::ids::StreamId;
+use polypath_proto::time::Duration;
+use polypath_proto::{Association, CloseReason, Event, MessageId, SendError, SendOptions};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn config(interleaving: bool) -> AssocConfig {
+    let extensions =
+        ExtensionConfig { interleaving, stream_reconfiguration: true, ..ExtensionConfig::NONE };
+    AssocConfig { extensions, send_buffer: 10_000, ..AssocConfig::default() }
+}
+
+fn connected(config: AssocConfig) -> Pair {
+    let mut ends =
+        [endpoint(CLIENT_PORT, &client_addresses()), endpoint(SERVER_PORT, &server_addresses())];
+    ends[1].assoc = config.clone().into();
+    let [a, b] = ends;
+    let mut pair = Pair::with(a, b);
+    pair.connect_with(config);
+    pair.run(SECOND);
+    pair
+}
+
+fn client(pair: &mut Pair) -> &mut Association {
+    let h = pair.client.handle();
+    pair.client.endpoint.association_mut(h).unwrap()
+}
+
+fn part(pair: &mut Pair, stream: u16, bytes: usize, last: bool) -> Result<MessageId, SendError> {
+    let (now, data) = (pair.now, Bytes::from(vec![1; bytes]));
+    client(pair).send_part(now, StreamId(stream), data, SendOptions::default(), last)
+}
+
+/// Whole messages on a stream until the buffer is full.
+fn fill(pair: &mut Pair, stream: u16) -> Vec<MessageId> {
+    let mut sent = Vec::new();
+    loop {
+        let (now, data) = (pair.now, Bytes::from(vec![2; 1000]));
+        match client(pair).send(now, StreamId(stream), data, SendOptions::default()) {
+            Ok(id) => sent.push(id),
+            Err(SendError::WouldBlock) => return sent,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn failed(pair: &Pair) -> Vec<MessageId> {
+    let failed = |(_, e): &(_, Event)| match e {
+        Event::SendFailed { message, .. } => Some(*message),
+        _ => None,
+    };
+    pair.client.events.iter().filter_map(failed).collect()
+}
+
+#[test]
+fn a_message_that_all_others_wait_for_can_be_ended_though_they_fill_the_buffer() {
+    let mut pair = connected(config(false));
+    part(&mut pair, 0, 10, false).unwrap();
+    pair.run(SECOND);
+    let behind = fill(&mut pair, 1);
+    pair.run(SECOND);
+    assert!(pair.server.received.is_empty(), "nothing passes an open message without I-DATA");
+    // Larger than what is free, and as large as the buffer.
+    assert_eq!(client(&mut pair).writable_on(StreamId(0)), 10_000);
+    for last in [false, true] {
+        part(&mut pair, 0, 10_000, last).unwrap();
+        assert_eq!(part(&mut pair, 0, 1, true), Err(SendError::WouldBlock), "but no more");
+        if !last {
+            pair.run(SECOND);
+        }
+    }
+    pair.run(10 * SECOND);
+    assert_eq!(pair.server.received.len(), 1 + behind.len());
+    assert_eq!(pair.server.received[0].data.len(), 20_010);
+}
+
+#[test]
+fn a_reset_that_waits_for_an_open_message_lets_it_end() {
+    for interleaving in [false, true] {
+        let mut pair = connected(config(interleaving));
+        part(&mut pair, 0, 100, false).unwrap();
+        pair.run(SECOND);
+        let now = pair.now;
+        client(&mut pair).reset_association(now).unwrap();
+        // These wait for the reset.
+        let behind = fill(&mut pair, 1);
+        pair.run(SECOND);
+        part(&mut pair, 0, 4000, true).unwrap();
+        pair.run(10 * SECOND);
+        assert_eq!(pair.server.received.len(), 1 + behind.len(), "interleaving {interleaving}");
+        let reset = |(_, e): &(_, Event)| matches!(e, Event::AssociationReset { .. });
+        assert!(pair.client.events.iter().any(reset));
+    }
+}
+
+#[test]
+fn a_shutdown_waits_neither_for_an_open_message_nor_for_what_waits_behind_it() {
+    for by_client in [true, false] {
+        let mut pair = connected(config(false));
+        let open = part(&mut pair, 0, 10, false).unwrap();
+        pair.run(SECOND);
+        let behind = fill(&mut pair, 1);
+        let now = pair.now;
+        if by_client {
+            pair.client.shutdown(now)
+        } else {
+            pair.server.shutdown(now)
+        }
+        pair.run(10 * SECOND);
+        assert_eq!(failed(&pair), [&[open][..], &behind].concat());
+        let closed = (pair.client.closed(), pair.server.closed());
+        assert_eq!(closed, (Some(CloseReason::Shutdown), Some(CloseReason::Shutdown)));
+    }
+}
+
+#[test]
+fn a_shutdown_does_not_wait_for_a_reset_that_waits_for_an_open_message() {
+    for interleaving in [false, true] {
+        let mut pair = connected(config(interleaving));
+        let open = part(&mut pair, 0, 10, false).unwrap();
+        let now = pair.now;
+        client(&mut pair).reset_association(now).unwrap();
+        let behind = fill(&mut pair, 1);
+        pair.run(SECOND);
+        let now = pair.now;
+        pair.client.shutdown(now);
+        pair.run(30 * SECOND);
+        assert_eq!(failed(&pair), [&[open][..], &behind].concat());
+        let closed = (pair.client.closed(), pair.server.closed());
+        assert_eq!(closed, (Some(CloseReason::Shutdown), Some(CloseReason::Shutdown)));
+    }
+}
