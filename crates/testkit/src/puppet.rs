@@ -38,6 +38,8 @@ pub struct Puppet {
     pub events: Vec<Event>,
     /// The COOKIE ECHO packet, for replays.
     pub cookie_echo: Vec<u8>,
+    /// Our INIT and the victim's answer to it.
+    pub handshake: [Vec<u8>; 2],
 }
 
 /// Our own tag and first TSN.
@@ -111,10 +113,12 @@ impl Puppet {
     /// When the victim does not take part in the handshake.
     pub fn connect_from(assoc: AssocConfig, seed: u64, params: ParamsBuf, tsn: Tsn) -> Self {
         let (mut victim, now) = (victim(assoc, seed), Time::ZERO);
-        victim.handle_datagram(now, victim_tuple(), &init_from(OWN.0, tsn, params));
+        let request = init_from(OWN.0, tsn, params);
+        victim.handle_datagram(now, victim_tuple(), &request);
         let answers = drain(&mut victim, now);
-        let InitAck { tag, tsn: victim_tsn, cookie } =
-            answers.first().and_then(|a| read_init_ack(a)).expect("INIT ACK");
+        let answer = answers.first().cloned().unwrap_or_default();
+        let InitAck { tag, tsn: victim_tsn, cookie } = read_init_ack(&answer).expect("INIT ACK");
+        let handshake = [request, answer];
         let echo = CookieEchoChunk { cookie: &cookie };
         let cookie_echo = PacketBuilder::new(PORTS.0, PORTS.1, tag).chunk(&echo).build();
         victim.handle_datagram(now, victim_tuple(), &cookie_echo);
@@ -122,8 +126,18 @@ impl Puppet {
         let handle = victim.associations().next().expect("the cookie was good");
         let own_tag = OWN.0;
         let events = Vec::new();
-        let mut puppet =
-            Self { victim, handle, now, tag, own_tag, tsn, victim_tsn, events, cookie_echo };
+        let mut puppet = Self {
+            victim,
+            handle,
+            now,
+            tag,
+            own_tag,
+            tsn,
+            victim_tsn,
+            events,
+            cookie_echo,
+            handshake,
+        };
         puppet.take_events();
         puppet
     }

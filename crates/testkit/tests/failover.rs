@@ -13,7 +13,7 @@ use polypath_proto::time::Duration;
 use polypath_testkit::interact::{
     EndSetup, Ending, LinkSetup, Op, Policies, Report, Script, Setup, run,
 };
-use polypath_testkit::world::HostId;
+use polypath_testkit::world::{HostId, Oversize};
 
 const CLIENT: HostId = HostId::CLIENT;
 const SERVER: HostId = HostId::SERVER;
@@ -36,7 +36,15 @@ fn world(policies: &Policies, change: impl Fn(&mut AssocConfig)) -> Setup {
         ..AssocConfig::default()
     };
     change(&mut assoc);
-    let link = |delay| LinkSetup { delay, jitter: 0, loss: 0.01, duplicate: 0.01, corrupt: 0.0 };
+    let link = |delay| LinkSetup {
+        delay,
+        jitter: 0,
+        loss: 0.01,
+        duplicate: 0.01,
+        corrupt: 0.0,
+        mtu: u32::MAX,
+        oversize: Oversize::Vanish,
+    };
     let end = EndSetup { assoc, policies: policies.clone(), cookie_life: Duration::from_secs(60) };
     Setup {
         seed: 7,
@@ -53,7 +61,7 @@ fn world(policies: &Policies, change: impl Fn(&mut AssocConfig)) -> Setup {
 fn messages() -> Vec<Op> {
     let send = |host, count, bytes, stream, unordered| {
         let reliability = polypath_proto::Reliability::Full;
-        Op::Send { host, count, bytes, stream, unordered, reliability }
+        Op::Send { host, count, bytes, stream, unordered, reliability, part: 0 }
     };
     vec![
         send(CLIENT, 25, 1400, 0, false),

@@ -23,7 +23,8 @@ impl Association {
     /// parts. The `options` of the first part count. Until the message is ended the stream takes no other and, without
     /// interleaving, nothing else is sent once its first part was. All parts have the message's id. Such a message is never given up.
     ///
-    /// A shutdown does not wait for the end of an open message: it is reported as not sent, and the peer drops it.
+    /// What waits for the end of an open message does not take the room of its parts: the send buffer may hold twice its size. A shutdown does not wait for
+    /// that end: the message is reported as not sent, with those that could only go behind it, and the peer drops it.
     ///
     /// # Errors
     /// [`SendError::WouldBlock`] when the send buffer is full: wait for [`Event::Writable`].

@@ -6,10 +6,14 @@
 mod counting;
 mod meter;
 
+mod addresses;
+mod authentic;
 mod chunks;
 mod data;
+mod icmp;
 mod paths;
 mod setup;
+mod streams;
 
 use polypath_proto::State;
 use polypath_proto::config::AssocConfig;

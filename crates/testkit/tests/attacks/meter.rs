@@ -1,5 +1,6 @@
 //! What an attack costs its victim: memory, work, and packets sent in reply.
 
+use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Endpoint, FourTuple};
 use polypath_testkit::packet::render;
@@ -83,6 +84,27 @@ impl Meter {
             while victim.poll_event().is_some() {}
         });
         self.drain(victim, now)
+    }
+
+    /// What a router says of a packet that went along `tuple`; whether the victim takes it as said.
+    pub(crate) fn tell(
+        &mut self,
+        victim: &mut Endpoint,
+        now: Time,
+        tuple: FourTuple,
+        quoted: &[u8],
+        report: IcmpReport,
+    ) -> bool {
+        self.cost.packets_in += 1;
+        // An ICMP header beside what is quoted, with its IP header.
+        self.cost.bytes_in += quoted.len() as u64 + 2 * ip_header(tuple) + 8;
+        let taken = self.watch(|_| {
+            let taken = victim.handle_icmp(now, tuple, quoted, report);
+            while victim.poll_event().is_some() {}
+            taken
+        });
+        self.drain(victim, now);
+        taken
     }
 
     /// Lets time pass; what the victim sends of its own accord.

@@ -22,10 +22,10 @@ use super::counting::KIB;
 use super::meter::{Bound, Meter, SILENCE, Sent, packets, tell};
 use super::{SECOND, assert_well, quiet};
 
-const VICTIM: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 66));
+pub(super) const VICTIM: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 66));
 
 /// Heartbeats per address, and nothing but heartbeats of at most 100 bytes, IP header included.
-fn probes(sent: &[Sent], proven: IpAddr) -> BTreeMap<IpAddr, u32> {
+pub(super) fn probes(sent: &[Sent], proven: IpAddr) -> BTreeMap<IpAddr, u32> {
     let mut probes = BTreeMap::new();
     for (tuple, packet) in sent.iter().filter(|(tuple, _)| tuple.remote.ip() != proven) {
         let kinds: Vec<u8> = raw_chunks(packet).map(|raw| raw.kind).collect();
@@ -104,7 +104,7 @@ fn a05_an_init_with_a_thousand_addresses() {
 }
 
 /// The attacker's own answers: heartbeats come back, data is acknowledged.
-fn answer(endpoint: &mut Endpoint, now: Time, tag: u32, packet: &[u8]) {
+pub(super) fn answer(endpoint: &mut Endpoint, now: Time, tag: u32, packet: &[u8]) {
     for raw in raw_chunks(packet) {
         let reply = PacketBuilder::new(PORTS.0, PORTS.1, tag);
         let reply = match raw.decode() {
