@@ -2,11 +2,9 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
-use std::sync::Arc;
 
 use nix::net::if_::InterfaceFlags;
 use polypath_net::{AssocConfig, DEFAULT_PORT, Follow, LocalAddress};
-use polypath_policies::{PolicyError, profile};
 
 /// Paths of one association, at most, as in the core.
 const MAX_ADDRESSES: usize = 16;
@@ -278,24 +276,6 @@ pub fn let_addresses_change(profile: &str, assoc: &mut AssocConfig) {
     assoc.extensions.dynamic_addresses |= free;
 }
 
-/// The stack `name` ("fast" or "paper"), with buffers of `buffer` bytes in both directions if given; `None`: there is no such stack.
-///
-/// # Errors
-/// None in fact: the policies are built in.
-pub fn stack(name: &str, buffer: Option<u32>) -> Result<Option<Arc<AssocConfig>>, PolicyError> {
-    let parts = match name {
-        "fast" => profile::fast(),
-        "paper" => profile::paper(),
-        _ => return Ok(None),
-    };
-    let mut config = profile::config(parts)?;
-    if let Some(bytes) = buffer {
-        config.receive_buffer = bytes;
-        config.send_buffer = bytes.into();
-    }
-    Ok(Some(Arc::new(config)))
-}
-
 /// An address of this host.
 struct Interface {
     device: String,
@@ -407,7 +387,7 @@ mod tests {
     #[test]
     fn addresses_change_but_not_in_a_reproduction() {
         for (profile, free) in [("fast", true), ("paper", false)] {
-            let mut assoc = Arc::unwrap_or_clone(stack(profile, None).unwrap().unwrap());
+            let mut assoc = AssocConfig::default();
             let_addresses_change(profile, &mut assoc);
             let on = assoc.extensions;
             assert_eq!((on.authentication, on.dynamic_addresses), (free, free));

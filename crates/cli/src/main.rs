@@ -18,6 +18,7 @@ mod plot;
 mod progress;
 mod reproduce;
 mod simulate;
+mod stack;
 mod sweep;
 mod tables;
 mod transfer;

@@ -76,6 +76,8 @@ impl Stack {
             Limit::Bytes(Size(bytes)) => bytes,
         });
         set(&mut assoc.send_buffer, send_buffer);
+        set(&mut assoc.receive_buffer_max, settings.receive_buffer_max.map(|s| Some(bytes(s))));
+        set(&mut assoc.send_buffer_max, settings.send_buffer_max.map(|Size(bytes)| Some(bytes)));
     }
 
     fn set_limits(&mut self, settings: &StackSettings) {
@@ -313,7 +315,7 @@ mod tests {
     #[test]
     fn later_layers_win_and_sides_win_over_both() {
         let text = "
-            stack = { rto-min = '500ms', receive-buffer = '64KiB', receiver.sack-delay = '10ms' }
+            stack = { rto-min = '500ms', receive-buffer = '64KiB', receive-buffer-max = '1MiB', receiver.sack-delay = '10ms' }
             flow = [{ app = 'file', size = '1MB', stack = {
                 rto-min = '300ms', sender.rto-min = '250ms', sender.path-scheduler = 'min-rtt' } }]
             path.A.rate = '1Mbit/s'";
@@ -328,6 +330,7 @@ mod tests {
         assert_eq!(receiver.policies.path_scheduler, "rr");
         assert_eq!(layers.place("rto-min"), "flow[0].stack.sender.rto-min");
         assert_eq!(layers.place("rto-max"), "stack.rto-max");
+        assert_eq!(sender.assoc.receive_buffer_max, Some(1 << 20));
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct PathInfo {
     pub admin: PathAdmin,
     /// It is the primary path.
     pub primary: bool,
+    /// How large its packets may be.
+    pub mtu: PathMtuStats,
 }
 
 impl Association {
@@ -427,6 +429,7 @@ impl Association {
         let info = |(stats, path): (PathStats, &polypath_proto::view::PathView)| PathInfo {
             admin: path.admin,
             primary: view.primary == path.id,
+            mtu: association.path_mtu(path.id).unwrap_or_default(),
             stats,
         };
         stats.zip(view.paths).map(info).collect()

@@ -45,7 +45,10 @@ pub use error::{BindError, Closed, ConnectError, ReconfigError, SendError, Warni
 pub use interfaces::Follow;
 
 pub use bytes::Bytes;
-pub use polypath_proto::config::{AssocConfig, ExtensionConfig, ReconfigConfig};
+pub use polypath_proto::config::{
+    AssocConfig, AuthConfig, AuthKey, ExtensionConfig, HmacAlgorithm, PathMtuDiscovery,
+    ReconfigConfig, WatchConfig,
+};
 pub use polypath_proto::event::{
     CloseReason, Event, Message, Part, SenderQueueInfo, StreamDirection, StreamQueueInfo,
 };

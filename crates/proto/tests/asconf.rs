@@ -344,6 +344,27 @@ fn a_peer_that_does_not_know_asconf_is_never_asked_again() {
 }
 
 #[test]
+fn the_only_address_comes_back_when_its_successor_is_refused() {
+    let mut pair = single();
+    submit(&mut pair, true, 100);
+    pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
+    add(&mut pair, "10.7.0.1");
+    remove(&mut pair, "10.0.0.1");
+    pair.run(100 * MS);
+    let sent = pair.log.iter().find(|p| p.kinds().contains(&ASCONF)).unwrap();
+    let quoted = chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();
+    let causes: CausesBuf = [ErrorCause::UnrecognizedChunk(&quoted)].into_iter().collect();
+    let error =
+        to_client(read_init(&pair.log[0]), &[&chunk(ErrorChunk { causes: causes.as_causes() })]);
+    pair.inject(Way::ToClient, client_paths()[0], &error);
+    assert!(said(&pair.client, "10.7.0.1", AddressChange::AddRefused { cause: None }));
+    assert!(said(&pair.client, "10.0.0.1", AddressChange::RemoveRefused { cause: 0 }));
+    pair.run(60 * SECOND);
+    assert_eq!(ours_of(&pair.client), [ip("10.0.0.1")]);
+    assert_eq!(numbers(&pair.server), (0..100).collect::<Vec<u32>>());
+}
+
+#[test]
 fn requests_that_the_peer_does_not_know_are_never_made_again() {
     for primary in [false, true] {
         let mut pair = connected();
@@ -356,6 +377,9 @@ fn requests_that_the_peer_does_not_know_are_never_made_again() {
             add(&mut pair, "10.0.2.1");
         }
         pair.run(10 * MS);
+        if !primary {
+            remove(&mut pair, "10.0.1.1");
+        }
         let none = ParamsBuf::new();
         answer_with(&mut pair, &ErrorCause::UnrecognizedParameters(none.as_params()));
         pair.deliver_all();
@@ -375,6 +399,10 @@ fn requests_that_the_peer_does_not_know_are_never_made_again() {
             AddressChange::AddRefused { cause: Some(8) }
         };
         assert!(said(&pair.client, if primary { "10.0.1.1" } else { "10.0.2.1" }, change));
+        // What waited for its turn is refused with it.
+        let kept = AddressChange::RemoveRefused { cause: 0 };
+        assert_eq!(said(&pair.client, "10.0.1.1", kept), !primary);
+        assert!(ours_of(&pair.client).contains(&ip("10.0.1.1")));
     }
 }
 

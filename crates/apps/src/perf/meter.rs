@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use polypath_net::{Association, LimitStats, PathId, PathStats};
+use polypath_net::{Association, LimitStats, MtuState, PathId, PathInfo, PathStats};
 
 use super::cpu;
 use super::delay::Delays;
@@ -48,14 +48,14 @@ struct StreamBin {
 #[derive(Debug, Default)]
 struct Snapshot {
     transmitted: u64,
-    paths: BTreeMap<PathId, PathStats>,
+    paths: BTreeMap<PathId, PathInfo>,
     cpu: Cpu,
 }
 
 impl Snapshot {
     fn of(association: &Association) -> Self {
         let stats = association.stats();
-        let paths = association.paths().into_iter().map(|info| (info.stats.path, info.stats));
+        let paths = association.paths().into_iter().map(|info| (info.stats.path, info));
         let transmitted = stats.data_bytes_sent;
         Self { transmitted, paths: paths.collect(), cpu: cpu::used() }
     }
@@ -263,8 +263,8 @@ fn share(paths: &mut [PathInterval], bytes: u64) {
 
 impl Snapshot {
     fn paths_until(&self, after: &Self) -> Vec<PathInterval> {
-        let change = |(id, now): (&PathId, &PathStats)| {
-            let before = self.paths.get(id);
+        let change = |(id, info): (&PathId, &PathInfo)| {
+            let (now, before) = (&info.stats, self.paths.get(id).map(|info| &info.stats));
             let since =
                 |count: fn(&PathStats) -> u64| count(now).saturating_sub(before.map_or(0, count));
             PathInterval {
@@ -280,6 +280,7 @@ impl Snapshot {
                 cwnd: now.cwnd,
                 outstanding: now.outstanding,
                 state: now.state.into(),
+                found_mtu: (info.mtu.state != MtuState::Disabled).then_some(info.mtu.mtu),
             }
         };
         after.paths.iter().map(change).collect()

@@ -187,6 +187,9 @@ pub struct PathInterval {
     pub outstanding: u64,
     /// At the end.
     pub state: PathCondition,
+    /// The largest IP packet that was found to pass, bytes, at the end; `None`: nobody asked.
+    #[serde(default)]
+    pub found_mtu: Option<u32>,
 }
 
 /// A path's state.

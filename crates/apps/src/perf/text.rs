@@ -70,6 +70,9 @@ pub fn path(path: &PathInterval, bytes: u64, seconds: f64) -> String {
     if path.copies > 0 {
         let _ = write!(line, ", copies {}", path.copies);
     }
+    if let Some(mtu) = path.found_mtu {
+        let _ = write!(line, ", mtu {mtu}");
+    }
     match path.state {
         PathCondition::Active => {}
         PathCondition::Unconfirmed => line.push_str(", unconfirmed"),
@@ -266,6 +269,7 @@ mod tests {
             cwnd: 60_000,
             outstanding: 0,
             state: PathCondition::Active,
+            found_mtu: Some(1400),
         };
         let mut line = Interval {
             end: 1.0,
@@ -279,6 +283,7 @@ mod tests {
         line.paths.push(PathInterval { state: PathCondition::Inactive, ..one });
         let text = interval(1, &line);
         assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.contains(", mtu 1400"), "{text}");
         assert!(
             text.contains("10.0 Mbit/s     3  srtt 20.0 ms, cwnd 60.0 kB, timeouts 1\n"),
             "{text}"

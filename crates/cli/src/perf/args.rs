@@ -6,6 +6,8 @@ use std::str::FromStr;
 use clap::{ArgGroup, Args};
 use polypath_lab::units;
 
+use crate::stack::StackArgs;
+
 /// The SCTP port of perf servers: that of iperf3.
 pub(crate) const PORT: u16 = 5201;
 
@@ -76,15 +78,8 @@ pub(crate) struct PerfArgs {
     /// Deliver messages without regard to order.
     #[arg(long, conflicts_with = "server")]
     pub(crate) unordered: bool,
-    /// The stack of this end.
-    #[arg(long, value_name = "NAME", default_value = "fast", value_parser = ["fast", "paper"])]
-    pub(crate) profile: String,
-    /// Send and receive buffers of this end, such as 2MB or 64KiB.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) buffer: Option<Bytes>,
-    /// The largest IP packet that every path carries.
-    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
-    pub(crate) mtu: u32,
+    #[command(flatten)]
+    pub(crate) stack: StackArgs,
     /// Path scheduler of this end, as `polypath policies` lists them.
     #[arg(long, value_name = "POLICY")]
     pub(crate) scheduler: Option<String>,

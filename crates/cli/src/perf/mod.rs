@@ -172,7 +172,7 @@ fn client_options(
         })?;
     let ipv6 = remote.iter().any(std::net::SocketAddr::is_ipv6);
     // A packet is padded to four bytes.
-    let packet = (args.mtu - if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 }) & !3;
+    let packet = (args.stack.mtu.guess() - if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 }) & !3;
     let test = test(args, packet);
     let assoc = Arc::new(stack(args, test.streams)?);
     let endpoint = Config { local, assoc, capture, follow, ..Config::client([]) };
@@ -214,19 +214,12 @@ fn test(args: &PerfArgs, packet: u32) -> TestSpec {
 
 /// The stack of this end, with streams for the load and one for control.
 fn stack(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
-    let (mut assoc, mut policies) =
-        if args.profile == "paper" { profile::paper() } else { profile::fast() };
+    let (mut assoc, mut policies) = args.stack.parts()?;
     if let Some(scheduler) = &args.scheduler {
         policies.path_scheduler.clone_from(scheduler);
     }
     if let Some(congestion) = &args.congestion {
         policies.congestion.clone_from(congestion);
-    }
-    assoc.path_mtu = args.mtu;
-    place::let_addresses_change(&args.profile, &mut assoc);
-    if let Some(buffer) = args.buffer {
-        assoc.receive_buffer = buffer.0;
-        assoc.send_buffer = buffer.0.into();
     }
     assoc.outbound_streams = assoc.outbound_streams.max(streams.saturating_add(1));
     profile::config((assoc, policies)).map_err(Failure::input)

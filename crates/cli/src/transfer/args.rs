@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use polypath_lab::units::{Delay, Size};
+use polypath_lab::units::Delay;
 use polypath_net::DEFAULT_PORT;
+
+use crate::stack::StackArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct SendArgs {
@@ -56,15 +58,8 @@ pub(crate) struct CommonArgs {
     /// SCTP port of the receiver.
     #[arg(long, default_value_t = DEFAULT_PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// The stack of this end.
-    #[arg(long, value_name = "NAME", default_value = "fast", value_parser = ["fast", "paper"])]
-    pub(crate) profile: String,
-    /// Send and receive buffers of this end, such as 2MB or 64KiB; by default the profile's.
-    #[arg(long, value_name = "SIZE", value_parser = buffer)]
-    pub(crate) buffer: Option<u32>,
-    /// The largest IP packet that every path carries.
-    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(576..=65_535))]
-    pub(crate) mtu: u32,
+    #[command(flatten)]
+    pub(crate) stack: StackArgs,
     /// Give up when the peer has been silent for so long on every path; by default 30s, with profile paper 90s.
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Delay>,
@@ -82,20 +77,11 @@ pub(crate) struct CommonArgs {
 impl CommonArgs {
     /// How long a peer may be silent.
     pub(crate) fn silence(&self) -> Duration {
-        let default = if self.profile == "paper" { 90 } else { 30 };
+        let default = if self.stack.profile == "paper" { 90 } else { 30 };
         self.timeout.map_or(Duration::from_secs(default), time)
     }
 }
 
 pub(crate) fn time(delay: Delay) -> Duration {
     Duration::from_nanos(delay.0)
-}
-
-/// The smallest buffer that a transfer's messages fit in, several at a time.
-const SMALLEST: u32 = 16 << 10;
-
-fn buffer(text: &str) -> Result<u32, String> {
-    let size = text.parse::<Size>().map_err(|error| error.to_string())?;
-    let bytes = u32::try_from(size.0).ok().filter(|bytes| (SMALLEST..=1 << 30).contains(bytes));
-    bytes.ok_or_else(|| "16KiB to 1024MiB are allowed".to_owned())
 }

@@ -11,8 +11,8 @@ use std::io::BufWriter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use polypath_apps::place;
 use polypath_net::{AssocConfig, Association, BindError, Capture, Endpoint};
+use polypath_policies::profile;
 
 use self::args::CommonArgs;
 pub(crate) use self::args::{ReceiveArgs, SendArgs};
@@ -31,13 +31,7 @@ const LOCAL: u8 = 5;
 const GOODBYE: Duration = Duration::from_secs(1);
 
 fn stack(args: &CommonArgs) -> Result<Arc<AssocConfig>, Failure> {
-    let stack = place::stack(&args.profile, args.buffer).map_err(Failure::run)?;
-    // The names were checked when the arguments were read.
-    let unknown = || Failure::input(format!("--profile {}: unknown", args.profile));
-    let mut stack = Arc::unwrap_or_clone(stack.ok_or_else(unknown)?);
-    stack.path_mtu = args.mtu;
-    place::let_addresses_change(&args.profile, &mut stack);
-    Ok(Arc::new(stack))
+    profile::config(args.stack.parts()?).map(Arc::new).map_err(Failure::run)
 }
 
 fn capture(args: &CommonArgs) -> Result<Option<Capture>, Failure> {

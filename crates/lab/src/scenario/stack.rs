@@ -29,6 +29,10 @@ settings! {
         receive_buffer: Size,
         /// Send buffer: payload.
         send_buffer: Limit,
+        /// The receive buffer grows up to this as the application reads what the paths deliver. Absent: it stays as it is.
+        receive_buffer_max: Size,
+        /// The send buffer grows up to this with what the paths carry. Absent: it stays as it is.
+        send_buffer_max: Size,
         /// What a chunk costs in the receive window beside its payload. RFC 9260: 0B; ns-2: 16B; FreeBSD: 256B.
         chunk_charge: Size,
         /// The largest message that is sent or reassembled.

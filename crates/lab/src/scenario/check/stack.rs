@@ -1,6 +1,7 @@
 //! Settings of the stack, as they come out with the profile beneath them.
 
 use polypath_policies::{PolicySpec, factory};
+use polypath_proto::config::AssocConfig;
 
 use super::super::error::Problem;
 use super::super::{ExtensionSetting, Scenario, StackSettings, StackSpec};
@@ -64,6 +65,8 @@ fn sizes(place: &str, stack: &StackSettings) -> Result<(), Problem> {
         )
     };
     within("receive-buffer", stack.receive_buffer, MIN_WINDOW, four_gib)?;
+    within("receive-buffer-max", stack.receive_buffer_max, MIN_WINDOW, four_gib)?;
+    within("send-buffer-max", stack.send_buffer_max, MIN_WINDOW, Size(u64::MAX))?;
     within("chunk-charge", stack.chunk_charge, Size(0), Size(65_535))?;
     within("max-message", stack.max_message, Size(1), four_gib)?;
     within("mtu", stack.mtu, Size(576), Size(65_535))?;
@@ -112,10 +115,25 @@ fn policies(place: &str, stack: &StackSettings) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Buffers grow from what they are.
+fn growth(layers: &Layers<'_>, assoc: &AssocConfig) -> Result<(), Problem> {
+    let receive = (u64::from(assoc.receive_buffer), assoc.receive_buffer_max.map(u64::from));
+    let send = (assoc.send_buffer, assoc.send_buffer_max);
+    for (buffer, (least, most)) in [("receive-buffer", receive), ("send-buffer", send)] {
+        ensure(
+            most.is_none_or(|most| most >= least),
+            || layers.place(&format!("{buffer}-max")),
+            || format!("below {buffer} (allowed: from {})", Size(least)),
+        )?;
+    }
+    Ok(())
+}
+
 /// What only shows once all tables lie on top of each other.
 fn combined(scenario: &Scenario, n: usize) -> Result<(), Problem> {
     let layers = Layers::of(scenario, n);
     for stack in [layers.sender(), layers.receiver()] {
+        growth(&layers, &stack.assoc)?;
         let rto = stack.assoc.rto;
         ensure(
             rto.min <= rto.max,

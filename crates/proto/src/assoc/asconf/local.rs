@@ -434,11 +434,15 @@ impl Association {
         let Some(asconf) = self.asconf.as_deref_mut() else { return };
         (asconf.refused, asconf.outstanding, asconf.t4) = (true, None, Time::MAX);
         asconf.queue.clear();
-        let adding: Vec<IpAddr> =
-            asconf.locals.iter().filter(|l| l.standing == Standing::Adding).map(|l| l.ip).collect();
+        let all = |s| asconf.locals.iter().filter(move |l| l.standing == s).map(|l| l.ip).collect();
+        let (deleting, adding): (Vec<IpAddr>, Vec<IpAddr>) =
+            (all(Standing::Deleting), all(Standing::Adding));
+        // What comes back first, so that the path that goes is not the last one.
+        for ip in deleting {
+            self.refused(now, Wanted::Delete, ip, None);
+        }
         for ip in adding {
-            self.forget_local(now, ip);
-            self.tell(ip, AddressChange::AddRefused { cause: None });
+            self.refused(now, Wanted::Add, ip, None);
         }
     }
 }

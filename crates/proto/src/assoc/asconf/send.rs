@@ -217,32 +217,47 @@ impl Association {
     fn conclude(&mut self, now: Time, request: Request, result: Result<(), u16>) {
         let Request { wanted, ip, .. } = request;
         if result == Err(polypath_wire::cause::code::UNRECOGNIZED_PARAMETERS) {
-            self.never_again(wanted);
+            self.never_again(now, wanted);
         }
         match (wanted, result) {
             (Wanted::Add, Ok(())) => self.validate_local(now, ip),
             (Wanted::Delete, Ok(())) => self.deleted(now, ip),
             (Wanted::Primary, Ok(())) => self.tell(ip, AddressChange::Primary),
-            (Wanted::Add, Err(cause)) => {
-                self.forget_local(now, ip);
-                self.tell(ip, AddressChange::AddRefused { cause: Some(cause) });
-            }
-            (Wanted::Delete, Err(cause)) => {
-                self.restore_local(now, ip);
-                self.tell(ip, AddressChange::RemoveRefused { cause });
-            }
-            (Wanted::Primary, Err(cause)) => self.tell(ip, AddressChange::PrimaryRefused { cause }),
+            (_, Err(cause)) => self.refused(now, wanted, ip, Some(cause)),
         }
     }
 
-    /// The peer does not know such requests (section 5.3, F3a and F3b).
-    fn never_again(&mut self, wanted: Wanted) {
+    /// A request is not granted, with the peer's cause if it gave one: what was begun is undone.
+    pub(super) fn refused(&mut self, now: Time, wanted: Wanted, ip: IpAddr, cause: Option<u16>) {
+        let change = match wanted {
+            Wanted::Add => {
+                self.forget_local(now, ip);
+                AddressChange::AddRefused { cause }
+            }
+            Wanted::Delete => {
+                self.restore_local(now, ip);
+                AddressChange::RemoveRefused { cause: cause.unwrap_or(0) }
+            }
+            Wanted::Primary => AddressChange::PrimaryRefused { cause: cause.unwrap_or(0) },
+        };
+        self.tell(ip, change);
+    }
+
+    /// The peer does not know such requests (section 5.3, F3a and F3b): those that wait are refused with it.
+    fn never_again(&mut self, now: Time, wanted: Wanted) {
         let Some(asconf) = self.asconf.as_deref_mut() else { return };
         match wanted {
             Wanted::Add | Wanted::Delete => asconf.refused = true,
             Wanted::Primary => asconf.primary_refused = true,
         }
-        asconf.queue.retain(|r| (r.wanted == Wanted::Primary) != (wanted == Wanted::Primary));
+        let alike = |r: &Request| (r.wanted == Wanted::Primary) == (wanted == Wanted::Primary);
+        let (mut waiting, rest): (Vec<_>, Vec<_>) = asconf.queue.drain(..).partition(alike);
+        asconf.queue.extend(rest);
+        // What comes back first, so that a path that goes is not the last one.
+        waiting.sort_by_key(|r| core::cmp::Reverse(r.wanted));
+        for Request { wanted, ip, .. } in waiting {
+            self.refused(now, wanted, ip, None);
+        }
     }
 
     fn deleted(&mut self, now: Time, ip: IpAddr) {
