@@ -529,6 +529,12 @@ impl Association {
         state.core.association(self.h).map_or(0, polypath_proto::Association::writable)
     }
 
+    /// Why it is over; for calls that find it gone.
+    pub(crate) fn why_closed(&self) -> Closed {
+        let state = self.endpoint.shared.lock();
+        state.closed_error(self.h).unwrap_or(Closed::LocalAbort)
+    }
+
     pub(crate) fn with<T>(
         &self,
         act: impl FnOnce(&mut polypath_proto::Association) -> T,

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use bytes::Bytes;
 use polypath_proto::event::CloseReason;
 use polypath_proto::{
+    AddressError as CoreAddressError, AuthKeyError as CoreAuthKeyError,
     ConnectError as CoreConnectError, ReconfigError as CoreReconfigError,
     SendError as CoreSendError,
 };
@@ -86,6 +87,28 @@ pub enum ReconfigError {
     /// The peer called it an error.
     #[error("the peer could not do it (result {0} of RFC 6525 section 4.4)")]
     Failed(u32),
+    /// The association is over.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+/// Why a shared key was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthKeyError {
+    /// It cannot be done.
+    #[error(transparent)]
+    Refused(#[from] CoreAuthKeyError),
+    /// The association is over.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+/// Why the peer was not asked about an address.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// It cannot be done.
+    #[error(transparent)]
+    Refused(#[from] CoreAddressError),
     /// The association is over.
     #[error(transparent)]
     Closed(#[from] Closed),

@@ -23,7 +23,9 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::disallowed_types, reason = "a driver of the real world owns the clock")]
 
+mod addresses;
 mod association;
+mod auth;
 mod batch;
 mod capture;
 mod clock;
@@ -41,7 +43,9 @@ pub use association::{Association, Events, PathInfo};
 pub use capture::Capture;
 pub use config::{Config, DEFAULT_PORT, Encapsulation, LocalAddress, Pairing};
 pub use endpoint::Endpoint;
-pub use error::{BindError, Closed, ConnectError, ReconfigError, SendError, Warning};
+pub use error::{
+    AddressError, AuthKeyError, BindError, Closed, ConnectError, ReconfigError, SendError, Warning,
+};
 pub use interfaces::Follow;
 
 pub use bytes::Bytes;
@@ -50,7 +54,8 @@ pub use polypath_proto::config::{
     ReconfigConfig, WatchConfig,
 };
 pub use polypath_proto::event::{
-    CloseReason, Event, Message, Part, SenderQueueInfo, StreamDirection, StreamQueueInfo,
+    AddressChange, AuthNotice, CloseReason, Event, Message, Part, SenderQueueInfo, StreamDirection,
+    StreamQueueInfo,
 };
 pub use polypath_proto::ids::{FourTuple, MessageId, PathId, StreamId};
 pub use polypath_proto::stats::{

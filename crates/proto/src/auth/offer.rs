@@ -4,7 +4,7 @@ use polypath_wire::chunk::kind;
 use polypath_wire::param::kind as param_kind;
 use polypath_wire::{ItemsBuf, Parameter, ParamsBuf};
 
-use crate::config::{AssocConfig, HmacAlgorithm};
+use crate::config::{AssocConfig, HmacAlgorithm, NrSack};
 
 /// Bytes of a RANDOM parameter's value: no others are allowed.
 pub(crate) const RANDOM_LEN: usize = 32;
@@ -27,6 +27,7 @@ impl AuthOffer {
             // RFC 5061 section 4.1: neither may go without.
             chunks.extend([kind::ASCONF, kind::ASCONF_ACK]);
         }
+        add_other_forms(&mut chunks, config);
         chunks.retain(|kind| may_be_required(*kind));
         chunks.sort_unstable();
         chunks.dedup();
@@ -73,6 +74,23 @@ impl AuthOffer {
         // Those that cannot be authenticated are ignored in a peer's list (RFC 4895 section 3.2).
         listed.filter(|kind| may_be_required(*kind)).for_each(|kind| set.insert(kind));
         set
+    }
+}
+
+/// Who wants data authenticated wants it in whichever chunks it comes: an extension must not open a way around.
+fn add_other_forms(chunks: &mut Vec<u8>, config: &AssocConfig) {
+    let interleaving = config.extensions.interleaving;
+    let forms = [
+        (interleaving, kind::DATA, kind::I_DATA),
+        (interleaving, kind::FORWARD_TSN, kind::I_FORWARD_TSN),
+        (config.cmt.nr_sack != NrSack::Off, kind::SACK, kind::NR_SACK),
+    ];
+    for (_, one, other) in forms.into_iter().filter(|(offered, ..)| *offered) {
+        match (chunks.contains(&one), chunks.contains(&other)) {
+            (true, false) => chunks.push(other),
+            (false, true) => chunks.push(one),
+            _ => {}
+        }
     }
 }
 

@@ -81,6 +81,21 @@ fn hmacs_are_those_that_others_compute() {
 }
 
 #[test]
+fn what_must_be_authentic_must_be_so_in_any_form() {
+    use crate::config::{AssocConfig, ExtensionConfig, NrSack};
+    let (data, i_data, sack, nr_sack) = (0, 64, 3, 16);
+    let mut config = AssocConfig::default();
+    config.auth.chunks = vec![data, sack];
+    let listed = |config: &AssocConfig| AuthOffer::ours(config, [0; 32]).chunks.unwrap();
+    assert_eq!(listed(&config), [data, sack]);
+    config.extensions = ExtensionConfig { interleaving: true, ..ExtensionConfig::NONE };
+    config.cmt.nr_sack = NrSack::Received;
+    assert_eq!(listed(&config), [data, sack, nr_sack, i_data]);
+    config.auth.chunks = vec![nr_sack];
+    assert_eq!(listed(&config), [sack, nr_sack]);
+}
+
+#[test]
 fn every_flipped_bit_is_noticed() {
     let bytes = signed(&mut auth(a(), &b(), 5));
     let mut receiver = auth(b(), &a(), 0);
@@ -126,7 +141,7 @@ fn types_that_cannot_be_authenticated_are_neither_listed_nor_heeded() {
     config.auth.chunks = vec![15, 14, 2, 1, 10, 0, 0xc1];
     config.auth.hmacs = vec![HmacAlgorithm::Sha256];
     let ours = AuthOffer::ours(&config, [0; 32]);
-    assert_eq!(ours.chunks, Some(vec![0, 10, 0x80, 0xc1]));
+    assert_eq!(ours.chunks, Some(vec![0, 10, 64, 0x80, 0xc1]));
     assert_eq!(ours.hmacs, [3, 1], "SHA-1 is never left out");
     assert_eq!(AuthOffer::ours(&AssocConfig::default(), [0; 32]).chunks, None);
 }

@@ -11,7 +11,8 @@ pub struct AuthConfig {
     pub keys: Vec<AuthKey>,
     /// The key that what we send is authenticated with; the first one if there is none with this id.
     pub active: u16,
-    /// Chunk types that we accept from the peer only if they are authenticated, besides those that dynamic addresses need. If
+    /// Chunk types that we accept from the peer only if they are authenticated, besides those that dynamic addresses need. What
+    /// is listed in one form counts in its other one, too, where that is offered: DATA and I-DATA, FORWARD-TSN and I-FORWARD-TSN, SACK and NR-SACK. If
     /// there are any, a peer that cannot authenticate gets no association. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH
     /// cannot be authenticated and are ignored here (RFC 4895 section 3.2).
     pub chunks: Vec<u8>,
