@@ -117,6 +117,16 @@ impl Outbox {
         self.waiting.push_front(batch);
     }
 
+    /// Takes a batch apart that could not be sent in one call: its packets are the oldest again, each for itself.
+    pub(crate) fn take_apart(&mut self, batch: &Batch) {
+        let Batch { socket, tuple, whole, .. } = *batch;
+        let packets: Vec<&[u8]> = batch.packets().collect();
+        for packet in packets.into_iter().rev() {
+            let (bytes, segment) = (packet.to_vec(), packet.len());
+            self.unpop(Batch { socket, tuple, bytes, segment, packets: 1, whole, closed: true });
+        }
+    }
+
     /// Keeps the memory of a batch that was sent.
     pub(crate) fn recycle(&mut self, batch: Batch) {
         if self.spare.len() < SPARE {

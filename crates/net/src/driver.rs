@@ -184,15 +184,22 @@ impl Driver {
                     break;
                 }
                 Err(e) if e.raw_os_error() == Some(Errno::EMSGSIZE as i32) => {
-                    self.shared.packet_refused(batch.tuple, batch.segment);
                     // The next size may be tried at once.
                     round.more = true;
+                    if batch.packets > 1 {
+                        self.outbox.take_apart(&batch);
+                    } else {
+                        let carried = self.hear(socket);
+                        self.shared.packet_refused(batch.tuple, batch.segment, carried);
+                    }
                 }
                 Err(e) => self.shared.send_failed(batch.tuple, &e),
             }
             self.outbox.recycle(batch);
         }
-        self.sockets.iter().for_each(|socket| self.hear(socket));
+        for socket in &self.sockets {
+            self.hear(socket);
+        }
     }
 
     /// Sends a batch. An error may stem from an earlier packet (ICMP): then the next attempt tells the truth.
@@ -206,12 +213,18 @@ impl Driver {
         }
     }
 
-    /// Takes note of what routers say.
-    fn hear(&self, socket: &Socket) {
+    /// Takes note of what routers say. Gives what the interface carries, bytes of an IP packet, if it refused one.
+    fn hear(&self, socket: &Socket) -> Option<u32> {
+        let mut carried = None;
         while let Some(trouble) = socket.trouble() {
+            if trouble.interface_mtu.is_some() {
+                carried = trouble.interface_mtu;
+                continue;
+            }
             let tuple = FourTuple { local: socket.local(), remote: trouble.remote };
             self.shared.heard_of_trouble(tuple, &trouble);
         }
+        carried
     }
 
     fn is_over(&self) -> bool {

@@ -237,10 +237,10 @@ impl Shared {
         }
     }
 
-    /// A packet of `len` bytes was too large for its interface.
-    pub(crate) fn packet_refused(&self, tuple: FourTuple, len: usize) {
+    /// A packet of `len` bytes was too large for its interface, which carries IP packets of `carried` bytes, if that is known.
+    pub(crate) fn packet_refused(&self, tuple: FourTuple, len: usize, carried: Option<u32>) {
         let now = self.clock.now();
-        self.lock().core.packet_refused(now, tuple, len);
+        self.lock().core.packet_refused(now, tuple, len, carried);
     }
 
     /// A router, or the peer's host, says that a packet did not arrive. During set-up it is told to the user, when it is the same everywhere;

@@ -106,3 +106,46 @@ async fn in_udp() {
 async fn over_raw_ip() {
     both_paths_find_their_size([Encapsulation::Raw, Encapsulation::Raw]).await;
 }
+
+#[tokio::test]
+async fn without_discovery_packets_are_as_large_as_the_interface_takes() {
+    // Of raw packets the system makes fragments.
+    for (encapsulation, wanted) in [
+        ([Encapsulation::Udp(0), Encapsulation::Udp(9899)], [1300, 1500]),
+        ([Encapsulation::Raw; 2], [1500, 1500]),
+    ] {
+        let Some(emulation) = build() else { return };
+        let open = |host, encapsulation| {
+            let addresses = emulation.addresses(host);
+            let config = match host {
+                Host::Client => Config::client(addresses),
+                Host::Server => Config::server(addresses, PORT),
+            };
+            let config = Config { encapsulation, ..config };
+            emulation.namespace(host).run(|| Endpoint::bind(config)).unwrap().unwrap()
+        };
+        let narrow = || {
+            let set = ["link", "set", "dev", "da", "mtu", "1300"];
+            std::process::Command::new("ip").args(set).status().unwrap()
+        };
+        assert!(emulation.namespace(Host::Client).run(narrow).unwrap().success());
+        let server = open(Host::Server, encapsulation[1]);
+        let client = open(Host::Client, encapsulation[0]);
+        emulation.start().unwrap();
+        let remote: Vec<SocketAddr> = server.local_addresses();
+        let (a, b) = tokio::join!(client.connect(&remote, PORT), server.accept());
+        let (a, b) = (a.unwrap(), b.unwrap());
+        let data: Bytes = (0..4_000_000_u32).map(|i| (i % 251) as u8).collect();
+        let both = async { tokio::join!(a.send(0, data.clone()), b.recv()) };
+        let done = tokio::time::timeout(Duration::from_secs(30), both).await;
+        let (sent, received) = done.unwrap_or_else(|_| panic!("{:#?}", a.paths()));
+        sent.unwrap();
+        assert_eq!(received.unwrap().unwrap().data, data);
+        let sizes: Vec<u32> = a.paths().iter().map(|path| path.mtu.mtu).collect();
+        assert_eq!(sizes, wanted, "{encapsulation:?}");
+        let carried: Vec<u64> = a.paths().iter().map(|path| path.stats.payload_bytes).collect();
+        assert!(carried.iter().all(|bytes| *bytes > 1_000_000), "{carried:?}");
+        a.abort("done");
+        b.closed().await;
+    }
+}

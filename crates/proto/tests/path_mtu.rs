@@ -395,24 +395,19 @@ fn without_discovery_a_routers_word_lowers_the_size_for_good() {
     assert_eq!(mtu(&pair, P0), 576, "no packets of a few bytes each");
 }
 
-#[test]
-fn what_the_interface_refuses_ends_that_size_at_once() {
-    let config = AssocConfig {
-        path_mtu_discovery: Some(PathMtuDiscovery::default()),
-        ..AssocConfig::default()
-    };
-    let mut pair = Pair::new();
-    pair.connect_with(config);
-    let (mut buf, mut refused) = (Vec::new(), 0);
-    for _ in 0..1000 {
+/// Lets both sides talk for `ms` milliseconds without delay; the client's interfaces refuse IP packets above `limit` unless they may be
+/// taken apart. Gives the sizes of those that were refused.
+fn talk(pair: &mut Pair, ms: u64, limit: u32, told: bool) -> Vec<usize> {
+    let (mut buf, mut refused) = (Vec::new(), Vec::new());
+    for _ in 0..ms {
         pair.now += Duration::from_millis(1);
         let now = pair.now;
         pair.client.endpoint.handle_timeout(now);
         while let Some(sent) = pair.client.endpoint.poll_transmit(now, &mut buf) {
-            if sent.len + 20 > 1500 {
-                assert!(sent.probe && !sent.may_fragment);
-                refused += 1;
-                pair.client.endpoint.packet_refused(now, sent.tuple, sent.len);
+            if sent.len + 20 > limit as usize && !sent.may_fragment {
+                refused.push(sent.len + 20);
+                let carried = told.then_some(limit);
+                pair.client.endpoint.packet_refused(now, sent.tuple, sent.len, carried);
             } else {
                 pair.server.endpoint.handle_datagram(now, reverse(sent.tuple), &buf);
             }
@@ -424,6 +419,34 @@ fn what_the_interface_refuses_ends_that_size_at_once() {
             buf.clear();
         }
     }
-    assert!(refused > 0);
-    assert_eq!((mtu(&pair, P0), found(&pair, P0).state), (1500, MtuState::Complete));
+    refused
+}
+
+#[test]
+fn what_the_interface_refuses_ends_that_size_at_once() {
+    let config = AssocConfig {
+        path_mtu_discovery: Some(PathMtuDiscovery::default()),
+        ..AssocConfig::default()
+    };
+    for told in [false, true] {
+        let mut pair = Pair::new();
+        pair.connect_with(config.clone());
+        let refused = talk(&mut pair, 1000, 1500, told);
+        assert!(!refused.is_empty());
+        assert_eq!((mtu(&pair, P0), found(&pair, P0).state), (1500, MtuState::Complete));
+    }
+}
+
+#[test]
+fn without_discovery_the_interface_says_what_it_carries() {
+    let mut pair = Pair::new();
+    pair.connect_with(AssocConfig::default());
+    talk(&mut pair, 500, 1300, true);
+    assert_eq!(mtu(&pair, P0), 1500, "nothing was too large yet");
+    send(&mut pair, 100_000);
+    let refused = talk(&mut pair, 10_000, 1300, true);
+    assert!((1..10).contains(&refused.len()), "{refused:?}");
+    assert_eq!(mtu(&pair, P0), 1300);
+    pair.run(Duration::from_millis(1));
+    assert_eq!(received(&pair), 100_000);
 }

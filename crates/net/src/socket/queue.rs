@@ -19,6 +19,8 @@ pub(crate) struct Trouble {
     pub(crate) errno: i32,
     /// What the message means for SCTP; `None` where it came from this host, or means nothing.
     pub(crate) report: Option<IcmpReport>,
+    /// The packet was not even sent: the interface carries IP packets of so many bytes only.
+    pub(crate) interface_mtu: Option<u32>,
     quoted: [u8; QUOTED],
     len: usize,
 }
@@ -31,6 +33,7 @@ impl Trouble {
 }
 
 /// Who put an entry into the queue (linux/errqueue.h).
+const ORIGIN_LOCAL: u8 = 1;
 const ORIGIN_ICMP: u8 = 2;
 const ORIGIN_ICMP6: u8 = 3;
 
@@ -58,7 +61,9 @@ pub(super) fn next(socket: &impl AsRawFd) -> Option<Trouble> {
         ORIGIN_ICMP6 => report_v6(about.ee_type, about.ee_code, about.ee_info),
         _ => None,
     };
-    Some(Trouble { remote, errno, report, quoted, len })
+    let too_long = about.ee_origin == ORIGIN_LOCAL && errno == nix::Error::EMSGSIZE as i32;
+    let interface_mtu = too_long.then_some(about.ee_info);
+    Some(Trouble { remote, errno, report, interface_mtu, quoted, len })
 }
 
 /// ICMP: only "destination unreachable" counts (RFC 9260 section 10, ICMP1).

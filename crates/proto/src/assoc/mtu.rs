@@ -161,14 +161,22 @@ impl Association {
         smaller
     }
 
-    /// The system here refused to send a packet of `len` bytes on `p` because of its size.
-    pub(crate) fn packet_refused(&mut self, now: Time, p: PathId, len: usize) {
+    /// The system here refused to send a packet of `len` bytes on `p` because of its size; perhaps it says what `p` carries.
+    pub(crate) fn packet_refused(
+        &mut self,
+        now: Time,
+        p: PathId,
+        len: usize,
+        carried: Option<u32>,
+    ) {
         let Some((view, path)) = self.paths.both_mut(p) else { return };
         let limit = view.pmdcs as usize + polypath_wire::COMMON_HEADER_LEN;
         let headers = (view.mtu as usize).saturating_sub(limit);
         if let Some(search) = &mut path.mtu {
             search.refused(now, u32::try_from(len + headers).unwrap_or(u32::MAX));
             self.adopt_mtu(p);
+        } else if let Some(mtu) = carried {
+            self.path_carries(now, p, mtu);
         }
     }
 

@@ -72,13 +72,19 @@ impl Endpoint {
     }
 
     /// The system refused to send a packet of `len` bytes ([`Transmit::len`](super::Transmit::len)) on `tuple` because it is too large for the
-    /// interface.
-    pub fn packet_refused(&mut self, now: Time, tuple: FourTuple, len: usize) {
+    /// interface, which carries IP packets of `carried` bytes, if the system says so.
+    pub fn packet_refused(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        len: usize,
+        carried: Option<u32>,
+    ) {
         let found = self.find_path(tuple);
         if let Some(assoc) = found.and_then(|h| self.table.touch(h))
             && let Some(p) = assoc.paths.by_tuple(tuple)
         {
-            assoc.packet_refused(now, p, len);
+            assoc.packet_refused(now, p, len, carried);
         }
     }
 }

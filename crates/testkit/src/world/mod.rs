@@ -517,7 +517,8 @@ impl World {
         match oversize {
             Oversize::Vanish => {}
             Oversize::Refused => {
-                self.hosts[from.0].endpoint.packet_refused(clock, tuple, bytes.len());
+                let host = &mut self.hosts[from.0].endpoint;
+                host.packet_refused(clock, tuple, bytes.len(), Some(mtu));
             }
             Oversize::Told(size) => {
                 let report = IcmpReport::PacketTooBig { mtu: if size { mtu } else { 0 } };
