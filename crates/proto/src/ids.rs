@@ -1,6 +1,7 @@
 //! Names of things inside one endpoint.
 
 use core::fmt;
+use core::net::SocketAddr;
 
 pub use polypath_wire::{Mid, Ssn, StreamId, Tsn};
 
@@ -41,9 +42,25 @@ pub struct AssocHandle(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FourTuple {
     /// Our address.
-    pub local: core::net::SocketAddr,
+    pub local: SocketAddr,
     /// The peer's address.
-    pub remote: core::net::SocketAddr,
+    pub remote: SocketAddr,
+}
+
+impl FourTuple {
+    /// Whether it is the same pair; every packet asks that of every path. Apart, because the compiler makes two loops of the one over paths
+    /// otherwise, and saves registers that neither needs.
+    #[inline(never)]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (&self.remote, &other.remote) {
+            (SocketAddr::V4(a), SocketAddr::V4(b)) => {
+                a.ip().to_bits() == b.ip().to_bits()
+                    && a.port() == b.port()
+                    && self.local == other.local
+            }
+            _ => self == other,
+        }
+    }
 }
 
 impl fmt::Display for FourTuple {

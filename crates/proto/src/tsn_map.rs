@@ -101,10 +101,17 @@ impl TsnMap {
     }
 
     /// Drops all members below `base` and makes it the new base.
+    #[inline]
     pub(crate) fn advance(&mut self, base: u64) {
-        if base <= self.base {
-            return;
+        if self.words.is_empty() {
+            self.base = self.base.max(base);
+        } else if base > self.base {
+            self.drop_below(base);
         }
+    }
+
+    #[inline(never)]
+    fn drop_below(&mut self, base: u64) {
         let skip = base / 64 - self.base / 64;
         for _ in 0..skip {
             match self.words.pop_front() {

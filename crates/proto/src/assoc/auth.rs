@@ -4,6 +4,7 @@ use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, ErrorCause, PacketView, PacketWriter, RawChunk};
 
 use super::control::Encoded;
+use super::input::PacketState;
 use super::{Association, LocalSide};
 use crate::auth::{Auth, AuthFault, AuthKeyError, AuthOffer};
 use crate::config::{AssocConfig, AuthKey};
@@ -74,19 +75,24 @@ impl Association {
         }
     }
 
-    /// Whether a received chunk may be looked at (RFC 4895 section 6.3).
+    /// Whether chunks are authenticated here: otherwise [`gate`](Self::gate) lets all pass.
     #[inline]
+    pub(super) fn proves_chunks(&self) -> bool {
+        self.auth.as_ref().is_some_and(|auth| auth.is_on())
+    }
+
+    /// Whether a received chunk may be looked at (RFC 4895 section 6.3).
     pub(super) fn gate(
         &mut self,
         path: Option<PathId>,
         packet: &PacketView<'_>,
         raw: &RawChunk<'_>,
-        proof: &mut Proof,
-        answered: &mut bool,
+        seen: &mut PacketState<'_>,
     ) -> Gate {
-        if !self.auth.as_ref().is_some_and(|auth| auth.is_on()) {
+        if !self.proves_chunks() {
             return Gate::Pass;
         }
+        let PacketState { proof, answered, .. } = seen;
         if raw.kind == kind::AUTH {
             return self.on_auth(path, packet, raw, proof, answered);
         }
@@ -151,12 +157,19 @@ impl Association {
     }
 
     /// Bytes that an AUTH chunk may take of any packet of control chunks.
+    #[inline]
     pub(super) fn auth_reserve(&self) -> usize {
         self.auth.as_ref().map_or(0, |auth| auth.overhead())
     }
 
     /// Bytes that an AUTH chunk may take of packets with DATA.
+    #[inline]
     pub(super) fn data_reserve(&self) -> usize {
+        self.auth.as_ref().map_or(0, |auth| Self::data_overhead(auth))
+    }
+
+    #[inline(never)]
+    fn data_overhead(auth: &Auth) -> usize {
         let carried = [
             kind::DATA,
             kind::I_DATA,
@@ -165,14 +178,21 @@ impl Association {
             kind::FORWARD_TSN,
             kind::I_FORWARD_TSN,
         ];
-        let demanded = |auth: &&Auth| carried.iter().any(|kind| auth.demands(*kind));
-        self.auth.as_deref().filter(demanded).map_or(0, Auth::overhead)
+        if carried.iter().any(|kind| auth.demands(*kind)) { auth.overhead() } else { 0 }
     }
 
     /// Puts an AUTH chunk in front of the first chunk that the peer wants authenticated, and so of all behind it
     /// (section 6.2). The caller has kept the room for it.
+    #[inline]
     pub(super) fn authenticate(&mut self, writer: &mut PacketWriter<'_>) {
-        let Some(auth) = self.auth.as_mut().filter(|auth| auth.is_on()) else { return };
+        if self.auth.as_ref().is_some_and(|auth| auth.is_on()) {
+            self.insert_auth(writer);
+        }
+    }
+
+    #[inline(never)]
+    fn insert_auth(&mut self, writer: &mut PacketWriter<'_>) {
+        let Some(auth) = self.auth.as_mut() else { return };
         let Some(at) = first_demanded(writer.chunk_area(), auth) else { return };
         let Some(blank) = auth.blank() else { return };
         writer.insert(at, &Encoded(&blank));

@@ -98,7 +98,15 @@ impl Association {
 
     /// The answers to one packet, those behind the first `waiting` control chunks, go out in one packet (RFC 9260 section 12.4): beside
     /// SHUTDOWN or SHUTDOWN ACK on another path, or without room for both, no HEARTBEAT ACK and no ERROR is sent.
+    #[inline]
     pub(super) fn answer_in_one_packet(&mut self, waiting: usize) {
+        if self.control.len() > waiting {
+            self.drop_answers(waiting);
+        }
+    }
+
+    #[inline(never)]
+    fn drop_answers(&mut self, waiting: usize) {
         let new = self.control.iter().skip(waiting);
         let Some(path) = new.clone().find(|c| c.is_shutdown()).map(|c| c.path) else { return };
         let bytes: usize = new.clone().map(|c| c.bytes.len().next_multiple_of(4)).sum();

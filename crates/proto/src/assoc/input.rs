@@ -1,6 +1,7 @@
 //! The way in: a packet that passed the tag check, chunk by chunk.
 
-use polypath_wire::{Chunk, ChunkIter, CommonHeader, HeartbeatAckChunk, PacketView, RawChunk};
+use polypath_wire::chunk::kind;
+use polypath_wire::{Chunk, ChunkIter, HeartbeatAckChunk, PacketView, RawChunk, WireError};
 
 use super::asconf::{Answering, Home};
 use super::auth::{Gate, Proof};
@@ -16,24 +17,24 @@ use crate::view::PathState;
 
 /// What a packet did so far: one packet triggers one answer of each kind at most (RFC 9260 section 12.4).
 #[derive(Debug)]
-pub(super) struct PacketState {
+pub(super) struct PacketState<'a> {
     /// Where it arrived, and from where.
-    source: FourTuple,
+    source: &'a FourTuple,
     had_data: bool,
     /// Bytes of its DATA chunks, without headers.
     payload: u64,
     /// A non-DATA answer (ERROR, HEARTBEAT ACK) was queued for it.
-    answered: bool,
+    pub(super) answered: bool,
     /// Requests of a RE-CONFIG were answered.
     reconfigured: bool,
-    proof: Proof,
+    pub(super) proof: Proof,
     /// It arrived at an address of ours that is being deleted.
     leaving: bool,
     answering: Answering,
 }
 
-impl PacketState {
-    fn new(source: FourTuple, proof: Proof) -> Self {
+impl<'a> PacketState<'a> {
+    fn new(source: &'a FourTuple, proof: Proof) -> Self {
         Self {
             source,
             had_data: false,
@@ -48,115 +49,141 @@ impl PacketState {
 }
 
 impl Association {
-    /// Processes a packet whose verification tag was checked, on the path it arrived on.
-    pub(crate) fn handle_packet(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
-        self.handle_proven_packet(now, tuple, packet, Proof::None);
-    }
-
-    /// The same, with an AUTH chunk that has been judged already.
-    pub(crate) fn handle_proven_packet(
+    /// Processes a packet whose verification tag was checked, on the path it arrived on: `known`, if it was looked for already.
+    /// `proof`: what is known of an AUTH chunk in front.
+    pub(crate) fn handle_packet(
         &mut self,
         now: Time,
         tuple: FourTuple,
+        known: Option<PathId>,
         packet: &PacketView<'_>,
         proof: Proof,
     ) {
         if self.state == State::Closed {
             return;
         }
-        let Some(path) = self.arrival_path(now, tuple) else {
-            return self.handle_stray(now, tuple, packet);
+        let mut seen = PacketState::new(&tuple, proof);
+        let mut chunks = packet.chunks();
+        let path = match known {
+            Some(known) => self.heard_on(now, known),
+            None => match self.find_arrival(now, packet, &mut chunks, &mut seen) {
+                Some(path) => path,
+                None => return,
+            },
         };
-        let seen = PacketState::new(tuple, proof);
-        self.handle_chunks(now, path, packet, packet.chunks(), seen);
+        seen.leaving = self.is_leaving(tuple.local.ip());
+        self.stats.packets_received += 1;
+        if let Some(own) = self.paths.get_mut(path) {
+            own.stats.packets_received += 1;
+        }
+        self.hear_in_shutdown_sent();
+        let waiting = self.control.len();
+        for raw in chunks {
+            if !self.take_chunk(now, path, packet, raw, &mut seen) {
+                break;
+            }
+        }
+        if seen.had_data {
+            self.data_packet_done(now, path, seen.payload);
+        }
+        self.answer_in_one_packet(waiting);
+    }
+
+    #[inline]
+    fn heard_on(&mut self, now: Time, known: PathId) -> PathId {
+        if self.state.sends_heartbeats() {
+            self.paths.heard_on(now, known);
+        }
+        known
+    }
+
+    /// Looks at the packet's chunks, too, if its path is not known.
+    #[inline(never)]
+    fn find_arrival(
+        &mut self,
+        now: Time,
+        packet: &PacketView<'_>,
+        chunks: &mut ChunkIter<'_>,
+        seen: &mut PacketState<'_>,
+    ) -> Option<PathId> {
+        let known = self.arrival_path(now, *seen.source);
+        known.or_else(|| self.handle_stray(now, packet, chunks, seen))
     }
 
     /// A packet from where no path leads: the answer to our INIT, or a change of addresses. Once that has made a path of it, it is a
-    /// packet like others (RFC 5061 section 5.2, D2).
-    fn handle_stray(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
+    /// packet like others (RFC 5061 section 5.2, D2): gives that path.
+    fn handle_stray(
+        &mut self,
+        now: Time,
+        packet: &PacketView<'_>,
+        chunks: &mut ChunkIter<'_>,
+        seen: &mut PacketState<'_>,
+    ) -> Option<PathId> {
+        let tuple = *seen.source;
         if self.state.is_setup() {
-            return self.init_ack_from_elsewhere(now, tuple, packet);
+            self.init_ack_from_elsewhere(now, tuple, packet);
+            return None;
         }
         if self.home_of(tuple.local.ip()) == Home::Foreign {
-            return;
+            return None;
         }
-        let mut seen = PacketState::new(tuple, Proof::None);
-        let mut chunks = packet.chunks();
+        // No path yet that could have proven anything.
+        seen.proof = Proof::None;
         while let Some(Ok(raw)) = chunks.next() {
-            let PacketState { proof, answered, .. } = &mut seen;
-            match self.gate(None, packet, &raw, proof, answered) {
-                Gate::Pass => self.on_stray_chunk(now, &raw, &mut seen),
+            match self.gate(None, packet, &raw, seen) {
+                Gate::Pass => self.on_stray_chunk(now, &raw, seen),
                 Gate::Skip => {}
-                Gate::Stop => return,
+                Gate::Stop => return None,
             }
             if self.state == State::Closed {
-                return;
+                return None;
             }
             if let Some(path) = self.arrival_path(now, tuple) {
-                return self.handle_chunks(now, path, packet, chunks, seen);
+                return Some(path);
             }
         }
+        None
     }
 
-    fn on_stray_chunk(&mut self, now: Time, raw: &RawChunk<'_>, seen: &mut PacketState) {
+    fn on_stray_chunk(&mut self, now: Time, raw: &RawChunk<'_>, seen: &mut PacketState<'_>) {
         match raw.decode() {
             Ok(Chunk::Asconf(chunk)) => {
-                self.on_asconf(now, seen.source, &chunk, &mut seen.answering);
+                self.on_asconf(now, *seen.source, &chunk, &mut seen.answering);
             }
             Ok(Chunk::AsconfAck(ack)) => self.on_asconf_ack(now, &ack),
             _ => {}
         }
     }
 
-    fn handle_chunks(
+    /// False stops the packet.
+    #[inline]
+    fn take_chunk(
         &mut self,
         now: Time,
         path: PathId,
         packet: &PacketView<'_>,
-        chunks: ChunkIter<'_>,
-        mut seen: PacketState,
-    ) {
-        seen.leaving = self.home_of(seen.source.local.ip()) == Home::Leaving;
-        self.stats.packets_received += 1;
-        if let Some(own) = self.paths.get_mut(path) {
-            own.stats.packets_received += 1;
-        }
-        self.hear_in_shutdown_sent();
-        let header = packet.header();
-        let waiting = self.control.len();
-        for raw in chunks {
-            let Ok(raw) = raw else {
-                self.stats.malformed_chunks += 1;
-                break;
-            };
-            let PacketState { proof, answered, .. } = &mut seen;
-            match self.gate(Some(path), packet, &raw, proof, answered) {
+        raw: Result<RawChunk<'_>, WireError>,
+        seen: &mut PacketState<'_>,
+    ) -> bool {
+        let Ok(raw) = raw else {
+            self.stats.malformed_chunks += 1;
+            return false;
+        };
+        if self.proves_chunks() {
+            match self.gate(Some(path), packet, &raw, seen) {
                 Gate::Pass => {}
-                Gate::Skip => continue,
-                Gate::Stop => break,
-            }
-            let go_on = self.handle_chunk(now, path, &header, &raw, &mut seen);
-            if !go_on || self.state == State::Closed {
-                break;
+                Gate::Skip => return true,
+                Gate::Stop => return false,
             }
         }
-        if let Some(own) = self.paths.get_mut(path) {
-            own.stats.payload_received += seen.payload;
-        }
-        if seen.had_data && self.state != State::Closed {
-            self.data_packet_done(now, path);
-        }
-        self.answer_in_one_packet(waiting);
+        self.handle_chunk(now, path, &raw, seen) && self.state != State::Closed
     }
 
     /// The path a packet arrived on. A new pair of our and the peer's known addresses becomes a path, unconfirmed. A known pair whose
     /// UDP port has changed goes on with the new one: the verification tag proves the peer (RFC 6951 section 5.4).
     pub(crate) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        if let Some(known) = self.paths.by_tuple(tuple) {
-            if self.state.sends_heartbeats() {
-                self.paths.heard_on(now, known);
-            }
-            return Some(known);
+        if let Some(known) = self.paths.by_tuple(&tuple) {
+            return Some(self.heard_on(now, known));
         }
         if let Some(moved) = self.paths.by_addresses(tuple) {
             self.paths.set_remote_port(moved, tuple.remote.port());
@@ -179,21 +206,35 @@ impl Association {
     }
 
     /// Handles one chunk; false stops the packet.
+    #[inline]
     fn handle_chunk(
         &mut self,
         now: Time,
         path: PathId,
-        header: &CommonHeader,
         raw: &RawChunk<'_>,
-        seen: &mut PacketState,
+        seen: &mut PacketState<'_>,
+    ) -> bool {
+        if let kind::DATA | kind::I_DATA = raw.kind {
+            self.on_data(now, path, raw, seen);
+            return true;
+        }
+        self.handle_other_chunk(now, path, raw, seen)
+    }
+
+    fn handle_other_chunk(
+        &mut self,
+        now: Time,
+        path: PathId,
+        raw: &RawChunk<'_>,
+        seen: &mut PacketState<'_>,
     ) -> bool {
         let Ok(chunk) = raw.decode() else {
             self.stats.malformed_chunks += 1;
             return true;
         };
         match chunk {
-            Chunk::Data(data) => self.on_plain_data(now, path, &data, seen),
-            Chunk::IData(data) => self.on_i_data(now, path, &data, seen),
+            // Dealt with already.
+            Chunk::Data(_) | Chunk::IData(_) => {}
             Chunk::Sack(sack) if self.state.accepts_sack() => self.on_sack(now, path, &sack),
             Chunk::NrSack(sack) if self.caps.agreed.nr_sack && self.state.accepts_sack() => {
                 self.on_nr_sack(now, path, &sack);
@@ -223,7 +264,7 @@ impl Association {
             Chunk::Init(_) | Chunk::CookieEcho(_) => {}
             Chunk::Pad(_) => {}
             Chunk::Asconf(chunk) if self.caps.agreed.dynamic_addresses => {
-                self.on_asconf(now, seen.source, &chunk, &mut seen.answering);
+                self.on_asconf(now, *seen.source, &chunk, &mut seen.answering);
             }
             Chunk::AsconfAck(ack) if self.caps.agreed.dynamic_addresses => {
                 self.on_asconf_ack(now, &ack)
@@ -238,7 +279,7 @@ impl Association {
                 self.on_reconfig(now, path, &reconfig, &mut seen.reconfigured);
             }
             // Not negotiated (extensions of a later time): what the type's top bits say.
-            _ => return self.on_unknown_chunk(path, header, raw, seen),
+            _ => return self.on_unknown_chunk(path, raw, seen),
         }
         true
     }
@@ -246,9 +287,8 @@ impl Association {
     fn on_unknown_chunk(
         &mut self,
         path: PathId,
-        _header: &CommonHeader,
         raw: &RawChunk<'_>,
-        seen: &mut PacketState,
+        seen: &mut PacketState<'_>,
     ) -> bool {
         let action = RawChunk::unknown_action(raw.kind);
         if action.reports() && !seen.answered {
@@ -258,23 +298,25 @@ impl Association {
         !action.stops()
     }
 
-    /// User data, in the kind of chunk that was agreed on.
-    pub(super) fn on_data<'a>(
-        &mut self,
-        now: Time,
-        path: PathId,
-        data: impl Into<Incoming<'a>>,
-        seen: &mut PacketState,
-    ) {
+    /// DATA or I-DATA.
+    #[inline]
+    fn on_data(&mut self, now: Time, path: PathId, raw: &RawChunk<'_>, seen: &mut PacketState<'_>) {
+        let Some(data) = Incoming::of(raw) else {
+            self.stats.malformed_chunks += 1;
+            return;
+        };
         // DATA behind a COOKIE ECHO finds the association set up already; a lost COOKIE ACK is made good by DATA only after
         // T1-cookie (RFC 9260 section 5.1.5).
         if !self.state.accepts_data() {
             return;
         }
+        let interleaved = raw.kind == kind::I_DATA;
+        if interleaved != self.is_interleaving() {
+            return self.mismatched_data(now, interleaved);
+        }
         seen.had_data = true;
-        let data = data.into();
         seen.payload += data.payload().len() as u64;
-        match self.rx.data(now, path, data) {
+        match self.rx.take(now, path, &data) {
             DataVerdict::InvalidStream(stream) if !seen.answered => {
                 seen.answered = true;
                 self.report_invalid_stream(path, stream);
@@ -289,7 +331,13 @@ impl Association {
         }
     }
 
-    fn data_packet_done(&mut self, now: Time, path: PathId) {
+    fn data_packet_done(&mut self, now: Time, path: PathId, payload: u64) {
+        if let Some(own) = self.paths.get_mut(path) {
+            own.stats.payload_received += payload;
+        }
+        if self.state == State::Closed {
+            return;
+        }
         self.rx.packet_end(now);
         self.finish_deferred_reset(now, path);
         self.tune_receive_buffer(now);

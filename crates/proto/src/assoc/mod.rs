@@ -255,7 +255,7 @@ impl Association {
     /// ([`Rescheduling::Silent`](crate::config::Rescheduling::Silent)) its data goes elsewhere at once; otherwise the timers find out.
     pub fn path_failed(&mut self, now: Time, tuple: FourTuple) {
         let watched = self.config.recovery.rescheduling.watches_silence();
-        if let Some(p) = self.paths.by_tuple(tuple).filter(|_| watched) {
+        if let Some(p) = self.paths.by_tuple(&tuple).filter(|_| watched) {
             self.suspect(now, p);
         }
     }
@@ -360,6 +360,7 @@ impl Association {
     }
 
     /// The next event for the application.
+    #[inline]
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front();
         release(&mut self.events);
@@ -378,7 +379,7 @@ impl Association {
         tuple: FourTuple,
         confirmed: bool,
     ) -> Option<PathId> {
-        if let Some(known) = self.paths.by_tuple(tuple) {
+        if let Some(known) = self.paths.by_tuple(&tuple) {
             return Some(known);
         }
         let p = self.paths.add(now, tuple, confirmed, &self.config)?;
@@ -523,6 +524,7 @@ fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
 }
 
 /// Gives back what a burst needed, once the queue is empty: idle associations are many. A queue that holds a few at a time keeps its room.
+#[inline]
 fn release<T>(queue: &mut VecDeque<T>) {
     const FEW: usize = 4;
     if queue.is_empty() && queue.capacity() > FEW {

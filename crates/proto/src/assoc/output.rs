@@ -116,13 +116,9 @@ impl Association {
             let path = self.sack_path(now);
             return self.data_packet(now, path, None, true, buf);
         }
-        match self.decide(now, None) {
-            Some(next) => self.data_packet(now, next.path(), Some(next), false, buf),
-            None => {
-                let path = self.forward_path()?;
-                self.data_packet(now, path, None, false, buf)
-            }
-        }
+        let next = self.decide(now, None);
+        let path = next.map_or_else(|| self.forward_path(), |next| Some(next.path()))?;
+        self.data_packet(now, path, next, false, buf)
     }
 
     /// SACKs go out once the association is set up, until it is over.
@@ -545,29 +541,31 @@ impl Association {
     /// Sets `sendable` of every path for a chunk of `bytes` (view.rs says when it holds).
     pub(super) fn refresh_sendable(&mut self, now: Time, bytes: u32, packet: Option<PathId>) {
         let mut refused = None;
-        let mut any = false;
+        let mut sendable = 0_u32;
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         for p in self.paths.ids() {
-            let Some(burst) = self.paths.get(p).map(|own| own.burst_left) else { continue };
-            let Some(path) = self.paths.view(p) else { continue };
+            let Some((path, own)) = self.paths.both(p) else { continue };
+            let begins = packet != Some(p);
             let open = path.usable
                 && path.has_room()
-                && (burst > 0 || packet == Some(p))
-                && !self.is_held_back(now, p)
-                && !(packet != Some(p) && self.paths.must_wait(p));
-            let view = || assoc_view(now, &self.paths, &self.tx, &self.config);
-            let sendable = open && self.policies.buffer.admit(&view(), p, bytes);
-            if open && !sendable && refused.is_none() {
+                && !(begins && (own.burst_left == 0 || own.must_wait(path)))
+                && now >= own.held_back_until;
+            if open && self.policies.buffer.admit(&view, p, bytes) {
+                sendable |= 1 << p.0;
+            } else if open && refused.is_none() {
                 refused = Some(p);
-            }
-            any |= sendable;
-            if let Some(path) = self.paths.view_mut(p) {
-                path.sendable = sendable;
             }
         }
         // No buffer policy can dead-lock a transfer: with nothing in flight, one packet may go.
-        let idle = !any && self.tx.outstanding() == 0 && !self.tx.has_marked();
-        if let Some(path) = refused.filter(|_| idle).and_then(|p| self.paths.view_mut(p)) {
-            path.sendable = true;
+        if let Some(p) = refused
+            && sendable == 0
+            && self.tx.outstanding() == 0
+            && !self.tx.has_marked()
+        {
+            sendable = 1 << p.0;
+        }
+        for (path, bit) in self.paths.views.iter_mut().zip(0..) {
+            path.sendable = sendable >> bit & 1 == 1;
         }
     }
 
@@ -651,8 +649,7 @@ impl Association {
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         let immediate = self.policies.path_scheduler.wants_sack_at_once(&view, path, chunk)
             || self.tx.is_probe_due(path);
-        let pmdcs = self.paths.amdcs();
-        let departure = Departure { path, stream: chunk.stream, pmdcs, immediate };
+        let departure = Departure { path, stream: chunk.stream, bytes: chunk.bytes, immediate };
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.send_new(now, departure, writer, &mut self.paths, scheduler);
         let Some(tsn) = sent else { return };

@@ -41,10 +41,15 @@ impl Association {
     }
 
     /// Gives up what has expired or was lost too often. Costs nothing while there are no such messages.
+    #[inline]
     pub(super) fn give_up(&mut self, now: Time) {
-        if !self.tx.may_give_up(now) {
-            return;
+        if self.tx.may_give_up(now) {
+            self.give_up_some(now);
         }
+    }
+
+    #[inline(never)]
+    fn give_up_some(&mut self, now: Time) {
         let scheduler = &mut *self.policies.stream_scheduler;
         let given_up = self.tx.give_up(now, &mut self.paths, scheduler);
         if given_up.is_empty() {

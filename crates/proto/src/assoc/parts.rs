@@ -1,12 +1,10 @@
 //! Messages in parts, on the way out and in (RFC 6458 sections 6.1.7, 8.1.21 and 8.1.26), and interleaving (RFC 8260).
 
 use bytes::Bytes;
-use polypath_wire::{DataChunk, IDataChunk};
 
-use super::input::PacketState;
 use super::{Association, State};
 use crate::event::Event;
-use crate::ids::{MessageId, PathId, StreamId};
+use crate::ids::{MessageId, StreamId};
 use crate::policy::Trigger;
 use crate::time::Time;
 use crate::tx::{SendError, SendOptions};
@@ -57,32 +55,14 @@ impl Association {
         self.check_stream(stream)
     }
 
-    /// DATA came; where I-DATA was agreed on, that is a violation (RFC 8260 section 2.2.3).
-    pub(super) fn on_plain_data(
-        &mut self,
-        now: Time,
-        path: PathId,
-        data: &DataChunk<'_>,
-        seen: &mut PacketState,
-    ) {
-        if self.is_interleaving() && self.state.accepts_data() {
-            return self.protocol_violation(now, 13, "DATA although I-DATA was agreed on");
-        }
-        self.on_data(now, path, data, seen);
-    }
-
-    /// I-DATA came; where it was not agreed on, that is a violation (RFC 8260 section 2.2.3).
-    pub(super) fn on_i_data(
-        &mut self,
-        now: Time,
-        path: PathId,
-        data: &IDataChunk<'_>,
-        seen: &mut PacketState,
-    ) {
-        if !self.is_interleaving() && self.state.accepts_data() {
-            return self.protocol_violation(now, 13, "I-DATA although it was not agreed on");
-        }
-        self.on_data(now, path, data, seen);
+    /// The kind of data chunk came that was not agreed on (RFC 8260 section 2.2.3).
+    pub(super) fn mismatched_data(&mut self, now: Time, interleaved: bool) {
+        let why = if interleaved {
+            "I-DATA although it was not agreed on"
+        } else {
+            "DATA although I-DATA was agreed on"
+        };
+        self.protocol_violation(now, 13, why);
     }
 
     /// Tells the application of messages whose rest will not come.

@@ -32,19 +32,18 @@ impl Endpoint {
         tuple: FourTuple,
         data: &'a [u8],
     ) -> Result<PacketView<'a>, WireError> {
-        if self.config.error_detection.is_none() {
-            return PacketView::parse(data, ChecksumCheck::Verify);
-        }
-        let packet = PacketView::parse(data, ChecksumCheck::AcceptZero)?;
-        if packet.header().checksum != 0 || self.may_lack_checksum(tuple, &packet) {
-            return Ok(packet);
-        }
-        // Zero may be the right value, too.
-        PacketView::parse(data, ChecksumCheck::Verify)
+        let unchecked =
+            self.config.error_detection.is_some() && self.may_lack_checksum(tuple, data);
+        let crc = if unchecked { ChecksumCheck::Skip } else { ChecksumCheck::Verify };
+        PacketView::parse(data, crc)
     }
 
-    fn may_lack_checksum(&mut self, tuple: FourTuple, packet: &PacketView<'_>) -> bool {
+    fn may_lack_checksum(&mut self, tuple: FourTuple, data: &[u8]) -> bool {
+        let Ok(packet) = PacketView::parse(data, ChecksumCheck::Skip) else { return false };
         let header = packet.header();
+        if header.checksum != 0 {
+            return false;
+        }
         let found = self.table.find(tuple, header.source_port).and_then(|h| self.table.get(h));
         let told = found.is_some_and(|assoc| {
             assoc.config.zero_checksum.is_some()

@@ -82,7 +82,7 @@ impl Endpoint {
     ) {
         let found = self.find_path(tuple);
         if let Some(assoc) = found.and_then(|h| self.table.touch(h))
-            && let Some(p) = assoc.paths.by_tuple(tuple)
+            && let Some(p) = assoc.paths.by_tuple(&tuple)
         {
             assoc.packet_refused(now, p, len, carried);
         }

@@ -268,7 +268,7 @@ fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict
         State::Closed => Verdict::Discard,
         // Only an address that our user named and that the INIT reports may be answered (section 5.2.1).
         State::CookieWait
-            if assoc.paths.by_tuple(tuple).is_none()
+            if assoc.paths.by_tuple(&tuple).is_none()
                 || !reports(request.init.params, tuple.remote.ip()) =>
         {
             Verdict::Discard

@@ -35,7 +35,7 @@ pub(crate) use offer::{Offer, fixed_part};
 pub(crate) use peer::{InitFault, PeerAuth, PeerInit, state_cookie, unrecognized};
 pub(crate) use peer::{MAX_PEER_ADDRESSES, is_peer_address, is_unicast};
 
-use crate::assoc::{Association, PacketSize, State};
+use crate::assoc::{Association, PacketSize, Proof, State};
 use crate::config::EndpointConfig;
 use crate::event::Event;
 use crate::ids::{AssocHandle, FourTuple, PathId};
@@ -125,7 +125,7 @@ impl Endpoint {
         match first.kind {
             kind::INIT => self.on_init(now, tuple, &packet, &first),
             kind::COOKIE_ECHO => self.on_cookie_echo(now, tuple, &packet, None, first.value),
-            kind::AUTH => self.on_authenticated(now, tuple, &packet, &first),
+            kind::AUTH if self.on_proven_echo(now, tuple, &packet, &first) => {}
             _ => self.on_packet(now, tuple, &packet),
         }
     }
@@ -202,7 +202,7 @@ impl Endpoint {
     /// The association that has a path with these addresses.
     pub fn find_path(&self, tuple: FourTuple) -> Option<AssocHandle> {
         let has_path = |h: &AssocHandle| {
-            self.association(*h).is_some_and(|a| a.paths.by_tuple(tuple).is_some())
+            self.association(*h).is_some_and(|a| a.paths.by_tuple(&tuple).is_some())
         };
         self.table.handles().find(has_path)
     }
@@ -231,28 +231,29 @@ impl Endpoint {
         self.stats.clone()
     }
 
-    /// A packet that starts with AUTH: about a COOKIE ECHO, or like any other (RFC 4895 section 6.3).
-    fn on_authenticated(
+    /// A packet that starts with AUTH: if it is about a COOKIE ECHO, that is dealt with here; otherwise it is a packet like any other
+    /// (RFC 4895 section 6.3).
+    fn on_proven_echo(
         &mut self,
         now: Time,
         tuple: FourTuple,
         packet: &PacketView<'_>,
         auth: &RawChunk<'_>,
-    ) {
+    ) -> bool {
         match packet.chunks().nth(1) {
             Some(Ok(second)) if second.kind == kind::COOKIE_ECHO => {
                 self.on_cookie_echo(now, tuple, packet, Some(auth), second.value);
+                true
             }
-            _ => self.on_packet(now, tuple, packet),
+            _ => false,
         }
     }
 
     /// A packet that starts with neither INIT nor COOKIE ECHO.
     #[inline]
     fn on_packet(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
-        let found = self.table.find(tuple, packet.header().source_port);
-        let found = found.or_else(|| self.find_by_init_ack(tuple, packet));
-        let Some(h) = found.or_else(|| self.find_by_asconf(packet)) else {
+        let found = self.table.find_path(&tuple, packet.header().source_port);
+        let Some((h, path)) = found.or_else(|| self.find_by_chunks(tuple, packet)) else {
             self.on_out_of_the_blue(now, tuple, packet);
             return;
         };
@@ -261,9 +262,19 @@ impl Endpoint {
             // The peer still closes an association that we have forgotten (RFC 9260 section 8.5.1 E).
             self.on_out_of_the_blue(now, tuple, packet);
         } else if tag::accepts(packet, assoc.local.tag, assoc.peer.tag) {
-            assoc.handle_packet(now, tuple, packet);
+            assoc.handle_packet(now, tuple, path, packet, Proof::None);
         } else {
             self.stats.bad_tag += 1;
         }
+    }
+
+    /// The association of a packet from an address that nobody has named.
+    fn find_by_chunks(
+        &self,
+        tuple: FourTuple,
+        packet: &PacketView<'_>,
+    ) -> Option<(AssocHandle, Option<PathId>)> {
+        let found = self.find_by_init_ack(tuple, packet).or_else(|| self.find_by_asconf(packet))?;
+        Some((found, None))
     }
 }

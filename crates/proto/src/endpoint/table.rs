@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use slab::Slab;
 
 use crate::assoc::{Association, State};
-use crate::ids::{AssocHandle, FourTuple};
+use crate::ids::{AssocHandle, FourTuple, PathId};
 use crate::time::Time;
 
 /// One association and what is known of it without asking.
@@ -95,14 +95,25 @@ impl Table {
     }
 
     /// The association that a packet on `tuple` from SCTP port `peer_port` is for.
-    #[inline]
     pub(super) fn find(&mut self, tuple: FourTuple, peer_port: u16) -> Option<AssocHandle> {
-        if let Some(h) = self.latest.filter(|h| self.has_path(*h, tuple, peer_port)) {
-            return Some(h);
+        self.find_path(&tuple, peer_port).map(|(h, _)| h)
+    }
+
+    /// The same, with the path if it is known by the way.
+    #[inline]
+    pub(super) fn find_path(
+        &mut self,
+        tuple: &FourTuple,
+        peer_port: u16,
+    ) -> Option<(AssocHandle, Option<PathId>)> {
+        if let Some(h) = self.latest
+            && let Some(path) = self.path(h, tuple, peer_port)
+        {
+            return Some((h, Some(path)));
         }
         let found = self.find_address(tuple.remote.ip(), peer_port);
         self.latest = found.or(self.latest);
-        found
+        found.map(|h| (h, None))
     }
 
     /// The association with a peer's address and SCTP port.
@@ -134,12 +145,9 @@ impl Table {
     }
 
     #[inline]
-    fn has_path(&self, h: AssocHandle, tuple: FourTuple, peer_port: u16) -> bool {
-        self.get(h).is_some_and(|a| {
-            a.peer.port == peer_port
-                && a.state() != State::Closed
-                && a.paths.by_tuple(tuple).is_some()
-        })
+    fn path(&self, h: AssocHandle, tuple: &FourTuple, peer_port: u16) -> Option<PathId> {
+        let lives = |a: &&Association| a.peer.port == peer_port && a.state() != State::Closed;
+        self.get(h).filter(lives)?.paths.by_tuple(tuple)
     }
 
     /// The next association that may have something to send.

@@ -86,6 +86,12 @@ pub(crate) struct Path {
 }
 
 impl Path {
+    /// See [`PathSet::must_wait`].
+    #[inline]
+    pub(crate) const fn must_wait(&self, view: &PathView) -> bool {
+        self.on_probation && view.outstanding > 0
+    }
+
     /// When discovery of the MTU must be served.
     #[inline]
     pub(crate) fn mtu_timer(&self) -> Time {
@@ -116,8 +122,7 @@ impl PathSet {
 
     /// Whether another packet must not begin on `p`, whatever its window says.
     pub(crate) fn must_wait(&self, p: PathId) -> bool {
-        let waits = |path: &Path| path.on_probation;
-        self.get(p).is_some_and(waits) && self.view(p).is_some_and(|v| v.outstanding > 0)
+        self.both(p).is_some_and(|(view, path)| path.must_wait(view))
     }
 
     /// Adds a path, or gives the one that is there already; `None` at the limit of [`MAX_PATHS`].
@@ -128,7 +133,7 @@ impl PathSet {
         confirmed: bool,
         config: &AssocConfig,
     ) -> Option<PathId> {
-        if let Some(id) = self.by_tuple(tuple) {
+        if let Some(id) = self.by_tuple(&tuple) {
             return Some(id);
         }
         let full = self.views.len() >= MAX_PATHS;
@@ -179,10 +184,17 @@ impl PathSet {
     }
 
     /// The path of a pair of addresses.
-    #[inline]
-    pub(crate) fn by_tuple(&self, tuple: FourTuple) -> Option<PathId> {
-        let same = |(v, p): (&PathView, &Path)| p.tuple == tuple && v.state != PathState::Removed;
-        self.iter().position(same).map(|i| PathId(i as u8))
+    pub(crate) fn by_tuple(&self, tuple: &FourTuple) -> Option<PathId> {
+        for (i, path) in self.own.iter().enumerate() {
+            if path.tuple.is(tuple) && self.is_there(i) {
+                return Some(PathId(i as u8));
+            }
+        }
+        None
+    }
+
+    fn is_there(&self, path: usize) -> bool {
+        self.views.get(path).is_some_and(|v| v.state != PathState::Removed)
     }
 
     /// The path of a pair of IP addresses, whatever the remote UDP port.
@@ -225,6 +237,12 @@ impl PathSet {
 
     /// Both halves of a path.
     #[inline]
+    pub(crate) fn both(&self, p: PathId) -> Option<(&PathView, &Path)> {
+        Some((self.views.get(p.index())?, self.own.get(p.index())?))
+    }
+
+    /// Both halves of a path.
+    #[inline]
     pub(crate) fn both_mut(&mut self, p: PathId) -> Option<(&mut PathView, &mut Path)> {
         Some((self.views.get_mut(p.index())?, self.own.get_mut(p.index())?))
     }
@@ -247,10 +265,19 @@ impl PathSet {
     /// a path that waits for its verification does not count.
     #[inline]
     pub(crate) fn amdcs(&self) -> u32 {
-        let live = self.views.iter().filter(|v| v.state != PathState::Removed);
-        let counts = |v: &&PathView| !self.searches || v.state != PathState::Unconfirmed;
-        let known = live.clone().filter(counts).map(|v| v.pmdcs).min();
-        let smallest = known.or_else(|| live.clone().map(|v| v.pmdcs).next()).unwrap_or(512);
+        let mut smallest = u32::MAX;
+        for view in &self.views {
+            let counts = match view.state {
+                PathState::Removed => false,
+                PathState::Unconfirmed => !self.searches,
+                _ => true,
+            };
+            smallest = if counts { smallest.min(view.pmdcs) } else { smallest };
+        }
+        if smallest == u32::MAX {
+            let live = self.views.iter().find(|v| v.state != PathState::Removed);
+            smallest = live.map_or(512, |v| v.pmdcs);
+        }
         smallest.saturating_sub(self.reserved)
     }
 

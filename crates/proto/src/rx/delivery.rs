@@ -101,7 +101,8 @@ impl Delivery {
         let new = stream.readable() - readable;
         self.waiting = self.waiting + stream.waiting() - waiting;
         self.readable += new;
-        self.turns.extend(core::iter::repeat_n(id, new));
+        // One nearly always: a call for many would cost more.
+        (0..new).for_each(|_| self.turns.push_back(id));
         result
     }
 

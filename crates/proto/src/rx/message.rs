@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
-use polypath_wire::{DataChunk, DataFlags, IDataChunk};
+use polypath_wire::{Chunk, DataChunk, DataFlags, IDataChunk, RawChunk};
 
 use super::buffer::Charge;
 use crate::event::{Message, Part};
@@ -22,14 +22,26 @@ pub(crate) struct Incoming<'a> {
     pub(super) payload: &'a [u8],
 }
 
-impl Incoming<'_> {
+impl<'a> Incoming<'a> {
+    /// The user data in DATA or I-DATA; `None` if it is neither, or cut off.
+    #[inline]
+    pub(crate) fn of(raw: &RawChunk<'a>) -> Option<Self> {
+        if let Some(data) = raw.as_data() {
+            return data.ok().map(|data| Self::from(&data));
+        }
+        match raw.decode() {
+            Ok(Chunk::IData(data)) => Some(Self::from(&data)),
+            _ => None,
+        }
+    }
+
     /// Its transmission sequence number.
     pub(crate) const fn tsn(&self) -> Tsn {
         self.tsn
     }
 
     /// User data.
-    pub(crate) const fn payload(&self) -> &[u8] {
+    pub(crate) const fn payload(&self) -> &'a [u8] {
         self.payload
     }
 }

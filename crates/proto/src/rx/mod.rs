@@ -152,14 +152,19 @@ impl Receiver {
         }
     }
 
-    /// Takes one chunk with user data that came on `path`: of the kind, DATA or I-DATA, that was agreed on.
+    /// [`take`](Self::take) for chunks of either kind.
+    #[cfg(test)]
     pub(crate) fn data<'a>(
         &mut self,
         now: Time,
         path: PathId,
         chunk: impl Into<Incoming<'a>>,
     ) -> DataVerdict {
-        let chunk = &chunk.into();
+        self.take(now, path, &chunk.into())
+    }
+
+    /// Takes one chunk with user data that came on `path`: of the kind, DATA or I-DATA, that was agreed on.
+    pub(crate) fn take(&mut self, now: Time, path: PathId, chunk: &Incoming<'_>) -> DataVerdict {
         self.paths.data(path, now);
         self.stats.chunks += 1;
         self.stats.bytes += chunk.payload.len() as u64;
@@ -318,7 +323,7 @@ impl Receiver {
     }
 
     /// Hands a message, or a part of one, over to its stream.
-    #[inline]
+    #[inline(never)]
     fn deliver(
         &mut self,
         now: Time,

@@ -94,13 +94,13 @@ impl Stream {
         }
         self.next += u64::from(done);
         self.push(deliver(message));
-        if done {
+        if done && !self.waiting.is_empty() {
             self.deliver_successors(deliver);
         }
         Ok(())
     }
 
-    #[inline]
+    #[inline(never)]
     fn deliver_successors(&mut self, mut deliver: impl FnMut(Assembled) -> Ready) {
         while let Some(message) = self.next_waiting() {
             self.next += 1;
@@ -178,7 +178,6 @@ impl Stream {
         }
     }
 
-    #[inline]
     fn next_waiting(&mut self) -> Option<Assembled> {
         let entry = self.waiting.first_entry()?;
         if *entry.key() == self.next { Some(entry.remove()) } else { None }

@@ -48,6 +48,15 @@ impl Sender {
         self.partial.as_ref().map_or(Time::MAX, |partial| partial.deadline())
     }
 
+    /// A chunk was sent for the first time.
+    #[inline(never)]
+    pub(super) fn note_partial(&mut self, tsn: u64) {
+        let (Some(chunk), Some(entries)) = (self.ring.get(tsn), &mut self.partial) else { return };
+        if chunk.partial {
+            entries.sent(chunk.message, tsn, chunk.flags.ending);
+        }
+    }
+
     /// Whether [`give_up`](Self::give_up) has something to look at.
     #[inline]
     pub(crate) fn may_give_up(&self, now: Time) -> bool {

@@ -126,8 +126,8 @@ pub(crate) struct Sender {
 pub(crate) struct Departure {
     pub(crate) path: PathId,
     pub(crate) stream: StreamId,
-    /// Bytes of the chunk with its header, at most.
-    pub(crate) pmdcs: u32,
+    /// Payload bytes of the chunk, as [`peek`](Sender::peek) said.
+    pub(crate) bytes: u32,
     /// Set the I bit: a SACK is wanted at once.
     pub(crate) immediate: bool,
 }
@@ -185,7 +185,7 @@ impl Sender {
         if self.queue.is_open(stream) {
             return Err(SendError::MessageOpen { stream });
         }
-        if bytes > self.room(self.queue.needs(stream)) {
+        if bytes > self.room(stream) {
             return Err(SendError::WouldBlock);
         }
         self.used += bytes;
@@ -194,21 +194,25 @@ impl Sender {
         Ok(id)
     }
 
-    /// What a stream with these `needs` may still add.
-    fn room(&self, needs: StreamNeeds) -> u64 {
-        let kept = if self.keeps_room_from(needs) { reserve(self.limit) } else { 0 };
-        self.free().saturating_sub(kept)
+    /// What `stream` may still add.
+    pub(crate) fn room_on(&self, stream: StreamId) -> u64 {
+        self.room(stream).max(self.room_ahead(stream))
+    }
+
+    /// What a new message of `stream` may take.
+    #[inline]
+    fn room(&self, stream: StreamId) -> u64 {
+        let free = self.free();
+        if !self.queue.has_urgent_streams() || !self.keeps_room_from(self.queue.needs(stream)) {
+            return free;
+        }
+        free.saturating_sub(reserve(self.limit))
     }
 
     /// Whether a part of both buffers is kept free for other streams than one with these `needs`: those of low delay must
     /// not wait behind a full buffer.
     fn keeps_room_from(&self, needs: StreamNeeds) -> bool {
         self.queue.has_urgent_streams() && !needs.is_urgent()
-    }
-
-    /// What `stream` may still add.
-    pub(crate) fn room_on(&self, stream: StreamId) -> u64 {
-        self.room(self.queue.needs(stream)).max(self.room_ahead(stream))
     }
 
     /// The send buffer is larger from now on.
@@ -344,15 +348,14 @@ impl Sender {
         paths: &mut PathSet,
         scheduler: &mut dyn StreamScheduler,
     ) -> Option<u64> {
-        let Departure { path: p, stream, pmdcs, immediate } = departure;
-        let mut taken = self.queue.take(stream, self.max_payload(pmdcs), scheduler)?;
+        let Departure { path: p, stream, bytes, immediate } = departure;
+        let mut taken = self.queue.take(stream, bytes as usize, scheduler)?;
         taken.flags.immediate |= immediate;
         let chunk = TxChunk::new(taken, stream, p, now);
         let (size, bytes) = (chunk.size(), chunk.bytes);
-        let (message, last, partial) = (chunk.message, chunk.flags.ending, chunk.partial);
         let tsn = self.ring.push(chunk);
-        if let Some(entries) = self.partial.as_mut().filter(|_| partial) {
-            entries.sent(message, tsn, last);
+        if self.partial.is_some() {
+            self.note_partial(tsn);
         }
         if let Some(chunk) = self.ring.get(tsn) {
             // The caller checked `remaining`.

@@ -13,7 +13,6 @@ use crate::time::Time;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenMessage {
     pub(super) id: MessageId,
-    order: u64,
     /// Those of its first part hold for all.
     options: SendOptions,
     /// Payload bytes handed in.
@@ -108,28 +107,22 @@ impl SendQueue {
     ) -> MessageId {
         let open = self.stream_mut(stream).open;
         let continues = open.is_some();
-        let mut open = open.unwrap_or_else(|| {
-            let order = self.next_order();
-            OpenMessage { id: MessageId(order), order, options, bytes: 0 }
+        let mut open = open.unwrap_or_else(|| OpenMessage {
+            id: MessageId(self.next_order()),
+            options,
+            bytes: 0,
         });
         open.bytes += data.len() as u64;
         self.stream_mut(stream).open = (!last).then_some(open);
-        let OpenMessage { id, order, options, .. } = open;
-        let part = Queued {
-            id,
-            data,
-            offset: 0,
-            options,
-            enqueued: now,
-            order,
-            continues,
-            goes_on: !last,
-        };
+        let OpenMessage { id, options, .. } = open;
+        let part =
+            Queued { id, data, offset: 0, options, enqueued: now, continues, goes_on: !last };
         self.append(stream, part, scheduler);
         id
     }
 
     /// Appends an entry to a stream's queue and tells the scheduler.
+    #[inline(always)]
     pub(super) fn append(
         &mut self,
         stream: StreamId,
@@ -139,35 +132,42 @@ impl SendQueue {
         let bytes = entry.data.len() as u64;
         self.unsent += bytes;
         self.messages += 1;
+        let holds_new = self.holds_new;
         let s = self.stream_mut(stream);
         s.unsent_bytes += bytes;
         s.stats.messages += u64::from(!entry.continues);
         s.stats.bytes += bytes;
-        if self.parks(stream, &entry) {
-            self.stream_mut(stream).held.get_or_insert_default().push_back(entry);
+        if (holds_new || s.held.is_some()) && s.parks(&entry) {
+            s.held.get_or_insert_default().push_back(entry);
         } else {
             self.enter(stream, entry, scheduler);
         }
     }
 
-    /// An entry joins what may be sent of its stream.
+    /// An entry joins what may be sent of its stream. Always inlined, as `append` is: so a message is moved only once.
+    #[inline(always)]
     pub(super) fn enter(
         &mut self,
         stream: StreamId,
         entry: Queued,
         scheduler: &mut dyn StreamScheduler,
     ) {
-        let s = self.stream_mut(stream);
+        let Some(s) = self.streams.get_mut(usize::from(stream.0)) else { return };
         let (was_empty, needs) = (s.queue.is_empty(), s.needs);
-        let Queued { order, enqueued, .. } = entry;
         let bytes = entry.data.len() as u32;
+        let (order, enqueued) = (entry.id.0, entry.enqueued);
         s.queue.push_back(entry);
         let message = MessageInfo { stream, bytes, order, enqueued, needs };
         if was_empty {
-            let at = self.heads.partition_point(|h| h.stream < stream);
-            self.heads.insert(at, message);
+            self.add_head(message);
         }
         scheduler.queued(&self.heads(), &message);
+    }
+
+    #[inline(never)]
+    fn add_head(&mut self, message: MessageInfo) {
+        let at = self.heads.partition_point(|h| h.stream < message.stream);
+        self.heads.insert(at, message);
     }
 }
 

@@ -42,7 +42,6 @@ pub(super) struct Queued {
     pub(super) offset: usize,
     pub(super) options: SendOptions,
     pub(super) enqueued: Time,
-    pub(super) order: u64,
     /// A part before it was queued.
     pub(super) continues: bool,
     /// Parts behind it follow.
@@ -91,7 +90,7 @@ const MAX_ORDERED_IN_FLIGHT: u32 = (1 << 16) - 2;
 #[derive(Debug, Default)]
 pub(crate) struct SendQueue {
     /// By stream id; grown as streams are used.
-    streams: Vec<Stream>,
+    pub(super) streams: Vec<Stream>,
     pub(super) heads: Vec<MessageInfo>,
     /// The stream whose head message is partly sent: without I-DATA it must be finished first (RFC 9260 section 6.9).
     in_progress: Option<StreamId>,
@@ -107,7 +106,7 @@ pub(crate) struct SendQueue {
     /// Some stream declared that it needs low delay.
     urgent: bool,
     /// New messages of all streams wait until the association was reset.
-    holds_new: bool,
+    pub(super) holds_new: bool,
 }
 
 /// A chunk taken from the queue.
@@ -157,13 +156,19 @@ impl SendQueue {
         StreamQueues::new(&self.heads, self.interleaving)
     }
 
+    #[inline]
     pub(super) fn stream_mut(&mut self, stream: StreamId) -> &mut Stream {
         let index = usize::from(stream.0);
         if self.streams.len() <= index {
-            let numbers = Numbers::from_mid(self.first_mid);
-            self.streams.resize_with(index + 1, || Stream { numbers, ..Stream::default() });
+            self.add_streams(index + 1);
         }
         &mut self.streams[index]
+    }
+
+    #[inline(never)]
+    fn add_streams(&mut self, count: usize) {
+        let numbers = Numbers::from_mid(self.first_mid);
+        self.streams.resize_with(count, || Stream { numbers, ..Stream::default() });
     }
 
     pub(super) fn stream(&self, stream: StreamId) -> Option<&Stream> {
@@ -179,15 +184,13 @@ impl SendQueue {
         options: SendOptions,
         scheduler: &mut dyn StreamScheduler,
     ) -> MessageId {
-        let order = self.next_order();
-        let id = MessageId(order);
+        let id = MessageId(self.next_order());
         let entry = Queued {
             id,
             data,
             offset: 0,
             options,
             enqueued: now,
-            order,
             continues: false,
             goes_on: false,
         };
@@ -224,11 +227,17 @@ impl SendQueue {
     /// Interleaving: a peer that hands over messages only when they are whole must have room for all that are begun, or none of
     /// them will ever end. So, beside one, only as many are begun as fit `room` bytes of its buffer; what fits a chunk of `chunk` bytes is
     /// ended as soon as it is begun.
+    #[inline]
     pub(crate) fn may_begin(&self, stream: StreamId, room: u64, chunk: usize) -> bool {
         let Some(s) = self.stream(stream) else { return false };
         if !self.interleaving {
             return s.ordered_in_flight < MAX_ORDERED_IN_FLIGHT;
         }
+        self.may_interleave(s, room, chunk)
+    }
+
+    #[inline(never)]
+    fn may_interleave(&self, s: &Stream, room: u64, chunk: usize) -> bool {
         let size = s.queue.front().map_or(0, Queued::size);
         s.begun.is_some()
             || self.begun.0 == 0
@@ -302,22 +311,16 @@ impl SendQueue {
         *bytes = *bytes + size.unwrap_or(0) - before.unwrap_or(0);
     }
 
+    #[inline]
     fn refresh_head(&mut self, stream: StreamId) {
         let Ok(at) = self.heads.binary_search_by_key(&stream, |h| h.stream) else { return };
         let from = self.streams.get(usize::from(stream.0));
-        match from.and_then(|s| Some((s.queue.front()?, s.needs))) {
-            Some((m, needs)) => {
-                self.heads[at] = MessageInfo {
-                    stream,
-                    bytes: m.remaining() as u32,
-                    order: m.order,
-                    enqueued: m.enqueued,
-                    needs,
-                }
+        match from.and_then(|s| s.queue.front()).zip(self.heads.get_mut(at)) {
+            // What the stream needs is there already.
+            Some((m, head)) => {
+                (head.bytes, head.order, head.enqueued) = (m.remaining() as u32, m.id.0, m.enqueued)
             }
-            None => {
-                self.heads.remove(at);
-            }
+            None => _ = self.heads.remove(at),
         }
     }
 

@@ -337,7 +337,7 @@ impl Sender {
         outcome: &mut SackOutcome,
         config: &AssocConfig,
     ) {
-        let d = chunk.path;
+        let (d, size) = (chunk.path, chunk.size());
         outcome.news = true;
         outcome.fast_retransmission_acked |= chunk.fast_retransmitted;
         match chunk.state {
@@ -350,7 +350,7 @@ impl Sender {
             _ => {
                 self.window.left(chunk.bytes);
                 if let Some(view) = paths.view_mut(d) {
-                    view.outstanding -= chunk.size();
+                    view.outstanding -= size;
                     view.outstanding_payload -= u64::from(chunk.bytes);
                 }
             }
@@ -371,7 +371,7 @@ impl Sender {
         }
         if chunk.state != ChunkState::Doomed {
             // Windows never grow by what was given up (RFC 3758 section 3.5, A2).
-            p.newly_acked += chunk.size();
+            p.newly_acked += size;
         }
         if delivery.path != d {
             // It is new to this path's window; its order among this path's own TSNs means nothing.

@@ -1,8 +1,9 @@
 //! Chunks of any type: header checked, value not yet.
 
+use crate::chunk::kind;
 use crate::reader::Reader;
 use crate::tlv::saturating_length;
-use crate::{Chunk, EncodeChunk, Item, UnknownAction, WireError, WireErrorKind};
+use crate::{Chunk, DataChunk, EncodeChunk, Item, UnknownAction, WireError, WireErrorKind};
 
 /// Length of a chunk's type, flags and length fields.
 pub(crate) const CHUNK_HEADER_LEN: usize = 4;
@@ -59,6 +60,13 @@ impl<'a> RawChunk<'a> {
     #[inline]
     pub fn decode(&self) -> Result<Chunk<'a>, WireError> {
         Chunk::decode(*self)
+    }
+
+    /// [`decode`](Self::decode) for the most frequent type: `None` if it is not DATA.
+    #[inline]
+    #[must_use]
+    pub fn as_data(&self) -> Option<Result<DataChunk<'a>, WireError>> {
+        (self.kind == kind::DATA).then(|| DataChunk::decode(*self))
     }
 
     /// The whole chunk with its header, without padding.

@@ -251,6 +251,12 @@ impl Association {
         }
     }
 
+    /// Whether `ip` is being taken back from the peer.
+    #[inline]
+    pub(in crate::assoc) fn is_leaving(&self, ip: IpAddr) -> bool {
+        self.asconf.is_some() && self.home_of(ip) == Home::Leaving
+    }
+
     /// Whether packets go out from `ip`, or may still come in there.
     pub(crate) fn uses_local(&self, ip: IpAddr) -> bool {
         !self.paths_from(ip).is_empty()
@@ -283,7 +289,7 @@ impl Association {
         for remote in self.partners_of(ip) {
             let tuple =
                 FourTuple { local: SocketAddr::new(ip, port), remote: self.remote_socket(remote) };
-            let known = self.paths.by_tuple(tuple).is_some();
+            let known = self.paths.by_tuple(&tuple).is_some();
             if let Some(p) = self.add_path(now, tuple, false).filter(|_| !known && dormant) {
                 self.paths.send_to_sleep(p);
             }

@@ -94,7 +94,7 @@ impl Association {
 
     /// Queues an answer, as long as the packet that carries those of one packet stays within the path MTU (section 5.2, E7).
     fn answer_asconf(&mut self, source: FourTuple, bytes: Vec<u8>, answering: &mut Answering) {
-        let arrival = self.paths.by_tuple(source).filter(|p| !self.paths.is_dormant(*p));
+        let arrival = self.paths.by_tuple(&source).filter(|p| !self.paths.is_dormant(*p));
         let path = arrival.unwrap_or_else(|| self.paths.preferred());
         let limit = self.paths.packet_limit(path);
         let room = limit.saturating_sub(COMMON_HEADER_LEN + self.auth_reserve() + answering.bytes);

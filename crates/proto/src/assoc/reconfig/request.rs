@@ -140,7 +140,15 @@ impl Association {
 
     /// Sends the next request once nothing stands in its way. To be called whenever something was sent or acknowledged; costs
     /// nothing while no request waits.
+    #[inline]
     pub(in crate::assoc) fn advance_requests(&mut self, now: Time) {
+        if self.reconfig.is_some() {
+            self.launch_next(now);
+        }
+    }
+
+    #[inline(never)]
+    fn launch_next(&mut self, now: Time) {
         let Some(reconfig) = &mut self.reconfig else { return };
         if reconfig.reset_asked.is_some() {
             return self.advance_association_reset(now);

@@ -43,7 +43,7 @@ impl Association {
         if self.state.is_setup() {
             self.control.clear();
             self.adopt_peer(peer);
-            if let Some(path) = self.paths.by_tuple(tuple) {
+            if let Some(path) = self.paths.by_tuple(&tuple) {
                 self.prefer_path(path);
             }
             self.enter_established(now);

@@ -75,16 +75,15 @@ impl SendQueue {
     pub(in crate::tx) fn holds_up(&self) -> bool {
         self.streams.iter().any(|s| s.queue.is_empty() && s.holds_up())
     }
-
-    /// Whether a new entry of `stream` waits. Parts of a message that was begun before do not.
-    pub(in crate::tx) fn parks(&self, stream: StreamId, entry: &Queued) -> bool {
-        let held = self.stream(stream).and_then(|s| s.held.as_ref());
-        let message_waits = || held.and_then(|h| h.back()).is_some_and(|last| last.id == entry.id);
-        (self.holds_new || held.is_some()) && (!entry.continues || message_waits())
-    }
 }
 
 impl Stream {
+    /// Whether a new entry waits where new messages do. Parts of a message that was begun before do not.
+    pub(in crate::tx) fn parks(&self, entry: &Queued) -> bool {
+        let last = || self.held.as_ref().and_then(|held| held.back());
+        !entry.continues || last().is_some_and(|last| last.id == entry.id)
+    }
+
     fn hold(&mut self) {
         self.held.get_or_insert_default();
     }

@@ -21,7 +21,7 @@ fn send(rig: &mut Rig, stream: u16, reliability: Reliability) {
     rig.tx.enqueue(rig.now, stream, data, options, &mut FirstCome).unwrap();
     let mut buf = Vec::new();
     let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
-    let departure = Departure { path: P, stream, pmdcs: 1468, immediate: false };
+    let departure = Departure { path: P, stream, bytes: 1000, immediate: false };
     rig.tx.send_new(rig.now, departure, &mut writer, &mut rig.paths, &mut FirstCome).unwrap();
 }
 

@@ -75,7 +75,7 @@ impl Rig {
             let mut buf = Vec::new();
             let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
             let path = PathId(p);
-            let departure = Departure { path, stream: StreamId(0), pmdcs: 1468, immediate: false };
+            let departure = Departure { path, stream: StreamId(0), bytes: 1000, immediate: false };
             let (paths, fcfs) = (&mut self.paths, &mut FirstCome);
             let sent = self.tx.send_new(self.now, departure, &mut writer, paths, fcfs);
             assert!(sent.is_some());
