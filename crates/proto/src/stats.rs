@@ -1,5 +1,6 @@
 //! Counters: per association, per path, per stream.
 
+mod counters;
 mod limits;
 mod mtu;
 
@@ -7,9 +8,10 @@ use core::net::SocketAddr;
 
 use serde::Serialize;
 
-use crate::ids::{FourTuple, PathId};
+use crate::ids::PathId;
 use crate::time::Duration;
-use crate::view::{PathState, PathView};
+use crate::view::PathState;
+pub(crate) use counters::PathCounters;
 pub use limits::{Limit, LimitStats, Stall};
 pub use mtu::{MtuState, PathMtuStats};
 
@@ -145,64 +147,6 @@ pub struct PathStats {
     pub outstanding: u64,
     /// Reachability.
     pub state: PathState,
-}
-
-impl PathStats {
-    pub(crate) const fn new(path: PathId, tuple: FourTuple) -> Self {
-        Self {
-            path,
-            local: tuple.local,
-            remote: tuple.remote,
-            packets_sent: 0,
-            packets_received: 0,
-            bytes_sent: 0,
-            data_chunks: 0,
-            payload_bytes: 0,
-            payload_received: 0,
-            retransmissions_fast: 0,
-            retransmissions_timeout: 0,
-            copies: 0,
-            suspicions: 0,
-            timeouts: 0,
-            timeouts_by_rto: [0; 5],
-            fast_recoveries: 0,
-            heartbeats_sent: 0,
-            heartbeats_acked: 0,
-            srtt: None,
-            rto: Duration::ZERO,
-            cwnd: 0,
-            ssthresh: 0,
-            outstanding: 0,
-            state: PathState::Unconfirmed,
-        }
-    }
-
-    /// The counters with the present state of the path.
-    pub(crate) fn with_view(&self, view: &PathView) -> Self {
-        Self {
-            srtt: view.srtt,
-            rto: view.rto,
-            cwnd: view.cwnd,
-            ssthresh: view.ssthresh,
-            outstanding: view.outstanding,
-            state: view.state,
-            ..self.clone()
-        }
-    }
-
-    pub(crate) fn count_timeout(&mut self, rto: Duration) {
-        self.timeouts += 1;
-        let class = match rto.as_secs() {
-            0..2 => 0,
-            2..4 => 1,
-            4..8 => 2,
-            8..16 => 3,
-            _ => 4,
-        };
-        if let Some(count) = self.timeouts_by_rto.get_mut(class) {
-            *count += 1;
-        }
-    }
 }
 
 /// Counters of the loss recovery beyond RFC 9260 on one path ([`RecoveryConfig`](crate::config::RecoveryConfig)).

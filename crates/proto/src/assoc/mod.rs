@@ -336,7 +336,7 @@ impl Association {
     /// Counters.
     pub fn stats(&self) -> AssocStats {
         let rx = self.rx.stats();
-        let paths = self.paths.iter().map(|(v, p)| p.stats.with_view(v)).collect();
+        let paths = self.paths.iter().map(|(v, p)| p.stats.stats(p.tuple, v)).collect();
         AssocStats {
             paths,
             sacks_sent: rx.sacks,

@@ -456,11 +456,9 @@ impl Association {
     fn pick_new(&mut self, now: Time, packet: Option<PathId>) -> Result<Next, Stop> {
         let mut skipped: smallvec::SmallVec<[StreamId; 8]> = smallvec::SmallVec::new();
         loop {
-            let chunk = self.next_chunk(&skipped).ok_or(if skipped.is_empty() {
-                Stop::NoData
-            } else {
-                Stop::Paths
-            })?;
+            let Some(chunk) = self.next_chunk(&skipped) else {
+                return Err(if skipped.is_empty() { Stop::NoData } else { Stop::Paths });
+            };
             if !self.tx.has_tsn_room() {
                 return Err(Stop::PeerWindow);
             }

@@ -21,7 +21,7 @@ use core::net::IpAddr;
 use crate::assoc::PathSettings;
 use crate::config::{AssocConfig, Encapsulation, MAX_PATHS};
 use crate::ids::{FourTuple, PathId};
-use crate::stats::PathStats;
+use crate::stats::PathCounters;
 use crate::time::Time;
 use crate::view::{PathAdmin, PathState, PathView};
 
@@ -82,7 +82,7 @@ pub(crate) struct Path {
     pub(crate) held_back_until: Time,
     /// Nobody listens at its far end, says ICMP, and nothing came from there since.
     pub(crate) refused: bool,
-    pub(crate) stats: PathStats,
+    pub(crate) stats: PathCounters,
 }
 
 impl Path {
@@ -167,7 +167,7 @@ impl PathSet {
             timeouts_in_a_row: 0,
             held_back_until: Time::ZERO,
             refused: false,
-            stats: PathStats::new(id, tuple),
+            stats: PathCounters::default(),
         };
         if let Some((old_view, old_path)) = self.both_mut(id) {
             (*old_view, *old_path) = (view, path);
@@ -211,7 +211,6 @@ impl PathSet {
     pub(crate) fn set_remote_port(&mut self, p: PathId, port: u16) {
         if let Some(path) = self.get_mut(p) {
             path.tuple.remote.set_port(port);
-            path.stats.remote.set_port(port);
         }
     }
 
@@ -267,12 +266,10 @@ impl PathSet {
     pub(crate) fn amdcs(&self) -> u32 {
         let mut smallest = u32::MAX;
         for view in &self.views {
-            let counts = match view.state {
-                PathState::Removed => false,
-                PathState::Unconfirmed => !self.searches,
-                _ => true,
-            };
-            smallest = if counts { smallest.min(view.pmdcs) } else { smallest };
+            let waits = self.searches && view.state == PathState::Unconfirmed;
+            if view.pmdcs < smallest && view.state != PathState::Removed && !waits {
+                smallest = view.pmdcs;
+            }
         }
         if smallest == u32::MAX {
             let live = self.views.iter().find(|v| v.state != PathState::Removed);

@@ -66,14 +66,10 @@ impl Delivery {
         now: Time,
         message: Assembled,
         predecessors: u64,
-        mut deliver: impl FnMut(&Assembled),
+        deliver: impl FnMut(&Assembled),
     ) -> Result<(), OutOfSequence> {
         let id = message.label.stream;
-        let ready = |message| {
-            deliver(&message);
-            Ready { message, delivered: now }
-        };
-        self.with_stream(id, |stream| stream.accept(message, predecessors, ready))
+        self.with_stream(id, |stream| stream.accept(now, message, predecessors, deliver))
     }
 
     /// The peer gave up the ordered messages of a stream up to `number`; calls `deliver` for each message that becomes deliverable.
@@ -82,13 +78,9 @@ impl Delivery {
         now: Time,
         id: StreamId,
         number: u32,
-        mut deliver: impl FnMut(&Assembled),
+        deliver: impl FnMut(&Assembled),
     ) {
-        let ready = |message| {
-            deliver(&message);
-            Ready { message, delivered: now }
-        };
-        self.with_stream(id, |stream| stream.skip(number, ready));
+        self.with_stream(id, |stream| stream.skip(now, number, deliver));
     }
 
     /// Changes a stream and counts what became deliverable.
@@ -150,10 +142,7 @@ impl Delivery {
     pub(super) fn deliver_waiting(&mut self, now: Time, mut deliver: impl FnMut(&Assembled)) {
         for (id, stream) in &mut self.streams {
             let readable = stream.readable();
-            stream.deliver_waiting(|message| {
-                deliver(&message);
-                Ready { message, delivered: now }
-            });
+            stream.deliver_waiting(now, &mut deliver);
             let new = stream.readable() - readable;
             self.readable += new;
             self.turns.extend(core::iter::repeat_n(*id, new));

@@ -34,8 +34,8 @@ use self::delivery::Delivery;
 pub use self::delivery::RecvFrom;
 pub(crate) use self::forward::{ForwardVerdict, GivenUpTo};
 use self::interleaved::{Interleaved, TOO_LARGE};
-use self::message::Assembled;
 pub(crate) use self::message::Incoming;
+use self::message::{Assembled, Payload};
 use self::partial::PartialDelivery;
 use self::paths::DataPaths;
 pub(crate) use self::paths::PathSet;
@@ -45,7 +45,7 @@ use self::reset::{Deferred, Jump};
 pub(crate) use self::stats::ReceiverStats;
 use self::tracker::{Arrival, Tracker};
 use crate::config::{NrSack, SackConfig};
-use crate::event::Message;
+use crate::event::{Message, Part};
 use crate::ids::{Mid, PathId, StreamId, Tsn};
 use crate::stats::StreamStats;
 use crate::time::{Duration, Time};
@@ -299,6 +299,38 @@ impl Receiver {
         if self.interleaved.is_some() {
             return self.store_interleaved(now, tsn, chunk);
         }
+        if chunk.flags.beginning && chunk.flags.ending && self.reassembly.is_idle() {
+            return self.store_message(now, tsn, chunk);
+        }
+        self.store_fragment(now, tsn, chunk)
+    }
+
+    /// DATA with a whole message, while no other is incomplete: what most chunks are.
+    #[inline]
+    fn store_message(
+        &mut self,
+        now: Time,
+        tsn: u64,
+        chunk: &Incoming<'_>,
+    ) -> Result<(), &'static str> {
+        let charge = Charge::of(chunk.payload.len());
+        self.buffer.add(charge);
+        self.reassembly.check_size(charge)?;
+        let payload = Payload::Whole(Bytes::copy_from_slice(chunk.payload));
+        let (label, part) = (chunk.label, Part::WHOLE);
+        let message = Assembled { label, first: tsn, payload, charge, part };
+        let expected = self.tracker.cumulative() + 1;
+        self.tracker.record(tsn, chunk.payload.len());
+        self.deliver(now, message, tsn.saturating_sub(expected))
+    }
+
+    #[inline(never)]
+    fn store_fragment(
+        &mut self,
+        now: Time,
+        tsn: u64,
+        chunk: &Incoming<'_>,
+    ) -> Result<(), &'static str> {
         let fragment = Fragment {
             tsn,
             label: chunk.label,

@@ -95,6 +95,12 @@ impl Reassembly {
         Self { runs: BTreeMap::new(), begun: None, max_message: max_message as u64 }
     }
 
+    /// Whether no message is incomplete.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.runs.is_empty() && self.begun.is_none()
+    }
+
     /// Takes a new fragment; gives the message if it is now complete. `received` tells whether a
     /// TSN has arrived and was not dropped since.
     ///
@@ -106,8 +112,7 @@ impl Reassembly {
         fragment: Fragment,
         received: impl Fn(u64) -> bool,
     ) -> Result<Option<Assembled>, &'static str> {
-        let alone = self.runs.is_empty() && self.begun.is_none();
-        if !(alone && fragment.begins && fragment.ends) {
+        if !(self.is_idle() && fragment.begins && fragment.ends) {
             self.check_borders(&fragment, received)?;
         }
         if fragment.begins && fragment.ends {
@@ -194,7 +199,7 @@ impl Reassembly {
     }
 
     #[inline]
-    const fn check_size(&self, charge: Charge) -> Result<(), &'static str> {
+    pub(super) const fn check_size(&self, charge: Charge) -> Result<(), &'static str> {
         if charge.payload > self.max_message {
             return Err(TOO_LARGE);
         }

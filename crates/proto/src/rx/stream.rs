@@ -69,59 +69,61 @@ impl Stream {
         self.waiting.len()
     }
 
-    /// See [`Delivery::accept`](super::delivery::Delivery::accept); `deliver` stamps the messages.
+    /// See [`Delivery::accept`](super::delivery::Delivery::accept).
     #[inline]
     pub(super) fn accept(
         &mut self,
+        now: Time,
         message: Assembled,
         predecessors: u64,
-        mut deliver: impl FnMut(Assembled) -> Ready,
+        mut deliver: impl FnMut(&Assembled),
     ) -> Result<(), OutOfSequence> {
-        if message.label.unordered {
-            self.push(deliver(message));
-            return Ok(());
+        let goes_on = !message.label.unordered && message.part.last;
+        if !message.label.unordered {
+            let ahead = self.ahead(message.label.number);
+            if ahead > predecessors {
+                return Err(OutOfSequence);
+            }
+            if ahead > 0 {
+                return self.park(self.next + ahead, message);
+            }
+            if self.next == 0 && message.part.first {
+                self.began = message.first;
+            }
+            self.next += u64::from(goes_on);
         }
-        let ahead = self.ahead(message.label.number);
-        if ahead > predecessors {
-            return Err(OutOfSequence);
-        }
-        if ahead > 0 {
-            return self.park(self.next + ahead, message);
-        }
-        let done = message.part.last;
-        if self.next == 0 && message.part.first {
-            self.began = message.first;
-        }
-        self.next += u64::from(done);
-        self.push(deliver(message));
-        if done && !self.waiting.is_empty() {
-            self.deliver_successors(deliver);
+        deliver(&message);
+        self.push(now, message);
+        if goes_on && !self.waiting.is_empty() {
+            self.deliver_successors(now, deliver);
         }
         Ok(())
     }
 
     #[inline(never)]
-    fn deliver_successors(&mut self, mut deliver: impl FnMut(Assembled) -> Ready) {
+    fn deliver_successors(&mut self, now: Time, mut deliver: impl FnMut(&Assembled)) {
         while let Some(message) = self.next_waiting() {
             self.next += 1;
-            self.push(deliver(message));
+            deliver(&message);
+            self.push(now, message);
         }
     }
 
     /// The peer gave up the messages up to the one numbered `number`: those that are here are delivered, and what waited for the
     /// others. An old number changes nothing.
-    pub(super) fn skip(&mut self, number: u32, mut deliver: impl FnMut(Assembled) -> Ready) {
+    pub(super) fn skip(&mut self, now: Time, number: u32, mut deliver: impl FnMut(&Assembled)) {
         let ahead = self.ahead(number);
         if ahead > self.furthest() {
             return;
         }
         let last = self.next + ahead;
         while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() <= last) {
-            let message = deliver(entry.remove());
-            self.push(message);
+            let message = entry.remove();
+            deliver(&message);
+            self.push(now, message);
         }
         self.next = last + 1;
-        self.deliver_successors(deliver);
+        self.deliver_successors(now, deliver);
     }
 
     /// The next message has number 0. Gives what those occupied that still waited.
@@ -141,9 +143,10 @@ impl Stream {
     }
 
     /// Delivers what waits, whatever is missing.
-    pub(super) fn deliver_waiting(&mut self, mut deliver: impl FnMut(Assembled) -> Ready) {
+    pub(super) fn deliver_waiting(&mut self, now: Time, mut deliver: impl FnMut(&Assembled)) {
         while let Some((_, message)) = self.waiting.pop_first() {
-            self.push(deliver(message));
+            deliver(&message);
+            self.push(now, message);
         }
     }
 
@@ -184,10 +187,10 @@ impl Stream {
     }
 
     #[inline]
-    fn push(&mut self, ready: Ready) {
-        self.messages += u64::from(ready.message.part.last);
-        self.bytes += ready.message.charge.payload;
-        self.ready.push_back(ready);
+    fn push(&mut self, delivered: Time, message: Assembled) {
+        self.messages += u64::from(message.part.last);
+        self.bytes += message.charge.payload;
+        self.ready.push_back(Ready { message, delivered });
     }
 
     /// Takes the first deliverable message.
