@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Fate, Pair};
-use polypath_proto::config::{AssocConfig, EndpointConfig, InitialSsthresh};
+use polypath_proto::config::{AssocConfig, EndpointConfig};
 use polypath_proto::time::{Duration, Time};
 use std::sync::Arc;
 
@@ -11,16 +11,14 @@ const START: u32 = 64 << 10;
 const BOUND: u32 = 4 << 20;
 
 fn config(bound: Option<u32>) -> AssocConfig {
-    let mut config = AssocConfig {
+    AssocConfig {
         receive_buffer: START,
         send_buffer: START.into(),
         receive_buffer_max: bound,
         send_buffer_max: bound.map(u64::from),
         max_burst: None,
         ..AssocConfig::default()
-    };
-    config.congestion.initial_ssthresh = InitialSsthresh::Bytes(1 << 30);
-    config
+    }
 }
 
 /// A connected pair on a link of so many Mbit/s, a round trip of 100 ms, and a queue of 200 ms.

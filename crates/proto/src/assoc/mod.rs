@@ -147,7 +147,7 @@ impl Association {
         local: LocalSide,
         mut rng: Rng,
     ) -> Self {
-        let policies = config.policies.build(&config.congestion, &mut rng);
+        let policies = config.policies.build(&tuning::congestion(&config), &mut rng);
         let tx = Sender::new(local.initial_tsn, &config);
         let rx = Receiver::new(receiver_settings(&config, Caps::default()), Tsn(0));
         Self {

@@ -2,6 +2,7 @@
 //! all paths deliver in the round trip of the slowest: its packets are waited for, and its acknowledgements.
 
 use super::Association;
+use crate::config::{AssocConfig, CcConfig, InitialSsthresh};
 use crate::time::{Duration, Time};
 use crate::view::PathView;
 
@@ -23,7 +24,7 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    pub(super) fn of(config: &crate::config::AssocConfig) -> Option<Box<Self>> {
+    pub(super) fn of(config: &AssocConfig) -> Option<Box<Self>> {
         let (receive, send) = (config.receive_buffer_max, config.send_buffer_max);
         (receive.is_some() || send.is_some()).then(|| {
             Box::new(Self {
@@ -35,6 +36,18 @@ impl Tuning {
             })
         })
     }
+}
+
+/// What congestion control is told. The window that the peer announces at set-up says nothing where windows grow: as slow start
+/// threshold it would end slow start long before the paths are full, so the largest window counts (RFC 9260 section 7.2.1).
+pub(in crate::assoc) fn congestion(config: &AssocConfig) -> CcConfig {
+    let mut congestion = config.congestion.clone();
+    if let (InitialSsthresh::PeerWindow, Some(most)) =
+        (congestion.initial_ssthresh, config.send_buffer_max)
+    {
+        congestion.initial_ssthresh = InitialSsthresh::Bytes(most);
+    }
+    congestion
 }
 
 impl Association {

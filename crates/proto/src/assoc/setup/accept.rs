@@ -5,6 +5,7 @@ use std::sync::Arc;
 use polypath_wire::{Chunk, ErrorCause};
 
 use super::{PeerInit, Setup};
+use crate::assoc::tuning::congestion;
 use crate::assoc::{Association, Bundling, LocalSide, State};
 use crate::config::EndpointConfig;
 use crate::event::Event;
@@ -87,7 +88,7 @@ impl Association {
         self.asconf = None;
         self.address_generation = self.address_generation.wrapping_add(1);
         self.restart_auth();
-        self.policies = self.config.policies.build(&self.config.congestion, &mut self.rng);
+        self.policies = self.config.policies.build(&congestion(&self.config), &mut self.rng);
         self.tx = Sender::new(self.local.initial_tsn, &self.config);
         self.setup = Setup::default();
         self.timers = crate::assoc::timers::Timers::default();
