@@ -40,10 +40,10 @@ pub(crate) struct PerfArgs {
     #[arg(short, long, default_value_t = PORT, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
     /// Seconds to measure.
-    #[arg(short, long, value_name = "SECONDS", default_value = "10", conflicts_with = "server")]
+    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = some_time, conflicts_with = "server")]
     pub(crate) time: Seconds,
     /// Seconds between reports.
-    #[arg(short, long, value_name = "SECONDS", default_value = "1", conflicts_with = "server")]
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = some_time, conflicts_with = "server")]
     pub(crate) interval: Seconds,
     /// Seconds to leave out at the beginning, before --time counts.
     #[arg(
@@ -116,6 +116,12 @@ impl FromStr for Seconds {
             _ => Err("seconds are expected, 0 to 1000000, such as 10 or 0.5".to_owned()),
         }
     }
+}
+
+/// As [`Seconds`], but a time in which something can happen.
+fn some_time(text: &str) -> Result<Seconds, String> {
+    let time: Seconds = text.parse()?;
+    if time.0 == 0 { Err("at least 0.001 seconds are needed".to_owned()) } else { Ok(time) }
 }
 
 /// A number of bytes.
