@@ -4,6 +4,8 @@ use polypath_proto::policy::AckedInfo;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
+use crate::restless::Restless;
+
 /// Hosts and their devices hand packets on in batches, and processes wait for their turn: what is in flight must last so long, or a fast path
 /// of a short round trip runs dry between two looks at it.
 const HOST_JITTER: Duration = Duration::from_millis(1);
@@ -54,6 +56,7 @@ pub struct PathEstimate {
     /// The rate when a queue stood last.
     full_rate: f64,
     min_rtt: WindowedMin,
+    restless: Restless,
     plateau: Option<Plateau>,
     test: Option<Test>,
     rest: u8,
@@ -164,6 +167,7 @@ impl PathEstimate {
                 return false;
             }
         }
+        self.restless.acked(now, ev.bytes, self.rate);
         // One SACK may answer all that a host handed over at once: where round trips are shorter than that, nothing in flight is no rest.
         let trip = ev.rtt.or(path.srtt).unwrap_or(path.rto);
         let goes_on = ev.outstanding > 0 || trip < HOST_JITTER;
@@ -186,8 +190,18 @@ impl PathEstimate {
         let round = *round;
         // An idle path says nothing: the next round begins with the next acknowledgement.
         self.round = goes_on.then_some(Round::from(now));
+        let most = round.most_outstanding.max(self.most_before);
+        let unexplained = ev.rtt.map(|rtt| self.unexplained(rtt, most, path));
+        self.restless.round_ended(unexplained);
         self.round_ended(&round, round.delivered as f64 / elapsed.as_secs_f64(), path);
         true
+    }
+
+    /// Seconds by which a round trip is longer than so many bytes in flight explain.
+    fn unexplained(&self, rtt: Duration, outstanding: u64, path: &PathView) -> f64 {
+        let base = self.min_rtt(path).unwrap_or_default().as_secs_f64();
+        let explained = (outstanding as f64 / self.rate().max(1.0)).max(base);
+        (rtt.as_secs_f64() - explained).max(0.0)
     }
 
     /// Whether a round trip is `factor` times as long as with so many bytes in flight on the path as we know it.
@@ -304,12 +318,10 @@ impl PathEstimate {
         self.test.map(|test| ((TEST_SHARE * test.outstanding as f64) as u64).max(least))
     }
 
-    /// Bytes beyond the bandwidth-delay product that keep a restless path busy: where round trips vary as on a radio link, a path
-    /// without a queue misses its good moments.
+    /// Bytes beyond the bandwidth-delay product and two packets that keep a restless path busy.
     pub fn reserve(&self, path: &PathView) -> f64 {
-        let base = self.min_rtt(path).unwrap_or_default();
-        let variation = (4 * path.rttvar).saturating_sub(base / 2);
-        self.rate() * variation.as_secs_f64()
+        let base = self.min_rtt(path).unwrap_or_default().as_secs_f64();
+        self.restless.reserve(self.rate(), base, SLACK_PACKETS * f64::from(path.mtu))
     }
 
     /// The delivery rate, bytes of DATA chunks per second; zero before the first round.
