@@ -147,7 +147,9 @@ impl Knapsack {
         // In use it holds a byte for longer, by the packets of slack that it may queue.
         let queue = (self.slack * u64::from(path.mtu)) as f64 / self.rate(path);
         let rate = self.share(path, hold, loss);
-        Candidate { bit: bit(path.id), held: hold + queue, rate, loss }
+        let own = self.paths.get(path.id.index());
+        let sure = own.map_or(0.0, |own| own.estimate.rate()).min(rate);
+        Candidate { bit: bit(path.id), empty: hold, held: hold + queue, rate, sure, loss }
     }
 
     /// The paths that carry most of one ordered stream.
