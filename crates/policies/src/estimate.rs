@@ -305,8 +305,8 @@ impl PathEstimate {
         // Bursts leave little in flight before them. Where every second packet's round trip is known, the smallest tells that none found the
         // path empty, however they came; and if that brings no more, it is full (as BBR finds it in its start-up).
         let dense = (2 * round.trips) as f64 * mtu >= round.delivered as f64;
-        let standing = dense && average > empty && rate < GROWTH * self.rate();
-        self.standing = self.standing << 1 | u8::from(standing);
+        let standing = self.standing << 1 | u8::from(dense && average > empty);
+        self.standing = if self.full || rate > GROWTH * self.rate() { 0 } else { standing };
         if queue || rate > self.rate() {
             self.record(rate);
         }
