@@ -100,6 +100,15 @@ fn a_trace_gives_its_own_rate_and_a_rate_beside_it_only_where_there_is_none() {
 }
 
 #[test]
+fn a_way_back_that_is_late_leaves_no_queue_on_the_ways_forth() {
+    // SACKs of both paths take that way, and wait for up to 5 ms. A round trip is 21.6 ms without a queue.
+    let reverse = PATHS.replacen("delay", "reverse.trace = \"fine.trace\"\ndelay", 1);
+    let result = run(&scenario(&reverse), 1, &Files::default(), &mut |_| ()).unwrap();
+    let trips: Vec<_> = result.flows[0].paths.iter().filter_map(|path| path.srtt).collect();
+    assert!(trips.len() == 2 && trips.iter().all(|ns| *ns < 30_000_000), "{trips:?}");
+}
+
+#[test]
 fn two_traces_of_one_name_are_two_runs() {
     use polypath_lab::store::Key;
     let folder = tempfile::tempdir().unwrap();

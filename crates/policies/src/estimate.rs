@@ -4,6 +4,8 @@ use polypath_proto::policy::AckedInfo;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
+use crate::restless::Restless;
+
 /// Hosts and their devices hand packets on in batches, and processes wait for their turn: what is in flight must last so long, or a fast path
 /// of a short round trip runs dry between two looks at it.
 const HOST_JITTER: Duration = Duration::from_millis(1);
@@ -17,6 +19,9 @@ const QUEUE: f64 = 1.02;
 
 /// A rate that grows by this without a queue shows that the path is not full yet.
 const GROWTH: f64 = 1.15;
+
+/// So many of eight rounds with a queue that bring no more show that the path is full.
+const STANDING: u32 = 3;
 
 /// Round trips of a whole round that are so many times as long as what is in flight explains want an explanation.
 const STRANGE: f64 = 1.08;
@@ -51,9 +56,12 @@ pub struct PathEstimate {
     /// The rate or the smallest round trip may have changed since that was computed.
     news: bool,
     full: bool,
+    /// Of the last eight rounds, those in which no packet found the path empty and which brought no more than before.
+    standing: u8,
     /// The rate when a queue stood last.
     full_rate: f64,
     min_rtt: WindowedMin,
+    restless: Restless,
     plateau: Option<Plateau>,
     test: Option<Test>,
     rest: u8,
@@ -70,8 +78,9 @@ struct Round {
     least_outstanding: u64,
     /// The most.
     most_outstanding: u64,
-    /// The smallest round trip.
+    /// The smallest round trip, and how many were measured.
     least_rtt: Option<Duration>,
+    trips: u64,
     /// Since when nothing has been in flight.
     empty_since: Option<Time>,
 }
@@ -109,6 +118,7 @@ impl Round {
             least_outstanding: u64::MAX,
             most_outstanding: 0,
             least_rtt: None,
+            trips: 0,
             empty_since: None,
         }
     }
@@ -117,6 +127,7 @@ impl Round {
         self.delivered += ev.bytes;
         self.least_outstanding = self.least_outstanding.min(ev.outstanding_before);
         self.most_outstanding = self.most_outstanding.max(ev.outstanding_before);
+        self.trips += u64::from(ev.rtt.is_some());
         self.least_rtt = match (self.least_rtt, ev.rtt) {
             (Some(least), Some(rtt)) => Some(least.min(rtt)),
             (least, rtt) => least.or(rtt),
@@ -164,6 +175,7 @@ impl PathEstimate {
                 return false;
             }
         }
+        self.restless.acked(now, ev.bytes, self.rate);
         // One SACK may answer all that a host handed over at once: where round trips are shorter than that, nothing in flight is no rest.
         let trip = ev.rtt.or(path.srtt).unwrap_or(path.rto);
         let goes_on = ev.outstanding > 0 || trip < HOST_JITTER;
@@ -186,8 +198,18 @@ impl PathEstimate {
         let round = *round;
         // An idle path says nothing: the next round begins with the next acknowledgement.
         self.round = goes_on.then_some(Round::from(now));
+        let most = round.most_outstanding.max(self.most_before);
+        let unexplained = ev.rtt.map(|rtt| self.unexplained(rtt, most, path));
+        self.restless.round_ended(unexplained);
         self.round_ended(&round, round.delivered as f64 / elapsed.as_secs_f64(), path);
         true
+    }
+
+    /// Seconds by which a round trip is longer than so many bytes in flight explain.
+    fn unexplained(&self, rtt: Duration, outstanding: u64, path: &PathView) -> f64 {
+        let base = self.min_rtt(path).unwrap_or_default().as_secs_f64();
+        let explained = (outstanding as f64 / self.rate().max(1.0)).max(base);
+        (rtt.as_secs_f64() - explained).max(0.0)
     }
 
     /// Whether a round trip is `factor` times as long as with so many bytes in flight on the path as we know it.
@@ -277,7 +299,14 @@ impl PathEstimate {
         // passing deceives when data comes in bursts, the round trip alone when a burst waits behind itself.
         let average = round.least_rtt.map_or(0.0, |rtt| rate * rtt.as_secs_f64());
         let seen = round.least_outstanding as f64;
-        let queue = seen.min(average) > QUEUE * held + 1.5 * f64::from(path.mtu);
+        let mtu = f64::from(path.mtu);
+        let empty = QUEUE * held + 1.5 * mtu;
+        let queue = seen.min(average) > empty;
+        // Bursts leave little in flight before them. Where every second packet's round trip is known, the smallest tells that none found the
+        // path empty, however they came; and if that brings no more, it is full (as BBR finds it in its start-up).
+        let dense = (2 * round.trips) as f64 * mtu >= round.delivered as f64;
+        let standing = self.standing << 1 | u8::from(dense && average > empty);
+        self.standing = if self.full || rate > GROWTH * self.rate() { 0 } else { standing };
         if queue || rate > self.rate() {
             self.record(rate);
         }
@@ -287,6 +316,9 @@ impl PathEstimate {
         }
         // A little more than before is noise; much more without a queue means that there is more to have.
         self.full = queue || self.full && rate < GROWTH * self.full_rate;
+        if !self.full && self.standing.count_ones() >= STANDING {
+            (self.full, self.full_rate) = (true, self.rate());
+        }
     }
 
     fn record(&mut self, rate: f64) {
@@ -304,12 +336,10 @@ impl PathEstimate {
         self.test.map(|test| ((TEST_SHARE * test.outstanding as f64) as u64).max(least))
     }
 
-    /// Bytes beyond the bandwidth-delay product that keep a restless path busy: where round trips vary as on a radio link, a path
-    /// without a queue misses its good moments.
+    /// Bytes beyond the bandwidth-delay product and two packets that keep a restless path busy.
     pub fn reserve(&self, path: &PathView) -> f64 {
-        let base = self.min_rtt(path).unwrap_or_default();
-        let variation = (4 * path.rttvar).saturating_sub(base / 2);
-        self.rate() * variation.as_secs_f64()
+        let base = self.min_rtt(path).unwrap_or_default().as_secs_f64();
+        self.restless.reserve(self.rate(), base, SLACK_PACKETS * f64::from(path.mtu))
     }
 
     /// The delivery rate, bytes of DATA chunks per second; zero before the first round.
@@ -473,6 +503,35 @@ pub(crate) mod tests {
         // Faster without a queue: not full any more.
         feed(&mut e, now, 2e6, RTT, 200_000, 3);
         assert!(close(e.rate(), 2e6) && !e.is_full(), "{}", e.rate());
+    }
+
+    /// Whether a path of 1 MB/s and 100 ms is known to be full after `rounds`, each given by its smallest round trip in ms, where
+    /// bursts leave less in flight before them than it holds, and so many round trips are known.
+    fn full_after_bursts(rounds: &[u64], trips: u64) -> bool {
+        let mut e = PathEstimate::default();
+        let now = feed(&mut e, Time::ZERO, 1e6, RTT, 100_000, 3);
+        let path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
+        for ms in rounds {
+            let least_rtt = Some(Duration::from_millis(*ms));
+            let round = Round {
+                delivered: 100_000,
+                least_outstanding: 70_000,
+                most_outstanding: 160_000,
+                least_rtt,
+                trips,
+                ..Round::from(now)
+            };
+            e.note_rate(&round, 1e6, &path);
+        }
+        e.is_full()
+    }
+
+    #[test]
+    fn a_path_is_full_where_no_packet_finds_it_empty_however_they_come() {
+        assert!(full_after_bursts(&[120, 100, 120, 100, 120], 50));
+        assert!(!full_after_bursts(&[120, 100, 100, 100, 120], 50), "too few rounds");
+        assert!(!full_after_bursts(&[100, 100, 100, 100, 100], 50), "no queue");
+        assert!(!full_after_bursts(&[120, 120, 120, 120, 120], 5), "a burst waits behind itself");
     }
 
     #[test]

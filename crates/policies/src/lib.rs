@@ -79,6 +79,7 @@ mod options;
 pub mod path;
 pub mod profile;
 mod registry;
+mod restless;
 pub mod retransmission;
 pub mod sharing;
 pub mod stream;

@@ -147,7 +147,9 @@ impl Knapsack {
         // In use it holds a byte for longer, by the packets of slack that it may queue.
         let queue = (self.slack * u64::from(path.mtu)) as f64 / self.rate(path);
         let rate = self.share(path, hold, loss);
-        Candidate { bit: bit(path.id), held: hold + queue, rate, loss }
+        let own = self.paths.get(path.id.index());
+        let sure = own.map_or(0.0, |own| own.estimate.rate()).min(rate);
+        Candidate { bit: bit(path.id), empty: hold, held: hold + queue, rate, sure, loss }
     }
 
     /// The paths that carry most of one ordered stream.
@@ -286,7 +288,8 @@ impl Knapsack {
     }
 
     /// A faster path is open. The slower one waits, so that the buffer goes to those streams that fill the faster one; if
-    /// there are none, the stream moves there once its data on the slower one has arrived.
+    /// there are none, the stream moves there: once its data on the slower one has arrived, or before the faster one runs dry, when those that
+    /// could fill it wait for this stream, because their application fills them in turn.
     fn hold_back(
         &mut self,
         view: &AssocView<'_>,
@@ -296,7 +299,8 @@ impl Knapsack {
     ) -> PathPick {
         let Some(stream) = self.streams.get_mut(at) else { return PathPick::Wait };
         let since = *stream.held_back.get_or_insert(view.now);
-        if view.now.since(since) <= hold {
+        let runs_dry = view.path(faster).is_some_and(|path| 2 * path.outstanding < self.cap(path));
+        if view.now.since(since) <= hold && !runs_dry {
             return PathPick::Skip;
         }
         // Between paths of about the same delay nothing is lost.
@@ -559,7 +563,8 @@ mod tests {
     #[test]
     fn a_slow_path_waits_while_a_faster_one_has_room() {
         let mut s = scheduler();
-        let p = two(&mut s);
+        let mut p = two(&mut s);
+        p[0].outstanding = 20_000;
         let mut v = buffered(&p, 64);
         s.sent(&v, PathId(0), &ordered(0), true);
         s.sent(&v, PathId(1), &ordered(1), true);
@@ -568,6 +573,20 @@ mod tests {
         // Nobody filled the fast path while the slow one's data arrived: the stream moves.
         v.now += Duration::from_millis(90);
         assert_eq!(s.pick(&v, &ordered(1)), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn a_stream_comes_back_before_the_faster_path_runs_dry() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p[0].outstanding = 20_000;
+        let v = buffered(&p, 64);
+        s.sent(&v, PathId(0), &ordered(0), true);
+        s.sent(&v, PathId(1), &ordered(1), true);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Skip);
+        // Less than half of the 28.9 kB: the other stream has nothing to send.
+        p[0].outstanding = 14_000;
+        assert_eq!(s.pick(&buffered(&p, 64), &ordered(1)), PathPick::Use(PathId(0)));
     }
 
     #[test]

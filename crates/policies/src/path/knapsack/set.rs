@@ -7,10 +7,13 @@ use smallvec::SmallVec;
 pub(super) struct Candidate {
     /// Its bit in a set of paths.
     pub(super) bit: u64,
-    /// How long it holds a byte, s.
+    /// How long it holds a byte, s: empty, and with the packets of slack that may queue.
+    pub(super) empty: f64,
     pub(super) held: f64,
     /// What it carries, bytes/s; boundless if nothing is known to bound it.
     pub(super) rate: f64,
+    /// What it carried at least.
+    pub(super) sure: f64,
     /// Share of its packets that are lost.
     pub(super) loss: f64,
 }
@@ -45,6 +48,7 @@ impl Choice {
         }
         let mut candidates = case.candidates.clone();
         let set = best(&mut candidates, case.buffer, case.packet, case.gain, case.current);
+        let set = with_sure_ones(candidates, set, case.buffer, case.packet, case.gain);
         self.made = Some((case, set));
         set
     }
@@ -96,6 +100,37 @@ fn best(
     bits(set)
 }
 
+/// The same set with those that are as fast, where its own may carry less than is hoped: paths that were never full count as boundless, so
+/// that they are tried, and what is known to carry something must not rest meanwhile.
+fn with_sure_ones(
+    mut candidates: SmallVec<[Candidate; 4]>,
+    mut set: u64,
+    buffer: f64,
+    packet: f64,
+    gain: f64,
+) -> u64 {
+    let hoped = |c: &Candidate| c.sure < c.rate;
+    if !candidates.iter().any(|c| c.bit & set != 0 && hoped(c)) {
+        return set;
+    }
+    let fastest = candidates.first().map_or(0.0, |c| c.held);
+    let slowest = candidates.iter().filter(|c| c.bit & set != 0).map(|c| c.empty);
+    let as_fast = NEARLY * slowest.fold(0.0, f64::max);
+    candidates.iter_mut().for_each(|c| c.rate = c.rate.min(c.sure));
+    let members = |set: u64| {
+        let chosen = candidates.iter().enumerate().filter(|(_, c)| c.bit & set != 0);
+        chosen.fold(0_u32, |members, (n, _)| members | 1 << n)
+    };
+    let carried = |set: u64| carried(&candidates, members(set), buffer, packet, fastest);
+    for path in &candidates {
+        let more = set | path.bit;
+        if path.empty <= as_fast && carried(more) > (1.0 + gain) * carried(set) {
+            set = more;
+        }
+    }
+    set
+}
+
 /// The sets whose slowest member is number `slowest`, as bits; the larger one of two comes later.
 fn with_slowest(slowest: u32) -> SmallVec<[u32; 16]> {
     let own = 1_u32 << slowest.min(31);
@@ -134,7 +169,8 @@ mod tests {
     use super::*;
 
     fn path(n: u32, ms: f64, mbit: f64, loss: f64) -> Candidate {
-        Candidate { bit: 1 << n, held: ms / 1e3, rate: mbit * 125e3, loss }
+        let (held, rate) = (ms / 1e3, mbit * 125e3);
+        Candidate { bit: 1 << n, empty: held, held, rate, sure: rate, loss }
     }
 
     fn choose(paths: &[Candidate], kib: f64) -> u64 {
@@ -170,6 +206,21 @@ mod tests {
     fn many_paths_are_taken_in_the_order_of_their_hold_times() {
         let paths: Vec<_> = (0..8).map(|n| path(n, 20.0 + f64::from(n), 1.0, 0.0)).collect();
         assert_eq!(choose(&paths, 64.0), 0xff);
+    }
+
+    #[test]
+    fn a_path_that_is_as_fast_does_not_rest_while_another_is_tried() {
+        let full = Candidate { held: 0.024, ..path(0, 21.6, 10.0, 0.0) };
+        let tried = Candidate { rate: f64::INFINITY, sure: 125e3, ..path(1, 21.6, 0.0, 0.0) };
+        let set = |paths: &[Candidate]| {
+            let candidates = SmallVec::from_slice(paths);
+            let case = Case { candidates, buffer: 1e6, packet: 1500.0, gain: 0.06, current: 0 };
+            Choice::default().of(case)
+        };
+        assert_eq!(set(&[full, tried]), 3);
+        assert_eq!(set(&[Candidate { empty: 0.1, held: 0.1, ..full }, tried]), 2, "too slow");
+        let filled = Candidate { rate: 1e9, sure: 1e9, ..tried };
+        assert_eq!(set(&[full, filled]), 2, "nothing is hoped");
     }
 
     #[test]
