@@ -58,6 +58,7 @@ impl<'a> PacketView<'a> {
     }
 }
 
+#[inline]
 fn check_checksum(bytes: &[u8], found: u32, crc: ChecksumCheck) -> Result<(), WireError> {
     let trusted = match crc {
         ChecksumCheck::Verify => false,

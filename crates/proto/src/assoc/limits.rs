@@ -145,14 +145,16 @@ impl Association {
 
     /// No path takes data: why?
     fn path_limit(&self) -> Limit {
-        let usable = || self.paths.views.iter().filter(|v| v.usable);
-        let full = |v: &&PathView| !v.has_room();
-        match usable().filter(full).min_by_key(|v| (v.srtt, v.id)) {
-            _ if usable().next().is_none() => Limit::NoPath,
-            _ if usable().any(|v| v.has_room()) => Limit::Rules,
-            Some(path) => Limit::Congestion(path.id),
-            None => Limit::NoPath,
+        let mut fastest: Option<&PathView> = None;
+        for view in self.paths.views.iter().filter(|v| v.usable) {
+            if view.has_room() {
+                return Limit::Rules;
+            }
+            if fastest.is_none_or(|other| (view.srtt, view.id) < (other.srtt, other.id)) {
+                fastest = Some(view);
+            }
         }
+        fastest.map_or(Limit::NoPath, |path| Limit::Congestion(path.id))
     }
 
     /// Looks at what limited the transfer lately, and whether it goes on at all.

@@ -362,9 +362,9 @@ impl Association {
     /// The next event for the application.
     #[inline]
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        let event = self.events.pop_front();
+        let event = self.events.pop_front()?;
         release(&mut self.events);
-        event
+        Some(event)
     }
 
     /// Something happened that may allow sending.

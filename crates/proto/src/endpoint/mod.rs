@@ -182,6 +182,7 @@ impl Endpoint {
     pub fn poll_event(&mut self) -> Option<(AssocHandle, Event)> {
         while let Some((h, assoc)) = self.table.eventful() {
             if let Some(event) = assoc.poll_event() {
+                self.table.next_eventful();
                 return Some((h, event));
             }
             self.table.told();

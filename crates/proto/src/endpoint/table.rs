@@ -169,16 +169,25 @@ impl Table {
         }
     }
 
-    /// The next association that may have events; it goes to the end of the line.
+    /// The next association that may have events.
+    #[inline]
     pub(super) fn eventful(&mut self) -> Option<(AssocHandle, &mut Association)> {
-        let h = self.eventful.pop_front()?;
-        self.eventful.push_back(h);
+        let h = *self.eventful.front()?;
         self.slots.get_mut(h.0).map(|slot| (h, &mut slot.assoc))
     }
 
+    /// The association that [`eventful`](Self::eventful) gave had an event: it goes to the end of the line.
+    #[inline]
+    pub(super) fn next_eventful(&mut self) {
+        if self.eventful.len() > 1 {
+            self.eventful.rotate_left(1);
+        }
+    }
+
     /// The association that [`eventful`](Self::eventful) gave had no event.
+    #[inline]
     pub(super) fn told(&mut self) {
-        if let Some(slot) = self.eventful.pop_back().and_then(|h| self.slots.get_mut(h.0)) {
+        if let Some(slot) = self.eventful.pop_front().and_then(|h| self.slots.get_mut(h.0)) {
             slot.eventful = false;
         }
     }
