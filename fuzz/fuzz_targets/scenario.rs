@@ -41,6 +41,5 @@ fuzz_target!(|data: &[u8]| {
 
 fn check_line(message: &str) {
     assert!(!message.trim().is_empty(), "an error without a word");
-    assert!(!message.contains(['\n', '\r']), "{message:?} is not one line");
-    assert!(message.len() < 2000, "a line of {} bytes", message.len());
+    assert!(!message.contains(char::is_control), "{message:?} is not one line");
 }
