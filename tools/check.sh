@@ -27,6 +27,8 @@ if [ "$(id -u)" = 0 ]; then
 	fi
 fi
 cargo test --workspace --quiet
+step "fuzzing, some seconds for each target"
+if command -v c++ >/dev/null; then bash tools/fuzz.sh 5; else echo "there is no C++ compiler: skipped" >&2; fi
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 step "licences"

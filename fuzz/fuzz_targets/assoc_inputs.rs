@@ -5,16 +5,24 @@
 use arbitrary::Arbitrary;
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use polypath_proto::config::{AssocConfig, NrSack, PfConfig};
+use polypath_proto::config::{AssocConfig, NrSack, PathMtuDiscovery, PfConfig, WatchConfig};
+use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
 use polypath_proto::view::PathAdmin;
-use polypath_proto::{PathId, RecvFrom, SendOptions};
+use polypath_proto::{PathId, RecvFrom, Reliability, SendOptions, StreamDirection};
 use polypath_testkit::invariants;
 use polypath_testkit::packet::PacketBuilder;
-use polypath_testkit::puppet::Puppet;
+use polypath_testkit::puppet::{PORTS, Puppet, victim_tuple};
 use polypath_wire::chunk::kind;
-use polypath_wire::{DataChunk, DataFlags, GapBlock, Parameter, SackRepr, ShutdownChunk, Ssn, Tsn};
+use polypath_wire::param::{
+    AddStreams, IncomingReset, OutgoingReset, ReconfigResponse, ReconfigResult,
+};
+use polypath_wire::{
+    DataChunk, DataFlags, ForwardTsnRepr, GapBlock, IDataChunk, IForwardTsnRepr, ItemsBuf, Mid,
+    Parameter, ParamsBuf, ReconfigChunk, SackRepr, ShutdownChunk, SkippedMessage, SkippedStream,
+    Ssn, Tsn,
+};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -29,6 +37,12 @@ struct Switches {
     small_buffers: bool,
     heartbeats: bool,
     dac: bool,
+    interleaving: bool,
+    partial_reliability: bool,
+    reconfiguration: bool,
+    partial_delivery: bool,
+    discovery: bool,
+    watch: bool,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -44,6 +58,24 @@ enum Step {
         stream: u8,
         bytes: u16,
         unordered: bool,
+        /// How often it may be sent again.
+        times: Option<u8>,
+    },
+    SendPart {
+        stream: u8,
+        bytes: u16,
+        last: bool,
+    },
+    Reset {
+        stream: Option<u8>,
+        direction: u8,
+    },
+    MoreStreams {
+        count: u8,
+    },
+    /// A router says that this is too large.
+    TooBig {
+        mtu: u16,
     },
     Receive {
         stream: Option<u8>,
@@ -84,6 +116,27 @@ enum Part {
         gaps: Vec<(u16, u16)>,
         nr: bool,
     },
+    IData {
+        ahead: i8,
+        stream: u8,
+        mid: u8,
+        fsn: u8,
+        flags: u8,
+        payload: u8,
+    },
+    /// Streams and numbers that are skipped.
+    Forward {
+        cum: i16,
+        skipped: Vec<(u8, u8)>,
+        interleaved: bool,
+    },
+    /// Numbers relative to the first request.
+    Reconfig {
+        ask: u8,
+        request: i8,
+        last: i8,
+        streams: Vec<u8>,
+    },
     Shutdown {
         cum: i16,
     },
@@ -94,7 +147,8 @@ enum Part {
 
 fuzz_target!(|input: Input| {
     let config = config(&input.switches);
-    let extensions = [Parameter::SupportedExtensions(&[kind::NR_SACK])];
+    let supported = [kind::NR_SACK, kind::I_DATA, kind::I_FORWARD_TSN, kind::RECONFIG];
+    let extensions = [Parameter::SupportedExtensions(&supported), Parameter::ForwardTsnSupported];
     let mut p = Puppet::connect_with(config.clone(), 1, extensions.into_iter().collect());
     let first = p.tsn;
     for step in input.steps.iter().take(200) {
@@ -117,6 +171,13 @@ fn config(switches: &Switches) -> AssocConfig {
     if switches.small_buffers {
         (config.receive_buffer, config.send_buffer) = (3000, 3000);
     }
+    let extensions = &mut config.extensions;
+    extensions.interleaving = switches.interleaving;
+    extensions.partial_reliability = switches.partial_reliability;
+    extensions.stream_reconfiguration = switches.reconfiguration;
+    config.partial_delivery = switches.partial_delivery.then_some(500);
+    config.path_mtu_discovery = switches.discovery.then(PathMtuDiscovery::default);
+    config.watch = switches.watch.then(WatchConfig::default);
     if !switches.heartbeats {
         config.heartbeat_interval = None;
     }
@@ -132,10 +193,33 @@ fn perform(p: &mut Puppet, first: Tsn, step: &Step) {
             p.deliver(&builder.build());
         }
         Step::Wait { ms } => drop(p.advance(Duration::from_millis(u64::from(*ms % 600_000)))),
-        Step::Send { stream, bytes, unordered } => {
+        Step::Send { stream, bytes, unordered, times } => {
             let data = Bytes::from(vec![1; usize::from(*bytes)]);
-            let options = SendOptions { unordered: *unordered, ..SendOptions::default() };
+            let reliability =
+                times.map_or(Reliability::Full, |times| Reliability::Limited(times.into()));
+            let options =
+                SendOptions { unordered: *unordered, reliability, ..SendOptions::default() };
             let _ = p.assoc().send(now, StreamId((*stream).into()), data, options);
+        }
+        Step::SendPart { stream, bytes, last } => {
+            let data = Bytes::from(vec![1; usize::from(*bytes)]);
+            let stream = StreamId((*stream).into());
+            let _ = p.assoc().send_part(now, stream, data, SendOptions::default(), *last);
+        }
+        Step::Reset { stream, direction } => {
+            let directions =
+                [StreamDirection::Outgoing, StreamDirection::Incoming, StreamDirection::Both];
+            let direction = directions[usize::from(*direction) % 3];
+            let streams: Vec<_> = stream.iter().map(|s| StreamId((*s).into())).collect();
+            let _ = p.assoc().reset_streams(now, direction, &streams);
+        }
+        Step::MoreStreams { count } => {
+            let _ = p.assoc().add_streams(now, (*count).into(), 1);
+        }
+        Step::TooBig { mtu } => {
+            let quoted = PacketBuilder::new(PORTS.1, PORTS.0, p.own_tag).build();
+            let report = IcmpReport::PacketTooBig { mtu: (*mtu).into() };
+            p.victim.handle_icmp(now, victim_tuple(), &quoted, report);
         }
         Step::Receive { stream } => {
             let want = stream.map_or(RecvFrom::Any, |s| RecvFrom::Stream(StreamId(s.into())));
@@ -177,6 +261,22 @@ fn add(b: PacketBuilder, p: &Puppet, first: Tsn, part: &Part) -> PacketBuilder {
         Part::Sack { cum, a_rwnd, gaps, nr } => {
             sack(b, near(p.victim_tsn, (*cum).into()), *a_rwnd, gaps, *nr)
         }
+        Part::IData { ahead, stream, mid, fsn, flags, payload } => b.chunk(&IDataChunk {
+            tsn: near(first, (*ahead).into()),
+            stream: StreamId((*stream).into()),
+            mid: Mid((*mid).into()),
+            ppid_or_fsn: (*fsn).into(),
+            flags: DataFlags::from_bits(*flags),
+            payload: &[9; 255][..usize::from(*payload)],
+        }),
+        Part::Forward { cum, skipped, interleaved } => {
+            forward(b, near(first, (*cum).into()), skipped, *interleaved)
+        }
+        Part::Reconfig { ask, request, last, streams } => {
+            let of = |from: Tsn| near(from, (*request).into()).0;
+            let numbers = (of(first), of(p.victim_tsn));
+            reconfig(b, *ask, numbers, near(first, (*last).into()), streams)
+        }
         Part::Shutdown { cum } => {
             b.chunk(&ShutdownChunk { cumulative_tsn: near(p.victim_tsn, (*cum).into()) })
         }
@@ -184,6 +284,55 @@ fn add(b: PacketBuilder, p: &Puppet, first: Tsn, part: &Part) -> PacketBuilder {
         Part::ShutdownComplete => b.raw(kind::SHUTDOWN_COMPLETE, 0, &[]),
         Part::CookieAck => b.raw(kind::COOKIE_ACK, 0, &[]),
     }
+}
+
+fn forward(
+    b: PacketBuilder,
+    new_cumulative_tsn: Tsn,
+    skipped: &[(u8, u8)],
+    interleaved: bool,
+) -> PacketBuilder {
+    let of = |stream: u8| StreamId(stream.into());
+    if interleaved {
+        let message = |&(s, n): &(u8, u8)| SkippedMessage {
+            stream: of(s),
+            unordered: n % 2 == 1,
+            mid: Mid(u32::from(n) / 2),
+        };
+        let skipped: Vec<_> = skipped.iter().map(message).collect();
+        return b.chunk(&IForwardTsnRepr { new_cumulative_tsn, skipped: &skipped });
+    }
+    let number = |&(s, n): &(u8, u8)| SkippedStream { stream: of(s), ssn: Ssn(n.into()) };
+    let skipped: Vec<_> = skipped.iter().map(number).collect();
+    b.chunk(&ForwardTsnRepr { new_cumulative_tsn, skipped: &skipped })
+}
+
+/// Numbers of the puppet's requests and of the victim's.
+fn reconfig(
+    b: PacketBuilder,
+    ask: u8,
+    (request, response): (u32, u32),
+    last_tsn: Tsn,
+    streams: &[u8],
+) -> PacketBuilder {
+    let listed: ItemsBuf<StreamId, 2> =
+        streams.iter().map(|stream| StreamId((*stream).into())).collect();
+    let streams = listed.as_items();
+    let add = AddStreams { request, count: u16::from(ask) / 8 };
+    let asked = match ask % 6 {
+        0 => Parameter::OutgoingReset(OutgoingReset { request, response, last_tsn, streams }),
+        1 => Parameter::IncomingReset(IncomingReset { request, streams }),
+        2 => Parameter::SsnTsnReset(request),
+        3 => Parameter::AddOutgoingStreams(add),
+        4 => Parameter::AddIncomingStreams(add),
+        _ => Parameter::ReconfigResponse(ReconfigResponse {
+            response,
+            result: ReconfigResult(u32::from(ask) / 6 % 8),
+            next_tsns: None,
+        }),
+    };
+    let params: ParamsBuf = [asked].into_iter().collect();
+    b.chunk(&ReconfigChunk { params: params.as_params() })
 }
 
 fn sack(

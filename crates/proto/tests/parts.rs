@@ -137,3 +137,31 @@ fn a_shutdown_does_not_wait_for_a_reset_that_waits_for_an_open_message() {
         assert_eq!(closed, (Some(CloseReason::Shutdown), Some(CloseReason::Shutdown)));
     }
 }
+
+#[test]
+fn small_parts_that_take_more_than_their_payload_pass_a_small_buffer() {
+    for interleaving in [false, true] {
+        // Eight chunks of 246 bytes fill the buffer with less than half of it in payload.
+        for (bytes, charge, count) in [(246, 256, 100), (1, 0, 2000)] {
+            let config = AssocConfig {
+                receive_buffer: 4000,
+                chunk_charge: charge,
+                partial_delivery: Some(4000),
+                ..config(interleaving)
+            };
+            let mut pair = connected(config);
+            let mut sent = 0;
+            while sent < count {
+                match part(&mut pair, 0, bytes, sent + 1 == count) {
+                    Ok(_) => sent += 1,
+                    Err(SendError::WouldBlock) => pair.run(SECOND),
+                    Err(error) => panic!("{error} after {sent} parts of {bytes} bytes"),
+                }
+            }
+            pair.run(600 * SECOND);
+            assert_eq!((pair.client.closed(), pair.server.closed()), (None, None));
+            let received: usize = pair.server.received.iter().map(|m| m.data.len()).sum();
+            assert_eq!(received, bytes * count, "interleaving {interleaving}");
+        }
+    }
+}

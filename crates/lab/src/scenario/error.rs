@@ -1,6 +1,6 @@
 //! What is wrong with a scenario, in one line.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 use super::set::FieldPath;
 
@@ -21,17 +21,29 @@ pub struct ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.origin)?;
+        write!(f, "{}", OneLine(&self.origin))?;
         if let Some(line) = self.line {
             write!(f, ":{line}")?;
         }
         if !self.field.is_empty() {
-            write!(f, ": {}", self.field)?;
+            write!(f, ": {}", OneLine(&self.field))?;
         }
         if let Some(value) = &self.value {
-            write!(f, " = {value}")?;
+            write!(f, " = {}", OneLine(value))?;
         }
-        write!(f, ": {}", self.problem)
+        write!(f, ": {}", OneLine(&self.problem))
+    }
+}
+
+/// A text in one line: what would move the cursor, or do worse to a terminal, is escaped.
+pub(crate) struct OneLine<'a>(pub(crate) &'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            if c.is_control() { write!(f, "{}", c.escape_default())? } else { f.write_char(c)? }
+        }
+        Ok(())
     }
 }
 
@@ -107,4 +119,21 @@ fn expectation(message: &str) -> String {
         other => other,
     };
     format!("expected {expected}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_says_cannot_break_the_line_or_reach_the_terminal() {
+        let error = ScenarioError {
+            origin: "a\nb.toml".into(),
+            line: Some(3),
+            field: "[pat\rh.A]".into(),
+            value: Some("\u{1b}[2J".into()),
+            problem: "unclosed".into(),
+        };
+        assert_eq!(error.to_string(), r"a\nb.toml:3: [pat\rh.A] = \u{1b}[2J: unclosed");
+    }
 }

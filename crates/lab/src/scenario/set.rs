@@ -5,6 +5,8 @@ use core::str::FromStr;
 
 use toml::{Table, Value};
 
+use super::error::OneLine;
+
 /// A field by its place: `path.B.delay`, `flow[0].message`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FieldPath(Vec<Step>);
@@ -77,10 +79,10 @@ pub struct Assignment {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssignmentError {
     /// No `=`, or nothing before it.
-    #[error("--set {0}: expected FIELD=VALUE, such as path.B.delay=75ms")]
+    #[error("--set {}: expected FIELD=VALUE, such as path.B.delay=75ms", OneLine(.0))]
     Malformed(String),
     /// A part of the name leads nowhere.
-    #[error("--set {field}: {step} {problem}")]
+    #[error("--set {}: {} {}", OneLine(field), OneLine(step), OneLine(problem))]
     NoSuchPlace {
         /// The whole name.
         field: String,

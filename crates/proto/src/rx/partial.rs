@@ -100,7 +100,10 @@ impl Receiver {
         match self.reassembly.take_part(self.tracker.cumulative(), point) {
             // All before it is complete, so it is the next one of its stream.
             Some(part) => self.deliver(now, part, 0),
-            None => Ok(()),
+            None => {
+                self.relieve(now);
+                Ok(())
+            }
         }
     }
 
@@ -120,18 +123,23 @@ impl Receiver {
     }
 
     /// Many incomplete messages may hold the buffer, each of less than the partial delivery point. When together they hold half of it and
-    /// nothing else can be read, the one that frees most is delivered in part: else none of them might ever be completed.
+    /// nothing else can be read, the one that frees most is delivered in part: else none of them might ever be completed. The same when
+    /// the window is shut, because small chunks take more than their payload.
     pub(super) fn relieve(&mut self, now: Time) {
-        let Some(interleaved) = self.interleaved.as_deref_mut() else { return };
-        let half = self.buffer.size() / 2;
-        let pressed = interleaved.fronts() >= half && self.delivery.readable() == 0;
-        if self.partial.point.is_none() || !pressed {
+        if self.partial.point.is_none() || self.delivery.readable() > 0 {
             return;
         }
-        let delivery = &self.delivery;
-        let next = |stream, mid| delivery.ahead(stream, mid) == 0;
-        let key = interleaved.fullest(next);
-        let part = key.and_then(|key| interleaved.take_part(key, 1));
+        let (half, shut) = (self.buffer.size() / 2, self.buffer.window() == 0);
+        let part = match self.interleaved.as_deref_mut() {
+            Some(interleaved) if shut || interleaved.fronts() >= half => {
+                let delivery = &self.delivery;
+                let next = |stream, mid| delivery.ahead(stream, mid) == 0;
+                let key = interleaved.fullest(next);
+                key.and_then(|key| interleaved.take_part(key, 1))
+            }
+            None if shut => self.reassembly.take_part(self.tracker.cumulative(), 1),
+            _ => None,
+        };
         let delivered = part.map_or(Ok(()), |part| self.deliver(now, part, 0));
         debug_assert!(delivered.is_ok(), "chosen because it is next");
     }

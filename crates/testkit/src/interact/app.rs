@@ -47,6 +47,8 @@ pub(super) struct App {
     over: Vec<AssocHandle>,
     /// The application removes associations as soon as it hears that they ended.
     hasty: bool,
+    /// The peer delivers messages in part.
+    peer_takes_parts: bool,
 }
 
 /// What both applications share.
@@ -92,10 +94,11 @@ pub(super) enum Aftermath {
 }
 
 impl App {
-    pub(super) fn new(host: HostId, hasty: bool) -> Self {
+    pub(super) fn new(host: HostId, hasty: bool, peer_takes_parts: bool) -> Self {
         Self {
             host,
             hasty,
+            peer_takes_parts,
             over: Vec::new(),
             reading: true,
             jobs: VecDeque::new(),
@@ -312,7 +315,9 @@ impl App {
         // Without interleaving nothing else is sent until an open message is ended; a stream takes nothing else in any case.
         let own = || self.unfinished.iter().filter(|message| message.handle == handle);
         let here = own().any(|message| message.stream == job.stream);
-        if here || own().next().is_some() && !assoc.is_interleaving() {
+        // How much of a peer's buffer messages of unknown size will take cannot be told: one at a time where it must hold them whole.
+        let alone = !assoc.is_interleaving() || !self.peer_takes_parts;
+        if here || own().next().is_some() && alone {
             return Err(SendError::MessageOpen { stream: job.stream });
         }
         let id: MessageId = if job.part == 0 {

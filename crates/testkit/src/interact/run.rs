@@ -16,7 +16,7 @@ use polypath_proto::{CloseReason, Event, PathId, State};
 use super::app::{Aftermath, App, Books, Job};
 use super::flood::Flood;
 use super::script::{Op, Reconfigure, Script};
-use super::setup::LONGEST_IN_PARTS;
+use super::setup::{LONGEST_IN_PARTS, Setup};
 use crate::invariants;
 use crate::model::Breach;
 use crate::world::{HostId, Step, World, WorldError, address, translated};
@@ -125,6 +125,11 @@ fn reconfigure(now: Time, assoc: &mut polypath_proto::Association, what: Reconfi
     };
 }
 
+fn app(setup: &Setup, host: HostId) -> App {
+    let peer = &setup.end(host.peer().0).assoc;
+    App::new(host, setup.hasty, peer.partial_delivery.is_some())
+}
+
 struct Run {
     world: World,
     apps: Vec<App>,
@@ -149,7 +154,7 @@ impl Run {
         }
         Self {
             world,
-            apps: (0..hosts).map(|host| App::new(HostId(host), setup.hasty)).collect(),
+            apps: (0..hosts).map(|host| app(setup, HostId(host))).collect(),
             books: Books::new(LONGEST_IN_PARTS, !script.is_forged(), script.is_renumbered()),
             configs: (0..hosts).map(|host| Arc::new(setup.end(host).assoc.clone())).collect(),
             rng: Rng::from_u64(setup.seed ^ 1),

@@ -174,7 +174,7 @@ impl Setup {
         }
         // A part may take two chunks, and the peer charges for each.
         let charged = part + 2 * peer.chunk_charge as usize;
-        (peer.receive_buffer as usize / 2 * part / charged).clamp(1, LONGEST_IN_PARTS)
+        (peer.receive_buffer as usize / 8 * part / charged).clamp(1, LONGEST_IN_PARTS)
     }
 }
 

@@ -87,7 +87,7 @@ fn a16_messages_half_sent_and_skipped_and_streams_that_are_not() {
         let skipped = [
             SkippedStream { stream: StreamId(3), ssn: Ssn(i) },
             SkippedStream { stream: StreamId(u16::MAX), ssn: Ssn(9) },
-            SkippedStream { stream: StreamId(30_000 + i), ssn: Ssn(i) },
+            SkippedStream { stream: StreamId(30_000 + i), ssn: Ssn(0) },
         ];
         let (cum, _) = (p.tsn, p.data(0, 0, b""));
         let packet = forward(&p, cum, &skipped);

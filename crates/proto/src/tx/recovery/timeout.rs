@@ -155,7 +155,10 @@ impl Sender {
         }
         let mut freed = false;
         for (view, list) in paths.views.iter().zip(&mut self.paths) {
-            let stuck = |frto: &mut Box<FRto>| frto.is_stuck(view.data_chunks);
+            // Nor does an answer come where nothing is in flight any more: what went out may have been sent again from another path.
+            let silent = view.outstanding == 0;
+            let stuck =
+                |frto: &mut Box<FRto>| frto.is_stuck(view.data_chunks) || silent && frto.holds();
             if list.recovery.frto.as_mut().is_some_and(stuck) {
                 list.recovery.frto = None;
                 freed |= !list.marked.is_empty();

@@ -127,6 +127,29 @@ fn a_retransmission_s_answer_proves_nothing() {
 }
 
 #[test]
+fn a_hold_ends_when_what_went_out_was_another_paths_and_all_is_acknowledged() {
+    let (mut rig, n) = measured(2, F_RTO);
+    rig.send(&[0, 1, 1, 1]);
+    rig.wait(1000);
+    rig.timeout(1);
+    rig.timeout(0);
+    assert_eq!(rig.resend(1, 1), n + 2);
+    rig.wait(20);
+    rig.sack(1, n, &[(n + 2, n + 2)]);
+    assert!(rig.tx.holds(PathId(1), PathId(1)));
+    // Nothing new, but the other path's chunk.
+    assert_eq!(rig.resend(0, 1), n + 1);
+    rig.wait(20);
+    rig.sack(1, n + 2, &[]);
+    assert_eq!((rig.outstanding(1), rig.tx.marked_count(PathId(1))), (0, 2));
+    // Neither an answer nor a timer is to come.
+    if rig.tx.holds(PathId(1), PathId(1)) {
+        assert!(rig.tx.release_holds(&rig.paths));
+    }
+    assert!(!rig.tx.holds(PathId(1), PathId(1)));
+}
+
+#[test]
 fn duplicates_of_all_retransmissions_prove_a_timeout_spurious() {
     let (mut rig, n) = measured(2, F_RTO);
     rig.send(&[1, 1]);
