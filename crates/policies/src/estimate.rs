@@ -58,8 +58,6 @@ pub struct PathEstimate {
     full: bool,
     /// Of the last eight rounds, those in which no packet found the path empty and which brought no more than before.
     standing: u8,
-    /// Those in which one did.
-    emptied: u8,
     /// The rate when a queue stood last.
     full_rate: f64,
     min_rtt: WindowedMin,
@@ -307,12 +305,8 @@ impl PathEstimate {
         // Bursts leave little in flight before them. Where every second packet's round trip is known, the smallest tells that none found the
         // path empty, however they came; and if that brings no more, it is full (as BBR finds it in its start-up).
         let dense = (2 * round.trips) as f64 * mtu >= round.delivered as f64;
-        let (standing, emptied) = (dense && average > empty, dense && average <= empty);
-        self.standing = self.standing << 1 | u8::from(standing);
-        self.emptied = self.emptied << 1 | u8::from(emptied);
-        if self.full || rate > GROWTH * self.rate() {
-            (self.standing, self.emptied) = (0, 0);
-        }
+        let standing = self.standing << 1 | u8::from(dense && average > empty);
+        self.standing = if self.full || rate > GROWTH * self.rate() { 0 } else { standing };
         if queue || rate > self.rate() {
             self.record(rate);
         }
@@ -322,8 +316,7 @@ impl PathEstimate {
         }
         // A little more than before is noise; much more without a queue means that there is more to have.
         self.full = queue || self.full && rate < GROWTH * self.full_rate;
-        // On a way that became longer no round trip is as short as before, and nothing stands.
-        if !self.full && self.standing.count_ones() >= STANDING && self.emptied != 0 {
+        if !self.full && self.standing.count_ones() >= STANDING {
             (self.full, self.full_rate) = (true, self.rate());
         }
     }
@@ -537,7 +530,6 @@ pub(crate) mod tests {
     fn a_path_is_full_where_no_packet_finds_it_empty_however_they_come() {
         assert!(full_after_bursts(&[120, 100, 120, 100, 120], 50));
         assert!(!full_after_bursts(&[120, 100, 100, 100, 120], 50), "too few rounds");
-        assert!(!full_after_bursts(&[120, 120, 120, 120, 120], 50), "the way became longer");
         assert!(!full_after_bursts(&[100, 100, 100, 100, 100], 50), "no queue");
         assert!(!full_after_bursts(&[120, 120, 120, 120, 120], 5), "a burst waits behind itself");
     }
