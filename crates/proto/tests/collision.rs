@@ -4,6 +4,7 @@ mod common;
 
 use common::craft::*;
 use common::*;
+use polypath_proto::config::{AssocConfig, Handshake};
 use polypath_proto::time::Duration;
 use polypath_proto::{Event, State};
 use polypath_wire::{Parameter, ParamsBuf};
@@ -54,6 +55,38 @@ fn simultaneous_opens_survive_the_loss_of_any_packet() {
             assert_eq!(states, (State::Established, State::Established), "{kind} {nth}");
             both_work(&mut pair);
         }
+    }
+}
+
+#[test]
+fn copies_of_an_init_do_not_end_the_association_that_a_bare_init_crosses() {
+    // Found by random worlds: the answer to a bare INIT is too short for all addresses, so a copy of the other side's INIT on its second
+    // path seemed to add one.
+    let paths: Vec<_> =
+        (0..8).map(|n| tuple(&format!("10.0.{n}.1"), &format!("10.0.{n}.2"))).collect();
+    let ours: Vec<_> = paths.iter().map(|t| t.local.ip()).collect();
+    let theirs: Vec<_> = paths.iter().map(|t| t.remote.ip()).collect();
+    for (offset, late) in (0..60).step_by(4).flat_map(|o| (0..80).step_by(4).map(move |l| (o, l))) {
+        let mut pair = Pair::with(endpoint(CLIENT_PORT, &ours), endpoint(SERVER_PORT, &theirs));
+        let first = ours[0];
+        pair.lose(move |p| match p.first_kind() {
+            INIT if p.way == Way::ToServer && p.tuple.remote.ip() != first => {
+                Fate::Delay(Duration::from_millis(late))
+            }
+            _ => Fate::Deliver,
+        });
+        let all = AssocConfig { handshake: Handshake::AllPaths, ..AssocConfig::default() };
+        pair.client.endpoint.connect(pair.now, &paths, SERVER_PORT, all.into()).expect("connects");
+        pair.run(Duration::from_millis(offset));
+        if pair.server.count() == 0 {
+            let bare = AssocConfig { bare_init: true, ..AssocConfig::default() };
+            let back = [reverse(paths[0])];
+            let opened = pair.server.endpoint.connect(pair.now, &back, CLIENT_PORT, bare.into());
+            opened.expect("connects");
+        }
+        pair.run(5 * SECOND);
+        assert_eq!(pair.client.closed(), None, "{offset} ms, {late} ms");
+        assert_eq!(pair.client.state(), State::Established, "{offset} ms, {late} ms");
     }
 }
 

@@ -277,8 +277,13 @@ fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict
         State::ShutdownAckSent => Verdict::ShutdownAck,
         // The very INIT that set this association up, late on another path. Behind a NAT its source is an address that nobody
         // listed; to refuse it would end the association that it opened.
-        _ if is_late_copy(assoc, peer) => Verdict::Discard,
+        state if !state.is_setup() && is_known(assoc, peer) => Verdict::Discard,
         state => match added_addresses(assoc, peer) {
+            // One of several crossing INITs, on a path that our INIT named to nobody: its sender is the one we have echoed the
+            // cookie of.
+            added if !added.is_empty() && state.is_setup() && is_known(assoc, peer) => {
+                Verdict::Discard
+            }
             added if !added.is_empty() => Verdict::NewAddresses(added),
             _ if state == State::CookieEchoed => Verdict::AsBefore(Some(tie_tags)),
             _ => Verdict::Anew(tie_tags),
@@ -292,9 +297,10 @@ fn reports(params: Params<'_>, source: IpAddr) -> bool {
     listed.peek().is_none() || listed.any(|address| address == source)
 }
 
-const fn is_late_copy(assoc: &Association, peer: &PeerInit) -> bool {
+/// Whether an INIT is of the peer that the association has, or is being set up with.
+const fn is_known(assoc: &Association, peer: &PeerInit) -> bool {
     let (tag, tsn) = (peer.fixed.initiate_tag, peer.fixed.initial_tsn);
-    !assoc.state().is_setup() && tag == assoc.peer.tag && tsn.0 == assoc.peer.initial_tsn.0
+    tag == assoc.peer.tag && tsn.0 == assoc.peer.initial_tsn.0
 }
 
 /// Addresses of an INIT, or of the cookie made from it, that the association's peer does not have.
