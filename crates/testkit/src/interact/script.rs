@@ -403,12 +403,15 @@ impl Script {
         self.ops.iter().any(|op| matches!(op, Op::Flood { kind: Flood::Forged, .. }))
     }
 
-    /// Whether a host ever restarts with an address that its peer does not know (any more): a NAT gave it one, or it was taken back.
+    /// Whether a host ever restarts with an address that its peer does not know (any more): a NAT gave it one, it was taken back,
+    /// or the answer to a bare INIT was too short to name it (RFC 5062's bound).
     pub(super) fn is_renumbered(&self) -> bool {
         let renumbers = |op: &Op| {
             matches!(op, Op::Rebind { number: 1.., .. } | Op::Address { there: false, .. })
         };
-        self.ops.iter().any(renumbers)
+        let bare = self.setup.ends.iter().any(|end| end.assoc.bare_init);
+        let restarts = |op: &Op| bare && matches!(op, Op::Restart { .. });
+        self.ops.iter().any(|op| renumbers(op) || restarts(op))
     }
 
     /// Whether nothing happens that could end an association other than gracefully.
