@@ -683,6 +683,18 @@ pub const CASES: &[Case] = &[
         client: "--send 400 --expect 400 --add-streams 7@200 --end shutdown",
         server: "--expect 400 --echo",
         proofs: BOTH_RECONFIG,
+        only: Some(CLIENT),
+        ..PLAIN
+    },
+    Case {
+        // With longer ones usrsctp puts other messages between the fragments of one (interop/README.md).
+        name: "streams are added in the middle, messages of one packet",
+        group: STANDARDS,
+        both: "--sizes 1-1400 --streams 5",
+        client: "--send 400 --expect 400 --add-streams 7@200 --end shutdown",
+        server: "--expect 400 --echo",
+        proofs: BOTH_RECONFIG,
+        only: Some(SERVER),
         ..PLAIN
     },
     Case {
