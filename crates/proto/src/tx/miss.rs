@@ -142,7 +142,8 @@ impl Sender {
         if list.recovery_exit.is_some() {
             return false;
         }
-        list.recovery_exit = list.highest(&self.ring, p);
+        // Copies may have taken over all that was in flight here: with nothing to wait for, recovery is over with the next SACK.
+        list.recovery_exit = list.highest(&self.ring, p).max(Some(highest));
         list.allowance = true;
         if let Some((view, own)) = paths.both_mut(p) {
             view.in_recovery = true;

@@ -177,7 +177,10 @@ impl Sender {
             rack.original_delivered(now, tsn, chunk.sent);
         }
         if !chunk.copies.is_empty() {
-            if let Some(outcome) = scratch.paths.get_mut(delivery.path.index()) {
+            // Which of several transmissions arrived is not known where either may have: that proves nothing lost and measures
+            // nothing (RFC 8985 section 6.2, step 2, on retransmissions).
+            let path = scratch.paths.get_mut(delivery.path.index());
+            if let Some(outcome) = path.filter(|_| delivery.certain) {
                 let newest = Some((delivery.sent, tsn));
                 outcome.newest_delivered = outcome.newest_delivered.max(newest);
             }

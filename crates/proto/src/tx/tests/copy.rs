@@ -104,6 +104,36 @@ fn a_lost_copy_is_replaced() {
 }
 
 #[test]
+fn a_recovery_ends_where_copies_took_over_all_that_was_in_flight() {
+    let mut rig = rig();
+    rig.send(&[0]);
+    rig.wait(60);
+    assert_eq!(rig.copy(0, 1), Some(4));
+    rig.send(&[0]);
+    rig.wait(40);
+    // Chunk 5 left path 0 long after chunk 4, and arrived: the copy stands in for what was lost.
+    rig.sack(0, 3, &[(5, 5)]);
+    assert_eq!(rig.lost(0), 1);
+    assert_eq!((rig.outstanding(0), rig.outstanding(1)), (0, SIZE));
+    rig.send(&[0]);
+    rig.wait(40);
+    rig.sack(0, 3, &[(5, 6)]);
+    assert!(!rig.in_recovery(0), "there is nothing to repair here");
+}
+
+#[test]
+fn an_acknowledgement_of_either_transmission_proves_nothing_lost() {
+    let mut rig = rig();
+    rig.send(&[0, 1]);
+    rig.wait(60);
+    assert_eq!(rig.copy(0, 1), Some(4));
+    // Both can have been answered by now. Chunk 5 left path 1 before the copy did.
+    rig.wait(40);
+    rig.sack(0, 4, &[]);
+    assert_eq!((rig.lost(1), rig.outstanding(1)), (0, SIZE));
+}
+
+#[test]
 fn a_path_is_silent_when_others_are_heard_and_its_data_is_overdue() {
     let mut rig = rig();
     let silent = |rig: &mut Rig, p: u8| rig.tx.is_silent(rig.now, PathId(p), &rig.paths);
