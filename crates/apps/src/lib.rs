@@ -2,6 +2,29 @@
 
 #![forbid(unsafe_code)]
 
+use core::time::Duration;
+
+use polypath_net::Stall;
+
 pub mod perf;
 pub mod place;
 pub mod transfer;
+
+/// The line that tells of a stall ([`polypath_net::Event::Stalled`]).
+fn stalled(cause: Stall, silence: Duration) -> String {
+    format!("stalled for {:.0} s: {cause}", silence.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_is_told_in_one_line() {
+        let line = stalled(Stall::PeerReader, Duration::from_millis(5_040));
+        assert_eq!(line, "stalled for 5 s: the peer's program does not read");
+        let hole = Stall::BlackHole(polypath_net::PathId(1));
+        let line = stalled(hole, Duration::from_secs(5));
+        assert!(line.contains("heartbeats are answered on path 1"), "{line}");
+    }
+}

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 use polypath_apps::place;
 use polypath_lab::units::Size;
-use polypath_net::{AssocConfig, PathMtuDiscovery};
+use polypath_net::{AssocConfig, PathMtuDiscovery, WatchConfig};
 use polypath_policies::{PolicySpec, profile};
 
 use crate::failure::Failure;
@@ -55,6 +55,8 @@ impl StackArgs {
             Mtu::Fixed(_) => None,
             Mtu::Auto => Some(PathMtuDiscovery::default()),
         };
+        // Somebody looks on and wants to be told.
+        assoc.watch = Some(WatchConfig::default());
         place::let_addresses_change(&self.profile, &mut assoc);
         Ok((assoc, policies))
     }

@@ -26,6 +26,8 @@ pub(crate) struct Meter {
     before: Snapshot,
     limits_before: LimitStats,
     interval_start_ns: u64,
+    /// Noticed since the last cut.
+    stalls: Vec<String>,
 }
 
 /// Counts of an interval, or of all.
@@ -110,6 +112,7 @@ impl Meter {
             before: Snapshot::of(association),
             limits_before: association.limits(),
             interval_start_ns: start_ns,
+            stalls: Vec::new(),
         }
     }
 
@@ -166,6 +169,11 @@ impl Meter {
         }
     }
 
+    /// Data makes no progress, says this line.
+    pub(crate) fn stalled(&mut self, line: String) {
+        self.stalls.push(line);
+    }
+
     /// Messages received so far, whenever.
     pub(crate) const fn received_ever(&self) -> u64 {
         self.received_ever
@@ -192,6 +200,7 @@ impl Meter {
             cpu: after.cpu.since(&self.before.cpu),
             paths: self.before.paths_until(&after),
             streams: if self.current.streams.len() > 1 { self.current.told() } else { Vec::new() },
+            stalls: core::mem::take(&mut self.stalls),
         };
         let limits = association.limits();
         if omitted {

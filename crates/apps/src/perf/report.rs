@@ -151,6 +151,9 @@ pub struct Interval {
     pub paths: Vec<PathInterval>,
     /// Per stream of load.
     pub streams: Vec<StreamCount>,
+    /// Data made no progress although the peer was heard: a line for each stall that was noticed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalls: Vec<String>,
 }
 
 impl Interval {

@@ -14,6 +14,7 @@ use super::error::PerfError;
 use super::meter::Meter;
 use super::report::{EndReport, Interval};
 use super::spec::TestSpec;
+use crate::stalled;
 
 /// Heard when the user wants to end early.
 #[derive(Clone, Debug)]
@@ -292,12 +293,19 @@ impl Run {
         }
     }
 
-    /// Ends when large packets arrive on no path although small ones do.
+    /// Notes stalls. Ends when large packets arrive on no path although small ones do.
     async fn watch_paths(&self) -> PerfError {
         let mut events = self.association.events();
         let mut holes = Vec::new();
         while let Some(event) = events.next().await {
-            let Event::PacketsTooBig { path, mtu } = event else { continue };
+            let (path, mtu) = match event {
+                Event::PacketsTooBig { path, mtu } => (path, mtu),
+                Event::Stalled { cause, silence } => {
+                    self.meter().stalled(stalled(cause, silence));
+                    continue;
+                }
+                _ => continue,
+            };
             holes.push(path);
             let paths = self.association.paths();
             let works =

@@ -30,6 +30,9 @@ pub fn interval(id: u64, interval: &Interval) -> String {
             .iter()
             .for_each(|p| text.push_str(&path(p, p.payload_bytes, interval.seconds())));
     }
+    for line in &interval.stalls {
+        let _ = writeln!(text, "[{id:>3}] {line}");
+    }
     text
 }
 

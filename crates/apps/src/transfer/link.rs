@@ -8,6 +8,7 @@ use polypath_net::{
 
 use super::codec::Message;
 use super::{Observer, TransferError};
+use crate::stalled;
 
 const CONTROL: u16 = 0;
 const BLOCKS: u16 = 1;
@@ -73,6 +74,7 @@ pub(crate) async fn tell_of_paths(association: &Association, observer: &dyn Obse
                 "{}: packets of {mtu} bytes vanish there, smaller ones do not: try a smaller --mtu, such as 1280",
                 shown(association, path)
             )),
+            Event::Stalled { cause, silence } => observer.note(&stalled(cause, silence)),
             _ => {}
         }
     }

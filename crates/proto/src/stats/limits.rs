@@ -128,3 +128,14 @@ pub enum Stall {
     /// Heartbeats on this path are answered, its data is not: something on the way drops data, perhaps because of its size.
     BlackHole(PathId),
 }
+
+impl core::fmt::Display for Stall {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::PeerReader => f.write_str("the peer's program does not read"),
+            Self::BlackHole(path) => {
+                write!(f, "heartbeats are answered on {path}, data is not acknowledged")
+            }
+        }
+    }
+}
