@@ -48,6 +48,22 @@ fn an_idle_association_ends_when_the_peer_has_vanished() {
 }
 
 #[test]
+fn nothing_is_sent_once_it_has_ended() {
+    for config in [AssocConfig::default(), probing()] {
+        let mut pair = idle(config);
+        pair.lose(|_| Fate::Lose);
+        let mut sent = pair.log.len();
+        while pair.client.closed().is_none() {
+            sent = pair.log.len();
+            let next = pair.next_event().unwrap();
+            pair.run(next.since(pair.now));
+        }
+        let last = pair.log[sent..].iter().filter(|packet| packet.way == Way::ToServer);
+        assert_eq!(last.count(), 0, "not with the last count of errors either");
+    }
+}
+
+#[test]
 fn without_heartbeats_nobody_notices() {
     let mut pair = idle(AssocConfig { heartbeat_interval: None, ..AssocConfig::default() });
     pair.lose(|_| Fate::Lose);

@@ -192,6 +192,8 @@ impl Association {
         if count && association {
             self.errors += 1;
             if self.errors > self.config.assoc_max_retrans {
+                // Nobody is there to hear what waits.
+                self.control.clear();
                 self.close(CloseReason::Unreachable);
             }
         }
@@ -205,12 +207,12 @@ impl Association {
         }
         let due: smallvec::SmallVec<[PathId; 4]> = self.paths.heartbeats_due(now).collect();
         for p in due {
-            if self.state == State::Closed {
-                return;
-            }
             if self.paths.heartbeat_overdue(p, &self.config) {
                 let association = self.tells_of_peer(now, p);
                 self.count_failure(now, p, true, association);
+            }
+            if self.state == State::Closed {
+                return;
             }
             if !self.paths.may_probe(p, &self.config) {
                 if let Some(path) = self.paths.get_mut(p) {

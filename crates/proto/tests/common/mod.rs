@@ -294,7 +294,7 @@ impl Pair {
         }
     }
 
-    fn next_event(&self) -> Option<Time> {
+    pub(crate) fn next_event(&self) -> Option<Time> {
         let arrival = self.flying.iter().map(|p| p.at).min();
         let timers = [&self.client, &self.server].map(|h| h.endpoint.poll_timeout());
         timers.into_iter().flatten().chain(arrival).min()
