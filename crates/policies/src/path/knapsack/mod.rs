@@ -147,9 +147,19 @@ impl Knapsack {
         // In use it holds a byte for longer, by the packets of slack that it may queue.
         let queue = (self.slack * u64::from(path.mtu)) as f64 / self.rate(path);
         let rate = self.share(path, hold, loss);
-        let own = self.paths.get(path.id.index());
-        let sure = own.map_or(0.0, |own| own.estimate.rate()).min(rate);
+        let sure = self.sure(path, hold).min(rate);
         Candidate { bit: bit(path.id), empty: hold, held: hold + queue, rate, sure, loss }
+    }
+
+    /// Bytes per second that the path carried, or that its window lets it carry now while it was never full: of equally fast
+    /// paths none waits for the end of another one's first slow start.
+    fn sure(&self, path: &PathView, hold: f64) -> f64 {
+        let estimate = self.paths.get(path.id.index()).map(|own| &own.estimate);
+        let carried = estimate.map_or(0.0, |estimate| estimate.rate());
+        match estimate.is_some_and(|estimate| estimate.is_full()) {
+            true => carried,
+            false => carried.max(path.cwnd as f64 / hold.max(1e-6)),
+        }
     }
 
     /// The paths that carry most of one ordered stream.
@@ -541,6 +551,24 @@ mod tests {
             s.round_begin(&v, Trigger::Sack);
             assert_eq!(s.pick(&v, &ordered(0)), pick, "{kib} KiB");
         }
+    }
+
+    #[test]
+    fn equally_fast_paths_start_side_by_side() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        s.paths = vec![Own::default(); 2];
+        for path in &mut p {
+            path.min_rtt = Some(Duration::from_millis(90));
+            (path.cwnd, path.ssthresh) = (4_404, 256 * KIB);
+        }
+        assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(0)));
+        p[0].outstanding = 4_404;
+        assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(1)));
+        // One that is slower waits for what the fast one turns out to carry.
+        p[1].min_rtt = Some(Duration::from_millis(120));
+        s.round_begin(&buffered(&p, 256), Trigger::Sack);
+        assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Wait);
     }
 
     #[test]
