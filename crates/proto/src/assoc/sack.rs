@@ -119,6 +119,7 @@ impl Association {
                 path.acked += acked.newly_acked;
                 path.on_probation = false;
             }
+            self.tx.clock_copies(p, self.tx.path_outcome(p).newly_acked);
             let acked = self.tx.path_outcome(p);
             let view = assoc_view(now, &self.paths, &self.tx, &self.config);
             let Some(path) = view.path(p) else { continue };

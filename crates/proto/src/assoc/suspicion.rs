@@ -56,7 +56,8 @@ impl Association {
     pub(super) fn copy_path(&self, from: PathId, packet: Option<PathId>) -> Option<PathId> {
         let open = |v: &&PathView| v.usable && v.id != from && v.has_room();
         let fastest = self.paths.views.iter().filter(open).min_by_key(|v| (v.srtt, v.id))?;
-        packet.is_none_or(|p| p == fastest.id).then_some(fastest.id)
+        let ours = packet.is_none_or(|p| p == fastest.id) && self.tx.may_copy(fastest);
+        ours.then_some(fastest.id)
     }
 
     pub(super) fn decide_copy(&self, from: PathId, packet: Option<PathId>) -> Option<Next> {

@@ -18,6 +18,11 @@ use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::time::{Duration, Time};
 use crate::tsn_map::extend;
+use crate::view::PathView;
+
+/// Bytes of copies that may leave on a path at once: about what the queue of a path that is in use takes in addition. What a silent path
+/// had in flight is a window, and all of it in one go would overflow that queue.
+const BURST: u64 = 32 * 1500;
 
 /// A chunk in flight that shall go out on another path as well.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +46,24 @@ impl Sender {
     /// What is in flight on `p` shall be copied to other paths, lowest TSN first.
     pub(crate) fn begin_copying(&mut self, p: PathId) {
         let base = self.ring.base();
+        for list in &mut self.paths {
+            list.copy_credit = BURST;
+        }
         if let Some(list) = self.paths.get_mut(p.index()) {
             list.copied_below = Some(base);
+        }
+    }
+
+    /// Whether another copy may leave on `to`: the first ones at once, more as acknowledgements from there come in.
+    pub(crate) fn may_copy(&self, to: &PathView) -> bool {
+        to.outstanding == 0 || self.paths.get(to.id.index()).is_some_and(|l| l.copy_credit > 0)
+    }
+
+    /// So much of `p` was acknowledged: as much again, and the same once more, as in slow start.
+    #[inline]
+    pub(crate) fn clock_copies(&mut self, p: PathId, bytes: u64) {
+        if let Some(list) = self.paths.get_mut(p.index()) {
+            list.copy_credit = list.copy_credit.saturating_add(2 * bytes);
         }
     }
 
@@ -94,6 +115,7 @@ impl Sender {
         }
         if let Some(list) = self.paths.get_mut(to.index()) {
             list.sent_copy(now, tsn);
+            list.copy_credit = list.copy_credit.saturating_sub(size);
         }
         if let Some((view, path)) = paths.both_mut(to) {
             view.outstanding += size;

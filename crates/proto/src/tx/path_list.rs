@@ -34,6 +34,8 @@ pub(crate) struct TxPath {
     by_send: VecDeque<(u64, Time)>,
     /// While chunks in flight here are to be copied to other paths: all below this TSN are.
     pub(super) copied_below: Option<u64>,
+    /// Bytes of copies that may leave here now ([`Sender::may_copy`](super::Sender::may_copy)).
+    pub(super) copy_credit: u64,
     /// TSNs of this path that were copied elsewhere: should the peer report one as a duplicate, this path delivered it.
     copied: BTreeSet<u64>,
     /// Chunks in flight on other paths of which a copy is wanted here, in the order of sending.

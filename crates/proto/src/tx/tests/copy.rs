@@ -1,5 +1,7 @@
 //! Chunks in flight on two paths, and paths that fall silent.
 
+use polypath_wire::PacketWriter;
+
 use super::{Rig, SIZE};
 use crate::PathId;
 use crate::config::{RecoveryConfig, Rescheduling};
@@ -152,4 +154,33 @@ fn a_path_is_silent_when_others_are_heard_and_its_data_is_overdue() {
     }
     rig.sack(1, 8, &[]);
     assert!(!silent(&mut rig, 0), "it was heard of");
+}
+
+#[test]
+fn copies_of_a_window_do_not_leave_in_one_go() {
+    let mut rig = rig();
+    rig.send(&[0; 90]);
+    rig.send(&[1]);
+    rig.tx.begin_copying(PathId(0));
+    let copy_all = |rig: &mut Rig| {
+        let mut copies = 0;
+        while rig.tx.may_copy(rig.paths.view(PathId(1)).unwrap()) {
+            let Some(head) = rig.tx.copy_head(PathId(0)) else { break };
+            let mut buf = Vec::new();
+            let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
+            let (now, to) = (rig.now, PathId(1));
+            assert!(rig.tx.send_copy(now, head.tsn, to, &mut writer, &mut rig.paths));
+            copies += 1;
+        }
+        copies
+    };
+    // 32 full packets' worth; with each acknowledgement two more.
+    assert_eq!(copy_all(&mut rig), (32 * 1500_u64).div_ceil(SIZE));
+    rig.tx.clock_copies(PathId(1), 3 * SIZE);
+    assert!((5..=6).contains(&copy_all(&mut rig)));
+    assert_eq!(copy_all(&mut rig), 0);
+    // A path without anything in flight has nothing that could let them go on.
+    rig.wait(40);
+    rig.paths.view_mut(PathId(1)).unwrap().outstanding = 0;
+    assert!(rig.tx.may_copy(rig.paths.view(PathId(1)).unwrap()));
 }
