@@ -28,6 +28,9 @@ struct Args {
     /// Carry this many GiB through the core alone and nothing else: for instruction counts under callgrind.
     #[arg(long)]
     core_only_gib: Option<f64>,
+    /// Paths of --core-only-gib.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8))]
+    paths: u8,
     /// Run this set-up alone, by its number from 1, and neither ns-2 nor the core: for profilers.
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..=4))]
     setup: Option<u8>,
@@ -61,7 +64,7 @@ const GIB: f64 = (1u64 << 30) as f64;
 fn main() -> Result<()> {
     let args = Args::parse();
     if let Some(gib) = args.core_only_gib {
-        return core_only(gib);
+        return core_only(gib, args.paths);
     }
     if let Some(number) = args.setup {
         return one_setup(usize::from(number) - 1, args.repeat);
@@ -132,8 +135,8 @@ fn scheduler_tables(repeat: u32) -> Result<()> {
     Ok(())
 }
 
-fn core_only(gib: f64) -> Result<()> {
-    let got = core::Pair::new(2)?.carry((gib * GIB) as u64);
+fn core_only(gib: f64, paths: u8) -> Result<()> {
+    let got = core::Pair::new(paths)?.carry((gib * GIB) as u64);
     println!("{} messages", got / core::MESSAGE as u64);
     Ok(())
 }

@@ -51,15 +51,17 @@ impl Agenda {
 
     fn replay(&mut self, slot: usize, mut smallest: u128) {
         let mut node = self.leaves + slot;
-        loop {
-            if self.keys[node] == smallest {
+        let (siblings, _) = self.keys.as_chunks_mut::<2>();
+        while let Some(pair) = siblings.get_mut(node / 2) {
+            let own = &mut pair[node % 2];
+            if *own == smallest {
                 return;
             }
-            self.keys[node] = smallest;
+            *own = smallest;
             if node == 1 {
                 return;
             }
-            smallest = smallest.min(self.keys[node ^ 1]);
+            smallest = pair[0].min(pair[1]);
             node /= 2;
         }
     }

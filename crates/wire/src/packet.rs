@@ -1,6 +1,6 @@
 //! A received packet: checked header, then chunk after chunk.
 
-use crate::checksum::packet_checksum;
+use crate::checksum::{PacketChecksum, packet_checksum};
 use crate::{COMMON_HEADER_LEN, CommonHeader, RawChunk, WireError, WireErrorKind};
 
 /// How a received packet's checksum is judged.
@@ -29,8 +29,30 @@ impl<'a> PacketView<'a> {
     /// these packets is to be discarded silently.
     #[inline]
     pub fn parse(bytes: &'a [u8], crc: ChecksumCheck) -> Result<Self, WireError> {
+        Self::parse_with(bytes, crc, packet_checksum)
+    }
+
+    /// The same for who parses packet after packet.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    #[inline]
+    pub fn parse_next(
+        bytes: &'a [u8],
+        crc: ChecksumCheck,
+        checksum: &mut PacketChecksum,
+    ) -> Result<Self, WireError> {
+        Self::parse_with(bytes, crc, |bytes| checksum.of(bytes))
+    }
+
+    #[inline]
+    fn parse_with(
+        bytes: &'a [u8],
+        crc: ChecksumCheck,
+        checksum: impl FnOnce(&[u8]) -> u32,
+    ) -> Result<Self, WireError> {
         let header = CommonHeader::decode(bytes)?;
-        check_checksum(bytes, header.checksum, crc)?;
+        check_checksum(bytes, header.checksum, crc, checksum)?;
         header.check_ports()?;
         Ok(Self { bytes, header })
     }
@@ -59,7 +81,12 @@ impl<'a> PacketView<'a> {
 }
 
 #[inline]
-fn check_checksum(bytes: &[u8], found: u32, crc: ChecksumCheck) -> Result<(), WireError> {
+fn check_checksum(
+    bytes: &[u8],
+    found: u32,
+    crc: ChecksumCheck,
+    checksum: impl FnOnce(&[u8]) -> u32,
+) -> Result<(), WireError> {
     let trusted = match crc {
         ChecksumCheck::Verify => false,
         ChecksumCheck::AcceptZero => found == 0,
@@ -68,7 +95,7 @@ fn check_checksum(bytes: &[u8], found: u32, crc: ChecksumCheck) -> Result<(), Wi
     if trusted {
         return Ok(());
     }
-    let expected = packet_checksum(bytes);
+    let expected = checksum(bytes);
     if found == expected {
         return Ok(());
     }

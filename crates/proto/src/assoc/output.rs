@@ -466,8 +466,7 @@ impl Association {
             if probe && !self.may_probe(now) {
                 return Err(Stop::PeerWindow);
             }
-            self.refresh_sendable(now, chunk.bytes, packet);
-            if !self.paths.views.iter().any(|v| v.sendable) {
+            if !self.refresh_sendable(now, chunk.bytes, packet) {
                 return Err(Stop::Paths);
             }
             let view = assoc_view(now, &self.paths, &self.tx, &self.config);
@@ -536,13 +535,18 @@ impl Association {
         false
     }
 
-    /// Sets `sendable` of every path for a chunk of `bytes` (view.rs says when it holds).
-    pub(super) fn refresh_sendable(&mut self, now: Time, bytes: u32, packet: Option<PathId>) {
+    /// Sets `sendable` of every path for a chunk of `bytes` (view.rs says when it holds). Gives whether any path is.
+    pub(super) fn refresh_sendable(
+        &mut self,
+        now: Time,
+        bytes: u32,
+        packet: Option<PathId>,
+    ) -> bool {
         let mut refused = None;
         let mut sendable = 0_u32;
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
-        for p in self.paths.ids() {
-            let Some((path, own)) = self.paths.both(p) else { continue };
+        for (path, own) in self.paths.iter() {
+            let p = path.id;
             let begins = packet != Some(p);
             let open = path.usable
                 && path.has_room()
@@ -565,6 +569,7 @@ impl Association {
         for (path, bit) in self.paths.views.iter_mut().zip(0..) {
             path.sendable = sendable >> bit & 1 == 1;
         }
+        sendable != 0
     }
 
     /// RFC 9260 section 7.2.1: a path that sent nothing for an RTO loses part of its window, once per RTO.

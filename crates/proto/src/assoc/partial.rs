@@ -26,8 +26,22 @@ impl Association {
         if agreed.interleaving { agreed.i_forward_tsn } else { agreed.partial_reliability }
     }
 
-    /// Room for a message may be made at the expense of less important ones.
+    /// Room for a message may be made at the expense of less important ones. Costs nothing while there are none.
+    #[inline]
     pub(super) fn make_room(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        bytes: usize,
+        reliability: Reliability,
+    ) {
+        if self.tx.has_partial() {
+            self.make_some_room(now, stream, bytes, reliability);
+        }
+    }
+
+    #[inline(never)]
+    fn make_some_room(
         &mut self,
         now: Time,
         stream: StreamId,

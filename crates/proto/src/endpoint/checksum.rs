@@ -35,7 +35,7 @@ impl Endpoint {
         let unchecked =
             self.config.error_detection.is_some() && self.may_lack_checksum(tuple, data);
         let crc = if unchecked { ChecksumCheck::Skip } else { ChecksumCheck::Verify };
-        PacketView::parse(data, crc)
+        PacketView::parse_next(data, crc, &mut self.checksum)
     }
 
     fn may_lack_checksum(&mut self, tuple: FourTuple, data: &[u8]) -> bool {

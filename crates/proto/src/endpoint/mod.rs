@@ -24,6 +24,7 @@ mod used;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use polypath_wire::checksum::PacketChecksum;
 use polypath_wire::chunk::kind;
 use polypath_wire::{PacketView, RawChunk, WireErrorKind};
 
@@ -57,6 +58,7 @@ pub struct Endpoint {
     used: UsedCookies,
     replies: Replies,
     stats: EndpointStats,
+    checksum: PacketChecksum,
     /// What became of our addresses while cookies may live that know nothing of it.
     changes: VecDeque<addresses::Change>,
 }
@@ -92,6 +94,7 @@ impl Endpoint {
             replies: Replies::new(config.max_stateless_replies),
             table: Table::default(),
             stats: EndpointStats::default(),
+            checksum: PacketChecksum::default(),
             changes: VecDeque::new(),
             config: Arc::new(config),
             rng,
@@ -179,15 +182,9 @@ impl Endpoint {
 
     /// The next event of any association, in turn. An association that a peer opened first shows up with
     /// [`Event::Established`]; after [`Event::Closed`] it stays readable until it is [removed](Self::remove).
+    #[inline]
     pub fn poll_event(&mut self) -> Option<(AssocHandle, Event)> {
-        while let Some((h, assoc)) = self.table.eventful() {
-            if let Some(event) = assoc.poll_event() {
-                self.table.next_eventful();
-                return Some((h, event));
-            }
-            self.table.told();
-        }
-        None
+        if self.table.may_tell() { self.table.poll_event() } else { None }
     }
 
     /// An association.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use slab::Slab;
 
 use crate::assoc::{Association, State};
+use crate::event::Event;
 use crate::ids::{AssocHandle, FourTuple, PathId};
 use crate::time::Time;
 
@@ -169,27 +170,26 @@ impl Table {
         }
     }
 
-    /// The next association that may have events.
+    /// Whether an association may have events.
     #[inline]
-    pub(super) fn eventful(&mut self) -> Option<(AssocHandle, &mut Association)> {
-        let h = *self.eventful.front()?;
-        self.slots.get_mut(h.0).map(|slot| (h, &mut slot.assoc))
+    pub(super) fn may_tell(&self) -> bool {
+        !self.eventful.is_empty()
     }
 
-    /// The association that [`eventful`](Self::eventful) gave had an event: it goes to the end of the line.
-    #[inline]
-    pub(super) fn next_eventful(&mut self) {
-        if self.eventful.len() > 1 {
-            self.eventful.rotate_left(1);
+    /// The next event. Its association goes to the end of the line, or leaves it with its last event.
+    pub(super) fn poll_event(&mut self) -> Option<(AssocHandle, Event)> {
+        while let Some(h) = self.eventful.pop_front() {
+            let Some(slot) = self.slots.get_mut(h.0) else { continue };
+            let event = slot.assoc.poll_event();
+            slot.eventful = !slot.assoc.events.is_empty();
+            if slot.eventful {
+                self.eventful.push_back(h);
+            }
+            if let Some(event) = event {
+                return Some((h, event));
+            }
         }
-    }
-
-    /// The association that [`eventful`](Self::eventful) gave had no event.
-    #[inline]
-    pub(super) fn told(&mut self) {
-        if let Some(slot) = self.eventful.pop_front().and_then(|h| self.slots.get_mut(h.0)) {
-            slot.eventful = false;
-        }
+        None
     }
 
     /// The earliest deadline.

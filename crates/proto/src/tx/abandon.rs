@@ -105,6 +105,12 @@ impl Sender {
         (!repeated).then_some(chunk.message)
     }
 
+    /// Whether any message was handed in that may be given up.
+    #[inline]
+    pub(crate) const fn has_partial(&self) -> bool {
+        self.partial.is_some()
+    }
+
     /// Makes room for a message of `bytes` on `stream` by giving up less important ones (RFC 7496 section 3.2); none, if that would not
     /// do.
     pub(crate) fn make_room(
