@@ -3,6 +3,7 @@
 use core::net::IpAddr;
 
 use bytes::Bytes;
+use smallvec::SmallVec;
 
 use crate::assoc::ReconfigOutcome;
 use crate::ids::{MessageId, PathId, ReconfigId, StreamId, Tsn};
@@ -281,8 +282,8 @@ pub struct SenderQueueInfo {
     pub limit: u64,
     /// Bytes held in all.
     pub used: u64,
-    /// Streams that were used so far, in ascending order.
-    pub streams: Vec<StreamQueueInfo>,
+    /// Streams that were used so far, in ascending order. Most associations use one: that takes no allocation.
+    pub streams: SmallVec<[StreamQueueInfo; 1]>,
 }
 
 impl SenderQueueInfo {

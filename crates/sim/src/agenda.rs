@@ -51,17 +51,15 @@ impl Agenda {
 
     fn replay(&mut self, slot: usize, mut smallest: u128) {
         let mut node = self.leaves + slot;
-        let (siblings, _) = self.keys.as_chunks_mut::<2>();
-        while let Some(pair) = siblings.get_mut(node / 2) {
-            let own = &mut pair[node % 2];
-            if *own == smallest {
+        loop {
+            if self.keys[node] == smallest {
                 return;
             }
-            *own = smallest;
+            self.keys[node] = smallest;
             if node == 1 {
                 return;
             }
-            smallest = pair[0].min(pair[1]);
+            smallest = smallest.min(self.keys[node ^ 1]);
             node /= 2;
         }
     }

@@ -54,7 +54,7 @@ impl Association {
     pub(crate) fn handle_packet(
         &mut self,
         now: Time,
-        tuple: FourTuple,
+        tuple: &FourTuple,
         known: Option<PathId>,
         packet: &PacketView<'_>,
         proof: Proof,
@@ -62,7 +62,7 @@ impl Association {
         if self.state == State::Closed {
             return;
         }
-        let mut seen = PacketState::new(&tuple, proof);
+        let mut seen = PacketState::new(tuple, proof);
         let mut chunks = packet.chunks();
         let path = match known {
             Some(known) => self.heard_on(now, known),
@@ -71,7 +71,7 @@ impl Association {
                 None => return,
             },
         };
-        seen.leaving = self.is_leaving(tuple.local.ip());
+        seen.leaving = self.changes_addresses() && self.is_leaving(tuple.local.ip());
         self.stats.packets_received += 1;
         if let Some(own) = self.paths.get_mut(path) {
             own.stats.packets_received += 1;
@@ -341,7 +341,7 @@ impl Association {
         self.rx.packet_end(now);
         self.finish_deferred_reset(now, path);
         self.tune_receive_buffer(now);
-        if self.rx.readable() > 0 && !self.events.iter().any(|e| *e == Event::Readable) {
+        if self.rx.readable() > 0 && !self.events.iter().any(|e| matches!(e, Event::Readable)) {
             self.events.push_back(Event::Readable);
         }
         if self.state == State::ShutdownSent {

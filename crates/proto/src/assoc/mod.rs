@@ -199,7 +199,7 @@ impl Association {
         self.make_room(now, stream, data.len(), options.reliability);
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.enqueue(now, stream, data, options, scheduler);
-        self.limits.refused = sent == Err(SendError::WouldBlock);
+        self.limits.refused = matches!(sent, Err(SendError::WouldBlock));
         if sent.is_ok() {
             self.stats.messages_sent += 1;
             self.trigger(Trigger::Write);

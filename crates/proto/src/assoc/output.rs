@@ -196,12 +196,12 @@ impl Association {
         let mut next = next.or_else(|| self.more(now, path, &writer));
         while let Some(chunk) = next {
             // DATA goes in the order of its TSNs (RFC 9260 section 6.10): what would step back opens a packet of its own.
-            let tsn = self.tsn_of(&chunk);
+            let tsn = self.tsn_sent(&chunk).unwrap_or(u64::MAX);
             if chunk.path() != path || chunk.size() > writer.remaining() || tsn < highest {
                 break;
             }
             self.write_chunk(now, chunk, !data, &mut writer);
-            (data, highest) = (true, tsn);
+            (data, highest) = (true, tsn.min(self.tx.highest_sent()));
             next = self.more(now, path, &writer);
         }
         if let Some(view) = self.paths.view_mut(path).filter(|_| data) {
@@ -218,13 +218,13 @@ impl Association {
         self.packet_sent(path, len, size)
     }
 
-    /// The extended TSN that `next` has or will get.
-    fn tsn_of(&self, next: &Next) -> u64 {
+    /// The extended TSN that `next` was sent with; a new chunk gets one above all others.
+    fn tsn_sent(&self, next: &Next) -> Option<u64> {
         match next {
-            Next::Again { from, .. } => self.tx.marked_tsn(*from).unwrap_or(0),
-            Next::New { .. } => self.tx.highest_sent() + 1,
-            Next::Copy { chunk, .. } => chunk.tsn,
-            Next::Probe { chunk, .. } => chunk.tsn,
+            Next::New { .. } => None,
+            Next::Again { from, .. } => Some(self.tx.marked_tsn(*from).unwrap_or(0)),
+            Next::Copy { chunk, .. } => Some(chunk.tsn),
+            Next::Probe { chunk, .. } => Some(chunk.tsn),
         }
     }
 
@@ -498,13 +498,19 @@ impl Association {
         }
     }
 
+    #[inline]
     fn trace_decision(&mut self, now: Time, path: Option<PathId>) {
         if self.tracer.is_on() {
-            let state = self.policies.path_scheduler.state();
-            let open = self.paths.views.iter().filter(|v| v.sendable);
-            let sendable = open.fold(0, |mask, v| mask | 1 << v.id.0);
-            self.tracer.emit(now, || TraceEvent::Decision { path, sendable, state });
+            self.emit_decision(now, path);
         }
+    }
+
+    #[inline(never)]
+    fn emit_decision(&mut self, now: Time, path: Option<PathId>) {
+        let state = self.policies.path_scheduler.state();
+        let open = self.paths.views.iter().filter(|v| v.sendable);
+        let sendable = open.fold(0, |mask, v| mask | 1 << v.id.0);
+        self.tracer.emit(now, || TraceEvent::Decision { path, sendable, state });
     }
 
     pub(super) fn next_chunk(&mut self, skipped: &[StreamId]) -> Option<ChunkMeta> {

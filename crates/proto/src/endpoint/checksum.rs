@@ -29,7 +29,7 @@ impl Endpoint {
     /// Reads a packet and judges its checksum.
     pub(super) fn read<'a>(
         &mut self,
-        tuple: FourTuple,
+        tuple: &FourTuple,
         data: &'a [u8],
     ) -> Result<PacketView<'a>, WireError> {
         let unchecked =
@@ -38,13 +38,14 @@ impl Endpoint {
         PacketView::parse_next(data, crc, &mut self.checksum)
     }
 
-    fn may_lack_checksum(&mut self, tuple: FourTuple, data: &[u8]) -> bool {
+    #[inline(never)]
+    fn may_lack_checksum(&mut self, tuple: &FourTuple, data: &[u8]) -> bool {
         let Ok(packet) = PacketView::parse(data, ChecksumCheck::Skip) else { return false };
         let header = packet.header();
         if header.checksum != 0 {
             return false;
         }
-        let found = self.table.find(tuple, header.source_port).and_then(|h| self.table.get(h));
+        let found = self.table.find(*tuple, header.source_port).and_then(|h| self.table.get(h));
         let told = found.is_some_and(|assoc| {
             assoc.config.zero_checksum.is_some()
                 && assoc.state() != State::Closed

@@ -61,7 +61,7 @@ impl Endpoint {
         if let Some(assoc) = accepted.and_then(|h| self.table.touch(h)) {
             assoc.acknowledge_cookie(now, tuple);
             let proof = if auth.is_some() { Proof::Before } else { Proof::None };
-            assoc.handle_packet(now, tuple, None, packet, proof);
+            assoc.handle_packet(now, &tuple, None, packet, proof);
             // Behind the COOKIE ACK: before that the peer heeds no ASCONF.
             assoc.grant_wishes(now);
         }

@@ -108,7 +108,7 @@ impl Endpoint {
     /// [configured](EndpointConfig::refuse_other_ports): who runs several endpoints on one address hands each packet to the right one.
     pub fn handle_datagram(&mut self, now: Time, tuple: FourTuple, data: &[u8]) {
         self.stats.packets_received += 1;
-        let packet = match self.read(tuple, data) {
+        let packet = match self.read(&tuple, data) {
             Ok(packet) => packet,
             Err(error) => {
                 match error.kind {
@@ -129,7 +129,7 @@ impl Endpoint {
             kind::INIT => self.on_init(now, tuple, &packet, &first),
             kind::COOKIE_ECHO => self.on_cookie_echo(now, tuple, &packet, None, first.value),
             kind::AUTH if self.on_proven_echo(now, tuple, &packet, &first) => {}
-            _ => self.on_packet(now, tuple, &packet),
+            _ => self.on_packet(now, &tuple, &packet, &first),
         }
     }
 
@@ -249,17 +249,23 @@ impl Endpoint {
 
     /// A packet that starts with neither INIT nor COOKIE ECHO.
     #[inline]
-    fn on_packet(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
-        let found = self.table.find_path(&tuple, packet.header().source_port);
-        let Some((h, path)) = found.or_else(|| self.find_by_chunks(tuple, packet)) else {
-            self.on_out_of_the_blue(now, tuple, packet);
+    fn on_packet(
+        &mut self,
+        now: Time,
+        tuple: &FourTuple,
+        packet: &PacketView<'_>,
+        first: &RawChunk<'_>,
+    ) {
+        let found = self.table.find_path(tuple, packet.header().source_port);
+        let Some((h, path)) = found.or_else(|| self.find_by_chunks(*tuple, packet)) else {
+            self.on_out_of_the_blue(now, *tuple, packet);
             return;
         };
         let Some(assoc) = self.table.touch(h) else { return };
         if assoc.state().is_setup() && ootb::has_chunk(packet, kind::SHUTDOWN_ACK) {
             // The peer still closes an association that we have forgotten (RFC 9260 section 8.5.1 E).
-            self.on_out_of_the_blue(now, tuple, packet);
-        } else if tag::accepts(packet, assoc.local.tag, assoc.peer.tag) {
+            self.on_out_of_the_blue(now, *tuple, packet);
+        } else if tag::accepts(packet, first, assoc.local.tag, assoc.peer.tag) {
             assoc.handle_packet(now, tuple, path, packet, Proof::None);
         } else {
             self.stats.bad_tag += 1;

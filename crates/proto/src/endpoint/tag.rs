@@ -1,14 +1,27 @@
 //! Verification tags of packets for an association (RFC 9260 section 8.5).
 
-use polypath_wire::PacketView;
 use polypath_wire::chunk::kind;
+use polypath_wire::{COMMON_HEADER_LEN, PacketView, RawChunk};
 
 /// The T bit of ABORT and SHUTDOWN COMPLETE.
 const REFLECTED: u8 = 1;
 
 /// Whether the packet's tag is right for an association whose own tag is `own` and whose peer's is `peer` (0: unknown
-/// yet), and its chunks may share a packet. INIT and COOKIE ECHO have rules of their own and do not come here first.
-pub(super) fn accepts(packet: &PacketView<'_>, own: u32, peer: u32) -> bool {
+/// yet), and its chunks, of which `first` is the first, may share a packet. INIT and COOKIE ECHO have rules of their own and do not come
+/// here first.
+#[inline]
+pub(super) fn accepts(packet: &PacketView<'_>, first: &RawChunk<'_>, own: u32, peer: u32) -> bool {
+    // Most packets have one chunk, and alone only two kinds have rules of their own.
+    let behind = COMMON_HEADER_LEN + first.bytes().len().next_multiple_of(4);
+    let alone = behind >= packet.bytes().len();
+    if alone && !matches!(first.kind, kind::ABORT | kind::SHUTDOWN_COMPLETE) {
+        return packet.header().verification_tag == own;
+    }
+    accepts_all(packet, own, peer)
+}
+
+#[inline(never)]
+fn accepts_all(packet: &PacketView<'_>, own: u32, peer: u32) -> bool {
     let tag = packet.header().verification_tag;
     let mut chunks = 0;
     let mut lonely = false;
@@ -43,7 +56,9 @@ mod tests {
         let mut writer = PacketWriter::new(&mut bytes, 1500, 1, 2, tag);
         chunks.iter().for_each(|c| writer.push(c).unwrap());
         writer.finish(ChecksumMode::Crc32c);
-        accepts(&PacketView::parse(&bytes, ChecksumCheck::Verify).unwrap(), OWN, peer)
+        let packet = PacketView::parse(&bytes, ChecksumCheck::Verify).unwrap();
+        let first = packet.chunks().next().unwrap().unwrap();
+        accepts(&packet, &first, OWN, peer)
     }
 
     #[test]

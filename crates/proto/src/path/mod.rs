@@ -250,6 +250,7 @@ impl PathSet {
         self.views.iter_mut().zip(&mut self.own)
     }
 
+    #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&PathView, &Path)> {
         self.views.iter().zip(&self.own)
     }

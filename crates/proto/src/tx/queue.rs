@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use polypath_wire::DataFlags;
+use smallvec::SmallVec;
 
 use super::chunk::Number;
 use super::numbers::{Kind, Numbers};
@@ -373,12 +374,12 @@ impl SendQueue {
     }
 
     /// SQINFO, stream by stream.
-    pub(crate) fn info(&self) -> Vec<StreamQueueInfo> {
+    pub(crate) fn info(&self) -> SmallVec<[StreamQueueInfo; 1]> {
         let used = |(_, s): &(usize, &Stream)| s.stats.messages > 0;
         let info = |(i, s): (usize, &Stream)| StreamQueueInfo {
             stream: StreamId(i as u16),
             unsent_bytes: s.unsent_bytes,
-            unsent_messages: s.unsent().count() as u64,
+            unsent_messages: s.unsent_count() as u64,
             unacked_bytes: s.unacked_bytes,
         };
         self.streams.iter().enumerate().filter(used).map(info).collect()

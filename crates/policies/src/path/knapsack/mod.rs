@@ -67,6 +67,8 @@ pub struct Knapsack {
     choice: Choice,
     ordered: bool,
     streams: Vec<Stream>,
+    /// The caps of usable paths together, which every chunk of a send attempt asks for; none since something else changed.
+    wanted: Option<u64>,
 }
 
 impl Knapsack {
@@ -74,11 +76,16 @@ impl Knapsack {
     pub fn new(slack: u64, gain: f64) -> Self {
         let (paths, streams) = (Vec::new(), Vec::new());
         let choice = Choice::default();
-        Self { slack, gain, paths, set: ALL, choice, ordered: false, streams }
+        Self { slack, gain, paths, set: ALL, choice, ordered: false, streams, wanted: None }
     }
 
     fn cap(&self, path: &PathView) -> u64 {
         self.paths.get(path.id.index()).map_or(path.cwnd, |own| own.cap(path, self.slack))
+    }
+
+    /// What may be in flight on all usable paths together.
+    fn caps(&self, view: &AssocView<'_>) -> u64 {
+        view.usable().map(|path| self.cap(path)).fold(0, u64::saturating_add)
     }
 
     /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats say. These return on their
@@ -102,8 +109,10 @@ impl Knapsack {
     /// What the buffer has beyond the paths' bandwidth-delay products, for each of them.
     fn spare(&self, view: &AssocView<'_>) -> f64 {
         let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
-        let used = |(own, path): (&Own, &PathView)| own.estimate.bdp(path);
-        let used: f64 = self.paths.iter().zip(view.paths).map(used).sum();
+        let mut used = 0.0;
+        for path in view.paths {
+            used += self.paths.get(path.id.index()).map_or(0.0, |own| own.estimate.bdp(path));
+        }
         (buffer / 2.0 - used).max(0.0) / self.paths.len().max(1) as f64
     }
 
@@ -351,7 +360,8 @@ impl PathScheduler for Knapsack {
         }
         let spare = self.spare(view);
         let apart = view.paths.iter().all(|path| path.group == path.id);
-        for (own, path) in self.paths.iter_mut().zip(view.paths) {
+        for path in view.paths {
+            let Some(own) = self.paths.get_mut(path.id.index()) else { continue };
             own.loss.update(view.now, path);
             let members = match apart {
                 true => u64::from(path.usable),
@@ -359,6 +369,7 @@ impl PathScheduler for Knapsack {
             };
             own.round_begin(path, self.slack, spare, members);
         }
+        self.wanted = Some(self.caps(view));
         if self.streams.is_empty() {
             return;
         }
@@ -396,6 +407,7 @@ impl PathScheduler for Knapsack {
     }
 
     fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
+        self.wanted = None;
         if let (Some(own), Some(path)) = (self.paths.get_mut(ev.path.index()), view.path(ev.path)) {
             own.loss.cut(path);
         }
@@ -430,6 +442,7 @@ impl PathScheduler for Knapsack {
 
     fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
         let Some(path) = view.path(ev.path) else { return };
+        self.wanted = None;
         if self.paths.len() <= ev.path.index() {
             self.paths.resize(ev.path.index() + 1, Own::default());
         }
@@ -439,7 +452,7 @@ impl PathScheduler for Knapsack {
     }
 
     fn wants_sack_at_once(&self, view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> bool {
-        let wanted = view.usable().map(|p| self.cap(p)).fold(0, u64::saturating_add);
+        let wanted = self.wanted.unwrap_or_else(|| self.caps(view));
         view.send_buffer.limit.min(view.peer_rwnd_max) < wanted
     }
 }

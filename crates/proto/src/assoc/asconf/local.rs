@@ -251,10 +251,16 @@ impl Association {
         }
     }
 
+    /// Whether addresses may change.
+    #[inline]
+    pub(in crate::assoc) const fn changes_addresses(&self) -> bool {
+        self.asconf.is_some()
+    }
+
     /// Whether `ip` is being taken back from the peer.
     #[inline]
     pub(in crate::assoc) fn is_leaving(&self, ip: IpAddr) -> bool {
-        self.asconf.is_some() && self.home_of(ip) == Home::Leaving
+        self.changes_addresses() && self.home_of(ip) == Home::Leaving
     }
 
     /// Whether packets go out from `ip`, or may still come in there.

@@ -1,6 +1,8 @@
 //! Streams whose new messages wait: what was handed in before is sent, what comes after waits until the streams were reset or the
 //! peer refused (RFC 6525 section 5.1.2, A1 and A3).
 
+use std::collections::VecDeque;
+
 use super::{Queued, SendQueue, Stream};
 use crate::ids::StreamId;
 use crate::policy::StreamScheduler;
@@ -110,5 +112,10 @@ impl Stream {
     /// Entries with unsent bytes, those that wait included.
     pub(super) fn unsent(&self) -> impl Iterator<Item = &Queued> {
         self.queue.iter().chain(self.held.iter().flatten())
+    }
+
+    /// How many these are: told with every event that room came free, so without a look at each.
+    pub(super) fn unsent_count(&self) -> usize {
+        self.queue.len() + self.held.as_ref().map_or(0, VecDeque::len)
     }
 }
