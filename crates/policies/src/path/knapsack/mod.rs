@@ -176,7 +176,7 @@ impl Knapsack {
         let candidates = view.usable().map(|path| self.candidate(view, path)).collect();
         let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
         let packet = f64::from(view.usable().next().map_or(1500, |path| path.mtu));
-        let case = Case { candidates, buffer, packet, gain: self.gain, current: self.set };
+        let case = Case { candidates, buffer, packet, gain: self.gain };
         self.choice.of(case)
     }
 

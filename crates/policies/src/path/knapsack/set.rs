@@ -28,14 +28,14 @@ pub(super) struct Case {
     pub(super) packet: f64,
     /// The share by which a slower path must raise the rate.
     pub(super) gain: f64,
-    /// The set in use.
-    pub(super) current: u64,
 }
 
 /// The latest choice: the same case gives the same set, and cases rarely change from one round to the next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
     made: Option<(Case, u64)>,
+    /// The set without those that come along.
+    best: u64,
 }
 
 impl Choice {
@@ -47,8 +47,8 @@ impl Choice {
             return *set;
         }
         let mut candidates = case.candidates.clone();
-        let set = best(&mut candidates, case.buffer, case.packet, case.gain, case.current);
-        let set = with_sure_ones(candidates, set, case.buffer, case.packet, case.gain);
+        self.best = best(&mut candidates, case.buffer, case.packet, case.gain, self.best);
+        let set = with_sure_ones(candidates, self.best, case.buffer, case.packet, case.gain);
         self.made = Some((case, set));
         set
     }
@@ -59,6 +59,10 @@ const NEARLY: f64 = 1.1;
 
 /// A path with fewer packets in flight often has none behind a lost one that would tell of it.
 const FEW_PACKETS: f64 = 5.0;
+
+/// The share of the buffer that may be taken while a path is tried in the company of another one that was never full either: with more, the
+/// buffer would be the limit, and the path that could carry all of it alone would never show that.
+const MOST: f64 = 0.75;
 
 /// With more faster paths, all of them or none are tried.
 const ALL_SETS: u32 = 5;
@@ -113,6 +117,7 @@ fn with_sure_ones(
     if !candidates.iter().any(|c| c.bit & set != 0 && hoped(c)) {
         return set;
     }
+    let known = candidates.iter().filter(|c| !hoped(c)).fold(0, |bits, c| bits | c.bit);
     let fastest = candidates.first().map_or(0.0, |c| c.held);
     let slowest = candidates.iter().filter(|c| c.bit & set != 0).map(|c| c.empty);
     let as_fast = NEARLY * slowest.fold(0.0, f64::max);
@@ -122,9 +127,13 @@ fn with_sure_ones(
         chosen.fold(0_u32, |members, (n, _)| members | 1 << n)
     };
     let carried = |set: u64| carried(&candidates, members(set), buffer, packet, fastest);
+    let taken = |set: u64| {
+        candidates.iter().filter(|c| c.bit & set != 0).map(|c| c.rate * c.held).sum::<f64>()
+    };
     for path in &candidates {
         let more = set | path.bit;
-        if path.empty <= as_fast && carried(more) > (1.0 + gain) * carried(set) {
+        let room = known & path.bit != 0 || taken(more) <= MOST * buffer;
+        if room && path.empty <= as_fast && carried(more) > (1.0 + gain) * carried(set) {
             set = more;
         }
     }
@@ -214,13 +223,38 @@ mod tests {
         let tried = Candidate { rate: f64::INFINITY, sure: 125e3, ..path(1, 21.6, 0.0, 0.0) };
         let set = |paths: &[Candidate]| {
             let candidates = SmallVec::from_slice(paths);
-            let case = Case { candidates, buffer: 1e6, packet: 1500.0, gain: 0.06, current: 0 };
+            let case = Case { candidates, buffer: 1e6, packet: 1500.0, gain: 0.06 };
             Choice::default().of(case)
         };
         assert_eq!(set(&[full, tried]), 3);
         assert_eq!(set(&[Candidate { empty: 0.1, held: 0.1, ..full }, tried]), 2, "too slow");
         let filled = Candidate { rate: 1e9, sure: 1e9, ..tried };
         assert_eq!(set(&[full, filled]), 2, "nothing is hoped");
+    }
+
+    #[test]
+    fn new_paths_grow_side_by_side_while_the_buffer_is_no_limit() {
+        // Windows of 20 kB each over 100 ms, nothing known of what the paths carry.
+        let new = |n| Candidate { rate: f64::INFINITY, sure: 2e5, ..path(n, 100.0, 0.0, 0.0) };
+        let set = |kib: f64| {
+            let candidates = SmallVec::from_slice(&[new(0), new(1)]);
+            let buffer = kib * 1024.0;
+            Choice::default().of(Case { candidates, buffer, packet: 1500.0, gain: 0.06 })
+        };
+        assert_eq!(set(64.0), 3);
+        // 40 kB are more than three quarters: the first one shows whether it carries all of it alone.
+        assert_eq!(set(48.0), 1);
+    }
+
+    #[test]
+    fn who_comes_along_does_not_stay_for_that() {
+        let hoped = |n, sure| Candidate { rate: f64::INFINITY, sure, ..path(n, 100.0, 0.0, 0.0) };
+        let mut choice = Choice::default();
+        let mut set = |sure| {
+            let candidates = SmallVec::from_slice(&[hoped(0, sure), hoped(1, 2e5)]);
+            choice.of(Case { candidates, buffer: 65_536.0, packet: 1500.0, gain: 0.06 })
+        };
+        assert_eq!([2e5, 5e5, 6e5].map(&mut set), [3, 1, 1]);
     }
 
     #[test]
