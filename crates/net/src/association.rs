@@ -147,9 +147,8 @@ impl Association {
         let shared = &self.endpoint.shared;
         let now = shared.clock.now();
         let mut state = shared.lock();
-        let closed = state.closed_error(self.h);
         let Some(association) = state.association(self.h) else {
-            return Err(closed.unwrap_or(Closed::LocalAbort).into());
+            return Err(state.why_closed(self.h).into());
         };
         match send(association, now) {
             Ok(id) => {
@@ -157,7 +156,7 @@ impl Association {
                 shared.work.notify_one();
                 Ok(id)
             }
-            Err(CoreSendError::Closed) => Err(closed.unwrap_or(Closed::LocalAbort).into()),
+            Err(CoreSendError::Closed) => Err(state.why_closed(self.h).into()),
             Err(error) => {
                 if error == CoreSendError::WouldBlock {
                     state.wait_for_room(self.h, stream, bytes as u64);
@@ -199,11 +198,11 @@ impl Association {
         let shared = &self.endpoint.shared;
         let now = shared.clock.now();
         let mut state = shared.lock();
-        let closed = state.closed_error(self.h);
-        let gone = || SendError::from(closed.clone().unwrap_or(Closed::LocalAbort));
         let mut all = true;
         while let Some(message) = left.peek() {
-            let association = state.association(self.h).ok_or_else(gone)?;
+            let Some(association) = state.association(self.h) else {
+                return Err(state.why_closed(self.h).into());
+            };
             match association.send(now, StreamId(stream), message.clone(), options) {
                 Ok(_) => drop(left.next()),
                 Err(CoreSendError::WouldBlock) => {
@@ -211,7 +210,7 @@ impl Association {
                     all = false;
                     break;
                 }
-                Err(CoreSendError::Closed) => return Err(gone()),
+                Err(CoreSendError::Closed) => return Err(state.why_closed(self.h).into()),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -531,8 +530,7 @@ impl Association {
 
     /// Why it is over; for calls that find it gone.
     pub(crate) fn why_closed(&self) -> Closed {
-        let state = self.endpoint.shared.lock();
-        state.closed_error(self.h).unwrap_or(Closed::LocalAbort)
+        self.endpoint.shared.lock().why_closed(self.h)
     }
 
     pub(crate) fn with<T>(

@@ -5,7 +5,7 @@ use polypath_proto::ids::{ReconfigId, StreamId};
 use polypath_proto::{ReconfigError as CoreReconfigError, ReconfigOutcome, time::Time};
 
 use crate::Association;
-use crate::error::{Closed, ReconfigError};
+use crate::error::ReconfigError;
 
 impl Association {
     /// Lets streams start at number 0 again, `streams` or, if there are none, all; waits for the peer's answer. What was sent on
@@ -68,7 +68,7 @@ impl Association {
     ) -> Result<ReconfigId, ReconfigError> {
         let now = self.shared().clock.now();
         let mut state = self.shared().lock();
-        let closed = state.closed_error(self.handle()).unwrap_or(Closed::LocalAbort);
+        let closed = state.why_closed(self.handle());
         let core = state.association(self.handle()).ok_or(closed)?;
         let request = ask(core, now)?;
         if let Some(slot) = state.slots.get_mut(&self.handle()) {

@@ -355,6 +355,15 @@ impl State {
         self.closed(h).map(|reason| Closed::of(reason, &words))
     }
 
+    /// The error for whoever finds `h` of no use, also when nobody was told of its end yet.
+    pub(crate) fn why_closed(&self, h: AssocHandle) -> Closed {
+        let early = || {
+            let core = self.core.association(h)?;
+            Some(Closed::of(core.close_reason()?.clone(), &core.abort_reason()))
+        };
+        self.closed_error(h).or_else(early).unwrap_or(Closed::LocalAbort)
+    }
+
     /// Whether associations ended of which nobody was told yet.
     pub(crate) fn has_ended(&self) -> bool {
         !self.ended.is_empty()

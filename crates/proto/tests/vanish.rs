@@ -60,6 +60,9 @@ fn nothing_is_sent_once_it_has_ended() {
         }
         let last = pair.log[sent..].iter().filter(|packet| packet.way == Way::ToServer);
         assert_eq!(last.count(), 0, "not with the last count of errors either");
+        let h = pair.client.handle();
+        let reason = pair.client.endpoint.association(h).unwrap().close_reason();
+        assert_eq!(reason, Some(&CloseReason::Unreachable));
     }
 }
 

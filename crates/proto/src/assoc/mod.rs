@@ -93,6 +93,7 @@ pub struct Association {
     newest_sack_path: PathId,
     /// What the peer said in its ABORT (see [`errors`]).
     abort_reason: Option<Box<Bytes>>,
+    close_reason: Option<CloseReason>,
     /// Once streams were to be reconfigured.
     reconfig: Option<Box<reconfig::Reconfig>>,
     limits: limits::Limits,
@@ -171,6 +172,7 @@ impl Association {
             planned_move: None,
             newest_sack_path: PathId(0),
             abort_reason: None,
+            close_reason: None,
             reconfig: None,
             limits: limits::Limits::new(config.watch),
             tuning: tuning::Tuning::of(&config),
@@ -229,6 +231,11 @@ impl Association {
     /// 256 bytes of it; empty if it said nothing. It is the peer's: neither text nor harmless by itself.
     pub fn abort_reason(&self) -> Bytes {
         self.abort_reason.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Why it is over, if it is; known before [`Event::Closed`] is polled.
+    pub const fn close_reason(&self) -> Option<&CloseReason> {
+        self.close_reason.as_ref()
     }
 
     /// The association's state.
@@ -468,6 +475,7 @@ impl Association {
             path.t3 = Time::MAX;
             path.heartbeat_at = Time::MAX;
         }
+        self.close_reason = Some(reason.clone());
         self.events.push_back(Event::Closed(reason));
     }
 
