@@ -126,6 +126,7 @@ impl Association {
     fn on_outgoing_reset(&mut self, now: Time, reset: &OutgoingReset<'_>) -> ReconfigResult {
         let answers =
             |seq, part: &Part| matches!(part, Part::ResetIncoming { .. }) && seq == reset.response;
+        self.reconfig_mut().implied.arrived(reset.response);
         self.request_answered(now, answers);
         let streams: Vec<StreamId> = reset.streams.iter().collect();
         if !self.config.reconfiguration.allow_resets || self.has_many_reconfigurations() {
@@ -264,8 +265,7 @@ impl Association {
 
     /// The peer adds streams of its own (section 5.2.5).
     fn on_streams_added(&mut self, now: Time, add: AddStreams) -> ReconfigResult {
-        let wanted = |_, part: &Part| *part == Part::AddIncoming { count: add.count };
-        self.request_answered(now, wanted);
+        self.streams_may_be_the_answer(now, add.count);
         let limit = self.config.reconfiguration.max_inbound_streams;
         let total = self.caps.inbound_streams.checked_add(add.count);
         match total.filter(|total| *total <= limit) {

@@ -1,7 +1,9 @@
 //! Stream reconfiguration (RFC 6525): streams start at number 0 again, TSNs start elsewhere, streams are added. Here is what
-//! the application can ask for; [`request`] brings it to the peer, [`answer`] deals with what the peer asks for.
+//! the application can ask for; [`request`] brings it to the peer, [`answer`] deals with what the peer asks for, [`implied`]
+//! with what may be an answer.
 
 mod answer;
+mod implied;
 mod request;
 
 use std::collections::VecDeque;
@@ -14,6 +16,7 @@ use crate::event::{Event, StreamDirection};
 use crate::ids::{PathId, ReconfigId, StreamId};
 use crate::time::{Duration, Time};
 use answer::Answered;
+use implied::Implied;
 use request::{Flight, Part, Request};
 
 /// Requests of the application that wait, at most.
@@ -77,6 +80,8 @@ pub(crate) struct Reconfig {
     waiting: VecDeque<Request>,
     /// What waits for the peer's answer: one chunk at a time (section 5.1.1).
     flight: Option<Flight>,
+    /// Answered as it seems, but perhaps never received.
+    implied: Implied,
     /// Our answer to the peer's latest request, for repetitions of it.
     answered: Option<Answered>,
     /// When TSNs were last reset, by either side's request.
@@ -93,6 +98,7 @@ impl Reconfig {
             ids: 0,
             waiting: VecDeque::new(),
             flight: None,
+            implied: Implied::default(),
             answered: None,
             reset_at: None,
             reset_asked: None,

@@ -77,6 +77,26 @@ pub(super) struct Flight {
     in_progress: bool,
 }
 
+impl Flight {
+    /// The only part, if it has no answer and the peer never said that it is at work.
+    pub(super) fn sole_open_part(&self) -> Option<(u32, Part)> {
+        match &self.parts[..] {
+            [(seq, part, None)] if !self.in_progress => Some((*seq, part.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether request number `request` is part of it and has no answer.
+    pub(super) fn awaits(&self, request: u32) -> bool {
+        self.parts.iter().any(|(seq, _, result)| *seq == request && result.is_none())
+    }
+
+    /// To be asked for once more.
+    pub(super) fn into_request(self) -> Request {
+        Request::new(self.id, self.parts.into_iter().map(|(_, part, _)| part).collect())
+    }
+}
+
 impl Reconfig {
     /// Whether a reset of the association waits or is under way.
     pub(super) fn resets_association(&self) -> bool {
@@ -252,7 +272,15 @@ impl Association {
 
     /// A Re-configuration Response came (H1 to H6).
     pub(super) fn on_reconfig_response(&mut self, now: Time, response: &ReconfigResponse) {
+        if response.result == ReconfigResult::BAD_SEQUENCE_NUMBER
+            && self.goes_back(now, response.response)
+        {
+            return;
+        }
         let Some(reconfig) = &mut self.reconfig else { return };
+        if response.result != ReconfigResult::BAD_SEQUENCE_NUMBER {
+            reconfig.implied.arrived(response.response);
+        }
         let Some(flight) = &mut reconfig.flight else { return };
         let open = |(seq, _, result): &&mut (u32, Part, Option<ReconfigResult>)| {
             *seq == response.response && result.is_none()
