@@ -8,7 +8,9 @@ use common::*;
 use polypath_proto::StreamDirection;
 use polypath_proto::config::AssocConfig;
 use polypath_wire::chunk::kind;
-use polypath_wire::param::{AddStreams, IncomingReset, OutgoingReset, ReconfigResult};
+use polypath_wire::param::{
+    AddStreams, IncomingReset, OutgoingReset, ReconfigResponse, ReconfigResult,
+};
 use polypath_wire::*;
 
 /// Hands the server a RE-CONFIG as if the client had sent it; gives the results it answers with.
@@ -41,6 +43,15 @@ fn first_request(pair: &Pair) -> u32 {
     let raw = view.chunks().next().unwrap().unwrap();
     let Ok(Chunk::Init(init)) = raw.decode() else { panic!("INIT expected") };
     init.fixed.initial_tsn.0
+}
+
+/// The server's next one.
+fn server_request(pair: &Pair) -> u32 {
+    let ack = pair.log.iter().find(|p| p.first_kind() == kind::INIT_ACK).unwrap();
+    let view = PacketView::parse(&ack.data, ChecksumCheck::Verify).unwrap();
+    let raw = view.chunks().next().unwrap().unwrap();
+    let Ok(Chunk::InitAck(ack)) = raw.decode() else { panic!("INIT ACK expected") };
+    ack.fixed.initial_tsn.0
 }
 
 fn outgoing(request: u32, last_tsn: Tsn, streams: &ItemsBuf<StreamId, 2>) -> Parameter<'_> {
@@ -92,6 +103,42 @@ fn nonsense_is_called_so() {
     let none = [].into_iter().collect::<ItemsBuf<StreamId, 2>>();
     let far = Tsn(last.0.wrapping_add(1 << 30));
     assert_eq!(ask(&mut pair, &[outgoing(first.wrapping_add(5), far, &none)]), [2]);
+}
+
+#[test]
+fn what_a_peer_wants_and_then_refuses_is_denied() {
+    let none = [].into_iter().collect::<ItemsBuf<StreamId, 2>>();
+    // The server asks at once, or has a request of its own in flight before.
+    for busy in [false, true] {
+        let mut pair = pair(config(), config());
+        let (asked, own) = (first_request(&pair), server_request(&pair));
+        let now = pair.now;
+        server(&mut pair).send(now, StreamId(0), "x".into(), Default::default()).unwrap();
+        pair.run(ms(300));
+        pair.lose(|_| Fate::Lose);
+        if busy {
+            server(&mut pair).add_streams(now, 1, 0).unwrap();
+        }
+        let reset = IncomingReset { request: asked, streams: none.as_items() };
+        let wish = [Parameter::IncomingReset(reset)];
+        let refuse = |request| {
+            let result = ReconfigResult::BAD_SEQUENCE_NUMBER;
+            Parameter::ReconfigResponse(ReconfigResponse {
+                response: request,
+                result,
+                next_tsns: None,
+            })
+        };
+        assert_eq!(ask(&mut pair, &wish), if busy { vec![6] } else { vec![] });
+        if busy {
+            assert_eq!(ask(&mut pair, &[refuse(own)]), []);
+        }
+        let refused = own.wrapping_add(u32::from(busy));
+        assert_eq!(ask(&mut pair, &[refuse(refused)]), [2], "busy: {busy}");
+        // The wish again: the same answer again.
+        assert_eq!(ask(&mut pair, &wish), [2], "busy: {busy}");
+        assert_eq!(resets(&pair.server), []);
+    }
 }
 
 #[test]

@@ -28,6 +28,9 @@ impl Answered {
         let same = |r: &&mut ReconfigResponse| r.response == response.response;
         if let Some(old) = self.responses.iter_mut().find(same) {
             *old = response;
+        } else if self.by_request == Some(response.response) {
+            self.by_request = None;
+            self.responses.push(response);
         }
     }
 }
@@ -126,7 +129,7 @@ impl Association {
     fn on_outgoing_reset(&mut self, now: Time, reset: &OutgoingReset<'_>) -> ReconfigResult {
         let answers =
             |seq, part: &Part| matches!(part, Part::ResetIncoming { .. }) && seq == reset.response;
-        self.reconfig_mut().implied.arrived(reset.response);
+        self.reconfig_mut().arrived(reset.response);
         self.request_answered(now, answers);
         let streams: Vec<StreamId> = reset.streams.iter().collect();
         if !self.config.reconfiguration.allow_resets || self.has_many_reconfigurations() {
@@ -166,6 +169,12 @@ impl Association {
             answered.update(response);
         }
         self.send_responses(path, &[response]);
+    }
+
+    /// The peer refused the very request that answers its number `asked`: so that one came to nothing, and must not be "in progress"
+    /// for ever.
+    pub(super) fn answer_was_refused(&mut self, asked: u32) {
+        self.finish_answer(self.paths.preferred(), respond(asked, ReconfigResult::DENIED));
     }
 
     /// The peer wants streams of ours to start anew (section 5.2.3): that takes a request of our own.

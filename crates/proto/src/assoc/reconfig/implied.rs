@@ -36,12 +36,6 @@ impl Implied {
         }
         self.0.push_back(Unproven { request, count });
     }
-
-    /// The peer has processed request number `request`. It takes them in order, hence also those before.
-    pub(super) fn arrived(&mut self, request: u32) {
-        // These numbers began as TSNs do, and wrap as they do (section 4.1).
-        self.0.retain(|unproven| Tsn(request).lt(Tsn(unproven.request)));
-    }
 }
 
 impl Association {
@@ -72,6 +66,16 @@ impl Association {
 }
 
 impl Reconfig {
+    /// The peer has processed request number `request`. It takes them in order, hence also those before. Numbers that were not used
+    /// yet prove nothing.
+    pub(super) fn arrived(&mut self, request: u32) {
+        // They began as TSNs do, and wrap as they do (section 4.1).
+        let request = Tsn(request);
+        if request.lt(Tsn(self.next)) {
+            self.implied.0.retain(|unproven| request.lt(Tsn(unproven.request)));
+        }
+    }
+
     fn go_back(&mut self, request: u32) -> bool {
         let Some(&Unproven { request: first, .. }) = self.implied.0.front() else { return false };
         let Some(flight) = self.flight.take_if(|f| f.awaits(request)) else { return false };

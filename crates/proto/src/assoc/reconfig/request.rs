@@ -279,7 +279,7 @@ impl Association {
         }
         let Some(reconfig) = &mut self.reconfig else { return };
         if response.result != ReconfigResult::BAD_SEQUENCE_NUMBER {
-            reconfig.implied.arrived(response.response);
+            reconfig.arrived(response.response);
         }
         let Some(flight) = &mut reconfig.flight else { return };
         let open = |(seq, _, result): &&mut (u32, Part, Option<ReconfigResult>)| {
@@ -338,7 +338,12 @@ impl Association {
     fn request_refused(&mut self, part: Part) {
         let scheduler = &mut *self.policies.stream_scheduler;
         match part {
-            Part::ResetOutgoing { streams, .. } => self.tx.queue.release(&streams, scheduler),
+            Part::ResetOutgoing { streams, answers } => {
+                self.tx.queue.release(&streams, scheduler);
+                if let Some(asked) = answers {
+                    self.answer_was_refused(asked);
+                }
+            }
             Part::ResetAssociation => self.tx.queue.release(&[], scheduler),
             _ => return,
         }
