@@ -275,3 +275,20 @@ fn an_association_that_is_over_asks_for_nothing_and_resets_nothing() {
         assert_eq!(pair.client.events.len(), at + 1, "{:?}", &pair.client.events[at..]);
     }
 }
+
+#[test]
+fn a_request_that_crosses_a_shutdown_is_denied() {
+    let mut pair = pair(config(), config());
+    let now = pair.now;
+    let id = server(&mut pair).reset_association(now).unwrap();
+    // Held back until the answer is here.
+    for n in 0..5 {
+        send_back(&mut pair, 0, n, 1_000, Reliability::Full);
+    }
+    pair.client.shutdown(now);
+    pair.run(ms(5_000));
+    assert_eq!(outcome(&pair.server, id), Some(ReconfigOutcome::Denied));
+    assert_eq!(got_back(&pair, 0), [0, 1, 2, 3, 4]);
+    assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown));
+    assert_eq!(pair.server.closed(), Some(CloseReason::Shutdown));
+}

@@ -481,7 +481,9 @@ impl World {
     fn send(&mut self, from: HostId, transmit: &Transmit) -> Result<(), WorldError> {
         let (at, tuple) = (self.now, transmit.tuple);
         let bytes = Bytes::copy_from_slice(&self.buf);
-        let Some((to, link)) = place(tuple.remote.ip()).filter(|p| p.1 < self.links.len()) else {
+        // Floods come from all kinds of addresses, and are answered.
+        let here = |p: &(HostId, usize)| p.0.0 < self.hosts.len() && p.1 < self.links.len();
+        let Some((to, link)) = place(tuple.remote.ip()).filter(here) else {
             self.strays += 1;
             self.log.push(LogEntry { at, from, tuple, fate: Fate::Lost, bytes });
             return Ok(());

@@ -6,7 +6,7 @@ use polypath_wire::param::{
 use polypath_wire::{Parameter, ParamsBuf, Tsn};
 
 use super::request::{Part, Request};
-use super::{Association, MAX_WAITING};
+use super::{Association, MAX_WAITING, State};
 use crate::event::{Event, StreamDirection};
 use crate::ids::{PathId, StreamId};
 use crate::policy::Trigger;
@@ -116,6 +116,8 @@ impl Association {
             // What answers a request of ours is taken in any case.
             Parameter::OutgoingReset(reset) => self.on_outgoing_reset(now, reset),
             _ if self.has_many_reconfigurations() => ReconfigResult::DENIED,
+            // Nothing is sent any more that could start anew.
+            _ if self.state == State::ShutdownSent => ReconfigResult::DENIED,
             Parameter::IncomingReset(reset) => self.on_incoming_reset(now, reset)?,
             Parameter::SsnTsnReset(_) => return Some(self.on_association_reset(now, seq)),
             Parameter::AddOutgoingStreams(add) => self.on_streams_added(now, *add),

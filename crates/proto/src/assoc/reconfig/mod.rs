@@ -244,7 +244,8 @@ impl Association {
         self.timers.reconfig = Time::MAX;
     }
 
-    /// RE-CONFIG came (section 5.2.1).
+    /// RE-CONFIG came (section 5.2.1). In SHUTDOWN-SENT, too, it is answered: the peer holds back what it has still to send until it knows
+    /// whether its streams start anew.
     pub(super) fn on_reconfig(
         &mut self,
         now: Time,
@@ -254,7 +255,10 @@ impl Association {
     ) {
         if !matches!(
             self.state,
-            State::Established | State::ShutdownPending | State::ShutdownReceived
+            State::Established
+                | State::ShutdownPending
+                | State::ShutdownReceived
+                | State::ShutdownSent
         ) {
             return;
         }
