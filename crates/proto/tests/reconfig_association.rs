@@ -9,6 +9,7 @@ use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
 use polypath_proto::*;
+use polypath_wire::Mid;
 use polypath_wire::chunk::kind;
 
 #[test]
@@ -90,12 +91,18 @@ fn answer_overtaken(interleaving: bool, late: Duration) -> (Pair, ReconfigId) {
         send_back(&mut pair, u16::from(n == 2), n, 500, Reliability::Full);
     }
     pair.run(ms(1_000));
+    let id = reset_with_late_answer(&mut pair, late);
+    (pair, id)
+}
+
+/// The client asks for a reset, and the server has performed it; all answers come `late`.
+fn reset_with_late_answer(pair: &mut Pair, late: Duration) -> ReconfigId {
     pair.lose(move |p| if is_answer(p) { Fate::Delay(late) } else { Fate::Deliver });
     let now = pair.now;
-    let id = client(&mut pair).reset_association(now).unwrap();
+    let id = client(pair).reset_association(now).unwrap();
     pair.run(ms(15));
     assert_eq!(pair.flying.iter().filter(|p| is_answer(p)).count(), 1);
-    (pair, id)
+    id
 }
 
 /// Everything went on, in both directions.
@@ -126,6 +133,37 @@ fn data_overtakes_the_answer_to_a_reset_of_the_association() {
             send_back(&mut pair, stream, n, len, Reliability::Full);
         }
         check_goes_on(&mut pair, id, [&[0, 1, 13, 14], &[2, 12], &[10, 11, 15]]);
+    }
+}
+
+/// The new number 0 is the next one by the old numbers, too: what is taken with it belongs to the time after the reset all the same.
+#[test]
+fn data_overtakes_the_answer_to_a_reset_of_the_association_where_numbers_wrap() {
+    for interleaving in [false, true] {
+        let extensions = ExtensionConfig { interleaving, ..RECONFIG };
+        let both = AssocConfig { extensions, first_mid: Mid(u32::MAX), ..config() };
+        let mut pair = pair(both.clone(), both);
+        // 2^16 SSNs, or the last MID.
+        let before = if interleaving { 1 } else { 1 << 16 };
+        for n in 0..before {
+            send_back(&mut pair, 0, n, 1, Reliability::Full);
+            if n % 1_024 == 0 {
+                pair.run(ms(100));
+            }
+        }
+        pair.run(ms(2_000));
+        assert_eq!(pair.client.received.len(), before as usize);
+        let id = reset_with_late_answer(&mut pair, ms(3_500));
+        for (n, len) in [(before, 100), (before + 1, 9_000), (before + 2, 100)] {
+            send_back(&mut pair, 0, n, len, Reliability::Full);
+        }
+        // Some of it came before the answer, and some only behind it.
+        pair.run(ms(1_000));
+        let early = pair.client.received.len();
+        assert!(early > before as usize && outcome(&pair.client, id).is_none());
+        send_back(&mut pair, 0, before + 3, 100, Reliability::Full);
+        let wanted: Vec<u32> = (0..before + 4).collect();
+        check_goes_on(&mut pair, id, [&wanted, &[], &[]]);
     }
 }
 

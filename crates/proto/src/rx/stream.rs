@@ -87,7 +87,8 @@ impl Stream {
             if ahead > 0 {
                 return self.park(self.next + ahead, message);
             }
-            if self.next == 0 && message.part.first {
+            // `next` counts on where numbers wrap.
+            if message.label.number == 0 && message.part.first {
                 self.began = message.first;
             }
             self.next += u64::from(goes_on);
