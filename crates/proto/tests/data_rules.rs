@@ -256,6 +256,24 @@ fn a_closed_window_is_probed_by_one_chunk_after_an_rto_and_ever_more_rarely() {
     assert_eq!(solo.assoc().state(), State::Established);
 }
 
+/// RFC 9260 section 6.1 A: one chunk may always be in flight.
+#[test]
+fn a_window_that_no_chunk_fits_when_it_is_all_open_takes_one_chunk_at_a_time() {
+    let mut server = endpoint(SERVER_PORT, &server_addresses());
+    let small = AssocConfig { receive_buffer: 1_500, path_mtu: 9_000, ..AssocConfig::default() };
+    server.assoc = Arc::new(small);
+    let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
+    pair.connect_with(AssocConfig { path_mtu: 9_000, ..AssocConfig::default() });
+    let h = pair.client.handle();
+    for _ in 0..20 {
+        let (now, data) = (pair.now, Bytes::from(vec![7; 2_500]));
+        let assoc = pair.client.endpoint.association_mut(h).unwrap();
+        assoc.send(now, StreamId(0), data, SendOptions::default()).unwrap();
+    }
+    pair.run(5 * SECOND);
+    assert_eq!(pair.server.received.len(), 20);
+}
+
 #[test]
 fn what_is_lost_goes_out_before_what_is_new() {
     let mut solo = Solo::new(no_burst_limit());

@@ -207,7 +207,8 @@ impl Sender {
     /// The window takes `chunk`; resets the back-off of probes if so.
     pub(crate) fn window_admits(&mut self, chunk: &ChunkMeta) -> bool {
         let kept = if self.keeps_room_from(chunk.needs) { reserve(self.window.max()) } else { 0 };
-        let admits = self.window.cost(chunk.bytes) + kept <= self.window.rwnd();
+        let admits =
+            self.window.cost(chunk.bytes) + kept <= self.window.rwnd() || self.window.is_all_open();
         if admits {
             self.window.probes = 0;
             self.window.probe_allowed = false;

@@ -79,6 +79,11 @@ impl PeerWindow {
         self.heard = true;
     }
 
+    /// It will not be larger: a chunk that it does not hold goes all the same, one at a time (RFC 9260 section 6.1 A).
+    pub(crate) const fn is_all_open(&self) -> bool {
+        self.max > 0 && self.in_flight == 0 && self.advertised == self.max
+    }
+
     /// The peer keeps its window shut and says so: a timeout is no sign of a broken path (RFC 9260 section 6.1 A).
     pub(crate) const fn shut_by_living_peer(&self) -> bool {
         self.heard && self.advertised == 0
