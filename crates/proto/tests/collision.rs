@@ -6,8 +6,9 @@ use common::craft::*;
 use common::*;
 use polypath_proto::config::{AssocConfig, Handshake};
 use polypath_proto::time::Duration;
-use polypath_proto::{Event, State};
-use polypath_wire::{Parameter, ParamsBuf};
+use polypath_proto::{CloseReason, Event, State};
+use polypath_wire::chunk::kind::DATA;
+use polypath_wire::{DataChunk, DataFlags, InitFixed, Parameter, ParamsBuf, Ssn, StreamId, Tsn};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -135,6 +136,90 @@ fn action_b_takes_the_peers_new_tag() {
     pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&cookie_echo(cookie)]));
     assert_eq!(pair.client.state(), State::Established);
     assert_eq!(pair.last_with(COOKIE_ACK).tag(), 55);
+}
+
+/// Both open; the server dies after `dies` and opens again, while packets of its first life with chunks of `kinds` are `late`.
+fn restarted_while_both_open(dies: Duration, late: Duration, kinds: &'static [u8]) -> Pair {
+    let mut pair = Pair::new();
+    let end = pair.now + dies + Duration::from_millis(10);
+    pair.lose(move |p| {
+        let slow = p.way == Way::ToClient && p.at < end;
+        let hit = slow && p.kinds().iter().any(|kind| kinds.contains(kind));
+        if hit { Fate::Delay(late) } else { Fate::Deliver }
+    });
+    pair.connect();
+    pair.connect_back();
+    let now = pair.now;
+    pair.client.send(now, b"early");
+    pair.server.send(now, b"of the first life");
+    pair.run(dies);
+    pair.server = Host::new(endpoint(SERVER_PORT, &server_addresses()), 99);
+    pair.connect_back();
+    pair
+}
+
+fn both_end_well(mut pair: Pair, what: &str) {
+    pair.run(10 * SECOND);
+    assert_eq!((pair.client.closed(), pair.server.closed()), (None, None), "{what}");
+    both_work(&mut pair);
+    let now = pair.now;
+    pair.client.shutdown(now);
+    pair.server.shutdown(now);
+    pair.run(5 * SECOND);
+    let ends = (pair.client.closed(), pair.server.closed());
+    assert_eq!(ends, (Some(CloseReason::Shutdown), Some(CloseReason::Shutdown)), "{what}");
+}
+
+#[test]
+fn a_peer_that_restarts_while_both_open_is_heard_from_its_new_first_tsn() {
+    // Found by random worlds: the former life's cookie comes after the new life's INIT, and DATA is in flight when the new life's cookie
+    // comes. Its tag alone was taken over, not its TSN, and the end was an ABORT for TSNs never sent.
+    let ms = Duration::from_millis;
+    let times = |dies| (2..60).map(move |late| (ms(dies), ms(late)));
+    for (dies, late) in (21..60).step_by(3).flat_map(times) {
+        for kinds in [&[COOKIE_ECHO][..], &[COOKIE_ECHO, COOKIE_ACK, DATA]] {
+            let pair = restarted_while_both_open(dies, late, kinds);
+            both_end_well(pair, &format!("{dies:?}, {late:?}, {kinds:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_restarts_while_both_open_has_restarted_only_if_its_former_life_sent_data() {
+    for heard in [false, true] {
+        let mut pair = Pair::new();
+        pair.lose(|_| Fate::Lose);
+        pair.connect();
+        pair.exchange();
+        let path = client_paths()[0];
+        let lives = [(55, 1), (56, 1001)].map(|(peer_tag, tsn)| {
+            pair.now += Duration::from_millis(5);
+            let fixed = InitFixed { initial_tsn: Tsn(tsn), ..fixed(peer_tag) };
+            pair.inject(Way::ToClient, path, &to_client(0, &[&chunk(init_with(fixed, &[]))]));
+            let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
+            (to_client(tag, &[&cookie_echo(cookie)]), to_client(tag, &[&chunk(data(tsn))]))
+        });
+        pair.inject(Way::ToClient, path, &lives[0].0);
+        if heard {
+            pair.inject(Way::ToClient, path, &lives[0].1);
+        }
+        let now = pair.now;
+        pair.client.send(now, b"to the former life");
+        pair.exchange();
+        pair.inject(Way::ToClient, path, &lives[1].0);
+        assert_eq!(pair.last_with(COOKIE_ACK).tag(), 56);
+        assert_eq!(pair.client.saw(&Event::Restarted), heard);
+        let failed = |(_, e): &(_, Event)| matches!(e, Event::SendFailed { sent: true, .. });
+        assert_eq!(pair.client.events.iter().any(failed), heard, "else it is sent again");
+        pair.inject(Way::ToClient, path, &lives[1].1);
+        assert_eq!(pair.client.texts().len(), 1 + usize::from(heard));
+    }
+}
+
+fn data(tsn: u32) -> DataChunk<'static> {
+    let flags = DataFlags { beginning: true, ending: true, ..DataFlags::default() };
+    let (tsn, stream) = (Tsn(tsn), StreamId(0));
+    DataChunk { tsn, stream, ssn: Ssn(0), ppid: 0, flags, payload: b"x" }
 }
 
 #[test]

@@ -494,3 +494,43 @@ fn a_restart_ends_messages_in_part_before_it_is_told() {
         assert_eq!(told, [&aborted, &Event::Restarted]);
     }
 }
+
+#[test]
+fn a_restart_ends_a_message_in_part_whose_rest_was_not_read() {
+    // Found by random worlds: the rest had come and waited to be read. The restart drops it, so nobody would ever read the end.
+    for (config, ended) in [AssocConfig::default(), interleaving()]
+        .into_iter()
+        .flat_map(|c| [(c.clone(), true), (c, false)])
+    {
+        let mut pair = both(small_buffers(config.clone()));
+        let (data, options) = (Bytes::from(vec![0; 100_000]), SendOptions::default());
+        for last in [false, true] {
+            let now = pair.now;
+            let data = data.clone();
+            client(&mut pair).send_part(now, StreamId(3), data, options, last).unwrap();
+            pair.run(Duration::from_secs(5));
+            let begun = pair.server.received.last().is_some_and(|part| !part.part.last);
+            assert!(begun, "the application has the beginning");
+            pair.server.reads = !ended;
+            if !ended {
+                break;
+            }
+        }
+        // Never read at all, so not aborted either.
+        let now = pair.now;
+        pair.server.reads = false;
+        let whole = ended.then(|| client(&mut pair).send(now, StreamId(4), data, options));
+        pair.run(Duration::from_secs(5));
+        assert!(!matches!(whole, Some(Err(_))));
+        pair.client = Host::new(endpoint(CLIENT_PORT, &[]), 99);
+        let (path, config) = (tuple("10.1.0.1", "10.2.0.1"), Arc::new(small_buffers(config)));
+        pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).expect("connects");
+        pair.run(Duration::from_secs(1));
+        let wanted = |(_, e): &&(_, Event)| {
+            matches!(e, Event::Restarted | Event::PartialDeliveryAborted { .. })
+        };
+        let told: Vec<_> = pair.server.events.iter().filter(wanted).map(|e| &e.1).collect();
+        let aborted = Event::PartialDeliveryAborted { stream: StreamId(3), unordered: false };
+        assert_eq!(told, [&aborted, &Event::Restarted], "ended: {ended}");
+    }
+}

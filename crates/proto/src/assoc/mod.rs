@@ -481,6 +481,7 @@ impl Association {
 
     /// The peer's old life is over: what it began and did not end is said to be aborted before anything of the new one is told.
     pub(crate) fn end_receiver(&mut self) {
+        self.rx.abort_unread();
         self.rx.abort_parts();
         self.report_aborted_parts();
         let settings = receiver_settings(&self.config, self.caps);

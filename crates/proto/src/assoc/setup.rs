@@ -14,7 +14,7 @@ use polypath_wire::{
 
 use super::asconf::Wish;
 use super::control::Encoded;
-use super::{Association, Bundling, LocalSide, PeerSide, State};
+use super::{Association, Bundling, Caps, LocalSide, PeerSide, State};
 use crate::config::{AssocConfig, EndpointConfig, Handshake};
 use crate::endpoint::{
     Extensions, InitFault, Offer, PeerInit, fixed_part, state_cookie, unrecognized,
@@ -240,12 +240,17 @@ impl Association {
             addresses,
             tie_tag: self.rng.non_zero_u32(),
         };
-        self.caps = super::Caps {
+        self.caps = self.caps_with(peer);
+        self.adopt_auth(peer);
+    }
+
+    /// What we and who offers this agree on.
+    fn caps_with(&self, peer: &PeerInit) -> Caps {
+        Caps {
             agreed: Extensions::agreed(&self.config, peer.extensions),
             outbound_streams: self.config.outbound_streams.max(1).min(peer.fixed.inbound_streams),
             inbound_streams: self.config.inbound_streams.max(1).min(peer.fixed.outbound_streams),
-        };
-        self.adopt_auth(peer);
+        }
     }
 
     /// Sends INIT on the first path.

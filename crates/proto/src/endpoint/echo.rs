@@ -150,6 +150,9 @@ impl Endpoint {
             Action::Discard => return None,
             Action::Collision if superseded => return None,
             Action::Restart => return self.restart(now, h, to, cookie),
+            Action::Collision if assoc.is_outlived_by(&cookie.peer) => {
+                return self.restart(now, h, to, cookie);
+            }
             Action::Collision => {
                 self.table.touch(h)?.on_cookie_collision(now, &cookie.peer, tuple);
             }

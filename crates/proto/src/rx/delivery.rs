@@ -218,6 +218,14 @@ impl Delivery {
         Some(message)
     }
 
+    /// The streams, and their classes, with the end of a message whose beginning was received already.
+    pub(super) fn unread_ends(&self) -> impl Iterator<Item = (StreamId, bool)> + '_ {
+        let classes = |id: &StreamId| [(*id, false), (*id, true)];
+        let ends = move |(id, stream)| classes(id).map(|class| (class, stream));
+        let of = self.streams.iter().flat_map(ends);
+        of.filter(|((_, unordered), stream)| stream.has_unread_end(*unordered)).map(|(id, _)| id)
+    }
+
     /// Entries in the queue of turns.
     #[cfg(test)]
     pub(super) fn turns(&self) -> usize {

@@ -153,6 +153,11 @@ impl Receiver {
         }
     }
 
+    /// What was not read will not be: messages of which the application has the beginning, and whose end waits to be read, are aborted, too.
+    pub(crate) fn abort_unread(&mut self) {
+        self.partial.aborted.extend(self.delivery.unread_ends());
+    }
+
     /// The streams whose message, unordered or not, was delivered in part and will not go on; each is told once.
     pub(crate) fn take_aborted_parts(&mut self) -> Vec<(StreamId, bool)> {
         core::mem::take(&mut self.partial.aborted)

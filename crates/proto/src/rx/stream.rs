@@ -64,6 +64,14 @@ impl Stream {
         self.ready.len()
     }
 
+    /// Whether what can be received ends a message whose beginning was received already.
+    pub(super) fn has_unread_end(&self, unordered: bool) -> bool {
+        let class = self.ready.iter().filter(|ready| ready.message.label.unordered == unordered);
+        // Whole unordered ones may stand between the parts of another.
+        let mut parts = class.map(|ready| ready.message.part).filter(|part| !part.is_whole());
+        parts.find(|part| part.first || part.last).is_some_and(|part| part.last)
+    }
+
     #[inline]
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()

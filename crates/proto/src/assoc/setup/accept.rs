@@ -38,9 +38,21 @@ impl Association {
         assoc
     }
 
+    /// Whether the peer of action B, which opened after it had answered our INIT (RFC 9260 section 5.2.4), is another life than the
+    /// one that data was exchanged with: its TSNs begin elsewhere, and what that one had is lost. It may also agree on other things.
+    pub(crate) fn is_outlived_by(&self, peer: &PeerInit) -> bool {
+        if self.state.is_setup() || peer.fixed.initial_tsn == self.peer.initial_tsn {
+            return false;
+        }
+        let heard = self.rx.stats().chunks > 0 || self.stats.sacks_received > 0;
+        heard || !self.tx.is_drained() && self.caps_with(peer) != self.caps
+    }
+
     /// Action B: the peer opened, too, and has another tag than we knew, or we knew none.
     pub(crate) fn on_cookie_collision(&mut self, now: Time, peer: &PeerInit, tuple: FourTuple) {
-        let untouched = self.rx.stats().chunks == 0 && self.tx.is_drained();
+        // Nothing was exchanged with the life that the peer had before: what is in flight to it is sent again.
+        let another = peer.fixed.initial_tsn != self.peer.initial_tsn;
+        let untouched = another || self.rx.stats().chunks == 0 && self.tx.is_drained();
         if self.state.is_setup() {
             self.control.clear();
             self.adopt_peer(peer);
