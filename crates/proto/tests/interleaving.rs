@@ -482,16 +482,7 @@ fn a_restart_ends_messages_in_part_before_it_is_told() {
         client(&mut pair).send_part(now, StreamId(3), data, options, false).unwrap();
         pair.run(Duration::from_secs(5));
         assert!(!pair.server.received.is_empty());
-        pair.client = Host::new(endpoint(CLIENT_PORT, &[]), 99);
-        let (path, config) = (tuple("10.1.0.1", "10.2.0.1"), Arc::new(small_buffers(config)));
-        pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).expect("connects");
-        pair.run(Duration::from_secs(1));
-        let wanted = |(_, e): &&(_, Event)| {
-            matches!(e, Event::Restarted | Event::PartialDeliveryAborted { .. })
-        };
-        let told: Vec<_> = pair.server.events.iter().filter(wanted).map(|e| &e.1).collect();
-        let aborted = Event::PartialDeliveryAborted { stream: StreamId(3), unordered: false };
-        assert_eq!(told, [&aborted, &Event::Restarted]);
+        restarts_and_aborts_the_part(&mut pair, config);
     }
 }
 
@@ -522,15 +513,19 @@ fn a_restart_ends_a_message_in_part_whose_rest_was_not_read() {
         let whole = ended.then(|| client(&mut pair).send(now, StreamId(4), data, options));
         pair.run(Duration::from_secs(5));
         assert!(!matches!(whole, Some(Err(_))));
-        pair.client = Host::new(endpoint(CLIENT_PORT, &[]), 99);
-        let (path, config) = (tuple("10.1.0.1", "10.2.0.1"), Arc::new(small_buffers(config)));
-        pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).expect("connects");
-        pair.run(Duration::from_secs(1));
-        let wanted = |(_, e): &&(_, Event)| {
-            matches!(e, Event::Restarted | Event::PartialDeliveryAborted { .. })
-        };
-        let told: Vec<_> = pair.server.events.iter().filter(wanted).map(|e| &e.1).collect();
-        let aborted = Event::PartialDeliveryAborted { stream: StreamId(3), unordered: false };
-        assert_eq!(told, [&aborted, &Event::Restarted], "ended: {ended}");
+        restarts_and_aborts_the_part(&mut pair, config);
     }
+}
+
+/// The client starts anew; the server tells its application first that the message on stream 3 ends, once.
+fn restarts_and_aborts_the_part(pair: &mut Pair, config: AssocConfig) {
+    pair.client = Host::new(endpoint(CLIENT_PORT, &[]), 99);
+    let (path, config) = (tuple("10.1.0.1", "10.2.0.1"), Arc::new(small_buffers(config)));
+    pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).expect("connects");
+    pair.run(Duration::from_secs(1));
+    let wanted =
+        |(_, e): &&(_, Event)| matches!(e, Event::Restarted | Event::PartialDeliveryAborted { .. });
+    let told: Vec<_> = pair.server.events.iter().filter(wanted).map(|e| &e.1).collect();
+    let aborted = Event::PartialDeliveryAborted { stream: StreamId(3), unordered: false };
+    assert_eq!(told, [&aborted, &Event::Restarted]);
 }
