@@ -185,6 +185,9 @@ pub enum Closed {
     /// No path works any more.
     #[error("the peer cannot be reached any more on any path")]
     Unreachable,
+    /// The peer did not end what it still had to send, long after this side asked for a shutdown.
+    #[error("the peer was still not done five RTO.Max after the shutdown began: aborted")]
+    ShutdownTimeout,
     /// Set-up did not succeed.
     #[error("the association could not be set up: no answer")]
     HandshakeTimeout,
@@ -226,6 +229,7 @@ impl From<CloseReason> for Closed {
             CloseReason::LocalAbort => Self::LocalAbort,
             CloseReason::PeerAbort { cause } => Self::PeerAbort { cause, reason: Bytes::new() },
             CloseReason::Unreachable => Self::Unreachable,
+            CloseReason::ShutdownTimeout => Self::ShutdownTimeout,
             CloseReason::HandshakeTimeout => Self::HandshakeTimeout,
             CloseReason::StaleCookie => Self::StaleCookie,
             CloseReason::NoAuthentication => Self::NoAuthentication,

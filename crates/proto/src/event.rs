@@ -214,6 +214,9 @@ pub enum CloseReason {
     },
     /// Association.Max.Retrans was exceeded: the peer is unreachable.
     Unreachable,
+    /// We asked for a graceful shutdown, with all of our data acknowledged, and five RTO.Max later the peer still had data to send, or had not
+    /// answered: we aborted (T5-shutdown-guard, RFC 9260 section 9.2).
+    ShutdownTimeout,
     /// The handshake got no answer.
     HandshakeTimeout,
     /// The handshake failed: the peer called our cookie stale twice (RFC 9260 section 5.2.6). Its Valid.Cookie.Life is shorter than

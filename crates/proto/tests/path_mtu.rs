@@ -6,7 +6,10 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use common::{Fate, Packet, Pair, Way, client_paths, reverse};
+use common::{
+    CLIENT_PORT, Fate, Packet, Pair, SERVER_PORT, Way, client_addresses, client_paths, endpoint,
+    reverse, server_addresses,
+};
 use polypath_proto::config::{AssocConfig, Encapsulation, PathMtuDiscovery};
 use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::ids::StreamId;
@@ -47,6 +50,12 @@ impl Links {
     /// The bytes of the packet's IP packet fit.
     fn carry(&self, packet: &Packet) -> bool {
         packet.data.len() + 20 <= self.of(packet)
+    }
+
+    /// Packets that may be fragmented pass in any case.
+    fn fate_with_fragments(self) -> impl FnMut(&Packet) -> Fate + 'static {
+        let mut strict = self.fate();
+        move |packet| if packet.may_fragment { Fate::Deliver } else { strict(packet) }
     }
 
     fn fate(self) -> impl FnMut(&Packet) -> Fate + 'static {
@@ -449,4 +458,30 @@ fn without_discovery_the_interface_says_what_it_carries() {
     assert_eq!(mtu(&pair, P0), 1300);
     pair.run(Duration::from_millis(1));
     assert_eq!(received(&pair), 100_000);
+}
+
+#[test]
+fn a_path_that_fails_because_the_base_size_does_not_pass_still_finds_that_out() {
+    // Lost data makes the path inactive long before three probes of the base are lost, and it is the only one.
+    for path_max_retrans in [0, 1] {
+        let links = Links::new(1000, 1000);
+        let client = endpoint(CLIENT_PORT, &client_addresses()[..1]);
+        let mut pair = Pair::with(client, endpoint(SERVER_PORT, &server_addresses()[..1]));
+        pair.lose(links.clone().fate_with_fragments());
+        let mut config = AssocConfig { path_max_retrans, ..searching() };
+        config.rto.max = Duration::from_secs(2);
+        let (now, path) = (pair.now, &client_paths()[..1]);
+        let endpoint = &mut pair.client.endpoint;
+        endpoint.connect(now, path, SERVER_PORT, config.into()).expect("connects");
+        send(&mut pair, 5000);
+        pair.run(Duration::from_secs(30));
+        assert_eq!(pair.client.closed(), None, "Path.Max.Retrans {path_max_retrans}");
+        assert_eq!(received(&pair), 5000, "Path.Max.Retrans {path_max_retrans}");
+        assert_eq!(found(&pair, P0).state, MtuState::Error);
+        assert_eq!(mtu(&pair, P0), 576);
+        // The link is mended: sizes grow again.
+        links.set(0, 1500);
+        pair.run(Duration::from_secs(130));
+        assert_eq!((mtu(&pair, P0), found(&pair, P0).state), (1500, MtuState::Complete));
+    }
 }

@@ -165,7 +165,7 @@ fn a_peer_that_is_heard_of_is_not_given_up_before_the_guard_expires() {
     assert!(shutdowns >= 8, "a lost SHUTDOWN is sent again: {shutdowns}");
     // The guard: five times 60 s, and it says so to the peer.
     assert!(pair.now - began >= 300 * SECOND);
-    assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
+    assert_eq!(pair.server.closed(), Some(CloseReason::ShutdownTimeout));
     let abort = pair.last_with(ABORT);
     assert_eq!((abort.tag(), read_causes(&abort)), (ids.tags.0, (false, vec![12])));
 }
@@ -185,7 +185,7 @@ fn the_guard_follows_rto_max() {
     pair.run(SECOND * 99 / 10);
     assert_eq!(pair.server.closed(), None);
     pair.run(SECOND / 5);
-    assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
+    assert_eq!(pair.server.closed(), Some(CloseReason::ShutdownTimeout));
 }
 
 #[test]

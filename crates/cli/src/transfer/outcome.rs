@@ -188,7 +188,8 @@ impl Outcome {
             Role::Receive => "what came is kept for the next attempt",
         };
         match error {
-            TransferError::Closed(Closed::Unreachable) | TransferError::Silent(_) => {
+            TransferError::Closed(Closed::Unreachable | Closed::ShutdownTimeout)
+            | TransferError::Silent(_) => {
                 Failure::with(UNREACHABLE, format!("{error}; {again}"))
             }
             TransferError::Closed(Closed::PeerAbort { .. }) | TransferError::EndedEarly => {

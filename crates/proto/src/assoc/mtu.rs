@@ -52,9 +52,11 @@ impl Association {
         let connected = self.state.sends_heartbeats();
         let Some((view, path)) = self.paths.both_mut(p) else { return };
         let Some(search) = &mut path.mtu else { return };
-        // RFC 8899 section 5.2: DISABLED without connectivity, and from the base on once it is back.
-        if !connected || view.state == PathState::Inactive {
+        if !connected {
             return search.stop();
+        }
+        if view.state == PathState::Inactive && search.path_failed() {
+            return;
         }
         let MtuStep { probe, black_hole } = search.expired(now);
         self.adopt_mtu(p);

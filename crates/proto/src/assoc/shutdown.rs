@@ -124,11 +124,11 @@ impl Association {
         }
     }
 
-    /// T5-shutdown-guard expired: the peer sends on and on.
+    /// T5-shutdown-guard expired: the peer sends on and on, or is silent.
     pub(crate) fn on_t5(&mut self, _now: Time) {
         if self.state == State::ShutdownSent {
             self.send_abort(&ErrorCause::UserInitiatedAbort(b"shutdown takes too long"));
-            self.close(CloseReason::Unreachable);
+            self.close(CloseReason::ShutdownTimeout);
         }
     }
 

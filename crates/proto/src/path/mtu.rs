@@ -112,18 +112,36 @@ impl MtuSearch {
         self.state == MtuState::Error
     }
 
-    /// The path is connected: probing begins, if it has not.
+    /// The path is connected: probing begins, if it has not. After ERROR, with the question whether the base size passes now.
     pub(crate) fn start(&mut self, now: Time) {
-        if self.state == MtuState::Disabled {
-            self.enter_base(now);
+        match self.state {
+            MtuState::Disabled => self.enter_base(now),
+            MtuState::Error if self.timer == Time::MAX => self.test(now, self.limits.base),
+            _ => {}
         }
     }
 
     /// No probes while nothing can answer them: the association ends, or the path is down.
     pub(crate) const fn stop(&mut self) {
         self.state = MtuState::Disabled;
+        self.pause();
+    }
+
+    const fn pause(&mut self) {
         self.timer = Time::MAX;
         self.probe = None;
+    }
+
+    /// A probe is due or lost, and the path has failed. RFC 8899 section 5.2: DISABLED without connectivity, and from the base on once it is
+    /// back. But perhaps the path failed because not even the base size passes: then that is found out first, and remembered, or
+    /// everything else would be too large for ever. True if there is nothing more to find out.
+    pub(crate) const fn path_failed(&mut self) -> bool {
+        match self.state {
+            MtuState::Base => return false,
+            MtuState::Error => self.pause(),
+            _ => self.stop(),
+        }
+        true
     }
 
     fn enter_base(&mut self, now: Time) {

@@ -129,6 +129,8 @@ pub(crate) struct Packet {
     pub(crate) way: Way,
     pub(crate) tuple: FourTuple,
     pub(crate) data: Vec<u8>,
+    /// Don't Fragment is off.
+    pub(crate) may_fragment: bool,
 }
 
 impl Packet {
@@ -324,16 +326,17 @@ impl Pair {
             let mut buf = Vec::new();
             while let Some(transmit) = sender.endpoint.poll_transmit(now, &mut buf) {
                 assert_eq!(buf.len(), transmit.len);
-                sent.push((reverse(transmit.tuple), core::mem::take(&mut buf)));
+                let data = core::mem::take(&mut buf);
+                sent.push((reverse(transmit.tuple), data, transmit.may_fragment));
             }
             sender.drain_events(now);
-            for (mut tuple, data) in sent {
+            for (mut tuple, data, may_fragment) in sent {
                 let end = match way {
                     Way::ToServer => &mut tuple.remote,
                     Way::ToClient => &mut tuple.local,
                 };
                 end.set_ip((self.translate)(end.ip()));
-                self.launch(Packet { at: now + DELAY, way, tuple, data });
+                self.launch(Packet { at: now + DELAY, way, tuple, data, may_fragment });
             }
         }
     }

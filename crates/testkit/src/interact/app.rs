@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use polypath_proto::ids::StreamId;
+use polypath_proto::time::Time;
 use polypath_proto::{
     AssocHandle, CloseReason, Event, Message, MessageId, RecvFrom, Reliability, SendError,
     SendOptions, State,
@@ -43,6 +44,10 @@ pub(super) struct App {
     pub(super) endings: Vec<CloseReason>,
     /// What it was told, by kind, and how often.
     pub(super) heard: BTreeMap<&'static str, u64>,
+    /// When a message was last read.
+    read_at: Time,
+    /// T5-shutdown-guard ended an association whose peer was still sending: its right (RFC 9260 section 9.2).
+    pub(super) guarded: bool,
     /// Associations that ended and were not removed yet: what they had to say last must go out first.
     over: Vec<AssocHandle>,
     /// The application removes associations as soon as it hears that they ended.
@@ -100,6 +105,8 @@ impl App {
             hasty,
             peer_takes_parts,
             over: Vec::new(),
+            read_at: Time::ZERO,
+            guarded: false,
             reading: true,
             jobs: VecDeque::new(),
             unfinished: Vec::new(),
@@ -242,6 +249,9 @@ impl App {
         if unfounded && books.promised() && !(refused && books.renumbered) {
             return Err(Trouble::Accused(self.host.0, reason));
         }
+        let busy =
+            world.clock(self.host) <= self.read_at + world.host(self.host).config.assoc.rto.max;
+        self.guarded |= busy && reason == CloseReason::ShutdownTimeout;
         let graceful = reason == CloseReason::Shutdown;
         self.endings.push(reason);
         Ok(if graceful { Aftermath::Nothing } else { Aftermath::PeerUnknown })
@@ -256,6 +266,7 @@ impl App {
         let now = world.clock(self.host);
         let Some(side) = self.lives.get(&handle).copied() else { return Ok(()) };
         while let Some(message) = receive(world, self.host, handle, now) {
+            self.read_at = now;
             if !message.part.is_whole() {
                 *self.heard.entry("part").or_default() += 1;
             }

@@ -425,7 +425,8 @@ impl Run {
             matches!(r, CloseReason::Shutdown | CloseReason::PeerAbort { cause: None })
         };
         let done = reasons.len() >= 2 && reasons.contains(&CloseReason::Shutdown);
-        if script.is_gentle() && !(done && reasons.iter().all(fair)) {
+        let guarded = self.apps.iter().any(|app| app.guarded);
+        if script.is_gentle() && !guarded && !(done && reasons.iter().all(fair)) {
             return Err(Trouble::Unprovoked(reasons));
         }
         let (sent, delivered) = self.books.ledger.counts();
