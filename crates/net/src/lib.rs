@@ -18,7 +18,8 @@
 //! # }
 //! ```
 //!
-//! Nothing is encrypted or authenticated: whoever sees the packets can read them and take part.
+//! Nothing is encrypted: whoever sees the packets can read them, and take part unless chunks are authenticated with a shared key
+//! ([`AuthConfig`]).
 
 #![forbid(unsafe_code)]
 #![expect(clippy::disallowed_types, reason = "a driver of the real world owns the clock")]
