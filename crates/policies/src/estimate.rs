@@ -178,7 +178,8 @@ impl PathEstimate {
         self.restless.acked(now, ev.bytes, self.rate);
         // One SACK may answer all that a host handed over at once: where round trips are shorter than that, nothing in flight is no rest.
         let trip = ev.rtt.or(path.srtt).unwrap_or(path.rto);
-        let goes_on = ev.outstanding > 0 || trip < HOST_JITTER;
+        // Neither is it in a test, which may leave so little that one SACK answers it all: it has to come to an end.
+        let goes_on = ev.outstanding > 0 || trip < HOST_JITTER || self.test.is_some();
         let Some(round) = &mut self.round else {
             self.round = goes_on.then_some(Round::from(now));
             return false;
@@ -573,5 +574,28 @@ pub(crate) mod tests {
         let now = feed(&mut e, now, 1e6, slow, 200_000, 100);
         assert_eq!(e.data_rtt(now), Some(slow));
         assert_eq!(e.data_rtt(now + Duration::from_secs(11)), None, "an idle path tells nothing");
+    }
+
+    #[test]
+    fn a_test_ends_although_every_sack_answers_all_that_is_in_flight() {
+        let mut path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
+        path.srtt = Some(RTT);
+        let mut e = PathEstimate::default();
+        let mut now = feed(&mut e, Time::ZERO, 1e5, RTT, 13_000, 3);
+        e.test = Some(Test { outstanding: 3_000, rtt: RTT, rate: 1e5, settled: false });
+        for _ in 0..6 {
+            now += RTT;
+            let (bytes, rtt) = (2_936, Some(RTT));
+            let ev = AckedInfo {
+                path: PathId(0),
+                bytes,
+                outstanding_before: bytes,
+                outstanding: 0,
+                may_grow: true,
+                rtt,
+            };
+            e.acked(now, &path, &ev);
+        }
+        assert_eq!(e.test_limit(&path), None);
     }
 }
