@@ -2,6 +2,9 @@
 
 /// Intervals without which nobody can tell.
 const ENOUGH: f64 = 60.0;
+/// Changes of a path's flight without which nobody can tell: what moved with one or two of them, say both paths' first slow starts, is no
+/// effect of theirs, however regular the rest was.
+const EVENTS: f64 = 8.0;
 
 /// What two paths had in flight and how long their round trips took, in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,6 +28,8 @@ pub(super) struct Moments {
     weight: f64,
     level: Option<[f64; 4]>,
     sums: [[f64; 4]; 4],
+    /// Sums of the fourth powers of both flights' changes.
+    fourth: [f64; 2],
 }
 
 /// The answer of a regression.
@@ -56,6 +61,9 @@ impl Moments {
         let scale = self.moderation(&change);
         change.iter_mut().for_each(|c| *c *= scale);
         self.weight = fade * self.weight + 1.0;
+        for (sum, c) in self.fourth.iter_mut().zip(change) {
+            *sum = fade * *sum + c.powi(4);
+        }
         for (row, a) in self.sums.iter_mut().zip(change) {
             for (sum, b) in row.iter_mut().zip(change) {
                 *sum = fade * *sum + a * b;
@@ -85,6 +93,12 @@ impl Moments {
         self.sums.get(a).and_then(|row| row.get(b)).copied().unwrap_or_default()
     }
 
+    /// How many equally large changes of the flight on `path` would make the same moments: one, where all others are nothing beside it.
+    fn events(&self, path: usize) -> f64 {
+        let fourth = self.fourth.get(path).copied().unwrap_or_default();
+        if fourth > 0.0 { self.sum(path, path).powi(2) / fourth } else { 0.0 }
+    }
+
     /// The sum of products of `a` and `b` once what `given` explains is taken away.
     fn partial(&self, a: usize, b: usize, given: usize) -> f64 {
         let norm = self.sum(given, given);
@@ -96,12 +110,13 @@ impl Moments {
     }
 
     /// What the bytes of path `by` (0 or 1) do to the delay of the other, beyond what that one's own bytes do. `None` while the two
-    /// move together so much that nobody could tell.
+    /// move together so much, or so rarely, that nobody could tell.
     pub(super) fn response(&self, by: usize, alike: f64) -> Option<Response> {
         let (x, other) = (by, 1 - by);
         let (own_delay, other_delay) = (2 + by, 3 - by);
         let free = self.partial(x, x, other);
-        if free <= alike * self.sum(x, x) || self.weight < ENOUGH {
+        let few = self.weight < ENOUGH || self.events(x) < EVENTS;
+        if free <= alike * self.sum(x, x) || few {
             return None;
         }
         let effect = |delay: usize| {

@@ -121,6 +121,30 @@ fn separate_queues_are_never_grouped() {
 }
 
 #[test]
+fn first_slow_starts_side_by_side_are_one_event() {
+    let mut run = Run::new(1);
+    let mut round = |flights: [u64; 2], ms: [f64; 2]| {
+        run.flights = flights;
+        for path in [0, 1, 0, 1, 0, 1, 0, 1] {
+            run.now += Duration::from_micros(12_500);
+            let noise = run.rng.below(300) as f64 / 1e3;
+            run.sample(path, Duration::from_secs_f64((ms[path] + noise) / 1e3));
+        }
+        run.detector.group(PathId(1))
+    };
+    // Each fills a queue of its own, by chance to the same height.
+    let rise = [8, 15, 28, 53, 93, 53].map(|kb| kb * 1000);
+    for (flight, ms) in rise.into_iter().zip([20.0, 21.0, 23.0, 28.0, 36.0, 22.0]) {
+        round([flight, flight * 95 / 100], [ms, ms - 0.5]);
+    }
+    // Then one is full, and the other one's window grows and is cut where no queue is.
+    for n in 0..400 {
+        let group = round([54_020, 10_000 + n * 17 % 20 * 1_000], [22.0, 20.8]);
+        assert_eq!(group, PathId(1), "round {n}");
+    }
+}
+
+#[test]
 fn groups_are_transitive_and_named_by_their_lowest_path() {
     let mut d = Detector::default();
     (0..5).for_each(|p| d.path_added(PathId(p)));
