@@ -22,7 +22,8 @@ pub enum Event {
         /// Inbound streams after negotiation.
         inbound_streams: u16,
     },
-    /// The peer restarted (RFC 9260 section 5.2.2, action A): what was in flight is lost, numbers start anew. Never suppressed.
+    /// The peer restarted (RFC 9260 section 5.2.4, action A): what was in flight is lost, numbers start anew. Never suppressed. The association is
+    /// established again, with a peer that knows nothing of a shutdown: who had asked for one asks again.
     Restarted,
     /// At least one message can be received.
     Readable,
@@ -94,11 +95,12 @@ pub enum Event {
         /// Whether it is the stream's unordered message.
         unordered: bool,
     },
-    /// The peer sends a message larger than `max_message`, or than the receive buffer where messages come whole. It gets an ABORT.
+    /// The peer sends a message larger than `max_message`, or than the receive buffer where messages come whole; or several that
+    /// interleave, come whole, and fill it together, so that none of them would ever be complete. It gets an ABORT.
     MessageTooLarge {
-        /// Its stream.
+        /// Its stream; of several messages that of the largest.
         stream: StreamId,
-        /// The largest that is taken, bytes.
+        /// The largest that is taken, bytes: `max_message`, or the receive buffer.
         limit: u32,
     },
     /// A message that need not be delivered whatever it takes was given up ([`Reliability`](crate::Reliability)). It may have been
@@ -132,7 +134,8 @@ pub enum Event {
         /// Incoming ones.
         incoming: u16,
     },
-    /// The peer answered a request for a reconfiguration.
+    /// The peer answered a request for a reconfiguration. Asked for more of its streams, a peer may just add as many (RFC 6525 section 5.2.6):
+    /// then it is asked again, and "performed" is told once it says so, or after two more requests without a word.
     Reconfigured {
         /// Which.
         request: ReconfigId,

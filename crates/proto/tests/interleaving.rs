@@ -385,6 +385,68 @@ fn without_partial_delivery_a_message_beyond_the_buffer_ends_the_association() {
     }
 }
 
+/// Messages in parts, whose sizes the sender does not know, of as many bytes as `sizes` say: all begun before any is ended, or one after the other.
+fn send_in_turn(pair: &mut Pair, sizes: &[usize], side_by_side: bool) {
+    const PART: usize = 5_000;
+    let mut parts: Vec<_> = (0..)
+        .zip(sizes)
+        .flat_map(|(stream, &size)| (0..size).step_by(PART).map(move |at| (at, stream, size)))
+        .collect();
+    if side_by_side {
+        parts.sort_unstable();
+    }
+    for (at, stream, size) in parts {
+        let (now, last) = (pair.now, at + PART >= size);
+        let (data, options) = (Bytes::from(vec![stream as u8; PART]), SendOptions::default());
+        let h = pair.client.handle();
+        let Some(assoc) = pair.client.endpoint.association_mut(h) else { return };
+        if assoc.send_part(now, StreamId(stream), data, options, last).is_err() {
+            break;
+        }
+        pair.run(Duration::from_millis(50));
+    }
+    pair.run(Duration::from_secs(10));
+}
+
+/// The peer hands messages over whole, and its buffer has room for any of them, but not for all: none would ever be complete. The size of a message
+/// in parts is not known before its end, so its sender cannot tell.
+#[test]
+fn messages_in_parts_that_fill_the_buffer_together_end_the_association_and_the_largest_is_named() {
+    let small = AssocConfig { receive_buffer: 100_000, partial_delivery: None, ..interleaving() };
+    let sizes = [40_000, 60_000, 95_000, 60_000];
+    let mut pair = both(small.clone());
+    send_in_turn(&mut pair, &sizes, true);
+    assert_eq!(pair.server.closed(), Some(CloseReason::ProtocolViolation { cause: 13 }));
+    assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: Some(13) }));
+    let named = |stream| Event::MessageTooLarge { stream: StreamId(stream), limit: 100_000 };
+    // Equal parts of each were here.
+    assert!((0..4).any(|stream| pair.server.saw(&named(stream))));
+    assert!(pair.server.received.is_empty());
+
+    // One after the other they pass, and so they do side by side where messages are handed over in parts.
+    let parts = AssocConfig { partial_delivery: Some(10_000), ..small.clone() };
+    for (config, side_by_side) in [(small.clone(), false), (parts, true)] {
+        let mut pair = both(config);
+        send_in_turn(&mut pair, &sizes, side_by_side);
+        assert_eq!((pair.client.closed(), pair.server.closed()), (None, None));
+        let got: usize = pair.server.received.iter().map(|m| m.data.len()).sum();
+        assert_eq!(got, sizes.iter().sum::<usize>());
+    }
+
+    // One that is far ahead of the others is the one to complain of, whoever's chunk found no room.
+    let mut pair = both(small);
+    let now = pair.now;
+    for (stream, size) in [(0, 10_000), (1, 70_000), (2, 10_000)] {
+        let (data, options) = (Bytes::from(vec![0; size]), SendOptions::default());
+        client(&mut pair).send_part(now, StreamId(stream), data, options, false).unwrap();
+    }
+    pair.run(Duration::from_secs(5));
+    let (now, data) = (pair.now, Bytes::from(vec![0; 20_000]));
+    client(&mut pair).send_part(now, StreamId(0), data, SendOptions::default(), false).unwrap();
+    pair.run(Duration::from_secs(5));
+    assert!(pair.server.saw(&named(1)));
+}
+
 #[test]
 fn messages_beyond_the_bound_are_refused_at_both_ends() {
     for config in [AssocConfig::default(), interleaving()] {

@@ -13,6 +13,7 @@ mod partial;
 mod parts;
 mod probe;
 mod reconfig;
+mod refused;
 mod removal;
 mod sack;
 mod settings;

@@ -163,22 +163,27 @@ impl Association {
         smaller
     }
 
-    /// The system here refused to send a packet of `len` bytes on `p` because of its size; perhaps it says what `p` carries.
+    /// The system here refused to send `packet` on `p` because of its size; perhaps it says what `p` carries.
     pub(crate) fn packet_refused(
         &mut self,
         now: Time,
         p: PathId,
-        len: usize,
+        packet: &[u8],
         carried: Option<u32>,
     ) {
         let Some((view, path)) = self.paths.both_mut(p) else { return };
         let limit = view.pmdcs as usize + polypath_wire::COMMON_HEADER_LEN;
         let headers = (view.mtu as usize).saturating_sub(limit);
+        let (size, before) = (u32::try_from(packet.len() + headers).unwrap_or(u32::MAX), view.mtu);
         if let Some(search) = &mut path.mtu {
-            search.refused(now, u32::try_from(len + headers).unwrap_or(u32::MAX));
+            search.refused(now, size);
             self.adopt_mtu(p);
         } else if let Some(mtu) = carried {
             self.path_carries(now, p, mtu);
+        }
+        let mtu = self.paths.view(p).map_or(before, |view| view.mtu);
+        if mtu < size || self.is_mtu_unknown(p) {
+            self.take_back(p, packet, mtu < before);
         }
     }
 

@@ -71,20 +71,20 @@ impl Endpoint {
         }
     }
 
-    /// The system refused to send a packet of `len` bytes ([`Transmit::len`](super::Transmit::len)) on `tuple` because it is too large for the
-    /// interface, which carries IP packets of `carried` bytes, if the system says so.
+    /// The system refused to send `packet`, as [`poll_transmit`](Self::poll_transmit) gave it, on `tuple` because it is too large for the
+    /// interface, which carries IP packets of `carried` bytes, if the system says so. Its data is sent again at once.
     pub fn packet_refused(
         &mut self,
         now: Time,
         tuple: FourTuple,
-        len: usize,
+        packet: &[u8],
         carried: Option<u32>,
     ) {
         let found = self.find_path(tuple);
         if let Some(assoc) = found.and_then(|h| self.table.touch(h))
             && let Some(p) = assoc.paths.by_tuple(&tuple)
         {
-            assoc.packet_refused(now, p, len, carried);
+            assoc.packet_refused(now, p, packet, carried);
         }
     }
 }

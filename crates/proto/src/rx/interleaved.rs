@@ -268,6 +268,12 @@ impl Interleaved {
         self.fronts
     }
 
+    /// The stream of the message of which most is here.
+    pub(super) fn largest(&self) -> Option<StreamId> {
+        let largest = self.open.iter().max_by_key(|(_, open)| open.charge.payload);
+        largest.map(|(key, _)| key.0)
+    }
+
     /// Whether a fragment of this message is here, or was delivered.
     pub(super) fn has(&self, label: &Label) -> bool {
         self.open.contains_key(&(label.stream, label.unordered, label.number))

@@ -233,7 +233,7 @@ impl Receiver {
         self.stats.dropped_window += 1;
         self.relieve(now);
         if tsn == self.tracker.cumulative() + 1 && self.delivery.readable() == 0 {
-            return DataVerdict::TooLarge(stream, self.buffer_size());
+            return DataVerdict::TooLarge(self.fills_the_buffer(stream), self.buffer_size());
         }
         DataVerdict::NoRoom
     }

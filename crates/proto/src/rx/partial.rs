@@ -1,6 +1,7 @@
 //! Partial delivery: the beginning of a message is handed over before the rest has come (RFC 9260 section 6.9, RFC 6458 section
 //! 8.1.21), so that a message may be larger than the receive buffer. And what differs where data comes as I-DATA.
 
+use super::interleaved::Interleaved;
 use super::message::{Incoming, Label};
 use super::{Charge, Receiver};
 use crate::ids::StreamId;
@@ -142,6 +143,11 @@ impl Receiver {
         };
         let delivered = part.map_or(Ok(()), |part| self.deliver(now, part, 0));
         debug_assert!(delivered.is_ok(), "chosen because it is next");
+    }
+
+    /// The stream of the message that has the largest part of a full buffer, when a chunk of `stream` found no room.
+    pub(super) fn fills_the_buffer(&self, stream: StreamId) -> StreamId {
+        self.interleaved.as_deref().and_then(Interleaved::largest).unwrap_or(stream)
     }
 
     /// The association is over: no message that was delivered in part will go on.

@@ -169,10 +169,11 @@ impl Stream {
         }
     }
 
-    /// How far ahead a number can be that is not of the past (RFC 1982).
+    /// How far ahead a number can be that is not of the past (RFC 1982). Of SSNs more than half may be in flight: there TSNs tell, which the
+    /// caller looks at, what is of the past.
     const fn furthest(&self) -> u64 {
         match self.numbering {
-            Numbering::Ssn => (1 << 15) - 1,
+            Numbering::Ssn => (1 << 16) - 1,
             Numbering::Mid => (1 << 31) - 1,
         }
     }

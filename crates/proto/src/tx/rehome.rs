@@ -31,6 +31,23 @@ impl Sender {
         }
     }
 
+    /// A chunk in flight on `p`, for the first time or for the `nth`, never left: it waits to be sent again. No window is cut for that. Gives
+    /// whether it was so.
+    pub(crate) fn take_back(
+        &mut self,
+        tsn: u64,
+        p: PathId,
+        nth: bool,
+        paths: &mut PathSet,
+    ) -> bool {
+        let there = |c: &&TxChunk| c.path == p && c.state == ChunkState::InFlight;
+        let found = self.ring.get(tsn).filter(there).is_some_and(|c| nth || c.sends == 1);
+        if found {
+            self.mark(tsn, LossKind::FastRetransmit, paths);
+        }
+        found
+    }
+
     fn give(&mut self, tsn: u64, p: PathId, heir: PathId, paths: &mut PathSet) {
         let Some(chunk) = self.ring.get_mut(tsn).filter(|c| c.path == p) else { return };
         chunk.path = heir;

@@ -294,7 +294,8 @@ impl Association {
     /// The peer wants more streams of ours (section 5.2.6): that takes a request of our own.
     fn on_streams_wanted(&mut self, now: Time, add: AddStreams) -> ReconfigResult {
         let limit = self.config.reconfiguration.max_outbound_streams;
-        let total = self.caps.outbound_streams.checked_add(add.count);
+        let to_come = self.reconfig_mut().outgoing_to_come();
+        let total = self.caps.outbound_streams.saturating_add(to_come).checked_add(add.count);
         let busy = self.reconfig_mut().waiting().len() >= MAX_WAITING;
         if total.is_none_or(|total| total > limit) || busy {
             return ReconfigResult::DENIED;

@@ -1,10 +1,12 @@
 //! Answers that only look like answers (RFC 6525 section 5.2.6).
 //!
 //! A peer asked for more of its streams may answer with nothing but its own Add Outgoing Streams Request, and that names no
-//! request of ours: it may as well be one that its application asked for, under way while ours was lost. To take it for the answer is
-//! right for a peer that says no more. Yet our request's number may then be unknown to the peer, and it would call all later
-//! ones bad (section 5.2.1). So such requests are remembered until something proves that they arrived, and made again, with their
-//! numbers, once a later one is called out of sequence.
+//! request of ours: it may as well be one that its application asked for, under way while ours was lost. So we ask again, with the
+//! same number: who has processed that request repeats its answer, and who has not does so now (section 5.2.1). Of a peer that says no
+//! more even then it is believed.
+//!
+//! Yet our request's number may be unknown to it all the same, and it would call all later ones bad. So what was believed is remembered
+//! until something proves that it arrived, and made again, with its numbers, once a later one is called out of sequence.
 
 use std::collections::VecDeque;
 
@@ -41,13 +43,23 @@ impl Implied {
 impl Association {
     /// The peer adds `count` streams: if we want as many, that may be all it says to it.
     pub(super) fn streams_may_be_the_answer(&mut self, now: Time, count: u16) {
-        let wanted = |_, part: &Part| *part == Part::AddIncoming { count };
+        let wanted = Part::AddIncoming { count };
+        let Some(flight) = self.reconfig.as_mut().and_then(|r| r.flight.as_mut()) else { return };
+        if flight.is_known_to_have_arrived() {
+            self.request_answered(now, |_, part| *part == wanted);
+        } else {
+            flight.seems_answered(&wanted);
+        }
+    }
+
+    /// The peer was asked again, and says no more than that it adds streams.
+    pub(super) fn believe_answer(&mut self, now: Time) {
         let Some(reconfig) = &mut self.reconfig else { return };
-        let alone = reconfig.flight.as_ref().and_then(super::Flight::sole_open_part);
-        if let Some((request, _)) = alone.filter(|(request, part)| wanted(*request, part)) {
+        let alone = reconfig.flight.as_ref().and_then(super::Flight::sole_part);
+        if let Some((request, &Part::AddIncoming { count })) = alone {
             reconfig.implied.push(request, count);
         }
-        self.request_answered(now, wanted);
+        self.request_answered(now, |_, part| matches!(part, Part::AddIncoming { .. }));
     }
 
     /// The peer calls sequence number `request` bad. If it is in flight, and one before it perhaps never arrived, all of them are

@@ -163,8 +163,13 @@ impl Association {
     ) -> Result<ReconfigId, ReconfigError> {
         self.check_reconfigurable()?;
         let limits = self.config.reconfiguration;
+        let to_come = self.reconfig.as_ref().map_or(0, |r| r.outgoing_to_come());
         let sides = [
-            (self.caps.outbound_streams, outgoing, limits.max_outbound_streams),
+            (
+                self.caps.outbound_streams.saturating_add(to_come),
+                outgoing,
+                limits.max_outbound_streams,
+            ),
             (self.caps.inbound_streams, incoming, limits.max_inbound_streams),
         ];
         for (have, more, limit) in sides {

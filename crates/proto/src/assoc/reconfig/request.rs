@@ -14,6 +14,9 @@ use crate::ids::{PathId, ReconfigId, StreamId};
 use crate::policy::Trigger;
 use crate::time::Time;
 
+/// How often a peer is asked again that may have answered already.
+const ASK_AGAIN: u8 = 2;
+
 /// One parameter of a request. No streams means all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -75,15 +78,38 @@ pub(super) struct Flight {
     path: PathId,
     /// The peer said that it is at work: no answer in time is no error (H2).
     in_progress: bool,
+    /// What the peer does may be its answer (see [`super::implied`]): how often it is still to be asked again.
+    seemingly: Option<u8>,
 }
 
 impl Flight {
-    /// The only part, if it has no answer and the peer never said that it is at work.
-    pub(super) fn sole_open_part(&self) -> Option<(u32, Part)> {
+    /// The peer answered a part of it, or said that it is at work.
+    pub(super) fn is_known_to_have_arrived(&self) -> bool {
+        self.in_progress || self.parts.iter().any(|(_, _, result)| result.is_some())
+    }
+
+    /// The only part, with its number.
+    pub(super) fn sole_part(&self) -> Option<(u32, &Part)> {
         match &self.parts[..] {
-            [(seq, part, None)] if !self.in_progress => Some((*seq, part.clone())),
+            [(seq, part, _)] => Some((*seq, part)),
             _ => None,
         }
+    }
+
+    /// What the peer does may be all that it says to `part`.
+    pub(super) fn seems_answered(&mut self, part: &Part) {
+        if self.seemingly.is_none() && self.parts.iter().any(|(_, own, _)| own == part) {
+            self.seemingly = Some(ASK_AGAIN);
+        }
+    }
+
+    /// How often the peer is still to be asked again, if all that is open of it seems to be answered.
+    fn only_seemingly_answered(&self) -> Option<u8> {
+        let open = |(_, part, result): &(u32, Part, Option<ReconfigResult>)| {
+            result.is_none() && !matches!(part, Part::AddIncoming { .. })
+        };
+        let left = if self.is_known_to_have_arrived() { Some(0) } else { self.seemingly };
+        left.filter(|_| self.seemingly.is_some() && !self.parts.iter().any(open))
     }
 
     /// Whether request number `request` is part of it and has no answer.
@@ -114,6 +140,19 @@ impl Reconfig {
             |part: &&Part| matches!(part, Part::ResetOutgoing { .. } | Part::ResetAssociation);
         self.reset_asked.is_some() && parts.iter().any(|part| holds(&part))
             || open.any(|part| parts.iter().any(|new| part.overlaps(new)))
+    }
+
+    /// Streams of ours that requests add which wait or are under way.
+    pub(super) fn outgoing_to_come(&self) -> u16 {
+        let waiting = self.waiting.iter().flat_map(|r| &r.parts);
+        let open = |(_, part, result): &'_ (u32, Part, Option<ReconfigResult>)| {
+            result.is_none().then(|| part.clone())
+        };
+        let flying = self.flight.iter().flat_map(|f| f.parts.iter().filter_map(open));
+        waiting.cloned().chain(flying).fold(0, |sum: u16, part| match part {
+            Part::AddOutgoing { count } => sum.saturating_add(count),
+            _ => sum,
+        })
     }
 
     /// Whether any request of ours waits or is under way.
@@ -218,6 +257,7 @@ impl Association {
             params: ParamsBuf::default(),
             path,
             in_progress: false,
+            seemingly: None,
         };
         let everything = request.parts.contains(&Part::ResetAssociation);
         let resets = request.parts.iter().any(|p| matches!(p, Part::ResetOutgoing { .. }));
@@ -240,12 +280,17 @@ impl Association {
     /// The re-configuration timer expired: the same chunk goes out again, on another path if there is one (section 5.1.1).
     pub(in crate::assoc) fn on_reconfig_timer(&mut self, now: Time) {
         let Some(flight) = self.reconfig.as_ref().and_then(|r| r.flight.as_ref()) else { return };
-        let (path, count) = (flight.path, !flight.in_progress);
+        let seemingly = flight.only_seemingly_answered();
+        if seemingly == Some(0) {
+            return self.believe_answer(now);
+        }
+        let (path, count) = (flight.path, !flight.in_progress && seemingly.is_none());
         self.count_failure(now, path, count, true);
         let next = self.paths.next_after(path);
         let rto = self.rto(next);
         let Some(flight) = self.reconfig.as_mut().and_then(|r| r.flight.as_mut()) else { return };
         flight.path = next;
+        flight.seemingly = seemingly.map(|left| left - 1).or(flight.seemingly);
         let params = flight.params.clone();
         if self.state == crate::assoc::State::Closed {
             return;

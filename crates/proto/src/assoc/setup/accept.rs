@@ -44,7 +44,9 @@ impl Association {
         if self.state.is_setup() || peer.fixed.initial_tsn == self.peer.initial_tsn {
             return false;
         }
-        let heard = self.rx.stats().chunks > 0 || self.stats.sacks_received > 0;
+        // Who sent SHUTDOWN is not who asks for an association now: that one would get a SHUTDOWN ACK for nothing it said.
+        let ended = matches!(self.state, State::ShutdownReceived | State::ShutdownAckSent);
+        let heard = ended || self.rx.stats().chunks > 0 || self.stats.sacks_received > 0;
         heard || !self.tx.is_drained() && self.caps_with(peer) != self.caps
     }
 
