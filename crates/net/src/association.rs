@@ -368,9 +368,12 @@ impl Association {
         }
     }
 
-    /// Begins a shutdown without waiting for its end.
+    /// Begins a shutdown without waiting for its end. It goes on with the peer's new life, should the peer restart meanwhile.
     pub fn begin_shutdown(&self) {
         let now = self.endpoint.shared.clock.now();
+        if let Some(slot) = self.endpoint.shared.lock().slots.get_mut(&self.h) {
+            slot.leaving = true;
+        }
         self.with(|association| association.shutdown(now));
     }
 

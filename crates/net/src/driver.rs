@@ -190,7 +190,7 @@ impl Driver {
                         self.outbox.take_apart(&batch);
                     } else {
                         let carried = self.hear(socket);
-                        self.shared.packet_refused(batch.tuple, batch.segment, carried);
+                        self.shared.packet_refused(batch.tuple, &batch.bytes, carried);
                     }
                 }
                 Err(e) => self.shared.send_failed(batch.tuple, &e),

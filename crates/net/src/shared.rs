@@ -63,6 +63,8 @@ pub(crate) struct Slot {
     pub(crate) closed: Option<CloseReason>,
     /// The application has a handle, or will get one from `accept`.
     owned: bool,
+    /// The application asked for a shutdown.
+    pub(crate) leaving: bool,
     /// Bytes of room that the least demanding of the waiting senders needs; `None`: none waits.
     pub(crate) room_wanted: Option<u64>,
     /// Made for the first listener.
@@ -104,6 +106,7 @@ impl Slot {
             established: false,
             closed: None,
             owned: true,
+            leaving: false,
             room_wanted: None,
             events: None,
             reconfigurations: BTreeMap::new(),
@@ -149,7 +152,7 @@ impl Shared {
         let now = self.clock.now();
         let mut state = self.lock();
         let Some(slot) = state.slots.get_mut(&h) else { return };
-        slot.owned = false;
+        (slot.owned, slot.leaving) = (false, true);
         let established = slot.established;
         if slot.closed.is_some() {
             state.forget(h);
@@ -237,10 +240,10 @@ impl Shared {
         }
     }
 
-    /// A packet of `len` bytes was too large for its interface, which carries IP packets of `carried` bytes, if that is known.
-    pub(crate) fn packet_refused(&self, tuple: FourTuple, len: usize, carried: Option<u32>) {
+    /// A packet was too large for its interface, which carries IP packets of `carried` bytes, if that is known.
+    pub(crate) fn packet_refused(&self, tuple: FourTuple, packet: &[u8], carried: Option<u32>) {
         let now = self.clock.now();
-        self.lock().core.packet_refused(now, tuple, len, carried);
+        self.lock().core.packet_refused(now, tuple, packet, carried);
     }
 
     /// A router, or the peer's host, says that a packet did not arrive. During set-up it is told to the user, when it is the same everywhere;
@@ -281,13 +284,13 @@ impl Shared {
     /// Passes on what the core has to tell.
     pub(crate) fn dispatch(&self, state: &mut State, now: Time) {
         while let Some((h, event)) = state.core.poll_event() {
-            self.dispatch_one(state, h, event);
+            self.dispatch_one(state, now, h, event);
         }
         state.drain_orphans(now);
         state.wake_senders(now);
     }
 
-    fn dispatch_one(&self, state: &mut State, h: AssocHandle, event: Event) {
+    fn dispatch_one(&self, state: &mut State, now: Time, h: AssocHandle, event: Event) {
         let known = state.slots.contains_key(&h);
         let slot = state.slots.entry(h).or_insert_with(Slot::new);
         if !known {
@@ -305,6 +308,12 @@ impl Shared {
                 if let Some(answer) = slot.reconfigurations.get_mut(request) {
                     *answer = Some(*outcome);
                     slot.signals.changed.notify_waiters();
+                }
+            }
+            // The peer's new life knows nothing of it, and nobody would ask again.
+            Event::Restarted if slot.leaving => {
+                if let Some(association) = state.core.association_mut(h) {
+                    association.shutdown(now);
                 }
             }
             Event::PeerShutdown => slot.signals.writable.notify_waiters(),

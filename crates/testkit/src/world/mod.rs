@@ -520,7 +520,7 @@ impl World {
             Oversize::Vanish => {}
             Oversize::Refused => {
                 let host = &mut self.hosts[from.0].endpoint;
-                host.packet_refused(clock, tuple, bytes.len(), Some(mtu));
+                host.packet_refused(clock, tuple, &bytes, Some(mtu));
             }
             Oversize::Told(size) => {
                 let report = IcmpReport::PacketTooBig { mtu: if size { mtu } else { 0 } };

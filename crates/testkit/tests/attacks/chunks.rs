@@ -5,7 +5,7 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::Time;
 use polypath_proto::{Endpoint, FourTuple, State};
 use polypath_testkit::packet::PacketBuilder;
-use polypath_testkit::puppet::{PORTS, Puppet, count, drain, init, victim, victim_tuple};
+use polypath_testkit::puppet::{PORTS, Puppet, count, init, victim, victim_tuple};
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     AbortChunk, CausesBuf, Chunk, HeartbeatRepr, Parameter, ParamsBuf, SackRepr, ShutdownChunk,
@@ -165,27 +165,32 @@ fn a20_two_hosts_that_answer_each_other() {
         from(start().raw(0xea, 0, &[])),
         init(5, ParamsBuf::new()),
     ];
+    let mut m = Meter::new();
+    let attacks = starts.len() as u64;
     for start in starts {
         let (mut a, mut b) = (endpoint(PORTS.1, 1), endpoint(PORTS.0, 2));
         let there = victim_tuple();
         let back = FourTuple { local: there.remote, remote: there.local };
-        let (mut said, mut next) = (0, vec![start.clone()]);
+        let mut next = packets(&m.hit_from(&mut a, Time::ZERO, there, &start));
+        let mut said = next.len();
+        let mut turn = (&mut b, back);
+        let mut other = (&mut a, there);
         while !next.is_empty() {
-            let mut answers = Vec::new();
-            for packet in &next {
-                a.handle_datagram(Time::ZERO, there, packet);
-            }
-            for packet in drain(&mut a, Time::ZERO) {
-                said += 1;
-                b.handle_datagram(Time::ZERO, back, &packet);
-            }
-            answers.extend(drain(&mut b, Time::ZERO));
-            said += answers.len();
-            next = answers;
+            let answers = next.iter().flat_map(|p| m.pass_on(turn.0, Time::ZERO, turn.1, p));
+            next = answers.map(|(_, packet)| packet).collect();
+            said += next.len();
             // INIT, INIT ACK, ABORT is the longest.
             assert!(said <= 2, "{start:?} keeps two hosts talking");
+            core::mem::swap(&mut turn, &mut other);
         }
     }
+    let bound = Bound {
+        packets_out: 2 * attacks,
+        bytes_out: 4 * m.cost.bytes_in,
+        memory: 4 * KIB,
+        work_per_packet: 20,
+    };
+    m.settle(20, "two hosts that answer each other", bound);
 }
 
 #[test]

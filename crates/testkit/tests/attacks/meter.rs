@@ -86,6 +86,20 @@ impl Meter {
         self.drain(victim, now)
     }
 
+    /// The answer of another victim reaches this one, and is none of the attacker's packets; what it answers.
+    pub(crate) fn pass_on(
+        &mut self,
+        victim: &mut Endpoint,
+        now: Time,
+        tuple: FourTuple,
+        packet: &[u8],
+    ) -> Vec<Sent> {
+        let attacker = (self.cost.packets_in, self.cost.bytes_in);
+        let sent = self.hit_from(victim, now, tuple, packet);
+        (self.cost.packets_in, self.cost.bytes_in) = attacker;
+        sent
+    }
+
     /// What a router says of a packet that went along `tuple`; whether the victim takes it as said.
     pub(crate) fn tell(
         &mut self,

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, EndpointConfig};
 use polypath_proto::rng::Rng;
-use polypath_proto::time::Time;
+use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Association, Endpoint, Event, FourTuple, State};
 use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal};
 use polypath_testkit::puppet::{
@@ -185,11 +185,18 @@ fn a26_inits_in_company_or_with_a_tag() {
 #[test]
 fn a28_a_cookie_does_not_tell_the_tags() {
     let mut p = Puppet::connect(quiet(), 1);
-    let sent = p.deliver(&init(77, ParamsBuf::new()));
-    let ack = read_init_ack(&sent[0]).expect("INIT ACK");
-    for tag in [p.tag, p.own_tag] {
-        assert!(!ack.cookie.windows(4).any(|bytes| bytes == tag.to_be_bytes()));
+    let mut m = Meter::new();
+    for tag in 1..=1000 {
+        let sent = packets(&m.hit(&mut p.victim, p.now, &init(tag, ParamsBuf::new())));
+        let ack = read_init_ack(&sent[0]).expect("INIT ACK");
+        for tag in [p.tag, p.own_tag] {
+            assert!(!ack.cookie.windows(4).any(|bytes| bytes == tag.to_be_bytes()));
+        }
     }
+    let (packets_out, bytes_out) = (m.cost.packets_in, 3 * m.cost.bytes_in);
+    let bound = Bound { packets_out, bytes_out, memory: 4 * KIB, work_per_packet: 20 };
+    m.settle(28, "INITs for an association that lives", bound);
+    assert_well(&mut p);
 }
 
 #[test]
@@ -269,6 +276,30 @@ fn a33_a_restart_is_always_reported() {
 }
 
 #[test]
+fn a33_restarts_without_end() {
+    const RESTARTS: u64 = 10_000;
+    let mut p = Puppet::connect(quiet(), 1);
+    let mut m = Meter::new();
+    for tag in 1..=RESTARTS {
+        // No faster than stateless replies are given.
+        p.now += Duration::from_millis(1);
+        let request = init(100 + tag as u32, ParamsBuf::new());
+        let sent = packets(&m.hit(&mut p.victim, p.now, &request));
+        let ack = read_init_ack(&sent[0]).expect("INIT ACK");
+        let echo = CookieEchoChunk { cookie: &ack.cookie };
+        let echo = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).chunk(&echo).build();
+        let sent = packets(&m.hit(&mut p.victim, p.now, &echo));
+        assert_eq!(count(&sent, kind::COOKIE_ACK), 1);
+    }
+    assert_eq!(p.victim.associations().count(), 1);
+    // INIT ACK, COOKIE ACK, and a heartbeat to each address that is to prove itself anew.
+    let (packets_out, bytes_out) = (4 * RESTARTS, 3 * m.cost.bytes_in);
+    // A used cookie is remembered until it is stale: 65,536 of them at most, in 3 MB.
+    let memory = 16 * KIB + 96 * RESTARTS as i64;
+    m.settle(33, "restarts", Bound { packets_out, bytes_out, memory, work_per_packet: 60 });
+}
+
+#[test]
 fn a36_no_address_has_more_than_its_share_of_associations() {
     const SHARE: usize = 8;
     let config = EndpointConfig {
@@ -314,9 +345,10 @@ fn a38_tags_and_tsns_cannot_be_guessed() {
     // Not a proof of a good generator (ChaCha12, seeded by the system's): but a counter or a clock would fail here.
     let mut endpoint = victim(AssocConfig::default(), 1);
     let mut seen = std::collections::BTreeSet::new();
+    let mut m = Meter::new();
     for tag in 1..=2000 {
-        endpoint.handle_datagram(Time::ZERO, victim_tuple(), &init(tag, ParamsBuf::new()));
-        let sent = puppet::drain(&mut endpoint, Time::ZERO);
+        let request = init(tag, ParamsBuf::new());
+        let sent = packets(&m.hit(&mut endpoint, Time::ZERO, &request));
         let Some(Chunk::InitAck(ack)) =
             raw_chunks(&sent[0]).next().and_then(|raw| raw.decode().ok())
         else {
@@ -326,6 +358,9 @@ fn a38_tags_and_tsns_cannot_be_guessed() {
         seen.insert(ack.fixed.initial_tsn.0 >> 8);
     }
     assert!(seen.len() > 3990, "{} of 4000 numbers differ in their upper 24 bits", seen.len());
+    let (packets_out, bytes_out) = (m.cost.packets_in, 3 * m.cost.bytes_in);
+    let bound = Bound { packets_out, bytes_out, memory: 4 * KIB, work_per_packet: 20 };
+    m.settle(38, "tags and TSNs collected, 2000 of each", bound);
     let other = victim(AssocConfig::default(), 2);
     assert_ne!(format!("{:?}", other), format!("{endpoint:?}"));
 }
