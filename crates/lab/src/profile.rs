@@ -5,7 +5,7 @@ use std::sync::Arc;
 use polypath_policies::{PolicyError, PolicySpec, factory, profile};
 use polypath_proto::config::{
     AssocConfig, BurstRule, Cuc, CwndUnit, ExtensionConfig, InitialCwnd, InitialSsthresh, NrSack,
-    RateReduction, Rescheduling, SackPath, T3Marks,
+    PathMtuDiscovery, RateReduction, Rescheduling, SackPath, T3Marks,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
@@ -15,6 +15,9 @@ use crate::scenario::{
     ReschedulingSetting, SackPathSetting, Scenario, StackSettings, StackSpec, T3MarksSetting,
 };
 use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
+
+/// The largest packet that discovery tries: jumbo frames. More would only make searches longer.
+const MAX_PROBED: u32 = 9_000;
 
 /// The stack of one end.
 #[derive(Clone, Debug)]
@@ -71,6 +74,8 @@ impl Stack {
         set(&mut assoc.chunk_charge, settings.chunk_charge.map(bytes));
         set(&mut assoc.max_message, settings.max_message.map(bytes));
         set(&mut assoc.path_mtu, settings.mtu.map(bytes));
+        self.set_discovery(settings);
+        let assoc = &mut self.assoc;
         let send_buffer = settings.send_buffer.map(|limit| match limit {
             Limit::Unlimited => u64::MAX,
             Limit::Bytes(Size(bytes)) => bytes,
@@ -78,6 +83,18 @@ impl Stack {
         set(&mut assoc.send_buffer, send_buffer);
         set(&mut assoc.receive_buffer_max, settings.receive_buffer_max.map(|s| Some(bytes(s))));
         set(&mut assoc.send_buffer_max, settings.send_buffer_max.map(|Size(bytes)| Some(bytes)));
+    }
+
+    fn set_discovery(&mut self, settings: &StackSettings) {
+        let found = &mut self.assoc.path_mtu_discovery;
+        if let Some(on) = settings.path_mtu_discovery {
+            let default = PathMtuDiscovery { max: MAX_PROBED, ..PathMtuDiscovery::default() };
+            *found = on.then(|| found.unwrap_or(default));
+        }
+        if let Some(found) = found {
+            set(&mut found.base, settings.path_mtu_base.map(bytes));
+            set(&mut found.max, settings.path_mtu_max.map(bytes));
+        }
     }
 
     fn set_limits(&mut self, settings: &StackSettings) {

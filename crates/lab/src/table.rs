@@ -4,7 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use polypath_sim::RunResult;
 use polypath_sim::results::{
-    Counters, CrossResult, Delivered, FlowResult, LinkResult, Outcome, PathResult,
+    Abandoned, Counters, CrossResult, Delivered, FlowResult, LinkResult, Outcome, PathResult,
 };
 
 use crate::format::{NONE, bytes, count, rate, share, time};
@@ -105,10 +105,13 @@ fn delivered(name: &str, what: &Delivered) -> Vec<String> {
 /// What each path of a flow carried.
 pub fn paths(paths: &[PathResult]) -> String {
     let all: u64 = paths.iter().map(|path| path.payload_bytes).sum();
-    let head = ["path", "sent", "share", "fast rtx", "T3 rtx", "timeouts", "RTT", "cwnd", "state"];
+    let mut head =
+        vec!["path", "sent", "share", "fast rtx", "T3 rtx", "timeouts", "RTT", "cwnd", "state"];
+    let found = paths.iter().any(|path| path.mtu.is_some());
+    head.extend(found.then_some("MTU found"));
     let mut table = table(&head);
     for path in paths {
-        table.add_row(vec![
+        let mut row = vec![
             path.name.clone(),
             rate(path.payload_rate),
             share(path.payload_bytes as f64, all as f64),
@@ -118,7 +121,9 @@ pub fn paths(paths: &[PathResult]) -> String {
             path.srtt.map_or(NONE.to_owned(), |srtt| time(srtt as f64)),
             bytes(path.cwnd as f64),
             state(&path.state).to_owned(),
-        ]);
+        ];
+        row.extend(found.then(|| path.mtu.map_or(NONE.to_owned(), |mtu| count(mtu.into()))));
+        table.add_row(row);
     }
     print(&table)
 }
@@ -165,6 +170,9 @@ fn transfer(flow: &FlowResult) -> String {
             count(suspicions)
         ));
     }
+    if let Some(given_up) = flow.abandoned {
+        text.push_str(&abandoned(&given_up));
+    }
     if let Some(transfer) = flow.times.from_connect()
         && flow.outcome == Outcome::Finished
     {
@@ -185,11 +193,24 @@ fn transfer(flow: &FlowResult) -> String {
     text
 }
 
+fn abandoned(given_up: &Abandoned) -> String {
+    format!(
+        "given up {} (lifetime {}, retransmissions {}, priority {}), {} of them before anything was sent\n",
+        count(given_up.messages),
+        count(given_up.lifetime),
+        count(given_up.retransmissions),
+        count(given_up.priority),
+        count(given_up.unsent),
+    )
+}
+
 fn links(links: &[LinkResult]) -> String {
-    let mut table =
-        table(&["link", "packets", "delivered", "lost", "queue full", "down", "max queue"]);
+    let too_large = links.iter().any(|link| link.too_large > 0);
+    let mut head = vec!["link", "packets", "delivered", "lost", "queue full", "down", "max queue"];
+    head.extend(too_large.then_some("too large"));
+    let mut table = table(&head);
     for link in links {
-        table.add_row(vec![
+        let mut row = vec![
             link.name.clone(),
             count(link.offered),
             count(link.delivered),
@@ -197,7 +218,9 @@ fn links(links: &[LinkResult]) -> String {
             count(link.overflowed),
             count(link.lost_down),
             count(link.max_queue_packets),
-        ]);
+        ];
+        row.extend(too_large.then(|| count(link.too_large)));
+        table.add_row(row);
     }
     print(&table)
 }

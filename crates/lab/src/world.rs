@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use polypath_link as link;
 use polypath_proto::config::{self, AssocConfig, PathPairing};
-use polypath_proto::{Service, StreamNeeds};
+use polypath_proto::{Reliability, Service, StreamNeeds};
 use polypath_sim::spec;
 
 use crate::profile::{Layers, Stack};
 use crate::scenario::{
     App, BesideSpec, Direction, Encapsulation, Family, FlowSpec, LinkSettings, LossPlace,
-    NeedsSpec, PathSpec, Scenario, ServerAddresses, ServiceSetting,
+    NeedsSpec, PathSpec, ReliabilitySpec, Scenario, ServerAddresses, ServiceSetting,
 };
 use crate::units::{Delay, Packets, QueueSize, Rate, Size};
 
@@ -134,6 +134,7 @@ fn link_config(settings: &LinkSettings) -> link::LinkConfig {
     link::LinkConfig {
         rate: settings.rate.map(|Rate(bits)| bits),
         trace: trace(settings),
+        mtu: settings.mtu.map(|Size(bytes)| u32::try_from(bytes).unwrap_or(u32::MAX)),
         delay: settings.delay.unwrap_or_default().0,
         jitter: settings
             .jitter
@@ -236,6 +237,7 @@ fn flow(
         },
         trace,
         needs: needs(&flow.needs.unwrap_or_default()),
+        reliability: reliability(flow.reliability),
         beside: flow.beside.iter().map(beside).collect(),
         ..spec::FlowSpec::new(flow_name(scenario, n), flow_paths(scenario, flow), app(flow))
     })
@@ -250,12 +252,21 @@ fn needs(spec: &NeedsSpec) -> StreamNeeds {
     StreamNeeds { service, priority: spec.priority, deadline }
 }
 
+/// Checked: one rule at most.
+fn reliability(spec: Option<ReliabilitySpec>) -> Reliability {
+    let spec = spec.unwrap_or_default();
+    let lifetime = spec.lifetime.map(|lifetime| Reliability::Timed(lifetime.duration()));
+    let limited = spec.retransmissions.map(Reliability::Limited);
+    lifetime.or(limited).or(spec.priority.map(Reliability::Priority)).unwrap_or_default()
+}
+
 fn beside(spec: &BesideSpec) -> spec::BesideSpec {
     spec::BesideSpec {
         // Checked: up to 64 KiB.
         bytes: u32::try_from(spec.message.0).unwrap_or(u32::MAX),
         every: spec.every.0,
         unordered: spec.unordered,
+        reliability: reliability(spec.reliability),
         needs: needs(&spec.needs),
     }
 }

@@ -31,6 +31,8 @@ pub enum Offer {
 pub struct Link<P> {
     up: bool,
     server: Server,
+    /// The largest packet that it carries, bytes.
+    mtu: u32,
     delay: Nanos,
     /// Boxed, for most links have none, and what is used per packet should lie together.
     jitter: Option<Box<(Jitter, ChaCha12Rng)>>,
@@ -56,6 +58,7 @@ impl<P> Link<P> {
                 Some(trace) => Server::with_trace(trace),
                 None => Server::with_rate(config.rate),
             },
+            mtu: config.mtu.unwrap_or(u32::MAX),
             delay: config.delay,
             jitter: config.jitter.map(|jitter| Box::new((jitter, seed.stream(Stream::Jitter)))),
             admission: Admission::new(config.queue, seed),
@@ -68,11 +71,26 @@ impl<P> Link<P> {
         }
     }
 
+    /// The largest packet that the link carries, bytes, the IP header included.
+    #[must_use]
+    pub const fn mtu(&self) -> u32 {
+        self.mtu
+    }
+
     /// Hands a packet of `size` bytes, the IP header included, to the link.
     pub fn offer(&mut self, now: Nanos, size: u32, packet: P) -> Offer {
+        self.offer_in_fragments(now, size, size, packet)
+    }
+
+    /// The same of a packet that IP has cut into fragments, of which the largest has `largest` of the `size` bytes, all their headers
+    /// included. They are lost or arrive together.
+    pub fn offer_in_fragments(&mut self, now: Nanos, size: u32, largest: u32, packet: P) -> Offer {
         self.apply_schedule(now);
         self.stats.offered += 1;
         self.stats.offered_bytes += u64::from(size);
+        if largest > self.mtu {
+            return self.dropped(DropReason::TooLarge);
+        }
         match self.admit(now, size) {
             Ok(lost_at_exit) => {
                 self.transmit(now, size, lost_at_exit.is_none().then_some(packet));

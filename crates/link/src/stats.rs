@@ -15,6 +15,8 @@ pub enum DropReason {
     Red,
     /// The link was down, or went down before the packet arrived.
     Down,
+    /// The link carries only smaller packets.
+    TooLarge,
 }
 
 /// Dropped packets by reason.
@@ -30,13 +32,15 @@ pub struct Drops {
     pub red: u64,
     /// Packets offered while the link was down, or on it when it went down.
     pub down: u64,
+    /// Packets larger than the link carries.
+    pub too_large: u64,
 }
 
 impl Drops {
     /// Packets dropped for any reason.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.loss + self.bit_error + self.queue_full + self.red + self.down
+        self.loss + self.bit_error + self.queue_full + self.red + self.down + self.too_large
     }
 
     pub(crate) fn add(&mut self, reason: DropReason, packets: u64) {
@@ -46,6 +50,7 @@ impl Drops {
             DropReason::QueueFull => &mut self.queue_full,
             DropReason::Red => &mut self.red,
             DropReason::Down => &mut self.down,
+            DropReason::TooLarge => &mut self.too_large,
         } += packets;
     }
 }

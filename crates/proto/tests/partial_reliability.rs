@@ -138,6 +138,12 @@ fn a_message_that_may_not_be_retransmitted_is_skipped_and_its_stream_goes_on() {
     let counts = client(&mut pair).abandoned(Some(StreamId(0)));
     assert_eq!(counts.limited, AbandonedCount { unsent: 0, sent: 1 });
     assert_eq!(counts.total(), client(&mut pair).abandoned(None).total());
+    // Also once the association is over.
+    let now = pair.now;
+    pair.client.shutdown(now);
+    pair.run(Duration::from_secs(10));
+    assert!(pair.client.closed().is_some());
+    assert_eq!(client(&mut pair).abandoned(None).total(), counts.total());
     assert!(pair.client.saw(&Event::SenderDry));
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use polypath_proto::config::{AssocConfig, Encapsulation, EndpointConfig};
 use polypath_proto::rng::Rng;
-use polypath_proto::stats::AssocStats;
+use polypath_proto::stats::{AbandonedMessages, AssocStats};
 use polypath_proto::{AssocHandle, Association, Endpoint, FourTuple, Transmit};
 
 use crate::network::Route;
@@ -36,6 +36,8 @@ pub(crate) struct End {
     pub(crate) readable: bool,
     /// The counters at the end of settling.
     pub(crate) settled: AssocStats,
+    /// What was given up by then.
+    pub(crate) abandoned: AbandonedMessages,
     udp: Option<u16>,
     /// The routes of packets sent, by their addresses.
     ways: Vec<(FourTuple, u32)>,
@@ -73,6 +75,7 @@ impl End {
             established: false,
             readable: false,
             settled: AssocStats::default(),
+            abandoned: AbandonedMessages::default(),
             udp,
             ways,
             way_of_path: Vec::new(),

@@ -9,7 +9,7 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::Time;
 use polypath_proto::view::PathView;
 use polypath_proto::{
-    AssocHandle, Association, CloseReason, Event, FourTuple, RecvFrom, StreamNeeds,
+    AssocHandle, Association, CloseReason, Event, FourTuple, RecvFrom, Reliability, StreamNeeds,
 };
 
 use crate::agenda::NEVER;
@@ -43,6 +43,7 @@ pub(crate) struct Flow {
     app: Box<dyn App>,
     /// What the application's streams declare; taken when it starts.
     needs: Option<(u16, StreamNeeds)>,
+    reliability: Reliability,
     beside: Vec<Beside>,
     app_rng: Rng,
     /// The application was started, and not told to stop.
@@ -103,6 +104,7 @@ impl Flow {
             opening,
             app: app::build(&spec.app),
             needs: spec.app.endless_messages().map(|messages| (messages.streams, spec.needs)),
+            reliability: spec.reliability,
             beside: beside(spec),
             app_rng: rng("app"),
             running: false,
@@ -133,6 +135,12 @@ impl Flow {
     /// Whether it ends by itself.
     pub(crate) fn is_finite(&self) -> bool {
         self.app.is_finite()
+    }
+
+    /// Whether any of its messages may be given up.
+    pub(crate) fn may_give_up(&self) -> bool {
+        let beside = || self.beside.iter().any(|b| b.reliability() != Reliability::Full);
+        self.reliability != Reliability::Full || beside()
     }
 
     /// Whether it is over.
@@ -208,6 +216,7 @@ impl Flow {
         self.out_of_order.restart(now);
         for end in [&mut self.client, &mut self.server] {
             end.settled = end.assoc().map(Association::stats).unwrap_or_default();
+            end.abandoned = end.assoc().map(|assoc| assoc.abandoned(None)).unwrap_or_default();
         }
     }
 
@@ -262,6 +271,7 @@ impl Flow {
                 }
             }
             Event::Readable => end.readable = true,
+            Event::Abandoned { message, .. } if side == Side::Client => self.data.give_up(*message),
             Event::Closed(reason) => {
                 end.established = false;
                 if side == Side::Client {
@@ -285,7 +295,7 @@ impl Flow {
         }
         self.running = true;
         let received = self.responses.as_ref().map_or(0, Responses::received);
-        let Self { client, data, app_rng, app, beside, needs, .. } = self;
+        let Self { client, data, app_rng, app, beside, needs, reliability, .. } = self;
         let Some(assoc) = client.assoc_mut() else { return };
         let before = data.accepted();
         let mut io = AppIo::new(now, assoc, data, app_rng, received);
@@ -293,6 +303,7 @@ impl Flow {
             (0..streams).for_each(|stream| io.declare(stream, needs));
         }
         beside.iter_mut().for_each(|beside| beside.run(&mut io));
+        io.reliability = *reliability;
         app.run(&mut io);
         self.used_at_run = assoc.view(Time(now)).send_buffer.used;
         if let Some(responses) = &mut self.responses {

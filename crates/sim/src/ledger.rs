@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use polypath_link::Nanos;
-use polypath_proto::{Message, rng::Rng};
+use polypath_proto::{Message, MessageId, rng::Rng};
 
 use crate::meter::DeliveryMeter;
 use crate::results::Integrity;
@@ -22,6 +22,9 @@ const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 /// Period of the pattern: prime, so that messages of any usual size begin at ever different places of it.
 const PATTERN_PERIOD: usize = 8191;
 
+/// Messages behind one that was given up, after which it is not expected any more.
+const GIVEN_UP_KEPT: usize = 1 << 16;
+
 /// Bytes of a message of another than the usual size, at most.
 pub(crate) const LONGEST_BESIDE: usize = 1 << 16;
 
@@ -32,6 +35,12 @@ pub(crate) struct Ledger {
     /// Number of the first message in `pending`; all before it are delivered.
     base: u64,
     pending: VecDeque<Pending>,
+    /// Messages that may be given up: what their identifiers are ahead of their numbers.
+    ids_ahead: Option<u64>,
+    /// Messages given up and not delivered.
+    given_up: u64,
+    /// Places of streams that deliveries passed over: no more than were given up.
+    passed_over: u64,
     streams: Vec<StreamBook>,
     /// Message bytes delivered, whole run.
     delivered: u64,
@@ -50,6 +59,7 @@ struct Pending {
     /// Where it is not the usual size.
     bytes: Option<u32>,
     delivered: bool,
+    given_up: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -69,6 +79,9 @@ impl Ledger {
             content,
             base: 0,
             pending: VecDeque::new(),
+            ids_ahead: None,
+            given_up: 0,
+            passed_over: 0,
             streams: vec![book; streams.into()],
             delivered: 0,
             integrity: Integrity::default(),
@@ -91,7 +104,26 @@ impl Ledger {
         let Some(book) = self.streams.get_mut(usize::from(stream)) else { return };
         let place = book.accepted;
         book.accepted += 1;
-        self.pending.push_back(Pending { accepted: now, place, stream, bytes, delivered: false });
+        let (delivered, given_up) = (false, false);
+        let pending = Pending { accepted: now, place, stream, bytes, delivered, given_up };
+        self.pending.push_back(pending);
+    }
+
+    /// The next message has this identifier, and may be given up.
+    pub(crate) fn may_be_given_up(&mut self, id: MessageId) {
+        self.ids_ahead = Some(id.0.wrapping_sub(self.accepted()));
+    }
+
+    /// A message was given up. It may arrive nevertheless.
+    pub(crate) fn give_up(&mut self, id: MessageId) {
+        let number = self.ids_ahead.map(|ahead| id.0.wrapping_sub(ahead));
+        let place = number.and_then(|number| number.checked_sub(self.base));
+        let pending = place.and_then(|place| self.pending.get_mut(usize::try_from(place).ok()?));
+        if let Some(pending) = pending.filter(|p| !p.given_up) {
+            pending.given_up = true;
+            self.given_up += u64::from(!pending.delivered);
+        }
+        self.forget_delivered();
     }
 
     /// Message bytes delivered in the whole run.
@@ -119,6 +151,7 @@ impl Ledger {
             return self.unexpected(number);
         };
         pending.delivered = true;
+        self.given_up -= u64::from(pending.given_up);
         self.delivered += message.data.len() as u64;
         let pending = *pending;
         self.check(number.unwrap_or(0), pending, message);
@@ -139,8 +172,10 @@ impl Ledger {
     }
 
     pub(crate) fn integrity(&self) -> Integrity {
-        let outstanding = self.pending.iter().filter(|pending| !pending.delivered).count() as u64;
-        Integrity { outstanding, ..self.integrity }
+        let open = |pending: &&Pending| !pending.delivered && !pending.given_up;
+        let outstanding = self.pending.iter().filter(open).count() as u64;
+        let misordered = self.integrity.misordered + self.passed_over.saturating_sub(self.given_up);
+        Integrity { outstanding, misordered, ..self.integrity }
     }
 
     pub(crate) fn file(&self) -> Option<Bytes> {
@@ -171,7 +206,11 @@ impl Ledger {
             self.integrity.corrupted += 1;
         }
         let Some(book) = self.streams.get_mut(usize::from(pending.stream)) else { return };
-        let in_order = message.unordered || pending.place == book.expected;
+        let skips = self.ids_ahead.is_some() && pending.place > book.expected;
+        let in_order = message.unordered || pending.place == book.expected || skips;
+        if skips && !message.unordered {
+            self.passed_over += pending.place - book.expected;
+        }
         book.expected = book.expected.max(pending.place + 1);
         if !in_order || message.stream.0 != pending.stream {
             self.integrity.misordered += 1;
@@ -184,7 +223,9 @@ impl Ledger {
     }
 
     fn forget_delivered(&mut self) {
-        while self.pending.front().is_some_and(|pending| pending.delivered) {
+        // What was given up may come late.
+        let old = self.pending.len() > GIVEN_UP_KEPT;
+        while self.pending.front().is_some_and(|p| p.delivered || old && p.given_up) {
             self.pending.pop_front();
             self.base += 1;
         }

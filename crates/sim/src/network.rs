@@ -70,6 +70,8 @@ pub(crate) struct Packet {
     size: u32,
     /// The next link's place in [`Network::ways`].
     hop: u32,
+    /// IP may fragment it; the bytes of the IP header that each fragment has, else 0.
+    fragment_header: u32,
     witness: Option<Box<Witness>>,
 }
 
@@ -161,7 +163,7 @@ impl Network {
     pub(crate) fn blank(&mut self) -> Box<Packet> {
         self.pool.pop().unwrap_or_else(|| {
             let data = Vec::with_capacity(BUFFER_BYTES);
-            Box::new(Packet { data, route: 0, size: 0, hop: 0, witness: None })
+            Box::new(Packet { data, route: 0, size: 0, hop: 0, fragment_header: 0, witness: None })
         })
     }
 
@@ -174,16 +176,17 @@ impl Network {
 
     /// Puts a packet at the beginning of its route.
     #[inline]
-    pub(crate) fn address(&self, packet: &mut Packet, route: u32, udp: bool) {
+    pub(crate) fn address(&self, packet: &mut Packet, route: u32, udp: bool, may_fragment: bool) {
         let Route { ip_header, way, .. } = self.routes[route as usize];
         let headers = ip_header + if udp { UDP_HEADER } else { 0 };
         packet.size = packet.data.len() as u32 + headers;
+        packet.fragment_header = if may_fragment { ip_header } else { 0 };
         (packet.route, packet.hop) = (route, way);
     }
 
     /// Makes an empty packet one of cross traffic.
     pub(crate) fn address_cross(&self, packet: &mut Packet, source: u32, size: u32) {
-        packet.size = size;
+        (packet.size, packet.fragment_header) = (size, 0);
         packet.route = self.routes.len() as u32 + source;
         packet.hop = self.cross_way + 2 * source;
     }
@@ -222,7 +225,13 @@ impl Network {
         };
         packet.hop += 1;
         let (hop, size) = (&mut self.links[link], packet.size);
-        let offer = hop.link.offer(now, size, packet);
+        let offer = match packet.fragment_header {
+            0 => hop.link.offer(now, size, packet),
+            header => {
+                let (size, largest) = fragments(size, header, hop.link.mtu());
+                hop.link.offer_in_fragments(now, size, largest, packet)
+            }
+        };
         agenda.set(link, hop.link.next_delivery().unwrap_or(NEVER));
         match offer {
             Offer::Accepted => Forwarded::OnTheWay(link),
@@ -277,6 +286,16 @@ impl Network {
         let result = |hop: &Hop| LinkResult::since(hop.name.clone(), &hop.stats(now), &hop.settled);
         self.links.iter().map(result).collect()
     }
+}
+
+/// Bytes of a packet of `size` bytes that IP cuts for a link that carries `mtu`, all headers of `header` bytes included, and of the largest fragment.
+fn fragments(size: u32, header: u32, mtu: u32) -> (u32, u32) {
+    if size <= mtu || mtu <= header {
+        return (size, size);
+    }
+    let payload = size - header;
+    let count = payload.div_ceil(mtu - header);
+    (payload + count * header, mtu)
 }
 
 impl Hop {

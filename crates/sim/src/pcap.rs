@@ -132,6 +132,7 @@ impl<W: Write> Observer for Pcap<W> {
             DropReason::QueueFull => "queue full",
             DropReason::Red => "random early detection",
             DropReason::Down => "link down",
+            DropReason::TooLarge => "larger than the link carries",
         };
         self.decide(id, Fate::Dropped(format!("dropped by link {link}: {reason}")));
     }

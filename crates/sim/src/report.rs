@@ -2,13 +2,13 @@
 
 use polypath_link::Nanos;
 use polypath_proto::Association;
-use polypath_proto::stats::{AssocStats, PathStats};
+use polypath_proto::stats::{AbandonedCount, AssocStats, PathStats};
 
 use crate::end::End;
 use crate::flow::Flow;
 use crate::meter::{DeliveryMeter, rate};
 use crate::network::Route;
-use crate::results::{Counters, Delivered, FlowResult, Integrity, PathResult};
+use crate::results::{Abandoned, Counters, Delivered, FlowResult, Integrity, PathResult};
 
 /// The result of `flow` at `now`, after `measured` ns of measuring time.
 pub(crate) fn flow_result(
@@ -26,9 +26,10 @@ pub(crate) fn flow_result(
         times: flow.times,
         total: total(flow.data.meters(), measured),
         streams: flow.data.meters().map(|meter| meter.summary(measured)).collect(),
-        paths: paths(&client, &flow.client.settled, routes, measured),
+        paths: paths(&client, &flow.client, routes, measured),
         counters: counters(&client, &server, flow),
         responses: flow.responses.as_ref().map(|responses| responses.meter().summary(measured)),
+        abandoned: flow.may_give_up().then(|| abandoned(&flow.client)),
         integrity: integrity(flow),
         blocked_by_peer_window: blocked.total,
         blocked_count: blocked.count,
@@ -37,6 +38,20 @@ pub(crate) fn flow_result(
         out_of_order: flow.out_of_order.summary(now),
         samples: flow.samples.clone(),
         file: flow.data.file(),
+    }
+}
+
+/// What an end gave up since the end of settling.
+fn abandoned(end: &End) -> Abandoned {
+    let now = end.assoc().map(|assoc| assoc.abandoned(None)).unwrap_or_default();
+    let before = end.abandoned;
+    let both = |count: AbandonedCount| count.sent + count.unsent;
+    Abandoned {
+        messages: both(now.total()) - both(before.total()),
+        unsent: now.total().unsent - before.total().unsent,
+        lifetime: both(now.timed) - both(before.timed),
+        retransmissions: both(now.limited) - both(before.limited),
+        priority: both(now.priority) - both(before.priority),
     }
 }
 
@@ -85,14 +100,9 @@ fn counters(client: &AssocStats, server: &AssocStats, flow: &Flow) -> Counters {
     }
 }
 
-fn paths(
-    now: &AssocStats,
-    settled: &AssocStats,
-    routes: &[Route],
-    measured: Nanos,
-) -> Vec<PathResult> {
+fn paths(now: &AssocStats, end: &End, routes: &[Route], measured: Nanos) -> Vec<PathResult> {
     let result = |path: &PathStats| {
-        let before = settled.paths.iter().find(|before| before.path == path.path);
+        let before = end.settled.paths.iter().find(|before| before.path == path.path);
         let route = routes
             .iter()
             .find(|route| (route.from, route.to) == (path.local.ip(), path.remote.ip()));
@@ -100,9 +110,15 @@ fn paths(
             || format!("{} to {}", path.local.ip(), path.remote.ip()),
             |route| route.name.clone(),
         );
-        path_result(name, path, before, measured)
+        let result = path_result(name, path, before, measured);
+        PathResult { mtu: found_mtu(end, path), ..result }
     };
     now.paths.iter().map(result).collect()
+}
+
+fn found_mtu(end: &End, path: &PathStats) -> Option<u32> {
+    let found = end.assoc()?.path_mtu(path.path)?;
+    (found.probes_sent > 0).then_some(found.mtu)
 }
 
 fn path_result(
@@ -130,6 +146,7 @@ fn path_result(
         rto: path.rto.as_nanos() as Nanos,
         cwnd: path.cwnd,
         ssthresh: path.ssthresh,
+        mtu: None,
         state: format!("{:?}", path.state),
     }
 }

@@ -48,6 +48,9 @@ pub struct FlowResult {
     pub counters: Counters,
     /// Requests answered and their response time: the delay from the request's acceptance to the response's delivery.
     pub responses: Option<Delivered>,
+    /// What the client gave up, where it may give messages up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abandoned: Option<Abandoned>,
     /// Whether the messages arrived as they were sent, whole run.
     pub integrity: Integrity,
     /// Time in ns during which unsent data waited and a congestion window was open, but the peer's window had no
@@ -80,6 +83,21 @@ pub enum Outcome {
     Finished,
     /// It ended otherwise, for this reason.
     Failed(String),
+}
+
+/// Messages that were given up (RFC 3758, RFC 7496). One of which something had been sent may have been delivered nevertheless.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Abandoned {
+    /// For whatever reason.
+    pub messages: u64,
+    /// Among them, those of which nothing was sent.
+    pub unsent: u64,
+    /// Among all, those whose lifetime was over.
+    pub lifetime: u64,
+    /// Those that were lost as often as was allowed.
+    pub retransmissions: u64,
+    /// Those whose room others needed.
+    pub priority: u64,
 }
 
 /// Points in time in ns; `None`: never happened. The two usual transfer times are
@@ -183,6 +201,9 @@ pub struct PathResult {
     pub cwnd: u64,
     /// Slow start threshold at the end, bytes.
     pub ssthresh: u64,
+    /// The size of IP packets that path MTU discovery found, at the end, bytes; `None` where it is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
     /// Reachability at the end.
     pub state: String,
 }
@@ -231,7 +252,7 @@ pub struct Integrity {
     pub misordered: u64,
     /// Messages with other bytes than were sent, or never sent at all.
     pub corrupted: u64,
-    /// Messages accepted and not delivered by the end of the run: on their way, or lost with the association.
+    /// Messages accepted and neither delivered nor given up by the end of the run: on their way, or lost with the association.
     pub outstanding: u64,
 }
 
@@ -322,6 +343,9 @@ pub struct LinkResult {
     pub overflowed: u64,
     /// Packets lost while the link was down or because it went down.
     pub lost_down: u64,
+    /// Packets larger than the link carries.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub too_large: u64,
     /// Most packets that waited at once, whole run.
     pub max_queue_packets: u64,
     /// Time in ns for which the transmitter had work.
@@ -343,8 +367,15 @@ impl LinkResult {
             lost: lost(drops) - lost(earlier),
             overflowed: overflowed(drops) - overflowed(earlier),
             lost_down: drops.down - earlier.down,
+            too_large: drops.too_large - earlier.too_large,
             max_queue_packets: now.max_queue.packets,
             busy: now.busy.saturating_sub(before.busy),
         }
     }
+}
+
+/// Leaves counters out that only few scenarios have.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use polypath_link::{Change, LinkConfig, Nanos};
-use polypath_proto::PathId;
-use polypath_proto::StreamNeeds;
 use polypath_proto::config::{AssocConfig, Encapsulation, PathPairing};
 use polypath_proto::view::PathAdmin;
+use polypath_proto::{PathId, Reliability, StreamNeeds};
 
 /// A whole simulation. Together with a seed it determines every packet.
 #[derive(Clone, Debug, Default)]
@@ -167,6 +166,8 @@ pub struct FlowSpec {
     pub app: AppSpec,
     /// What the application's streams declare.
     pub needs: StreamNeeds,
+    /// How long the client tries to deliver the application's messages. Requests and responses are always delivered.
+    pub reliability: Reliability,
     /// What the association carries beside that, each on a stream of its own behind the application's.
     pub beside: Vec<BesideSpec>,
     /// How the server reads.
@@ -192,6 +193,7 @@ impl FlowSpec {
             start_jitter: 0,
             app,
             needs: StreamNeeds::default(),
+            reliability: Reliability::Full,
             beside: Vec::new(),
             reader: ReaderSpec::default(),
             trace: false,
@@ -285,6 +287,8 @@ pub struct BesideSpec {
     pub every: Nanos,
     /// Deliver without regard to order.
     pub unordered: bool,
+    /// How long it is tried to deliver them.
+    pub reliability: Reliability,
     /// What the stream declares.
     pub needs: StreamNeeds,
 }

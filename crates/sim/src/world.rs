@@ -310,7 +310,7 @@ impl<'o> World<'o> {
             let (route, udp) = (end.route(&transmit), end.udp());
             self.packets += 1;
             match route {
-                Some(route) => self.send(packet, route, udp),
+                Some(route) => self.send(packet, route, udp, transmit.may_fragment),
                 None => {
                     self.unroutable += 1;
                     self.network.recycle(packet);
@@ -320,8 +320,14 @@ impl<'o> World<'o> {
     }
 
     #[inline]
-    fn send(&mut self, mut packet: Box<Packet>, route: u32, udp: Option<(u16, u16)>) {
-        self.network.address(&mut packet, route, udp.is_some());
+    fn send(
+        &mut self,
+        mut packet: Box<Packet>,
+        route: u32,
+        udp: Option<(u16, u16)>,
+        may_fragment: bool,
+    ) {
+        self.network.address(&mut packet, route, udp.is_some(), may_fragment);
         if let Some(observer) = &mut self.observer {
             let id = self.network.mark(&mut packet);
             observer.packet_sent(&SentPacket {

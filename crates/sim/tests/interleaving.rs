@@ -7,6 +7,7 @@ use std::sync::Arc;
 use common::{MS, SEC, assoc, link, lossy, run, seconds, world};
 use polypath_link::Queue;
 use polypath_policies::PolicySpec;
+use polypath_proto::Reliability;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_sim::results::{DelaySummary, FlowResult};
 use polypath_sim::spec::{AppSpec, BesideSpec, MessageSpec, Refill, WorldSpec};
@@ -26,7 +27,13 @@ fn one_large_many_small(interleaving: bool, scheduler: &str) -> WorldSpec {
     };
     spec.flows[0] = spec.flows[0].clone().with_assoc(Arc::new(config));
     let needs = Default::default();
-    spec.flows[0].beside = vec![BesideSpec { bytes: 100, every: 50 * MS, unordered: false, needs }];
+    spec.flows[0].beside = vec![BesideSpec {
+        bytes: 100,
+        every: 50 * MS,
+        unordered: false,
+        reliability: Reliability::Full,
+        needs,
+    }];
     spec.time = seconds(5, 60);
     spec
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::needs::{BesideSpec, NeedsSpec};
+use super::needs::{BesideSpec, NeedsSpec, ReliabilitySpec};
 use super::stack::StackSpec;
 use crate::units::{Delay, Rate, Size};
 
@@ -31,6 +31,9 @@ pub struct FlowSpec {
     /// Whether messages may be delivered in any order. Absent: no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unordered: Option<bool>,
+    /// When messages are given up that cannot be delivered. Absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reliability: Option<ReliabilitySpec>,
     /// When the association is opened. Absent: 0s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Delay>,
@@ -138,6 +141,11 @@ impl FlowSpec {
     pub fn stream_count(&self) -> u16 {
         let beside = u16::try_from(self.beside.len()).unwrap_or(u16::MAX);
         self.streams.unwrap_or(1).saturating_add(beside)
+    }
+
+    /// Whether any of its messages may be given up.
+    pub fn may_give_up(&self) -> bool {
+        self.reliability.is_some() || self.beside.iter().any(|beside| beside.reliability.is_some())
     }
 
     /// The size of a message: as given, or what fills a packet of 1500 bytes over IPv4.

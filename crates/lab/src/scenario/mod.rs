@@ -18,7 +18,7 @@ pub use changes::{Action, AdminSetting, Change, Repeat, Series};
 pub use cross::{CrossTraffic, Spacing};
 pub use error::ScenarioError;
 pub use flow::{App, Direction, FlowSpec};
-pub use needs::{BesideSpec, NeedsSpec, ServiceSetting};
+pub use needs::{BesideSpec, NeedsSpec, ReliabilitySpec, ServiceSetting};
 pub use plan::{Axis, Case, Scalar, Seeds, TimeSpec};
 pub use set::{Assignment, AssignmentError};
 pub use source::Source;

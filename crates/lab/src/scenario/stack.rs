@@ -39,6 +39,12 @@ settings! {
         max_message: Size,
         /// Path MTU, IP header included.
         mtu: Size,
+        /// Find out by probes how large packets may be on each path (RFC 8899); `mtu` is then a guess.
+        path_mtu_discovery: bool,
+        /// path-mtu-discovery: the size of packets on a path until a larger one is proven. Absent: 1200B, over IPv6 1280B.
+        path_mtu_base: Size,
+        /// path-mtu-discovery: no larger packet is tried. Absent: 9000B.
+        path_mtu_max: Size,
         /// RTO.Initial. RFC 9260: 1s; RFC 4960, ns-2 and INET: 3s.
         rto_initial: Delay,
         /// RTO.Min.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Direction;
 use super::fields::settings;
 use super::trace_file::TraceFile;
-use crate::units::{Delay, Packets, Probability, QueueSize, Rate};
+use crate::units::{Delay, Packets, Probability, QueueSize, Rate, Size};
 
 settings! {
     /// Settings of a link.
@@ -19,6 +19,8 @@ settings! {
         trace: TraceFile,
         /// Where in the trace the run begins. Absent: 0s.
         trace_start: Delay,
+        /// The largest packet that the link carries, IP header included; larger ones vanish without a word. Absent: any.
+        mtu: Size,
         /// Propagation delay in one direction. Absent: none.
         delay: Delay,
         /// Extra delay drawn for each packet, uniform from 0 to this. Absent: none.

@@ -415,7 +415,10 @@ impl Sender {
         out.dedup_by_key(|m| m.0);
         self.ring = Ring::new(self.ring.next());
         self.used = 0;
-        (self.partial, self.forward) = (None, None);
+        if let Some(partial) = &mut self.partial {
+            partial.clear();
+        }
+        self.forward = None;
         for list in &mut self.paths {
             list.clear();
         }

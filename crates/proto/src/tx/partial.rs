@@ -71,6 +71,11 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
+    /// The association is over. What was given up stays counted.
+    pub(super) fn clear(&mut self) {
+        *self = Self { counts: core::mem::take(&mut self.counts), ..Self::default() };
+    }
+
     /// A message was handed in.
     pub(super) fn add(
         &mut self,

@@ -1,6 +1,7 @@
 //! Messages at a fixed interval on a stream of their own, beside what the application sends.
 
 use polypath_link::Nanos;
+use polypath_proto::Reliability;
 
 use super::AppIo;
 use crate::spec::BesideSpec;
@@ -18,9 +19,15 @@ impl Beside {
         Self { spec, stream, next: None }
     }
 
+    /// How long it is tried to deliver its messages.
+    pub(crate) const fn reliability(&self) -> Reliability {
+        self.spec.reliability
+    }
+
     /// Sends what is due. The first call marks the start; what finds no room stays due, and is late.
     pub(crate) fn run(&mut self, io: &mut AppIo<'_>) {
-        let BesideSpec { bytes, every, unordered, needs } = self.spec;
+        let BesideSpec { bytes, every, unordered, reliability, needs } = self.spec;
+        io.reliability = reliability;
         if self.next.is_none() {
             io.declare(self.stream, needs);
         }

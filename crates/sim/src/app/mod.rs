@@ -16,7 +16,7 @@ use polypath_proto::event::SenderQueueInfo;
 use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Time;
-use polypath_proto::{Association, SendOptions, StreamNeeds};
+use polypath_proto::{Association, Reliability, SendOptions, StreamNeeds};
 
 use crate::ledger::Ledger;
 use crate::spec::{AppSpec, MessageSpec};
@@ -67,6 +67,8 @@ pub(crate) struct AppIo<'a> {
     /// Responses received so far.
     pub(crate) responses: u64,
     pub(crate) rng: &'a mut Rng,
+    /// How long it is tried to deliver what is sent.
+    pub(crate) reliability: Reliability,
     assoc: &'a mut Association,
     ledger: &'a mut Ledger,
     /// Bytes that still fit into the backlog of an unlimited send buffer.
@@ -85,7 +87,8 @@ impl<'a> AppIo<'a> {
         let unlimited = buffer.limit == u64::MAX;
         let backlog_left =
             if unlimited { UNLIMITED_BACKLOG.saturating_sub(buffer.unsent) } else { u64::MAX };
-        Self { now, responses, rng, assoc, ledger, backlog_left }
+        let reliability = Reliability::Full;
+        Self { now, responses, rng, reliability, assoc, ledger, backlog_left }
     }
 
     /// Sends the next message; false if it has to wait or there is none.
@@ -106,13 +109,17 @@ impl<'a> AppIo<'a> {
         }
         let Some((data, ppid)) = self.ledger.next_message(bytes) else { return false };
         let len = data.len() as u64;
-        let options = SendOptions { unordered, ppid, ..SendOptions::default() };
-        let sent = self.assoc.send(Time(self.now), StreamId(stream), data, options).is_ok();
-        if sent {
-            self.backlog_left = self.backlog_left.saturating_sub(len);
-            self.ledger.accept(self.now, stream, bytes);
+        let reliability = self.reliability;
+        let options = SendOptions { unordered, ppid, reliability, ..SendOptions::default() };
+        let Ok(id) = self.assoc.send(Time(self.now), StreamId(stream), data, options) else {
+            return false;
+        };
+        self.backlog_left = self.backlog_left.saturating_sub(len);
+        if reliability != Reliability::Full {
+            self.ledger.may_be_given_up(id);
         }
-        sent
+        self.ledger.accept(self.now, stream, bytes);
+        true
     }
 
     /// Declares what a stream needs.

@@ -2,8 +2,8 @@
 
 use polypath_sim::RunResult;
 use polypath_sim::results::{
-    Counters, Delivered, FlowResult, Integrity, LinkResult, Occupancy, Outcome, PathResult, Sample,
-    TransferTimes,
+    Abandoned, Counters, Delivered, FlowResult, Integrity, LinkResult, Occupancy, Outcome,
+    PathResult, Sample, TransferTimes,
 };
 
 use crate::scenario::{FlowSpec, Scenario};
@@ -40,6 +40,7 @@ fn flow(scenario: &Scenario, name: String, spec: &FlowSpec) -> FlowResult {
         paths: paths.into_iter().map(path).collect(),
         counters: Counters::default(),
         responses: None,
+        abandoned: spec.may_give_up().then(Abandoned::default),
         integrity: Integrity::default(),
         blocked_by_peer_window: 0,
         blocked_count: 0,
@@ -82,6 +83,7 @@ fn path(name: String) -> PathResult {
         rto: 0,
         cwnd: 0,
         ssthresh: 0,
+        mtu: None,
         state: String::new(),
     }
 }
@@ -96,6 +98,7 @@ fn link(name: String) -> LinkResult {
         lost: 0,
         overflowed: 0,
         lost_down: 0,
+        too_large: 0,
         max_queue_packets: 0,
         busy: 0,
     }

@@ -71,6 +71,16 @@ fn counters(out: &mut Figures, p: &str, flow: &FlowResult) {
         out.put(format!("{p}{name}"), count as f64);
     }
     by_rto(out, p, "", &c.timeouts_by_rto);
+    let Some(given_up) = flow.abandoned else { return };
+    for (name, count) in [
+        ("abandoned", given_up.messages),
+        ("abandoned.unsent", given_up.unsent),
+        ("abandoned.lifetime", given_up.lifetime),
+        ("abandoned.retransmissions", given_up.retransmissions),
+        ("abandoned.priority", given_up.priority),
+    ] {
+        out.put(format!("{p}{name}"), count as f64);
+    }
 }
 
 fn by_rto(out: &mut Figures, p: &str, path: &str, classes: &[u64; 5]) {

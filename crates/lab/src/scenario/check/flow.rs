@@ -3,6 +3,7 @@
 use super::super::error::{Problem, unknown_name};
 use super::super::{App, FlowSpec, Scenario};
 use super::{ensure, topology};
+use crate::profile::Layers;
 use crate::units::{Delay, Size};
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
@@ -17,6 +18,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
         application(n, flow)?;
         amounts(n, flow)?;
         beside(n, flow)?;
+        reliability(scenario, n, flow)?;
     }
     Ok(())
 }
@@ -50,7 +52,7 @@ fn paths(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Problem> 
 fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     use App::{Cbr, File, Onoff, Request, Saturated};
     type Row = (&'static str, bool, &'static [App], &'static [App]);
-    let rows: [Row; 13] = [
+    let rows: [Row; 14] = [
         ("size", flow.size.is_some(), &[File], &[File]),
         ("rate", flow.rate.is_some(), &[Cbr], &[Cbr, Onoff]),
         ("on", flow.on.is_some(), &[Onoff], &[Onoff]),
@@ -63,6 +65,7 @@ fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
         ("per-stream-share", flow.per_stream_share.is_some(), &[], &[Saturated]),
         ("needs", flow.needs.is_some(), &[], &[Saturated, Cbr, Onoff]),
         ("beside", !flow.beside.is_empty(), &[], &[Saturated, Cbr, Onoff]),
+        ("reliability", flow.reliability.is_some(), &[], &[Saturated, File, Cbr, Onoff]),
         ("streams", flow.streams.is_some(), &[], &[Saturated, File, Cbr, Onoff]),
     ];
     for (field, given, needed, allowed) in rows {
@@ -90,6 +93,34 @@ fn beside(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     let place = || format!("flow[{n}].beside");
     let many = || format!("{streams} streams with the application's (allowed: up to 65535)");
     ensure(streams <= usize::from(u16::MAX), place, many)
+}
+
+/// Exactly one rule, and an end that may give messages up.
+fn reliability(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Problem> {
+    let own = flow.reliability.map(|given| (format!("flow[{n}].reliability"), given));
+    let beside = flow.beside.iter().enumerate().filter_map(|(k, beside)| {
+        Some((format!("flow[{n}].beside[{k}].reliability"), beside.reliability?))
+    });
+    let extensions = Layers::of(scenario, n).sender().assoc.extensions;
+    for (place, given) in own.into_iter().chain(beside) {
+        let count = given.given();
+        ensure(
+            count == 1,
+            || place.clone(),
+            || format!("{count} rules (allowed: one of lifetime, retransmissions, priority)"),
+        )?;
+        ensure(
+            extensions.partial_reliability,
+            || place.clone(),
+            || {
+                "the sender may not give messages up (allowed: with stack.extensions = [\"pr-sctp\"])".into()
+            },
+        )?;
+        let none = given.lifetime == Some(Delay(0));
+        let late = || "no time at all (allowed: at least 1ns)".into();
+        ensure(!none, || format!("{place}.lifetime"), late)?;
+    }
+    Ok(())
 }
 
 fn amounts(n: usize, flow: &FlowSpec) -> Result<(), Problem> {

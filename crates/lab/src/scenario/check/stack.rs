@@ -4,7 +4,7 @@ use polypath_policies::{PolicySpec, factory};
 use polypath_proto::config::AssocConfig;
 
 use super::super::error::Problem;
-use super::super::{ExtensionSetting, Scenario, StackSettings, StackSpec};
+use super::super::{ExtensionSetting, Family, Scenario, StackSettings, StackSpec};
 use super::ensure;
 use crate::profile::Layers;
 use crate::units::{Delay, Limit, Mtus, Packets, Size};
@@ -70,6 +70,8 @@ fn sizes(place: &str, stack: &StackSettings) -> Result<(), Problem> {
     within("chunk-charge", stack.chunk_charge, Size(0), Size(65_535))?;
     within("max-message", stack.max_message, Size(1), four_gib)?;
     within("mtu", stack.mtu, Size(576), Size(65_535))?;
+    within("path-mtu-base", stack.path_mtu_base, Size(576), Size(65_535))?;
+    within("path-mtu-max", stack.path_mtu_max, Size(576), Size(65_535))?;
     let send_buffer = match stack.send_buffer {
         Some(Limit::Bytes(size)) => Some(size),
         _ => None,
@@ -129,11 +131,28 @@ fn growth(layers: &Layers<'_>, assoc: &AssocConfig) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Discovery begins with a size that the paths must carry, and looks for larger ones.
+fn discovery(scenario: &Scenario, layers: &Layers<'_>, assoc: &AssocConfig) -> Result<(), Problem> {
+    let Some(found) = assoc.path_mtu_discovery else { return Ok(()) };
+    let least = if scenario.endpoints.family == Family::Ipv6 { 1280 } else { 576 };
+    ensure(
+        found.base >= least,
+        || layers.place("path-mtu-base"),
+        || format!("too small for IPv6 (allowed: from {})", Size(least.into())),
+    )?;
+    ensure(
+        found.max >= found.base,
+        || layers.place("path-mtu-max"),
+        || format!("below path-mtu-base (allowed: from {})", Size(found.base.into())),
+    )
+}
+
 /// What only shows once all tables lie on top of each other.
 fn combined(scenario: &Scenario, n: usize) -> Result<(), Problem> {
     let layers = Layers::of(scenario, n);
     for stack in [layers.sender(), layers.receiver()] {
         growth(&layers, &stack.assoc)?;
+        discovery(scenario, &layers, &stack.assoc)?;
         let rto = stack.assoc.rto;
         ensure(
             rto.min <= rto.max,

@@ -3,7 +3,7 @@
 use super::super::error::{Problem, unknown_name};
 use super::super::{Direction, LinkSettings, PathSpec, Scenario};
 use super::ensure;
-use crate::units::{Packets, Probability, QueueSize, Rate};
+use crate::units::{Packets, Probability, QueueSize, Rate, Size};
 
 /// Paths per association, at most (the core's bound).
 const MAX_PATHS: usize = 16;
@@ -106,6 +106,9 @@ fn settings(place: &str, link: &LinkSettings) -> Result<(), Problem> {
         || format!("{place}.trace"),
         || "rate is set, too (allowed: one of them)".into(),
     )?;
+    let mtu = link.mtu.is_none_or(|Size(bytes)| (576..=65_535).contains(&bytes));
+    let range = || "out of range (allowed: 576B to 65535B)".into();
+    ensure(mtu, || format!("{place}.mtu"), range)?;
     probability(&format!("{place}.loss"), link.loss)?;
     probability(&format!("{place}.bit-errors"), link.bit_errors)?;
     if let Some(Packets(packets)) = link.queue.and_then(QueueSize::packets) {
