@@ -1,7 +1,9 @@
 //! How well shared bottlenecks are found: prints the tables of `docs/sharing.md`.
 //!
-//! `cargo run --release -p polypath-sim --example sharing -- knapsack 5 cmt 20 shared` (path scheduler, seeds, congestion
-//! control, the rate of the bottleneck in Mbit/s or `all`, and `shared`, `disjoint` or `both`).
+//! `cargo run --release -p polypath-sim --example sharing -- seeds=1,5 rates=8,30 delays=10,30,40,40 queues=50,200 paths=shared
+//! beside=Flow scheduler=knapsack congestion=cmt other=min-rtt` (the first and last seed; rates of the bottleneck in Mbit/s; one-way delays of both
+//! paths in ms, pair by pair; queues in packets; `paths` are `shared`, `disjoint` or `both`; beside them is `Nobody`, `Flow`,
+//! `FlowAndBursts` or `all`, with the path scheduler `other`, which decides when to stop filling the path). All of them may be left out.
 
 use std::sync::Arc;
 
@@ -23,6 +25,8 @@ const RATES: [u64; 3] = [5, 20, 50];
 const DELAYS: [[u64; 2]; 5] = [[5, 5], [20, 20], [100, 100], [5, 50], [20, 100]];
 const QUEUES: [u32; 3] = [20, 100, 500];
 const TIME: TimeSpec = TimeSpec { settle: 40 * SEC, measure: 50 * SEC, stop_when_done: false };
+/// From here on all runs count, whether their paths were grouped by then or not.
+const LATE: u64 = 60 * SEC;
 
 /// Who else is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,8 +42,12 @@ enum Company {
 struct Plan {
     scheduler: String,
     congestion: String,
-    seeds: u64,
+    /// The path scheduler of those beside it.
+    other: String,
+    seeds: std::ops::RangeInclusive<u64>,
     rates: Vec<u64>,
+    delays: Vec<[u64; 2]>,
+    queues: Vec<u32>,
 }
 
 /// Two paths of one association.
@@ -61,6 +69,8 @@ struct Outcome {
     changes: Vec<(f64, bool)>,
     /// Mbit/s of each flow while it was measured.
     goodput: Vec<f64>,
+    /// The same of the last part of it.
+    late: Vec<f64>,
 }
 
 fn stack(scheduler: &str, congestion: &str) -> Arc<AssocConfig> {
@@ -119,8 +129,8 @@ fn world(cell: &Cell, plan: &Plan) -> WorldSpec {
     let messages = MessageSpec { unordered: true, ..MessageSpec::default() };
     let saturated = AppSpec::Saturated { messages, refill: Refill::RoundRobin };
     let mut ports = 5000..;
-    let mut flow = |name: String, paths, app, congestion: &str| {
-        let assoc = stack(&plan.scheduler, congestion);
+    let mut flow = |name: String, paths, app, scheduler: &str, congestion: &str| {
+        let assoc = stack(scheduler, congestion);
         let mut end = || EndSpec { port: ports.next().unwrap_or(1), assoc: Arc::clone(&assoc) };
         let (client, server) = (end(), end());
         FlowSpec {
@@ -132,20 +142,27 @@ fn world(cell: &Cell, plan: &Plan) -> WorldSpec {
         }
     };
     let (cc, coupled) = (plan.congestion.as_str(), format!("{}?couple=detected", plan.congestion));
-    let multi = flow("multi".into(), addresses.clone(), saturated.clone(), &coupled);
+    let multi =
+        flow("multi".into(), addresses.clone(), saturated.clone(), &plan.scheduler, &coupled);
     let mut flows = vec![FlowSpec { trace: true, ..multi }];
     let bottlenecks = if cell.shared { 1 } else { 2 };
     for (i, pair) in addresses.iter().take(bottlenecks).enumerate() {
         if cell.company != Company::Nobody {
-            flows.push(flow(format!("single{i}"), vec![*pair], saturated.clone(), cc));
+            flows.push(flow(format!("single{i}"), vec![*pair], saturated.clone(), &plan.other, cc));
         }
         if cell.company == Company::FlowAndBursts {
             let (on, off) = (Period::Exponential(SEC), Period::Exponential(2 * SEC));
             let app = AppSpec::OnOff { messages, rate: Some(cell.rate * 250_000), on, off };
-            flows.push(flow(format!("bursts{i}"), vec![*pair], app, cc));
+            flows.push(flow(format!("bursts{i}"), vec![*pair], app, &plan.other, cc));
         }
     }
-    WorldSpec { topology: topology(cell), flows, time: TIME, ..WorldSpec::default() }
+    WorldSpec {
+        topology: topology(cell),
+        flows,
+        time: TIME,
+        sample_every: Some(SEC),
+        ..WorldSpec::default()
+    }
 }
 
 /// Notes when paths are grouped.
@@ -167,7 +184,14 @@ fn run(cell: &Cell, plan: &Plan, seed: u64) -> Outcome {
     let result = polypath_sim::run(&world(cell, plan), seed, Some(&mut groups));
     let result = result.expect("a valid world");
     let goodput = result.flows.iter().map(|f| f.total.goodput / 1e6).collect();
-    Outcome { changes: groups.changes, goodput }
+    let late = result.flows.iter().map(|f| {
+        let at = |time: u64| f.samples.iter().take_while(|s| s.at <= time).last();
+        let bytes = |time: u64| at(time).map_or(0, |s| s.delivered);
+        let end = TIME.settle + TIME.measure;
+        (bytes(end) - bytes(LATE)) as f64 * 8e3 / (end - LATE) as f64
+    });
+    let late = late.collect();
+    Outcome { changes: groups.changes, goodput, late }
 }
 
 impl Outcome {
@@ -177,9 +201,13 @@ impl Outcome {
 
     /// The part of the association beside the single-path flow.
     fn share(&self) -> Option<f64> {
-        let (own, other) = (self.goodput.first()?, self.goodput.get(1)?);
-        Some(own / (own + other))
+        share(&self.goodput)
     }
+}
+
+fn share(goodput: &[f64]) -> Option<f64> {
+    let (own, other) = (goodput.first()?, goodput.get(1)?);
+    Some(own / (own + other))
 }
 
 /// The value below which this part of all lies.
@@ -191,8 +219,14 @@ fn quantile(values: &mut [f64], part: f64) -> f64 {
 fn cells(plan: &Plan, shared: bool, company: Company) -> Vec<Cell> {
     let mut cells = Vec::new();
     for &rate in &plan.rates {
-        for delays in DELAYS {
-            cells.extend(QUEUES.map(|queue| Cell { shared, company, rate, delays, queue }));
+        for &delays in &plan.delays {
+            cells.extend(plan.queues.iter().map(|&queue| Cell {
+                shared,
+                company,
+                rate,
+                delays,
+                queue,
+            }));
         }
     }
     cells
@@ -201,18 +235,20 @@ fn cells(plan: &Plan, shared: bool, company: Company) -> Vec<Cell> {
 fn row(plan: &Plan, shared: bool, company: Company) {
     let runs: Vec<(Cell, Outcome)> = cells(plan, shared, company)
         .into_iter()
-        .flat_map(|cell| (1..=plan.seeds).map(move |seed| (cell, run(&cell, plan, seed))))
+        .flat_map(|cell| plan.seeds.clone().map(move |seed| (cell, run(&cell, plan, seed))))
         .collect();
     let mut times: Vec<_> = runs.iter().filter_map(|(_, o)| o.found()).collect();
     let settled = |o: &Outcome| o.found().is_some_and(|t| t < 35.0) && o.changes.len() == 1;
     let mut shares: Vec<_> =
         runs.iter().filter(|(_, o)| settled(o)).filter_map(|(_, o)| o.share()).collect();
+    let mut late: Vec<_> = runs.iter().filter_map(|(_, o)| share(&o.late)).collect();
+    let late_fair = late.iter().filter(|s| (0.4..=0.6).contains(*s)).count();
     let fair = shares.iter().filter(|s| (0.4..=0.6).contains(*s)).count();
     let again = runs.iter().filter(|(_, o)| o.changes.len() > 1).count();
     let full: Vec<_> =
         runs.iter().map(|(c, o)| o.goodput.iter().sum::<f64>() / capacity(c)).collect();
     println!(
-        "| {} | {company:?} | {} | {} | {:.0} | {:.0} | {again} | {:.0} ({:.0} to {:.0}) | {fair} of {} | {:.1} |",
+        "| {} | {company:?} | {} | {} | {:.0} | {:.0} | {again} | {:.0} ({:.0} to {:.0}) | {fair} of {} | {:.0} ({:.0} to {:.0}) | {late_fair} of {} | {:.1} |",
         if shared { "shared" } else { "disjoint" },
         runs.len(),
         times.len(),
@@ -222,10 +258,14 @@ fn row(plan: &Plan, shared: bool, company: Company) {
         100.0 * quantile(&mut shares, 0.1),
         100.0 * quantile(&mut shares, 0.9),
         shares.len(),
+        100.0 * quantile(&mut late, 0.5),
+        100.0 * quantile(&mut late, 0.1),
+        100.0 * quantile(&mut late, 0.9),
+        late.len(),
         100.0 * full.iter().sum::<f64>() / full.len() as f64,
     );
     for (cell, outcome) in runs.iter().filter(|(_, o)| o.found().is_some() != shared) {
-        eprintln!("{cell:?} {:.1?} {:.2?}", outcome.changes, outcome.goodput);
+        eprintln!("wrong {cell:?} {:.1?} {:.2?}", outcome.changes, outcome.goodput);
     }
     for (cell, outcome) in runs.iter().filter(|(_, o)| settled(o) && shared) {
         if outcome.share().is_some_and(|s| !(0.4..=0.6).contains(&s)) {
@@ -240,28 +280,46 @@ fn capacity(cell: &Cell) -> f64 {
     links * cell.rate as f64 * 1452.0 / 1500.0
 }
 
+/// The numbers of `name=1,2,3` among the arguments.
+fn numbers<T: std::str::FromStr + Clone>(args: &[String], name: &str, default: &[T]) -> Vec<T> {
+    let value = args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('='));
+    value.map_or_else(
+        || default.to_vec(),
+        |v| v.split(',').map(|n| n.parse().ok().expect("a number")).collect(),
+    )
+}
+
 fn main() {
-    let mut args = std::env::args().skip(1);
-    let mut text = |default: &str| args.next().unwrap_or_else(|| default.to_owned());
-    let scheduler = text("knapsack");
-    let seeds = text("5").parse().expect("a number of seeds");
-    let congestion = text("cmt");
-    let rates = match text("all").parse() {
-        Ok(rate) => vec![rate],
-        Err(_) => RATES.to_vec(),
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let text = |name: &str, default: &str| {
+        let value = args.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('='));
+        value.unwrap_or(default).to_owned()
     };
-    let plan = Plan { scheduler, congestion, seeds, rates };
+    let seeds = numbers(&args, "seeds", &[1, 5]);
+    let flat: Vec<u64> = DELAYS.iter().flatten().copied().collect();
+    let delays = numbers(&args, "delays", &flat);
+    let plan = Plan {
+        scheduler: text("scheduler", "knapsack"),
+        congestion: text("congestion", "cmt"),
+        other: text("other", "knapsack"),
+        seeds: seeds[0]..=*seeds.last().expect("seeds"),
+        rates: numbers(&args, "rates", &RATES),
+        delays: delays.chunks_exact(2).map(|d| [d[0], d[1]]).collect(),
+        queues: numbers(&args, "queues", &QUEUES),
+    };
     println!(
-        "| paths | company | runs | grouped | median, s | 90 %, s | separated again | share beside one flow, % (10 to 90 %) | 40 to 60 % | filled, % |"
+        "| paths | company | runs | grouped | median, s | 90 %, s | separated again | share beside one flow, % (10 to 90 %) | 40 to 60 % | all, 60 to 90 s | 40 to 60 % | filled, % |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
-    let only = text("both");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let (paths, beside) = (text("paths", "both"), text("beside", "all"));
     for shared in [true, false] {
-        if only == if shared { "disjoint" } else { "shared" } {
+        if paths == if shared { "disjoint" } else { "shared" } {
             continue;
         }
         for company in [Company::Flow, Company::FlowAndBursts, Company::Nobody] {
-            row(&plan, shared, company);
+            if beside == "all" || beside == format!("{company:?}") {
+                row(&plan, shared, company);
+            }
         }
     }
 }

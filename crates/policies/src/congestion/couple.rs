@@ -2,7 +2,7 @@
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, CongestionControl, LossInfo, Policy};
-use polypath_proto::view::AssocView;
+use polypath_proto::view::{AssocView, LossKind};
 
 use crate::PolicyError;
 use crate::options::{OptionEntry, Options};
@@ -54,6 +54,21 @@ trait Groups: core::fmt::Debug + Send {
     fn path_added(&mut self, _path: PathId) {}
     fn acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
     fn group(&self, path: PathId) -> PathId;
+
+    /// The next path that was found to belong to others.
+    fn joined(&mut self) -> Option<PathId> {
+        None
+    }
+
+    /// What may be in flight on `path` for the sake of finding out.
+    fn limit(&self, _path: PathId) -> Option<u64> {
+        None
+    }
+
+    /// Whether any path has such a limit.
+    fn limits(&self) -> bool {
+        false
+    }
 }
 
 /// All paths belong together.
@@ -78,6 +93,18 @@ impl Groups for Detector {
     fn group(&self, path: PathId) -> PathId {
         Self::group(self, path)
     }
+
+    fn joined(&mut self) -> Option<PathId> {
+        Self::joined(self)
+    }
+
+    fn limit(&self, path: PathId) -> Option<u64> {
+        Self::limit(self, path)
+    }
+
+    fn limits(&self) -> bool {
+        Self::limits(self)
+    }
 }
 
 /// A congestion control and its groups.
@@ -85,6 +112,26 @@ impl Groups for Detector {
 struct Grouped<C, G> {
     inner: C,
     groups: G,
+}
+
+impl<C: CongestionControl, G: Groups> Grouped<C, G> {
+    /// Lets the control see its own windows, not what a trial leaves of them.
+    fn with_windows<R>(
+        &mut self,
+        view: &AssocView<'_>,
+        act: impl FnOnce(&mut C, &AssocView<'_>) -> R,
+    ) -> R {
+        if !self.groups.limits() {
+            return act(&mut self.inner, view);
+        }
+        let mut paths = view.paths.to_vec();
+        for path in &mut paths {
+            path.cwnd = self.inner.cwnd(path.id);
+        }
+        let mut whole = *view;
+        whole.paths = &paths;
+        act(&mut self.inner, &whole)
+    }
 }
 
 impl<C: CongestionControl, G: Groups> Policy for Grouped<C, G> {
@@ -105,27 +152,32 @@ impl<C: CongestionControl, G: Groups> CongestionControl for Grouped<C, G> {
 
     fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
         self.groups.acked(view, ev);
-        self.inner.acked(view, ev);
+        self.with_windows(view, |inner, view| inner.acked(view, ev));
+        // So far each had a share of its own. A group takes one.
+        while let Some(path) = self.groups.joined() {
+            let ev = LossInfo { path, kind: LossKind::FastRetransmit };
+            self.with_windows(view, |inner, view| inner.lost(view, &ev));
+        }
     }
 
     fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
-        self.inner.lost(view, ev);
+        self.with_windows(view, |inner, view| inner.lost(view, ev));
     }
 
     fn spurious(&mut self, view: &AssocView<'_>, path: PathId) {
-        self.inner.spurious(view, path);
+        self.with_windows(view, |inner, view| inner.spurious(view, path));
     }
 
     fn sack_done(&mut self, view: &AssocView<'_>) {
-        self.inner.sack_done(view);
+        self.with_windows(view, |inner, view| inner.sack_done(view));
     }
 
     fn idle(&mut self, view: &AssocView<'_>, path: PathId) {
-        self.inner.idle(view, path);
+        self.with_windows(view, |inner, view| inner.idle(view, path));
     }
 
     fn resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32) {
-        self.inner.resumed(view, path, mtus);
+        self.with_windows(view, |inner, view| inner.resumed(view, path, mtus));
     }
 
     fn pacing_rate(&self, view: &AssocView<'_>, path: PathId) -> Option<u64> {
@@ -137,10 +189,63 @@ impl<C: CongestionControl, G: Groups> CongestionControl for Grouped<C, G> {
     }
 
     fn cwnd(&self, path: PathId) -> u64 {
-        self.inner.cwnd(path)
+        let window = self.inner.cwnd(path);
+        self.groups.limit(path).map_or(window, |limit| limit.min(window))
     }
 
     fn ssthresh(&self, path: PathId) -> u64 {
         self.inner.ssthresh(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{acked, measured, view};
+    use polypath_proto::config::CcConfig;
+    use polypath_proto::policy::{ClassicCc, Rfc9260Rule};
+
+    /// Path 1 is held at 20 kB; path 0 was found to belong to others.
+    #[derive(Debug)]
+    struct Held(Option<PathId>);
+
+    impl Groups for Held {
+        fn group(&self, path: PathId) -> PathId {
+            path
+        }
+        fn joined(&mut self) -> Option<PathId> {
+            self.0.take()
+        }
+        fn limit(&self, path: PathId) -> Option<u64> {
+            (path == PathId(1)).then_some(20_000)
+        }
+        fn limits(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_trial_limits_what_is_seen_of_a_window_and_a_group_divides_it() {
+        let inner = ClassicCc::new(Rfc9260Rule, CcConfig::default());
+        let mut cc = Grouped { inner, groups: Held(Some(PathId(0))) };
+        let mut paths = measured(&[(4_404, 50), (4_404, 50)]);
+        (0..2).for_each(|p| cc.path_added(&view(&paths), PathId(p)));
+        for _ in 0..40 {
+            for (p, path) in paths.iter_mut().enumerate() {
+                path.cwnd = cc.inner.cwnd(PathId(p as u8));
+            }
+            let window = cc.inner.cwnd(PathId(1));
+            cc.inner.acked(&view(&paths), &acked(PathId(0), 1_468, window));
+            cc.inner.acked(&view(&paths), &acked(PathId(1), 1_468, window));
+        }
+        let whole = cc.inner.cwnd(PathId(1));
+        assert_eq!((cc.cwnd(PathId(0)), cc.cwnd(PathId(1))), (whole, 20_000));
+        // The views have what is seen; the loss cuts what is there, once.
+        paths[1].cwnd = 20_000;
+        cc.acked(&view(&paths), &acked(PathId(1), 0, 0));
+        assert_eq!((cc.cwnd(PathId(0)), cc.inner.cwnd(PathId(1))), (whole / 2, whole));
+        let loss = LossInfo { path: PathId(1), kind: LossKind::FastRetransmit };
+        cc.lost(&view(&paths), &loss);
+        assert_eq!(cc.inner.cwnd(PathId(1)), whole / 2);
     }
 }

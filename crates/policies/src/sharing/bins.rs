@@ -24,18 +24,18 @@ struct Bin {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Mean {
+pub(super) struct Mean {
     sum: f64,
     count: u32,
 }
 
 impl Mean {
-    fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: f64) {
         self.sum += value;
         self.count += 1;
     }
 
-    fn value(&self) -> Option<f64> {
+    pub(super) fn value(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / f64::from(self.count))
     }
 }

@@ -9,6 +9,9 @@
 //!   it; the effect on a in standard errors says whether that is more than chance;
 //! - both directions are asked, and neither may contradict the other.
 //!
+//! Where a queue stands, nobody has to wait for chances: a path yields a part of what it has there, at a time of our own choice, and
+//! the round trips of both tell (`trial`, `evidence`). What was tried outweighs what was watched.
+//!
 //! RFC 8382 compares the *shapes* of delays instead (skewness, variability, oscillation), and so would a correlation of delays or of losses.
 //! For flows of strangers that works. The paths of one association are fed by one sender: two equal paths run in step, and their delays
 //! look alike without anything shared; a SACK that returns another way moves all round trips at once. What a path's *own* bytes do to
@@ -16,7 +19,9 @@
 //! does not care which path's bytes are in flight. Round-trip times serve as well as one-way delays, of which SCTP has none.
 
 mod bins;
+mod evidence;
 mod moments;
+mod trial;
 
 use polypath_proto::PathId;
 use polypath_proto::policy::AckedInfo;
@@ -24,9 +29,11 @@ use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, PathView};
 
 use bins::{Bins, Finished};
+use evidence::Evidence;
 #[cfg(test)]
 use moments::Sample;
 use moments::{Moments, Response};
+use trial::{Trial, Trials};
 
 /// An interval is a round trip, but not shorter than this.
 const SHORTEST: Duration = Duration::from_millis(10);
@@ -46,6 +53,8 @@ const SUPPORT: f64 = 2.0;
 const ALONE: f64 = 8.0;
 /// The ratio is 1 in one queue and 0 in two: more than a half speaks for one, less than a third for two.
 const RATIO: (f64, f64) = (0.5, 0.33);
+/// Part of a bottleneck that is more than the share of one beside another: half of it, and what a measurement may be wrong by.
+const FAIR: f64 = 0.6;
 /// Intervals that must agree before paths are grouped, or separated.
 const JOIN: u32 = 40;
 const PART: u32 = 60;
@@ -55,6 +64,9 @@ const PART: u32 = 60;
 pub struct Detector {
     pairs: Vec<Pair>,
     groups: Vec<PathId>,
+    trials: Trials,
+    /// Paths of a group that a trial has just shown, and that takes more than its share.
+    joined: Vec<PathId>,
 }
 
 /// Two paths, the lower one first.
@@ -63,7 +75,10 @@ struct Pair {
     ids: [PathId; 2],
     bins: Bins,
     moments: Moments,
+    evidence: Evidence,
     shared: bool,
+    /// Trials say so, too.
+    proven: bool,
     /// Intervals in a row that speak against `shared`.
     against: u32,
 }
@@ -89,9 +104,55 @@ impl Detector {
         for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&ev.path)) {
             changed |= pair.acked(view, ev);
         }
+        if !self.pairs.is_empty()
+            && self.trials.awake(view.now)
+            && let Some(trial) = self.trials.acked(view, ev)
+        {
+            changed |= self.tried(view, &trial);
+        }
         if changed {
             self.regroup();
         }
+    }
+
+    /// Whether a trial changed a verdict.
+    fn tried(&mut self, view: &AssocView<'_>, trial: &Trial) -> bool {
+        let (mut changed, mut open) = (false, false);
+        for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&trial.path)) {
+            let told = pair.tried(trial);
+            let Some(shared) = pair.evidence.verdict() else {
+                open |= told;
+                continue;
+            };
+            if shared && !pair.proven && pair.part(trial) > FAIR {
+                for id in pair.ids {
+                    // Once, whoever else it was found to share with.
+                    self.joined.extend((!self.joined.contains(&id)).then_some(id));
+                }
+            }
+            pair.proven = shared;
+            if shared != pair.shared {
+                (pair.shared, pair.against) = (shared, 0);
+                changed = true;
+            }
+        }
+        self.trials.conclude(view, changed || open);
+        changed
+    }
+
+    /// The next path of a group that was shown by a trial since, and that takes more than the share of one.
+    pub fn joined(&mut self) -> Option<PathId> {
+        self.joined.pop()
+    }
+
+    /// What may be in flight on `path` while it is tried what that does to others, bytes.
+    pub fn limit(&self, path: PathId) -> Option<u64> {
+        self.trials.limit(path)
+    }
+
+    /// Whether any path has a [`limit`](Self::limit).
+    pub fn limits(&self) -> bool {
+        self.trials.holds()
     }
 
     /// The lowest path that shares a bottleneck with `path`; itself while none is known.
@@ -116,7 +177,8 @@ impl Detector {
 impl Pair {
     fn new(low: PathId, high: PathId) -> Self {
         let (bins, moments) = (Bins::default(), Moments::default());
-        Self { ids: [low, high], bins, moments, shared: false, against: 0 }
+        let evidence = Evidence::default();
+        Self { ids: [low, high], bins, moments, evidence, shared: false, proven: false, against: 0 }
     }
 
     /// Whether the verdict changed.
@@ -136,6 +198,21 @@ impl Pair {
         changed
     }
 
+    /// Whether a trial tells anything.
+    fn tried(&mut self, trial: &Trial) -> bool {
+        let [low, high] = self.ids;
+        let (by, other) = if trial.path == low { (0, high) } else { (1, low) };
+        let effect = trial.effects.get(other.index()).copied().flatten();
+        effect.is_some_and(|effect| self.evidence.add(by, &trial.own, &effect))
+    }
+
+    /// Part of the bottleneck's rate that both paths take: that rate is what was yielded by the time that this saved.
+    fn part(&self, trial: &Trial) -> f64 {
+        let effects = self.ids.map(|id| trial.effects.get(id.index()).copied().flatten());
+        let taken: f64 = effects.into_iter().flatten().map(|effect| effect.rate).sum();
+        taken * trial.own.delay / trial.own.flight
+    }
+
     fn views<'a>(&self, view: &AssocView<'a>) -> Option<[&'a PathView; 2]> {
         let [a, b] = self.ids.map(|id| view.path(id));
         Some([a?, b?])
@@ -146,7 +223,8 @@ impl Pair {
             Finished::Whole(sample) => self.moments.add(sample, FOLLOW, FADE),
             Finished::Partial => self.moments.interrupt(),
         }
-        let verdict = self.verdict();
+        // A cause that was tried outweighs all that was watched.
+        let verdict = self.evidence.verdict().or_else(|| self.verdict());
         self.against = if verdict == Some(!self.shared) { self.against + 1 } else { 0 };
         let needed = if self.shared { PART } else { JOIN };
         if self.against >= needed {
@@ -189,3 +267,5 @@ fn opinion(r: &Response) -> Option<bool> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trial_tests;
