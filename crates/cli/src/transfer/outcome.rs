@@ -189,9 +189,7 @@ impl Outcome {
         };
         match error {
             TransferError::Closed(Closed::Unreachable | Closed::ShutdownTimeout)
-            | TransferError::Silent(_) => {
-                Failure::with(UNREACHABLE, format!("{error}; {again}"))
-            }
+            | TransferError::Silent(_) => Failure::with(UNREACHABLE, format!("{error}; {again}")),
             TransferError::Closed(Closed::PeerAbort { .. }) | TransferError::EndedEarly => {
                 let peer = if self.role == Role::Send { "receiver" } else { "sender" };
                 Failure::run(format!("the {peer} broke the transfer off; {again}"))
