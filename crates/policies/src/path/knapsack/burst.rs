@@ -1,10 +1,14 @@
 //! How much may leave at once on a path that was left half empty.
 
 use polypath_proto::policy::AckedInfo;
+use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
 /// Packets that may leave at once: a third of what a usual queue takes. Fewer cost more than they save where paths change.
 const PACKETS: u64 = 32;
+
+/// Packets that are spread go by so many times the rate that the path is known to carry, so that it may turn out to carry more.
+const SPREAD: f64 = 1.25;
 
 /// What the path may take beyond what is acknowledged on it: as much again, as in slow start. A path that gets its whole
 /// bandwidth-delay product in one go, because it rested or another one's SACK freed the buffer, drops the better part of it.
@@ -14,12 +18,14 @@ pub(super) struct Burst {
     left: u64,
     /// What the latest SACK added to that: the one SACK that answers a host's whole batch is no rest.
     granted: u64,
+    /// When the next packet is due, where packets are spread.
+    due: Time,
 }
 
 impl Burst {
     /// Without a bound; for tests of other things.
     #[cfg(test)]
-    pub(super) const UNBOUNDED: Self = Self { left: u64::MAX, granted: 0 };
+    pub(super) const UNBOUNDED: Self = Self { left: u64::MAX, granted: 0, due: Time::ZERO };
 
     fn most(path: &PathView) -> u64 {
         PACKETS * u64::from(path.mtu)
@@ -42,6 +48,21 @@ impl Burst {
     #[inline]
     pub(super) const fn allows(&self, path: &PathView) -> bool {
         self.left > 0 || path.outstanding == 0
+    }
+
+    /// Such a packet left on a path of `rate` bytes per second: after a rest two leave at once, then they are a packet's time apart.
+    pub(super) fn spread(&mut self, now: Time, bytes: u32, rate: f64) {
+        if rate == 0.0 {
+            return;
+        }
+        let took = Duration::from_nanos((f64::from(bytes) / (SPREAD * rate) * 1e9) as u64);
+        self.due = (self.due + took).max(now).min(now + took);
+    }
+
+    /// Whether a packet is due.
+    #[inline]
+    pub(super) const fn is_due(&self, now: Time) -> bool {
+        self.due.0 <= now.0
     }
 }
 
@@ -79,5 +100,20 @@ mod tests {
         };
         burst.acked(&path, &ev);
         assert_eq!(send(&mut burst, &mut path), 2);
+    }
+
+    #[test]
+    fn packets_are_spread_by_a_quarter_more_than_the_rate() {
+        let (rate, mut burst, mut sent) = (1e6, Burst::default(), Vec::new());
+        for tenth in 1_000..1_100_u64 {
+            let now = Time(tenth * 100_000);
+            while burst.is_due(now) {
+                burst.spread(now, 1_250, rate);
+                sent.push(tenth);
+            }
+        }
+        // 1,250 bytes take 1.25 ms, less a fifth.
+        assert_eq!(sent[..4], [1_000, 1_000, 1_010, 1_020]);
+        assert_eq!(sent.len(), 11);
     }
 }

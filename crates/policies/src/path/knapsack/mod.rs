@@ -8,14 +8,14 @@ mod stream;
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, LossInfo, PathPick, PathScheduler, Policy, Trigger};
-use polypath_proto::time::Duration;
+use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 
 use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
 use own::Own;
-use set::{Candidate, Case, Choice};
+use set::{Candidate, Case, Choice, NEARLY};
 use stream::{Load, Stream};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", configure)
@@ -65,6 +65,8 @@ pub struct Knapsack {
     /// The paths for one ordered stream, as bits; kept up once a chunk to be delivered in order was seen.
     set: u64,
     choice: Choice,
+    /// The slower ones of them while the buffer is the limit: their packets are spread.
+    spread: u64,
     ordered: bool,
     streams: Vec<Stream>,
     /// The caps of usable paths together, which every chunk of a send attempt asks for; none since something else changed.
@@ -76,7 +78,17 @@ impl Knapsack {
     pub fn new(slack: u64, gain: f64) -> Self {
         let (paths, streams) = (Vec::new(), Vec::new());
         let choice = Choice::default();
-        Self { slack, gain, paths, set: ALL, choice, ordered: false, streams, wanted: None }
+        Self {
+            slack,
+            gain,
+            paths,
+            set: ALL,
+            choice,
+            spread: 0,
+            ordered: false,
+            streams,
+            wanted: None,
+        }
     }
 
     fn cap(&self, path: &PathView) -> u64 {
@@ -86,6 +98,13 @@ impl Knapsack {
     /// What may be in flight on all usable paths together.
     fn caps(&self, view: &AssocView<'_>) -> u64 {
         view.usable().map(|path| self.cap(path)).fold(0, u64::saturating_add)
+    }
+
+    /// Whether the paths could use more buffer than there is.
+    #[inline]
+    fn is_scarce(&self, view: &AssocView<'_>) -> bool {
+        let wanted = self.wanted.unwrap_or_else(|| self.caps(view));
+        view.send_buffer.limit.min(view.peer_rwnd_max) < wanted
     }
 
     /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats say. These return on their
@@ -178,6 +197,31 @@ impl Knapsack {
         let packet = f64::from(view.usable().next().map_or(1500, |path| path.mtu));
         let case = Case { candidates, buffer, packet, gain: self.gain };
         self.choice.of(case)
+    }
+
+    /// Paths on which packets of one ordered stream do not go in bursts. All that follows waits for the slowest path, so a packet that queues there
+    /// lengthens the turn of the whole buffer, and the burst that is freed when it arrives makes the next one queue.
+    fn to_spread(&self, view: &AssocView<'_>) -> u64 {
+        let one = self.ordered && self.streams.len() <= 1;
+        if !one || !self.is_scarce(view) {
+            return 0;
+        }
+        let held = |path: &PathView| self.hold(view, path).as_secs_f64();
+        let used = || view.usable().filter(|path| self.set & bit(path.id) != 0);
+        let fastest = used().map(held).fold(f64::INFINITY, f64::min);
+        used().filter(|p| held(p) > NEARLY * fastest).fold(0, |bits, p| bits | bit(p.id))
+    }
+
+    /// Those of the set on which a packet of the stream may leave now.
+    #[inline]
+    fn due(&self, now: Time) -> u64 {
+        if self.spread == 0 {
+            return self.set;
+        }
+        let early =
+            |(n, own): &(usize, &Own)| self.spread & 1 << (n % 64) != 0 && !own.burst.is_due(now);
+        let early = self.paths.iter().enumerate().filter(early);
+        self.set & !early.fold(0, |bits, (n, _)| bits | 1 << (n % 64))
     }
 
     /// How long the path would hold `next`: with the queue that it would find there.
@@ -370,6 +414,7 @@ impl PathScheduler for Knapsack {
             own.round_begin(path, self.slack, spare, members);
         }
         self.wanted = Some(self.caps(view));
+        self.spread = self.to_spread(view);
         if self.streams.is_empty() {
             return;
         }
@@ -393,9 +438,9 @@ impl PathScheduler for Knapsack {
             // While data waits, not of equals in turn: with as much in flight on either, SACKs have no faster way, and a cut of
             // the way that they happen to take is missed late (`tests/failover.rs` of the lab).
             if view.send_buffer.unsent <= next.message_remaining {
-                self.fastest_of_equals(view, next, self.set)
+                self.fastest_of_equals(view, next, self.due(view.now))
             } else {
-                self.fastest(view, next, self.set).map_or(PathPick::Wait, PathPick::Use)
+                self.fastest(view, next, self.due(view.now)).map_or(PathPick::Wait, PathPick::Use)
             }
         };
         // Without anything in flight there is no feedback that could wake us.
@@ -414,8 +459,12 @@ impl PathScheduler for Knapsack {
     }
 
     fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, _new_packet: bool) {
+        let now = view.now;
         if let (Some(own), Some(view)) = (self.paths.get_mut(path.index()), view.path(path)) {
             own.burst.sent(view, chunk.bytes);
+            if self.spread & bit(path) != 0 {
+                own.burst.spread(now, chunk.bytes, own.estimate.rate());
+            }
         }
         // Streams of low delay take whatever path is best, and too little to be in the way of others.
         if !chunk.ordered || chunk.needs.is_urgent() {
@@ -452,8 +501,7 @@ impl PathScheduler for Knapsack {
     }
 
     fn wants_sack_at_once(&self, view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> bool {
-        let wanted = self.wanted.unwrap_or_else(|| self.caps(view));
-        view.send_buffer.limit.min(view.peer_rwnd_max) < wanted
+        self.is_scarce(view)
     }
 }
 
@@ -463,7 +511,6 @@ mod tests {
     use super::*;
     use crate::estimate::tests::feed;
     use crate::fixture::{chunk, paths, view};
-    use polypath_proto::time::Time;
 
     const KIB: u64 = 1024;
     /// Bytes of DATA chunks per second that 10 Mbit/s carry.

@@ -55,7 +55,7 @@ impl Choice {
 }
 
 /// Hold times that differ by less are taken for equal.
-const NEARLY: f64 = 1.1;
+pub(super) const NEARLY: f64 = 1.1;
 
 /// A path with fewer packets in flight often has none behind a lost one that would tell of it.
 const FEW_PACKETS: f64 = 5.0;
