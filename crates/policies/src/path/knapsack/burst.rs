@@ -50,13 +50,13 @@ impl Burst {
         self.left > 0 || path.outstanding == 0
     }
 
-    /// Such a packet left on a path of `rate` bytes per second: after a rest two leave at once, then they are a packet's time apart.
+    /// Such a packet left on a path of `rate` bytes per second, if that is known: after a rest two leave at once, then they are a packet's time
+    /// apart.
     pub(super) fn spread(&mut self, now: Time, bytes: u32, rate: f64) {
-        if rate == 0.0 {
-            return;
+        if rate > 0.0 {
+            let took = Duration::from_nanos((f64::from(bytes) / (SPREAD * rate) * 1e9) as u64);
+            self.due = (self.due + took).max(now).min(now + took);
         }
-        let took = Duration::from_nanos((f64::from(bytes) / (SPREAD * rate) * 1e9) as u64);
-        self.due = (self.due + took).max(now).min(now + took);
     }
 
     /// Whether a packet is due.

@@ -86,6 +86,14 @@ impl LossShare {
     }
 }
 
+/// Packets that a window comes to on average which is halved after a share `cuts` of packets, grows by one a round trip and never beyond `most`.
+/// Without the bound it is sqrt(3 / 2 cuts) (Mathis et al. 1997). One that reaches the bound stays there until 1 / cuts packets are sent:
+/// it has lost most² / 8 of them on its way up.
+pub(super) fn average_window(cuts: f64, most: f64) -> f64 {
+    let way_up = 0.375 * most * most;
+    if cuts * way_up < 1.0 { most / (1.0 + cuts * most * most / 8.0) } else { (1.5 / cuts).sqrt() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +101,25 @@ mod tests {
 
     fn close(loss: &LossShare, path: &PathView, share: f64) {
         assert!((loss.share(path) - share).abs() < 1e-9, "{}", loss.share(path));
+    }
+
+    /// The same, one round trip after the other.
+    fn window_by_rounds(cuts: f64, most: f64) -> f64 {
+        let (mut window, mut sent, mut total, mut rounds) = (most, 0.0, 0.0, 0.0);
+        while rounds < 1e5 {
+            (sent, total, rounds) = (sent + window, total + window, rounds + 1.0);
+            window = if sent < 1.0 / cuts { most.min(window + 1.0) } else { window / 2.0 };
+            sent %= 1.0 / cuts;
+        }
+        total / rounds
+    }
+
+    #[test]
+    fn a_window_that_is_bounded_loses_what_it_lacks_on_the_way_up() {
+        for (cuts, most) in [(0.001, 22.0), (0.0002, 22.0), (0.001, 45.0), (0.001, 100.0)] {
+            let (window, rounds) = (average_window(cuts, most), window_by_rounds(cuts, most));
+            assert!((window / rounds - 1.0).abs() < 0.03, "{cuts} {most}: {window} {rounds}");
+        }
     }
 
     #[test]

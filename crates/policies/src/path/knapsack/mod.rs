@@ -14,6 +14,7 @@ use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
 use crate::options::{OptionEntry, Options};
+use loss::average_window;
 use own::Own;
 use set::{Candidate, Case, Choice, NEARLY};
 use stream::{Load, Stream};
@@ -54,6 +55,12 @@ const ALL: u64 = u64::MAX;
 /// The path in a set.
 const fn bit(path: PathId) -> u64 {
     1 << (path.0 % 64)
+}
+
+/// Bytes that the smaller one of the two buffers takes.
+#[inline]
+fn buffer(view: &AssocView<'_>) -> f64 {
+    view.send_buffer.limit.min(view.peer_rwnd_max) as f64
 }
 
 /// See the module.
@@ -104,7 +111,7 @@ impl Knapsack {
     #[inline]
     fn is_scarce(&self, view: &AssocView<'_>) -> bool {
         let wanted = self.wanted.unwrap_or_else(|| self.caps(view));
-        view.send_buffer.limit.min(view.peer_rwnd_max) < wanted
+        buffer(view) < wanted as f64
     }
 
     /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats say. These return on their
@@ -127,7 +134,7 @@ impl Knapsack {
 
     /// What the buffer has beyond the paths' bandwidth-delay products, for each of them.
     fn spare(&self, view: &AssocView<'_>) -> f64 {
-        let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
+        let buffer = buffer(view);
         let mut used = 0.0;
         for path in view.paths {
             used += self.paths.get(path.id.index()).map_or(0.0, |own| own.estimate.bdp(path));
@@ -159,14 +166,14 @@ impl Knapsack {
 
     /// What the path carries as a part of one ordered stream: no more than its window lets it, or will once it stops to
     /// grow fast.
-    fn share(&self, path: &PathView, hold: f64, loss: f64) -> f64 {
+    fn share(&self, path: &PathView, hold: f64, loss: f64, buffer: f64) -> f64 {
         let window = path.cwnd.max(path.ssthresh) as f64;
-        // What it comes to on average with such losses (Mathis et al. 1997): a choice that followed every halving would not
-        // settle, and a path left with a small window would not be used again.
+        // What it comes to on average with such losses: a choice that followed every halving would not settle, and a path
+        // left with a small window would not be used again.
         let own = self.paths.get(path.id.index()).filter(|_| loss > 0.0);
         let cuts = own.map_or(0.0, |own| own.loss.cut_share(path));
-        let average = || f64::from(path.mtu) * (1.5 / cuts.max(1e-9)).sqrt();
-        let window = if cuts > 0.0 { average() } else { window };
+        let mtu = f64::from(path.mtu);
+        let window = if cuts > 0.0 { mtu * average_window(cuts, buffer / mtu) } else { window };
         self.rate(path).min(window / hold.max(1e-6))
     }
 
@@ -174,7 +181,7 @@ impl Knapsack {
         let (hold, loss) = (self.hold(view, path).as_secs_f64(), self.loss(path));
         // In use it holds a byte for longer, by the packets of slack that it may queue.
         let queue = (self.slack * u64::from(path.mtu)) as f64 / self.rate(path);
-        let rate = self.share(path, hold, loss);
+        let rate = self.share(path, hold, loss, buffer(view));
         let sure = self.sure(path, hold).min(rate);
         Candidate { bit: bit(path.id), empty: hold, held: hold + queue, rate, sure, loss }
     }
@@ -193,26 +200,30 @@ impl Knapsack {
     /// The paths that carry most of one ordered stream.
     fn choose(&mut self, view: &AssocView<'_>) -> u64 {
         let candidates = view.usable().map(|path| self.candidate(view, path)).collect();
-        let buffer = view.send_buffer.limit.min(view.peer_rwnd_max) as f64;
+        let buffer = buffer(view);
         let packet = f64::from(view.usable().next().map_or(1500, |path| path.mtu));
         let case = Case { candidates, buffer, packet, gain: self.gain };
         self.choice.of(case)
     }
 
     /// Paths on which packets of one ordered stream do not go in bursts. All that follows waits for the slowest path, so a packet that queues there
-    /// lengthens the turn of the whole buffer, and the burst that is freed when it arrives makes the next one queue.
+    /// lengthens the turn of the whole buffer, and the burst that is freed when it arrives makes the next one queue. Repairs of losses free most
+    /// of the buffer at once, and filling it again in time is worth more.
     fn to_spread(&self, view: &AssocView<'_>) -> u64 {
         let one = self.ordered && self.streams.len() <= 1;
         if !one || !self.is_scarce(view) {
             return 0;
         }
-        let held = |path: &PathView| self.hold(view, path).as_secs_f64();
         let used = || view.usable().filter(|path| self.set & bit(path.id) != 0);
+        if used().any(|path| self.loss(path) > 0.0) {
+            return 0;
+        }
+        let held = |path: &PathView| self.hold(view, path).as_secs_f64();
         let fastest = used().map(held).fold(f64::INFINITY, f64::min);
         used().filter(|p| held(p) > NEARLY * fastest).fold(0, |bits, p| bits | bit(p.id))
     }
 
-    /// Those of the set on which a packet of the stream may leave now.
+    /// Those of the set on which a packet of the stream is due by `now`.
     #[inline]
     fn due(&self, now: Time) -> u64 {
         if self.spread == 0 {
@@ -629,6 +640,27 @@ mod tests {
         p[1].min_rtt = Some(Duration::from_millis(120));
         s.round_begin(&buffered(&p, 256), Trigger::Sack);
         assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Wait);
+    }
+
+    #[test]
+    fn packets_of_one_ordered_stream_are_spread_on_the_slow_path() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p[0].outstanding = 28_500;
+        // Packets in one attempt, the fast path full: 128 KiB are too few for both, 256 are not; with losses room is taken as it comes.
+        for (kib, lost, packets) in [(128, 0, 2), (256, 0, 4), (128, 9, 4)] {
+            p[1].lost_chunks = lost;
+            let mut v = buffered(&p, kib);
+            v.now += Duration::from_secs(kib + lost);
+            s.pick(&v, &ordered(0));
+            s.round_begin(&v, Trigger::Sack);
+            let mut sent = 0;
+            while sent < 4 && s.pick(&v, &ordered(0)) == PathPick::Use(PathId(1)) {
+                s.sent(&v, PathId(1), &ordered(0), true);
+                sent += 1;
+            }
+            assert_eq!(sent, packets, "{kib} KiB, {lost} lost");
+        }
     }
 
     #[test]
