@@ -234,6 +234,26 @@ fn the_t_bit_of_an_abort_says_whose_tag_it_carries() {
 }
 
 #[test]
+fn who_knows_nothing_of_us_where_nobody_ever_answered_ends_nothing() {
+    let mut pair = Pair::new();
+    // Nothing of the second path is ever answered.
+    pair.lose(|packet| {
+        let second = packet.tuple.local == client_paths()[1].remote;
+        if second && packet.way == Way::ToServer { Fate::Lose } else { Fate::Deliver }
+    });
+    pair.connect();
+    // Until a heartbeat was answered on the first.
+    pair.run(Duration::from_secs(60));
+    assert_eq!(pair.client.state(), State::Established);
+    let server_tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
+    let reflected = to_client(server_tag, &[&abort(true)]);
+    pair.inject(Way::ToClient, client_paths()[1], &reflected);
+    assert_eq!(pair.client.state(), State::Established, "the other path answers");
+    pair.inject(Way::ToClient, client_paths()[0], &reflected);
+    assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: None }));
+}
+
+#[test]
 fn a_blind_abort_with_tag_zero_does_not_stop_a_handshake() {
     let mut pair = Pair::new();
     pair.lose(|_| Fate::Lose);

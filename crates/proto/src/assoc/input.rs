@@ -252,6 +252,9 @@ impl Association {
             Chunk::CookieAck => self.on_cookie_ack(now),
             // About an address that we take back (RFC 5061 section 5.3, F4).
             Chunk::Abort(_) if seen.leaving => return false,
+            Chunk::Abort(abort) if abort.reflected && self.is_unanswered(path) => {
+                return false;
+            }
             Chunk::Abort(abort) => {
                 self.on_abort(now, &abort);
                 return false;

@@ -29,7 +29,7 @@ use crate::time::{Duration, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     /// We opened: the paths present at that time are our user's choice.
-    opened: bool,
+    pub(super) opened: bool,
     /// The path of the latest INIT, COOKIE ECHO, SHUTDOWN or SHUTDOWN ACK.
     pub(super) path: PathId,
     /// The encoded INIT or COOKIE ECHO, to be sent again unchanged.

@@ -7,6 +7,7 @@ use super::{Association, Bundling, State};
 use crate::event::{CloseReason, Event};
 use crate::ids::PathId;
 use crate::time::Time;
+use crate::view::PathView;
 
 /// T5-shutdown-guard in RTO.Max (RFC 9260 section 16).
 const GUARD_IN_RTO_MAX: u32 = 5;
@@ -107,6 +108,17 @@ impl Association {
         let done = self.state == State::ShutdownAckSent && cause.is_none();
         let reason = if done { CloseReason::Shutdown } else { CloseReason::PeerAbort { cause } };
         self.close(reason);
+    }
+
+    /// Whether nothing was ever answered on `p`, perhaps a path of our user's to an address that the peer never named, while another one is
+    /// alive. Who says from there that he knows nothing of us speaks for that address alone (RFC 9260 section 8.4, rule 3). He may even be
+    /// the peer: an answer to a bare INIT lists no more of our addresses than may be sent to a stranger (RFC 5062 section 9), so that
+    /// it knows us by fewer.
+    pub(super) fn is_unanswered(&self, p: PathId) -> bool {
+        let answered = |v: &PathView| v.srtt.is_some();
+        let alive = |v: &PathView| v.usable && answered(v);
+        let silent = self.setup.opened && self.paths.view(p).is_some_and(|v| !answered(v));
+        silent && self.paths.views.iter().any(alive)
     }
 
     /// T2-shutdown expired.
