@@ -65,12 +65,15 @@ pub(super) struct Books {
     /// A NAT gives the client other addresses: its restart comes from one that it never named, and must be refused (RFC 9260
     /// section 5.2.2).
     renumbered: bool,
+    /// Interleaved messages filled a receive buffer together, at an end that takes them whole alone: nobody broke the protocol, and yet none of
+    /// them could ever be complete (docs/interleaving.md).
+    pub(super) filled: bool,
     sides: u32,
 }
 
 impl Books {
     pub(super) fn new(longest: usize, promised: bool, renumbered: bool) -> Self {
-        Self { ledger: Ledger::new(longest), promised, renumbered, sides: 0 }
+        Self { ledger: Ledger::new(longest), promised, renumbered, filled: false, sides: 0 }
     }
 
     /// Whether applications are promised anything.
@@ -207,6 +210,10 @@ impl App {
             Event::PartialDeliveryAborted { stream, unordered } => {
                 self.assembly.abort(handle, stream, unordered);
             }
+            Event::MessageTooLarge { .. } => {
+                let assoc = &world.host(self.host).config.assoc;
+                books.filled |= assoc.extensions.interleaving && assoc.partial_delivery.is_none();
+            }
             Event::Restarted => {
                 // What is there to be read is the new peer's.
                 self.end_parts(books, handle)?;
@@ -246,7 +253,13 @@ impl App {
         let unfounded = matches!(reason, CloseReason::ProtocolViolation { .. })
             || matches!(reason, CloseReason::PeerAbort { cause: Some(cause) }
                 if cause != USER_ABORT);
-        if unfounded && books.promised() && !(refused && books.renumbered) {
+        let filled = books.filled
+            && matches!(
+                reason,
+                CloseReason::ProtocolViolation { cause: PROTOCOL_VIOLATION }
+                    | CloseReason::PeerAbort { cause: Some(PROTOCOL_VIOLATION) }
+            );
+        if unfounded && books.promised() && !filled && !(refused && books.renumbered) {
             return Err(Trouble::Accused(self.host.0, reason));
         }
         let busy =
@@ -395,6 +408,8 @@ const fn name(event: &Event) -> &'static str {
 
 /// Cause code of an ABORT that refuses a restart with new addresses.
 const NEW_ADDRESSES: u16 = 11;
+/// The cause with which a message that is too large is refused.
+const PROTOCOL_VIOLATION: u16 = 13;
 /// Cause code of an ABORT that the application asked for.
 const USER_ABORT: u16 = 12;
 

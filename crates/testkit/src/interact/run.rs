@@ -425,7 +425,7 @@ impl Run {
             matches!(r, CloseReason::Shutdown | CloseReason::PeerAbort { cause: None })
         };
         let done = reasons.len() >= 2 && reasons.contains(&CloseReason::Shutdown);
-        let guarded = self.apps.iter().any(|app| app.guarded);
+        let guarded = self.books.filled || self.apps.iter().any(|app| app.guarded);
         if script.is_gentle() && !guarded && !(done && reasons.iter().all(fair)) {
             return Err(Trouble::Unprovoked(reasons));
         }
