@@ -47,8 +47,6 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     policies.stream_scheduler = "needs".to_owned();
     policies.retransmission = "soonest".to_owned();
     policies.congestion = "cmt?couple=detected".to_owned();
-    // RFC 9260 section 7.2.3, to the letter again: `paper` alone has reason to differ.
-    assoc.one_packet_after_timeout = true;
     assoc.rto.min = Duration::from_millis(200);
     assoc.rto.max = Duration::from_secs(10);
     assoc.sack.delay = Duration::from_millis(50);

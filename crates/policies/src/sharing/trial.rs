@@ -227,7 +227,9 @@ impl Trials {
         let able = view.usable().filter(|p| stands && dip(p).is_some());
         // By turns, so that both directions are asked as often.
         let next = able.min_by_key(|p| (p.id <= self.latest, p.id));
-        let Some(path) = next.filter(|_| view.usable().count() > 1) else {
+        // Nothing is learnt of paths that rest, or carry nothing but copies, whose acknowledgements may answer the original.
+        let used = view.usable().filter(|p| p.outstanding > p.copied).count();
+        let Some(path) = next.filter(|_| used > 1) else {
             return self.rest(view, LOOK);
         };
         self.latest = path.id;
