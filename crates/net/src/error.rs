@@ -194,6 +194,11 @@ pub enum Closed {
     /// The cookie's life is too short for the round trip.
     #[error("the association could not be set up: the peer finds our cookie stale")]
     StaleCookie,
+    /// The peer opened, too, and was first.
+    #[error(
+        "the association was not set up: the peer, behind a NAT, has opened one with us meanwhile"
+    )]
+    AlreadyConnected,
     /// Chunks must be authenticated, and the peer cannot.
     #[error(
         "the association could not be set up: the peer does not authenticate what must be authenticated"
@@ -232,6 +237,7 @@ impl From<CloseReason> for Closed {
             CloseReason::ShutdownTimeout => Self::ShutdownTimeout,
             CloseReason::HandshakeTimeout => Self::HandshakeTimeout,
             CloseReason::StaleCookie => Self::StaleCookie,
+            CloseReason::AlreadyConnected => Self::AlreadyConnected,
             CloseReason::NoAuthentication => Self::NoAuthentication,
             CloseReason::ProtocolViolation { cause } => Self::ProtocolViolation { cause },
         }

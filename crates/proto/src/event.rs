@@ -225,6 +225,9 @@ pub enum CloseReason {
     /// The handshake failed: the peer called our cookie stale twice (RFC 9260 section 5.2.6). Its Valid.Cookie.Life is shorter than
     /// the way there and back.
     StaleCookie,
+    /// The handshake led to a peer that has an association with us already: it opened, too, from behind a NAT that hid who it is. That
+    /// one goes on.
+    AlreadyConnected,
     /// The peer cannot authenticate chunks, which our configuration demands, or an extension that the peer itself offers
     /// (RFC 5061 section 6).
     NoAuthentication,

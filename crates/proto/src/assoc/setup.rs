@@ -145,6 +145,12 @@ impl Association {
         self.report_unknown_parameters(path, ack);
     }
 
+    /// Who answered our INIT has an association with us already, and keeps it.
+    pub(crate) fn give_way(&mut self) {
+        self.control.clear();
+        self.close(CloseReason::AlreadyConnected);
+    }
+
     /// The peer has set up the association.
     pub(crate) fn on_cookie_ack(&mut self, now: Time) {
         if self.state == State::CookieEchoed {

@@ -115,7 +115,8 @@ impl Association {
     /// the peer: an answer to a bare INIT lists no more of our addresses than may be sent to a stranger (RFC 5062 section 9), so that
     /// it knows us by fewer.
     pub(super) fn is_unanswered(&self, p: PathId) -> bool {
-        let answered = |v: &PathView| v.srtt.is_some();
+        // Set-up made the path primary on which it was answered.
+        let answered = |v: &PathView| v.srtt.is_some() || v.id == self.paths.primary;
         let alive = |v: &PathView| v.usable && answered(v);
         let silent = self.setup.opened && self.paths.view(p).is_some_and(|v| !answered(v));
         silent && self.paths.views.iter().any(alive)

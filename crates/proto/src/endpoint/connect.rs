@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Endpoint;
 use super::checksum::permitted;
 use super::peer::is_unicast;
-use crate::assoc::Association;
+use crate::assoc::{Association, State};
 use crate::config::{AssocConfig, MAX_PATHS};
 use crate::ids::{AssocHandle, FourTuple};
 use crate::time::Time;
@@ -70,6 +70,23 @@ impl Endpoint {
         let tuples: &[_] = &tuples.iter().filter(known).copied().collect::<Vec<_>>();
         let assoc = Association::connect(now, config, endpoint, tuples, peer_port, rng);
         Ok(self.table.insert(assoc))
+    }
+
+    /// The INIT of `h` may have been answered just now. If who answered has an association with us already, `h` ends: its own INIT reached us
+    /// first, from an address that it did not list (a NAT hides it), so nobody knew it for the same peer. To echo this cookie, too, would
+    /// make the peer give up the association that it has for one with the same tag (RFC 9260 section 5.2.4 B).
+    pub(super) fn on_answer(&mut self, h: AssocHandle) {
+        let Some(assoc) = self.table.get(h).filter(|a| a.state() == State::CookieEchoed) else {
+            return;
+        };
+        let (port, tag, tsn) = (assoc.peer.port, assoc.peer.tag, assoc.peer.initial_tsn);
+        let other = self.table.find_peer(port, tag, tsn).and_then(|other| self.table.get(other));
+        let set_up = other.is_some_and(|assoc| !assoc.state().is_setup());
+        if let Some(assoc) = self.table.touch(h).filter(|_| set_up) {
+            assoc.give_way();
+        }
+        // The peer's COOKIE ECHO may be in the next packet.
+        self.table.refresh(h);
     }
 
     fn check_connect(&self, tuples: &[FourTuple], peer_port: u16) -> Result<(), ConnectError> {

@@ -108,6 +108,12 @@ impl Endpoint {
             self.stats.bad_cookies += 1;
             return None;
         }
+        // It is set up already, by a handshake that crossed this one from an address that nobody listed: a NAT hides it. Its COOKIE ECHO, which
+        // has gone out, tells the peer to which tag.
+        let peer = cookie.peer.fixed;
+        if self.table.find_peer(to.peer_port, peer.initiate_tag, peer.initial_tsn).is_some() {
+            return None;
+        }
         if self.is_full_for(to.tuple.remote.ip()) {
             self.replies.abort(now, to, Some(ErrorCause::OutOfResource), &mut self.stats);
             return None;

@@ -266,7 +266,11 @@ impl Endpoint {
             // The peer still closes an association that we have forgotten (RFC 9260 section 8.5.1 E).
             self.on_out_of_the_blue(now, *tuple, packet);
         } else if tag::accepts(packet, first, assoc.local.tag, assoc.peer.tag) {
+            let asked = assoc.state() == State::CookieWait;
             assoc.handle_packet(now, tuple, path, packet, Proof::None);
+            if asked {
+                self.on_answer(h);
+            }
         } else {
             self.stats.bad_tag += 1;
         }

@@ -3,6 +3,7 @@
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use polypath_wire::Tsn;
 use slab::Slab;
 
 use crate::assoc::{Association, State};
@@ -33,6 +34,8 @@ pub(super) struct Table {
     /// Which association a peer's address and SCTP port belong to. Our own port is always the endpoint's. Who names an
     /// address first has it, until someone proves it: naming an address takes nothing from anybody.
     index: BTreeMap<(IpAddr, u16), AssocHandle>,
+    /// Which association a peer's tag and SCTP port belong to, the first of several.
+    peers: BTreeMap<(u32, u16), AssocHandle>,
     /// The association of the latest packet; most packets are for it, too.
     latest: Option<AssocHandle>,
     /// Associations that may have something to send. Their deadlines may have moved.
@@ -88,6 +91,7 @@ impl Table {
 
     pub(super) fn remove(&mut self, h: AssocHandle) {
         self.forget_addresses(h);
+        self.forget_peer(h);
         let Some(slot) = self.slots.try_remove(h.0) else { return };
         self.deadlines.remove(&(slot.deadline, h));
         self.ready.retain(|other| *other != h);
@@ -138,6 +142,13 @@ impl Table {
             there && assoc.local.tag == tag
         };
         self.slots.iter().find(|(_, slot)| has(&slot.assoc)).map(|(i, _)| AssocHandle(i))
+    }
+
+    /// The association with a peer of this port, tag and first TSN: none but that very peer has the same, wherever it may be.
+    pub(super) fn find_peer(&self, peer_port: u16, tag: u32, first: Tsn) -> Option<AssocHandle> {
+        let h = self.peers.get(&(tag, peer_port)).copied()?;
+        let same = |assoc: &&Association| assoc.peer.tag == tag && assoc.peer.initial_tsn == first;
+        self.get(h).filter(|assoc| assoc.state() != State::Closed).filter(same).map(|_| h)
     }
 
     /// Associations with a peer at `address`.
@@ -235,11 +246,16 @@ impl Table {
         if closed {
             if !slot.addresses.is_empty() {
                 self.forget_addresses(h);
+                self.forget_peer(h);
             }
         } else if slot.indexed != (slot.assoc.peer.tag, slot.assoc.address_generation) {
             // Addresses may have gone.
-            if slot.indexed.1 != slot.assoc.address_generation {
+            let (tag, generation) = slot.indexed;
+            if generation != slot.assoc.address_generation {
                 self.forget_addresses(h);
+            }
+            if tag != self.get(h).map_or(0, |assoc| assoc.peer.tag) {
+                self.forget_peer(h);
             }
             self.index_addresses(h);
         }
@@ -250,6 +266,9 @@ impl Table {
         let assoc = &slot.assoc;
         slot.indexed = (assoc.peer.tag, assoc.address_generation);
         let (port, paths) = (assoc.peer.port, assoc.paths.live());
+        if assoc.peer.tag != 0 {
+            self.peers.entry((assoc.peer.tag, port)).or_insert(h);
+        }
         let paths = paths.filter_map(|p| assoc.path_tuple(p)).map(|tuple| tuple.remote.ip());
         let named: Vec<IpAddr> = assoc.peer.addresses.iter().copied().chain(paths).collect();
         for address in named {
@@ -279,6 +298,15 @@ impl Table {
         let port = slot.assoc.peer.port;
         for address in slot.addresses.drain(..) {
             self.index.remove(&(address, port));
+        }
+    }
+
+    /// The peer's tag is another, or the association is over.
+    fn forget_peer(&mut self, h: AssocHandle) {
+        let Some(slot) = self.slots.get(h.0) else { return };
+        let key = (slot.indexed.0, slot.assoc.peer.port);
+        if self.peers.get(&key) == Some(&h) {
+            self.peers.remove(&key);
         }
     }
 }

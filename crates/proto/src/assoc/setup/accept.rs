@@ -58,9 +58,7 @@ impl Association {
         if self.state.is_setup() {
             self.control.clear();
             self.adopt_peer(peer);
-            if let Some(path) = self.paths.by_tuple(&tuple) {
-                self.prefer_path(path);
-            }
+            self.reached_on(now, tuple);
             self.enter_established(now);
         } else if untouched {
             self.adopt_peer(peer);
@@ -72,6 +70,24 @@ impl Association {
             self.peer.tag = peer.fixed.initiate_tag;
             self.adopt_auth(peer);
         }
+    }
+
+    /// The peer's handshake succeeded in place of ours, on this path. What it knows of us is what our INIT ACK told it there: of a bare one, the
+    /// address that it came from alone. Another one has to prove that the peer knows it.
+    fn reached_on(&mut self, now: Time, tuple: FourTuple) {
+        let Some(path) = self.add_path(now, tuple, true) else { return };
+        self.prefer_path(path);
+        if !self.config.bare_init {
+            return;
+        }
+        for p in self.paths.ids() {
+            let Some((view, path)) = self.paths.both_mut(p) else { continue };
+            if path.tuple.local.ip() != tuple.local.ip() && view.state == PathState::Active {
+                view.state = PathState::Unconfirmed;
+                path.verification = Verification::default();
+            }
+        }
+        self.paths.refresh_usable();
     }
 
     /// Action D: the cookie is that of the association as it is.
