@@ -145,6 +145,11 @@ impl Association {
         self.report_unknown_parameters(path, ack);
     }
 
+    /// Whether we opened it.
+    pub(crate) const fn has_opened(&self) -> bool {
+        self.setup.opened
+    }
+
     /// Who answered our INIT has an association with us already, and keeps it.
     pub(crate) fn give_way(&mut self) {
         self.control.clear();

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use polypath_wire::chunk::kind;
-use polypath_wire::{ErrorCause, PacketView, RawChunk};
+use polypath_wire::{ErrorCause, InitFixed, PacketView, RawChunk};
 
 use super::Endpoint;
 use super::cookie::{Cookie, TieTags};
@@ -108,10 +108,7 @@ impl Endpoint {
             self.stats.bad_cookies += 1;
             return None;
         }
-        // It is set up already, by a handshake that crossed this one from an address that nobody listed: a NAT hides it. Its COOKIE ECHO, which
-        // has gone out, tells the peer to which tag.
-        let peer = cookie.peer.fixed;
-        if self.table.find_peer(to.peer_port, peer.initiate_tag, peer.initial_tsn).is_some() {
+        if self.is_crossed(to.peer_port, &cookie.peer.fixed) {
             return None;
         }
         if self.is_full_for(to.tuple.remote.ip()) {
@@ -126,6 +123,13 @@ impl Endpoint {
         let h = self.table.insert(assoc);
         self.catch_up(h, cookie.created);
         Some(h)
+    }
+
+    /// Whether we opened, too, and that handshake leads to the same peer, whose address here nobody listed (a NAT hides it). Our COOKIE ECHO is
+    /// on its way and tells the peer which association it is.
+    fn is_crossed(&self, port: u16, peer: &InitFixed) -> bool {
+        let found = self.table.find_peer(port, peer.initiate_tag, peer.initial_tsn);
+        found.and_then(|h| self.table.get(h)).is_some_and(Association::has_opened)
     }
 
     /// The association that the cookie set up is over. A peer that still waits for its COOKIE ACK must have missed the ABORT.
