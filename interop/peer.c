@@ -165,6 +165,8 @@ end_association(void)
 		break;
 	case VANISH:
 		state.closed = "vanished";
+		/* The stack's own threads go on meanwhile. */
+		usleep(options.linger_ms * 1000);
 		leave(is_verified() ? VERIFIED : FAULTY);
 	case WAIT:
 		break;
@@ -408,7 +410,7 @@ static const char usage[] =
 	"  --immediate                I bit\n"
 	"  --delay MS                 between messages (0)\n"
 	"  --end wait|shutdown|abort|vanish   once all is sent and received (wait: for the peer to end it)\n"
-	"  --linger MS                stay after the end, for a peer that missed it (0)\n"
+	"  --linger MS                stay after the end, for a peer that missed it, or before vanishing (0)\n"
 	"  --timeout S                (60)\n"
 	"  --buffer BYTES             send and receive buffer (4194304: holds the largest message)\n"
 	"  --fragment BYTES           largest fragment (path MTU)\n"

@@ -273,6 +273,8 @@ impl Conversation {
     /// Nobody is told, so nothing may be tidied up.
     fn vanish(&self) -> ! {
         self.closed.set("vanished");
+        // The endpoint's own thread goes on meanwhile.
+        std::thread::sleep(Duration::from_millis(self.options.linger));
         let verified = self.is_verified();
         let report = self.summary(verified);
         println!("{}", report.json());

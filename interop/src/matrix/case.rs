@@ -331,7 +331,8 @@ pub const CASES: &[Case] = &[
         name: "restart: the client vanishes and comes back",
         group: ENDS,
         both: "--sizes 1-3000 --streams 4",
-        client: "--send 100 --expect 100 --end vanish",
+        // What is not acknowledged is sent again, to a port that nobody has any more: the answer ends the association (RFC 6951 section 5.5).
+        client: "--send 100 --expect 100 --end vanish --linger 500",
         again: Some("--send 100 --expect 100 --end shutdown"),
         server: "--expect 100 --echo",
         proofs: &[Proof::Restarts(1)],
@@ -342,7 +343,8 @@ pub const CASES: &[Case] = &[
         group: ENDS,
         network: TWO,
         both: "--sizes 1-3000 --streams 4 --cmt 1",
-        client: "--send 100 --expect 100 --end vanish",
+        // What is not acknowledged is sent again, to a port that nobody has any more: the answer ends the association (RFC 6951 section 5.5).
+        client: "--send 100 --expect 100 --end vanish --linger 500",
         again: Some("--send 100 --expect 100 --end shutdown"),
         server: "--expect 100 --echo",
         proofs: &[Proof::Restarts(1)],

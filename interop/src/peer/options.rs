@@ -83,7 +83,7 @@ pub struct Options {
     /// What to do once all is sent and received
     #[arg(long, value_enum, default_value_t = Ending::Wait)]
     pub end: Ending,
-    /// Stay after the end, for a peer that missed it, ms
+    /// Stay after the end, for a peer that missed it, or before vanishing, ms
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub linger: u64,
     /// Give up after so many seconds
