@@ -20,12 +20,15 @@ pub(super) struct Burst {
     granted: u64,
     /// When the next packet is due, where packets are spread.
     due: Time,
+    /// When the path has sent what was handed to it, by the rate that it is known to carry.
+    idle: Time,
 }
 
 impl Burst {
     /// Without a bound; for tests of other things.
     #[cfg(test)]
-    pub(super) const UNBOUNDED: Self = Self { left: u64::MAX, granted: 0, due: Time::ZERO };
+    pub(super) const UNBOUNDED: Self =
+        Self { left: u64::MAX, granted: 0, due: Time::ZERO, idle: Time::ZERO };
 
     fn most(path: &PathView) -> u64 {
         PACKETS * u64::from(path.mtu)
@@ -57,6 +60,20 @@ impl Burst {
             let took = Duration::from_nanos((f64::from(bytes) / (SPREAD * rate) * 1e9) as u64);
             self.due = (self.due + took).max(now).min(now + took);
         }
+    }
+
+    /// Such a packet left: the path is busy with it for a while. A rate that is known too low must not add up.
+    pub(super) fn occupy(&mut self, now: Time, bytes: u32, rate: f64) {
+        if rate > 0.0 {
+            let took = Duration::from_nanos((f64::from(bytes) / rate * 1e9) as u64);
+            self.idle = self.idle.max(now).min(now + took + took) + took;
+        }
+    }
+
+    /// When a packet sent now would begin to leave.
+    #[inline]
+    pub(super) fn idle(&self, now: Time) -> Time {
+        self.idle.max(now)
     }
 
     /// Whether a packet is due.

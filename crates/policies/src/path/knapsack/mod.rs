@@ -3,6 +3,7 @@
 mod burst;
 mod loss;
 mod own;
+mod paced;
 mod set;
 mod stream;
 
@@ -276,7 +277,7 @@ impl Knapsack {
         };
         let mut best = fastest;
         for path in view.sendable() {
-            if path.outstanding < best.outstanding
+            if self.is_emptier(view, path, best)
                 && set & bit(path.id) != 0
                 && self.is_open(path, next)
                 && self.loss(path) <= self.loss(fastest)
@@ -439,7 +440,7 @@ impl PathScheduler for Knapsack {
         let pick = if next.needs.is_urgent() {
             self.soonest(view, next)
         } else if !next.ordered {
-            self.fastest_of_equals(view, next, ALL)
+            self.unless_busy(view, self.fastest_of_equals(view, next, ALL), next, ALL)
         } else if others {
             self.home(view, next)
         } else {
@@ -449,7 +450,8 @@ impl PathScheduler for Knapsack {
             // While data waits, not of equals in turn: with as much in flight on either, SACKs have no faster way, and a cut of
             // the way that they happen to take is missed late (`tests/failover.rs` of the lab).
             if view.send_buffer.unsent <= next.message_remaining {
-                self.fastest_of_equals(view, next, self.due(view.now))
+                let pick = self.fastest_of_equals(view, next, self.due(view.now));
+                self.unless_busy(view, pick, next, self.set)
             } else {
                 self.fastest(view, next, self.due(view.now)).map_or(PathPick::Wait, PathPick::Use)
             }
@@ -473,6 +475,7 @@ impl PathScheduler for Knapsack {
         let now = view.now;
         if let (Some(own), Some(view)) = (self.paths.get_mut(path.index()), view.path(path)) {
             own.burst.sent(view, chunk.bytes);
+            own.burst.occupy(now, chunk.bytes, own.estimate.rate());
             if self.spread & bit(path) != 0 {
                 own.burst.spread(now, chunk.bytes, own.estimate.rate());
             }
@@ -528,7 +531,7 @@ mod tests {
     const TEN: f64 = 1_223_333.0;
 
     /// Two paths of 10 Mbit/s with hold times of 21.2 and 86.2 ms (10 and 75 ms one way, S0), both known to be full.
-    fn two(scheduler: &mut Knapsack) -> Vec<PathView> {
+    pub(super) fn two(scheduler: &mut Knapsack) -> Vec<PathView> {
         let mut p = paths(2);
         for (path, ms) in p.iter_mut().zip([21.2, 86.2]) {
             let rtt = Duration::from_secs_f64(ms / 1000.0);
@@ -544,11 +547,11 @@ mod tests {
         p
     }
 
-    fn scheduler() -> Knapsack {
+    pub(super) fn scheduler() -> Knapsack {
         Knapsack::new(2, 0.06)
     }
 
-    fn buffered<'a>(p: &'a [PathView], kib: u64) -> AssocView<'a> {
+    pub(super) fn buffered<'a>(p: &'a [PathView], kib: u64) -> AssocView<'a> {
         let mut v = view(p);
         v.now = Time::from_millis(300);
         v.send_buffer.limit = kib * KIB;
@@ -557,13 +560,13 @@ mod tests {
         v
     }
 
-    fn ordered(stream: u16) -> ChunkMeta {
+    pub(super) fn ordered(stream: u16) -> ChunkMeta {
         let mut next = chunk(stream, 1452);
         next.ordered = true;
         next
     }
 
-    fn unordered() -> ChunkMeta {
+    pub(super) fn unordered() -> ChunkMeta {
         let mut next = chunk(0, 1452);
         next.ordered = false;
         next
