@@ -62,6 +62,7 @@ impl Knapsack {
 mod tests {
     use polypath_proto::PathId;
     use polypath_proto::policy::PathScheduler;
+    use polypath_proto::time::Duration;
 
     use super::super::tests::{buffered, ordered, scheduler, two, unordered};
     use super::*;
@@ -83,7 +84,7 @@ mod tests {
             assert_eq!(s.pick(&v, &next), PathPick::Use(PathId(1)));
             v.send_buffer.unsent_messages = 1;
             // It is sent by then.
-            v.now = v.now + polypath_proto::time::Duration::from_millis(2);
+            v.now += Duration::from_millis(2);
             assert_eq!(s.pick(&v, &next), PathPick::Use(PathId(1)));
             s.paths[1].burst = super::super::burst::Burst::UNBOUNDED;
         }
