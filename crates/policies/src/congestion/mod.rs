@@ -11,6 +11,7 @@ pub(crate) mod lia;
 pub(crate) mod olia;
 pub(crate) mod rp_v1;
 pub(crate) mod rp_v2;
+mod unqueued;
 
 pub use balia::Balia;
 pub use couple::Couple;
@@ -21,3 +22,4 @@ pub use lia::Lia;
 pub use olia::{Olia, OliaRank};
 pub use rp_v1::RpV1;
 pub use rp_v2::RpV2;
+pub use unqueued::Unqueued;
