@@ -141,7 +141,8 @@ fn world(cell: &Cell, plan: &Plan) -> WorldSpec {
             ..FlowSpec::new(name, paths, app)
         }
     };
-    let (cc, coupled) = (plan.congestion.as_str(), format!("{}?couple=detected", plan.congestion));
+    let cc = plan.congestion.as_str();
+    let coupled = format!("{cc}{}couple=detected", if cc.contains('?') { '&' } else { '?' });
     let multi =
         flow("multi".into(), addresses.clone(), saturated.clone(), &plan.scheduler, &coupled);
     let mut flows = vec![FlowSpec { trace: true, ..multi }];
