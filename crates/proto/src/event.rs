@@ -218,7 +218,7 @@ pub enum CloseReason {
     /// Association.Max.Retrans was exceeded: the peer is unreachable.
     Unreachable,
     /// We asked for a graceful shutdown, with all of our data acknowledged, and five RTO.Max later the peer still had data to send, or had not
-    /// answered: we aborted (T5-shutdown-guard, RFC 9260 section 9.2).
+    /// answered; or data is not, and a peer that is heard of sent no SACK for as long: we aborted (T5-shutdown-guard, RFC 9260 section 9.2).
     ShutdownTimeout,
     /// The handshake got no answer.
     HandshakeTimeout,

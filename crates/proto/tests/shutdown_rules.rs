@@ -373,3 +373,36 @@ fn an_abort_travels_alone_though_data_waits() {
     assert_eq!(kinds, [[ABORT]]);
     assert_eq!(pair.last_with(ABORT).first_flags(), 0, "T is not set while there is a TCB");
 }
+
+#[test]
+fn a_pending_shutdown_ends_where_heartbeats_are_answered_and_data_never_is() {
+    // Found by random worlds (seed 27065757): a forged INIT ACK took NR-SACK out of what both ends could do, so that one end knew none of
+    // the acknowledgements that the other sent. Answered heartbeats reset all counters (RFC 9260 section 8.1), and data went out for ever.
+    let mut pair = Pair::connected();
+    pair.lose(|p| if p.kinds().contains(&kind::SACK) { Fate::Lose } else { Fate::Deliver });
+    send(&mut pair, |pair| &mut pair.client).expect("accepted");
+    let (now, began) = (pair.now, pair.now);
+    pair.client.shutdown(now);
+    while pair.client.closed().is_none() {
+        pair.run(SECOND / 2);
+        assert!(pair.now - began <= 301 * SECOND, "T5-shutdown-guard is 5 RTO.Max");
+    }
+    assert!(pair.now - began >= 300 * SECOND);
+    assert_eq!(pair.client.closed(), Some(CloseReason::ShutdownTimeout));
+    assert_eq!(read_causes(&pair.last_with(ABORT)), (false, vec![12]));
+}
+
+#[test]
+fn a_pending_shutdown_waits_for_a_peer_without_room() {
+    let mut pair = Pair::connected();
+    pair.server.reads = false;
+    let (now, h) = (pair.now, pair.client.handle());
+    pair.client.saturates = Some(1000);
+    pair.client.fill(now, h);
+    pair.run(10 * SECOND);
+    pair.client.saturates = None;
+    let now = pair.now;
+    pair.client.shutdown(now);
+    pair.run(2000 * SECOND);
+    assert_eq!((pair.client.closed(), pair.client.state()), (None, State::ShutdownPending));
+}

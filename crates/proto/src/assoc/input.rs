@@ -76,7 +76,7 @@ impl Association {
         if let Some(own) = self.paths.get_mut(path) {
             own.stats.packets_received += 1;
         }
-        self.hear_in_shutdown_sent();
+        self.hear_in_shutdown();
         let waiting = self.control.len();
         for raw in chunks {
             if !self.take_chunk(now, path, packet, raw, &mut seen) {

@@ -76,6 +76,7 @@ impl Association {
             self.protocol_violation(now, PROTOCOL_VIOLATION, "acknowledges TSNs never sent");
             return false;
         }
+        self.sack_in_shutdown(now);
         self.take_rtt_samples(now);
         if outcome.verdict == SackVerdict::Stale {
             return true;

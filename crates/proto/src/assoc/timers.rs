@@ -20,6 +20,8 @@ pub(crate) struct Timers {
     pub(crate) t2: Time,
     /// T5-shutdown-guard.
     pub(crate) t5: Time,
+    /// A packet came since T5 was started.
+    pub(crate) heard: bool,
     /// The next zero-window probe.
     pub(crate) probe: Time,
     /// The path scheduler asked to be asked again.
@@ -31,7 +33,7 @@ pub(crate) struct Timers {
 impl Default for Timers {
     fn default() -> Self {
         let off = Time::MAX;
-        Self { t1: off, t2: off, t5: off, probe: off, scheduler: off, reconfig: off }
+        Self { t1: off, t2: off, t5: off, heard: false, probe: off, scheduler: off, reconfig: off }
     }
 }
 
