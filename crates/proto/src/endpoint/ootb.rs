@@ -11,6 +11,21 @@ use crate::ids::FourTuple;
 use crate::time::Time;
 
 impl Endpoint {
+    /// A packet from an address that no association knows.
+    ///
+    /// If it has the tag of one, its peer sent it: ahead of the ASCONF that adds the address, behind the one that took it
+    /// away, or through a NAT that has a new one. The association is known, so RFC 9260 section 8.4 is not about this packet,
+    /// and an ABORT would end all paths for one. RFC 5061 section 5.3 forbids it where our own address changes; the packet
+    /// is dropped in silence, as it allows.
+    pub(super) fn on_stranger(&mut self, now: Time, tuple: FourTuple, packet: &PacketView<'_>) {
+        let header = packet.header();
+        if self.table.find_tag(header.verification_tag, header.source_port).is_some() {
+            self.stats.out_of_the_blue += 1;
+            return;
+        }
+        self.on_out_of_the_blue(now, tuple, packet);
+    }
+
     /// Answers a packet that starts with neither INIT nor COOKIE ECHO.
     pub(super) fn on_out_of_the_blue(
         &mut self,

@@ -17,14 +17,33 @@ struct Slot {
     assoc: Association,
     /// Addresses under which packets find it.
     addresses: Vec<IpAddr>,
-    /// The peer's tag, and the count of changes, when `addresses` was made: others mean other addresses.
-    indexed: (u32, u32),
+    /// What the indices were made from.
+    indexed: Indexed,
     /// Its entry in [`Table::deadlines`], at or before its real deadline; `Time::MAX`: none.
     deadline: Time,
     /// It is in [`Table::ready`].
     ready: bool,
     /// It is in [`Table::eventful`].
     eventful: bool,
+}
+
+/// What the indices of an association follow: others mean other entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Indexed {
+    local_tag: u32,
+    peer_tag: u32,
+    /// The count of changes of the peer's addresses.
+    addresses: u32,
+}
+
+impl Indexed {
+    const fn of(assoc: &Association) -> Self {
+        Self {
+            local_tag: assoc.local.tag,
+            peer_tag: assoc.peer.tag,
+            addresses: assoc.address_generation,
+        }
+    }
 }
 
 /// All associations.
@@ -36,6 +55,8 @@ pub(super) struct Table {
     index: BTreeMap<(IpAddr, u16), AssocHandle>,
     /// Which association a peer's tag and SCTP port belong to, the first of several.
     peers: BTreeMap<(u32, u16), AssocHandle>,
+    /// Which association has our own tag and the peer's SCTP port.
+    tags: BTreeMap<(u32, u16), AssocHandle>,
     /// The association of the latest packet; most packets are for it, too.
     latest: Option<AssocHandle>,
     /// Associations that may have something to send. Their deadlines may have moved.
@@ -79,7 +100,7 @@ impl Table {
         let h = AssocHandle(self.slots.insert(Slot {
             assoc,
             addresses: Vec::new(),
-            indexed: (0, 0),
+            indexed: Indexed::default(),
             deadline: Time::MAX,
             ready: false,
             eventful: false,
@@ -91,7 +112,7 @@ impl Table {
 
     pub(super) fn remove(&mut self, h: AssocHandle) {
         self.forget_addresses(h);
-        self.forget_peer(h);
+        self.forget_tags(h);
         let Some(slot) = self.slots.try_remove(h.0) else { return };
         self.deadlines.remove(&(slot.deadline, h));
         self.ready.retain(|other| *other != h);
@@ -135,13 +156,11 @@ impl Table {
         self.get(h).is_some_and(|assoc| assoc.paths.is_proven(address))
     }
 
-    /// The association whose packets carry `tag`: by looking at all of them, which only who proves its packets may ask for.
+    /// The association whose packets carry `tag`.
     pub(super) fn find_tag(&self, tag: u32, peer_port: u16) -> Option<AssocHandle> {
-        let has = |assoc: &Association| {
-            let there = assoc.peer.port == peer_port && assoc.state() != State::Closed;
-            there && assoc.local.tag == tag
-        };
-        self.slots.iter().find(|(_, slot)| has(&slot.assoc)).map(|(i, _)| AssocHandle(i))
+        let h = self.tags.get(&(tag, peer_port)).copied()?;
+        let has = |assoc: &&Association| assoc.state() != State::Closed && assoc.local.tag == tag;
+        self.get(h).filter(has).map(|_| h)
     }
 
     /// The association with a peer of this port, tag and first TSN: none but that very peer has the same, wherever it may be.
@@ -246,29 +265,36 @@ impl Table {
         if closed {
             if !slot.addresses.is_empty() {
                 self.forget_addresses(h);
-                self.forget_peer(h);
+                self.forget_tags(h);
             }
-        } else if slot.indexed != (slot.assoc.peer.tag, slot.assoc.address_generation) {
-            // Addresses may have gone.
-            let (tag, generation) = slot.indexed;
-            if generation != slot.assoc.address_generation {
-                self.forget_addresses(h);
+        } else {
+            let (before, now) = (slot.indexed, Indexed::of(&slot.assoc));
+            if before != now {
+                self.reindex(h, before, now);
             }
-            if tag != self.get(h).map_or(0, |assoc| assoc.peer.tag) {
-                self.forget_peer(h);
-            }
-            self.index_addresses(h);
         }
+    }
+
+    /// Addresses may have gone.
+    fn reindex(&mut self, h: AssocHandle, before: Indexed, now: Indexed) {
+        if before.addresses != now.addresses {
+            self.forget_addresses(h);
+        }
+        if (before.local_tag, before.peer_tag) != (now.local_tag, now.peer_tag) {
+            self.forget_tags(h);
+        }
+        self.index_addresses(h);
     }
 
     fn index_addresses(&mut self, h: AssocHandle) {
         let Some(slot) = self.slots.get_mut(h.0) else { return };
         let assoc = &slot.assoc;
-        slot.indexed = (assoc.peer.tag, assoc.address_generation);
+        slot.indexed = Indexed::of(assoc);
         let (port, paths) = (assoc.peer.port, assoc.paths.live());
         if assoc.peer.tag != 0 {
             self.peers.entry((assoc.peer.tag, port)).or_insert(h);
         }
+        self.tags.entry((assoc.local.tag, port)).or_insert(h);
         let paths = paths.filter_map(|p| assoc.path_tuple(p)).map(|tuple| tuple.remote.ip());
         let named: Vec<IpAddr> = assoc.peer.addresses.iter().copied().chain(paths).collect();
         for address in named {
@@ -301,12 +327,16 @@ impl Table {
         }
     }
 
-    /// The peer's tag is another, or the association is over.
-    fn forget_peer(&mut self, h: AssocHandle) {
+    /// A tag is another, or the association is over.
+    fn forget_tags(&mut self, h: AssocHandle) {
         let Some(slot) = self.slots.get(h.0) else { return };
-        let key = (slot.indexed.0, slot.assoc.peer.port);
-        if self.peers.get(&key) == Some(&h) {
-            self.peers.remove(&key);
+        let (indexed, port) = (slot.indexed, slot.assoc.peer.port);
+        for (index, tag) in
+            [(&mut self.peers, indexed.peer_tag), (&mut self.tags, indexed.local_tag)]
+        {
+            if index.get(&(tag, port)) == Some(&h) {
+                index.remove(&(tag, port));
+            }
         }
     }
 }
