@@ -12,7 +12,8 @@ use polypath_proto::time::{Duration, Time};
 use polypath_proto::{
     AssocHandle, CloseReason, Endpoint, Event, FourTuple, RecvFrom, SendError, SendOptions, State,
 };
-use polypath_testkit::world::{HostId, World};
+use polypath_testkit::world::{HostId, LogEntry, World};
+use polypath_wire::chunk::kind;
 
 const SECOND: Duration = Duration::from_secs(1);
 const CLIENT: HostId = HostId::CLIENT;
@@ -20,7 +21,11 @@ const SERVER: HostId = HostId::SERVER;
 
 /// An association over two paths whose schedulers use both.
 fn connected(config: AssocConfig) -> (World, AssocHandle, AssocHandle) {
-    let policies = factory(&PolicySpec::default()).expect("registered names");
+    connected_with(config, &PolicySpec::default())
+}
+
+fn connected_with(config: AssocConfig, spec: &PolicySpec) -> (World, AssocHandle, AssocHandle) {
+    let policies = factory(spec).expect("registered names");
     let assoc = Arc::new(AssocConfig { policies, ..config });
     let end = |port| EndpointConfig { port, assoc: assoc.clone(), ..EndpointConfig::default() };
     let delays = [Duration::from_millis(5), Duration::from_millis(20)];
@@ -100,6 +105,42 @@ fn a_closed_window_is_probed_over_the_path_that_lives() {
             world.run_for(SECOND).expect("no trouble");
         }
         assert_eq!(got, 40, "path {dead} is dead");
+    }
+}
+
+/// The latest packet with DATA that reached the server over `link`.
+fn latest_data(world: &World, link: usize) -> Bytes {
+    let from = IpAddr::from([10, 0, link as u8, 1]);
+    let is_data = |packet: &&LogEntry| {
+        packet.tuple.local.ip() == from && packet.bytes.get(12) == Some(&kind::DATA)
+    };
+    world.log.entries().iter().rev().find(is_data).expect("data was sent").bytes.clone()
+}
+
+#[test]
+fn a_dead_path_fails_though_the_window_is_shut_for_what_was_lost_on_it() {
+    for heartbeat_interval in [None, Some(30 * SECOND)] {
+        let config = AssocConfig {
+            receive_buffer: 10_000,
+            heartbeat_interval,
+            potentially_failed: None,
+            ..AssocConfig::default()
+        };
+        let spec = PolicySpec { retransmission: "same".into(), ..PolicySpec::default() };
+        let (mut world, client, server) = connected_with(config, &spec);
+        world.set_up(0, false);
+        for _ in 0..40 {
+            send(&mut world, client, pattern(1000)).expect("there is room");
+        }
+        let mut got = 0;
+        for _ in 0..900 {
+            got += read(&mut world, server).len();
+            world.run_for(SECOND).expect("no trouble");
+            // The network doubles a packet now and then: its SACK says that the window is shut.
+            let doubled = latest_data(&world, 1);
+            world.inject(SERVER, 1, Duration::ZERO, doubled);
+        }
+        assert_eq!(got, 40, "{heartbeat_interval:?}");
     }
 }
 

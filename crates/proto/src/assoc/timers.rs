@@ -150,7 +150,6 @@ impl Association {
     /// T3-rtx of `p` expired (RFC 9260 section 6.3.3).
     fn on_t3(&mut self, now: Time, p: PathId) {
         let Some(rto) = self.paths.view(p).map(|v| v.rto) else { return };
-        // A closed window whose SACKs keep coming is no sign of a broken path (RFC 9260 section 6.1 A).
         let probing = self.tx.probing_window();
         let chunks = self.tx.mark_timeout(now, p, &mut self.paths, &self.config);
         let forward = self.forward_timed_out(now, p, chunks);
@@ -176,9 +175,25 @@ impl Association {
         self.policies.congestion.lost(&view, &loss);
         self.policies.path_scheduler.lost(&view, &loss);
         self.refresh_windows(now);
-        self.count_failure(now, p, !probing, true);
+        let excused = probing && self.excused(now, p, rto);
+        self.count_failure(now, p, !excused, true);
         self.data_given_up(now, p);
         self.trigger(Trigger::Timer);
+    }
+
+    /// Whether a timeout on `p`, where the RTO was `rto`, is no sign of a broken path: the peer keeps its window shut and says so (RFC 9260
+    /// section 6.1 A). But it may say so on other paths only, and the window stay shut for what is lost on this one. So after some
+    /// timeouts a HEARTBEAT asks; if there is no answer by the next one, that one counts.
+    fn excused(&mut self, now: Time, p: PathId, rto: Duration) -> bool {
+        let Some(path) = self.paths.get(p) else { return true };
+        let (silent, asked) = (path.timeouts_in_a_row > 1, path.heartbeat.map(|h| h.sent));
+        if !silent || self.paths.next_after(p) == p || !self.state.sends_heartbeats() {
+            return true;
+        }
+        if asked.is_none() {
+            self.send_heartbeat(now, p);
+        }
+        asked.is_none_or(|asked| now.since(asked) < rto)
     }
 
     /// A timeout on `p` counts against the path and, for data and control chunks, against the association.
