@@ -175,7 +175,7 @@ impl Sender {
                 return outcome;
             }
         }
-        self.recovery_before_misses(now, paths, scratch);
+        self.recovery_before_misses(now, paths, outcome.news, scratch);
         if outcome.news {
             self.miss_pass(sack.count, paths, config, scratch);
             self.recovery_after_misses(now, paths, scratch);

@@ -24,9 +24,18 @@ pub(in crate::tx) struct FRto {
     expired: Time,
     /// The first retransmission of a suspect, and its path.
     first_again: Option<(Time, PathId)>,
-    /// The second step has begun; DATA chunks sent on the path until then.
-    second: Option<u64>,
+    second: Option<SecondStep>,
     evidence: Evidence,
+}
+
+/// New data is sent in place of retransmissions (section 3.1, step 2b).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SecondStep {
+    began: Time,
+    /// DATA chunks sent on the path until then.
+    data_chunks: u64,
+    /// A SACK came since that told of nothing.
+    told_nothing: bool,
 }
 
 /// What the SACK in hand says about the timeout.
@@ -105,7 +114,13 @@ impl FRto {
 
     /// The SACK is processed. `early`: it came too soon to answer a retransmission. `waiting`: suspects are still to be sent
     /// again. `data_chunks`: sent on the path so far.
-    pub(super) fn conclude(&mut self, early: bool, waiting: bool, data_chunks: u64) -> Verdict {
+    pub(super) fn conclude(
+        &mut self,
+        now: Time,
+        early: bool,
+        waiting: bool,
+        data_chunks: u64,
+    ) -> Verdict {
         let seen = core::mem::take(&mut self.evidence);
         let second = self.second.is_some();
         if seen.proof || seen.original && (early || second && !seen.beyond) {
@@ -117,8 +132,21 @@ impl FRto {
         if second || !waiting {
             return Verdict::Genuine;
         }
-        self.second = Some(data_chunks);
+        self.second = Some(SecondStep { began: now, data_chunks, told_nothing: false });
         Verdict::Open
+    }
+
+    /// A SACK tells of nothing, on whichever path, `data_chunks` sent on this one so far. Whether that answers the new data: that is
+    /// the duplicate acknowledgement of section 3.1, step 3a. Who takes the next TSN alone (RFC 6525 section 5.2.4, while an
+    /// association is reset) gives no other answer; to wait for one would be to wait for T3.
+    ///
+    /// `late`: whether an answer to what was sent at a time could be here. What comes sooner may be a second copy of a SACK
+    /// (but not two of them), or the way may be shorter than it ever was.
+    pub(super) fn told_nothing(&mut self, data_chunks: u64, late: impl Fn(Time) -> bool) -> bool {
+        let Some(step) = self.second.as_mut().filter(|step| step.data_chunks < data_chunks) else {
+            return false;
+        };
+        late(step.began) || core::mem::replace(&mut step.told_nothing, true)
     }
 
     /// Whether retransmissions on the path wait for the second step's answer.
@@ -128,7 +156,7 @@ impl FRto {
 
     /// Whether the second step is pointless: nothing new went out on the path, of which `data_chunks` were sent so far.
     pub(super) fn is_stuck(&self, data_chunks: u64) -> bool {
-        self.second == Some(data_chunks)
+        self.second.is_some_and(|step| step.data_chunks == data_chunks)
     }
 }
 
@@ -163,6 +191,8 @@ impl Resent {
 mod tests {
     use super::*;
 
+    const NOW: Time = Time::from_secs(2);
+
     fn timeout() -> FRto {
         let mut frto = FRto::new(vec![3, 4, 5], Time::from_secs(1));
         frto.sent_again(Time::from_secs(1), 3, PathId(0));
@@ -173,12 +203,12 @@ mod tests {
     #[test]
     fn an_early_original_is_proof() {
         let mut frto = timeout();
-        assert_eq!(frto.conclude(true, true, 9), Verdict::Open);
+        assert_eq!(frto.conclude(NOW, true, true, 9), Verdict::Open);
         frto.acked(Acked::Original);
-        assert_eq!(frto.conclude(true, true, 9), Verdict::Spurious);
+        assert_eq!(frto.conclude(NOW, true, true, 9), Verdict::Spurious);
         let mut frto = timeout();
         frto.acked(Acked::Again { too_soon: true });
-        assert_eq!(frto.conclude(false, false, 9), Verdict::Spurious);
+        assert_eq!(frto.conclude(NOW, false, false, 9), Verdict::Spurious);
     }
 
     #[test]
@@ -187,10 +217,10 @@ mod tests {
             let mut frto = timeout();
             frto.acked(Acked::Original);
             frto.acked(Acked::Again { too_soon: false });
-            assert_eq!(frto.conclude(false, true, 9), Verdict::Open);
+            assert_eq!(frto.conclude(NOW, false, true, 9), Verdict::Open);
             assert!(frto.holds() && frto.is_stuck(9) && !frto.is_stuck(10));
             second.iter().for_each(|&acked| frto.acked(acked));
-            frto.conclude(false, true, 10)
+            frto.conclude(NOW, false, true, 10)
         };
         assert_eq!(step(&[Acked::Original]), Verdict::Spurious);
         assert_eq!(step(&[Acked::Original, Acked::Beyond]), Verdict::Genuine, "step 3a");
@@ -199,11 +229,27 @@ mod tests {
     }
 
     #[test]
+    fn a_late_answer_that_tells_of_nothing_ends_the_second_step() {
+        let second_step = || {
+            let mut frto = timeout();
+            assert!(!frto.told_nothing(9, |_| true), "no second step yet");
+            frto.acked(Acked::Again { too_soon: false });
+            assert_eq!(frto.conclude(NOW, false, true, 9), Verdict::Open);
+            frto
+        };
+        assert!(!second_step().told_nothing(9, |_| true), "nothing new was sent");
+        assert!(second_step().told_nothing(10, |began| began == NOW));
+        let mut early = second_step();
+        assert!(!early.told_nothing(10, |_| false), "may be the copy of a SACK");
+        assert!(early.told_nothing(10, |_| false), "not twice");
+    }
+
+    #[test]
     fn an_answer_that_leaves_nothing_to_send_again_proves_nothing() {
         let mut frto = timeout();
         frto.acked(Acked::Again { too_soon: false });
         frto.acked(Acked::Original);
-        assert_eq!(frto.conclude(false, false, 9), Verdict::Genuine, "step 2a");
+        assert_eq!(frto.conclude(NOW, false, false, 9), Verdict::Genuine, "step 2a");
     }
 
     #[test]

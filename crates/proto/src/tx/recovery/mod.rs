@@ -46,6 +46,8 @@ pub(super) struct PathRecovery {
     resent: Resent,
     /// Recovery from a timeout ends when no TSN up to this one, last sent here, is unacknowledged.
     timeout_exit: Option<u64>,
+    /// The latest timeout was undone, and no first transmission has been acknowledged since.
+    undone: bool,
     /// When the window was last cut for a loss that was not a timeout.
     cut: Time,
     /// Bytes in flight before the SACK or timer at hand.
@@ -166,7 +168,7 @@ impl Sender {
             self.note_for_frto(now, tsn, chunk);
         }
         let Some(list) = self.paths.get_mut(chunk.path.index()) else { return };
-        let PathRecovery { rack, tail, frto, .. } = &mut list.recovery;
+        let PathRecovery { rack, tail, frto, undone, .. } = &mut list.recovery;
         if certain {
             tail.acked(tsn);
         } else {
@@ -174,6 +176,7 @@ impl Sender {
         }
         if certain && chunk.sends == 1 && !chunk.reneged {
             tail.measured();
+            *undone = false;
             rack.original_delivered(now, tsn, chunk.sent);
         }
         if !chunk.copies.is_empty() {
@@ -232,16 +235,17 @@ impl Sender {
         }
     }
 
-    /// The chunks of a SACK are booked, misses are not counted yet: is a timeout spurious?
+    /// The chunks of a SACK are booked, misses are not counted yet: is a timeout spurious? `news`: it acknowledged something.
     pub(super) fn recovery_before_misses(
         &mut self,
         now: Time,
         paths: &mut PathSet,
+        news: bool,
         scratch: &mut Scratch,
     ) {
         if self.recovery.f_rto {
             for p in paths.ids() {
-                let spurious = self.judge_timeout(now, p, paths);
+                let spurious = self.judge_timeout(now, p, paths, news);
                 if let Some(outcome) = scratch.paths.get_mut(p.index()) {
                     outcome.spurious_timeout = spurious;
                 }

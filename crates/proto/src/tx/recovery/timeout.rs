@@ -47,14 +47,19 @@ impl Sender {
         }
         let Some(list) = self.paths.get_mut(p.index()) else { return };
         let highest = list.highest(&self.ring, p);
-        let PathRecovery { rack, tail, prr, frto, resent, timeout_exit, .. } = &mut list.recovery;
+        let PathRecovery { rack, tail, prr, frto, resent, timeout_exit, undone, .. } =
+            &mut list.recovery;
         rack.timer = Time::MAX;
         tail.reset();
         *prr = None;
         *resent = Resent::default();
         // RFC 5682 section 3.1, step 1: not within another recovery, but again and again for the same chunks.
-        let watch =
-            !suspects.is_empty() && !recovering && (timeout_exit.is_none() || frto.is_some());
+        // Nor after a timeout that was undone and yet nothing of what was in flight then has come: a way that has become shorter
+        // than it ever was answers a retransmission too soon, and the same would be said of every timeout to come.
+        let watch = !suspects.is_empty()
+            && !recovering
+            && !core::mem::take(undone)
+            && (timeout_exit.is_none() || frto.is_some());
         suspects.sort_unstable();
         *timeout_exit = (*timeout_exit).max(highest);
         if self.recovery.f_rto {
@@ -68,8 +73,15 @@ impl Sender {
         }
     }
 
-    /// After the chunks of a SACK are booked: was the latest timeout of `p` spurious? If so, it is undone.
-    pub(super) fn judge_timeout(&mut self, now: Time, p: PathId, paths: &mut PathSet) -> bool {
+    /// After the chunks of a SACK are booked: was the latest timeout of `p` spurious? If so, it is undone. `news`: the SACK
+    /// acknowledged something, on whichever path.
+    pub(super) fn judge_timeout(
+        &mut self,
+        now: Time,
+        p: PathId,
+        paths: &mut PathSet,
+        news: bool,
+    ) -> bool {
         if self.paths.get(p.index()).is_some_and(|l| l.recovery.resent.were_all_in_vain()) {
             self.undo_timeout(now, p, paths);
             return true;
@@ -82,9 +94,14 @@ impl Sender {
         let early = frto.first_again().is_none_or(too_soon);
         let waiting = frto.suspects().iter().any(|&tsn| self.waits_since_timeout(tsn, p));
         let data_chunks = paths.view(p).map_or(0, |v| v.data_chunks);
-        let frto = self.paths.get_mut(p.index()).and_then(|l| l.recovery.frto.as_mut());
-        let Some(verdict) = frto.map(|frto| frto.conclude(early, waiting, data_chunks)) else {
-            return false;
+        let Some(list) = self.paths.get_mut(p.index()) else { return false };
+        let PathRecovery { rack, frto: Some(frto), .. } = &mut list.recovery else { return false };
+        // Half of it: the smallest round trip may have been measured with a delayed SACK.
+        let late = |began| now.since(began) >= rack.shortest_trip().unwrap_or(Duration::ZERO) / 2;
+        let verdict = if !news && frto.told_nothing(data_chunks, late) {
+            Verdict::Genuine
+        } else {
+            frto.conclude(now, early, waiting, data_chunks)
         };
         match verdict {
             Verdict::Open => {}
@@ -117,6 +134,7 @@ impl Sender {
         if let Some(list) = self.paths.get_mut(p.index()) {
             list.allowance = false;
             list.recovery.timeout_exit = None;
+            list.recovery.undone = true;
             list.recovery.resent = Resent::default();
             list.recovery.stats.spurious_timeouts += 1;
         }
