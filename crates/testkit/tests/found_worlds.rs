@@ -1,0 +1,20 @@
+//! Random worlds that found a fault, played again. What each of them was: `docs/hostile-worlds.md`. A change of the generator makes other
+//! worlds of them; then they are worlds like any others.
+
+mod common;
+
+use common::random_policies;
+use polypath_testkit::interact::examine;
+
+#[test]
+fn worlds_that_once_broke_a_promise_do_not() {
+    let seeds = [
+        13_032_566, 13_095_672, 18_032_022, 18_079_623, 21_071_158, 24_072_350, 27_065_757,
+        30_033_358, 30_055_242, 30_073_183, 30_075_197,
+    ];
+    for seed in seeds {
+        if let Some(failure) = examine(seed, &random_policies) {
+            panic!("{failure}");
+        }
+    }
+}
