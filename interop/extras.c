@@ -138,13 +138,39 @@ change_address(struct socket *socket, const char *text, uint16_t port, int how)
 	return false;
 }
 
+/* Messages wait while the association is set up; changes to it are refused until then. */
+static bool
+wait_until_open(struct socket *socket)
+{
+	struct sctp_status status = { 0 };
+	socklen_t length = sizeof(status);
+
+	for (int i = 0; i < 5000; i++) {
+		if (usrsctp_getsockopt(socket, IPPROTO_SCTP, SCTP_STATUS, &status, &length) == 0 &&
+		    status.sstat_state == SCTP_ESTABLISHED)
+			return true;
+		usleep(1000);
+	}
+	fprintf(stderr, "not established within 5 s\n");
+	return false;
+}
+
+static bool
+is_due(const struct extras *extras, uint64_t sent)
+{
+	return sent == extras->add_address_after || sent == extras->drop_address_after || sent == extras->reset_after ||
+	       sent == extras->add_streams_after;
+}
+
 bool
 extras_act(const struct extras *extras, struct changes *changes, struct socket *socket, uint64_t sent, uint16_t port)
 {
 	bool good = true;
 
-	if (sent == 0)
+	if (sent == 0 || !is_due(extras, sent))
 		return true;
+	if (!wait_until_open(socket))
+		return false;
 	if (sent == extras->add_address_after)
 		good &= change_address(socket, extras->add_address, port, SCTP_BINDX_ADD_ADDR);
 	if (sent == extras->drop_address_after)

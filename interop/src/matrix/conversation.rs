@@ -37,7 +37,8 @@ impl<'a> Conversation<'a> {
     pub(super) fn hold(&self) -> Cell {
         let held = self.talk().and_then(|(results, capture)| {
             self.keep_results(&results)?;
-            self.judge_results(&results)?;
+            // Whoever finds the failure in a log has nothing but this line.
+            self.judge_results(&results).map_err(|why| anyhow!("{why:#} ({})", results.story()))?;
             let Some(capture) = capture else { return Ok(Facts::default()) };
             let facts = self.read(&capture)?;
             self.judge_capture(&facts)?;
@@ -66,7 +67,12 @@ impl<'a> Conversation<'a> {
         }
         let server = server.result();
         let capture = capture.map(Dumpcap::stop).transpose()?;
-        Ok((Results { client: client?, server: server? }, capture))
+        let (client, server) = match (client, server) {
+            (Ok(client), Ok(server)) => (client, server),
+            (client, server) => bail!("{}; {}", told(client), told(server)),
+        };
+        let said = [client.1, server.1].concat();
+        Ok((Results { client: client.0, server: server.0, said }, capture))
     }
 
     fn start_capture(&self, emulation: &Emulation) -> Result<Option<Dumpcap>> {
@@ -165,6 +171,14 @@ impl<'a> Conversation<'a> {
     }
 }
 
+/// How a process ended, whichever way.
+fn told(result: Result<(Value, String)>) -> String {
+    match result {
+        Ok((result, said)) => format!("{result} {}", said.trim()),
+        Err(error) => format!("{error:#}"),
+    }
+}
+
 /// A process that holds its end.
 struct Running {
     name: String,
@@ -208,13 +222,14 @@ impl Running {
         told.map_err(|_| anyhow!("{} does not listen", self.name))
     }
 
-    fn result(mut self) -> Result<Value> {
+    /// Its result, and what it said beside.
+    fn result(mut self) -> Result<(Value, String)> {
         let status = self.child.wait()?;
         let text = |thread: JoinHandle<String>| thread.join().unwrap_or_default();
         let (out, err) = (text(self.stdout), text(self.stderr));
         let result = out.lines().last().and_then(|line| serde_json::from_str(line).ok());
         match (status.code(), result) {
-            (Some(0 | 1), Some(result)) => Ok(result),
+            (Some(0 | 1), Some(result)) => Ok((result, err)),
             _ => bail!("{} ended with {status}: {}{}", self.name, err.trim(), out.trim()),
         }
     }

@@ -49,6 +49,8 @@ pub enum Proof {
 pub(super) struct Results {
     pub(super) client: Value,
     pub(super) server: Value,
+    /// What they said beside.
+    pub(super) said: String,
 }
 
 impl Results {
@@ -57,6 +59,12 @@ impl Results {
             Role::Client => &self.client,
             Role::Server => &self.server,
         }
+    }
+
+    /// All of it, in one line.
+    pub(super) fn story(&self) -> String {
+        let said = self.said.trim().replace('\n', "; ");
+        format!("client {}, server {}, said: {said:?}", self.client, self.server)
     }
 
     fn number(&self, role: Role, field: &str) -> u64 {
