@@ -258,7 +258,7 @@ impl Endpoint {
     ) {
         let found = self.table.find_path(tuple, packet.header().source_port);
         let Some((h, path)) = found.or_else(|| self.find_by_chunks(*tuple, packet)) else {
-            self.on_stranger(now, *tuple, packet);
+            self.on_out_of_the_blue(now, *tuple, packet);
             return;
         };
         let Some(assoc) = self.table.touch(h) else { return };
