@@ -27,6 +27,15 @@ struct Slot {
     eventful: bool,
 }
 
+/// A verification tag, and who chose it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Tag {
+    /// In packets to us.
+    Local(u32),
+    /// In packets to the peer.
+    Peer(u32),
+}
+
 /// What the indices of an association follow: others mean other entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Indexed {
@@ -53,10 +62,8 @@ pub(super) struct Table {
     /// Which association a peer's address and SCTP port belong to. Our own port is always the endpoint's. Who names an
     /// address first has it, until someone proves it: naming an address takes nothing from anybody.
     index: BTreeMap<(IpAddr, u16), AssocHandle>,
-    /// Which association a peer's tag and SCTP port belong to, the first of several.
-    peers: BTreeMap<(u32, u16), AssocHandle>,
-    /// Which association has our own tag and the peer's SCTP port.
-    tags: BTreeMap<(u32, u16), AssocHandle>,
+    /// Which association a tag and the peer's SCTP port belong to, the first of several.
+    tags: BTreeMap<(Tag, u16), AssocHandle>,
     /// The association of the latest packet; most packets are for it, too.
     latest: Option<AssocHandle>,
     /// Associations that may have something to send. Their deadlines may have moved.
@@ -158,14 +165,14 @@ impl Table {
 
     /// The association whose packets carry `tag`.
     pub(super) fn find_tag(&self, tag: u32, peer_port: u16) -> Option<AssocHandle> {
-        let h = self.tags.get(&(tag, peer_port)).copied()?;
+        let h = self.tags.get(&(Tag::Local(tag), peer_port)).copied()?;
         let has = |assoc: &&Association| assoc.state() != State::Closed && assoc.local.tag == tag;
         self.get(h).filter(has).map(|_| h)
     }
 
     /// The association with a peer of this port, tag and first TSN: none but that very peer has the same, wherever it may be.
     pub(super) fn find_peer(&self, peer_port: u16, tag: u32, first: Tsn) -> Option<AssocHandle> {
-        let h = self.peers.get(&(tag, peer_port)).copied()?;
+        let h = self.tags.get(&(Tag::Peer(tag), peer_port)).copied()?;
         let same = |assoc: &&Association| assoc.peer.tag == tag && assoc.peer.initial_tsn == first;
         self.get(h).filter(|assoc| assoc.state() != State::Closed).filter(same).map(|_| h)
     }
@@ -292,9 +299,9 @@ impl Table {
         slot.indexed = Indexed::of(assoc);
         let (port, paths) = (assoc.peer.port, assoc.paths.live());
         if assoc.peer.tag != 0 {
-            self.peers.entry((assoc.peer.tag, port)).or_insert(h);
+            self.tags.entry((Tag::Peer(assoc.peer.tag), port)).or_insert(h);
         }
-        self.tags.entry((assoc.local.tag, port)).or_insert(h);
+        self.tags.entry((Tag::Local(assoc.local.tag), port)).or_insert(h);
         let paths = paths.filter_map(|p| assoc.path_tuple(p)).map(|tuple| tuple.remote.ip());
         let named: Vec<IpAddr> = assoc.peer.addresses.iter().copied().chain(paths).collect();
         for address in named {
@@ -331,11 +338,9 @@ impl Table {
     fn forget_tags(&mut self, h: AssocHandle) {
         let Some(slot) = self.slots.get(h.0) else { return };
         let (indexed, port) = (slot.indexed, slot.assoc.peer.port);
-        for (index, tag) in
-            [(&mut self.peers, indexed.peer_tag), (&mut self.tags, indexed.local_tag)]
-        {
-            if index.get(&(tag, port)) == Some(&h) {
-                index.remove(&(tag, port));
+        for tag in [Tag::Local(indexed.local_tag), Tag::Peer(indexed.peer_tag)] {
+            if self.tags.get(&(tag, port)) == Some(&h) {
+                self.tags.remove(&(tag, port));
             }
         }
     }
