@@ -293,7 +293,7 @@ impl Association {
             SackPath::LastData => Some(last),
             SackPath::FirstData => Some(self.rx.first_data_path()),
             // Duplicates say that SACKs do not arrive there; an end that only receives may never hear of it otherwise.
-            SackPath::Primary if self.rx.has_duplicates() => Some(last),
+            SackPath::Primary if self.rx.misses_sacks() => Some(last),
             SackPath::Primary => Some(self.paths.primary),
             SackPath::RoundRobin => Some(self.rx.round_robin_path()),
             SackPath::SmallestSrtt => self.fastest_living_path(now),
@@ -308,7 +308,7 @@ impl Association {
     /// notice that a path died; while it is in doubt, another one that is nearly as fast. Duplicates say
     /// that SACKs do not arrive: then none (RFC 9260 section 6.4).
     fn fastest_living_path(&self, now: Time) -> Option<PathId> {
-        if self.rx.has_duplicates() {
+        if self.rx.misses_sacks() {
             return None;
         }
         let heard = |v: &PathView, age: fn(Duration) -> Duration| {

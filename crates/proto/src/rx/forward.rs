@@ -44,6 +44,8 @@ impl Receiver {
         }
         let (before, cum) = (self.tracker.cumulative(), self.tracker.extend(cum));
         if cum <= before {
+            // The SACK that answered it did not arrive: as with a duplicate, the next one goes where this came from.
+            self.paths.repeated(path, now);
             self.ack.request();
             return ForwardVerdict::Stale;
         }

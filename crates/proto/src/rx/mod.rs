@@ -523,6 +523,11 @@ impl Receiver {
         !self.tracker.duplicates().is_empty()
     }
 
+    /// Whether the peer repeats what was acknowledged: SACKs do not arrive there.
+    pub(crate) fn misses_sacks(&self) -> bool {
+        self.has_duplicates() || self.paths.has_repeated()
+    }
+
     /// Counters.
     pub(crate) const fn stats(&self) -> &ReceiverStats {
         &self.stats

@@ -42,6 +42,8 @@ pub(super) struct DataPaths {
     /// Of the first DATA since the last SACK.
     first: Option<PathId>,
     since_sack: PathSet,
+    /// A FORWARD-TSN was repeated since the last SACK.
+    repeated: bool,
     arrived: Times,
     sacked: Times,
 }
@@ -68,6 +70,7 @@ impl DataPaths {
             last: PathId(0),
             first: None,
             since_sack: PathSet(0),
+            repeated: false,
             arrived: Vec::new(),
             sacked: Vec::new(),
         }
@@ -82,8 +85,20 @@ impl DataPaths {
         self.since_sack.insert(path);
     }
 
+    /// A FORWARD-TSN that was acknowledged before came on `path`.
+    pub(super) fn repeated(&mut self, path: PathId, now: Time) {
+        self.data(path, now);
+        self.repeated = true;
+    }
+
+    /// Whether one came since the last SACK.
+    pub(super) const fn has_repeated(&self) -> bool {
+        self.repeated
+    }
+
     /// A SACK was written: what came before it is acknowledged.
     pub(super) fn sack_written(&mut self) {
+        self.repeated = false;
         self.since_sack = PathSet::default();
         self.first = None;
     }

@@ -404,16 +404,16 @@ impl Script {
     }
 
     /// Whether a host ever restarts with an address that its peer does not know (any more): a NAT gave it one, it was taken back,
-    /// or the answer to a bare INIT was too short to name it (RFC 5062's bound). An attempt that begins anew because a clock made its cookie
-    /// stale is like a restart to a peer that opens, too: its INIT has another tag (section 5.2.1).
+    /// or the answer to a bare INIT was too short to name it (RFC 5062's bound). Where both open, an attempt that begins anew, because
+    /// losses or a clock made its cookie stale, is like a restart to the other: its INIT has another tag (section 5.2.1).
     pub(super) fn is_renumbered(&self) -> bool {
         let renumbers = |op: &Op| {
             matches!(op, Op::Rebind { number: 1.., .. } | Op::Address { there: false, .. })
         };
         let bare = self.setup.ends.iter().any(|end| end.assoc.bare_init);
-        let anew = |op: &Op| matches!(op, Op::Restart { .. } | Op::Jump { back: false, .. });
+        let anew = |op: &Op| matches!(op, Op::Restart { .. } | Op::Connect(_));
         let restarts = |op: &Op| bare && anew(op);
-        self.ops.iter().any(|op| renumbers(op) || restarts(op))
+        bare && self.setup.both_connect || self.ops.iter().any(|op| renumbers(op) || restarts(op))
     }
 
     /// Whether nothing happens that could end an association other than gracefully.

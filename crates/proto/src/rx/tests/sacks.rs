@@ -83,6 +83,23 @@ fn a_sack_shrinks_to_what_fits_duplicates_first_then_the_highest_tsns() {
 }
 
 #[test]
+fn the_answer_to_a_forward_tsn_that_comes_again_goes_where_it_came_from() {
+    let mut rx = receiver(true, NrSack::Off);
+    packet(&mut rx, &[data(1, 0, b"one")]);
+    let mut forward = |path| rx.forward(Time::ZERO, PathId(path), Tsn(4), core::iter::empty());
+    assert_eq!(forward(0), ForwardVerdict::Taken);
+    sack(&mut rx);
+    assert!(!rx.misses_sacks());
+    // Its SACK was lost on the way that path 0 is.
+    let mut forward = |path| rx.forward(Time::ZERO, PathId(path), Tsn(4), core::iter::empty());
+    assert_eq!(forward(2), ForwardVerdict::Stale);
+    assert!(rx.misses_sacks());
+    assert_eq!((rx.last_data_path(), rx.round_robin_path()), (PathId(2), PathId(2)));
+    sack(&mut rx);
+    assert!(!rx.misses_sacks());
+}
+
+#[test]
 fn a_sack_that_does_not_fit_changes_nothing() {
     let mut rx = receiver(true, NrSack::Off);
     packet(&mut rx, &[data(1, 0, b"again")]);
