@@ -102,6 +102,11 @@ impl Competitor {
         }
     }
 
+    /// Whether somebody else fills the queue, as far as we know.
+    pub const fn is_competing(&self) -> bool {
+        self.competing
+    }
+
     /// A SACK acknowledged data of the path, of which so much is known.
     pub fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, known: &Known) {
         self.smallest = match (self.smallest, ev.rtt) {

@@ -5,6 +5,7 @@ use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
 use crate::restless::Restless;
+use crate::train::Busy;
 
 /// Hosts and their devices hand packets on in batches, and processes wait for their turn: what is in flight must last so long, or a fast path
 /// of a short round trip runs dry between two looks at it.
@@ -19,6 +20,9 @@ const QUEUE: f64 = 1.02;
 
 /// A rate that grows by this without a queue shows that the path is not full yet.
 const GROWTH: f64 = 1.15;
+
+/// A link that was busy and carried less than this part of the rate became slower.
+const SLOWER: f64 = 0.85;
 
 /// So many of eight rounds with a queue that bring no more show that the path is full.
 const STANDING: u32 = 3;
@@ -248,6 +252,24 @@ impl PathEstimate {
         }
         let plateau = self.plateau.filter(|plateau| plateau.is_no_queue(now, path, outstanding))?;
         Some(plateau.least)
+    }
+
+    /// The link carried so much while packets waited for it: at once what a path carries that became slower, or faster.
+    pub(crate) fn was_busy(&mut self, now: Time, path: &PathView, busy: Busy) {
+        // A path that was never full is taken for boundless until it is: trains of a slow start say too little of what it carries.
+        if !self.was_full() {
+            return;
+        }
+        if busy.throughout && busy.rate < SLOWER * self.rate {
+            self.rates = [0.0; RATE_ROUNDS];
+            self.round = Some(Round::from(now));
+            (self.plateau, self.test, self.rest) = (None, None, REST);
+        } else if busy.rate <= GROWTH * self.rate {
+            return;
+        }
+        self.record(busy.rate);
+        (self.full, self.full_rate) = (true, busy.rate);
+        self.bdp = self.held(path);
     }
 
     /// The way has this round trip now. The rate is what it was as long as nothing else is seen.
@@ -562,6 +584,25 @@ pub(crate) mod tests {
         let now = feed(&mut e, now, 0.5e6, slower(91), 91_000, 3);
         assert!(close(e.rate(), 0.5e6) && e.is_full(), "{}", e.rate());
         assert_eq!(e.data_rtt(now), Some(RTT), "the way is what it was");
+    }
+
+    #[test]
+    fn a_busy_link_tells_at_once_what_a_path_carries_that_was_full_before() {
+        let path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
+        let after = |rate, throughout| {
+            let mut e = PathEstimate::default();
+            let now = feed(&mut e, Time::ZERO, 1e6, RTT, 130_000, 3);
+            e.was_busy(now, &path, Busy { rate, throughout });
+            assert!(e.is_full() && close(e.bdp(&path), 0.1 * e.rate()));
+            e.rate()
+        };
+        assert!(close(after(0.5e6, true), 0.5e6));
+        assert!(close(after(0.5e6, false), 1e6), "it was idle in between");
+        assert!(close(after(2e6, false), 2e6));
+        assert!(close(after(1.1e6, true), 1e6) && close(after(0.9e6, true), 1e6), "noise");
+        let mut new = PathEstimate::default();
+        new.was_busy(Time::ZERO, &path, Busy { rate: 1e6, throughout: true });
+        assert!(!new.is_full());
     }
 
     #[test]

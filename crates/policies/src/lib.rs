@@ -83,6 +83,7 @@ mod restless;
 pub mod retransmission;
 pub mod sharing;
 pub mod stream;
+mod train;
 
 pub use entry::{Configure, PolicyEntry, PolicyKind, Recipe};
 pub use error::PolicyError;

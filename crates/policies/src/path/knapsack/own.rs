@@ -8,6 +8,7 @@ use super::burst::Burst;
 use super::loss::LossShare;
 use crate::competitor::{Competitor, Known};
 use crate::estimate::PathEstimate;
+use crate::train::Train;
 
 /// A path in every so many rounds is offered a quarter more than it is known to carry.
 const PROBE_EVERY: u32 = 8;
@@ -16,6 +17,7 @@ const PROBE_EVERY: u32 = 8;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Own {
     pub(super) estimate: PathEstimate,
+    train: Train,
     rounds: u32,
     competitor: Competitor,
     pub(super) loss: LossShare,
@@ -50,10 +52,19 @@ impl Own {
     pub(super) fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, slack: u64) {
         self.known_cap = None;
         self.burst.acked(path, ev);
+        self.note_train(now, path, ev);
         self.rounds += u32::from(self.estimate.acked(now, path, ev));
         match self.known(path, slack) {
             Some(known) => self.competitor.acked(now, path, ev, &known),
             None => self.competitor = Competitor::default(),
+        }
+    }
+
+    /// Beside somebody who fills the queue, what comes through is our share of it and not what the path carries.
+    fn note_train(&mut self, now: Time, path: &PathView, ev: &AckedInfo) {
+        let busy = self.train.acked(now, ev.rtt, ev.bytes, path.mtu);
+        if let Some(busy) = busy.filter(|_| !self.competitor.is_competing()) {
+            self.estimate.was_busy(now, path, busy);
         }
     }
 
@@ -143,6 +154,27 @@ mod tests {
         assert!(beyond(1.2e6, 25).abs_diff(3_000) <= 1);
         // 80 packets.
         assert!(beyond(1.2e6, 100).abs_diff(3_000 + 30_000) < 2_000);
+    }
+
+    #[test]
+    fn a_path_that_became_slower_is_known_by_a_dozen_packets() {
+        let (path, mut own) = (paths(1).remove(0), Own::default());
+        let rtt = Duration::from_millis(100);
+        let mut now = feed(&mut own.estimate, Time::ZERO, 1e6, rtt, 130_000, 3);
+        // They come every 3 ms, were sent every 1.5 ms, and so each waits for longer: 39 ms after the change, less than half a round trip.
+        for n in 0..13_u64 {
+            now += Duration::from_millis(3);
+            let ev = AckedInfo {
+                path: path.id,
+                bytes: 1500,
+                outstanding_before: 130_000,
+                outstanding: 128_500,
+                may_grow: true,
+                rtt: Some(Duration::from_micros(130_000 + 1_500 * n)),
+            };
+            own.acked(now, &path, &ev, SLACK);
+        }
+        assert!((0.49e6..0.51e6).contains(&own.estimate.rate()), "{}", own.estimate.rate());
     }
 
     #[test]
