@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use polypath_policies::PolicySpec;
-use polypath_proto::config::{AssocConfig, EndpointConfig};
+use polypath_proto::config::{AssocConfig, EndpointConfig, ExtensionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
@@ -25,13 +25,18 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// An established association over `paths` paths.
-    pub(crate) fn new(paths: u8) -> anyhow::Result<Self> {
+    /// An established association over `paths` paths, for messages of `message` bytes.
+    pub(crate) fn new(
+        paths: u8,
+        message: usize,
+        extensions: ExtensionConfig,
+    ) -> anyhow::Result<Self> {
         let policies = polypath_policies::factory(&PolicySpec::default())?;
         let assoc = Arc::new(AssocConfig {
             receive_buffer: 1 << 20,
             send_buffer: 1 << 20,
             policies,
+            extensions,
             ..AssocConfig::default()
         });
         let tuples: Vec<FourTuple> = (0..paths)
@@ -51,7 +56,7 @@ impl Pair {
         let mut client = Endpoint::new(endpoint(ours, 5001), Rng::from_u64(1));
         let server = Endpoint::new(endpoint(theirs, 5002), Rng::from_u64(2));
         let handle = client.connect(Time::ZERO, &tuples, 5002, assoc)?;
-        let message = Bytes::from(vec![0xA5; MESSAGE]);
+        let message = Bytes::from(vec![0xA5; message]);
         let packet = Vec::with_capacity(2048);
         let mut pair = Self { client, server, handle, now: Time::ZERO, packet, message };
         // Long enough for every path to be verified.

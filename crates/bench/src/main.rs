@@ -13,6 +13,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
+use polypath_proto::config::ExtensionConfig;
 
 /// Prints how fast the simulator and the core are, per CPU second.
 ///
@@ -31,6 +32,12 @@ struct Args {
     /// Paths of --core-only-gib.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8))]
     paths: u8,
+    /// Message size of --core-only-gib, bytes; by default what fills a packet.
+    #[arg(long, default_value_t = core::MESSAGE, value_parser = message_size)]
+    message: usize,
+    /// With --core-only-gib: both ends offer AUTH, dynamic addresses, PR-SCTP and stream reconfiguration.
+    #[arg(long)]
+    extensions: bool,
     /// Run this set-up alone, by its number from 1, and neither ns-2 nor the core: for profilers.
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..=4))]
     setup: Option<u8>,
@@ -64,7 +71,7 @@ const GIB: f64 = (1u64 << 30) as f64;
 fn main() -> Result<()> {
     let args = Args::parse();
     if let Some(gib) = args.core_only_gib {
-        return core_only(gib, args.paths);
+        return core_only(gib, &args);
     }
     if let Some(number) = args.setup {
         return one_setup(usize::from(number) - 1, args.repeat);
@@ -135,9 +142,19 @@ fn scheduler_tables(repeat: u32) -> Result<()> {
     Ok(())
 }
 
-fn core_only(gib: f64, paths: u8) -> Result<()> {
-    let got = core::Pair::new(paths)?.carry((gib * GIB) as u64);
-    println!("{} messages", got / core::MESSAGE as u64);
+/// `--message`.
+fn message_size(text: &str) -> Result<usize, String> {
+    let size = text.parse().map_err(|e| format!("{e}: a number of bytes"))?;
+    if (1..=65_536).contains(&size) { Ok(size) } else { Err("allowed are 1 to 65536 bytes".into()) }
+}
+
+fn core_only(gib: f64, args: &Args) -> Result<()> {
+    let extensions = match args.extensions {
+        true => ExtensionConfig { interleaving: false, ..ExtensionConfig::ALL },
+        false => ExtensionConfig::NONE,
+    };
+    let mut pair = core::Pair::new(args.paths, args.message, extensions)?;
+    println!("{} messages", pair.carry((gib * GIB) as u64) / args.message as u64);
     Ok(())
 }
 
@@ -192,7 +209,7 @@ fn core_table(args: &Args) -> Result<()> {
     );
     println!("|---|---|---|");
     for paths in [1, 2, 4] {
-        let mut pair = core::Pair::new(paths)?;
+        let mut pair = core::Pair::new(paths, core::MESSAGE, ExtensionConfig::NONE)?;
         let mut best: f64 = 0.0;
         for _ in 0..args.repeat.max(1) {
             let (bytes, cpu) = cpu::of(|| pair.carry(2 * GIB as u64))?;

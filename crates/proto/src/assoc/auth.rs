@@ -75,10 +75,10 @@ impl Association {
         }
     }
 
-    /// Whether chunks are authenticated here: otherwise [`gate`](Self::gate) lets all pass.
+    /// Whether [`gate`](Self::gate) lets chunks of this type pass without a look at the packet: most do.
     #[inline]
-    pub(super) fn proves_chunks(&self) -> bool {
-        self.auth.as_ref().is_some_and(|auth| auth.is_on())
+    pub(super) fn passes_unproven(&self, kind: u8) -> bool {
+        kind != kind::AUTH && !self.auth.as_ref().is_some_and(|auth| auth.requires(kind))
     }
 
     /// Whether a received chunk may be looked at (RFC 4895 section 6.3).
@@ -89,7 +89,7 @@ impl Association {
         raw: &RawChunk<'_>,
         seen: &mut PacketState<'_>,
     ) -> Gate {
-        if !self.proves_chunks() {
+        if !self.auth.as_ref().is_some_and(|auth| auth.is_on()) {
             return Gate::Pass;
         }
         let PacketState { proof, answered, .. } = seen;

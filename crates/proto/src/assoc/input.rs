@@ -169,7 +169,7 @@ impl Association {
             self.stats.malformed_chunks += 1;
             return false;
         };
-        if self.proves_chunks() {
+        if !self.passes_unproven(raw.kind) {
             match self.gate(Some(path), packet, &raw, seen) {
                 Gate::Pass => {}
                 Gate::Skip => return true,

@@ -89,6 +89,7 @@ impl Auth {
     }
 
     /// Whether we accept chunks of this type only behind an AUTH chunk.
+    #[inline]
     pub(crate) fn requires(&self, kind: u8) -> bool {
         self.agreed.as_ref().is_some_and(|a| a.required.contains(kind))
     }

@@ -117,6 +117,7 @@ impl ChunkSet {
         }
     }
 
+    #[inline]
     pub(crate) fn contains(&self, kind: u8) -> bool {
         self.0.get(usize::from(kind / 64)).is_some_and(|word| word >> (kind % 64) & 1 != 0)
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::buffer::Charge;
 use super::message::Assembled;
-use super::stream::{Numbering, OutOfSequence, Ready, Stream};
+use super::stream::{Numbering, OutOfSequence, Stream};
 use crate::event::Message;
 use crate::ids::StreamId;
 use crate::stats::StreamStats;
@@ -25,6 +25,16 @@ const STALE_TURNS: usize = 64;
 
 /// Room for turns that is kept when nothing waits, so that an idle association is small.
 const KEPT_TURNS: usize = 1024;
+
+/// The message that is received next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Next {
+    stream: StreamId,
+    /// What it occupied.
+    pub(super) charge: Charge,
+    /// When it became deliverable.
+    pub(super) delivered: Time,
+}
 
 /// The inbound streams that were used, and the messages that can be received.
 #[derive(Clone, Debug, Default)]
@@ -150,40 +160,43 @@ impl Delivery {
         self.waiting = 0;
     }
 
-    /// The next message, and what it occupied.
+    /// The message that [`take`](Self::take) must be asked for now; it is not readable any more.
     #[inline]
-    pub(super) fn recv(&mut self, want: RecvFrom) -> Option<Ready> {
-        let ready = match want {
-            RecvFrom::Any => self.in_turn(),
-            RecvFrom::Stream(id) => self.out_of_turn(id),
-        }?;
+    pub(super) fn next(&mut self, want: RecvFrom) -> Option<Next> {
+        let (id, stream) = match want {
+            RecvFrom::Any => loop {
+                let id = self.turns.pop_front()?;
+                let stream = self.streams.get_mut(&id)?;
+                if !stream.skip_turn() {
+                    break (id, stream);
+                }
+                self.stale -= 1;
+            },
+            RecvFrom::Stream(id) => (id, self.leave_turn(id)?),
+        };
+        let (charge, delivered) = stream.front()?;
         self.readable -= 1;
         if self.turns.is_empty() {
             self.turns.shrink_to(KEPT_TURNS);
         }
-        Some(ready)
+        Some(Next { stream: id, charge, delivered })
     }
 
+    /// Takes the message that [`next`](Self::next) gave.
     #[inline]
-    fn in_turn(&mut self) -> Option<Ready> {
-        loop {
-            let stream = self.streams.get_mut(&self.turns.pop_front()?)?;
-            if !stream.skip_turn() {
-                return stream.pop();
-            }
-            self.stale -= 1;
-        }
+    pub(super) fn take(&mut self, next: &Next) -> Option<Message> {
+        self.streams.get_mut(&next.stream)?.pop()
     }
 
-    fn out_of_turn(&mut self, id: StreamId) -> Option<Ready> {
-        let stream = self.streams.get_mut(&id)?;
-        let ready = stream.pop()?;
+    /// A message of stream `id`, if it has one, is about to be taken out of turn.
+    fn leave_turn(&mut self, id: StreamId) -> Option<&mut Stream> {
+        let stream = self.streams.get_mut(&id).filter(|stream| stream.readable() > 0)?;
         stream.leave_turn();
         self.stale += 1;
         if self.stale > self.readable + STALE_TURNS {
             self.drop_stale_turns();
         }
-        Some(ready)
+        self.streams.get_mut(&id)
     }
 
     /// Each stream's first turns are those whose messages are gone.
@@ -235,11 +248,5 @@ impl Delivery {
     /// What was delivered per stream that was used, ascending.
     pub(super) fn stats(&self) -> impl Iterator<Item = StreamStats> + '_ {
         self.streams.iter().map(|(id, stream)| stream.stats(*id))
-    }
-}
-
-impl Ready {
-    pub(super) fn into_message(self) -> Message {
-        self.message.into_message(self.delivered)
     }
 }

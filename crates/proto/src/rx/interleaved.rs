@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 
 use super::buffer::Charge;
-use super::message::{Assembled, Incoming, Label, Payload, Piece};
+use super::message::{Assembled, Incoming, Label, Payload, Piece, Pieces};
 use crate::event::Part;
 use crate::ids::StreamId;
 
@@ -152,7 +152,8 @@ impl Open {
         self.passed += core::mem::take(&mut self.front_bytes);
         self.charge -= charge;
         let label = Label { stream, number, unordered, ppid: self.ppid };
-        Some(Assembled { label, first, payload: Payload::Scattered(pieces), charge, part })
+        let payload = Payload::split(Pieces::Scattered(pieces), charge);
+        Some(Assembled { label, first, payload, part })
     }
 }
 
@@ -246,7 +247,7 @@ impl Interleaved {
             return Err(TOO_LARGE);
         }
         let (payload, part) = (Payload::Whole(data), Part::WHOLE);
-        Ok(Assembled { label: chunk.label, first: tsn, payload, charge, part })
+        Ok(Assembled { label: chunk.label, first: tsn, payload, part })
     }
 
     fn close(&mut self, key: Key) -> Option<Open> {
@@ -299,12 +300,15 @@ impl Interleaved {
 
     /// Takes a complete message back.
     pub(super) fn reopen(&mut self, message: Assembled) {
-        let Assembled { label, first, payload, charge, .. } = message;
+        let charge = message.charge();
+        let Assembled { label, first, payload, .. } = message;
         let front = match payload {
-            Payload::Scattered(pieces) => pieces,
             Payload::Whole(data) => VecDeque::from([Piece { tsn: first, data }]),
-            // Of DATA alone.
-            Payload::Pieces(_) => return,
+            Payload::Split(split) => match split.pieces {
+                Pieces::Scattered(pieces) => pieces,
+                // Of DATA alone.
+                Pieces::Consecutive(_) => return,
+            },
         };
         let end = Some(front.len() as u64 - 1);
         let (ppid, front_bytes) = (label.ppid, charge.payload);
@@ -442,7 +446,7 @@ mod tests {
             assert!(messages.insert(9, &chunk(fsn, fsn == 1), false).unwrap().is_none());
         }
         let rest = messages.insert(7, &chunk(u32::MAX, false), false).unwrap().unwrap();
-        assert_eq!((rest.charge.chunks, rest.part.first, rest.part.last), (3, false, true));
+        assert_eq!((rest.charge().chunks, rest.part.first, rest.part.last), (3, false, true));
         assert!(messages.open.is_empty() && messages.parts().next().is_none());
     }
 

@@ -99,19 +99,49 @@ pub(super) struct Piece {
 pub(super) enum Payload {
     /// In one chunk.
     Whole(Bytes),
-    /// In several of consecutive TSNs.
-    Pieces(VecDeque<Bytes>),
-    /// In several of any TSNs.
+    /// In several. Apart, so that small messages, of which thousands may wait, take one cache line each.
+    Split(Box<Split>),
+}
+
+/// A payload in several chunks, and what it occupies.
+#[derive(Clone, Debug)]
+pub(super) struct Split {
+    pub(super) pieces: Pieces,
+    pub(super) charge: Charge,
+}
+
+/// The chunks of a payload.
+#[derive(Clone, Debug)]
+pub(super) enum Pieces {
+    /// Of consecutive TSNs.
+    Consecutive(VecDeque<Bytes>),
+    /// Of any TSNs.
     Scattered(VecDeque<Piece>),
 }
 
 impl Payload {
+    /// Chunks that occupy `charge`.
+    pub(super) fn split(pieces: Pieces, charge: Charge) -> Self {
+        Self::Split(Split { pieces, charge }.into())
+    }
+
     /// All of it in one piece.
-    fn join(self, len: u64) -> Bytes {
+    #[inline]
+    fn join(self) -> Bytes {
         match self {
             Self::Whole(data) => data,
-            Self::Pieces(pieces) => concat(len, pieces.iter()),
-            Self::Scattered(pieces) => concat(len, pieces.iter().map(|piece| &piece.data)),
+            Self::Split(split) => split.join(),
+        }
+    }
+}
+
+impl Split {
+    #[inline(never)]
+    fn join(&self) -> Bytes {
+        let len = self.charge.payload;
+        match &self.pieces {
+            Pieces::Consecutive(pieces) => concat(len, pieces.iter()),
+            Pieces::Scattered(pieces) => concat(len, pieces.iter().map(|piece| &piece.data)),
         }
     }
 }
@@ -129,28 +159,39 @@ pub(super) struct Assembled {
     /// Extended TSN of its first chunk.
     pub(super) first: u64,
     pub(super) payload: Payload,
-    pub(super) charge: Charge,
     pub(super) part: Part,
 }
 
 impl Assembled {
+    /// What it occupies.
+    #[inline]
+    pub(super) const fn charge(&self) -> Charge {
+        match &self.payload {
+            Payload::Whole(data) => Charge::of(data.len()),
+            Payload::Split(split) => split.charge,
+        }
+    }
+
     /// Extended TSN of its last chunk, where they are consecutive.
     #[inline]
     pub(super) const fn last(&self) -> u64 {
-        self.first + self.charge.chunks - 1
+        self.first + self.charge().chunks - 1
     }
 
     /// Calls `each` with the extended TSNs that it came in, as ranges from first to last.
     #[inline]
     pub(super) fn for_each_range(&self, mut each: impl FnMut(u64, u64)) {
-        match &self.payload {
-            Payload::Scattered(pieces) => pieces.iter().for_each(|p| each(p.tsn, p.tsn)),
-            Payload::Whole(_) | Payload::Pieces(_) => each(self.first, self.last()),
+        if let Payload::Split(split) = &self.payload
+            && let Pieces::Scattered(pieces) = &split.pieces
+        {
+            return pieces.iter().for_each(|p| each(p.tsn, p.tsn));
         }
+        each(self.first, self.last());
     }
 
     /// What the application gets; the fragments are joined only here, so that what waits is not
     /// held twice.
+    #[inline]
     pub(super) fn into_message(self, delivered: Time) -> Message {
         Message {
             stream: self.label.stream,
@@ -159,7 +200,7 @@ impl Assembled {
             tsn: wire(self.first),
             delivered,
             part: self.part,
-            data: self.payload.join(self.charge.payload),
+            data: self.payload.join(),
         }
     }
 }

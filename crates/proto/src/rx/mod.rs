@@ -317,10 +317,10 @@ impl Receiver {
         self.buffer.add(charge);
         self.reassembly.check_size(charge)?;
         let payload = Payload::Whole(Bytes::copy_from_slice(chunk.payload));
-        let (label, part) = (chunk.label, Part::WHOLE);
-        let message = Assembled { label, first: tsn, payload, charge, part };
         let expected = self.tracker.cumulative() + 1;
         self.tracker.record(tsn, chunk.payload.len());
+        let (label, part) = (chunk.label, Part::WHOLE);
+        let message = Assembled { label, first: tsn, payload, part };
         self.deliver(now, message, tsn.saturating_sub(expected))
     }
 
@@ -379,17 +379,17 @@ impl Receiver {
     /// Takes the next message and frees its room; may make a window update due.
     #[inline]
     pub(crate) fn recv(&mut self, want: RecvFrom) -> Option<Message> {
-        let ready = self.delivery.recv(want)?;
-        let charge = ready.message.charge;
-        self.buffer.free(charge);
+        let next = self.delivery.next(want)?;
+        self.buffer.free(next.charge);
         if self.delivery.readable() == 0 {
-            self.relieve(ready.delivered);
+            self.relieve(next.delivered);
         }
-        let tell = self.updates.freed(charge.payload, self.buffer.window());
+        let tell = self.updates.freed(next.charge.payload, self.buffer.window());
         if tell && self.settings.sack.window_updates {
             self.ack.request();
         }
-        Some(ready.into_message())
+        // Last: a message that is held while other things are done is copied once for each of them.
+        self.delivery.take(&next)
     }
 
     /// Messages that [`recv`](Self::recv) would give.
@@ -552,7 +552,7 @@ fn note_delivery(
     interleaved: Option<&mut Interleaved>,
 ) {
     stats.messages_delivered += u64::from(message.part.last);
-    stats.bytes_delivered += message.charge.payload;
+    stats.bytes_delivered += message.charge().payload;
     message.for_each_range(|first, last| tracker.deliver(first, last));
     if let Some(interleaved) = interleaved {
         message.for_each_range(|tsn, _| interleaved.delivered(tsn));

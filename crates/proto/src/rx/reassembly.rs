@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::buffer::Charge;
 use super::interleaved::TOO_LARGE;
-use super::message::{Assembled, Label, Payload};
+use super::message::{Assembled, Label, Payload, Pieces, Split};
 use crate::event::Part;
 use crate::ids::StreamId;
 
@@ -171,7 +171,7 @@ impl Reassembly {
         self.check_size(charge)?;
         let Fragment { tsn, label, data, .. } = fragment;
         let (payload, part) = (Payload::Whole(data), Part::WHOLE);
-        Ok(Assembled { label, first: tsn, payload, charge, part })
+        Ok(Assembled { label, first: tsn, payload, part })
     }
 
     fn join(&mut self, mut fragment: Fragment) -> Result<Option<Assembled>, &'static str> {
@@ -210,7 +210,8 @@ impl Reassembly {
         let Run { label, pieces, charge, ends, .. } = self.runs.remove(&first)?;
         let begun = self.begun.take_if(|begun| begun.next == first);
         let part = Part { first: begun.is_none(), last: ends };
-        Some(Assembled { label, first, payload: Payload::Pieces(pieces), charge, part })
+        let payload = Payload::split(Pieces::Consecutive(pieces), charge);
+        Some(Assembled { label, first, payload, part })
     }
 
     /// What is here of the message that TSN `cumulative` belongs to, if that is its beginning and at least `least` bytes: a
@@ -223,7 +224,7 @@ impl Reassembly {
         }
         let passed = self.begun.filter(|begun| begun.next == first).map_or(0, |b| b.passed);
         let part = self.take(first)?;
-        let passed = passed + part.charge.payload;
+        let passed = passed + part.charge().payload;
         self.begun = Some(Begun { label: part.label, next, passed });
         Some(part)
     }
@@ -273,8 +274,13 @@ impl Reassembly {
 
     /// Takes a complete message back and drops its last fragment; gives what that occupied.
     pub(super) fn reopen(&mut self, message: Assembled) -> Charge {
-        let Assembled { label, first, payload, mut charge, .. } = message;
-        let Payload::Pieces(mut pieces) = payload else { return charge };
+        let charge = message.charge();
+        let Assembled { label, first, payload: Payload::Split(split), .. } = message else {
+            return charge;
+        };
+        let Split { pieces: Pieces::Consecutive(mut pieces), mut charge } = *split else {
+            return charge;
+        };
         let dropped = Charge::of(pieces.pop_back().map_or(0, |piece| piece.len()));
         charge -= dropped;
         self.runs.insert(first, Run { label, begins: true, ends: false, pieces, charge });

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::buffer::Charge;
 use super::message::Assembled;
+use crate::event::Message;
 use crate::ids::{Ssn, StreamId};
 use crate::stats::StreamStats;
 use crate::time::Time;
@@ -14,10 +15,10 @@ const KEPT_READY: usize = 8;
 
 /// A message that can be received.
 #[derive(Clone, Debug)]
-pub(super) struct Ready {
-    pub(super) message: Assembled,
+struct Ready {
+    message: Assembled,
     /// When it became deliverable.
-    pub(super) delivered: Time,
+    delivered: Time,
 }
 
 /// The number of a message was used twice, or skipped.
@@ -142,7 +143,7 @@ impl Stream {
         }
         self.next = 0;
         let mut freed = Charge::default();
-        core::mem::take(&mut self.waiting).values().for_each(|message| freed += message.charge);
+        core::mem::take(&mut self.waiting).values().for_each(|message| freed += message.charge());
         freed
     }
 
@@ -199,18 +200,24 @@ impl Stream {
     #[inline]
     fn push(&mut self, delivered: Time, message: Assembled) {
         self.messages += u64::from(message.part.last);
-        self.bytes += message.charge.payload;
+        self.bytes += message.charge().payload;
         self.ready.push_back(Ready { message, delivered });
+    }
+
+    /// What the first deliverable message occupies, and since when it is that.
+    #[inline]
+    pub(super) fn front(&self) -> Option<(Charge, Time)> {
+        self.ready.front().map(|ready| (ready.message.charge(), ready.delivered))
     }
 
     /// Takes the first deliverable message.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<Ready> {
-        let ready = self.ready.pop_front()?;
-        if self.ready.is_empty() {
+    pub(super) fn pop(&mut self) -> Option<Message> {
+        if self.ready.len() == 1 {
             self.ready.shrink_to(KEPT_READY);
         }
-        Some(ready)
+        let ready = self.ready.pop_front()?;
+        Some(ready.message.into_message(ready.delivered))
     }
 
     /// A message was taken out of turn.
