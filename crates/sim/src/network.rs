@@ -224,14 +224,12 @@ impl Network {
             return Forwarded::Arrived(packet);
         };
         packet.hop += 1;
-        let (hop, size) = (&mut self.links[link], packet.size);
-        let offer = match packet.fragment_header {
-            0 => hop.link.offer(now, size, packet),
-            header => {
-                let (size, largest) = fragments(size, header, hop.link.mtu());
-                hop.link.offer_in_fragments(now, size, largest, packet)
-            }
+        let hop = &mut self.links[link];
+        let (size, largest) = match packet.fragment_header {
+            0 => (packet.size, packet.size),
+            header => fragments(packet.size, header, hop.link.mtu()),
         };
+        let offer = hop.link.offer_in_fragments(now, size, largest, packet);
         agenda.set(link, hop.link.next_delivery().unwrap_or(NEVER));
         match offer {
             Offer::Accepted => Forwarded::OnTheWay(link),
