@@ -161,8 +161,8 @@ fn core_only(gib: f64, args: &Args) -> Result<()> {
 fn one_setup(place: usize, repeat: u32) -> Result<()> {
     let Some(setup) = simulator::SETUPS.get(place) else { return Ok(()) };
     let ours = fastest(repeat, || setup.run().map(Some))?;
-    let rate = ours.map_or(0.0, |cost| cost.rate());
-    println!("{}: {rate:.0} packets per CPU s", setup.name);
+    let (packets, rate) = ours.map_or((0, 0.0), |cost| (cost.packets, cost.rate()));
+    println!("{}: {packets} packets, {rate:.0} per CPU s", setup.name);
     Ok(())
 }
 
