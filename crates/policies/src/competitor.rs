@@ -9,6 +9,10 @@
 //! sender *drains*: for a round trip it keeps half of the bandwidth-delay product in flight. If the queue was its own, the next round
 //! trip is the path's smallest; if not, the queue stays. While *yielding* that is tried when several rounds in a row took longer than
 //! our own probing and slack explain; while *competing*, from time to time.
+//!
+//! There may be no queue at all: the way may have become longer. Then round trips stay exactly as they are while half of what was in flight is
+//! missing; any queue would be shorter by it, and one that others fill changes by packets from round to round. Where the queue changed but stayed (some of
+//! it was ours), half of that half is taken away, too, before we compete.
 
 use polypath_proto::policy::AckedInfo;
 use polypath_proto::time::{Duration, Time};
@@ -24,6 +28,8 @@ const SLACK: f64 = 0.25;
 const LEAST: u64 = 4;
 /// Part of the queue that stays in a test if it is not ours: while we yield, and while we compete and have our share of it.
 const STAYS: (f64, f64) = (0.33, 0.25);
+/// Part of a packet's time by which the queue changes in a test if there is none: the way became longer.
+const SAME: f64 = 0.25;
 /// Rounds after a test in which flight grows back as in slow start.
 const RAMP: u32 = 6;
 /// Rounds between tests, at first and at most.
@@ -48,10 +54,20 @@ pub struct Competitor {
 enum Stage {
     /// So many rounds in a row saw a queue that we cannot explain.
     Watching { odd: u32 },
-    /// Flight goes down to so many bytes; the queue was this long before.
-    Draining { flight: u64, queue: Duration },
+    /// Flight goes down.
+    Draining(Test),
     /// It is down; packets that leave now tell.
-    Measuring { flight: u64, queue: Duration },
+    Measuring(Test),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Test {
+    /// Bytes that stay in flight.
+    flight: u64,
+    /// The queue before.
+    queue: Duration,
+    /// With half of what the first one left.
+    second: bool,
 }
 
 impl Default for Competitor {
@@ -96,7 +112,7 @@ impl Competitor {
     /// What may be in flight, bytes, where `cap` is right without competitors.
     pub fn cap(&self, cap: u64) -> u64 {
         match self.stage {
-            Stage::Draining { flight, .. } | Stage::Measuring { flight, .. } => flight,
+            Stage::Draining(test) | Stage::Measuring(test) => test.flight,
             Stage::Watching { .. } if self.competing => self.limit,
             Stage::Watching { .. } => self.limit.min(cap),
         }
@@ -107,8 +123,14 @@ impl Competitor {
         self.competing
     }
 
-    /// A SACK acknowledged data of the path, of which so much is known.
-    pub fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, known: &Known) {
+    /// A SACK acknowledged data of the path, of which so much is known. Gives the round trip of a way that became longer.
+    pub fn acked(
+        &mut self,
+        now: Time,
+        path: &PathView,
+        ev: &AckedInfo,
+        known: &Known,
+    ) -> Option<Duration> {
         self.smallest = match (self.smallest, ev.rtt) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -116,15 +138,21 @@ impl Competitor {
         // After a test, back to the window as slow start would go there, not in one burst.
         self.limit = self.limit.max(ev.outstanding_before).saturating_add(ev.bytes);
         if now.since(self.began) < path.srtt.unwrap_or(path.rto) {
-            return;
+            return None;
         }
-        if let Some(rtt) = self.smallest.take() {
-            self.began = now;
-            self.round_ended(path, ev, known, rtt);
-        }
+        let rtt = self.smallest.take()?;
+        self.began = now;
+        self.round_ended(path, ev, known, rtt).then_some(rtt)
     }
 
-    fn round_ended(&mut self, path: &PathView, ev: &AckedInfo, known: &Known, rtt: Duration) {
+    /// Gives whether the way became longer.
+    fn round_ended(
+        &mut self,
+        path: &PathView,
+        ev: &AckedInfo,
+        known: &Known,
+        rtt: Duration,
+    ) -> bool {
         self.wait = self.wait.saturating_sub(1);
         if self.wait + RAMP <= self.patience {
             self.limit = u64::MAX;
@@ -137,22 +165,36 @@ impl Competitor {
                 if self.wait == 0 && (self.competing || odd >= SUSPICION) {
                     let flight = (known.rate * known.base.as_secs_f64() / 2.0) as u64;
                     let flight = flight.max(LEAST * u64::from(path.mtu));
-                    self.stage = Stage::Draining { flight, queue };
+                    self.stage = Stage::Draining(Test { flight, queue, second: false });
                 }
             }
-            Stage::Draining { flight, queue } => {
-                if ev.outstanding <= flight {
-                    self.stage = Stage::Measuring { flight, queue };
+            Stage::Draining(test) => {
+                if ev.outstanding <= test.flight {
+                    self.stage = Stage::Measuring(test);
                 }
             }
-            Stage::Measuring { flight, queue: before } => {
-                let part = if self.competing { STAYS.1 } else { STAYS.0 };
-                let stays = before.as_secs_f64() * part
-                    + if self.competing { known.packets(path, 2) } else { 0.0 };
-                self.conclude(queue.as_secs_f64() > stays);
-                self.limit = flight;
-            }
+            Stage::Measuring(test) => return self.judge(path, known, queue, test),
         }
+        false
+    }
+
+    /// A test is over. Gives whether it showed a way that became longer.
+    fn judge(&mut self, path: &PathView, known: &Known, queue: Duration, test: Test) -> bool {
+        let part = if self.competing { STAYS.1 } else { STAYS.0 };
+        let stays = test.queue.as_secs_f64() * part
+            + if self.competing { known.packets(path, 2) } else { 0.0 };
+        let stayed = queue.as_secs_f64() > stays;
+        let change = (queue.as_secs_f64() - test.queue.as_secs_f64()).abs();
+        let yielding = stayed && !self.competing;
+        let longer = yielding && change < SAME * known.packets(path, 1);
+        if yielding && !longer && !test.second {
+            let flight = (test.flight / 2).max(LEAST / 2 * u64::from(path.mtu));
+            self.stage = Stage::Draining(Test { flight, queue, second: true });
+            return false;
+        }
+        self.conclude(stayed && !longer);
+        self.limit = test.flight;
+        longer
     }
 
     /// The queue stayed in a test, or it did not. A test that changed nothing is repeated later than the one before.
@@ -184,19 +226,23 @@ mod tests {
         now: Time,
         flight: u64,
         rates: Vec<f64>,
+        /// The round trip without a queue, and what a test took it for.
+        way: Duration,
+        longer: Option<Duration>,
     }
 
     impl Path {
         fn new() -> Self {
             let competitor = Competitor::default();
-            Self { competitor, now: Time::from_secs(1), flight: FAIR, rates: Vec::new() }
+            let (now, rates) = (Time::from_secs(1), Vec::new());
+            Self { competitor, now, flight: FAIR, rates, way: BASE, longer: None }
         }
 
         /// A round trip in which somebody else keeps `foreign` bytes in the queue: five acknowledgements, a fifth of the
         /// flight each.
         fn round(&mut self, foreign: u64) {
             let held = self.flight + foreign;
-            let rtt = Duration::from_secs_f64(held as f64 / RATE).max(BASE);
+            let rtt = Duration::from_secs_f64(held as f64 / RATE).max(self.way);
             let path = measured(&[(WINDOW, rtt.as_millis() as u64)]).remove(0);
             let bytes = self.flight / 5;
             // The greatest of the last six rounds, as the estimate has it.
@@ -213,7 +259,8 @@ mod tests {
                     rtt: Some(rtt),
                 };
                 let known = Known { base: BASE, rate, slack: 2 };
-                self.competitor.acked(self.now, &path, &ev, &known);
+                let longer = self.competitor.acked(self.now, &path, &ev, &known);
+                self.longer = self.longer.or(longer);
             }
             self.flight = self.competitor.cap(FAIR).min(WINDOW);
         }
@@ -241,6 +288,46 @@ mod tests {
         // From then on it is tested now and then; most rounds are at the window.
         let full = (0..200).filter(|_| p.rounds(1, 100_000) == WINDOW).count();
         assert!(full > 150, "{full}");
+    }
+
+    #[test]
+    fn a_way_that_became_longer_is_no_competitor() {
+        let mut p = Path::new();
+        p.way = Duration::from_millis(70);
+        // 53 kB do not fill it: no queue, and half of them take as long.
+        while p.longer.is_none() && p.now < Time::from_secs(3) {
+            p.round(0);
+        }
+        assert_eq!(p.longer, Some(p.way));
+        assert!(!p.competitor.is_competing());
+    }
+
+    #[test]
+    fn beside_our_own_queue_a_longer_way_is_found_by_a_second_test() {
+        let mut p = Path::new();
+        p.way = Duration::from_millis(75);
+        p.flight = 120_000;
+        while p.longer.is_none() && p.now < Time::from_secs(3) {
+            // As if it had not known before the test.
+            p.round(0);
+            if matches!(p.competitor.stage, Stage::Watching { .. }) {
+                p.flight = 120_000;
+            }
+        }
+        assert_eq!(p.longer, Some(p.way));
+        assert!(!p.competitor.is_competing());
+    }
+
+    #[test]
+    fn a_queue_of_others_is_no_longer_way() {
+        let mut p = Path::new();
+        // One that fills a window of its own: whatever we take out of the queue makes it shorter.
+        p.rounds(200, 60_000);
+        assert_eq!(p.longer, None);
+        // One that grows by a packet in each round, and is halved.
+        let mut p = Path::new();
+        (0..400).for_each(|n| p.round(60_000 + 1_500 * (n % 40)));
+        assert_eq!(p.longer, None);
     }
 
     #[test]

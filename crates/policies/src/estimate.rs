@@ -272,6 +272,13 @@ impl PathEstimate {
         self.bdp = self.held(path);
     }
 
+    /// The same, as a test showed it.
+    pub(crate) fn became_longer(&mut self, now: Time, path: &PathView, rtt: Duration) {
+        self.moved(now, rtt);
+        self.bdp = self.held(path);
+        self.news = false;
+    }
+
     /// The way has this round trip now. The rate is what it was as long as nothing else is seen.
     fn moved(&mut self, now: Time, rtt: Duration) {
         self.min_rtt.restart(now, rtt);

@@ -55,7 +55,11 @@ impl Own {
         self.note_train(now, path, ev);
         self.rounds += u32::from(self.estimate.acked(now, path, ev));
         match self.known(path, slack) {
-            Some(known) => self.competitor.acked(now, path, ev, &known),
+            Some(known) => {
+                if let Some(longer) = self.competitor.acked(now, path, ev, &known) {
+                    self.estimate.became_longer(now, path, longer);
+                }
+            }
             None => self.competitor = Competitor::default(),
         }
     }
