@@ -252,3 +252,13 @@ impl Stream {
         StreamStats { stream: id.0, messages: self.messages, bytes: self.bytes }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_waits_to_be_read_takes_one_cache_line() {
+        assert!(size_of::<Ready>() <= 64, "{} bytes", size_of::<Ready>());
+    }
+}
