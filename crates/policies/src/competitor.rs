@@ -60,6 +60,7 @@ enum Stage {
     Measuring(Test),
 }
 
+/// Whose queue it is, asked by taking some of what is in flight away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Test {
     /// Bytes that stay in flight.
