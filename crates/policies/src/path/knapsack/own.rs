@@ -122,6 +122,12 @@ impl Own {
         self.rounds = 1;
     }
 
+    /// As if somebody else filled its queue: the window alone decides.
+    #[cfg(test)]
+    pub(super) const fn compete(&mut self) {
+        self.known_cap = Some(u64::MAX);
+    }
+
     /// Rounds, with paths taking turns: probes at the same time would hide whose they were.
     fn turn(&self, path: &PathView) -> u32 {
         self.rounds.wrapping_add(3 * u32::from(path.id.0))

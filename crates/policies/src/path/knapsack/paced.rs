@@ -51,7 +51,7 @@ impl Knapsack {
             let cap = self.paths.get(path.id.index()).map_or(0, |own| own.cap(path, self.slack));
             set & bit(path.id) != 0
                 && here > NEARLY * self.hold(view, path).as_secs_f64()
-                && after <= cap + u64::from(path.mtu)
+                && after <= cap.saturating_add(u64::from(path.mtu))
         });
         let fastest = faster.min_by_key(|path| self.hold(view, path));
         fastest.map_or(pick, |path| PathPick::Use(path.id))
@@ -93,6 +93,18 @@ mod tests {
         let v = buffered(&p, 256);
         s.sent(&v, PathId(1), &unordered(), true);
         assert_eq!(s.pick(&v, &unordered()), PathPick::Use(PathId(1)));
+    }
+
+    #[test]
+    fn a_fast_path_beside_a_competitor_has_room_as_long_as_its_window() {
+        let mut s = scheduler();
+        let p = two(&mut s);
+        let mut v = buffered(&p, 256);
+        (v.send_buffer.unsent, v.send_buffer.unsent_messages) = (1452, 1);
+        s.sent(&v, PathId(1), &unordered(), true);
+        s.paths[0].compete();
+        let pick = s.unless_busy(&v, PathPick::Use(PathId(1)), &unordered(), 0b11);
+        assert_eq!(pick, PathPick::Use(PathId(0)));
     }
 
     #[test]
