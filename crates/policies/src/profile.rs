@@ -46,7 +46,7 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     policies.path_scheduler = "knapsack".to_owned();
     policies.stream_scheduler = "needs".to_owned();
     policies.retransmission = "soonest".to_owned();
-    policies.congestion = "cmt?couple=detected".to_owned();
+    policies.congestion = "cmt?couple=detected&unqueued=true".to_owned();
     assoc.rto.min = Duration::from_millis(200);
     assoc.rto.max = Duration::from_secs(10);
     assoc.sack.delay = Duration::from_millis(50);

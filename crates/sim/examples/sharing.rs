@@ -301,7 +301,7 @@ fn main() {
     let delays = numbers(&args, "delays", &flat);
     let plan = Plan {
         scheduler: text("scheduler", "knapsack"),
-        congestion: text("congestion", "cmt"),
+        congestion: text("congestion", "cmt?unqueued=true"),
         other: text("other", "knapsack"),
         seeds: seeds[0]..=*seeds.last().expect("seeds"),
         rates: numbers(&args, "rates", &RATES),

@@ -1,40 +1,39 @@
-//! Windows that open while no queue stands, around any rule.
+//! Windows that open while no queue grows, around any rule.
 //!
 //! Congestion avoidance finds a path that became ten times as fast by a packet per round trip: half a minute for a hundred packets at 300 ms.
-//! While round trips show that nothing waits at the bottleneck, a window that binds takes nothing from anybody, and grows by half of
-//! what is acknowledged, half as fast as slow start. As soon as packets wait the inner rule alone decides, so that beside
-//! flows that fill the queue the window is the inner rule's. The idea is that of delay-based fast modes (YeAH-TCP, Baiocchi et al.
-//! 2007; TCP Illinois, Liu et al. 2006), the pace below that of slow start (RFC 9260 section 7.2.1).
+//! A window that binds puts a packet more in flight in each round. Where it meets a queue, round trips grow by that packet's time, and by
+//! those of others; where they stay the same for some rounds there is none to grow, more in flight takes nothing from
+//! anybody, and the window grows by half of what is acknowledged, half as fast as slow start (RFC 9260 section 7.2.1). As soon as round trips change the inner rule
+//! alone decides. No smallest round trip needs to be known: it would be forgotten beside a queue that others keep filled, and
+//! such a queue then be taken for none. The idea is that of delay-based fast modes (YeAH-TCP, Baiocchi et al. 2007; TCP Illinois, Liu et al. 2006).
 //!
-//! After a loss the inner rule decides for two seconds: when flows that share a short queue have halved their windows the link is idle for a
-//! while, and who took that room at once would take it from the others. Where packets are lost although nothing waits (a very short queue, a lossy
-//! link), round trips tell nothing of the room that is left: each such loss doubles the rest. Paths that share a bottleneck with others of
-//! ours are the inner rule's.
+//! A queue that is short against the round trip is full before a round trip tells of it. So after a loss the window opens to 3/4 of what it was, and beyond that as the
+//! inner rule has it, until the way is another one: round trips that stay, and are not those that stayed after the loss. Paths of one bottleneck
+//! grow in proportion, as one window does.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, Cut, CwndStep, PathWindow, WindowRule};
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use crate::estimate::PathEstimate;
 use crate::options::OptionEntry;
 
-/// Packets that may wait and count as none: `knapsack` leaves two in the queue, and looks for more with another few.
-const QUEUED: f64 = 4.0;
-/// Round trips that are longer than the smallest one by less than this factor may not be longer at all.
-const NOISE: f64 = 1.02;
+/// Rounds in a row of the same round trip that show that no queue grows.
+const ROUNDS: u32 = 6;
+/// The smallest round trips of two rounds are the same if they differ by no more than a packet takes, nor by this part.
+const SAME: f64 = 0.05;
 /// Of what is acknowledged, one part in so many.
 const GROWTH: u64 = 2;
-/// How long a path rests after a loss, and at most: each one without a queue doubles it, until one that a queue explains. A single one
-/// may be a way that became shorter, whose packets overtook each other. Two seconds keep the share beside a flow that fills a queue of half the
-/// bandwidth-delay product (docs/congestion.md).
-const REST: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(64));
+/// How long a path rests after a loss: what follows from it takes some round trips.
+const REST: Duration = Duration::from_millis(500);
+/// So many rounds of the same round trip after a loss show what it is without a queue.
+const SETTLED: u32 = 2;
 
 pub(super) const SWITCH: OptionEntry = OptionEntry {
     name: "unqueued",
     default: "false",
     values: "false|true",
-    summary: "while no queue stands, a window that binds grows half as fast as in slow start",
+    summary: "while no queue grows, a window that binds grows half as fast as in slow start",
 };
 
 /// Growth without a queue around another rule.
@@ -45,7 +44,7 @@ pub struct Unqueued<R> {
 }
 
 impl<R> Unqueued<R> {
-    /// `inner` decides where a queue stands.
+    /// `inner` decides where round trips change.
     pub const fn new(inner: R) -> Self {
         Self { inner, paths: Vec::new() }
     }
@@ -56,63 +55,92 @@ impl<R> Unqueued<R> {
         }
         self.paths.get_mut(path.index())
     }
-
-    fn is_free(&self, now: Time, path: &PathView) -> bool {
-        self.paths
-            .get(path.id.index())
-            .is_some_and(|trips| now >= trips.rests && trips.none_waits(path))
-    }
 }
 
 /// What the round trips of one path tell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trips {
-    /// For the smallest round trip; it knows ways that became longer.
-    estimate: PathEstimate,
     /// When the round began, bytes acknowledged since, and its smallest round trip.
     began: Time,
     acked: u64,
     least: Option<Duration>,
-    /// Bytes per second, and the smallest round trip, of the round before.
+    /// Bytes per second of the round before.
     rate: f64,
-    least_before: Option<Duration>,
-    /// Nothing is concluded before.
+    /// The smallest and the greatest of the smallest round trips of so many rounds before this one, which are the same.
+    band: Option<(Duration, Duration)>,
+    rounds: u32,
+    /// The window does not open before.
     rests: Time,
-    /// How long the latest rest was meant to be.
-    rest: Duration,
+    ceiling: Option<Ceiling>,
+}
+
+/// How far a window opens after a loss.
+#[derive(Clone, Copy, Debug)]
+struct Ceiling {
+    /// Bytes.
+    cwnd: u64,
+    /// The first round trip after the loss that stayed.
+    trip: Option<Duration>,
 }
 
 impl Trips {
     fn note(&mut self, now: Time, path: &PathView, ev: &AckedInfo) {
-        self.estimate.acked(now, path, ev);
         self.acked += ev.bytes;
         self.least = self.least.into_iter().chain(ev.rtt).min();
         let elapsed = now.since(self.began);
         if elapsed >= path.srtt.unwrap_or(path.rto) && !elapsed.is_zero() {
             self.rate = self.acked as f64 / elapsed.as_secs_f64();
             (self.began, self.acked) = (now, 0);
-            self.least_before = self.least.take().or(self.least_before);
+            if let Some(least) = self.least.take() {
+                self.round_ended(path, least);
+            }
         }
     }
 
-    fn lost(&mut self, now: Time, path: &PathView) {
-        let doubled = (self.rest * 2).clamp(REST.0, REST.1);
-        self.rest = if self.none_waits(path) { doubled } else { REST.0 };
-        self.rests = now + self.rest;
+    fn round_ended(&mut self, path: &PathView, least: Duration) {
+        let (low, high) = self.band.unwrap_or((least, least));
+        let (low, high) = (low.min(least), high.max(least));
+        (self.band, self.rounds) = if high - low <= self.same(path, low) {
+            (Some((low, high)), self.rounds.saturating_add(1))
+        } else {
+            (Some((least, least)), 0)
+        };
+        if let Some(ceiling) = self.ceiling.as_mut().filter(|_| self.rounds >= SETTLED) {
+            let trip = *ceiling.trip.get_or_insert(low);
+            let other = SAME * trip.as_secs_f64();
+            // What was lost, was lost on another way.
+            if self.rounds >= ROUNDS && low.abs_diff(trip).as_secs_f64() > other {
+                self.ceiling = None;
+            }
+        }
     }
 
-    /// Whether a packet of this round, or else of the one before, found nothing to wait for.
-    fn none_waits(&self, path: &PathView) -> bool {
-        let Some(smallest) = self.estimate.min_rtt(path) else { return false };
-        let Some(least) = self.least.or(self.least_before) else { return false };
-        let queued = QUEUED * f64::from(path.mtu) / self.rate.max(1.0);
-        least.as_secs_f64() <= NOISE * smallest.as_secs_f64() + queued
+    fn lost(&mut self, now: Time, cut: Cut) {
+        self.rests = now + REST;
+        // The rule halves: 3/4 of the window before.
+        let cwnd = cut.ssthresh.saturating_add(cut.ssthresh / 2);
+        self.ceiling = Some(Ceiling { cwnd, trip: None });
     }
-}
 
-/// Whether no other path of ours is taken to share the bottleneck of `path`.
-fn is_alone(view: &AssocView<'_>, path: &PathView) -> bool {
-    view.paths.iter().all(|other| other.id == path.id || other.group != path.group)
+    /// By how much round trips of about `trip` may differ and be the same.
+    fn same(&self, path: &PathView, trip: Duration) -> Duration {
+        let packet = f64::from(path.mtu) / self.rate.max(1.0);
+        Duration::from_secs_f64(packet.min(SAME * trip.as_secs_f64()))
+    }
+
+    /// Whether no queue grows: round trips stayed as they are, this round's so far included.
+    fn are_steady(&self, path: &PathView) -> bool {
+        let Some((low, _)) = self.band.filter(|_| self.rounds >= ROUNDS) else { return false };
+        self.least.is_none_or(|least| least <= low + self.same(path, low))
+    }
+
+    /// Bytes to which the window may open now.
+    fn room(&self, now: Time, path: &PathView) -> u64 {
+        if now < self.rests || !self.are_steady(path) {
+            return 0;
+        }
+        self.ceiling.map_or(u64::MAX, |ceiling| ceiling.cwnd)
+    }
 }
 
 impl<R: WindowRule> WindowRule for Unqueued<R> {
@@ -140,11 +168,13 @@ impl<R: WindowRule> WindowRule for Unqueued<R> {
         unit: CwndStep,
         w: &mut PathWindow,
     ) {
-        let free = w.was_full(ev) && is_alone(view, path) && self.is_free(view.now, path);
+        let room = match self.paths.get(path.id.index()) {
+            Some(trips) if w.was_full(ev) => trips.room(view.now, path),
+            _ => 0,
+        };
         self.inner.avoid(view, path, ev, unit, w);
-        if free {
-            w.cwnd = w.cwnd.saturating_add((ev.bytes / GROWTH).min(unit.limit));
-        }
+        let more = (ev.bytes / GROWTH).min(unit.limit);
+        w.cwnd = w.cwnd.saturating_add(more.min(room.saturating_sub(w.cwnd)));
     }
 
     fn path_added(&mut self, path: PathId) {
@@ -170,7 +200,7 @@ impl<R: WindowRule> WindowRule for Unqueued<R> {
     fn lost(&mut self, view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
         self.inner.lost(view, path, kind, cut);
         if let Some(trips) = self.trips(path.id) {
-            trips.lost(view.now, path);
+            trips.lost(view.now, cut);
         }
     }
 
@@ -210,14 +240,19 @@ mod tests {
 
     impl Fed {
         fn new() -> Self {
-            let mut paths = measured(&[(WINDOW, 100), (WINDOW, 100)]);
-            paths[1].group = PathId(1);
+            let paths = measured(&[(WINDOW, 100)]);
             let window = PathWindow::new(WINDOW, 3000);
             Self { rule: Unqueued::new(Rfc9260Rule), window, paths, now: Time::from_secs(1) }
         }
 
+        /// So many windows of one round trip each; gives by how much it grew in the last one.
+        fn rounds(&mut self, n: u32, rtt: Duration) -> u64 {
+            (0..n).map(|_| self.round(rtt)).last().unwrap_or(0)
+        }
+
         /// A window is acknowledged, packet by packet, within this round trip; gives by how much it grew.
         fn round(&mut self, rtt: Duration) -> u64 {
+            self.paths[0].srtt = Some(rtt);
             let before = self.window.cwnd;
             let packets = before / 1500;
             for _ in 0..packets {
@@ -238,56 +273,92 @@ mod tests {
             self.window.cwnd - before
         }
 
+        /// Half of the window is left.
         fn lose(&mut self) {
             let mut v = view(&self.paths);
             v.now = self.now;
-            let cut = Cut { cwnd: WINDOW, ssthresh: WINDOW };
+            let half = self.window.cwnd / 2;
+            let cut = Cut { cwnd: half, ssthresh: half };
             self.rule.lost(&v, &self.paths[0], LossKind::FastRetransmit, cut);
-            self.window = PathWindow::new(WINDOW, 3000);
+            self.window = PathWindow::new(half, 3000);
         }
     }
 
     #[test]
-    fn a_window_that_binds_grows_by_half_while_nothing_waits() {
+    fn a_window_that_binds_grows_by_half_while_round_trips_stay() {
         let mut fed = Fed::new();
-        let grown = fed.round(RTT);
-        assert!((WINDOW / 2..WINDOW / 2 + 3 * 1500).contains(&grown), "{grown}");
+        assert!(fed.rounds(ROUNDS - 1, RTT) <= 1500, "not known before");
+        let before = fed.window.cwnd;
+        let grown = fed.rounds(3, RTT);
+        assert!(grown > before / 2, "{before} {grown}");
     }
 
     #[test]
-    fn a_queue_leaves_it_to_the_inner_rule() {
+    fn round_trips_that_grow_leave_it_to_the_inner_rule() {
         let mut fed = Fed::new();
-        fed.round(RTT);
-        // Twice the round trip is a window that waits. Until the first such round is over the one before counts.
-        fed.round(RTT * 2);
-        assert!(fed.round(RTT * 2) <= 1500);
-    }
-
-    #[test]
-    fn a_loss_without_a_queue_ends_it_for_a_while() {
-        let mut fed = Fed::new();
-        fed.round(RTT);
-        for seconds in [2, 4, 8] {
-            fed.lose();
-            let until = fed.now + Duration::from_secs(seconds);
-            while fed.now + RTT < until {
-                assert!(fed.round(RTT) <= 1500);
-            }
-            fed.now = until;
-            assert!(fed.round(RTT) > 1500);
+        fed.rounds(ROUNDS, RTT);
+        // Two packets more in each round, 60 kB in 100 ms: somebody else's queue, and ours.
+        for n in 0..40 {
+            let grown = fed.round(RTT + Duration::from_millis(5) * n);
+            assert!(n < 2 || grown <= 1500, "{n}: {grown}");
         }
-        // One that a queue explains tells that the queue would have been seen.
-        fed.round(RTT * 3);
-        fed.round(RTT * 3);
+    }
+
+    #[test]
+    fn a_long_queue_that_stays_is_no_hindrance_until_it_grows() {
+        let mut fed = Fed::new();
+        let long = RTT * 4;
+        fed.rounds(ROUNDS + 2, long);
+        assert!(fed.round(long) > 1500);
+        assert!(fed.rounds(2, long + Duration::from_millis(15)) <= 1500);
+    }
+
+    #[test]
+    fn after_a_loss_it_opens_to_three_quarters() {
+        let mut fed = Fed::new();
+        fed.rounds(ROUNDS + 4, RTT);
+        let before = fed.window.cwnd;
         fed.lose();
-        fed.now += REST.0;
-        assert!(fed.round(RTT) > 1500);
+        let began = fed.now;
+        while fed.now + RTT < began + REST {
+            assert!(fed.round(RTT) <= 1500);
+        }
+        let mut most = 0;
+        for _ in 0..20 {
+            let grown = fed.round(RTT);
+            assert!(grown <= 1500 || fed.window.cwnd <= before / 4 * 3 + 3000, "{grown}");
+            most = most.max(grown);
+        }
+        assert!(most > 3 * 1500, "{most}");
     }
 
     #[test]
-    fn paths_of_one_bottleneck_do_without() {
+    fn on_another_way_what_was_lost_before_says_nothing() {
         let mut fed = Fed::new();
-        fed.paths[1].group = PathId(0);
-        assert!(fed.round(RTT) <= 1500);
+        fed.rounds(ROUNDS + 4, RTT);
+        let before = fed.window.cwnd;
+        fed.lose();
+        fed.rounds(20, RTT);
+        assert!(fed.window.cwnd < before);
+        fed.rounds(ROUNDS + 6, RTT * 3 / 2);
+        assert!(fed.window.cwnd > 2 * before, "{} {before}", fed.window.cwnd);
+    }
+
+    #[test]
+    fn a_window_that_does_not_bind_stays() {
+        let mut fed = Fed::new();
+        fed.rounds(ROUNDS, RTT);
+        let v = view(&fed.paths);
+        let ev = AckedInfo {
+            path: PathId(0),
+            bytes: 1500,
+            outstanding_before: WINDOW / 2,
+            outstanding: WINDOW / 2 - 1500,
+            may_grow: true,
+            rtt: Some(RTT),
+        };
+        let before = fed.window.cwnd;
+        fed.rule.avoid(&v, &fed.paths[0], &ev, UNIT, &mut fed.window);
+        assert_eq!(fed.window.cwnd, before);
     }
 }
