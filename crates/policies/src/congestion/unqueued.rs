@@ -230,6 +230,18 @@ mod tests {
     const WINDOW: u64 = 60_000;
     const UNIT: CwndStep = CwndStep { mtu: 1500, limit: 1500 };
 
+    /// A packet of so many bytes in flight is acknowledged.
+    fn acked(outstanding: u64, rtt: Duration) -> AckedInfo {
+        AckedInfo {
+            path: PathId(0),
+            bytes: 1500,
+            outstanding_before: outstanding,
+            outstanding: outstanding - 1500,
+            may_grow: true,
+            rtt: Some(rtt),
+        }
+    }
+
     /// A rule, and what it made of a window out of slow start.
     struct Fed {
         rule: Unqueued<Rfc9260Rule>,
@@ -259,14 +271,7 @@ mod tests {
                 self.now += rtt / packets as u32;
                 let mut v = view(&self.paths);
                 v.now = self.now;
-                let ev = AckedInfo {
-                    path: PathId(0),
-                    bytes: 1500,
-                    outstanding_before: self.window.cwnd,
-                    outstanding: self.window.cwnd - 1500,
-                    may_grow: true,
-                    rtt: Some(rtt),
-                };
+                let ev = acked(self.window.cwnd, rtt);
                 self.rule.measure(&v, &self.paths[0], &ev, &mut self.window);
                 self.rule.avoid(&v, &self.paths[0], &ev, UNIT, &mut self.window);
             }
@@ -349,14 +354,7 @@ mod tests {
         let mut fed = Fed::new();
         fed.rounds(ROUNDS, RTT);
         let v = view(&fed.paths);
-        let ev = AckedInfo {
-            path: PathId(0),
-            bytes: 1500,
-            outstanding_before: WINDOW / 2,
-            outstanding: WINDOW / 2 - 1500,
-            may_grow: true,
-            rtt: Some(RTT),
-        };
+        let ev = acked(WINDOW / 2, RTT);
         let before = fed.window.cwnd;
         fed.rule.avoid(&v, &fed.paths[0], &ev, UNIT, &mut fed.window);
         assert_eq!(fed.window.cwnd, before);
