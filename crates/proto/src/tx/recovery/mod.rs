@@ -22,7 +22,7 @@ use crate::config::{RateReduction, RecoveryConfig};
 use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::stats::RecoveryStats;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::tsn_map::extend;
 use crate::view::LossKind;
 use frto::{Acked, FRto, Resent};
@@ -270,7 +270,7 @@ impl Sender {
             if let Some(newest) = newest {
                 rack.delivered(now, newest);
             }
-            let repaired = tail.repaired(rack.latest());
+            let repaired = tail.repaired(rack.latest(), overtaken(paths, p));
             stats.tail_losses += u64::from(repaired);
             let mut losses = self.detect_losses(now, p, paths);
             losses.react |= repaired;
@@ -293,4 +293,10 @@ impl Sender {
             }
         }
     }
+}
+
+/// By how much a SACK of what came by `p` may be overtaken by later ones, which come back by another path: what its round trip may be.
+fn overtaken(paths: &PathSet, p: PathId) -> Duration {
+    let Some(view) = paths.view(p).filter(|_| paths.len() > 1) else { return Duration::ZERO };
+    view.srtt.unwrap_or_default() + 4 * view.rttvar
 }

@@ -100,8 +100,13 @@ impl TailProbe {
 
     /// Whether the probe repaired a loss: it was acknowledged, so was something sent later, and no duplicate was reported.
     /// The loss still wants its answer from congestion control.
-    pub(super) fn repaired(&mut self, latest: Option<(Time, u64)>) -> bool {
-        let over = |p: &Probe| p.acked && latest.is_some_and(|latest| latest > (p.sent, p.tsn));
+    ///
+    /// SACKs that come back by several paths overtake each other: the one with the duplicate may come up to `overtaken` after those of
+    /// what was sent later.
+    pub(super) fn repaired(&mut self, latest: Option<(Time, u64)>, overtaken: Duration) -> bool {
+        let over = |p: &Probe| {
+            p.acked && latest.is_some_and(|latest| latest > (p.sent + overtaken, p.tsn))
+        };
         let repaired = self.flight.is_some_and(|probe| over(&probe));
         if repaired {
             self.flight = None;
@@ -115,6 +120,7 @@ mod tests {
     use super::*;
 
     const AT: fn(u64) -> Time = Time::from_millis;
+    const ORDERED: Duration = Duration::ZERO;
 
     fn probed(again: bool) -> TailProbe {
         let mut tail = TailProbe { measured: true, due: true, ..TailProbe::default() };
@@ -131,7 +137,7 @@ mod tests {
     fn new_data_that_is_delivered_ends_the_episode() {
         let mut tail = probed(false);
         tail.acked(7);
-        assert!(!tail.repaired(Some((AT(400), 8))));
+        assert!(!tail.repaired(Some((AT(400), 8)), ORDERED));
         assert!(!tail.is_ready(), "no round trip was measured since");
         tail.measured();
         assert!(tail.is_ready());
@@ -141,9 +147,9 @@ mod tests {
     fn a_retransmission_without_duplicate_repaired_a_loss() {
         let mut tail = probed(true);
         tail.acked(7);
-        assert!(!tail.repaired(Some((AT(300), 7))), "its duplicate may still be reported");
-        assert!(tail.repaired(Some((AT(350), 8))));
-        assert!(!tail.repaired(Some((AT(350), 8))), "once");
+        assert!(!tail.repaired(Some((AT(300), 7)), ORDERED), "its duplicate may still be reported");
+        assert!(tail.repaired(Some((AT(350), 8)), ORDERED));
+        assert!(!tail.repaired(Some((AT(350), 8)), ORDERED), "once");
     }
 
     #[test]
@@ -151,7 +157,16 @@ mod tests {
         let mut tail = probed(true);
         tail.acked(7);
         tail.duplicate(7);
-        assert!(!tail.repaired(Some((AT(350), 8))));
+        assert!(!tail.repaired(Some((AT(350), 8)), ORDERED));
+    }
+
+    #[test]
+    fn a_duplicate_may_be_overtaken_on_the_way_back() {
+        let mut tail = probed(true);
+        tail.acked(7);
+        let overtaken = Duration::from_millis(100);
+        assert!(!tail.repaired(Some((AT(399), 8)), overtaken));
+        assert!(tail.repaired(Some((AT(401), 8)), overtaken));
     }
 
     #[test]
