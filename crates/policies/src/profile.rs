@@ -50,7 +50,7 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     assoc.rto.min = Duration::from_millis(200);
     assoc.rto.max = Duration::from_secs(10);
     assoc.sack.delay = Duration::from_millis(50);
-    assoc.heartbeat_interval = Some(Duration::from_millis(500));
+    assoc.heartbeat_interval = Some(Duration::from_millis(250));
     assoc.sack.path = SackPath::SmallestSrtt;
     assoc.cmt.rtt_same_path = false;
     // On a real host packets come in batches, and one SACK answers a batch.
