@@ -18,6 +18,8 @@ use polypath_proto::policy::AckedInfo;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
+use crate::rounds::Rounds;
+
 /// Rounds in a row with an unexplained queue that are worth a test.
 const SUSPICION: u32 = 4;
 /// A queue of less than this part of the smallest round trip disturbs nobody.
@@ -40,9 +42,7 @@ const PATIENCE: (u32, u32) = (16, 64);
 pub struct Competitor {
     competing: bool,
     stage: Stage,
-    /// When this round began, and its smallest round trip.
-    began: Time,
-    smallest: Option<Duration>,
+    rounds: Rounds,
     /// Rounds until the next test, and between tests.
     wait: u32,
     patience: u32,
@@ -75,8 +75,8 @@ impl Default for Competitor {
     fn default() -> Self {
         let stage = Stage::Watching { odd: 0 };
         let (wait, patience, limit) = (0, PATIENCE.0, u64::MAX);
-        let began = Time::ZERO;
-        Self { competing: false, stage, began, smallest: None, wait, patience, limit }
+        let rounds = Rounds::default();
+        Self { competing: false, stage, rounds, wait, patience, limit }
     }
 }
 
@@ -93,7 +93,7 @@ pub struct Known {
 
 impl Known {
     /// The time of `packets` at the rate.
-    fn packets(&self, path: &PathView, packets: u64) -> f64 {
+    pub(crate) fn packets(&self, path: &PathView, packets: u64) -> f64 {
         (packets * u64::from(path.mtu)) as f64 / self.rate.max(1.0)
     }
 
@@ -124,6 +124,11 @@ impl Competitor {
         self.competing
     }
 
+    /// Whether nobody else does and no test goes on.
+    pub const fn is_calm(&self) -> bool {
+        !self.competing && matches!(self.stage, Stage::Watching { .. })
+    }
+
     /// A SACK acknowledged data of the path, of which so much is known. Gives the round trip of a way that became longer.
     pub fn acked(
         &mut self,
@@ -132,17 +137,9 @@ impl Competitor {
         ev: &AckedInfo,
         known: &Known,
     ) -> Option<Duration> {
-        self.smallest = match (self.smallest, ev.rtt) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
         // After a test, back to the window as slow start would go there, not in one burst.
         self.limit = self.limit.max(ev.outstanding_before).saturating_add(ev.bytes);
-        if now.since(self.began) < path.srtt.unwrap_or(path.rto) {
-            return None;
-        }
-        let rtt = self.smallest.take()?;
-        self.began = now;
+        let rtt = self.rounds.acked(now, path, ev)?;
         self.round_ended(path, ev, known, rtt).then_some(rtt)
     }
 

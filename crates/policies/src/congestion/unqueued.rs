@@ -3,7 +3,7 @@
 //! Congestion avoidance finds a path that became ten times as fast by a packet per round trip: half a minute for a hundred packets at 300 ms.
 //! A window that binds puts a packet more in flight in each round. Where it meets a queue, round trips grow by that packet's time, and by
 //! those of others; where they stay the same for some rounds there is none to grow, more in flight takes nothing from
-//! anybody, and the window grows by half of what is acknowledged, half as fast as slow start (RFC 9260 section 7.2.1). As soon as round trips change the inner rule
+//! anybody, and the window grows by what is acknowledged, as in slow start (RFC 9260 section 7.2.1). As soon as round trips change the inner rule
 //! alone decides. No smallest round trip needs to be known: it would be forgotten beside a queue that others keep filled, and
 //! such a queue then be taken for none. The idea is that of delay-based fast modes (YeAH-TCP, Baiocchi et al. 2007; TCP Illinois, Liu et al. 2006).
 //!
@@ -19,11 +19,9 @@ use polypath_proto::view::{AssocView, LossKind, PathView};
 use crate::options::OptionEntry;
 
 /// Rounds in a row of the same round trip that show that no queue grows.
-const ROUNDS: u32 = 6;
+const ROUNDS: u32 = 3;
 /// The smallest round trips of two rounds are the same if they differ by no more than a packet takes, nor by this part.
 const SAME: f64 = 0.05;
-/// Of what is acknowledged, one part in so many.
-const GROWTH: u64 = 2;
 /// How long a path rests after a loss: what follows from it takes some round trips.
 const REST: Duration = Duration::from_millis(500);
 /// So many rounds of the same round trip after a loss show what it is without a queue.
@@ -33,7 +31,7 @@ pub(super) const SWITCH: OptionEntry = OptionEntry {
     name: "unqueued",
     default: "false",
     values: "false|true",
-    summary: "while no queue grows, a window that binds grows half as fast as in slow start",
+    summary: "while no queue grows, a window that binds grows as in slow start",
 };
 
 /// Growth without a queue around another rule.
@@ -72,6 +70,8 @@ struct Trips {
     /// The window does not open before.
     rests: Time,
     ceiling: Option<Ceiling>,
+    /// Both of these, as the first timeout of a row found them.
+    before_timeout: Option<(Time, Option<Ceiling>)>,
 }
 
 /// How far a window opens after a loss.
@@ -115,11 +115,25 @@ impl Trips {
         }
     }
 
-    fn lost(&mut self, now: Time, cut: Cut) {
+    fn lost(&mut self, now: Time, path: &PathView, kind: LossKind, cut: Cut) {
+        let before = (self.rests, self.ceiling);
         self.rests = now + REST;
+        match kind {
+            LossKind::FastRetransmit => self.before_timeout = None,
+            LossKind::Timeout if path.cwnd > cut.cwnd => self.before_timeout = Some(before),
+            // A later expiry of a row finds nothing left to cut.
+            LossKind::Timeout => return,
+        }
         // The rule halves: 3/4 of the window before.
         let cwnd = cut.ssthresh.saturating_add(cut.ssthresh / 2);
         self.ceiling = Some(Ceiling { cwnd, trip: None });
+    }
+
+    /// Nothing was lost: what a loss before it left holds again.
+    fn unlost(&mut self) {
+        if let Some((rests, ceiling)) = self.before_timeout.take() {
+            (self.rests, self.ceiling) = (rests, ceiling);
+        }
     }
 
     /// By how much round trips of about `trip` may differ and be the same.
@@ -173,7 +187,7 @@ impl<R: WindowRule> WindowRule for Unqueued<R> {
             _ => 0,
         };
         self.inner.avoid(view, path, ev, unit, w);
-        let more = (ev.bytes / GROWTH).min(unit.limit);
+        let more = ev.bytes.min(unit.limit);
         w.cwnd = w.cwnd.saturating_add(more.min(room.saturating_sub(w.cwnd)));
     }
 
@@ -200,12 +214,15 @@ impl<R: WindowRule> WindowRule for Unqueued<R> {
     fn lost(&mut self, view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
         self.inner.lost(view, path, kind, cut);
         if let Some(trips) = self.trips(path.id) {
-            trips.lost(view.now, cut);
+            trips.lost(view.now, path, kind, cut);
         }
     }
 
     fn spurious(&mut self, path: PathId) {
         self.inner.spurious(path);
+        if let Some(trips) = self.paths.get_mut(path.index()) {
+            trips.unlost();
+        }
     }
 
     fn decrease(
@@ -278,19 +295,19 @@ mod tests {
             self.window.cwnd - before
         }
 
-        /// Half of the window is left.
-        fn lose(&mut self) {
+        /// Half of the window is left, or a packet.
+        fn lose(&mut self, kind: LossKind) {
+            self.paths[0].cwnd = self.window.cwnd;
+            let cut = Cut::to((self.window.cwnd / 2).max(6000), kind, 1500);
             let mut v = view(&self.paths);
             v.now = self.now;
-            let half = self.window.cwnd / 2;
-            let cut = Cut { cwnd: half, ssthresh: half };
-            self.rule.lost(&v, &self.paths[0], LossKind::FastRetransmit, cut);
-            self.window = PathWindow::new(half, 3000);
+            self.rule.lost(&v, &self.paths[0], kind, cut);
+            self.window = PathWindow::new(cut.cwnd, cut.ssthresh);
         }
     }
 
     #[test]
-    fn a_window_that_binds_grows_by_half_while_round_trips_stay() {
+    fn a_window_that_binds_grows_as_in_slow_start_while_round_trips_stay() {
         let mut fed = Fed::new();
         assert!(fed.rounds(ROUNDS - 1, RTT) <= 1500, "not known before");
         let before = fed.window.cwnd;
@@ -323,7 +340,7 @@ mod tests {
         let mut fed = Fed::new();
         fed.rounds(ROUNDS + 4, RTT);
         let before = fed.window.cwnd;
-        fed.lose();
+        fed.lose(LossKind::FastRetransmit);
         let began = fed.now;
         while fed.now + RTT < began + REST {
             assert!(fed.round(RTT) <= 1500);
@@ -342,11 +359,27 @@ mod tests {
         let mut fed = Fed::new();
         fed.rounds(ROUNDS + 4, RTT);
         let before = fed.window.cwnd;
-        fed.lose();
+        fed.lose(LossKind::FastRetransmit);
         fed.rounds(20, RTT);
         assert!(fed.window.cwnd < before);
         fed.rounds(ROUNDS + 6, RTT * 3 / 2);
         assert!(fed.window.cwnd > 2 * before, "{} {before}", fed.window.cwnd);
+    }
+
+    #[test]
+    fn a_spurious_timeout_leaves_no_bound() {
+        let mut fed = Fed::new();
+        fed.rounds(ROUNDS + 4, RTT);
+        let before = fed.window;
+        fed.lose(LossKind::Timeout);
+        // The second of a row cuts a window of one packet: the bound is that of the first one all the same.
+        let bound = fed.rule.paths[0].ceiling.map(|ceiling| ceiling.cwnd);
+        fed.lose(LossKind::Timeout);
+        assert_eq!(fed.rule.paths[0].ceiling.map(|ceiling| ceiling.cwnd), bound);
+        assert!(bound.is_some_and(|bound| bound > before.cwnd / 2), "{bound:?}");
+        fed.rule.spurious(PathId(0));
+        fed.window = before;
+        assert!(fed.rounds(2, RTT) > before.cwnd / 2, "it rests no more");
     }
 
     #[test]

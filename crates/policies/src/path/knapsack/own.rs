@@ -8,6 +8,7 @@ use super::burst::Burst;
 use super::loss::LossShare;
 use crate::competitor::{Competitor, Known};
 use crate::estimate::PathEstimate;
+use crate::raise::Raise;
 use crate::train::Train;
 
 /// A path in every so many rounds is offered a quarter more than it is known to carry.
@@ -20,6 +21,7 @@ pub(super) struct Own {
     train: Train,
     rounds: u32,
     competitor: Competitor,
+    raise: Raise,
     pub(super) loss: LossShare,
     pub(super) burst: Burst,
     /// Paths that share its bottleneck, itself included.
@@ -54,13 +56,16 @@ impl Own {
         self.burst.acked(path, ev);
         self.note_train(now, path, ev);
         self.rounds += u32::from(self.estimate.acked(now, path, ev));
-        match self.known(path, slack) {
-            Some(known) => {
-                if let Some(longer) = self.competitor.acked(now, path, ev, &known) {
-                    self.estimate.became_longer(now, path, longer);
-                }
-            }
-            None => self.competitor = Competitor::default(),
+        let Some(known) = self.known(path, slack) else {
+            (self.competitor, self.raise) = Default::default();
+            return;
+        };
+        if let Some(longer) = self.competitor.acked(now, path, ev, &known) {
+            self.estimate.became_longer(now, path, longer);
+        } else if !self.competitor.is_calm() || self.estimate.test_limit(path).is_some() {
+            self.raise.stop();
+        } else if let Some(longer) = self.raise.acked(now, path, ev, &known) {
+            self.estimate.became_longer(now, path, longer);
         }
     }
 
@@ -113,7 +118,7 @@ impl Own {
         let probe = if needed && self.turn(path).is_multiple_of(PROBE_EVERY) { more } else { 0.0 };
         let reserve =
             if self.spare > 0.0 { self.estimate.reserve(path).min(self.spare) } else { 0.0 };
-        (bdp + probe + reserve) as u64 + slack
+        self.raise.cap((bdp + probe + reserve) as u64 + slack)
     }
 
     /// As if the first round, in which it is offered more, were over.
