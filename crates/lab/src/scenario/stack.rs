@@ -168,7 +168,7 @@ pub enum Profile {
     /// congestion control cmt coupled among paths that were found to share a bottleneck;
     /// NR-SACK for all that was received, SACKs on the path of the smallest RTT, RTT samples whichever way they came; RACK,
     /// tail-loss probes, rate reduction, F-RTO, rescheduling from silent paths; PF with probes every second at least; RTO.Min
-    /// 200ms, RTO.Max 10s, SACK delay 50ms, heartbeats twice a second, buffers of 4MiB.
+    /// 200ms, RTO.Max 10s, SACK delay 50ms, heartbeats four times a second, buffers of 4MiB.
     Fast,
 }
 
