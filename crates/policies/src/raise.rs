@@ -34,6 +34,8 @@ pub struct Raise {
     rounds: Rounds,
     /// The smallest round trip of the round before.
     last: Option<Duration>,
+    /// The most that was outstanding in this round and in the one before, which round trips answer for.
+    most: (u64, u64),
     /// Round trips up to this one were asked about.
     answered: Option<Duration>,
     /// They grew since.
@@ -61,7 +63,7 @@ struct More {
 impl Default for Raise {
     fn default() -> Self {
         let (rounds, stage) = (Rounds::default(), Stage::Watching);
-        Self { rounds, last: None, answered: None, open: true, stage }
+        Self { rounds, last: None, most: (0, 0), answered: None, open: true, stage }
     }
 }
 
@@ -88,12 +90,15 @@ impl Raise {
         ev: &AckedInfo,
         known: &Known,
     ) -> Option<Duration> {
+        self.most.0 = self.most.0.max(ev.outstanding_before);
         let trip = self.rounds.acked(now, path, ev)?;
+        let out = self.most.0.max(self.most.1);
+        self.most = (0, self.most.0);
         let packet = known.packets(path, 1);
         match self.stage {
             Stage::Watching => {
                 let asks = self.watch(trip, packet) && is_queue(trip, known, packet);
-                if let Some(more) = asks.then(|| more(path, ev, trip)).flatten() {
+                if let Some(more) = asks.then(|| more(path, out, trip)).flatten() {
                     self.stage = Stage::Filling(more, false);
                 }
             }
@@ -110,7 +115,9 @@ impl Raise {
             Stage::Filled(more) => {
                 let latest = ev.rtt.unwrap_or(trip);
                 self.answer(latest);
-                return (!differ(latest, more.trip, SAME * packet)).then_some(latest);
+                // Where the buffer is the limit it may have come and gone: nothing was asked.
+                let stayed = ev.outstanding_before + u64::from(path.mtu) >= more.flight;
+                return (stayed && !differ(latest, more.trip, SAME * packet)).then_some(latest);
             }
         }
         None
@@ -144,9 +151,8 @@ fn is_queue(trip: Duration, known: &Known, packet: f64) -> bool {
     trip.as_secs_f64() - base > (QUEUE * packet).max(GREW_PART * base)
 }
 
-/// A quarter more, if the window has room for it.
-fn more(path: &PathView, ev: &AckedInfo, trip: Duration) -> Option<More> {
-    let out = ev.outstanding_before;
+/// A quarter more than was outstanding, if the window has room for it.
+fn more(path: &PathView, out: u64, trip: Duration) -> Option<More> {
     let flight = out + (out / 4).max(PACKETS * u64::from(path.mtu));
     (flight < path.cwnd).then_some(More { flight, trip })
 }
@@ -172,6 +178,8 @@ mod tests {
         flight: u64,
         /// Bytes that are there to be sent.
         wanted: u64,
+        /// Little is in flight for a moment as rounds end, as where another path takes from the same buffer.
+        dips: bool,
         longer: Option<Duration>,
         most: u64,
     }
@@ -181,7 +189,18 @@ mod tests {
             let (now, way) = (Time::from_secs(1), Duration::from_millis(way));
             let (cwnd, wanted) = (100_000, u64::MAX);
             let raise = Raise::default();
-            Self { raise, now, cwnd, way, rate, flight: FLIGHT, wanted, longer: None, most: 0 }
+            Self {
+                raise,
+                now,
+                cwnd,
+                way,
+                rate,
+                flight: FLIGHT,
+                wanted,
+                dips: false,
+                longer: None,
+                most: 0,
+            }
         }
 
         /// Round trips in which each packet is acknowledged and another one leaves.
@@ -196,13 +215,15 @@ mod tests {
             let mut path = measured(&[(self.cwnd, trip.as_millis() as u64)]).remove(0);
             path.srtt = Some(trip);
             let packets = self.flight / 1500;
-            for _ in 0..packets {
+            for n in 1..=packets {
                 self.now += trip / packets as u32 + Duration::from_nanos(1);
+                let dips = self.dips && n == 1 && self.raise.stage == Stage::Watching;
+                let outstanding = if dips { self.flight - 4 * 1500 } else { self.flight };
                 let ev = AckedInfo {
                     path: PathId(0),
                     bytes: 1500,
-                    outstanding_before: self.flight,
-                    outstanding: self.flight - 1500,
+                    outstanding_before: outstanding,
+                    outstanding: outstanding - 1500,
                     may_grow: true,
                     rtt: Some(trip),
                 };
@@ -234,6 +255,13 @@ mod tests {
         // Until round trips grow again.
         p.way = Duration::from_millis(160);
         assert_eq!(p.rounds(6), Some(p.way));
+    }
+
+    #[test]
+    fn no_more_than_was_in_flight_before_asks_nothing() {
+        let mut p = Path::new(74, 173_000.0);
+        p.dips = true;
+        assert_eq!(p.rounds(50), None);
     }
 
     #[test]
