@@ -7,9 +7,13 @@ use polypath_proto::view::PathView;
 const WINDOW: u64 = 512;
 const WINDOW_TIME: Duration = Duration::from_secs(16);
 
-/// Chunks without a loss that every path is credited with: a few losses early on prove little, and a path that is not used
-/// is believed in again as its record fades.
-const CREDIT: f64 = 128.0;
+/// Chunks without a loss that every path is credited with: the first loss proves little, and a path that is not used is believed in
+/// again as its record fades. With more, a path that loses a tenth carries ordered data for seconds before that is known.
+const CREDIT: f64 = 32.0;
+
+/// The same for cuts of the window. A path whose window is thought small gets company that it would do better without: an early cut or
+/// two must not decide that.
+const CUT_CREDIT: f64 = 384.0;
 
 /// The share of lost chunks among those sent, the newest ones weighing most.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +81,7 @@ impl LossShare {
     /// The share of chunks after which the window was cut: the losses of one window count once (Mathis et al. 1997).
     pub(super) fn cut_share(&self, path: &PathView) -> f64 {
         let (sent, _) = self.latest(path);
-        ((self.before.2 + self.cuts as f64) / (self.before.0 + sent as f64 + CREDIT)).min(1.0)
+        ((self.before.2 + self.cuts as f64) / (self.before.0 + sent as f64 + CUT_CREDIT)).min(1.0)
     }
 
     const fn latest(&self, path: &PathView) -> (u64, u64) {
@@ -127,11 +131,22 @@ mod tests {
         let mut path = paths(1).remove(0);
         let mut loss = LossShare::default();
         (path.data_chunks, path.lost_chunks) = (512, 64);
-        close(&loss, &path, 64.0 / 640.0);
+        close(&loss, &path, 64.0 / 544.0);
         loss.update(Time::ZERO, &path);
         // Half of them still count: 32 of 256, and 512 more without a loss.
         path.data_chunks = 1024;
-        close(&loss, &path, 32.0 / 896.0);
+        close(&loss, &path, 32.0 / 800.0);
+    }
+
+    #[test]
+    fn a_cut_weighs_less_than_a_loss() {
+        let mut path = paths(1).remove(0);
+        let mut loss = LossShare::default();
+        (path.data_chunks, path.lost_chunks) = (96, 2);
+        path.cwnd = path.ssthresh;
+        loss.cut(&path);
+        close(&loss, &path, 2.0 / 128.0);
+        assert!((loss.cut_share(&path) - 1.0 / 480.0).abs() < 1e-9, "{}", loss.cut_share(&path));
     }
 
     #[test]
@@ -151,7 +166,7 @@ mod tests {
         // The next one does, although it is slow start again.
         loss.cut(&path);
         step(&mut loss, &mut path, 45, true);
-        close(&loss, &path, 5.0 / 228.0);
+        close(&loss, &path, 5.0 / 132.0);
     }
 
     #[test]
@@ -160,10 +175,10 @@ mod tests {
         let mut loss = LossShare::default();
         (path.data_chunks, path.lost_chunks) = (64, 8);
         loss.update(Time::from_millis(15_999), &path);
-        close(&loss, &path, 8.0 / 192.0);
+        close(&loss, &path, 8.0 / 96.0);
         for second in [16, 32, 48] {
             loss.update(Time::from_millis(1_000 * second), &path);
         }
-        close(&loss, &path, 1.0 / 136.0);
+        close(&loss, &path, 1.0 / 40.0);
     }
 }
