@@ -2,15 +2,14 @@
 //!
 //! `cargo run --release -p polypath-sim --example sharing -- seeds=1,5 rates=8,30 delays=10,30,40,40 queues=50,200 paths=shared
 //! beside=Flow scheduler=knapsack congestion=cmt other=min-rtt` (the first and last seed; rates of the bottleneck in Mbit/s; one-way delays of both
-//! paths in ms, pair by pair; queues in packets; `paths` are `shared`, `disjoint` or `both`; beside them is `Nobody`, `Flow`,
+//! paths in ms, pair by pair; queues in packets; `times=40,60,90`: from when on runs count that were grouped 5 s before, and all runs, and the end, in s; `paths` are `shared`, `disjoint` or `both`; beside them is `Nobody`, `Flow`,
 //! `FlowAndBursts` or `all`, with the path scheduler `other`, which decides when to stop filling the path). All of them may be left out.
 
 use std::sync::Arc;
 
 use polypath_link::{LinkConfig, Queue};
-use polypath_policies::{PolicySpec, factory};
-use polypath_proto::config::{AssocConfig, NrSack, RecoveryConfig, SackPath};
-use polypath_proto::time::Duration;
+use polypath_policies::{PolicySpec, profile};
+use polypath_proto::config::AssocConfig;
 use polypath_proto::trace::{TraceEvent, TraceRecord};
 use polypath_sim::observer::TraceSource;
 use polypath_sim::spec::{
@@ -24,9 +23,7 @@ const SEC: u64 = 1_000 * MS;
 const RATES: [u64; 3] = [5, 20, 50];
 const DELAYS: [[u64; 2]; 5] = [[5, 5], [20, 20], [100, 100], [5, 50], [20, 100]];
 const QUEUES: [u32; 3] = [20, 100, 500];
-const TIME: TimeSpec = TimeSpec { settle: 40 * SEC, measure: 50 * SEC, stop_when_done: false };
-/// From here on all runs count, whether their paths were grouped by then or not.
-const LATE: u64 = 60 * SEC;
+const TIMES: [u64; 3] = [40, 60, 90];
 
 /// Who else is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +45,17 @@ struct Plan {
     rates: Vec<u64>,
     delays: Vec<[u64; 2]>,
     queues: Vec<u32>,
+    times: Times,
+}
+
+/// Seconds from the start.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// Runs count whose paths were grouped five seconds before.
+    settled: u64,
+    /// From here on all runs count, whether their paths were grouped by then or not.
+    late: u64,
+    end: u64,
 }
 
 /// Two paths of one association.
@@ -73,23 +81,16 @@ struct Outcome {
     late: Vec<f64>,
 }
 
+/// Profile `fast` with buffers that are no limit.
 fn stack(scheduler: &str, congestion: &str) -> Arc<AssocConfig> {
-    let spec = PolicySpec {
+    let (mut assoc, policies) = profile::fast();
+    let policies = PolicySpec {
         path_scheduler: scheduler.to_owned(),
-        stream_scheduler: "rr".to_owned(),
         congestion: congestion.to_owned(),
-        ..PolicySpec::default()
+        ..policies
     };
-    let policies = factory(&spec).expect("names of policies");
-    let mut config =
-        AssocConfig { policies, recovery: RecoveryConfig::MODERN, ..AssocConfig::default() };
-    (config.send_buffer, config.receive_buffer) = (8 << 20, 8 << 20);
-    config.rto.min = Duration::from_millis(200);
-    config.sack.delay = Duration::from_millis(50);
-    config.sack.path = SackPath::SmallestSrtt;
-    config.cmt.nr_sack = NrSack::Received;
-    config.cmt.rtt_same_path = false;
-    Arc::new(config)
+    (assoc.send_buffer, assoc.receive_buffer) = (8 << 20, 8 << 20);
+    Arc::new(profile::config((assoc, policies)).expect("names of policies"))
 }
 
 fn link(rate: u64, delay: u64, queue: u32) -> LinkConfig {
@@ -160,7 +161,11 @@ fn world(cell: &Cell, plan: &Plan) -> WorldSpec {
     WorldSpec {
         topology: topology(cell),
         flows,
-        time: TIME,
+        time: TimeSpec {
+            settle: plan.times.settled * SEC,
+            measure: (plan.times.end - plan.times.settled) * SEC,
+            stop_when_done: false,
+        },
         sample_every: Some(SEC),
         ..WorldSpec::default()
     }
@@ -188,8 +193,8 @@ fn run(cell: &Cell, plan: &Plan, seed: u64) -> Outcome {
     let late = result.flows.iter().map(|f| {
         let at = |time: u64| f.samples.iter().take_while(|s| s.at <= time).last();
         let bytes = |time: u64| at(time).map_or(0, |s| s.delivered);
-        let end = TIME.settle + TIME.measure;
-        (bytes(end) - bytes(LATE)) as f64 * 8e3 / (end - LATE) as f64
+        let (from, end) = (plan.times.late * SEC, plan.times.end * SEC);
+        (bytes(end) - bytes(from)) as f64 * 8e3 / (end - from) as f64
     });
     let late = late.collect();
     Outcome { changes: groups.changes, goodput, late }
@@ -239,7 +244,8 @@ fn row(plan: &Plan, shared: bool, company: Company) {
         .flat_map(|cell| plan.seeds.clone().map(move |seed| (cell, run(&cell, plan, seed))))
         .collect();
     let mut times: Vec<_> = runs.iter().filter_map(|(_, o)| o.found()).collect();
-    let settled = |o: &Outcome| o.found().is_some_and(|t| t < 35.0) && o.changes.len() == 1;
+    let before = plan.times.settled as f64 - 5.0;
+    let settled = |o: &Outcome| o.found().is_some_and(|t| t < before) && o.changes.len() == 1;
     let mut shares: Vec<_> =
         runs.iter().filter(|(_, o)| settled(o)).filter_map(|(_, o)| o.share()).collect();
     let mut late: Vec<_> = runs.iter().filter_map(|(_, o)| share(&o.late)).collect();
@@ -299,6 +305,7 @@ fn main() {
     let seeds = numbers(&args, "seeds", &[1, 5]);
     let flat: Vec<u64> = DELAYS.iter().flatten().copied().collect();
     let delays = numbers(&args, "delays", &flat);
+    let times = numbers(&args, "times", &TIMES);
     let plan = Plan {
         scheduler: text("scheduler", "knapsack"),
         congestion: text("congestion", "cmt?unqueued=true"),
@@ -307,9 +314,11 @@ fn main() {
         rates: numbers(&args, "rates", &RATES),
         delays: delays.chunks_exact(2).map(|d| [d[0], d[1]]).collect(),
         queues: numbers(&args, "queues", &QUEUES),
+        times: Times { settled: times[0], late: times[1], end: times[2] },
     };
     println!(
-        "| paths | company | runs | grouped | median, s | 90 %, s | separated again | share beside one flow, % (10 to 90 %) | 40 to 60 % | all, 60 to 90 s | 40 to 60 % | filled, % |"
+        "| paths | company | runs | grouped | median, s | 90 %, s | separated again | share beside one flow, % (10 to 90 %) | 40 to 60 % | all, {} to {} s | 40 to 60 % | filled, % |",
+        times[1], times[2]
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     let (paths, beside) = (text("paths", "both"), text("beside", "all"));

@@ -5,6 +5,9 @@
 //! (x_r + max x)(4 x_r + max x) / (10 (Σx)²), which is never more than one MTU. A loss costs w_r/2 · min(α_r, 1.5): paths that carry
 //! little yield three quarters. The smallest ssthresh is RFC 9260's, so that a path alone behaves as RFC 9260 says; the Linux
 //! implementation stops at one MSS. Slow start is that of RFC 9260 on each path.
+//!
+//! As the coupled form of `cmt`, whose groups were found to share a bottleneck, the members divide the smallest ssthresh: in a pipe of two
+//! dozen packets a group would else never yield to a single flow what it takes beyond its half.
 
 use polypath_proto::policy::{CongestionControl, Cut, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
@@ -27,18 +30,20 @@ fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, Pol
 #[derive(Clone, Copy, Debug)]
 pub struct Balia {
     name: &'static str,
+    /// The members of a group divide the smallest ssthresh among them.
+    divides_floor: bool,
 }
 
 impl Default for Balia {
     fn default() -> Self {
-        Self::named(ENTRY.name)
+        Self { name: ENTRY.name, divides_floor: false }
     }
 }
 
 impl Balia {
-    /// The same by another name: `cmt` whose paths are coupled.
-    pub(super) const fn named(name: &'static str) -> Self {
-        Self { name }
+    /// The coupled form of the control with this name.
+    pub(super) const fn coupled(name: &'static str) -> Self {
+        Self { name, divides_floor: true }
     }
 }
 
@@ -68,7 +73,11 @@ impl WindowRule for Balia {
     ) -> Cut {
         let alpha = fastest(view, path) / coupled::rate(view, path);
         let left = path.cwnd as f64 * (1.0 - alpha.min(1.5) / 2.0);
-        Cut::to((left.round() as u64).max(floor_mtus * mtu), kind, mtu)
+        let members = match self.divides_floor {
+            true => coupled::members(view, path).count().max(1) as u64,
+            false => 1,
+        };
+        Cut::to((left.round() as u64).max((floor_mtus * mtu / members).max(mtu)), kind, mtu)
     }
 }
 
@@ -113,6 +122,16 @@ mod tests {
         assert_eq!(cut(&p, 0, LossKind::FastRetransmit).cwnd, 20_000);
         p[0].cwnd = 7000;
         assert_eq!(cut(&p, 0, LossKind::FastRetransmit).cwnd, 6000, "four MTUs");
+    }
+
+    #[test]
+    fn the_coupled_form_of_cmt_divides_the_smallest_window() {
+        let cut = |paths: usize| {
+            let p = measured(&vec![(5000, 100); paths]);
+            let fast = LossKind::FastRetransmit;
+            Balia::coupled("cmt").decrease(&view(&p), &p[0], fast, 1500, 4).cwnd
+        };
+        assert_eq!([1, 2, 8].map(cut), [6000, 3000, 2500], "MTUs: four, two; half of the window");
     }
 
     proptest! {

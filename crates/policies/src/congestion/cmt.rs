@@ -15,7 +15,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cmt", configure)
 
 fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
     let unqueued = options.choice("unqueued", &[("false", false), ("true", true)])?;
-    let balia = Balia::named(ENTRY.name);
+    let balia = Balia::coupled(ENTRY.name);
     match (couple::choice(options)?, unqueued) {
         (Couple::Never, false) => hystart::recipe(Rfc9260Rule, options),
         (Couple::Never, true) => hystart::recipe(Unqueued::new(Rfc9260Rule), options),
