@@ -14,13 +14,16 @@ use crate::batch::{Batch, Outbox, Whole};
 use crate::capture::Capture;
 use crate::interfaces::{Change, Watcher};
 use crate::shared::{Shared, State};
-use crate::socket::{Inbox, Opened, Socket, of_path};
+use crate::socket::{Inbox, Opened, Socket, Trouble, of_path};
 
 /// Packets that are made before they are sent. More would let SACKs wait, fewer cost more calls.
 const PACKETS_AT_ONCE: usize = 256;
 
 /// Calls to one socket before the others get their turn.
 const RECEIVE_ROUNDS: usize = 4;
+
+/// Messages of routers about one socket's packets before other things get their turn.
+const TROUBLES_AT_ONCE: usize = 64;
 
 /// The reactor of one endpoint.
 pub(crate) struct Driver {
@@ -30,6 +33,8 @@ pub(crate) struct Driver {
     inbox: Inbox,
     outbox: Outbox,
     packet: Vec<u8>,
+    /// What routers said, with the local address of the socket.
+    troubles: Vec<(SocketAddr, Trouble)>,
     capture: Option<Capture>,
 }
 
@@ -61,6 +66,7 @@ impl Driver {
             inbox: Inbox::new(),
             outbox: Outbox::default(),
             packet: Vec::new(),
+            troubles: Vec::new(),
             capture,
         };
         drop(within);
@@ -72,6 +78,7 @@ impl Driver {
         let _stopping = Stopping(self.shared.clone());
         loop {
             let received = self.receive();
+            self.hear(received);
             let mut round = self.collect();
             round.more |= received;
             self.flush(&mut round);
@@ -170,7 +177,7 @@ impl Driver {
     fn flush(&mut self, round: &mut Round) {
         while let Some(batch) = self.outbox.pop() {
             let Some(socket) = self.sockets.get(batch.socket) else { continue };
-            match self.send(socket, &batch) {
+            match Self::send(socket, &batch) {
                 Ok(()) => {
                     if let Some(capture) = &self.capture {
                         batch
@@ -189,7 +196,7 @@ impl Driver {
                     if batch.packets > 1 {
                         self.outbox.take_apart(&batch);
                     } else {
-                        let carried = self.hear(socket);
+                        let carried = Self::listen(socket, &mut self.troubles);
                         self.shared.packet_refused(batch.tuple, &batch.bytes, carried);
                     }
                 }
@@ -198,31 +205,37 @@ impl Driver {
             self.outbox.recycle(batch);
         }
         for socket in &self.sockets {
-            self.hear(socket);
+            Self::listen(socket, &mut self.troubles);
         }
+        round.more |= !self.troubles.is_empty();
     }
 
     /// Sends a batch. An error may stem from an earlier packet (ICMP): then the next attempt tells the truth.
-    fn send(&self, socket: &Socket, batch: &Batch) -> io::Result<()> {
+    fn send(socket: &Socket, batch: &Batch) -> io::Result<()> {
         match socket.send(batch) {
-            Err(e) if e.kind() != io::ErrorKind::WouldBlock => {
-                self.hear(socket);
-                socket.send(batch)
-            }
+            Err(e) if e.kind() != io::ErrorKind::WouldBlock => socket.send(batch),
             done => done,
         }
     }
 
-    /// Takes note of what routers say. Gives what the interface carries, bytes of an IP packet, if it refused one.
-    fn hear(&self, socket: &Socket) -> Option<u32> {
+    /// Takes note of what routers said, once all is taken in that had arrived by then: who closes its port may have said goodbye before.
+    fn hear(&mut self, more_to_receive: bool) {
+        if more_to_receive && self.troubles.len() < TROUBLES_AT_ONCE {
+            return;
+        }
+        for (local, trouble) in self.troubles.drain(..) {
+            self.shared.heard_of_trouble(FourTuple { local, remote: trouble.remote }, &trouble);
+        }
+    }
+
+    /// Reads what routers say of a socket's packets. Gives what the interface carries, bytes of an IP packet, if it refused one.
+    fn listen(socket: &Socket, troubles: &mut Vec<(SocketAddr, Trouble)>) -> Option<u32> {
         let mut carried = None;
-        while let Some(trouble) = socket.trouble() {
-            if trouble.interface_mtu.is_some() {
-                carried = trouble.interface_mtu;
-                continue;
+        for trouble in std::iter::from_fn(|| socket.trouble()).take(TROUBLES_AT_ONCE) {
+            match trouble.interface_mtu {
+                Some(mtu) => carried = Some(mtu),
+                None => troubles.push((socket.local(), trouble)),
             }
-            let tuple = FourTuple { local: socket.local(), remote: trouble.remote };
-            self.shared.heard_of_trouble(tuple, &trouble);
         }
         carried
     }
@@ -283,5 +296,53 @@ struct Stopping(Arc<Shared>);
 impl Drop for Stopping {
     fn drop(&mut self) {
         self.0.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use polypath_proto::ids::StreamId;
+
+    use crate::{Bytes, CloseReason, Config, Encapsulation, Endpoint, SendOptions};
+
+    #[tokio::test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the core is held, and two reactors get time meanwhile"
+    )]
+    async fn a_goodbye_counts_before_the_port_that_was_closed_after_it() {
+        let here = || [Ipv4Addr::LOCALHOST.into()];
+        let config =
+            Config { encapsulation: Encapsulation::Udp(0), ..Config::server(here(), 5000) };
+        let server = Endpoint::bind(config).unwrap();
+        let client = Endpoint::bind(Config::client(here())).unwrap();
+        let there = server.local_addresses();
+        let (a, b) = tokio::join!(client.connect(&there, 5000), server.accept());
+        let (a, b) = (a.unwrap(), b.unwrap());
+        // Time for what was said at the beginning to be answered.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        {
+            // The client's reactor found nothing to receive, and waits for the core with something to send.
+            let mut state = client.inner.shared.lock();
+            let now = client.inner.shared.clock.now();
+            let h = state.slots.keys().copied().next().unwrap();
+            let association = state.association(h).unwrap();
+            association
+                .send(now, StreamId(0), Bytes::from_static(b"more"), SendOptions::default())
+                .unwrap();
+            client.inner.shared.work.notify_one();
+            std::thread::sleep(Duration::from_millis(50));
+            b.abort("enough");
+            drop((b, server));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(
+            matches!(a.closed().await, CloseReason::PeerAbort { .. }),
+            "{:?}",
+            a.closed().await
+        );
     }
 }
