@@ -84,6 +84,10 @@ impl Association {
         if outcome.news {
             self.newest_sack_path = arrival;
             self.limits.progress(now);
+        }
+        // Who answers probes of a shut window is there, although nothing is acknowledged (RFC 9260 section 6.1 A): those that get lost
+        // in an hour do not add up.
+        if outcome.news || self.tx.probing_window() {
             self.errors = 0;
         }
         self.stats.reneged += outcome.reneged;
