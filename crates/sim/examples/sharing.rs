@@ -306,6 +306,8 @@ fn main() {
     let flat: Vec<u64> = DELAYS.iter().flatten().copied().collect();
     let delays = numbers(&args, "delays", &flat);
     let times = numbers(&args, "times", &TIMES);
+    let [settled, late, end] = times[..] else { panic!("times=40,60,90: three numbers") };
+    assert!(settled < end && late < end, "times={settled},{late},{end}: the last one is the end");
     let plan = Plan {
         scheduler: text("scheduler", "knapsack"),
         congestion: text("congestion", "cmt?unqueued=true"),
@@ -314,11 +316,11 @@ fn main() {
         rates: numbers(&args, "rates", &RATES),
         delays: delays.chunks_exact(2).map(|d| [d[0], d[1]]).collect(),
         queues: numbers(&args, "queues", &QUEUES),
-        times: Times { settled: times[0], late: times[1], end: times[2] },
+        times: Times { settled, late, end },
     };
     println!(
         "| paths | company | runs | grouped | median, s | 90 %, s | separated again | share beside one flow, % (10 to 90 %) | 40 to 60 % | all, {} to {} s | 40 to 60 % | filled, % |",
-        times[1], times[2]
+        late, end
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     let (paths, beside) = (text("paths", "both"), text("beside", "all"));
