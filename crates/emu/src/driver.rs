@@ -12,11 +12,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
 use nix::sys::time::TimeSpec;
-use polypath_link::{Change, LinkStats, Nanos};
+use polypath_link::{Change, LinkStats, Nanos, NatChange};
 
 use crate::fabric::{Delivery, Fabric};
 use crate::frame::Frame;
 use crate::lateness::{Lateness, Recorder};
+use crate::nat::NatCounters;
 use crate::port::Port;
 use crate::priority::serve_first;
 
@@ -29,6 +30,8 @@ pub(crate) enum Order {
     Start(Sender<()>),
     /// Change these links now; answered when done.
     Change(Vec<usize>, Change, Sender<()>),
+    /// Change this box now; answered when done.
+    ChangeNat(usize, NatChange, Sender<()>),
     /// Tell of packets from now on; answered when done.
     Watch(Watcher, Sender<()>),
     /// Tell the counters.
@@ -40,6 +43,8 @@ pub(crate) enum Order {
 pub(crate) struct Counters {
     /// One per link.
     pub(crate) links: Vec<LinkStats>,
+    /// Names and counters of boxes.
+    pub(crate) nats: Vec<(String, NatCounters)>,
     pub(crate) unrouted: u64,
     pub(crate) vanished: u64,
     pub(crate) refused: u64,
@@ -128,6 +133,10 @@ impl Driver {
                 links.iter().for_each(|&link| self.fabric.change(now, link, change.clone()));
                 let _ = done.send(());
             }
+            Order::ChangeNat(number, change, done) => {
+                self.fabric.change_nat(number, change);
+                let _ = done.send(());
+            }
             Order::Watch(watcher, done) => {
                 self.watcher = Some(watcher);
                 let _ = done.send(());
@@ -141,6 +150,7 @@ impl Driver {
     fn counters(&self) -> Counters {
         Counters {
             links: self.fabric.stats(),
+            nats: self.fabric.nats(),
             unrouted: self.fabric.unrouted(),
             vanished: self.fabric.vanished(),
             refused: self.ports.iter().map(|port| port.refused).sum(),
@@ -179,7 +189,7 @@ impl Driver {
                 let more = port.receive(empty, |stamp, frame| {
                     let at = stamp.and_then(|stamp| stamp.checked_sub(epoch)).unwrap_or(now);
                     if let Some(watcher) = watcher
-                        && let Some(route) = fabric.route_of(number, &frame)
+                        && let Some(route) = fabric.route_of(at.min(now), number, &frame)
                     {
                         watcher(stamp.unwrap_or(epoch + now), route, frame.packet());
                     }

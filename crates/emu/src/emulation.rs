@@ -7,7 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use polypath_link::{Change, LinkStats, Nanos};
+use polypath_link::{Change, LinkStats, Nanos, NatChange};
 
 use crate::devices;
 use crate::driver::{Counters, Driver, Order, Watcher};
@@ -16,6 +16,7 @@ use crate::fabric::Fabric;
 use crate::guard::Guard;
 use crate::lateness::Lateness;
 use crate::namespace::Namespace;
+use crate::nat::NatCounters;
 use crate::plan::Plan;
 use crate::port::Port;
 use crate::spec::{HostSpec, NetworkSpec};
@@ -48,6 +49,8 @@ pub enum Host {
 pub struct Stats {
     /// Each link's name and counters.
     pub links: Vec<(String, LinkStats)>,
+    /// Each box's name and counters.
+    pub nats: Vec<(String, NatCounters)>,
     /// Packets dropped for want of a route from their source to their destination.
     pub unrouted: u64,
     /// Packets above the size that their route lets through.
@@ -161,6 +164,15 @@ impl Emulation {
         self.ask(|done| Order::Change(vec![link], change, done))
     }
 
+    /// Changes a box that translates addresses, now.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`], [`Error::Stopped`].
+    pub fn change_nat(&self, name: &str, change: NatChange) -> Result<(), Error> {
+        let nat = self.plan.nat(name)?;
+        self.ask(|done| Order::ChangeNat(nat, change, done))
+    }
+
     /// Takes an interface of a host down, or up again with its addresses and routes. Other than with
     /// [`Self::cut`] the host's kernel knows.
     ///
@@ -190,9 +202,9 @@ impl Emulation {
     /// [`Error::Stopped`].
     pub fn stats(&self) -> Result<Stats, Error> {
         let counters = self.ask(Order::Report)?;
-        let Counters { links, unrouted, vanished, refused, lateness, .. } = counters;
+        let Counters { links, nats, unrouted, vanished, refused, lateness, .. } = counters;
         let links = self.plan.link_names().zip(links).collect();
-        Ok(Stats { links, unrouted, vanished, refused, lateness })
+        Ok(Stats { links, nats, unrouted, vanished, refused, lateness })
     }
 
     /// When the links' clock began, in ns since 1970.

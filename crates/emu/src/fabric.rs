@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
-use polypath_link::{Change, Link, LinkConfig, LinkSeed, LinkStats, Nanos, Offer};
+use polypath_link::{Change, Link, LinkConfig, LinkSeed, LinkStats, Nanos, NatChange, Offer};
 
 use crate::frame::Frame;
+use crate::nat::{Arrival, Boxes, NatCounters};
 use crate::spec::{CrossSpec, NetworkSpec};
 
 /// All links, and the ways over them.
@@ -13,6 +14,9 @@ pub(crate) struct Fabric {
     hops: Vec<Hop>,
     routes: Vec<Route>,
     cross: Vec<Cross>,
+    boxes: Boxes,
+    /// How many interfaces the client has: they are the first.
+    clients: usize,
     overhead: u32,
     unrouted: u64,
     vanished: u64,
@@ -89,6 +93,8 @@ impl Fabric {
             hops: spec.links.into_iter().map(|link| Hop::new(link.config, link.seed)).collect(),
             routes: spec.routes.into_iter().map(route).collect(),
             cross: spec.cross.into_iter().map(|spec| Cross { spec, next: None }).collect(),
+            boxes: Boxes::new(spec.nats),
+            clients: spec.client.interfaces.len(),
             overhead: spec.frame_overhead,
             unrouted: 0,
             vanished: 0,
@@ -101,11 +107,13 @@ impl Fabric {
     pub(crate) fn start(&mut self) {
         self.hops.iter_mut().for_each(|hop| hop.renew(hop.config.clone()));
         self.cross.iter_mut().for_each(Cross::advance);
+        self.boxes.start();
         (self.unrouted, self.vanished) = (0, 0);
     }
 
-    /// Empties all links and takes what is random or changes from them.
+    /// Empties all links, takes what is random or changes from them, and switches boxes off.
     pub(crate) fn rest(&mut self) {
+        self.boxes.rest();
         self.hops.iter_mut().for_each(|hop| hop.renew(steady(&hop.config)));
     }
 
@@ -115,10 +123,22 @@ impl Fabric {
         &mut self,
         at: Nanos,
         port: usize,
-        frame: Frame,
+        mut frame: Frame,
         out: &mut Vec<Delivery>,
     ) -> Option<Frame> {
-        let Some(route) = self.route_of(port, &frame) else {
+        let hidden = frame.addresses().is_some_and(|(_, to)| self.boxes.hides(to));
+        if port >= self.clients && !hidden {
+            match self.boxes.arrive(at, frame.packet_mut()) {
+                Arrival::Onward => {}
+                Arrival::Dropped => return Some(frame),
+                Arrival::Answered(packet) => {
+                    out.push(Delivery { port, due: at, frame: frame.carrying(&packet) });
+                    return Some(frame);
+                }
+            }
+        }
+        let route = self.route_from(port, &frame).filter(|_| port < self.clients || !hidden);
+        let Some(route) = route else {
             self.unrouted += 1;
             return Some(frame);
         };
@@ -131,20 +151,38 @@ impl Fabric {
     }
 
     /// The number of the route that a frame from this interface takes.
-    pub(crate) fn route_of(&self, port: usize, frame: &Frame) -> Option<usize> {
-        frame.addresses().and_then(|pair| self.route(port, pair))
+    pub(crate) fn route_of(&self, at: Nanos, port: usize, frame: &Frame) -> Option<usize> {
+        let (from, to) = frame.addresses()?;
+        if port >= self.clients && self.boxes.is_external(to) {
+            let inside = self.boxes.look_up(at, frame.packet())?;
+            return self.route(port, (from, inside));
+        }
+        let hidden = port >= self.clients && self.boxes.hides(to);
+        self.route_from(port, frame).filter(|_| !hidden)
+    }
+
+    /// The route of a frame whose addresses are those inside. What a client sends to a box goes up to
+    /// its own.
+    fn route_from(&self, port: usize, frame: &Frame) -> Option<usize> {
+        let (from, to) = frame.addresses()?;
+        if port < self.clients && self.boxes.is_external(to) && self.boxes.hides(from) {
+            return self.routes.iter().position(|route| route.entry == port && route.from == from);
+        }
+        self.route(port, (from, to))
     }
 
     /// When [`Self::advance`] has something to do.
     pub(crate) fn next_due(&self) -> Option<Nanos> {
         let crossing = self.cross.iter().map(Cross::due);
-        let due = self.hops.iter().map(|hop| hop.due).chain(crossing).min();
+        let due = self.hops.iter().map(|hop| hop.due).chain(crossing);
+        let due = due.chain(self.boxes.next_due()).min();
         due.filter(|&due| due != NEVER)
     }
 
     /// Moves on all frames that are due by `now`, the earliest first.
     pub(crate) fn advance(&mut self, now: Nanos, out: &mut Vec<Delivery>) {
         while let Some(due) = self.next_due().filter(|&due| due <= now) {
+            self.boxes.advance(due);
             self.send_cross(due);
             for hop in 0..self.hops.len() {
                 if self.hops[hop].due == due {
@@ -159,6 +197,16 @@ impl Fabric {
         if let Some(hop) = self.hops.get_mut(link) {
             hop.change(now, change);
         }
+    }
+
+    /// Changes a box now.
+    pub(crate) fn change_nat(&mut self, number: usize, change: NatChange) {
+        self.boxes.change(number, change);
+    }
+
+    /// What each box has counted since the start.
+    pub(crate) fn nats(&self) -> Vec<(String, NatCounters)> {
+        self.boxes.counters()
     }
 
     pub(crate) fn stats(&self) -> Vec<LinkStats> {
@@ -190,13 +238,39 @@ impl Fabric {
 
     fn forward(&mut self, at: Nanos, load: Load, out: &mut Vec<Delivery>) {
         let Load::Frame { frame, route, next } = load else { return };
-        let Route { links, exit, .. } = &self.routes[route];
-        let Some(&link) = links.get(next) else {
-            out.push(Delivery { port: *exit, due: at, frame });
-            return;
+        let Some(&link) = self.routes[route].links.get(next) else {
+            return self.arrive(at, frame, route, out);
         };
         let size = frame.ip_bytes() + self.overhead;
         self.hops[link].offer(at, size, Load::Frame { frame, route, next: next + 1 });
+    }
+
+    /// A frame is at the end of its route: at its host, or at the box that its client is behind.
+    fn arrive(&mut self, at: Nanos, mut frame: Frame, route: usize, out: &mut Vec<Delivery>) {
+        let Route { entry, exit, .. } = self.routes[route];
+        if entry >= self.clients {
+            return out.push(Delivery { port: exit, due: at, frame });
+        }
+        if !self.boxes.leave(at, frame.packet_mut()) {
+            return;
+        }
+        if frame.addresses().is_some_and(|(_, to)| self.boxes.is_external(to)) {
+            return self.turn(at, frame, out);
+        }
+        out.push(Delivery { port: exit, due: at, frame });
+    }
+
+    /// A frame to an external address of a box, be it the same (hairpin, RFC 4787 section 6), goes
+    /// down the links of whom it is for. If it is not let in it vanishes, even where boxes answer.
+    fn turn(&mut self, at: Nanos, mut frame: Frame, out: &mut Vec<Delivery>) {
+        if self.boxes.arrive(at, frame.packet_mut()) != Arrival::Onward {
+            return;
+        }
+        let inside = frame.addresses().map(|(_, to)| to);
+        let back = |route: &Route| route.entry >= self.clients && Some(route.to) == inside;
+        if let Some(route) = self.routes.iter().position(back) {
+            self.forward(at, Load::Frame { frame, route, next: 0 }, out);
+        }
     }
 
     fn send_cross(&mut self, due: Nanos) {

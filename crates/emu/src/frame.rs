@@ -36,6 +36,21 @@ impl Frame {
         self.bytes().get(ETHERNET_HEADER..).unwrap_or_default()
     }
 
+    /// The IP packet inside, to be changed.
+    pub(crate) fn packet_mut(&mut self) -> &mut [u8] {
+        let len = self.len;
+        self.buffer.get_mut(ETHERNET_HEADER..len).unwrap_or_default()
+    }
+
+    /// Another packet, as far as there is room, in a frame with the same header and room.
+    pub(crate) fn carrying(&self, packet: &[u8]) -> Self {
+        let mut buffer = self.buffer.clone();
+        let room = buffer.get_mut(ETHERNET_HEADER..).unwrap_or_default();
+        let len = packet.len().min(room.len());
+        room.iter_mut().zip(packet).for_each(|(place, byte)| *place = *byte);
+        Self { buffer, len: ETHERNET_HEADER + len }
+    }
+
     /// Bytes of the IP packet inside.
     pub(crate) fn ip_bytes(&self) -> u32 {
         // Frames are below 64 KiB.

@@ -58,6 +58,7 @@ mod lateness;
 mod measure;
 mod model;
 mod namespace;
+mod nat;
 mod offload;
 mod plan;
 mod port;
@@ -71,7 +72,9 @@ pub use error::Error;
 pub use lateness::Lateness;
 pub use measure::{Bounds, Compared, Measurement};
 pub use namespace::Namespace;
+pub use nat::NatCounters;
 pub use priority::serve_first;
 pub use spec::{
-    CrossSpec, HostSpec, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec, SpecError, is_name,
+    CrossSpec, HostSpec, InterfaceSpec, LinkSpec, NatSpec, NetworkSpec, RouteSpec, SpecError,
+    is_name,
 };

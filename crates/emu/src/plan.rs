@@ -13,6 +13,7 @@ pub(crate) struct Plan {
     server: HostSpec,
     links: Vec<(String, LinkConfig)>,
     routes: Vec<RouteSpec>,
+    nats: Vec<String>,
     pub(crate) overhead: u32,
     pub(crate) mtu: u32,
 }
@@ -25,6 +26,7 @@ impl Plan {
             server: spec.server.clone(),
             links: spec.links.iter().map(link).collect(),
             routes: spec.routes.clone(),
+            nats: spec.nats.iter().map(|nat| nat.name.clone()).collect(),
             overhead: spec.frame_overhead,
             mtu: spec.mtu(),
         }
@@ -44,6 +46,12 @@ impl Plan {
 
     pub(crate) fn routes(&self) -> &[RouteSpec] {
         &self.routes
+    }
+
+    /// The number of the box of this name.
+    pub(crate) fn nat(&self, name: &str) -> Result<usize, Error> {
+        let found = self.nats.iter().position(|known| known == name);
+        found.ok_or_else(|| Self::unknown("nat", name, self.nats.clone()))
     }
 
     pub(crate) fn link_names(&self) -> impl Iterator<Item = String> {

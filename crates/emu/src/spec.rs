@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use polypath_link::{ConfigError, LinkConfig, LinkSeed, Nanos};
+use polypath_link::{
+    ConfigError, LinkConfig, LinkSeed, Nanos, NatChange, NatConfig, NatConfigError,
+};
 
 /// A client, a server, and what lies between them.
 #[derive(Debug, Default)]
@@ -18,6 +20,8 @@ pub struct NetworkSpec {
     pub routes: Vec<RouteSpec>,
     /// Packets of others on the links.
     pub cross: Vec<CrossSpec>,
+    /// Boxes that translate addresses between the links of clients and the server.
+    pub nats: Vec<NatSpec>,
     /// Greatest IP packet that the interfaces send, in bytes; `None`: 1500.
     pub mtu: Option<u32>,
     /// Bytes that links count for a packet beyond its IP packet: 0 as in the simulator, 14 to count
@@ -67,6 +71,22 @@ pub struct RouteSpec {
     /// IP packets above so many bytes vanish without a word, as in a network that drops what tells
     /// of its MTU. `None`: they do not.
     pub vanish_above: Option<u32>,
+}
+
+/// A box that translates the addresses of clients behind it: at the end of their links, in front of
+/// the server. It works from [`crate::Emulation::start`] on; before, everything passes untouched.
+#[derive(Clone, Debug)]
+pub struct NatSpec {
+    /// Its name, unique.
+    pub name: String,
+    /// Addresses of the client behind it. Nobody outside can send to them.
+    pub inside: Vec<IpAddr>,
+    /// How it behaves. Its external addresses belong to nobody else.
+    pub config: NatConfig,
+    /// What its ports are drawn from.
+    pub seed: LinkSeed,
+    /// What happens to it, in the order of time; times count from [`crate::Emulation::start`].
+    pub schedule: Vec<(Nanos, NatChange)>,
 }
 
 /// Packets of others, which enter a link, leave it at its end, and are answered by nobody.
@@ -128,6 +148,24 @@ pub enum SpecError {
         /// What is wrong.
         error: ConfigError,
     },
+    /// A box's settings are impossible.
+    #[error("nat {name}: {error}")]
+    Nat {
+        /// The box's name.
+        name: String,
+        /// What is wrong.
+        error: NatConfigError,
+    },
+    /// A box is not where it can be.
+    #[error("nat {name}: {address} (allowed: {allowed})")]
+    NatAddress {
+        /// The box's name.
+        name: String,
+        /// The address in question.
+        address: IpAddr,
+        /// Which there may be.
+        allowed: &'static str,
+    },
     /// An MTU that IP cannot live with.
     #[error("mtu: {0} bytes (allowed: 1280 to 65535)")]
     Mtu(u32),
@@ -150,6 +188,7 @@ impl NetworkSpec {
         }
         self.routes.iter().try_for_each(|route| self.check_route(route))?;
         self.cross.iter().try_for_each(|cross| self.check_link("cross traffic", cross.link))?;
+        (0..self.nats.len()).try_for_each(|n| self.check_nat(n))?;
         match self.mtu() {
             1280..=65_535 => Ok(()),
             mtu => Err(SpecError::Mtu(mtu)),
@@ -186,6 +225,32 @@ impl NetworkSpec {
             return Err(SpecError::Ends { path: route.path.clone(), from, to });
         }
         route.links.iter().try_for_each(|&link| self.check_link(&route.path, link))
+    }
+
+    fn check_nat(&self, n: usize) -> Result<(), SpecError> {
+        let Some((nat, earlier)) = self.nats.get(..=n).and_then(<[NatSpec]>::split_last) else {
+            return Ok(());
+        };
+        nat.config.check().map_err(|error| SpecError::Nat { name: nat.name.clone(), error })?;
+        let refuse = |address: &IpAddr, allowed| {
+            Err(SpecError::NatAddress { name: nat.name.clone(), address: *address, allowed })
+        };
+        let taken = |inside: &&IpAddr| earlier.iter().any(|other| other.inside.contains(inside));
+        if let Some(address) = nat.inside.iter().find(|a| !self.client.has(**a) || taken(a)) {
+            return refuse(address, "inside: addresses of the client, each behind one box");
+        }
+        let readdressed = nat.schedule.iter().filter_map(|(_, change)| match change {
+            NatChange::Readdress(address) => Some(address),
+            NatChange::Rebind | NatChange::Forget => None,
+        });
+        let all = self.nats.iter().enumerate().filter(|(other, _)| *other != n);
+        let others: Vec<_> = all.flat_map(|(_, other)| &other.config.external).collect();
+        let mut external = nat.config.external.iter().chain(readdressed);
+        let used = |address: IpAddr| self.client.has(address) || self.server.has(address);
+        match external.find(|address| used(**address) || others.contains(address)) {
+            Some(address) => refuse(address, "external: addresses of no host and no other box"),
+            None => Ok(()),
+        }
     }
 
     fn check_link(&self, what: &str, link: usize) -> Result<(), SpecError> {

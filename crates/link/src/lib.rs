@@ -30,7 +30,8 @@ pub use config::{ConfigError, Jitter, LinkConfig, LossAt};
 pub use link::{Link, Offer};
 pub use loss::LossModel;
 pub use nat::{
-    Nat, NatConfig, NatConfigError, NatDependence, NatPooling, NatRefusal, NatStats, NatVerdict,
+    Nat, NatChange, NatConfig, NatConfigError, NatDependence, NatPooling, NatRefusal, NatStats,
+    NatVerdict,
 };
 pub use queue::{Queue, QueueLen};
 pub use random::LinkSeed;

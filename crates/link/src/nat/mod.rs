@@ -59,6 +59,17 @@ pub enum NatRefusal {
     Filtered,
 }
 
+/// What happens to a box in mid-transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NatChange {
+    /// [`Nat::rebind`].
+    Rebind,
+    /// [`Nat::readdress`].
+    Readdress(IpAddr),
+    /// [`Nat::forget`].
+    Forget,
+}
+
 /// What a box has counted, in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NatStats {
@@ -170,6 +181,15 @@ impl Nat {
     #[must_use]
     pub const fn stats(&self) -> NatStats {
         self.stats
+    }
+
+    /// Does what this change says.
+    pub fn change(&mut self, change: NatChange) {
+        match change {
+            NatChange::Rebind => self.rebind(),
+            NatChange::Readdress(external) => self.readdress(external),
+            NatChange::Forget => self.forget(),
+        }
     }
 
     /// Gives every mapping another external port. Its filter stays open for whom it was open; packets

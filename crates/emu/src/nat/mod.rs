@@ -1,0 +1,274 @@
+//! Boxes that translate addresses between the clients' links and the server, without I/O.
+//!
+//! UDP, TCP and ICMP echo are translated, and so are ICMP errors about them. All else is dropped and
+//! counted: fragments, IPv6 extension headers, and SCTP directly over IP, of which most boxes know
+//! nothing (RFC 6951 section 1).
+
+mod checksum;
+mod icmp;
+mod packet;
+#[cfg(test)]
+mod tests;
+
+use std::net::{IpAddr, SocketAddr};
+
+use polypath_link::{Nanos, Nat, NatChange, NatStats, NatVerdict};
+
+use self::icmp::IcmpError;
+use self::packet::{Layout, Protocol, addresses};
+use crate::spec::NatSpec;
+
+/// All boxes of a network.
+#[derive(Debug)]
+pub(crate) struct Boxes {
+    boxes: Vec<NatBox>,
+    /// Before the start they let everything through untouched, so that links can be measured.
+    on: bool,
+}
+
+/// What a box has counted, in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NatCounters {
+    /// UDP, TCP and ICMP echo: translated and refused.
+    pub packets: NatStats,
+    /// ICMP errors led on to whom they concern, either way.
+    pub errors: u64,
+    /// ICMP errors that the box sent itself.
+    pub answers: u64,
+    /// Dropped because there is nothing to translate: other protocols, fragments, ICMP errors about
+    /// packets that nobody sent.
+    pub other: u64,
+}
+
+/// What becomes of a packet from outside.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It goes on: let in, or nothing of any box.
+    Onward,
+    /// It is gone.
+    Dropped,
+    /// It is gone, and this packet goes back.
+    Answered(Vec<u8>),
+}
+
+#[derive(Debug)]
+struct NatBox {
+    spec: NatSpec,
+    /// For UDP, TCP and echo: they share addresses, and no ports.
+    nats: [Nat; 3],
+    counters: NatCounters,
+    /// How many of the scheduled changes are done.
+    done: usize,
+}
+
+impl Boxes {
+    pub(crate) fn new(specs: Vec<NatSpec>) -> Self {
+        Self { boxes: specs.into_iter().map(NatBox::new).collect(), on: false }
+    }
+
+    /// Switches all boxes on, empty, and begins their schedules.
+    pub(crate) fn start(&mut self) {
+        self.on = true;
+        self.boxes.iter_mut().for_each(NatBox::renew);
+    }
+
+    pub(crate) fn rest(&mut self) {
+        self.on = false;
+    }
+
+    /// When the next change is due; `None` if there is none.
+    pub(crate) fn next_due(&self) -> Option<Nanos> {
+        let due = self.boxes.iter().filter_map(NatBox::next_due).min();
+        due.filter(|_| self.on)
+    }
+
+    /// Carries out the changes that are due.
+    pub(crate) fn advance(&mut self, now: Nanos) {
+        if self.on {
+            self.boxes.iter_mut().for_each(|each| each.advance(now));
+        }
+    }
+
+    /// Changes a box now.
+    pub(crate) fn change(&mut self, number: usize, change: NatChange) {
+        if let Some(each) = self.boxes.get_mut(number) {
+            each.change(change);
+        }
+    }
+
+    /// Whether a client's address is behind a box, where nobody outside can send to.
+    pub(crate) fn hides(&self, address: IpAddr) -> bool {
+        self.on && self.boxes.iter().any(|each| each.spec.inside.contains(&address))
+    }
+
+    /// Whether a box has this address outside.
+    pub(crate) fn is_external(&self, address: IpAddr) -> bool {
+        self.on && self.boxes.iter().any(|each| each.is_external(address))
+    }
+
+    /// A packet leaves the links of a client: rewrites it if the client is behind a box. False if it
+    /// is dropped there.
+    pub(crate) fn leave(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
+        let Some((source, _)) = addresses(packet).filter(|_| self.on) else { return true };
+        let mut boxes = self.boxes.iter_mut();
+        boxes.find(|each| each.spec.inside.contains(&source)).is_none_or(|each| {
+            each.advance(now);
+            each.leave(now, packet)
+        })
+    }
+
+    /// A packet comes from outside: rewrites it if it goes to a box that lets it in.
+    pub(crate) fn arrive(&mut self, now: Nanos, packet: &mut [u8]) -> Arrival {
+        let Some((_, destination)) = addresses(packet).filter(|_| self.on) else {
+            return Arrival::Onward;
+        };
+        self.advance(now);
+        let mut boxes = self.boxes.iter_mut();
+        let each = boxes.find(|each| each.is_external(destination));
+        each.map_or(Arrival::Onward, |each| each.arrive(now, packet))
+    }
+
+    /// Whom a packet from outside would get to. It changes nothing.
+    pub(crate) fn look_up(&self, now: Nanos, packet: &[u8]) -> Option<IpAddr> {
+        let (_, destination) = addresses(packet)?;
+        let each = self.boxes.iter().find(|each| each.is_external(destination))?;
+        each.owner(now, packet).map(|(inside, _)| inside.ip())
+    }
+
+    /// Names and counters of all boxes.
+    pub(crate) fn counters(&self) -> Vec<(String, NatCounters)> {
+        self.boxes.iter().map(|each| (each.spec.name.clone(), each.counters())).collect()
+    }
+}
+
+impl NatBox {
+    fn new(spec: NatSpec) -> Self {
+        let nats = [(); 3].map(|()| Nat::new(spec.config.clone(), spec.seed));
+        Self { spec, nats, counters: NatCounters::default(), done: 0 }
+    }
+
+    fn renew(&mut self) {
+        let fresh = [(); 3].map(|()| Nat::new(self.spec.config.clone(), self.spec.seed));
+        (self.nats, self.counters, self.done) = (fresh, NatCounters::default(), 0);
+    }
+
+    fn next_due(&self) -> Option<Nanos> {
+        self.spec.schedule.get(self.done).map(|(at, _)| *at)
+    }
+
+    fn advance(&mut self, now: Nanos) {
+        while let Some(&(at, change)) = self.spec.schedule.get(self.done)
+            && at <= now
+        {
+            self.done += 1;
+            self.change(change);
+        }
+    }
+
+    fn change(&mut self, change: NatChange) {
+        self.nats.iter_mut().for_each(|nat| nat.change(change));
+    }
+
+    /// All protocols have the same addresses.
+    fn is_external(&self, address: IpAddr) -> bool {
+        self.nats.iter().any(|nat| nat.is_external(address))
+    }
+
+    const fn nat(&self, protocol: Protocol) -> &Nat {
+        let [udp, tcp, echo] = &self.nats;
+        match protocol {
+            Protocol::Udp => udp,
+            Protocol::Tcp => tcp,
+            Protocol::Echo => echo,
+        }
+    }
+
+    const fn nat_mut(&mut self, protocol: Protocol) -> &mut Nat {
+        let [udp, tcp, echo] = &mut self.nats;
+        match protocol {
+            Protocol::Udp => udp,
+            Protocol::Tcp => tcp,
+            Protocol::Echo => echo,
+        }
+    }
+
+    fn leave(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
+        if let Some(layout) = Layout::read(packet)
+            && let Some((inside, outside)) = layout.endpoints(packet)
+        {
+            let mapped = self.nat_mut(layout.protocol).outbound(now, inside, outside);
+            return mapped.map(|mapped| layout.set_source(packet, mapped)).is_some();
+        }
+        let Some((error, mapped)) = self.mapped(now, packet) else {
+            self.counters.other += 1;
+            return false;
+        };
+        error.lead_out(packet, mapped);
+        self.counters.errors += 1;
+        true
+    }
+
+    fn arrive(&mut self, now: Nanos, packet: &mut [u8]) -> Arrival {
+        if let Some(layout) = Layout::read(packet)
+            && let Some((outside, mapped)) = layout.endpoints(packet)
+        {
+            return match self.nat_mut(layout.protocol).inbound(now, outside, mapped) {
+                NatVerdict::Inside(inside) => {
+                    layout.set_destination(packet, inside);
+                    Arrival::Onward
+                }
+                NatVerdict::Dropped(_) => Arrival::Dropped,
+                NatVerdict::Unreachable(_) => self.answer(packet),
+            };
+        }
+        let Some((inside, Some(error))) = self.owner(now, packet) else {
+            self.counters.other += 1;
+            return Arrival::Dropped;
+        };
+        error.lead_in(packet, inside);
+        self.counters.errors += 1;
+        Arrival::Onward
+    }
+
+    fn answer(&mut self, packet: &[u8]) -> Arrival {
+        icmp::port_unreachable(packet).map_or(Arrival::Dropped, |answer| {
+            self.counters.answers += 1;
+            Arrival::Answered(answer)
+        })
+    }
+
+    /// Whose packet from outside this is, or whom this error from outside concerns.
+    fn owner(&self, now: Nanos, packet: &[u8]) -> Option<(SocketAddr, Option<IcmpError>)> {
+        if let Some(layout) = Layout::read(packet) {
+            let (outside, mapped) = layout.endpoints(packet)?;
+            return Some((self.nat(layout.protocol).inside(now, mapped, outside)?, None));
+        }
+        let error = IcmpError::read(packet)?;
+        let (mapped, outside) = error.endpoints(packet)?;
+        let nat = self.nat(error.quoted().protocol);
+        Some((nat.inside(now, mapped, outside)?, Some(error)))
+    }
+
+    /// An error from inside, and the external endpoint of the packet that it quotes.
+    fn mapped(&self, now: Nanos, packet: &[u8]) -> Option<(IcmpError, SocketAddr)> {
+        let error = IcmpError::read(packet)?;
+        let (outside, inside) = error.endpoints(packet)?;
+        let nat = self.nat(error.quoted().protocol);
+        Some((error, nat.mapped(now, inside, outside)?))
+    }
+
+    fn counters(&self) -> NatCounters {
+        let mut counters = self.counters;
+        for NatStats { outbound, inbound, unmapped, filtered, refused } in
+            self.nats.iter().map(Nat::stats)
+        {
+            let sum = &mut counters.packets;
+            sum.outbound += outbound;
+            sum.inbound += inbound;
+            sum.unmapped += unmapped;
+            sum.filtered += filtered;
+            sum.refused += refused;
+        }
+        counters
+    }
+}
