@@ -126,6 +126,7 @@ impl Fabric {
         mut frame: Frame,
         out: &mut Vec<Delivery>,
     ) -> Option<Frame> {
+        self.boxes.advance(at);
         let hidden = frame.addresses().is_some_and(|(_, to)| self.boxes.hides(to));
         if port >= self.clients && !hidden {
             match self.boxes.arrive(at, frame.packet_mut()) {
@@ -174,15 +175,13 @@ impl Fabric {
     /// When [`Self::advance`] has something to do.
     pub(crate) fn next_due(&self) -> Option<Nanos> {
         let crossing = self.cross.iter().map(Cross::due);
-        let due = self.hops.iter().map(|hop| hop.due).chain(crossing);
-        let due = due.chain(self.boxes.next_due()).min();
+        let due = self.hops.iter().map(|hop| hop.due).chain(crossing).min();
         due.filter(|&due| due != NEVER)
     }
 
     /// Moves on all frames that are due by `now`, the earliest first.
     pub(crate) fn advance(&mut self, now: Nanos, out: &mut Vec<Delivery>) {
         while let Some(due) = self.next_due().filter(|&due| due <= now) {
-            self.boxes.advance(due);
             self.send_cross(due);
             for hop in 0..self.hops.len() {
                 if self.hops[hop].due == due {
@@ -248,6 +247,7 @@ impl Fabric {
     /// A frame is at the end of its route: at its host, or at the box that its client is behind.
     fn arrive(&mut self, at: Nanos, mut frame: Frame, route: usize, out: &mut Vec<Delivery>) {
         let Route { entry, exit, .. } = self.routes[route];
+        self.boxes.advance(at);
         if entry >= self.clients {
             return out.push(Delivery { port: exit, due: at, frame });
         }

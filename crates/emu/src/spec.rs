@@ -81,12 +81,11 @@ pub struct NatSpec {
     pub name: String,
     /// Addresses of the client behind it. Nobody outside can send to them.
     pub inside: Vec<IpAddr>,
-    /// How it behaves. Its external addresses belong to nobody else.
+    /// How it behaves. Its external addresses belong to nobody else; times of its schedule count from
+    /// [`crate::Emulation::start`].
     pub config: NatConfig,
     /// What its ports are drawn from.
     pub seed: LinkSeed,
-    /// What happens to it, in the order of time; times count from [`crate::Emulation::start`].
-    pub schedule: Vec<(Nanos, NatChange)>,
 }
 
 /// Packets of others, which enter a link, leave it at its end, and are answered by nobody.
@@ -239,7 +238,7 @@ impl NetworkSpec {
         if let Some(address) = nat.inside.iter().find(|a| !self.client.has(**a) || taken(a)) {
             return refuse(address, "inside: addresses of the client, each behind one box");
         }
-        let readdressed = nat.schedule.iter().filter_map(|(_, change)| match change {
+        let readdressed = nat.config.schedule.iter().filter_map(|(_, change)| match change {
             NatChange::Readdress(address) => Some(address),
             NatChange::Rebind | NatChange::Forget => None,
         });
@@ -342,6 +341,9 @@ pub(crate) mod tests {
     fn what_cannot_be_is_named() {
         let refused = |change: fn(&mut NetworkSpec)| {
             let mut spec = one_path(&LinkConfig::default());
+            let (config, seed) = (NatConfig::new([198, 51, 100, 7].into()), LinkSeed::new(1, 2));
+            let inside = spec.client.addresses().collect();
+            spec.nats = vec![NatSpec { name: "home".into(), inside, config, seed }];
             change(&mut spec);
             spec.check().unwrap_err().to_string()
         };
@@ -361,6 +363,18 @@ pub(crate) mod tests {
         );
         let text = refused(|spec| spec.links[1].config.rate = Some(0));
         assert!(text.starts_with("link a.reverse: rate: 0"), "{text}");
+        let text = refused(|spec| spec.nats[0].config.timeout = 0);
+        assert_eq!(text, "nat home: timeout: 0 ns (allowed: at least 1 ns)");
+        let text = refused(|spec| spec.nats[0].inside = vec!["10.0.1.2".parse().unwrap()]);
+        let allowed = "inside: addresses of the client, each behind one box";
+        assert_eq!(text, format!("nat home: 10.0.1.2 (allowed: {allowed})"));
+        let text = refused(|spec| spec.nats.push(spec.nats[0].clone()));
+        assert!(text.starts_with("nat home: 198.51.100.7 (allowed: external"), "{text}");
+        let text = refused(|spec| {
+            let change = NatChange::Readdress("10.0.1.2".parse().unwrap());
+            spec.nats[0].config.schedule = vec![(0, change)];
+        });
+        assert!(text.starts_with("nat home: 10.0.1.2 (allowed: external"), "{text}");
         assert_eq!(refused(|spec| spec.mtu = Some(100)), "mtu: 100 bytes (allowed: 1280 to 65535)");
     }
 

@@ -4,76 +4,13 @@
 mod common;
 
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
-use common::{SHORT, WAIT, build};
-use polypath_emu::{
-    Emulation, Host, InterfaceSpec, LinkSpec, NatCounters, NatSpec, NetworkSpec, RouteSpec,
-};
-use polypath_link::{LinkConfig, LinkSeed, NatChange, NatConfig, NatDependence};
-
-fn ip(text: &str) -> IpAddr {
-    text.parse().unwrap()
-}
-
-/// The addresses of one family: two of the client, two of the server, two outside.
-#[derive(Clone, Copy)]
-struct Family {
-    clients: [&'static str; 2],
-    servers: [&'static str; 2],
-    external: [&'static str; 2],
-}
-
-const V4: Family = Family {
-    clients: ["10.0.1.1", "10.0.2.1"],
-    servers: ["10.0.0.2", "10.0.0.3"],
-    external: ["198.51.100.1", "198.51.100.2"],
-};
-const V6: Family = Family {
-    clients: ["fd00:0:0:1::1", "fd00:0:0:2::1"],
-    servers: ["fd00::2", "fd00::3"],
-    external: ["2001:db8::1", "2001:db8::2"],
-};
-
-/// Two uplinks of a client to a server with two addresses on one interface. `behind` says behind
-/// which box each uplink is; boxes of that many are made.
-fn uplinks(family: Family, behind: [usize; 2], change: impl Fn(&mut NatConfig)) -> NetworkSpec {
-    let mut spec = NetworkSpec::default();
-    let interface = |name: &str, addresses| InterfaceSpec { name: name.into(), addresses };
-    let servers = family.servers.map(ip);
-    spec.server.interfaces = vec![interface("net0", servers.to_vec())];
-    for (name, client) in ["a", "b"].into_iter().zip(family.clients.map(ip)) {
-        spec.client.interfaces.push(interface(name, vec![client]));
-        let first = spec.links.len();
-        for direction in ["forward", "reverse"] {
-            let name = format!("{name}.{direction}");
-            let seed = LinkSeed::new(1, spec.links.len() as u64);
-            let config = LinkConfig { delay: 1_000_000, ..LinkConfig::default() };
-            spec.links.push(LinkSpec { name, config, seed });
-        }
-        for server in servers {
-            for (from, to, link) in [(client, server, first), (server, client, first + 1)] {
-                let (path, links) = (name.into(), vec![link]);
-                spec.routes.push(RouteSpec { path, from, to, links, vanish_above: None });
-            }
-        }
-    }
-    for number in 0..=behind.into_iter().max().unwrap_or(0) {
-        let mut config = NatConfig::new(ip(family.external[number]));
-        change(&mut config);
-        let own = family.clients.into_iter().zip(behind).filter(|(_, own)| *own == number);
-        spec.nats.push(NatSpec {
-            name: format!("home{number}"),
-            inside: own.map(|(client, _)| ip(client)).collect(),
-            config,
-            seed: LinkSeed::new(2, number as u64),
-            schedule: Vec::new(),
-        });
-    }
-    spec
-}
+use common::{SHORT, V4, V6, WAIT, build, ip, uplinks};
+use polypath_emu::{Emulation, Host, NatCounters, NetworkSpec};
+use polypath_link::{NatChange, NatConfig, NatDependence};
 
 fn started(spec: NetworkSpec) -> Option<Emulation> {
     let emulation = build(spec)?;
@@ -276,5 +213,5 @@ fn tcp_and_ping_pass_too() {
 fn links_are_measured_before_boxes_begin() {
     let Some(emulation) = build(uplinks(V4, [0, 1], |_| ())) else { return };
     let bounds = polypath_emu::Bounds::default();
-    assert_eq!(emulation.measure(&bounds).unwrap().len(), 8);
+    assert_eq!(emulation.measure(&bounds).unwrap().len(), 12);
 }

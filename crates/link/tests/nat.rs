@@ -3,7 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use polypath_link::{
-    LinkSeed, Nat, NatConfig, NatConfigError, NatDependence, NatPooling, NatRefusal, NatVerdict,
+    LinkSeed, Nat, NatChange, NatConfig, NatConfigError, NatDependence, NatPooling, NatRefusal,
+    NatVerdict,
 };
 use proptest::prelude::*;
 
@@ -166,6 +167,23 @@ fn new_ports_a_new_address_or_no_memory_in_mid_transfer() {
 
     nat.forget();
     assert_eq!(nat.inbound(0, server, third), NatVerdict::Dropped(NatRefusal::Unmapped));
+}
+
+#[test]
+fn scheduled_changes_come_with_the_first_packet_after_their_time() {
+    let (server, elsewhere) = (at("203.0.113.1:10"), ip("198.51.100.8"));
+    let schedule = vec![
+        (S, NatChange::Rebind),
+        (2 * S, NatChange::Readdress(elsewhere)),
+        (3 * S, NatChange::Forget),
+    ];
+    let mut nat = nat(NatConfig { schedule, ..NatConfig::new(ip(EXTERNAL)) });
+    let first = nat.outbound(S - 1, at(CLIENT), server).unwrap();
+    assert_eq!(nat.inbound(S, server, first), NatVerdict::Dropped(NatRefusal::Unmapped));
+    assert_ne!(nat.outbound(S, at(CLIENT), server), Some(first));
+    nat.advance(2 * S);
+    assert!(nat.is_external(elsewhere) && !nat.is_external(first.ip()));
+    assert_eq!(nat.outbound(9 * S, at(CLIENT), server), Some(SocketAddr::new(elsewhere, 5000)));
 }
 
 #[test]

@@ -57,8 +57,6 @@ struct NatBox {
     /// For UDP, TCP and echo: they share addresses, and no ports.
     nats: [Nat; 3],
     counters: NatCounters,
-    /// How many of the scheduled changes are done.
-    done: usize,
 }
 
 impl Boxes {
@@ -66,7 +64,7 @@ impl Boxes {
         Self { boxes: specs.into_iter().map(NatBox::new).collect(), on: false }
     }
 
-    /// Switches all boxes on, empty, and begins their schedules.
+    /// Switches all boxes on, empty, and begins their schedules at time 0.
     pub(crate) fn start(&mut self) {
         self.on = true;
         self.boxes.iter_mut().for_each(NatBox::renew);
@@ -76,17 +74,10 @@ impl Boxes {
         self.on = false;
     }
 
-    /// When the next change is due; `None` if there is none.
-    pub(crate) fn next_due(&self) -> Option<Nanos> {
-        let due = self.boxes.iter().filter_map(NatBox::next_due).min();
-        due.filter(|_| self.on)
-    }
-
     /// Carries out the changes that are due.
     pub(crate) fn advance(&mut self, now: Nanos) {
-        if self.on {
-            self.boxes.iter_mut().for_each(|each| each.advance(now));
-        }
+        let nats = self.boxes.iter_mut().flat_map(|each| &mut each.nats);
+        nats.for_each(|nat| nat.advance(now));
     }
 
     /// Changes a box now.
@@ -111,10 +102,8 @@ impl Boxes {
     pub(crate) fn leave(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
         let Some((source, _)) = addresses(packet).filter(|_| self.on) else { return true };
         let mut boxes = self.boxes.iter_mut();
-        boxes.find(|each| each.spec.inside.contains(&source)).is_none_or(|each| {
-            each.advance(now);
-            each.leave(now, packet)
-        })
+        let own = boxes.find(|each| each.spec.inside.contains(&source));
+        own.is_none_or(|each| each.leave(now, packet))
     }
 
     /// A packet comes from outside: rewrites it if it goes to a box that lets it in.
@@ -122,7 +111,6 @@ impl Boxes {
         let Some((_, destination)) = addresses(packet).filter(|_| self.on) else {
             return Arrival::Onward;
         };
-        self.advance(now);
         let mut boxes = self.boxes.iter_mut();
         let each = boxes.find(|each| each.is_external(destination));
         each.map_or(Arrival::Onward, |each| each.arrive(now, packet))
@@ -144,25 +132,12 @@ impl Boxes {
 impl NatBox {
     fn new(spec: NatSpec) -> Self {
         let nats = [(); 3].map(|()| Nat::new(spec.config.clone(), spec.seed));
-        Self { spec, nats, counters: NatCounters::default(), done: 0 }
+        Self { spec, nats, counters: NatCounters::default() }
     }
 
     fn renew(&mut self) {
         let fresh = [(); 3].map(|()| Nat::new(self.spec.config.clone(), self.spec.seed));
-        (self.nats, self.counters, self.done) = (fresh, NatCounters::default(), 0);
-    }
-
-    fn next_due(&self) -> Option<Nanos> {
-        self.spec.schedule.get(self.done).map(|(at, _)| *at)
-    }
-
-    fn advance(&mut self, now: Nanos) {
-        while let Some(&(at, change)) = self.spec.schedule.get(self.done)
-            && at <= now
-        {
-            self.done += 1;
-            self.change(change);
-        }
+        (self.nats, self.counters) = (fresh, NatCounters::default());
     }
 
     fn change(&mut self, change: NatChange) {

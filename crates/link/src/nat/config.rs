@@ -28,6 +28,19 @@ pub struct NatConfig {
     pub capacity: usize,
     /// Whether who is not let in hears of it (ICMP port unreachable).
     pub answers: bool,
+    /// What happens to the box, in the order of time.
+    pub schedule: Vec<(Nanos, NatChange)>,
+}
+
+/// What happens to a box in mid-transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NatChange {
+    /// [`crate::Nat::rebind`].
+    Rebind,
+    /// [`crate::Nat::readdress`].
+    Readdress(IpAddr),
+    /// [`crate::Nat::forget`].
+    Forget,
 }
 
 /// What of the endpoint outside a decision looks at.
@@ -89,6 +102,7 @@ impl NatConfig {
             timeout: Self::TIMEOUT,
             capacity: Self::CAPACITY,
             answers: false,
+            schedule: Vec::new(),
         }
     }
 

@@ -28,7 +28,7 @@ use self::table::{Key, Table};
 use crate::random::{Stream, up_to};
 use crate::{LinkSeed, Nanos};
 
-pub use config::{NatConfig, NatConfigError, NatDependence, NatPooling};
+pub use config::{NatChange, NatConfig, NatConfigError, NatDependence, NatPooling};
 
 /// A box that translates addresses and ports.
 #[derive(Debug)]
@@ -37,6 +37,8 @@ pub struct Nat {
     table: Table,
     rng: ChaCha12Rng,
     stats: NatStats,
+    /// How many of the scheduled changes are done.
+    done: usize,
 }
 
 /// What becomes of a packet from outside.
@@ -57,17 +59,6 @@ pub enum NatRefusal {
     Unmapped,
     /// Its owner has not sent to this endpoint outside (RFC 4787 section 5).
     Filtered,
-}
-
-/// What happens to a box in mid-transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NatChange {
-    /// [`Nat::rebind`].
-    Rebind,
-    /// [`Nat::readdress`].
-    Readdress(IpAddr),
-    /// [`Nat::forget`].
-    Forget,
 }
 
 /// What a box has counted, in packets.
@@ -91,7 +82,7 @@ impl Nat {
     pub fn new(config: NatConfig, seed: LinkSeed) -> Self {
         let table = Table::new(config.capacity);
         let rng = seed.stream(Stream::Ports);
-        Self { config, table, rng, stats: NatStats::default() }
+        Self { config, table, rng, stats: NatStats::default(), done: 0 }
     }
 
     /// The source that a packet from `inside` to `outside` has behind the box; `None` if it does not
@@ -107,6 +98,7 @@ impl Nat {
         inside: SocketAddr,
         outside: SocketAddr,
     ) -> Option<SocketAddr> {
+        self.advance(now);
         let mapped = self.map(now, inside, outside);
         match mapped {
             Some(_) => self.stats.outbound += 1,
@@ -118,6 +110,7 @@ impl Nat {
     /// What becomes of a packet from `outside` to the external endpoint `mapped`. It renews nothing:
     /// only packets from inside do (RFC 4787 section 4.3, REQ-6).
     pub fn inbound(&mut self, now: Nanos, outside: SocketAddr, mapped: SocketAddr) -> NatVerdict {
+        self.advance(now);
         let from = self.config.filtering.part_of(outside);
         let refusal = match self.table.live(now, mapped) {
             Some(mapping) if mapping.admits(now, from) => {
@@ -135,6 +128,16 @@ impl Nat {
             NatVerdict::Unreachable(refusal)
         } else {
             NatVerdict::Dropped(refusal)
+        }
+    }
+
+    /// Carries out the scheduled changes that are due; so do packets either way.
+    pub fn advance(&mut self, now: Nanos) {
+        while let Some(&(at, change)) = self.config.schedule.get(self.done)
+            && at <= now
+        {
+            self.done += 1;
+            self.change(change);
         }
     }
 
