@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use polypath_link::ConfigError;
+use polypath_link::{ConfigError, NatChange, NatConfigError};
+use polypath_proto::config::Encapsulation;
 
 use crate::ledger::LONGEST_BESIDE;
 use crate::spec::{
-    Action, AppSpec, FlowSpec, MessageSpec, Period, ReaderSpec, RouteSpec, Topology, WorldSpec,
+    Action, AppSpec, FlowSpec, MessageSpec, NatSpec, Period, ReaderSpec, RouteSpec, Topology,
+    WorldSpec,
 };
 
 /// What is wrong with a specification.
@@ -48,6 +50,14 @@ pub enum SpecError {
         link: String,
         /// Why not.
         source: ConfigError,
+    },
+    /// A box cannot be as it is described.
+    #[error("nat {nat}: {source}")]
+    Nat {
+        /// The box's name.
+        nat: String,
+        /// Why not.
+        source: NatConfigError,
     },
     /// A flow's path has no route, in at least one direction.
     #[error("flow {flow}: no route from {from} to {to} (allowed: paths with routes both ways)")]
@@ -171,7 +181,31 @@ impl Topology {
             }
             self.check_route(route, &links)?;
         }
+        self.check_nats()
+    }
+
+    fn check_nats(&self) -> Result<(), SpecError> {
+        unique("nat", self.nats.iter().map(|nat| &nat.name))?;
+        unique("nat inside", self.nats.iter().flat_map(|nat| &nat.inside))?;
+        unique("nat external", self.nats.iter().flat_map(|nat| &nat.config.external))?;
+        for nat in &self.nats {
+            let error = |source| SpecError::Nat { nat: nat.name.clone(), source };
+            nat.config.check().map_err(error)?;
+            let field = format!("nat {}", nat.name);
+            for address in &nat.inside {
+                let known = self.host_of(*address).is_some();
+                in_range(&field, address, known, "inside: addresses of hosts")?;
+            }
+            for address in nat.all_external() {
+                let free = self.host_of(address).is_none();
+                in_range(&field, address, free, "external: addresses of no host")?;
+            }
+        }
         Ok(())
+    }
+
+    fn is_behind_nat(&self, address: IpAddr) -> bool {
+        self.nats.iter().any(|nat| nat.inside.contains(&address))
     }
 
     fn check_route(&self, route: &RouteSpec, links: &BTreeSet<&String>) -> Result<(), SpecError> {
@@ -203,11 +237,25 @@ impl FlowSpec {
                 }
             }
         }
+        self.check_nats(topology)?;
         self.check_host(topology, self.paths.iter().map(|path| path.0))?;
         self.check_host(topology, self.paths.iter().map(|path| path.1))?;
         self.app.check(&field("app"), self.client.assoc.outbound_streams)?;
         self.check_beside(&field("beside"))?;
         self.reader.check(&field("reader"))
+    }
+
+    /// SCTP has no ports that a box could translate, and nobody outside knows whom to call.
+    fn check_nats(&self, topology: &Topology) -> Result<(), SpecError> {
+        let field = |name: &str| format!("flow {}: {name}", self.name);
+        for &(client, server) in &self.paths {
+            let udp = self.encapsulation == Encapsulation::Udp;
+            let bare = !udp && topology.is_behind_nat(client);
+            in_range(&field("encapsulation"), "raw", !bare, "udp on paths through a nat")?;
+            let open = !topology.is_behind_nat(server);
+            in_range(&field("paths"), server, open, "servers that are not behind a nat")?;
+        }
+        Ok(())
     }
 
     fn check_beside(&self, field: &str) -> Result<(), SpecError> {
@@ -237,6 +285,17 @@ impl FlowSpec {
         let host = host.and_then(|host| topology.hosts.get(host));
         let host = host.map_or_else(String::new, |host| host.name.clone());
         Err(SpecError::Hosts { flow: self.name.clone(), address, host })
+    }
+}
+
+impl NatSpec {
+    /// External addresses of now and later.
+    fn all_external(&self) -> impl Iterator<Item = IpAddr> {
+        let later = self.config.schedule.iter().filter_map(|(_, change)| match change {
+            NatChange::Readdress(address) => Some(*address),
+            NatChange::Rebind | NatChange::Forget => None,
+        });
+        self.config.external.iter().copied().chain(later)
     }
 }
 

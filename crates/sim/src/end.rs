@@ -60,7 +60,7 @@ impl End {
         };
         let udp = (spec.encapsulation == Encapsulation::Udp).then_some(UDP_PORT);
         let mut ways = Vec::new();
-        for (number, route) in (0..).zip(routes) {
+        for (number, route) in (0..).zip(routes).filter(|(_, route)| !route.hidden) {
             let tuple = FourTuple {
                 local: SocketAddr::new(route.from, udp.unwrap_or(0)),
                 remote: SocketAddr::new(route.to, udp.unwrap_or(0)),

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use polypath_link::{DropReason, Link, LinkStats, Nanos, Offer};
 
 use crate::agenda::{Agenda, NEVER};
+use crate::nat;
 use crate::random::link_seed;
 use crate::results::LinkResult;
 use crate::spec::WorldSpec;
@@ -55,6 +56,10 @@ pub(crate) struct Route {
     pub(crate) to_host: u32,
     /// Bytes of the IP header.
     ip_header: u32,
+    /// The box at its end: that which `from` is behind.
+    pub(crate) nat: Option<u32>,
+    /// `to` is behind a box: nobody sends there but by the box's external address.
+    pub(crate) hidden: bool,
     /// Where its links begin in [`Network::ways`].
     way: u32,
 }
@@ -129,6 +134,8 @@ impl Network {
                 from_host: host(spec.from),
                 to_host: host(spec.to),
                 ip_header: if spec.to.is_ipv4() { IPV4_HEADER } else { IPV6_HEADER },
+                nat: nat::number_of(&topology.nats, spec.from),
+                hidden: nat::number_of(&topology.nats, spec.to).is_some(),
                 way,
             }
         };
@@ -148,6 +155,12 @@ impl Network {
 
     pub(crate) fn routes(&self) -> &[Route] {
         &self.routes
+    }
+
+    /// The number of the route between two addresses.
+    pub(crate) fn route_between(&self, from: IpAddr, to: IpAddr) -> Option<u32> {
+        let route = self.routes.iter().position(|route| (route.from, route.to) == (from, to))?;
+        u32::try_from(route).ok()
     }
 
     pub(crate) fn link_count(&self) -> usize {

@@ -23,6 +23,12 @@ pub fn link_seed(run: u64, name: &str) -> LinkSeed {
     LinkSeed::from(named_key(run, &format!("link.{name}")))
 }
 
+/// The seed of the box `name`, from which its ports are drawn.
+#[must_use]
+pub fn nat_seed(run: u64, name: &str) -> LinkSeed {
+    LinkSeed::from(named_key(run, &format!("nat.{name}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

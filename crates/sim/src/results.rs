@@ -2,7 +2,7 @@
 //! unless it says "whole run".
 
 use bytes::Bytes;
-use polypath_link::{LinkStats, Nanos};
+use polypath_link::{LinkStats, Nanos, NatStats};
 use serde::Serialize;
 
 /// The result of a run.
@@ -21,9 +21,12 @@ pub struct RunResult {
     /// Traffic of others, in the order of the specification.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cross: Vec<CrossResult>,
+    /// Boxes that translate addresses, in the order of the specification.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nats: Vec<NatResult>,
     /// SCTP packets that all endpoints sent in the whole run.
     pub packets: u64,
-    /// Among them, packets for which there was no route.
+    /// Among them, packets for which there was no route, or that a box did not let in.
     pub unroutable: u64,
     /// Events processed in the whole run.
     pub events: u64,
@@ -322,6 +325,30 @@ pub struct CrossResult {
     pub delivered: u64,
     /// Bytes that arrived, headers included.
     pub delivered_bytes: u64,
+}
+
+/// Counters of a box that translates addresses, in packets, whole run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NatResult {
+    /// Its name.
+    pub name: String,
+    /// Translated on their way out.
+    pub outbound: u64,
+    /// Translated on their way in.
+    pub inbound: u64,
+    /// From outside, for an external endpoint that nobody has.
+    pub unmapped: u64,
+    /// From outside, of an endpoint that the filter does not let in.
+    pub filtered: u64,
+    /// From inside, for which there was no room.
+    pub refused: u64,
+}
+
+impl NatResult {
+    pub(crate) fn new(name: String, stats: NatStats) -> Self {
+        let NatStats { outbound, inbound, unmapped, filtered, refused } = stats;
+        Self { name, outbound, inbound, unmapped, filtered, refused }
+    }
 }
 
 /// Counters of one link.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polypath_link::{Change, LinkConfig, Nanos};
+use polypath_link::{Change, LinkConfig, Nanos, NatConfig};
 use polypath_proto::config::{AssocConfig, Encapsulation, PathPairing};
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{PathId, Reliability, StreamNeeds};
@@ -37,6 +37,20 @@ pub struct Topology {
     pub links: Vec<LinkSpec>,
     /// Which links a packet crosses from one address to another. A packet without a route is dropped and counted.
     pub routes: Vec<RouteSpec>,
+    /// Boxes that translate addresses at the end of the routes of those behind them.
+    pub nats: Vec<NatSpec>,
+}
+
+/// A box that translates the addresses of a host: between its links and the rest of the network. Flows
+/// over it are encapsulated in UDP, and opened from behind it.
+#[derive(Clone, Debug)]
+pub struct NatSpec {
+    /// Its name, unique. It also selects the random stream of its ports.
+    pub name: String,
+    /// Addresses behind it, to which nobody else can send.
+    pub inside: Vec<IpAddr>,
+    /// How it behaves. Its external addresses belong to nobody else.
+    pub config: NatConfig,
 }
 
 /// A host, which owns addresses and demultiplexes by SCTP port.

@@ -1,8 +1,9 @@
 //! The world: everything that happens, in the order in which it happens.
 
-use polypath_link::{DropReason, Nanos};
+use polypath_link::{DropReason, Nanos, NatVerdict};
+use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::time::Time;
-use polypath_proto::{Association, Endpoint};
+use polypath_proto::{Association, Endpoint, FourTuple};
 
 use crate::agenda::{Agenda, NEVER};
 use crate::app::AppIo;
@@ -12,6 +13,7 @@ use crate::deed::{Deed, Deeds};
 use crate::end::Side;
 use crate::flow::Flow;
 use crate::host::{Host, hosts, route_infos};
+use crate::nat::Boxes;
 use crate::network::{Forwarded, Network, Packet};
 use crate::observer::{Observer, SentPacket, TraceSource};
 use crate::report::flow_result;
@@ -26,6 +28,7 @@ pub struct World<'o> {
     agenda: Agenda,
     slots: Slots,
     network: Network,
+    boxes: Boxes,
     hosts: Vec<Host>,
     flows: Vec<Flow>,
     deeds: Deeds,
@@ -70,6 +73,7 @@ impl<'o> World<'o> {
             hosts: hosts(&spec.topology, &flows),
             deeds: Deeds::new(&spec.actions, &spec.flows, &network),
             network,
+            boxes: Boxes::new(&spec.topology.nats, seed),
             flows,
             cross,
             observer,
@@ -169,6 +173,7 @@ impl<'o> World<'o> {
             flows: self.flows.iter().map(flow).collect(),
             links: self.network.results(self.now),
             cross: self.cross.iter().map(Source::result).collect(),
+            nats: self.boxes.results(),
             packets: self.packets,
             unroutable: self.unroutable,
             events: self.events,
@@ -279,7 +284,14 @@ impl<'o> World<'o> {
         let host = self.network.routes()[packet.route as usize].to_host as usize;
         if let Some((flow, side)) = self.hosts[host].owner(&packet) {
             let end = self.flows[flow].end_mut(side);
-            let tuple = end.arrival_tuple(&self.network.routes()[packet.route as usize]);
+            let route = &self.network.routes()[packet.route as usize];
+            let mut tuple = end.arrival_tuple(route);
+            if let Some(number) = route.nat {
+                let Some(mapped) = self.boxes.outbound(self.now, number, &tuple) else {
+                    return self.network.recycle(packet);
+                };
+                tuple.remote = mapped;
+            }
             end.endpoint.handle_datagram(Time(self.now), tuple, &packet.data);
             self.serve(flow, side, false);
         }
@@ -308,6 +320,7 @@ impl<'o> World<'o> {
                 return self.network.recycle(packet);
             };
             let (route, udp) = (end.route(&transmit), end.udp());
+            let route = route.or_else(|| self.let_in(flow, side, &transmit.tuple, &packet.data));
             self.packets += 1;
             match route {
                 Some(route) => self.send(packet, route, udp, transmit.may_fragment),
@@ -315,6 +328,22 @@ impl<'o> World<'o> {
                     self.unroutable += 1;
                     self.network.recycle(packet);
                 }
+            }
+        }
+    }
+
+    /// The route of a packet to the external address of a box, if that lets it in; who sends it hears
+    /// that the port is unreachable where boxes say so.
+    #[cold]
+    fn let_in(&mut self, flow: usize, side: Side, tuple: &FourTuple, data: &[u8]) -> Option<u32> {
+        match self.boxes.inbound(self.now, tuple)? {
+            NatVerdict::Inside(inside) => self.network.route_between(tuple.local.ip(), inside.ip()),
+            NatVerdict::Dropped(_) => None,
+            NatVerdict::Unreachable(_) => {
+                let (now, endpoint) =
+                    (Time(self.now), &mut self.flows[flow].end_mut(side).endpoint);
+                endpoint.handle_icmp(now, *tuple, data, IcmpReport::PortUnreachable);
+                None
             }
         }
     }

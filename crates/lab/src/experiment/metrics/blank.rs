@@ -23,6 +23,7 @@ pub(super) fn result(scenario: &Scenario) -> RunResult {
         links: links.flat_map(directed).collect(),
         cross: Vec::new(),
         packets: 0,
+        nats: Vec::new(),
         unroutable: 0,
         events: 0,
     }
