@@ -18,6 +18,7 @@ if [ "$(id -u)" = 0 ]; then
 	export POLYPATH_REQUIRE_ROOT=1
 	missing=()
 	command -v ip >/dev/null || missing+=(iproute2)
+	command -v nft >/dev/null || missing+=(nftables)
 	command -v cc >/dev/null && command -v make >/dev/null || missing+=(build-essential)
 	command -v tshark >/dev/null || missing+=(tshark)
 	[ -e /usr/include/usrsctp.h ] || missing+=(libusrsctp-dev)
