@@ -269,7 +269,7 @@ fn changes_come_at_their_times_and_boxes_are_off_at_rest() {
     boxes.change(0, NatChange::Readdress(at("198.51.100.8:1").ip()));
     assert!(!boxes.is_external(at(EXTERNAL[0]).ip()));
     boxes.start();
-    assert!(boxes.is_external(at(EXTERNAL[0]).ip()));
+    assert!(boxes.is_external(at(EXTERNAL[0]).ip()) && boxes.hides(at(CLIENT[0]).ip()));
     assert_eq!(out(&mut boxes, 4), 5000);
     assert_ne!(out(&mut boxes, 6), 5000);
     boxes.rest();
