@@ -8,9 +8,10 @@ pub use capture::Capture;
 use std::net::IpAddr;
 
 use polypath_emu::{
-    CrossSpec, HostSpec, InterfaceSpec, LinkSpec, Measurement, NetworkSpec, RouteSpec, Stats,
+    CrossSpec, HostSpec, InterfaceSpec, LinkSpec, Measurement, NatCounters, NatSpec, NetworkSpec,
+    RouteSpec, Stats,
 };
-use polypath_sim::{WorldSpec, link_seed, spec};
+use polypath_sim::{WorldSpec, link_seed, nat_seed, spec};
 use serde::Serialize;
 
 use crate::run::RunError;
@@ -42,6 +43,7 @@ pub fn network(scenario: &Scenario, seed: u64) -> Result<NetworkSpec, RunError> 
         links: topology.links.iter().map(|link| link_spec(&world, link, seed)).collect(),
         routes: topology.routes.iter().map(|route| route_spec(topology, route)).collect(),
         cross: world.cross.iter().map(|cross| cross_spec(topology, cross, seed)).collect(),
+        nats: topology.nats.iter().map(|nat| nat_spec(nat, seed)).collect(),
         ..NetworkSpec::default()
     })
 }
@@ -90,6 +92,15 @@ fn cross_spec(topology: &spec::Topology, cross: &spec::CrossSpec, seed: u64) -> 
     CrossSpec { link, packets: Box::new(cross.packets(seed)) }
 }
 
+fn nat_spec(nat: &spec::NatSpec, seed: u64) -> NatSpec {
+    NatSpec {
+        name: nat.name.clone(),
+        inside: nat.inside.clone(),
+        config: nat.config.clone(),
+        seed: nat_seed(seed, &nat.name),
+    }
+}
+
 fn position(topology: &spec::Topology, link: &str) -> Option<usize> {
     topology.links.iter().position(|known| known.name == link)
 }
@@ -101,6 +112,9 @@ pub struct Report {
     pub routes: Vec<RouteReport>,
     /// What crossed each link since the start.
     pub links: Vec<LinkReport>,
+    /// What became of packets at boxes that translate addresses, since the start.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nats: Vec<NatReport>,
     /// Packets without a route from their source to their destination.
     pub unrouted: u64,
     /// Packets that arrived at an interface that was down.
@@ -151,6 +165,30 @@ pub struct LinkReport {
     pub cut: u64,
 }
 
+/// A box's counters, in packets.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct NatReport {
+    /// Its name.
+    pub nat: String,
+    /// Translated on their way out.
+    pub outbound: u64,
+    /// Translated on their way in.
+    pub inbound: u64,
+    /// From outside, for a port that nobody has.
+    pub unmapped: u64,
+    /// From outside, of somebody whom the filter does not let in.
+    pub filtered: u64,
+    /// From inside, for which there was no room.
+    pub refused: u64,
+    /// ICMP errors led on, either way.
+    pub errors: u64,
+    /// ICMP errors that the box sent itself.
+    pub answers: u64,
+    /// Fragments, protocols without ports, errors about packets that nobody sent.
+    pub other: u64,
+}
+
 /// How late packets were, in s.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct LatenessReport {
@@ -175,6 +213,7 @@ impl Report {
         Self {
             routes: measured.iter().map(RouteReport::new).collect(),
             links: stats.links.iter().map(|(name, link)| LinkReport::new(name, link)).collect(),
+            nats: stats.nats.iter().map(|(name, nat)| NatReport::new(name, nat)).collect(),
             unrouted: stats.unrouted,
             refused: stats.refused,
             lateness: LatenessReport {
@@ -213,6 +252,23 @@ impl LinkReport {
             lost: drops.loss + drops.bit_error,
             overflowed: drops.queue_full + drops.red,
             cut: drops.down,
+        }
+    }
+}
+
+impl NatReport {
+    fn new(name: &str, counters: &NatCounters) -> Self {
+        let NatCounters { packets, errors, answers, other } = *counters;
+        Self {
+            nat: name.to_owned(),
+            outbound: packets.outbound,
+            inbound: packets.inbound,
+            unmapped: packets.unmapped,
+            filtered: packets.filtered,
+            refused: packets.refused,
+            errors,
+            answers,
+            other,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod changes;
 mod cross;
+mod nat;
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -69,6 +70,7 @@ fn topology(scenario: &Scenario) -> spec::Topology {
         topology.routes.push(route(client, server, forward));
         topology.routes.push(route(server, client, reverse));
     }
+    topology.nats = nat::boxes(scenario);
     topology.hosts = vec![host("client", clients), host("server", servers)];
     topology
 }

@@ -261,3 +261,42 @@ fn assignments() {
         set("nonsense"),
     ]));
 }
+
+#[test]
+fn boxes_that_translate_addresses() {
+    let _scope = plain();
+    let nat = |text: &str| {
+        answer(&format!(
+            "{GOOD}[endpoints]\nencapsulation = 'udp'\nserver-addresses = 'one'\n\
+             [path.C]\nnat = 'home'\n[nat.home]\n{text}\n"
+        ))
+    };
+    let at = |text: &str| nat(&format!("[[at]]\ntime = '1s'\n{text}"));
+    insta::assert_snapshot!(table(&[
+        nat(""),
+        nat("mapping = 'cone'"),
+        nat("filtering = 'none'"),
+        nat("external = '198.51.100'"),
+        nat("external = '2001:db8::7'"),
+        nat("unmapped = 'reset'"),
+        nat("timeout = '5'"),
+        nat("timeout = '0s'"),
+        nat("ports = 'odd'"),
+        nat("upnp = true"),
+        nat("[nat.away]"),
+        nat("[nat.C]"),
+        nat("[path.D]\nnat = 'hom'"),
+        nat("[route.R]\nlinks = ['L']\nnat = 'office'\n[link.L]"),
+        nat("[link.L]\nnat = 'home'"),
+        nat("[[flow]]\napp = 'saturated'\ndirection = 'reverse'"),
+        at("target = 'home'\naction = 'cut'"),
+        at("target = 'home'\nrate = '1Mbit/s'"),
+        at("target = 'home'\naction = 'rebind'\ndirection = 'forward'"),
+        at("target = 'C'\naction = 'rebind'"),
+        at("target = 'hme'\naction = 'rebind'"),
+        nat("[[every]]\nperiod = '1s'\ntarget = 'home'\naction = ['rebind']"),
+        nat("[[every]]\nperiod = '1s'\ntarget = 'C'\naction = ['cut', 'forget']"),
+        answer(&format!("{GOOD}[path.C]\nnat = 'home'\n[nat.home]\n")),
+        set("path.A.nat=home"),
+    ]));
+}

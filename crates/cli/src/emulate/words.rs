@@ -63,6 +63,22 @@ pub(crate) fn ending(report: &Report) -> String {
             link.cut
         );
     }
+    for nat in &report.nats {
+        let _ = writeln!(
+            text,
+            "{}: {} packets out, {} in; {} for no mapping, {} filtered, {} without room, {} of other kinds; \
+             {} ICMP errors led on, {} sent",
+            nat.nat,
+            nat.outbound,
+            nat.inbound,
+            nat.unmapped,
+            nat.filtered,
+            nat.refused,
+            nat.other,
+            nat.errors,
+            nat.answers
+        );
+    }
     if report.unrouted > 0 {
         let _ = writeln!(text, "{} packets had no route", report.unrouted);
     }

@@ -18,12 +18,12 @@ use crate::units::{Delay, Probability, Quantity, Rate};
 pub struct Change {
     /// When, from the start of the run.
     pub time: Delay,
-    /// A path or link by name. Of a path of `[path.*]` the core link changes; of a route, each of its links.
+    /// A path, link or nat by name. Of a path of `[path.*]` the core link changes; of a route, each of its links.
     pub target: String,
     /// Which direction changes; with `admin`, which flows are meant. Absent: both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// Takes it down or up. Going down loses what is on the way.
+    /// Takes a path or link down or up, or upsets a nat. Going down loses what is on the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
     /// A new rate.
@@ -71,7 +71,7 @@ pub struct Repeat {
     pub action: Option<Vec<Action>>,
 }
 
-/// Down or up.
+/// Down or up; or what happens to a nat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -79,6 +79,19 @@ pub enum Action {
     Cut,
     /// Takes the link up again.
     Restore,
+    /// Gives all mappings of a nat other ports.
+    Rebind,
+    /// Gives a nat another address outside.
+    Readdress,
+    /// Makes a nat forget its mappings, as when it is switched off and on.
+    Forget,
+}
+
+impl Action {
+    /// Whether it is done to a nat, not to links.
+    pub(crate) const fn is_of_nat(self) -> bool {
+        matches!(self, Self::Rebind | Self::Readdress | Self::Forget)
+    }
 }
 
 /// What a sender wants of a path.

@@ -6,6 +6,7 @@ mod cross;
 mod error;
 mod fields;
 mod flow;
+mod nat;
 mod needs;
 mod plan;
 mod set;
@@ -18,6 +19,7 @@ pub use changes::{Action, AdminSetting, Change, Repeat, Series};
 pub use cross::{CrossTraffic, Spacing};
 pub use error::ScenarioError;
 pub use flow::{App, Direction, FlowSpec};
+pub use nat::{Filtering, Mapping, NatSpec, Ports, Unmapped};
 pub use needs::{BesideSpec, NeedsSpec, ReliabilitySpec, ServiceSetting};
 pub use plan::{Axis, Case, Scalar, Seeds, TimeSpec};
 pub use set::{Assignment, AssignmentError};
@@ -57,7 +59,10 @@ pub struct Scenario {
     /// Paths over one or more links of `[link.*]`, by name; they follow those of `[path.*]`.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub route: IndexMap<String, RouteSpec>,
-    /// Changes at set times: cuts, new rates, new losses, paths that senders shall avoid.
+    /// Boxes that translate addresses between the links of paths and the server, by name.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub nat: IndexMap<String, NatSpec>,
+    /// Changes at set times: cuts, new rates, new losses, new ports of a nat, paths that senders shall avoid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<Change>,
     /// Changes that come again and again: rates and delays that move, links that flap.
@@ -88,6 +93,13 @@ impl Scenario {
     /// Names of all paths, in the order of their numbers.
     pub fn path_names(&self) -> impl Iterator<Item = &str> {
         self.path.keys().chain(self.route.keys()).map(String::as_str)
+    }
+
+    /// The box that a path's client is behind.
+    pub(crate) fn nat_of(&self, path: &str) -> Option<&str> {
+        let own = self.path.get(path).map(|path| &path.nat);
+        let own = own.or_else(|| self.route.get(path).map(|route| &route.nat));
+        own?.as_deref()
     }
 
     /// The links that a name stands for: the core link of a path of its own, a link, or all links of a route.

@@ -51,6 +51,8 @@ settings! {
         reverse: LinkSettings,
         /// A link in front of and one behind the core link, in both directions: host, edge, core, edge, host.
         edge: LinkSettings,
+        /// The box of `[nat.*]` that the client's end of the path is behind. Absent: none.
+        nat: String,
     }
 }
 
@@ -142,6 +144,9 @@ pub enum LossPlace {
 pub struct RouteSpec {
     /// Names of links, from client to server; packets to the client take them backwards.
     pub links: Vec<String>,
+    /// The box of `[nat.*]` that the client's end of the path is behind. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nat: Option<String>,
 }
 
 /// Addresses and encapsulation of the two hosts.

@@ -26,7 +26,7 @@ pub(super) fn schedule(
 
 fn changes(change: &Change) -> impl Iterator<Item = (u64, link::Change)> {
     let Delay(time) = change.time;
-    let up = change.action.map(up);
+    let up = change.action.filter(|action| !action.is_of_nat()).map(up);
     let rate = change.rate.map(|Rate(bits)| link::Change::Rate(Some(bits)));
     let delay = change.delay.map(|Delay(ns)| link::Change::Delay(ns));
     let loss = change.loss.map(|p| bernoulli(p.as_f64()));

@@ -2,8 +2,8 @@
 
 use super::super::error::{Problem, unknown_name};
 use super::super::{Change, Direction, Repeat, Scenario, Series};
-use super::ensure;
 use super::topology::{probability, rate};
+use super::{ensure, nat};
 use crate::units::{Delay, Probability, Rate};
 
 /// Changes that a schedule may make in a run (the simulator's bound).
@@ -30,6 +30,9 @@ fn known_target(scenario: &Scenario, place: String, target: &str) -> Result<(), 
 fn once(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem> {
     let place = |field: &str| format!("at[{n}].{field}");
     let target = &change.target;
+    if scenario.nat.contains_key(target) {
+        return nat::change(n, change);
+    }
     known_target(scenario, place("target"), target)?;
     let empty = change.action.is_none()
         && change.rate.is_none()
@@ -47,6 +50,7 @@ fn once(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem> {
         || place("admin"),
         || format!("{target} is a link (allowed: with a path as target)"),
     )?;
+    nat::links_only(|| place("action"), change.action.as_slice())?;
     rate(&place("rate"), change.rate)?;
     probability(&place("loss"), change.loss)
 }
@@ -75,6 +79,7 @@ fn repeated(scenario: &Scenario, n: usize, repeat: &Repeat) -> Result<(), Proble
         || place("until"),
         || "nothing ever changes (allowed: later than start)".into(),
     )?;
+    nat::links_only(|| place("action"), repeat.action.as_deref().unwrap_or_default())?;
     let empty = [
         ("rate", is_empty(repeat.rate.as_ref())),
         ("delay", is_empty(repeat.delay.as_ref())),

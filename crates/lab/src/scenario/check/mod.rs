@@ -3,6 +3,7 @@
 mod changes;
 mod cross;
 mod flow;
+mod nat;
 mod plan;
 mod stack;
 mod topology;
@@ -14,6 +15,7 @@ use crate::experiment::metrics;
 /// Finds the first thing in `scenario` that makes no sense.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     topology::check(scenario)?;
+    nat::check(scenario)?;
     changes::check(scenario)?;
     cross::check(scenario)?;
     flow::check(scenario)?;

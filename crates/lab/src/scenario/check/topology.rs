@@ -28,12 +28,13 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     routes(scenario)
 }
 
-/// Names are single words, and paths, routes and links do not share any: changes refer to all three.
+/// Names are single words, and paths, routes, links and boxes do not share any: changes refer to all four.
 fn names(scenario: &Scenario) -> Result<(), Problem> {
     let tables = [
         ("path", scenario.path.keys().collect::<Vec<_>>()),
         ("route", scenario.route.keys().collect()),
         ("link", scenario.link.keys().collect()),
+        ("nat", scenario.nat.keys().collect()),
     ];
     let mut seen: Vec<&str> = Vec::new();
     for (table, keys) in tables {
@@ -44,7 +45,7 @@ fn names(scenario: &Scenario) -> Result<(), Problem> {
                 "not a name (allowed: letters, digits, - and _)".into()
             })?;
             ensure(!seen.contains(&key.as_str()), place, || {
-                "the name is taken (paths, routes and links need different names)".into()
+                "the name is taken (paths, routes, links and nats need different names)".into()
             })?;
             seen.push(key);
         }
