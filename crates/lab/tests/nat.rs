@@ -40,7 +40,7 @@ fn a_transfer_through_a_box_of_any_kind_is_that_without_one() {
         assert_eq!(through.flows[0].total, plain.flows[0].total, "{mapping} {filtering}");
         let nat = &through.nats[0];
         assert_eq!((nat.name.as_str(), nat.unmapped, nat.filtered), ("home", 0, 0));
-        assert_eq!(nat.outbound + nat.inbound + through.unroutable, through.packets);
+        assert!(nat.outbound > nat.inbound && nat.inbound > 1000, "{nat:?}");
     }
 }
 
@@ -54,12 +54,15 @@ fn a_box_that_forgets_lets_the_transfer_go_on_where_ports_are_preserved() {
 }
 
 #[test]
-fn who_loses_the_mapping_is_not_reached_any_more() {
-    let change = "timeout = '5ms'\n[[flow]]";
-    let result = simulate(&ONE.replace("[[flow]]", change));
-    // The answer comes back after 20 ms.
-    assert!(result.nats[0].unmapped > 0 && result.nats[0].inbound == 0, "{:?}", result.nats);
-    assert_eq!(result.flows[0].total.bytes, 0);
+fn an_answer_after_the_timeout_does_not_get_in() {
+    // A message every 8 s; its acknowledgement waits for 200 ms.
+    let slow = "app = 'cbr'\nrate = '1kbit/s'\nmessage = '1000B'";
+    let text = ONE.replace("app = 'saturated'", slow).replace("'5s'", "'30s'");
+    let unmapped = |timeout: &str| {
+        let nat = format!("[nat.home]\ntimeout = '{timeout}'\n");
+        simulate(&text.replace("[nat.home]\n", &nat)).nats[0].unmapped
+    };
+    assert_eq!((unmapped("5min"), unmapped("100ms") > 0), (0, true));
 }
 
 #[test]

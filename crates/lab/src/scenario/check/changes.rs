@@ -18,13 +18,17 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-fn known_target(scenario: &Scenario, place: String, target: &str) -> Result<(), Problem> {
-    let names = || scenario.path_names().chain(scenario.link.keys().map(String::as_str));
-    ensure(
-        names().any(|name| name == target),
-        || place,
-        || unknown_name("path or link", target, names()),
-    )
+/// `boxes` are the names of those that a change may also mean.
+fn known_target<'a>(
+    scenario: &'a Scenario,
+    place: String,
+    target: &str,
+    boxes: impl Iterator<Item = &'a str> + Clone,
+) -> Result<(), Problem> {
+    let links = scenario.link.keys().map(String::as_str);
+    let names = || scenario.path_names().chain(links.clone()).chain(boxes.clone());
+    let what = if boxes.clone().next().is_some() { "path, link or nat" } else { "path or link" };
+    ensure(names().any(|name| name == target), || place, || unknown_name(what, target, names()))
 }
 
 fn once(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem> {
@@ -33,7 +37,8 @@ fn once(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem> {
     if scenario.nat.contains_key(target) {
         return nat::change(n, change);
     }
-    known_target(scenario, place("target"), target)?;
+    let boxes = scenario.nat.keys().map(String::as_str);
+    known_target(scenario, place("target"), target, boxes)?;
     let empty = change.action.is_none()
         && change.rate.is_none()
         && change.delay.is_none()
@@ -57,7 +62,7 @@ fn once(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem> {
 
 fn repeated(scenario: &Scenario, n: usize, repeat: &Repeat) -> Result<(), Problem> {
     let place = |field: &str| format!("every[{n}].{field}");
-    known_target(scenario, place("target"), &repeat.target)?;
+    known_target(scenario, place("target"), &repeat.target, std::iter::empty())?;
     ensure(
         fields(repeat).next().is_some(),
         || format!("every[{n}]"),
