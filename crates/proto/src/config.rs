@@ -118,7 +118,8 @@ pub struct AssocConfig {
     pub inbound_streams: u16,
     /// Receive buffer, payload bytes (plus `chunk_charge` per chunk held).
     pub receive_buffer: u32,
-    /// Send buffer, payload bytes; `u64::MAX`: unlimited.
+    /// Send buffer, payload bytes; `u64::MAX`: unlimited. What must be remembered of messages has a bound besides: together with their payload it
+    /// takes at most twice as much memory and 96 KiB. Messages of some hundred bytes and more fill the buffer first, smaller ones that bound.
     pub send_buffer: u64,
     /// The receive buffer grows up to this, bytes, as the application reads what the paths deliver; `None`: it stays as it is.
     pub receive_buffer_max: Option<u32>,
