@@ -26,7 +26,8 @@ pub struct Config {
     pub accept: bool,
     /// Associations at the same time, at most.
     pub max_associations: usize,
-    /// Associations with one address of peers, at most. Many hosts may stand behind one address.
+    /// Associations with one address of peers, at most (of IPv6: with one /64). Many hosts may stand behind one address. Keeps one host from having all
+    /// of them only where it is below `max_associations`.
     pub max_associations_per_address: usize,
     /// Settings of associations. Default: the profile `fast`.
     pub assoc: Arc<AssocConfig>,

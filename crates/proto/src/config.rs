@@ -5,6 +5,7 @@ mod checksum;
 mod extensions;
 mod path_mtu;
 mod reconfiguration;
+mod replies;
 mod watch;
 
 pub use auth::{AuthConfig, AuthKey, HmacAlgorithm};
@@ -13,6 +14,7 @@ pub use extensions::ExtensionConfig;
 pub use path_mtu::PathMtuDiscovery;
 pub(crate) use path_mtu::smallest_mtu;
 pub use reconfiguration::ReconfigConfig;
+pub use replies::ReplyLimits;
 pub use watch::WatchConfig;
 
 use core::net::IpAddr;
@@ -44,7 +46,8 @@ pub struct EndpointConfig {
     /// Associations at the same time, at most; INITs beyond it are answered with ABORT (Out of Resource).
     pub max_associations: usize,
     /// Associations with one address of peers, at most, so that nobody has all of them alone (RFC 9260 section 12.2.4.3); INITs beyond it are answered
-    /// with ABORT (Out of Resource). Many hosts may stand behind one address.
+    /// with ABORT (Out of Resource). Many hosts may stand behind one IPv4 address; of IPv6 addresses, all with the first 64 bits in common count as
+    /// one, because a host has as many of these as it likes. Has no effect unless it is below `max_associations`.
     pub max_associations_per_address: usize,
     /// Valid.Cookie.Life.
     pub cookie_life: Duration,
@@ -55,8 +58,8 @@ pub struct EndpointConfig {
     pub behind_nat: bool,
     /// Which pairs (local, remote) become paths of an association that we accept, or of the peer's further addresses.
     pub pairing: PathPairing,
-    /// Stateless answers (INIT ACK, ABORT, SHUTDOWN COMPLETE) per second, at most; excess packets are dropped.
-    pub max_stateless_replies: u32,
+    /// How often strangers are answered.
+    pub replies: ReplyLimits,
     /// Settings of the associations that peers open.
     pub assoc: Arc<AssocConfig>,
 }
@@ -76,7 +79,7 @@ impl Default for EndpointConfig {
             cookie_key_life: Duration::from_secs(3600),
             behind_nat: false,
             pairing: PathPairing::Mesh,
-            max_stateless_replies: 10_000,
+            replies: ReplyLimits::default(),
             assoc: Arc::new(AssocConfig::default()),
         }
     }
@@ -115,7 +118,8 @@ pub struct AssocConfig {
     pub inbound_streams: u16,
     /// Receive buffer, payload bytes (plus `chunk_charge` per chunk held).
     pub receive_buffer: u32,
-    /// Send buffer, payload bytes; `u64::MAX`: unlimited.
+    /// Send buffer, payload bytes; `u64::MAX`: unlimited. What must be remembered of messages has a bound besides: together with their payload it
+    /// takes at most twice as much memory and 96 KiB. Messages of some hundred bytes and more fill the buffer first, smaller ones that bound.
     pub send_buffer: u64,
     /// The receive buffer grows up to this, bytes, as the application reads what the paths deliver; `None`: it stays as it is.
     pub receive_buffer_max: Option<u32>,

@@ -5,7 +5,7 @@ mod common;
 use bytes::Bytes;
 use common::craft::*;
 use common::*;
-use polypath_proto::config::{AssocConfig, EndpointConfig};
+use polypath_proto::config::AssocConfig;
 use polypath_proto::ids::Tsn;
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, State};
@@ -227,7 +227,8 @@ fn a_closed_association_does_not_acknowledge_its_cookie() {
 fn a_server_full_of_used_cookies_takes_new_ones_and_no_old_one() {
     // More set-ups than are remembered, all within one cookie's life.
     const SETUPS: u32 = 70_000;
-    let server = EndpointConfig { max_stateless_replies: 1_000_000, ..endpoint(SERVER_PORT, &[]) };
+    let mut server = endpoint(SERVER_PORT, &[]);
+    (server.replies.init_acks, server.replies.per_network) = (1_000_000, 1_000_000);
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
     lose_all(&mut pair);
     let mut first = None;

@@ -46,13 +46,18 @@ fn pair(mbit: u64, bound: Option<u32>) -> Pair {
 
 /// Saturates for so many seconds. Gives Mbit/s in the last two of them, and the sizes of the receiver's and the sender's buffers.
 fn saturated(pair: &mut Pair, seconds: u64) -> (f64, u32, u64) {
+    saturated_with(pair, 1400, seconds)
+}
+
+/// The same with messages of so many bytes.
+fn saturated_with(pair: &mut Pair, bytes: usize, seconds: u64) -> (f64, u32, u64) {
     let h = pair.client.handle();
-    pair.client.saturates = Some(1400);
+    pair.client.saturates = Some(bytes);
     pair.client.fill(pair.now, h);
     pair.run(Duration::from_secs(seconds - 2));
     let before = pair.server.received.len();
     pair.run(Duration::from_secs(2));
-    let rate = (pair.server.received.len() - before) as f64 * 1400.0 * 8.0 / 2e6;
+    let rate = (pair.server.received.len() - before) as f64 * bytes as f64 * 8.0 / 2e6;
     let sizes = |host: &common::Host| {
         host.endpoint.association(host.handle()).expect("association").buffer_sizes()
     };
@@ -95,4 +100,14 @@ fn the_bound_is_kept() {
     let h = pair.server.handle();
     let held = pair.server.endpoint.association(h).expect("association").receive_buffer().0;
     assert!(held <= bound);
+}
+
+#[test]
+fn a_buffer_that_small_messages_fill_with_bookkeeping_grows_too() {
+    let (rate, _, send) = saturated_with(&mut pair(5, Some(BOUND)), 100, 8);
+    // 118 bytes on the wire for 100.
+    assert!(rate > 0.8 * 5.0 / 1.18, "{rate} Mbit/s with {send} bytes");
+    // Of these, few bytes are in flight while all memory is in use.
+    let (_, _, send) = saturated_with(&mut pair(5, Some(BOUND)), 10, 8);
+    assert!(send > u64::from(2 * START), "{send}");
 }

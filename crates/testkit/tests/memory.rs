@@ -132,7 +132,7 @@ fn an_init_flood_leaves_nothing_behind() {
     let flood = |victim: &mut Endpoint, from: u32, count: u32| {
         let mut packet = Vec::with_capacity(2048);
         for tag in from..from + count {
-            // A thousand per second, below and above the limit of replies.
+            // 20,000 a second: more than one network gets replies.
             let now = Time::from_millis(u64::from(tag) / 20);
             victim.handle_datagram(now, victim_tuple(), &puppet::init(tag, ParamsBuf::new()));
             packet.clear();
@@ -144,6 +144,10 @@ fn an_init_flood_leaves_nothing_behind() {
     flood(&mut victim, 1, 1000);
     let before = held();
     flood(&mut victim, 1001, 100_000);
+    let during = held() - before;
+    assert!(during <= 18 * KIB, "{during} bytes more with 100000 INITs");
+    // A second of silence, and one more.
+    flood(&mut victim, 150_000, 1);
     let grown = held() - before;
     assert!(grown <= 0, "{grown} bytes more after 100000 INITs");
     assert_eq!(victim.associations().count(), 0);

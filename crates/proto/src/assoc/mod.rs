@@ -296,7 +296,7 @@ impl Association {
         self.tx.queue_info()
     }
 
-    /// Free bytes of the send buffer.
+    /// Free bytes of the send buffer: the largest message that it takes now. 0 while small messages fill the memory that goes with it.
     pub fn writable(&self) -> u64 {
         self.tx.free()
     }

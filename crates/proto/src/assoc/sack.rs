@@ -241,7 +241,7 @@ impl Association {
 
     fn after_sack(&mut self, now: Time, outcome: &SackOutcome) {
         self.tune_send_buffer();
-        if outcome.freed > 0 {
+        if outcome.freed > 0 || outcome.cum_advanced && self.tx.is_cramped() {
             self.announce_room();
         }
         if outcome.cum_advanced && self.tx.is_drained() {

@@ -116,7 +116,7 @@ impl Association {
     pub(super) fn tune_send_buffer(&mut self) {
         let Some(tuning) = self.tuning.as_ref() else { return };
         let buffer = self.tx.buffer_view();
-        if tuning.send_max <= buffer.limit || buffer.used < buffer.limit / 2 {
+        if tuning.send_max <= buffer.limit || !self.tx.is_half_full() {
             return;
         }
         let Some(rtt) = self.slowest_round_trip() else { return };
@@ -128,6 +128,8 @@ impl Association {
         };
         let usable = self.paths.views.iter().filter(|v| v.usable);
         let wanted = ROUNDS * usable.map(carried).sum::<u64>();
+        // Small messages fill the memory that goes with the buffer before the buffer itself.
+        let wanted = (wanted as f64 * self.tx.weight()) as u64;
         if wanted > buffer.limit {
             self.tx.grow_buffer(wanted.min(tuning.send_max));
         }

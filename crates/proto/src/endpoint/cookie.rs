@@ -16,6 +16,7 @@ use polypath_wire::{CommonHeader, InitFixed};
 use super::extensions::Extensions;
 use super::keys::{CookieKeys, MAC_LEN};
 use super::peer::{MAX_PEER_ADDRESSES, PeerAuth, PeerInit};
+use super::reply::MAX_LEN;
 use crate::auth::{AuthOffer, RANDOM_LEN};
 use crate::ids::Tsn;
 use crate::time::{Duration, Time};
@@ -83,6 +84,10 @@ impl Cookie {
         now: Time,
         keys: &mut CookieKeys,
     ) -> Option<Self> {
+        // Longer than any INIT ACK: not ours, and not worth its MAC.
+        if bytes.len() > MAX_LEN {
+            return None;
+        }
         let (content, mac) = bytes.split_last_chunk::<MAC_LEN>()?;
         let mut session = Session {
             local_port: header.destination_port,

@@ -204,6 +204,9 @@ impl Endpoint {
         config: &AssocConfig,
         addresses: &[IpAddr],
     ) {
+        if !self.replies.admits_init_ack(now, request.to, &mut self.stats) {
+            return;
+        }
         let mut fixed = fixed_part(config, identity.tag, identity.tsn);
         fixed.outbound_streams = fixed.outbound_streams.min(peer.fixed.inbound_streams);
         let mut extensions = Extensions::agreed(config, peer.extensions);
@@ -221,7 +224,7 @@ impl Endpoint {
         let offer = Offer { fixed, addresses, extensions, auth: auth.as_ref() };
         let budget = longest_answer(request.len, request.to.tuple);
         let chunk = offer.init_ack(&cookie, unrecognized(request.init.params), budget);
-        self.replies.push(now, request.to, &Encoded(&chunk), &mut self.stats);
+        self.replies.push(request.to, &Encoded(&chunk), &mut self.stats);
     }
 
     fn cookie(

@@ -12,6 +12,7 @@ mod extensions;
 mod icmp;
 mod init;
 mod keys;
+mod network;
 mod offer;
 mod ootb;
 mod peer;
@@ -88,10 +89,13 @@ impl Endpoint {
         config.assoc = checksum::permitted(config.assoc.clone(), &config);
         // Cookies may live twice as long as configured when peers ask for it (Cookie Preservative).
         let longest_life = init::longest_cookie_life(&config);
+        let mut keys = CookieKeys::new(config.cookie_key_life, longest_life, rng.fork());
+        // Made of the other key: what else `rng` gives does not depend on how replies are limited.
+        let replies = Replies::new(config.replies, keys.sign(Time::ZERO, [b"networks", b""]));
         Self {
-            keys: CookieKeys::new(config.cookie_key_life, longest_life, rng.fork()),
+            keys,
             used: UsedCookies::new(longest_life, used::CAPACITY),
-            replies: Replies::new(config.max_stateless_replies),
+            replies,
             table: Table::default(),
             stats: EndpointStats::default(),
             checksum: PacketChecksum::default(),

@@ -6,16 +6,21 @@ use polypath_wire::{
     AbortChunk, CausesBuf, ChecksumMode, Chunk, EncodeChunk, ErrorCause, ErrorChunk, PacketWriter,
 };
 
-use super::rate::RateLimit;
+use super::network::Networks;
+use super::rate::{Bucket, Keep, Rate};
+use crate::config::ReplyLimits;
 use crate::ids::FourTuple;
 use crate::stats::EndpointStats;
 use crate::time::Time;
 
-/// Replies that may wait at the same time; a driver fetches them after each datagram.
-const MAX_WAITING: usize = 256;
+/// Replies that may wait at the same time; a driver fetches them after each batch of datagrams.
+const MAX_WAITING: usize = 1024;
+
+/// Room for so many is kept while none waits.
+const FEW: usize = 16;
 
 /// The longest reply, bytes. Longer ones than this are not worth a stranger.
-const MAX_LEN: usize = 1400;
+pub(super) const MAX_LEN: usize = 1400;
 
 /// Where a reply goes.
 #[derive(Clone, Copy, Debug)]
@@ -33,34 +38,96 @@ pub(super) struct Reply {
     pub(super) packet: Vec<u8>,
 }
 
+/// Replies of one kind to everybody.
+#[derive(Debug)]
+struct Limit {
+    rate: Rate,
+    bucket: Bucket,
+    /// What they leave to others of a network's share.
+    keep: Keep,
+}
+
+impl Limit {
+    const fn new(per_second: u32, keep: Keep) -> Self {
+        Self { rate: Rate::new(per_second), bucket: Bucket::FULL, keep }
+    }
+}
+
+/// Kinds of replies, each with a limit of its own.
+#[derive(Debug)]
+struct Limits {
+    init_acks: Limit,
+    errors: Limit,
+    out_of_the_blue: Limit,
+}
+
 /// The waiting replies, and how many more are allowed.
 #[derive(Debug)]
 pub(super) struct Replies {
     waiting: VecDeque<Reply>,
-    rate: RateLimit,
+    limits: Limits,
+    networks: Networks,
 }
 
 impl Replies {
-    pub(super) const fn new(per_second: u32) -> Self {
-        Self { waiting: VecDeque::new(), rate: RateLimit::new(per_second) }
+    /// `key`, which must be secret, is for telling networks apart.
+    pub(super) const fn new(limits: ReplyLimits, key: [u8; 16]) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            limits: Limits {
+                init_acks: Limit::new(limits.init_acks, Keep::Nothing),
+                errors: Limit::new(limits.errors, Keep::Quarter),
+                out_of_the_blue: Limit::new(limits.out_of_the_blue, Keep::Quarter),
+            },
+            networks: Networks::new(limits.per_network, key),
+        }
     }
 
     pub(super) fn pop(&mut self) -> Option<Reply> {
-        self.waiting.pop_front()
+        let reply = self.waiting.pop_front()?;
+        if self.waiting.is_empty() && self.waiting.capacity() > FEW {
+            self.waiting = VecDeque::new();
+        }
+        Some(reply)
     }
 
-    /// Queues a packet with one chunk, unless there were too many.
-    pub(super) fn push(
+    /// Whether an INIT ACK may go there; to be asked before it is made, which takes most of the time that an INIT costs.
+    pub(super) fn admits_init_ack(
         &mut self,
         now: Time,
+        to: Address,
+        stats: &mut EndpointStats,
+    ) -> bool {
+        self.admits(now, to, |limits| &mut limits.init_acks, stats)
+    }
+
+    /// Takes what a reply costs of both limits, if both have it.
+    fn admits(
+        &mut self,
+        now: Time,
+        to: Address,
+        kind: fn(&mut Limits) -> &mut Limit,
+        stats: &mut EndpointStats,
+    ) -> bool {
+        let Limit { rate, bucket, keep } = kind(&mut self.limits);
+        let admitted = self.waiting.len() < MAX_WAITING
+            && bucket.has(now, *rate, Keep::Nothing)
+            && self.networks.allow(now, to.tuple.remote.ip(), *keep);
+        if admitted {
+            bucket.take(now, *rate);
+        } else {
+            stats.replies_suppressed += 1;
+        }
+        admitted
+    }
+
+    /// Queues a packet with one chunk, which was [admitted](Self::admits).
+    pub(super) fn push(
+        &mut self,
         to: Address,
         chunk: &impl EncodeChunk,
         stats: &mut EndpointStats,
     ) {
-        if self.waiting.len() >= MAX_WAITING || !self.rate.allow(now) {
-            stats.replies_suppressed += 1;
-            return;
-        }
         let mut packet = Vec::new();
         let mut writer =
             PacketWriter::new(&mut packet, MAX_LEN, to.local_port, to.peer_port, to.tag);
@@ -88,21 +155,25 @@ impl Replies {
         cause: Option<ErrorCause<'_>>,
         stats: &mut EndpointStats,
     ) {
-        let causes: CausesBuf = cause.into_iter().collect();
-        let chunk = AbortChunk { reflected: false, causes: causes.as_causes() };
-        self.push(now, to, &chunk, stats);
+        if self.admits(now, to, |limits| &mut limits.errors, stats) {
+            let causes: CausesBuf = cause.into_iter().collect();
+            self.push(to, &AbortChunk { reflected: false, causes: causes.as_causes() }, stats);
+        }
     }
 
     /// Queues an ABORT with the tag of the packet that it answers (T bit 1).
     pub(super) fn reflected_abort(&mut self, now: Time, to: Address, stats: &mut EndpointStats) {
-        let causes = CausesBuf::new();
-        let chunk = AbortChunk { reflected: true, causes: causes.as_causes() };
-        self.push(now, to, &chunk, stats);
+        if self.admits(now, to, |limits| &mut limits.out_of_the_blue, stats) {
+            let causes = CausesBuf::new();
+            self.push(to, &AbortChunk { reflected: true, causes: causes.as_causes() }, stats);
+        }
     }
 
     /// Queues a SHUTDOWN COMPLETE with the tag of the packet that it answers (T bit 1).
     pub(super) fn reflected_complete(&mut self, now: Time, to: Address, stats: &mut EndpointStats) {
-        self.push(now, to, &Chunk::ShutdownComplete { reflected: true }, stats);
+        if self.admits(now, to, |limits| &mut limits.out_of_the_blue, stats) {
+            self.push(to, &Chunk::ShutdownComplete { reflected: true }, stats);
+        }
     }
 
     /// Queues an ERROR.
@@ -113,7 +184,9 @@ impl Replies {
         cause: ErrorCause<'_>,
         stats: &mut EndpointStats,
     ) {
-        let causes: CausesBuf = [cause].into_iter().collect();
-        self.push(now, to, &ErrorChunk { causes: causes.as_causes() }, stats);
+        if self.admits(now, to, |limits| &mut limits.errors, stats) {
+            let causes: CausesBuf = [cause].into_iter().collect();
+            self.push(to, &ErrorChunk { causes: causes.as_causes() }, stats);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The associations of an endpoint: how packets find them, and which of them have something to do.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use polypath_wire::Tsn;
@@ -72,6 +72,19 @@ pub(super) struct Table {
     eventful: VecDeque<AssocHandle>,
     /// When to look at which association: at or before its deadline.
     deadlines: BTreeSet<(Time, AssocHandle)>,
+}
+
+/// The first and the last address that one host may have where it has `address`: over IPv6 as many as it likes of a /64 (RFC 4291 section 2.5.1).
+fn host_addresses(address: IpAddr) -> (IpAddr, IpAddr) {
+    match address {
+        IpAddr::V4(_) => (address, address),
+        IpAddr::V6(address) => {
+            let interface = u128::from(u64::MAX);
+            let bits = address.to_bits();
+            let [first, last] = [bits & !interface, bits | interface].map(Ipv6Addr::from_bits);
+            (first.into(), last.into())
+        }
+    }
 }
 
 impl Table {
@@ -177,9 +190,21 @@ impl Table {
         self.get(h).filter(|assoc| assoc.state() != State::Closed).filter(same).map(|_| h)
     }
 
-    /// Associations with a peer at `address`.
+    /// Associations with a peer that proved to be at `address`, or, if that is of IPv6, at one with the same first 64 bits. Who only names an address
+    /// takes nothing of its share.
     pub(super) fn count_address(&self, address: IpAddr) -> usize {
-        self.index.range((address, 0)..=(address, u16::MAX)).count()
+        let (first, last) = host_addresses(address);
+        let entries = self.index.range((first, 0)..=(last, u16::MAX));
+        entries
+            .filter(|((address, _), h)| self.first_proven(**h, first, last) == Some(*address))
+            .count()
+    }
+
+    /// The first of an association's proven addresses between `first` and `last`: it counts once.
+    fn first_proven(&self, h: AssocHandle, first: IpAddr, last: IpAddr) -> Option<IpAddr> {
+        let slot = self.slots.get(h.0)?;
+        let of_host = |a: &&IpAddr| (first..=last).contains(*a) && slot.assoc.paths.is_proven(**a);
+        slot.addresses.iter().find(of_host).copied()
     }
 
     #[inline]

@@ -4,16 +4,17 @@
 //! the same tags and TSNs, which old packets fit. So the tags of used cookies are remembered until those cookies are stale.
 //!
 //! That memory is bounded without a way to fill it up: when it is full, the oldest cookie is forgotten, and from then on all
-//! cookies that are no younger count as used. Cookies come into being at a limited rate, the rate of stateless replies; so
-//! the oldest of [`CAPACITY`] used ones is many round trips old, and no honest peer needs one that old. One that does, over a
-//! path of many seconds, hears that its cookie is stale and asks for another.
+//! cookies that are no younger count as used. Cookies come into being at a limited rate, that of INIT ACKs, and only who gets these can use
+//! them; so the oldest of [`CAPACITY`] used ones is round trips old, and hardly an honest peer needs one that old. One that does hears that
+//! its cookie is stale and asks for another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::time::{Duration, Time};
 
-/// Cookies remembered, at most: at the default rate of stateless replies those of 6.5 seconds, in about 3 MB. No server that has
-/// fewer set-ups in a cookie's life ever forgets one.
+/// Cookies remembered, at most, in about 3 MB: at the default rates those of 13 seconds, if they all come from one network (IPv4 /24, IPv6 /48),
+/// and of 0.65 seconds, if they come from twenty or more and the processor keeps up. No server that has fewer set-ups in a cookie's life ever
+/// forgets one.
 pub(super) const CAPACITY: usize = 1 << 16;
 
 /// Which cookies set up an association. A cookie is known by the tag that it gives us: its association is the only one that

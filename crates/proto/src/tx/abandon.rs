@@ -5,6 +5,7 @@
 //! skip up to it, and until then its hole keeps the unfinished message and the next one apart.
 
 use super::chunk::{ChunkState, TxChunk};
+use super::memory::Room;
 use super::partial::Limit;
 use super::{Reliability, Sender};
 use crate::ids::{MessageId, PathId, StreamId};
@@ -128,23 +129,24 @@ impl Sender {
             // They are not ranked against others.
             Reliability::Timed(_) | Reliability::Limited(_) => return Vec::new(),
         };
-        let room = self.room_on(stream);
-        let Some(partial) = self.partial.as_ref().filter(|_| bytes > room && bytes <= self.limit)
+        let fits = |freed: Room| bytes <= self.room_with(stream, freed);
+        let mut freed = Room::default();
+        let Some(partial) = self.partial.as_ref().filter(|_| !fits(freed) && bytes <= self.limit)
         else {
             return Vec::new();
         };
-        let mut freed = 0;
         let mut victims = Vec::new();
         for (id, entry) in partial.displaceable(rank) {
-            if room + freed >= bytes {
+            if fits(freed) {
                 break;
             }
             if self.may_skip || !entry.begun {
-                freed += self.held(id, entry.stream, entry.tsns.iter().copied());
+                let held = self.held(id, entry.stream, entry.tsns.iter().copied());
+                freed = freed.and(self.freed_by(held, entry.begun));
                 victims.push(id);
             }
         }
-        if room + freed < bytes {
+        if !fits(freed) {
             return Vec::new();
         }
         let given_up =

@@ -7,6 +7,7 @@ use polypath_wire::{
     DATA_HEADER_LEN, DataChunk, DataFlags, EncodeChunk, I_DATA_HEADER_LEN, IDataChunk, Mid,
 };
 
+use super::memory::{append, trim};
 use super::path_list::Class;
 use super::queue::Taken;
 use crate::ids::{MessageId, PathId, Ssn, StreamId};
@@ -254,7 +255,7 @@ impl Ring {
     }
 
     pub(crate) fn push(&mut self, chunk: TxChunk) -> u64 {
-        self.chunks.push_back(chunk);
+        append(&mut self.chunks, chunk);
         self.next() - 1
     }
 
@@ -262,6 +263,12 @@ impl Ring {
         let chunk = self.chunks.pop_front()?;
         self.base += 1;
         Some(chunk)
+    }
+
+    /// Gives back what it does not need any more.
+    #[inline]
+    pub(crate) fn trim(&mut self) {
+        trim(&mut self.chunks);
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &TxChunk)> {

@@ -107,6 +107,8 @@ impl Sender {
         if writer.push(&chunk.encode(tsn)).is_err() {
             return false;
         }
+        // Seldom more than one.
+        chunk.copies.reserve_exact(1);
         chunk.copies.push(Copied { path: to, sent: now });
         let (home, size, bytes) = (chunk.path, chunk.size(), chunk.bytes);
         if let Some(list) = self.paths.get_mut(home.index()) {

@@ -4,6 +4,7 @@ mod abandon;
 mod chunk;
 mod copy;
 mod forward;
+mod memory;
 mod miss;
 mod numbers;
 mod partial;
@@ -43,6 +44,7 @@ use crate::tsn_map::{EPOCH, TsnMap, extend};
 use crate::view::{ChunkMeta, SendBufferView};
 use chunk::{ChunkState, Ring, TxChunk, chunk_size};
 use forward::Forward;
+use memory::Room;
 use partial::Partial;
 use path_list::TxPath;
 use renumber::Jump;
@@ -101,6 +103,8 @@ pub(crate) struct Sender {
     largest_message: u64,
     /// Payload bytes in the send buffer.
     used: u64,
+    /// The latest message was refused for want of memory, not of payload's room.
+    cramped: bool,
     scratch: sack::Scratch,
     recovery: RecoveryConfig,
     /// What the peer's SACKs may be delayed by, as far as we know: as much as ours.
@@ -151,6 +155,7 @@ impl Sender {
             max_message: u64::from(config.max_message).min(config.send_buffer),
             largest_message: u64::from(config.max_message),
             used: 0,
+            cramped: false,
             scratch: sack::Scratch::default(),
             recovery: config.recovery,
             sack_delay: config.sack.delay,
@@ -186,6 +191,7 @@ impl Sender {
             return Err(SendError::MessageOpen { stream });
         }
         if bytes > self.room(stream) {
+            self.note_refusal(stream, bytes);
             return Err(SendError::WouldBlock);
         }
         self.used += bytes;
@@ -196,13 +202,25 @@ impl Sender {
 
     /// What `stream` may still add.
     pub(crate) fn room_on(&self, stream: StreamId) -> u64 {
-        self.room(stream).max(self.room_ahead(stream))
+        self.room_with(stream, Room::default())
+    }
+
+    /// The same, once `freed` is free as well.
+    fn room_with(&self, stream: StreamId, freed: Room) -> u64 {
+        let ahead = self.room_ahead(stream).map_or(0, |ahead| self.payload(ahead.and(freed)));
+        self.payload_on(stream, self.room_beside((0, 0)).and(freed)).max(ahead)
     }
 
     /// What a new message of `stream` may take.
     #[inline]
     fn room(&self, stream: StreamId) -> u64 {
-        let free = self.free();
+        self.payload_on(stream, self.room_beside((0, 0)))
+    }
+
+    /// The same of this `room`.
+    #[inline]
+    fn payload_on(&self, stream: StreamId, room: Room) -> u64 {
+        let free = self.payload(room);
         if !self.queue.has_urgent_streams() || !self.keeps_room_from(self.queue.needs(stream)) {
             return free;
         }
@@ -221,8 +239,8 @@ impl Sender {
     }
 
     /// Free bytes of the send buffer.
-    pub(crate) const fn free(&self) -> u64 {
-        self.limit.saturating_sub(self.used)
+    pub(crate) fn free(&self) -> u64 {
+        self.payload(self.room_beside((0, 0)))
     }
 
     /// The send buffer as policies see it.

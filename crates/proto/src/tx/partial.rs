@@ -100,6 +100,11 @@ impl Partial {
         self.entries.insert(id, entry);
     }
 
+    /// Messages listed.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(super) fn get(&self, id: MessageId) -> Option<&Entry> {
         self.entries.get(&id)
     }

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 
+use super::memory::{Room, append};
 use super::queue::{Queued, SendOptions, SendQueue};
 use super::{SendError, Sender};
 use crate::ids::{MessageId, StreamId};
@@ -37,6 +38,7 @@ impl Sender {
             return Err(SendError::BadSize { bytes: part.0.len(), limit });
         }
         if bytes > self.room_on(stream) {
+            self.note_refusal(stream, bytes);
             return Err(SendError::WouldBlock);
         }
         self.used += bytes;
@@ -45,11 +47,9 @@ impl Sender {
 
     /// Room for the next part of a message that others wait for: what waits does not count, or neither would ever leave. So the buffer may
     /// hold twice its limit.
-    pub(super) fn room_ahead(&self, stream: StreamId) -> u64 {
-        match self.queue.waiting_for(stream) {
-            0 => 0,
-            waiting => self.limit.saturating_sub(self.used.saturating_sub(waiting)),
-        }
+    pub(super) fn room_ahead(&self, stream: StreamId) -> Option<Room> {
+        let waiting = self.queue.waiting_for(stream);
+        (waiting.0 > 0).then(|| self.room_beside(waiting))
     }
 
     /// A shutdown waits for no open message: takes back what only the end of one would let go, once all else is acknowledged.
@@ -79,20 +79,20 @@ impl SendQueue {
         self.stream(stream).is_some_and(|s| s.open.is_some())
     }
 
-    /// Bytes that wait for the end of the message that `stream` has open.
-    fn waiting_for(&self, stream: StreamId) -> u64 {
-        let Some(s) = self.stream(stream).filter(|s| s.open.is_some()) else { return 0 };
+    /// Bytes that wait for the end of the message that `stream` has open, and in how many messages.
+    fn waiting_for(&self, stream: StreamId) -> (u64, u64) {
+        let Some(s) = self.stream(stream).filter(|s| s.open.is_some()) else { return (0, 0) };
         if self.in_progress() == Some(stream) {
-            return self.unsent - s.unsent_bytes;
+            return (self.unsent - s.unsent_bytes, self.messages - s.unsent_count() as u64);
         }
-        if s.holds_up() { self.parked() } else { 0 }
+        if s.holds_up() { self.parked() } else { (0, 0) }
     }
 
     /// Whether nothing can be sent before the application goes on with an open message.
     fn waits_for_parts(&self) -> bool {
         let begun = self.in_progress().and_then(|stream| self.stream(stream));
         let blocked = begun.is_some_and(|s| s.open.is_some() && s.queue.is_empty());
-        let parked = || self.heads.is_empty() && self.parked() > 0;
+        let parked = || self.heads.is_empty() && self.parked().0 > 0;
         self.messages > 0 && (blocked || self.holds_up() && parked())
     }
 
@@ -138,7 +138,7 @@ impl SendQueue {
         s.stats.messages += u64::from(!entry.continues);
         s.stats.bytes += bytes;
         if (holds_new || s.held.is_some()) && s.parks(&entry) {
-            s.held.get_or_insert_default().push_back(entry);
+            append(s.held.get_or_insert_default(), entry);
         } else {
             self.enter(stream, entry, scheduler);
         }
@@ -156,7 +156,7 @@ impl SendQueue {
         let (was_empty, needs) = (s.queue.is_empty(), s.needs);
         let bytes = entry.data.len() as u32;
         let (order, enqueued) = (entry.id.0, entry.enqueued);
-        s.queue.push_back(entry);
+        append(&mut s.queue, entry);
         let message = MessageInfo { stream, bytes, order, enqueued, needs };
         if was_empty {
             self.add_head(message);

@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::chunk::{ChunkState, Ring, TxChunk};
+use super::memory::{append, trim};
 use super::recovery::PathRecovery;
 use crate::ids::PathId;
 use crate::time::Time;
@@ -86,10 +87,10 @@ impl TxPath {
 
     /// `tsn` goes out here for the `sends`-th time.
     pub(crate) fn sent(&mut self, now: Time, tsn: u64, sends: u16) {
-        self.by_send.push_back((tsn, now));
+        append(&mut self.by_send, (tsn, now));
         if sends == 1 {
             // New TSNs ascend.
-            self.once.push_back(tsn);
+            append(&mut self.once, tsn);
         } else {
             self.relist(tsn, Class::Again);
         }
@@ -97,7 +98,7 @@ impl TxPath {
 
     /// A copy of `tsn`, which is in flight on another path, goes out here.
     pub(super) fn sent_copy(&mut self, now: Time, tsn: u64) {
-        self.by_send.push_back((tsn, now));
+        append(&mut self.by_send, (tsn, now));
     }
 
     /// `tsn`, in flight here, was copied to another path.
@@ -154,7 +155,7 @@ impl TxPath {
     /// A chunk that was gap-acked is in flight again: the peer reneged.
     pub(crate) fn reneged(&mut self, tsn: u64, chunk: &TxChunk) {
         self.relist(tsn, chunk.class());
-        self.by_send.push_back((tsn, chunk.sent));
+        append(&mut self.by_send, (tsn, chunk.sent));
     }
 
     /// Drops stale and repeated transmissions once there are more of them than a window of `ring`'s chunks explains: who reneges
@@ -261,6 +262,14 @@ impl TxPath {
             }
             remove_range(list, kept, end);
         }
+    }
+
+    /// Gives back what the lists do not need any more.
+    #[inline]
+    pub(super) fn trim(&mut self) {
+        trim(&mut self.once);
+        trim(&mut self.again);
+        trim(&mut self.by_send);
     }
 
     /// Forgets everything: the association restarts.

@@ -6,11 +6,12 @@ mod removal;
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use polypath_wire::DataFlags;
 use smallvec::SmallVec;
 
 use super::chunk::Number;
+use super::memory::trim;
 use super::numbers::{Kind, Numbers};
 use super::partial::Reliability;
 use super::parts::OpenMessage;
@@ -52,6 +53,19 @@ pub(super) struct Queued {
 impl Queued {
     fn remaining(&self) -> usize {
         self.data.len() - self.offset
+    }
+
+    /// Takes the next `bytes` of it. The last ones take the message's own hold on its memory along: a second one would cost an allocation.
+    #[inline]
+    fn cut(&mut self, bytes: usize) -> Bytes {
+        let from = self.offset;
+        self.offset += bytes;
+        if self.offset < self.data.len() {
+            return self.data.slice(from..self.offset);
+        }
+        let mut rest = core::mem::take(&mut self.data);
+        rest.advance(from);
+        rest
     }
 
     /// No byte of its message was sent.
@@ -271,20 +285,21 @@ impl SendQueue {
         let s = self.streams.get_mut(usize::from(stream.0))?;
         let head = s.queue.front_mut()?;
         let bytes = head.remaining().min(max_payload);
-        let payload = head.data.slice(head.offset..head.offset + bytes);
+        let taken = bytes == head.remaining();
         let flags = DataFlags {
             unordered: head.options.unordered,
             beginning: head.begins(),
-            ending: bytes == head.remaining() && !head.goes_on,
+            ending: taken && !head.goes_on,
             immediate: head.options.immediate,
         };
         let begun = (flags.beginning && !flags.ending).then_some(head.size());
-        head.offset += bytes;
+        let payload = head.cut(bytes);
         let ordered = !flags.unordered;
         let (message, ppid) = (head.id, head.options.ppid);
         let partial = head.options.reliability != Reliability::Full;
-        if head.remaining() == 0 {
+        if taken {
             s.queue.pop_front();
+            trim(&mut s.queue);
             self.messages -= 1;
         }
         let kind = if self.interleaving { Kind::IData } else { Kind::Data };

@@ -6,7 +6,7 @@ use polypath_wire::{GapBlock, GapBlocks, Tsns};
 
 use super::Sender;
 use super::chunk::{ChunkState, TxChunk};
-use super::path_list::Class;
+use super::path_list::{Class, TxPath};
 use crate::config::{AssocConfig, Cuc};
 use crate::ids::PathId;
 use crate::path::PathSet;
@@ -236,6 +236,8 @@ impl Sender {
             }
         }
         if outcome.cum_advanced {
+            self.ring.trim();
+            self.paths.iter_mut().for_each(TxPath::trim);
             self.acked.advance(self.ring.base());
             self.nr_acked.advance(self.ring.base());
         }

@@ -10,6 +10,7 @@ mod addresses;
 mod authentic;
 mod chunks;
 mod data;
+mod floods;
 mod icmp;
 mod paths;
 mod setup;

@@ -67,10 +67,10 @@ impl SendQueue {
         }
     }
 
-    /// Bytes that wait until streams were reset.
-    pub(in crate::tx) fn parked(&self) -> u64 {
+    /// Bytes that wait until streams were reset, and in how many messages.
+    pub(in crate::tx) fn parked(&self) -> (u64, u64) {
         let held = self.streams.iter().flat_map(|s| s.held.iter().flatten());
-        held.map(|entry| entry.data.len() as u64).sum()
+        held.fold((0, 0), |(bytes, n), entry| (bytes + entry.data.len() as u64, n + 1))
     }
 
     /// Whether a reset waits for the end of an open message of which all that there is was sent.
@@ -115,7 +115,7 @@ impl Stream {
     }
 
     /// How many these are: told with every event that room came free, so without a look at each.
-    pub(super) fn unsent_count(&self) -> usize {
+    pub(in crate::tx) fn unsent_count(&self) -> usize {
         self.queue.len() + self.held.as_ref().map_or(0, VecDeque::len)
     }
 }

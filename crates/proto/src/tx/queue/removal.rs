@@ -8,6 +8,7 @@ use polypath_wire::DataFlags;
 use super::{Kind, Queued, SendQueue, Taken};
 use crate::ids::{MessageId, StreamId};
 use crate::policy::StreamScheduler;
+use crate::tx::memory::trim;
 
 /// What [`SendQueue::remove`] took out.
 #[derive(Debug)]
@@ -64,5 +65,7 @@ impl SendQueue {
 
 fn take(queue: &mut VecDeque<Queued>, id: MessageId) -> Option<Queued> {
     let at = queue.binary_search_by_key(&id, |m| m.id).ok()?;
-    queue.remove(at)
+    let removed = queue.remove(at);
+    trim(queue);
+    removed
 }

@@ -1,0 +1,164 @@
+//! What the send buffer takes in memory: payload, and the bookkeeping of every message that waits and of every chunk that has a TSN.
+//!
+//! A message of a byte needs two hundred times as much to be remembered. So there are two limits: payload bytes, as configured, and
+//! memory, twice as much and 64 KiB. Messages of a few hundred bytes and more reach the first one first.
+
+use std::collections::VecDeque;
+
+use super::Sender;
+use crate::ids::StreamId;
+
+/// What a message that waits, or a chunk until it is cum-acked, counts beside its payload: about what either takes, with the room that its
+/// list keeps for more.
+const BOOKKEEPING: u64 = 128;
+
+/// The same for each path: places in the lists of what was sent there, retransmissions and copies included.
+const PER_PATH: u64 = 64;
+
+/// The same for a message that may be given up.
+const LISTED: u64 = 160;
+
+/// Memory granted beyond twice the buffer, so that small buffers can still hold some messages.
+const SLACK: u64 = 64 << 10;
+
+/// Entries for which a list keeps room in any case.
+const FEW: usize = 8;
+
+/// Shorter lists double.
+const MANY: usize = 64;
+
+/// What is left of both limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Payload bytes.
+    pub(super) bytes: u64,
+    /// Bytes of memory.
+    pub(super) memory: u64,
+}
+
+impl Room {
+    /// With what goes away in addition.
+    pub(super) const fn and(self, freed: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(freed.bytes),
+            memory: self.memory.saturating_add(freed.memory),
+        }
+    }
+}
+
+impl Sender {
+    /// What an entry counts beside its payload.
+    #[inline]
+    pub(super) const fn bookkeeping(&self) -> u64 {
+        BOOKKEEPING + PER_PATH * self.paths.len() as u64
+    }
+
+    /// Memory that counts against the limit, bytes.
+    #[inline]
+    pub(crate) fn memory(&self) -> u64 {
+        let entries = self.queue.messages() + self.ring.len() as u64;
+        let listed = self.partial.as_ref().map_or(0, |partial| partial.len() as u64);
+        self.used + entries * self.bookkeeping() + listed * LISTED
+    }
+
+    /// The limit of memory, bytes: it follows the buffer.
+    #[inline]
+    pub(crate) const fn memory_limit(&self) -> u64 {
+        self.limit.saturating_mul(2).saturating_add(SLACK)
+    }
+
+    /// What is left, but for what waits for others: `waiting` payload bytes in so many messages.
+    #[inline]
+    pub(super) fn room_beside(&self, (waiting, messages): (u64, u64)) -> Room {
+        let bytes = self.limit.saturating_sub(self.used.saturating_sub(waiting));
+        if self.limit == u64::MAX {
+            return Room { bytes, memory: u64::MAX };
+        }
+        let spared = waiting + messages * self.bookkeeping();
+        let memory = self.memory_limit().saturating_sub(self.memory().saturating_sub(spared));
+        Room { bytes, memory }
+    }
+
+    /// Payload bytes that one more message may have.
+    #[inline]
+    pub(super) fn payload(&self, room: Room) -> u64 {
+        room.bytes.min(room.memory.saturating_sub(self.bookkeeping()))
+    }
+
+    /// What giving up a message with so many bytes in the buffer leaves: its chunks that were sent stay listed until the peer skipped them.
+    pub(super) const fn freed_by(&self, bytes: u64, begun: bool) -> Room {
+        let listed = if begun { 0 } else { self.bookkeeping() };
+        Room { bytes, memory: bytes + listed + LISTED }
+    }
+
+    /// Notes whether a message was refused for want of memory although its payload had room. Acknowledgements that free no payload make
+    /// room for the next one.
+    pub(super) fn note_refusal(&mut self, stream: StreamId, bytes: u64) {
+        let memory = u64::MAX;
+        self.cramped = bytes <= self.room_with(stream, Room { bytes: 0, memory });
+    }
+
+    /// Whether the latest message was refused for want of memory.
+    pub(crate) const fn is_cramped(&self) -> bool {
+        self.cramped
+    }
+
+    /// How much more than its share of the buffer the payload takes in memory, at least 1: by so much a buffer that grows must be larger than
+    /// payload alone has it.
+    pub(crate) fn weight(&self) -> f64 {
+        (self.memory() as f64 / (2 * self.used.max(1)) as f64).max(1.0)
+    }
+
+    /// Whether half of the buffer is in use, of payload or of memory.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.used >= self.limit / 2 || self.memory() >= self.memory_limit() / 2
+    }
+}
+
+/// Appends to a list that grows by a quarter: it is not to take much more than it holds.
+#[inline]
+pub(super) fn append<T>(list: &mut VecDeque<T>, entry: T) {
+    if list.len() == list.capacity() {
+        grow(list);
+    }
+    list.push_back(entry);
+}
+
+#[cold]
+#[inline(never)]
+fn grow<T>(list: &mut VecDeque<T>) {
+    let len = list.len();
+    list.reserve_exact(if len < MANY { len.max(4) } else { len / 4 });
+}
+
+/// Gives back what a list does not need any more, once that is the most of it.
+#[inline]
+pub(super) fn trim<T>(list: &mut VecDeque<T>) {
+    if list.len() < list.capacity() / 2 && list.capacity() > FEW {
+        shrink(list);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn shrink<T>(list: &mut VecDeque<T>) {
+    list.shrink_to((list.len() + list.len() / 4).max(FEW));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_take_a_quarter_more_than_they_held_and_give_back_what_they_do_not_need() {
+        let mut list = VecDeque::new();
+        for i in 0..10_000 {
+            append(&mut list, i);
+            assert!(list.capacity() <= (list.len() + list.len() / 4).max(2 * MANY));
+        }
+        while list.pop_front().is_some() {
+            trim(&mut list);
+            assert!(list.capacity() <= (2 * list.len() + 1).max(FEW), "{}", list.len());
+        }
+    }
+}
