@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use polypath_net::Stall;
 
+pub mod admission;
 pub mod perf;
 pub mod place;
 pub mod transfer;
