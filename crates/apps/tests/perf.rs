@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use polypath_apps::admission::Places;
 use polypath_apps::perf::{
     ClientOptions, ClientReport, Limits, Load, PerfError, Progress, Server, ServerOptions, Session,
     SessionUpdate, TestSpec, Way, run_client, stop_switch,
@@ -17,7 +18,8 @@ fn ip(last: u8) -> IpAddr {
 fn server_options(one_off: bool) -> ServerOptions {
     let endpoint = Config::server([ip(3), ip(4)], 5000);
     let endpoint = Config { encapsulation: Encapsulation::Udp(0), ..endpoint };
-    ServerOptions { endpoint, one_off, limits: Limits::default() }
+    let places = Places { all: 8, per_source: 4 };
+    ServerOptions { endpoint, places, one_off, limits: Limits::default() }
 }
 
 fn test() -> TestSpec {

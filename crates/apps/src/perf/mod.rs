@@ -10,6 +10,7 @@ mod cpu;
 mod delay;
 mod error;
 mod meter;
+mod only;
 mod report;
 mod run;
 mod server;

@@ -8,6 +8,7 @@ use std::io::BufWriter;
 use std::sync::Arc;
 use std::time::Duration;
 
+use polypath_apps::admission::Places;
 use polypath_apps::perf::{
     ClientOptions, Limits, Load, PerfError, Progress, Server, ServerOptions, SessionUpdate, Stop,
     TestSpec, Way, run_client, stop_switch, text,
@@ -26,6 +27,9 @@ use crate::output;
 
 /// The peer was not reached.
 const UNREACHABLE: u8 = 3;
+
+/// Associations of a server: half of them for one address, which is the most that one client may ask for.
+const PLACES: Places = Places { all: 256, per_source: 128 };
 
 /// Bytes of a packet that are no payload: headers of IP, UDP, SCTP and a DATA chunk.
 const HEADERS_IPV4: u32 = 20 + 8 + 12 + 16;
@@ -75,11 +79,11 @@ async fn server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), Failure
     let endpoint = Config {
         encapsulation: Encapsulation::Udp(udp),
         assoc: Arc::new(assoc),
-        max_associations: usize::from(Limits::default().parallel) * 2,
         capture,
         ..Config::server(addresses, args.port)
     };
-    let options = ServerOptions { endpoint, one_off: args.one_off, limits: Limits::default() };
+    let limits = Limits::default();
+    let options = ServerOptions { endpoint, places: PLACES, one_off: args.one_off, limits };
     let server = Server::bind(options).map_err(failure)?;
     server.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
     let at: Vec<_> = server.local_addresses().iter().map(ToString::to_string).collect();
