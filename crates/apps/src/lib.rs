@@ -9,6 +9,7 @@ use polypath_net::Stall;
 pub mod admission;
 pub mod perf;
 pub mod place;
+pub mod shown;
 pub mod transfer;
 
 /// The line that tells of a stall ([`polypath_net::Event::Stalled`]).
