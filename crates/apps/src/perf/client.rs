@@ -10,10 +10,11 @@ use tokio::task::JoinSet;
 
 use super::clock::{ClockRelation, Sample, mark, now_ns};
 use super::control::{self, Control, Hello, VERSION, ppid, tell};
-use super::error::{PerfError, tame};
+use super::error::PerfError;
 use super::report::{AssociationReport, ClientReport};
 use super::run::{Progress, Run, Stop};
 use super::spec::{Limits, TestSpec};
+use crate::shown;
 
 /// What a client wants.
 #[derive(Clone, Debug)]
@@ -127,7 +128,7 @@ async fn agree(
     tell(association, Control::Hello(hello)).await?;
     let same_machine = match expect(association).await? {
         Control::Ready { clock: theirs } => theirs.is_some() && theirs == clock,
-        Control::Refused { reason } => return Err(PerfError::Refused(tame(&reason))),
+        Control::Refused { reason } => return Err(PerfError::Refused(shown::remark(&reason))),
         other => return Err(PerfError::Protocol(format!("{other:?} instead of an answer"))),
     };
     let mut samples = Vec::new();
@@ -163,7 +164,7 @@ async fn measure(
     let lead = (2 * trip + HEAD_START).min(LONGEST_LEAD);
     let at_ns = now_ns() + u64::try_from(lead.as_nanos()).unwrap_or(0);
     let run = Run::new(association.clone(), test, true, clock.correction(true), at_ns);
-    let (inlet, mut outlet) = control::pipe();
+    let (inlet, mut outlet) = control::pipe(true);
     let whole = async {
         tell(&association, Control::Start { clock, at_ns }).await?;
         match outlet.next().await? {
@@ -190,7 +191,7 @@ async fn measure(
         Err(error) => {
             association.abort("the test ended early");
             let wanted = matches!(error, PerfError::Interrupted);
-            (None, (!wanted).then(|| tame(&error.to_string())))
+            (None, (!wanted).then(|| shown::remark(&error.to_string())))
         }
     };
     AssociationReport { id, clock, setup_seconds: setup.as_secs_f64(), client, server, error }

@@ -75,20 +75,3 @@ impl PerfError {
         matches!(self, Self::Spec(_) | Self::Bind(_))
     }
 }
-
-/// A text of the peer, made fit for a terminal: printable, on one line, and not too long.
-pub(crate) fn tame(text: &str) -> String {
-    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    plain.take(200).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_of_the_peer_cannot_drive_a_terminal() {
-        let tamed = tame(&format!("bad\x1b[2J\n{}", "x".repeat(1000)));
-        assert!(tamed.starts_with("bad [2J x") && tamed.len() == 200);
-    }
-}

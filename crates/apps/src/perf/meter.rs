@@ -290,6 +290,7 @@ impl Snapshot {
                 outstanding: now.outstanding,
                 state: now.state.into(),
                 found_mtu: (info.mtu.state != MtuState::Disabled).then_some(info.mtu.mtu),
+                note: None,
             }
         };
         after.paths.iter().map(change).collect()

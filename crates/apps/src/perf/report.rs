@@ -193,6 +193,9 @@ pub struct PathInterval {
     /// The largest IP packet that was found to pass, bytes, at the end; `None`: nobody asked.
     #[serde(default)]
     pub found_mtu: Option<u32>,
+    /// Why it carries nothing, or what is wrong with it, if anything is; as of the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A path's state.

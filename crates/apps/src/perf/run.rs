@@ -14,6 +14,7 @@ use super::error::PerfError;
 use super::meter::Meter;
 use super::report::{EndReport, Interval};
 use super::spec::TestSpec;
+use super::watch::{Look, Watch};
 use crate::stalled;
 
 /// Heard when the user wants to end early.
@@ -50,16 +51,6 @@ pub struct Progress {
     /// What happened in the last interval.
     pub interval: Interval,
 }
-
-/// How long a peer may be silent. A working one sends at least heartbeats.
-const SILENCE: Duration = Duration::from_secs(20);
-/// How long what was sent may be on its way after the end, as long as the peer is not silent.
-const GRACE: Duration = Duration::from_secs(300);
-/// How long no load may move, beside the time between two messages of a slow one: who asked for a test and does not take part holds a
-/// place for nothing.
-const IDLE: Duration = Duration::from_secs(60);
-/// The same when the user wants to end.
-const SHORT_GRACE: Duration = Duration::from_secs(3);
 
 /// One end of one test.
 #[derive(Debug)]
@@ -322,44 +313,21 @@ impl Run {
 
     async fn watch_clock(&self, stop: &Stop) -> PerfError {
         let step = Duration::from_millis(250);
-        let (mut silent, mut idle) = (Still::default(), Still::default());
-        let idle_limit = IDLE.saturating_add(self.spec.gap().saturating_mul(2));
-        let mut after = Duration::ZERO;
+        let mut watch = Watch::new(&self.spec);
         loop {
             tokio::time::sleep(step).await;
-            let stats = self.association.stats();
-            if silent.after(step, stats.packets_received) >= SILENCE {
-                return PerfError::Silent(SILENCE);
-            }
-            let moved = stats.data_bytes_sent + self.meter().received_ever();
-            let before = self.start_ns > now_ns();
-            if idle.after(step, moved) >= idle_limit && !before {
-                return PerfError::Idle(idle_limit);
-            }
-            after = if self.is_over(now_ns()) { after + step } else { Duration::ZERO };
-            if after >= SHORT_GRACE && stop.is_set() {
-                return PerfError::Interrupted;
-            }
-            if after >= GRACE {
-                return PerfError::Unfinished(GRACE);
+            let (now, stats) = (now_ns(), self.association.stats());
+            let look = Look {
+                packets: stats.packets_received,
+                moved: stats.data_bytes_sent + stats.data_chunks_received,
+                began: now >= self.start_ns,
+                over: self.is_over(now),
+                stopped: stop.is_set(),
+            };
+            if let Some(error) = watch.look(step, &look) {
+                return error;
             }
         }
-    }
-}
-
-/// How long a counter stood still.
-#[derive(Debug, Default)]
-struct Still {
-    count: u64,
-    time: Duration,
-}
-
-impl Still {
-    /// The counter's value now, and how long it has been that.
-    fn after(&mut self, step: Duration, count: u64) -> Duration {
-        self.time = if count == self.count { self.time + step } else { Duration::ZERO };
-        self.count = count;
-        self.time
     }
 }
 

@@ -12,12 +12,13 @@ use tokio::task::JoinSet;
 use super::client::{LONGEST_LEAD, expect};
 use super::clock::{ClockRelation, mark, now_ns};
 use super::control::{self, Control, Hello, VERSION, tell};
-use super::error::{PerfError, tame};
+use super::error::PerfError;
 use super::only::{Member, OnlyTest};
 use super::report::EndReport;
 use super::run::{Progress, Run, Stop};
 use super::spec::{Limits, TestSpec};
 use crate::admission::{Dismissed, Door, Place, Places};
+use crate::shown;
 
 /// What a server is told.
 #[derive(Clone, Debug)]
@@ -181,7 +182,7 @@ async fn serve(
         let told =
             if stop.is_set() { "the server was stopped".to_owned() } else { error.to_string() };
         association.abort(told.clone());
-        session.error = Some(tame(&told));
+        session.error = Some(shown::remark(&told));
     }
     // Nobody has to watch.
     let _ = observer.send(SessionUpdate::Ended(Box::new(session)));
@@ -264,7 +265,7 @@ async fn measure(
     observer: &mpsc::UnboundedSender<SessionUpdate>,
     stop: &Stop,
 ) -> Result<(), PerfError> {
-    let (inlet, mut outlet) = control::pipe();
+    let (inlet, mut outlet) = control::pipe(false);
     let (progress, mut heard) = mpsc::unbounded_channel();
     // A server's user ends it at once: the client is told by the end of the association.
     let (_never, unhurried) = super::run::stop_switch();

@@ -273,6 +273,7 @@ mod tests {
             outstanding: 0,
             state: PathCondition::Active,
             found_mtu: Some(1400),
+            note: None,
         };
         let mut line = Interval {
             end: 1.0,

@@ -201,7 +201,7 @@ impl Run {
     async fn react(&self, message: Message, inlet: &Inlet, now: u64) -> Result<(), PerfError> {
         let stream = message.stream.0;
         match (message.ppid, self.spec.load) {
-            _ if Inlet::takes(&message) => inlet.put(message),
+            _ if Inlet::takes(&message) => inlet.take(message),
             (ppid::REQUEST, Load::RequestResponse(size)) if !self.client => {
                 self.send_one(stream, size, ppid::RESPONSE).await
             }
