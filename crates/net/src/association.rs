@@ -342,6 +342,10 @@ impl Association {
         let error = match &slot.closed {
             None if everywhere => ConnectError::Unreachable { remote, why: trouble() },
             None => return None,
+            // It was set up, and over before anybody looked.
+            Some(CloseReason::PeerAbort { .. }) if slot.established => {
+                state.why_closed(self.h).into()
+            }
             Some(CloseReason::PeerAbort { cause }) => {
                 ConnectError::Rejected { remote, cause: *cause }
             }

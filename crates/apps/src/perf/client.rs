@@ -38,6 +38,9 @@ pub struct ClientOptions {
 /// Questions for the server's clock.
 const PINGS: usize = 10;
 
+/// Associations that are set up at a time: the first must not have waited for too long when the last is ready.
+const AT_ONCE: usize = 16;
+
 /// Time between agreement and load, beside two round trips.
 const HEAD_START: Duration = Duration::from_millis(20);
 /// More is not needed, and not allowed by servers.
@@ -87,13 +90,21 @@ async fn prepare_all(options: &ClientOptions) -> Result<Vec<Ready>, PerfError> {
     // Distinguishes tests, no more.
     let group = now_ns() ^ u64::from(std::process::id()) << 48;
     let mut ready = Vec::new();
-    for id in 1..=options.parallel.max(1) {
-        ready.push(prepare(options, id, group).await?);
+    let options = Arc::new(options.clone());
+    let ids: Vec<_> = (1..=options.parallel.max(1)).collect();
+    for some in ids.chunks(AT_ONCE) {
+        let mut preparing = JoinSet::new();
+        for &id in some {
+            preparing.spawn(prepare(options.clone(), id, group));
+        }
+        for one in preparing.join_all().await {
+            ready.push(one?);
+        }
     }
     Ok(ready)
 }
 
-async fn prepare(options: &ClientOptions, id: u16, group: u64) -> Result<Ready, PerfError> {
+async fn prepare(options: Arc<ClientOptions>, id: u16, group: u64) -> Result<Ready, PerfError> {
     let endpoint = Endpoint::bind(options.endpoint.clone())?;
     let wait = options.connect_timeout;
     let unanswered = |_| {
@@ -106,7 +117,7 @@ async fn prepare(options: &ClientOptions, id: u16, group: u64) -> Result<Ready, 
     let association = tokio::time::timeout(wait, connect).await.map_err(unanswered)??;
     let setup = Duration::from_nanos(now_ns().saturating_sub(began));
     let association = Arc::new(association);
-    let agree = agree(&association, options, group);
+    let agree = agree(&association, &options, group);
     let (clock, trip) = tokio::time::timeout(wait, agree).await.map_err(unanswered)??;
     Ok(Ready { id, association, endpoint, clock, trip, setup })
 }
