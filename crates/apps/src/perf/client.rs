@@ -176,13 +176,15 @@ async fn measure(
     let at_ns = now_ns() + u64::try_from(lead.as_nanos()).unwrap_or(0);
     let run = Run::new(association.clone(), test, true, clock.correction(true), at_ns);
     let (inlet, mut outlet) = control::pipe(true);
+    // Nobody has to watch.
+    let tell_observer = |progress| drop(observer.send(progress));
     let whole = async {
         tell(&association, Control::Start { clock, at_ns }).await?;
         match outlet.next().await? {
             Control::Begun => run.begin().await,
             other => return Err(PerfError::Protocol(format!("{other:?} instead of the test"))),
         }
-        run.conduct(&mut outlet, id.into(), &observer, &stop).await?;
+        run.conduct(&mut outlet, id.into(), &tell_observer, &stop).await?;
         outlet.report().await
     };
     let outcome = tokio::select! {

@@ -43,7 +43,7 @@ struct Bin {
 struct StreamBin {
     sent: Flow,
     received: Flow,
-    delays: Option<Delays>,
+    delays: Delays,
 }
 
 /// The association's own counters at a time.
@@ -69,7 +69,7 @@ impl Bin {
             streams: vec![StreamBin::default(); streams],
             sent: Flow::default(),
             received: Flow::default(),
-            delays: Delays::new(),
+            delays: Delays::default(),
         }
     }
 
@@ -89,7 +89,7 @@ impl Bin {
             stream,
             sent: bin.sent,
             received: bin.received,
-            delay: bin.delays.as_ref().and_then(Delays::summary),
+            delay: bin.delays.summary(),
         });
         told.collect()
     }
@@ -164,7 +164,7 @@ impl Meter {
         if let Some(bin) = total {
             bin.received.add(&flow);
             if let Some(delay) = delay {
-                bin.delays.get_or_insert_with(Delays::new).record(delay);
+                bin.delays.record(delay);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use polypath_net::{Association, Event, PathInfo, PathState};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
 
 use super::clock::now_ns;
 use super::control::{Control, Outlet, tell};
@@ -52,6 +52,11 @@ pub struct Progress {
     pub interval: Interval,
 }
 
+/// Hears of intervals.
+pub(crate) trait Observer: Fn(Progress) + Sync {}
+
+impl<F: Fn(Progress) + Sync> Observer for F {}
+
 /// One end of one test.
 #[derive(Debug)]
 pub(crate) struct Run {
@@ -90,7 +95,7 @@ impl Run {
         let (stopped, stop) = stop_switch();
         Self {
             end_ns: start_ns.saturating_add(spec.total_ms().saturating_mul(1_000_000)),
-            asked: Mutex::new(vec![0; usize::from(spec.streams) + 1]),
+            asked: Mutex::new(vec![0; if spec.asks() { usize::from(spec.streams) + 1 } else { 0 }]),
             association,
             spec,
             client,
@@ -156,7 +161,7 @@ impl Run {
         &self,
         outlet: &mut Outlet,
         id: u64,
-        observer: &mpsc::UnboundedSender<Progress>,
+        observer: &dyn Observer,
         stop: &Stop,
     ) -> Result<(), PerfError> {
         let mut heard = pin!(self.hear(outlet));
@@ -217,11 +222,7 @@ impl Run {
     }
 
     /// Cuts intervals until the load's time is over.
-    async fn tick(
-        &self,
-        id: u64,
-        observer: &mpsc::UnboundedSender<Progress>,
-    ) -> Result<(), PerfError> {
+    async fn tick(&self, id: u64, observer: &dyn Observer) -> Result<(), PerfError> {
         for at_ms in cuts(&self.spec) {
             let at = self.start_ns.saturating_add(at_ms.saturating_mul(1_000_000));
             let wait = Duration::from_nanos(at.saturating_sub(now_ns()));
@@ -238,8 +239,7 @@ impl Run {
                 }
                 interval
             };
-            // Nobody has to watch.
-            let _ = observer.send(Progress { id, interval });
+            observer(Progress { id, interval });
             if stopped {
                 return Ok(());
             }

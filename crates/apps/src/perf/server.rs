@@ -157,25 +157,45 @@ struct Guest {
     place: Place,
 }
 
+/// A server may have many guests that only wait, so what others need is kept out of this future, in boxes made when it is needed.
 async fn serve(
     guest: Guest,
     common: Arc<Common>,
     observer: mpsc::UnboundedSender<SessionUpdate>,
     stop: Stop,
 ) {
+    let first = tokio::select! {
+        first = guest.place.greeting(expect(&guest.association)) => Some(first),
+        () = stop.set() => None,
+    };
+    let first = match first {
+        Some(first) => first.map_err(PerfError::from).and_then(|said| said),
+        None => Err(PerfError::Interrupted),
+    };
+    Box::pin(answer(guest, first, &common, &observer, &stop)).await;
+}
+
+/// Does what a guest wants by its first words.
+async fn answer(
+    guest: Guest,
+    first: Result<Control, PerfError>,
+    common: &Common,
+    observer: &mpsc::UnboundedSender<SessionUpdate>,
+    stop: &Stop,
+) {
     let Guest { id, association, place } = guest;
     let association = Arc::new(association);
     let remote = association.paths().iter().map(|path| path.stats.remote).collect();
     let mut session = Session { id, remote, test: None, report: EndReport::default(), error: None };
-    let agreed = tokio::select! {
-        agreed = agree(&association, &place, &common) => agreed,
-        () = stop.set() => Err(PerfError::Interrupted),
+    let agreed = match first {
+        Ok(first) => tokio::select! {
+            agreed = agree(&association, first, &place, common) => agreed,
+            () = stop.set() => Err(PerfError::Interrupted),
+        },
+        Err(error) => Err(error),
     };
     let outcome = match agreed {
-        Ok(agreed) => {
-            // Most of what a session needs, it needs from here on: those who only wait should not hold it.
-            Box::pin(take_part(&mut session, &association, agreed, &observer, &stop)).await
-        }
+        Ok(agreed) => Box::pin(take_part(&mut session, &association, agreed, observer, stop)).await,
         Err(error) => Err(error),
     };
     if let Err(error) = outcome {
@@ -199,28 +219,31 @@ struct Agreed {
 /// Learns what test it is to be, and answers questions for the time until it begins.
 async fn agree(
     association: &Association,
+    first: Control,
     place: &Place,
     common: &Common,
 ) -> Result<Agreed, PerfError> {
-    let member = match place.greeting(expect(association)).await?? {
-        Control::Hello(hello) => match common.admit(&hello) {
-            Ok(member) => place.keep().then_some((hello.test, member)),
-            Err(reason) => {
-                tell(association, Control::Refused { reason: reason.clone() }).await?;
-                let _ = tokio::time::timeout(REFUSAL, association.shutdown()).await;
-                return Err(PerfError::Refused(reason));
-            }
-        },
-        other => return Err(PerfError::Protocol(format!("{other:?} before a greeting"))),
+    let Control::Hello(hello) = first else {
+        return Err(PerfError::Protocol(format!("{first:?} before a greeting")));
     };
-    let (test, member) = member.ok_or(Dismissed::GaveWay)?;
-    let questions = tokio::time::timeout(AGREEMENT, answer(association)).await;
+    let member = match common.admit(&hello) {
+        Ok(member) => member,
+        Err(reason) => {
+            tell(association, Control::Refused { reason: reason.clone() }).await?;
+            let _ = tokio::time::timeout(REFUSAL, association.shutdown()).await;
+            return Err(PerfError::Refused(reason));
+        }
+    };
+    if !place.keep() {
+        return Err(Dismissed::GaveWay.into());
+    }
+    let questions = tokio::time::timeout(AGREEMENT, answer_questions(association)).await;
     let (clock, at_ns) = questions.unwrap_or(Err(PerfError::Silent(AGREEMENT)))?;
-    Ok(Agreed { test, clock, at_ns, member })
+    Ok(Agreed { test: hello.test, clock, at_ns, member })
 }
 
 /// Says what time it is until the client says when load begins.
-async fn answer(association: &Association) -> Result<(ClockRelation, u64), PerfError> {
+async fn answer_questions(association: &Association) -> Result<(ClockRelation, u64), PerfError> {
     tell(association, Control::Ready { clock: mark() }).await?;
     for _ in 0..100 {
         match expect(association).await? {
@@ -266,14 +289,17 @@ async fn measure(
     stop: &Stop,
 ) -> Result<(), PerfError> {
     let (inlet, mut outlet) = control::pipe(false);
-    let (progress, mut heard) = mpsc::unbounded_channel();
+    let tell_observer = |progress| {
+        // Nobody has to watch.
+        let _ = observer.send(SessionUpdate::Progress(progress));
+    };
     // A server's user ends it at once: the client is told by the end of the association.
     let (_never, unhurried) = super::run::stop_switch();
     let mut events = run.association.events();
     let whole = async {
         tell(&run.association, Control::Begun).await?;
         run.begin().await;
-        run.conduct(&mut outlet, id, &progress, &unhurried).await?;
+        run.conduct(&mut outlet, id, &tell_observer, &unhurried).await?;
         control::ship(&run.association, &run.report()).await?;
         // The client has it when it says goodbye; the end of that may get lost on the way.
         while let Some(event) = events.next().await {
@@ -283,18 +309,11 @@ async fn measure(
         }
         core::future::pending().await
     };
-    let tell_observer = async {
-        while let Some(progress) = heard.recv().await {
-            let _ = observer.send(SessionUpdate::Progress(progress));
-        }
-        core::future::pending().await
-    };
     let error = tokio::select! {
         outcome = whole => return outcome,
         error = run.receive(&inlet) => error,
         error = run.watch(&unhurried) => error,
         () = stop.set() => PerfError::Interrupted,
-        outcome = tell_observer => return outcome,
     };
     // A goodbye is one only after the test.
     let over = run.is_over(now_ns());

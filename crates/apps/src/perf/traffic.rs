@@ -159,7 +159,8 @@ impl Run {
 
     /// Takes in everything that arrives; returns when the association is over, or the peer odd.
     pub(crate) async fn receive(&self, inlet: &Inlet) -> PerfError {
-        let mut messages = Vec::with_capacity(TAKEN);
+        // It grows with what comes: many may wait for little.
+        let mut messages = Vec::new();
         let mut breather = Breather::new();
         loop {
             match self.association.recv_many(&mut messages, TAKEN).await {
