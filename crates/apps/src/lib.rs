@@ -7,6 +7,7 @@ use core::time::Duration;
 use polypath_net::Stall;
 
 pub mod admission;
+pub mod paths;
 pub mod perf;
 pub mod place;
 pub mod shown;

@@ -91,7 +91,7 @@ impl Run {
         correction_ns: i64,
         start_ns: u64,
     ) -> Self {
-        let meter = Mutex::new(Meter::new(&spec, start_ns, &association));
+        let meter = Mutex::new(Meter::new(&spec, client, start_ns, &association));
         let (stopped, stop) = stop_switch();
         Self {
             end_ns: start_ns.saturating_add(spec.total_ms().saturating_mul(1_000_000)),

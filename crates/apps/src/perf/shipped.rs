@@ -28,7 +28,7 @@ impl EndReport {
 
 impl PathInterval {
     fn tame(&mut self) {
-        self.note.iter_mut().for_each(tame);
+        self.device.iter_mut().chain(&mut self.note).for_each(tame);
         let Self { payload_bytes, goodput_bytes, retransmissions, copies, timeouts, .. } = self;
         for count in [payload_bytes, goodput_bytes, retransmissions, copies, timeouts] {
             *count = (*count).min(MOST);
@@ -61,6 +61,7 @@ mod tests {
             outstanding: u64::MAX,
             state: Default::default(),
             found_mtu: None,
+            device: Some("\u{9b}".repeat(1000)),
             note: Some("\u{1b}[2J".repeat(1000)),
         }
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_apps::admission::Places;
+use polypath_apps::paths;
 use polypath_apps::perf::{
     ClientOptions, Limits, Load, PerfError, Progress, Server, ServerOptions, SessionUpdate, Stop,
     TestSpec, Way, run_client, stop_switch, text,
@@ -125,13 +126,17 @@ async fn client(args: &PerfArgs, host: &str, capture: Option<Capture>) -> Result
         remote.join(", "),
         args.port
     );
+    let named = options.endpoint.local.clone();
     let stop = stop_on_interrupt();
     let (observer, updates) = mpsc::unbounded_channel();
     let warn = |warning: &_| eprintln!("warning: {warning}");
     let test = run_client(options, observer, stop, warn);
     let (report, shown) = tokio::join!(test, show(updates, args));
     shown?;
-    let report = report.map_err(failure)?;
+    let mut report = report.map_err(failure)?;
+    let end = report.associations.first().map(|first| &first.client);
+    let paths = end.iter().flat_map(|end| &end.paths).map(|p| (p.local.ip(), p.remote.ip()));
+    report.notes = paths::left_out(&named, host, &paths.collect::<Vec<_>>());
     if args.json {
         output::json(&report)?;
     } else {
