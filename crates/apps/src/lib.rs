@@ -6,8 +6,11 @@ use core::time::Duration;
 
 use polypath_net::Stall;
 
+pub mod admission;
+pub mod paths;
 pub mod perf;
 pub mod place;
+pub mod shown;
 pub mod transfer;
 
 /// The line that tells of a stall ([`polypath_net::Event::Stalled`]).

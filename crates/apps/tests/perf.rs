@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use polypath_apps::admission::Places;
 use polypath_apps::perf::{
     ClientOptions, ClientReport, Limits, Load, PerfError, Progress, Server, ServerOptions, Session,
     SessionUpdate, TestSpec, Way, run_client, stop_switch,
@@ -17,7 +18,8 @@ fn ip(last: u8) -> IpAddr {
 fn server_options(one_off: bool) -> ServerOptions {
     let endpoint = Config::server([ip(3), ip(4)], 5000);
     let endpoint = Config { encapsulation: Encapsulation::Udp(0), ..endpoint };
-    ServerOptions { endpoint, one_off, limits: Limits::default() }
+    let places = Places { all: 8, per_source: 4 };
+    ServerOptions { endpoint, places, one_off, limits: Limits::default() }
 }
 
 fn test() -> TestSpec {
@@ -284,7 +286,10 @@ async fn a_server_that_lies_ends_the_test_in_one_tame_line() {
     const READY: &str = r#"{"type":"ready","clock":"0123456789abcdef"}"#;
     let refused = lied_to(r#"{"type":"refused","reason":"\u001b[2Jno\nroom"}"#, Vec::new()).await;
     let told = refused.unwrap_err().to_string();
-    assert!(told.contains("no room") && !told.contains('\u{1b}'), "{told}");
+    assert!(told.contains(r"no\nroom") && is_plain(&told), "{told}");
+    let unknown = lied_to(r#"{"type":"\u001b[2J\u202e\u009b1m\u2066"}"#, Vec::new()).await;
+    let told = unknown.unwrap_err().to_string();
+    assert!(told.contains("u{202e}") && is_plain(&told), "{told}");
     assert!(lied_to(r#"{"type":"begun"}"#, Vec::new()).await.is_err());
     let odd: [(u16, u32, &[u8]); 6] = [
         (0, 0x5050_0003, b"no JSON"),
@@ -299,5 +304,60 @@ async fn a_server_that_lies_ends_the_test_in_one_tame_line() {
         let error = report.error().unwrap();
         assert!(error.contains("protocol") && !error.contains('\n'), "{error}");
         assert!(report.associations[0].client.sent.bytes > 0);
+    }
+}
+
+/// Whether nothing in it could drive a terminal or turn the direction of writing.
+fn is_plain(text: &str) -> bool {
+    let odd = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{202e}', '\u{2066}'];
+    !text.contains(odd) && text.chars().all(|c| !c.is_control() || c == '\n')
+}
+
+#[tokio::test]
+async fn what_a_servers_report_says_is_shown_escaped() {
+    const READY: &str = r#"{"type":"ready","clock":"0123456789abcdef"}"#;
+    let evil = "cwnd\u{1b}]0;x\u{7}\u{9b}2J\u{202e}\u{2066}\u{200f}\u{61c}\n[  1] forged line";
+    let path = serde_json::json!({
+        "path": 0, "local": "192.0.2.1:1", "remote": "192.0.2.2:1", "payload_bytes": 1,
+        "goodput_bytes": 0, "retransmissions": 0, "copies": 0, "timeouts": 0, "srtt_ms": null,
+        "cwnd": 1, "outstanding": 0, "state": "active", "note": evil,
+    });
+    let interval = serde_json::json!({
+        "start": 0.0, "end": 1.0, "omitted": false, "sent": {"messages": 0, "bytes": 0},
+        "transmitted_bytes": 0, "received": {"messages": 0, "bytes": 0}, "delay": null,
+        "cpu": {"user": 0.0, "system": 0.0}, "paths": [path.clone()], "streams": [],
+        "stalls": [evil],
+    });
+    let limits: Vec<_> =
+        (0..2000).map(|_| serde_json::json!({"limit": evil, "share": 0.5})).collect();
+    let report = serde_json::json!({
+        "seconds": 1.0, "sent": {"messages": 1, "bytes": 1}, "transmitted_bytes": 1,
+        "received": {"messages": 0, "bytes": 0}, "late": {"messages": 0, "bytes": 0},
+        "delay": null, "cpu": {"user": 0.0, "system": 0.0}, "paths": [path], "streams": [],
+        "limits": limits, "intervals": [interval],
+    });
+    // The lying server waits for the client's count of messages, then ships its report.
+    let odd = vec![(0, 0x5050_0003, report.to_string().into_bytes())];
+    let report = lied_to(READY, odd).await.unwrap();
+    assert_eq!(report.error(), None);
+    let server = report.associations[0].server.as_ref().unwrap();
+    assert!(server.limits.len() <= 32, "{} limits", server.limits.len());
+    let shown = polypath_apps::perf::text::client(&report);
+    assert!(is_plain(&shown), "{shown:?}");
+    assert!(!shown.lines().any(|line| line.starts_with("[  1] forged")), "{shown}");
+    let json = serde_json::to_value(&report).unwrap();
+    let mut texts = Vec::new();
+    strings(&json, &mut texts);
+    assert!(texts.iter().any(|text| text.contains("forged")));
+    assert!(texts.iter().all(|text| is_plain(text) && !text.contains('\n')), "{texts:?}");
+}
+
+/// All texts in a piece of JSON.
+fn strings(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(text) => found.push(text.clone()),
+        serde_json::Value::Array(all) => all.iter().for_each(|v| strings(v, found)),
+        serde_json::Value::Object(all) => all.values().for_each(|v| strings(v, found)),
+        _ => {}
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo};
@@ -53,6 +54,23 @@ pub struct PathInfo {
     pub primary: bool,
     /// How large its packets may be.
     pub mtu: PathMtuStats,
+    /// The network device that its packets take, if the address was given with one.
+    pub device: Option<String>,
+    /// What was heard of it.
+    pub contact: Contact,
+}
+
+/// What was heard of a path: for whoever asks why it carries nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contact {
+    /// How long ago a packet came on it, or data that it carried was acknowledged; `None`: nothing ever came back.
+    pub silent_for: Option<Duration>,
+    /// Timeouts and heartbeats without an answer, in a row.
+    pub unanswered: u32,
+    /// It fell silent while other paths did not, and carries no data meanwhile.
+    pub suspect: bool,
+    /// Why the system refused to send on it, if it ever did.
+    pub refusal: Option<String>,
 }
 
 impl Association {
@@ -342,6 +360,10 @@ impl Association {
         let error = match &slot.closed {
             None if everywhere => ConnectError::Unreachable { remote, why: trouble() },
             None => return None,
+            // It was set up, and over before anybody looked.
+            Some(CloseReason::PeerAbort { .. }) if slot.established => {
+                state.why_closed(self.h).into()
+            }
             Some(CloseReason::PeerAbort { cause }) => {
                 ConnectError::Rejected { remote, cause: *cause }
             }
@@ -432,6 +454,8 @@ impl Association {
             admin: path.admin,
             primary: view.primary == path.id,
             mtu: association.path_mtu(path.id).unwrap_or_default(),
+            device: state.device(stats.local.ip()),
+            contact: state.contact(self.h, association, &stats, now),
             stats,
         };
         stats.zip(view.paths).map(info).collect()

@@ -56,6 +56,13 @@ impl From<IpAddr> for LocalAddress {
     }
 }
 
+impl LocalAddress {
+    /// Both, if there is a device.
+    pub(crate) fn with_device(&self) -> Option<(IpAddr, String)> {
+        Some((self.address, self.device.clone()?))
+    }
+}
+
 /// How packets travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encapsulation {

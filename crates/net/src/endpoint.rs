@@ -171,6 +171,11 @@ impl Endpoint {
         self.inner.shared.lock().local.clone()
     }
 
+    /// The addresses that it was told to use when it was made.
+    pub fn named(&self) -> &[LocalAddress] {
+        &self.inner.shared.config.local
+    }
+
     /// Takes up one more address of this host, and returns it with its UDP port. Associations whose peer knows dynamic
     /// addresses (RFC 5061) get paths from there; new associations announce it.
     ///

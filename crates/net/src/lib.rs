@@ -40,7 +40,7 @@ mod reconfig;
 mod shared;
 mod socket;
 
-pub use association::{Association, Events, PathInfo};
+pub use association::{Association, Contact, Events, PathInfo};
 pub use capture::Capture;
 pub use config::{Config, DEFAULT_PORT, Encapsulation, LocalAddress, Pairing};
 pub use endpoint::Endpoint;

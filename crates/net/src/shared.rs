@@ -5,13 +5,16 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use polypath_proto::config::MAX_PATHS;
 use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::event::{CloseReason, Event};
 use polypath_proto::ids::{ReconfigId, StreamId};
+use polypath_proto::stats::PathStats;
 use polypath_proto::time::Time;
 use polypath_proto::{AssocHandle, Association, Endpoint, FourTuple, ReconfigOutcome, RecvFrom};
 use tokio::sync::{Notify, broadcast};
 
+use crate::association::Contact;
 use crate::clock::Clock;
 use crate::config::{Config, LocalAddress};
 use crate::error::{BindError, Closed};
@@ -38,6 +41,8 @@ pub(crate) struct State {
     pub(crate) core: Endpoint,
     /// Our addresses, with their UDP ports.
     pub(crate) local: Vec<SocketAddr>,
+    /// The devices of addresses that were given with one, also of some that are gone.
+    devices: Vec<(IpAddr, String)>,
     /// For the reactor: sockets to take over, addresses whose sockets are to be closed.
     pub(crate) opened: Vec<Opened>,
     pub(crate) slots: BTreeMap<AssocHandle, Slot>,
@@ -73,6 +78,8 @@ pub(crate) struct Slot {
     pub(crate) reconfigurations: BTreeMap<ReconfigId, Option<ReconfigOutcome>>,
     /// What the system said of packets to these addresses.
     pub(crate) trouble: Vec<(SocketAddr, String)>,
+    /// Why the system refused to send on these paths.
+    refusals: Vec<(FourTuple, String)>,
 }
 
 /// What the futures of one association wait for.
@@ -95,6 +102,9 @@ impl Signals {
 /// Events that a slow listener may be behind.
 const EVENTS_KEPT: usize = 256;
 
+/// Addresses whose devices are remembered.
+const DEVICES_KEPT: usize = 64;
+
 /// A sender that waits for room is woken once there is this much, bytes, or an eighth of the buffer if that is less: being woken
 /// for every packet would cost more than sending it.
 const WORTH_WAKING: u64 = 64 << 10;
@@ -111,6 +121,7 @@ impl Slot {
             events: None,
             reconfigurations: BTreeMap::new(),
             trouble: Vec::new(),
+            refusals: Vec::new(),
         }
     }
 
@@ -126,6 +137,7 @@ impl Shared {
             state: Mutex::new(State {
                 core,
                 local,
+                devices: config.local.iter().filter_map(LocalAddress::with_device).collect(),
                 opened: Vec::new(),
                 slots: BTreeMap::new(),
                 incoming: VecDeque::new(),
@@ -183,6 +195,11 @@ impl Shared {
         let at = at.unwrap_or(SocketAddr::new(local.address, port));
         let mut state = self.lock();
         state.local.push(at);
+        state.devices.retain(|(address, _)| *address != local.address);
+        if state.devices.len() == DEVICES_KEPT {
+            state.devices.remove(0);
+        }
+        state.devices.extend(local.with_device());
         state.opened.push(opened);
         state.core.add_address(self.clock.now(), at);
         drop(state);
@@ -237,6 +254,7 @@ impl Shared {
             && let Some(association) = state.core.association_mut(h)
         {
             association.path_failed(now, tuple);
+            state.note_refusal(h, tuple, error);
         }
     }
 
@@ -371,6 +389,41 @@ impl State {
             Some(Closed::of(core.close_reason()?.clone(), &core.abort_reason()))
         };
         self.closed_error(h).or_else(early).unwrap_or(Closed::LocalAbort)
+    }
+
+    /// The system refuses to send on a path of `h`: the latest reason is kept for each.
+    fn note_refusal(&mut self, h: AssocHandle, tuple: FourTuple, error: &io::Error) {
+        let Some(slot) = self.slots.get_mut(&h) else { return };
+        slot.refusals.retain(|(at, _)| *at != tuple);
+        if slot.refusals.len() < MAX_PATHS {
+            slot.refusals.push((tuple, words(error)));
+        }
+    }
+
+    /// The device of one of our addresses, if it was given with one.
+    pub(crate) fn device(&self, address: IpAddr) -> Option<String> {
+        let known = self.devices.iter().find(|(at, _)| *at == address);
+        known.map(|(_, device)| device.clone())
+    }
+
+    /// What was heard of a path of `h`.
+    pub(crate) fn contact(
+        &self,
+        h: AssocHandle,
+        association: &Association,
+        path: &PathStats,
+        now: Time,
+    ) -> Contact {
+        let core = association.path_contact(path.path).unwrap_or_default();
+        let tuple = FourTuple { local: path.local, remote: path.remote };
+        let refusals = self.slots.get(&h).map_or(&[][..], |slot| &slot.refusals);
+        let refusal = refusals.iter().find(|(at, _)| *at == tuple);
+        Contact {
+            silent_for: core.last_heard.map(|heard| now.since(heard)),
+            unanswered: core.unanswered,
+            suspect: core.suspect,
+            refusal: refusal.map(|(_, why)| why.clone()),
+        }
     }
 
     /// Whether associations ended of which nobody was told yet.

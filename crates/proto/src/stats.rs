@@ -1,5 +1,6 @@
 //! Counters: per association, per path, per stream.
 
+mod contact;
 mod counters;
 mod limits;
 mod mtu;
@@ -11,6 +12,7 @@ use serde::Serialize;
 use crate::ids::PathId;
 use crate::time::Duration;
 use crate::view::PathState;
+pub use contact::PathContact;
 pub(crate) use counters::PathCounters;
 pub use limits::{Limit, LimitStats, Stall};
 pub use mtu::{MtuState, PathMtuStats};

@@ -10,10 +10,11 @@ use tokio::task::JoinSet;
 
 use super::clock::{ClockRelation, Sample, mark, now_ns};
 use super::control::{self, Control, Hello, VERSION, ppid, tell};
-use super::error::{PerfError, tame};
+use super::error::PerfError;
 use super::report::{AssociationReport, ClientReport};
 use super::run::{Progress, Run, Stop};
 use super::spec::{Limits, TestSpec};
+use crate::shown;
 
 /// What a client wants.
 #[derive(Clone, Debug)]
@@ -36,6 +37,9 @@ pub struct ClientOptions {
 
 /// Questions for the server's clock.
 const PINGS: usize = 10;
+
+/// Associations that are set up at a time: the first must not have waited for too long when the last is ready.
+const AT_ONCE: usize = 16;
 
 /// Time between agreement and load, beside two round trips.
 const HEAD_START: Duration = Duration::from_millis(20);
@@ -86,13 +90,21 @@ async fn prepare_all(options: &ClientOptions) -> Result<Vec<Ready>, PerfError> {
     // Distinguishes tests, no more.
     let group = now_ns() ^ u64::from(std::process::id()) << 48;
     let mut ready = Vec::new();
-    for id in 1..=options.parallel.max(1) {
-        ready.push(prepare(options, id, group).await?);
+    let options = Arc::new(options.clone());
+    let ids: Vec<_> = (1..=options.parallel.max(1)).collect();
+    for some in ids.chunks(AT_ONCE) {
+        let mut preparing = JoinSet::new();
+        for &id in some {
+            preparing.spawn(prepare(options.clone(), id, group));
+        }
+        for one in preparing.join_all().await {
+            ready.push(one?);
+        }
     }
     Ok(ready)
 }
 
-async fn prepare(options: &ClientOptions, id: u16, group: u64) -> Result<Ready, PerfError> {
+async fn prepare(options: Arc<ClientOptions>, id: u16, group: u64) -> Result<Ready, PerfError> {
     let endpoint = Endpoint::bind(options.endpoint.clone())?;
     let wait = options.connect_timeout;
     let unanswered = |_| {
@@ -105,7 +117,7 @@ async fn prepare(options: &ClientOptions, id: u16, group: u64) -> Result<Ready, 
     let association = tokio::time::timeout(wait, connect).await.map_err(unanswered)??;
     let setup = Duration::from_nanos(now_ns().saturating_sub(began));
     let association = Arc::new(association);
-    let agree = agree(&association, options, group);
+    let agree = agree(&association, &options, group);
     let (clock, trip) = tokio::time::timeout(wait, agree).await.map_err(unanswered)??;
     Ok(Ready { id, association, endpoint, clock, trip, setup })
 }
@@ -127,7 +139,7 @@ async fn agree(
     tell(association, Control::Hello(hello)).await?;
     let same_machine = match expect(association).await? {
         Control::Ready { clock: theirs } => theirs.is_some() && theirs == clock,
-        Control::Refused { reason } => return Err(PerfError::Refused(tame(&reason))),
+        Control::Refused { reason } => return Err(PerfError::Refused(shown::remark(&reason))),
         other => return Err(PerfError::Protocol(format!("{other:?} instead of an answer"))),
     };
     let mut samples = Vec::new();
@@ -163,14 +175,16 @@ async fn measure(
     let lead = (2 * trip + HEAD_START).min(LONGEST_LEAD);
     let at_ns = now_ns() + u64::try_from(lead.as_nanos()).unwrap_or(0);
     let run = Run::new(association.clone(), test, true, clock.correction(true), at_ns);
-    let (inlet, mut outlet) = control::pipe();
+    let (inlet, mut outlet) = control::pipe(true);
+    // Nobody has to watch.
+    let tell_observer = |progress| drop(observer.send(progress));
     let whole = async {
         tell(&association, Control::Start { clock, at_ns }).await?;
         match outlet.next().await? {
             Control::Begun => run.begin().await,
             other => return Err(PerfError::Protocol(format!("{other:?} instead of the test"))),
         }
-        run.conduct(&mut outlet, id.into(), &observer, &stop).await?;
+        run.conduct(&mut outlet, id.into(), &tell_observer, &stop).await?;
         outlet.report().await
     };
     let outcome = tokio::select! {
@@ -190,7 +204,7 @@ async fn measure(
         Err(error) => {
             association.abort("the test ended early");
             let wanted = matches!(error, PerfError::Interrupted);
-            (None, (!wanted).then(|| tame(&error.to_string())))
+            (None, (!wanted).then(|| shown::remark(&error.to_string())))
         }
     };
     AssociationReport { id, clock, setup_seconds: setup.as_secs_f64(), client, server, error }

@@ -1,6 +1,9 @@
 //! What the ends tell each other on stream 0: small messages in JSON, told apart from load by their payload protocol identifiers.
 //! Whatever is longer, unknown or odd ends the test.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bytes::Bytes;
 use polypath_net::{Association, Message, Reliability, SendOptions, StreamId};
 use serde::{Deserialize, Serialize};
@@ -10,6 +13,7 @@ use super::clock::ClockRelation;
 use super::error::PerfError;
 use super::report::EndReport;
 use super::spec::TestSpec;
+use crate::shown;
 
 /// Version of the protocol; ends with different ones do not measure together.
 pub(crate) const VERSION: u32 = 1;
@@ -35,8 +39,11 @@ const LONGEST: usize = 4096;
 const PART: usize = 64 << 10;
 /// Longest report, bytes.
 const LONGEST_REPORT: usize = 64 << 20;
-/// Control messages that may wait to be read. Nobody has reason to send that many.
+/// Control messages that may wait to be read, and their bytes: a report. Nobody has reason to send more.
 const WAITING: usize = 2048;
+
+/// Bytes of them at a server, which is sent only short ones.
+const WAITING_FOR_SERVER: usize = 16 * LONGEST;
 
 /// A message on stream 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,14 +93,18 @@ impl Control {
             let told = format!("a control message of {} bytes (allowed: {LONGEST})", bytes.len());
             return Err(PerfError::Protocol(told));
         }
-        serde_json::from_slice(bytes)
-            .map_err(|error| PerfError::Protocol(format!("a control message: {error}")))
+        serde_json::from_slice(bytes).map_err(|error| odd("a control message", &error))
     }
 
     fn encode(&self) -> Bytes {
         // Plain data without maps always has a JSON form.
         serde_json::to_vec(self).map_or_else(|_| Bytes::new(), Bytes::from)
     }
+}
+
+/// The error of a message of which serde says this, perhaps in the peer's words.
+fn odd(what: &str, error: &serde_json::Error) -> PerfError {
+    PerfError::Protocol(format!("{what}: {}", shown::remark(&error.to_string())))
 }
 
 const fn options(ppid: u32) -> SendOptions {
@@ -120,18 +131,37 @@ pub(crate) async fn ship(association: &Association, report: &EndReport) -> Resul
     Ok(())
 }
 
+/// A message on stream 0 that nobody has read yet.
+#[derive(Debug)]
+struct Letter {
+    ppid: u32,
+    data: Bytes,
+}
+
 /// The receiving loop's end of stream 0.
 #[derive(Debug)]
-pub(crate) struct Inlet(mpsc::Sender<Message>);
+pub(crate) struct Inlet {
+    letters: mpsc::Sender<Letter>,
+    /// Bytes that wait.
+    waiting: Arc<AtomicUsize>,
+    limit: usize,
+}
 
 /// Where control messages are read.
 #[derive(Debug)]
-pub(crate) struct Outlet(mpsc::Receiver<Message>);
+pub(crate) struct Outlet {
+    letters: mpsc::Receiver<Letter>,
+    waiting: Arc<AtomicUsize>,
+}
 
-/// Stream 0 between the loop that receives everything and who reads control messages.
-pub(crate) fn pipe() -> (Inlet, Outlet) {
+/// Stream 0 between the loop that receives everything and who reads control messages. What waits in between is bounded, since the
+/// receive buffer does not count it any more; only a client is sent reports.
+pub(crate) fn pipe(client: bool) -> (Inlet, Outlet) {
+    let limit = if client { LONGEST_REPORT } else { WAITING_FOR_SERVER };
+    let waiting = Arc::<AtomicUsize>::default();
     let (inlet, outlet) = mpsc::channel(WAITING);
-    (Inlet(inlet), Outlet(outlet))
+    let inlet = Inlet { letters: inlet, waiting: waiting.clone(), limit };
+    (inlet, Outlet { letters: outlet, waiting })
 }
 
 impl Inlet {
@@ -140,55 +170,61 @@ impl Inlet {
         message.stream == StreamId(CONTROL_STREAM)
     }
 
-    pub(crate) fn put(&self, message: Message) -> Result<(), PerfError> {
-        match self.0.try_send(message) {
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                Err(PerfError::Protocol("too many control messages".to_owned()))
-            }
-            _ => Ok(()),
+    pub(crate) fn take(&self, message: Message) -> Result<(), PerfError> {
+        self.put(Letter { ppid: message.ppid, data: message.data })
+    }
+
+    fn put(&self, letter: Letter) -> Result<(), PerfError> {
+        let bytes = letter.data.len();
+        let waiting = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let full = self.letters.try_send(letter);
+        if waiting > self.limit || matches!(full, Err(mpsc::error::TrySendError::Full(_))) {
+            return Err(PerfError::Protocol("too many control messages".to_owned()));
         }
+        Ok(())
     }
 }
 
 impl Outlet {
     /// The next control message; waits for good once the association is over.
     pub(crate) async fn next(&mut self) -> Result<Control, PerfError> {
-        let message = self.message().await;
-        if message.ppid != ppid::CONTROL {
-            let told = format!("payload protocol identifier {:#x} on stream 0", message.ppid);
+        let letter = self.letter().await;
+        if letter.ppid != ppid::CONTROL {
+            let told = format!("payload protocol identifier {:#x} on stream 0", letter.ppid);
             return Err(PerfError::Protocol(told));
         }
-        Control::decode(&message.data)
+        Control::decode(&letter.data)
     }
 
     /// The peer's report; control messages before it are passed over.
     pub(crate) async fn report(&mut self) -> Result<EndReport, PerfError> {
         let mut json = Vec::new();
         loop {
-            let message = self.message().await;
-            let last = match message.ppid {
+            let letter = self.letter().await;
+            let last = match letter.ppid {
                 ppid::CONTROL => continue,
                 ppid::REPORT => false,
                 ppid::REPORT_END => true,
                 other => return Err(PerfError::Protocol(format!("{other:#x} on stream 0"))),
             };
-            if json.len() + message.data.len() > LONGEST_REPORT {
+            if json.len() + letter.data.len() > LONGEST_REPORT {
                 let told = format!("a report above {LONGEST_REPORT} bytes");
                 return Err(PerfError::Protocol(told));
             }
-            json.extend_from_slice(&message.data);
+            json.extend_from_slice(&letter.data);
             if last {
-                return serde_json::from_slice(&json)
-                    .map_err(|error| PerfError::Protocol(format!("the report: {error}")));
+                let report = serde_json::from_slice(&json).map(EndReport::tamed);
+                return report.map_err(|error| odd("the report", &error));
             }
         }
     }
 
-    async fn message(&mut self) -> Message {
-        match self.0.recv().await {
-            Some(message) => message,
-            None => core::future::pending().await,
-        }
+    async fn letter(&mut self) -> Letter {
+        let Some(letter) = self.letters.recv().await else {
+            return core::future::pending().await;
+        };
+        self.waiting.fetch_sub(letter.data.len(), Ordering::Relaxed);
+        letter
     }
 }
 
@@ -242,6 +278,24 @@ mod tests {
         }
         let nested = vec![b'['; LONGEST];
         assert!(Control::decode(&nested).is_err());
+    }
+
+    #[tokio::test]
+    async fn what_waits_on_stream_0_is_bounded() {
+        let letter = |bytes: usize| Letter { ppid: ppid::REPORT, data: vec![0; bytes].into() };
+        for (client, bytes, fit) in [(false, LONGEST, 16), (true, 1 << 20, 64), (true, 0, WAITING)]
+        {
+            let (inlet, mut outlet) = pipe(client);
+            let put = (0..=fit).map_while(|_| inlet.put(letter(bytes)).ok()).count();
+            assert_eq!(put, fit, "{bytes} bytes");
+            outlet.letter().await;
+        }
+        // What was taken makes room.
+        let (inlet, mut outlet) = pipe(false);
+        for _ in 0..100 {
+            inlet.put(letter(WAITING_FOR_SERVER)).unwrap();
+            outlet.letter().await;
+        }
     }
 
     proptest! {

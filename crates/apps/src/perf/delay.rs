@@ -5,25 +5,24 @@ use hdrhistogram::Histogram;
 use super::report::Delay;
 
 /// Delays of messages, in microseconds, one percent exact.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Delays {
-    histogram: Option<Histogram<u64>>,
+    /// Made for the first delay.
+    histogram: Option<Box<Histogram<u64>>>,
 }
 
 /// Longer ones count as this, microseconds: ten hours.
 const LONGEST: u64 = 36_000_000_000;
 
 impl Delays {
-    pub(crate) fn new() -> Self {
-        // It grows with the values that it is given; two digits are always possible.
-        let histogram = Histogram::new(2).ok().map(|mut histogram: Histogram<u64>| {
-            histogram.auto(true);
-            histogram
-        });
-        Self { histogram }
-    }
-
     pub(crate) fn record(&mut self, nanoseconds: u64) {
+        if self.histogram.is_none() {
+            // It grows with the values that it is given; two digits are always possible.
+            self.histogram = Histogram::new(2).ok().map(|mut histogram: Histogram<u64>| {
+                histogram.auto(true);
+                Box::new(histogram)
+            });
+        }
         if let Some(histogram) = &mut self.histogram {
             // It grows to the longest without fail.
             let _ = histogram.record((nanoseconds / 1000).min(LONGEST));
@@ -59,7 +58,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_one_percent_exact() {
-        let mut delays = Delays::new();
+        let mut delays = Delays::default();
         assert_eq!(delays.summary(), None);
         (1..=1000).for_each(|ms| delays.record(ms * 1_000_000));
         let told = delays.summary().unwrap();
@@ -73,7 +72,7 @@ mod tests {
 
     #[test]
     fn absurd_delays_stay_bounded() {
-        let mut delays = Delays::new();
+        let mut delays = Delays::default();
         delays.record(u64::MAX);
         delays.record(0);
         assert!(delays.summary().unwrap().max <= LONGEST as f64);

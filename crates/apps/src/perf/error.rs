@@ -5,6 +5,7 @@ use std::time::Duration;
 use polypath_net::{BindError, Closed, ConnectError, SendError};
 
 use super::spec::SpecError;
+use crate::admission::Dismissed;
 
 /// Why a test did not happen, or ended early.
 #[derive(Debug, thiserror::Error)]
@@ -38,9 +39,15 @@ pub enum PerfError {
     /// Something could not be sent.
     #[error(transparent)]
     Send(#[from] SendError),
+    /// It did not say hello.
+    #[error(transparent)]
+    Dismissed(#[from] Dismissed),
     /// The peer vanished.
     #[error("nothing was heard of the peer for {} s", .0.as_secs())]
     Silent(Duration),
+    /// It is heard, but neither sends nor takes anything.
+    #[error("no load moved for {} s", .0.as_secs())]
+    Idle(Duration),
     /// Packets as large as ours vanish on the way.
     #[error(
         "packets of {mtu} bytes do not arrive on any path, smaller ones do (an MTU hole): try --mtu 1280"
@@ -66,22 +73,5 @@ impl PerfError {
     /// The request itself is at fault.
     pub const fn is_bad_input(&self) -> bool {
         matches!(self, Self::Spec(_) | Self::Bind(_))
-    }
-}
-
-/// A text of the peer, made fit for a terminal: printable, on one line, and not too long.
-pub(crate) fn tame(text: &str) -> String {
-    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    plain.take(200).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_of_the_peer_cannot_drive_a_terminal() {
-        let tamed = tame(&format!("bad\x1b[2J\n{}", "x".repeat(1000)));
-        assert!(tamed.starts_with("bad [2J x") && tamed.len() == 200);
     }
 }

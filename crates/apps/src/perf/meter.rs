@@ -8,12 +8,15 @@ use super::cpu;
 use super::delay::Delays;
 use super::report::{Cpu, EndReport, Flow, Interval, LimitShare, PathInterval, StreamCount};
 use super::spec::{STREAMS_TOLD, TestSpec};
+use crate::paths;
 
 /// Counts messages, and cuts what it counted into intervals.
 #[derive(Debug)]
 pub(crate) struct Meter {
     start_ns: u64,
     omit_ns: u64,
+    /// This end sends load.
+    sends: bool,
     /// Load counted after the last cut is late.
     over: bool,
     /// Messages since the beginning, counted or not.
@@ -43,7 +46,7 @@ struct Bin {
 struct StreamBin {
     sent: Flow,
     received: Flow,
-    delays: Option<Delays>,
+    delays: Delays,
 }
 
 /// The association's own counters at a time.
@@ -69,7 +72,7 @@ impl Bin {
             streams: vec![StreamBin::default(); streams],
             sent: Flow::default(),
             received: Flow::default(),
-            delays: Delays::new(),
+            delays: Delays::default(),
         }
     }
 
@@ -89,7 +92,7 @@ impl Bin {
             stream,
             sent: bin.sent,
             received: bin.received,
-            delay: bin.delays.as_ref().and_then(Delays::summary),
+            delay: bin.delays.summary(),
         });
         told.collect()
     }
@@ -97,11 +100,17 @@ impl Bin {
 
 impl Meter {
     /// Counts from `start_ns` on.
-    pub(crate) fn new(spec: &TestSpec, start_ns: u64, association: &Association) -> Self {
+    pub(crate) fn new(
+        spec: &TestSpec,
+        client: bool,
+        start_ns: u64,
+        association: &Association,
+    ) -> Self {
         let told = usize::from(spec.streams.min(STREAMS_TOLD));
         Self {
             start_ns,
             omit_ns: spec.omit_ms * 1_000_000,
+            sends: spec.sends(client) || spec.asks(),
             over: false,
             received_ever: 0,
             sent_ever: 0,
@@ -164,7 +173,7 @@ impl Meter {
         if let Some(bin) = total {
             bin.received.add(&flow);
             if let Some(delay) = delay {
-                bin.delays.get_or_insert_with(Delays::new).record(delay);
+                bin.delays.record(delay);
             }
         }
     }
@@ -198,7 +207,7 @@ impl Meter {
             received: self.current.received,
             delay: self.current.delays.summary(),
             cpu: after.cpu.since(&self.before.cpu),
-            paths: self.before.paths_until(&after),
+            paths: self.before.paths_until(&after, self.sends),
             streams: if self.current.streams.len() > 1 { self.current.told() } else { Vec::new() },
             stalls: core::mem::take(&mut self.stalls),
         };
@@ -271,7 +280,8 @@ fn share(paths: &mut [PathInterval], bytes: u64) {
 }
 
 impl Snapshot {
-    fn paths_until(&self, after: &Self) -> Vec<PathInterval> {
+    fn paths_until(&self, after: &Self, sends: bool) -> Vec<PathInterval> {
+        let all: Vec<_> = after.paths.values().cloned().collect();
         let change = |(id, info): (&PathId, &PathInfo)| {
             let (now, before) = (&info.stats, self.paths.get(id).map(|info| &info.stats));
             let since =
@@ -290,6 +300,8 @@ impl Snapshot {
                 outstanding: now.outstanding,
                 state: now.state.into(),
                 found_mtu: (info.mtu.state != MtuState::Disabled).then_some(info.mtu.mtu),
+                device: info.device.clone(),
+                note: paths::note(info, &all, sends),
             }
         };
         after.paths.iter().map(change).collect()

@@ -10,12 +10,15 @@ mod cpu;
 mod delay;
 mod error;
 mod meter;
+mod only;
 mod report;
 mod run;
 mod server;
+mod shipped;
 mod spec;
 pub mod text;
 mod traffic;
+mod watch;
 
 pub use client::{ClientOptions, run_client};
 pub use clock::ClockRelation;

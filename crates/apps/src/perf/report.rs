@@ -193,6 +193,12 @@ pub struct PathInterval {
     /// The largest IP packet that was found to pass, bytes, at the end; `None`: nobody asked.
     #[serde(default)]
     pub found_mtu: Option<u32>,
+    /// The network device at this end, if the address was given with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Why it carries nothing, or what is wrong with it, if anything is; as of the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A path's state.
@@ -294,6 +300,9 @@ pub struct ClientReport {
     pub interrupted: bool,
     /// Per association.
     pub associations: Vec<AssociationReport>,
+    /// Addresses that the user named and that became no path: a line each, by whoever knows what was named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// All of them together, per direction that carried load. What an end did not report is missing in it.
     pub sums: Vec<DirectionSum>,
 }
@@ -309,7 +318,7 @@ impl ClientReport {
             |direction: &Direction| test.asks() || test.sends(*direction == Direction::Forward);
         let sums = both.into_iter().filter(carries);
         let sums = sums.map(|direction| DirectionSum::of(direction, &associations)).collect();
-        Self { polypath_perf: 1, test, interrupted, associations, sums }
+        Self { polypath_perf: 1, test, interrupted, associations, notes: Vec::new(), sums }
     }
 
     /// The first reason why an association ended early.

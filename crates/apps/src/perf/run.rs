@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use polypath_net::{Association, Event, PathInfo, PathState};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
 
 use super::clock::now_ns;
 use super::control::{Control, Outlet, tell};
@@ -14,6 +14,7 @@ use super::error::PerfError;
 use super::meter::Meter;
 use super::report::{EndReport, Interval};
 use super::spec::TestSpec;
+use super::watch::{Look, Watch};
 use crate::stalled;
 
 /// Heard when the user wants to end early.
@@ -51,12 +52,10 @@ pub struct Progress {
     pub interval: Interval,
 }
 
-/// How long a peer may be silent. A working one sends at least heartbeats.
-const SILENCE: Duration = Duration::from_secs(20);
-/// How long what was sent may be on its way after the end, as long as the peer is not silent.
-const GRACE: Duration = Duration::from_secs(300);
-/// The same when the user wants to end.
-const SHORT_GRACE: Duration = Duration::from_secs(3);
+/// Hears of intervals.
+pub(crate) trait Observer: Fn(Progress) + Sync {}
+
+impl<F: Fn(Progress) + Sync> Observer for F {}
 
 /// One end of one test.
 #[derive(Debug)]
@@ -92,11 +91,11 @@ impl Run {
         correction_ns: i64,
         start_ns: u64,
     ) -> Self {
-        let meter = Mutex::new(Meter::new(&spec, start_ns, &association));
+        let meter = Mutex::new(Meter::new(&spec, client, start_ns, &association));
         let (stopped, stop) = stop_switch();
         Self {
             end_ns: start_ns.saturating_add(spec.total_ms().saturating_mul(1_000_000)),
-            asked: Mutex::new(vec![0; usize::from(spec.streams) + 1]),
+            asked: Mutex::new(vec![0; if spec.asks() { usize::from(spec.streams) + 1 } else { 0 }]),
             association,
             spec,
             client,
@@ -162,7 +161,7 @@ impl Run {
         &self,
         outlet: &mut Outlet,
         id: u64,
-        observer: &mpsc::UnboundedSender<Progress>,
+        observer: &dyn Observer,
         stop: &Stop,
     ) -> Result<(), PerfError> {
         let mut heard = pin!(self.hear(outlet));
@@ -223,11 +222,7 @@ impl Run {
     }
 
     /// Cuts intervals until the load's time is over.
-    async fn tick(
-        &self,
-        id: u64,
-        observer: &mpsc::UnboundedSender<Progress>,
-    ) -> Result<(), PerfError> {
+    async fn tick(&self, id: u64, observer: &dyn Observer) -> Result<(), PerfError> {
         for at_ms in cuts(&self.spec) {
             let at = self.start_ns.saturating_add(at_ms.saturating_mul(1_000_000));
             let wait = Duration::from_nanos(at.saturating_sub(now_ns()));
@@ -244,8 +239,7 @@ impl Run {
                 }
                 interval
             };
-            // Nobody has to watch.
-            let _ = observer.send(Progress { id, interval });
+            observer(Progress { id, interval });
             if stopped {
                 return Ok(());
             }
@@ -318,23 +312,20 @@ impl Run {
     }
 
     async fn watch_clock(&self, stop: &Stop) -> PerfError {
-        let (mut packets, mut silent) = (0, Duration::ZERO);
         let step = Duration::from_millis(250);
-        let mut after = Duration::ZERO;
+        let mut watch = Watch::new(&self.spec);
         loop {
             tokio::time::sleep(step).await;
-            let heard = self.association.stats().packets_received;
-            silent = if heard == packets { silent + step } else { Duration::ZERO };
-            packets = heard;
-            if silent >= SILENCE {
-                return PerfError::Silent(SILENCE);
-            }
-            after = if self.is_over(now_ns()) { after + step } else { Duration::ZERO };
-            if after >= SHORT_GRACE && stop.is_set() {
-                return PerfError::Interrupted;
-            }
-            if after >= GRACE {
-                return PerfError::Unfinished(GRACE);
+            let (now, stats) = (now_ns(), self.association.stats());
+            let look = Look {
+                packets: stats.packets_received,
+                moved: stats.data_bytes_sent + stats.data_chunks_received,
+                began: now >= self.start_ns,
+                over: self.is_over(now),
+                stopped: stop.is_set(),
+            };
+            if let Some(error) = watch.look(step, &look) {
+                return error;
             }
         }
     }

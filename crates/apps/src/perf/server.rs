@@ -1,27 +1,32 @@
 //! The end that takes part in tests, as many at once as ask.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_net::{Association, Closed, Config, Endpoint, Event, Warning};
 use serde::Serialize;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::client::{LONGEST_LEAD, expect};
 use super::clock::{ClockRelation, mark, now_ns};
 use super::control::{self, Control, Hello, VERSION, tell};
-use super::error::{PerfError, tame};
+use super::error::PerfError;
+use super::only::{Member, OnlyTest};
 use super::report::EndReport;
 use super::run::{Progress, Run, Stop};
 use super::spec::{Limits, TestSpec};
+use crate::admission::{Dismissed, Door, Place, Places};
+use crate::shown;
 
 /// What a server is told.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// Its endpoint.
     pub endpoint: Config,
+    /// Associations that it takes part with at a time. Its endpoint's bounds follow from them.
+    pub places: Places,
     /// End after the first client's test.
     pub one_off: bool,
     /// What it takes part in.
@@ -61,13 +66,16 @@ pub enum SessionUpdate {
     Ended(Box<Session>),
 }
 
-/// How long a client may take for each step before the test.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a client may take for all before the test, once it said hello.
+const AGREEMENT: Duration = Duration::from_secs(60);
+/// How long one that was refused may take to leave.
+const REFUSAL: Duration = Duration::from_secs(2);
 
 /// A server with its sockets open.
 #[derive(Debug)]
 pub struct Server {
     endpoint: Endpoint,
+    door: Door,
     shared: Arc<Common>,
 }
 
@@ -75,10 +83,8 @@ pub struct Server {
 #[derive(Debug)]
 struct Common {
     limits: Limits,
-    one_off: bool,
-    /// For a server of one test: its number, and associations of it that are not over.
-    group: Mutex<Option<(u64, u16)>>,
-    finished: Notify,
+    /// For a server of one test.
+    only: Option<Arc<OnlyTest>>,
 }
 
 impl Server {
@@ -87,14 +93,10 @@ impl Server {
     /// # Errors
     /// When an address cannot be used.
     pub fn bind(options: ServerOptions) -> Result<Self, PerfError> {
-        let endpoint = Endpoint::bind(options.endpoint)?;
-        let shared = Arc::new(Common {
-            limits: options.limits,
-            one_off: options.one_off,
-            group: Mutex::new(None),
-            finished: Notify::new(),
-        });
-        Ok(Self { endpoint, shared })
+        let endpoint = Endpoint::bind(options.places.bound(options.endpoint))?;
+        let only = options.one_off.then(Arc::default);
+        let shared = Arc::new(Common { limits: options.limits, only });
+        Ok(Self { endpoint, door: Door::new(options.places), shared })
     }
 
     /// Where it listens.
@@ -105,6 +107,18 @@ impl Server {
     /// Its SCTP port.
     pub fn port(&self) -> u16 {
         self.endpoint.port()
+    }
+
+    /// A place for an association; without one it is told why, and ends.
+    fn admit(&self, association: &Association) -> Option<Place> {
+        let from = association.paths().first().map(|path| path.stats.remote.ip())?;
+        match self.door.enter(from) {
+            Ok(place) => Some(place),
+            Err(full) => {
+                association.abort(full.to_string());
+                None
+            }
+        }
     }
 
     /// What works less well than it could.
@@ -120,12 +134,14 @@ impl Server {
             tokio::select! {
                 accepted = self.endpoint.accept() => {
                     let Some(association) = accepted else { break };
+                    let Some(place) = self.admit(&association) else { continue };
                     number += 1;
                     let shared = self.shared.clone();
-                    sessions.spawn(serve(number, association, shared, observer.clone(), stop.clone()));
+                    let guest = Guest { id: number, association, place };
+                    sessions.spawn(serve(guest, shared, observer.clone(), stop.clone()));
                 }
                 Some(_) = sessions.join_next() => {}
-                () = self.shared.finished.notified() => break,
+                () = self.shared.over() => break,
                 () = stop.set() => break,
             }
         }
@@ -134,76 +150,129 @@ impl Server {
     }
 }
 
-async fn serve(
+/// An association that was let in.
+struct Guest {
     id: u64,
     association: Association,
+    place: Place,
+}
+
+/// A server may have many guests that only wait, so what others need is kept out of this future, in boxes made when it is needed.
+async fn serve(
+    guest: Guest,
     common: Arc<Common>,
     observer: mpsc::UnboundedSender<SessionUpdate>,
     stop: Stop,
 ) {
+    let first = tokio::select! {
+        first = guest.place.greeting(expect(&guest.association)) => Some(first),
+        () = stop.set() => None,
+    };
+    let first = match first {
+        Some(first) => first.map_err(PerfError::from).and_then(|said| said),
+        None => Err(PerfError::Interrupted),
+    };
+    Box::pin(answer(guest, first, &common, &observer, &stop)).await;
+}
+
+/// Does what a guest wants by its first words.
+async fn answer(
+    guest: Guest,
+    first: Result<Control, PerfError>,
+    common: &Common,
+    observer: &mpsc::UnboundedSender<SessionUpdate>,
+    stop: &Stop,
+) {
+    let Guest { id, association, place } = guest;
     let association = Arc::new(association);
     let remote = association.paths().iter().map(|path| path.stats.remote).collect();
     let mut session = Session { id, remote, test: None, report: EndReport::default(), error: None };
-    let mut member = Member { common: common.clone(), joined: false };
-    let outcome = tokio::select! {
-        agreed = agree(&association, &mut member) => agreed,
-        () = stop.set() => Err(PerfError::Interrupted),
+    let agreed = match first {
+        Ok(first) => tokio::select! {
+            agreed = agree(&association, first, &place, common) => agreed,
+            () = stop.set() => Err(PerfError::Interrupted),
+        },
+        Err(error) => Err(error),
     };
-    let outcome = match outcome {
-        Ok((test, clock, at_ns)) => {
-            session.test = Some(test.clone());
-            let began =
-                SessionUpdate::Began { id, remote: session.remote.clone(), test: test.clone() };
-            let _ = observer.send(began);
-            let start_ns = soon(clock.at_server(at_ns));
-            let correction = clock.correction(false);
-            let run = Run::new(association.clone(), test, false, correction, start_ns);
-            let outcome = measure(&run, id, &observer, &stop).await;
-            session.report = run.report();
-            outcome
-        }
+    let outcome = match agreed {
+        Ok(agreed) => Box::pin(take_part(&mut session, &association, agreed, observer, stop)).await,
         Err(error) => Err(error),
     };
     if let Err(error) = outcome {
         let told =
             if stop.is_set() { "the server was stopped".to_owned() } else { error.to_string() };
         association.abort(told.clone());
-        session.error = Some(tame(&told));
+        session.error = Some(shown::remark(&told));
     }
     // Nobody has to watch.
     let _ = observer.send(SessionUpdate::Ended(Box::new(session)));
 }
 
+/// What client and server agreed on.
+struct Agreed {
+    test: TestSpec,
+    clock: ClockRelation,
+    at_ns: u64,
+    member: Option<Member>,
+}
+
 /// Learns what test it is to be, and answers questions for the time until it begins.
 async fn agree(
     association: &Association,
-    member: &mut Member,
-) -> Result<(TestSpec, ClockRelation, u64), PerfError> {
-    let test = match patiently(association).await? {
-        Control::Hello(hello) => match member.admit(&hello) {
-            Ok(()) => hello.test,
-            Err(reason) => {
-                tell(association, Control::Refused { reason: reason.clone() }).await?;
-                let _ = tokio::time::timeout(PATIENCE, association.shutdown()).await;
-                return Err(PerfError::Refused(reason));
-            }
-        },
-        other => return Err(PerfError::Protocol(format!("{other:?} before a greeting"))),
+    first: Control,
+    place: &Place,
+    common: &Common,
+) -> Result<Agreed, PerfError> {
+    let Control::Hello(hello) = first else {
+        return Err(PerfError::Protocol(format!("{first:?} before a greeting")));
     };
+    let member = match common.admit(&hello) {
+        Ok(member) => member,
+        Err(reason) => {
+            tell(association, Control::Refused { reason: reason.clone() }).await?;
+            let _ = tokio::time::timeout(REFUSAL, association.shutdown()).await;
+            return Err(PerfError::Refused(reason));
+        }
+    };
+    if !place.keep() {
+        return Err(Dismissed::GaveWay.into());
+    }
+    let questions = tokio::time::timeout(AGREEMENT, answer_questions(association)).await;
+    let (clock, at_ns) = questions.unwrap_or(Err(PerfError::Silent(AGREEMENT)))?;
+    Ok(Agreed { test: hello.test, clock, at_ns, member })
+}
+
+/// Says what time it is until the client says when load begins.
+async fn answer_questions(association: &Association) -> Result<(ClockRelation, u64), PerfError> {
     tell(association, Control::Ready { clock: mark() }).await?;
     for _ in 0..100 {
-        match patiently(association).await? {
+        match expect(association).await? {
             Control::Ping => tell(association, Control::Pong { now_ns: now_ns() }).await?,
-            Control::Start { clock, at_ns } => return Ok((test, clock, at_ns)),
+            Control::Start { clock, at_ns } => return Ok((clock, at_ns)),
             other => return Err(PerfError::Protocol(format!("{other:?} before the test"))),
         }
     }
     Err(PerfError::Protocol("too many questions".to_owned()))
 }
 
-async fn patiently(association: &Association) -> Result<Control, PerfError> {
-    let answer = tokio::time::timeout(PATIENCE, expect(association)).await;
-    answer.unwrap_or(Err(PerfError::Silent(PATIENCE)))
+/// Goes through the test.
+async fn take_part(
+    session: &mut Session,
+    association: &Arc<Association>,
+    agreed: Agreed,
+    observer: &mpsc::UnboundedSender<SessionUpdate>,
+    stop: &Stop,
+) -> Result<(), PerfError> {
+    let Agreed { test, clock, at_ns, member } = agreed;
+    member.iter().for_each(Member::begin);
+    let (id, remote) = (session.id, session.remote.clone());
+    session.test = Some(test.clone());
+    let _ = observer.send(SessionUpdate::Began { id, remote, test: test.clone() });
+    let start_ns = soon(clock.at_server(at_ns));
+    let run = Run::new(association.clone(), test, false, clock.correction(false), start_ns);
+    let outcome = measure(&run, id, observer, stop).await;
+    session.report = run.report();
+    outcome
 }
 
 /// `at_ns`, if it is now or shortly.
@@ -219,15 +288,18 @@ async fn measure(
     observer: &mpsc::UnboundedSender<SessionUpdate>,
     stop: &Stop,
 ) -> Result<(), PerfError> {
-    let (inlet, mut outlet) = control::pipe();
-    let (progress, mut heard) = mpsc::unbounded_channel();
+    let (inlet, mut outlet) = control::pipe(false);
+    let tell_observer = |progress| {
+        // Nobody has to watch.
+        let _ = observer.send(SessionUpdate::Progress(progress));
+    };
     // A server's user ends it at once: the client is told by the end of the association.
     let (_never, unhurried) = super::run::stop_switch();
     let mut events = run.association.events();
     let whole = async {
         tell(&run.association, Control::Begun).await?;
         run.begin().await;
-        run.conduct(&mut outlet, id, &progress, &unhurried).await?;
+        run.conduct(&mut outlet, id, &tell_observer, &unhurried).await?;
         control::ship(&run.association, &run.report()).await?;
         // The client has it when it says goodbye; the end of that may get lost on the way.
         while let Some(event) = events.next().await {
@@ -237,63 +309,38 @@ async fn measure(
         }
         core::future::pending().await
     };
-    let tell_observer = async {
-        while let Some(progress) = heard.recv().await {
-            let _ = observer.send(SessionUpdate::Progress(progress));
-        }
-        core::future::pending().await
-    };
     let error = tokio::select! {
         outcome = whole => return outcome,
         error = run.receive(&inlet) => error,
         error = run.watch(&unhurried) => error,
         () = stop.set() => PerfError::Interrupted,
-        outcome = tell_observer => return outcome,
     };
     // A goodbye is one only after the test.
     let over = run.is_over(now_ns());
     if over && matches!(error, PerfError::Closed(Closed::Shutdown)) { Ok(()) } else { Err(error) }
 }
 
-/// A session's part in the only test of a server that ends after it.
-struct Member {
-    common: Arc<Common>,
-    joined: bool,
-}
-
-impl Member {
-    /// Whether the server takes part; if not, why.
-    fn admit(&mut self, hello: &Hello) -> Result<(), String> {
-        let limits = &self.common.limits;
+impl Common {
+    /// Takes part; otherwise says why not.
+    fn admit(&self, hello: &Hello) -> Result<Option<Member>, String> {
         if hello.version != VERSION {
             return Err(format!("version {} of the protocol (allowed: {VERSION})", hello.version));
         }
-        if !(1..=limits.parallel).contains(&hello.parallel) {
-            let most = limits.parallel;
+        if !(1..=self.limits.parallel).contains(&hello.parallel) {
+            let most = self.limits.parallel;
             return Err(format!("{} associations at once (allowed: 1 to {most})", hello.parallel));
         }
-        hello.test.check(limits).map_err(|error| error.to_string())?;
-        if !self.common.one_off {
-            return Ok(());
-        }
-        let mut group = self.common.group.lock().unwrap_or_else(PoisonError::into_inner);
-        let (number, _) = group.get_or_insert((hello.group, hello.parallel));
-        if *number != hello.group {
-            return Err("it takes part in one test only, which is another".to_owned());
-        }
-        self.joined = true;
-        Ok(())
+        hello.test.check(&self.limits).map_err(|error| error.to_string())?;
+        let Some(only) = &self.only else { return Ok(None) };
+        let member = only.join(hello.group);
+        member.map(Some).ok_or("it takes part in one test only, which is another".to_owned())
     }
-}
 
-impl Drop for Member {
-    fn drop(&mut self) {
-        let mut group = self.common.group.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, left)) = group.as_mut().filter(|_| self.joined) {
-            *left = left.saturating_sub(1);
-            if *left == 0 {
-                self.common.finished.notify_one();
-            }
+    /// Waits until the only test is over.
+    async fn over(&self) {
+        match &self.only {
+            Some(only) => only.over().await,
+            None => core::future::pending().await,
         }
     }
 }
@@ -303,14 +350,11 @@ mod tests {
     use super::super::spec::tests::second;
     use super::*;
 
-    fn member(one_off: bool) -> Member {
-        let common = Common {
-            limits: Limits::default(),
-            one_off,
-            group: Mutex::new(None),
-            finished: Notify::new(),
-        };
-        Member { common: Arc::new(common), joined: false }
+    fn told(one_off: bool, hello: &[Hello]) -> Vec<Result<bool, String>> {
+        let only = one_off.then(Arc::default);
+        let common = Common { limits: Limits::default(), only };
+        let admitted: Vec<_> = hello.iter().map(|hello| common.admit(hello)).collect();
+        admitted.into_iter().map(|told| told.map(|member| member.is_some())).collect()
     }
 
     fn hello(group: u64) -> Hello {
@@ -319,21 +363,17 @@ mod tests {
 
     #[test]
     fn who_asks_too_much_is_told_what_is_allowed() {
-        let mut member = member(false);
-        assert_eq!(member.admit(&hello(1)), Ok(()));
-        let told = |hello: Hello| super::tests::member(false).admit(&hello).unwrap_err();
-        assert!(told(Hello { version: 9, ..hello(1) }).contains("allowed: 1"));
-        assert!(told(Hello { parallel: 1000, ..hello(1) }).contains("1 to 128"));
+        assert_eq!(told(false, &[hello(1)]), [Ok(false)]);
+        let refused = |hello| told(false, &[hello]).remove(0).unwrap_err();
+        assert!(refused(Hello { version: 9, ..hello(1) }).contains("allowed: 1"));
+        assert!(refused(Hello { parallel: 1000, ..hello(1) }).contains("1 to 128"));
         let test = TestSpec { streams: 60_000, ..second() };
-        assert!(told(Hello { test, ..hello(1) }).contains("streams"));
+        assert!(refused(Hello { test, ..hello(1) }).contains("streams"));
     }
 
     #[test]
     fn a_server_of_one_test_refuses_another() {
-        let mut first = member(true);
-        assert_eq!(first.admit(&hello(1)), Ok(()));
-        let mut other = Member { common: first.common.clone(), joined: false };
-        assert!(other.admit(&hello(2)).is_err());
-        assert_eq!(other.admit(&hello(1)), Ok(()));
+        let told = told(true, &[hello(1), hello(2), hello(1)]);
+        assert!(told[0].is_ok() && told[1].is_err() && told[2].is_ok(), "{told:?}");
     }
 }

@@ -134,6 +134,16 @@ impl TestSpec {
         self.omit_ms.saturating_add(self.duration_ms)
     }
 
+    /// Time between two messages, if they come at a rate.
+    pub(crate) fn gap(&self) -> Duration {
+        match self.load {
+            Load::Rate(rate) => {
+                Duration::from_secs_f64(f64::from(self.size) * 8.0 / rate.max(1) as f64)
+            }
+            _ => Duration::ZERO,
+        }
+    }
+
     /// Whether the end sends load of its own accord.
     pub(crate) fn sends(&self, client: bool) -> bool {
         let other = if client { Way::Reverse } else { Way::Forward };

@@ -8,6 +8,7 @@ use super::report::{
     LimitShare, PathCondition, PathInterval, mbit,
 };
 use super::server::Session;
+use crate::paths;
 
 /// The head of the table of intervals.
 pub const HEADER: &str =
@@ -96,9 +97,16 @@ pub fn client(report: &ClientReport) -> String {
         for sum in &report.sums {
             one_way(&mut text, association, sum.direction);
         }
+        notes(&mut text, &association.client, "");
+        if let Some(server) = &association.server {
+            notes(&mut text, server, "at the server: ");
+        }
         if let Some(error) = &association.error {
             let _ = writeln!(text, "[{:>3}] ended early: {error}", association.id);
         }
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "{note}");
     }
     let told = report.associations.iter().any(|a| a.server.is_some());
     for sum in report.sums.iter().filter(|sum| told || sum.direction == Direction::Reverse) {
@@ -141,6 +149,16 @@ fn one_way(text: &mut String, association: &AssociationReport, direction: Direct
     }
     if let Some(end) = receiver {
         streams(text, end);
+    }
+}
+
+/// Why paths carried nothing, a line each.
+fn notes(text: &mut String, end: &EndReport, whose: &str) {
+    for path in &end.paths {
+        if let Some(note) = &path.note {
+            let name = paths::name(path.device.as_deref(), path.local, path.remote);
+            let _ = writeln!(text, "      {whose}{name}: {note}");
+        }
     }
 }
 
@@ -207,6 +225,7 @@ pub fn session(session: &Session) -> String {
             end.paths.iter().for_each(|p| text.push_str(&path(p, p.payload_bytes, end.seconds)));
         }
     }
+    notes(&mut text, end, "");
     if let Some(error) = &session.error {
         let _ = writeln!(text, "[{id:>3}] ended early: {error}");
     }
@@ -273,6 +292,8 @@ mod tests {
             outstanding: 0,
             state: PathCondition::Active,
             found_mtu: Some(1400),
+            device: None,
+            note: None,
         };
         let mut line = Interval {
             end: 1.0,

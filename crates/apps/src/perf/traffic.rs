@@ -159,7 +159,8 @@ impl Run {
 
     /// Takes in everything that arrives; returns when the association is over, or the peer odd.
     pub(crate) async fn receive(&self, inlet: &Inlet) -> PerfError {
-        let mut messages = Vec::with_capacity(TAKEN);
+        // It grows with what comes: many may wait for little.
+        let mut messages = Vec::new();
         let mut breather = Breather::new();
         loop {
             match self.association.recv_many(&mut messages, TAKEN).await {
@@ -201,7 +202,7 @@ impl Run {
     async fn react(&self, message: Message, inlet: &Inlet, now: u64) -> Result<(), PerfError> {
         let stream = message.stream.0;
         match (message.ppid, self.spec.load) {
-            _ if Inlet::takes(&message) => inlet.put(message),
+            _ if Inlet::takes(&message) => inlet.take(message),
             (ppid::REQUEST, Load::RequestResponse(size)) if !self.client => {
                 self.send_one(stream, size, ppid::RESPONSE).await
             }

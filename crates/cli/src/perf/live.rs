@@ -28,7 +28,11 @@ impl Live {
             let key = (progress.id, path.path);
             let bar = self.paths.entry(key).or_insert_with(|| bars.add(new_bar()));
             bar.set_position(rate);
-            bar.set_message(text::path(path, path.payload_bytes, seconds).trim().to_owned());
+            let mut line = text::path(path, path.payload_bytes, seconds).trim().to_owned();
+            if let Some(note) = &path.note {
+                line = format!("{line}: {note}");
+            }
+            bar.set_message(line);
         }
         for bar in self.paths.values() {
             bar.set_length(self.fastest);

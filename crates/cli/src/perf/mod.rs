@@ -8,6 +8,8 @@ use std::io::BufWriter;
 use std::sync::Arc;
 use std::time::Duration;
 
+use polypath_apps::admission::Places;
+use polypath_apps::paths;
 use polypath_apps::perf::{
     ClientOptions, Limits, Load, PerfError, Progress, Server, ServerOptions, SessionUpdate, Stop,
     TestSpec, Way, run_client, stop_switch, text,
@@ -26,6 +28,9 @@ use crate::output;
 
 /// The peer was not reached.
 const UNREACHABLE: u8 = 3;
+
+/// Associations of a server: half of them for one address, which is the most that one client may ask for.
+const PLACES: Places = Places { all: 256, per_source: 128 };
 
 /// Bytes of a packet that are no payload: headers of IP, UDP, SCTP and a DATA chunk.
 const HEADERS_IPV4: u32 = 20 + 8 + 12 + 16;
@@ -75,11 +80,11 @@ async fn server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), Failure
     let endpoint = Config {
         encapsulation: Encapsulation::Udp(udp),
         assoc: Arc::new(assoc),
-        max_associations: usize::from(Limits::default().parallel) * 2,
         capture,
         ..Config::server(addresses, args.port)
     };
-    let options = ServerOptions { endpoint, one_off: args.one_off, limits: Limits::default() };
+    let limits = Limits::default();
+    let options = ServerOptions { endpoint, places: PLACES, one_off: args.one_off, limits };
     let server = Server::bind(options).map_err(failure)?;
     server.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
     let at: Vec<_> = server.local_addresses().iter().map(ToString::to_string).collect();
@@ -121,13 +126,17 @@ async fn client(args: &PerfArgs, host: &str, capture: Option<Capture>) -> Result
         remote.join(", "),
         args.port
     );
+    let named = options.endpoint.local.clone();
     let stop = stop_on_interrupt();
     let (observer, updates) = mpsc::unbounded_channel();
     let warn = |warning: &_| eprintln!("warning: {warning}");
     let test = run_client(options, observer, stop, warn);
     let (report, shown) = tokio::join!(test, show(updates, args));
     shown?;
-    let report = report.map_err(failure)?;
+    let mut report = report.map_err(failure)?;
+    let end = report.associations.first().map(|first| &first.client);
+    let paths = end.iter().flat_map(|end| &end.paths).map(|p| (p.local.ip(), p.remote.ip()));
+    report.notes = paths::left_out(&named, host, &paths.collect::<Vec<_>>());
     if args.json {
         output::json(&report)?;
     } else {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use polypath_apps::paths;
 use polypath_apps::transfer::Observer;
 use polypath_net::{Association, PathInfo};
 
@@ -125,10 +126,10 @@ impl<'a> Bars<'a> {
         Self { display, whole, paths: Vec::new(), rate: Rate::new() }
     }
 
-    fn show(&mut self, paths: &[PathInfo]) {
+    fn show(&mut self, all_paths: &[PathInfo]) {
         let carried = |path: &PathInfo| Outcome::carried(self.display.role, path);
-        let all = paths.iter().map(carried).sum::<u64>().max(1);
-        for (i, path) in paths.iter().enumerate() {
+        let all = all_paths.iter().map(carried).sum::<u64>().max(1);
+        for (i, path) in all_paths.iter().enumerate() {
             if self.paths.len() == i {
                 let new = self.display.bars.add(bar(PATH));
                 let (local, remote) = (path.stats.local.ip(), path.stats.remote.ip());
@@ -139,7 +140,9 @@ impl<'a> Bars<'a> {
             let bytes = carried(path);
             bar.set_length(all);
             bar.set_position(bytes);
-            bar.set_message(format!("{:>9}  {:>8.1} Mbit/s", size(bytes), rate.at(bytes)));
+            let note = paths::note(path, all_paths, self.display.role == Role::Send);
+            let note = note.map_or(String::new(), |note| format!("  {note}"));
+            bar.set_message(format!("{:>9}  {:>8.1} Mbit/s{note}", size(bytes), rate.at(bytes)));
         }
         self.show_whole();
     }

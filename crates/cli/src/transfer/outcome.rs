@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use polypath_apps::paths;
 use polypath_apps::perf::LimitShare;
 use polypath_apps::transfer::{Cause, Report, TransferError, Verdict};
 use polypath_net::{Closed, PathInfo};
@@ -46,7 +47,7 @@ struct Json<'a> {
     travelled_bytes: u64,
     seconds: f64,
     bits_per_second: f64,
-    paths: Vec<JsonPath>,
+    paths: Vec<JsonPath<'a>>,
     limits: &'a [LimitShare],
 }
 
@@ -57,7 +58,7 @@ struct JsonFailure<'a> {
 }
 
 #[derive(Serialize)]
-struct JsonPath {
+struct JsonPath<'a> {
     local: String,
     remote: String,
     payload_bytes: u64,
@@ -65,6 +66,10 @@ struct JsonPath {
     srtt_seconds: Option<f64>,
     retransmissions: u64,
     timeouts: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 impl Outcome {
@@ -82,6 +87,12 @@ impl Outcome {
         carried.iter().map(|bytes| *bytes as f64 / all).collect()
     }
 
+    /// What is wrong with paths, or why they carried nothing, a line each.
+    fn notes(&self) -> String {
+        let notes = paths::notes(&self.paths, self.role == Role::Send);
+        notes.iter().map(|line| format!("{line}\n")).collect()
+    }
+
     fn rate(&self) -> f64 {
         self.travelled as f64 * 8.0 / self.time.as_secs_f64().max(1e-6)
     }
@@ -93,8 +104,11 @@ impl Outcome {
             return output::text(&format!("{line}\n"));
         }
         match &self.result {
-            Ok(report) => output::text(&self.words(report)),
-            Err(_) => Ok(()),
+            Ok(report) => output::text(&(self.words(report) + &self.notes())),
+            Err(_) => {
+                eprint!("{}", self.notes());
+                Ok(())
+            }
         }
     }
 
@@ -112,6 +126,8 @@ impl Outcome {
             srtt_seconds: path.stats.srtt.map(|srtt| srtt.as_secs_f64()),
             retransmissions: path.stats.retransmissions_fast + path.stats.retransmissions_timeout,
             timeouts: path.stats.timeouts,
+            device: path.device.as_deref(),
+            note: paths::note(path, &self.paths, self.role == Role::Send),
         });
         Json {
             role: self.role,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 #[expect(clippy::disallowed_types, reason = "a transfer takes the user's time")]
 use std::time::Instant;
 
+use polypath_apps::paths;
 use polypath_apps::perf::LimitShare;
 use polypath_apps::place::{self, Ends, PlaceError};
 use polypath_apps::transfer::{self, SendFilesOptions, Sources};
@@ -63,7 +64,16 @@ async fn connect(
     let pairing = if args.mesh { Pairing::Mesh } else { Pairing::Auto };
     let connecting = endpoint.connect_with(remote, args.common.port, pairing, stack.clone());
     match tokio::time::timeout(time(args.connect_timeout), connecting).await {
-        Ok(Ok(association)) => Ok(Arc::new(association)),
+        Ok(Ok(association)) => {
+            if !args.common.quiet {
+                let paths = association.paths();
+                let ends: Vec<_> =
+                    paths.iter().map(|p| (p.stats.local.ip(), p.stats.remote.ip())).collect();
+                let left_out = paths::left_out(endpoint.named(), &args.to, &ends);
+                left_out.iter().for_each(|line| eprintln!("{line}"));
+            }
+            Ok(Arc::new(association))
+        }
         Ok(Err(error @ (ConnectError::NoPath { .. } | ConnectError::Refused(_)))) => {
             Err(Failure::input(error))
         }

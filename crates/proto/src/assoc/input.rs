@@ -75,6 +75,7 @@ impl Association {
         self.stats.packets_received += 1;
         if let Some(own) = self.paths.get_mut(path) {
             own.stats.packets_received += 1;
+            own.last_heard = now;
         }
         self.hear_in_shutdown();
         let waiting = self.control.len();

@@ -48,7 +48,7 @@ use crate::path::{Pacers, PathSet};
 use crate::policy::{PathChange, PolicySet, StreamParam, Trigger};
 use crate::rng::Rng;
 use crate::rx::{Receiver, ReceiverSettings, RecvFrom};
-use crate::stats::{AssocStats, RecoveryStats};
+use crate::stats::{AssocStats, PathContact, RecoveryStats};
 use crate::time::Time;
 use crate::trace::{TraceEvent, TraceRecord, Tracer};
 use crate::tx::{SendError, SendOptions, Sender};
@@ -266,6 +266,16 @@ impl Association {
         if let Some(p) = self.paths.by_tuple(&tuple).filter(|_| watched) {
             self.suspect(now, p);
         }
+    }
+
+    /// What was heard of path `p`.
+    pub fn path_contact(&self, p: PathId) -> Option<PathContact> {
+        let (view, path) = self.paths.both(p)?;
+        Some(PathContact {
+            last_heard: (path.last_heard != Time::MAX).then_some(path.last_heard),
+            unanswered: view.errors,
+            suspect: view.suspect,
+        })
     }
 
     /// Says what a path may be used for.

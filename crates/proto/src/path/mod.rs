@@ -80,6 +80,8 @@ pub(crate) struct Path {
     pub(crate) timeouts_in_a_row: u32,
     /// No new data before this time: a chunk of it blocked a buffer.
     pub(crate) held_back_until: Time,
+    /// When a packet came on it, or data that it carried was acknowledged, last; `Time::MAX`: never.
+    pub(crate) last_heard: Time,
     /// Nobody listens at its far end, says ICMP, and nothing came from there since.
     pub(crate) refused: bool,
     pub(crate) stats: PathCounters,
@@ -166,6 +168,7 @@ impl PathSet {
             idle_since: now,
             timeouts_in_a_row: 0,
             held_back_until: Time::ZERO,
+            last_heard: Time::MAX,
             refused: false,
             stats: PathCounters::default(),
         };
