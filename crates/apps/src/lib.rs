@@ -8,6 +8,7 @@ use polypath_net::Stall;
 
 pub mod perf;
 pub mod place;
+pub mod shown;
 pub mod transfer;
 
 /// The line that tells of a stall ([`polypath_net::Event::Stalled`]).

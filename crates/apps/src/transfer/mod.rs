@@ -23,7 +23,6 @@ use std::time::Duration;
 use polypath_net::{Closed, SendError};
 
 pub use codec::{CodecError, Verdict};
-pub use name::plain;
 pub use receive::{ReceiveOptions, prepare_folder, receive};
 pub use send::{SendFilesOptions, send};
 pub use walk::{SourceError, Sources};

@@ -45,24 +45,6 @@ pub(crate) fn unfinished(part: &[u8]) -> Vec<u8> {
     [b".", short.as_bytes(), PART_SUFFIX].concat()
 }
 
-/// For people: what is not UTF-8 is replaced, what would control their terminal is escaped.
-pub(crate) fn shown(name: &[u8]) -> String {
-    plain(&String::from_utf8_lossy(name))
-}
-
-/// For people, without characters that control terminals.
-pub fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -90,11 +72,6 @@ mod tests {
             assert!(is_reserved(&name) && name.len() <= MAX_PART);
         }
         assert_eq!(unfinished(b"a.iso"), b".a.iso.polypath-part");
-    }
-
-    #[test]
-    fn names_do_not_control_terminals() {
-        assert_eq!(shown(b"a\x1b[2Jb\xff\n"), "a\\u{1b}[2Jb\u{fffd}\\n");
     }
 
     proptest! {

@@ -12,6 +12,7 @@ use super::layout::Layout;
 use super::send::{block_shift, compare};
 use super::tree::{Folder, Part, Refusal, words};
 use super::{Cause, Failure, Observer, Report, TransferError, link, name};
+use crate::shown;
 
 /// Files on offer at the same time, at most.
 const MAX_OFFERED: usize = 64;
@@ -157,7 +158,7 @@ impl<'a> Receiver<'a> {
             Message::End { id, blocks, digest } => self.end(id, blocks, digest).await,
             Message::Withdraw { id } if id < self.next_id => {
                 if let Some(state) = self.offered.remove(&id) {
-                    let name = name::shown(&state.offer().name);
+                    let name = shown::bytes(&state.offer().name);
                     let text = "the sender cannot send it any more".to_owned();
                     let failure = Failure { name, cause: Cause::Source, text };
                     self.report.fail(failure, self.observer);
@@ -177,7 +178,7 @@ impl<'a> Receiver<'a> {
             return Err(TransferError::Protocol("an offer out of turn, or too many"));
         }
         self.next_id = self.next_id.saturating_add(1);
-        let (id, shown) = (offer.id, name::shown(&offer.name));
+        let (id, shown) = (offer.id, shown::bytes(&offer.name));
         let answer = match offer.kind {
             Kind::Folder => self.make_folder(&offer).map(|()| None),
             Kind::File => {
@@ -270,7 +271,7 @@ impl<'a> Receiver<'a> {
         let Some(State::Comparing { offer, layout, found }) = self.offered.remove(&id) else {
             return Ok(());
         };
-        let shown = name::shown(&offer.name);
+        let shown = shown::bytes(&offer.name);
         if digest == found {
             self.report.already_there += 1;
             self.observer.progress(offer.size, false);
@@ -305,7 +306,7 @@ impl<'a> Receiver<'a> {
             return Ok(());
         }
         let Some(State::Receiving(incoming)) = self.offered.remove(&id) else { return Ok(()) };
-        let (shown, size) = (name::shown(&incoming.offer().name), incoming.offer().size);
+        let (shown, size) = (shown::bytes(&incoming.offer().name), incoming.offer().size);
         match incoming.finish() {
             Ok(()) => {
                 self.report.stored += 1;
@@ -318,7 +319,7 @@ impl<'a> Receiver<'a> {
 
     async fn give_up(&mut self, id: u32, refusal: Refusal) -> Result<(), TransferError> {
         let state = self.offered.remove(&id);
-        let shown = state.map(|state| name::shown(&state.offer().name)).unwrap_or_default();
+        let shown = state.map(|state| shown::bytes(&state.offer().name)).unwrap_or_default();
         self.refuse(id, &shown, refusal).await
     }
 

@@ -15,7 +15,8 @@ use super::codec::{
 use super::layout::{BLOCK_SHIFTS, Hasher, Layout, hash_block};
 use super::tree::words;
 use super::walk::{Found, Opened, Source, Sources, Walk};
-use super::{Cause, Failure, Observer, Report, TransferError, link, name};
+use super::{Cause, Failure, Observer, Report, TransferError, link};
+use crate::shown;
 
 /// Files on offer at the same time, so that small ones do not wait a round trip each.
 const WINDOW: usize = 32;
@@ -155,7 +156,7 @@ impl Sender<'_> {
                 Some(Found::Other(path)) => {
                     self.report.left_out += 1;
                     self.observer
-                        .note(&format!("{}: left out, not a file or folder", name::plain(&path)));
+                        .note(&format!("{}: left out, not a file or folder", shown::text(&path)));
                 }
                 Some(Found::Trouble(path, error)) => self.fail_source(&path, words(&error)),
             }
@@ -382,7 +383,7 @@ impl Sender<'_> {
             }
             refused => {
                 let cause = Cause::Receiver(refused);
-                let text = name::plain(text);
+                let text = shown::text(text);
                 let failure = Failure { name: outgoing.shown, cause, text };
                 self.report.fail(failure, self.observer);
             }
@@ -390,7 +391,7 @@ impl Sender<'_> {
     }
 
     fn fail_source(&mut self, name: &str, text: String) {
-        let failure = Failure { name: name::plain(name), cause: Cause::Source, text };
+        let failure = Failure { name: shown::text(name), cause: Cause::Source, text };
         self.report.fail(failure, self.observer);
     }
 }

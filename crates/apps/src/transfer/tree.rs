@@ -23,6 +23,7 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::codec::Verdict;
 use super::name;
+use crate::shown;
 
 /// Why a file is not written, for the peer and for people.
 #[derive(Debug)]
@@ -100,7 +101,7 @@ impl Folder {
             Ok(folder) => Ok(Self(folder.into())),
             Err(Errno::ELOOP | Errno::ENOTDIR) => Err(Refusal::new(
                 Verdict::Exists,
-                format!("{} is there and not a folder", name::shown(part.as_bytes())),
+                format!("{} is there and not a folder", shown::bytes(part.as_bytes())),
             )),
             Err(error) => Err(error.into()),
         }
@@ -162,7 +163,7 @@ impl Part {
         let file: File = openat(&folder.0, part, flags, Mode::S_IRUSR | Mode::S_IWUSR)?.into();
         let about = file.metadata()?;
         if !about.is_file() || about.nlink() != 1 {
-            let text = format!("{} is there and not an unfinished file", name::shown(&unfinished));
+            let text = format!("{} is there and not an unfinished file", shown::bytes(&unfinished));
             return Err(Refusal::new(Verdict::Trouble, text));
         }
         match file.try_lock() {

@@ -11,6 +11,7 @@ use nix::fcntl::OFlag;
 use super::codec::Kind;
 use super::name;
 use super::tree::words;
+use crate::shown;
 
 /// A file or folder to send.
 #[derive(Debug)]
@@ -89,7 +90,7 @@ impl Sources {
             let root = root(path)?;
             if let Some((first, name)) = roots.iter().find(|(_, name)| *name == root.1) {
                 let (first, second) = (first.display().to_string(), path.display().to_string());
-                return Err(SourceError::SameName { first, second, name: name::shown(name) });
+                return Err(SourceError::SameName { first, second, name: shown::bytes(name) });
             }
             roots.push(root);
         }
@@ -216,7 +217,7 @@ impl Source {
     }
 
     pub(crate) fn shown(&self) -> String {
-        name::shown(&self.name)
+        shown::bytes(&self.name)
     }
 }
 
