@@ -25,6 +25,8 @@ pub(super) struct Display {
     total: AtomicU64,
     there: AtomicU64,
     travelled: AtomicU64,
+    /// How often something has gone on.
+    steps: AtomicU64,
     name: Mutex<String>,
     over: AtomicBool,
 }
@@ -42,6 +44,7 @@ impl Display {
             total: AtomicU64::new(0),
             there: AtomicU64::new(0),
             travelled: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
             name: Mutex::default(),
             over: AtomicBool::new(false),
         })
@@ -49,6 +52,10 @@ impl Display {
 
     pub(super) fn travelled(&self) -> u64 {
         self.travelled.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// A line on stderr, above the bars if there are any.
@@ -97,10 +104,12 @@ impl Observer for Display {
     }
 
     fn file(&self, name: &str, _bytes: u64) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
         name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn progress(&self, bytes: u64, travelled: bool) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
         self.there.fetch_add(bytes, Ordering::Relaxed);
         if travelled {
             self.travelled.fetch_add(bytes, Ordering::Relaxed);
