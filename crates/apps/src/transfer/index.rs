@@ -17,7 +17,7 @@ use super::part::Stamp;
 use super::tree::Folder;
 
 /// Files that are remembered, at most; beyond, the oldest are forgotten.
-const MAX_ENTRIES: usize = 200_000;
+const MAX_ENTRIES: usize = 100_000;
 /// What is read of the state file, at most; a line has less than 256 bytes.
 const MAX_BYTES: u64 = 2 * 256 * MAX_ENTRIES as u64;
 const FIRST_WORD: &str = "polypath-received-1";
@@ -41,10 +41,10 @@ pub(crate) struct Index {
     /// When this receiver began, by the clock of the file system.
     pub(crate) began: (i64, i64),
     entries: BTreeMap<FileKey, Entry>,
-    /// Who stored what is in this inode.
-    inodes: BTreeMap<u64, FileKey>,
+    /// The same by inode, and those whose sender has stored another file of the name since.
+    inodes: BTreeMap<u64, Entry>,
     /// From the oldest.
-    order: VecDeque<FileKey>,
+    order: VecDeque<(FileKey, u64)>,
 }
 
 impl Index {
@@ -76,8 +76,7 @@ impl Index {
 
     /// Whether the file with this stamp was stored, by whomever, with this hash.
     pub(crate) fn is_same(&self, stamp: &Stamp, block_shift: u8, digest: &Digest) -> bool {
-        let entry = self.inodes.get(&stamp.inode).and_then(|key| self.entries.get(key));
-        entry.is_some_and(|entry| {
+        self.inodes.get(&stamp.inode).is_some_and(|entry| {
             (entry.stamp, entry.block_shift, entry.digest) == (*stamp, block_shift, *digest)
         })
     }
@@ -89,16 +88,15 @@ impl Index {
     }
 
     fn keep(&mut self, key: FileKey, entry: Entry) {
+        let inode = entry.stamp.inode;
         self.entries.insert(key, entry);
-        self.inodes.insert(entry.stamp.inode, key);
-        self.order.push_back(key);
+        self.inodes.insert(inode, entry);
+        self.order.push_back((key, inode));
         while self.order.len() > MAX_ENTRIES {
-            let Some(oldest) = self.order.pop_front() else { break };
-            let gone = self.entries.remove(&oldest);
-            if let Some(inode) = gone.map(|entry| entry.stamp.inode)
-                && self.inodes.get(&inode) == Some(&oldest)
-            {
-                self.inodes.remove(&inode);
+            let Some((oldest, inode)) = self.order.pop_front() else { break };
+            self.inodes.remove(&inode);
+            if self.entries.get(&oldest).is_some_and(|entry| entry.stamp.inode == inode) {
+                self.entries.remove(&oldest);
             }
         }
     }
@@ -236,6 +234,7 @@ mod tests {
         assert_eq!((index.realm, index.get(key(1))), (realm, Some(entry(3))));
         assert_eq!((index.get(key(2)), index.get(key(3))), (Some(entry(2)), None));
         assert!(index.is_same(&entry(3).stamp, 16, &[3; 32]));
+        assert!(index.is_same(&entry(1).stamp, 16, &[1; 32]));
         assert!(!index.is_same(&entry(3).stamp, 15, &[3; 32]));
         assert!(!index.is_same(&entry(3).stamp, 16, &[4; 32]));
         assert!(index.began > (0, 0));

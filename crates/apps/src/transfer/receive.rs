@@ -104,11 +104,17 @@ pub async fn receive(
         () = link::tell_of_paths(association, observer) => Err(TransferError::EndedEarly),
     };
     // Once both said goodbye, all is well however the association ends.
-    let outcome = if receiver.done { Ok(()) } else { outcome };
-    if outcome.is_err() || !association.is_closed() {
-        let why = outcome.as_ref().err().map(ToString::to_string);
-        association.abort(why.unwrap_or_default());
-    }
+    let outcome = match outcome {
+        Err(_) if receiver.done => {
+            association.abort("");
+            Ok(())
+        }
+        Err(error) => {
+            association.abort(error.to_string());
+            Err(error)
+        }
+        Ok(()) => Ok(()),
+    };
     outcome.map(|()| receiver.report)
 }
 

@@ -88,9 +88,9 @@ impl Store {
         self.shelves.session()
     }
 
-    /// What of the permissions that a stranger wishes for a file is granted: no set-user-ID bits, no writing for others, and what the umask leaves.
+    /// What of the permissions that a stranger wishes for a file is granted.
     pub(crate) const fn mode(&self, wish: u16) -> u32 {
-        wish as u32 & 0o755 & !self.mask
+        granted(wish, self.mask)
     }
 
     /// Says at once what cannot fit.
@@ -114,6 +114,11 @@ impl Store {
         let spent = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         spent.map(drop).map_err(|_| over_quota())
     }
+}
+
+/// No set-user-ID bits, no writing for others, and what the umask leaves.
+const fn granted(wish: u16, mask: u32) -> u32 {
+    wish as u32 & 0o755 & !mask
 }
 
 fn over_quota() -> Refusal {
@@ -208,6 +213,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let store = store(root.path(), None);
         assert_eq!(store.mode(0o7777), 0o755 & !umask());
+        assert_eq!((granted(0o7777, 0o077), granted(0o644, 0o022)), (0o700, 0o644));
         assert_ne!(umask(), 0o077);
     }
 }

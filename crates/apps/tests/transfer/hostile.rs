@@ -170,6 +170,8 @@ async fn what_has_no_place_ends_the_transfer() {
         let (received, _) = says(to.path(), &messages).await;
         let error = received.expect_err(case);
         assert!(!matches!(error, TransferError::Closed(_)), "{case}: {error}");
+        let too_many = case == "too many chunks begun";
+        assert_eq!(too_many, error.to_string().contains("out of order"), "{case}: {error}");
     }
     assert!(!names(to.path()).iter().any(|name| name == "f"));
 }

@@ -95,6 +95,10 @@ async fn a_taken_name_gets_a_number_and_nobody_hears_of_it() {
     }
     assert_eq!(fs::read(to.path().join("f")).unwrap(), b"the operator's");
     assert_eq!(names(to.path()), ["f", "f (2)", "f (3)"]);
+    // Nor do two files of one name and sender make more and more copies.
+    assert_eq!(sends_whole(&store, from.path(), &two, "other").await.stored, 1);
+    assert_eq!(sends_whole(&store, from.path(), &two, "first").await.stored, 1);
+    assert_eq!(names(to.path()), ["f", "f (2)", "f (3)"]);
     // It is one's own now, and not asked for again.
     assert_eq!(sends_whole(&store, from.path(), &two, "first").await.already_there, 1);
 }

@@ -27,6 +27,8 @@ pub(super) struct Display {
     travelled: AtomicU64,
     /// How often something has gone on.
     steps: AtomicU64,
+    /// Said when the first file goes on.
+    opening: Mutex<Option<String>>,
     name: Mutex<String>,
     over: AtomicBool,
 }
@@ -45,6 +47,7 @@ impl Display {
             there: AtomicU64::new(0),
             travelled: AtomicU64::new(0),
             steps: AtomicU64::new(0),
+            opening: Mutex::default(),
             name: Mutex::default(),
             over: AtomicBool::new(false),
         })
@@ -54,6 +57,12 @@ impl Display {
         self.travelled.load(Ordering::Relaxed)
     }
 
+    /// What to say when the first file goes on: nothing for who only connects.
+    pub(super) fn open_with(&self, line: String) {
+        *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = Some(line);
+    }
+
+    /// How often something has gone on.
     pub(super) fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }
@@ -110,6 +119,10 @@ impl Observer for Display {
 
     fn progress(&self, bytes: u64, travelled: bool) {
         self.steps.fetch_add(1, Ordering::Relaxed);
+        let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(line) = opening {
+            self.say(&line);
+        }
         self.there.fetch_add(bytes, Ordering::Relaxed);
         if travelled {
             self.travelled.fetch_add(bytes, Ordering::Relaxed);

@@ -77,10 +77,10 @@ async fn one_address_cannot_keep_the_others_out() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = file(from.path(), "f", 10);
     let receiver = Receiver::start(&["127.0.1.17"], to.path(), &[]);
-    let stranger = stranger(2);
     let mut kept = Vec::new();
     let mut refused = 0;
     for i in 0..40 {
+        let stranger = stranger(2);
         let association = connect(&stranger, &receiver).await;
         // Half of them greet.
         if i % 2 == 0 {
@@ -90,7 +90,7 @@ async fn one_address_cannot_keep_the_others_out() {
                 _ => refused += 1,
             }
         }
-        kept.push(association);
+        kept.push((stranger, association));
     }
     assert_eq!(refused, 16, "an address has four places");
     let sent = send_meanwhile(&path, &receiver.at).await;
@@ -107,12 +107,10 @@ async fn few_descriptors_are_enough_for_all() {
     command.arg(assert_cmd::cargo::cargo_bin("polypath"));
     let into = to.path().join("in");
     let receiver = Receiver::start_by(command, &["127.0.1.18"], &into, &[]);
-    let (mut kept, mut strangers) = (Vec::new(), Vec::new());
+    let mut kept = Vec::new();
     for i in 0..12 {
-        if i % 4 == 0 {
-            strangers.push(stranger(10 + i / 4));
-        }
-        let association = connect(strangers.last().unwrap(), &receiver).await;
+        let stranger = stranger(10 + i / 4);
+        let association = connect(&stranger, &receiver).await;
         association.send(0, HELLO).await.unwrap();
         association.send(0, identity(i)).await.unwrap();
         for id in 0..32 {
@@ -125,12 +123,12 @@ async fn few_descriptors_are_enough_for_all() {
         for _ in 0..32 {
             answer(&association, 5).await;
         }
-        kept.push(association);
+        kept.push((stranger, association));
     }
     let sent = send_meanwhile(&path, &receiver.at).await;
     assert!(sent.status.success(), "{}", text(&sent.stderr));
     assert!(fs::read(into.join("f")).unwrap() == fs::read(&path).unwrap());
-    for association in &kept {
+    for (_, association) in &kept {
         association.abort("");
         association.closed().await;
     }

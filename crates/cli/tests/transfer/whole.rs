@@ -129,3 +129,19 @@ fn without_a_folder_a_new_one_is_made() {
     receiver.end();
     assert_eq!(fs::read_dir(here.path()).unwrap().count(), 2, "an unused folder goes again");
 }
+
+#[test]
+fn the_umask_holds() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = file(from.path(), "f", 10);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "umask 077; exec \"$0\" \"$@\""]);
+    command.arg(assert_cmd::cargo::cargo_bin("polypath"));
+    let receiver = Receiver::start_by(command, &["127.0.1.19"], to.path(), &["--once"]);
+    assert!(send(&[&path], &receiver.at, &[]).status.success());
+    assert!(receiver.end().0.success());
+    let mode = fs::metadata(to.path().join("f")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o700);
+}
