@@ -154,8 +154,8 @@ async fn what_has_no_place_ends_the_transfer() {
         (
             "too many chunks begun",
             std::iter::once(HELLO.to_vec())
-                .chain([offer(0, false, 1 << 40, b"f")])
-                .chain((0..1025).map(|i| block(0, i * 256, &[1; 65_536])))
+                .chain([offer(0, false, 2 << 30, b"f")])
+                .chain((0..1025).map(|i| block(0, i * 16, &[1; 65_536])))
                 .collect(),
         ),
         ("no end at all", vec![HELLO.to_vec(), file()]),
