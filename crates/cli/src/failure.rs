@@ -39,6 +39,10 @@ impl Failure {
         Self { code, message: message.to_string() }
     }
 
+    pub(crate) const fn code(&self) -> u8 {
+        self.code
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

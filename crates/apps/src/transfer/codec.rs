@@ -5,8 +5,9 @@
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-/// Says that this is a file transfer, and which version.
-const MAGIC: [u8; 5] = *b"PPFT\x01";
+/// Says that this is a file transfer; the version follows.
+const MAGIC: [u8; 4] = *b"PPFT";
+const VERSION: u8 = 2;
 /// The longest name of a file with its folders, bytes.
 pub(crate) const MAX_NAME: usize = 4096;
 /// The longest explanation, bytes.
@@ -18,14 +19,18 @@ pub(crate) const BLOCK_HEADER: usize = 13;
 
 /// A BLAKE3 hash.
 pub(crate) type Digest = [u8; 32];
+/// What a receiver calls itself.
+pub(crate) type Realm = [u8; 16];
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
-    /// First of the sender: what is to come, for the display alone.
-    Hello { files: u64, bytes: u64 },
-    /// First of the receiver: blocks have at most two to the power of this many bytes.
-    Welcome { block_shift: u8 },
+    /// First of the sender: what is to come, for the display alone, and blocks of at most two to the power of so many bytes.
+    Hello { files: u64, bytes: u64, block_shift: u8 },
+    /// First of the receiver: blocks have two to the power of so many bytes, no more than the sender asked for.
+    Welcome { block_shift: u8, realm: Realm },
+    /// Second of the sender: who it is, in this realm alone.
+    Identity { id: Digest },
     /// The sender has a file or folder.
     Offer(Offer),
     /// The receiver has these chunks, from number `first` on, in a part of the file.
@@ -42,6 +47,8 @@ pub(crate) enum Message {
     Done,
     /// The receiver has nothing more to say.
     Bye,
+    /// Something takes long here: a disk, or hashing. Nothing is wrong.
+    Working,
     /// A piece of a file.
     Block { id: u32, index: u64, data: Bytes },
 }
@@ -71,7 +78,7 @@ pub(crate) enum Kind {
 pub(crate) enum Task {
     /// Send the chunks that the receiver does not have, then the hash.
     Send,
-    /// Send the hash alone: a file of this name and size is there already.
+    /// Send the hash alone: this sender stored a file of this name and size before.
     Compare,
 }
 
@@ -82,13 +89,11 @@ pub enum Verdict {
     Stored,
     /// The same file was there already.
     AlreadyThere,
-    /// Another file is there under its name.
-    Exists,
     /// Its name is not acceptable.
     BadName,
     /// The receiver's disk is full.
     NoSpace,
-    /// Another transfer is writing it.
+    /// Another transfer of the same sender has it.
     Busy,
     /// The receiver's system refused something.
     Trouble,
@@ -96,10 +101,9 @@ pub enum Verdict {
     Damaged,
 }
 
-const VERDICTS: [Verdict; 8] = [
+const VERDICTS: [Verdict; 7] = [
     Verdict::Stored,
     Verdict::AlreadyThere,
-    Verdict::Exists,
     Verdict::BadName,
     Verdict::NoSpace,
     Verdict::Busy,
@@ -109,11 +113,36 @@ const VERDICTS: [Verdict; 8] = [
 
 /// Bytes that are no message of this protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("message of {length} bytes with tag {tag:?}: {problem}")]
-pub struct CodecError {
-    length: usize,
-    tag: Option<u8>,
-    problem: &'static str,
+pub enum CodecError {
+    /// A greeting of another version.
+    #[error(
+        "the other end speaks version {0} of file transfers, this end version {VERSION}: update the older one"
+    )]
+    Version(u8),
+    /// Anything else.
+    #[error(
+        "the peer does not speak this protocol: message of {length} bytes with tag {tag:?}: {problem}"
+    )]
+    Malformed {
+        /// Its bytes.
+        length: usize,
+        /// The first of them.
+        tag: Option<u8>,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+}
+
+/// What is wrong with a message whose length and tag its reader knows.
+enum Problem {
+    Version(u8),
+    Other(&'static str),
+}
+
+impl From<&'static str> for Problem {
+    fn from(problem: &'static str) -> Self {
+        Self::Other(problem)
+    }
 }
 
 mod tag {
@@ -128,6 +157,8 @@ mod tag {
     pub(super) const DONE: u8 = 9;
     pub(super) const BYE: u8 = 10;
     pub(super) const BLOCK: u8 = 11;
+    pub(super) const IDENTITY: u8 = 12;
+    pub(super) const WORKING: u8 = 13;
 }
 
 /// The header of a block, whose data follows.
@@ -141,16 +172,20 @@ impl Message {
     pub(crate) fn encode(&self) -> Bytes {
         let mut out = BytesMut::new();
         match self {
-            Self::Hello { files, bytes } => {
-                out.put_u8(tag::HELLO);
-                out.put_slice(&MAGIC);
+            Self::Hello { files, bytes, block_shift } => {
+                put_greeting(&mut out, tag::HELLO);
                 out.put_u64_le(*files);
                 out.put_u64_le(*bytes);
-            }
-            Self::Welcome { block_shift } => {
-                out.put_u8(tag::WELCOME);
-                out.put_slice(&MAGIC);
                 out.put_u8(*block_shift);
+            }
+            Self::Welcome { block_shift, realm } => {
+                put_greeting(&mut out, tag::WELCOME);
+                out.put_u8(*block_shift);
+                out.put_slice(realm);
+            }
+            Self::Identity { id } => {
+                out.put_u8(tag::IDENTITY);
+                out.put_slice(id);
             }
             Self::Offer(offer) => offer.put(&mut out),
             Self::Have { id, first, hashes } => {
@@ -176,6 +211,7 @@ impl Message {
             }
             Self::Done => out.put_u8(tag::DONE),
             Self::Bye => out.put_u8(tag::BYE),
+            Self::Working => out.put_u8(tag::WORKING),
             Self::Block { id, index, data } => {
                 put_block_header(&mut out, *id, *index);
                 out.put_slice(data);
@@ -188,18 +224,27 @@ impl Message {
     pub(crate) fn decode(bytes: &Bytes) -> Result<Self, CodecError> {
         let mut input = Input { left: bytes };
         let tag = input.u8();
-        let read = tag.ok_or("empty").and_then(|tag| Self::read(tag, &mut input, bytes));
-        read.map_err(|problem| CodecError { length: bytes.len(), tag, problem })
+        let empty = Problem::Other("empty");
+        let read = tag.ok_or(empty).and_then(|tag| Self::read(tag, &mut input, bytes));
+        read.map_err(|problem| match problem {
+            Problem::Version(version) => CodecError::Version(version),
+            Problem::Other(problem) => CodecError::Malformed { length: bytes.len(), tag, problem },
+        })
     }
 
-    fn read(tag: u8, input: &mut Input<'_>, bytes: &Bytes) -> Result<Self, &'static str> {
+    fn read(tag: u8, input: &mut Input<'_>, bytes: &Bytes) -> Result<Self, Problem> {
         let message = match tag {
-            tag::HELLO => Self::read_hello(input)?,
-            tag::WELCOME => {
-                input.magic()?;
-                let block_shift = input.u8().ok_or(SHORT)?;
-                Self::Welcome { block_shift }
+            tag::HELLO => {
+                input.greeting()?;
+                let (files, bytes) = (input.u64()?, input.u64()?);
+                Self::Hello { files, bytes, block_shift: input.u8().ok_or(SHORT)? }
             }
+            tag::WELCOME => {
+                input.greeting()?;
+                let block_shift = input.u8().ok_or(SHORT)?;
+                Self::Welcome { block_shift, realm: input.array()? }
+            }
+            tag::IDENTITY => Self::Identity { id: input.array()? },
             tag::OFFER => Self::Offer(Offer::read(input).ok_or("not a sound offer")?),
             tag::HAVE => Self::read_have(input)?,
             tag::GO => Self::Go { id: input.u32()?, task: input.task()? },
@@ -210,19 +255,15 @@ impl Message {
             tag::VERDICT => Self::read_verdict(input)?,
             tag::DONE => Self::Done,
             tag::BYE => Self::Bye,
+            tag::WORKING => Self::Working,
             tag::BLOCK => {
                 let (id, index) = (input.u32()?, input.u64()?);
                 input.left = &[];
                 Self::Block { id, index, data: bytes.slice(BLOCK_HEADER..) }
             }
-            _ => return Err("unknown tag"),
+            _ => return Err("unknown tag".into()),
         };
-        if input.left.is_empty() { Ok(message) } else { Err("bytes after its end") }
-    }
-
-    fn read_hello(input: &mut Input<'_>) -> Result<Self, &'static str> {
-        input.magic()?;
-        Ok(Self::Hello { files: input.u64()?, bytes: input.u64()? })
+        if input.left.is_empty() { Ok(message) } else { Err("bytes after its end".into()) }
     }
 
     fn read_have(input: &mut Input<'_>) -> Result<Self, &'static str> {
@@ -275,6 +316,12 @@ impl Offer {
     }
 }
 
+fn put_greeting(out: &mut BytesMut, tag: u8) {
+    out.put_u8(tag);
+    out.put_slice(&MAGIC);
+    out.put_u8(VERSION);
+}
+
 fn put_tagged(out: &mut BytesMut, tag: u8, id: u32) {
     out.put_u8(tag);
     out.put_u32_le(id);
@@ -313,13 +360,14 @@ impl Input<'_> {
         }
     }
 
-    fn magic(&mut self) -> Result<(), &'static str> {
-        match self.array::<5>()? {
-            MAGIC => Ok(()),
-            [b'P', b'P', b'F', b'T', _] => {
-                Err("another version of file transfer: update the older side")
-            }
-            _ => Err("the peer does not transfer files"),
+    fn greeting(&mut self) -> Result<(), Problem> {
+        match self.array()? {
+            MAGIC => {}
+            _ => return Err("the peer does not transfer files".into()),
+        }
+        match self.u8().ok_or(SHORT)? {
+            VERSION => Ok(()),
+            other => Err(Problem::Version(other)),
         }
     }
 }
@@ -341,8 +389,14 @@ mod tests {
         let offer = (id, kind, any::<u16>(), mtime, any::<u64>(), name);
         let hashes = prop::collection::vec(any::<Digest>(), 1..MAX_HASHES);
         prop_oneof![
-            any::<(u64, u64)>().prop_map(|(files, bytes)| Message::Hello { files, bytes }),
-            any::<u8>().prop_map(|block_shift| Message::Welcome { block_shift }),
+            any::<(u64, u64, u8)>().prop_map(|(files, bytes, block_shift)| Message::Hello {
+                files,
+                bytes,
+                block_shift
+            }),
+            any::<(u8, Realm)>()
+                .prop_map(|(block_shift, realm)| Message::Welcome { block_shift, realm }),
+            any::<Digest>().prop_map(|id| Message::Identity { id }),
             offer.prop_map(|(id, kind, mode, mtime, size, name)| {
                 Message::Offer(Offer { id, kind, mode, mtime, size, name })
             }),
@@ -361,6 +415,7 @@ mod tests {
             }),
             Just(Message::Done),
             Just(Message::Bye),
+            Just(Message::Working),
             (id, any::<u64>(), bytes).prop_map(|(id, index, d)| Message::Block {
                 id,
                 index,
@@ -399,7 +454,10 @@ mod tests {
     #[test]
     fn strangers_and_other_versions_are_named() {
         let error = |bytes: &'static [u8]| Message::decode(&bytes.into()).unwrap_err().to_string();
-        assert!(error(b"\x01PPFT\x02aaaaaaaaaaaaaaaa").contains("update the older side"));
+        assert_eq!(
+            error(b"\x01PPFT\x01aaaaaaaaaaaaaaaa"),
+            "the other end speaks version 1 of file transfers, this end version 2: update the older one"
+        );
         assert!(error(b"\x01GET /aaaaaaaaaaaaaaaa").contains("does not transfer files"));
         assert!(error(b"\xff").contains("unknown tag"));
         assert!(error(b"").contains("empty"));

@@ -1,35 +1,75 @@
 //! One file on its way in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::codec::{Digest, MAX_HASHES, Message, Offer, Verdict};
-use super::layout::{Hasher, Layout, hash_block};
-use super::send::hash_chunk;
-use super::tree::{Part, Refusal};
+use super::identity::{FileKey, Owner};
+use super::index::Entry;
+use super::layout::{Hasher, Layout, hash_block, hash_chunk};
+use super::name;
+use super::part::{Part, Stamp};
+use super::shelf::{Content, Session, Shelf, TakenOver};
+use super::store::{ENTRY_BYTES, Store};
+use super::tree::{Folder, Refusal};
 
-/// Chunks of one file that some but not all blocks are there of, at most.
-const MAX_OPEN: usize = 4096;
+/// Chunks of a session's files of which some but not all blocks are there, at most.
+const MAX_OPEN: usize = 1024;
+/// Hashes of blocks that wait for others before them, at most, of a session's files together.
+const MAX_AHEAD: usize = 1 << 16;
 
-/// A file whose blocks come.
+/// What the books of a session's files hold.
+#[derive(Debug, Default)]
+pub(crate) struct Books {
+    open: usize,
+    ahead: usize,
+}
+
+/// A file whose blocks come. Nothing of it is on the disk before the first one.
 pub(crate) struct Incoming {
+    store: Arc<Store>,
+    session: Arc<Session>,
+    shelf: Arc<Shelf>,
+    key: FileKey,
     offer: Offer,
     layout: Layout,
-    part: Part,
-    overwrite: bool,
-    chunks: Vec<Chunk>,
-    open: usize,
+    place: Place,
+    part: Option<Part>,
+    /// Chunks that were there before this session.
+    claimed: BTreeSet<u32>,
+    open: BTreeMap<u32, OpenChunk>,
     /// Blocks that came.
     blocks: u64,
     /// Blocks that were sent, and the hash of the whole, once the sender has said so.
     end: Option<(u64, Digest)>,
+    stored: bool,
 }
 
-enum Chunk {
-    Missing,
-    /// There before this transfer, with this hash.
-    Claimed(Digest),
-    Open(Box<OpenChunk>),
-    Whole(Digest),
+/// Where a file goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) folders: Vec<Vec<u8>>,
+    pub(crate) file: Vec<u8>,
+    unfinished: Vec<u8>,
+}
+
+impl Place {
+    /// `None`: the name has no part.
+    pub(crate) fn new(parts: &[&[u8]], owner: &Owner) -> Option<Self> {
+        let (file, folders) = parts.split_last()?;
+        let folders = folders.iter().map(|part| part.to_vec()).collect();
+        let unfinished = name::unfinished(file, &owner.short());
+        Some(Self { folders, file: file.to_vec(), unfinished })
+    }
+
+    fn parts(&self) -> Vec<&[u8]> {
+        self.folders.iter().map(Vec::as_slice).collect()
+    }
+
+    /// Its folder, if it is there.
+    pub(crate) fn find(&self, store: &Store) -> Result<Option<Folder>, Refusal> {
+        store.root.find(&self.parts())
+    }
 }
 
 struct OpenChunk {
@@ -47,112 +87,237 @@ pub(crate) enum BlockError {
     Protocol(&'static str),
     /// It could not be written.
     Disk(Refusal),
+    /// Another session of the same sender writes the file now.
+    TakenOver,
+}
+
+impl From<TakenOver> for BlockError {
+    fn from(_: TakenOver) -> Self {
+        Self::TakenOver
+    }
+}
+
+impl From<TakenOver> for Refusal {
+    fn from(_: TakenOver) -> Self {
+        Self::new(Verdict::Busy, "the same sender sends it in another transfer now")
+    }
+}
+
+impl From<Refusal> for BlockError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Disk(refusal)
+    }
 }
 
 impl Incoming {
-    /// Takes over the part that is there. Gives the claims to tell the sender, as well.
-    pub(crate) fn new(
+    /// Takes over what is there of the file. It may take long: what an earlier receiver left is hashed, once.
+    pub(crate) fn begin(
+        store: Arc<Store>,
+        session: Arc<Session>,
+        owner: &Owner,
         offer: Offer,
         layout: Layout,
-        part: Part,
-        overwrite: bool,
-    ) -> Result<(Self, Vec<Message>), Refusal> {
-        let about = part.file().metadata()?;
-        if about.len() > offer.size {
-            part.file().set_len(offer.size)?;
-        }
-        part.reserve(offer.size)?;
-        let chunks = (0..layout.chunks()).map(|_| Chunk::Missing).collect();
-        let (open, blocks, end) = (0, 0, None);
-        let mut new = Self { offer, layout, part, overwrite, chunks, open, blocks, end };
-        let claims = new.claim(layout.whole_chunks(about.len()))?;
-        Ok((new, claims))
+        place: Place,
+    ) -> Result<Self, Refusal> {
+        let key = owner.file(&offer.name);
+        let shelf = store.shelves.take(key, &session, layout)?;
+        let (claimed, open) = (BTreeSet::new(), BTreeMap::new());
+        let (part, blocks, end, stored) = (None, 0, None, false);
+        let mut new = Self {
+            store,
+            session,
+            shelf,
+            key,
+            offer,
+            layout,
+            place,
+            part,
+            claimed,
+            open,
+            blocks,
+            end,
+            stored,
+        };
+        new.claim()?;
+        let known: u64 = new.claimed.iter().map(|chunk| layout.chunk_len(*chunk)).sum();
+        new.store.check_room(layout.size().saturating_sub(known))?;
+        Ok(new)
     }
 
-    /// Hashes what is there. Chunks of zeros are holes, most likely, and not worth a claim.
-    fn claim(&mut self, whole: u32) -> Result<Vec<Message>, Refusal> {
-        let mut messages = Vec::new();
-        let mut run: (u32, Vec<Digest>) = (0, Vec::new());
-        let mut zeros: Option<(u64, Digest)> = None;
-        for chunk in 0..whole {
-            let digest = hash_chunk(self.part.file(), self.layout, chunk)?;
-            let len = self.layout.chunk_len(chunk);
-            let zero = match zeros {
-                Some((of, zero)) if of == len => zero,
-                _ => zeros.insert((len, self.hash_of_zeros(chunk))).1,
-            };
-            if digest == zero || run.1.len() == MAX_HASHES {
-                self.flush(&mut run, &mut messages);
-            }
-            if digest == zero {
+    /// Finds out which chunks are there.
+    fn claim(&mut self) -> Result<(), Refusal> {
+        let folder = self.place.find(&self.store)?;
+        let there = match &folder {
+            Some(folder) => Stamp::named(folder, &self.place.unfinished)?,
+            None => None,
+        };
+        let mut content = self.shelf.content(&self.session)?;
+        let same = there.is_some_and(|stamp| {
+            content.inode == Some(stamp.inode) && content.stamp.is_none_or(|left| left == stamp)
+        });
+        if !same {
+            (content.chunks, content.inode) = (BTreeMap::new(), None);
+        }
+        drop(content);
+        if let (false, Some(folder), Some(stamp)) = (same, folder, there)
+            && self.store.is_older(stamp.mtime)
+        {
+            self.read_what_is_left(&folder)?;
+        }
+        self.claimed = self.shelf.content(&self.session)?.chunks.keys().copied().collect();
+        Ok(())
+    }
+
+    /// Hashes the chunks that an earlier receiver left. Holes were never sent, so nobody makes us read more than once was written.
+    fn read_what_is_left(&self, folder: &Folder) -> Result<(), Refusal> {
+        let Some(part) = Part::open(folder, &self.place.unfinished)? else { return Ok(()) };
+        let mut left = part.allocated()?;
+        let inode = Stamp::of(part.file())?.inode;
+        part.touch()?;
+        for chunk in 0..self.layout.chunks() {
+            let (at, len) = (self.layout.chunk_start(chunk), self.layout.chunk_len(chunk));
+            if !part.has(at, len) {
                 continue;
             }
-            if run.1.is_empty() {
-                run.0 = chunk;
-            }
-            run.1.push(digest);
-            if let Some(slot) = self.chunks.get_mut(chunk as usize) {
-                *slot = Chunk::Claimed(digest);
-            }
+            let Some(rest) = left.checked_sub(len) else { break };
+            left = rest;
+            let digest = hash_chunk(part.file(), self.layout, chunk)?;
+            let mut content = self.shelf.content(&self.session)?;
+            content.inode = Some(inode);
+            content.chunks.insert(chunk, digest);
         }
-        self.flush(&mut run, &mut messages);
+        Ok(())
+    }
+
+    /// What to tell the sender of the chunks that are there.
+    pub(crate) fn claims(&self) -> Result<Vec<Message>, Refusal> {
+        let content = self.shelf.content(&self.session)?;
+        let mut messages = Vec::new();
+        let mut run: (u32, Vec<Digest>) = (0, Vec::new());
+        let id = self.offer.id;
+        let mut flush = |(first, hashes): (u32, Vec<Digest>)| {
+            if !hashes.is_empty() {
+                messages.push(Message::Have { id, first, hashes });
+            }
+        };
+        for (&chunk, digest) in &content.chunks {
+            if run.0 + run.1.len() as u32 != chunk || run.1.len() == MAX_HASHES {
+                flush(core::mem::replace(&mut run, (chunk, Vec::new())));
+            }
+            run.1.push(*digest);
+        }
+        flush(run);
         Ok(messages)
-    }
-
-    fn hash_of_zeros(&self, chunk: u32) -> Digest {
-        let mut hasher = Hasher::of_chunk();
-        for block in self.layout.blocks_of(chunk) {
-            hasher.add(&hash_block(&vec![0; self.layout.block_len(block).unwrap_or(0)]));
-        }
-        hasher.digest()
-    }
-
-    fn flush(&self, run: &mut (u32, Vec<Digest>), messages: &mut Vec<Message>) {
-        let hashes = core::mem::take(&mut run.1);
-        if !hashes.is_empty() {
-            messages.push(Message::Have { id: self.offer.id, first: run.0, hashes });
-        }
     }
 
     pub(crate) const fn offer(&self) -> &Offer {
         &self.offer
     }
 
+    pub(crate) const fn is_open(&self) -> bool {
+        self.part.is_some()
+    }
+
+    /// Lets its descriptor go; the next block opens it again.
+    pub(crate) fn close(&mut self) {
+        self.part = None;
+    }
+
     /// Writes a block to its place.
-    pub(crate) fn block(&mut self, index: u64, data: &[u8]) -> Result<(), BlockError> {
+    pub(crate) fn block(
+        &mut self,
+        index: u64,
+        data: &[u8],
+        books: &mut Books,
+    ) -> Result<(), BlockError> {
         if self.layout.block_len(index) != Some(data.len()) {
             return Err(BlockError::Protocol("a block that the file does not have"));
         }
-        self.note(index, hash_block(data)).map_err(BlockError::Protocol)?;
-        self.part.write(data, self.layout.offset(index)).map_err(BlockError::Disk)
+        let shelf = self.shelf.clone();
+        let mut content = shelf.content(&self.session)?;
+        let chunk = self.layout.chunk_of(index);
+        self.expect(chunk, index, &mut content, books).map_err(BlockError::Protocol)?;
+        self.store.spend(data.len() as u64)?;
+        let offset = self.layout.offset(index);
+        self.open_part(&mut content)?.write(data, offset)?;
+        self.note(chunk, index, hash_block(data), &mut content, books);
+        Ok(())
     }
 
-    fn note(&mut self, index: u64, digest: Digest) -> Result<(), &'static str> {
-        let number = self.layout.chunk_of(index);
-        let range = self.layout.blocks_of(number);
-        let chunk = self.chunks.get_mut(number as usize).ok_or("a chunk beyond the end")?;
-        if matches!(chunk, Chunk::Missing | Chunk::Claimed(_)) {
-            if self.open >= MAX_OPEN {
-                return Err("blocks too far out of order");
-            }
-            self.open += 1;
-            let (hasher, ahead) = (Hasher::of_chunk(), BTreeMap::new());
-            *chunk = Chunk::Open(Box::new(OpenChunk { hasher, next: range.start, ahead }));
+    /// Whether a block is one that has not come yet.
+    fn expect(
+        &mut self,
+        chunk: u32,
+        index: u64,
+        content: &mut Content,
+        books: &mut Books,
+    ) -> Result<(), &'static str> {
+        if self.claimed.remove(&chunk) {
+            content.chunks.remove(&chunk);
         }
-        let Chunk::Open(open) = chunk else { return Err("a block twice") };
-        if index < open.next || open.ahead.insert(index, digest).is_some() {
+        if content.chunks.contains_key(&chunk) {
             return Err("a block twice");
         }
+        match self.open.get(&chunk) {
+            Some(open) if index < open.next || open.ahead.contains_key(&index) => {
+                return Err("a block twice");
+            }
+            Some(_) => {}
+            None if books.open >= MAX_OPEN => return Err("blocks too far out of order"),
+            None => {
+                let next = self.layout.blocks_of(chunk).start;
+                let (hasher, ahead) = (Hasher::of_chunk(), BTreeMap::new());
+                self.open.insert(chunk, OpenChunk { hasher, next, ahead });
+                books.open += 1;
+            }
+        }
+        if books.ahead >= MAX_AHEAD { Err("blocks too far out of order") } else { Ok(()) }
+    }
+
+    fn note(
+        &mut self,
+        chunk: u32,
+        index: u64,
+        digest: Digest,
+        content: &mut Content,
+        books: &mut Books,
+    ) {
+        self.blocks += 1;
+        let Some(open) = self.open.get_mut(&chunk) else { return };
+        open.ahead.insert(index, digest);
+        books.ahead += 1;
         while let Some(digest) = open.ahead.remove(&open.next) {
+            books.ahead -= 1;
             open.hasher.add(&digest);
             open.next += 1;
         }
-        if open.next == range.end {
-            *chunk = Chunk::Whole(open.hasher.digest());
-            self.open -= 1;
+        if open.next == self.layout.blocks_of(chunk).end {
+            content.chunks.insert(chunk, open.hasher.digest());
+            self.open.remove(&chunk);
+            books.open -= 1;
         }
-        self.blocks += 1;
-        Ok(())
+    }
+
+    fn open_part(&mut self, content: &mut Content) -> Result<&Part, Refusal> {
+        if self.part.is_none() {
+            self.part = Some(self.find_part(content)?);
+        }
+        self.part.as_ref().ok_or_else(|| Refusal::new(Verdict::Trouble, "it is not open"))
+    }
+
+    /// The part that was written before, or a new one.
+    fn find_part(&self, content: &mut Content) -> Result<Part, Refusal> {
+        let folder = self.store.root.below(&self.place.parts(), None)?;
+        content.stamp = None;
+        if let Some(inode) = content.inode {
+            let part = Part::open(&folder, &self.place.unfinished)?;
+            let part = part.filter(|p| Stamp::of(p.file()).is_ok_and(|s| s.inode == inode));
+            return part
+                .ok_or_else(|| Refusal::new(Verdict::Trouble, "the unfinished file has vanished"));
+        }
+        let part = Part::create(&folder, &self.place.unfinished)?;
+        content.inode = Some(Stamp::of(part.file())?.inode);
+        Ok(part)
     }
 
     /// The sender has sent so many blocks.
@@ -168,22 +333,77 @@ impl Incoming {
         self.end.is_some_and(|(blocks, _)| self.blocks >= blocks)
     }
 
-    /// Checks the whole file and gives it its name.
-    pub(crate) fn finish(self) -> Result<(), Refusal> {
-        let mut hasher = self.layout.file_hasher();
-        let mut whole = true;
-        for chunk in &self.chunks {
-            match chunk {
-                Chunk::Claimed(digest) | Chunk::Whole(digest) => hasher.add(digest),
-                Chunk::Missing | Chunk::Open(_) => whole = false,
+    /// It is over for these books.
+    pub(crate) fn strike(&self, books: &mut Books) {
+        books.open -= self.open.len();
+        books.ahead -= self.open.values().map(|open| open.ahead.len()).sum::<usize>();
+    }
+
+    /// Checks the whole file and gives it its name. Gives the number of the name ([`name::copy`]). It may take long: everything goes to the disk.
+    pub(crate) fn finish(mut self) -> Result<u32, Refusal> {
+        self.store.spend(ENTRY_BYTES)?;
+        let digest = self.checked()?;
+        self.shelf.begin_to_store(&self.session)?;
+        let shelf = self.shelf.clone();
+        let part = {
+            let mut content = shelf.content(&self.session)?;
+            match self.part.take() {
+                Some(part) => part,
+                None => self.find_part(&mut content)?,
             }
-        }
-        let expected = self.end.map(|(_, digest)| digest);
-        if !whole || Some(hasher.digest()) != expected {
-            let text = "what arrived is not what was sent; what is sound is kept: send it again";
-            return Err(Refusal::new(Verdict::Damaged, text));
-        }
+        };
         let Offer { size, mode, mtime, .. } = self.offer;
-        self.part.finish(size, mode, mtime, self.overwrite)
+        part.complete(size, self.store.mode(mode), mtime)?;
+        let folder = self.store.root.below(&self.place.parts(), None)?;
+        let (overwrite, shift) = (self.store.options.overwrite, self.layout.block_shift());
+        let same = |there: &Stamp| self.store.index().is_same(there, shift, &digest);
+        let Place { unfinished, file, .. } = &self.place;
+        let copy = part.name(&folder, unfinished, file, overwrite, same)?;
+        if let Some(stamp) = Stamp::named(&folder, &name::copy(file, copy))? {
+            let entry = Entry { copy, block_shift: shift, stamp, digest };
+            self.store.index().put(self.key, entry);
+        }
+        self.stored = true;
+        Ok(copy)
+    }
+
+    /// The hash of the whole, if it is what was sent.
+    fn checked(&self) -> Result<Digest, Refusal> {
+        let content = self.shelf.content(&self.session)?;
+        let mut hasher = self.layout.file_hasher();
+        content.chunks.values().for_each(|digest| hasher.add(digest));
+        let whole = content.chunks.len() == self.layout.chunks() as usize;
+        let digest = hasher.digest();
+        if whole && self.end.is_some_and(|(_, sent)| sent == digest) {
+            return Ok(digest);
+        }
+        let text = "what arrived is not what was sent; what is sound is kept: send it again";
+        Err(Refusal::new(Verdict::Damaged, text))
+    }
+
+    /// What to remember of an unfinished file. Without a whole chunk there is nothing to go on from, and it goes.
+    fn leave(&self) -> Option<Stamp> {
+        let content = self.shelf.content(&self.session).ok()?;
+        if let Some(left) = content.stamp {
+            return Some(left);
+        }
+        let inode = content.inode?;
+        let folder = self.place.find(&self.store).ok()??;
+        let stamp = Stamp::named(&folder, &self.place.unfinished).ok()??;
+        if stamp.inode != inode {
+            return None;
+        }
+        if content.chunks.is_empty() {
+            folder.remove(&self.place.unfinished);
+            return None;
+        }
+        Some(stamp)
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        let stamp = if self.stored { None } else { self.leave() };
+        self.store.shelves.leave(self.key, &self.shelf, &self.session, stamp);
     }
 }

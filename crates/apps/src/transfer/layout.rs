@@ -1,5 +1,9 @@
 //! How a file is cut: into blocks, which travel, and chunks of blocks, which are hashed, claimed and compared.
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+
 use super::codec::Digest;
 
 /// The largest file, bytes.
@@ -10,6 +14,12 @@ pub(crate) const BLOCK_SHIFTS: core::ops::RangeInclusive<u8> = 10..=16;
 const CHUNK_SHIFT: u8 = 20;
 /// Chunks of a file, at most, so that their hashes stay small however large the file is.
 const MAX_CHUNKS: u64 = 1 << 16;
+
+/// Blocks of a sixteenth of a buffer of so many bytes at most, so that several travel at a time: two to the power of what is returned.
+pub(crate) fn block_shift(buffer: u64) -> u8 {
+    let shift = (buffer / 16).max(1).ilog2();
+    (shift as u8).clamp(*BLOCK_SHIFTS.start(), *BLOCK_SHIFTS.end())
+}
 
 /// The cut of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +44,10 @@ impl Layout {
 
     pub(crate) const fn size(&self) -> u64 {
         self.size
+    }
+
+    pub(crate) const fn block_shift(&self) -> u8 {
+        self.block_shift
     }
 
     pub(crate) const fn chunks(&self) -> u32 {
@@ -66,20 +80,19 @@ impl Layout {
         first..(first + per_chunk).min(self.blocks())
     }
 
-    /// Bytes of a chunk.
-    pub(crate) fn chunk_len(&self, chunk: u32) -> u64 {
-        let start = u64::from(chunk) << self.chunk_shift;
-        self.size.saturating_sub(start).min(1 << self.chunk_shift)
+    /// Where a chunk begins.
+    pub(crate) fn chunk_start(&self, chunk: u32) -> u64 {
+        u64::from(chunk) << self.chunk_shift
     }
 
-    /// Chunks that a file of the first `len` bytes has whole.
-    pub(crate) fn whole_chunks(&self, len: u64) -> u32 {
-        if len >= self.size { self.chunks() } else { (len >> self.chunk_shift) as u32 }
+    /// Bytes of a chunk.
+    pub(crate) fn chunk_len(&self, chunk: u32) -> u64 {
+        self.size.saturating_sub(self.chunk_start(chunk)).min(1 << self.chunk_shift)
     }
 
     /// The hash of the whole file from those of its chunks.
     pub(crate) fn file_hasher(&self) -> Hasher {
-        let mut hasher = Hasher::new("polypath file transfer 1: file");
+        let mut hasher = Hasher::new("polypath file transfer 2: file");
         hasher.0.update(&self.size.to_le_bytes());
         hasher
     }
@@ -95,7 +108,7 @@ impl Hasher {
 
     /// Of a chunk, from those of its blocks.
     pub(crate) fn of_chunk() -> Self {
-        Self::new("polypath file transfer 1: chunk")
+        Self::new("polypath file transfer 2: chunk")
     }
 
     pub(crate) fn add(&mut self, digest: &Digest) {
@@ -109,6 +122,19 @@ impl Hasher {
 
 pub(crate) fn hash_block(data: &[u8]) -> Digest {
     blake3::hash(data).into()
+}
+
+/// The hash of a chunk of a file.
+pub(crate) fn hash_chunk(file: &File, layout: Layout, chunk: u32) -> io::Result<Digest> {
+    let mut hasher = Hasher::of_chunk();
+    let mut buffer = vec![0; 1 << layout.block_shift];
+    for block in layout.blocks_of(chunk) {
+        let len = layout.block_len(block).unwrap_or(0);
+        let data = buffer.get_mut(..len).unwrap_or_default();
+        file.read_exact_at(data, layout.offset(block))?;
+        hasher.add(&hash_block(data));
+    }
+    Ok(hasher.digest())
 }
 
 #[cfg(test)]
@@ -138,7 +164,6 @@ mod tests {
             prop_assert_eq!(at, size);
             prop_assert_eq!(layout.block_len(layout.blocks()), None);
             prop_assert!(layout.blocks_of(layout.chunks()).is_empty());
-            prop_assert_eq!(layout.whole_chunks(size), layout.chunks());
         }
     }
 

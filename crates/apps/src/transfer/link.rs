@@ -1,5 +1,6 @@
 //! The association as a transfer uses it: control messages in order on one stream, blocks without order on another, and a watch on a silent peer.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use polypath_net::{
@@ -42,17 +43,69 @@ pub(crate) fn prefer_control(association: &Association) {
     let _ = association.set_stream_needs(CONTROL, needs);
 }
 
-/// Ends when no packet came from the peer for `limit`, give or take a second.
-pub(crate) async fn silence(association: &Association, limit: Duration) {
+/// Signs of life above the association, which lives even if the program behind it does nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    words: Cell<u64>,
+    progress: Cell<u64>,
+}
+
+impl Pulse {
+    /// The peer said something.
+    pub(crate) fn word(&self) {
+        self.words.set(self.words.get() + 1);
+    }
+
+    /// The transfer went on.
+    pub(crate) fn progress(&self) {
+        self.progress.set(self.progress.get() + 1);
+        self.word();
+    }
+}
+
+/// How many times longer a peer may say that it is working than it may say nothing.
+const PATIENCE: u32 = 20;
+
+/// Watches one number.
+#[derive(Default)]
+struct Still {
+    at: u64,
+    since: Duration,
+}
+
+impl Still {
+    /// For how long it has not changed, one step later.
+    fn step(&mut self, now: u64, step: Duration) -> Duration {
+        self.since = if now == self.at { self.since + step } else { Duration::ZERO };
+        self.at = now;
+        self.since
+    }
+}
+
+/// Ends when no packet came from the peer for `limit`, give or take a second, or none of its words, or when it only said for 20 times as long that
+/// it is working.
+pub(crate) async fn silence(
+    association: &Association,
+    pulse: &Pulse,
+    limit: Duration,
+) -> TransferError {
     let step = Duration::from_secs(1).min(limit);
-    let mut before = association.stats().packets_received;
-    let mut silent = Duration::ZERO;
-    while silent < limit {
+    let (mut packets, mut words, mut progress): (Still, Still, Still) = Default::default();
+    loop {
         // Steps are counted, not time: while a disk holds this thread up, packets still arrive.
         tokio::time::sleep(step).await;
-        let now = association.stats().packets_received;
-        silent = if now == before { silent + step } else { Duration::ZERO };
-        before = now;
+        let stats = association.stats();
+        // What leaves has found room at the peer.
+        let sent = stats.data_bytes_sent;
+        if packets.step(stats.packets_received, step) >= limit {
+            return TransferError::Silent(limit);
+        }
+        if words.step(pulse.words.get().wrapping_add(sent), step) >= limit {
+            return TransferError::Mute(limit);
+        }
+        if progress.step(pulse.progress.get().wrapping_add(sent), step) >= limit * PATIENCE {
+            return TransferError::Mute(limit * PATIENCE);
+        }
     }
 }
 

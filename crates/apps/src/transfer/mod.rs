@@ -1,20 +1,28 @@
 //! Files and folders over every path at once.
 //!
-//! The sender offers files ahead, the receiver answers what it has of them, and blocks travel unordered, each with its place: no path waits for
-//! another. BLAKE3 hashes of chunks, and of a file over them, go from end to end. A file gets its name when it is whole and on the disk; until then
-//! it is `.NAME.polypath-part`, whose chunks the next transfer compares and keeps.
+//! The sender offers files ahead, the receiver answers what it has of them from this sender, and blocks travel unordered, each with its place: no path
+//! waits for another. BLAKE3 hashes of chunks, and of a file over them, go from end to end. A file gets its name when it is whole and on the disk;
+//! until then it is `.NAME.ID.polypath-part`, of which the next transfer of the same sender keeps what is right.
 //!
-//! The futures need a tokio runtime with a timer. They read and write files on the thread that they run on.
+//! Senders are strangers to each other: none touches, reads or learns of the files of another ([`Store`], [`Identity`]).
+//!
+//! The futures need a tokio runtime with a timer. They read and write files on the thread that they run on; what takes long goes to another.
 //!
 //! Nothing is encrypted.
 
 mod codec;
+mod identity;
 mod incoming;
+mod index;
 mod layout;
 mod link;
 mod name;
+mod part;
+pub mod places;
 mod receive;
 mod send;
+mod shelf;
+mod store;
 mod tree;
 mod walk;
 
@@ -23,9 +31,14 @@ use std::time::Duration;
 use polypath_net::{Closed, SendError};
 
 pub use codec::{CodecError, Verdict};
-pub use receive::{ReceiveOptions, prepare_folder, receive};
+pub use identity::Identity;
+pub use receive::{Greeting, ReceiveOptions, greeting, receive};
 pub use send::{SendFilesOptions, send};
+pub use store::{Store, StoreOptions, discard_unused, open_files};
 pub use walk::{SourceError, Sources};
+
+/// Files on offer at the same time, at most, so that small ones do not wait a round trip each.
+const MAX_OFFERED: usize = 32;
 
 /// Hears how a transfer goes, on the transfer's thread.
 pub trait Observer: Sync {
@@ -117,8 +130,17 @@ pub enum TransferError {
     /// Nothing came from the peer.
     #[error("the peer has been silent for {} s on every path", .0.as_secs())]
     Silent(Duration),
+    /// Packets come, words do not.
+    #[error("the peer's program has done nothing for {} s", .0.as_secs())]
+    Mute(Duration),
+    /// Nobody said hello.
+    #[error("no sender has greeted within {} s", .0.as_secs())]
+    NoGreeting(Duration),
+    /// Another session has a file of this one.
+    #[error("the same sender has begun anew in another transfer")]
+    TakenOver,
     /// Not a message of this protocol.
-    #[error("the peer does not speak this protocol: {0}")]
+    #[error(transparent)]
     Codec(#[from] CodecError),
     /// A message that has no place here.
     #[error("the peer broke the protocol of file transfers: {0}")]

@@ -1,103 +1,147 @@
 //! The receiving side.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_net::{Association, Bytes};
 
 use super::codec::{Digest, Kind, Message, Offer, Task, Verdict};
-use super::incoming::{BlockError, Incoming};
-use super::layout::Layout;
-use super::send::{block_shift, compare};
-use super::tree::{Folder, Part, Refusal, words};
-use super::{Cause, Failure, Observer, Report, TransferError, link, name};
+use super::identity::Owner;
+use super::incoming::{BlockError, Books, Incoming, Place};
+use super::layout::{BLOCK_SHIFTS, Layout, block_shift};
+use super::link::{self, Pulse};
+use super::name;
+use super::part::Stamp;
+use super::shelf::Session;
+use super::store::{ENTRY_BYTES, Store};
+use super::tree::Refusal;
+use super::{Cause, Failure, MAX_OFFERED, Observer, Report, TransferError};
 use crate::shown;
 
-/// Files on offer at the same time, at most.
-const MAX_OFFERED: usize = 64;
 /// Messages taken at a time.
 const BATCH: usize = 32;
+/// How often the sender is told that something takes long.
+const WORKING: Duration = Duration::from_secs(5);
 
 /// How to receive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ReceiveOptions {
-    /// Where everything goes; made if it is missing.
-    pub folder: PathBuf,
-    /// Replace files of the same name and other content.
-    pub overwrite: bool,
     /// Give up when the peer has been silent for so long. Longer than twice the heartbeat interval.
     pub silence: Duration,
     /// Bytes of the association's receive buffer: blocks are a small part of it.
     pub buffer: u64,
 }
 
-/// Receives files and folders from a peer that [sends](super::send()), until it shuts the association down. Files that fail do not stop the others: see
-/// the report.
+/// A sender's first words.
+#[derive(Clone, Copy, Debug)]
+pub struct Greeting {
+    files: u64,
+    bytes: u64,
+    block_shift: u8,
+}
+
+/// Waits for the greeting of a sender.
+///
+/// # Errors
+/// When it does not come in time, or is none; then the association is aborted.
+pub async fn greeting(
+    association: &Association,
+    limit: Duration,
+) -> Result<Greeting, TransferError> {
+    let heard = match tokio::time::timeout(limit, association.recv()).await {
+        Err(_) => Err(TransferError::NoGreeting(limit)),
+        Ok(Err(closed)) => Err(closed.into()),
+        Ok(Ok(None)) => Err(TransferError::EndedEarly),
+        Ok(Ok(Some(message))) => Message::decode(&message.data).map_err(TransferError::from),
+    };
+    let greeting = heard.and_then(|message| match message {
+        Message::Hello { files, bytes, block_shift } if BLOCK_SHIFTS.contains(&block_shift) => {
+            Ok(Greeting { files, bytes, block_shift })
+        }
+        _ => Err(TransferError::Protocol("it should greet first")),
+    });
+    if let Err(error) = &greeting {
+        association.abort(error.to_string());
+    }
+    greeting
+}
+
+/// Receives files and folders from a peer that [sends](super::send()) and has [greeted](greeting), until it shuts the association down. Files that
+/// fail do not stop the others: see the report.
 ///
 /// # Errors
 /// When the transfer as a whole ends early; then the association is aborted.
 pub async fn receive(
     association: &Association,
-    options: &ReceiveOptions,
+    greeting: Greeting,
+    store: &Arc<Store>,
+    options: ReceiveOptions,
     observer: &dyn Observer,
 ) -> Result<Report, TransferError> {
     link::prefer_control(association);
-    let mut receiver = match Receiver::new(association, options, observer) {
-        Ok(receiver) => receiver,
-        Err(error) => {
-            association.abort("no folder to receive to");
-            return Err(error);
-        }
+    let (session, pulse) = (store.session(), Pulse::default());
+    let mut receiver = Receiver {
+        association,
+        store,
+        session: session.clone(),
+        pulse: &pulse,
+        observer,
+        block_shift: block_shift(options.buffer).min(greeting.block_shift),
+        owner: None,
+        done: false,
+        next_id: 0,
+        offered: BTreeMap::new(),
+        open: VecDeque::new(),
+        books: Books::default(),
+        report: Report::default(),
     };
+    observer.total(greeting.files, greeting.bytes);
     let outcome = tokio::select! {
         outcome = receiver.run() => outcome,
-        () = link::silence(association, options.silence) => {
-            Err(TransferError::Silent(options.silence))
-        }
+        error = link::silence(association, &pulse, options.silence) => Err(error),
+        () = session.superseded.notified() => Err(TransferError::TakenOver),
         () = link::tell_of_paths(association, observer) => Err(TransferError::EndedEarly),
     };
-    if let Err(error) = &outcome {
-        association.abort(error.to_string());
-    }
+    // Once both said goodbye, all is well however the association ends.
+    let outcome = match outcome {
+        Err(_) if receiver.done => {
+            association.abort("");
+            Ok(())
+        }
+        Err(error) => {
+            association.abort(error.to_string());
+            Err(error)
+        }
+        Ok(()) => Ok(()),
+    };
     outcome.map(|()| receiver.report)
-}
-
-/// Makes sure that files can go into a folder; it is made if it is missing.
-///
-/// # Errors
-/// When it cannot be.
-pub fn prepare_folder(folder: &Path) -> Result<(), TransferError> {
-    open_folder(folder).map(drop)
-}
-
-fn open_folder(folder: &Path) -> Result<Folder, TransferError> {
-    Folder::root(folder).map_err(|error| TransferError::Folder {
-        folder: folder.display().to_string(),
-        why: words(&error),
-    })
 }
 
 struct Receiver<'a> {
     association: &'a Association,
-    options: &'a ReceiveOptions,
+    store: &'a Arc<Store>,
+    session: Arc<Session>,
+    pulse: &'a Pulse,
     observer: &'a dyn Observer,
-    root: Folder,
     block_shift: u8,
-    greeted: bool,
+    owner: Option<Owner>,
     done: bool,
     /// All numbers below were used.
     next_id: u32,
     offered: BTreeMap<u32, State>,
+    /// Files with a descriptor, the longest open first.
+    open: VecDeque<u32>,
+    books: Books,
     report: Report,
 }
 
 enum State {
-    /// A file of this name and size is there; the sender's hash of it is awaited.
+    /// This sender stored a file of this name and size; its hash of it is awaited.
     Comparing {
         offer: Offer,
         layout: Layout,
-        found: Digest,
+        known: Digest,
     },
     Receiving(Box<Incoming>),
 }
@@ -111,31 +155,14 @@ impl State {
     }
 }
 
-impl<'a> Receiver<'a> {
-    fn new(
-        association: &'a Association,
-        options: &'a ReceiveOptions,
-        observer: &'a dyn Observer,
-    ) -> Result<Self, TransferError> {
-        let root = open_folder(&options.folder)?;
-        Ok(Self {
-            association,
-            options,
-            observer,
-            root,
-            block_shift: block_shift(options.buffer),
-            greeted: false,
-            done: false,
-            next_id: 0,
-            offered: BTreeMap::new(),
-            report: Report::default(),
-        })
-    }
-
+impl Receiver<'_> {
     async fn run(&mut self) -> Result<(), TransferError> {
+        let (block_shift, realm) = (self.block_shift, *self.store.realm());
+        self.say(&Message::Welcome { block_shift, realm }).await?;
         let mut batch = Vec::new();
         while self.association.recv_many(&mut batch, BATCH).await? > 0 {
             for message in batch.drain(..) {
+                self.pulse.word();
                 self.hear(&message.data).await?;
             }
         }
@@ -144,20 +171,22 @@ impl<'a> Receiver<'a> {
 
     async fn hear(&mut self, bytes: &Bytes) -> Result<(), TransferError> {
         let message = Message::decode(bytes)?;
-        if self.done || self.greeted == matches!(message, Message::Hello { .. }) {
-            return Err(TransferError::Protocol("it should greet first, and once"));
+        if self.done || self.owner.is_none() != matches!(message, Message::Identity { .. }) {
+            return Err(TransferError::Protocol("it should say who it is, first and once"));
+        }
+        if !matches!(message, Message::Working) {
+            self.pulse.progress();
         }
         match message {
             Message::Block { id, index, data } => self.block(id, index, &data).await,
-            Message::Hello { files, bytes } => {
-                self.greeted = true;
-                self.observer.total(files, bytes);
-                self.say(&Message::Welcome { block_shift: self.block_shift }).await
+            Message::Identity { id } => {
+                self.owner = Some(Owner::new(&id));
+                Ok(())
             }
             Message::Offer(offer) => self.offer(offer).await,
             Message::End { id, blocks, digest } => self.end(id, blocks, digest).await,
             Message::Withdraw { id } if id < self.next_id => {
-                if let Some(state) = self.offered.remove(&id) {
+                if let Some(state) = self.remove(id) {
                     let name = shown::bytes(&state.offer().name);
                     let text = "the sender cannot send it any more".to_owned();
                     let failure = Failure { name, cause: Cause::Source, text };
@@ -169,6 +198,7 @@ impl<'a> Receiver<'a> {
                 self.done = true;
                 self.say(&Message::Bye).await
             }
+            Message::Working => Ok(()),
             _ => Err(TransferError::Protocol("a sender does not say that")),
         }
     }
@@ -183,15 +213,17 @@ impl<'a> Receiver<'a> {
             Kind::Folder => self.make_folder(&offer).map(|()| None),
             Kind::File => {
                 self.observer.file(&shown, offer.size);
-                self.answer(offer).map(Some)
+                match self.look(offer) {
+                    Ok((offer, layout, Some(known))) => {
+                        Ok(Some(State::Comparing { offer, layout, known }))
+                    }
+                    Ok((offer, layout, None)) => self.begin(offer, layout).await?.map(Some),
+                    Err(refusal) => Err(refusal),
+                }
             }
         };
         match answer {
-            Ok(Some((state, messages))) => {
-                self.offered.insert(id, state);
-                let messages = messages.iter().map(Message::encode).collect();
-                link::say_all(self.association, messages).await
-            }
+            Ok(Some(state)) => self.ask(id, state).await,
             Ok(None) => {
                 self.report.folders += 1;
                 self.verdict(id, Verdict::Stored, String::new()).await
@@ -201,40 +233,71 @@ impl<'a> Receiver<'a> {
     }
 
     fn make_folder(&self, offer: &Offer) -> Result<(), Refusal> {
-        let parts = checked(&offer.name)?;
-        self.root.below(&parts, Some(offer.mode)).map(drop)
+        let parts = self.checked(&offer.name)?;
+        self.store.spend(ENTRY_BYTES)?;
+        self.store.root.below(&parts, Some(offer.mode)).map(drop)
     }
 
-    /// What there is of a file decides what is asked for.
-    fn answer(&self, offer: Offer) -> Result<(State, Vec<Message>), Refusal> {
-        let too_large = || Refusal::new(Verdict::Trouble, "the file is too large");
+    fn checked<'n>(&self, name: &'n [u8]) -> Result<Vec<&'n [u8]>, Refusal> {
+        let parts = name::parts(name, self.store.options.hidden);
+        parts.map_err(|why| Refusal::new(Verdict::BadName, format!("the name is refused: {why}")))
+    }
+
+    fn place(&self, offer: &Offer) -> Result<(Owner, Place), Refusal> {
+        let parts = self.checked(&offer.name)?;
+        let owner = self.owner.ok_or_else(too_large)?;
+        Ok((owner, Place::new(&parts, &owner).ok_or_else(too_large)?))
+    }
+
+    /// How the file is cut, and its hash if this sender stored it before and nobody has changed it since. What others stored makes no difference.
+    fn look(&self, offer: Offer) -> Result<(Offer, Layout, Option<Digest>), Refusal> {
         let layout = Layout::new(offer.size, self.block_shift).ok_or_else(too_large)?;
-        let parts = checked(&offer.name)?;
-        let (file, folders) = parts.split_last().ok_or_else(too_large)?;
-        let folder = self.root.below(folders, None)?;
-        match folder.existing(file)? {
-            Some(size) if size == offer.size => {
-                let found = compare(&folder.open(file)?, layout).map_err(|e: std::io::Error| e)?;
-                let go = Message::Go { id: offer.id, task: Task::Compare };
-                Ok((State::Comparing { offer, layout, found }, vec![go]))
-            }
-            Some(_) if !self.options.overwrite => Err(exists()),
-            _ => Self::ask(folder, file, offer.clone(), layout, self.options.overwrite),
-        }
+        let (owner, place) = self.place(&offer)?;
+        let entry = self.store.index().get(owner.file(&offer.name));
+        let fits = |of: &super::index::Entry| {
+            of.stamp.size == offer.size && of.block_shift == self.block_shift
+        };
+        let Some(entry) = entry.filter(fits) else { return Ok((offer, layout, None)) };
+        let there = match place.find(self.store)? {
+            Some(folder) => Stamp::named(&folder, &name::copy(&place.file, entry.copy))?,
+            None => None,
+        };
+        let known = (there == Some(entry.stamp)).then_some(entry.digest);
+        Ok((offer, layout, known))
     }
 
-    fn ask(
-        folder: Folder,
-        file: &[u8],
+    async fn begin(
+        &self,
         offer: Offer,
         layout: Layout,
-        overwrite: bool,
-    ) -> Result<(State, Vec<Message>), Refusal> {
-        let id = offer.id;
-        let part = Part::open(folder, file)?;
-        let (incoming, mut messages) = Incoming::new(offer, layout, part, overwrite)?;
-        messages.push(Message::Go { id, task: Task::Send });
-        Ok((State::Receiving(Box::new(incoming)), messages))
+    ) -> Result<Result<State, Refusal>, TransferError> {
+        let (owner, place) = match self.place(&offer) {
+            Ok(found) => found,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let (store, session) = (self.store.clone(), self.session.clone());
+        let work = move || Incoming::begin(store, session, &owner, offer, layout, place);
+        Ok(self.patiently(work).await?.map(|incoming| State::Receiving(Box::new(incoming))))
+    }
+
+    /// Asks the sender for what a file lacks.
+    async fn ask(&mut self, id: u32, state: State) -> Result<(), TransferError> {
+        let asked = match &state {
+            State::Comparing { .. } => Ok((Vec::new(), Task::Compare)),
+            State::Receiving(incoming) => incoming.claims().map(|claims| (claims, Task::Send)),
+        };
+        match asked {
+            Ok((mut messages, task)) => {
+                self.offered.insert(id, state);
+                messages.push(Message::Go { id, task });
+                let messages = messages.iter().map(Message::encode).collect();
+                link::say_all(self.association, messages).await
+            }
+            Err(refusal) => {
+                let shown = shown::bytes(&state.offer().name);
+                self.refuse(id, &shown, refusal).await
+            }
+        }
     }
 
     async fn block(&mut self, id: u32, index: u64, data: &[u8]) -> Result<(), TransferError> {
@@ -244,7 +307,12 @@ impl<'a> Receiver<'a> {
             None if id < self.next_id => return Ok(()),
             _ => return Err(TransferError::Protocol("a block that nobody asked for")),
         };
-        match incoming.block(index, data) {
+        let was_open = incoming.is_open();
+        let written = incoming.block(index, data, &mut self.books);
+        if !was_open && incoming.is_open() {
+            self.opened(id);
+        }
+        match written {
             Ok(()) => {
                 self.report.travelled += data.len() as u64;
                 self.observer.progress(data.len() as u64, true);
@@ -252,6 +320,19 @@ impl<'a> Receiver<'a> {
             }
             Err(BlockError::Protocol(what)) => Err(TransferError::Protocol(what)),
             Err(BlockError::Disk(refusal)) => self.give_up(id, refusal).await,
+            Err(BlockError::TakenOver) => Err(TransferError::TakenOver),
+        }
+    }
+
+    /// Keeps to the number of descriptors that this session may have.
+    fn opened(&mut self, id: u32) {
+        self.open.push_back(id);
+        if self.open.len() <= self.store.options.open_files {
+            return;
+        }
+        let longest = self.open.pop_front().and_then(|id| self.offered.get_mut(&id));
+        if let Some(State::Receiving(incoming)) = longest {
+            incoming.close();
         }
     }
 
@@ -268,34 +349,20 @@ impl<'a> Receiver<'a> {
     }
 
     async fn compared(&mut self, id: u32, digest: Digest) -> Result<(), TransferError> {
-        let Some(State::Comparing { offer, layout, found }) = self.offered.remove(&id) else {
+        let Some(State::Comparing { offer, layout, known }) = self.remove(id) else {
             return Ok(());
         };
         let shown = shown::bytes(&offer.name);
-        if digest == found {
+        if digest == known {
             self.report.already_there += 1;
             self.observer.progress(offer.size, false);
             self.observer.note(&format!("{shown}: already there"));
             return self.verdict(id, Verdict::AlreadyThere, String::new()).await;
         }
-        if !self.options.overwrite {
-            return self.refuse(id, &shown, exists()).await;
-        }
-        match self.replace(offer, layout) {
-            Ok((state, messages)) => {
-                self.offered.insert(id, state);
-                let messages = messages.iter().map(Message::encode).collect();
-                link::say_all(self.association, messages).await
-            }
+        match self.begin(offer, layout).await? {
+            Ok(state) => self.ask(id, state).await,
             Err(refusal) => self.refuse(id, &shown, refusal).await,
         }
-    }
-
-    fn replace(&self, offer: Offer, layout: Layout) -> Result<(State, Vec<Message>), Refusal> {
-        let name = offer.name.clone();
-        let parts = checked(&name)?;
-        let (file, folders) = parts.split_last().ok_or_else(exists)?;
-        Self::ask(self.root.below(folders, None)?, file, offer, layout, true)
     }
 
     /// Finishes a file of which everything has come.
@@ -305,20 +372,56 @@ impl<'a> Receiver<'a> {
         if !complete {
             return Ok(());
         }
-        let Some(State::Receiving(incoming)) = self.offered.remove(&id) else { return Ok(()) };
-        let (shown, size) = (shown::bytes(&incoming.offer().name), incoming.offer().size);
-        match incoming.finish() {
-            Ok(()) => {
+        let Some(State::Receiving(incoming)) = self.remove(id) else { return Ok(()) };
+        let (name, size) = (incoming.offer().name.clone(), incoming.offer().size);
+        let shown = shown::bytes(&name);
+        match self.patiently(move || incoming.finish()).await? {
+            Ok(copy) => {
                 self.report.stored += 1;
                 self.report.bytes += size;
+                if copy > 1 {
+                    let file = name.rsplit(|byte| *byte == b'/').next().unwrap_or(&name);
+                    let stored = shown::bytes(&name::copy(file, copy));
+                    self.observer.note(&format!("{shown}: stored as {stored}: its name is taken"));
+                }
                 self.verdict(id, Verdict::Stored, String::new()).await
             }
             Err(refusal) => self.refuse(id, &shown, refusal).await,
         }
     }
 
+    fn remove(&mut self, id: u32) -> Option<State> {
+        let state = self.offered.remove(&id)?;
+        self.open.retain(|open| *open != id);
+        if let State::Receiving(incoming) = &state {
+            incoming.strike(&mut self.books);
+        }
+        Some(state)
+    }
+
+    /// Does what may take long, and tells the sender that it does.
+    async fn patiently<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, TransferError> {
+        let task = tokio::task::spawn_blocking(work);
+        tokio::pin!(task);
+        loop {
+            tokio::select! {
+                done = &mut task => {
+                    self.pulse.progress();
+                    return done.map_err(|_| TransferError::Protocol("this side failed"));
+                }
+                () = tokio::time::sleep(WORKING) => {
+                    self.pulse.progress();
+                    self.say(&Message::Working).await?;
+                }
+            }
+        }
+    }
+
     async fn give_up(&mut self, id: u32, refusal: Refusal) -> Result<(), TransferError> {
-        let state = self.offered.remove(&id);
+        let state = self.remove(id);
         let shown = state.map(|state| shown::bytes(&state.offer().name)).unwrap_or_default();
         self.refuse(id, &shown, refusal).await
     }
@@ -350,12 +453,6 @@ impl<'a> Receiver<'a> {
     }
 }
 
-fn checked(name: &[u8]) -> Result<Vec<&[u8]>, Refusal> {
-    name::parts(name)
-        .map_err(|why| Refusal::new(Verdict::BadName, format!("the name is refused: {why}")))
-}
-
-fn exists() -> Refusal {
-    let text = "another file of this name is there (the receiver may allow --overwrite)";
-    Refusal::new(Verdict::Exists, text)
+fn too_large() -> Refusal {
+    Refusal::new(Verdict::Trouble, "the file is too large")
 }

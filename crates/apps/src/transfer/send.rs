@@ -10,18 +10,22 @@ use bytes::BytesMut;
 use polypath_net::{Association, Bytes};
 
 use super::codec::{
-    BLOCK_HEADER, Digest, Kind, MAX_NAME, Message, Offer, Task, Verdict, put_block_header,
+    BLOCK_HEADER, Digest, Kind, MAX_NAME, Message, Offer, Realm, Task, Verdict, put_block_header,
 };
-use super::layout::{BLOCK_SHIFTS, Hasher, Layout, hash_block};
+use super::identity::Identity;
+use super::layout::{BLOCK_SHIFTS, Hasher, Layout, block_shift, hash_block, hash_chunk};
+use super::link::{self, Pulse};
 use super::tree::words;
 use super::walk::{Found, Opened, Source, Sources, Walk};
-use super::{Cause, Failure, Observer, Report, TransferError, link};
+use super::{Cause, Failure, MAX_OFFERED, Observer, Report, TransferError};
 use crate::shown;
 
-/// Files on offer at the same time, so that small ones do not wait a round trip each.
-const WINDOW: usize = 32;
 /// Hashes of chunks that the receiver claims to have, kept at the same time. What is beyond is sent again.
 const MAX_CLAIMS: usize = 1 << 18;
+/// Tasks that the receiver may have about one file: to compare it, and to send it.
+const ROUNDS: u8 = 2;
+/// Chunks that are hashed before the receiver is told that this takes long.
+const WORKING: u32 = 32;
 /// Blocks handed over at a time, bytes.
 const BATCH: usize = 1 << 20;
 
@@ -32,6 +36,8 @@ pub struct SendFilesOptions {
     pub silence: Duration,
     /// Bytes of the association's send buffer: blocks are a small part of it.
     pub buffer: u64,
+    /// Who sends: files of the same sender are gone on with.
+    pub identity: Identity,
 }
 
 /// Sends files and folders to a peer that [receives](super::receive), and shuts the association down. Files that fail do not stop the others: see
@@ -46,25 +52,26 @@ pub async fn send(
     observer: &dyn Observer,
 ) -> Result<Report, TransferError> {
     link::prefer_control(association);
+    let pulse = Pulse::default();
     let mut sender = Sender {
         association,
         observer,
+        pulse: &pulse,
+        identity: options.identity,
         walk: sources.walk(),
         block_shift: block_shift(options.buffer),
         next_id: 0,
         offered: BTreeMap::new(),
         todo: VecDeque::new(),
         claims: 0,
-        welcome: false,
+        welcome: None,
         bye: false,
         report: Report::default(),
     };
     observer.total(sources.files, sources.bytes);
     let outcome = tokio::select! {
         outcome = sender.run(sources) => outcome,
-        () = link::silence(association, options.silence) => {
-            Err(TransferError::Silent(options.silence))
-        }
+        error = link::silence(association, &pulse, options.silence) => Err(error),
         () = link::tell_of_paths(association, observer) => Err(TransferError::EndedEarly),
     };
     if let Err(error) = &outcome {
@@ -73,15 +80,11 @@ pub async fn send(
     outcome.map(|()| sender.report)
 }
 
-/// Blocks of a sixteenth of the buffer at most, so that several travel at a time.
-pub(crate) fn block_shift(buffer: u64) -> u8 {
-    let shift = (buffer / 16).max(1).ilog2();
-    (shift as u8).clamp(*BLOCK_SHIFTS.start(), *BLOCK_SHIFTS.end())
-}
-
 struct Sender<'a> {
     association: &'a Association,
     observer: &'a dyn Observer,
+    pulse: &'a Pulse,
+    identity: Identity,
     walk: Walk,
     block_shift: u8,
     next_id: u32,
@@ -91,7 +94,8 @@ struct Sender<'a> {
     todo: VecDeque<(u32, Task)>,
     /// Hashes kept in `offered`.
     claims: usize,
-    welcome: bool,
+    /// What the receiver calls itself, once it has greeted.
+    welcome: Option<Realm>,
     bye: bool,
     report: Report,
 }
@@ -101,6 +105,8 @@ struct Outgoing {
     /// `None`: a folder.
     file: Option<(Arc<Opened>, Layout)>,
     claims: BTreeMap<u32, Digest>,
+    /// Tasks that the receiver had about it.
+    rounds: u8,
 }
 
 /// A file that cannot be sent as it was offered.
@@ -128,11 +134,16 @@ const CHANGED: &str = "it changed while it was sent: send it again";
 
 impl Sender<'_> {
     async fn run(&mut self, sources: &Sources) -> Result<(), TransferError> {
-        let hello = Message::Hello { files: sources.files, bytes: sources.bytes };
+        let Sources { files, bytes, .. } = *sources;
+        let hello = Message::Hello { files, bytes, block_shift: self.block_shift };
         link::say(self.association, &hello).await?;
-        while !self.welcome {
-            self.listen().await?;
-        }
+        let realm = loop {
+            match self.welcome {
+                Some(realm) => break realm,
+                None => self.listen().await?,
+            }
+        };
+        link::say(self.association, &Message::Identity { id: self.identity.at(&realm) }).await?;
         loop {
             self.offer_more().await?;
             match self.todo.pop_front() {
@@ -149,7 +160,7 @@ impl Sender<'_> {
     }
 
     async fn offer_more(&mut self) -> Result<(), TransferError> {
-        while self.offered.len() < WINDOW {
+        while self.offered.len() < MAX_OFFERED {
             match self.walk.next() {
                 None => break,
                 Some(Found::Source(source)) => self.offer(&source).await?,
@@ -188,7 +199,8 @@ impl Sender<'_> {
         }
         let (id, kind, name) = (self.next_id, source.kind, source.name.clone());
         let mut offer = Offer { id, kind, mode: source.mode, mtime: (0, 0), size: 0, name };
-        let mut outgoing = Outgoing { shown: source.shown(), file: None, claims: BTreeMap::new() };
+        let mut outgoing =
+            Outgoing { shown: source.shown(), file: None, claims: BTreeMap::new(), rounds: 0 };
         if kind == Kind::File {
             let opened = source.open().map_err(|error| words(&error))?;
             let layout = Layout::new(opened.size, self.block_shift);
@@ -210,7 +222,7 @@ impl Sender<'_> {
         self.observer.file(&shown, layout.size());
         let done = match task {
             Task::Send => self.send_file(id, &opened, layout, &claims).await,
-            Task::Compare => compare(&opened.file, layout).map(|digest| Some((0, digest))),
+            Task::Compare => self.compare(id, &opened, layout).await,
         };
         self.claims -= claims.len();
         let done = match done {
@@ -241,13 +253,14 @@ impl Sender<'_> {
         claims: &BTreeMap<u32, Digest>,
     ) -> Result<Option<(u64, Digest)>, Trouble> {
         let mut hasher = layout.file_hasher();
-        let mut sent = 0;
+        let (mut sent, mut hashed) = (0, 0);
         for chunk in 0..layout.chunks() {
             if let Some(claim) = claims.get(&chunk)
                 && hash_chunk(&opened.file, layout, chunk)? == *claim
             {
                 hasher.add(claim);
                 self.observer.progress(layout.chunk_len(chunk), false);
+                self.tell_of_work(&mut hashed).await?;
             } else {
                 let (digest, blocks) = self.send_chunk(id, &opened.file, layout, chunk).await?;
                 hasher.add(&digest);
@@ -259,6 +272,32 @@ impl Sender<'_> {
             }
         }
         Ok(Some((sent, hasher.digest())))
+    }
+
+    /// The hash of the whole file; nothing is sent of it.
+    async fn compare(
+        &mut self,
+        id: u32,
+        opened: &Opened,
+        layout: Layout,
+    ) -> Result<Option<(u64, Digest)>, Trouble> {
+        let mut hasher = layout.file_hasher();
+        let mut hashed = 0;
+        for chunk in 0..layout.chunks() {
+            hasher.add(&hash_chunk(&opened.file, layout, chunk)?);
+            self.tell_of_work(&mut hashed).await?;
+            self.hear_all()?;
+            if !self.offered.contains_key(&id) {
+                return Ok(None);
+            }
+        }
+        Ok(Some((0, hasher.digest())))
+    }
+
+    /// Says now and then that files are being hashed, so that silence is not taken for death.
+    async fn tell_of_work(&mut self, hashed: &mut u32) -> Result<(), TransferError> {
+        *hashed += 1;
+        if hashed.is_multiple_of(WORKING) { self.say(&Message::Working).await } else { Ok(()) }
     }
 
     async fn send_chunk(
@@ -332,34 +371,46 @@ impl Sender<'_> {
     fn hear(&mut self, message: Option<polypath_net::Message>) -> Result<(), TransferError> {
         let message = message.ok_or(TransferError::EndedEarly)?;
         let message = Message::decode(&message.data)?;
-        if self.welcome != !matches!(message, Message::Welcome { .. }) {
+        if self.welcome.is_none() != matches!(message, Message::Welcome { .. }) {
             return Err(TransferError::Protocol("it should greet first, and once"));
         }
+        self.pulse.word();
         match message {
-            Message::Welcome { block_shift } if BLOCK_SHIFTS.contains(&block_shift) => {
-                self.block_shift = self.block_shift.min(block_shift);
-                self.welcome = true;
+            Message::Welcome { block_shift, realm } if self.may_cut(block_shift) => {
+                self.block_shift = block_shift;
+                self.welcome = Some(realm);
             }
             Message::Have { id, first, hashes } => self.note_claims(id, first, hashes),
-            Message::Go { id, task } if self.offered.contains_key(&id) => {
-                if self.todo.len() >= 2 * WINDOW {
-                    return Err(TransferError::Protocol("it asks for more than it was offered"));
-                }
-                self.todo.push_back((id, task));
-            }
-            Message::Go { id, .. } if id < self.next_id => {}
+            Message::Go { id, task } if id < self.next_id => self.go(id, task)?,
             Message::Verdict { id, verdict, text } if id < self.next_id => {
                 self.conclude(id, verdict, &text);
             }
             Message::Bye => self.bye = true,
+            Message::Working => {}
             _ => return Err(TransferError::Protocol("a receiver does not say that")),
         }
         Ok(())
     }
 
+    /// Whether blocks of this size are ones that we asked for, or smaller.
+    fn may_cut(&self, block_shift: u8) -> bool {
+        BLOCK_SHIFTS.contains(&block_shift) && block_shift <= self.block_shift
+    }
+
+    fn go(&mut self, id: u32, task: Task) -> Result<(), TransferError> {
+        let Some(outgoing) = self.offered.get_mut(&id) else { return Ok(()) };
+        outgoing.rounds += 1;
+        if outgoing.rounds > ROUNDS {
+            return Err(TransferError::Protocol("it asks for one file again and again"));
+        }
+        self.pulse.progress();
+        self.todo.push_back((id, task));
+        Ok(())
+    }
+
     fn note_claims(&mut self, id: u32, first: u32, hashes: Vec<Digest>) {
         let Some(outgoing) = self.offered.get_mut(&id) else { return };
-        for (chunk, hash) in (first..).zip(hashes) {
+        for (chunk, hash) in (first..=u32::MAX).zip(hashes) {
             if self.claims < MAX_CLAIMS && outgoing.claims.insert(chunk, hash).is_none() {
                 self.claims += 1;
             }
@@ -368,6 +419,7 @@ impl Sender<'_> {
 
     fn conclude(&mut self, id: u32, verdict: Verdict, text: &str) {
         let Some(outgoing) = self.offered.remove(&id) else { return };
+        self.pulse.progress();
         self.claims -= outgoing.claims.len();
         let bytes = outgoing.file.as_ref().map_or(0, |(_, layout)| layout.size());
         match verdict {
@@ -383,7 +435,7 @@ impl Sender<'_> {
             }
             refused => {
                 let cause = Cause::Receiver(refused);
-                let text = shown::text(text);
+                let text = shown::remark(text);
                 let failure = Failure { name: outgoing.shown, cause, text };
                 self.report.fail(failure, self.observer);
             }
@@ -394,29 +446,4 @@ impl Sender<'_> {
         let failure = Failure { name: shown::text(name), cause: Cause::Source, text };
         self.report.fail(failure, self.observer);
     }
-}
-
-/// The hash of a whole file.
-pub(crate) fn compare<E: From<io::Error>>(
-    file: &std::fs::File,
-    layout: Layout,
-) -> Result<Digest, E> {
-    let mut hasher = layout.file_hasher();
-    for chunk in 0..layout.chunks() {
-        hasher.add(&hash_chunk(file, layout, chunk)?);
-    }
-    Ok(hasher.digest())
-}
-
-/// The hash of a chunk.
-pub(crate) fn hash_chunk(file: &std::fs::File, layout: Layout, chunk: u32) -> io::Result<Digest> {
-    let mut hasher = Hasher::of_chunk();
-    let mut buffer = vec![0; 1 << BLOCK_SHIFTS.end()];
-    for block in layout.blocks_of(chunk) {
-        let len = layout.block_len(block).unwrap_or(0);
-        let data = buffer.get_mut(..len).unwrap_or_default();
-        file.read_exact_at(data, layout.offset(block))?;
-        hasher.add(&hash_block(data));
-    }
-    Ok(hasher.digest())
 }

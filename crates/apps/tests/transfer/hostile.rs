@@ -4,9 +4,14 @@ use polypath_net::{Bytes, SendOptions};
 
 use super::*;
 
-const HELLO: &[u8] = b"\x01PPFT\x01\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0";
+pub(crate) const HELLO: &[u8] = b"\x01PPFT\x02\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x10";
 
-fn offer(id: u32, folder: bool, size: u64, name: &[u8]) -> Vec<u8> {
+/// The sender of that number says who it is.
+pub(crate) fn identity(who: u8) -> Vec<u8> {
+    [&[12][..], &[who; 32]].concat()
+}
+
+pub(crate) fn offer(id: u32, folder: bool, size: u64, name: &[u8]) -> Vec<u8> {
     let mut out = vec![3];
     out.extend(id.to_le_bytes());
     out.push(folder.into());
@@ -17,19 +22,31 @@ fn offer(id: u32, folder: bool, size: u64, name: &[u8]) -> Vec<u8> {
     out
 }
 
-fn block(id: u32, index: u64, data: &[u8]) -> Vec<u8> {
+pub(crate) fn block(id: u32, index: u64, data: &[u8]) -> Vec<u8> {
     [&[11][..], &id.to_le_bytes(), &index.to_le_bytes(), data].concat()
 }
 
-fn end(id: u32, blocks: u64, digest: [u8; 32]) -> Vec<u8> {
+pub(crate) fn end(id: u32, blocks: u64, digest: [u8; 32]) -> Vec<u8> {
     [&[6][..], &id.to_le_bytes(), &blocks.to_le_bytes(), &digest].concat()
 }
 
 /// What a receiver makes of these messages, and what it answers.
 async fn says(to: &Path, messages: &[Vec<u8>]) -> (Outcome, Vec<Bytes>) {
+    says_to(&store(to), 1, messages).await
+}
+
+/// The same, of the sender of this number, to a receiver that others may use as well.
+pub(crate) async fn says_to(
+    store: &Arc<Store>,
+    who: u8,
+    messages: &[Vec<u8>],
+) -> (Outcome, Vec<Bytes>) {
     let (a, b) = pair().await;
-    let options = options(to);
-    let messages: Vec<Bytes> = messages.iter().cloned().map(Bytes::from).collect();
+    let mut messages = messages.to_vec();
+    if messages.first().is_some_and(|first| first == HELLO) {
+        messages.insert(1, identity(who));
+    }
+    let messages: Vec<Bytes> = messages.into_iter().map(Bytes::from).collect();
     let talk = async {
         let _ = a.send_all(0, messages, SendOptions::default()).await;
         let mut answers = Vec::new();
@@ -38,12 +55,12 @@ async fn says(to: &Path, messages: &[Vec<u8>]) -> (Outcome, Vec<Bytes>) {
         hear(&a, &mut answers).await;
         answers
     };
-    let (received, answers) = tokio::join!(receive(&b, &options, &Quiet), talk);
+    let (received, answers) = tokio::join!(take(&b, store, &Quiet), talk);
     (received, answers)
 }
 
 /// Takes what comes until it is quiet, or over.
-async fn hear(association: &Association, heard: &mut Vec<Bytes>) {
+pub(crate) async fn hear(association: &Association, heard: &mut Vec<Bytes>) {
     let quiet = Duration::from_millis(200);
     while let Ok(Ok(Some(message))) = tokio::time::timeout(quiet, association.recv()).await {
         heard.push(message.data);
@@ -51,7 +68,7 @@ async fn hear(association: &Association, heard: &mut Vec<Bytes>) {
 }
 
 /// The code of the verdict on file 0.
-fn verdict(answers: &[Bytes]) -> Option<u8> {
+pub(crate) fn verdict(answers: &[Bytes]) -> Option<u8> {
     answers.iter().find(|a| a.starts_with(&[8, 0, 0, 0, 0])).map(|a| a[5])
 }
 
@@ -61,18 +78,31 @@ async fn names_that_lead_out_are_refused() {
     let to = above.path().join("in/side");
     fs::create_dir_all(&to).unwrap();
     std::os::unix::fs::symlink(above.path(), to.join("link")).unwrap();
-    let bad: [&[u8]; 8] =
-        [b"../x", b"/tmp/x", b"a/../../x", b"..", b"link/x", b"a\0b", b"a//b", b".x.polypath-part"];
+    let store = Store::open(StoreOptions { hidden: true, ..options(&to) }).unwrap();
+    let bad: [&[u8]; 8] = [
+        b"../x",
+        b"/tmp/x",
+        b"a/../../x",
+        b"..",
+        b"a\0b",
+        b"a//b",
+        b".x.polypath-part",
+        b".polypath-received",
+    ];
     for name in bad {
         for folder in [false, true] {
-            let (_, answers) = says(&to, &[HELLO.to_vec(), offer(0, folder, 5, name)]).await;
-            let code = verdict(&answers);
-            assert!(matches!(code, Some(2 | 3)), "{name:?}: {code:?} {answers:?}");
+            let messages = [HELLO.to_vec(), offer(0, folder, 5, name)];
+            let (_, answers) = says_to(&store, 1, &messages).await;
+            assert_eq!(verdict(&answers), Some(2), "{name:?}: {answers:?}");
         }
     }
+    assert_eq!(names(&to), ["link"]);
+    // What a link leads to is not entered: there is another folder of that name.
+    let messages = [HELLO.to_vec(), offer(0, true, 0, b"link/x")];
+    assert_eq!(verdict(&says_to(&store, 1, &messages).await.1), Some(0));
     assert_eq!(names(above.path()), ["in"]);
     assert_eq!(names(&above.path().join("in")), ["side"]);
-    assert_eq!(names(&to), ["link"]);
+    assert_eq!(names(&to), ["link", "link (2)"]);
 }
 
 #[tokio::test]
@@ -80,7 +110,7 @@ async fn absurd_sizes_cost_nothing() {
     let to = tempfile::tempdir().unwrap();
     for size in [u64::MAX, 1 << 63, (1 << 46) + 1, 1 << 46] {
         let (_, answers) = says(to.path(), &[HELLO.to_vec(), offer(0, false, size, b"big")]).await;
-        assert!(matches!(verdict(&answers), Some(4 | 6)), "{size}: {answers:?}");
+        assert!(matches!(verdict(&answers), Some(3 | 5)), "{size}: {answers:?}");
         assert!(names(to.path()).is_empty());
     }
 }
@@ -92,8 +122,9 @@ async fn a_wrong_hash_keeps_the_file_from_its_name() {
     let (_, answers) =
         says(to.path(), &[HELLO.to_vec(), offer(0, false, 5, b"f"), data, end(0, 1, [7; 32])])
             .await;
-    assert_eq!(verdict(&answers), Some(7), "{answers:?}");
-    assert_eq!(names(to.path()), [".f.polypath-part"]);
+    assert_eq!(verdict(&answers), Some(6), "{answers:?}");
+    let names = names(to.path());
+    assert!(names.len() == 1 && names[0].ends_with(".polypath-part"), "{names:?}");
 }
 
 #[tokio::test]
@@ -118,11 +149,20 @@ async fn what_has_no_place_ends_the_transfer() {
         ("a number left out", vec![HELLO.to_vec(), offer(1, false, 1, b"f")]),
         ("done with files open", vec![HELLO.to_vec(), file(), vec![9]]),
         ("what receivers say", vec![HELLO.to_vec(), vec![10]]),
+        ("somebody else", vec![HELLO.to_vec(), identity(2)]),
+        ("an older version", vec![b"\x01PPFT\x01aaaaaaaaaaaaaaaa".to_vec()]),
+        (
+            "too many chunks begun",
+            std::iter::once(HELLO.to_vec())
+                .chain([offer(0, false, 2 << 30, b"f")])
+                .chain((0..1025).map(|i| block(0, i * 16, &[1; 65_536])))
+                .collect(),
+        ),
         ("no end at all", vec![HELLO.to_vec(), file()]),
         (
             "too many offers",
             std::iter::once(HELLO.to_vec())
-                .chain((0..65).map(|i| offer(i, false, 1, format!("n{i}").as_bytes())))
+                .chain((0..33).map(|i| offer(i, false, 1, format!("n{i}").as_bytes())))
                 .collect(),
         ),
     ];
@@ -130,6 +170,8 @@ async fn what_has_no_place_ends_the_transfer() {
         let (received, _) = says(to.path(), &messages).await;
         let error = received.expect_err(case);
         assert!(!matches!(error, TransferError::Closed(_)), "{case}: {error}");
+        let too_many = case == "too many chunks begun";
+        assert_eq!(too_many, error.to_string().contains("out of order"), "{case}: {error}");
     }
     assert!(!names(to.path()).iter().any(|name| name == "f"));
 }
@@ -140,7 +182,8 @@ async fn a_sender_survives_any_receiver() {
     let path = from.path().join("f");
     fs::write(&path, content(3 << 20, 1)).unwrap();
     let sources = Sources::new(&[path]).unwrap();
-    let welcome = b"\x02PPFT\x01\x10".to_vec();
+    let me = somebody();
+    let welcome = [&b"\x02PPFT\x02\x10"[..], &[5; 16]].concat();
     let have = |first: u32| [&[4, 0, 0, 0, 0][..], &first.to_le_bytes(), &[9; 64]].concat();
     let cases: Vec<(&str, Vec<Vec<u8>>)> = vec![
         ("silence and an end", vec![]),
@@ -152,7 +195,8 @@ async fn a_sender_survives_any_receiver() {
                 .chain((0..100).map(|_| vec![5, 0, 0, 0, 0, 0]))
                 .collect(),
         ),
-        ("no blocks at all", vec![b"\x02PPFT\x01\xff".to_vec()]),
+        ("no blocks at all", vec![[&b"\x02PPFT\x02\xff"[..], &[5; 16]].concat()]),
+        ("blocks larger than agreed on", vec![[&b"\x02PPFT\x02\x11"[..], &[5; 16]].concat()]),
         ("a verdict of the future", vec![welcome.clone(), vec![8, 9, 0, 0, 0, 0]]),
         ("sender's words", vec![welcome.clone(), vec![9]]),
         ("rubbish", vec![vec![0xff; 100]]),
@@ -167,7 +211,7 @@ async fn a_sender_survives_any_receiver() {
             b.begin_shutdown();
             while let Ok(Some(_)) = b.recv().await {}
         };
-        let (sent, ()) = tokio::join!(send(&a, &sources, sending(), &Quiet), talk);
+        let (sent, ()) = tokio::join!(send(&a, &sources, sending(&me), &Quiet), talk);
         assert!(sent.is_err(), "{case}: {sent:?}");
     }
 }
@@ -194,8 +238,16 @@ async fn a_silent_peer_is_given_up() {
     let (_a, b) = (a.unwrap(), b.unwrap());
     relay.abort();
     let limit = Duration::from_secs(2);
-    let options = ReceiveOptions { silence: limit, ..options(to.path()) };
-    let received = receive(&b, &options, &Quiet).await;
+    let options = ReceiveOptions { silence: limit, ..RECEIVING };
+    // It has greeted before it vanished, but did not get through.
+    let greeting = greeting_of_another().await;
+    let received = receive(&b, greeting, &store(to.path()), options, &Quiet).await;
     assert_eq!(received, Err(TransferError::Silent(limit)));
     drop(open);
+}
+
+async fn greeting_of_another() -> polypath_apps::transfer::Greeting {
+    let (a, b) = pair().await;
+    a.send(0, HELLO).await.unwrap();
+    greeting(&b, SILENCE).await.unwrap()
 }

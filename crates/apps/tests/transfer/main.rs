@@ -1,17 +1,19 @@
 //! Files over the loopback device: real sockets, real disks, no assertion about how long anything takes.
 
 mod hostile;
+mod strangers;
 mod whole;
 
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use polypath_apps::transfer::{
-    Observer, Quiet, ReceiveOptions, Report, SendFilesOptions, Sources, TransferError, receive,
-    send,
+    Identity, Observer, Quiet, ReceiveOptions, Report, SendFilesOptions, Sources, Store,
+    StoreOptions, TransferError, greeting, receive, send,
 };
 use polypath_net::{Association, Config, Encapsulation, Endpoint};
 
@@ -35,23 +37,48 @@ async fn pair() -> (Association, Association) {
     (a.unwrap(), b.unwrap())
 }
 
-fn options(folder: &Path) -> ReceiveOptions {
+fn options(folder: &Path) -> StoreOptions {
     let folder = folder.to_owned();
-    ReceiveOptions { folder, overwrite: false, silence: SILENCE, buffer: BUFFER }
+    StoreOptions { folder, overwrite: false, hidden: false, quota: None, open_files: 4 }
 }
 
-fn sending() -> SendFilesOptions {
-    SendFilesOptions { silence: SILENCE, buffer: BUFFER }
+fn store(folder: &Path) -> Arc<Store> {
+    Store::open(options(folder)).unwrap()
 }
 
-async fn transfer_with(from: &[PathBuf], options: &ReceiveOptions) -> (Outcome, Outcome) {
+const RECEIVING: ReceiveOptions = ReceiveOptions { silence: SILENCE, buffer: BUFFER };
+
+/// Greets and receives.
+async fn take(association: &Association, store: &Arc<Store>, observer: &dyn Observer) -> Outcome {
+    take_with(association, store, RECEIVING, observer).await
+}
+
+async fn take_with(
+    association: &Association,
+    store: &Arc<Store>,
+    options: ReceiveOptions,
+    observer: &dyn Observer,
+) -> Outcome {
+    let greeting = greeting(association, SILENCE).await?;
+    receive(association, greeting, store, options, observer).await
+}
+
+fn sending(who: &Identity) -> SendFilesOptions {
+    SendFilesOptions { silence: SILENCE, buffer: BUFFER, identity: *who }
+}
+
+fn somebody() -> Identity {
+    Identity::fresh().unwrap()
+}
+
+async fn transfer_with(who: &Identity, from: &[PathBuf], store: &Arc<Store>) -> (Outcome, Outcome) {
     let (a, b) = pair().await;
     let sources = Sources::new(from).unwrap();
-    tokio::join!(send(&a, &sources, sending(), &Quiet), receive(&b, options, &Quiet))
+    tokio::join!(send(&a, &sources, sending(who), &Quiet), take(&b, store, &Quiet))
 }
 
-async fn transfer(from: &[PathBuf], to: &Path) -> (Report, Report) {
-    let (sent, received) = transfer_with(from, &options(to)).await;
+async fn transfer(who: &Identity, from: &[PathBuf], to: &Path) -> (Report, Report) {
+    let (sent, received) = transfer_with(who, from, &store(to)).await;
     (sent.unwrap(), received.unwrap())
 }
 
@@ -66,9 +93,11 @@ fn content(len: usize, seed: u64) -> Vec<u8> {
     std::iter::repeat_with(step).take(len).collect()
 }
 
+/// What is in a folder, but for what the receiver remembers of it.
 fn names(folder: &Path) -> Vec<String> {
     let all = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name());
     let mut names: Vec<_> = all.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.retain(|name| name != ".polypath-received");
     names.sort();
     names
 }

@@ -24,7 +24,7 @@ async fn folders_arrive_as_they_are() {
     let odd = top.join(std::ffi::OsStr::from_bytes(b"not\xff utf-8\n"));
     fs::write(&odd, "odd").unwrap();
     fs::set_permissions(&odd, fs::Permissions::from_mode(0o750)).unwrap();
-    let (sent, received) = transfer(&[top], to.path()).await;
+    let (sent, received) = transfer(&somebody(), &[top], to.path()).await;
     assert_eq!(sent, received);
     assert_eq!((sent.stored, sent.folders, sent.failed), (210, 4, 0));
     for (i, len) in sizes.into_iter().enumerate() {
@@ -53,7 +53,7 @@ async fn a_hundred_megabytes_arrive_whole() {
     for i in 0..100 {
         file.write_all_at(&content(50_000, i), i << 20).unwrap();
     }
-    let (sent, received) = transfer(std::slice::from_ref(&path), to.path()).await;
+    let (sent, received) = transfer(&somebody(), std::slice::from_ref(&path), to.path()).await;
     assert_eq!((sent.stored, sent.bytes, sent.travelled), (1, 100 << 20, 100 << 20));
     assert_eq!(sent, received);
     let (was, is) = (fs::read(path).unwrap(), fs::read(to.path().join("large")).unwrap());
@@ -62,54 +62,100 @@ async fn a_hundred_megabytes_arrive_whole() {
 }
 
 #[tokio::test]
-async fn what_is_there_is_skipped_and_other_content_stays() {
+async fn what_the_same_sender_stored_is_skipped_and_what_it_changed_comes_beside_it() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (same, other, longer) = (content(2_000_000, 1), content(2_000_000, 2), content(10, 3));
-    for (name, data) in [("same", &same), ("other", &other), ("longer", &longer)] {
-        fs::write(from.path().join(name), data).unwrap();
-    }
-    fs::write(to.path().join("same"), &same).unwrap();
-    fs::write(to.path().join("other"), &same).unwrap();
-    fs::write(to.path().join("longer"), "12345678901").unwrap();
-    let paths: Vec<_> = names(from.path()).iter().map(|name| from.path().join(name)).collect();
-    let (sent, received) = transfer(&paths, to.path()).await;
+    let (me, path) = (somebody(), from.path().join("f.txt"));
+    fs::write(&path, content(2_000_000, 1)).unwrap();
+    let (sent, _) = transfer(&me, std::slice::from_ref(&path), to.path()).await;
+    assert_eq!((sent.stored, sent.already_there), (1, 0));
+    let (sent, received) = transfer(&me, std::slice::from_ref(&path), to.path()).await;
     assert_eq!(sent, received);
-    assert_eq!((sent.already_there, sent.stored, sent.failed, sent.travelled), (1, 0, 2, 0));
-    assert!(sent.failures.iter().all(|f| f.cause == Cause::Receiver(Verdict::Exists)));
-    assert!(fs::read(to.path().join("other")).unwrap() == same);
-    let (sent, _) =
-        transfer_with(&paths, &ReceiveOptions { overwrite: true, ..options(to.path()) }).await;
-    let sent = sent.unwrap();
-    assert_eq!((sent.already_there, sent.stored, sent.failed), (1, 2, 0));
-    assert!(fs::read(to.path().join("other")).unwrap() == other);
-    assert!(fs::read(to.path().join("longer")).unwrap() == longer);
-    assert_eq!(names(to.path()), ["longer", "other", "same"]);
+    assert_eq!((sent.already_there, sent.stored, sent.travelled), (1, 0, 0));
+    fs::write(&path, content(2_000_000, 2)).unwrap();
+    let (sent, _) = transfer(&me, std::slice::from_ref(&path), to.path()).await;
+    assert_eq!((sent.already_there, sent.stored), (0, 1));
+    assert_eq!(names(to.path()), ["f (2).txt", "f.txt"]);
+    assert!(fs::read(to.path().join("f (2).txt")).unwrap() == content(2_000_000, 2));
+    // Somebody has changed it there: what was stored is not there any more.
+    fs::write(to.path().join("f (2).txt"), "mine").unwrap();
+    let (sent, _) = transfer(&me, std::slice::from_ref(&path), to.path()).await;
+    assert_eq!((sent.already_there, sent.stored), (0, 1));
+    assert_eq!(names(to.path()), ["f (2).txt", "f (3).txt", "f.txt"]);
 }
 
-async fn break_off(path: &Path, to: &Path, at_sender: bool) {
+#[tokio::test]
+async fn where_it_is_allowed_files_are_replaced() {
+    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = from.path().join("f");
+    fs::write(&path, "new").unwrap();
+    fs::write(to.path().join("f"), "old, and longer").unwrap();
+    let replacing = StoreOptions { overwrite: true, ..options(to.path()) };
+    let store = Store::open(replacing).unwrap();
+    let (sent, _) = transfer_with(&somebody(), &[path], &store).await;
+    assert_eq!(sent.unwrap().stored, 1);
+    assert_eq!(fs::read(to.path().join("f")).unwrap(), b"new");
+    assert_eq!(names(to.path()), ["f"]);
+}
+
+#[tokio::test]
+async fn a_small_buffer_at_either_end_will_do() {
+    for (ours, theirs) in [(16 << 10, BUFFER), (BUFFER, 16 << 10)] {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (path, data) = (from.path().join("f"), content(700_000, 6));
+        fs::write(&path, &data).unwrap();
+        let (a, b) = pair().await;
+        let sources = Sources::new(&[path]).unwrap();
+        let (store, me) = (store(to.path()), somebody());
+        let sending = SendFilesOptions { buffer: ours, ..sending(&me) };
+        let receiving = ReceiveOptions { buffer: theirs, ..RECEIVING };
+        let (sent, received) = tokio::join!(
+            send(&a, &sources, sending, &Quiet),
+            take_with(&b, &store, receiving, &Quiet)
+        );
+        assert_eq!(sent, received);
+        assert_eq!(sent.unwrap().stored, 1);
+        assert!(fs::read(to.path().join("f")).unwrap() == data);
+    }
+}
+
+async fn break_off(who: &Identity, path: &Path, store: &Arc<Store>, at_sender: bool) {
     let (a, b) = pair().await;
     let sources = Sources::new(&[path.to_owned()]).unwrap();
     let association = if at_sender { &a } else { &b };
     let breaker = AbortAfter { association, left: AtomicU64::new(12 << 20) };
     let (one, two): (&dyn Observer, &dyn Observer) =
         if at_sender { (&breaker, &Quiet) } else { (&Quiet, &breaker) };
-    let options = options(to);
     let (sent, received) =
-        tokio::join!(send(&a, &sources, sending(), one), receive(&b, &options, two));
+        tokio::join!(send(&a, &sources, sending(who), one), take(&b, store, two));
     assert!(matches!(sent, Err(TransferError::Closed(_))), "{sent:?}");
     assert!(matches!(received, Err(TransferError::Closed(_))), "{received:?}");
 }
 
+/// The only unfinished file there.
+fn part(to: &Path) -> PathBuf {
+    let names = names(to);
+    let [name] = &names[..] else { panic!("{names:?}") };
+    assert!(name.starts_with(".f.") && name.ends_with(".polypath-part"), "{name}");
+    to.join(name)
+}
+
 #[tokio::test]
 async fn a_broken_transfer_goes_on_where_it_was() {
-    for at_sender in [true, false] {
+    // Also with a receiver that has been started again meanwhile.
+    for (at_sender, restarted) in [(true, false), (false, false), (true, true)] {
         let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let path = from.path().join("f");
+        let (me, path) = (somebody(), from.path().join("f"));
         let data = content((20 << 20) + 77, 9);
         fs::write(&path, &data).unwrap();
-        break_off(&path, to.path(), at_sender).await;
-        assert_eq!(names(to.path()), [".f.polypath-part"]);
-        let (sent, _) = transfer(&[path], to.path()).await;
+        let mut there = store(to.path());
+        break_off(&me, &path, &there, at_sender).await;
+        part(to.path());
+        if restarted {
+            drop(there);
+            there = store(to.path());
+        }
+        let (sent, _) = transfer_with(&me, &[path], &there).await;
+        let sent = sent.unwrap();
         assert_eq!((sent.stored, sent.bytes), (1, data.len() as u64));
         assert!(sent.travelled < 18 << 20, "{} bytes travelled again", sent.travelled);
         assert!(fs::read(to.path().join("f")).unwrap() == data);
@@ -120,14 +166,18 @@ async fn a_broken_transfer_goes_on_where_it_was() {
 #[tokio::test]
 async fn a_part_is_never_trusted() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (path, data) = (from.path().join("f"), content(5 << 20, 4));
+    let (me, path, data) = (somebody(), from.path().join("f"), content(20 << 20, 4));
     fs::write(&path, &data).unwrap();
+    break_off(&me, &path, &store(to.path()), true).await;
+    let part = part(to.path());
+    let whole = fs::metadata(&part).unwrap().len() >> 20 << 20;
     // Right but for one byte, and longer than the file.
-    let mut part = [&data[..], &[1; 100]].concat();
-    part[(2 << 20) + 5] ^= 1;
-    fs::write(to.path().join(".f.polypath-part"), &part).unwrap();
-    let (sent, _) = transfer(&[path], to.path()).await;
-    assert_eq!((sent.stored, sent.travelled), (1, 1 << 20));
+    let changed = [&data[..whole as usize], &[1; 30 << 20]].concat();
+    fs::write(&part, changed).unwrap();
+    OpenOptions::new().write(true).open(&part).unwrap().write_all_at(b"x", 5).unwrap();
+    let (sent, _) = transfer(&me, &[path], to.path()).await;
+    assert_eq!(sent.stored, 1);
+    assert!(sent.travelled > 1 << 20 && sent.travelled < 18 << 20, "{}", sent.travelled);
     assert!(fs::read(to.path().join("f")).unwrap() == data);
 }
 
@@ -149,9 +199,9 @@ async fn a_file_that_changes_is_withdrawn_and_the_others_arrive() {
     let changing = from.path().join("a");
     let sources = Sources::new(&[changing.clone(), from.path().join("b")]).unwrap();
     let (a, b) = pair().await;
-    let (meddle, options) = (Meddle(&changing), options(to.path()));
+    let (meddle, store, me) = (Meddle(&changing), store(to.path()), somebody());
     let (sent, received) =
-        tokio::join!(send(&a, &sources, sending(), &meddle), receive(&b, &options, &Quiet));
+        tokio::join!(send(&a, &sources, sending(&me), &meddle), take(&b, &store, &Quiet));
     let (sent, received) = (sent.unwrap(), received.unwrap());
     assert_eq!((sent.stored, sent.failed, received.failed), (1, 1, 1));
     assert_eq!(sent.failures[0].cause, Cause::Source);
@@ -168,7 +218,8 @@ async fn a_full_disk_is_said_at_both_ends_and_the_rest_arrives() {
     let huge = from.path().join("huge");
     File::create(&huge).unwrap().set_len(15 << 40).unwrap();
     fs::write(from.path().join("small"), "fits").unwrap();
-    let (sent, received) = transfer(&[huge, from.path().join("small")], to.path()).await;
+    let (sent, received) =
+        transfer(&somebody(), &[huge, from.path().join("small")], to.path()).await;
     assert_eq!(sent, received);
     assert_eq!((sent.stored, sent.failed, sent.travelled), (1, 1, 4));
     assert_eq!(sent.failures[0].cause, Cause::Receiver(Verdict::NoSpace));
@@ -176,27 +227,16 @@ async fn a_full_disk_is_said_at_both_ends_and_the_rest_arrives() {
     assert_eq!(names(to.path()), ["small"]);
 }
 
-#[tokio::test]
-async fn small_buffers_only_mean_small_blocks() {
-    let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (path, data) = (from.path().join("f"), content(700_000, 6));
-    fs::write(&path, &data).unwrap();
-    let (a, b) = pair().await;
-    let sources = Sources::new(&[path]).unwrap();
-    let options = ReceiveOptions { buffer: 16 << 10, ..options(to.path()) };
-    let (sent, received) =
-        tokio::join!(send(&a, &sources, sending(), &Quiet), receive(&b, &options, &Quiet));
-    assert_eq!(sent, received);
-    assert!(fs::read(to.path().join("f")).unwrap() == data);
-}
-
-#[tokio::test]
-async fn a_receiver_without_a_folder_says_so() {
-    let from = tempfile::tempdir().unwrap();
-    let path = from.path().join("f");
-    fs::write(&path, "x").unwrap();
-    let (sent, received) = transfer_with(std::slice::from_ref(&path), &options(&path)).await;
-    assert!(matches!(sent, Err(TransferError::Closed(_))), "{sent:?}");
-    let error = received.unwrap_err().to_string();
+#[test]
+fn a_folder_is_one_receivers() {
+    let to = tempfile::tempdir().unwrap();
+    let error = |folder: &Path| Store::open(options(folder)).unwrap_err().to_string();
+    let first = store(to.path());
+    assert!(error(to.path()).ends_with(": another polypath receive uses it"));
+    drop(first);
+    store(to.path());
+    let file = to.path().join("f");
+    fs::write(&file, "x").unwrap();
+    let error = error(&file);
     assert!(error.starts_with("folder /") && error.ends_with("/f: file exists"), "{error}");
 }

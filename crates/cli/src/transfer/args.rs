@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use polypath_lab::units::Delay;
+use polypath_lab::units::{Delay, Size};
 use polypath_net::DEFAULT_PORT;
 
 use crate::stack::StackArgs;
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example: polypath send holiday/ video.mkv --to 192.0.2.5 --paths eth0,wwan0 --retry=1h"
+)]
 pub(crate) struct SendArgs {
     /// Files and folders; they keep the last part of their names.
     #[arg(required = true, value_name = "FILE")]
@@ -31,22 +34,36 @@ pub(crate) struct SendArgs {
     /// Give up when nobody has answered by then.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) connect_timeout: Delay,
+    /// After a break connect again and go on, until nothing has got through for TIME; without TIME until Ctrl-C.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
+    pub(crate) retry: Option<Option<Delay>>,
+    /// Be nobody whom receivers know: neither keep nor use the file by which they tell senders apart
+    /// ($XDG_STATE_HOME/polypath/sender).
+    #[arg(long)]
+    pub(crate) no_state: bool,
     #[command(flatten)]
     pub(crate) common: CommonArgs,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: polypath receive --listen 192.0.2.5 --dir incoming --quota 50GB")]
 pub(crate) struct ReceiveArgs {
     /// Where to listen, at least one address of this host; the UDP port is 9899 by default.
     #[arg(long, value_name = "ADDR[:PORT]")]
     pub(crate) listen: Vec<String>,
-    /// Where files go.
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) dir: PathBuf,
-    /// Replace files of the same name and other content.
+    /// Where files go; by default a new folder here, polypath-received or polypath-received-2 and so on.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Replace files of the same name, whoever stored them; by default the new one is called "NAME (2)".
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// End after the first transfer, with its exit code.
+    /// Take files and folders whose names begin with a dot, too: such files may steer programs.
+    #[arg(long)]
+    pub(crate) hidden: bool,
+    /// Take at most so much from all senders together, such as 50GB; by default as much as there is room for.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) quota: Option<Size>,
+    /// End after the first transfer, with its exit code; who connects and transfers nothing does not count.
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
@@ -60,7 +77,7 @@ pub(crate) struct CommonArgs {
     pub(crate) port: u16,
     #[command(flatten)]
     pub(crate) stack: StackArgs,
-    /// Give up when the peer has been silent for so long on every path; by default 30s, with profile paper 90s.
+    /// Give up when the peer has been silent for so long on every path, or has done nothing; by default 30s, with profile paper 90s.
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Delay>,
     /// Write every packet to this file, as pcapng for Wireshark.

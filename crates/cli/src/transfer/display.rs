@@ -26,6 +26,10 @@ pub(super) struct Display {
     total: AtomicU64,
     there: AtomicU64,
     travelled: AtomicU64,
+    /// How often something has gone on.
+    steps: AtomicU64,
+    /// Said when the first file goes on.
+    opening: Mutex<Option<String>>,
     name: Mutex<String>,
     over: AtomicBool,
 }
@@ -43,6 +47,8 @@ impl Display {
             total: AtomicU64::new(0),
             there: AtomicU64::new(0),
             travelled: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
+            opening: Mutex::default(),
             name: Mutex::default(),
             over: AtomicBool::new(false),
         })
@@ -50,6 +56,16 @@ impl Display {
 
     pub(super) fn travelled(&self) -> u64 {
         self.travelled.load(Ordering::Relaxed)
+    }
+
+    /// What to say when the first file goes on: nothing for who only connects.
+    pub(super) fn open_with(&self, line: String) {
+        *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = Some(line);
+    }
+
+    /// How often something has gone on.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// A line on stderr, above the bars if there are any.
@@ -98,10 +114,16 @@ impl Observer for Display {
     }
 
     fn file(&self, name: &str, _bytes: u64) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
         name.clone_into(&mut self.name.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn progress(&self, bytes: u64, travelled: bool) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(line) = opening {
+            self.say(&line);
+        }
         self.there.fetch_add(bytes, Ordering::Relaxed);
         if travelled {
             self.travelled.fetch_add(bytes, Ordering::Relaxed);

@@ -5,6 +5,7 @@ mod display;
 mod outcome;
 mod receive;
 mod send;
+mod serve;
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use polypath_apps::paths;
 use polypath_apps::perf::LimitShare;
+use polypath_apps::shown;
 use polypath_apps::transfer::{Cause, Report, TransferError, Verdict};
 use polypath_net::{Closed, PathInfo};
 use serde::Serialize;
@@ -103,12 +104,10 @@ impl Outcome {
             let line = serde_json::to_string(&self.json()).map_err(Failure::run)?;
             return output::text(&format!("{line}\n"));
         }
+        eprint!("{}", self.notes());
         match &self.result {
-            Ok(report) => output::text(&(self.words(report) + &self.notes())),
-            Err(_) => {
-                eprint!("{}", self.notes());
-                Ok(())
-            }
+            Ok(report) => output::text(&self.words(report)),
+            Err(_) => Ok(()),
         }
     }
 
@@ -205,14 +204,42 @@ impl Outcome {
         };
         match error {
             TransferError::Closed(Closed::Unreachable | Closed::ShutdownTimeout)
-            | TransferError::Silent(_) => Failure::with(UNREACHABLE, format!("{error}; {again}")),
-            TransferError::Closed(Closed::PeerAbort { .. }) | TransferError::EndedEarly => {
-                let peer = if self.role == Role::Send { "receiver" } else { "sender" };
-                Failure::run(format!("the {peer} broke the transfer off; {again}"))
-            }
+            | TransferError::Silent(_)
+            | TransferError::Mute(_) => Failure::with(UNREACHABLE, format!("{error}; {again}")),
+            TransferError::Closed(Closed::PeerAbort { reason, .. }) => self.broken_off(reason),
+            TransferError::EndedEarly => self.broken_off(b""),
             TransferError::Folder { .. } => Failure::with(LOCAL, error),
             _ => Failure::run(error),
         }
+    }
+
+    /// The peer ended it, with these words.
+    fn broken_off(&self, words: &[u8]) -> Failure {
+        let (peer, again) = match self.role {
+            Role::Send => ("receiver", "send again to go on"),
+            Role::Receive => ("sender", "what came is kept for the next attempt"),
+        };
+        let words = match words {
+            [] => String::new(),
+            words => format!(": \"{}\"", shown::remark(&String::from_utf8_lossy(words))),
+        };
+        Failure::run(format!("the {peer} broke the transfer off{words}; {again}"))
+    }
+
+    /// Whether files were on their way: not everybody who connects has some.
+    pub(super) fn was_a_transfer(&self) -> bool {
+        self.travelled > 0 || self.result.as_ref().is_ok_and(|report| *report != Report::default())
+    }
+
+    /// Why it ended early, in words.
+    pub(super) fn error(&self) -> String {
+        self.result.as_ref().err().map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Whether it was broken in a way that another attempt may mend.
+    pub(super) fn may_go_on(&self) -> bool {
+        use TransferError::{Closed as Ended, EndedEarly, Mute, Silent};
+        matches!(self.result, Err(Ended(_) | EndedEarly | Mute(_) | Silent(_)))
     }
 
     fn code(&self, cause: Cause) -> u8 {

@@ -1,14 +1,16 @@
 //! `polypath send`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 #[expect(clippy::disallowed_types, reason = "a transfer takes the user's time")]
 use std::time::Instant;
 
 use polypath_apps::paths;
 use polypath_apps::perf::LimitShare;
 use polypath_apps::place::{self, Ends, PlaceError};
-use polypath_apps::transfer::{self, SendFilesOptions, Sources};
+use polypath_apps::transfer::{self, Identity, SendFilesOptions, Sources};
 use polypath_net::{
     AssocConfig, Association, Capture, Config, ConnectError, Endpoint, LimitStats, Pairing,
 };
@@ -20,28 +22,153 @@ use super::{LOCAL, UNREACHABLE};
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
 
+/// The longest wait between two attempts.
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
+
 pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
     let sources = Sources::new(&args.files).map_err(|error| Failure::with(LOCAL, error))?;
     let capture = super::capture(&args.common)?;
-    let done = super::runtime()?.block_on(run(args, &sources, capture.clone()));
-    done.and(super::finish(capture))
+    let sender = Sender { args, sources: &sources, identity: identity(args)?, capture };
+    let done = super::runtime()?.block_on(sender.run());
+    done.and(super::finish(sender.capture))
 }
 
 fn interruption() -> Failure {
     Failure::with(INTERRUPTED, "interrupted; send again to go on")
 }
 
-async fn run(args: &SendArgs, sources: &Sources, capture: Option<Capture>) -> Result<(), Failure> {
-    let stack = super::stack(&args.common)?;
-    let Ends { local, remote, follow } = ends(args)?;
-    let config = Config { local, assoc: stack.clone(), capture, follow, ..Config::client([]) };
-    let endpoint = Endpoint::bind(config).map_err(super::bind_failure)?;
-    super::warn(&endpoint, args.common.quiet);
-    let association = tokio::select! {
-        association = connect(args, &endpoint, &remote, &stack) => association?,
-        () = interrupt::interrupted() => return Err(interruption()),
-    };
-    transfer(args, sources, association, &stack).await
+/// Who sends. Where that cannot be kept, nothing but the going on after a break is lost.
+fn identity(args: &SendArgs) -> Result<Identity, Failure> {
+    let kept = state_file()
+        .filter(|_| !args.no_state)
+        .map(|path| Identity::kept(&path).map_err(|error| format!("{}: {error}", path.display())));
+    match kept {
+        Some(Ok(identity)) => return Ok(identity),
+        Some(Err(why)) if !args.common.quiet => {
+            eprintln!("warning: {why}: after a break the receiver will not know this sender again");
+        }
+        _ => {}
+    }
+    Identity::fresh().map_err(|error| Failure::with(LOCAL, error))
+}
+
+/// Where the XDG Base Directory Specification has state.
+fn state_file() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let home = || folder("HOME").filter(absolute).map(|home| home.join(".local/state"));
+    let state = folder("XDG_STATE_HOME").filter(absolute).or_else(home)?;
+    Some(state.join("polypath/sender"))
+}
+
+struct Sender<'a> {
+    args: &'a SendArgs,
+    sources: &'a Sources,
+    identity: Identity,
+    capture: Option<Capture>,
+}
+
+impl Sender<'_> {
+    /// Attempts until one succeeds, or the user's patience is at its end.
+    async fn run(&self) -> Result<(), Failure> {
+        let mut patience = self.args.retry.map(|limit| Patience::new(limit.map(time)));
+        let mut reached = false;
+        loop {
+            let attempt = self.attempt().await;
+            let (again, why) = match &attempt {
+                Ok(outcome) => (outcome.may_go_on(), outcome.error()),
+                // What was right once may be right again: devices come and go.
+                Err(failure) => (
+                    failure.code() == UNREACHABLE || reached && failure.code() != INTERRUPTED,
+                    failure.message().to_owned(),
+                ),
+            };
+            reached |= attempt.is_ok();
+            let progress = attempt.as_ref().is_ok_and(|outcome| outcome.travelled > 0);
+            let wait = patience.as_mut().filter(|_| again).and_then(|p| p.wait(progress));
+            let Some(wait) = wait else { return self.conclude(attempt) };
+            if !self.args.common.quiet {
+                eprintln!("{why}: connecting again in {} s", wait.as_secs());
+            }
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = interrupt::interrupted() => return Err(interruption()),
+            }
+        }
+    }
+
+    fn conclude(&self, attempt: Result<Outcome, Failure>) -> Result<(), Failure> {
+        let outcome = attempt?;
+        outcome.print(self.args.common.json)?;
+        outcome.failure().map_or(Ok(()), Err)
+    }
+
+    async fn attempt(&self) -> Result<Outcome, Failure> {
+        let stack = super::stack(&self.args.common)?;
+        let Ends { local, remote, follow } = ends(self.args)?;
+        let capture = self.capture.clone();
+        let config = Config { local, assoc: stack.clone(), capture, follow, ..Config::client([]) };
+        let endpoint = Endpoint::bind(config).map_err(super::bind_failure)?;
+        super::warn(&endpoint, self.args.common.quiet);
+        let association = tokio::select! {
+            association = connect(self.args, &endpoint, &remote, &stack) => association?,
+            () = interrupt::interrupted() => return Err(interruption()),
+        };
+        self.transfer(association, &stack).await
+    }
+
+    #[expect(clippy::disallowed_types, reason = "as above")]
+    async fn transfer(
+        &self,
+        association: Arc<Association>,
+        stack: &AssocConfig,
+    ) -> Result<Outcome, Failure> {
+        let common = &self.args.common;
+        let display = Display::new(Role::Send, common.quiet, !common.quiet && !common.json);
+        let watcher = display.follow(association.clone());
+        let (silence, buffer) = (common.silence(), stack.send_buffer);
+        let options = SendFilesOptions { silence, buffer, identity: self.identity };
+        let start = Instant::now();
+        let result = tokio::select! {
+            result = transfer::send(&association, self.sources, options, &*display) => Some(result),
+            () = interrupt::interrupted() => {
+                super::give_up(&association).await;
+                None
+            }
+        };
+        let time = start.elapsed();
+        display.end(watcher);
+        let Some(result) = result else { return Err(interruption()) };
+        let (travelled, paths) = (display.travelled(), association.paths());
+        let limits = LimitShare::between(&LimitStats::default(), &association.limits());
+        Ok(Outcome { role: Role::Send, result, travelled, time, paths, limits })
+    }
+}
+
+/// How long attempts go on.
+#[expect(clippy::disallowed_types, reason = "as above")]
+struct Patience {
+    /// `None`: for ever.
+    limit: Option<Duration>,
+    since: Instant,
+    wait: Duration,
+}
+
+#[expect(clippy::disallowed_types, reason = "as above")]
+impl Patience {
+    fn new(limit: Option<Duration>) -> Self {
+        Self { limit, since: Instant::now(), wait: Duration::ZERO }
+    }
+
+    /// How long to wait before the next attempt; `None`: there is none. `progress`: the last one carried something.
+    fn wait(&mut self, progress: bool) -> Option<Duration> {
+        if progress {
+            (self.since, self.wait) = (Instant::now(), Duration::ZERO);
+        }
+        self.wait = (self.wait * 2).clamp(Duration::from_secs(1), LONGEST_WAIT);
+        let spent = self.since.elapsed() + self.wait;
+        self.limit.is_none_or(|limit| spent <= limit).then_some(self.wait)
+    }
 }
 
 fn ends(args: &SendArgs) -> Result<Ends, Failure> {
@@ -89,31 +216,21 @@ async fn connect(
     }
 }
 
-#[expect(clippy::disallowed_types, reason = "as above")]
-async fn transfer(
-    args: &SendArgs,
-    sources: &Sources,
-    association: Arc<Association>,
-    stack: &AssocConfig,
-) -> Result<(), Failure> {
-    let common = &args.common;
-    let display = Display::new(Role::Send, common.quiet, !common.quiet && !common.json);
-    let watcher = display.follow(association.clone());
-    let options = SendFilesOptions { silence: common.silence(), buffer: stack.send_buffer };
-    let start = Instant::now();
-    let result = tokio::select! {
-        result = transfer::send(&association, sources, options, &*display) => Some(result),
-        () = interrupt::interrupted() => {
-            super::give_up(&association).await;
-            None
-        }
-    };
-    let time = start.elapsed();
-    display.end(watcher);
-    let Some(result) = result else { return Err(interruption()) };
-    let (travelled, paths) = (display.travelled(), association.paths());
-    let limits = LimitShare::between(&LimitStats::default(), &association.limits());
-    let outcome = Outcome { role: Role::Send, result, travelled, time, paths, limits };
-    outcome.print(common.json)?;
-    outcome.failure().map_or(Ok(()), Err)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_ends_and_is_renewed_by_progress() {
+        let seconds = |wait: Option<Duration>| wait.map(|wait| wait.as_secs());
+        let mut patience = Patience::new(None);
+        let waits: Vec<_> = (0..6).map(|_| seconds(patience.wait(false))).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 8, 8].map(Some));
+        assert_eq!(seconds(patience.wait(true)), Some(1));
+        let mut short = Patience::new(Some(Duration::from_millis(3500)));
+        assert_eq!(seconds(short.wait(false)), Some(1));
+        assert_eq!(seconds(short.wait(false)), Some(2));
+        assert_eq!(short.wait(false), None);
+        assert_eq!(seconds(short.wait(true)), Some(1));
+    }
 }

@@ -1,0 +1,264 @@
+//! A file that is not whole yet: made under a name of its own, written in any order, given its own name at the end.
+
+use std::ffi::OsStr;
+use std::fs::{File, FileTimes, Permissions};
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
+use std::time::Duration;
+#[expect(
+    clippy::disallowed_types,
+    reason = "files carry times; nobody asks for the present one"
+)]
+use std::time::SystemTime;
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, RenameFlags, openat, renameat, renameat2};
+use nix::sys::stat::{Mode, futimens};
+use nix::sys::time::TimeSpec;
+use nix::unistd::{Whence, lseek64};
+
+use super::codec::Verdict;
+use super::name;
+use super::tree::{Folder, MAX_COPIES, Refusal, is_file};
+
+/// What tells whether a file is still the one, and as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub(crate) inode: u64,
+    pub(crate) size: u64,
+    pub(crate) mtime: (i64, i64),
+}
+
+impl Stamp {
+    pub(crate) fn of(file: &File) -> Result<Self, Refusal> {
+        let about = file.metadata()?;
+        let mtime = (about.mtime(), about.mtime_nsec());
+        Ok(Self { inode: about.ino(), size: about.len(), mtime })
+    }
+
+    /// Of the file of this name, if it is one.
+    pub(crate) fn named(folder: &Folder, name: &[u8]) -> Result<Option<Self>, Refusal> {
+        let Some(stat) = folder.stat(name)?.filter(is_file) else { return Ok(None) };
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        Ok(Some(Self { inode: stat.st_ino, size, mtime: (stat.st_mtime, stat.st_mtime_nsec) }))
+    }
+}
+
+/// An open unfinished file.
+#[derive(Debug)]
+pub(crate) struct Part(File);
+
+const OPEN: OFlag =
+    OFlag::O_RDWR.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_NONBLOCK);
+
+impl Part {
+    /// Begins anew; whatever had the name goes.
+    pub(crate) fn create(folder: &Folder, unfinished: &[u8]) -> Result<Self, Refusal> {
+        folder.remove(unfinished);
+        let flags = OPEN | OFlag::O_CREAT | OFlag::O_EXCL;
+        // Nobody else reads it before its owner said who may.
+        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+        Ok(Self(openat(folder.handle(), OsStr::from_bytes(unfinished), flags, mode)?.into()))
+    }
+
+    /// Opens one that is there; `None`: there is none that was made here.
+    pub(crate) fn open(folder: &Folder, unfinished: &[u8]) -> Result<Option<Self>, Refusal> {
+        match openat(folder.handle(), OsStr::from_bytes(unfinished), OPEN, Mode::empty()) {
+            Ok(file) => {
+                let file = File::from(file);
+                let about = file.metadata()?;
+                let ours = about.is_file() && about.nlink() == 1;
+                Ok(ours.then_some(Self(file)))
+            }
+            Err(Errno::ENOENT | Errno::ELOOP | Errno::EISDIR | Errno::ENXIO) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(crate) const fn file(&self) -> &File {
+        &self.0
+    }
+
+    pub(crate) fn write(&self, data: &[u8], offset: u64) -> Result<(), Refusal> {
+        Ok(self.0.write_all_at(data, offset)?)
+    }
+
+    /// Sets the time of its last change to now.
+    pub(crate) fn touch(&self) -> Result<(), Refusal> {
+        Ok(futimens(&self.0, &TimeSpec::UTIME_NOW, &TimeSpec::UTIME_NOW)?)
+    }
+
+    /// Bytes that it takes on the disk.
+    pub(crate) fn allocated(&self) -> Result<u64, Refusal> {
+        Ok(self.0.metadata()?.blocks().saturating_mul(512))
+    }
+
+    /// Whether all of these bytes were written once: holes were not.
+    pub(crate) fn has(&self, from: u64, len: u64) -> bool {
+        let Ok(start) = i64::try_from(from) else { return false };
+        let hole = lseek64(self.0.as_fd(), start, Whence::SeekHole);
+        hole.is_ok_and(|hole| u64::try_from(hole).is_ok_and(|hole| hole >= from + len))
+    }
+
+    /// Makes it what its sender wants it to be, as far as permissions outside `mask` go, and sees to it that it is on the disk.
+    pub(crate) fn complete(&self, size: u64, mode: u32, mtime: (i64, u32)) -> Result<(), Refusal> {
+        self.0.set_len(size)?;
+        self.0.set_permissions(Permissions::from_mode(mode))?;
+        if let Some(time) = system_time(mtime) {
+            self.0.set_times(FileTimes::new().set_modified(time))?;
+        }
+        Ok(self.0.sync_all()?)
+    }
+
+    /// Gives the complete file its name, or the next one that is free; gives the number of the name ([`name::copy`]). With `overwrite` another
+    /// file of the name goes. `same`: whether a file that has the name already is just as good; then this one goes.
+    pub(crate) fn name(
+        &self,
+        folder: &Folder,
+        unfinished: &[u8],
+        wanted: &[u8],
+        overwrite: bool,
+        same: impl Fn(&Stamp) -> bool,
+    ) -> Result<u32, Refusal> {
+        let mine = Stamp::of(&self.0)?.inode;
+        if Stamp::named(folder, unfinished)?.is_none_or(|stamp| stamp.inode != mine) {
+            return Err(Refusal::new(Verdict::Trouble, "the unfinished file has vanished"));
+        }
+        for n in 1..=MAX_COPIES {
+            let to = name::copy(wanted, n);
+            if !overwrite && Stamp::named(folder, &to)?.is_some_and(|there| same(&there)) {
+                folder.remove(unfinished);
+                return Ok(n);
+            }
+            if rename(folder, unfinished, &to, overwrite)? {
+                folder.handle().sync_all()?;
+                return Ok(n);
+            }
+        }
+        Err(Refusal::new(Verdict::Trouble, "too many files of this name are there"))
+    }
+}
+
+/// False: the name is taken.
+fn rename(folder: &Folder, from: &[u8], to: &[u8], overwrite: bool) -> Result<bool, Refusal> {
+    let handle = folder.handle();
+    let (old, new) = (OsStr::from_bytes(from), OsStr::from_bytes(to));
+    let plain = || match renameat(handle, old, handle, new) {
+        Ok(()) => Ok(true),
+        Err(Errno::EISDIR | Errno::EEXIST | Errno::ENOTEMPTY) => Ok(false),
+        Err(error) => Err(error.into()),
+    };
+    if overwrite {
+        return plain();
+    }
+    match renameat2(handle, old, handle, new, RenameFlags::RENAME_NOREPLACE) {
+        Ok(()) => Ok(true),
+        Err(Errno::EEXIST) => Ok(false),
+        // Some file systems cannot do both at once.
+        Err(Errno::EINVAL | Errno::ENOSYS) if folder.stat(to)?.is_none() => plain(),
+        Err(Errno::EINVAL | Errno::ENOSYS) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[expect(clippy::disallowed_types, reason = "as above")]
+fn system_time((seconds, nanos): (i64, u32)) -> Option<SystemTime> {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let epoch = SystemTime::UNIX_EPOCH;
+    let at = if seconds < 0 { epoch.checked_sub(whole) } else { epoch.checked_add(whole) };
+    at?.checked_add(Duration::from_nanos(nanos.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const PART: &[u8] = b".a.polypath-part";
+
+    fn names(root: &Path) -> Vec<String> {
+        let all = std::fs::read_dir(root).unwrap();
+        let mut names: Vec<_> =
+            all.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    fn store(folder: &Folder, data: &[u8], overwrite: bool) -> Result<u32, Refusal> {
+        let part = Part::create(folder, PART)?;
+        part.write(data, 0)?;
+        part.complete(data.len() as u64, 0o640, (-5, 0))?;
+        part.name(folder, PART, b"a", overwrite, |there| there.size == 77)
+    }
+
+    #[test]
+    fn a_file_gets_its_name_when_it_is_whole() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::root(root.path()).unwrap();
+        let part = Part::create(&folder, PART).unwrap();
+        part.write(b"cd", 2).unwrap();
+        part.write(b"ab", 0).unwrap();
+        assert_eq!(names(root.path()), [".a.polypath-part"]);
+        part.complete(4, 0o755, (1_000_000_000, 5)).unwrap();
+        assert_eq!(part.name(&folder, PART, b"a", false, |_| false).unwrap(), 1);
+        assert_eq!(names(root.path()), ["a"]);
+        let about = std::fs::metadata(root.path().join("a")).unwrap();
+        assert_eq!(
+            (about.mode() & 0o7777, about.mtime(), about.mtime_nsec()),
+            (0o755, 1_000_000_000, 5)
+        );
+        assert_eq!(std::fs::read(root.path().join("a")).unwrap(), b"abcd");
+    }
+
+    #[test]
+    fn a_taken_name_stays_unless_it_may_go() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("a"), "old").unwrap();
+        let folder = Folder::root(root.path()).unwrap();
+        assert_eq!(store(&folder, b"new", false).unwrap(), 2);
+        assert_eq!(std::fs::read(root.path().join("a")).unwrap(), b"old");
+        assert_eq!(store(&folder, b"newer", true).unwrap(), 1);
+        assert_eq!(std::fs::read(root.path().join("a")).unwrap(), b"newer");
+        assert_eq!(names(root.path()), ["a", "a (2)"]);
+        std::fs::write(root.path().join("a"), [0; 77]).unwrap();
+        assert_eq!(store(&folder, &[0; 77], false).unwrap(), 1);
+        assert_eq!(names(root.path()), ["a", "a (2)"]);
+        std::fs::remove_file(root.path().join("a")).unwrap();
+        std::fs::create_dir(root.path().join("a")).unwrap();
+        assert_eq!(store(&folder, b"file", true).unwrap(), 2);
+    }
+
+    #[test]
+    fn only_ones_own_file_gets_the_name() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::root(root.path()).unwrap();
+        let first = Part::create(&folder, PART).unwrap();
+        let second = Part::create(&folder, PART).unwrap();
+        second.write(b"x", 0).unwrap();
+        assert_eq!(
+            first.name(&folder, PART, b"a", false, |_| false).unwrap_err().verdict,
+            Verdict::Trouble
+        );
+        assert_eq!(second.name(&folder, PART, b"a", false, |_| false).unwrap(), 1);
+        std::fs::hard_link(root.path().join("a"), root.path().join("b")).unwrap();
+        assert!(Part::open(&folder, b"b").unwrap().is_none());
+        std::os::unix::fs::symlink(root.path().join("a"), root.path().join("c")).unwrap();
+        assert!(Part::open(&folder, b"c").unwrap().is_none());
+        assert!(Part::open(&folder, b"nothing").unwrap().is_none());
+    }
+
+    #[test]
+    fn holes_are_known() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::root(root.path()).unwrap();
+        let part = Part::create(&folder, PART).unwrap();
+        part.write(&[1; 1 << 20], 3 << 20).unwrap();
+        assert!(part.has(3 << 20, 1 << 20));
+        // Not every file system knows its holes.
+        let aware = part.file().metadata().unwrap().blocks() < 4 << 11;
+        assert!(!aware || !part.has(0, 1 << 20));
+        assert!(!part.has(4 << 20, 1));
+    }
+}
