@@ -1,5 +1,7 @@
 //! Where attacks take place.
 
+use std::fmt;
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use polypath_emu::{Error, Namespace};
@@ -85,6 +87,13 @@ impl Kind {
     }
 }
 
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = if self.udp { "UDP" } else { "raw" };
+        write!(f, "{how}, IPv{}", if self.ipv4 { 4 } else { 6 })
+    }
+}
+
 /// A victim, an honest client and an attacker. The victim is connected to each of them, to the client twice.
 #[derive(Debug)]
 pub struct Field {
@@ -130,6 +139,19 @@ impl Field {
 
     /// The devices of both wires between victim and client, at either host.
     pub const DEVICES: [&'static str; 2] = [CLIENT_WIRE.0, SECOND_WIRE.0];
+
+    /// Bytes that the victim received from the attacker's wire, and sent there, with 14 bytes of Ethernet header for each packet.
+    ///
+    /// # Panics
+    /// When /proc is not Linux's.
+    pub fn hostile_bytes(&self) -> (u64, u64) {
+        let read = || fs::read_to_string("/proc/thread-self/net/dev");
+        let text = self.victim.run(read).and_then(|read| read).expect("/proc/net/dev");
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(ATTACKER_WIRE.0));
+        let numbers = line.and_then(|line| line.strip_prefix(':')).unwrap_or_default();
+        let numbers: Vec<u64> = numbers.split_whitespace().flat_map(str::parse).collect();
+        (numbers.first().copied().unwrap_or(0), numbers.get(8).copied().unwrap_or(0))
+    }
 
     /// What sends the attacker's packets to the victim.
     ///

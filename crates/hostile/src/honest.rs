@@ -9,7 +9,7 @@ use polypath_net::{Association, Config, Endpoint};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::field::Kind;
-use crate::victim::{PORT, answer_to};
+use crate::serve::{PORT, answer_to};
 
 /// A set-up that is answered within it needed no second INIT or COOKIE ECHO, which come after a second (RFC 9260 section 16).
 const AT_ONCE: Duration = Duration::from_millis(900);

@@ -8,7 +8,7 @@ use polypath_wire::chunk::kind as chunk_kind;
 use polypath_wire::{CookieEchoChunk, InitFixed, InitRepr, ParamsBuf, Tsn};
 
 use crate::field::Kind;
-use crate::victim::PORT;
+use crate::serve::PORT;
 
 const PROTOCOL_SCTP: IpNumber = IpNumber(132);
 const TTL: u8 = 64;

@@ -1,8 +1,7 @@
-//! The server under attack: a process of its own, `hostile-victim`.
+//! The server under attack: a process of its own, `polypath-hostile victim`.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use polypath_emu::Namespace;
@@ -10,16 +9,6 @@ use polypath_emu::Namespace;
 use crate::field::{Field, Kind};
 use crate::honest;
 use crate::meter::Usage;
-
-/// The victim's SCTP port.
-pub const PORT: u16 = 5000;
-
-/// What the victim answers to a message: proof that it arrived whole.
-pub fn answer_to(message: &[u8]) -> [u8; 8] {
-    let mut hasher = DefaultHasher::new();
-    message.hash(&mut hasher);
-    hasher.finish().to_be_bytes()
-}
 
 /// A running victim; it ends with this.
 #[derive(Debug)]
@@ -52,14 +41,14 @@ impl Victim {
     pub fn start_at(host: &Namespace, kind: Kind, at: &str, arguments: &[&str]) -> Self {
         let how = if kind.udp { "udp" } else { "raw" };
         let mut command = Command::new(program());
-        command.args([how, at]).args(arguments);
+        command.args(["victim", how, at]).args(arguments);
         // It ends when its input does, whatever becomes of this process.
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = host.spawn(&mut command).expect("hostile-victim starts");
+        let mut process = host.spawn(&mut command).expect("the victim starts");
         let mut ready = String::new();
         let output = process.stdout.take().expect("a pipe");
-        BufReader::new(output).read_line(&mut ready).expect("hostile-victim speaks");
-        assert_eq!(ready, "ready\n", "hostile-victim says that it listens");
+        BufReader::new(output).read_line(&mut ready).expect("the victim speaks");
+        assert_eq!(ready, "ready\n", "the victim says that it listens");
         Self { process, kind }
     }
 
@@ -82,13 +71,10 @@ impl Drop for Victim {
     }
 }
 
-/// The program lies beside tests (in `deps`) and examples, one folder above.
+/// `polypath-hostile` lies one folder above the tests, or is this program.
 fn program() -> PathBuf {
     let own = std::env::current_exe().expect("the path of this program");
     let folders = own.ancestors().skip(1).take(2);
-    let found = folders.map(|folder| folder.join("hostile-victim")).find(|path| path.is_file());
-    found.unwrap_or_else(|| {
-        let build = "cargo build -p polypath-hostile";
-        panic!("hostile-victim is not beside {}: {build}", Path::new(&own).display())
-    })
+    let found = folders.map(|folder| folder.join("polypath-hostile")).find(|path| path.is_file());
+    found.unwrap_or_else(|| panic!("polypath-hostile is not beside {}", own.display()))
 }

@@ -14,20 +14,20 @@ const MEMORY: u64 = 16 << 20;
 
 fn survives(field: &Field, kind: Kind, what: &str, packet: fn(Kind, u32) -> Vec<u8>) {
     let victim = Victim::start(field, kind);
-    assert_eq!(victim.honest_set_ups(field, 1), 1, "{what}, {kind:?}: before");
+    assert_eq!(victim.honest_set_ups(field, 1), 1, "{what}, {kind}: before");
     let before = victim.usage();
     let flood = field.source(kind).flood_on(RATE, TIME, move |n| packet(kind, n));
     let during = victim.honest_set_ups(field, 4);
     let sent = flood.wait();
-    assert!(during >= 3, "{what}, {kind:?}: {during} of 4 set-ups answered beside {sent} packets");
-    assert_eq!(victim.honest_set_ups(field, 1), 1, "{what}, {kind:?}: afterwards");
+    assert!(during >= 3, "{what}, {kind}: {during} of 4 set-ups answered beside {sent} packets");
+    assert_eq!(victim.honest_set_ups(field, 1), 1, "{what}, {kind}: afterwards");
     let after = victim.usage();
     let shape = |usage: Usage| (usage.descriptors, usage.threads);
-    assert_eq!(shape(after), shape(before), "{what}, {kind:?}");
+    assert_eq!(shape(after), shape(before), "{what}, {kind}");
     let more = after.resident.saturating_sub(before.resident);
-    assert!(more <= MEMORY, "{what}, {kind:?}: {more} bytes more");
+    assert!(more <= MEMORY, "{what}, {kind}: {more} bytes more");
     let cpu = after.cpu.saturating_sub(before.cpu);
-    eprintln!("{what}, {kind:?}: {:?} per packet, {more} bytes", cpu / sent.max(1));
+    eprintln!("{what}, {kind}: {:?} per packet, {more} bytes", cpu / sent.max(1));
 }
 
 fn every_flood(kind: Kind) {

@@ -29,8 +29,8 @@ async fn goes_on(field: &Field, kind: Kind, what: &str, forgery: Forgery) {
     let flood = field.source(kind).flood_on(RATE, TIME, move |n| forgery(kind, address, port, n));
     let answered = transfer(&association, Pace::Bits(10_000_000), TIME).await;
     let sent = flood.wait();
-    assert!(answered > 100_000, "{what}, {kind:?}: {answered} bytes beside {sent} packets");
-    assert!(!association.is_closed(), "{what}, {kind:?}");
+    assert!(answered > 100_000, "{what}, {kind}: {answered} bytes beside {sent} packets");
+    assert!(!association.is_closed(), "{what}, {kind}");
     drop(victim);
 }
 
