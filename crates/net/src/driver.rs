@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use polypath_proto::FourTuple;
 use polypath_proto::time::Time;
 
-use crate::batch::{Batch, Whole};
+use crate::batch::{Flow, Whole};
 use crate::capture::Capture;
 use crate::interfaces::{Change, Watcher};
 use crate::lane::{Fate, Lane, Lanes};
@@ -27,6 +27,20 @@ const TROUBLES_AT_ONCE: usize = 64;
 /// Attempts to send a batch. Each ICMP message leaves an error behind that the next call gives instead of doing its work; anybody may have
 /// sent it, and it says nothing of this batch.
 const ATTEMPTS: usize = 8;
+
+/// Those errors (Linux, icmp_err_convert and its counterpart for IPv6).
+const OF_ICMP: [Errno; 10] = [
+    Errno::ECONNREFUSED,
+    Errno::EHOSTUNREACH,
+    Errno::ENETUNREACH,
+    Errno::ENOPROTOOPT,
+    Errno::EPROTO,
+    Errno::EACCES,
+    Errno::EMSGSIZE,
+    Errno::EOPNOTSUPP,
+    Errno::EHOSTDOWN,
+    Errno::ENONET,
+];
 
 /// The shortest sleep while a socket is full.
 const SHORT: Duration = Duration::from_millis(1);
@@ -169,7 +183,8 @@ impl Driver {
                 (_, true) => Whole::Fragments,
                 _ => Whole::AsUsual,
             };
-            lane.push(tuple, &self.packet, whole, lane.socket.segments());
+            let flow = Flow { tuple, assoc: transmit.assoc };
+            lane.push(flow, &self.packet, whole, lane.socket.segments());
         }
         false
     }
@@ -177,10 +192,12 @@ impl Driver {
     /// Sends what was fetched.
     fn flush(&mut self, round: &mut Round) {
         let Self { lanes, full, shared, troubles, capture, .. } = self;
-        lanes.flush(shared.clock.now(), |socket, batch| match send(socket, batch) {
+        lanes.flush(shared.clock.now(), |socket, batch| match past_icmp(|| socket.send(batch)) {
             Ok(()) => {
                 if let Some(capture) = capture {
-                    batch.packets().for_each(|packet| capture.packet(batch.tuple, true, packet));
+                    batch
+                        .packets()
+                        .for_each(|packet| capture.packet(batch.flow.tuple, true, packet));
                 }
                 Fate::Gone
             }
@@ -195,11 +212,11 @@ impl Driver {
                     return Fate::TakeApart;
                 }
                 let carried = listen(socket, || socket.trouble_now(), troubles);
-                shared.packet_refused(batch.tuple, &batch.bytes, carried);
+                shared.packet_refused(batch.flow.tuple, &batch.bytes, carried);
                 Fate::Gone
             }
             Err(e) => {
-                shared.send_failed(batch.tuple, &e);
+                shared.send_failed(batch.flow, &e);
                 Fate::Gone
             }
         });
@@ -305,14 +322,25 @@ fn take_in(shared: &Shared, inbox: &Inbox, capture: Option<&Capture>, local: Soc
     }
 }
 
-/// Sends a batch, past what ICMP left behind.
-fn send(socket: &Socket, batch: &Batch) -> io::Result<()> {
-    let mut result = socket.send(batch);
-    for _ in 1..ATTEMPTS {
-        match &result {
-            Err(e) if e.kind() != io::ErrorKind::WouldBlock => result = socket.send(batch),
+/// Sends by `call`, past what ICMP left behind.
+fn past_icmp(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    let mut result = call();
+    for attempt in 1..ATTEMPTS {
+        let errno = match &result {
+            Err(e) if e.kind() != io::ErrorKind::WouldBlock => e.raw_os_error(),
             _ => break,
+        };
+        let again = match errno.map(Errno::from_raw) {
+            // The device's queue took a part at most: it is loss.
+            Some(Errno::ENOBUFS) => false,
+            Some(errno) if OF_ICMP.contains(&errno) => true,
+            // Segmentation that the device cannot do, which is off from now on.
+            _ => attempt == 1,
+        };
+        if !again {
+            break;
         }
+        result = call();
     }
     result
 }
@@ -345,11 +373,32 @@ impl Drop for Stopping {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     use polypath_proto::ids::StreamId;
 
+    use super::*;
     use crate::{Bytes, CloseReason, Config, Encapsulation, Endpoint, SendOptions};
+
+    /// What becomes of a call that fails with these errors in turn, and works then; and how many calls it took.
+    fn sent(errors: &[Errno]) -> (Option<i32>, usize) {
+        let mut calls = 0;
+        let result = past_icmp(|| {
+            calls += 1;
+            errors.get(calls - 1).map_or(Ok(()), |e| Err((*e).into()))
+        });
+        (result.err().and_then(|e| e.raw_os_error()), calls)
+    }
+
+    #[test]
+    fn icmp_that_anybody_forges_fails_no_batch() {
+        assert_eq!(sent(&[Errno::ECONNREFUSED; 5]), (None, 6));
+        assert_eq!(sent(&[Errno::EMSGSIZE, Errno::EPROTO, Errno::EMSGSIZE]), (None, 4));
+        let refused = Errno::ENETUNREACH;
+        assert_eq!(sent(&[refused; 100]), (Some(refused as i32), ATTEMPTS), "there is no route");
+        assert_eq!(sent(&[Errno::ENOBUFS]), (Some(Errno::ENOBUFS as i32), 1));
+        assert_eq!(sent(&[Errno::EAGAIN]), (Some(Errno::EAGAIN as i32), 1));
+        assert_eq!(sent(&[Errno::EINVAL]), (None, 2));
+    }
 
     #[tokio::test]
     #[expect(

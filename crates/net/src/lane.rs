@@ -1,9 +1,8 @@
 //! The sockets of a reactor and what waits for each of them. Every socket has its own fate: one whose buffer is full holds up no other.
 
-use polypath_proto::FourTuple;
 use polypath_proto::time::{Duration, Time};
 
-use crate::batch::{Batch, Outbox, Whole};
+use crate::batch::{Batch, Flow, Outbox, Whole};
 
 /// Packets that are made before they are sent. More would let SACKs wait, fewer cost more calls.
 const PACKETS_AT_ONCE: usize = 256;
@@ -62,11 +61,11 @@ impl<S> Lane<S> {
     }
 
     /// Appends a packet, `segments` of which may share a call, unless the queue is full.
-    pub(crate) fn push(&mut self, tuple: FourTuple, packet: &[u8], whole: Whole, segments: usize) {
+    pub(crate) fn push(&mut self, flow: Flow, packet: &[u8], whole: Whole, segments: usize) {
         match whole {
             _ if self.is_full() => {}
-            Whole::AsUsual => self.outbox.push(tuple, packet, segments),
-            _ => self.outbox.push_alone(tuple, packet, whole),
+            Whole::AsUsual => self.outbox.push(flow, packet, segments),
+            _ => self.outbox.push_alone(flow, packet, whole),
         }
     }
 
@@ -161,18 +160,20 @@ impl<S> Lanes<S> {
 
 #[cfg(test)]
 mod tests {
+    use polypath_proto::FourTuple;
+
     use super::*;
 
     const NOW: Time = Time::from_secs(1);
 
-    fn tuple(lane: u8) -> FourTuple {
+    fn flow(lane: u8) -> Flow {
         let address = |host: u8| core::net::SocketAddr::from(([10, 0, lane, host], 9899));
-        FourTuple { local: address(1), remote: address(2) }
+        Flow { tuple: FourTuple { local: address(1), remote: address(2) }, assoc: None }
     }
 
     fn push(lanes: &mut Lanes<u8>, lane: u8, packet: u8) {
         let at = lanes.iter_mut().find(|l| l.socket == lane).unwrap();
-        at.push(tuple(lane), &[packet; 100], Whole::AsUsual, 1);
+        at.push(flow(lane), &[packet; 100], Whole::AsUsual, 1);
     }
 
     /// Sends on all sockets but `full`; (socket, first byte) of each batch that went.

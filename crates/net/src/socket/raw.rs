@@ -65,7 +65,7 @@ impl RawSocket {
     }
 
     pub(super) fn send(&self, batch: &Batch) -> io::Result<()> {
-        let to = SockaddrStorage::from(batch.tuple.remote);
+        let to = SockaddrStorage::from(batch.flow.tuple.remote);
         let fd = self.io.socket().as_raw_fd();
         sendto(fd, &batch.bytes, &to, MsgFlags::empty())?;
         Ok(())

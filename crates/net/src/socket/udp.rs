@@ -39,7 +39,7 @@ impl UdpSocket {
 
     pub(super) fn send(&self, batch: &Batch) -> io::Result<()> {
         let transmit = Transmit {
-            destination: batch.tuple.remote,
+            destination: batch.flow.tuple.remote,
             ecn: None,
             contents: &batch.bytes,
             segment_size: Some(batch.segment),
