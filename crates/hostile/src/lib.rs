@@ -37,7 +37,7 @@ mod wires;
 pub use field::{Field, Kind};
 pub use honest::{Pace, exchange, receive_all, transfer};
 pub use meter::Usage;
-pub use nat::{Nat, NatKind};
+pub use nat::{Nat, NatKind, nft};
 pub use peer::Peers;
 pub use serve::{PORT, answer_to, serve};
 pub use source::{Flood, Source};

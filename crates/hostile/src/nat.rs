@@ -97,7 +97,7 @@ impl Nat {
             &self.translator,
             &format!(
                 "table ip nat\ndelete table ip nat\ntable ip nat {{ chain post {{ \
-                 type nat hook postrouting priority 100; oifname {out} {statement}; }} }}\n"
+                 type nat hook postrouting priority 100; oifname {out} {statement}; }}; }}\n"
             ),
         )
     }
@@ -108,7 +108,10 @@ fn lan(net: u8, host: u8) -> IpAddr {
 }
 
 /// Runs `nft` in a namespace.
-fn nft(host: &Namespace, script: &str) -> Result<(), Error> {
+///
+/// # Errors
+/// [`Error::Missing`] without that program, [`Error::System`] when it refuses the script.
+pub fn nft(host: &Namespace, script: &str) -> Result<(), Error> {
     let mut command = Command::new("nft");
     command.args(["-f", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
