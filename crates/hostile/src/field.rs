@@ -127,8 +127,8 @@ impl Field {
             wires::connect(&here, &End { host, device, addresses: &there })?;
         }
         // What the victim answers strangers goes to the attacker, who drops it.
-        wires::default_route(victim, ATTACKER_WIRE.0)?;
-        wires::default_route(attacker, ATTACKER_WIRE.0)?;
+        wires::default_route(victim, &ATTACKER_WIRE.2)?;
+        wires::default_route(attacker, &ATTACKER_WIRE.1)?;
         Ok(field)
     }
 

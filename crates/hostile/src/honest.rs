@@ -14,6 +14,9 @@ use crate::serve::{PORT, answer_to};
 /// A set-up that is answered within it needed no second INIT or COOKIE ECHO, which come after a second (RFC 9260 section 16).
 const AT_ONCE: Duration = Duration::from_millis(900);
 
+/// Time between set-ups.
+const APART: Duration = Duration::from_millis(50);
+
 /// Bytes of a message of transfers.
 const MESSAGE: usize = 10_000;
 
@@ -41,16 +44,21 @@ pub(crate) fn client(host: &Namespace, kind: Kind) -> Endpoint {
     host.run(|| Endpoint::bind(config)).expect("the namespace").expect("the client binds")
 }
 
+/// One set-up every [`APART`], whatever becomes of the others; how many are answered at once.
 pub(crate) fn set_ups(host: &Namespace, kind: Kind, count: usize) -> usize {
     block_on(async {
-        let mut answered = 0;
+        let mut all = tokio::task::JoinSet::new();
         for _ in 0..count {
             let client = client(host, kind);
-            let there = [kind.victim()];
-            let set_up = timeout(AT_ONCE, client.connect(&there, PORT)).await;
-            answered += usize::from(matches!(set_up, Ok(Ok(_))));
+            all.spawn(async move {
+                let there = [kind.victim()];
+                timeout(AT_ONCE, client.connect(&there, PORT))
+                    .await
+                    .is_ok_and(|set_up| set_up.is_ok())
+            });
+            tokio::time::sleep(APART).await;
         }
-        answered
+        all.join_all().await.into_iter().filter(|answered| *answered).count()
     })
 }
 

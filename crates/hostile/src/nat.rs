@@ -69,7 +69,7 @@ impl Nat {
                 &here,
                 &End { host: translator, device: &device, addresses: &[gateway] },
             )?;
-            wires::default_route(client, &device)?;
+            wires::default_route(client, &[gateway])?;
         }
         let [out, inside] = OUTSIDE;
         let outside =

@@ -72,11 +72,6 @@ impl Source {
 }
 
 impl Flood {
-    /// Whether it has ended.
-    pub fn is_over(&self) -> bool {
-        self.0.is_finished()
-    }
-
     /// Waits for its end; the packets that were sent.
     ///
     /// # Panics

@@ -37,9 +37,13 @@ fn addresses(end: &End<'_>) -> String {
     script
 }
 
-/// Everything that no other route leads to leaves by `device`.
-pub(crate) fn default_route(host: &Namespace, device: &str) -> Result<(), Error> {
-    host.ip(&format!("route add 0.0.0.0/0 dev {device}\nroute add ::/0 dev {device}\n"))
+/// Everything that no other route leads to goes to `gateways`. One neighbour, whoever it is for: the system remembers few of them.
+pub(crate) fn default_route(host: &Namespace, gateways: &[IpAddr]) -> Result<(), Error> {
+    let line = |gateway: &IpAddr| {
+        let all = if gateway.is_ipv4() { "0.0.0.0/0" } else { "::/0" };
+        format!("route add {all} via {gateway}\n")
+    };
+    host.ip(&gateways.iter().map(line).collect::<String>())
 }
 
 /// A host that takes packets from whatever source by whatever device.
