@@ -23,6 +23,8 @@
 //! programs `ip` (iproute2) and, for address translation, `nft` (nftables); without them tests say that they are skipped, and fail where
 //! POLYPATH_REQUIRE_ROOT=1 says that they must not be. Namespaces vanish with the process, however it ends.
 
+#![expect(clippy::disallowed_types, reason = "it drives the real world, and owns the clock")]
+
 mod field;
 mod honest;
 mod meter;

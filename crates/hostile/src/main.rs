@@ -75,7 +75,7 @@ fn memory(field: &Field) {
     row("memory", "association with 20,000 one-byte fragments sent", &kept);
 }
 
-fn per_packet(field: &Field, kind: Kind, what: &str, packet: fn(Kind, u32) -> Vec<u8>) {
+fn per_packet(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {
     let victim = Victim::start(field, kind);
     let (before, traffic) = (victim.usage().cpu, field.hostile_bytes());
     let time = Duration::from_secs(1);
@@ -104,7 +104,7 @@ fn set_ups(field: &Field, kind: Kind) {
     row(what, &format!("beside {rate:.0} INITs/s, {kind}"), &format!("{answered} of {HONEST}"));
 }
 
-fn goodput(field: &Field, kind: Kind, what: &str, packet: fn(Kind, u32) -> Vec<u8>) {
+fn goodput(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {
     let _victim = Victim::start(field, kind);
     let config = kind.configure(Config::client([kind.client().ip()]));
     let client = field.client.run(|| Endpoint::bind(config)).expect("the namespace");

@@ -16,8 +16,11 @@ const TTL: u8 = 64;
 /// The SCTP port of strangers.
 const STRANGERS_PORT: u16 = 40_000;
 
+/// What makes the packet of stranger `n`.
+pub type Packet = fn(Kind, u32) -> Vec<u8>;
+
 /// What kinds of packets there are to flood a server with that has no association with their senders.
-pub const FLOODS: [(&str, fn(Kind, u32) -> Vec<u8>); 5] = [
+pub const FLOODS: [(&str, Packet); 5] = [
     ("INIT", init),
     ("COOKIE ECHO, not ours", cookie_echo),
     ("DATA out of the blue", data),

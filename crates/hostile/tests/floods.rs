@@ -12,7 +12,7 @@ const RATE: u32 = 4_000;
 /// What may be in use afterwards beyond what was before, bytes: buffers that have their size by then.
 const MEMORY: u64 = 16 << 20;
 
-fn survives(field: &Field, kind: Kind, what: &str, packet: fn(Kind, u32) -> Vec<u8>) {
+fn survives(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {
     let victim = Victim::start(field, kind);
     assert_eq!(victim.honest_set_ups(field, 1), 1, "{what}, {kind}: before");
     let before = victim.usage();
