@@ -86,8 +86,7 @@ impl Nat {
         lan(n, 2)
     }
 
-    /// Translates so from now on. What it knew of associations is forgotten: the next packet of each gets a new port where ports are random or
-    /// of another range.
+    /// Translates so from now on what is new to it; mappings that live stay as they are.
     ///
     /// # Errors
     /// When `nft` is missing or refuses.
