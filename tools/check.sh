@@ -17,7 +17,7 @@ step "tests"
 if [ "$(id -u)" = 0 ]; then
 	export POLYPATH_REQUIRE_ROOT=1
 	missing=()
-	command -v ip >/dev/null || missing+=(iproute2)
+	command -v ip >/dev/null && command -v tc >/dev/null || missing+=(iproute2)
 	command -v nft >/dev/null || missing+=(nftables)
 	command -v cc >/dev/null && command -v make >/dev/null || missing+=(build-essential)
 	command -v tshark >/dev/null || missing+=(tshark)
@@ -34,3 +34,12 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 step "licences"
 if cargo deny --version >/dev/null 2>&1; then cargo deny --offline check licenses bans; else echo "cargo-deny is not installed: skipped" >&2; fi
+step "known vulnerabilities"
+# The database is not fetched here: cargo deny fetch does it.
+if ! cargo deny --version >/dev/null 2>&1; then
+	echo "cargo-deny is not installed: skipped" >&2
+elif [ -z "$(ls -A "${CARGO_HOME:-$HOME/.cargo}"/advisory-dbs 2>/dev/null)" ]; then
+	echo "there is no database of advisories (cargo deny fetch): skipped" >&2
+else
+	cargo deny --offline check advisories
+fi

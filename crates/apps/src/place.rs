@@ -79,27 +79,34 @@ pub enum PlaceError {
     Interfaces(io::Error),
 }
 
-/// The addresses of `HOST[:PORT],HOST[:PORT],...`: all that names have, in the family of the first one, or in that of `local` if there is any.
+/// The addresses of `HOST[:PORT],HOST[:PORT],...`: all that names have, in the family of the first one, or in those of `local` if there is any.
 ///
 /// # Errors
 /// When a host has a malformed port or is unknown.
 pub fn resolve(list: &str, local: &[LocalAddress]) -> Result<Vec<SocketAddr>, PlaceError> {
+    let found = resolve_all(list)?;
+    let first: Vec<_> = found.first().map(SocketAddr::is_ipv4).into_iter().collect();
+    let of_local: Vec<_> = local.iter().map(|l| l.address.is_ipv4()).collect();
+    at_most(of_families(found, if local.is_empty() { &first } else { &of_local }))
+}
+
+/// All addresses, each once.
+fn resolve_all(list: &str) -> Result<Vec<SocketAddr>, PlaceError> {
     let mut found = Vec::new();
     for text in list.split(',') {
-        found.extend(resolve_one(text.trim())?);
-    }
-    let ipv4 = match local.first() {
-        Some(local) => local.address.is_ipv4(),
-        None => found.first().is_some_and(SocketAddr::is_ipv4),
-    };
-    let mixed = local.iter().any(|l| l.address.is_ipv4() != ipv4);
-    let mut kept: Vec<SocketAddr> = Vec::new();
-    for address in found {
-        if (mixed || address.is_ipv4() == ipv4) && !kept.contains(&address) {
-            kept.push(address);
+        for address in resolve_one(text.trim())? {
+            if !found.contains(&address) {
+                found.push(address);
+            }
         }
     }
-    at_most(kept)
+    Ok(found)
+}
+
+/// The addresses in one of these families; true: IPv4.
+fn of_families(mut all: Vec<SocketAddr>, ipv4: &[bool]) -> Vec<SocketAddr> {
+    all.retain(|address| ipv4.contains(&address.is_ipv4()));
+    all
 }
 
 fn resolve_one(text: &str) -> Result<Vec<SocketAddr>, PlaceError> {
@@ -183,59 +190,91 @@ pub struct Ends {
 }
 
 /// The two ends of `--local`, `--paths` and a list of hosts: addresses as given; or those of devices; or, with [`AUTO`],
-/// those of all devices, as they come and go; or else what the routing table says.
+/// those of all devices, as they come and go; or else what the routing table says. Devices are used with their addresses in the family of the
+/// first host address; those that have none, with the other family, if the hosts have it.
 ///
 /// # Errors
-/// As [`devices`], [`resolve`] and [`routed`].
+/// As [`resolve`] and [`routed`]; when a named device does not exist, or has no usable address.
 pub fn ends(local: &[IpAddr], paths: &[String], hosts: &str) -> Result<Ends, PlaceError> {
     let auto = paths.iter().any(|name| name == AUTO);
-    let mut given: Vec<LocalAddress> = local.iter().map(|&address| address.into()).collect();
-    if !paths.is_empty() && !auto {
-        given = devices(paths)?;
+    if paths.is_empty() {
+        let given: Vec<LocalAddress> = local.iter().map(|&address| address.into()).collect();
+        let remote = resolve(hosts, &given)?;
+        let local = if given.is_empty() { routed(&remote)? } else { given };
+        return Ok(Ends { local, remote, follow: None });
     }
-    let remote = resolve(hosts, &given)?;
-    let mut follow = None;
+    let all = resolve_all(hosts)?;
     // Nothing but loopback leads to a loopback address.
-    if auto && !remote.iter().all(|to| to.ip().is_loopback()) {
-        let addresses: Vec<IpAddr> = remote.iter().map(SocketAddr::ip).collect();
-        let families = Follow::families_of(&addresses);
-        given = at_most(families.present().map_err(PlaceError::Interfaces)?)?;
-        follow = Some(families);
+    if auto && all.iter().all(|to| to.ip().is_loopback()) {
+        return ends(&[], &[], hosts);
     }
+    let own = interfaces()?;
+    let mut given =
+        if auto { of_all_devices(&own, &all) } else { at_most(of_devices(&own, paths, &all)?)? };
+    given.truncate(MAX_ADDRESSES);
     if given.is_empty() {
-        given = routed(&remote)?;
+        return ends(&[], &[], hosts);
     }
+    let families: Vec<_> = given.iter().map(|l| l.address.is_ipv4()).collect();
+    let remote = at_most(of_families(all, &families))?;
+    let follow = auto.then(|| {
+        let addresses: Vec<IpAddr> = remote.iter().map(SocketAddr::ip).collect();
+        Follow::families_of(&addresses)
+    });
     Ok(Ends { local: given, remote, follow })
 }
 
-/// The addresses of network devices, bound to those devices. Of each the IPv4 addresses if it has any, otherwise the IPv6 ones that are not link-local.
-///
-/// # Errors
-/// When there is no such device, or it has no usable address.
-pub fn devices(names: &[String]) -> Result<Vec<LocalAddress>, PlaceError> {
-    let own = interfaces()?;
-    let mut found = Vec::new();
-    for name in names.iter().flat_map(|list| list.split(',')).map(str::trim) {
-        let of_device: Vec<_> = own.iter().filter(|i| i.device == name).collect();
-        let fail = |why| Err(PlaceError::Device { device: name.to_owned(), why, own: shown(&own) });
-        if of_device.is_empty() {
-            return fail("does not exist or has no address");
-        }
-        if of_device.iter().all(|i| !i.up) {
-            return fail("is down");
-        }
-        let ipv4 = of_device.iter().any(|i| i.address.is_ipv4());
-        let usable =
-            of_device.iter().filter(|i| i.address.is_ipv4() == ipv4 && !link_local(i.address));
-        let before = found.len();
-        found.extend(
-            usable.map(|i| LocalAddress { address: i.address, device: Some(name.to_owned()) }),
-        );
-        if found.len() == before {
-            return fail("has link-local addresses only");
+/// The addresses of all devices that lead to `remote`.
+fn of_all_devices(own: &[Interface], remote: &[SocketAddr]) -> Vec<LocalAddress> {
+    let mut names: Vec<&str> = Vec::new();
+    for own in own.iter().filter(|i| i.up && !i.address.is_loopback()) {
+        if !names.contains(&own.device.as_str()) {
+            names.push(&own.device);
         }
     }
-    at_most(found)
+    names.into_iter().flat_map(|name| of_device(own, name, remote)).collect()
+}
+
+/// The addresses of the devices `names`, each a list, that lead to `remote`.
+fn of_devices(
+    own: &[Interface],
+    names: &[String],
+    remote: &[SocketAddr],
+) -> Result<Vec<LocalAddress>, PlaceError> {
+    let mut found = Vec::new();
+    for name in names.iter().flat_map(|list| list.split(',')).map(str::trim) {
+        let fail = |why| Err(PlaceError::Device { device: name.to_owned(), why, own: shown(own) });
+        let mut of_it = own.iter().filter(|i| i.device == name).peekable();
+        if of_it.peek().is_none() {
+            return fail("does not exist or has no address");
+        }
+        if of_it.clone().all(|i| !i.up) {
+            return fail("is down");
+        }
+        if of_it.all(|i| link_local(i.address)) {
+            return fail("has link-local addresses only");
+        }
+        let usable = of_device(own, name, remote);
+        if usable.is_empty() {
+            return fail("has no address in a family of the peer");
+        }
+        found.extend(usable);
+    }
+    Ok(found)
+}
+
+/// The addresses of a device, bound to it: those in the family of the peer's first address, or else in its other one. None that is
+/// link-local.
+fn of_device(own: &[Interface], name: &str, remote: &[SocketAddr]) -> Vec<LocalAddress> {
+    let of_family = |ipv4: bool| -> Vec<LocalAddress> {
+        let usable = own.iter().filter(|i| i.device == name && i.up && !link_local(i.address));
+        let matching = usable.filter(|i| i.address.is_ipv4() == ipv4);
+        matching
+            .map(|i| LocalAddress { address: i.address, device: Some(name.to_owned()) })
+            .collect()
+    };
+    let mut found = remote.iter().map(|to| of_family(to.is_ipv4()));
+    found.find(|addresses| !addresses.is_empty()).unwrap_or_default()
 }
 
 /// From where packets to these addresses leave by the routing table, one for each route, in the order of `remote`.
@@ -368,10 +407,72 @@ mod tests {
 
     #[test]
     fn devices_have_addresses() {
-        let lo = devices(&["lo".to_owned()]).unwrap();
+        let lo = ends(&[], &["lo".to_owned()], "127.0.0.1").unwrap().local;
         assert_eq!(lo[0].device.as_deref(), Some("lo"));
-        let error = devices(&["nosuch0".to_owned()]).unwrap_err().to_string();
+        let error = ends(&[], &["nosuch0".to_owned()], "127.0.0.1").unwrap_err().to_string();
         assert!(error.contains("nosuch0") && error.contains("lo"), "{error}");
+    }
+
+    fn interface(device: &str, address: &str) -> Interface {
+        Interface { device: device.to_owned(), address: address.parse().unwrap(), up: true }
+    }
+
+    /// A host with two families on e1 and e2, one on each of the others.
+    fn dual_stack() -> Vec<Interface> {
+        [
+            ("lo", "127.0.0.1"),
+            ("lo", "::1"),
+            ("e1", "198.51.100.1"),
+            ("e1", "fe80::1"),
+            ("e1", "2001:db8:1::1"),
+            ("e2", "203.0.113.1"),
+            ("e2", "2001:db8:2::1"),
+            ("four", "192.0.2.4"),
+            ("six", "2001:db8:6::1"),
+            ("bare", "fe80::2"),
+            ("bare", "169.254.0.2"),
+        ]
+        .map(|(device, address)| interface(device, address))
+        .into()
+    }
+
+    /// What of the devices leads to the peer.
+    fn chosen(names: &str, peer: &str) -> Result<Vec<String>, String> {
+        let found = of_devices(&dual_stack(), &[names.to_owned()], &resolve_all(peer).unwrap());
+        let shown = |all: Vec<LocalAddress>| all.iter().map(|l| l.address.to_string()).collect();
+        found.map(shown).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn devices_follow_the_families_of_the_peer() {
+        let v4 = ["198.51.100.1", "203.0.113.1"].map(str::to_owned);
+        let v6 = ["2001:db8:1::1", "2001:db8:2::1"].map(str::to_owned);
+        assert_eq!(chosen("e1,e2", "192.0.2.99").unwrap(), v4);
+        assert_eq!(chosen("e1,e2", "[2001:db8::99]").unwrap(), v6);
+        assert_eq!(chosen("e1,e2", "192.0.2.99,2001:db8::99").unwrap(), v4);
+        assert_eq!(chosen("e1,e2", "2001:db8::99,192.0.2.99").unwrap(), v6);
+    }
+
+    #[test]
+    fn a_device_with_one_family_uses_that_if_the_peer_has_it() {
+        let both = ["192.0.2.4", "2001:db8:6::1"].map(str::to_owned);
+        assert_eq!(chosen("four,six", "192.0.2.99,2001:db8::99").unwrap(), both);
+        let error = chosen("e1,six", "192.0.2.99").unwrap_err();
+        assert!(error.contains("\"six\" has no address in a family of the peer"), "{error}");
+        let error = chosen("bare", "192.0.2.99").unwrap_err();
+        assert!(error.contains("link-local addresses only"), "{error}");
+    }
+
+    #[test]
+    fn auto_follows_the_families_of_the_peer_too() {
+        let of = |peer: &str| -> Vec<String> {
+            let all = of_all_devices(&dual_stack(), &resolve_all(peer).unwrap());
+            all.iter().map(|l| l.address.to_string()).collect()
+        };
+        assert_eq!(of("2001:db8::99"), ["2001:db8:1::1", "2001:db8:2::1", "2001:db8:6::1"]);
+        assert_eq!(of("192.0.2.99"), ["198.51.100.1", "203.0.113.1", "192.0.2.4"]);
+        let either = ["198.51.100.1", "203.0.113.1", "192.0.2.4", "2001:db8:6::1"];
+        assert_eq!(of("192.0.2.99,2001:db8::99"), either);
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Namespace {
     ///
     /// # Errors
     /// [`Error::NotRoot`] without the right to do so.
-    pub(crate) fn new() -> Result<Self, Error> {
+    pub fn new() -> Result<Self, Error> {
         let make = || -> Result<File, Error> {
             unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
                 Errno::EPERM => Error::NotRoot,
@@ -83,7 +83,10 @@ impl Namespace {
     }
 
     /// Runs `ip` inside, with one command per line.
-    pub(crate) fn ip(&self, script: &str) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without that program, [`Error::System`] when it refuses a command.
+    pub fn ip(&self, script: &str) -> Result<(), Error> {
         self.run_ip(&[], script)
     }
 

@@ -3,17 +3,23 @@
 
 use std::collections::VecDeque;
 
-use polypath_proto::FourTuple;
+use polypath_proto::{AssocHandle, FourTuple};
 
 /// What one call may carry, bytes: the largest UDP payload over IPv4.
 const MAX_BYTES: usize = 65_507;
 
+/// Whose packets go where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flow {
+    pub(crate) tuple: FourTuple,
+    /// `None`: an answer to a stranger.
+    pub(crate) assoc: Option<AssocHandle>,
+}
+
 /// Packets for one call.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    /// Index of the socket.
-    pub(crate) socket: usize,
-    pub(crate) tuple: FourTuple,
+    pub(crate) flow: Flow,
     /// The packets, end to end.
     pub(crate) bytes: Vec<u8>,
     /// Length of every packet but the last.
@@ -38,10 +44,10 @@ pub(crate) enum Whole {
 }
 
 impl Batch {
-    fn admits(&self, tuple: FourTuple, len: usize, segments: usize) -> bool {
+    fn admits(&self, flow: Flow, len: usize, segments: usize) -> bool {
         !self.closed
             && self.whole == Whole::AsUsual
-            && self.tuple == tuple
+            && self.flow == flow
             && len <= self.segment
             && self.packets < segments
             && self.bytes.len() + len <= MAX_BYTES
@@ -59,7 +65,7 @@ impl Batch {
     }
 }
 
-/// Batches that wait to be sent, oldest first.
+/// Batches that wait for one socket, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     waiting: VecDeque<Batch>,
@@ -71,37 +77,41 @@ pub(crate) struct Outbox {
 const SPARE: usize = 64;
 
 impl Outbox {
+    pub(crate) const fn new() -> Self {
+        Self { waiting: VecDeque::new(), spare: Vec::new(), packets: 0 }
+    }
+
     /// Packets that wait.
     pub(crate) const fn packets(&self) -> usize {
         self.packets
     }
 
-    /// Appends a packet, `segments` of which may share a call on its socket. Packets of one path stay in order.
-    pub(crate) fn push(&mut self, socket: usize, tuple: FourTuple, packet: &[u8], segments: usize) {
+    /// Appends a packet, `segments` of which may share a call. Packets of one path stay in order.
+    pub(crate) fn push(&mut self, flow: Flow, packet: &[u8], segments: usize) {
         // The latest batch of the path, or none: an earlier one would let this packet overtake.
-        let latest = self.waiting.iter_mut().rev().find(|b| b.tuple == tuple);
-        if let Some(batch) = latest.filter(|b| b.admits(tuple, packet.len(), segments)) {
+        let latest = self.waiting.iter_mut().rev().find(|b| b.flow == flow);
+        if let Some(batch) = latest.filter(|b| b.admits(flow, packet.len(), segments)) {
             self.packets += 1;
             batch.push(packet);
             return;
         }
-        self.push_alone(socket, tuple, packet, Whole::AsUsual);
+        self.push_alone(flow, packet, Whole::AsUsual);
     }
 
     /// Appends a packet in a batch of its own, which only usual packets may join.
-    pub(crate) fn push_alone(
-        &mut self,
-        socket: usize,
-        tuple: FourTuple,
-        packet: &[u8],
-        whole: Whole,
-    ) {
+    pub(crate) fn push_alone(&mut self, flow: Flow, packet: &[u8], whole: Whole) {
         self.packets += 1;
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.extend_from_slice(packet);
         let segment = packet.len();
-        let batch = Batch { socket, tuple, bytes, segment, packets: 1, whole, closed: false };
+        let batch = Batch { flow, bytes, segment, packets: 1, whole, closed: false };
         self.waiting.push_back(batch);
+    }
+
+    /// Drops all that waits.
+    pub(crate) fn clear(&mut self) {
+        self.waiting.clear();
+        self.packets = 0;
     }
 
     /// Takes the oldest batch.
@@ -119,11 +129,11 @@ impl Outbox {
 
     /// Takes a batch apart that could not be sent in one call: its packets are the oldest again, each for itself.
     pub(crate) fn take_apart(&mut self, batch: &Batch) {
-        let Batch { socket, tuple, whole, .. } = *batch;
+        let Batch { flow, whole, .. } = *batch;
         let packets: Vec<&[u8]> = batch.packets().collect();
         for packet in packets.into_iter().rev() {
             let (bytes, segment) = (packet.to_vec(), packet.len());
-            self.unpop(Batch { socket, tuple, bytes, segment, packets: 1, whole, closed: true });
+            self.unpop(Batch { flow, bytes, segment, packets: 1, whole, closed: true });
         }
     }
 
@@ -141,20 +151,25 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    fn tuple(path: u8) -> FourTuple {
+    fn flow(path: u8) -> Flow {
         let address = |host: u8| core::net::SocketAddr::from(([10, 0, path, host], 9899));
-        FourTuple { local: address(1), remote: address(2) }
+        Flow { tuple: FourTuple { local: address(1), remote: address(2) }, assoc: None }
+    }
+
+    fn path(Flow { tuple, .. }: Flow) -> u8 {
+        let core::net::IpAddr::V4(v4) = tuple.local.ip() else { panic!("{tuple}") };
+        v4.octets()[2]
     }
 
     /// (path, segment, packets) of every batch.
     fn drained(outbox: &mut Outbox) -> Vec<(u8, usize, usize)> {
         core::iter::from_fn(|| outbox.pop())
-            .map(|b| (b.socket as u8, b.segment, b.packets().count()))
+            .map(|b| (path(b.flow), b.segment, b.packets().count()))
             .collect()
     }
 
     fn push(outbox: &mut Outbox, path: u8, len: usize) {
-        outbox.push(usize::from(path), tuple(path), &vec![path; len], 3);
+        outbox.push(flow(path), &vec![path; len], 3);
     }
 
     #[test]
@@ -182,7 +197,7 @@ mod tests {
     fn packets_that_ip_must_treat_otherwise_go_alone() {
         let mut outbox = Outbox::default();
         push(&mut outbox, 0, 1000);
-        outbox.push_alone(0, tuple(0), &[0; 1400], Whole::Probe);
+        outbox.push_alone(flow(0), &[0; 1400], Whole::Probe);
         push(&mut outbox, 0, 1000);
         push(&mut outbox, 0, 1000);
         assert_eq!(drained(&mut outbox), [(0, 1000, 1), (0, 1400, 1), (0, 1000, 2)]);

@@ -1,5 +1,6 @@
 //! Packets written to a pcapng file as they pass the sockets.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,15 +11,29 @@ use polypath_capture::pcapng::{
 };
 use polypath_proto::FourTuple;
 
+/// Paths that are remembered with their interfaces, at most twice so many.
+const REMEMBERED: usize = 512;
+
+/// Interfaces in a file: readers keep them all. Further paths share one.
+const INTERFACES: usize = 65_536;
+
+/// Packets of strangers that are written, per second.
+const STRANGERS_PER_SECOND: u32 = 1000;
+
 /// Writes packets, with IP and UDP headers made up from their addresses, to a pcapng file. Clones write to the same file. An error
 /// stops the capture, not the transfer; [`finish`](Self::finish) reports it.
+///
+/// Each path of an association is an interface of the file. What belongs to no association (set-ups that we only answer, mistakes, attacks)
+/// is on one interface together, "strangers", at most 1000 packets a second of it: whoever floods a server shall not fill its disk.
 #[derive(Clone)]
 pub struct Capture(Arc<Mutex<Inner>>);
 
 struct Inner {
     writer: Option<PcapngWriter<Box<dyn Write + Send>>>,
     framer: IpFramer,
-    interfaces: Vec<(FourTuple, InterfaceId)>,
+    paths: Paths,
+    strangers: Option<InterfaceId>,
+    quota: Quota,
     frame: Vec<u8>,
     error: Option<WriteError>,
 }
@@ -40,7 +55,9 @@ impl Capture {
         Ok(Self(Arc::new(Mutex::new(Inner {
             writer: Some(writer),
             framer: IpFramer::default(),
-            interfaces: Vec::new(),
+            paths: Paths::default(),
+            strangers: None,
+            quota: Quota::default(),
             frame: Vec::new(),
             error: None,
         }))))
@@ -58,6 +75,16 @@ impl Capture {
         inner.writer.take().map_or(Ok(()), |writer| writer.finish().map(drop))
     }
 
+    /// Takes note that an association sends along `tuple`: its packets are not a stranger's.
+    pub(crate) fn belongs(&self, tuple: FourTuple) {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.error.is_none()
+            && let Err(error) = inner.name(tuple)
+        {
+            inner.error = Some(error);
+        }
+    }
+
     /// Writes one SCTP packet that just left us or just arrived.
     pub(crate) fn packet(&self, tuple: FourTuple, outbound: bool, data: &[u8]) {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,18 +97,42 @@ impl Capture {
 }
 
 impl Inner {
-    fn write(&mut self, tuple: FourTuple, outbound: bool, data: &[u8]) -> Result<(), WriteError> {
+    fn name(&mut self, tuple: FourTuple) -> Result<(), WriteError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        let known = self.interfaces.iter().find(|(t, _)| *t == tuple).map(|(_, id)| *id);
-        let interface = match known {
-            Some(id) => id,
-            None => {
+        if self.paths.interface(tuple).is_some() {
+            return Ok(());
+        }
+        let id = match self.paths.count {
+            0..INTERFACES => {
                 let name = format!("{} - {}", tuple.local, tuple.remote);
-                let id = writer.interface(&name, "", 0)?;
-                self.interfaces.push((tuple, id));
-                id
+                writer.interface(&name, "", 0)?
             }
+            _ => common(&mut self.strangers, writer)?,
         };
+        self.paths.insert(tuple, id);
+        Ok(())
+    }
+
+    /// The interface for a packet; `None`: one too many of strangers.
+    fn interface(
+        &mut self,
+        tuple: FourTuple,
+        now_ns: u64,
+    ) -> Result<Option<InterfaceId>, WriteError> {
+        let Some(writer) = &mut self.writer else { return Ok(None) };
+        if let Some(id) = self.paths.interface(tuple) {
+            return Ok(Some(id));
+        }
+        if !self.quota.admits(now_ns) {
+            return Ok(None);
+        }
+        common(&mut self.strangers, writer).map(Some)
+    }
+
+    fn write(&mut self, tuple: FourTuple, outbound: bool, data: &[u8]) -> Result<(), WriteError> {
+        let now_ns = epoch_nanos();
+        let Some(interface) = self.interface(tuple, now_ns)? else { return Ok(()) };
+        let Some(writer) = &mut self.writer else { return Ok(()) };
         let (from, to) =
             if outbound { (tuple.local, tuple.remote) } else { (tuple.remote, tuple.local) };
         let ports = UdpPorts { source: from.port(), destination: to.port() };
@@ -94,7 +145,68 @@ impl Inner {
         }
         let direction = if outbound { Direction::Outbound } else { Direction::Inbound };
         let options = PacketOptions { direction: Some(direction), ..PacketOptions::default() };
-        writer.packet(interface, epoch_nanos(), &self.frame, options)
+        writer.packet(interface, now_ns, &self.frame, options)
+    }
+}
+
+/// The interface of all that has none of its own.
+fn common<W: Write>(
+    strangers: &mut Option<InterfaceId>,
+    writer: &mut PcapngWriter<W>,
+) -> Result<InterfaceId, WriteError> {
+    match strangers {
+        Some(id) => Ok(*id),
+        none => Ok(*none.insert(writer.interface("strangers", "", 0)?)),
+    }
+}
+
+/// The interfaces of paths: the latest used ones, and those of before.
+#[derive(Debug, Default)]
+struct Paths {
+    latest: BTreeMap<FourTuple, InterfaceId>,
+    earlier: BTreeMap<FourTuple, InterfaceId>,
+    /// Interfaces that were ever made.
+    count: usize,
+}
+
+impl Paths {
+    fn interface(&mut self, tuple: FourTuple) -> Option<InterfaceId> {
+        if let Some(id) = self.latest.get(&tuple) {
+            return Some(*id);
+        }
+        let id = self.earlier.remove(&tuple)?;
+        self.keep(tuple, id);
+        Some(id)
+    }
+
+    fn insert(&mut self, tuple: FourTuple, id: InterfaceId) {
+        self.count += 1;
+        self.keep(tuple, id);
+    }
+
+    fn keep(&mut self, tuple: FourTuple, id: InterfaceId) {
+        if self.latest.len() >= REMEMBERED {
+            self.earlier = core::mem::take(&mut self.latest);
+        }
+        self.latest.insert(tuple, id);
+    }
+}
+
+/// What strangers may have of the file.
+#[derive(Debug, Default)]
+struct Quota {
+    second: u64,
+    written: u32,
+}
+
+impl Quota {
+    fn admits(&mut self, now_ns: u64) -> bool {
+        let second = now_ns / 1_000_000_000;
+        if second != self.second {
+            *self = Self { second, written: 0 };
+        }
+        self.written += u32::from(self.written < STRANGERS_PER_SECOND + 1);
+        self.written <= STRANGERS_PER_SECOND
     }
 }
 
@@ -102,4 +214,72 @@ impl Inner {
 fn epoch_nanos() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of the file by type.
+    fn blocks(file: &[u8], kind: u32) -> usize {
+        let mut rest = file;
+        let mut count = 0;
+        while let Some((head, _)) = rest.split_first_chunk::<8>() {
+            let [k0, k1, k2, k3, l0, l1, l2, l3] = *head;
+            count += usize::from(u32::from_le_bytes([k0, k1, k2, k3]) == kind);
+            rest = &rest[u32::from_le_bytes([l0, l1, l2, l3]) as usize..];
+        }
+        count
+    }
+
+    #[derive(Clone, Default)]
+    struct File(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for File {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn tuple(n: u32) -> FourTuple {
+        let remote = (std::net::Ipv4Addr::from_bits(0x0a00_0000 + n), 9899).into();
+        FourTuple { local: ([192, 0, 2, 1], 9899).into(), remote }
+    }
+
+    #[test]
+    fn strangers_share_an_interface_and_do_not_fill_the_disk() {
+        let file = File::default();
+        let capture = Capture::new(file.clone()).unwrap();
+        for n in 0..50_000 {
+            capture.packet(tuple(n), false, &[0; 40]);
+        }
+        capture.finish().unwrap();
+        let file = file.0.lock().unwrap();
+        assert_eq!(blocks(&file, 1), 1);
+        // The clock may have passed into another second meanwhile, or a few on a slow machine.
+        let written = blocks(&file, 6);
+        assert!((1000..=10_000).contains(&written), "{written} packets");
+    }
+
+    #[test]
+    fn a_path_keeps_its_interface_and_few_are_remembered() {
+        let file = File::default();
+        let capture = Capture::new(file.clone()).unwrap();
+        for n in 0..5_000 {
+            capture.belongs(tuple(n));
+            capture.belongs(tuple(0));
+            capture.packet(tuple(0), true, &[0; 40]);
+            capture.packet(tuple(n), false, &[0; 40]);
+        }
+        let inner = capture.0.lock().unwrap();
+        assert!(inner.paths.latest.len() + inner.paths.earlier.len() <= 2 * REMEMBERED);
+        drop(inner);
+        capture.finish().unwrap();
+        let file = file.0.lock().unwrap();
+        assert_eq!((blocks(&file, 1), blocks(&file, 6)), (5_000, 10_000));
+    }
 }

@@ -5,19 +5,18 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use polypath_proto::FourTuple;
 use polypath_proto::time::Time;
 
-use crate::batch::{Batch, Outbox, Whole};
+use crate::batch::{Flow, Whole};
 use crate::capture::Capture;
 use crate::interfaces::{Change, Watcher};
+use crate::lane::{Fate, Lane, Lanes};
 use crate::shared::{Shared, State};
-use crate::socket::{Inbox, Opened, Socket, Trouble, of_path};
-
-/// Packets that are made before they are sent. More would let SACKs wait, fewer cost more calls.
-const PACKETS_AT_ONCE: usize = 256;
+use crate::socket::{Inbox, Opened, Room, Socket, Trouble};
 
 /// Calls to one socket before the others get their turn.
 const RECEIVE_ROUNDS: usize = 4;
@@ -25,13 +24,38 @@ const RECEIVE_ROUNDS: usize = 4;
 /// Messages of routers about one socket's packets before other things get their turn.
 const TROUBLES_AT_ONCE: usize = 64;
 
+/// Attempts to send a batch. Each ICMP message leaves an error behind that the next call gives instead of doing its work; anybody may have
+/// sent it, and it says nothing of this batch.
+const ATTEMPTS: usize = 8;
+
+/// Those errors (Linux, icmp_err_convert and its counterpart for IPv6).
+const OF_ICMP: [Errno; 10] = [
+    Errno::ECONNREFUSED,
+    Errno::EHOSTUNREACH,
+    Errno::ENETUNREACH,
+    Errno::ENOPROTOOPT,
+    Errno::EPROTO,
+    Errno::EACCES,
+    Errno::EMSGSIZE,
+    Errno::EOPNOTSUPP,
+    Errno::EHOSTDOWN,
+    Errno::ENONET,
+];
+
+/// The shortest sleep while a socket is full.
+const SHORT: Duration = Duration::from_millis(1);
+
+/// When a full socket is tried again that cannot be watched, for want of descriptors.
+const TRY_AGAIN: Duration = Duration::from_millis(10);
+
 /// The reactor of one endpoint.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
-    sockets: Vec<Socket>,
+    lanes: Lanes<Socket>,
+    /// For the sockets that are full, by their local addresses: what tells when they are not.
+    full: Vec<(SocketAddr, Option<Room>)>,
     watcher: Option<Watcher>,
     inbox: Inbox,
-    outbox: Outbox,
     packet: Vec<u8>,
     /// What routers said, with the local address of the socket.
     troubles: Vec<(SocketAddr, Trouble)>,
@@ -43,8 +67,6 @@ pub(crate) struct Driver {
 struct Round {
     /// There may be more to receive, or to send.
     more: bool,
-    /// This socket takes no more for now.
-    blocked: Option<usize>,
     /// An association is over.
     ended: bool,
     /// When the core must be told the time again.
@@ -61,10 +83,10 @@ impl Driver {
         let capture = shared.config.capture.clone();
         let mut driver = Self {
             shared,
-            sockets,
+            lanes: Lanes::new(sockets),
+            full: Vec::new(),
             watcher,
             inbox: Inbox::new(),
-            outbox: Outbox::default(),
             packet: Vec::new(),
             troubles: Vec::new(),
             capture,
@@ -82,7 +104,7 @@ impl Driver {
             let mut round = self.collect();
             round.more |= received;
             self.flush(&mut round);
-            if round.ended && self.outbox.packets() == 0 {
+            if round.ended && self.lanes.packets() == 0 {
                 self.shared.tell_ends();
             }
             if self.is_over() {
@@ -96,43 +118,28 @@ impl Driver {
     fn take_over_sockets(&mut self, state: &mut State) {
         for opened in std::mem::take(&mut state.opened) {
             // One that the runtime does not take stays silent, as an address does that leads nowhere.
-            self.sockets.extend(opened.into_sockets().unwrap_or_default());
+            self.lanes.extend(opened.into_sockets().unwrap_or_default());
         }
-        // Packets that wait name their socket by its place.
-        if self.sockets.len() > state.local.len() && self.outbox.packets() == 0 {
+        if self.lanes.len() > state.local.len() {
             let State { core, local, .. } = state;
-            self.sockets
-                .retain(|s| local.contains(&s.local()) || core.uses_address(s.local().ip()));
+            self.lanes.retain(|s| local.contains(&s.local()) || core.uses_address(s.local().ip()));
         }
     }
 
     /// Takes in what has arrived. True if there may be more.
     fn receive(&mut self) -> bool {
+        let Self { lanes, inbox, shared, capture, .. } = self;
         let mut more = false;
-        for i in 0..self.sockets.len() {
+        for lane in lanes.iter() {
             for turn in 1..=RECEIVE_ROUNDS {
-                let Some(socket) = self.sockets.get(i) else { break };
-                // An error on reception is one of a path: its silence will tell.
-                if !socket.receive(&mut self.inbox).unwrap_or(false) {
+                if !lane.socket.receive(inbox) {
                     break;
                 }
                 more |= turn == RECEIVE_ROUNDS;
-                self.take_in(socket.local());
+                take_in(shared, inbox, capture.as_ref(), lane.socket.local());
             }
         }
         more
-    }
-
-    fn take_in(&self, local: SocketAddr) {
-        let now = self.shared.clock.now();
-        let mut state = self.shared.lock();
-        for (remote, packet) in self.inbox.packets() {
-            let tuple = FourTuple { local, remote };
-            if let Some(capture) = &self.capture {
-                capture.packet(tuple, false, packet);
-            }
-            state.core.handle_datagram(now, tuple, packet);
-        }
     }
 
     /// Lets the core act, tells the application, and fetches packets.
@@ -145,77 +152,78 @@ impl Driver {
             state.core.handle_timeout(now);
         }
         shared.dispatch(&mut state, now);
-        let more = self.fetch(now, &mut state);
+        let drained = self.fetch(now, &mut state);
         // What was sent may have ended an association.
         shared.dispatch(&mut state, now);
+        // With all sockets full the core waits, and its timers do not.
+        let more = !drained && !self.lanes.all_blocked();
         let deadline = if more { None } else { state.core.poll_timeout() };
-        Round { more, blocked: None, ended: !more && state.has_ended(), deadline }
+        let deadline = deadline.into_iter().chain(self.lanes.deadline()).min();
+        Round { more, ended: drained && state.has_ended(), deadline }
     }
 
-    /// Fetches packets up to the limit; true if there are more.
+    /// Fetches packets as long as there is room for them; true if there are no more.
     fn fetch(&mut self, now: Time, state: &mut State) -> bool {
-        while self.outbox.packets() < PACKETS_AT_ONCE {
+        while self.lanes.has_room() {
             self.packet.clear();
             let Some(transmit) = state.core.poll_transmit(now, &mut self.packet) else {
-                return false;
-            };
-            let socket = of_path(&self.sockets, transmit.tuple);
-            let Some((i, socket)) = socket.and_then(|i| Some((i, self.sockets.get(i)?))) else {
-                continue;
+                return true;
             };
             let tuple = transmit.tuple;
-            match (transmit.probe, transmit.may_fragment) {
-                (true, _) => self.outbox.push_alone(i, tuple, &self.packet, Whole::Probe),
-                (_, true) => self.outbox.push_alone(i, tuple, &self.packet, Whole::Fragments),
-                _ => self.outbox.push(i, tuple, &self.packet, socket.segments()),
+            if let (Some(capture), Some(_)) = (&self.capture, transmit.assoc) {
+                capture.belongs(tuple);
             }
+            let Some(lane) =
+                self.lanes.iter_mut().find(|l| l.socket.local().ip() == tuple.local.ip())
+            else {
+                continue;
+            };
+            let whole = match (transmit.probe, transmit.may_fragment) {
+                (true, _) => Whole::Probe,
+                (_, true) => Whole::Fragments,
+                _ => Whole::AsUsual,
+            };
+            let flow = Flow { tuple, assoc: transmit.assoc };
+            lane.push(flow, &self.packet, whole, lane.socket.segments());
         }
-        true
+        false
     }
 
     /// Sends what was fetched.
     fn flush(&mut self, round: &mut Round) {
-        while let Some(batch) = self.outbox.pop() {
-            let Some(socket) = self.sockets.get(batch.socket) else { continue };
-            match Self::send(socket, &batch) {
-                Ok(()) => {
-                    if let Some(capture) = &self.capture {
-                        batch
-                            .packets()
-                            .for_each(|packet| capture.packet(batch.tuple, true, packet));
-                    }
+        let Self { lanes, full, shared, troubles, capture, .. } = self;
+        lanes.flush(shared.clock.now(), |socket, batch| match past_icmp(|| socket.send(batch)) {
+            Ok(()) => {
+                if let Some(capture) = capture {
+                    batch
+                        .packets()
+                        .for_each(|packet| capture.packet(batch.flow.tuple, true, packet));
                 }
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                    round.blocked = Some(batch.socket);
-                    self.outbox.unpop(batch);
-                    break;
-                }
-                Err(e) if e.raw_os_error() == Some(Errno::EMSGSIZE as i32) => {
-                    // The next size may be tried at once.
-                    round.more = true;
-                    if batch.packets > 1 {
-                        self.outbox.take_apart(&batch);
-                    } else {
-                        let carried = Self::listen(socket, &mut self.troubles);
-                        self.shared.packet_refused(batch.tuple, &batch.bytes, carried);
-                    }
-                }
-                Err(e) => self.shared.send_failed(batch.tuple, &e),
+                Fate::Gone
             }
-            self.outbox.recycle(batch);
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                full.push((socket.local(), socket.room().ok()));
+                Fate::Full
+            }
+            Err(e) if e.raw_os_error() == Some(Errno::EMSGSIZE as i32) => {
+                // The next size may be tried at once.
+                round.more = true;
+                if batch.packets > 1 {
+                    return Fate::TakeApart;
+                }
+                let carried = listen(socket, || socket.trouble_now(), troubles);
+                shared.packet_refused(batch.flow.tuple, &batch.bytes, carried);
+                Fate::Gone
+            }
+            Err(e) => {
+                shared.send_failed(batch.flow, &e);
+                Fate::Gone
+            }
+        });
+        for lane in lanes.iter() {
+            listen(&lane.socket, || lane.socket.trouble(), troubles);
         }
-        for socket in &self.sockets {
-            Self::listen(socket, &mut self.troubles);
-        }
-        round.more |= !self.troubles.is_empty();
-    }
-
-    /// Sends a batch. An error may stem from an earlier packet (ICMP): then the next attempt tells the truth.
-    fn send(socket: &Socket, batch: &Batch) -> io::Result<()> {
-        match socket.send(batch) {
-            Err(e) if e.kind() != io::ErrorKind::WouldBlock => socket.send(batch),
-            done => done,
-        }
+        round.more |= !troubles.is_empty();
     }
 
     /// Takes note of what routers said, once all is taken in that had arrived by then: who closes its port may have said goodbye before.
@@ -228,43 +236,41 @@ impl Driver {
         }
     }
 
-    /// Reads what routers say of a socket's packets. Gives what the interface carries, bytes of an IP packet, if it refused one.
-    fn listen(socket: &Socket, troubles: &mut Vec<(SocketAddr, Trouble)>) -> Option<u32> {
-        let mut carried = None;
-        for trouble in std::iter::from_fn(|| socket.trouble()).take(TROUBLES_AT_ONCE) {
-            match trouble.interface_mtu {
-                Some(mtu) => carried = Some(mtu),
-                None => troubles.push((socket.local(), trouble)),
-            }
-        }
-        carried
-    }
-
     fn is_over(&self) -> bool {
         let state = self.shared.lock();
-        let idle = state.live() == 0 && self.outbox.packets() == 0;
+        let idle = state.live() == 0 && self.lanes.packets() == 0;
         (state.abandoned || state.stopped) && idle
     }
 
     async fn wait(&mut self, round: &Round) {
-        if round.blocked.is_none() && round.more {
-            // The runtime looks for what has arrived.
-            return tokio::task::yield_now().await;
+        if round.more {
+            // The runtime looks for what has arrived, and for sockets that are full no more.
+            tokio::task::yield_now().await;
+            if !self.full.is_empty() {
+                poll_fn(|cx| Poll::Ready(self.poll_sockets(cx))).await;
+            }
+            return;
         }
         let deadline = round.deadline.map(|at| self.shared.clock.instant(at));
-        let mut sleep = deadline.map(|at| Box::pin(tokio::time::sleep_until(at.into())));
+        let unwatched = self.full.iter().any(|(_, room)| room.is_none());
+        let again = unwatched.then(|| Instant::now() + TRY_AGAIN);
+        let first = deadline.into_iter().chain(again).min();
+        // While a socket is full the core may have what is long due: the runtime must get to look for room nevertheless.
+        let patient = (!self.full.is_empty()).then(|| Instant::now() + SHORT);
+        let first = first.map(|at| patient.map_or(at, |earliest| at.max(earliest)));
+        let mut sleep = first.map(|at| Box::pin(tokio::time::sleep_until(at.into())));
         let shared = self.shared.clone();
         let mut work = core::pin::pin!(shared.work.notified());
         poll_fn(|cx| {
             let due = sleep.as_mut().is_some_and(|sleep| sleep.as_mut().poll(cx).is_ready());
             let asked = work.as_mut().poll(cx).is_ready() | self.poll_interfaces(cx);
-            if due | asked | self.poll_sockets(cx, round.blocked) {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
+            if due | asked | self.poll_sockets(cx) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
+        if unwatched {
+            self.full.retain(|(_, room)| room.is_some());
+            self.resume();
+        }
     }
 
     /// Follows this host's addresses. True if one came or went.
@@ -281,13 +287,78 @@ impl Driver {
         changed
     }
 
-    fn poll_sockets(&self, cx: &mut Context<'_>, blocked: Option<usize>) -> bool {
-        let readable = self.sockets.iter().any(|socket| socket.poll_readable(cx).is_ready());
-        let writable = blocked
-            .and_then(|i| self.sockets.get(i))
-            .is_some_and(|socket| socket.poll_writable(cx).is_ready());
-        readable | writable
+    /// Whether packets or errors arrived, or a full socket takes packets again.
+    fn poll_sockets(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut ready = false;
+        for lane in self.lanes.iter_mut() {
+            ready |= lane.socket.poll_arrivals(cx).is_ready();
+        }
+        let full = self.full.len();
+        self.full.retain(|(_, room)| room.as_ref().is_none_or(|r| r.poll(cx).is_pending()));
+        if self.full.len() < full {
+            self.resume();
+            ready = true;
+        }
+        ready
     }
+
+    /// Lets those sockets go on that are not full any more.
+    fn resume(&mut self) {
+        let Self { lanes, full, .. } = self;
+        let still = |local| full.iter().any(|(at, _)| *at == local);
+        lanes.iter_mut().filter(|l| !still(l.socket.local())).for_each(Lane::resume);
+    }
+}
+
+fn take_in(shared: &Shared, inbox: &Inbox, capture: Option<&Capture>, local: SocketAddr) {
+    let now = shared.clock.now();
+    let mut state = shared.lock();
+    for (remote, packet) in inbox.packets() {
+        let tuple = FourTuple { local, remote };
+        if let Some(capture) = capture {
+            capture.packet(tuple, false, packet);
+        }
+        state.core.handle_datagram(now, tuple, packet);
+    }
+}
+
+/// Sends by `call`, past what ICMP left behind.
+fn past_icmp(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    let mut result = call();
+    for attempt in 1..ATTEMPTS {
+        let errno = match &result {
+            Err(e) if e.kind() != io::ErrorKind::WouldBlock => e.raw_os_error(),
+            _ => break,
+        };
+        let again = match errno.map(Errno::from_raw) {
+            // The device's queue took a part at most: it is loss.
+            Some(Errno::ENOBUFS) => false,
+            Some(errno) if OF_ICMP.contains(&errno) => true,
+            // Segmentation that the device cannot do, which is off from now on.
+            _ => attempt == 1,
+        };
+        if !again {
+            break;
+        }
+        result = call();
+    }
+    result
+}
+
+/// Reads what routers say of a socket's packets. Gives what the interface carries, bytes of an IP packet, if it refused one.
+fn listen(
+    socket: &Socket,
+    next: impl FnMut() -> Option<Option<Trouble>>,
+    troubles: &mut Vec<(SocketAddr, Trouble)>,
+) -> Option<u32> {
+    let mut carried = None;
+    for trouble in std::iter::from_fn(next).take(TROUBLES_AT_ONCE).flatten() {
+        match trouble.interface_mtu {
+            Some(mtu) => carried = Some(mtu),
+            None => troubles.push((socket.local(), trouble)),
+        }
+    }
+    carried
 }
 
 /// Tells everybody when the reactor ends, however it ends.
@@ -302,11 +373,32 @@ impl Drop for Stopping {
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     use polypath_proto::ids::StreamId;
 
+    use super::*;
     use crate::{Bytes, CloseReason, Config, Encapsulation, Endpoint, SendOptions};
+
+    /// What becomes of a call that fails with these errors in turn, and works then; and how many calls it took.
+    fn sent(errors: &[Errno]) -> (Option<i32>, usize) {
+        let mut calls = 0;
+        let result = past_icmp(|| {
+            calls += 1;
+            errors.get(calls - 1).map_or(Ok(()), |e| Err((*e).into()))
+        });
+        (result.err().and_then(|e| e.raw_os_error()), calls)
+    }
+
+    #[test]
+    fn icmp_that_anybody_forges_fails_no_batch() {
+        assert_eq!(sent(&[Errno::ECONNREFUSED; 5]), (None, 6));
+        assert_eq!(sent(&[Errno::EMSGSIZE, Errno::EPROTO, Errno::EMSGSIZE]), (None, 4));
+        let refused = Errno::ENETUNREACH;
+        assert_eq!(sent(&[refused; 100]), (Some(refused as i32), ATTEMPTS), "there is no route");
+        assert_eq!(sent(&[Errno::ENOBUFS]), (Some(Errno::ENOBUFS as i32), 1));
+        assert_eq!(sent(&[Errno::EAGAIN]), (Some(Errno::EAGAIN as i32), 1));
+        assert_eq!(sent(&[Errno::EINVAL]), (None, 2));
+    }
 
     #[tokio::test]
     #[expect(

@@ -143,7 +143,7 @@ impl Endpoint {
         let h = state.core.connect(now, paths, port, config)?;
         let slot = Slot::new();
         let signals = slot.signals.clone();
-        state.slots.insert(h, slot);
+        state.begin(h, slot);
         drop(state);
         shared.work.notify_one();
         Ok(self.handle(h, signals))

@@ -35,6 +35,7 @@ mod driver;
 mod endpoint;
 mod error;
 mod interfaces;
+mod lane;
 mod parts;
 mod reconfig;
 mod shared;

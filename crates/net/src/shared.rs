@@ -15,6 +15,7 @@ use polypath_proto::{AssocHandle, Association, Endpoint, FourTuple, ReconfigOutc
 use tokio::sync::{Notify, broadcast};
 
 use crate::association::Contact;
+use crate::batch::Flow;
 use crate::clock::Clock;
 use crate::config::{Config, LocalAddress};
 use crate::error::{BindError, Closed};
@@ -46,6 +47,8 @@ pub(crate) struct State {
     /// For the reactor: sockets to take over, addresses whose sockets are to be closed.
     pub(crate) opened: Vec<Opened>,
     pub(crate) slots: BTreeMap<AssocHandle, Slot>,
+    /// Opened by us, and not set up when last looked at.
+    opening: Vec<AssocHandle>,
     /// Opened by peers, and not accepted by the application yet.
     pub(crate) incoming: VecDeque<AssocHandle>,
     /// Nobody reads from these any more: what arrives is dropped, until they are over.
@@ -125,6 +128,14 @@ impl Slot {
         }
     }
 
+    /// During set-up the system, or somebody else, said that packets do not get there.
+    fn note_trouble(&mut self, tuple: FourTuple, error: &io::Error) {
+        if !self.established && self.trouble.iter().all(|(at, _)| *at != tuple.remote) {
+            self.trouble.push((tuple.remote, words(error)));
+            self.signals.changed.notify_waiters();
+        }
+    }
+
     pub(crate) fn subscribe(&mut self) -> broadcast::Receiver<Event> {
         let sender = self.events.get_or_insert_with(|| broadcast::Sender::new(EVENTS_KEPT));
         sender.subscribe()
@@ -140,6 +151,7 @@ impl Shared {
                 devices: config.local.iter().filter_map(LocalAddress::with_device).collect(),
                 opened: Vec::new(),
                 slots: BTreeMap::new(),
+                opening: Vec::new(),
                 incoming: VecDeque::new(),
                 orphans: Vec::new(),
                 ended: Vec::new(),
@@ -242,19 +254,20 @@ impl Shared {
         self.gone.notify_waiters();
     }
 
-    /// A packet could not be sent: the system itself says that this path does not work now.
-    pub(crate) fn send_failed(&self, tuple: FourTuple, error: &io::Error) {
+    /// A packet could not be sent: the system itself says that this path does not work now. An answer to a stranger is lost.
+    pub(crate) fn send_failed(&self, flow: Flow, error: &io::Error) {
+        let Some(h) = flow.assoc else { return };
         let now = self.clock.now();
         let mut state = self.lock();
+        if let Some(slot) = state.slots.get_mut(&h) {
+            slot.note_trouble(flow.tuple, error);
+        }
         // Out of memory for a moment, or a packet too long: the path is not to blame.
         let transient = [nix::Error::ENOBUFS, nix::Error::EMSGSIZE];
         let transient = transient.iter().any(|e| error.raw_os_error() == Some(*e as i32));
-        if let Some(h) = self.note_trouble(&mut state, tuple, error)
-            && !transient
-            && let Some(association) = state.core.association_mut(h)
-        {
-            association.path_failed(now, tuple);
-            state.note_refusal(h, tuple, error);
+        if !transient && let Some(association) = state.core.association_mut(h) {
+            association.path_failed(now, flow.tuple);
+            state.note_refusal(h, flow.tuple, error);
         }
     }
 
@@ -265,38 +278,23 @@ impl Shared {
     }
 
     /// A router, or the peer's host, says that a packet did not arrive. During set-up it is told to the user, when it is the same everywhere;
-    /// later the core judges what quotes enough of the packet to prove that its sender saw it.
+    /// later the core judges what quotes enough of the packet to prove that its sender saw it. Anybody may say it, as often as he likes: what
+    /// it takes does not grow with the number of associations.
     pub(crate) fn heard_of_trouble(&self, tuple: FourTuple, trouble: &Trouble) {
         let now = self.clock.now();
         let mut state = self.lock();
-        let h = if trouble.errno == nix::Error::EMSGSIZE as i32 {
-            state.core.find_path(tuple)
-        } else {
-            let error = io::Error::from_raw_os_error(trouble.errno);
-            self.note_trouble(&mut state, tuple, &error)
-        };
-        let established = h.and_then(|h| state.slots.get(&h)).is_some_and(|slot| slot.established);
+        if let Some(slot) = state.set_up_along(tuple) {
+            if trouble.errno != nix::Error::EMSGSIZE as i32 {
+                slot.note_trouble(tuple, &io::Error::from_raw_os_error(trouble.errno));
+            }
+            return;
+        }
         // Linux says "protocol unreachable" also when the buffer of the peer's raw socket is full for a moment: no reason to
         // end an association whose silence would tell the truth.
         let true_word = |report: &IcmpReport| *report != IcmpReport::ProtocolUnreachable;
-        if let Some(report) = trouble.report.filter(true_word).filter(|_| established) {
+        if let Some(report) = trouble.report.filter(true_word) {
             state.core.handle_icmp(now, tuple, trouble.quoted(), report);
         }
-    }
-
-    fn note_trouble(
-        &self,
-        state: &mut State,
-        tuple: FourTuple,
-        error: &io::Error,
-    ) -> Option<AssocHandle> {
-        let h = state.core.find_path(tuple)?;
-        let slot = state.slots.get_mut(&h)?;
-        if !slot.established && slot.trouble.iter().all(|(at, _)| *at != tuple.remote) {
-            slot.trouble.push((tuple.remote, words(error)));
-            slot.signals.changed.notify_waiters();
-        }
-        Some(h)
     }
 
     /// Passes on what the core has to tell.
@@ -365,6 +363,30 @@ impl Shared {
 impl State {
     pub(crate) fn association(&mut self, h: AssocHandle) -> Option<&mut Association> {
         self.core.association_mut(h)
+    }
+
+    /// We begin to set `h` up.
+    pub(crate) fn begin(&mut self, h: AssocHandle, slot: Slot) {
+        self.forget_opened();
+        self.slots.insert(h, slot);
+        self.opening.push(h);
+    }
+
+    fn forget_opened(&mut self) {
+        let Self { slots, opening, .. } = self;
+        let under_way = |slot: &Slot| !slot.established && slot.closed.is_none();
+        opening.retain(|h| slots.get(h).is_some_and(under_way));
+    }
+
+    /// The association with this path that we began to set up, if it is not set up yet.
+    fn set_up_along(&mut self, tuple: FourTuple) -> Option<&mut Slot> {
+        self.forget_opened();
+        let along = |h: &AssocHandle| {
+            let paths = self.core.association(*h).map(|a| a.stats().paths).unwrap_or_default();
+            paths.iter().any(|p| p.local == tuple.local && p.remote == tuple.remote)
+        };
+        let h = self.opening.iter().copied().find(along)?;
+        self.slots.get_mut(&h)
     }
 
     /// Why `h` is over, if it is.

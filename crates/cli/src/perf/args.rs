@@ -89,7 +89,7 @@ pub(crate) struct PerfArgs {
     /// Seconds to wait for the server.
     #[arg(long, value_name = "SECONDS", default_value = "10", conflicts_with = "server")]
     pub(crate) connect_timeout: Seconds,
-    /// Write every packet to this file, as pcapng for Wireshark.
+    /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no association, at most 1000 per second.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// Show the paths live instead of lines per interval.

@@ -80,7 +80,7 @@ pub(crate) struct CommonArgs {
     /// Give up when the peer has been silent for so long on every path, or has done nothing; by default 30s, with profile paper 90s.
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Delay>,
-    /// Write every packet to this file, as pcapng for Wireshark.
+    /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no association, at most 1000 per second.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// Show no progress, and nothing that is not an error or the result.

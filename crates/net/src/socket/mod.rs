@@ -5,18 +5,18 @@ mod open;
 mod queue;
 mod raw;
 mod udp;
+mod watched;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd as _;
 use std::task::{Context, Poll};
 
-use polypath_proto::FourTuple;
-use tokio::io::Interest;
-
 use crate::batch::{Batch, Whole};
 pub(crate) use open::{Opened, open_all, open_another};
 pub(crate) use queue::Trouble;
+pub(crate) use watched::Room;
+use watched::Watched;
 
 /// Room for what one call to the kernel may bring.
 pub(crate) struct Inbox {
@@ -67,39 +67,39 @@ impl Socket {
         self.local
     }
 
-    /// Whether packets may have arrived; wakes the task when they do.
-    pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<()> {
+    const fn watched(&self) -> &Watched {
         match &self.kind {
-            Kind::Udp(socket) => socket.io.poll_recv_ready(cx).map(drop),
-            Kind::Raw(socket) => socket.io.poll_recv_ready(cx).map(drop),
+            Kind::Udp(socket) => &socket.io,
+            Kind::Raw(socket) => &socket.io,
         }
     }
 
-    /// Whether packets may be sent; wakes the task when they may.
-    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
-        match &self.kind {
-            Kind::Udp(socket) => socket.io.poll_send_ready(cx).map(drop),
-            Kind::Raw(socket) => socket.io.poll_send_ready(cx).map(drop),
+    /// Whether packets or errors may have arrived; wakes the task when they do.
+    pub(crate) fn poll_arrivals(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.kind {
+            Kind::Udp(socket) => socket.io.poll_arrivals(cx),
+            Kind::Raw(socket) => socket.io.poll_arrivals(cx),
         }
     }
 
-    /// Takes what has arrived, as much as one call gives. False when there is nothing.
-    pub(crate) fn receive(&self, inbox: &mut Inbox) -> io::Result<bool> {
-        inbox.filled = 0;
-        let taken = match &self.kind {
-            Kind::Udp(socket) => socket
-                .io
-                .try_io(Interest::READABLE, || socket.receive(&mut inbox.buffers, &mut inbox.meta)),
-            Kind::Raw(socket) => socket.receive(&mut inbox.buffers, &mut inbox.meta),
-        };
-        match taken {
-            Ok(filled) => {
-                inbox.filled = filled;
-                Ok(filled > 0)
-            }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            Err(e) => Err(e),
-        }
+    /// For a socket that is full: what tells when it takes packets again.
+    ///
+    /// # Errors
+    /// For want of descriptors or memory.
+    pub(crate) fn room(&self) -> io::Result<Room> {
+        Room::of(self.watched())
+    }
+
+    /// Takes what has arrived, as much as one call gives. False when there is nothing. An error on reception is one of a path: its silence
+    /// will tell.
+    pub(crate) fn receive(&self, inbox: &mut Inbox) -> bool {
+        let Inbox { buffers, meta, filled } = inbox;
+        let received = self.watched().receive(|io| match &self.kind {
+            Kind::Udp(socket) => socket.receive(io, buffers, meta),
+            Kind::Raw(socket) => socket.receive(io, buffers, meta),
+        });
+        *filled = received.unwrap_or(0);
+        received.is_some()
     }
 
     /// Sends the packets of a batch. [`io::ErrorKind::WouldBlock`]: later.
@@ -110,7 +110,7 @@ impl Socket {
             Whole::Fragments => Some(self.let_fragment()),
         };
         match &self.kind {
-            Kind::Udp(socket) => socket.io.try_io(Interest::WRITABLE, || socket.send(batch)),
+            Kind::Udp(socket) => socket.send(batch),
             Kind::Raw(socket) => socket.send(batch),
         }
     }
@@ -125,11 +125,7 @@ impl Socket {
 
     /// For one packet that cannot be made smaller.
     fn let_fragment(&self) -> fragment::Restore<'_> {
-        let fd = match &self.kind {
-            Kind::Udp(socket) => socket.io.as_fd(),
-            Kind::Raw(socket) => socket.io.as_fd(),
-        };
-        fragment::Restore::after(fd, self.local.ip())
+        fragment::Restore::after(self.watched().as_fd(), self.local.ip())
     }
 
     /// Packets of one size that one call may carry.
@@ -140,18 +136,19 @@ impl Socket {
         }
     }
 
-    /// What routers said of packets that we sent (ICMP), one at a time.
-    pub(crate) fn trouble(&self) -> Option<Trouble> {
+    /// What routers said of packets that we sent (ICMP), one at a time, if the runtime has seen that there is something; `Some(None)`: they
+    /// said nothing of use.
+    pub(crate) fn trouble(&self) -> Option<Option<Trouble>> {
+        self.watched().next_error(|| self.trouble_now())
+    }
+
+    /// The same, whatever the runtime has seen: of a packet that was refused a moment ago.
+    pub(crate) fn trouble_now(&self) -> Option<Option<Trouble>> {
         match &self.kind {
             Kind::Udp(socket) => socket.trouble(),
             Kind::Raw(socket) => socket.trouble(),
         }
     }
-}
-
-/// The socket that a path uses.
-pub(crate) fn of_path(sockets: &[Socket], tuple: FourTuple) -> Option<usize> {
-    sockets.iter().position(|s| s.local.ip() == tuple.local.ip())
 }
 
 /// Whether this address is one of a link's own, which needs its interface named.

@@ -4,6 +4,7 @@ use std::io::IoSliceMut;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
+use nix::libc::sock_extended_err;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
 use polypath_proto::endpoint::IcmpReport;
 
@@ -37,8 +38,8 @@ const ORIGIN_LOCAL: u8 = 1;
 const ORIGIN_ICMP: u8 = 2;
 const ORIGIN_ICMP6: u8 = 3;
 
-/// The oldest entry of the socket's error queue.
-pub(super) fn next(socket: &impl AsRawFd) -> Option<Trouble> {
+/// The oldest entry of the socket's error queue; `Some(None)`: one that says nothing of use. `None`: the queue is empty.
+pub(super) fn next(socket: &impl AsRawFd) -> Option<Option<Trouble>> {
     let mut quoted = [0; QUOTED];
     let mut slices = [IoSliceMut::new(&mut quoted)];
     // Beside the error come time stamp, destination, and whatever else was asked for on reception.
@@ -47,23 +48,36 @@ pub(super) fn next(socket: &impl AsRawFd) -> Option<Trouble> {
     let fd = socket.as_raw_fd();
     let error = recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags).ok()?;
     // Its address is where our packet was going, not who complains.
-    let remote = socket_address(error.address.as_ref()?)?;
+    let remote = error.address.as_ref().and_then(socket_address);
+    let about = error.cmsgs().ok().and_then(|mut all| all.find_map(extended));
     let len = error.bytes.min(QUOTED);
-    let about = error.cmsgs().ok()?.find_map(|message| match message {
+    Some(remote.zip(about).and_then(|(remote, about)| {
+        let trouble = Trouble::of(remote, &about)?;
+        Some(Trouble { quoted, len, ..trouble })
+    }))
+}
+
+fn extended(message: ControlMessageOwned) -> Option<sock_extended_err> {
+    match message {
         ControlMessageOwned::Ipv4RecvErr(about, _) | ControlMessageOwned::Ipv6RecvErr(about, _) => {
             Some(about)
         }
         _ => None,
-    })?;
-    let errno = i32::try_from(about.ee_errno).ok()?;
-    let report = match about.ee_origin {
-        ORIGIN_ICMP => report_v4(about.ee_type, about.ee_code, about.ee_info),
-        ORIGIN_ICMP6 => report_v6(about.ee_type, about.ee_code, about.ee_info),
-        _ => None,
-    };
-    let too_long = about.ee_origin == ORIGIN_LOCAL && errno == nix::Error::EMSGSIZE as i32;
-    let interface_mtu = too_long.then_some(about.ee_info);
-    Some(Trouble { remote, errno, report, interface_mtu, quoted, len })
+    }
+}
+
+impl Trouble {
+    fn of(remote: SocketAddr, about: &sock_extended_err) -> Option<Self> {
+        let errno = i32::try_from(about.ee_errno).ok()?;
+        let report = match about.ee_origin {
+            ORIGIN_ICMP => report_v4(about.ee_type, about.ee_code, about.ee_info),
+            ORIGIN_ICMP6 => report_v6(about.ee_type, about.ee_code, about.ee_info),
+            _ => None,
+        };
+        let too_long = about.ee_origin == ORIGIN_LOCAL && errno == nix::Error::EMSGSIZE as i32;
+        let interface_mtu = too_long.then_some(about.ee_info);
+        Some(Self { remote, errno, report, interface_mtu, quoted: [0; QUOTED], len: 0 })
+    }
 }
 
 /// ICMP: only "destination unreachable" counts (RFC 9260 section 10, ICMP1).

@@ -2,17 +2,18 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd as _;
 
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{MsgFlags, SockaddrStorage, sendto, setsockopt, sockopt};
 use quinn_udp::RecvMeta;
 
-use super::{Trouble, queue};
+use super::{Trouble, Watched, queue};
 use crate::batch::Batch;
 
 #[derive(Debug)]
 pub(super) struct RawSocket {
-    /// A raw IP socket, not a UDP one: the calls that send and receive are the same, and the runtime knows how to watch it.
-    pub(super) io: tokio::net::UdpSocket,
+    /// A raw IP socket, not a UDP one: the calls that send and receive are the same.
+    pub(super) io: Watched,
     /// The address that it is bound to.
     local: IpAddr,
     /// ICMP errors come through the socket's error queue.
@@ -27,23 +28,25 @@ impl RawSocket {
             IpAddr::V6(_) => setsockopt(&socket, sockopt::Ipv6RecvErr, &true),
         };
         let hears_errors = hears_errors.is_ok();
-        Ok(Self { io: tokio::net::UdpSocket::from_std(socket)?, local, hears_errors })
+        Ok(Self { io: Watched::new(socket)?, local, hears_errors })
     }
 
     pub(super) fn receive(
         &self,
+        io: &tokio::net::UdpSocket,
         buffers: &mut [Vec<u8>],
         meta: &mut [RecvMeta],
     ) -> io::Result<usize> {
         let mut filled = 0;
         for (buffer, meta) in buffers.iter_mut().zip(meta) {
-            match self.io.try_recv_from(buffer) {
+            match io.try_recv_from(buffer) {
                 Ok((len, from)) => {
                     let len = self.strip_header(buffer, len);
                     (meta.addr, meta.len, meta.stride) = (without_port(from), len, len);
                     filled += 1;
                 }
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock && filled > 0 => break,
+                // What is amiss shows again, or is in the error queue.
+                Err(_) if filled > 0 => break,
                 Err(e) => return Err(e),
             }
         }
@@ -62,14 +65,19 @@ impl RawSocket {
     }
 
     pub(super) fn send(&self, batch: &Batch) -> io::Result<()> {
-        self.io.try_send_to(&batch.bytes, batch.tuple.remote).map(drop)
+        let to = SockaddrStorage::from(batch.flow.tuple.remote);
+        let fd = self.io.socket().as_raw_fd();
+        sendto(fd, &batch.bytes, &to, MsgFlags::empty())?;
+        Ok(())
     }
 
-    /// The oldest entry of the socket's error queue.
-    pub(super) fn trouble(&self) -> Option<Trouble> {
-        let mut trouble = self.hears_errors.then(|| queue::next(&self.io)).flatten()?;
-        trouble.remote = without_port(trouble.remote);
-        Some(trouble)
+    /// As [`queue::next`].
+    pub(super) fn trouble(&self) -> Option<Option<Trouble>> {
+        let entry = self.hears_errors.then(|| queue::next(self.io.socket())).flatten()?;
+        Some(entry.map(|mut trouble| {
+            trouble.remote = without_port(trouble.remote);
+            trouble
+        }))
     }
 }
 

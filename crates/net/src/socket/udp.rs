@@ -4,12 +4,12 @@ use std::io::{self, IoSliceMut};
 
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 
-use super::{Trouble, queue};
+use super::{Trouble, Watched, queue};
 use crate::batch::Batch;
 
 #[derive(Debug)]
 pub(super) struct UdpSocket {
-    pub(super) io: tokio::net::UdpSocket,
+    pub(super) io: Watched,
     state: UdpSocketState,
     /// ICMP errors come through the socket's error queue.
     hears_errors: bool,
@@ -20,11 +20,12 @@ impl UdpSocket {
     pub(super) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
         let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
         let hears_errors = state.enable_transport_errors(UdpSockRef::from(&socket)).is_ok();
-        Ok(Self { io: tokio::net::UdpSocket::from_std(socket)?, state, hears_errors })
+        Ok(Self { io: Watched::new(socket)?, state, hears_errors })
     }
 
     pub(super) fn receive(
         &self,
+        io: &tokio::net::UdpSocket,
         buffers: &mut [Vec<u8>],
         meta: &mut [RecvMeta],
     ) -> io::Result<usize> {
@@ -33,26 +34,26 @@ impl UdpSocket {
         let mut slices: [IoSliceMut<'_>; quinn_udp::BATCH_SIZE] = core::array::from_fn(|_| {
             IoSliceMut::new(left.next().map_or(&mut [], Vec::as_mut_slice))
         });
-        self.state.recv(UdpSockRef::from(&self.io), &mut slices, meta)
+        self.state.recv(UdpSockRef::from(io), &mut slices, meta)
     }
 
     pub(super) fn send(&self, batch: &Batch) -> io::Result<()> {
         let transmit = Transmit {
-            destination: batch.tuple.remote,
+            destination: batch.flow.tuple.remote,
             ecn: None,
             contents: &batch.bytes,
             segment_size: Some(batch.segment),
             src_ip: None,
         };
-        self.state.try_send(UdpSockRef::from(&self.io), &transmit)
+        self.state.try_send(UdpSockRef::from(self.io.socket()), &transmit)
     }
 
     pub(super) fn segments(&self) -> usize {
         self.state.max_gso_segments()
     }
 
-    /// The oldest entry of the socket's error queue.
-    pub(super) fn trouble(&self) -> Option<Trouble> {
-        self.hears_errors.then(|| queue::next(&self.io)).flatten()
+    /// As [`queue::next`].
+    pub(super) fn trouble(&self) -> Option<Option<Trouble>> {
+        self.hears_errors.then(|| queue::next(self.io.socket())).flatten()
     }
 }

@@ -1,0 +1,135 @@
+//! What honest people do meanwhile: connect, and transfer.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+use polypath_emu::Namespace;
+use polypath_net::{Association, Config, Endpoint};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::field::Kind;
+use crate::serve::{PORT, answer_to};
+
+/// A set-up that is answered within it needed no second INIT or COOKIE ECHO, which come after a second (RFC 9260 section 16).
+const AT_ONCE: Duration = Duration::from_millis(900);
+
+/// Time between set-ups.
+const APART: Duration = Duration::from_millis(50);
+
+/// Bytes of a message of transfers.
+const MESSAGE: usize = 10_000;
+
+/// Messages that are sent before the first is answered.
+const WINDOW: usize = 64;
+
+/// How fast to send.
+#[derive(Clone, Copy, Debug)]
+pub enum Pace {
+    /// As fast as it goes.
+    Greedy,
+    /// So many bits of messages per second.
+    Bits(u32),
+}
+
+/// A runtime for one thing to be done, and waited for.
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(work)
+}
+
+/// An endpoint of the client.
+pub(crate) fn client(host: &Namespace, kind: Kind) -> Endpoint {
+    let config = kind.configure(Config::client([kind.client().ip()]));
+    host.run(|| Endpoint::bind(config)).expect("the namespace").expect("the client binds")
+}
+
+/// One set-up every [`APART`], whatever becomes of the others; how many are answered at once.
+pub(crate) fn set_ups(host: &Namespace, kind: Kind, count: usize) -> usize {
+    block_on(async {
+        let mut all = tokio::task::JoinSet::new();
+        for _ in 0..count {
+            let client = client(host, kind);
+            all.spawn(async move {
+                let there = [kind.victim()];
+                timeout(AT_ONCE, client.connect(&there, PORT))
+                    .await
+                    .is_ok_and(|set_up| set_up.is_ok())
+            });
+            tokio::time::sleep(APART).await;
+        }
+        all.join_all().await.into_iter().filter(|answered| *answered).count()
+    })
+}
+
+/// Sends messages for `time`, and demands the right answer to each. Gives the bytes of messages that were answered in time.
+///
+/// # Panics
+/// When an answer is wrong, or the association ends.
+pub async fn transfer(association: &Association, pace: Pace, time: Duration) -> u64 {
+    let end = Instant::now() + time;
+    let mut expected = std::collections::VecDeque::new();
+    let (mut sent, mut answered) = (0_u32, 0_u64);
+    let start = Instant::now();
+    loop {
+        let message: Bytes = sent.to_be_bytes().repeat(MESSAGE / 4).into();
+        let due = match pace {
+            Pace::Greedy => start,
+            Pace::Bits(rate) => {
+                let bits = u64::from(sent) * (MESSAGE as u64) * 8;
+                start + Duration::from_secs_f64(bits as f64 / f64::from(rate))
+            }
+        };
+        tokio::select! {
+            () = sleep_until(end) => return answered,
+            got = association.recv() => {
+                let got = got.expect("the association lives").expect("it is not over");
+                assert_eq!(Some(&got.data[..]), expected.pop_front().as_ref().map(|e: &[u8; 8]| &e[..]));
+                answered += MESSAGE as u64;
+            }
+            () = sleep_until(due), if expected.len() < WINDOW => {
+                expected.push_back(answer_to(&message));
+                association.send(0, message).await.expect("the association lives");
+                sent += 1;
+            }
+        }
+    }
+}
+
+/// A client at `host` that connects to the victim, sends `count` messages, and demands the right answer to each.
+///
+/// # Errors
+/// In words, when it is not connected within 10 s, or not all is answered within another 10.
+pub async fn receive_all(
+    endpoint: &Endpoint,
+    there: SocketAddr,
+    count: u32,
+) -> Result<Association, String> {
+    let association = match timeout(Duration::from_secs(10), endpoint.connect(&[there], PORT)).await
+    {
+        Ok(Ok(association)) => association,
+        Ok(Err(error)) => return Err(error.to_string()),
+        Err(_) => return Err("not connected within 10 s".to_owned()),
+    };
+    match timeout(Duration::from_secs(10), exchange(&association, count)).await {
+        Ok(done) => done.map(|()| association),
+        Err(_) => Err("not answered within 10 s".to_owned()),
+    }
+}
+
+/// Sends `count` messages, one after the other, and demands the right answer to each.
+///
+/// # Errors
+/// In words, at the first that gets none.
+pub async fn exchange(association: &Association, count: u32) -> Result<(), String> {
+    for n in 0..count {
+        let message: Bytes = n.to_be_bytes().repeat(MESSAGE / 4).into();
+        let expected = answer_to(&message);
+        association.send(0, message).await.map_err(|error| error.to_string())?;
+        match association.recv().await {
+            Ok(Some(got)) if got.data[..] == expected => {}
+            other => return Err(format!("message {n}: {other:?}")),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,93 @@
+//! Peers made by hand, without a stack: many associations from one UDP socket, each with an SCTP port of its own.
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use polypath_testkit::packet::PacketBuilder;
+use polypath_testkit::puppet::read_init_ack;
+use polypath_wire::chunk::kind as chunk_kind;
+use polypath_wire::{CookieEchoChunk, InitFixed, InitRepr, ParamsBuf, Tsn};
+
+use crate::field::{Field, Kind};
+use crate::serve::PORT;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// First SCTP port.
+const FIRST_PORT: u16 = 10_000;
+
+/// Associations that say nothing but what they are told to; SCTP in UDP over IPv4.
+#[derive(Debug)]
+pub struct Peers {
+    socket: UdpSocket,
+    /// SCTP port, and the victim's tag.
+    associations: Vec<(u16, u32)>,
+}
+
+impl Peers {
+    /// Sets `count` associations up from the honest client's address.
+    ///
+    /// # Panics
+    /// When the victim does not answer, or the system has no sockets.
+    pub fn connect(field: &Field, count: u16) -> Self {
+        let at = (Kind::COMMON.client().ip(), 0);
+        let bound = field.client.run(|| UdpSocket::bind(at)).expect("the namespace");
+        let socket = bound.expect("a socket");
+        socket.connect(Kind::COMMON.victim()).expect("a route");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+        let mut peers = Self { socket, associations: Vec::new() };
+        for port in FIRST_PORT..FIRST_PORT + count {
+            let tag = peers.set_up(port);
+            peers.associations.push((port, tag));
+        }
+        peers
+    }
+
+    /// The verification tag for packets to the victim.
+    fn set_up(&self, port: u16) -> u32 {
+        let fixed = InitFixed {
+            initiate_tag: u32::from(port),
+            a_rwnd: 1 << 20,
+            outbound_streams: 16,
+            inbound_streams: 16,
+            initial_tsn: Tsn(1),
+        };
+        let init = InitRepr { fixed, params: ParamsBuf::new() };
+        self.say(&PacketBuilder::new(port, PORT, 0).chunk(&init).build());
+        let ack = self.hear(|packet| read_init_ack(packet).map(|ack| (ack.tag, ack.cookie)));
+        let echo = CookieEchoChunk { cookie: &ack.1 };
+        self.say(&PacketBuilder::new(port, PORT, ack.0).chunk(&echo).build());
+        self.hear(|packet| (packet.get(12) == Some(&chunk_kind::COOKIE_ACK)).then_some(()));
+        ack.0
+    }
+
+    /// Every association sends DATA number 2, 3, ... without number 1: unordered beginnings of messages that never end, one byte each, which the
+    /// victim must keep with all their books.
+    pub fn send_fragments(&self, count: u32) {
+        const BEGINNING: u8 = 0b110;
+        for n in 0..count {
+            for (port, tag) in &self.associations {
+                let mut value = (2 + 2 * n).to_be_bytes().to_vec();
+                value.extend([0; 9]);
+                let packet = PacketBuilder::new(*port, PORT, *tag);
+                self.say(&packet.raw(chunk_kind::DATA, BEGINNING, &value).build());
+            }
+        }
+    }
+
+    fn say(&self, packet: &[u8]) {
+        // What is lost is lost.
+        let _ = self.socket.send(packet);
+    }
+
+    fn hear<T>(&self, wanted: impl Fn(&[u8]) -> Option<T>) -> T {
+        let mut buffer = [0; 2000];
+        loop {
+            let length = self.socket.recv(&mut buffer).expect("the victim answers");
+            if let Some(found) = wanted(&buffer[..length]) {
+                return found;
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What the victim does: it answers every message with what proves that it arrived whole.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{Read as _, Write as _};
+use std::net::IpAddr;
+
+use polypath_net::{Association, Config, DEFAULT_PORT, Encapsulation, Endpoint};
+
+use crate::honest::block_on;
+
+/// The victim's SCTP port.
+pub const PORT: u16 = 5000;
+
+/// Associations at the same time: enough to see what each costs.
+const ASSOCIATIONS: usize = 100_000;
+
+/// What the victim answers to a message.
+pub fn answer_to(message: &[u8]) -> [u8; 8] {
+    let mut hasher = DefaultHasher::new();
+    message.hash(&mut hasher);
+    hasher.finish().to_be_bytes()
+}
+
+/// Listens as the arguments `udp|raw ADDRESS[,ADDRESS] [BUFFER]` have it, says "ready", and ends the process when its input ends. BUFFER: what
+/// to ask the kernel for per socket and direction, bytes.
+///
+/// # Panics
+/// When they make no sense, or the addresses are not this host's.
+pub fn serve(arguments: &[String]) {
+    let [how, addresses, rest @ ..] = arguments else {
+        panic!("udp|raw ADDRESS[,ADDRESS] [BUFFER]")
+    };
+    let addresses: Vec<IpAddr> =
+        addresses.split(',').map(|a| a.parse().expect("ADDRESS is one")).collect();
+    let mut config = Config::server(addresses, PORT);
+    config.encapsulation = match how.as_str() {
+        "raw" => Encapsulation::Raw,
+        _ => Encapsulation::Udp(DEFAULT_PORT),
+    };
+    if let Some(buffer) = rest.first() {
+        config.socket_buffer = buffer.parse().expect("BUFFER is a number");
+    }
+    (config.max_associations, config.max_associations_per_address) = (ASSOCIATIONS, ASSOCIATIONS);
+    block_on(listen(config));
+}
+
+async fn listen(config: Config) {
+    let endpoint = Endpoint::bind(config).expect("the addresses are this host's");
+    tokio::task::spawn_blocking(|| {
+        println!("ready");
+        std::io::stdout().flush().expect("somebody reads");
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
+    while let Some(association) = endpoint.accept().await {
+        tokio::spawn(answer(association));
+    }
+}
+
+async fn answer(association: Association) {
+    while let Ok(Some(message)) = association.recv().await {
+        let answer = answer_to(&message.data).to_vec();
+        if association.send(message.stream.0, answer).await.is_err() {
+            return;
+        }
+    }
+}
