@@ -16,6 +16,7 @@
 mod config;
 mod link;
 mod loss;
+mod nat;
 mod pipe;
 mod queue;
 mod random;
@@ -28,6 +29,9 @@ mod trace;
 pub use config::{ConfigError, Jitter, LinkConfig, LossAt};
 pub use link::{Link, Offer};
 pub use loss::LossModel;
+pub use nat::{
+    Nat, NatConfig, NatConfigError, NatDependence, NatPooling, NatRefusal, NatStats, NatVerdict,
+};
 pub use queue::{Queue, QueueLen};
 pub use random::LinkSeed;
 pub use red::RedConfig;

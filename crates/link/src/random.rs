@@ -4,7 +4,7 @@
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 
-/// What makes the random draws of one link its own.
+/// What makes the random draws of one link, or of one box, its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkSeed([u8; 32]);
 
@@ -36,6 +36,8 @@ impl From<[u8; 32]> for LinkSeed {
 pub(crate) enum Stream {
     Jitter,
     Red,
+    /// The external ports and addresses of a [`crate::Nat`].
+    Ports,
     /// A loss model, by how often the models were replaced before and by its place among them.
     Loss {
         replaced: u32,
@@ -48,6 +50,7 @@ impl Stream {
         match self {
             Self::Jitter => 1,
             Self::Red => 2,
+            Self::Ports => 3,
             Self::Loss { replaced, place } => 16 + (u64::from(replaced) << 32) + u64::from(place),
         }
     }
