@@ -1,5 +1,6 @@
 //! One association: owns its parts and offers the public calls. The algorithms live in the parts.
 
+mod arrival;
 mod asconf;
 mod auth;
 mod blocking;
