@@ -78,7 +78,7 @@ fn a_victim_gets_no_data_before_it_proves_itself() {
         .collect();
     assert!((1..=6).contains(&to_victim.len()), "{} heartbeats", to_victim.len());
     for packet in to_victim {
-        assert_eq!(packet.kinds(), [HEARTBEAT]);
+        assert_eq!(packet.kinds(), [AUTH, HEARTBEAT]);
         assert!(packet.data.len() <= 100);
     }
 }

@@ -1,9 +1,9 @@
 //! The way in: a packet that passed the tag check, chunk by chunk.
 
 use polypath_wire::chunk::kind;
-use polypath_wire::{Chunk, ChunkIter, HeartbeatAckChunk, PacketView, RawChunk, WireError};
+use polypath_wire::{Chunk, HeartbeatAckChunk, PacketView, RawChunk, WireError};
 
-use super::asconf::{Answering, Home};
+use super::asconf::Answering;
 use super::auth::{Gate, Proof};
 use super::{Association, State};
 use crate::event::Event;
@@ -19,7 +19,7 @@ use crate::view::PathState;
 #[derive(Debug)]
 pub(super) struct PacketState<'a> {
     /// Where it arrived, and from where.
-    source: &'a FourTuple,
+    pub(super) source: &'a FourTuple,
     had_data: bool,
     /// Bytes of its DATA chunks, without headers.
     payload: u64,
@@ -30,7 +30,7 @@ pub(super) struct PacketState<'a> {
     pub(super) proof: Proof,
     /// It arrived at an address of ours that is being deleted.
     leaving: bool,
-    answering: Answering,
+    pub(super) answering: Answering,
 }
 
 impl<'a> PacketState<'a> {
@@ -65,8 +65,8 @@ impl Association {
         let mut seen = PacketState::new(tuple, proof);
         let mut chunks = packet.chunks();
         let path = match known {
-            Some(known) => self.heard_on(now, known),
-            None => match self.find_arrival(now, packet, &mut chunks, &mut seen) {
+            Some(known) if !self.paths.is_tentative(known) => self.heard_on(now, known),
+            _ => match self.find_arrival(now, packet, &mut chunks, &mut seen) {
                 Some(path) => path,
                 None => return,
             },
@@ -75,7 +75,8 @@ impl Association {
         self.stats.packets_received += 1;
         if let Some(own) = self.paths.get_mut(path) {
             own.stats.packets_received += 1;
-            own.last_heard = now;
+            own.last_contact = now;
+            own.heard = now;
         }
         self.hear_in_shutdown();
         let waiting = self.control.len();
@@ -88,72 +89,6 @@ impl Association {
             self.data_packet_done(now, path, seen.payload);
         }
         self.answer_in_one_packet(waiting);
-    }
-
-    #[inline]
-    fn heard_on(&mut self, now: Time, known: PathId) -> PathId {
-        if self.state.sends_heartbeats() {
-            self.paths.heard_on(now, known);
-        }
-        known
-    }
-
-    /// Looks at the packet's chunks, too, if its path is not known.
-    #[inline(never)]
-    fn find_arrival(
-        &mut self,
-        now: Time,
-        packet: &PacketView<'_>,
-        chunks: &mut ChunkIter<'_>,
-        seen: &mut PacketState<'_>,
-    ) -> Option<PathId> {
-        let known = self.arrival_path(now, *seen.source);
-        known.or_else(|| self.handle_stray(now, packet, chunks, seen))
-    }
-
-    /// A packet from where no path leads: the answer to our INIT, or a change of addresses. Once that has made a path of it, it is a
-    /// packet like others (RFC 5061 section 5.2, D2): gives that path.
-    fn handle_stray(
-        &mut self,
-        now: Time,
-        packet: &PacketView<'_>,
-        chunks: &mut ChunkIter<'_>,
-        seen: &mut PacketState<'_>,
-    ) -> Option<PathId> {
-        let tuple = *seen.source;
-        if self.state.is_setup() {
-            self.init_ack_from_elsewhere(now, tuple, packet);
-            return None;
-        }
-        if self.home_of(tuple.local.ip()) == Home::Foreign {
-            return None;
-        }
-        // No path yet that could have proven anything.
-        seen.proof = Proof::None;
-        while let Some(Ok(raw)) = chunks.next() {
-            match self.gate(None, packet, &raw, seen) {
-                Gate::Pass => self.on_stray_chunk(now, &raw, seen),
-                Gate::Skip => {}
-                Gate::Stop => return None,
-            }
-            if self.state == State::Closed {
-                return None;
-            }
-            if let Some(path) = self.arrival_path(now, tuple) {
-                return Some(path);
-            }
-        }
-        None
-    }
-
-    fn on_stray_chunk(&mut self, now: Time, raw: &RawChunk<'_>, seen: &mut PacketState<'_>) {
-        match raw.decode() {
-            Ok(Chunk::Asconf(chunk)) => {
-                self.on_asconf(now, *seen.source, &chunk, &mut seen.answering);
-            }
-            Ok(Chunk::AsconfAck(ack)) => self.on_asconf_ack(now, &ack),
-            _ => {}
-        }
     }
 
     /// False stops the packet.
@@ -178,32 +113,6 @@ impl Association {
             }
         }
         self.handle_chunk(now, path, &raw, seen) && self.state != State::Closed
-    }
-
-    /// The path a packet arrived on. A new pair of our and the peer's known addresses becomes a path, unconfirmed. A known pair whose
-    /// UDP port has changed goes on with the new one: the verification tag proves the peer (RFC 6951 section 5.4).
-    pub(crate) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
-        if let Some(known) = self.paths.by_tuple(&tuple) {
-            return Some(self.heard_on(now, known));
-        }
-        if let Some(moved) = self.paths.by_addresses(tuple) {
-            self.paths.set_remote_port(moved, tuple.remote.port());
-            return Some(moved);
-        }
-        if !self.peer.addresses.contains(&tuple.remote.ip()) {
-            return None;
-        }
-        match self.home_of(tuple.local.ip()) {
-            Home::Ours => self.add_path(now, tuple, false),
-            Home::Asleep => {
-                let p = self.add_path(now, tuple, false)?;
-                self.paths.send_to_sleep(p);
-                Some(p)
-            }
-            // What arrives there still counts (RFC 5061 section 5.3, F4), but nothing goes back that way.
-            Home::Leaving => Some(self.paths.preferred()),
-            Home::Foreign => None,
-        }
     }
 
     /// Handles one chunk; false stops the packet.
@@ -357,7 +266,7 @@ impl Association {
     }
 
     /// Heartbeats are answered from COOKIE-ECHOED (client) or ESTABLISHED (server) on, until a shutdown chunk was sent.
-    const fn answers_heartbeats(&self) -> bool {
+    pub(super) const fn answers_heartbeats(&self) -> bool {
         matches!(
             self.state,
             State::CookieEchoed
@@ -367,7 +276,7 @@ impl Association {
         )
     }
 
-    fn on_heartbeat_ack(&mut self, now: Time, ack: &HeartbeatAckChunk<'_>) {
+    pub(super) fn on_heartbeat_ack(&mut self, now: Time, ack: &HeartbeatAckChunk<'_>) {
         let Some(info) = HeartbeatInfo::decode(ack.info()) else { return };
         if self.mtu_probe_answered(now, info) {
             return;
@@ -380,6 +289,7 @@ impl Association {
         if self.paths.confirm(now, p) {
             self.path_state_changed(now, p, PathState::Active);
             self.heed_wanted_primary(now);
+            self.moved_in(now, p);
         }
         let probed = self.config.potentially_failed.is_some_and(|pf| pf.probe.is_some());
         let was_failed = self.paths.view(p).is_some_and(|v| {

@@ -1,5 +1,6 @@
 //! One association: owns its parts and offers the public calls. The algorithms live in the parts.
 
+mod arrival;
 mod asconf;
 mod auth;
 mod blocking;
@@ -272,7 +273,7 @@ impl Association {
     pub fn path_contact(&self, p: PathId) -> Option<PathContact> {
         let (view, path) = self.paths.both(p)?;
         Some(PathContact {
-            last_heard: (path.last_heard != Time::MAX).then_some(path.last_heard),
+            last_heard: (path.last_contact != Time::MAX).then_some(path.last_contact),
             unanswered: view.errors,
             suspect: view.suspect,
         })

@@ -215,7 +215,7 @@ impl Association {
             }
             if let Some(path) = self.paths.get_mut(p) {
                 path.hole.data_arrived();
-                path.last_heard = now;
+                path.last_contact = now;
             }
             self.end_suspicion(now, p);
             if let Some(state) = self.paths.alive(p) {

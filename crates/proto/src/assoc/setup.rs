@@ -225,6 +225,7 @@ impl Association {
         }
         self.pair_addresses(now);
         self.start_asconf();
+        self.announce_paths(now);
         self.trigger(Trigger::Path);
         let unreported = core::mem::take(&mut self.setup.unreported);
         self.report_parameters(self.paths.preferred(), &unreported);

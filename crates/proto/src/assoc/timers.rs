@@ -142,6 +142,7 @@ impl Association {
                 {
                     self.suspect(now, p);
                 }
+                self.announce_if_lost(now, p);
                 self.trigger(Trigger::Timer);
             }
         }
@@ -224,12 +225,17 @@ impl Association {
         }
         let due: smallvec::SmallVec<[PathId; 4]> = self.paths.heartbeats_due(now).collect();
         for p in due {
-            if self.paths.heartbeat_overdue(p, &self.config) {
+            let overdue = self.paths.heartbeat_overdue(p, &self.config);
+            if overdue {
                 let association = self.tells_of_peer(now, p);
                 self.count_failure(now, p, true, association);
             }
             if self.state == State::Closed {
                 return;
+            }
+            if self.is_over(p, overdue) {
+                self.remove_path(now, p);
+                continue;
             }
             if !self.paths.may_probe(p, &self.config) {
                 if let Some(path) = self.paths.get_mut(p) {

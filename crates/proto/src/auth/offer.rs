@@ -24,8 +24,8 @@ impl AuthOffer {
     pub(crate) fn ours(config: &AssocConfig, random: [u8; RANDOM_LEN]) -> Self {
         let mut chunks = config.auth.chunks.clone();
         if config.extensions.dynamic_addresses {
-            // RFC 5061 section 4.1: neither may go without.
-            chunks.extend([kind::ASCONF, kind::ASCONF_ACK]);
+            // RFC 5061 section 4.1: neither may go without. Heartbeats tell where the peer is, as they do.
+            chunks.extend([kind::ASCONF, kind::ASCONF_ACK, kind::HEARTBEAT, kind::HEARTBEAT_ACK]);
         }
         add_other_forms(&mut chunks, config);
         chunks.retain(|kind| may_be_required(*kind));

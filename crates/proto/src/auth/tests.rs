@@ -141,7 +141,7 @@ fn types_that_cannot_be_authenticated_are_neither_listed_nor_heeded() {
     config.auth.chunks = vec![15, 14, 2, 1, 10, 0, 0xc1];
     config.auth.hmacs = vec![HmacAlgorithm::Sha256];
     let ours = AuthOffer::ours(&config, [0; 32]);
-    assert_eq!(ours.chunks, Some(vec![0, 10, 64, 0x80, 0xc1]));
+    assert_eq!(ours.chunks, Some(vec![0, 4, 5, 10, 64, 0x80, 0xc1]));
     assert_eq!(ours.hmacs, [3, 1], "SHA-1 is never left out");
     assert_eq!(AuthOffer::ours(&AssocConfig::default(), [0; 32]).chunks, None);
 }

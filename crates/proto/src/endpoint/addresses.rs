@@ -4,9 +4,6 @@
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use polypath_wire::chunk::kind;
-use polypath_wire::{Chunk, PacketView};
-
 use super::{Endpoint, init};
 use crate::config::EndpointConfig;
 use crate::ids::AssocHandle;
@@ -94,25 +91,5 @@ impl Endpoint {
         for change in self.changes.iter().filter(|c| c.when > created) {
             assoc.wish_local_address(change.at, change.added);
         }
-    }
-
-    /// The association that an ASCONF names by an address of its sender, or a wildcard and the tag (RFC 5061 section 5.2, D2). Whether
-    /// it is genuine, AUTH tells.
-    pub(super) fn find_by_asconf(&self, packet: &PacketView<'_>) -> Option<AssocHandle> {
-        let header = packet.header();
-        let asconfs = packet.chunks().map_while(Result::ok).filter(|raw| raw.kind == kind::ASCONF);
-        let mut named = asconfs.filter_map(|raw| match raw.decode() {
-            Ok(Chunk::Asconf(asconf)) => Some(asconf.address),
-            _ => None,
-        });
-        let find = |address: IpAddr| {
-            if address.is_unspecified() {
-                self.table.find_tag(header.verification_tag, header.source_port)
-            } else {
-                self.table.find_address(address, header.source_port)
-            }
-        };
-        let found = named.find_map(find);
-        found.filter(|h| self.table.get(*h).is_some_and(|a| a.has_dynamic_addresses()))
     }
 }

@@ -35,7 +35,7 @@ pub enum ConnectError {
         tuple: FourTuple,
     },
     /// There is an association with this peer already.
-    #[error("path {tuple}: there is an association with that address and SCTP port already")]
+    #[error("path {tuple}: there is an association with that address and these ports already")]
     Exists {
         /// The path.
         tuple: FourTuple,
@@ -111,7 +111,7 @@ impl Endpoint {
         if !self.is_ours(tuple) {
             return Err(ConnectError::ForeignAddress { tuple });
         }
-        if self.table.find_address(remote, peer_port).is_some() {
+        if self.table.find_address(tuple.remote, peer_port).is_some() {
             return Err(ConnectError::Exists { tuple });
         }
         Ok(())

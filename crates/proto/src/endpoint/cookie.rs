@@ -3,13 +3,15 @@
 //! ```text
 //! created u64 ns | life u32 ms | flags u8 | addresses u8 | [extensions u16] | peer's tag u32 | peer's initial TSN u32 | our initial TSN u32
 //! | peer's a_rwnd u32 | peer's outbound, inbound streams u16, u16 | [our, peer's tie-tag u32, u32]
-//! | [our RANDOM, the peer's RANDOM, CHUNKS, HMAC-ALGO] | our address, peer's address that the INIT ACK went between | peer's addresses... | MAC
+//! | [our RANDOM, the peer's RANDOM, CHUNKS, HMAC-ALGO] | [peer's UDP port u16]
+//! | our address, peer's address that the INIT ACK went between | peer's addresses... | MAC
 //! ```
 //!
-//! An address is its family's number, 4 or 6, and its bytes. The MAC also covers the ports and our tag, which come back in
+//! An address is its family's number, 4 or 6, and its bytes. The UDP port is left out where it is the registered one, or there is
+//! none. The MAC also covers the ports and our tag, which come back in
 //! the packet's own header: if they changed, the cookie is not ours (section 5.1.5, step 3).
 
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
 use polypath_wire::{CommonHeader, InitFixed};
 
@@ -35,7 +37,7 @@ pub(super) struct Cookie {
     pub(super) random: Option<[u8; RANDOM_LEN]>,
     /// Where the INIT ACK went from and to.
     pub(super) local: IpAddr,
-    pub(super) remote: IpAddr,
+    pub(super) remote: SocketAddr,
     pub(super) peer: PeerInit,
 }
 
@@ -63,6 +65,13 @@ const TIED: u8 = 4;
 const EXTENDED: u8 = 8;
 /// AUTH parameters follow.
 const AUTHENTICATED: u8 = 16;
+/// The peer has a UDP port.
+const ENCAPSULATED: u8 = 32;
+/// It is another than [`REGISTERED`], and follows.
+const PORTED: u8 = 64;
+
+/// The UDP port of SCTP (RFC 6951 section 5.1).
+const REGISTERED: u16 = 9899;
 
 /// Instead of a length: there was no such parameter.
 const ABSENT: u16 = u16::MAX;
@@ -132,7 +141,10 @@ impl Cookie {
             out.extend_from_slice(random);
             push_offer(&mut out, offer);
         }
-        let between = [self.local, self.remote];
+        if self.flags() & PORTED != 0 {
+            out.extend_from_slice(&self.remote.port().to_be_bytes());
+        }
+        let between = [self.local, self.remote.ip()];
         between.iter().chain(listed).for_each(|a| push_address(&mut out, *a));
         out
     }
@@ -147,7 +159,7 @@ impl Cookie {
 
     /// The peer's addresses, unless there is but the one that the INIT ACK went to.
     fn listed_addresses(&self) -> &[IpAddr] {
-        if self.peer.addresses == [self.remote] { &[] } else { &self.peer.addresses }
+        if self.peer.addresses == [self.remote.ip()] { &[] } else { &self.peer.addresses }
     }
 
     const fn flags(&self) -> u8 {
@@ -158,7 +170,12 @@ impl Cookie {
         let simple = Extensions { nr_sack: true, dac: true, ..Extensions::NONE }.bits();
         let extended = if extensions.bits() & !simple == 0 { 0 } else { EXTENDED };
         let authenticated = if self.auth().is_some() { AUTHENTICATED } else { 0 };
-        nr_sack | dac | tied | extended | authenticated
+        let port = match self.remote.port() {
+            0 => 0,
+            REGISTERED => ENCAPSULATED,
+            _ => ENCAPSULATED | PORTED,
+        };
+        nr_sack | dac | tied | extended | authenticated | port
     }
 
     fn decode(content: &[u8], session: &mut Session) -> Option<Self> {
@@ -190,10 +207,15 @@ impl Cookie {
             random = Some(reader.take()?);
             auth = PeerAuth::Offer(reader.offer()?);
         }
-        let (local, remote) = (reader.address()?, reader.address()?);
+        let port = match flags & (ENCAPSULATED | PORTED) {
+            0 => 0,
+            ENCAPSULATED => REGISTERED,
+            _ => reader.u16()?,
+        };
+        let (local, remote) = (reader.address()?, SocketAddr::new(reader.address()?, port));
         let mut addresses = (0..count).map(|_| reader.address()).collect::<Option<Vec<_>>>()?;
         if addresses.is_empty() {
-            addresses.push(remote);
+            addresses.push(remote.ip());
         }
         let peer = PeerInit { fixed, addresses, extensions, auth, preservative: Duration::ZERO };
         Some(Self { created, life, session: *session, tie_tags, random, local, remote, peer })
@@ -302,7 +324,7 @@ mod tests {
             created in 0..1u64 << 40, life in any::<u32>(), words in any::<[u32; 6]>(),
             halves in any::<[u16; 4]>(), tie in proptest::option::of(any::<[u32; 2]>()),
             extensions in 0..512u16,
-            ends in any::<[IpAddr; 2]>(),
+            ends in any::<[IpAddr; 2]>(), port in prop_oneof![Just(0), Just(REGISTERED), any::<u16>()],
             listed in proptest::collection::vec(any::<IpAddr>(), 0..MAX_PEER_ADDRESSES),
             auth in proptest::option::of((
                 any::<[[u8; 32]; 2]>(),
@@ -329,7 +351,7 @@ mod tests {
                 tie_tags: tie.map(|[local, peer]| TieTags { local, peer }),
                 random,
                 local: ends[0],
-                remote: ends[1],
+                remote: SocketAddr::new(ends[1], port),
                 peer: PeerInit {
                     fixed, addresses, extensions: Extensions::from_bits(extensions), auth,
                     preservative: Duration::ZERO,
@@ -398,7 +420,7 @@ mod tests {
             tie_tags: None,
             random: None,
             local: address,
-            remote: address,
+            remote: SocketAddr::new(address, 0),
             peer: PeerInit {
                 fixed,
                 addresses: vec![address],

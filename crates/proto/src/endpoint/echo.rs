@@ -237,13 +237,9 @@ fn cookie_auth(config: &AssocConfig, cookie: &Cookie) -> Option<Auth> {
     Some(auth)
 }
 
-/// The path that the cookie proves: the peer got the INIT ACK there. UDP ports are those of the present packet, which a
-/// valid cookie vouches for (RFC 6951 section 5.4).
+/// The path that the cookie proves: the peer got the INIT ACK there. The present packet may come along another one.
 const fn confirmed_tuple(tuple: FourTuple, cookie: &Cookie) -> FourTuple {
-    FourTuple {
-        local: SocketAddr::new(cookie.local, tuple.local.port()),
-        remote: SocketAddr::new(cookie.remote, tuple.remote.port()),
-    }
+    FourTuple { local: SocketAddr::new(cookie.local, tuple.local.port()), remote: cookie.remote }
 }
 
 /// Whether our tag and the peer's are those of the association, and its tie-tags.

@@ -5,10 +5,11 @@ use polypath_wire::COMMON_HEADER_LEN;
 use polypath_wire::chunk::kind;
 
 use super::Endpoint;
+use super::table::Tag;
 use crate::assoc::{Association, State};
 use crate::event::CloseReason;
 use crate::ids::FourTuple;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::view::PathState;
 
 /// What an ICMP or ICMPv6 message reports. Drivers drop messages of other kinds.
@@ -26,6 +27,9 @@ pub enum IcmpReport {
     /// No way there: any other "destination unreachable".
     Unreachable,
 }
+
+/// For so long a peer behind a NAT that changes its mind may take to be heard of from its new place.
+const MOVING: Duration = Duration::from_secs(2);
 
 /// What the quoted packet tells.
 struct Quote {
@@ -51,7 +55,7 @@ impl Endpoint {
             return false;
         }
         let encapsulated = self.config.encapsulation == crate::config::Encapsulation::Udp;
-        let found = self.table.find_address(tuple.remote.ip(), quote.peer_port);
+        let found = self.table.find_quoted(&tuple, quote.peer_port, quote.named());
         let Some(assoc) = found.and_then(|h| self.table.touch(h)) else { return false };
         if !quote.is_of(assoc) {
             return false;
@@ -103,6 +107,14 @@ impl Quote {
         Some(Self { local_port, peer_port, tag: u32::from_be_bytes(*tag), init })
     }
 
+    /// The tag that tells the association: the peer's, or in an INIT our own.
+    fn named(&self) -> Tag {
+        match (self.tag, self.init) {
+            (0, Some(own)) => Tag::Local(own),
+            (tag, _) => Tag::Peer(tag),
+        }
+    }
+
     /// ICMP6: the tag proves that the packet was ours. Without one it must be our INIT.
     fn is_of(&self, assoc: &Association) -> bool {
         let ours = |tag: u32| tag != 0 && tag == assoc.local.tag;
@@ -127,20 +139,22 @@ impl Association {
         fitting
     }
 
-    /// Nobody listens at the peer's UDP port, says its host, or a NAT on the way that has forgotten us. While another path lives, or is being
-    /// tried, it is this path that failed; otherwise it is as if the host did not know SCTP.
+    /// Nobody listens at the peer's UDP port, says its host, or a NAT on the way that has forgotten the peer, or gives it another port. While another
+    /// path lives, or is being tried, or the peer may be about to tell where it is now, it is this path that failed; otherwise it is
+    /// as if the host did not know SCTP.
     fn port_unreachable(&mut self, now: Time, tuple: FourTuple, init: bool) -> bool {
         let setup = self.state() == State::CookieWait;
-        let Some(p) = self.paths.by_addresses(tuple).filter(|_| init == setup) else {
+        let Some(p) = self.paths.by_tuple(&tuple).filter(|_| init == setup) else {
             return false;
         };
-        if let Some(path) = self.paths.get_mut(p) {
-            path.refused = true;
-        }
+        let Some(path) = self.paths.get_mut(p) else { return false };
+        path.refused = path.refused.min(now);
+        let moving = !setup && now.since(path.refused) < MOVING;
         let hope = self.paths.iter().any(|(view, path)| {
-            view.id != p && !path.refused && (setup || view.state == PathState::Active)
+            let refused = path.refused != Time::MAX;
+            view.id != p && !refused && (setup || view.state == PathState::Active)
         });
-        if hope {
+        if hope || moving {
             self.path_failed(now, tuple);
             return true;
         }

@@ -1,8 +1,7 @@
 //! A received INIT: answered without remembering anything of its sender (RFC 9260 sections 5.1 and 5.2).
 
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 
-use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, ErrorCause, InitChunk, PacketView, Params, ParamsBuf, RawChunk};
 
 use super::Endpoint;
@@ -103,30 +102,48 @@ impl Endpoint {
 
     /// The association that an INIT or cookie is about. Any of the peer's addresses may tell (section 5.1.2 D), but only one that is proven:
     /// nobody is kept out because someone else's association claims his address (RFC 5062 section 2).
+    ///
+    /// Behind one address and one SCTP port there may be many hosts, told apart by their UDP ports (RFC 6951 section 3.2), and lists of
+    /// addresses have no ports. So where there are UDP ports, who does not send from where a path was proven is a stranger, whatever it
+    /// lists: it learns nothing and takes nothing over. An old life of the same peer ends by its own means.
     pub(super) fn find_peer(
         &self,
         tuple: FourTuple,
         peer_port: u16,
         peer: &PeerInit,
     ) -> Option<AssocHandle> {
-        let source = core::iter::once(tuple.remote.ip());
-        let mut named = source.chain(peer.addresses.iter().copied());
-        named.find_map(|address| self.table.find_proven(address, peer_port))
+        let named = core::iter::once(tuple.remote.ip()).chain(peer.addresses.iter().copied());
+        let mut named = named.map(|ip| SocketAddr::new(ip, tuple.remote.port()));
+        if tuple.remote.port() == 0 {
+            return named.find_map(|at| self.table.find_proven(at, peer_port));
+        }
+        let here = self.table.find_confirmed(&tuple, peer_port);
+        here.or_else(|| {
+            // The very INIT or cookie of an association that exists: tag and TSN are known to nobody else.
+            let (tag, tsn) = (peer.fixed.initiate_tag, peer.fixed.initial_tsn);
+            self.table.find_peer(peer_port, tag, tsn)
+        })
+        .or_else(|| {
+            // Both open at the same time: our own INIT went to one of these addresses (section 5.2.1).
+            let opening =
+                |h: &AssocHandle| self.table.get(*h).is_some_and(|assoc| assoc.state().is_setup());
+            named.find_map(|at| self.table.find_proven(at, peer_port).filter(opening))
+        })
     }
 
-    /// The association that an INIT ACK from an address unknown so far is for, by the addresses that it lists (section 5.1.2 D).
-    pub(super) fn find_by_init_ack(
+    /// Whether the packet is an INIT ACK that lists an address where our INIT went (section 5.1.2 D).
+    pub(super) fn answers_from_elsewhere(
         &self,
+        h: AssocHandle,
         tuple: FourTuple,
         packet: &PacketView<'_>,
-    ) -> Option<AssocHandle> {
-        let first = packet.chunks().next()?.ok().filter(|raw| raw.kind == kind::INIT_ACK)?;
-        let Ok(Chunk::InitAck(ack)) = first.decode() else { return None };
-        if !is_unicast(tuple.remote.ip()) || !self.is_ours(tuple) {
-            return None;
-        }
-        let port = packet.header().source_port;
-        listed_addresses(ack.params).find_map(|address| self.table.find_address(address, port))
+    ) -> bool {
+        let Some(assoc) = self.table.get(h) else { return false };
+        let first = packet.chunks().next().and_then(Result::ok);
+        let Some(Ok(Chunk::InitAck(ack))) = first.map(|raw| raw.decode()) else { return false };
+        is_unicast(tuple.remote.ip())
+            && self.is_ours(tuple)
+            && listed_addresses(ack.params).any(|address| assoc.paths.is_proven(address))
     }
 
     /// Whether packets are accepted at the local address: any, if none was named.
@@ -247,7 +264,7 @@ impl Endpoint {
             tie_tags: identity.tie_tags,
             random: identity.random,
             local: request.to.tuple.local.ip(),
-            remote: request.to.tuple.remote.ip(),
+            remote: request.to.tuple.remote,
             peer,
         }
     }
@@ -308,8 +325,9 @@ const fn is_known(assoc: &Association, peer: &PeerInit) -> bool {
 
 /// Addresses of an INIT, or of the cookie made from it, that the association's peer does not have.
 pub(super) fn added_addresses(assoc: &Association, peer: &PeerInit) -> Vec<IpAddr> {
-    let known = |address: &&IpAddr| !assoc.peer.addresses.contains(address);
-    peer.addresses.iter().filter(known).copied().collect()
+    // Where a path is proven is one of the peer's addresses, whoever named it.
+    let known = |ip: &IpAddr| assoc.peer.addresses.contains(ip) || assoc.paths.is_proven(*ip);
+    peer.addresses.iter().filter(|ip| !known(ip)).copied().collect()
 }
 
 /// A chunk that is encoded already.

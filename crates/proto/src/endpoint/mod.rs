@@ -260,10 +260,8 @@ impl Endpoint {
         packet: &PacketView<'_>,
         first: &RawChunk<'_>,
     ) {
-        let found = self.table.find_path(tuple, packet.header().source_port);
-        let Some((h, path)) = found.or_else(|| self.find_by_chunks(*tuple, packet)) else {
-            self.on_out_of_the_blue(now, *tuple, packet);
-            return;
+        let Some((h, path)) = self.table.find_path(tuple, packet.header().source_port) else {
+            return self.on_packet_from_elsewhere(now, tuple, packet, first, false);
         };
         let Some(assoc) = self.table.touch(h) else { return };
         if assoc.state().is_setup() && ootb::has_chunk(packet, kind::SHUTDOWN_ACK) {
@@ -276,17 +274,55 @@ impl Endpoint {
                 self.on_answer(h);
             }
         } else {
-            self.stats.bad_tag += 1;
+            self.on_packet_from_elsewhere(now, tuple, packet, first, true);
         }
     }
 
-    /// The association of a packet from an address that nobody has named.
-    fn find_by_chunks(
-        &self,
-        tuple: FourTuple,
+    /// A packet from where nobody is known to be, or only who has another tag (`taken`). Its tag tells whose it is (RFC 6951 section 5.4): the
+    /// association decides what it is worth.
+    #[inline(never)]
+    fn on_packet_from_elsewhere(
+        &mut self,
+        now: Time,
+        tuple: &FourTuple,
         packet: &PacketView<'_>,
-    ) -> Option<(AssocHandle, Option<PathId>)> {
-        let found = self.find_by_init_ack(tuple, packet).or_else(|| self.find_by_asconf(packet))?;
-        Some((found, None))
+        first: &RawChunk<'_>,
+        taken: bool,
+    ) {
+        let header = packet.header();
+        let found = self.table.find_by_tag(header.verification_tag, tuple, header.source_port);
+        let Some((h, path)) = found else {
+            if taken {
+                self.stats.bad_tag += 1;
+            } else {
+                self.on_out_of_the_blue(now, *tuple, packet);
+            }
+            return;
+        };
+        let Some(assoc) = self.table.get(h) else { return };
+        let asked = assoc.state() == State::CookieWait;
+        let welcome = !assoc.state().is_setup() || self.answers_from_elsewhere(h, *tuple, packet);
+        let Some(assoc) = self.table.touch(h).filter(|_| welcome) else {
+            self.stats.out_of_the_blue += 1;
+            return;
+        };
+        if !tag::accepts(packet, first, assoc.local.tag, assoc.peer.tag) {
+            self.stats.bad_tag += 1;
+            return;
+        }
+        assoc.handle_packet(now, tuple, path, packet, Proof::None);
+        if asked {
+            return self.on_answer(h);
+        }
+        let known = assoc.paths.by_tuple(tuple).is_some();
+        self.table.refresh(h);
+        if !known && ootb::has_chunk(packet, kind::SHUTDOWN_ACK) {
+            // Whoever waits for the end there shall have it (RFC 9260 section 8.4, rule 5).
+            self.on_out_of_the_blue(now, *tuple, packet);
+        } else {
+            // No ABORT: it would end all paths for one. The packet may be ahead of the ASCONF that adds its source, or behind the
+            // one that took it away.
+            self.stats.out_of_the_blue += u64::from(!known);
+        }
     }
 }

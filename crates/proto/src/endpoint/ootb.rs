@@ -25,17 +25,8 @@ impl Endpoint {
             Answer::ShutdownComplete => {
                 self.replies.reflected_complete(now, to, &mut self.stats);
             }
-            Answer::Abort if self.is_of_an_association(packet) => {}
             Answer::Abort => self.replies.reflected_abort(now, to, &mut self.stats),
         }
-    }
-
-    /// Whether a packet from an address that no association knows has the tag of one. Then its peer sent it: ahead of the ASCONF that adds
-    /// the address, behind the one that took it away, or through a NAT that has a new one. An ABORT (RFC 9260 section 8.4, rule 8, a
-    /// SHOULD) would end all paths for one; RFC 5061 section 5.3 forbids it where the address that changes is our own.
-    fn is_of_an_association(&self, packet: &PacketView<'_>) -> bool {
-        let header = packet.header();
-        self.table.find_tag(header.verification_tag, header.source_port).is_some()
     }
 
     /// A packet for an SCTP port that is not ours.

@@ -1,6 +1,6 @@
 //! The associations of an endpoint: how packets find them, and which of them have something to do.
 
-use core::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use polypath_wire::Tsn;
@@ -15,8 +15,8 @@ use crate::time::Time;
 #[derive(Debug)]
 struct Slot {
     assoc: Association,
-    /// Addresses under which packets find it.
-    addresses: Vec<IpAddr>,
+    /// Where its peer is: under these packets find it.
+    addresses: Vec<(IpAddr, u16)>,
     /// What the indices were made from.
     indexed: Indexed,
     /// Its entry in [`Table::deadlines`], at or before its real deadline; `Time::MAX`: none.
@@ -29,7 +29,7 @@ struct Slot {
 
 /// A verification tag, and who chose it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Tag {
+pub(super) enum Tag {
     /// In packets to us.
     Local(u32),
     /// In packets to the peer.
@@ -55,13 +55,21 @@ impl Indexed {
     }
 }
 
+/// A peer's address, UDP port and SCTP port. Two hosts behind one NAT differ in the UDP port alone (RFC 6951 section 3.2).
+type Place = (IpAddr, u16, u16);
+
+const fn place(at: SocketAddr, peer_port: u16) -> Place {
+    (at.ip(), at.port(), peer_port)
+}
+
 /// All associations.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: Slab<Slot>,
-    /// Which association a peer's address and SCTP port belong to. Our own port is always the endpoint's. Who names an
-    /// address first has it, until someone proves it: naming an address takes nothing from anybody.
-    index: BTreeMap<(IpAddr, u16), AssocHandle>,
+    /// Which association a peer's address, UDP port (0 without encapsulation) and SCTP port belong to. Our own port is always the
+    /// endpoint's. Who names an address first has it, until someone proves it: naming an address takes nothing from anybody. Two may have
+    /// proven the same one at two of our addresses, which a NAT may tell apart: packets then find the other one by their tag.
+    index: BTreeMap<Place, AssocHandle>,
     /// Which association a tag and the peer's SCTP port belong to, the first of several.
     tags: BTreeMap<(Tag, u16), AssocHandle>,
     /// The association of the latest packet; most packets are for it, too.
@@ -157,23 +165,47 @@ impl Table {
         {
             return Some((h, Some(path)));
         }
-        let found = self.find_address(tuple.remote.ip(), peer_port);
+        let found = self.find_address(tuple.remote, peer_port);
         self.latest = found.or(self.latest);
         found.map(|h| (h, None))
     }
 
-    /// The association with a peer's address and SCTP port.
-    pub(super) fn find_address(&self, address: IpAddr, peer_port: u16) -> Option<AssocHandle> {
-        self.index.get(&(address, peer_port)).copied()
+    /// The association with a peer's address, UDP port and SCTP port.
+    pub(super) fn find_address(&self, at: SocketAddr, peer_port: u16) -> Option<AssocHandle> {
+        self.index.get(&place(at, peer_port)).copied()
     }
 
     /// The same, if its peer proved that the address is its own, or our user said so.
-    pub(super) fn find_proven(&self, address: IpAddr, peer_port: u16) -> Option<AssocHandle> {
-        self.find_address(address, peer_port).filter(|h| self.proves(*h, address))
+    pub(super) fn find_proven(&self, at: SocketAddr, peer_port: u16) -> Option<AssocHandle> {
+        self.find_address(at, peer_port).filter(|h| self.proves(*h, at))
     }
 
-    fn proves(&self, h: AssocHandle, address: IpAddr) -> bool {
-        self.get(h).is_some_and(|assoc| assoc.paths.is_proven(address))
+    fn proves(&self, h: AssocHandle, at: SocketAddr) -> bool {
+        self.get(h).is_some_and(|assoc| assoc.paths.is_proven_at(at))
+    }
+
+    /// The association that has a proven path on `tuple`.
+    pub(super) fn find_confirmed(&self, tuple: &FourTuple, peer_port: u16) -> Option<AssocHandle> {
+        let confirmed = |assoc: &Association| {
+            assoc.paths.by_tuple(tuple).is_some_and(|p| assoc.paths.is_confirmed(p))
+        };
+        let found = self.find_address(tuple.remote, peer_port)?;
+        self.get(found).filter(|assoc| confirmed(assoc)).map(|_| found)
+    }
+
+    /// The association whose packets carry `tag`, and its path on `tuple`, if it has one there.
+    pub(super) fn find_by_tag(
+        &mut self,
+        tag: u32,
+        tuple: &FourTuple,
+        peer_port: u16,
+    ) -> Option<(AssocHandle, Option<PathId>)> {
+        let h = self.find_tag(tag, peer_port)?;
+        let path = self.path(h, tuple, peer_port);
+        if path.is_some() {
+            self.latest = Some(h);
+        }
+        Some((h, path))
     }
 
     /// The association whose packets carry `tag`.
@@ -190,20 +222,37 @@ impl Table {
         self.get(h).filter(|assoc| assoc.state() != State::Closed).filter(same).map(|_| h)
     }
 
+    /// The association that an ICMP message is about: by where the packet went that it quotes, or by the tag in it.
+    pub(super) fn find_quoted(
+        &self,
+        tuple: &FourTuple,
+        peer_port: u16,
+        tag: Tag,
+    ) -> Option<AssocHandle> {
+        let at_all = |h: &AssocHandle| {
+            self.get(*h).is_some_and(|assoc| assoc.paths.by_addresses(*tuple).is_some())
+        };
+        let named = self.tags.get(&(tag, peer_port)).copied().filter(at_all);
+        named.or_else(|| self.find_address(tuple.remote, peer_port))
+    }
+
     /// Associations with a peer that proved to be at `address`, or, if that is of IPv6, at one with the same first 64 bits. Who only names an address
     /// takes nothing of its share.
     pub(super) fn count_address(&self, address: IpAddr) -> usize {
         let (first, last) = host_addresses(address);
-        let entries = self.index.range((first, 0)..=(last, u16::MAX));
+        let entries = self.index.range((first, 0, 0)..=(last, u16::MAX, u16::MAX));
         entries
-            .filter(|((address, _), h)| self.first_proven(**h, first, last) == Some(*address))
+            .filter(|((ip, udp, _), h)| self.first_proven(**h, first, last) == Some((*ip, *udp)))
             .count()
     }
 
-    /// The first of an association's proven addresses between `first` and `last`: it counts once.
-    fn first_proven(&self, h: AssocHandle, first: IpAddr, last: IpAddr) -> Option<IpAddr> {
+    /// The first of an association's proven places between `first` and `last`: it counts once.
+    fn first_proven(&self, h: AssocHandle, first: IpAddr, last: IpAddr) -> Option<(IpAddr, u16)> {
         let slot = self.slots.get(h.0)?;
-        let of_host = |a: &&IpAddr| (first..=last).contains(*a) && slot.assoc.paths.is_proven(**a);
+        let of_host = |(ip, udp): &&(IpAddr, u16)| {
+            let proven = || slot.assoc.paths.is_proven_at(SocketAddr::new(*ip, *udp));
+            (first..=last).contains(ip) && proven()
+        };
         slot.addresses.iter().find(of_host).copied()
     }
 
@@ -322,40 +371,41 @@ impl Table {
         let Some(slot) = self.slots.get_mut(h.0) else { return };
         let assoc = &slot.assoc;
         slot.indexed = Indexed::of(assoc);
-        let (port, paths) = (assoc.peer.port, assoc.paths.live());
+        let port = assoc.peer.port;
         if assoc.peer.tag != 0 {
             self.tags.entry((Tag::Peer(assoc.peer.tag), port)).or_insert(h);
         }
         self.tags.entry((Tag::Local(assoc.local.tag), port)).or_insert(h);
-        let paths = paths.filter_map(|p| assoc.path_tuple(p)).map(|tuple| tuple.remote.ip());
-        let named: Vec<IpAddr> = assoc.peer.addresses.iter().copied().chain(paths).collect();
-        for address in named {
-            self.claim(h, address, port);
+        for at in assoc.peer_sockets() {
+            self.claim(h, at, port);
         }
     }
 
-    fn claim(&mut self, h: AssocHandle, address: IpAddr, port: u16) {
-        let owner = self.find_address(address, port);
+    fn claim(&mut self, h: AssocHandle, at: SocketAddr, port: u16) {
+        let owner = self.find_address(at, port);
         if let Some(owner) = owner.filter(|owner| *owner != h) {
-            if self.proves(owner, address) || !self.proves(h, address) {
+            if self.proves(owner, at) || !self.proves(h, at) {
                 return;
             }
             if let Some(slot) = self.slots.get_mut(owner.0) {
-                slot.addresses.retain(|other| *other != address);
+                slot.addresses.retain(|other| *other != (at.ip(), at.port()));
             }
         }
-        self.index.insert((address, port), h);
+        self.index.insert(place(at, port), h);
         let Some(slot) = self.slots.get_mut(h.0) else { return };
-        if !slot.addresses.contains(&address) {
-            slot.addresses.push(address);
+        let at = (at.ip(), at.port());
+        if !slot.addresses.contains(&at) {
+            // Most associations have one or two, and a server has many associations.
+            slot.addresses.reserve_exact(1);
+            slot.addresses.push(at);
         }
     }
 
     fn forget_addresses(&mut self, h: AssocHandle) {
         let Some(slot) = self.slots.get_mut(h.0) else { return };
         let port = slot.assoc.peer.port;
-        for address in slot.addresses.drain(..) {
-            self.index.remove(&(address, port));
+        for (ip, udp) in slot.addresses.drain(..) {
+            self.index.remove(&(ip, udp, port));
         }
     }
 

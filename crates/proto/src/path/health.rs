@@ -62,7 +62,7 @@ impl PathSet {
         let (view, path) = self.both_mut(p)?;
         view.errors = 0;
         path.timeouts_in_a_row = 0;
-        path.refused = false;
+        path.refused = Time::MAX;
         if core::mem::take(&mut view.suspect) {
             self.refresh_usable();
         }

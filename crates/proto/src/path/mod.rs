@@ -3,6 +3,7 @@
 mod health;
 mod heartbeat;
 mod hole;
+mod learned;
 mod mtu;
 mod pacer;
 mod retire;
@@ -11,6 +12,7 @@ mod verify;
 
 pub(crate) use health::Failure;
 pub(crate) use heartbeat::HeartbeatInfo;
+pub(crate) use learned::Learned;
 pub(crate) use mtu::MtuStep;
 pub(crate) use pacer::Pacers;
 pub(crate) use rto::Probe;
@@ -81,9 +83,13 @@ pub(crate) struct Path {
     /// No new data before this time: a chunk of it blocked a buffer.
     pub(crate) held_back_until: Time,
     /// When a packet came on it, or data that it carried was acknowledged, last; `Time::MAX`: never.
-    pub(crate) last_heard: Time,
-    /// Nobody listens at its far end, says ICMP, and nothing came from there since.
-    pub(crate) refused: bool,
+    pub(crate) last_contact: Time,
+    /// Since when nobody listens at its far end, says ICMP, and nothing is acknowledged; `Time::MAX`: somebody does.
+    pub(crate) refused: Time,
+    /// When the latest packet came on it.
+    pub(crate) heard: Time,
+    /// Present where nobody named it.
+    pub(crate) learned: Option<Box<Learned>>,
     pub(crate) stats: PathCounters,
 }
 
@@ -168,8 +174,10 @@ impl PathSet {
             idle_since: now,
             timeouts_in_a_row: 0,
             held_back_until: Time::ZERO,
-            last_heard: Time::MAX,
-            refused: false,
+            last_contact: Time::MAX,
+            refused: Time::MAX,
+            heard: Time::ZERO,
+            learned: None,
             stats: PathCounters::default(),
         };
         if let Some((old_view, old_path)) = self.both_mut(id) {
@@ -208,13 +216,6 @@ impl PathSet {
             addresses && v.state != PathState::Removed
         };
         self.iter().position(same).map(|i| PathId(i as u8))
-    }
-
-    /// The peer's UDP port on `p` is another now.
-    pub(crate) fn set_remote_port(&mut self, p: PathId, port: u16) {
-        if let Some(path) = self.get_mut(p) {
-            path.tuple.remote.set_port(port);
-        }
     }
 
     #[inline]

@@ -256,18 +256,38 @@ fn a21_a_udp_port_does_not_move_without_the_tag() {
     let mut bad_cookie = p.cookie_echo.clone();
     bad_cookie[30] ^= 1;
     reseal(&mut bad_cookie);
-    for packet in [&wrong_tag, &bad_cookie] {
-        assert!(m.hit_from(&mut p.victim, p.now, elsewhere, packet).is_empty());
-    }
+    assert!(m.hit_from(&mut p.victim, p.now, elsewhere, &bad_cookie).is_empty());
     m.settle(21, "another UDP port without the tag", SILENCE);
+    // A wrong tag is refused as any stranger's is.
+    let refused = packets(&m.hit_from(&mut p.victim, p.now, elsewhere, &wrong_tag));
+    assert_eq!((refused.len(), count(&refused, kind::ABORT)), (1, 1));
     // An INIT is answered where it came from, and moves nothing.
     let sent = m.hit_from(&mut p.victim, p.now, elsewhere, &init(5, ParamsBuf::new()));
     assert_eq!(sent[0].0.remote.port(), 6666);
     assert_eq!(p.assoc().path_tuple(PathId(0)), Some(victim_tuple()));
-    // With the tag it is the peer behind a NAT that forgot (RFC 6951 section 5.4).
-    let moved = p.packet().chunk(&HeartbeatRepr { info: b"moved" }).build();
-    m.hit_from(&mut p.victim, p.now, elsewhere, &moved);
-    assert_eq!(p.assoc().path_tuple(PathId(0)), Some(elsewhere));
+    // With the tag it may be the peer behind a NAT that forgot (RFC 6951 section 5.4): it is asked for a nonce, and nothing but
+    // heartbeats counts until that came back.
+    let said =
+        p.packet().chunk(&HeartbeatRepr { info: b"moved" }).chunk(&Chunk::ShutdownAck).build();
+    let sent = m.hit_from(&mut p.victim, p.now, elsewhere, &said);
+    let kinds: Vec<u8> =
+        sent.iter().flat_map(|(_, packet)| raw_chunks(packet)).map(|raw| raw.kind).collect();
+    assert_eq!(kinds, [kind::HEARTBEAT_ACK], "{}", tell(&sent));
+    assert_eq!(p.assoc().path_tuple(PathId(0)), Some(victim_tuple()));
+    let sent = p.advance(SECOND / 10);
+    let mut chunks = sent.iter().flat_map(|packet| raw_chunks(packet));
+    let asked = chunks.find(|raw| raw.kind == kind::HEARTBEAT).expect("a HEARTBEAT");
+    let answer = p.packet().raw(kind::HEARTBEAT_ACK, 0, asked.value).build();
+    assert_eq!(state_at(&mut p, elsewhere), Some(PathState::Unconfirmed));
+    m.hit_from(&mut p.victim, p.now, elsewhere, &answer);
+    assert_eq!(state_at(&mut p, elsewhere), Some(PathState::Active));
+}
+
+fn state_at(p: &mut Puppet, tuple: FourTuple) -> Option<PathState> {
+    let now = p.now;
+    let assoc = p.assoc();
+    let view = assoc.view(now);
+    view.paths.iter().find(|v| assoc.path_tuple(v.id) == Some(tuple)).map(|v| v.state)
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Association {
     ) -> Result<(), Refusal> {
         let from = source.remote.ip();
         if ip.is_unspecified() {
-            if !self.peer.addresses.contains(&from) {
+            if !self.peer.addresses.contains(&from) && !self.paths.is_proven(from) {
                 return Err(Refusal::Unresolvable);
             }
             let others = self.peer.addresses.iter().filter(|a| **a != from).copied().collect();
@@ -155,7 +155,7 @@ impl Association {
     }
 
     /// The endpoint is to find the association by its new addresses, and by the old ones no more.
-    fn addresses_changed(&mut self) {
+    pub(in crate::assoc) fn addresses_changed(&mut self) {
         self.address_generation = self.address_generation.wrapping_add(1);
     }
 }

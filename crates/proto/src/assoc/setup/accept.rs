@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use polypath_wire::{Chunk, ErrorCause};
+use polypath_wire::{Chunk, EncodeChunk as _, ErrorCause};
 
 use super::{PeerInit, Setup};
+use crate::assoc::control::ControlChunk;
 use crate::assoc::tuning::congestion;
 use crate::assoc::{Association, Bundling, LocalSide, State};
 use crate::config::EndpointConfig;
@@ -160,11 +161,19 @@ impl Association {
         }
     }
 
-    /// Queues COOKIE ACK to where the COOKIE ECHO came from (RFC 9260 section 6.4): the path of the INIT ACK may be dead by now.
+    /// Queues COOKIE ACK to where the COOKIE ECHO came from (RFC 9260 section 6.4): the path of the INIT ACK may be dead by now, and
+    /// a NAT may have hidden where the peer is.
     /// An address that is not confirmed yet gets it only together with the HEARTBEAT that confirms it (section 5.4).
     pub(crate) fn acknowledge_cookie(&mut self, now: Time, source: FourTuple) {
         let arrival =
             self.arrival_path(now, source).filter(|p| self.paths.may_probe(*p, &self.config));
+        if arrival.is_none() && self.paths.by_tuple(&source).is_none() && source.remote.port() != 0
+        {
+            let (mut bytes, path) = (Vec::new(), self.paths.preferred());
+            Chunk::CookieAck.encode(&mut bytes);
+            let to = Some(Box::new(source));
+            return self.queue_control(ControlChunk { path, bytes, bundling: Bundling::Alone, to });
+        }
         let path = arrival.unwrap_or_else(|| self.paths.preferred());
         let unconfirmed =
             self.paths.view(path).is_some_and(|view| view.state == PathState::Unconfirmed);

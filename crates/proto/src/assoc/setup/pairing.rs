@@ -48,6 +48,26 @@ impl Association {
         }
     }
 
+    /// Where the peer is, as far as is known: the ends of the paths, and its other addresses with the UDP port that it listed them
+    /// from (RFC 6951 section 5.1).
+    pub(crate) fn peer_sockets(&self) -> Vec<SocketAddr> {
+        let ends = self.paths.live().filter_map(|p| self.path_tuple(p)).map(|tuple| tuple.remote);
+        let mut sockets: Vec<SocketAddr> = ends.collect();
+        let port = self.path_tuple(self.paths.preferred()).map_or(0, |tuple| tuple.remote.port());
+        for address in &self.peer.addresses {
+            if !sockets.iter().any(|at| at.ip() == *address) {
+                sockets.push(SocketAddr::new(*address, port));
+            }
+        }
+        sockets
+    }
+
+    /// Whether the peer may be at `remote` as far as it said: one of its addresses, and a UDP port that it has.
+    pub(crate) fn is_expected(&self, remote: SocketAddr) -> bool {
+        let port = |p| self.path_tuple(p).is_some_and(|t| t.remote.port() == remote.port());
+        self.peer.addresses.contains(&remote.ip()) && self.paths.live().any(port)
+    }
+
     fn mesh(&self) -> Vec<(IpAddr, IpAddr)> {
         let locals = self.announced_addresses();
         let pairs = self
