@@ -190,8 +190,7 @@ impl Association {
             return;
         }
         if self.setup.retransmissions >= self.config.max_init_retrans {
-            self.control.clear();
-            return self.close(CloseReason::HandshakeTimeout);
+            return self.give_up_on_peer(CloseReason::HandshakeTimeout);
         }
         self.setup.retransmissions += 1;
         // Backs the timeout off. No failure of the path yet: that no one answers may have many reasons.

@@ -209,9 +209,7 @@ impl Association {
         if count && association {
             self.errors += 1;
             if self.errors > self.config.assoc_max_retrans {
-                // Nobody is there to hear what waits.
-                self.control.clear();
-                self.close(CloseReason::Unreachable);
+                self.give_up_on_peer(CloseReason::Unreachable);
             }
         }
     }
