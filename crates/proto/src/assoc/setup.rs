@@ -345,7 +345,7 @@ impl Association {
     fn report_unknown_parameters(&mut self, path: PathId, ack: &InitAckChunk<'_>) {
         let room = self.quotable_len();
         let mut params = ParamsBuf::new();
-        for raw in unrecognized(ack.params) {
+        for raw in unrecognized(ack.params, self.config.extensions.partial_reliability) {
             let len = params.as_params().as_bytes().len().next_multiple_of(4) + raw.bytes().len();
             if len > room {
                 break;

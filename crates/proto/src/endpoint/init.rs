@@ -220,8 +220,11 @@ impl Endpoint {
         let addresses = if self.config.behind_nat { &[] } else { addresses };
         let offer = Offer { fixed, addresses, extensions, auth: auth.as_ref() };
         let budget = longest_answer(request.len, request.to.tuple);
-        let chunk = offer.init_ack(&cookie, unrecognized(request.init.params), budget);
-        self.replies.push(now, request.to, &Encoded(&chunk), &mut self.stats);
+        let partial = config.extensions.partial_reliability;
+        let unknown = unrecognized(request.init.params, partial);
+        let chunk = offer.init_ack(&cookie, unknown, budget);
+        let checksum = of_init_ack(config, said);
+        self.replies.push(now, request.to, (&Encoded(&chunk), checksum), &mut self.stats);
     }
 
     fn cookie(
