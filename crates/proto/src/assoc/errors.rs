@@ -73,9 +73,12 @@ impl Association {
         self.send_control(path, &ErrorChunk { causes: causes.as_causes() }, Bundling::Free);
     }
 
-    /// Reports a chunk of unknown type, quoting as much as fits.
+    /// Reports a chunk of unknown type, quoting as much as fits, padding included: peers look for whole words there.
     pub(crate) fn report_unknown_chunk(&mut self, path: PathId, raw: &RawChunk<'_>) {
-        self.send_error(path, &ErrorCause::UnrecognizedChunk(self.quotable(raw.bytes())));
+        let room = self.quotable_len() & !3;
+        let mut quoted = raw.bytes().get(..room).unwrap_or(raw.bytes()).to_vec();
+        quoted.resize(quoted.len().next_multiple_of(4), 0);
+        self.send_error(path, &ErrorCause::UnrecognizedChunk(&quoted));
     }
 
     /// Reports DATA for a stream that does not exist.
