@@ -6,6 +6,7 @@ use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, ErrorCause, InitChunk, PacketView, Params, ParamsBuf, RawChunk};
 
 use super::Endpoint;
+use super::checksum::of_init_ack;
 use super::cookie::{Cookie, Session, TieTags};
 use super::extensions::Extensions;
 use super::offer::{Offer, address_parameter, fixed_part};
@@ -206,7 +207,8 @@ impl Endpoint {
     ) {
         let mut fixed = fixed_part(config, identity.tag, identity.tsn);
         fixed.outbound_streams = fixed.outbound_streams.min(peer.fixed.inbound_streams);
-        let mut extensions = Extensions::agreed(config, peer.extensions);
+        let said = peer.extensions;
+        let mut extensions = Extensions::agreed(config, said);
         // What we accept does not depend on what the peer accepts.
         extensions.zero_checksum = config.zero_checksum.is_some();
         let addresses = if config.bare_init { &[] } else { addresses };

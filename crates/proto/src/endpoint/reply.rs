@@ -17,6 +17,9 @@ const MAX_WAITING: usize = 256;
 /// The longest reply, bytes. Longer ones than this are not worth a stranger.
 const MAX_LEN: usize = 1400;
 
+/// What belongs to no association has its checksum (RFC 9653 section 5.2).
+const CRC: ChecksumMode = ChecksumMode::Crc32c;
+
 /// Where a reply goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
@@ -49,12 +52,12 @@ impl Replies {
         self.waiting.pop_front()
     }
 
-    /// Queues a packet with one chunk, unless there were too many.
+    /// Queues a packet with one chunk, and a checksum of this kind, unless there were too many.
     pub(super) fn push(
         &mut self,
         now: Time,
         to: Address,
-        chunk: &impl EncodeChunk,
+        (chunk, checksum): (&impl EncodeChunk, ChecksumMode),
         stats: &mut EndpointStats,
     ) {
         if self.waiting.len() >= MAX_WAITING || !self.rate.allow(now) {
@@ -68,7 +71,7 @@ impl Replies {
             stats.replies_suppressed += 1;
             return;
         }
-        writer.finish(ChecksumMode::Crc32c);
+        writer.finish(checksum);
         stats.stateless_replies += 1;
         self.waiting.push_back(Reply { tuple: to.tuple, packet });
     }
@@ -90,19 +93,20 @@ impl Replies {
     ) {
         let causes: CausesBuf = cause.into_iter().collect();
         let chunk = AbortChunk { reflected: false, causes: causes.as_causes() };
-        self.push(now, to, &chunk, stats);
+        self.push(now, to, (&chunk, CRC), stats);
     }
 
     /// Queues an ABORT with the tag of the packet that it answers (T bit 1).
     pub(super) fn reflected_abort(&mut self, now: Time, to: Address, stats: &mut EndpointStats) {
         let causes = CausesBuf::new();
         let chunk = AbortChunk { reflected: true, causes: causes.as_causes() };
-        self.push(now, to, &chunk, stats);
+        self.push(now, to, (&chunk, CRC), stats);
     }
 
     /// Queues a SHUTDOWN COMPLETE with the tag of the packet that it answers (T bit 1).
     pub(super) fn reflected_complete(&mut self, now: Time, to: Address, stats: &mut EndpointStats) {
-        self.push(now, to, &Chunk::ShutdownComplete { reflected: true }, stats);
+        let complete = Chunk::ShutdownComplete { reflected: true };
+        self.push(now, to, (&complete, CRC), stats);
     }
 
     /// Queues an ERROR.
@@ -114,6 +118,6 @@ impl Replies {
         stats: &mut EndpointStats,
     ) {
         let causes: CausesBuf = [cause].into_iter().collect();
-        self.push(now, to, &ErrorChunk { causes: causes.as_causes() }, stats);
+        self.push(now, to, (&ErrorChunk { causes: causes.as_causes() }, CRC), stats);
     }
 }
