@@ -280,9 +280,10 @@ fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict
         }
         State::CookieWait => Verdict::AsBefore(None),
         State::ShutdownAckSent => Verdict::ShutdownAck,
-        // The very INIT that set this association up, late on another path. Behind a NAT its source is an address that nobody
-        // listed; to refuse it would end the association that it opened.
-        state if !state.is_setup() && is_known(assoc, peer) => Verdict::Discard,
+        // The very INIT that set this association up, again or late on another path: it restarts nothing. Behind a NAT its source is an address
+        // that nobody listed; an ABORT would carry the tag of the association that it opened, and end it. The INIT ACK finds nobody
+        // who waits for it (section 5.2.3), and its cookie matches no row of Table 12.
+        state if !state.is_setup() && is_known(assoc, peer) => Verdict::Anew(tie_tags),
         state => match added_addresses(assoc, peer) {
             // One of several crossing INITs, on a path that our INIT named to nobody: its sender is the one we have echoed the
             // cookie of.
