@@ -560,8 +560,9 @@ fn a_chunk_of_unknown_type_is_quoted_with_its_padding() {
     };
     pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&long]));
     let error = pair.last_with(ERROR);
-    assert!(error.data.len() <= 1480 && error.data.len() % 4 == 0, "{} bytes", error.data.len());
-    assert_eq!(usize::from(u16::from_be_bytes([error.data[14], error.data[15]])) % 4, 0);
+    let len = error.data.len();
+    assert!(len <= 1480 && len.is_multiple_of(4), "{len} bytes");
+    assert!(u16::from_be_bytes([error.data[14], error.data[15]]).is_multiple_of(4));
 }
 
 struct Raw<'a>(&'a [u8]);
