@@ -487,6 +487,41 @@ fn a_message_larger_than_the_peers_buffer_is_sent_and_may_be_given_up() {
     }
 }
 
+/// It may begin while messages of other streams are under way, and they while it is: who takes it takes parts.
+#[test]
+fn a_message_larger_than_the_peers_buffer_neither_waits_for_others_nor_holds_them_up() {
+    let factory = Arc::new(common::RoundRobinStreams);
+    let sender = AssocConfig { policies: factory, send_buffer: 8 << 20, ..interleaving() };
+    let parts =
+        AssocConfig { receive_buffer: 64 << 10, partial_delivery: Some(8 << 10), ..interleaving() };
+    let mut pair = connected(sender, parts);
+    let (now, options) = (pair.now, SendOptions::default());
+    // Two streams are never done, and the third has the large one.
+    for _ in 0..100 {
+        for stream in [0, 1] {
+            let data = Bytes::from(vec![stream as u8; 5_000]);
+            client(&mut pair).send(now, StreamId(stream), data, options).unwrap();
+        }
+    }
+    let large = Bytes::from(vec![2; 200_000]);
+    client(&mut pair).send(now, StreamId(2), large, options).unwrap();
+    pair.run(Duration::from_secs(120));
+    let at = |wanted: fn(&polypath_proto::Message) -> bool| {
+        let found = pair.server.received.iter().position(wanted);
+        found.expect("delivered")
+    };
+    let begun = at(|m| m.stream == StreamId(2) && m.part.first);
+    let ended = at(|m| m.stream == StreamId(2) && m.part.last);
+    let (before, rest) = pair.server.received.split_at(begun);
+    let small = |part: &[polypath_proto::Message]| {
+        part.iter().filter(|m| m.stream != StreamId(2) && m.part.last).count()
+    };
+    assert!(small(before) < 20, "it waited for {} messages", small(before));
+    let meanwhile = small(&rest[..ended - begun]);
+    assert!(meanwhile > 20, "{meanwhile} messages passed meanwhile");
+    assert_eq!(small(&pair.server.received), 200);
+}
+
 /// A peer that hands over messages whole alone cannot take it, and its sender is told why.
 #[test]
 fn a_message_larger_than_the_peers_buffer_ends_the_association_if_the_peer_takes_no_parts() {

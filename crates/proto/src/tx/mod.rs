@@ -345,6 +345,7 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Option<u64> {
         let Departure { path: p, stream, bytes, immediate } = departure;
+        self.queue.peer_buffer = self.window.max();
         let mut taken = self.queue.take(stream, bytes as usize, scheduler)?;
         taken.flags.immediate |= immediate;
         let chunk = TxChunk::new(taken, stream, p, now);
