@@ -53,7 +53,10 @@ impl Endpoint {
         }
         let found = self.table.find(*tuple, header.source_port);
         // The answer to our INIT, which said so, may come from an address that we do not know yet.
-        let found = found.or_else(|| self.find_by_init_ack(*tuple, &packet));
+        let first = packet.chunks().next().and_then(Result::ok).map(|chunk| chunk.kind);
+        let (tag, port) = (header.verification_tag, header.source_port);
+        let asked = || self.table.find_tag(tag, port).filter(|_| first == Some(kind::INIT_ACK));
+        let found = found.or_else(asked);
         let told = found.and_then(|h| self.table.get(h)).is_some_and(|assoc| {
             assoc.config.zero_checksum.is_some()
                 && assoc.state() != State::Closed
