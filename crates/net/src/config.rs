@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use polypath_policies::profile;
 use polypath_proto::FourTuple;
-use polypath_proto::config::AssocConfig;
+use polypath_proto::config::{AssocConfig, Edmid};
 
 use crate::capture::Capture;
 use crate::interfaces::Follow;
@@ -22,6 +22,10 @@ pub struct Config {
     pub port: u16,
     /// How packets travel.
     pub encapsulation: Encapsulation,
+    /// The method by which what carries the packets detects errors, for users who know of one below the sockets (RFC 9653): a tunnel that
+    /// authenticates, say. Only then associations may spare the checksum
+    /// ([`AssocConfig::zero_checksum`](polypath_proto::config::AssocConfig::zero_checksum)). `None`: UDP and IP let errors through.
+    pub error_detection: Option<Edmid>,
     /// Answer those who connect to us.
     pub accept: bool,
     /// Associations at the same time, at most.
@@ -90,6 +94,7 @@ impl Config {
             local: addresses.into_iter().map(LocalAddress::from).collect(),
             port: 0,
             encapsulation: Encapsulation::Udp(0),
+            error_detection: None,
             accept: false,
             max_associations: 1024,
             max_associations_per_address: 512,

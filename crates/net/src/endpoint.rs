@@ -249,6 +249,7 @@ fn core_config(config: &Config, port: u16, local: &[SocketAddr]) -> EndpointConf
             Encapsulation::Udp(_) => polypath_proto::config::Encapsulation::Udp,
             Encapsulation::Raw => polypath_proto::config::Encapsulation::Raw,
         },
+        error_detection: config.error_detection,
         accept: config.accept,
         // A UDP port is one endpoint's; at a raw socket other endpoints hear the same packets.
         refuse_other_ports: matches!(config.encapsulation, Encapsulation::Udp(_)),

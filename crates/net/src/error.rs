@@ -185,6 +185,11 @@ pub enum Closed {
     /// No path works any more.
     #[error("the peer cannot be reached any more on any path")]
     Unreachable,
+    /// The peer is there, and acknowledged nothing that must be authenticated.
+    #[error(
+        "the peer answers heartbeats and acknowledges nothing that must be authenticated: has it the same shared key?"
+    )]
+    NothingAcknowledged,
     /// The peer did not end what it still had to send, long after this side asked for a shutdown.
     #[error("the peer was still not done five RTO.Max after the shutdown began: aborted")]
     ShutdownTimeout,
@@ -234,6 +239,7 @@ impl From<CloseReason> for Closed {
             CloseReason::LocalAbort => Self::LocalAbort,
             CloseReason::PeerAbort { cause } => Self::PeerAbort { cause, reason: Bytes::new() },
             CloseReason::Unreachable => Self::Unreachable,
+            CloseReason::NothingAcknowledged => Self::NothingAcknowledged,
             CloseReason::ShutdownTimeout => Self::ShutdownTimeout,
             CloseReason::HandshakeTimeout => Self::HandshakeTimeout,
             CloseReason::StaleCookie => Self::StaleCookie,

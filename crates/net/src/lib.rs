@@ -52,7 +52,7 @@ pub use interfaces::Follow;
 
 pub use bytes::Bytes;
 pub use polypath_proto::config::{
-    AssocConfig, AuthConfig, AuthKey, ExtensionConfig, HmacAlgorithm, PathMtuDiscovery,
+    AssocConfig, AuthConfig, AuthKey, Edmid, ExtensionConfig, HmacAlgorithm, PathMtuDiscovery,
     ReconfigConfig, WatchConfig,
 };
 pub use polypath_proto::event::{

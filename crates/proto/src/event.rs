@@ -190,6 +190,10 @@ pub enum AuthNotice {
     NewKey(u16),
     /// Nothing is sent with this key any more.
     KeyFree(u16),
+    /// Nothing is acknowledged, although heartbeats are answered, and data or its acknowledgements need the shared key: perhaps the peer has
+    /// another one. (Or all packets with data are too big for the way there.) Told once per key; a key that is set or activated is
+    /// tried anew. Else the association ends with [`CloseReason::NothingAcknowledged`] after Association.Max.Retrans timeouts.
+    NothingAcknowledged,
 }
 
 /// Which way a stream goes.
@@ -217,6 +221,9 @@ pub enum CloseReason {
     },
     /// Association.Max.Retrans was exceeded: the peer is unreachable.
     Unreachable,
+    /// Association.Max.Retrans was exceeded after [`AuthNotice::NothingAcknowledged`]: the peer answers heartbeats, and acknowledges nothing
+    /// that must be authenticated. Perhaps it has another shared key.
+    NothingAcknowledged,
     /// We asked for a graceful shutdown, with all of our data acknowledged, and five RTO.Max later the peer still had data to send, or had not
     /// answered; or data is not, and a peer that is heard of sent no SACK for as long: we aborted (T5-shutdown-guard, RFC 9260 section 9.2).
     ShutdownTimeout,

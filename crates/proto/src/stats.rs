@@ -81,6 +81,9 @@ pub struct AssocStats {
     /// Chunks dropped because they must be authenticated and were not.
     #[serde(skip_serializing_if = "is_zero")]
     pub unauthenticated_chunks: u64,
+    /// SHUTDOWNs whose cumulative TSN was never sent, from a peer that had acknowledged everything before.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bad_shutdowns: u64,
     /// TSNs gap-acked and then withdrawn by the peer.
     pub reneged: u64,
     /// Zero-window probes sent.

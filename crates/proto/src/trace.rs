@@ -81,6 +81,13 @@ pub enum TraceEvent {
         /// Payload bytes.
         bytes: u32,
     },
+    /// The peer's SHUTDOWN acknowledged what was never sent, when all that was sent had been acknowledged.
+    BadShutdown {
+        /// Which path.
+        path: PathId,
+        /// Its cumulative TSN.
+        cumulative_tsn: u32,
+    },
     /// A path went silent, or was heard of again.
     Suspect {
         /// Which path.

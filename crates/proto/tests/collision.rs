@@ -376,16 +376,33 @@ fn a_duplicate_cookie_is_acknowledged_in_shutdown_ack_sent() {
 }
 
 #[test]
-fn a_late_copy_of_the_init_does_not_end_the_association_that_it_opened() {
+fn a_late_copy_of_the_init_is_answered_and_changes_nothing() {
     // INITs go out on all paths at once; behind NATs each comes from another address, which no INIT lists.
     let mut pair = Pair::connected();
-    let init = pair.last_with(INIT);
-    let before = pair.log.len();
+    let (init, first) = (pair.last_with(INIT), read_init_ack(&pair.last_with(INIT_ACK)));
     let mut from_nat = init.tuple;
     from_nat.remote = tuple("10.0.0.2", "192.0.2.7").remote;
     for from in [from_nat, init.tuple] {
+        let before = pair.log.len();
         pair.inject(Way::ToServer, from, &init.data);
+        let answers = pair.sent_since(before).to_vec();
+        assert_eq!(answers.len(), 1);
+        let ack = &answers[0];
+        // To where it came from, with the tag that it named, and with a new one of ours (RFC 9260 section 5.2.2).
+        assert_eq!((ack.kinds(), ack.tag()), (vec![INIT_ACK], read_init(&init)));
+        assert_eq!(ack.tuple, reverse(from));
+        let (tag, cookie) = read_init_ack(ack);
+        assert_ne!(tag, first.0);
+        // Nobody asked for that cookie. Who brings it all the same gets nothing: it is no restart and no association of its own.
+        let before = pair.log.len();
+        let echo = to_server(tag, &[&cookie_echo(cookie)]);
+        pair.inject(Way::ToServer, from, &echo);
+        assert_eq!(pair.log.len(), before, "{:?}", pair.log.last().map(Packet::kinds));
+        pair.run(SECOND);
+        assert_eq!((pair.client.count(), pair.server.count()), (1, 1));
     }
-    assert_eq!(pair.log.len(), before, "{:?}", pair.log.last().map(Packet::kinds));
+    for host in [&pair.client, &pair.server] {
+        assert!(!host.saw(&Event::Restarted) && host.closed().is_none());
+    }
     both_work(&mut pair);
 }

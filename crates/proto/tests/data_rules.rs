@@ -540,6 +540,31 @@ fn padding_and_what_may_be_skipped_are_skipped_without_a_word() {
     assert_eq!(pair.server.texts(), [b"behind"]);
 }
 
+#[test]
+fn a_chunk_of_unknown_type_is_quoted_with_its_padding() {
+    let mut pair = Pair::connected();
+    let tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
+    // A type that asks for a report; five bytes, then three of padding that are not zero, as they should be.
+    let strange = |w: &mut polypath_wire::PacketWriter<'_>| {
+        w.push(&Raw(&[0xf7, 1, 0, 5, 9, 1, 1, 1])).unwrap();
+    };
+    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&strange]));
+    let error = pair.last_with(ERROR);
+    // ERROR of 16 bytes; the cause of 12 counts the padding, which is zero.
+    let said = [ERROR, 0, 0, 16, 0, 6, 0, 12, 0xf7, 1, 0, 5, 9, 0, 0, 0];
+    assert_eq!(error.data[12..], said);
+    // One that is too long to be quoted whole is cut.
+    let long = |w: &mut polypath_wire::PacketWriter<'_>| {
+        let header = [0xf7, 0, (3001_u16 >> 8) as u8, 3001_u16 as u8];
+        w.push(&Raw(&[&header[..], &[7; 3000]].concat())).unwrap();
+    };
+    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&long]));
+    let error = pair.last_with(ERROR);
+    let len = error.data.len();
+    assert!(len <= 1480 && len.is_multiple_of(4), "{len} bytes");
+    assert!(u16::from_be_bytes([error.data[14], error.data[15]]).is_multiple_of(4));
+}
+
 struct Raw<'a>(&'a [u8]);
 
 impl polypath_wire::EncodeChunk for Raw<'_> {

@@ -11,7 +11,7 @@ use common::*;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::ids::{Mid, Ssn, StreamId, Tsn};
 use polypath_proto::time::Duration;
-use polypath_proto::{Association, CloseReason, Event, SendError, SendOptions, State};
+use polypath_proto::{Association, CloseReason, Event, Reliability, SendError, SendOptions, State};
 use polypath_wire::{ChecksumCheck, Chunk, DataChunk, DataFlags, IDataChunk, PacketView};
 
 const DATA: u8 = 0;
@@ -445,6 +445,99 @@ fn messages_in_parts_that_fill_the_buffer_together_end_the_association_and_the_l
     client(&mut pair).send_part(now, StreamId(0), data, SendOptions::default(), false).unwrap();
     pair.run(Duration::from_secs(5));
     assert!(pair.server.saw(&named(1)));
+}
+
+/// Messages of 90,000 bytes through a receive buffer of 64 KiB, in one piece of the sender's.
+#[test]
+fn a_message_larger_than_the_peers_buffer_is_sent_and_may_be_given_up() {
+    let whole = Bytes::from(vec![5; 90_000]);
+    for partial in [false, true] {
+        for config in [AssocConfig::default(), interleaving()] {
+            let extensions = ExtensionConfig { partial_reliability: partial, ..config.extensions };
+            let sender = AssocConfig { extensions, ..config };
+            let parts = AssocConfig {
+                receive_buffer: 64 << 10,
+                partial_delivery: Some(16 << 10),
+                ..sender.clone()
+            };
+            let mut pair = connected(sender, parts);
+            let (now, options) = (pair.now, SendOptions::default());
+            client(&mut pair).send(now, StreamId(0), whole.clone(), options).unwrap();
+            pair.run(Duration::from_secs(20));
+            let got: usize = pair.server.received.iter().map(|m| m.data.len()).sum();
+            assert_eq!((got, pair.client.closed()), (90_000, None));
+            if !partial {
+                continue;
+            }
+            // The way is closed until its time is over.
+            pair.lose(|_| Fate::Lose);
+            let reliability = Reliability::Timed(Duration::from_millis(500));
+            let short = SendOptions { reliability, ..options };
+            let now = pair.now;
+            let id = client(&mut pair).send(now, StreamId(0), whole.clone(), short).unwrap();
+            pair.run(Duration::from_secs(1));
+            let (message, stream) = (id, StreamId(0));
+            assert!(pair.client.saw(&Event::Abandoned { message, stream, sent: true }));
+            pair.deliver_all();
+            let now = pair.now;
+            pair.client.send(now, b"next");
+            pair.run(Duration::from_secs(20));
+            assert_eq!(pair.server.received.last().unwrap().data, "next");
+        }
+    }
+}
+
+/// It may begin while messages of other streams are under way, and they while it is: who takes it takes parts.
+#[test]
+fn a_message_larger_than_the_peers_buffer_neither_waits_for_others_nor_holds_them_up() {
+    let factory = Arc::new(common::RoundRobinStreams);
+    let sender = AssocConfig { policies: factory, send_buffer: 8 << 20, ..interleaving() };
+    let parts =
+        AssocConfig { receive_buffer: 64 << 10, partial_delivery: Some(8 << 10), ..interleaving() };
+    let mut pair = connected(sender, parts);
+    let (now, options) = (pair.now, SendOptions::default());
+    // Two streams are never done, and the third has the large one.
+    for _ in 0..100 {
+        for stream in [0, 1] {
+            let data = Bytes::from(vec![stream as u8; 5_000]);
+            client(&mut pair).send(now, StreamId(stream), data, options).unwrap();
+        }
+    }
+    let large = Bytes::from(vec![2; 200_000]);
+    client(&mut pair).send(now, StreamId(2), large, options).unwrap();
+    pair.run(Duration::from_secs(120));
+    let at = |wanted: fn(&polypath_proto::Message) -> bool| {
+        let found = pair.server.received.iter().position(wanted);
+        found.expect("delivered")
+    };
+    let begun = at(|m| m.stream == StreamId(2) && m.part.first);
+    let ended = at(|m| m.stream == StreamId(2) && m.part.last);
+    let (before, rest) = pair.server.received.split_at(begun);
+    let small = |part: &[polypath_proto::Message]| {
+        part.iter().filter(|m| m.stream != StreamId(2) && m.part.last).count()
+    };
+    assert!(small(before) < 20, "it waited for {} messages", small(before));
+    let meanwhile = small(&rest[..ended - begun]);
+    assert!(meanwhile > 20, "{meanwhile} messages passed meanwhile");
+    assert_eq!(small(&pair.server.received), 200);
+}
+
+/// A peer that hands over messages whole alone cannot take it, and its sender is told why.
+#[test]
+fn a_message_larger_than_the_peers_buffer_ends_the_association_if_the_peer_takes_no_parts() {
+    for config in [AssocConfig::default(), interleaving()] {
+        let whole = AssocConfig { receive_buffer: 64 << 10, ..config.clone() };
+        let mut pair = connected(config, whole);
+        let (now, data) = (pair.now, Bytes::from(vec![5; 90_000]));
+        let id = client(&mut pair).send(now, StreamId(0), data, SendOptions::default()).unwrap();
+        pair.run(Duration::from_secs(20));
+        let (stream, limit) = (StreamId(0), 64 << 10);
+        assert!(pair.server.saw(&Event::MessageTooLarge { stream, limit }));
+        assert!(pair.client.saw(&Event::SendFailed { message: id, stream, sent: true }));
+        assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: Some(13) }));
+        let reason = client(&mut pair).abort_reason();
+        assert_eq!(reason, "message is larger than this receiver takes");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::craft::*;
 use common::*;
-use polypath_proto::config::{AssocConfig, EndpointConfig};
+use polypath_proto::config::{AssocConfig, EndpointConfig, ExtensionConfig};
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, State};
 use polypath_wire::chunk::kind;
@@ -197,6 +197,32 @@ fn unknown_parameters_of_an_init_ack_are_reported_behind_the_cookie_echo() {
     assert_eq!(echo.kinds(), [COOKIE_ECHO, ERROR]);
     assert_eq!(read_causes(&echo).1, [8]);
     assert!(echo.data.windows(12).any(|w| w == b"what is it?!"));
+}
+
+#[test]
+fn where_partial_reliability_is_off_its_parameter_is_unknown() {
+    // RFC 3758 section 3.3.2, for INIT ACK and INIT.
+    let (mut pair, tag) = waiting_client();
+    answer_init(&mut pair, tag, fixed(55), cookie_and(&[Parameter::ForwardTsnSupported]));
+    let echo = pair.last_with(COOKIE_ECHO);
+    assert_eq!((echo.kinds(), read_causes(&echo).1), (vec![COOKIE_ECHO, ERROR], vec![8]));
+    assert!(echo.data.ends_with(&[0, 8, 0, 8, 0xc0, 0, 0, 4]), "{:?}", echo.data);
+    let reported = |on: bool| {
+        let mut server = endpoint(SERVER_PORT, &server_addresses());
+        let extensions = ExtensionConfig { partial_reliability: on, ..ExtensionConfig::NONE };
+        server.assoc = AssocConfig { extensions, ..AssocConfig::default() }.into();
+        let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
+        pair.lose(|_| Fate::Lose);
+        let init = init_with(fixed(77), &[Parameter::ForwardTsnSupported]);
+        pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
+        first(&pair.last_with(INIT_ACK), |chunk| {
+            let Chunk::InitAck(ack) = chunk else { panic!("INIT ACK expected") };
+            let params = ack.params.iter().map(Result::unwrap);
+            params.filter(|p| p.kind == 8).map(|p| p.value.to_vec()).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(reported(false), [[0xc0, 0, 0, 4]]);
+    assert!(reported(true).is_empty());
 }
 
 #[test]

@@ -116,6 +116,10 @@ fn a_shutdown_for_unsent_tsns_is_a_protocol_violation() {
     let tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
     let peer_tag = read_init(&pair.log[0]);
     let tsn = pair.last_with(INIT_ACK).data[28..32].try_into().map(u32::from_be_bytes).unwrap();
+    pair.lose(|_| Fate::Lose);
+    let now = pair.now;
+    pair.server.send(now, b"under way");
+    pair.exchange();
     let shutdown = chunk(ShutdownChunk { cumulative_tsn: Tsn(tsn.wrapping_add(5)) });
     pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&shutdown]));
     let abort = pair.last_with(ABORT);

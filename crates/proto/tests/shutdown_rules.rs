@@ -147,6 +147,52 @@ fn each_packet_with_data_is_answered_with_the_shutdown_of_now() {
 }
 
 #[test]
+fn packets_with_data_that_come_together_are_answered_with_one_shutdown() {
+    let (mut pair, ids) = deaf();
+    let now = pair.now;
+    pair.server.shutdown(now);
+    pair.exchange();
+    let (now, before) = (pair.now, pair.log.len());
+    // A host hands them over as one batch; they came on both paths.
+    for n in 0..9 {
+        let packet = to_server(ids.tags.1, &[&chunk(data(ids.tsns.0.wrapping_add(n), b"more"))]);
+        let path = reverse(client_paths()[n as usize % 2]);
+        pair.server.endpoint.handle_datagram(now, path, &packet);
+    }
+    pair.exchange();
+    let answers = pair.sent_since(before).iter();
+    let shutdowns: Vec<_> = answers.filter(|p| p.kinds().contains(&SHUTDOWN)).collect();
+    assert_eq!(shutdowns.len(), 1);
+    assert_eq!(shutdowns[0].kinds().iter().filter(|kind| **kind == SHUTDOWN).count(), 1);
+    assert_eq!(cum_of_shutdown(shutdowns[0]), ids.tsns.0.wrapping_add(8), "the latest");
+    assert_eq!(shutdowns[0].tuple, client_paths()[0], "to where the last of them came from");
+}
+
+#[test]
+fn a_shutdown_that_acknowledges_too_much_harms_no_transfer_that_is_done() {
+    // Nothing was ever sent; or all that was is acknowledged. One foreign stack's SHUTDOWN says so.
+    for sends in [false, true] {
+        let mut pair = Pair::connected();
+        let ids = ids(&pair);
+        if sends {
+            let now = pair.now;
+            pair.server.send(now, b"all there is");
+            pair.run(SECOND);
+            assert_eq!(pair.client.texts(), [b"all there is"]);
+        }
+        pair.lose(|_| Fate::Lose);
+        let wrong = to_server(ids.tags.1, &[&chunk(shutdown(ids.tsns.1.wrapping_add(1000)))]);
+        pair.inject(Way::ToServer, at_server(), &wrong);
+        assert_eq!(pair.log.last().unwrap().kinds(), [SHUTDOWN_ACK]);
+        let complete = Chunk::ShutdownComplete { reflected: false };
+        pair.inject(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&chunk(complete)]));
+        assert_eq!(pair.server.closed(), Some(CloseReason::Shutdown));
+        let server = pair.server.endpoint.association(pair.server.handle()).unwrap();
+        assert_eq!(server.stats().bad_shutdowns, 1);
+    }
+}
+
+#[test]
 fn a_peer_that_is_heard_of_is_not_given_up_before_the_guard_expires() {
     let (mut pair, ids) = deaf();
     let now = pair.now;

@@ -62,13 +62,13 @@ fn zeros(pair: &Pair, way: Way) -> usize {
 }
 
 #[test]
-fn both_ends_spare_the_checksum_where_both_said_so_but_not_during_set_up() {
+fn both_ends_spare_the_checksum_where_both_said_so_but_not_for_init_and_cookie_echo() {
     let pair = talked(YES, YES);
     for way in [Way::ToServer, Way::ToClient] {
         assert!(zeros(&pair, way) > 0);
     }
     for packet in &pair.log {
-        let setup = [kind::INIT, kind::INIT_ACK, kind::COOKIE_ECHO];
+        let setup = [kind::INIT, kind::COOKIE_ECHO];
         let needs = kinds(packet).iter().any(|kind| setup.contains(kind));
         assert_eq!(is_zero(packet), !needs, "{:?}", kinds(packet));
     }
@@ -90,6 +90,41 @@ fn one_willing_end_is_not_enough_and_the_lower_layer_must_allow_it() {
     let pair = talked(YES, NO);
     let init = pair.log.iter().find(|p| kinds(p) == [kind::INIT]).expect("an INIT");
     assert!(init.data.windows(8).any(|w| w == [0x80, 0x01, 0, 8, 0, 0, 0, 1]));
+}
+
+#[test]
+fn an_init_ack_without_checksum_is_the_answer_to_who_said_that_it_may_lack_one() {
+    for (client, taken) in [(YES, true), (NO, false)] {
+        // Where the INIT went; another address of the server; one that nobody has named (RFC 9260 section 5.1.2 D).
+        for source in ["10.0.0.2", "10.0.1.2", "10.0.7.7"] {
+            let mut pair = Pair::with(
+                endpoint(client, common::CLIENT_PORT, &common::client_addresses()),
+                endpoint(NO, common::SERVER_PORT, &common::server_addresses()),
+            );
+            pair.lose(|_| common::Fate::Lose);
+            pair.connect_with(settings(client));
+            pair.exchange();
+            let init = pair.log[0].clone();
+            pair.inject(Way::ToServer, at_server(), &init.data);
+            let ack = pair.log.iter().find(|p| kinds(p) == [kind::INIT_ACK]).expect("an answer");
+            let (mut from, ack) = (common::client_paths()[0], cleared(ack));
+            from.remote.set_ip(common::ip(source));
+            pair.inject(Way::ToClient, from, &ack);
+            let echoed = pair.log.iter().filter(|p| kinds(p)[0] == kind::COOKIE_ECHO).count();
+            assert_eq!(echoed, usize::from(taken), "{source}");
+            let state = if taken { State::CookieEchoed } else { State::CookieWait };
+            assert_eq!(pair.client.state(), state);
+        }
+    }
+}
+
+#[test]
+fn the_checksum_of_an_init_ack_is_spared_where_the_client_said_so() {
+    for (client, server, spared) in [(YES, YES, true), (YES, NO, false), (NO, YES, false)] {
+        let pair = talked(client, server);
+        let ack = pair.log.iter().find(|p| kinds(p) == [kind::INIT_ACK]).expect("an INIT ACK");
+        assert_eq!(is_zero(ack), spared);
+    }
 }
 
 /// The packet with its checksum cleared.

@@ -66,19 +66,30 @@ fn messages_around_64_kib_arrive_whole_over_paths_of_different_mtu() {
 }
 
 #[test]
-fn a_message_larger_than_a_buffer_is_refused() {
+fn a_message_larger_than_the_send_buffer_is_refused_and_one_larger_than_the_peers_is_not() {
     let config = AssocConfig { send_buffer: 10_000, ..AssocConfig::default() };
     let (mut world, client, _) = connected(config);
     let refused = send(&mut world, client, pattern(10_001));
     assert!(matches!(refused, Err(SendError::BadSize { .. })), "{refused:?}");
-    // Nor can the peer put together what its buffer, which its first window tells of, does not hold.
+    // Whether the peer takes it in parts is not known before.
     let config = AssocConfig { receive_buffer: 10_000, ..AssocConfig::default() };
-    let (mut world, client, server) = connected(config);
-    let refused = send(&mut world, client, pattern(10_001));
-    assert!(matches!(refused, Err(SendError::BadSize { limit: 10_000, .. })), "{refused:?}");
-    send(&mut world, client, pattern(10_000)).expect("it fits");
-    world.run_for(60 * SECOND).expect("no trouble");
-    assert_eq!(read(&mut world, server), [pattern(10_000)]);
+    for partial_delivery in [None, Some(4_000)] {
+        let (mut world, client, server) =
+            connected(AssocConfig { partial_delivery, ..config.clone() });
+        send(&mut world, client, pattern(30_000)).expect("the send buffer holds it");
+        let mut got = Vec::new();
+        for _ in 0..60 {
+            world.run_for(SECOND).expect("no trouble");
+            got.extend(read(&mut world, server).concat());
+        }
+        if partial_delivery.is_some() {
+            assert_eq!(got, pattern(30_000));
+            continue;
+        }
+        let assoc = world.assoc(CLIENT, client).expect("not removed");
+        assert_eq!(assoc.close_reason(), Some(&CloseReason::PeerAbort { cause: Some(13) }));
+        assert_eq!(assoc.abort_reason(), "message is larger than this receiver takes");
+    }
 }
 
 #[test]

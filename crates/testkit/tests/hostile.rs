@@ -87,8 +87,9 @@ fn an_nr_sack_for_what_was_never_sent_ends_in_abort_13() {
 }
 
 #[test]
-fn a_shutdown_for_what_was_never_sent_ends_in_abort_13() {
+fn a_shutdown_for_what_was_never_sent_ends_in_abort_13_while_data_is_under_way() {
     let mut p = puppet();
+    p.make_it_send(100);
     let cumulative_tsn = p.victim_tsn.add(5);
     let answers = p.tell(&ShutdownChunk { cumulative_tsn });
     assert_eq!(abort_cause(&answers), Some(13), "{}", show(&answers));

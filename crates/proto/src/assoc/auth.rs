@@ -6,7 +6,7 @@ use polypath_wire::{Chunk, ErrorCause, PacketView, PacketWriter, RawChunk};
 use super::control::Encoded;
 use super::input::PacketState;
 use super::{Association, LocalSide};
-use crate::auth::{Auth, AuthFault, AuthKeyError, AuthOffer};
+use crate::auth::{Auth, AuthFault, AuthKeyError, AuthOffer, KeyWatch};
 use crate::config::{AssocConfig, AuthKey};
 use crate::endpoint::{PeerAuth, PeerInit};
 use crate::event::{AuthNotice, Event};
@@ -201,6 +201,43 @@ impl Association {
         }
     }
 
+    /// Data was acknowledged: the peer has the key.
+    #[inline]
+    pub(super) fn prove_key(&mut self) {
+        if let Some(auth) = &mut self.auth {
+            auth.watch = KeyWatch::Proven;
+        }
+    }
+
+    /// Data was given up somewhere, perhaps because the peer has another key: then what is lost tells nothing of paths, and the
+    /// application hears of it. Gives whether that is what it looks like.
+    pub(super) fn doubts_key_after_loss(&mut self) -> bool {
+        let Some(auth) = self.auth.as_mut().filter(|auth| auth.covers_data()) else { return false };
+        if auth.watch.data_given_up() {
+            self.events.push_back(Event::Authentication(AuthNotice::NothingAcknowledged));
+        }
+        self.is_key_doubted()
+    }
+
+    /// A heartbeat was answered. Gives whether it clears what is counted and backed off: not while the peer takes no data (section 8.1 of
+    /// RFC 9260 leaves that to us), or the two would go on like this for ever.
+    pub(super) fn heartbeat_clears(&mut self) -> bool {
+        let Some(auth) = &mut self.auth else { return true };
+        auth.watch.heartbeat_answered();
+        auth.watch != KeyWatch::Doubted
+    }
+
+    /// Whether the peer may have another key: nothing was acknowledged yet that needs it.
+    pub(super) fn may_differ_in_key(&self) -> bool {
+        let untold = |auth: &Auth| auth.covers_data() && auth.watch != KeyWatch::Proven;
+        self.auth.as_deref().is_some_and(untold)
+    }
+
+    /// Whether it seems that the peer has another key.
+    pub(super) fn is_key_doubted(&self) -> bool {
+        self.auth.as_ref().is_some_and(|auth| auth.watch == KeyWatch::Doubted)
+    }
+
     /// Adds a shared key, or replaces the one with that id. Another key for sending: [`activate`](Self::activate_auth_key) it,
     /// once the peer has it, too.
     ///
@@ -209,6 +246,7 @@ impl Association {
     pub fn set_auth_key(&mut self, id: u16, secret: &[u8]) -> Result<(), AuthKeyError> {
         let auth = self.auth.as_mut().ok_or(AuthKeyError::Off)?;
         auth.keys_mut().set(AuthKey { id, secret: secret.to_vec() });
+        auth.watch = KeyWatch::default();
         Ok(())
     }
 
@@ -217,7 +255,10 @@ impl Association {
     /// # Errors
     /// If there is no such key, or it was deactivated.
     pub fn activate_auth_key(&mut self, id: u16) -> Result<(), AuthKeyError> {
-        self.auth.as_mut().ok_or(AuthKeyError::Off)?.keys_mut().activate(id)
+        let auth = self.auth.as_mut().ok_or(AuthKeyError::Off)?;
+        auth.keys_mut().activate(id)?;
+        auth.watch = KeyWatch::default();
+        Ok(())
     }
 
     /// Sends nothing with this key any more, whatever happens; what the peer still sends with it is good. Since each packet is

@@ -18,6 +18,12 @@ pub(crate) struct ControlChunk {
 }
 
 impl ControlChunk {
+    pub(super) fn new(path: PathId, chunk: &impl EncodeChunk, bundling: Bundling) -> Self {
+        let mut bytes = Vec::with_capacity(chunk.encoded_len());
+        chunk.encode(&mut bytes);
+        Self { path, bytes, bundling, to: None }
+    }
+
     /// Its type.
     pub(super) fn kind(&self) -> Option<u8> {
         self.bytes.first().copied()
@@ -84,9 +90,7 @@ impl Association {
         chunk: &impl EncodeChunk,
         bundling: Bundling,
     ) {
-        let mut bytes = Vec::with_capacity(chunk.encoded_len());
-        chunk.encode(&mut bytes);
-        self.queue_control(ControlChunk { path, bytes, bundling, to: None });
+        self.queue_control(ControlChunk::new(path, chunk, bundling));
     }
 
     /// Queues a chunk that is encoded already.

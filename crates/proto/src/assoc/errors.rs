@@ -4,7 +4,7 @@ use polypath_wire::cause::code;
 use polypath_wire::chunk::kind;
 use polypath_wire::{AbortChunk, CausesBuf, ErrorCause, ErrorChunk, RawChunk, StreamId, Tsn};
 
-use super::{Association, Bundling};
+use super::{Association, Bundling, State};
 use crate::event::{CloseReason, Event};
 use crate::ids::PathId;
 use crate::time::Time;
@@ -42,13 +42,26 @@ impl Association {
 
     /// Queues ABORT alone: whatever else was waiting has no meaning any more. Without a peer's tag there is no one to tell.
     pub(super) fn send_abort(&mut self, cause: &ErrorCause<'_>) {
+        self.send_abort_with(Some(*cause));
+    }
+
+    fn send_abort_with(&mut self, cause: Option<ErrorCause<'_>>) {
         self.control.clear();
         if self.peer.tag == 0 {
             return;
         }
-        let causes: CausesBuf = [*cause].into_iter().collect();
+        let causes: CausesBuf = cause.into_iter().collect();
         let chunk = AbortChunk { reflected: false, causes: causes.as_causes() };
         self.send_control(self.paths.preferred(), &chunk, Bundling::Alone);
+    }
+
+    /// We give up: an answer is missing for too long. The peer is told once, in case that it hears us although we do not hear it. Where
+    /// one of us waits for the end of a shutdown both have everything: then it gets no reason to think that something was lost.
+    pub(super) fn give_up_on_peer(&mut self, reason: CloseReason) {
+        let done = matches!(self.state, State::ShutdownSent | State::ShutdownAckSent);
+        let cause = ErrorCause::UserInitiatedAbort(b"too many retransmissions");
+        self.send_abort_with((!done).then_some(cause));
+        self.close(reason);
     }
 
     /// Queues ERROR with one cause.
@@ -60,9 +73,12 @@ impl Association {
         self.send_control(path, &ErrorChunk { causes: causes.as_causes() }, Bundling::Free);
     }
 
-    /// Reports a chunk of unknown type, quoting as much as fits.
+    /// Reports a chunk of unknown type, quoting as much as fits, padding included: peers look for whole words there.
     pub(crate) fn report_unknown_chunk(&mut self, path: PathId, raw: &RawChunk<'_>) {
-        self.send_error(path, &ErrorCause::UnrecognizedChunk(self.quotable(raw.bytes())));
+        let room = self.quotable_len() & !3;
+        let mut quoted = raw.bytes().get(..room).unwrap_or(raw.bytes()).to_vec();
+        quoted.resize(quoted.len().next_multiple_of(4), 0);
+        self.send_error(path, &ErrorCause::UnrecognizedChunk(&quoted));
     }
 
     /// Reports DATA for a stream that does not exist.

@@ -284,13 +284,25 @@ impl Association {
         let Some(rtt) = self.paths.heartbeat_acked(now, info) else { return };
         let p = info.path;
         self.limits.answered(p);
-        self.paths.rtt_sample(now, p, rtt, &self.config.rto, &mut self.tracer);
-        self.errors = 0;
+        let clears = self.heartbeat_clears();
+        if clears {
+            self.paths.rtt_sample(now, p, rtt, &self.config.rto, &mut self.tracer);
+            self.errors = 0;
+        }
         if self.paths.confirm(now, p) {
             self.path_state_changed(now, p, PathState::Active);
             self.heed_wanted_primary(now);
             self.moved_in(now, p);
         }
+        if clears {
+            self.revive(now, p);
+        }
+        self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+        self.trigger(Trigger::Path);
+    }
+
+    /// A heartbeat on `p` was answered: it works again, if it did not.
+    fn revive(&mut self, now: Time, p: PathId) {
         let probed = self.config.potentially_failed.is_some_and(|pf| pf.probe.is_some());
         let was_failed = self.paths.view(p).is_some_and(|v| {
             v.state == PathState::PotentiallyFailed || probed && v.state == PathState::Inactive
@@ -304,8 +316,6 @@ impl Association {
             self.resume_path(now, p, was_failed);
             self.path_state_changed(now, p, state);
         }
-        self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
-        self.trigger(Trigger::Path);
     }
 
     /// A path of which nothing at all came back, while others did, was cut off. That tells nothing of congestion: it starts

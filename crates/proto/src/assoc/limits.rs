@@ -104,7 +104,7 @@ impl Limits {
     fn arm(&mut self, now: Time) {
         if let Some(watch) = self.watch.as_mut().filter(|watch| watch.timer == Time::MAX) {
             watch.timer = now + watch.config.interval;
-            watch.progress = now;
+            (watch.progress, watch.answered) = (now, None);
         }
     }
 }
@@ -194,9 +194,11 @@ impl Association {
 
     fn tell_of_stall(&mut self, silence: Duration) {
         let shut = self.tx.probing_window() || self.limits.current == Limit::PeerWindow;
+        let key = self.may_differ_in_key();
         let Some(watch) = &mut self.limits.watch else { return };
         let stall = match watch.answered {
             _ if shut => Stall::PeerReader,
+            Some(_) if key => Stall::SharedKey,
             Some(path) if self.tx.outstanding() > 0 || self.tx.has_marked() => {
                 Stall::BlackHole(path)
             }

@@ -104,11 +104,14 @@ impl Association {
         if !search.answered(now, info.nonce) {
             return false;
         }
-        if view.state == PathState::Active {
-            view.errors = 0;
-            self.errors = 0;
-        }
+        let active = view.state == PathState::Active;
         self.adopt_mtu(p);
+        if active && self.heartbeat_clears() {
+            self.errors = 0;
+            if let Some(view) = self.paths.view_mut(p) {
+                view.errors = 0;
+            }
+        }
         true
     }
 
@@ -125,7 +128,7 @@ impl Association {
     /// Data of `p` was not heard of: perhaps because its packets are too big.
     pub(super) fn data_given_up(&mut self, now: Time, p: PathId) {
         // It may have been one time too many.
-        if self.state == State::Closed {
+        if self.state == State::Closed || self.doubts_key_after_loss() {
             return;
         }
         let Some(path) = self.paths.get_mut(p) else { return };

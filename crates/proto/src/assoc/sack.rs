@@ -84,6 +84,7 @@ impl Association {
         if outcome.news {
             self.newest_sack_path = arrival;
             self.limits.progress(now);
+            self.prove_key();
         }
         // Who answers probes of a shut window is there, although nothing is acknowledged (RFC 9260 section 6.1 A): those that get lost
         // in an hour do not add up.

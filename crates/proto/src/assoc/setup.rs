@@ -190,8 +190,7 @@ impl Association {
             return;
         }
         if self.setup.retransmissions >= self.config.max_init_retrans {
-            self.control.clear();
-            return self.close(CloseReason::HandshakeTimeout);
+            return self.give_up_on_peer(CloseReason::HandshakeTimeout);
         }
         self.setup.retransmissions += 1;
         // Backs the timeout off. No failure of the path yet: that no one answers may have many reasons.
@@ -347,7 +346,7 @@ impl Association {
     fn report_unknown_parameters(&mut self, path: PathId, ack: &InitAckChunk<'_>) {
         let room = self.quotable_len();
         let mut params = ParamsBuf::new();
-        for raw in unrecognized(ack.params) {
+        for raw in unrecognized(ack.params, self.config.extensions.partial_reliability) {
             let len = params.as_params().as_bytes().len().next_multiple_of(4) + raw.bytes().len();
             if len > room {
                 break;

@@ -3,10 +3,13 @@
 use polypath_wire::chunk::kind;
 use polypath_wire::{AbortChunk, Chunk, ErrorCause, ShutdownChunk, Tsn};
 
+use super::control::ControlChunk;
 use super::{Association, Bundling, State};
 use crate::event::{CloseReason, Event};
 use crate::ids::PathId;
 use crate::time::Time;
+use crate::trace::TraceEvent;
+use crate::tsn_map::extend;
 use crate::view::PathView;
 
 /// T5-shutdown-guard in RTO.Max (RFC 9260 section 16).
@@ -62,7 +65,13 @@ impl Association {
         if self.state.is_setup() || self.state == State::Closed {
             return;
         }
-        if !self.cumulative_ack(now, path, cum_tsn) {
+        let never_sent = extend(self.tx.cum_ack(), cum_tsn) > self.tx.highest_sent();
+        if never_sent && self.tx.is_drained() {
+            // All was acknowledged before, whatever this says: the end is a good one.
+            self.stats.bad_shutdowns += 1;
+            let cumulative_tsn = cum_tsn.0;
+            self.tracer.emit(now, || TraceEvent::BadShutdown { path, cumulative_tsn });
+        } else if !self.cumulative_ack(now, path, cum_tsn) {
             return;
         }
         match self.state {
@@ -208,10 +217,14 @@ impl Association {
         }
     }
 
-    /// Sends SHUTDOWN with the present cum-ack and starts T2.
+    /// Sends SHUTDOWN with the present cum-ack and starts T2. One that still waits to go out says less than this one: it goes in its place.
     fn send_shutdown(&mut self, now: Time, path: PathId) {
         let chunk = ShutdownChunk { cumulative_tsn: self.rx.cumulative_tsn() };
-        self.send_control(path, &chunk, Bundling::Free);
+        let mut waiting = self.control.iter_mut();
+        match waiting.find(|chunk| chunk.kind() == Some(kind::SHUTDOWN)) {
+            Some(before) => *before = ControlChunk::new(path, &chunk, Bundling::Free),
+            None => self.send_control(path, &chunk, Bundling::Free),
+        }
         self.start_t2(now, path);
     }
 

@@ -210,9 +210,13 @@ impl Association {
         if count && association {
             self.errors += 1;
             if self.errors > self.config.assoc_max_retrans {
-                // Nobody is there to hear what waits.
-                self.control.clear();
-                self.close(CloseReason::Unreachable);
+                let doubted = self.is_key_doubted();
+                let reason = if doubted {
+                    CloseReason::NothingAcknowledged
+                } else {
+                    CloseReason::Unreachable
+                };
+                self.give_up_on_peer(reason);
             }
         }
     }

@@ -3,15 +3,18 @@
 mod hmac;
 mod keys;
 mod offer;
+mod watch;
 
 use core::fmt;
 
+use polypath_wire::chunk::kind;
 use polypath_wire::{AuthChunk, EncodeChunk as _};
 
 use crate::config::{AuthConfig, HmacAlgorithm};
 pub use keys::AuthKeyError;
 use keys::{KeyStore, Session};
 pub(crate) use offer::{AuthOffer, ChunkSet, RANDOM_LEN};
+pub(crate) use watch::KeyWatch;
 
 /// The authentication of one association.
 #[derive(Debug)]
@@ -22,6 +25,8 @@ pub(crate) struct Auth {
     keys: KeyStore,
     /// The key that the peer used last.
     peer_key: u16,
+    /// Whether the peer has the key that we use.
+    pub(crate) watch: KeyWatch,
 }
 
 /// What follows from the parameters of both sides.
@@ -47,7 +52,8 @@ pub(crate) enum AuthFault {
 
 impl Auth {
     pub(crate) fn new(ours: AuthOffer, config: &AuthConfig) -> Self {
-        Self { ours, agreed: None, keys: KeyStore::new(config), peer_key: 0 }
+        let (keys, watch) = (KeyStore::new(config), KeyWatch::default());
+        Self { ours, agreed: None, keys, peer_key: 0, watch }
     }
 
     /// The peer's parameters became known, or are others now. `extra` are chunk types that both sides want authenticated
@@ -59,6 +65,7 @@ impl Auth {
             demanded.insert(*kind);
             required.insert(*kind);
         });
+        self.watch = KeyWatch::default();
         let session = Session::new(&self.ours, peer);
         self.keys.forget_sessions();
         self.agreed = Some(Agreed { session, demanded, required, sending });
@@ -97,6 +104,15 @@ impl Auth {
     /// Whether the peer accepts chunks of this type only behind an AUTH chunk.
     pub(crate) fn demands(&self, kind: u8) -> bool {
         self.agreed.as_ref().is_some_and(|a| a.demanded.contains(kind))
+    }
+
+    /// Whether nothing that we send is ever acknowledged unless both have the same key: data or its acknowledgements need it.
+    pub(crate) fn covers_data(&self) -> bool {
+        let either = |kinds: [u8; 2], asked: fn(&Self, u8) -> bool| {
+            kinds.into_iter().any(|kind| asked(self, kind))
+        };
+        either([kind::DATA, kind::I_DATA], Self::demands)
+            || either([kind::SACK, kind::NR_SACK], Self::requires)
     }
 
     /// Bytes of an AUTH chunk of ours, if the peer ever wants one.

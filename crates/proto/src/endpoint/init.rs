@@ -5,6 +5,7 @@ use core::net::{IpAddr, SocketAddr};
 use polypath_wire::{Chunk, ErrorCause, InitChunk, PacketView, Params, ParamsBuf, RawChunk};
 
 use super::Endpoint;
+use super::checksum::of_init_ack;
 use super::cookie::{Cookie, Session, TieTags};
 use super::extensions::Extensions;
 use super::offer::{Offer, address_parameter, fixed_part};
@@ -226,7 +227,8 @@ impl Endpoint {
         }
         let mut fixed = fixed_part(config, identity.tag, identity.tsn);
         fixed.outbound_streams = fixed.outbound_streams.min(peer.fixed.inbound_streams);
-        let mut extensions = Extensions::agreed(config, peer.extensions);
+        let said = peer.extensions;
+        let mut extensions = Extensions::agreed(config, said);
         // What we accept does not depend on what the peer accepts.
         extensions.zero_checksum = config.zero_checksum.is_some();
         let addresses = if config.bare_init { &[] } else { addresses };
@@ -240,8 +242,11 @@ impl Endpoint {
         let addresses = if self.config.behind_nat { &[] } else { addresses };
         let offer = Offer { fixed, addresses, extensions, auth: auth.as_ref() };
         let budget = longest_answer(request.len, request.to.tuple);
-        let chunk = offer.init_ack(&cookie, unrecognized(request.init.params), budget);
-        self.replies.push(request.to, &Encoded(&chunk), &mut self.stats);
+        let partial = config.extensions.partial_reliability;
+        let unknown = unrecognized(request.init.params, partial);
+        let chunk = offer.init_ack(&cookie, unknown, budget);
+        let checksum = of_init_ack(config, said);
+        self.replies.push(request.to, (&Encoded(&chunk), checksum), &mut self.stats);
     }
 
     fn cookie(
@@ -295,9 +300,10 @@ fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict
         }
         State::CookieWait => Verdict::AsBefore(None),
         State::ShutdownAckSent => Verdict::ShutdownAck,
-        // The very INIT that set this association up, late on another path. Behind a NAT its source is an address that nobody
-        // listed; to refuse it would end the association that it opened.
-        state if !state.is_setup() && is_known(assoc, peer) => Verdict::Discard,
+        // The very INIT that set this association up, again or late on another path: it restarts nothing. Behind a NAT its source is an address
+        // that nobody listed; an ABORT would carry the tag of the association that it opened, and end it. The INIT ACK finds nobody
+        // who waits for it (section 5.2.3), and its cookie matches no row of Table 12.
+        state if !state.is_setup() && is_known(assoc, peer) => Verdict::Anew(tie_tags),
         state => match added_addresses(assoc, peer) {
             // One of several crossing INITs, on a path that our INIT named to nobody: its sender is the one we have echoed the
             // cookie of.

@@ -199,7 +199,7 @@ mod tests {
             assert_eq!(peer.addresses, addresses);
             assert_eq!(peer.extensions, offer.extensions);
             assert_eq!(peer.preservative, Duration::from_millis(1500));
-            assert_eq!(unrecognized(init.params).count(), 0);
+            assert_eq!(unrecognized(init.params, true).count(), 0);
         }
     }
 
@@ -208,7 +208,7 @@ mod tests {
         let asked: ParamsBuf = core::iter::repeat_n(Parameter::AdaptationLayer(1), 50).collect();
         let reports = |budget| {
             let own = offer(&[], false, true);
-            let ack = own.init_ack(b"cookie", unrecognized(asked.as_params()), budget);
+            let ack = own.init_ack(b"cookie", unrecognized(asked.as_params(), true), budget);
             let packet = in_packet(&ack);
             let view = PacketView::parse(&packet, ChecksumCheck::Verify).unwrap();
             let raw = view.chunks().next().unwrap().unwrap();

@@ -205,11 +205,16 @@ pub(crate) fn state_cookie(params: Params<'_>) -> Option<&[u8]> {
     known.find(|raw| raw.kind == param_kind::STATE_COOKIE).map(|raw| raw.value)
 }
 
-/// Parameters that the peer must be told we do not know (RFC 9260 section 3.2.1).
-pub(crate) fn unrecognized(params: Params<'_>) -> impl Iterator<Item = RawParam<'_>> {
+/// Parameters that the peer must be told we do not know (RFC 9260 section 3.2.1); without `partial_reliability` its
+/// parameter is one of them (RFC 3758 section 3.3.2).
+pub(crate) fn unrecognized(
+    params: Params<'_>,
+    partial_reliability: bool,
+) -> impl Iterator<Item = RawParam<'_>> {
     let mut stopped = false;
     let until_stop = params.into_iter().map_while(Result::ok).map_while(move |raw| {
-        let unknown = (!is_known(raw.kind)).then(|| RawParam::unknown_action(raw.kind));
+        let lacking = !partial_reliability && raw.kind == param_kind::FORWARD_TSN_SUPPORTED;
+        let unknown = (lacking || !is_known(raw.kind)).then(|| RawParam::unknown_action(raw.kind));
         let go_on = !stopped;
         stopped |= unknown.is_some_and(|action| action.stops());
         go_on.then_some((raw, unknown))
@@ -217,7 +222,8 @@ pub(crate) fn unrecognized(params: Params<'_>) -> impl Iterator<Item = RawParam<
     until_stop.filter(|(_, unknown)| unknown.is_some_and(|u| u.reports())).map(|(raw, _)| raw)
 }
 
-/// Whether we understand a parameter of INIT or INIT ACK; extensions that we lack are not understood.
+/// Whether we understand a parameter of INIT or INIT ACK. Those of extensions that are off are passed over in silence as their top bits
+/// say, but for the one that [`unrecognized`] names.
 const fn is_known(kind: u16) -> bool {
     matches!(
         kind,
@@ -350,7 +356,7 @@ mod tests {
                 .into_iter()
                 .chain([Parameter::AdaptationLayer(1)])
                 .collect();
-        let kinds: Vec<u16> = unrecognized(params.as_params()).map(|p| p.kind).collect();
+        let kinds: Vec<u16> = unrecognized(params.as_params(), true).map(|p| p.kind).collect();
         assert_eq!(kinds, [param_kind::ADAPTATION_LAYER]);
     }
 }

@@ -22,6 +22,9 @@ const FEW: usize = 16;
 /// The longest reply, bytes. Longer ones than this are not worth a stranger.
 pub(super) const MAX_LEN: usize = 1400;
 
+/// What belongs to no association has its checksum (RFC 9653 section 5.2).
+const CRC: ChecksumMode = ChecksumMode::Crc32c;
+
 /// Where a reply goes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
@@ -121,11 +124,11 @@ impl Replies {
         admitted
     }
 
-    /// Queues a packet with one chunk, which was [admitted](Self::admits).
+    /// Queues a packet with one chunk, which was [admitted](Self::admits), and a checksum of this kind.
     pub(super) fn push(
         &mut self,
         to: Address,
-        chunk: &impl EncodeChunk,
+        (chunk, checksum): (&impl EncodeChunk, ChecksumMode),
         stats: &mut EndpointStats,
     ) {
         let mut packet = Vec::new();
@@ -135,7 +138,7 @@ impl Replies {
             stats.replies_suppressed += 1;
             return;
         }
-        writer.finish(ChecksumMode::Crc32c);
+        writer.finish(checksum);
         stats.stateless_replies += 1;
         self.waiting.push_back(Reply { tuple: to.tuple, packet });
     }
@@ -157,7 +160,8 @@ impl Replies {
     ) {
         if self.admits(now, to, |limits| &mut limits.errors, stats) {
             let causes: CausesBuf = cause.into_iter().collect();
-            self.push(to, &AbortChunk { reflected: false, causes: causes.as_causes() }, stats);
+            let chunk = AbortChunk { reflected: false, causes: causes.as_causes() };
+            self.push(to, (&chunk, CRC), stats);
         }
     }
 
@@ -165,14 +169,15 @@ impl Replies {
     pub(super) fn reflected_abort(&mut self, now: Time, to: Address, stats: &mut EndpointStats) {
         if self.admits(now, to, |limits| &mut limits.out_of_the_blue, stats) {
             let causes = CausesBuf::new();
-            self.push(to, &AbortChunk { reflected: true, causes: causes.as_causes() }, stats);
+            let chunk = AbortChunk { reflected: true, causes: causes.as_causes() };
+            self.push(to, (&chunk, CRC), stats);
         }
     }
 
     /// Queues a SHUTDOWN COMPLETE with the tag of the packet that it answers (T bit 1).
     pub(super) fn reflected_complete(&mut self, now: Time, to: Address, stats: &mut EndpointStats) {
         if self.admits(now, to, |limits| &mut limits.out_of_the_blue, stats) {
-            self.push(to, &Chunk::ShutdownComplete { reflected: true }, stats);
+            self.push(to, (&Chunk::ShutdownComplete { reflected: true }, CRC), stats);
         }
     }
 
@@ -186,7 +191,7 @@ impl Replies {
     ) {
         if self.admits(now, to, |limits| &mut limits.errors, stats) {
             let causes: CausesBuf = [cause].into_iter().collect();
-            self.push(to, &ErrorChunk { causes: causes.as_causes() }, stats);
+            self.push(to, (&ErrorChunk { causes: causes.as_causes() }, CRC), stats);
         }
     }
 }

@@ -127,6 +127,8 @@ pub enum Stall {
     PeerReader,
     /// Heartbeats on this path are answered, its data is not: something on the way drops data, perhaps because of its size.
     BlackHole(PathId),
+    /// Heartbeats are answered, and nothing that must be authenticated is acknowledged: perhaps the ends have different shared keys.
+    SharedKey,
 }
 
 impl core::fmt::Display for Stall {
@@ -136,6 +138,9 @@ impl core::fmt::Display for Stall {
             Self::BlackHole(path) => {
                 write!(f, "heartbeats are answered on {path}, data is not acknowledged")
             }
+            Self::SharedKey => f.write_str(
+                "the peer answers heartbeats and acknowledges nothing: has it the same shared key?",
+            ),
         }
     }
 }

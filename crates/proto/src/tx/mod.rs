@@ -61,7 +61,8 @@ pub enum SendError {
     BadSize {
         /// Its size.
         bytes: usize,
-        /// The largest allowed: the smallest of max_message, the send buffer and the peer's receive buffer.
+        /// The largest allowed: the smaller of max_message and the send buffer. Whether a peer takes a message larger than its receive
+        /// buffer, in parts, nothing tells beforehand; one that does not aborts.
         limit: u64,
     },
     /// The stream does not exist.
@@ -179,13 +180,8 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Result<MessageId, SendError> {
         let bytes = data.len() as u64;
-        // A message that the peer's buffer cannot hold might never be delivered: whether the peer delivers parts is not known.
-        let limit = match self.window.max() {
-            0 => self.max_message,
-            peer => self.max_message.min(peer),
-        };
-        if bytes == 0 || bytes > limit {
-            return Err(SendError::BadSize { bytes: data.len(), limit });
+        if bytes == 0 || bytes > self.max_message {
+            return Err(SendError::BadSize { bytes: data.len(), limit: self.max_message });
         }
         if self.queue.is_open(stream) {
             return Err(SendError::MessageOpen { stream });
@@ -367,6 +363,7 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Option<u64> {
         let Departure { path: p, stream, bytes, immediate } = departure;
+        self.queue.peer_buffer = self.window.max();
         let mut taken = self.queue.take(stream, bytes as usize, scheduler)?;
         taken.flags.immediate |= immediate;
         let chunk = TxChunk::new(taken, stream, p, now);

@@ -113,6 +113,8 @@ pub(crate) struct SendQueue {
     interleaving: bool,
     /// Those that are, and their bytes in all.
     begun: (usize, u64),
+    /// The peer's receive buffer; 0 while unknown.
+    pub(super) peer_buffer: u64,
     /// Where the MIDs of streams begin.
     first_mid: u32,
     next_order: u64,
@@ -253,11 +255,17 @@ impl SendQueue {
 
     #[inline(never)]
     fn may_interleave(&self, s: &Stream, room: u64, chunk: usize) -> bool {
-        let size = s.queue.front().map_or(0, Queued::size);
+        let size = self.counted(s.queue.front().map_or(0, Queued::size));
         s.begun.is_some()
             || self.begun.0 == 0
             || size <= chunk as u64
             || self.begun.1.saturating_add(size) <= room
+    }
+
+    /// What a message of `size` bytes counts among those under way. A peer whose buffer does not hold it takes it in parts, or not at all: it
+    /// need not find room beside others.
+    const fn counted(&self, size: u64) -> u64 {
+        if self.peer_buffer > 0 && size > self.peer_buffer { 0 } else { size }
     }
 
     /// The chunk that [`take`](Self::take) would give.
@@ -320,6 +328,7 @@ impl SendQueue {
 
     /// A message of `size` bytes is under way in `stream`, or none is any more.
     fn begin(&mut self, stream: StreamId, size: Option<u64>) {
+        let size = size.map(|size| self.counted(size));
         let Some(s) = self.streams.get_mut(usize::from(stream.0)) else { return };
         let before = core::mem::replace(&mut s.begun, size);
         let (messages, bytes) = &mut self.begun;
