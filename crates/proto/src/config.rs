@@ -172,6 +172,9 @@ pub struct AssocConfig {
     pub congestion: CcConfig,
     /// Loss recovery beyond RFC 9260.
     pub recovery: RecoveryConfig,
+    /// No new data goes out, on whichever path, while a chunk waits to be retransmitted (RFC 9260 section 6.1 C). Off: it goes on paths that
+    /// retransmissions do not take.
+    pub retransmissions_first: bool,
     /// Spread packets with DATA over the round trip, at the rate that the congestion control names. Retransmissions and
     /// control chunks do not wait.
     pub pacing: bool,
@@ -231,6 +234,7 @@ impl Default for AssocConfig {
             potentially_failed: None,
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,
+            retransmissions_first: true,
             pacing: false,
             zero_checksum: None,
             bare_init: false,
@@ -304,6 +308,9 @@ pub struct SackConfig {
     /// DAC: tell, and let count, the packets that a SACK of the delay's timer covers. Off, as in ns-2's module, whose timer
     /// clears the count before it writes the SACK: such a SACK alone makes no chunk missing.
     pub timer_count: bool,
+    /// Gap ack blocks that a SACK reports at most, the lowest first; in an NR-SACK, blocks of both kinds together. `None`: as many as its packet
+    /// takes. RFC 9260 section 3.3.4 leaves the number to the receiver; Linux reports 16.
+    pub max_gap_blocks: Option<u16>,
 }
 
 impl Default for SackConfig {
@@ -315,6 +322,7 @@ impl Default for SackConfig {
             window_updates: true,
             filled_gap: true,
             timer_count: true,
+            max_gap_blocks: None,
         }
     }
 }

@@ -101,6 +101,13 @@ pub enum TraceEvent {
         /// Bytes of the send buffer in use.
         send_buffer: u64,
     },
+    /// A SACK or NR-SACK had gap ack blocks that end before they begin, or leave no gap above the cumulative TSN: they were passed over.
+    ImpossibleBlocks {
+        /// The path on which it arrived.
+        path: PathId,
+        /// How many.
+        blocks: u32,
+    },
     /// Chunks of a path were declared lost.
     Lost {
         /// Which path.
