@@ -175,6 +175,9 @@ pub struct AssocConfig {
     /// No new data goes out, on whichever path, while a chunk waits to be retransmitted (RFC 9260 section 6.1 C). Off: it goes on paths that
     /// retransmissions do not take.
     pub retransmissions_first: bool,
+    /// Nagle's rule: while data is in flight, new data that does not fill a packet waits for more. Off: it goes at once (SCTP_NODELAY, RFC 6458
+    /// section 8.1.5). Can be changed while the association lives: [`set_nodelay`](crate::Association::set_nodelay).
+    pub nagle: bool,
     /// Spread packets with DATA over the round trip, at the rate that the congestion control names. Retransmissions and
     /// control chunks do not wait.
     pub pacing: bool,
@@ -235,6 +238,7 @@ impl Default for AssocConfig {
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,
             retransmissions_first: true,
+            nagle: false,
             pacing: false,
             zero_checksum: None,
             bare_init: false,

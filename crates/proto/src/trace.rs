@@ -179,6 +179,8 @@ pub enum Stop {
     Scheduler,
     /// The next packet of the chosen path waits for its time.
     Pacing,
+    /// What is queued does not fill a packet, and waits for more while data is in flight (Nagle's rule).
+    Company,
     /// The state of the association forbids new data.
     State,
 }

@@ -640,3 +640,40 @@ fn an_idle_window_shrinks_by_half_per_rto_but_not_below_four_chunks() {
     solo.send(1, 10, SendOptions::default());
     assert_eq!(cwnd(&mut solo), 4 * 1468);
 }
+
+/// Nagle's rule (RFC 6458 section 8.1.5).
+#[test]
+fn small_messages_wait_for_company_while_data_is_in_flight() {
+    let config = AssocConfig { nagle: true, ..no_burst_limit() };
+    let options = SendOptions::default();
+    let mut solo = Solo::new(config);
+    assert!(!solo.assoc().nodelay());
+    assert_eq!(solo.send(1, 100, options).len(), 1, "nothing is in flight");
+    assert_eq!(solo.send(12, 100, options), []);
+    // 13 chunks of 116 bytes are more than a packet of 1468 takes: 12 go, and one waits again.
+    assert_eq!(solo.send(1, 100, options).len(), 12);
+    assert_eq!(solo.sack(5, 1 << 20, &[]), [], "some of it is in flight still");
+    assert_eq!(solo.sack(13, 1 << 20, &[]).len(), 1);
+    // A message that began is never left without its end.
+    assert_eq!(solo.send(1, AMDCS_PAYLOAD + 1, options).len(), 2);
+    // The setting can be changed at any time.
+    assert_eq!(solo.send(1, 100, options), []);
+    solo.assoc().set_nodelay(true);
+    assert_eq!(solo.run(Duration::ZERO).len(), 1);
+    assert_eq!(solo.send(1, 100, options).len(), 1);
+    solo.assoc().set_nodelay(false);
+    assert_eq!(solo.send(1, 100, options), []);
+    // Nor does anything wait once the end was asked for.
+    let now = solo.pair.now;
+    solo.assoc().shutdown(now);
+    assert_eq!(solo.run(Duration::ZERO).len(), 1);
+}
+
+#[test]
+fn small_messages_that_wait_go_with_what_a_timeout_sends_again() {
+    let mut solo = Solo::new(AssocConfig { nagle: true, ..no_burst_limit() });
+    solo.send(1, 100, SendOptions::default());
+    assert_eq!(solo.send(2, 100, SendOptions::default()), []);
+    let numbers: Vec<_> = solo.run(SECOND * 11 / 10).iter().map(|c| solo.number(c)).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+}

@@ -407,6 +407,10 @@ impl Association {
             }
             begun?;
         }
+        if packet.is_none() && self.waits_for_company() {
+            self.end_round(now, Stop::Company);
+            return None;
+        }
         if packet.is_none() {
             // Before the stream scheduler is asked: it may change streams only now (RFC 8260 section 3.3).
             self.policies.stream_scheduler.packet_started();

@@ -335,6 +335,11 @@ impl Sender {
         chunk_size(payload, self.header_len())
     }
 
+    /// Bytes of all that is queued, in chunks with their headers.
+    pub(crate) const fn queued_size(&self) -> u64 {
+        self.queue.unsent() + self.queue.messages() * self.header_len() as u64
+    }
+
     #[inline]
     fn max_payload(&self, pmdcs: u32) -> usize {
         (pmdcs as usize).saturating_sub(self.header_len()).max(1)
