@@ -346,7 +346,12 @@ impl Association {
         let again = if urgent { self.decide_again(now, packet) } else { Again::Nothing };
         let next = match again {
             Again::Goes(next) => Some(next),
-            Again::Waits if self.config.retransmissions_first => None,
+            Again::Waits if self.config.retransmissions_first => {
+                if packet.is_none() {
+                    self.note_limit(now, Stop::Paths);
+                }
+                None
+            }
             _ => self.decide_wanted(now, packet).or_else(|| self.decide_new(now, packet)),
         };
         if next.is_some() || packet.is_some() {
@@ -393,7 +398,9 @@ impl Association {
             if path.usable && room && !waits {
                 return Again::Goes(Next::Again { from, to, bytes: meta.bytes });
             }
-            outcome = Again::Waits;
+            if path.usable {
+                outcome = Again::Waits;
+            }
         }
         outcome
     }
