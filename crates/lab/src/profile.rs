@@ -124,6 +124,7 @@ impl Stack {
         set(&mut assoc.sack.filled_gap, settings.sack_filled_gap);
         set(&mut assoc.sack.timer_count, settings.dac_timer_count);
         set(&mut assoc.sack.path, settings.sack_path.map(sack_path));
+        set(&mut assoc.sack.max_gap_blocks, settings.max_gap_blocks.map(Some));
         set(&mut assoc.heartbeat_interval, settings.heartbeat.map(interval));
     }
 
@@ -355,7 +356,7 @@ mod tests {
         let settings: StackSettings = toml::from_str(
             "send-buffer = 'unlimited'\nmax-burst = 'unlimited'\nheartbeat = 'off'\npf = true\n\
              pf-max-retrans = 1\ninitial-cwnd = '4380B'\nloss-floor = '2mtu'\nnr-sack = 'delivered'\n\
-             extensions = ['i-data', 're-config']",
+             extensions = ['i-data', 're-config']\nmax-gap-blocks = 16",
         )
         .unwrap();
         let assoc = Stack::of_profile(Profile::Paper).with(&settings).assoc;
@@ -369,6 +370,7 @@ mod tests {
         assert_eq!(assoc.congestion.initial_cwnd, InitialCwnd::Bytes(4380));
         assert_eq!(assoc.congestion.loss_floor_mtus, 2);
         assert_eq!(assoc.cmt.nr_sack, NrSack::Delivered);
+        assert_eq!(assoc.sack.max_gap_blocks, Some(16));
         let offered = ExtensionConfig {
             interleaving: true,
             stream_reconfiguration: true,

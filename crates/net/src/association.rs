@@ -503,6 +503,18 @@ impl Association {
         self.with(|a| a.set_path_settings(now, path, settings)).unwrap_or(false)
     }
 
+    /// Whether small messages are sent at once (SCTP_NODELAY); true once the association is over.
+    pub fn nodelay(&self) -> bool {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).is_none_or(polypath_proto::Association::nodelay)
+    }
+
+    /// Says whether small messages are sent at once (SCTP_NODELAY, RFC 6458 section 8.1.5), as they are unless the settings say otherwise.
+    /// Where they are not, what does not fill a packet waits for more while data is in flight (Nagle's rule).
+    pub fn set_nodelay(&self, on: bool) {
+        self.with(|association| association.set_nodelay(on));
+    }
+
     /// Sends a heartbeat on a path now: its answer measures the path, and shows that it lives. False where none may be sent.
     pub fn request_heartbeat(&self, path: PathId) -> bool {
         let now = self.endpoint.shared.clock.now();

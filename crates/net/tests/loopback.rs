@@ -77,6 +77,36 @@ async fn every_path_carries_data_and_one_server_address_is_enough() {
     }
 }
 
+/// SCTP_NODELAY (RFC 6458 section 8.1.5) can be switched while the association lives; nothing is held for ever either way.
+#[tokio::test]
+async fn small_messages_arrive_whether_or_not_they_wait_for_company() {
+    let (a, b, ..) = pair(&[1], &[2]).await;
+    assert!(a.nodelay(), "unless it is asked for, nothing waits");
+    for on in [false, true] {
+        a.set_nodelay(on);
+        assert_eq!(a.nodelay(), on);
+        let sending = async {
+            for i in 0..100 {
+                a.send(0, pattern(50, i)).await.unwrap();
+            }
+        };
+        let receiving = async {
+            for i in 0..100 {
+                assert_eq!(b.recv().await.unwrap().unwrap().data, pattern(50, i));
+            }
+        };
+        tokio::join!(sending, receiving);
+    }
+    a.set_nodelay(false);
+    a.send(0, pattern(50, 1)).await.unwrap();
+    a.send(0, pattern(50, 2)).await.unwrap();
+    let (done, last) = tokio::join!(a.shutdown(), async {
+        (b.recv().await.unwrap().unwrap(), b.recv().await.unwrap().unwrap())
+    });
+    done.unwrap();
+    assert_eq!(last.1.data, pattern(50, 2));
+}
+
 /// Two megabytes and a goodbye from one endpoint to the other.
 async fn carry(server: Endpoint, client: Endpoint) {
     let there = server.local_addresses();

@@ -176,6 +176,12 @@ pub struct AssocConfig {
     pub congestion: CcConfig,
     /// Loss recovery beyond RFC 9260.
     pub recovery: RecoveryConfig,
+    /// No new data goes out, on whichever path, while a chunk waits to be retransmitted (RFC 9260 section 6.1 C). Off: it goes on paths that
+    /// retransmissions do not take.
+    pub retransmissions_first: bool,
+    /// Nagle's rule: while data is in flight, new data that does not fill a packet waits for more. Off: it goes at once (SCTP_NODELAY, RFC 6458
+    /// section 8.1.5). Can be changed while the association lives: [`set_nodelay`](crate::Association::set_nodelay).
+    pub nagle: bool,
     /// Spread packets with DATA over the round trip, at the rate that the congestion control names. Retransmissions and
     /// control chunks do not wait.
     pub pacing: bool,
@@ -235,6 +241,8 @@ impl Default for AssocConfig {
             potentially_failed: None,
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,
+            retransmissions_first: true,
+            nagle: false,
             pacing: false,
             zero_checksum: None,
             bare_init: false,
@@ -308,6 +316,9 @@ pub struct SackConfig {
     /// DAC: tell, and let count, the packets that a SACK of the delay's timer covers. Off, as in ns-2's module, whose timer
     /// clears the count before it writes the SACK: such a SACK alone makes no chunk missing.
     pub timer_count: bool,
+    /// Gap ack blocks that a SACK reports at most, the lowest first; in an NR-SACK, blocks of both kinds together. `None`: as many as its packet
+    /// takes. RFC 9260 section 3.3.4 leaves the number to the receiver; Linux reports 16.
+    pub max_gap_blocks: Option<u16>,
 }
 
 impl Default for SackConfig {
@@ -319,6 +330,7 @@ impl Default for SackConfig {
             window_updates: true,
             filled_gap: true,
             timer_count: true,
+            max_gap_blocks: None,
         }
     }
 }

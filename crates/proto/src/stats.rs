@@ -86,6 +86,9 @@ pub struct AssocStats {
     pub bad_shutdowns: u64,
     /// TSNs gap-acked and then withdrawn by the peer.
     pub reneged: u64,
+    /// Gap ack blocks of the peer that were passed over: they end before they begin, or leave no gap above the cumulative TSN.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub impossible_gap_blocks: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
     /// Per path.

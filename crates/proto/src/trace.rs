@@ -108,6 +108,13 @@ pub enum TraceEvent {
         /// Bytes of the send buffer in use.
         send_buffer: u64,
     },
+    /// A SACK or NR-SACK had gap ack blocks that end before they begin, or leave no gap above the cumulative TSN: they were passed over.
+    ImpossibleBlocks {
+        /// The path on which it arrived.
+        path: PathId,
+        /// How many.
+        blocks: u32,
+    },
     /// Chunks of a path were declared lost.
     Lost {
         /// Which path.
@@ -179,6 +186,8 @@ pub enum Stop {
     Scheduler,
     /// The next packet of the chosen path waits for its time.
     Pacing,
+    /// What is queued does not fill a packet, and waits for more while data is in flight (Nagle's rule).
+    Company,
     /// The state of the association forbids new data.
     State,
 }

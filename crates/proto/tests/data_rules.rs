@@ -290,6 +290,61 @@ fn what_is_lost_goes_out_before_what_is_new() {
     assert!(answer[1..].iter().all(|c| solo.number(c) > 3));
 }
 
+/// RFC 9260 section 7.2.4: what a SACK acknowledges counts before what it shows to be lost. The first packet of a fast retransmit then goes,
+/// although the window is full.
+#[test]
+fn a_sack_that_shows_a_loss_first_earns_what_it_acknowledges() {
+    let config = AssocConfig { fast_retransmit_after: 1, ..no_burst_limit() };
+    let mut solo = Solo::new(config);
+    solo.send(60, AMDCS_PAYLOAD, SendOptions::default());
+    for cum in 1..=9 {
+        solo.sack(cum, 1 << 20, &[]);
+    }
+    let window = |solo: &mut Solo| {
+        let now = solo.pair.now;
+        let view = solo.assoc().view(now).paths[0];
+        (view.cwnd, view.outstanding)
+    };
+    let (before, _) = window(&mut solo);
+    let answer = solo.sack(10, 1 << 20, &[(2, 2)]);
+    let (after, outstanding) = window(&mut solo);
+    assert_eq!(after, (before + 1468) / 2);
+    assert!(outstanding > after, "{outstanding} in flight");
+    assert_eq!(answer.iter().map(|c| solo.number(c)).collect::<Vec<_>>(), [11]);
+}
+
+/// RFC 9260 section 6.1 C, where the path of the retransmissions has no room and another one has.
+#[test]
+fn no_path_takes_new_data_while_something_waits_to_be_sent_again() {
+    for first in [true, false] {
+        let config = AssocConfig {
+            policies: Arc::new(Fickle { faithful: true, ..Fickle::default() }),
+            retransmissions_first: first,
+            ..no_burst_limit()
+        };
+        let mut pair = Pair::new();
+        pair.connect_with(config);
+        pair.run(SECOND);
+        let dead = client_paths()[0];
+        pair.lose(move |p| if p.tuple == reverse(dead) { Fate::Lose } else { Fate::Deliver });
+        let send = |pair: &mut Pair| {
+            let now = pair.now;
+            (0..6).for_each(|_| pair.client.send(now, &[7; AMDCS_PAYLOAD]));
+        };
+        // Three chunks take the first path, and are lost; its T3-rtx lets one of them go.
+        send(&mut pair);
+        pair.run(SECOND * 11 / 10);
+        let before = pair.log.len();
+        send(&mut pair);
+        pair.exchange();
+        let new = sent(pair.sent_since(before)).len();
+        assert_eq!(new == 0, first, "{new}");
+        pair.deliver_all();
+        pair.run(10 * SECOND);
+        assert_eq!(pair.server.received.len(), 12);
+    }
+}
+
 #[test]
 fn after_a_timeout_one_packet_alone_is_in_flight_until_something_is_acknowledged() {
     // Whole packets, and chunks of which many make one.
@@ -365,11 +420,13 @@ fn control_comes_before_data_and_data_in_the_order_of_its_tsns() {
     }
 }
 
-/// New chunks take two paths in turn; what the first lost waits until the second sends again, and then goes along.
-#[derive(Debug, Default)]
+/// New chunks take two paths in turn; what the first lost waits until the second sends again, and then goes along; or it takes the path that
+/// lost it, if the policy is faithful.
+#[derive(Clone, Debug, Default)]
 struct Fickle {
     turn: u8,
     ready: bool,
+    faithful: bool,
 }
 
 impl Policy for Fickle {
@@ -379,8 +436,10 @@ impl Policy for Fickle {
 }
 
 impl PathScheduler for Fickle {
-    fn pick(&mut self, _: &AssocView<'_>, _: &ChunkMeta) -> PathPick {
-        PathPick::Use(PathId(self.turn))
+    fn pick(&mut self, view: &AssocView<'_>, _: &ChunkMeta) -> PathPick {
+        let turn = PathId(self.turn);
+        let sendable = view.path(turn).is_some_and(|p| p.sendable);
+        PathPick::Use(if self.faithful && !sendable { PathId(1 - self.turn) } else { turn })
     }
 
     fn sent(&mut self, _: &AssocView<'_>, _: PathId, _: &ChunkMeta, _: bool) {
@@ -390,6 +449,9 @@ impl PathScheduler for Fickle {
 
 impl RetransmissionPolicy for Fickle {
     fn pick(&mut self, _: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
+        if self.faithful {
+            return RtxPick::Use(chunk.last);
+        }
         self.ready |= chunk.last == PathId(1);
         if self.ready { RtxPick::Use(PathId(1)) } else { RtxPick::Wait }
     }
@@ -397,7 +459,7 @@ impl RetransmissionPolicy for Fickle {
 
 impl PolicyFactory for Fickle {
     fn build(&self, cc: &CcConfig, _: &mut Rng) -> PolicySet {
-        let (path_scheduler, retransmission) = (Box::<Self>::default(), Box::<Self>::default());
+        let (path_scheduler, retransmission) = (Box::new(self.clone()), Box::new(self.clone()));
         PolicySet { path_scheduler, retransmission, ..PolicySet::rfc9260(cc) }
     }
 }
@@ -602,4 +664,41 @@ fn an_idle_window_shrinks_by_half_per_rto_but_not_below_four_chunks() {
     solo.run(60 * SECOND);
     solo.send(1, 10, SendOptions::default());
     assert_eq!(cwnd(&mut solo), 4 * 1468);
+}
+
+/// Nagle's rule (RFC 6458 section 8.1.5).
+#[test]
+fn small_messages_wait_for_company_while_data_is_in_flight() {
+    let config = AssocConfig { nagle: true, ..no_burst_limit() };
+    let options = SendOptions::default();
+    let mut solo = Solo::new(config);
+    assert!(!solo.assoc().nodelay());
+    assert_eq!(solo.send(1, 100, options).len(), 1, "nothing is in flight");
+    assert_eq!(solo.send(12, 100, options), []);
+    // 13 chunks of 116 bytes are more than a packet of 1468 takes: 12 go, and one waits again.
+    assert_eq!(solo.send(1, 100, options).len(), 12);
+    assert_eq!(solo.sack(5, 1 << 20, &[]), [], "some of it is in flight still");
+    assert_eq!(solo.sack(13, 1 << 20, &[]).len(), 1);
+    // A message that began is never left without its end.
+    assert_eq!(solo.send(1, AMDCS_PAYLOAD + 1, options).len(), 2);
+    // The setting can be changed at any time.
+    assert_eq!(solo.send(1, 100, options), []);
+    solo.assoc().set_nodelay(true);
+    assert_eq!(solo.run(Duration::ZERO).len(), 1);
+    assert_eq!(solo.send(1, 100, options).len(), 1);
+    solo.assoc().set_nodelay(false);
+    assert_eq!(solo.send(1, 100, options), []);
+    // Nor does anything wait once the end was asked for.
+    let now = solo.pair.now;
+    solo.assoc().shutdown(now);
+    assert_eq!(solo.run(Duration::ZERO).len(), 1);
+}
+
+#[test]
+fn small_messages_that_wait_go_with_what_a_timeout_sends_again() {
+    let mut solo = Solo::new(AssocConfig { nagle: true, ..no_burst_limit() });
+    solo.send(1, 100, SendOptions::default());
+    assert_eq!(solo.send(2, 100, SendOptions::default()), []);
+    let numbers: Vec<_> = solo.run(SECOND * 11 / 10).iter().map(|c| solo.number(c)).collect();
+    assert_eq!(numbers, [1, 2, 3]);
 }

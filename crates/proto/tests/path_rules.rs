@@ -56,6 +56,11 @@ fn times(pair: &Pair, i: usize, kind: u8) -> Vec<Time> {
     sent.map(|p| p.at).collect()
 }
 
+/// The client's first TSN, as its INIT says.
+fn client_tsn(pair: &Pair) -> u32 {
+    u32::from_be_bytes(pair.log[0].data[28..32].try_into().unwrap())
+}
+
 fn waits(times: &[Time]) -> Vec<Duration> {
     times.windows(2).map(|w| w[1] - w[0]).collect()
 }
@@ -104,6 +109,31 @@ fn a_path_that_does_not_answer_is_asked_ever_more_rarely_and_on_and_on() {
     pair.run(200 * SECOND);
     assert_eq!(states(&pair, SECOND_PATH).last(), Some(&PathState::Active));
     assert_eq!(view(&pair, SECOND_PATH).errors, 0);
+}
+
+#[test]
+fn a_path_bears_path_max_retrans_failures_and_is_inactive_at_the_next() {
+    for (most, potentially_failed) in [(0, false), (1, false), (5, false), (5, true)] {
+        let config = AssocConfig {
+            path_max_retrans: most,
+            heartbeat_interval: Some(SECOND),
+            potentially_failed: potentially_failed.then(PfConfig::default),
+            ..AssocConfig::default()
+        };
+        let mut pair = pair_with(config);
+        cut(&mut pair, 1);
+        // RTO doubles from one second: five failures take little more than a minute.
+        for _ in 0..2000 {
+            let path = view(&pair, SECOND_PATH);
+            if path.state == PathState::Inactive {
+                break;
+            }
+            assert!(path.errors <= most, "{path:?}");
+            pair.run(SECOND / 10);
+        }
+        let path = view(&pair, SECOND_PATH);
+        assert_eq!((path.state, path.errors), (PathState::Inactive, most + 1));
+    }
 }
 
 #[test]
@@ -470,7 +500,7 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
         pair.client.endpoint.connect(now, &all[..paths], SERVER_PORT, config.into()).unwrap();
         pair.run(SECOND);
         let tag = read_init(&pair.log[0]);
-        let tsn = u32::from_be_bytes(pair.log[0].data[28..32].try_into().unwrap());
+        let tsn = client_tsn(&pair);
         pair.lose(|_| Fate::Lose);
         let now = pair.now;
         pair.client.send(now, b"x");
@@ -487,6 +517,36 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
         let active = view(&pair, FIRST).state == PathState::Active;
         assert_eq!(active, back, "{paths} paths, {one_path_proves}");
     }
+}
+
+/// Data that was lost on one path and sent again on another: which of the two delivered it is not known, so neither is proven.
+#[test]
+fn data_that_moved_proves_neither_path() {
+    let pf = PfConfig { one_path_proves: true, ..PfConfig::default() };
+    let config = AssocConfig {
+        potentially_failed: Some(pf),
+        heartbeat_interval: None,
+        ..AssocConfig::default()
+    };
+    let mut pair = pair_with(config);
+    pair.lose(|_| Fate::Lose);
+    let now = pair.now;
+    pair.client.send(now, b"x");
+    pair.run(SECOND * 25 / 10);
+    let tsn = client_tsn(&pair);
+    let failed = [PathState::PotentiallyFailed; 2];
+    let states = |pair: &Pair| [FIRST, SECOND_PATH].map(|p| view(pair, p).state);
+    assert_eq!(states(&pair), failed);
+    let sack = SackRepr {
+        flags: 0,
+        cumulative_tsn: Tsn(tsn),
+        a_rwnd: 100_000,
+        gap_blocks: &[],
+        duplicates: &[],
+    };
+    let tag = read_init(&pair.log[0]);
+    pair.inject(Way::ToClient, client_paths()[1], &to_client(tag, &[&chunk(sack)]));
+    assert_eq!(states(&pair), failed);
 }
 
 #[test]

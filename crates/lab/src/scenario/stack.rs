@@ -79,6 +79,8 @@ settings! {
         dac_timer_count: bool,
         /// Which path a SACK takes.
         sack_path: SackPathSetting,
+        /// Gap ack blocks that a SACK reports at most, the lowest first. Linux: 16. Absent: as many as its packet takes.
+        max_gap_blocks: u16,
         /// Split fast retransmit (CMT).
         sfr: bool,
         /// Cwnd update for CMT.

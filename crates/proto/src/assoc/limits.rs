@@ -131,7 +131,7 @@ impl Association {
         let limit = match stop {
             Stop::NoData if self.tx.has_marked() => self.path_limit(),
             Stop::NoData if self.limits.refused => Limit::SendBuffer,
-            Stop::NoData | Stop::State => Limit::Application,
+            Stop::NoData | Stop::State | Stop::Company => Limit::Application,
             Stop::PeerWindow => Limit::PeerWindow,
             Stop::Paths => self.path_limit(),
             Stop::Scheduler => Limit::Scheduler,

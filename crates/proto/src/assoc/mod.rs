@@ -9,6 +9,7 @@ mod errors;
 mod input;
 mod limits;
 mod mtu;
+mod nagle;
 mod output;
 mod partial;
 mod parts;
@@ -89,6 +90,8 @@ pub struct Association {
     /// When an unanswered heartbeat last counted against the association.
     unanswered_at: Time,
     round: output::Round,
+    /// Small messages wait for company (see [`nagle`]).
+    nagle: bool,
     /// Where the chunk that blocks a buffer shall move (see [`blocking`]).
     planned_move: Option<PathId>,
     /// The path of the SACK that brought the latest news (see [`sack`]).
@@ -171,6 +174,7 @@ impl Association {
             errors: 0,
             unanswered_at: Time::ZERO,
             round: output::Round::default(),
+            nagle: config.nagle,
             planned_move: None,
             newest_sack_path: PathId(0),
             abort_reason: None,
@@ -222,6 +226,10 @@ impl Association {
     /// Ends the association once all that was handed in is acknowledged (RFC 9260 section 9.2).
     pub fn shutdown(&mut self, now: Time) {
         self.user_shutdown(now);
+        if self.nagle {
+            // What waited for company does so no more.
+            self.trigger(Trigger::Write);
+        }
     }
 
     /// Ends the association at once, telling the peer `reason` (RFC 9260 section 9.1).

@@ -76,6 +76,7 @@ impl Association {
             self.protocol_violation(now, PROTOCOL_VIOLATION, "acknowledges TSNs never sent");
             return false;
         }
+        self.note_impossible_blocks(now, arrival, outcome.impossible_blocks);
         self.sack_in_shutdown(now);
         self.take_rtt_samples(now);
         if outcome.verdict == SackVerdict::Stale {
@@ -100,6 +101,14 @@ impl Association {
         self.trace_sack(now, arrival, info);
         self.after_sack(now, &outcome);
         true
+    }
+
+    /// Blocks that the peer cannot have meant: its fault, and no reason to end what works otherwise.
+    fn note_impossible_blocks(&mut self, now: Time, path: PathId, blocks: u32) {
+        if blocks > 0 {
+            self.stats.impossible_gap_blocks += u64::from(blocks);
+            self.tracer.emit(now, || TraceEvent::ImpossibleBlocks { path, blocks });
+        }
     }
 
     fn take_rtt_samples(&mut self, now: Time) {

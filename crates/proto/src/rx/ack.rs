@@ -225,6 +225,19 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_follow_do_not_put_the_sack_off() {
+        let config = SackConfig { every: 9, ..SackConfig::default() };
+        let mut p = AckPolicy::new(config, true);
+        packet(&mut p, &[NEW], false);
+        p.written();
+        for ms in [1000, 1100, 1190] {
+            p.chunk(Outcome::New, false);
+            p.packet_end(Time::from_millis(ms), false);
+        }
+        assert!(!p.due(Time::from_millis(1199)) && p.due(Time::from_millis(1200)));
+    }
+
+    #[test]
     fn the_delay_is_at_most_half_a_second() {
         let config = SackConfig { delay: Duration::from_secs(9), ..SackConfig::default() };
         let mut p = AckPolicy::new(config, false);

@@ -23,9 +23,15 @@ const ENTRY: usize = 4;
 pub(super) struct SackBuilder {
     renegable: Vec<GapBlock>,
     non_renegable: Vec<GapBlock>,
+    /// Blocks in one SACK at most, however many fit.
+    max_blocks: Option<u16>,
 }
 
 impl SackBuilder {
+    pub(super) fn new(max_blocks: Option<u16>) -> Self {
+        Self { max_blocks, ..Self::default() }
+    }
+
     /// Writes the acknowledgement that was negotiated; false if not even its fixed part fits.
     pub(super) fn write(
         &mut self,
@@ -52,7 +58,8 @@ impl SackBuilder {
     ) -> bool {
         let Some(room) = room(writer, SACK_FIXED) else { return false };
         let (above, base) = (tracker.above(), tracker.cumulative());
-        blocks(above.word_range(), |i| above.word(i), base, room, &mut self.renegable);
+        let most = self.most_blocks(room);
+        blocks(above.word_range(), |i| above.word(i), base, most, &mut self.renegable);
         let sack = SackRepr {
             flags,
             cumulative_tsn: wire(base),
@@ -71,8 +78,9 @@ impl SackBuilder {
         writer: &mut PacketWriter<'_>,
     ) -> bool {
         let Some(room) = room(writer, NR_SACK_FIXED) else { return false };
-        self.collect_both(tracker, room);
-        self.shorten(room);
+        let most = self.most_blocks(room);
+        self.collect_both(tracker, most);
+        self.shorten(most);
         let used = self.renegable.len() + self.non_renegable.len();
         let sack = NrSackRepr {
             flags,
@@ -85,20 +93,25 @@ impl SackBuilder {
         writer.push(&sack).is_ok()
     }
 
-    fn collect_both(&mut self, tracker: &Tracker, room: usize) {
+    /// Blocks that go where there is room for `room` entries.
+    fn most_blocks(&self, room: usize) -> usize {
+        self.max_blocks.map_or(room, |most| room.min(most.into()))
+    }
+
+    fn collect_both(&mut self, tracker: &Tracker, most: usize) {
         let (above, base, range) =
             (tracker.above(), tracker.cumulative(), tracker.above().word_range());
         let Some(firm) = tracker.non_renegable() else {
             self.renegable.clear();
-            return blocks(range, |i| above.word(i), base, room, &mut self.non_renegable);
+            return blocks(range, |i| above.word(i), base, most, &mut self.non_renegable);
         };
-        blocks(range.clone(), |i| above.word(i) & !firm.word(i), base, room, &mut self.renegable);
-        blocks(range, |i| above.word(i) & firm.word(i), base, room, &mut self.non_renegable);
+        blocks(range.clone(), |i| above.word(i) & !firm.word(i), base, most, &mut self.renegable);
+        blocks(range, |i| above.word(i) & firm.word(i), base, most, &mut self.non_renegable);
     }
 
     /// Leaves out the highest TSNs, of whichever list.
-    fn shorten(&mut self, room: usize) {
-        while self.renegable.len() + self.non_renegable.len() > room {
+    fn shorten(&mut self, most: usize) {
+        while self.renegable.len() + self.non_renegable.len() > most {
             let top = |list: &[GapBlock]| list.last().map_or(0, |block| block.start);
             if top(&self.renegable) > top(&self.non_renegable) {
                 self.renegable.pop();

@@ -142,7 +142,7 @@ impl Receiver {
             ack: AckPolicy::new(settings.sack, settings.dac),
             updates: WindowUpdates::new(buffer.size(), buffer.chunk_charge()),
             paths: DataPaths::new(),
-            builder: SackBuilder::default(),
+            builder: SackBuilder::new(settings.sack.max_gap_blocks),
             stats: ReceiverStats::default(),
             deferred: None,
             jump: None,

@@ -1,8 +1,8 @@
 //! Miss indications: split fast retransmit (SFR) with delayed ack for CMT (DAC), or RFC 9260's over all paths.
 
 use super::Sender;
-use super::chunk::ChunkState;
-use super::sack::Scratch;
+use super::chunk::{ChunkState, TxChunk};
+use super::sack::{PathOutcome, Scratch};
 use crate::config::AssocConfig;
 use crate::ids::PathId;
 use crate::path::PathSet;
@@ -14,11 +14,26 @@ use crate::view::LossKind;
 struct Evidence {
     lowest: u64,
     highest: u64,
+    /// When the latest of them was sent.
+    sent: Time,
     /// DAC: packets that the SACK covers.
     count: u8,
 }
 
 impl Evidence {
+    /// What the newly acknowledged TSNs of these paths say; `None` if there are none that may speak.
+    fn of(paths: &[PathOutcome], count: u8) -> Option<Self> {
+        let lowest = paths.iter().filter_map(|o| o.lowest_newack).min()?;
+        let highest = paths.iter().filter_map(|o| o.highest_newack).max()?;
+        let sent = paths.iter().map(|o| o.newack_sent).max()?;
+        Some(Self { lowest, highest, sent, count })
+    }
+
+    /// Whether nothing that was sent after the latest transmission of `chunk` is newly acknowledged.
+    fn precedes(self, chunk: &TxChunk) -> bool {
+        chunk.sends > 1 && self.sent <= chunk.sent
+    }
+
     /// Miss indications for `tsn`: one if acknowledged TSNs lie on both sides of it, else as many as packets arrived
     /// after it (Iyengar et al. 2006, DAC).
     const fn misses(self, tsn: u64) -> u8 {
@@ -43,15 +58,14 @@ impl Sender {
             if self.ignores_misses(p) {
                 continue;
             }
-            let evidence = if config.cmt.sfr {
-                scratch.paths.get(p.index()).and_then(|o| o.lowest_newack.zip(o.highest_newack))
+            // Without SFR, HTNA over the association: what CMT's reordering makes go wrong.
+            let speaking = if config.cmt.sfr {
+                scratch.paths.get(p.index()..=p.index()).unwrap_or_default()
             } else {
-                // HTNA over the association: what CMT's reordering makes go wrong.
-                let lowest = scratch.paths.iter().filter_map(|o| o.lowest_newack).min();
-                lowest.zip(scratch.paths.iter().filter_map(|o| o.highest_newack).max())
+                &scratch.paths
             };
-            if let Some((lowest, highest)) = evidence {
-                self.miss_path(p, Evidence { lowest, highest, count }, paths, config, scratch);
+            if let Some(evidence) = Evidence::of(speaking, count) {
+                self.miss_path(p, evidence, paths, config, scratch);
             }
         }
     }
@@ -72,6 +86,10 @@ impl Sender {
             let Some(chunk) = self.ring.get_mut(tsn) else { continue };
             let trip = paths.view(p).and_then(|v| v.srtt).unwrap_or_default();
             if chunk.rescheduled && scratch.now.since(chunk.sent) <= 2 * trip {
+                continue;
+            }
+            if scratch.full && evidence.precedes(chunk) {
+                // What is newly reported may have arrived long ago, when the list had no room for it.
                 continue;
             }
             chunk.missing = chunk.missing.saturating_add(evidence.misses(tsn));

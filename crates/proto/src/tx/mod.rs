@@ -97,6 +97,10 @@ pub(crate) struct Sender {
     /// The non-renegable ones among them.
     nr_acked: TsnMap,
     paths: Vec<TxPath>,
+    /// Gap ack blocks of either kind in one SACK of the peer, at most.
+    most_blocks: usize,
+    /// The latest SACK had no room for what is gap-acked beyond this TSN; `u64::MAX` if it named all.
+    told_to: u64,
     window: PeerWindow,
     limit: u64,
     max_message: u64,
@@ -151,6 +155,8 @@ impl Sender {
             acked: TsnMap::new(base),
             nr_acked: TsnMap::new(base),
             paths: Vec::new(),
+            most_blocks: 0,
+            told_to: u64::MAX,
             window: PeerWindow::new(config.chunk_charge),
             limit: config.send_buffer,
             max_message: u64::from(config.max_message).min(config.send_buffer),
@@ -341,6 +347,11 @@ impl Sender {
     #[inline]
     pub(crate) const fn chunk_size(&self, payload: u32) -> u64 {
         chunk_size(payload, self.header_len())
+    }
+
+    /// Bytes of all that is queued, in chunks with their headers.
+    pub(crate) const fn queued_size(&self) -> u64 {
+        self.queue.unsent() + self.queue.messages() * self.header_len() as u64
     }
 
     #[inline]

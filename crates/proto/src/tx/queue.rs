@@ -154,6 +154,11 @@ impl SendQueue {
         self.in_progress
     }
 
+    /// Whether a message is partly sent.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.in_progress.is_some() || self.begun.0 > 0
+    }
+
     /// Whether messages of several streams may be under way.
     pub(crate) const fn is_interleaving(&self) -> bool {
         self.interleaving

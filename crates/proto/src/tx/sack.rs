@@ -34,7 +34,7 @@ pub(crate) enum SackVerdict {
     Taken,
     /// Older than what is known: at most good for an RTT sample.
     Stale,
-    /// It acknowledges what was never sent, or its blocks make no sense: ABORT (RFC 9260 section 12.4).
+    /// It acknowledges what was never sent: ABORT (RFC 9260 section 12.4).
     Violation,
 }
 
@@ -52,6 +52,8 @@ pub(crate) struct SackOutcome {
     pub(crate) fast_retransmission_acked: bool,
     /// TSNs withdrawn by the peer.
     pub(crate) reneged: u64,
+    /// Gap ack blocks that cannot be true.
+    pub(crate) impossible_blocks: u32,
 }
 
 /// The result of a SACK for one path.
@@ -82,6 +84,8 @@ pub(crate) struct PathOutcome {
     /// SFR and DAC: the newly acknowledged TSNs of this path that may speak for reordering.
     pub(super) lowest_newack: Option<u64>,
     pub(super) highest_newack: Option<u64>,
+    /// When the latest of them was sent.
+    pub(super) newack_sent: Time,
     /// Pseudo-cum-acks before the SACK.
     pseudo_once: Option<u64>,
     pseudo_again: Option<u64>,
@@ -104,6 +108,10 @@ pub(crate) struct Scratch {
     nr_bits: Vec<u64>,
     pub(super) tsns: Vec<u64>,
     pub(super) now: Time,
+    /// The SACK's list of blocks may be full.
+    pub(super) full: bool,
+    /// The SACK leaves TSNs out that the peer has withdrawn, up to this one; beyond it leaves out what it has no room for.
+    told_to: u64,
 }
 
 impl Sender {
@@ -146,6 +154,7 @@ impl Sender {
             freed: 0,
             fast_retransmission_acked: false,
             reneged: 0,
+            impossible_blocks: 0,
         };
         self.begin(now, paths, scratch);
         self.recovery_duplicates(now, sack.duplicates.iter());
@@ -156,14 +165,18 @@ impl Sender {
             return outcome;
         }
         let first_word = self.ring.base() / 64;
-        if !collect_bits(sack, first_word, self.highest_sent(), scratch) {
-            outcome.verdict = SackVerdict::Violation;
-            return outcome;
+        match collect_bits(sack, first_word, self.highest_sent(), scratch) {
+            Some(impossible) => outcome.impossible_blocks = impossible,
+            None => {
+                outcome.verdict = SackVerdict::Violation;
+                return outcome;
+            }
         }
         self.cum_ack_pass(sack, paths, scratch, &mut outcome, config);
         self.gap_ack_pass(first_word, paths, scratch, &mut outcome, config);
         outcome.news |= outcome.cum_advanced;
-        if !sack.cum_only && self.withdraws(first_word, scratch) {
+        scratch.full = self.is_full(sack);
+        if !sack.cum_only && self.withdraws(sack, first_word, &outcome, scratch) {
             // A SACK may have been overtaken by a newer one on a faster path. It is the newest if it brings news, or if it
             // follows the newest along the same path; else its silence proves nothing.
             if outcome.news || arrival == newest {
@@ -174,6 +187,9 @@ impl Sender {
                 outcome.verdict = SackVerdict::Stale;
                 return outcome;
             }
+        }
+        if !sack.cum_only {
+            self.told_to = scratch.told_to;
         }
         self.recovery_before_misses(now, paths, outcome.news, scratch);
         if outcome.news {
@@ -392,24 +408,59 @@ impl Sender {
         if !chunk.moved && delivery.certain {
             p.lowest_newack = Some(p.lowest_newack.map_or(tsn, |t| t.min(tsn)));
             p.highest_newack = Some(p.highest_newack.map_or(tsn, |t| t.max(tsn)));
+            p.newack_sent = p.newack_sent.max(chunk.sent);
         }
     }
 
-    /// Whether the SACK leaves out a TSN that was gap-acked before and may be withdrawn.
-    fn withdraws(&self, first_word: u64, scratch: &Scratch) -> bool {
+    /// Whether the SACK has as many blocks as the peer ever writes: there may be more to report than it had room for (RFC 9260 section 3.3.4
+    /// leaves the length of the list to the receiver).
+    fn is_full(&mut self, sack: &SackInfo<'_>) -> bool {
+        let blocks = sack.gaps.len() + sack.nr_gaps.len();
+        self.most_blocks = self.most_blocks.max(blocks);
+        blocks > 0 && blocks == self.most_blocks
+    }
+
+    /// Whether the SACK withdraws a TSN that was gap-acked before: leaves it out although there was room for it.
+    fn withdraws(
+        &mut self,
+        sack: &SackInfo<'_>,
+        first_word: u64,
+        outcome: &SackOutcome,
+        scratch: &mut Scratch,
+    ) -> bool {
+        scratch.told_to = u64::MAX;
+        if self.withdrawn_words(first_word, scratch).next().is_none() {
+            return false;
+        }
+        if outcome.impossible_blocks > 0 {
+            // Who names what cannot be does not tell by his silence, either.
+            scratch.told_to = self.told_to;
+            return false;
+        }
+        // What is missing at the end of a full list made room for something new, in this SACK or in one before.
+        let last = last_reported(sack);
+        if scratch.full && (outcome.news || last >= self.told_to) {
+            scratch.told_to = last;
+        }
         self.withdrawn_words(first_word, scratch).next().is_some()
     }
 
-    /// (word index, bits) of TSNs that were gap-acked, are not NR-acked and are not in this SACK.
+    /// (word index, bits) of TSNs that were gap-acked, are not NR-acked and are left out of this SACK.
     fn withdrawn_words(
         &self,
         first_word: u64,
         scratch: &Scratch,
     ) -> impl Iterator<Item = (u64, u64)> {
+        let told_to = scratch.told_to;
         self.acked.word_range().filter_map(move |word| {
             let reported = word.checked_sub(first_word).and_then(|i| scratch.bits.get(i as usize));
-            let gone =
-                self.acked.word(word) & !self.nr_acked.word(word) & !reported.copied().unwrap_or(0);
+            let told = match told_to.checked_sub(64 * word) {
+                Some(bit @ 0..63) => (2 << bit) - 1,
+                Some(_) => u64::MAX,
+                None => 0,
+            };
+            let acked = self.acked.word(word) & !self.nr_acked.word(word);
+            let gone = acked & !reported.copied().unwrap_or(0) & told;
             (gone != 0).then_some((word, gone))
         })
     }
@@ -573,35 +624,49 @@ const fn probe_acked(probe: crate::path::Probe, at: Time) -> crate::path::Probe 
     crate::path::Probe { acked_elsewhere: Some(at), ..probe }
 }
 
-/// Turns the blocks into bits, from word `first_word` of the TSN space on. Blocks may overlap, touch or be unsorted. False if
-/// something unsent is acknowledged (`highest` is the last TSN sent), or a block is impossible.
-fn collect_bits(sack: &SackInfo<'_>, first_word: u64, highest: u64, scratch: &mut Scratch) -> bool {
+/// The highest TSN that a SACK reports. Beyond it, a full list tells nothing. Real reneging there comes to light all the same: the TSN after
+/// the cum-ack is missing, so T3-rtx watches it, and in the end what was withdrawn is missing below a block, or there are fewer of them.
+fn last_reported(sack: &SackInfo<'_>) -> u64 {
+    let ends = sack.gaps.iter().chain(sack.nr_gaps.iter()).map(|block| block.end);
+    sack.cum + u64::from(ends.max().unwrap_or(0))
+}
+
+/// Turns the blocks into bits, from word `first_word` of the TSN space on. Blocks may overlap, touch or be unsorted; gives how many
+/// cannot be true and were passed over. `None` if something unsent is acknowledged (`highest` is the last TSN sent).
+fn collect_bits(
+    sack: &SackInfo<'_>,
+    first_word: u64,
+    highest: u64,
+    scratch: &mut Scratch,
+) -> Option<u32> {
     scratch.bits.clear();
     scratch.nr_bits.clear();
-    let Some(unacked) = highest.checked_sub(sack.cum) else { return false };
+    let unacked = highest.checked_sub(sack.cum)?;
     if sack.gaps.is_empty() && sack.nr_gaps.is_empty() {
-        return true;
+        return Some(0);
     }
     let words = (highest / 64 + 1).saturating_sub(first_word) as usize;
     scratch.bits.resize(words, 0);
     scratch.nr_bits.resize(words, 0);
     // The caller has seen that the cum-ack does not lie below the one before, from which the words count.
     let base = sack.cum.wrapping_sub(64 * first_word);
-    let possible = set_bits(&mut scratch.bits, base, unacked, sack.gaps)
-        && set_bits(&mut scratch.nr_bits, base, unacked, sack.nr_gaps);
+    let impossible = set_bits(&mut scratch.bits, base, unacked, sack.gaps)?
+        + set_bits(&mut scratch.nr_bits, base, unacked, sack.nr_gaps)?;
     for (all, nr) in scratch.bits.iter_mut().zip(&scratch.nr_bits) {
         *all |= nr;
     }
-    possible
+    Some(impossible)
 }
 
-/// Sets the bits of the blocks, which are offsets from bit `base`; false if one is impossible.
-fn set_bits(bits: &mut [u64], base: u64, unacked: u64, blocks: GapBlocks<'_>) -> bool {
+/// Sets the bits of the blocks, which are offsets from bit `base`. Gives how many blocks end before they begin, or leave no gap above the
+/// cum-ack: such a one says nothing that can be relied on, and is passed over. `None` if one acknowledges what was never sent.
+fn set_bits(bits: &mut [u64], base: u64, unacked: u64, blocks: GapBlocks<'_>) -> Option<u32> {
     let mut set = |word: u64, mask: u64| {
         if let Some(w) = bits.get_mut(word as usize) {
             *w |= mask;
         }
     };
+    let mut impossible = 0;
     for block in blocks.iter() {
         let start = base.wrapping_add(block.start.into());
         // Most are a single TSN while a fast and a slow path carry data in turn.
@@ -610,8 +675,12 @@ fn set_bits(bits: &mut [u64], base: u64, unacked: u64, blocks: GapBlocks<'_>) ->
             set(start / 64, 1 << (start % 64));
             continue;
         }
-        if !block.is_well_formed() || u64::from(block.end) > unacked {
-            return false;
+        if block.start <= block.end && u64::from(block.end) > unacked {
+            return None;
+        }
+        if !block.is_well_formed() {
+            impossible += 1;
+            continue;
         }
         let end = base.wrapping_add(block.end.into());
         let (from_start, to_end) = (u64::MAX << (start % 64), u64::MAX >> (63 - end % 64));
@@ -623,7 +692,7 @@ fn set_bits(bits: &mut [u64], base: u64, unacked: u64, blocks: GapBlocks<'_>) ->
         (start / 64 + 1..end / 64).for_each(|word| set(word, u64::MAX));
         set(end / 64, to_end);
     }
-    true
+    Some(impossible)
 }
 
 #[cfg(test)]
@@ -645,17 +714,19 @@ mod tests {
         fn blocks_in_any_order_become_their_tsns(
             cum in 6_400u64..6_600,
             behind in 0u64..200,
-            blocks in proptest::collection::vec((0u16..400, 0u16..150), 0..20),
-            nr in proptest::collection::vec((0u16..400, 0u16..150), 0..20),
+            blocks in proptest::collection::vec((0u16..400, -20i32..150), 0..20),
+            nr in proptest::collection::vec((0u16..400, -20i32..150), 0..20),
             unacked in 0u64..600,
         ) {
-            let list = |blocks: &[(u16, u16)]| {
-                let blocks = blocks.iter().map(|(start, more)| GapBlock { start: *start, end: start + more });
-                blocks.collect::<ItemsBuf<GapBlock, 4>>()
+            let block = |&(start, more): &(u16, i32)| {
+                GapBlock { start, end: start.saturating_add_signed(more as i16) }
             };
-            let tsns = |blocks: &[(u16, u16)]| {
-                let mut all: Vec<u64> = blocks.iter()
-                    .flat_map(|(start, more)| cum + u64::from(*start)..=cum + u64::from(start + more))
+            let list = |blocks: &[(u16, i32)]| {
+                blocks.iter().map(block).collect::<ItemsBuf<GapBlock, 4>>()
+            };
+            let tsns = |blocks: &[(u16, i32)]| {
+                let mut all: Vec<u64> = blocks.iter().map(block).filter(|b| b.start >= 2)
+                    .flat_map(|b| cum + u64::from(b.start)..=cum + u64::from(b.end))
                     .collect();
                 all.sort_unstable();
                 all.dedup();
@@ -673,11 +744,12 @@ mod tests {
             };
             let first_word = (cum + 1 - behind) / 64;
             let mut scratch = Scratch::default();
-            let possible = collect_bits(&sack, first_word, cum + unacked, &mut scratch);
+            let impossible = collect_bits(&sack, first_word, cum + unacked, &mut scratch);
             let both: Vec<_> = blocks.iter().chain(&nr).copied().collect();
-            let bad = |(start, more): &(u16, u16)| *start < 2 || u64::from(start + more) > unacked;
-            prop_assert_eq!(possible, !both.iter().any(bad));
-            if possible {
+            let unsent = both.iter().map(block).any(|b| b.start <= b.end && u64::from(b.end) > unacked);
+            let count = both.iter().map(block).filter(|b| !b.is_well_formed()).count() as u32;
+            prop_assert_eq!(impossible, (!unsent).then_some(count));
+            if !unsent {
                 prop_assert_eq!(members(&scratch.bits, first_word), tsns(&both));
                 prop_assert_eq!(members(&scratch.nr_bits, first_word), tsns(&nr));
             }

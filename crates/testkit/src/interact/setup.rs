@@ -257,6 +257,7 @@ fn random_sack(rng: &mut Rng) -> SackConfig {
         window_updates: rng.below(8) != 0,
         filled_gap: true,
         timer_count: true,
+        max_gap_blocks: None,
     }
 }
 

@@ -189,3 +189,25 @@ fn what_is_too_far_ahead_is_dropped_and_answered() {
     assert_eq!(receive(&mut rx, flagged(data(65_536, 1, b"x"), "BEU")), DataVerdict::New);
     assert_eq!(sack(&mut rx).renegable, [(65_535, 65_535)]);
 }
+
+#[test]
+fn a_sack_reports_so_many_blocks_at_most_the_lowest_first() {
+    for (kind, most) in
+        [(NrSack::Off, 3), (NrSack::Received, 3), (NrSack::Delivered, 3), (NrSack::Off, 0)]
+    {
+        let sack_config = SackConfig { max_gap_blocks: Some(most), ..SackConfig::default() };
+        let settings = ReceiverSettings { sack: sack_config, nr_sack: kind, ..settings() };
+        let mut rx = Receiver::new(settings, Tsn(1));
+        // Every second one is missing; of those that came every second one can be delivered.
+        for tsn in (2..=20).step_by(2) {
+            let flags = if tsn % 4 == 0 { "BEU" } else { "BE" };
+            receive(&mut rx, flagged(data(tsn, 1, b"x"), flags));
+        }
+        texts(&mut rx);
+        let sack = sack(&mut rx);
+        let mut blocks = [sack.renegable, sack.non_renegable].concat();
+        blocks.sort_unstable();
+        let lowest = [(2, 2), (4, 4), (6, 6)];
+        assert_eq!(blocks, lowest[..most.into()], "{kind:?}");
+    }
+}

@@ -7,11 +7,12 @@ mod limits;
 mod model;
 mod nr_sack;
 mod recovery;
+mod reports;
 mod sfr;
 mod timers;
 
 use bytes::Bytes;
-use polypath_wire::{GapBlock, ItemsBuf, PacketWriter};
+use polypath_wire::{GapBlock, GapBlocks, ItemsBuf, PacketWriter, Tsns};
 
 use super::{Departure, Losses, SackInfo, SackOutcome, SackVerdict, Sender};
 use crate::config::{AssocConfig, CmtConfig, Encapsulation, RecoveryConfig};
@@ -123,6 +124,21 @@ impl Rig {
         self.full_sack(arrival, cum, &[], &[], 1, twice)
     }
 
+    /// The cum-ack of a SHUTDOWN.
+    pub(super) fn shutdown(&mut self, arrival: u8, cum: u64) -> SackOutcome {
+        let info = SackInfo {
+            cum: self.first + cum - 1,
+            a_rwnd: 0,
+            gaps: GapBlocks::EMPTY,
+            nr_gaps: GapBlocks::EMPTY,
+            duplicates: Tsns::EMPTY,
+            count: 1,
+            cum_only: true,
+        };
+        let (now, paths, config) = (self.now, &mut self.paths, &self.config);
+        self.tx.on_sack(now, PathId(arrival), self.newest, &info, paths, config)
+    }
+
     fn full_sack(
         &mut self,
         arrival: u8,
@@ -133,8 +149,8 @@ impl Rig {
         twice: &[u64],
     ) -> SackOutcome {
         let blocks = |ranges: &[(u64, u64)]| -> ItemsBuf<GapBlock, 4> {
-            let block =
-                |&(a, b): &(u64, u64)| GapBlock { start: (a - cum) as u16, end: (b - cum) as u16 };
+            let offset = |n: u64| n.saturating_sub(cum) as u16;
+            let block = |&(a, b): &(u64, u64)| GapBlock { start: offset(a), end: offset(b) };
             ranges.iter().map(block).collect()
         };
         let (gaps, nr) = (blocks(gaps), blocks(nr));

@@ -73,17 +73,18 @@ fn recovery_ends_when_the_path_has_nothing_old_missing_although_the_cum_ack_stan
 #[test]
 fn a_retransmission_moved_to_another_path_does_not_speak_for_that_path() {
     let mut rig = Rig::new(2, CmtConfig::default());
-    // Chunks 1 and 2 outstanding on path 1; 3..6 on path 0; 3 is lost there and moves to path 1.
-    rig.send(&[1, 1, 0, 0, 0, 0]);
-    rig.sack(0, 0, &[(4, 4)]);
-    rig.sack(0, 0, &[(4, 5)]);
-    rig.sack(0, 0, &[(4, 6)]);
-    assert_eq!(rig.resend(0, 1), 3);
-    for _ in 0..3 {
-        rig.sack(1, 0, &[(3, 6)]);
+    // Chunks 1 and 2 outstanding on path 1, the others on path 0; 3, 4 and 5 are lost there and move to path 1.
+    rig.send(&[1, 1, 0, 0, 0, 0, 0, 0]);
+    for last in 6..=8 {
+        rig.sack(0, 0, &[(6, last)]);
     }
+    assert_eq!([0; 3].map(|_| rig.resend(0, 1)), [3, 4, 5]);
+    for last in 3..=4 {
+        rig.sack(1, 0, &[(3, last), (6, 8)]);
+    }
+    assert!(rig.sack(1, 0, &[(3, 8)]).news, "the third that brings news");
     assert_eq!(rig.outstanding(1), 2 * SIZE);
-    assert!(!rig.tx.has_marked(), "the ack of 3 is no evidence against 1 and 2");
+    assert!(!rig.tx.has_marked(), "they are no evidence against 1 and 2");
 }
 
 #[test]
@@ -119,6 +120,22 @@ fn impossible_sacks_are_violations() {
     assert_eq!(rig.sack(0, 4, &[]).verdict, SackVerdict::Violation);
     assert_eq!(rig.sack(0, 1, &[(3, 4)]).verdict, SackVerdict::Violation);
     assert_eq!(rig.nr_sack(0, 1, &[], &[(3, 4)], 1).verdict, SackVerdict::Violation);
-    assert_eq!(rig.sack(0, 1, &[(2, 2)]).verdict, SackVerdict::Violation, "a block at cum + 1");
+    let at_cum = rig.nr_sack(0, 1, &[], &[(2, 4)], 1);
+    assert_eq!(at_cum.verdict, SackVerdict::Violation, "a block at cum + 1, and beyond the last");
     assert_eq!(rig.sack(0, 3, &[]).verdict, SackVerdict::Taken);
+}
+
+#[test]
+fn a_second_loss_in_one_recovery_cuts_nothing_more() {
+    let mut rig = Rig::new(1, CmtConfig::default());
+    rig.send(&[0; 12]);
+    let entered = |rig: &Rig| rig.tx.path_outcome(crate::PathId(0)).entered_recovery;
+    for last in 2..=4 {
+        rig.sack(0, 0, &[(2, last)]);
+    }
+    assert!(rig.lost(0) == 1 && entered(&rig));
+    for last in 6..=8 {
+        rig.sack(0, 0, &[(2, 4), (6, last)]);
+    }
+    assert!(rig.lost(0) == 1 && !entered(&rig), "chunk 5, below the exit point");
 }

@@ -100,3 +100,35 @@ fn retransmissions_give_no_sample() {
     rig.sack(0, 1, &[]);
     assert_eq!(rig.tx.path_outcome(PathId(0)).rtt, None);
 }
+
+/// RFC 9260 section 7.2.4, rule 4.
+#[test]
+fn t3_starts_anew_with_the_fast_retransmission_of_the_lowest_chunk_alone() {
+    let mut rig = Rig::new(1, CmtConfig::default());
+    rig.send(&[0; 8]);
+    rig.wait(100);
+    for last in 4..=6 {
+        rig.sack(0, 0, &[(2, 2), (4, last)]);
+    }
+    assert_eq!(rig.lost(0), 2);
+    // Packets leave later than the SACK came.
+    rig.wait(5);
+    assert_eq!(rig.resend(0, 0), 1);
+    let anew = rig.now + Duration::from_secs(1);
+    assert_eq!(t3(&rig, 0), anew);
+    rig.wait(10);
+    assert_eq!(rig.resend(0, 0), 3);
+    assert_eq!(t3(&rig, 0), anew);
+}
+
+#[test]
+fn one_chunk_is_timed_per_round_trip() {
+    let mut rig = Rig::new(1, CmtConfig::default());
+    rig.send(&[0]);
+    rig.wait(30);
+    rig.send(&[0]);
+    rig.wait(20);
+    rig.sack(0, 2, &[]);
+    let sample = rig.tx.path_outcome(PathId(0)).rtt;
+    assert_eq!(sample, Some(Duration::from_millis(50)), "the first that was not timed before");
+}
