@@ -99,7 +99,7 @@ impl Host {
     /// The only association.
     pub(crate) fn only(&self) -> AssocHandle {
         let all = self.living();
-        assert_eq!(all.len(), 1, "{:?}", self.events);
+        assert_eq!(all.len(), 1, "one association only: {:?}", self.events.last());
         all[0]
     }
 
