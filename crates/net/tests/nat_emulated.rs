@@ -1,5 +1,6 @@
-//! Two uplinks, each behind a NAT of its own (nft masquerade), in an emulated network. They need root; without it they say that they are
-//! skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
+//! Two uplinks, each behind a NAT of its own (nft masquerade), in an emulated network. They need
+//! root; without it they say that they are skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says
+//! that they must not be.
 
 use std::net::IpAddr;
 use std::process::Command;
@@ -91,7 +92,8 @@ impl Inside {
             run(emulation, &format!("ip link set in{n} up"));
             let within = |command: String| run(emulation, &format!("ip -n {name} {command}"));
             within(format!("address add 192.168.{n}.1/24 dev up{n}"));
-            // One packet each: the emulated devices compute no checksums of batches, which a NAT then gets wrong.
+            // One packet each: the emulated devices compute no checksums of batches, which a NAT
+            // then gets wrong.
             within(format!("link set up{n} gso_max_segs 1 up"));
             within(format!("route add 10.0.{n}.0/24 via 192.168.{n}.254"));
             run(
@@ -109,7 +111,8 @@ impl Inside {
             nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET).expect("root may");
             Endpoint::bind(config).expect("its addresses are there")
         };
-        std::thread::spawn(bind).join().expect("no panic")
+        let thread = std::thread::Builder::new().spawn(bind).expect("a thread starts");
+        thread.join().expect("no panic")
     }
 }
 

@@ -1,14 +1,17 @@
-//! Where packets come from: known paths, new pairs of known addresses, and places that nobody named, because a NAT gave the peer
-//! another port or address (RFC 6951), or it has an uplink behind a NAT of its own.
+//! Where packets come from: known paths, new pairs of known addresses, and places that nobody
+//! named, because a NAT gave the peer another port or address (RFC 6951), or it has an uplink
+//! behind a NAT of its own.
 //!
-//! Such a place is not believed for the tag alone, 32 bits that somebody may have guessed. Where both ends authenticate and addresses
-//! may change, HEARTBEAT and HEARTBEAT ACK are among the chunks that must prove themselves (RFC 4895): an authentic HEARTBEAT makes
-//! a path of its source, unproven like any address that the peer names, and whoever cannot write one is met with silence. ASCONF with
-//! wildcards does the same (RFC 6951 section 5.7), but one at a time, and it has to be asked for; heartbeats go out on every path
-//! by themselves, so that they tell at once of each uplink, and again of each change, however often.
+//! Such a place is not believed for the tag alone, 32 bits that somebody may have guessed. Where
+//! both ends authenticate and addresses may change, HEARTBEAT and HEARTBEAT ACK are among the
+//! chunks that must prove themselves (RFC 4895): an authentic HEARTBEAT makes a path of its source,
+//! unproven like any address that the peer names, and whoever cannot write one is met with silence.
+//! ASCONF with wildcards does the same (RFC 6951 section 5.7), but one at a time, and it has to be
+//! asked for; heartbeats go out on every path by themselves, so that they tell at once of each
+//! uplink, and again of each change, however often.
 //!
-//! Where nothing authenticates, another UDP port at an address of the peer is asked for a nonce, and only heartbeats count there until
-//! it came back.
+//! Where nothing authenticates, another UDP port at an address of the peer is asked for a nonce,
+//! and only heartbeats count there until it came back.
 
 use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, ChunkIter, PacketView, RawChunk};
@@ -27,7 +30,8 @@ use crate::view::PathState;
 /// Places that nobody named and nobody proved yet, at most.
 const MAX_UNPROVEN: usize = 4;
 
-/// Before so long one of them does not give way to another: what a flood makes us send is bounded by that.
+/// Before so long one of them does not give way to another: what a flood makes us send is bounded
+/// by that.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Association {
@@ -53,8 +57,9 @@ impl Association {
         known.or_else(|| self.handle_stray(now, packet, chunks, seen))
     }
 
-    /// A packet from where no path leads: the answer to our INIT, a change of addresses, or a peer whose NAT has changed its mind. Once that
-    /// has made a path of it, it is a packet like others (RFC 5061 section 5.2, D2): gives that path.
+    /// A packet from where no path leads: the answer to our INIT, a change of addresses, or a peer
+    /// whose NAT has changed its mind. Once that has made a path of it, it is a packet like others
+    /// (RFC 5061 section 5.2, D2): gives that path.
     fn handle_stray(
         &mut self,
         now: Time,
@@ -114,7 +119,8 @@ impl Association {
         }
     }
 
-    /// The path a packet arrived on. A new pair of our and the peer's known addresses becomes a path, unconfirmed.
+    /// The path a packet arrived on. A new pair of our and the peer's known addresses becomes a
+    /// path, unconfirmed.
     pub(crate) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
         if let Some(known) = self.paths.by_tuple(&tuple) {
             return Some(self.heard_on(now, known));
@@ -129,7 +135,8 @@ impl Association {
                 self.paths.send_to_sleep(p);
                 Some(p)
             }
-            // What arrives there still counts (RFC 5061 section 5.3, F4), but nothing goes back that way.
+            // What arrives there still counts (RFC 5061 section 5.3, F4), but nothing goes back
+            // that way.
             Home::Leaving => Some(self.paths.preferred()),
             Home::Foreign => None,
         }
@@ -140,7 +147,8 @@ impl Association {
         self.auth.as_ref().is_some_and(|auth| auth.requires(kind::HEARTBEAT))
     }
 
-    /// The peer seems to be at a place that nobody named: `tentative` if its tag alone says so. It becomes a path, unproven.
+    /// The peer seems to be at a place that nobody named: `tentative` if its tag alone says so. It
+    /// becomes a path, unproven.
     fn learn(&mut self, now: Time, tuple: FourTuple, tentative: bool) -> Option<PathId> {
         let known = self.paths.by_tuple(&tuple);
         if known.is_some() || !self.state.sends_heartbeats() {
@@ -160,7 +168,8 @@ impl Association {
         Some(p)
     }
 
-    /// Whether there is room for one more such place; the one that was silent for longest may give way.
+    /// Whether there is room for one more such place; the one that was silent for longest may give
+    /// way.
     fn make_place(&mut self, now: Time) -> bool {
         let learned = |wanted: fn(PathState) -> bool| {
             let these = self.paths.iter().filter(move |(v, _)| wanted(v.state));
@@ -182,8 +191,8 @@ impl Association {
         true
     }
 
-    /// Set-up is done: heartbeats tell the peer of the paths on which it was not heard. A NAT may have made places of them that it does not
-    /// know; it takes nothing from there before.
+    /// Set-up is done: heartbeats tell the peer of the paths on which it was not heard. A NAT may
+    /// have made places of them that it does not know; it takes nothing from there before.
     pub(super) fn announce_paths(&mut self, now: Time) {
         if !self.caps.agreed.dynamic_addresses || !self.setup.opened {
             return;
@@ -196,7 +205,8 @@ impl Association {
         }
     }
 
-    /// The answer to data on `p` is overdue. If a NAT has given us another place there, a heartbeat tells the peer.
+    /// The answer to data on `p` is overdue. If a NAT has given us another place there, a heartbeat
+    /// tells the peer.
     pub(super) fn announce_if_lost(&mut self, now: Time, p: PathId) {
         let asked = self.paths.get(p).is_none_or(|path| path.heartbeat.is_some());
         if self.caps.agreed.dynamic_addresses && !asked && self.state.sends_heartbeats() {
@@ -204,8 +214,9 @@ impl Association {
         }
     }
 
-    /// A path was proven. If it is one that nobody named, and another one from the same address of ours fell silent before: it may be that one,
-    /// after its NAT gave it another end. It is asked; its data goes elsewhere at once where silent paths are given up.
+    /// A path was proven. If it is one that nobody named, and another one from the same address of
+    /// ours fell silent before: it may be that one, after its NAT gave it another end. It is asked;
+    /// its data goes elsewhere at once where silent paths are given up.
     pub(super) fn moved_in(&mut self, now: Time, p: PathId) {
         let Some(learned) = self.paths.get_mut(p).and_then(|path| path.learned.as_mut()) else {
             return;
@@ -225,7 +236,8 @@ impl Association {
         }
     }
 
-    /// Whether nothing came on `old` since `new` was learned, which starts at the same address of ours. A path that our user named is his.
+    /// Whether nothing came on `old` since `new` was learned, which starts at the same address of
+    /// ours. A path that our user named is his.
     fn is_left_behind(&self, old: PathId, new: PathId) -> bool {
         let (Some(old), Some(new)) = (self.paths.get(old), self.paths.get(new)) else {
             return false;
@@ -235,7 +247,8 @@ impl Association {
         !named && old.tuple.local == new.tuple.local && since.is_some_and(|since| old.heard < since)
     }
 
-    /// Whether `p`, whose heartbeat is due, is a place where the peer is not, or not any more. `overdue`: it did not answer the last one.
+    /// Whether `p`, whose heartbeat is due, is a place where the peer is not, or not any more.
+    /// `overdue`: it did not answer the last one.
     pub(super) fn is_over(&self, p: PathId, overdue: bool) -> bool {
         let Some((view, path)) = self.paths.both(p) else { return false };
         let unproven = path.learned.is_some() && view.state == PathState::Unconfirmed;
@@ -243,8 +256,8 @@ impl Association {
         self.paths.live().count() > 1 && (given_up || overdue && self.has_moved_out(p))
     }
 
-    /// Whether `p`, which does not answer, is an end that the peer's NAT has given up: another path took its place, at the same
-    /// address; or at another one, once `p` is inactive.
+    /// Whether `p`, which does not answer, is an end that the peer's NAT has given up: another path
+    /// took its place, at the same address; or at another one, once `p` is inactive.
     fn has_moved_out(&self, p: PathId) -> bool {
         let Some((view, path)) = self.paths.both(p) else { return false };
         self.paths.iter().any(|(other, new)| {

@@ -9,7 +9,8 @@ use crate::time::Time;
 pub(crate) struct Learned {
     /// When the first packet came from there.
     pub(crate) since: Time,
-    /// Nothing but the tag says that it is the peer: only heartbeats count from there, until one has proven it.
+    /// Nothing but the tag says that it is the peer: only heartbeats count from there, until one
+    /// has proven it.
     pub(crate) tentative: bool,
 }
 

@@ -11,7 +11,8 @@ use polypath_wire::{Chunk, EncodeChunk as _, HeartbeatRepr, ShutdownChunk, Tsn};
 
 use super::world::*;
 
-/// A server that sends to a client behind a box, what the client's tag is, and where the server sees it.
+/// A server that sends to a client behind a box, what the client's tag is, and where the server
+/// sees it.
 fn victim(assoc: &AssocConfig) -> (Net, u32, SocketAddr) {
     let mut net = Net::new(1, &[NatConfig::new(outside(0))], assoc);
     net.add_client(&[inside(0, 1)], assoc);

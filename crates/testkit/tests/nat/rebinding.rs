@@ -27,7 +27,8 @@ fn change(net: &mut Net, what: Change, round: u8) {
     }
 }
 
-/// A transfer in one direction over `uplinks` uplinks with round trips of up to 100 ms, half of it in queues.
+/// A transfer in one direction over `uplinks` uplinks with round trips of up to 100 ms, half of it
+/// in queues.
 fn transfer(kind: &NatConfig, assoc: &AssocConfig, uplinks: u8, upload: bool) -> Net {
     let boxes: Vec<NatConfig> = (0..uplinks).map(|_| kind.clone()).collect();
     let mut net = Net::new(1, &boxes, assoc);

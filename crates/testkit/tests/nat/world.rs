@@ -99,7 +99,7 @@ impl Host {
     /// The only association.
     pub(crate) fn only(&self) -> AssocHandle {
         let all = self.living();
-        assert_eq!(all.len(), 1, "{:?}", self.events);
+        assert_eq!(all.len(), 1, "one association only: {:?}", self.events.last());
         all[0]
     }
 
@@ -410,7 +410,8 @@ fn box_of(ip: IpAddr) -> Option<usize> {
     matches!(octets(ip), [192, 168, ..]).then(|| octets(ip)[2].into())
 }
 
-/// The uplink on which packets to this address outside arrive; addresses from 100 on are those that a box gets later.
+/// The uplink on which packets to this address outside arrive; addresses from 100 on are those that
+/// a box gets later.
 fn outside_of(ip: IpAddr) -> Option<usize> {
     matches!(octets(ip), [198, 51, 100, _]).then(|| usize::from(octets(ip)[3] % 100))
 }
