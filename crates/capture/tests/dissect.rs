@@ -109,7 +109,8 @@ fn probes_of_path_mtus_and_packets_without_checksums_are_dissected() {
         };
         assert_eq!(lines.len(), packets.len());
         let probe = format!("{},{}", kind::HEARTBEAT, kind::PAD);
-        let probes = lines.iter().filter(|line| line[0] == probe).count();
+        // Behind an AUTH chunk: where addresses may change, heartbeats are authenticated.
+        let probes = lines.iter().filter(|line| line[0].ends_with(&probe)).count();
         assert!(probes >= 4, "{probes} probes in {lines:?}");
         for (line, (_, packet)) in lines.iter().zip(&packets) {
             assert_eq!(line[3], "", "malformed: {line:?}");
