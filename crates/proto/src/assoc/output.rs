@@ -1,9 +1,11 @@
 //! The way out: may anything be sent, what, and where. One function decides, another writes.
 
+use std::collections::VecDeque;
+
 use polypath_wire::{PacketWriter, StreamId};
 
 use super::control::Encoded;
-use super::{Association, Bundling, State, assoc_view, release};
+use super::{Association, Bundling, State, assoc_view};
 use crate::config::{BurstRule, SackPath};
 use crate::ids::{FourTuple, PathId};
 use crate::policy::{PathPick, RtxPick, Trigger};
@@ -105,8 +107,9 @@ impl Next {
 enum Again {
     /// The first of them that may.
     Goes(Next),
-    /// The path that one of them shall take has no room for it. Until it has, no new data goes out, on whichever path (RFC 9260 section 6.1 C):
-    /// a peer that reports few gaps cannot acknowledge that before the gap below is filled, and in the end the windows would be full of it.
+    /// The path that one of them shall take has no room for it. Until it has, no new data goes out on any other path, either, to a peer whose
+    /// list of gap ack blocks is full (RFC 9260 section 6.1 C): it could not acknowledge that before the gap below is filled, and in the end
+    /// the windows would be full of it.
     Waits,
     /// There are none; or the policy, or F-RTO, holds them back until something else has been sent.
     Nothing,
@@ -159,7 +162,10 @@ impl Association {
                 }
                 self.control.pop_front();
             }
-            release(&mut self.control);
+            if self.control.is_empty() {
+                // Seldom used, and idle associations are many.
+                self.control = VecDeque::new();
+            }
             if self.rx.sack_due(now) && self.acknowledges() && self.sack_path(now) == path {
                 self.write_sack(now, path, &mut writer);
             }
@@ -346,7 +352,7 @@ impl Association {
         let again = if urgent { self.decide_again(now, packet) } else { Again::Nothing };
         let next = match again {
             Again::Goes(next) => Some(next),
-            Again::Waits if self.config.retransmissions_first => {
+            Again::Waits if self.config.retransmissions_first && self.tx.is_untold() => {
                 if packet.is_none() {
                     self.note_limit(now, Stop::Paths);
                 }
