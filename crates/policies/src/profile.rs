@@ -56,7 +56,6 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     // On a real host packets come in batches, and one SACK answers a batch.
     assoc.max_burst_rule = BurstRule::PerAcked;
     assoc.recovery = RecoveryConfig::MODERN;
-    assoc.retransmissions_first = false;
     assoc.cmt.nr_sack = NrSack::Received;
     assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;
     // A path that was cut off is missed at once, asked about once a second at least, and starts with the initial window of

@@ -176,9 +176,6 @@ pub struct AssocConfig {
     pub congestion: CcConfig,
     /// Loss recovery beyond RFC 9260.
     pub recovery: RecoveryConfig,
-    /// No new data goes out, on whichever path, while a chunk waits to be retransmitted (RFC 9260 section 6.1 C) and the peer has no room to
-    /// report what comes behind it ([`SackConfig::max_gap_blocks`]). Off: it goes on paths that retransmissions do not take.
-    pub retransmissions_first: bool,
     /// Nagle's rule: while data is in flight, new data that does not fill a packet waits for more. Off: it goes at once (SCTP_NODELAY, RFC 6458
     /// section 8.1.5). Can be changed while the association lives: [`set_nodelay`](crate::Association::set_nodelay).
     pub nagle: bool,
@@ -241,7 +238,6 @@ impl Default for AssocConfig {
             potentially_failed: None,
             congestion: CcConfig::default(),
             recovery: RecoveryConfig::OFF,
-            retransmissions_first: true,
             nagle: false,
             pacing: false,
             zero_checksum: None,

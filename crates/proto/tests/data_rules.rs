@@ -313,38 +313,6 @@ fn a_sack_that_shows_a_loss_first_earns_what_it_acknowledges() {
     assert_eq!(answer.iter().map(|c| solo.number(c)).collect::<Vec<_>>(), [11]);
 }
 
-/// RFC 9260 section 6.1 C, where the path of the retransmissions has no room and another one has.
-#[test]
-fn no_path_takes_new_data_while_something_waits_to_be_sent_again() {
-    for first in [true, false] {
-        let config = AssocConfig {
-            policies: Arc::new(Fickle { faithful: true, ..Fickle::default() }),
-            retransmissions_first: first,
-            ..no_burst_limit()
-        };
-        let mut pair = Pair::new();
-        pair.connect_with(config);
-        pair.run(SECOND);
-        let dead = client_paths()[0];
-        pair.lose(move |p| if p.tuple == reverse(dead) { Fate::Lose } else { Fate::Deliver });
-        let send = |pair: &mut Pair| {
-            let now = pair.now;
-            (0..6).for_each(|_| pair.client.send(now, &[7; AMDCS_PAYLOAD]));
-        };
-        // Three chunks take the first path, and are lost; its T3-rtx lets one of them go.
-        send(&mut pair);
-        pair.run(SECOND * 11 / 10);
-        let before = pair.log.len();
-        send(&mut pair);
-        pair.exchange();
-        let new = sent(pair.sent_since(before)).len();
-        assert_eq!(new == 0, first, "{new}");
-        pair.deliver_all();
-        pair.run(10 * SECOND);
-        assert_eq!(pair.server.received.len(), 12);
-    }
-}
-
 #[test]
 fn after_a_timeout_one_packet_alone_is_in_flight_until_something_is_acknowledged() {
     // Whole packets, and chunks of which many make one.

@@ -103,18 +103,6 @@ impl Next {
     }
 }
 
-/// What comes of the chunks that wait to be sent again.
-enum Again {
-    /// The first of them that may.
-    Goes(Next),
-    /// The path that one of them shall take has no room for it. Until it has, no new data goes out on any other path, either, to a peer whose
-    /// list of gap ack blocks is full (RFC 9260 section 6.1 C): it could not acknowledge that before the gap below is filled, and in the end
-    /// the windows would be full of it.
-    Waits,
-    /// There are none; or the policy, or F-RTO, holds them back until something else has been sent.
-    Nothing,
-}
-
 impl Association {
     /// Appends the next packet to `buf`; `None` when there is nothing to send now.
     pub(crate) fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Packet> {
@@ -349,42 +337,30 @@ impl Association {
             return None;
         }
         let urgent = self.tx.has_marked() || self.tx.is_copying();
-        let again = if urgent { self.decide_again(now, packet) } else { Again::Nothing };
-        let next = match again {
-            Again::Goes(next) => Some(next),
-            Again::Waits if self.config.retransmissions_first && self.tx.is_untold() => {
-                if packet.is_none() {
-                    self.note_limit(now, Stop::Paths);
-                }
-                None
-            }
-            _ => self.decide_wanted(now, packet).or_else(|| self.decide_new(now, packet)),
-        };
+        let again = if urgent { self.decide_again(now, packet) } else { None };
+        let again = again.or_else(|| self.decide_wanted(now, packet));
+        let next = again.or_else(|| self.decide_new(now, packet));
         if next.is_some() || packet.is_some() {
             return next;
         }
         if self.tx.release_holds(&self.paths) {
-            return match self.decide_again(now, None) {
-                Again::Goes(next) => Some(next),
-                _ => None,
-            };
+            return self.decide_again(now, None);
         }
         self.decide_probe(now)
     }
 
     /// The lowest marked chunk whose path, as the policy chooses it now, may send. Chunks last sent on one path share their
     /// fate: if the head of the group must wait, so must the rest. So do chunks in flight on a path that fell silent.
-    fn decide_again(&mut self, now: Time, packet: Option<PathId>) -> Again {
+    fn decide_again(&mut self, now: Time, packet: Option<PathId>) -> Option<Next> {
         let mut groups: smallvec::SmallVec<[(u64, PathId, bool); 4]> =
             self.paths.ids().filter_map(|p| Some((self.tx.marked_tsn(p)?, p, false))).collect();
         let copies = self.paths.ids().filter_map(|p| Some((self.tx.copy_head(p)?.tsn, p, true)));
         groups.extend(copies);
         groups.sort_unstable();
-        let mut outcome = Again::Nothing;
         for (_, from, copy) in groups {
             if copy {
                 match self.decide_copy(from, packet) {
-                    Some(next) => return Again::Goes(next),
+                    Some(next) => return Some(next),
                     None => continue,
                 }
             }
@@ -399,16 +375,14 @@ impl Association {
             let to = self.path_that_fits(to, meta.bytes);
             let Some(path) = self.paths.view(to) else { continue };
             let in_packet = packet == Some(to) && path.has_room();
-            let waits = packet.is_none() && self.paths.must_wait(to);
-            let room = path.has_room() || in_packet || self.tx.allowance(from);
-            if path.usable && room && !waits {
-                return Again::Goes(Next::Again { from, to, bytes: meta.bytes });
+            if packet.is_none() && self.paths.must_wait(to) {
+                continue;
             }
-            if path.usable {
-                outcome = Again::Waits;
+            if path.usable && (path.has_room() || in_packet || self.tx.allowance(from)) {
+                return Some(Next::Again { from, to, bytes: meta.bytes });
             }
         }
-        outcome
+        None
     }
 
     /// The next new chunk and its path, within a send attempt.

@@ -99,10 +99,6 @@ pub(crate) struct Sender {
     paths: Vec<TxPath>,
     /// Gap ack blocks of either kind in one SACK of the peer, at most.
     most_blocks: usize,
-    /// The peer has been seen to leave out what it had no room for.
-    leaves_out: bool,
-    /// The latest SACK's list of blocks was full.
-    full: bool,
     /// The latest SACK had no room for what is gap-acked beyond this TSN; `u64::MAX` if it named all.
     told_to: u64,
     window: PeerWindow,
@@ -160,8 +156,6 @@ impl Sender {
             nr_acked: TsnMap::new(base),
             paths: Vec::new(),
             most_blocks: 0,
-            leaves_out: false,
-            full: false,
             told_to: u64::MAX,
             window: PeerWindow::new(config.chunk_charge),
             limit: config.send_buffer,

@@ -189,7 +189,6 @@ impl Sender {
             }
         }
         if !sack.cum_only {
-            self.full = scratch.full;
             self.told_to = scratch.told_to;
         }
         self.recovery_before_misses(now, paths, outcome.news, scratch);
@@ -421,11 +420,6 @@ impl Sender {
         blocks > 0 && blocks == self.most_blocks
     }
 
-    /// Whether the peer has no room to report what is sent now: its list of blocks is full, and it is one that leaves out.
-    pub(crate) const fn is_untold(&self) -> bool {
-        self.leaves_out && self.full
-    }
-
     /// Whether the SACK withdraws a TSN that was gap-acked before: leaves it out although there was room for it.
     fn withdraws(
         &mut self,
@@ -447,7 +441,6 @@ impl Sender {
         let last = last_reported(sack);
         if scratch.full && (outcome.news || last >= self.told_to) {
             scratch.told_to = last;
-            self.leaves_out = true;
         }
         self.withdrawn_words(first_word, scratch).next().is_some()
     }
