@@ -59,10 +59,11 @@ impl Kind {
     /// The address of stranger `n`, who does not exist.
     pub fn stranger(self, n: u32) -> SocketAddr {
         let [_, a, b, c] = n.to_be_bytes();
-        let high = 0x6600 | u16::from(a);
+        let [net, host] = [b, c].map(u16::from);
+        // 256 of them share a /24, or a /48, which are what replies are limited by.
         let ip = match self.ipv4 {
             true => IpAddr::V4(Ipv4Addr::new(100, 64 | (a & 63), b, c)),
-            false => v6(high, u16::from_be_bytes([b, c])),
+            false => IpAddr::V6(Ipv6Addr::new(0xfd66, a.into(), net, 0, 0, 0, 0, host)),
         };
         SocketAddr::new(ip, self.port())
     }
