@@ -123,12 +123,12 @@ impl Association {
     /// Whether nothing was ever answered on `p`, perhaps a path of our user's to an address that the peer never named, while another one is
     /// alive. Who says from there that he knows nothing of us speaks for that address alone (RFC 9260 section 8.4, rule 3). He may even be
     /// the peer: an answer to a bare INIT lists no more of our addresses than may be sent to a stranger (RFC 5062 section 9), so that
-    /// it knows us by fewer.
+    /// it knows us by fewer; or send from an address before its own association has it (usrsctp does), and take our question for a stranger's.
     pub(super) fn is_unanswered(&self, p: PathId) -> bool {
         // Set-up made the path primary on which it was answered.
         let answered = |v: &PathView| v.srtt.is_some() || v.id == self.paths.primary;
         let alive = |v: &PathView| v.usable && answered(v);
-        let silent = self.setup.opened && self.paths.view(p).is_some_and(|v| !answered(v));
+        let silent = self.paths.view(p).is_some_and(|v| !answered(v));
         silent && self.paths.views.iter().any(alive)
     }
 
