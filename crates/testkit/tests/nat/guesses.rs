@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use polypath_link::NatConfig;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
-use polypath_testkit::packet::{PacketBuilder, header, raw_chunks};
+use polypath_testkit::packet::{PacketBuilder, has_chunk, header, raw_chunks};
 use polypath_testkit::puppet::show;
 use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, EncodeChunk as _, HeartbeatRepr, ShutdownChunk, Tsn};
@@ -103,6 +103,28 @@ fn an_overheard_heartbeat_draws_a_few_heartbeats_and_nothing_else() {
         assert!(kinds.iter().all(|kind| heartbeats.contains(kind)), "{}", show(&drawn));
         assert!(drawn.len() <= 600 + 100, "{} packets for 600", drawn.len());
     }
+    let before = net.clients[0].deliveries.len();
+    net.run(SECOND);
+    assert!(net.clients[0].deliveries.len() > before + 500, "the victim goes on");
+}
+
+/// As a host does that knows nothing of the association: RFC 9260 section 8.4, rule 3.
+#[test]
+fn an_abort_from_a_place_that_never_answered_ends_nothing() {
+    let (mut net, _, seen) = victim(&fast());
+    net.run(SECOND);
+    let overheard = net.overheard.clone();
+    let from = SocketAddr::new(seen.ip(), 40_000);
+    net.watched = |to| to != SocketAddr::new(outside(0), 9899);
+    for copy in &overheard {
+        net.hit(server(1), from, copy);
+        net.run(50 * MS);
+    }
+    let drawn = core::mem::take(&mut net.caught);
+    let question = drawn.iter().find(|packet| has_chunk(packet, kind::HEARTBEAT));
+    let tag = header(question.expect("it is asked")).expect("a header").verification_tag;
+    const T_BIT: u8 = 1;
+    net.hit(server(1), from, &packet(tag).raw(kind::ABORT, T_BIT, &[]).build());
     let before = net.clients[0].deliveries.len();
     net.run(SECOND);
     assert!(net.clients[0].deliveries.len() > before + 500, "the victim goes on");
