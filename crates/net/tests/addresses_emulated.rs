@@ -1,16 +1,16 @@
 //! Addresses of this host that come and go during a transfer, in emulated networks. They need root; without it they say that they are
 //! skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
 
+mod emulated;
+
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use polypath_emu::{
-    Emulation, Error, Host, HostSpec, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec,
-};
-use polypath_link::{LinkConfig, LinkSeed, Queue};
+use polypath_emu::{Emulation, Host, NetworkSpec};
+use polypath_link::{LinkConfig, Queue};
 use polypath_net::{
     AssocConfig, Association, Config, Endpoint, ExtensionConfig, Follow, PathState,
 };
@@ -23,37 +23,7 @@ fn network() -> NetworkSpec {
     let queue = Queue::DropTailBytes(100_000);
     let config =
         LinkConfig { rate: Some(20_000_000), delay: 5 * MS, queue, ..LinkConfig::default() };
-    let mut spec = NetworkSpec::default();
-    for (n, path) in ["aa", "ab"].into_iter().enumerate() {
-        let ends = [1, 2].map(|host| format!("10.0.{}.{host}", n + 1).parse().unwrap());
-        let interface = |address| InterfaceSpec { name: path.into(), addresses: vec![address] };
-        let add = |host: &mut HostSpec, address| host.interfaces.push(interface(address));
-        add(&mut spec.client, ends[0]);
-        add(&mut spec.server, ends[1]);
-        for (direction, from, to) in [("forward", ends[0], ends[1]), ("reverse", ends[1], ends[0])]
-        {
-            let links = vec![spec.links.len()];
-            let seed = LinkSeed::new(1, spec.links.len() as u64);
-            let name = format!("{path}.{direction}");
-            spec.links.push(LinkSpec { name, config: config.clone(), seed });
-            spec.routes.push(RouteSpec { path: path.into(), from, to, links, vanish_above: None });
-        }
-    }
-    spec
-}
-
-/// The network, or nothing without root.
-fn build() -> Option<Emulation> {
-    match Emulation::build(network()) {
-        Ok(emulation) => Some(emulation),
-        Err(error @ (Error::NotRoot | Error::Missing { .. })) => {
-            let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
-            assert!(!required, "{error}");
-            eprintln!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    emulated::two_paths(["aa", "ab"], &config)
 }
 
 /// The addresses of this host change during transfers.
@@ -91,7 +61,7 @@ async fn settled(association: &Association, address: &str, wanted: bool) {
 
 #[tokio::test]
 async fn addresses_that_come_and_go_on_the_host_are_paths_that_come_and_go() {
-    let Some(emulation) = build() else { return };
+    let Some(emulation) = emulated::build(network()) else { return };
     ip(&emulation, &["address", "del", "10.0.2.1/24", "dev", "ab"]);
     let server = config(Config::server(emulation.addresses(Host::Server), PORT));
     let local: [IpAddr; 1] = ["10.0.1.1".parse().unwrap()];

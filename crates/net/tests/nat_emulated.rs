@@ -2,16 +2,16 @@
 //! root; without it they say that they are skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says
 //! that they must not be.
 
+mod emulated;
+
 use std::net::IpAddr;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use polypath_emu::{
-    Emulation, Error, Host, HostSpec, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec,
-};
-use polypath_link::{LinkConfig, LinkSeed, Queue};
+use polypath_emu::{Emulation, Host, NetworkSpec};
+use polypath_link::{LinkConfig, Queue};
 use polypath_net::{AssocConfig, Association, Config, Endpoint, ExtensionConfig};
 
 const MS: u64 = 1_000_000;
@@ -23,37 +23,7 @@ fn network() -> NetworkSpec {
     let queue = Queue::DropTailBytes(50_000);
     let config =
         LinkConfig { rate: Some(10_000_000), delay: 10 * MS, queue, ..LinkConfig::default() };
-    let mut spec = NetworkSpec::default();
-    for (n, path) in ["aa", "ab"].into_iter().enumerate() {
-        let ends = [1, 2].map(|host| format!("10.0.{}.{host}", n + 1).parse().unwrap());
-        let interface = |address| InterfaceSpec { name: path.into(), addresses: vec![address] };
-        let add = |host: &mut HostSpec, address| host.interfaces.push(interface(address));
-        add(&mut spec.client, ends[0]);
-        add(&mut spec.server, ends[1]);
-        for (direction, from, to) in [("forward", ends[0], ends[1]), ("reverse", ends[1], ends[0])]
-        {
-            let links = vec![spec.links.len()];
-            let seed = LinkSeed::new(1, spec.links.len() as u64);
-            let name = format!("{path}.{direction}");
-            spec.links.push(LinkSpec { name, config: config.clone(), seed });
-            spec.routes.push(RouteSpec { path: path.into(), from, to, links, vanish_above: None });
-        }
-    }
-    spec
-}
-
-/// The network, or nothing without root.
-fn build() -> Option<Emulation> {
-    match Emulation::build(network()) {
-        Ok(emulation) => Some(emulation),
-        Err(error @ (Error::NotRoot | Error::Missing { .. })) => {
-            let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
-            assert!(!required, "{error}");
-            eprintln!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    emulated::two_paths(["aa", "ab"], &config)
 }
 
 /// The addresses of this host change during transfers, as the applications have it.
@@ -156,7 +126,7 @@ async fn transfer(emulation: &Emulation, client: &Endpoint) -> Vec<u64> {
 
 #[tokio::test]
 async fn two_uplinks_behind_two_nats_carry_as_without() {
-    let Some(emulation) = build() else { return };
+    let Some(emulation) = emulated::build(network()) else { return };
     emulation.start().unwrap();
     let local = |addresses: [&str; 2]| {
         config(Config::client(addresses.map(|a| a.parse::<IpAddr>().unwrap())))

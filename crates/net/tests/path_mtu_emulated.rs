@@ -1,15 +1,15 @@
 //! Path MTU discovery in emulated networks: real sockets, links that carry less than the interfaces send. They need root; without it they say
 //! that they are skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
 
+mod emulated;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use polypath_emu::{
-    Emulation, Error, Host, HostSpec, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec,
-};
-use polypath_link::{LinkConfig, LinkSeed, Queue};
+use polypath_emu::{Emulation, Host, NetworkSpec};
+use polypath_link::{LinkConfig, Queue};
 use polypath_net::{Association, Config, Encapsulation, Endpoint, MtuState, PathId};
 use polypath_proto::config::{AssocConfig, PathMtuDiscovery};
 
@@ -21,38 +21,12 @@ fn network() -> NetworkSpec {
     let queue = Queue::DropTailBytes(400_000);
     let config =
         LinkConfig { rate: Some(50_000_000), delay: 5 * MS, queue, ..LinkConfig::default() };
-    let mut spec = NetworkSpec { mtu: Some(9000), ..NetworkSpec::default() };
-    for (n, path) in ["da", "db"].into_iter().enumerate() {
-        let ends = [1, 2].map(|host| format!("10.0.{}.{host}", n + 1).parse().unwrap());
-        let interface = |address| InterfaceSpec { name: path.into(), addresses: vec![address] };
-        let add = |host: &mut HostSpec, address| host.interfaces.push(interface(address));
-        add(&mut spec.client, ends[0]);
-        add(&mut spec.server, ends[1]);
-        for (direction, from, to) in [("forward", ends[0], ends[1]), ("reverse", ends[1], ends[0])]
-        {
-            let links = vec![spec.links.len()];
-            let seed = LinkSeed::new(1, spec.links.len() as u64);
-            let name = format!("{path}.{direction}");
-            spec.links.push(LinkSpec { name, config: config.clone(), seed });
-            let vanish_above = (n == 0).then_some(1400);
-            spec.routes.push(RouteSpec { path: path.into(), from, to, links, vanish_above });
-        }
+    let mut spec = emulated::two_paths(["da", "db"], &config);
+    spec.mtu = Some(9000);
+    for route in spec.routes.iter_mut().filter(|route| route.path == "da") {
+        route.vanish_above = Some(1400);
     }
     spec
-}
-
-/// The network, or nothing without root.
-fn build() -> Option<Emulation> {
-    match Emulation::build(network()) {
-        Ok(emulation) => Some(emulation),
-        Err(error @ (Error::NotRoot | Error::Missing { .. })) => {
-            let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
-            assert!(!required, "{error}");
-            eprintln!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
 }
 
 fn endpoint(emulation: &Emulation, host: Host, encapsulation: Encapsulation) -> Endpoint {
@@ -80,7 +54,7 @@ async fn settled(association: &Association, path: PathId) -> u32 {
 }
 
 async fn both_paths_find_their_size(encapsulation: [Encapsulation; 2]) {
-    let Some(emulation) = build() else { return };
+    let Some(emulation) = emulated::build(network()) else { return };
     let server = endpoint(&emulation, Host::Server, encapsulation[1]);
     let client = endpoint(&emulation, Host::Client, encapsulation[0]);
     emulation.start().unwrap();
@@ -114,7 +88,7 @@ async fn without_discovery_packets_are_as_large_as_the_interface_takes() {
         ([Encapsulation::Udp(0), Encapsulation::Udp(9899)], [1300, 1500]),
         ([Encapsulation::Raw; 2], [1500, 1500]),
     ] {
-        let Some(emulation) = build() else { return };
+        let Some(emulation) = emulated::build(network()) else { return };
         let open = |host, encapsulation| {
             let addresses = emulation.addresses(host);
             let config = match host {
