@@ -5,7 +5,7 @@ use core::net::IpAddr;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use crate::assoc::ReconfigOutcome;
+use crate::association::ReconfigOutcome;
 use crate::ids::{MessageId, PathId, ReconfigId, StreamId, Tsn};
 use crate::stats::{Limit, Stall};
 use crate::time::{Duration, Time};

@@ -4,7 +4,7 @@
 
 #![forbid(unsafe_code)]
 
-mod assoc;
+mod association;
 mod auth;
 pub mod config;
 pub mod endpoint;
@@ -13,20 +13,22 @@ pub mod ids;
 mod needs;
 mod path;
 pub mod policy;
+mod receiver;
 pub mod rng;
-mod rx;
+mod sender;
 pub mod stats;
 pub mod time;
 pub mod trace;
 mod tsn_map;
-mod tx;
 pub mod view;
 
-pub use assoc::{AddressError, Association, PathSettings, ReconfigError, ReconfigOutcome, State};
+pub use association::{
+    AddressError, Association, PathSettings, ReconfigError, ReconfigOutcome, State,
+};
 pub use auth::AuthKeyError;
 pub use endpoint::{ConnectError, Endpoint, Transmit};
 pub use event::{CloseReason, Event, Message, StreamDirection};
 pub use ids::{AssocHandle, FourTuple, MessageId, PathId, ReconfigId};
 pub use needs::{Service, StreamNeeds};
-pub use rx::RecvFrom;
-pub use tx::{Reliability, SendError, SendOptions};
+pub use receiver::RecvFrom;
+pub use sender::{Reliability, SendError, SendOptions};

@@ -7,7 +7,7 @@ use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumCheck, ChecksumMode, PacketView, WireError};
 
 use super::{Endpoint, Extensions};
-use crate::assoc::State;
+use crate::association::State;
 use crate::config::{AssocConfig, EndpointConfig};
 use crate::ids::FourTuple;
 

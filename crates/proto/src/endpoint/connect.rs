@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Endpoint;
 use super::checksum::permitted;
 use super::peer::is_unicast;
-use crate::assoc::{Association, State};
+use crate::association::{Association, State};
 use crate::config::{AssocConfig, MAX_PATHS};
 use crate::ids::{AssocHandle, FourTuple};
 use crate::time::Time;

@@ -11,7 +11,7 @@ use super::init::added_addresses;
 use super::peer::{PeerAuth, is_unicast};
 use super::reply::Address;
 use super::used::Standing;
-use crate::assoc::{Association, LocalSide, Proof, State, judge_auth};
+use crate::association::{Association, LocalSide, Proof, State, judge_auth};
 use crate::auth::{Auth, AuthOffer};
 use crate::config::AssocConfig;
 use crate::ids::{AssocHandle, FourTuple};

@@ -6,7 +6,7 @@ use polypath_wire::chunk::kind;
 
 use super::Endpoint;
 use super::table::Tag;
-use crate::assoc::{Association, State};
+use crate::association::{Association, State};
 use crate::event::CloseReason;
 use crate::ids::FourTuple;
 use crate::time::{Duration, Time};

@@ -11,7 +11,7 @@ use super::extensions::Extensions;
 use super::offer::{Offer, address_parameter, fixed_part};
 use super::peer::{InitFault, PeerInit, is_unicast, listed_addresses, unrecognized};
 use super::reply::Address;
-use crate::assoc::{Association, State};
+use crate::association::{Association, State};
 use crate::auth::{AuthOffer, RANDOM_LEN};
 use crate::config::{AssocConfig, EndpointConfig};
 use crate::ids::{AssocHandle, FourTuple, Tsn};

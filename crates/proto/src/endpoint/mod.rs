@@ -37,7 +37,7 @@ pub(crate) use offer::{Offer, fixed_part};
 pub(crate) use peer::{InitFault, PeerAuth, PeerInit, state_cookie, unrecognized};
 pub(crate) use peer::{MAX_PEER_ADDRESSES, is_peer_address, is_unicast};
 
-use crate::assoc::{Association, PacketSize, Proof, State};
+use crate::association::{Association, PacketSize, Proof, State};
 use crate::config::EndpointConfig;
 use crate::event::Event;
 use crate::ids::{AssocHandle, FourTuple, PathId};

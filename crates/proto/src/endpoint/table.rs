@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use polypath_wire::Tsn;
 use slab::Slab;
 
-use crate::assoc::{Association, State};
+use crate::association::{Association, State};
 use crate::event::Event;
 use crate::ids::{AssocHandle, FourTuple, PathId};
 use crate::time::Time;

@@ -20,7 +20,7 @@ pub(crate) use verify::Verification;
 
 use core::net::IpAddr;
 
-use crate::assoc::PathSettings;
+use crate::association::PathSettings;
 use crate::config::{AssocConfig, Encapsulation, MAX_PATHS};
 use crate::ids::{FourTuple, PathId};
 use crate::stats::PathCounters;

@@ -1,0 +1,474 @@
+//! Our own addresses: what the application asks for, and where each of them stands.
+
+use core::net::{IpAddr, SocketAddr};
+
+use polypath_wire::{EncodeChunk as _, HeartbeatChunk};
+
+use super::send::{Request, Wanted};
+use super::{Asconf, Wish};
+use crate::association::control::{Bundling, Encoded};
+use crate::association::{Association, State};
+use crate::config::{MAX_PATHS, PathPairing};
+use crate::endpoint::is_unicast;
+use crate::event::{AddressChange, Event};
+use crate::ids::{FourTuple, PathId};
+use crate::time::Time;
+
+/// Our addresses per association, at most.
+const MAX_LOCAL: usize = MAX_PATHS;
+
+/// Why a change of addresses was not begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// Dynamic addresses are switched off, or the peer cannot do them.
+    #[error("the addresses of this association cannot change: both sides must support it")]
+    Unsupported,
+    /// No packet can come from such an address.
+    #[error("{address} is not the address of one host")]
+    NotUnicast {
+        /// The address.
+        address: IpAddr,
+    },
+    /// It is not one of ours.
+    #[error("{address} is not an address of this association")]
+    Unknown {
+        /// The address.
+        address: IpAddr,
+    },
+    /// There are as many as there may be.
+    #[error("the association has {MAX_LOCAL} addresses already: no more are allowed")]
+    TooMany,
+    /// The association shuts down, or is over.
+    #[error("the association is closing")]
+    Closing,
+}
+
+/// What an address is to an association.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::association) enum Home {
+    Ours,
+    /// It may not speak yet.
+    Asleep,
+    /// It may not speak any more.
+    Leaving,
+    Foreign,
+}
+
+/// Where an address of ours stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The peer knows it.
+    Valid,
+    /// The peer was, or will be, asked to add it: until it answers, only ASCONF may come from there (section 5.3, F1).
+    Adding,
+    /// The peer was, or will be, asked to delete it: nothing may come from there, what arrives there counts (F4).
+    Deleting,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LocalAddress {
+    pub(super) ip: IpAddr,
+    /// UDP port; 0 without encapsulation.
+    pub(super) port: u16,
+    pub(super) standing: Standing,
+}
+
+impl Asconf {
+    pub(super) fn local(&mut self, ip: IpAddr) -> Option<&mut LocalAddress> {
+        self.locals.iter_mut().find(|l| l.ip == ip)
+    }
+
+    pub(super) fn standing(&self, ip: IpAddr) -> Option<Standing> {
+        self.locals.iter().find(|l| l.ip == ip).map(|l| l.standing)
+    }
+
+    pub(super) fn is_valid(&self, ip: IpAddr) -> bool {
+        self.standing(ip) == Some(Standing::Valid)
+    }
+}
+
+impl Association {
+    /// Announces another address of ours to the peer, `address.port()` being our UDP port there (0 without encapsulation). Once the
+    /// peer has accepted it ([`AddressChange::Added`]), paths from there are verified, and then carry data. During set-up the
+    /// call is kept for later.
+    ///
+    /// # Errors
+    /// When it cannot be done; nothing has changed then.
+    pub fn add_local_address(
+        &mut self,
+        now: Time,
+        address: SocketAddr,
+    ) -> Result<(), AddressError> {
+        let ip = address.ip();
+        if !is_unicast(ip) {
+            return Err(AddressError::NotUnicast { address: ip });
+        }
+        if self.state.is_setup() {
+            self.setup.wishes.push(Wish::Add(address));
+            return Ok(());
+        }
+        let asconf = self.changeable()?;
+        match asconf.standing(ip) {
+            Some(Standing::Valid | Standing::Adding) => {
+                asconf.orphan = asconf.orphan.filter(|orphan| *orphan != ip);
+                return Ok(());
+            }
+            Some(Standing::Deleting) if asconf.take_queued(ip, Wanted::Delete) => {
+                self.restore_local(now, ip);
+                return Ok(());
+            }
+            Some(Standing::Deleting) => {}
+            None if asconf.locals.len() >= MAX_LOCAL => return Err(AddressError::TooMany),
+            None => {
+                let standing = Standing::Adding;
+                asconf.locals.push(LocalAddress { ip, port: address.port(), standing });
+                self.pair_local(now, ip, true);
+            }
+        }
+        self.request(Wanted::Add, ip);
+        self.part_from_orphan(now);
+        self.send_asconf(now);
+        Ok(())
+    }
+
+    /// Takes an address of ours back. From now on nothing is sent from there; what was in flight goes out again on other paths.
+    /// If it is the only one, it goes once there is another. Whoever still can use it should let the new paths become
+    /// [active](crate::view::PathState::Active) first: otherwise data waits until they are.
+    ///
+    /// # Errors
+    /// When it cannot be done; nothing has changed then.
+    pub fn remove_local_address(&mut self, now: Time, ip: IpAddr) -> Result<(), AddressError> {
+        if self.state.is_setup() {
+            self.setup.wishes.push(Wish::Remove(ip));
+            return Ok(());
+        }
+        let asconf = self.changeable()?;
+        match asconf.standing(ip).ok_or(AddressError::Unknown { address: ip })? {
+            Standing::Deleting => return Ok(()),
+            Standing::Adding if asconf.take_queued(ip, Wanted::Add) => {
+                self.forget_local(now, ip);
+                return Ok(());
+            }
+            Standing::Adding | Standing::Valid => {}
+        }
+        let another = asconf.locals.iter().any(|l| l.ip != ip && l.standing != Standing::Deleting);
+        if another {
+            self.begin_deleting(now, ip);
+            self.send_asconf(now);
+        } else {
+            asconf.orphan = Some(ip);
+        }
+        Ok(())
+    }
+
+    /// Asks the peer to send to this address of ours by preference. It need not.
+    ///
+    /// # Errors
+    /// When it cannot be done; nothing has changed then.
+    pub fn set_peer_primary(&mut self, now: Time, ip: IpAddr) -> Result<(), AddressError> {
+        let asconf = self.changeable()?;
+        match asconf.standing(ip) {
+            _ if asconf.primary_refused => return Err(AddressError::Unsupported),
+            Some(Standing::Valid | Standing::Adding) => {}
+            Some(Standing::Deleting) | None => return Err(AddressError::Unknown { address: ip }),
+        }
+        self.request(Wanted::Primary, ip);
+        self.send_asconf(now);
+        Ok(())
+    }
+
+    /// Our addresses that the peer knows, as far as they may change; empty where they may not.
+    pub fn local_addresses(&self) -> Vec<IpAddr> {
+        let locals = self.asconf.iter().flat_map(|asconf| &asconf.locals);
+        locals.filter(|l| l.standing == Standing::Valid).map(|l| l.ip).collect()
+    }
+
+    /// The peer's addresses, whether proven or not.
+    pub fn peer_addresses(&self) -> &[IpAddr] {
+        &self.peer.addresses
+    }
+
+    /// Whether addresses may change: both sides agreed on that.
+    pub const fn has_dynamic_addresses(&self) -> bool {
+        self.caps.agreed.dynamic_addresses
+    }
+
+    fn changeable(&mut self) -> Result<&mut Asconf, AddressError> {
+        if !self.state.may_change_addresses() {
+            return Err(AddressError::Closing);
+        }
+        let asconf = self.asconf.as_deref_mut().filter(|asconf| !asconf.refused);
+        asconf.ok_or(AddressError::Unsupported)
+    }
+
+    /// The association is set up: what the peer knows of our addresses, and what was wished for meanwhile.
+    pub(in crate::association) fn start_asconf(&mut self) {
+        if !self.caps.agreed.dynamic_addresses {
+            self.asconf = None;
+            return;
+        }
+        let standing = Standing::Valid;
+        let known = self.announced_addresses().into_iter();
+        let locals = known.map(|ip| LocalAddress { ip, port: self.local_port(ip), standing });
+        let locals = locals.collect();
+        let (ours, peers) = (self.local.initial_tsn, self.peer.initial_tsn);
+        self.asconf = Some(Box::new(Asconf::new(ours, peers, locals)));
+    }
+
+    /// What happened to our addresses while the peer set the association up.
+    pub(crate) fn wish_local_address(&mut self, at: SocketAddr, add: bool) {
+        self.setup.wishes.push(if add { Wish::Add(at) } else { Wish::Remove(at.ip()) });
+    }
+
+    /// Does what was wished for during set-up. Where addresses cannot change, nothing: then wishes were not meant for this peer.
+    pub(crate) fn grant_wishes(&mut self, now: Time) {
+        for wish in core::mem::take(&mut self.setup.wishes) {
+            let _refused = match wish {
+                Wish::Add(address) => self.add_local_address(now, address),
+                Wish::Remove(ip) => self.remove_local_address(now, ip),
+            };
+        }
+    }
+
+    /// Our addresses, those left out that are on their way out.
+    pub(in crate::association) fn present_locals(&self) -> Option<Vec<IpAddr>> {
+        let locals = &self.asconf.as_ref()?.locals;
+        let present = locals.iter().filter(|l| l.standing != Standing::Deleting);
+        Some(present.map(|l| l.ip).collect())
+    }
+
+    /// What `ip` is to this association.
+    pub(in crate::association) fn home_of(&self, ip: IpAddr) -> Home {
+        let Some(asconf) = self.asconf.as_deref() else {
+            let ours = self.endpoint.addresses.contains(&ip);
+            return if ours { Home::Ours } else { Home::Foreign };
+        };
+        match asconf.standing(ip) {
+            Some(Standing::Valid) => Home::Ours,
+            Some(Standing::Adding) => Home::Asleep,
+            Some(Standing::Deleting) => Home::Leaving,
+            None => Home::Foreign,
+        }
+    }
+
+    /// Whether addresses may change.
+    #[inline]
+    pub(in crate::association) const fn changes_addresses(&self) -> bool {
+        self.asconf.is_some()
+    }
+
+    /// Whether `ip` is being taken back from the peer.
+    #[inline]
+    pub(in crate::association) fn is_leaving(&self, ip: IpAddr) -> bool {
+        self.changes_addresses() && self.home_of(ip) == Home::Leaving
+    }
+
+    /// Whether packets go out from `ip`, or may still come in there.
+    pub(crate) fn uses_local(&self, ip: IpAddr) -> bool {
+        !self.paths_from(ip).is_empty()
+            || self.asconf.is_some() && self.home_of(ip) != Home::Foreign
+    }
+
+    /// Answers a HEARTBEAT; where nothing may be sent yet, as soon as it may.
+    pub(in crate::association) fn answer_heartbeat(
+        &mut self,
+        p: PathId,
+        heartbeat: &HeartbeatChunk<'_>,
+    ) {
+        let ack = heartbeat.ack();
+        if !self.paths.is_dormant(p) {
+            return self.send_control(p, &ack, Bundling::Free);
+        }
+        let mut bytes = Vec::new();
+        ack.encode(&mut bytes);
+        if let Some(asconf) = self.asconf.as_deref_mut() {
+            asconf.held_answer = Some((p, bytes));
+        }
+    }
+
+    fn release_held_answer(&mut self) {
+        let held = self.asconf.as_deref_mut().and_then(|asconf| asconf.held_answer.take());
+        if let Some((p, bytes)) = held.filter(|(p, _)| !self.paths.is_dormant(*p)) {
+            self.send_control(p, &Encoded(&bytes), Bundling::Free);
+        }
+    }
+
+    /// Paths between a new address of ours and the peer's addresses; `dormant` until the peer knows it.
+    pub(super) fn pair_local(&mut self, now: Time, ip: IpAddr, dormant: bool) {
+        let port = self.local_port(ip);
+        for remote in self.partners_of(ip) {
+            let tuple =
+                FourTuple { local: SocketAddr::new(ip, port), remote: self.remote_socket(remote) };
+            let known = self.paths.by_tuple(&tuple).is_some();
+            if let Some(p) = self.add_path(now, tuple, false).filter(|_| !known && dormant) {
+                self.paths.send_to_sleep(p);
+            }
+        }
+    }
+
+    fn partners_of(&self, ip: IpAddr) -> Vec<IpAddr> {
+        let family = |a: &&IpAddr| a.is_ipv4() == ip.is_ipv4();
+        let all = || self.peer.addresses.iter().filter(family);
+        match self.endpoint.pairing {
+            PathPairing::Mesh => all().copied().collect(),
+            PathPairing::Index => {
+                let locals = self.asconf.as_ref().map(|a| a.locals.iter());
+                let at = locals.and_then(|mut locals| locals.position(|l| l.ip == ip));
+                let same = at.and_then(|at| self.peer.addresses.get(at)).filter(family);
+                let rarest = || all().min_by_key(|a| self.paths_with(|t| t.remote.ip() == **a));
+                same.or_else(rarest).copied().into_iter().collect()
+            }
+            PathPairing::Learned => {
+                // Those that paths lead to: which of them this address reaches, heartbeats will tell.
+                let reached = |a: &&IpAddr| self.paths_with(|t| t.remote.ip() == **a) > 0;
+                all().filter(reached).copied().collect()
+            }
+        }
+    }
+
+    pub(super) fn paths_with(&self, wanted: impl Fn(FourTuple) -> bool) -> usize {
+        self.paths.live().filter_map(|p| self.path_tuple(p)).filter(|t| wanted(*t)).count()
+    }
+
+    /// The peer accepted `ip`.
+    pub(super) fn validate_local(&mut self, now: Time, ip: IpAddr) {
+        let asconf = self.asconf.as_deref_mut();
+        let local = asconf.and_then(|a| a.local(ip)).filter(|l| l.standing == Standing::Adding);
+        let Some(local) = local else { return };
+        local.standing = Standing::Valid;
+        for p in self.paths_from(ip) {
+            if let Some(path) = self.paths.get_mut(p) {
+                path.dormant = false;
+            }
+            self.start_heartbeats(now, p);
+        }
+        self.release_held_answer();
+        self.tell(ip, AddressChange::Added);
+    }
+
+    /// The deletion of `ip` is not to be, or was refused.
+    pub(super) fn restore_local(&mut self, now: Time, ip: IpAddr) {
+        let asconf = self.asconf.as_deref_mut();
+        if let Some(local) = asconf.and_then(|a| a.local(ip)) {
+            local.standing = Standing::Valid;
+            self.pair_local(now, ip, false);
+        }
+    }
+
+    /// `ip` is none of ours any more.
+    pub(super) fn forget_local(&mut self, now: Time, ip: IpAddr) {
+        for p in self.paths_from(ip) {
+            self.remove_path(now, p);
+        }
+        if let Some(asconf) = self.asconf.as_deref_mut() {
+            asconf.locals.retain(|l| l.ip != ip);
+            asconf.queue.retain(|request| request.ip != ip);
+            asconf.orphan = asconf.orphan.filter(|orphan| *orphan != ip);
+        }
+    }
+
+    fn begin_deleting(&mut self, now: Time, ip: IpAddr) {
+        if let Some(local) = self.asconf.as_deref_mut().and_then(|a| a.local(ip)) {
+            local.standing = Standing::Deleting;
+        }
+        for p in self.paths_from(ip) {
+            self.remove_path(now, p);
+        }
+        self.cover_remotes(now);
+        self.request(Wanted::Delete, ip);
+    }
+
+    /// The address that waited for another to take its place goes now.
+    fn part_from_orphan(&mut self, now: Time) {
+        let orphan = self.asconf.as_deref_mut().and_then(|a| a.orphan.take());
+        if let Some(ip) = orphan {
+            self.begin_deleting(now, ip);
+        }
+    }
+
+    /// Pairing by index: an address of the peer that lost its partner gets another.
+    fn cover_remotes(&mut self, now: Time) {
+        if self.endpoint.pairing != PathPairing::Index {
+            return;
+        }
+        for remote in self.peer.addresses.clone() {
+            if self.paths_with(|t| t.remote.ip() == remote) > 0 {
+                continue;
+            }
+            if let Some(local) = self.rarest_local(remote) {
+                let local = SocketAddr::new(local, self.local_port(local));
+                let tuple = FourTuple { local, remote: self.remote_socket(remote) };
+                self.add_path(now, tuple, false);
+            }
+        }
+    }
+
+    /// The address of ours with the fewest paths that may reach `remote`.
+    pub(super) fn rarest_local(&self, remote: IpAddr) -> Option<IpAddr> {
+        let asconf = self.asconf.as_ref()?;
+        let valid = asconf.locals.iter().filter(|l| l.standing == Standing::Valid);
+        let fitting = valid.filter(|l| l.ip.is_ipv4() == remote.is_ipv4());
+        fitting.map(|l| l.ip).min_by_key(|ip| self.paths_with(|t| t.local.ip() == *ip))
+    }
+
+    fn paths_from(&self, ip: IpAddr) -> Vec<PathId> {
+        let from = |p: &PathId| self.path_tuple(*p).is_some_and(|t| t.local.ip() == ip);
+        self.paths.live().filter(from).collect()
+    }
+
+    /// Our UDP port at `ip`: as it was given, or that of the first path.
+    pub(super) fn local_port(&self, ip: IpAddr) -> u16 {
+        let given = self.asconf.iter().flat_map(|a| &a.locals).find(|l| l.ip == ip && l.port != 0);
+        let tuples = || self.paths.iter().map(|(_, path)| path.tuple.local);
+        let here = || tuples().find(|local| local.ip() == ip).map(|local| local.port());
+        let first = || tuples().next().map_or(0, |local| local.port());
+        given.map(|l| l.port).or_else(here).unwrap_or_else(first)
+    }
+
+    /// The peer's address with the UDP port where it was last heard (RFC 6951 section 5.4), or that of the best path.
+    pub(super) fn remote_socket(&self, ip: IpAddr) -> SocketAddr {
+        let live = || self.paths.live().filter_map(|p| self.path_tuple(p)).map(|t| t.remote);
+        let best = || self.path_tuple(self.paths.preferred()).map(|t| t.remote);
+        let port = live().find(|remote| remote.ip() == ip).or_else(best).map_or(0, |r| r.port());
+        SocketAddr::new(ip, port)
+    }
+
+    fn request(&mut self, wanted: Wanted, ip: IpAddr) {
+        if let Some(asconf) = self.asconf.as_deref_mut() {
+            let correlation = asconf.next_correlation;
+            asconf.next_correlation = correlation.wrapping_add(1);
+            asconf.queue.push_back(Request { wanted, ip, correlation });
+        }
+    }
+
+    pub(super) fn tell(&mut self, address: IpAddr, change: AddressChange) {
+        self.events.push_back(Event::LocalAddress { address, change });
+    }
+
+    /// Gives up changing addresses: what is half done is undone.
+    pub(super) fn refuse_asconf(&mut self, now: Time) {
+        let Some(asconf) = self.asconf.as_deref_mut() else { return };
+        (asconf.refused, asconf.outstanding, asconf.t4) = (true, None, Time::MAX);
+        asconf.queue.clear();
+        let all = |s| asconf.locals.iter().filter(move |l| l.standing == s).map(|l| l.ip).collect();
+        let (deleting, adding): (Vec<IpAddr>, Vec<IpAddr>) =
+            (all(Standing::Deleting), all(Standing::Adding));
+        // What comes back first, so that the path that goes is not the last one.
+        for ip in deleting {
+            self.refused(now, Wanted::Delete, ip, None);
+        }
+        for ip in adding {
+            self.refused(now, Wanted::Add, ip, None);
+        }
+    }
+}
+
+impl State {
+    /// ASCONF and ASCONF-ACK are sent and heeded (RFC 5061 section 5.1.1, C4).
+    pub(crate) const fn may_change_addresses(self) -> bool {
+        matches!(
+            self,
+            Self::Established | Self::ShutdownPending | Self::ShutdownReceived | Self::ShutdownSent
+        )
+    }
+}

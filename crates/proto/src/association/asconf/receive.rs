@@ -1,0 +1,195 @@
+//! The way in: the peer's ASCONF and our answers (RFC 5061 section 5.2).
+
+use core::net::IpAddr;
+
+use polypath_wire::param::{AsconfError, AsconfRequest};
+use polypath_wire::{
+    AsconfAckChunk, AsconfChunk, COMMON_HEADER_LEN, CausesBuf, EncodeChunk as _, ErrorCause,
+    Parameter, Params, ParamsBuf, RawParam,
+};
+
+use crate::association::Association;
+use crate::association::control::{Bundling, ControlChunk};
+use crate::ids::FourTuple;
+use crate::time::Time;
+
+/// Answers that are kept, at most. A packet cannot hold more ASCONF chunks that make sense.
+const MAX_ANSWERS: usize = 64;
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// No room for another address, or a request before this one failed.
+    Shortage,
+    LastAddress,
+    SourceAddress,
+    /// No host can have that address, or the association does not.
+    Unresolvable,
+    /// The request itself is broken.
+    Malformed,
+    /// We do not know such requests.
+    Unknown,
+}
+
+impl Refusal {
+    /// The cause, quoting the request.
+    const fn cause<'a>(self, request: Params<'a>) -> ErrorCause<'a> {
+        match self {
+            Self::Shortage => ErrorCause::ResourceShortage(request),
+            Self::LastAddress => ErrorCause::DeleteLastIp(request),
+            Self::SourceAddress => ErrorCause::DeleteSourceIp(request),
+            Self::Unresolvable => ErrorCause::UnresolvableAddress(request.as_bytes()),
+            Self::Malformed => ErrorCause::InvalidMandatory,
+            Self::Unknown => ErrorCause::UnrecognizedParameters(request),
+        }
+    }
+}
+
+/// What the ASCONF chunks of one packet came to.
+#[derive(Debug, Default)]
+pub(in crate::association) struct Answering {
+    /// Chunks seen.
+    chunks: u32,
+    /// Bytes answered.
+    bytes: usize,
+}
+
+impl Association {
+    /// An authentic ASCONF came from `source.remote`. The answer goes back there, however little we know of that address.
+    pub(in crate::association) fn on_asconf(
+        &mut self,
+        now: Time,
+        source: FourTuple,
+        chunk: &AsconfChunk<'_>,
+        answering: &mut Answering,
+    ) {
+        let Some(asconf) = self.asconf.as_deref_mut() else { return };
+        if !self.state.may_change_addresses() {
+            return;
+        }
+        let first = answering.chunks == 0;
+        answering.chunks += 1;
+        let ahead = chunk.serial.wrapping_sub(asconf.peer_serial) as i32;
+        if ahead == 1 {
+            if first {
+                asconf.answers.clear();
+            }
+            asconf.peer_serial = chunk.serial;
+            let answer = self.perform(now, source, chunk);
+            if let Some(asconf) = self.asconf.as_deref_mut() {
+                asconf.answers.push_back((chunk.serial, answer.clone()));
+                if asconf.answers.len() > MAX_ANSWERS {
+                    asconf.answers.pop_front();
+                }
+            }
+            self.answer_asconf(source, answer, answering);
+        } else if ahead <= 0 {
+            // Again, because our answer was lost; or late, and forgotten.
+            let known = asconf.answers.iter().find(|(serial, _)| *serial == chunk.serial);
+            if let Some(answer) = known.map(|(_, answer)| answer.clone()) {
+                self.answer_asconf(source, answer, answering);
+            }
+        }
+    }
+
+    /// Queues an answer, as long as the packet that carries those of one packet stays within the path MTU (section 5.2, E7).
+    fn answer_asconf(&mut self, source: FourTuple, bytes: Vec<u8>, answering: &mut Answering) {
+        let arrival = self.paths.by_tuple(&source).filter(|p| !self.paths.is_dormant(*p));
+        let path = arrival.unwrap_or_else(|| self.paths.preferred());
+        let limit = self.paths.packet_limit(path);
+        let room = limit.saturating_sub(COMMON_HEADER_LEN + self.auth_reserve() + answering.bytes);
+        if answering.bytes > 0 && bytes.len() > room {
+            return;
+        }
+        answering.bytes += bytes.len().next_multiple_of(4);
+        let chunk = match arrival {
+            Some(path) => ControlChunk { path, bytes, bundling: Bundling::Free, to: None },
+            None => {
+                let to = Some(Box::new(self.reachable_from_here(source)));
+                ControlChunk { path, bytes, bundling: Bundling::Alone, to }
+            }
+        };
+        self.queue_control(chunk);
+    }
+
+    /// Where packets arrived, but not from an address that may not speak yet (section 5.3, F1) or any more (F4).
+    fn reachable_from_here(&self, source: FourTuple) -> FourTuple {
+        let ip = source.local.ip();
+        if self.asconf.as_ref().is_none_or(|asconf| asconf.is_valid(ip)) {
+            return source;
+        }
+        let valid = self.rarest_local(source.remote.ip());
+        let Some(local) = valid else { return source };
+        let local = core::net::SocketAddr::new(local, self.local_port(local));
+        FourTuple { local, ..source }
+    }
+
+    /// Performs the requests in their order; gives the ASCONF-ACK.
+    fn perform(&mut self, now: Time, source: FourTuple, chunk: &AsconfChunk<'_>) -> Vec<u8> {
+        let mut params = ParamsBuf::new();
+        let (mut failed, mut failing) = (false, false);
+        for raw in chunk.params.iter().map_while(Result::ok) {
+            let correlation = correlation(&raw);
+            let (result, changes) = match raw.decode() {
+                Ok(Parameter::AddIp(_) | Parameter::DeleteIp(_)) if failing => {
+                    // Section 5.3, F11: once one is refused, so are those behind it.
+                    (Err(Refusal::Shortage), true)
+                }
+                Ok(Parameter::AddIp(request)) => {
+                    (self.add_peer_address(now, source, named(request, source)), true)
+                }
+                Ok(Parameter::DeleteIp(request)) => {
+                    (self.delete_peer_address(now, source, request.address), true)
+                }
+                Ok(Parameter::SetPrimary(request)) => {
+                    (self.prefer_address(now, named(request, source)), false)
+                }
+                Ok(Parameter::Unknown(_)) => {
+                    let action = RawParam::unknown_action(raw.kind);
+                    if action.reports() {
+                        push_error(&mut params, correlation, Refusal::Unknown, &raw);
+                        failed = true;
+                    }
+                    if action.stops() {
+                        break;
+                    }
+                    continue;
+                }
+                // Parameters of other chunks mean nothing here (section 4.2).
+                Ok(_) => continue,
+                Err(_) => (Err(Refusal::Malformed), true),
+            };
+            match result {
+                // Silence would mean failure behind a failure (section 5.1, A7).
+                Ok(()) if failed => params.push(&Parameter::SuccessIndication(correlation)),
+                Ok(()) => {}
+                Err(refusal) => {
+                    push_error(&mut params, correlation, refusal, &raw);
+                    (failed, failing) = (true, failing || changes);
+                }
+            }
+        }
+        let mut bytes = Vec::new();
+        let ack = AsconfAckChunk { serial: chunk.serial, params: params.as_params() };
+        ack.encode(&mut bytes);
+        bytes
+    }
+}
+
+/// The address of a request; a wildcard stands for the packet's source (sections 4.2.1 and 4.2.4).
+fn named(request: AsconfRequest, source: FourTuple) -> IpAddr {
+    let wildcard = request.address.is_unspecified();
+    if wildcard { source.remote.ip() } else { request.address }
+}
+
+/// The correlation id: it comes first in every request, also in those that we do not know.
+fn correlation(raw: &RawParam<'_>) -> u32 {
+    raw.value.first_chunk().map_or(0, |id| u32::from_be_bytes(*id))
+}
+
+fn push_error(params: &mut ParamsBuf, correlation: u32, refusal: Refusal, raw: &RawParam<'_>) {
+    let quoted: ParamsBuf = [Parameter::Unknown(*raw)].into_iter().collect();
+    let causes: CausesBuf = [refusal.cause(quoted.as_params())].into_iter().collect();
+    let error = AsconfError { correlation, causes: causes.as_causes() };
+    params.push(&Parameter::ErrorCauseIndication(error));
+}

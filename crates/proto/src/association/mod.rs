@@ -1,0 +1,562 @@
+//! One association: owns its parts and offers the public calls. The algorithms live in the parts.
+
+mod arrival;
+mod asconf;
+mod auth;
+mod blocking;
+mod control;
+mod errors;
+mod input;
+mod limits;
+mod mtu;
+mod nagle;
+mod output;
+mod partial;
+mod parts;
+mod probe;
+mod reconfig;
+mod refused;
+mod removal;
+mod sack;
+mod settings;
+mod setup;
+mod shutdown;
+mod state;
+mod suspicion;
+mod timers;
+mod tuning;
+
+pub use asconf::AddressError;
+pub(crate) use auth::{Proof, judge as judge_auth};
+pub(crate) use control::Bundling;
+pub(crate) use output::PacketSize;
+pub use reconfig::{ReconfigError, ReconfigOutcome};
+pub use settings::PathSettings;
+pub use state::State;
+
+use core::net::IpAddr;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::auth::{Auth, RANDOM_LEN};
+use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
+use crate::endpoint::Extensions;
+use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
+use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
+use crate::needs::StreamNeeds;
+use crate::path::{Pacers, PathSet};
+use crate::policy::{PathChange, PolicySet, StreamParam, Trigger};
+use crate::receiver::{Receiver, ReceiverSettings, RecvFrom};
+use crate::rng::Rng;
+use crate::sender::{SendError, SendOptions, Sender};
+use crate::stats::{AssocStats, PathContact, RecoveryStats};
+use crate::time::Time;
+use crate::trace::{TraceEvent, TraceRecord, Tracer};
+use crate::view::{AssocView, PathAdmin, PathState, PathView};
+use timers::Timers;
+
+/// An SCTP association with all its paths.
+#[derive(Debug)]
+pub struct Association {
+    pub(crate) config: Arc<AssocConfig>,
+    pub(crate) endpoint: Arc<EndpointConfig>,
+    pub(crate) state: State,
+    pub(crate) local: LocalSide,
+    pub(crate) peer: PeerSide,
+    pub(crate) caps: Caps,
+    /// Present where authentication is switched on.
+    pub(crate) auth: Option<Box<Auth>>,
+    /// Present while addresses may change.
+    asconf: Option<Box<asconf::Asconf>>,
+    /// Counts changes of the peer's addresses, by which packets find the association.
+    pub(crate) address_generation: u32,
+    pub(crate) paths: PathSet,
+    pub(crate) policies: PolicySet,
+    pub(crate) tx: Sender,
+    pub(crate) rx: Receiver,
+    pub(crate) setup: setup::Setup,
+    pub(crate) timers: Timers,
+    /// Present where pacing is on.
+    pacers: Option<Box<Pacers>>,
+    pub(crate) control: VecDeque<control::ControlChunk>,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) rng: Rng,
+    pub(crate) tracer: Tracer,
+    pub(crate) stats: AssocStats,
+    /// Association error counter (RFC 9260 section 8.1).
+    pub(crate) errors: u32,
+    /// When an unanswered heartbeat last counted against the association.
+    unanswered_at: Time,
+    round: output::Round,
+    /// Small messages wait for company (see [`nagle`]).
+    nagle: bool,
+    /// Where the chunk that blocks a buffer shall move (see [`blocking`]).
+    planned_move: Option<PathId>,
+    /// The path of the SACK that brought the latest news (see [`sack`]).
+    newest_sack_path: PathId,
+    /// What the peer said in its ABORT (see [`errors`]).
+    abort_reason: Option<Box<Bytes>>,
+    close_reason: Option<CloseReason>,
+    /// Once streams were to be reconfigured.
+    reconfig: Option<Box<reconfig::Reconfig>>,
+    limits: limits::Limits,
+    /// Present where buffers grow.
+    tuning: Option<Box<tuning::Tuning>>,
+}
+
+/// Our half of the association's identity.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalSide {
+    pub(crate) port: u16,
+    /// The verification tag that packets to us carry.
+    pub(crate) tag: u32,
+    pub(crate) initial_tsn: Tsn,
+    /// A random number that stands for `tag` in cookies, so that a cookie does not reveal it (RFC 5062 section 3).
+    pub(crate) tie_tag: u32,
+    /// Our RANDOM, where we offer or accept authentication (RFC 4895).
+    pub(crate) random: Option<[u8; RANDOM_LEN]>,
+}
+
+/// The peer's half.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PeerSide {
+    pub(crate) port: u16,
+    /// The verification tag that packets to the peer carry; 0 while unknown.
+    pub(crate) tag: u32,
+    pub(crate) initial_tsn: Tsn,
+    /// The receive window that the peer announced in INIT or INIT ACK.
+    pub(crate) a_rwnd: u32,
+    /// All addresses of the peer: those of its INIT or INIT ACK and their source.
+    pub(crate) addresses: Vec<IpAddr>,
+    /// Stands for `tag` in cookies.
+    pub(crate) tie_tag: u32,
+}
+
+/// What both ends agreed on at set-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Caps {
+    /// Extensions.
+    pub(crate) agreed: Extensions,
+    /// Outbound streams: the smaller of ours and what the peer accepts.
+    pub(crate) outbound_streams: u16,
+    /// Inbound streams.
+    pub(crate) inbound_streams: u16,
+}
+
+impl Association {
+    /// An association in no state yet, with no path; [`setup`] gives it one.
+    pub(crate) fn new(
+        config: Arc<AssocConfig>,
+        endpoint: Arc<EndpointConfig>,
+        local: LocalSide,
+        mut rng: Rng,
+    ) -> Self {
+        let policies = config.policies.build(&tuning::congestion(&config), &mut rng);
+        let tx = Sender::new(local.initial_tsn, &config);
+        let rx = Receiver::new(receiver_settings(&config, Caps::default()), Tsn(0));
+        Self {
+            paths: PathSet::new(endpoint.encapsulation),
+            tracer: Tracer::new(config.trace),
+            state: State::Closed,
+            peer: PeerSide::default(),
+            caps: Caps::default(),
+            auth: Self::new_auth(&config, &local),
+            asconf: None,
+            address_generation: 0,
+            setup: setup::Setup::default(),
+            timers: Timers::default(),
+            pacers: config.pacing.then(Box::default),
+            control: VecDeque::new(),
+            events: VecDeque::new(),
+            stats: AssocStats::default(),
+            errors: 0,
+            unanswered_at: Time::ZERO,
+            round: output::Round::default(),
+            nagle: config.nagle,
+            planned_move: None,
+            newest_sack_path: PathId(0),
+            abort_reason: None,
+            close_reason: None,
+            reconfig: None,
+            limits: limits::Limits::new(config.watch),
+            tuning: tuning::Tuning::of(&config),
+            config,
+            endpoint,
+            local,
+            policies,
+            tx,
+            rx,
+            rng,
+        }
+    }
+
+    /// Hands in a message. It is copied nowhere: `data` is kept until the peer acknowledged it.
+    ///
+    /// # Errors
+    /// [`SendError::WouldBlock`] when the send buffer is full: wait for [`Event::Writable`].
+    pub fn send(
+        &mut self,
+        now: Time,
+        stream: StreamId,
+        data: Bytes,
+        options: SendOptions,
+    ) -> Result<MessageId, SendError> {
+        self.check_send(stream)?;
+        self.make_room(now, stream, data.len(), options.reliability);
+        let scheduler = &mut *self.policies.stream_scheduler;
+        let sent = self.tx.enqueue(now, stream, data, options, scheduler);
+        self.limits.refused = matches!(sent, Err(SendError::WouldBlock));
+        if sent.is_ok() {
+            self.stats.messages_sent += 1;
+            self.trigger(Trigger::Write);
+        }
+        sent
+    }
+
+    /// Takes the next received message, if there is one.
+    pub fn recv(&mut self, _now: Time, want: RecvFrom) -> Option<Message> {
+        let message = self.rx.recv(want)?;
+        self.stats.messages_delivered += u64::from(message.part.last);
+        self.stats.bytes_delivered += message.data.len() as u64;
+        Some(message)
+    }
+
+    /// Ends the association once all that was handed in is acknowledged (RFC 9260 section 9.2).
+    pub fn shutdown(&mut self, now: Time) {
+        self.user_shutdown(now);
+        if self.nagle {
+            // What waited for company does so no more.
+            self.trigger(Trigger::Write);
+        }
+    }
+
+    /// Ends the association at once, telling the peer `reason` (RFC 9260 section 9.1).
+    pub fn abort(&mut self, now: Time, reason: Bytes) {
+        self.user_abort(now, &reason);
+    }
+
+    /// What the peer said when it aborted (User-Initiated Abort, RFC 9260 section 3.3.10.12; or the text of a Protocol Violation), at most
+    /// 256 bytes of it; empty if it said nothing. It is the peer's: neither text nor harmless by itself.
+    pub fn abort_reason(&self) -> Bytes {
+        self.abort_reason.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Why it is over, if it is; known before [`Event::Closed`] is polled.
+    pub const fn close_reason(&self) -> Option<&CloseReason> {
+        self.close_reason.as_ref()
+    }
+
+    /// The association's state.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Everything that policies see.
+    pub fn view(&self, now: Time) -> AssocView<'_> {
+        assoc_view(now, &self.paths, &self.tx, &self.config)
+    }
+
+    /// The addresses of a path.
+    pub fn path_tuple(&self, p: PathId) -> Option<FourTuple> {
+        self.paths.get(p).map(|p| p.tuple)
+    }
+
+    /// Outbound and inbound streams, as agreed at set-up; 0 before.
+    pub const fn streams(&self) -> (u16, u16) {
+        (self.caps.outbound_streams, self.caps.inbound_streams)
+    }
+
+    /// The driver could not send on a path: its device is down, or there is no route. Where silent paths are given up
+    /// ([`Rescheduling::Silent`](crate::config::Rescheduling::Silent)) its data goes elsewhere at once; otherwise the timers find out.
+    pub fn path_failed(&mut self, now: Time, tuple: FourTuple) {
+        let watched = self.config.recovery.rescheduling.watches_silence();
+        if let Some(p) = self.paths.by_tuple(&tuple).filter(|_| watched) {
+            self.suspect(now, p);
+        }
+    }
+
+    /// What was heard of path `p`.
+    pub fn path_contact(&self, p: PathId) -> Option<PathContact> {
+        let (view, path) = self.paths.both(p)?;
+        Some(PathContact {
+            last_heard: (path.last_contact != Time::MAX).then_some(path.last_contact),
+            unanswered: view.errors,
+            suspect: view.suspect,
+        })
+    }
+
+    /// Says what a path may be used for.
+    pub fn set_path_admin(&mut self, _now: Time, p: PathId, admin: PathAdmin) {
+        if self.state == State::Closed {
+            return;
+        }
+        if let Some(view) = self.paths.view_mut(p) {
+            view.admin = admin;
+        }
+        self.paths.refresh_usable();
+        self.trigger(Trigger::Path);
+    }
+
+    /// Makes a confirmed path the primary. False if it is not one.
+    pub fn set_primary(&mut self, _now: Time, p: PathId) -> bool {
+        let confirmed = self.paths.is_confirmed(p);
+        if confirmed && self.paths.primary != p && self.state != State::Closed {
+            self.paths.primary = p;
+            self.events.push_back(Event::PrimaryChanged(p));
+            self.trigger(Trigger::Path);
+        }
+        confirmed
+    }
+
+    /// What waits in the send buffer (SQINFO).
+    pub fn sender_queue_info(&self) -> SenderQueueInfo {
+        self.tx.queue_info()
+    }
+
+    /// Free bytes of the send buffer: the largest message that it takes now. 0 while small messages fill the memory that goes with it.
+    pub fn writable(&self) -> u64 {
+        self.tx.free()
+    }
+
+    /// Free bytes of the send buffer that a stream may fill: some are kept from others once a stream needs low delay.
+    pub fn writable_on(&self, stream: StreamId) -> u64 {
+        self.tx.room_on(stream)
+    }
+
+    /// Sets a parameter of an outbound stream for the stream scheduler.
+    pub fn set_stream_param(&mut self, stream: StreamId, param: StreamParam) {
+        self.policies.stream_scheduler.set_param(stream, param);
+    }
+
+    /// Declares what an outbound stream needs of the paths, for schedulers that heed it. While a stream needs low delay, a
+    /// sixteenth of either buffer is kept free for such streams.
+    ///
+    /// # Errors
+    /// [`SendError::InvalidStream`] if there is no such stream.
+    pub fn set_stream_needs(
+        &mut self,
+        stream: StreamId,
+        needs: StreamNeeds,
+    ) -> Result<(), SendError> {
+        self.check_stream(stream)?;
+        self.tx.queue.set_needs(stream, needs);
+        Ok(())
+    }
+
+    /// Refuses streams that do not exist: during set-up those that will not be asked for.
+    fn check_stream(&self, stream: StreamId) -> Result<(), SendError> {
+        let streams = if self.state.is_setup() {
+            self.config.outbound_streams
+        } else {
+            self.caps.outbound_streams
+        };
+        if stream.0 < streams { Ok(()) } else { Err(SendError::InvalidStream { stream, streams }) }
+    }
+
+    /// Bytes held in the receive buffer, and those of them above the cum-ack.
+    pub fn receive_buffer(&self) -> (u32, u32) {
+        (self.rx.held(), self.rx.out_of_order())
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> AssocStats {
+        let rx = self.rx.stats();
+        let paths = self.paths.iter().map(|(v, p)| p.stats.stats(p.tuple, v)).collect();
+        AssocStats {
+            paths,
+            sacks_sent: rx.sacks,
+            data_chunks_received: rx.chunks,
+            duplicates_received: rx.duplicates,
+            dropped_no_room: rx.dropped_window,
+            streams_out: self.tx.stream_stats(),
+            streams_in: self.rx.stream_stats().collect(),
+            ..self.stats.clone()
+        }
+    }
+
+    /// Counters of the loss recovery beyond RFC 9260 on path `p`.
+    pub fn recovery_stats(&self, p: PathId) -> RecoveryStats {
+        self.tx.recovery_stats(p)
+    }
+
+    /// Trace records since the last call, when tracing is on.
+    pub fn take_trace(&mut self) -> Vec<TraceRecord> {
+        self.tracer.take()
+    }
+
+    /// The next event for the application.
+    #[inline]
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        let event = self.events.pop_front()?;
+        release(&mut self.events);
+        Some(event)
+    }
+
+    /// Something happened that may allow sending.
+    pub(crate) fn trigger(&mut self, why: Trigger) {
+        self.round.request(why);
+    }
+
+    /// Adds a path; tells policies and the application. `None` when there are too many.
+    pub(crate) fn add_path(
+        &mut self,
+        now: Time,
+        tuple: FourTuple,
+        confirmed: bool,
+    ) -> Option<PathId> {
+        if let Some(known) = self.paths.by_tuple(&tuple) {
+            return Some(known);
+        }
+        let p = self.paths.add(now, tuple, confirmed, &self.config)?;
+        self.tx.path_added(p);
+        self.start_windows(now, p);
+        self.events.push_back(Event::PathAdded(p));
+        if self.state.sends_heartbeats() {
+            self.start_heartbeats(now, p);
+        }
+        Some(p)
+    }
+
+    /// (Re)starts the congestion window of `p`: a new path, or the peer's window just became known.
+    pub(crate) fn start_windows(&mut self, now: Time, p: PathId) {
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.congestion.path_added(&view, p);
+        self.policies.path_scheduler.path_event(&view, p, PathChange::Added);
+        self.refresh_windows(now);
+    }
+
+    /// An unconfirmed path is probed at once, a confirmed one after the heartbeat interval.
+    pub(crate) fn start_heartbeats(&mut self, now: Time, p: PathId) {
+        self.start_mtu_search(now, p);
+        let awake = |view: &&PathView| view.state != PathState::Removed;
+        let Some(view) = self.paths.view(p).filter(awake) else { return };
+        if self.paths.is_dormant(p) {
+            return;
+        }
+        if view.state == PathState::Unconfirmed || self.must_measure(view) {
+            if let Some(path) = self.paths.get_mut(p) {
+                path.heartbeat_at = now;
+            }
+        } else {
+            self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+        }
+    }
+
+    /// SACKs can take the fastest path only if every path's round trip is known from the beginning.
+    pub(crate) fn must_measure(&self, view: &PathView) -> bool {
+        let needed = self.config.sack.path == SackPath::SmallestSrtt || self.tunes_receive_buffer();
+        view.srtt.is_none() && needed
+    }
+
+    /// Copies the congestion windows into the views.
+    pub(crate) fn refresh_windows(&mut self, now: Time) {
+        let congestion = &*self.policies.congestion;
+        for view in &mut self.paths.views {
+            let (cwnd, ssthresh) = (congestion.cwnd(view.id), congestion.ssthresh(view.id));
+            let (path, group) = (view.id, congestion.group(view.id));
+            if view.group != group {
+                view.group = group;
+                self.tracer.emit(now, || TraceEvent::Group { path, group });
+            }
+            let cwnd = self.tx.recovery_window(view.id, view.outstanding).unwrap_or(cwnd);
+            if (view.cwnd, view.ssthresh) != (cwnd, ssthresh) {
+                (view.cwnd, view.ssthresh) = (cwnd, ssthresh);
+                let (path, outstanding) = (view.id, view.outstanding);
+                self.tracer.emit(now, || TraceEvent::Window { path, cwnd, ssthresh, outstanding });
+            }
+        }
+    }
+
+    /// A path's state changed: tell everyone.
+    pub(crate) fn path_state_changed(&mut self, now: Time, p: PathId, state: PathState) {
+        self.events.push_back(Event::PathState { path: p, state });
+        self.tracer.emit(now, || TraceEvent::PathState { path: p, state });
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.path_scheduler.path_event(&view, p, PathChange::State(state));
+        self.start_mtu_search(now, p);
+        self.trigger(Trigger::Path);
+    }
+
+    /// The association is over: everything unsent or unproven is reported, timers stop.
+    pub(crate) fn close(&mut self, reason: CloseReason) {
+        if self.state == State::Closed && !self.timers.any() {
+            return;
+        }
+        for (message, stream, sent) in self.tx.drain_undelivered() {
+            self.events.push_back(Event::SendFailed { message, stream, sent });
+        }
+        self.rx.abort_parts();
+        self.report_aborted_parts();
+        self.state = State::Closed;
+        self.timers = Timers::default();
+        for (_, path) in self.paths.iter_mut() {
+            path.t3 = Time::MAX;
+            path.heartbeat_at = Time::MAX;
+        }
+        self.close_reason = Some(reason.clone());
+        self.events.push_back(Event::Closed(reason));
+    }
+
+    /// The peer's old life is over: what it began and did not end is said to be aborted before anything of the new one is told.
+    pub(crate) fn end_receiver(&mut self) {
+        self.rx.abort_unread();
+        self.rx.abort_parts();
+        self.report_aborted_parts();
+        let settings = receiver_settings(&self.config, self.caps);
+        self.rx = Receiver::new(settings, self.peer.initial_tsn);
+    }
+
+    /// The agreed capabilities take effect in both halves: the receiving one starts at the peer's initial TSN.
+    pub(crate) fn start_receiver(&mut self) {
+        let settings = receiver_settings(&self.config, self.caps);
+        self.rx = Receiver::new(settings, self.peer.initial_tsn);
+        self.tx.set_interleaving(self.caps.agreed.interleaving);
+        self.tx.agree_on_giving_up(self.skips_messages());
+        self.forget_reconfigurations();
+    }
+}
+
+/// The view of an association from its parts, so that one part can be borrowed while another changes.
+#[inline]
+pub(crate) fn assoc_view<'a>(
+    now: Time,
+    paths: &'a PathSet,
+    tx: &Sender,
+    config: &AssocConfig,
+) -> AssocView<'a> {
+    let mut view = AssocView::new(now, &paths.views);
+    view.primary = paths.primary;
+    view.peer_rwnd = tx.peer_rwnd();
+    view.outstanding = tx.outstanding();
+    view.peer_rwnd_max = tx.peer_rwnd_max();
+    view.send_buffer = tx.buffer_view();
+    view.rto_initial = config.rto.initial;
+    view
+}
+
+fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
+    ReceiverSettings {
+        buffer: config.receive_buffer,
+        chunk_charge: config.chunk_charge,
+        max_message: config.max_message,
+        partial_delivery: config.partial_delivery,
+        interleaving: caps.agreed.interleaving,
+        skips: caps.agreed.partial_reliability,
+        first_mid: config.first_mid,
+        inbound_streams: caps.inbound_streams,
+        sack: config.sack,
+        dac: caps.agreed.dac,
+        nr_sack: if caps.agreed.nr_sack { config.cmt.nr_sack } else { NrSack::Off },
+    }
+}
+
+/// Gives back what a burst needed, once the queue is empty: idle associations are many. A queue that holds a few at a time keeps its room.
+#[inline]
+fn release<T>(queue: &mut VecDeque<T>) {
+    const FEW: usize = 4;
+    if queue.is_empty() && queue.capacity() > FEW {
+        *queue = VecDeque::new();
+    }
+}

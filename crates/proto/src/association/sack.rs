@@ -1,0 +1,274 @@
+//! SACKs and NR-SACKs: from the wire to windows, timers and events, in the order that CMT needs.
+
+use polypath_wire::{GapBlocks, NrSackChunk, SackChunk, Tsn, Tsns, dac_count};
+
+use super::{Association, assoc_view};
+use crate::config::Cuc;
+use crate::event::Event;
+use crate::ids::PathId;
+use crate::policy::{AckedInfo, LossInfo, Trigger};
+use crate::sender::{Losses, SackInfo, SackOutcome, SackVerdict};
+use crate::time::Time;
+use crate::trace::TraceEvent;
+use crate::tsn_map::extend;
+use crate::view::LossKind;
+
+/// Cause code of ABORTs for impossible acknowledgements (RFC 9260 section 3.3.10.13).
+const PROTOCOL_VIOLATION: u16 = 13;
+
+impl Association {
+    pub(crate) fn on_sack(&mut self, now: Time, arrival: PathId, sack: &SackChunk<'_>) {
+        if self.tx.is_before_jump(sack.cumulative_tsn) {
+            return;
+        }
+        let info = SackInfo {
+            cum: extend(self.tx.cum_ack(), sack.cumulative_tsn),
+            a_rwnd: sack.a_rwnd,
+            gaps: sack.gap_blocks,
+            nr_gaps: GapBlocks::EMPTY,
+            duplicates: sack.duplicates,
+            count: self.packet_count(sack.flags),
+            cum_only: false,
+        };
+        self.process_sack(now, arrival, &info);
+    }
+
+    pub(crate) fn on_nr_sack(&mut self, now: Time, arrival: PathId, sack: &NrSackChunk<'_>) {
+        if self.tx.is_before_jump(sack.cumulative_tsn) {
+            return;
+        }
+        let info = SackInfo {
+            cum: extend(self.tx.cum_ack(), sack.cumulative_tsn),
+            a_rwnd: sack.a_rwnd,
+            gaps: sack.gap_blocks,
+            nr_gaps: sack.nr_gap_blocks,
+            duplicates: sack.duplicates,
+            count: self.packet_count(sack.flags),
+            cum_only: false,
+        };
+        self.process_sack(now, arrival, &info);
+    }
+
+    /// The cum-ack that a SHUTDOWN carries. False if it was impossible and the association is gone.
+    pub(crate) fn cumulative_ack(&mut self, now: Time, arrival: PathId, cum: Tsn) -> bool {
+        let info = SackInfo {
+            cum: extend(self.tx.cum_ack(), cum),
+            a_rwnd: 0,
+            gaps: GapBlocks::EMPTY,
+            nr_gaps: GapBlocks::EMPTY,
+            duplicates: Tsns::EMPTY,
+            count: 1,
+            cum_only: true,
+        };
+        self.process_sack(now, arrival, &info)
+    }
+
+    /// DAC: the packets that a SACK covers, 0 if it does not tell; 1 without DAC.
+    const fn packet_count(&self, flags: u8) -> u8 {
+        if self.caps.agreed.dac { dac_count(flags) } else { 1 }
+    }
+
+    fn process_sack(&mut self, now: Time, arrival: PathId, info: &SackInfo<'_>) -> bool {
+        self.stats.sacks_received += u64::from(!info.cum_only);
+        let newest = self.newest_sack_path;
+        let outcome = self.tx.on_sack(now, arrival, newest, info, &mut self.paths, &self.config);
+        if outcome.verdict == SackVerdict::Violation {
+            self.protocol_violation(now, PROTOCOL_VIOLATION, "acknowledges TSNs never sent");
+            return false;
+        }
+        self.note_impossible_blocks(now, arrival, outcome.impossible_blocks);
+        self.sack_in_shutdown(now);
+        self.take_rtt_samples(now);
+        if outcome.verdict == SackVerdict::Stale {
+            return true;
+        }
+        if outcome.news {
+            self.newest_sack_path = arrival;
+            self.limits.progress(now);
+            self.prove_key();
+        }
+        // Who answers probes of a shut window is there, although nothing is acknowledged (RFC 9260 section 6.1 A): those that get lost
+        // in an hour do not add up.
+        if outcome.news || self.tx.probing_window() {
+            self.errors = 0;
+        }
+        self.stats.reneged += outcome.reneged;
+        self.update_windows(now, &outcome);
+        self.note_living_paths(now);
+        if outcome.news {
+            self.watch_silence(now);
+        }
+        self.trace_sack(now, arrival, info);
+        self.after_sack(now, &outcome);
+        true
+    }
+
+    /// Blocks that the peer cannot have meant: its fault, and no reason to end what works otherwise.
+    fn note_impossible_blocks(&mut self, now: Time, path: PathId, blocks: u32) {
+        if blocks > 0 {
+            self.stats.impossible_gap_blocks += u64::from(blocks);
+            self.tracer.emit(now, || TraceEvent::ImpossibleBlocks { path, blocks });
+        }
+    }
+
+    fn take_rtt_samples(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            if let Some(sample) = self.tx.path_outcome(p).rtt {
+                let rto = &self.config.rto;
+                self.paths.rtt_sample(now, p, sample, rto, &mut self.tracer);
+            }
+        }
+    }
+
+    /// Increases first, then decreases (RFC 9260 section 7.2.4), path by path.
+    fn update_windows(&mut self, now: Time, outcome: &SackOutcome) {
+        self.restore_windows(now);
+        let mut lossy = false;
+        for p in self.paths.ids() {
+            let acked = self.tx.path_outcome(p);
+            lossy |= acked.entered_recovery || acked.lost > 0 && self.config.recovery.rack;
+            if acked.newly_acked == 0 {
+                continue;
+            }
+            if let Some(path) = self.paths.get_mut(p) {
+                path.acked += acked.newly_acked;
+                path.on_probation = false;
+            }
+            self.tx.clock_copies(p, self.tx.path_outcome(p).newly_acked);
+            let acked = self.tx.path_outcome(p);
+            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            let Some(path) = view.path(p) else { continue };
+            let moved = match self.config.cmt.cuc {
+                Cuc::Off => outcome.cum_advanced,
+                Cuc::V1 | Cuc::V2 => acked.new_pseudo_cumack,
+            };
+            // A path that enters recovery by this very SACK still takes the growth its acks earned.
+            let recovering = path.in_recovery && !acked.entered_recovery;
+            let ev = AckedInfo {
+                path: p,
+                bytes: acked.newly_acked,
+                outstanding_before: acked.outstanding_before,
+                outstanding: path.outstanding,
+                may_grow: moved && !recovering,
+                rtt: acked.latest_rtt(now),
+            };
+            self.policies.congestion.acked(&view, &ev);
+            self.policies.path_scheduler.acked(&view, &ev);
+        }
+        if lossy {
+            self.refresh_windows(now);
+            self.cut_windows(now);
+        }
+        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        self.policies.congestion.sack_done(&view);
+        self.reduce_rates();
+        self.refresh_windows(now);
+    }
+
+    /// Timeouts that turned out to be spurious (F-RTO) cut windows for nothing.
+    fn restore_windows(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            if self.tx.path_outcome(p).spurious_timeout {
+                let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+                self.policies.congestion.spurious(&view, p);
+                self.refresh_windows(now);
+            }
+        }
+    }
+
+    fn cut_windows(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            let outcome = self.tx.path_outcome(p);
+            let losses = Losses { lost: outcome.lost, react: outcome.entered_recovery };
+            self.cut_window(now, p, losses);
+        }
+    }
+
+    /// What losses that no timeout found do to the window of `p`.
+    pub(super) fn cut_window(&mut self, now: Time, p: PathId, losses: Losses) {
+        if losses.lost > 0 {
+            let (chunks, kind) = (losses.lost, LossKind::FastRetransmit);
+            self.tracer.emit(now, || TraceEvent::Lost { path: p, kind, chunks, rto: 0 });
+        }
+        if losses.react {
+            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            let loss = LossInfo { path: p, kind: LossKind::FastRetransmit };
+            self.policies.congestion.lost(&view, &loss);
+            self.policies.path_scheduler.lost(&view, &loss);
+            self.refresh_windows(now);
+        }
+    }
+
+    /// Paths in fast recovery: how much they may send until the next SACK (PRR).
+    fn reduce_rates(&mut self) {
+        for p in self.paths.ids() {
+            let outcome = self.tx.path_outcome(p);
+            if outcome.newly_acked > 0 || outcome.lost > 0 {
+                let target = self.policies.congestion.cwnd(p);
+                self.tx.step_rate(p, outcome.newly_acked, target, &self.paths);
+            }
+        }
+    }
+
+    /// Paths whose data was acknowledged are alive. With potentially failed paths on, an ambiguous ack (of a chunk sent more than
+    /// once) proves nothing (CMT-PF).
+    fn note_living_paths(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            let acked = self.tx.path_outcome(p);
+            let proves = match self.config.potentially_failed {
+                Some(pf) if pf.one_path_proves => acked.acked_once || acked.acked_here_alone,
+                Some(_) => acked.acked_once,
+                None => acked.acked,
+            };
+            if !proves {
+                continue;
+            }
+            if let Some(path) = self.paths.get_mut(p) {
+                path.hole.data_arrived();
+                path.last_contact = now;
+            }
+            self.end_suspicion(now, p);
+            if let Some(state) = self.paths.alive(p) {
+                self.path_state_changed(now, p, state);
+            }
+        }
+    }
+
+    fn trace_sack(&mut self, now: Time, path: PathId, info: &SackInfo<'_>) {
+        if !self.tracer.is_on() {
+            return;
+        }
+        let cumulative_tsn = crate::tsn_map::wire(info.cum).0;
+        let gap_blocks = (info.gaps.len() + info.nr_gaps.len()) as u32;
+        let (peer_rwnd, send_buffer) = (self.tx.peer_rwnd(), self.tx.buffer_view().used);
+        self.tracer.emit(now, || TraceEvent::Sack {
+            path,
+            cumulative_tsn,
+            gap_blocks,
+            peer_rwnd,
+            send_buffer,
+        });
+    }
+
+    fn after_sack(&mut self, now: Time, outcome: &SackOutcome) {
+        self.tune_send_buffer();
+        if outcome.freed > 0 || outcome.cum_advanced && self.tx.is_cramped() {
+            self.announce_room();
+        }
+        if outcome.cum_advanced && self.tx.is_drained() {
+            self.events.push_back(Event::SenderDry);
+        }
+        self.tx.forward_after_sack(now, &self.paths);
+        self.round.sack(outcome.fast_retransmission_acked);
+        self.trigger(Trigger::Sack);
+        self.check_shutdown_progress(now);
+    }
+
+    /// One `Writable` event at a time: the application reads the latest numbers when it gets to it.
+    pub(super) fn announce_room(&mut self) {
+        let waiting = self.events.iter().any(|e| matches!(e, Event::Writable(_)));
+        if self.state.accepts_messages() && !waiting {
+            self.events.push_back(Event::Writable(self.tx.queue_info()));
+        }
+    }
+}
