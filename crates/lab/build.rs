@@ -15,10 +15,10 @@ const SOURCES: [&str; 11] = [
     "../policies/src",
     "../link/src",
     "../sim/src",
+    "../metrics/src",
     "src/world.rs",
     "src/world",
     "src/profile.rs",
-    "src/experiment/metrics",
     "src/limit",
 ];
 

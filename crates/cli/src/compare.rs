@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use polypath_lab::evaluate::{Bindings, Evaluator};
-use polypath_lab::experiment::metrics::Unit;
 use polypath_lab::experiment::{Quantity, Selection};
 use polypath_lab::report::RunTable;
 use polypath_lab::reproduce::places;
@@ -63,7 +62,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
 }
 
 fn line(row: &Row<'_>) -> String {
-    let unit = Unit::of(row.metric);
+    let unit = polypath_metrics::unit(row.metric);
     let at: Vec<String> = row.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
     let half = row.difference.1.map_or(String::new(), |half| format!(" +- {}", unit.show(half)));
     let differs = if row.differs { " *" } else { "" };

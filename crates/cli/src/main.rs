@@ -58,6 +58,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::Worlds(args) => worlds::worlds(&args),
         Command::Policies(args) => list::policies(args.json),
+        Command::Metrics => list::metrics(),
         Command::Schema(_) => list::schema(),
         Command::New(args) => list::new(args.file.as_deref()),
         Command::Completions(args) => list::completions(args.shell),

@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use polypath_lab::experiment::metrics::Unit;
 use polypath_lab::experiment::parse_amount;
 use polypath_lab::reproduce::{Measured, Seeds, SweepError, SweepRow};
 use polypath_lab::scenario::{Axis, Scalar, Source};
@@ -99,7 +98,7 @@ fn table(rows: &[SweepRow]) -> String {
 
 fn shown(metric: &str, measured: Option<Measured>) -> String {
     let Some(Measured { mean, half, against_first }) = measured else { return "-".to_owned() };
-    let unit = Unit::of(metric);
+    let unit = polypath_metrics::unit(metric);
     let interval =
         if half.is_finite() { format!(" +- {}", unit.show(half)) } else { String::new() };
     let against = against_first.map(|(ratio, half)| {

@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use polypath_metrics as metrics;
+
 use super::compare::finding;
 use super::quantity::{Evaluator, NoValue};
 use super::table::{GridTable, Results, Sample};
-use crate::experiment::{Claim, Experiment, Grid, metrics};
+use crate::experiment::{Claim, Experiment, Grid};
 use crate::figure::tabulate;
 use crate::scenario::ScenarioError;
 
@@ -91,7 +93,7 @@ struct Shape {
 impl Shape {
     fn of(grids: &[Grid]) -> Self {
         let table = |grid: &Grid| {
-            let names = grid.points.iter().map(|point| metrics::names(&point.scenario));
+            let names = grid.points.iter().map(|point| metrics::names(&point.scenario.shape()));
             (GridTable::of(grid), names.collect())
         };
         Self { tables: grids.iter().map(table).collect(), used: RefCell::default() }
@@ -113,7 +115,7 @@ impl Results for Shape {
         let own = self.tables.iter().find(|(table, _)| table.name == grid.name);
         let names = own.and_then(|(_, names)| names.get(point));
         let known = names.is_some_and(|names| names.iter().any(|name| name == metric));
-        if known || metrics::is_decision(metric) {
+        if known || metrics::find(metric).is_some_and(metrics::Metric::is_reported_by_scheduler) {
             Sample::Values(vec![1.0, 1.0])
         } else {
             Sample::Unknown

@@ -1,8 +1,9 @@
 //! Tests to findings.
 
+use polypath_metrics::{Unit, digits, pair};
+
 use super::quantity::{Bindings, Evaluator, NoValue, describe, unit};
 use super::verdict::{Comparison, Finding, Verdict};
-use crate::experiment::metrics::{Unit, digits, pair};
 use crate::experiment::{HoldsAt, Pick, Quantity, Test, parse_amount};
 use crate::stats::{Estimate, Interval, fit};
 

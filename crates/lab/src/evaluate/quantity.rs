@@ -1,9 +1,9 @@
 //! Quantities to estimates.
 
 use indexmap::IndexMap;
+use polypath_metrics::Unit;
 
 use super::table::{GridTable, Results, Sample};
-use crate::experiment::metrics::Unit;
 use crate::experiment::{Fold, MAIN, Over, Pick, Quantity, Selection};
 use crate::stats::Estimate;
 
@@ -137,7 +137,7 @@ impl<'a> Evaluator<'a> {
         match self.results.sample(grid, point, metric) {
             Sample::Values(values) => Ok(Estimate::of_runs(&values)),
             Sample::Unknown => Err(NoValue::Mistake(format!(
-                "no metric {metric:?} here (docs/experiments.md lists them)"
+                "no metric {metric:?} here (docs/reference/metrics.md lists them)"
             ))),
             Sample::Missing(missing, runs) => {
                 Err(NoValue::Missing(format!("{metric} has no value in {missing} of {runs} runs")))
@@ -202,7 +202,7 @@ fn folded(fold: Fold, parts: &[Estimate]) -> Result<Estimate, NoValue> {
 /// The unit of a quantity.
 pub(crate) fn unit(quantity: &Quantity) -> Unit {
     match quantity {
-        Quantity::Metric { metric, .. } => Unit::of(metric),
+        Quantity::Metric { metric, .. } => polypath_metrics::unit(metric),
         Quantity::Difference(two) => unit(&two[0]),
         Quantity::FoldOver(Fold::Product, ..)
         | Quantity::Fold(Fold::Product, _)
@@ -216,7 +216,7 @@ pub(crate) fn unit(quantity: &Quantity) -> Unit {
 /// A quantity in words.
 pub(crate) fn describe(quantity: &Quantity) -> String {
     match quantity {
-        Quantity::Constant(value) => crate::experiment::metrics::digits(*value),
+        Quantity::Constant(value) => polypath_metrics::digits(*value),
         Quantity::Metric { metric, at } => {
             let grid = at.grid.iter().map(String::as_str);
             let fixed = at.fixed.values().map(String::as_str);

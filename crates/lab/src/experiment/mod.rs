@@ -4,7 +4,6 @@ mod amount;
 mod file;
 mod grid;
 mod load;
-pub mod metrics;
 mod quantity;
 mod select;
 mod test;

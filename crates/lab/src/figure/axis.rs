@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+use polypath_metrics::digits;
 
 use super::data::{Diagram, Point};
-use crate::experiment::metrics::digits;
 
 /// Width of a character of a tick's label, in pixels, and the least space between two labels.
 const CHARACTER: f64 = 7.5;

@@ -1,7 +1,8 @@
 //! Diagrams as tables: x down, curves across.
 
+use polypath_metrics::{digits, pair};
+
 use super::data::{Curve, Diagram, Point};
-use crate::experiment::metrics::{digits, pair};
 
 /// What is smaller than this share of the largest figure is shown as zero.
 const NOTHING: f64 = 1e-6;

@@ -1,9 +1,10 @@
 //! Tables of figures: axes down and across.
 
+use polypath_metrics::{Unit, pair};
+
 use super::data::spaced;
 use super::rows::Rows;
 use crate::evaluate::{Bindings, Evaluator, GRID, NoValue};
-use crate::experiment::metrics::{Unit, pair};
 use crate::experiment::{Cells, Over, Pick, Table};
 use crate::stats::Interval;
 

@@ -1,5 +1,6 @@
 //! What runs reached of their limits.
 
+use polypath_metrics::{Bound, Bounds, FlowBounds};
 use polypath_sim::RunResult;
 use polypath_sim::results::FlowResult;
 use serde::Serialize;
@@ -58,6 +59,28 @@ pub struct Share {
 impl Share {
     fn of(limit: f64, goodput: f64) -> Self {
         Self { limit, share: (limit > 0.0).then(|| goodput / limit) }
+    }
+
+    fn bound(self) -> Bound {
+        Bound { limit: self.limit, share: self.share }
+    }
+}
+
+impl Shares {
+    /// What the metrics about them are computed from.
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            flows: self.flows.iter().map(FlowShares::bounds).collect(),
+            joint: self.joint.map(Share::bound),
+        }
+    }
+}
+
+impl FlowShares {
+    fn bounds(&self) -> Option<FlowBounds> {
+        let Self::Limited { free, ordered, best_path, .. } = self else { return None };
+        let (free, ordered, best_path) = (free.bound(), ordered.bound(), best_path.bound());
+        Some(FlowBounds { free, ordered, best_path })
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use polypath_metrics::{Unit, pair};
 use serde::Serialize;
 
 use crate::evaluate::{Bindings, Evaluator, GRID};
-use crate::experiment::metrics::{Unit, pair};
 use crate::experiment::{Experiment, Quantity, Reference};
 use crate::stats::Interval;
 

@@ -2,14 +2,15 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use polypath_metrics as metrics;
 use polypath_sim::SpecError;
 use rayon::prelude::*;
 
 use super::study::Job;
-use crate::experiment::metrics;
 use crate::limit;
+use crate::scenario::{Direction, Scenario};
 use crate::store::{Row, Store, StoreError};
-use crate::world::world_spec;
+use crate::world::{flow_name, world_spec};
 
 /// Why the runs could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -51,19 +52,26 @@ pub fn execute(
     Ok(missing.len())
 }
 
-/// The figures of a run.
+/// The metrics of a run.
 fn row(job: &Job) -> Result<Row, ExecuteError> {
     let spec = world_spec(&job.scenario, job.traced)?;
     let limits = limit::of_world(&spec, job.seed);
     if !job.traced {
         let result = polypath_sim::run(&spec, job.seed, None)?;
-        return Ok(Row::of(metrics::figures(&result, &limits)));
+        let bounds = limits.shares(&result).bounds();
+        return Ok(Row::of(metrics::values(&result, &bounds, None)));
     }
-    let mut probe = metrics::Probe::new(&job.scenario);
+    let mut probe = probe_of_sender(&job.scenario);
     let result = polypath_sim::run(&spec, job.seed, Some(&mut probe))?;
-    let mut figures = metrics::figures(&result, &limits);
-    probe.figures(&mut figures, &result);
-    Ok(Row::of(figures))
+    let bounds = limits.shares(&result).bounds();
+    Ok(Row::of(metrics::values(&result, &bounds, Some(probe))))
+}
+
+/// Watches the end that sends the data of the first flow.
+fn probe_of_sender(scenario: &Scenario) -> metrics::Probe {
+    let direction = scenario.flow.first().and_then(|flow| flow.direction);
+    let host = if direction == Some(Direction::Reverse) { "server" } else { "client" };
+    metrics::Probe::new(flow_name(scenario, 0), host)
 }
 
 /// A guess at how long a run takes: by the time it simulates, where that is known.

@@ -3,7 +3,7 @@
 use super::execute::{ExecuteError, execute};
 use super::study::{Stored, Study, jobs};
 use crate::evaluate::{Bindings, Evaluator, GridTable};
-use crate::experiment::{Experiment, Figure, Quantity, Selection, metrics as figures};
+use crate::experiment::{Experiment, Figure, Quantity, Selection};
 use crate::scenario::{ScenarioError, Source};
 use crate::stats::Interval;
 use crate::store::Store;
@@ -81,9 +81,9 @@ pub fn sweep(
 /// Every metric exists at some point.
 fn known(study: &Study, metrics: &[String]) -> Result<(), SweepError> {
     let points = study.points.grids.iter().flat_map(|grid| &grid.points);
-    let missing = metrics
-        .iter()
-        .find(|name| !points.clone().any(|point| figures::exists(name, &point.scenario)));
+    let missing = metrics.iter().find(|name| {
+        !points.clone().any(|point| polypath_metrics::exists(name, &point.scenario.shape()))
+    });
     missing.map_or(Ok(()), |name| Err(SweepError::Metric(name.clone())))
 }
 
@@ -98,7 +98,7 @@ pub enum SweepError {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// A metric does not exist.
-    #[error("no metric {0:?} here (docs/experiments.md lists them)")]
+    #[error("no metric {0:?} here (docs/reference/metrics.md lists them)")]
     Metric(String),
     /// A run could not be made.
     #[error(transparent)]

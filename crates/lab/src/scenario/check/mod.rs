@@ -10,7 +10,6 @@ mod topology;
 
 use super::Scenario;
 use super::error::Problem;
-use crate::experiment::metrics;
 
 /// Finds the first thing in `scenario` that makes no sense.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
@@ -28,9 +27,9 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
 fn metrics(scenario: &Scenario) -> Result<(), Problem> {
     scenario.metrics.iter().enumerate().try_for_each(|(n, name)| {
         ensure(
-            metrics::exists(name, scenario),
+            polypath_metrics::exists(name, &scenario.shape()),
             || format!("metrics[{n}]"),
-            || "no such metric (docs/experiments.md lists them)".into(),
+            || "no such metric (docs/reference/metrics.md lists them)".into(),
         )
     })
 }

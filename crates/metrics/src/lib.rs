@@ -1,0 +1,49 @@
+//! The numbers that the result of a simulated run has: what each is called, what it is measured
+//! in, what it tells, and how it is computed. Tables, sweeps, claims, `polypath metrics` and
+//! `docs/reference/metrics.md` come from this registry.
+//!
+//! A metric is one entry of a list: [`all`] gives them, [`find`] looks one up by the name that it
+//! has in a run, [`names`] says which ones runs of some [`Shape`] have, and [`values`] computes
+//! them.
+//!
+//! ```
+//! use polypath_metrics::{FlowShape, Needs, Shape, Unit, find, names};
+//!
+//! let delay = find("delay.stream.1.p95").expect("messages have delays");
+//! assert_eq!(delay.name, "delay[.stream.{stream}].p95");
+//! assert_eq!((delay.unit, delay.needs()), (Unit::Time, Needs::Result));
+//! assert_eq!(delay.unit.show(0.0123), "12.3 ms");
+//!
+//! let flow = FlowShape { name: "file".into(), paths: vec!["A".into()], ..FlowShape::default() };
+//! let shape = Shape { flows: vec![flow], links: Vec::new() };
+//! assert!(names(&shape).iter().any(|name| name == "retransmissions.fast.path.A"));
+//! ```
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
+)]
+
+mod bounds;
+mod flow;
+mod link;
+mod metric;
+mod pattern;
+mod probe;
+mod reference;
+mod registry;
+mod sampled;
+mod shape;
+mod time_series;
+mod traced;
+mod unit;
+mod values;
+
+pub use bounds::{Bound, Bounds, FlowBounds};
+pub use metric::{Metric, Needs};
+pub use probe::Probe;
+pub use reference::{markdown, text};
+pub use registry::{all, find, unit};
+pub use shape::{FlowShape, Shape};
+pub use unit::{Unit, digits, pair};
+pub use values::{MetricValues, exists, names, values};
