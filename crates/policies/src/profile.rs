@@ -8,7 +8,8 @@ use polypath_proto::config::{
 };
 use polypath_proto::time::Duration;
 
-use crate::{PolicyError, PolicySpec, factory};
+use crate::error::PolicyError;
+use crate::registry::{PolicySpec, factory};
 
 /// RFC 9260 with CMT, whose parts are on by default in the core; but for the second packet after a timeout, with which the papers'
 /// experiments were repeated.

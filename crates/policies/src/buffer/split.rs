@@ -4,11 +4,12 @@ use polypath_proto::PathId;
 use polypath_proto::policy::{BufferPolicy, Policy};
 use polypath_proto::view::{AssocView, PathView};
 
-use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::buffer("split", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::buffer("split", read_options)
     .summary("buffer splitting: each of n paths may take 1/n of the send and receive buffer")
     .source("S0 section 4.2 (the defaults), S4 section II")
     .options(&[
@@ -38,7 +39,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::buffer("split", configure)
         },
     ]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn BufferPolicy>, PolicyError> {
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn BufferPolicy>, PolicyError> {
     let split = SplitBuffer {
         side: options.choice(
             "side",
@@ -129,7 +130,7 @@ impl SplitBuffer {
         (self.side != Side::Sender).then(|| window / view.split_count())
     }
 
-    fn taken(&self, path: &PathView) -> u64 {
+    fn bytes_taken(&self, path: &PathView) -> u64 {
         match self.by {
             Measure::Queued => path.queued,
             Measure::Outstanding => path.outstanding_payload,
@@ -138,7 +139,7 @@ impl SplitBuffer {
 }
 
 /// Whether a path that has `taken` may send another packet.
-fn fits(taken: u64, mtu: u64, share: u64, overshoot: bool) -> bool {
+fn packet_fits(taken: u64, mtu: u64, share: u64, overshoot: bool) -> bool {
     if share < mtu {
         taken == 0
     } else if overshoot {
@@ -157,11 +158,12 @@ impl Policy for SplitBuffer {
 impl BufferPolicy for SplitBuffer {
     fn admit(&self, view: &AssocView<'_>, path: PathId, _bytes: u32) -> bool {
         let Some(path) = view.path(path) else { return false };
-        let (taken, mtu) = (self.taken(path), u64::from(path.mtu));
+        let (taken, mtu) = (self.bytes_taken(path), u64::from(path.mtu));
         let sender = self.sender_share(view);
         let receiver = self.receiver_share(view);
-        sender.is_none_or(|share| fits(taken, mtu, share, self.slack == Slack::Packet))
-            && receiver.is_none_or(|share| fits(taken, mtu, share, self.slack != Slack::Strict))
+        sender.is_none_or(|share| packet_fits(taken, mtu, share, self.slack == Slack::Packet))
+            && receiver
+                .is_none_or(|share| packet_fits(taken, mtu, share, self.slack != Slack::Strict))
     }
 
     fn share(&self, view: &AssocView<'_>, path: PathId) -> u64 {
@@ -174,7 +176,7 @@ impl BufferPolicy for SplitBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::paths;
+    use crate::test_views::paths;
     use polypath_proto::time::Time;
     use polypath_proto::view::{PathState, SendBufferView};
 

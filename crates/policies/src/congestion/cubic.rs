@@ -23,10 +23,12 @@ use polypath_proto::policy::{AckedInfo, CongestionControl, Cut, CwndStep, PathWi
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::{couple, hystart, lia};
-use crate::PolicyError;
+use super::per_path::{BeforeTimeout, PerPath};
+use super::{coupling_mode, hystart, lia};
 use crate::entry::{PolicyEntry, Recipe};
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
 /// Packets per cubic second.
 const C: f64 = 0.4;
@@ -35,7 +37,7 @@ const BETA: f64 = 0.7;
 /// Packets per RTT with which AIMD with [`BETA`] has Reno's average window.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cubic", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cubic", read_options)
     .summary(
         "CUBIC on each path by itself: windows by the time since the last loss, not by the RTT",
     )
@@ -48,16 +50,16 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cubic", configure
             values: "true|false",
             summary: "aim lower when losses come at smaller windows, so that newcomers find room",
         },
-        couple::NEVER,
+        coupling_mode::NEVER,
         OptionEntry { default: "true", values: "true|false", ..hystart::SWITCH },
         hystart::SAMPLES,
     ]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
     let edition =
         options.choice("rfc", &[("9438", CubicRfc::Rfc9438), ("8312", CubicRfc::Rfc8312)])?;
     let fast = options.choice("fast-convergence", &[("true", true), ("false", false)])?;
-    hystart::recipe(Cubic::new(edition, fast), options)
+    hystart::layered_recipe(Cubic::new(edition, fast), options)
 }
 
 /// Which edition of CUBIC.
@@ -75,9 +77,8 @@ pub enum CubicRfc {
 pub struct Cubic {
     edition: CubicRfc,
     fast_convergence: bool,
-    paths: Vec<Curve>,
-    /// The curves before the first timeout in a row, should it prove spurious.
-    before_timeout: Vec<Option<Curve>>,
+    paths: PerPath<Curve>,
+    before_timeout: BeforeTimeout<Curve>,
 }
 
 /// What a path remembers of its losses, bytes.
@@ -113,7 +114,7 @@ struct Stage {
 
 impl Stage {
     /// W(t), bytes.
-    fn window(&self, t: f64, mtu: f64) -> f64 {
+    fn window_at(&self, t: f64, mtu: f64) -> f64 {
         let d = t - self.k;
         C * self.part * self.part * mtu * d * d * d + self.w_max
     }
@@ -122,27 +123,11 @@ impl Stage {
 impl Cubic {
     /// CUBIC before the first loss.
     pub const fn new(edition: CubicRfc, fast_convergence: bool) -> Self {
-        Self { edition, fast_convergence, paths: Vec::new(), before_timeout: Vec::new() }
-    }
-
-    fn curve_of(&mut self, path: PathId) -> Option<&mut Curve> {
-        if self.paths.len() <= path.index() {
-            self.paths.resize(path.index() + 1, Curve::default());
-        }
-        self.paths.get_mut(path.index())
-    }
-
-    /// Keeps the curve that a timeout is about to end; later ones of the same row find nothing worth keeping.
-    fn remember(&mut self, path: &PathView, kind: LossKind, cut: Cut) {
-        let curve = self.paths.get(path.id.index()).copied();
-        if self.before_timeout.len() <= path.id.index() {
-            self.before_timeout.resize(path.id.index() + 1, None);
-        }
-        let Some(before) = self.before_timeout.get_mut(path.id.index()) else { return };
-        match kind {
-            LossKind::FastRetransmit => *before = None,
-            LossKind::Timeout if path.cwnd > cut.cwnd => *before = curve,
-            LossKind::Timeout => {}
+        Self {
+            edition,
+            fast_convergence,
+            paths: PerPath::new(),
+            before_timeout: BeforeTimeout::new(),
         }
     }
 }
@@ -150,7 +135,13 @@ impl Cubic {
 impl Curve {
     /// Congestion avoidance begins with a window of `cwnd` bytes. Where no loss says how far to go, the curve begins at its
     /// level part (RFC 9438 sections 4.8 and 4.10).
-    fn begin(&mut self, edition: CubicRfc, now: Time, cwnd: f64, (mtu, part): (f64, f64)) -> Stage {
+    fn begin_stage(
+        &mut self,
+        edition: CubicRfc,
+        now: Time,
+        cwnd: f64,
+        (mtu, part): (f64, f64),
+    ) -> Stage {
         let w_max = self.w_max.filter(|&w| w > cwnd);
         let k = w_max.map_or(0.0, |w| {
             let climb = match edition {
@@ -182,7 +173,7 @@ impl Curve {
 }
 
 /// The growth of a full window in congestion avoidance, bytes.
-fn growth(
+fn growth_of_full_window(
     edition: CubicRfc,
     stage: &mut Stage,
     cwnd_prior: f64,
@@ -190,7 +181,7 @@ fn growth(
     (acked, mtu, rtt): (f64, f64, f64),
 ) -> f64 {
     let t = stage.elapsed.as_secs_f64();
-    let ahead = stage.window(t + rtt, mtu);
+    let ahead = stage.window_at(t + rtt, mtu);
     let target = match edition {
         CubicRfc::Rfc8312 => {
             stage.w_est = stage.w_max * BETA + ALPHA * stage.part * mtu * t / rtt;
@@ -202,7 +193,7 @@ fn growth(
             ahead.clamp(cwnd, 1.5 * cwnd)
         }
     };
-    if stage.window(t, mtu) < stage.w_est {
+    if stage.window_at(t, mtu) < stage.w_est {
         stage.w_est - cwnd
     } else {
         acked * (target - cwnd) / cwnd
@@ -222,20 +213,28 @@ impl WindowRule for Cubic {
         unit: CwndStep,
         w: &mut PathWindow,
     ) {
-        let (edition, full) = (self.edition, w.was_full(ev));
-        let Some(curve) = self.curve_of(path.id).filter(|_| full) else { return };
+        if !w.was_full(ev) {
+            return;
+        }
+        let edition = self.edition;
+        let curve = self.paths.value_of(path.id);
         let mtu = unit.mtu.max(1) as f64;
         let mut stage = match curve.stage {
             Some(stage) => stage,
             None => {
-                let part = lia::aggressiveness(view, path);
-                curve.begin(edition, view.now, w.cwnd as f64, (mtu, part))
+                let part = lia::growth_part(view, path);
+                curve.begin_stage(edition, view.now, w.cwnd as f64, (mtu, part))
             }
         };
         let cwnd = w.cwnd as f64 + stage.fraction;
         let rtt = path.srtt_or(view.rto_initial).max(1e-9);
-        let wanted =
-            growth(edition, &mut stage, curve.cwnd_prior, cwnd, (ev.bytes as f64, mtu, rtt));
+        let wanted = growth_of_full_window(
+            edition,
+            &mut stage,
+            curve.cwnd_prior,
+            cwnd,
+            (ev.bytes as f64, mtu, rtt),
+        );
         let limit = ev.bytes.min(unit.limit) as f64;
         let grown = stage.fraction + wanted.clamp(0.0, limit);
         stage.fraction = grown.fract();
@@ -244,9 +243,7 @@ impl WindowRule for Cubic {
     }
 
     fn path_added(&mut self, path: PathId) {
-        if let Some(curve) = self.curve_of(path) {
-            *curve = Curve::default();
-        }
+        *self.paths.value_of(path) = Curve::default();
     }
 
     fn measure(
@@ -256,7 +253,7 @@ impl WindowRule for Cubic {
         ev: &AckedInfo,
         w: &mut PathWindow,
     ) {
-        let Some(curve) = self.curve_of(path.id) else { return };
+        let curve = self.paths.value_of(path.id);
         if w.slow_start() {
             curve.stage = None;
         }
@@ -281,9 +278,10 @@ impl WindowRule for Cubic {
     }
 
     fn lost(&mut self, _view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
-        self.remember(path, kind, cut);
+        let known = self.paths.get(path.id).copied();
+        self.before_timeout.remember(path, kind, cut, known);
         let (edition, fast_convergence) = (self.edition, self.fast_convergence);
-        let Some(curve) = self.curve_of(path.id) else { return };
+        let curve = self.paths.value_of(path.id);
         let cwnd = path.cwnd as f64;
         curve.stage = None;
         curve.cwnd_prior = cwnd;
@@ -294,8 +292,8 @@ impl WindowRule for Cubic {
     }
 
     fn spurious(&mut self, path: PathId) {
-        let before = self.before_timeout.get_mut(path.index()).and_then(Option::take);
-        if let Some((curve, before)) = self.curve_of(path).zip(before) {
+        if let Some(before) = self.before_timeout.take(path) {
+            let curve = self.paths.value_of(path);
             *curve = before;
             // The silence before the timeout is no time on the curve.
             if let Some(stage) = &mut curve.stage {
@@ -308,7 +306,7 @@ impl WindowRule for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{acked, measured};
+    use crate::test_views::{acked, measured};
     use proptest::prelude::*;
 
     const MTU: u64 = 1000;
@@ -353,7 +351,7 @@ mod tests {
         }
 
         fn curve(&self) -> Curve {
-            self.rule.paths[0]
+            *self.rule.paths.get(PathId(0)).expect("met")
         }
 
         fn k(&self) -> f64 {
@@ -398,10 +396,10 @@ mod tests {
             // ∛(300 packets / 0.4) = ∛750 = 9.0856 s, in both editions.
             assert!((path.k() - 9.0856).abs() < 1e-4, "{}", path.k());
             let stage = path.curve().stage.expect("in congestion avoidance");
-            assert!((stage.window(0.0, 1000.0) - 700_000.0).abs() < 1e-3);
-            assert!((stage.window(stage.k, 1000.0) - 1_000_000.0).abs() < 1e-3);
+            assert!((stage.window_at(0.0, 1000.0) - 700_000.0).abs() < 1e-3);
+            assert!((stage.window_at(stage.k, 1000.0) - 1_000_000.0).abs() < 1e-3);
             // A second later: 0.4 x 1000 x 1.
-            assert!((stage.window(stage.k + 1.0, 1000.0) - 1_000_400.0).abs() < 1e-3);
+            assert!((stage.window_at(stage.k + 1.0, 1000.0) - 1_000_400.0).abs() < 1e-3);
         }
     }
 

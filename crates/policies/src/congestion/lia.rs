@@ -8,18 +8,18 @@
 use polypath_proto::policy::{CongestionControl, Cut, Rfc9260Rule, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::{couple, coupled, hystart};
-use crate::PolicyError;
+use super::{coupled_increase, coupling_mode, hystart};
 use crate::entry::{PolicyEntry, Recipe};
+use crate::error::PolicyError;
 use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("lia", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("lia", read_options)
     .summary("linked increases: together no faster than one flow on the best path")
     .source("RFC 6356")
-    .options(&[couple::ALWAYS, hystart::SWITCH, hystart::SAMPLES]);
+    .options(&[coupling_mode::ALWAYS, hystart::SWITCH, hystart::SAMPLES]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
-    hystart::recipe(Lia, options)
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+    hystart::layered_recipe(Lia, options)
 }
 
 /// Linked increases (RFC 6356).
@@ -27,12 +27,13 @@ fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, Pol
 pub struct Lia;
 
 /// The growth of `path` as a part of what RFC 9260 would grow by.
-pub(super) fn aggressiveness(view: &AssocView<'_>, path: &PathView) -> f64 {
-    let best = coupled::greatest(
-        coupled::members(view, path).map(|p| coupled::rate(view, p) / coupled::rtt(view, p)),
-    );
-    let total = coupled::total_rate(view, path);
-    (coupled::window(path) * best / (total * total)).min(1.0)
+pub(super) fn growth_part(view: &AssocView<'_>, path: &PathView) -> f64 {
+    let best =
+        coupled_increase::greatest_of(coupled_increase::group_members(view, path).map(|p| {
+            coupled_increase::send_rate(view, p) / coupled_increase::rtt_seconds(view, p)
+        }));
+    let total = coupled_increase::total_rate(view, path);
+    (coupled_increase::window_bytes(path) * best / (total * total)).min(1.0)
 }
 
 impl WindowRule for Lia {
@@ -41,7 +42,7 @@ impl WindowRule for Lia {
     }
 
     fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
-        coupled::part(mtu, aggressiveness(view, path))
+        coupled_increase::part_of(mtu, growth_part(view, path))
     }
 
     fn decrease(
@@ -59,7 +60,7 @@ impl WindowRule for Lia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{measured, paths, view};
+    use crate::test_views::{measured, paths, view};
     use polypath_proto::view::PathState;
     use proptest::prelude::*;
 
@@ -112,15 +113,15 @@ mod tests {
         ) {
             let p = measured(&shape);
             let v = view(&p);
-            let speed = |i: usize| Lia.avoidance(&v, &p[i], 1500) as f64 / coupled::rtt(&v, &p[i]);
+            let speed = |i: usize| Lia.avoidance(&v, &p[i], 1500) as f64 / coupled_increase::rtt_seconds(&v, &p[i]);
             let all: f64 = (0..p.len()).map(speed).sum();
             let best = p.iter().max_by(|a, b| {
-                let of = |p| coupled::rate(&v, p) / coupled::rtt(&v, p);
+                let of = |p| coupled_increase::send_rate(&v, p) / coupled_increase::rtt_seconds(&v, p);
                 of(a).total_cmp(&of(b))
             });
-            let rtt = coupled::rtt(&v, best.expect("there is a path"));
+            let rtt = coupled_increase::rtt_seconds(&v, best.expect("there is a path"));
             // Each path may be rounded up by a byte.
-            let slack: f64 = p.iter().map(|p| 1.0 / coupled::rtt(&v, p)).sum();
+            let slack: f64 = p.iter().map(|p| 1.0 / coupled_increase::rtt_seconds(&v, p)).sum();
             prop_assert!(all <= 1500.0 / rtt + slack, "{all} above {}", 1500.0 / rtt);
         }
     }

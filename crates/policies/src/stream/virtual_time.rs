@@ -28,7 +28,7 @@ impl VirtualTime {
     }
 
     /// The stream whose next unit finishes first.
-    pub(super) fn first(
+    pub(super) fn first_to_finish(
         &self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
@@ -37,7 +37,7 @@ impl VirtualTime {
         let heads = queues.heads.iter().filter(|m| eligible(m.stream));
         let finish = |m: &MessageInfo| {
             let start = self.starts.get(&m.stream).map_or(self.now, |start| *start);
-            start.saturating_add(length(m.bytes.min(queues.unit), weight(m.stream)))
+            start.saturating_add(virtual_length(m.bytes.min(queues.unit), weight(m.stream)))
         };
         heads.min_by_key(|m| finish(m)).map(|m| m.stream)
     }
@@ -51,7 +51,7 @@ impl VirtualTime {
         weight: u16,
     ) {
         let start = self.starts.get(&stream).map_or(self.now, |start| *start);
-        let start = start.saturating_add(length(bytes, weight));
+        let start = start.saturating_add(virtual_length(bytes, weight));
         self.now = self.now.max(start);
         if queues.head(stream).is_some() {
             self.starts.insert(stream, start);
@@ -68,6 +68,6 @@ impl VirtualTime {
     }
 }
 
-fn length(bytes: u32, weight: u16) -> u64 {
+fn virtual_length(bytes: u32, weight: u16) -> u64 {
     u64::from(bytes) * SCALE / u64::from(weight.max(1))
 }
