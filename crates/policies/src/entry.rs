@@ -11,7 +11,8 @@ use crate::kind::PolicyKind;
 use crate::option::OptionEntry;
 use crate::options::Options;
 
-/// Makes one policy for one association, from settings that were checked. The generator is the policy's own.
+/// Makes one policy for one association, from settings that were checked. The generator is the
+/// policy's own.
 pub type Recipe<P> = Box<dyn Fn(&CcConfig, &mut Rng) -> Box<P> + Send + Sync>;
 
 /// Checks the options and makes the recipe.

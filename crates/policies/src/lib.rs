@@ -1,10 +1,12 @@
-//! The policies beyond RFC 9260's own: one file each, written against the public traits of `polypath_proto` alone.
+//! The policies beyond RFC 9260's own: one file each, written against the public traits of
+//! `polypath_proto` alone.
 //!
-//! A policy is written `name` or `name?key=value&key=value`. [`factory`] turns five such texts into the policies of
-//! an association, [`all`] lists what there is.
+//! A policy is written `name` or `name?key=value&key=value`. [`factory`] turns five such texts into
+//! the policies of an association, [`all`] lists what there is.
 //!
 //! # A policy of your own
-//! It needs a type, the trait of the question that it answers, and an entry with its name. Nothing here has to change:
+//! It needs a type, the trait of the question that it answers, and an entry with its name. Nothing
+//! here has to change:
 //!
 //! ```
 //! use polypath_policies::{OptionEntry, PolicyEntry, PolicySpec, Registry};

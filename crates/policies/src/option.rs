@@ -7,7 +7,8 @@ pub struct OptionEntry {
     pub name: &'static str,
     /// Its value where the text gives none.
     pub default: &'static str,
-    /// What is allowed: alternatives separated by `|`; one in angle brackets stands for many values.
+    /// What is allowed: alternatives separated by `|`; one in angle brackets stands for many
+    /// values.
     pub values: &'static str,
     /// What it decides, in one line.
     pub summary: &'static str,

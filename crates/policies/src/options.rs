@@ -18,7 +18,8 @@ pub struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Splits the text of a policy of this kind, which has the `known` options, and checks the keys.
+    /// Splits the text of a policy of this kind, which has the `known` options, and checks the
+    /// keys.
     pub(crate) fn parse(
         kind: PolicyKind,
         known: &'a [OptionEntry],
@@ -93,7 +94,8 @@ impl<'a> Options<'a> {
     /// Option `name` as a map `number:number,...`; empty text is an empty map.
     ///
     /// # Errors
-    /// [`PolicyError::BadValue`] when a member is no pair, a number is outside its range, or a key is repeated.
+    /// [`PolicyError::BadValue`] when a member is no pair, a number is outside its range, or a key
+    /// is repeated.
     pub fn map<K, V>(
         &self,
         name: &str,

@@ -135,7 +135,8 @@ impl Registry {
         &self.entries
     }
 
-    /// A factory for `spec`. All texts are checked here, so that making the policies of an association cannot fail.
+    /// A factory for `spec`. All texts are checked here, so that making the policies of an
+    /// association cannot fail.
     ///
     /// # Errors
     /// The first text in `spec` that names no policy, or sets an option wrongly.
@@ -242,7 +243,8 @@ impl fmt::Debug for Configured {
 
 impl PolicyFactory for Configured {
     fn build(&self, cc: &CcConfig, rng: &mut Rng) -> PolicySet {
-        // One fork for each, wanted or not: exchanging one policy leaves the randomness of all else as it was.
+        // One fork for each, wanted or not: exchanging one policy leaves the randomness of all else
+        // as it was.
         PolicySet {
             path_scheduler: (self.path_scheduler)(cc, &mut rng.fork()),
             stream_scheduler: (self.stream_scheduler)(cc, &mut rng.fork()),

@@ -64,8 +64,8 @@ pub(crate) const fn acked(path: PathId, bytes: u64, outstanding_before: u64) -> 
     AckedInfo { path, bytes, outstanding_before, outstanding, may_grow: true, rtt: None }
 }
 
-/// A path of 20 ms that is full, and a slower one that is open: their windows, bytes, and the RTT of the
-/// slower one, ms.
+/// A path of 20 ms that is full, and a slower one that is open: their windows, bytes, and the RTT
+/// of the slower one, ms.
 pub(crate) fn full_fast_path([fast, slow]: [u64; 2], slow_ms: u64) -> Vec<PathView> {
     let mut p = paths(2);
     p[0].srtt = Some(Duration::from_millis(20));

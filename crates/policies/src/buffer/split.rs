@@ -57,10 +57,11 @@ fn read_options(options: &Options<'_>) -> Result<Recipe<dyn BufferPolicy>, Polic
     Ok(Box::new(move |_, _| Box::new(split)))
 }
 
-/// Buffer splitting. A share is never below one MTU: where B/n is less, a path may have one packet at a time.
+/// Buffer splitting. A share is never below one MTU: where B/n is less, a path may have one packet
+/// at a time.
 ///
-/// S0: both, queued, current, strict. FreeBSD: both, outstanding, current, packet. S4's text: receiver, outstanding,
-/// size, strict. INET since 2011: both, slack at the receiver.
+/// S0: both, queued, current, strict. FreeBSD: both, outstanding, current, packet. S4's text:
+/// receiver, outstanding, size, strict. INET since 2011: both, slack at the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitBuffer {
     /// Which buffer is split.
@@ -187,7 +188,8 @@ mod tests {
         slack: Slack::Strict,
     };
 
-    /// Two paths; path 0 has `queued` and `flying` bytes; send buffer 40,000, last announced window 30,000 of 36,000.
+    /// Two paths; path 0 has `queued` and `flying` bytes; send buffer 40,000, last announced window
+    /// 30,000 of 36,000.
     fn admits(split: SplitBuffer, queued: u64, flying: u64) -> bool {
         let mut p = paths(2);
         (p[0].queued, p[0].outstanding_payload) = (queued, flying);

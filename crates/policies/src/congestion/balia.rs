@@ -1,13 +1,15 @@
 //! `balia`: balanced linked adaptation.
 //!
-//! With x_r = w_r / rtt_r and α_r = max x / x_r, an acknowledgement grows w_r, in packets, by
-//! x_r / (rtt_r (Σx)²) · (1 + α_r)/2 · (4 + α_r)/5. Per acknowledged window (RFC 9260 section 7.2.2) that is MTU ·
-//! (x_r + max x)(4 x_r + max x) / (10 (Σx)²), which is never more than one MTU. A loss costs w_r/2 · min(α_r, 1.5): paths that carry
-//! little yield three quarters. The smallest ssthresh is RFC 9260's, so that a path alone behaves as RFC 9260 says; the Linux
-//! implementation stops at one MSS. Slow start is that of RFC 9260 on each path.
+//! With x_r = w_r / rtt_r and α_r = max x / x_r, an acknowledgement grows w_r, in packets, by x_r /
+//! (rtt_r (Σx)²) · (1 + α_r)/2 · (4 + α_r)/5. Per acknowledged window (RFC 9260 section 7.2.2) that
+//! is MTU · (x_r + max x)(4 x_r + max x) / (10 (Σx)²), which is never more than one MTU. A loss
+//! costs w_r/2 · min(α_r, 1.5): paths that carry little yield three quarters. The smallest ssthresh
+//! is RFC 9260's, so that a path alone behaves as RFC 9260 says; the Linux implementation stops at
+//! one MSS. Slow start is that of RFC 9260 on each path.
 //!
-//! As the coupled form of `cmt`, whose groups were found to share a bottleneck, the members divide the smallest ssthresh: in a pipe of two
-//! dozen packets a group would else never yield to a single flow what it takes beyond its half.
+//! As the coupled form of `cmt`, whose groups were found to share a bottleneck, the members divide
+//! the smallest ssthresh: in a pipe of two dozen packets a group would else never yield to a single
+//! flow what it takes beyond its half.
 
 use polypath_proto::policy::{CongestionControl, Cut, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
@@ -96,7 +98,8 @@ mod tests {
 
     #[test]
     fn growth_by_hand() {
-        // x = 4e5 and 1e5, Σ = 5e5: (8e5 x 20e5) / (10 x 25e10) = 0.64; (5e5 x 8e5) / (25e11) = 0.16.
+        // x = 4e5 and 1e5, Σ = 5e5: (8e5 x 20e5) / (10 x 25e10) = 0.64; (5e5 x 8e5) / (25e11) =
+        // 0.16.
         let p = measured(&[(40_000, 100), (20_000, 200)]);
         assert_eq!(Balia::default().avoidance(&view(&p), &p[0], 1500), 960);
         assert_eq!(Balia::default().avoidance(&view(&p), &p[1], 1500), 240);

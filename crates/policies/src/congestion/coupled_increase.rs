@@ -2,8 +2,8 @@
 
 use polypath_proto::view::{AssocView, PathAdmin, PathState, PathView};
 
-/// The paths that the sums run over: those of its group that may carry data, and `path` itself. A failed path, or a
-/// backup that is not called upon, must not keep a share of the growth.
+/// The paths that the sums run over: those of its group that may carry data, and `path` itself. A
+/// failed path, or a backup that is not called upon, must not keep a share of the growth.
 pub(super) fn group_members<'a>(
     view: &AssocView<'a>,
     path: &PathView,
@@ -30,7 +30,8 @@ pub(super) fn divide_initial_window(single: u64, paths: usize, mtu: u64) -> u64 
     (single / paths.max(1) as u64).max(mtu)
 }
 
-/// w of the formulas, bytes: while a path recovers, the window that it recovers to (RFC 6356 section 3).
+/// w of the formulas, bytes: while a path recovers, the window that it recovers to (RFC 6356
+/// section 3).
 pub(super) fn window_bytes(path: &PathView) -> f64 {
     let bytes = if path.in_recovery { path.cwnd.min(path.ssthresh) } else { path.cwnd };
     bytes.max(1) as f64

@@ -1,8 +1,10 @@
-//! `cubic`: windows that follow a cubic function of the time since the last loss, on each path by itself.
+//! `cubic`: windows that follow a cubic function of the time since the last loss, on each path by
+//! itself.
 //!
-//! With C = 0.4 packets/s³, β = 0.7 and t the time in congestion avoidance, W(t) = C (t - K)³ + W_max. An acknowledgement in congestion
-//! avoidance moves the window towards W(t + RTT) by acked · (W(t + RTT) - cwnd) / cwnd bytes, or up to W_est, the window that Reno
-//! with the same β would have, if W(t) is below that. A loss leaves β · cwnd.
+//! With C = 0.4 packets/s³, β = 0.7 and t the time in congestion avoidance, W(t) = C (t - K)³ +
+//! W_max. An acknowledgement in congestion avoidance moves the window towards W(t + RTT) by acked ·
+//! (W(t + RTT) - cwnd) / cwnd bytes, or up to W_est, the window that Reno with the same β would
+//! have, if W(t) is below that. A loss leaves β · cwnd.
 //!
 //! | | RFC 8312 | RFC 9438 (default) |
 //! |---|---|---|
@@ -12,11 +14,12 @@
 //! | fast convergence | compares with the last W_max before its own reduction | compares with W_max |
 //! | slow start | RFC 5681 or hybrid | HyStart++ |
 //!
-//! Where SCTP differs: bytes are counted, not acknowledgements; growth per SACK stays within slow start's limit (`abc-limit`);
-//! the smallest ssthresh is `loss-floor` (RFC 9260: 4 MTUs) where the RFCs have 2 packets. A loss is measured by cwnd and not by the
-//! data in flight, which RFC 9438 section 4.6 allows where windows grow only while they are full, as they do here. t stands still while
-//! the window is not full (RFC 9438 section 4.2). Spurious timeouts are undone (section 4.9), curve and all;
-//! spurious fast retransmits are not: nobody reports them.
+//! Where SCTP differs: bytes are counted, not acknowledgements; growth per SACK stays within slow
+//! start's limit (`abc-limit`); the smallest ssthresh is `loss-floor` (RFC 9260: 4 MTUs) where the
+//! RFCs have 2 packets. A loss is measured by cwnd and not by the data in flight, which RFC 9438
+//! section 4.6 allows where windows grow only while they are full, as they do here. t stands still
+//! while the window is not full (RFC 9438 section 4.2). Spurious timeouts are undone (section 4.9),
+//! curve and all; spurious fast retransmits are not: nobody reports them.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, CongestionControl, Cut, CwndStep, PathWindow, WindowRule};
@@ -133,8 +136,8 @@ impl Cubic {
 }
 
 impl Curve {
-    /// Congestion avoidance begins with a window of `cwnd` bytes. Where no loss says how far to go, the curve begins at its
-    /// level part (RFC 9438 sections 4.8 and 4.10).
+    /// Congestion avoidance begins with a window of `cwnd` bytes. Where no loss says how far to go,
+    /// the curve begins at its level part (RFC 9438 sections 4.8 and 4.10).
     fn begin_stage(
         &mut self,
         edition: CubicRfc,
@@ -411,7 +414,8 @@ mod tests {
         // Reno's window is ahead at first: 1000 x 0.529 / 700 = 0.756.
         assert_eq!(path.w.cwnd, 700_000);
         path.ack(100, true);
-        // W(0.1) = 1e6 - 400 x 8.9856³ = 709,797 is ahead of it; W(0.2) = 719,380: 1000 x 19,379 / 700,001 = 27.7.
+        // W(0.1) = 1e6 - 400 x 8.9856³ = 709,797 is ahead of it; W(0.2) = 719,380: 1000 x 19,379 /
+        // 700,001 = 27.7.
         assert_eq!(path.w.cwnd, 700_028);
     }
 
@@ -420,7 +424,8 @@ mod tests {
         let mut path = Path::new(CubicRfc::Rfc9438, 10, 10);
         path.lose(LossKind::FastRetransmit);
         path.ack(0, true);
-        // α = 0.9/1.7 = 0.529: 1000 x 0.529 / 7 = 75.6; the curve would have added 34 (W(0.01) = 7240).
+        // α = 0.9/1.7 = 0.529: 1000 x 0.529 / 7 = 75.6; the curve would have added 34 (W(0.01) =
+        // 7240).
         assert_eq!(path.w.cwnd, 7075);
         let mut old = Path::new(CubicRfc::Rfc8312, 10, 10);
         old.lose(LossKind::FastRetransmit);
@@ -516,7 +521,8 @@ mod tests {
     }
 
     proptest! {
-        /// A SACK adds at most slow start's limit, never takes away, and a loss leaves at least the floor.
+        /// A SACK adds at most slow start's limit, never takes away, and a loss leaves at least the
+        /// floor.
         #[test]
         fn between_the_floor_and_slow_start(
             old in any::<bool>(),
@@ -540,7 +546,8 @@ mod tests {
             }
         }
 
-        /// RFC 9438 section 4.3: a window that is always full grows at least as fast as AIMD with the same β.
+        /// RFC 9438 section 4.3: a window that is always full grows at least as fast as AIMD with
+        /// the same β.
         #[test]
         fn at_least_as_fast_as_reno_with_the_same_beta(packets in 5u64..500, rtt in 1u64..500) {
             let mut path = Path::new(CubicRfc::Rfc9438, packets, rtt);

@@ -1,14 +1,16 @@
 //! HyStart++: slow start that ends before the queue overflows (RFC 9406), around any rule.
 //!
-//! A round ends when the data that was in flight at its beginning is acknowledged. When the smallest RTT of a round exceeds that of
-//! the round before by max(4 ms, min(RTT/8, 16 ms)), slow start becomes conservative: growth is a quarter. If the RTT falls below what
-//! it was then, the suspicion was wrong and slow start resumes; after five conservative rounds ssthresh becomes cwnd. Only the
-//! first slow start of a path is watched (RFC 9406 section 4.3). L is `abc-limit`.
+//! A round ends when the data that was in flight at its beginning is acknowledged. When the
+//! smallest RTT of a round exceeds that of the round before by max(4 ms, min(RTT/8, 16 ms)), slow
+//! start becomes conservative: growth is a quarter. If the RTT falls below what it was then, the
+//! suspicion was wrong and slow start resumes; after five conservative rounds ssthresh becomes
+//! cwnd. Only the first slow start of a path is watched (RFC 9406 section 4.3). L is `abc-limit`.
 //!
-//! RFC 9406 judges a round by eight samples or more. SCTP times one chunk per path and round trip (RFC 9260 section 6.3.1, rule C4), so
-//! a round has one; `hystart-samples` is what a round needs, and 1 unless an engine samples more often. That chunk is the first that
-//! follows the previous sample, so it sees the queue which the round before has left: the standing queue that RFC 9406 looks for by
-//! its minimum. Rounds without a sample prolong the one before.
+//! RFC 9406 judges a round by eight samples or more. SCTP times one chunk per path and round trip
+//! (RFC 9260 section 6.3.1, rule C4), so a round has one; `hystart-samples` is what a round needs,
+//! and 1 unless an engine samples more often. That chunk is the first that follows the previous
+//! sample, so it sees the queue which the round before has left: the standing queue that RFC 9406
+//! looks for by its minimum. Rounds without a sample prolong the one before.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{
@@ -48,7 +50,8 @@ pub(super) const SAMPLES: OptionEntry = OptionEntry {
     summary: "RTT samples that a round needs to be judged; RFC 9406: 8, but the stack takes one per round",
 };
 
-/// The engine around `rule`, with or without HyStart++, with the groups that the option `couple` says.
+/// The engine around `rule`, with or without HyStart++, with the groups that the option `couple`
+/// says.
 pub(super) fn layered_recipe<R>(
     rule: R,
     options: &Options<'_>,
@@ -108,7 +111,8 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// Follows a slow start through its rounds, and ends it (by ssthresh) after the conservative ones.
+    /// Follows a slow start through its rounds, and ends it (by ssthresh) after the conservative
+    /// ones.
     fn follow_slow_start(&mut self, ev: &AckedInfo, needed: u32, w: &mut PathWindow) {
         if !w.slow_start() {
             self.phase = Phase::Over;
@@ -226,7 +230,8 @@ mod tests {
             self.rule.layer.paths.get(PathId(0)).map_or(Phase::SlowStart, |rounds| rounds.phase)
         }
 
-        /// A round with these samples: as many acknowledgements, which end it. The growth that the last one earns.
+        /// A round with these samples: as many acknowledgements, which end it. The growth that the
+        /// last one earns.
         fn round(&mut self, samples: &[u64]) -> u64 {
             let p = measured(&[(6000, 100)]);
             let bytes = 6000 / samples.len() as u64;

@@ -1,9 +1,10 @@
 //! `lia`: linked increases.
 //!
-//! With w the windows, C their sum, and α = C · max(w/rtt²) / (Σ w/rtt)², RFC 6356 grows path p in congestion avoidance by
-//! min(α · acked · MTU / C, acked · MTU / w_p) per acknowledgement. Per acknowledged window, SCTP's way of counting
-//! (RFC 9260 section 7.2.2), that is MTU · min(1, w_p · max(w/rtt²) / (Σ w/rtt)²), and at least one byte. Slow start and losses
-//! are those of RFC 9260 on each path.
+//! With w the windows, C their sum, and α = C · max(w/rtt²) / (Σ w/rtt)², RFC 6356 grows path p in
+//! congestion avoidance by min(α · acked · MTU / C, acked · MTU / w_p) per acknowledgement. Per
+//! acknowledged window, SCTP's way of counting (RFC 9260 section 7.2.2), that is MTU · min(1, w_p ·
+//! max(w/rtt²) / (Σ w/rtt)²), and at least one byte. Slow start and losses are those of RFC 9260 on
+//! each path.
 
 use polypath_proto::policy::{CongestionControl, Cut, Rfc9260Rule, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
@@ -66,7 +67,8 @@ mod tests {
 
     #[test]
     fn equal_paths_share_one_mtu_of_growth() {
-        // w/rtt² = 3e6 each; Σ w/rtt = 6e5: 30,000 x 3e6 / 3.6e11 = 1/4 for each, half an MTU for both.
+        // w/rtt² = 3e6 each; Σ w/rtt = 6e5: 30,000 x 3e6 / 3.6e11 = 1/4 for each, half an MTU for
+        // both.
         let p = measured(&[(30_000, 100), (30_000, 100)]);
         assert_eq!(Lia.avoidance(&view(&p), &p[0], 1500), 375);
         assert_eq!(Lia.avoidance(&view(&p), &p[1], 1500), 375);
@@ -74,7 +76,8 @@ mod tests {
 
     #[test]
     fn the_larger_window_grows_faster() {
-        // w/rtt: 4e5 and 5e4; w/rtt²: 4e6 and 2.5e5; 4e6 / 4.5e5² = 1.97531e-5: 0.790123 and 0.197531.
+        // w/rtt: 4e5 and 5e4; w/rtt²: 4e6 and 2.5e5; 4e6 / 4.5e5² = 1.97531e-5: 0.790123 and
+        // 0.197531.
         let p = measured(&[(40_000, 100), (10_000, 200)]);
         assert_eq!(Lia.avoidance(&view(&p), &p[0], 1500), 1185);
         assert_eq!(Lia.avoidance(&view(&p), &p[1], 1500), 296);
@@ -106,7 +109,8 @@ mod tests {
     }
 
     proptest! {
-        /// RFC 6356 section 3: the sum of Δ/rtt is at most that of one flow on the path with the greatest w/rtt².
+        /// RFC 6356 section 3: the sum of Δ/rtt is at most that of one flow on the path with the
+        /// greatest w/rtt².
         #[test]
         fn together_no_faster_than_one_flow_on_the_best_path(
             shape in prop::collection::vec((3000u64..2_000_000, 1u64..2000), 1..6),

@@ -1,18 +1,20 @@
 //! `olia`: opportunistic linked increases.
 //!
-//! ℓ_r is the greater of the bytes acknowledged on path r between its last two losses and since the last one. The *best* paths have the
-//! greatest ℓ²/rtt; the *collected* ones are best without having the greatest window. With x = w/rtt and n paths, an acknowledged window
-//! (RFC 9260 section 7.2.2) grows path r by MTU · ((x_r / Σx)² + a_r), where
+//! ℓ_r is the greater of the bytes acknowledged on path r between its last two losses and since the
+//! last one. The *best* paths have the greatest ℓ²/rtt; the *collected* ones are best without
+//! having the greatest window. With x = w/rtt and n paths, an acknowledged window (RFC 9260 section
+//! 7.2.2) grows path r by MTU · ((x_r / Σx)² + a_r), where
 //!
 //! - a_r = 1 / (n · |collected|) on collected paths,
 //! - a_r = -1 / (n · |paths with the greatest window|) on those, while there are collected ones,
 //! - a_r = 0 elsewhere and otherwise.
 //!
-//! The sum may be negative: the window then shrinks, down to one MTU, and ssthresh goes with it, for below ssthresh the path
-//! would be back in slow start. Slow start and losses are those of RFC 9260 on each path.
+//! The sum may be negative: the window then shrinks, down to one MTU, and ssthresh goes with it,
+//! for below ssthresh the path would be back in slow start. Slow start and losses are those of RFC
+//! 9260 on each path.
 //!
-//! The draft ranks by ℓ²/rtt, the authors' Linux implementation by ℓ/rtt², which the square root law of throughput suggests:
-//! `best=kernel`.
+//! The draft ranks by ℓ²/rtt, the authors' Linux implementation by ℓ/rtt², which the square root
+//! law of throughput suggests: `best=kernel`.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{
@@ -212,7 +214,8 @@ mod tests {
 
     #[test]
     fn growth_moves_to_the_collected_path() {
-        // Equal RTTs, shares 3/4 and 1/4; the second path is best: a = +1/2 there and -1/2 on the first.
+        // Equal RTTs, shares 3/4 and 1/4; the second path is best: a = +1/2 there and -1/2 on the
+        // first.
         let p = measured(&[(30_000, 100), (10_000, 100)]);
         let mut olia = Olia::default();
         count(&mut olia, &p, 1, 1000);
@@ -222,7 +225,8 @@ mod tests {
 
     #[test]
     fn a_window_can_shrink_and_stays_out_of_slow_start() {
-        // x = 2e5 each of three on the first, 4e5 on the last two: the first has the greatest window and a fifth of the rate.
+        // x = 2e5 each of three on the first, 4e5 on the last two: the first has the greatest
+        // window and a fifth of the rate.
         let p = measured(&[(60_000, 300), (40_000, 100), (40_000, 100)]);
         let mut olia = Olia::default();
         count(&mut olia, &p, 1, 1000);

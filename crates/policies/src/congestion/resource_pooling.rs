@@ -42,8 +42,8 @@ pub enum PoolingVersion {
     /// CMT/RPv1. With S the sum of thresholds and C the sum of windows, a path has the share
     /// ssthresh/S of all growth, and loses C/2 when it loses.
     V1,
-    /// CMT/RPv2. With b = cwnd/SRTT and B the sum of b, a path has the share b/B of all growth, and on
-    /// a loss gives up max(1/2, (B/2)/b) of its window.
+    /// CMT/RPv2. With b = cwnd/SRTT and B the sum of b, a path has the share b/B of all growth, and
+    /// on a loss gives up max(1/2, (B/2)/b) of its window.
     V2,
 }
 
@@ -82,15 +82,15 @@ impl ResourcePooling {
     }
 }
 
-/// b in bytes per 1000 seconds; a path without an RTT sample has RTO.Initial. Whole numbers keep the
-/// ceilings exact.
+/// b in bytes per 1000 seconds; a path without an RTT sample has RTO.Initial. Whole numbers keep
+/// the ceilings exact.
 fn estimate_bandwidth(view: &AssocView<'_>, path: &PathView) -> u128 {
     let rtt = path.srtt.unwrap_or(view.rto_initial).as_nanos().max(1);
     u128::from(path.cwnd) * 1_000_000_000_000 / rtt
 }
 
-/// ssthresh after a loss in version 2. Small paths must be able to yield to large ones, so the floor is
-/// one MTU, however many RFC 9260 has. B is at least b, so (B/2)/b is never below 1/2.
+/// ssthresh after a loss in version 2. Small paths must be able to yield to large ones, so the
+/// floor is one MTU, however many RFC 9260 has. B is at least b, so (B/2)/b is never below 1/2.
 fn cut_by_bandwidth(view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
     let own = estimate_bandwidth(view, path);
     let members = coupled_increase::group_members(view, path);
@@ -168,7 +168,8 @@ mod tests {
             let mut p = two();
             let cut =
                 |p: &[PathView], i: usize, kind| RULE.decrease(&view(p), &p[i], kind, 1500, 4);
-            // C/2 = 24,000; floors: max(4 x 1500 x 3/4, 1500) = 4500 and max(4 x 1500 x 1/4, 1500) = 1500.
+            // C/2 = 24,000; floors: max(4 x 1500 x 3/4, 1500) = 4500 and max(4 x 1500 x 1/4, 1500)
+            // = 1500.
             let fast = LossKind::FastRetransmit;
             assert_eq!(cut(&p, 0, fast), Cut { cwnd: 16_000, ssthresh: 16_000 });
             assert_eq!(cut(&p, 0, LossKind::Timeout), Cut { cwnd: 1500, ssthresh: 16_000 });

@@ -1,15 +1,19 @@
 //! Windows that open while no queue grows, around any rule.
 //!
-//! Congestion avoidance finds a path that became ten times as fast by a packet per round trip: half a minute for a hundred packets at 300 ms.
-//! A window that binds puts a packet more in flight in each round. Where it meets a queue, round trips grow by that packet's time, and by
-//! those of others; where they stay the same for some rounds there is none to grow, more in flight takes nothing from
-//! anybody, and the window grows by what is acknowledged, as in slow start (RFC 9260 section 7.2.1). As soon as round trips change the inner rule
-//! alone decides. No smallest round trip needs to be known: it would be forgotten beside a queue that others keep filled, and
-//! such a queue then be taken for none. The idea is that of delay-based fast modes (YeAH-TCP, Baiocchi et al. 2007; TCP Illinois, Liu et al. 2006).
+//! Congestion avoidance finds a path that became ten times as fast by a packet per round trip: half
+//! a minute for a hundred packets at 300 ms. A window that binds puts a packet more in flight in
+//! each round. Where it meets a queue, round trips grow by that packet's time, and by those of
+//! others; where they stay the same for some rounds there is none to grow, more in flight takes
+//! nothing from anybody, and the window grows by what is acknowledged, as in slow start (RFC 9260
+//! section 7.2.1). As soon as round trips change the inner rule alone decides. No smallest round
+//! trip needs to be known: it would be forgotten beside a queue that others keep filled, and such a
+//! queue then be taken for none. The idea is that of delay-based fast modes (YeAH-TCP, Baiocchi et
+//! al. 2007; TCP Illinois, Liu et al. 2006).
 //!
-//! A queue that is short against the round trip is full before a round trip tells of it. So after a loss the window opens to 3/4 of what it was, and beyond that as the
-//! inner rule has it, until the way is another one: round trips that stay, and are not those that stayed after the loss. Paths of one bottleneck
-//! grow in proportion, as one window does.
+//! A queue that is short against the round trip is full before a round trip tells of it. So after a
+//! loss the window opens to 3/4 of what it was, and beyond that as the inner rule has it, until the
+//! way is another one: round trips that stay, and are not those that stayed after the loss. Paths
+//! of one bottleneck grow in proportion, as one window does.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, Cut, PathWindow};
@@ -22,7 +26,8 @@ use crate::option::OptionEntry;
 
 /// Rounds in a row of the same round trip that show that no queue grows.
 const ROUNDS: u32 = 3;
-/// The smallest round trips of two rounds are the same if they differ by no more than a packet takes, nor by this part.
+/// The smallest round trips of two rounds are the same if they differ by no more than a packet
+/// takes, nor by this part.
 const SAME: f64 = 0.05;
 /// How long a path rests after a loss: what follows from it takes some round trips.
 const REST: Duration = Duration::from_millis(500);
@@ -64,7 +69,8 @@ struct Trips {
     least: Option<Duration>,
     /// Bytes per second of the round before.
     rate: f64,
-    /// The smallest and the greatest of the smallest round trips of so many rounds before this one, which are the same.
+    /// The smallest and the greatest of the smallest round trips of so many rounds before this one,
+    /// which are the same.
     band: Option<(Duration, Duration)>,
     rounds: u32,
     /// The window does not open before.
@@ -236,7 +242,8 @@ mod tests {
             (0..n).map(|_| self.round(rtt)).last().unwrap_or(0)
         }
 
-        /// A window is acknowledged, packet by packet, within this round trip; gives by how much it grew.
+        /// A window is acknowledged, packet by packet, within this round trip; gives by how much it
+        /// grew.
         fn round(&mut self, rtt: Duration) -> u64 {
             self.paths[0].srtt = Some(rtt);
             let before = self.window.cwnd;
@@ -329,7 +336,8 @@ mod tests {
         fed.rounds(ROUNDS + 4, RTT);
         let before = fed.window;
         fed.lose(LossKind::Timeout);
-        // The second of a row cuts a window of one packet: the bound is that of the first one all the same.
+        // The second of a row cuts a window of one packet: the bound is that of the first one all
+        // the same.
         let bound = fed.ceiling();
         fed.lose(LossKind::Timeout);
         assert_eq!(fed.ceiling(), bound);

@@ -38,7 +38,8 @@ impl RetransmissionPolicy for RtxAsap {
     fn pick(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
         let open = view.usable().filter(|p| p.has_room());
         match tie_break::best_at_random(&mut self.rng, open, |_, _| Ordering::Equal) {
-            // The one packet that may ignore cwnd after a loss (RFC 9260 7.2.4) belongs to the path of the loss.
+            // The one packet that may ignore cwnd after a loss (RFC 9260 7.2.4) belongs to the path
+            // of the loss.
             RtxPick::Wait => {
                 let lossy = view.path(chunk.last).filter(|p| p.usable);
                 lossy.map_or(RtxPick::Wait, |p| RtxPick::Use(p.id))

@@ -10,8 +10,8 @@ pub(crate) const ENTRY: PolicyEntry =
         .summary("the path on which it arrives first, losses and full windows counted in")
         .source("this project; docs/knapsack.md");
 
-/// Half a round trip away, and one and a half more when it is lost again: to notice it, and the next try. What is in
-/// flight beyond the window has to be acknowledged first.
+/// Half a round trip away, and one and a half more when it is lost again: to notice it, and the
+/// next try. What is in flight beyond the window has to be acknowledged first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EarliestDelivery;
 

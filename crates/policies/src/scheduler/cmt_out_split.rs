@@ -19,9 +19,9 @@
 //! has this for two paths). For ordered data B is the size of the smaller buffer; else what is free
 //! of it or in flight, so that bytes held for other reasons are nobody's.
 //!
-//! **Ranking.** S4's occupation ratio, outstanding data over the buffer, is taken over the path's own
-//! part and in the path's time: m (1 + O_p / share_p), smallest first. A path above its part is not
-//! used while anything is in flight.
+//! **Ranking.** S4's occupation ratio, outstanding data over the buffer, is taken over the path's
+//! own part and in the path's time: m (1 + O_p / share_p), smallest first. A path above its part is
+//! not used while anything is in flight.
 //!
 //! At small buffers the first part is all of it, and the transfer is that of the fastest path
 //! alone. At large ones every need is granted, and all paths are full with a short queue. The

@@ -34,13 +34,14 @@ fn read_options(options: &Options<'_>) -> Result<Recipe<dyn PathScheduler>, Poli
     Ok(Box::new(move |_, _| Box::new(FixedMap::new(map.clone()))))
 }
 
-/// Streams and their paths. A stream that is not listed has the path "stream modulo number of paths".
+/// Streams and their paths. A stream that is not listed has the path "stream modulo number of
+/// paths".
 pub type StreamMap = BTreeMap<StreamId, PathId>;
 
 /// A fixed map of streams to paths.
 ///
-/// Streams whose path is not usable are dealt out over the usable ones by their rank among the streams of that
-/// path, so that they spread evenly, and return when it recovers.
+/// Streams whose path is not usable are dealt out over the usable ones by their rank among the
+/// streams of that path, so that they spread evenly, and return when it recovers.
 #[derive(Clone, Debug)]
 pub struct FixedMap {
     map: StreamMap,

@@ -6,8 +6,8 @@ use polypath_proto::view::{AssocView, ChunkMeta};
 /// Header of a DATA chunk (RFC 9260 section 3.3.1).
 const DATA_HEADER: u32 = 16;
 
-/// The packet under construction. The engine asks for a path chunk by chunk; whoever changes the path at a
-/// wrong moment breaks up packets that could have been bundled.
+/// The packet under construction. The engine asks for a path chunk by chunk; whoever changes the
+/// path at a wrong moment breaks up packets that could have been bundled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OpenPacket(Option<(PathId, u32)>);
 

@@ -1,8 +1,9 @@
 //! `redundant`: the same data on several paths.
 //!
-//! New data leaves by the fastest path, and only by it: when its window is full, all wait, so that goodput is what the best path
-//! carries. The other paths send copies, each as fast as its own window allows; what is acknowledged by then is left out. So
-//! a slow path carries the newest data that is still missing, and a message arrives with the first copy that does.
+//! New data leaves by the fastest path, and only by it: when its window is full, all wait, so that
+//! goodput is what the best path carries. The other paths send copies, each as fast as its own
+//! window allows; what is acknowledged by then is left out. So a slow path carries the newest data
+//! that is still missing, and a message arrives with the first copy that does.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{PathPick, PathScheduler, Policy};

@@ -35,7 +35,8 @@ pub enum Visit {
     Packet,
 }
 
-/// Round robin. The walk goes on after the path that data was last sent on, in this round or an earlier one.
+/// Round robin. The walk goes on after the path that data was last sent on, in this round or an
+/// earlier one.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundRobin {
     visit: Visit,

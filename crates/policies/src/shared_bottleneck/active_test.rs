@@ -1,15 +1,18 @@
-//! ActiveTests: one path yields a part of a standing queue for a round trip, and all paths' round trips tell whether it was theirs, too.
+//! ActiveTests: one path yields a part of a standing queue for a round trip, and all paths' round
+//! trips tell whether it was theirs, too.
 //!
-//! What paths do by themselves may coincide; what is done to one of them at a time of our own choice does not. A trial compares the
-//! round trips of packets that left while the path had less in flight with those that left before:
+//! What paths do by themselves may coincide; what is done to one of them at a time of our own
+//! choice does not. A trial compares the round trips of packets that left while the path had less
+//! in flight with those that left before:
 //!
 //! 1. *before*: a round trip as it is;
 //! 2. *falling*: the path sends nothing until the dip is reached;
-//! 3. *low*: it stays there for a round trip, and as much longer as paths differ, so that packets of every path meet that;
+//! 3. *low*: it stays there for a round trip, and as much longer as paths differ, so that packets
+//!    of every path meet that;
 //! 4. *settling*: these packets return, and the path fills again.
 //!
-//! The dip is a part of what the path itself has in the queue. So the link stays busy, whoever else uses it, and a path without a
-//! queue is left alone.
+//! The dip is a part of what the path itself has in the queue. So the link stays busy, whoever else
+//! uses it, and a path without a queue is left alone.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::AckedInfo;
@@ -21,7 +24,8 @@ use super::intervals::{Mean, SHORTEST};
 /// Part of its own bytes in the queue that a path yields, and part of its flight at most.
 const YIELD: f64 = 0.75;
 const MOST: f64 = 0.5;
-/// Packets without which there is nothing to see, more than a scheduler leaves in a queue for its own sake; and those that stay in flight.
+/// Packets without which there is nothing to see, more than a scheduler leaves in a queue for its
+/// own sake; and those that stay in flight.
 const LEAST: u64 = 3;
 const STAY: u64 = 4;
 /// Round trips in which a path must come down.
@@ -30,9 +34,11 @@ const FALL: u32 = 3;
 const FILLED: f64 = 0.9;
 /// Round trips until it is looked again whether a queue stands.
 const LOOK: u32 = 4;
-/// A dip that shortens the path's own round trip by less than this part of what it would alone met no queue.
+/// A dip that shortens the path's own round trip by less than this part of what it would alone met
+/// no queue.
 const FELT: f64 = 0.1;
-/// Round trips between trials that tell nothing new, at most; so many trials in vain are worth a round trip more.
+/// Round trips between trials that tell nothing new, at most; so many trials in vain are worth a
+/// round trip more.
 const PATIENCE: u32 = 64;
 const EAGER: u32 = 16;
 
@@ -163,7 +169,8 @@ impl ActiveTests {
         self.phase != Phase::Resting || now >= self.until
     }
 
-    /// A SACK acknowledged data of a path. Gives the trial that ended with it, which is to be concluded.
+    /// A SACK acknowledged data of a path. Gives the trial that ended with it, which is to be
+    /// concluded.
     pub(super) fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) -> Option<ActiveTest> {
         if self.phase != Phase::Resting
             && let Some(track) = self.tracks.get_mut(ev.path.index())
@@ -197,8 +204,8 @@ impl ActiveTests {
         }
     }
 
-    /// The trial that ended taught something about paths of which it is `open` what they share, or it did not: the next one comes
-    /// soon, or ever later.
+    /// The trial that ended taught something about paths of which it is `open` what they share, or
+    /// it did not: the next one comes soon, or ever later.
     pub(super) fn conclude_test(&mut self, view: &AssocView<'_>, open: bool) {
         self.open = if open { self.open + 1 } else { 0 };
         let later = (2 * self.patience).max(1);
@@ -216,7 +223,8 @@ impl ActiveTests {
     }
 
     fn draw_number(&mut self) -> u32 {
-        // Numerical Recipes' linear congruential generator; its upper bits are good enough for choices.
+        // Numerical Recipes' linear congruential generator; its upper bits are good enough for
+        // choices.
         self.dice = self.dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         self.dice >> 16
     }
@@ -227,7 +235,8 @@ impl ActiveTests {
         let able = view.usable().filter(|p| stands && dip_size(p).is_some());
         // By turns, so that both directions are asked as often.
         let next = able.min_by_key(|p| (p.id <= self.latest, p.id));
-        // Nothing is learnt of paths that rest, or carry nothing but copies, whose acknowledgements may answer the original.
+        // Nothing is learnt of paths that rest, or carry nothing but copies, whose acknowledgements
+        // may answer the original.
         let used = view.usable().filter(|p| p.outstanding > p.copied).count();
         let Some(path) = next.filter(|_| used > 1) else {
             return self.pause_tests(view, LOOK);
@@ -236,7 +245,8 @@ impl ActiveTests {
         self.until = view.now + longest_rtt(view) + delay_spread(view, path);
         self.tracks.clear();
         for other in view.paths {
-            // What the dip does reaches the bottleneck before packets of a longer path that left before it.
+            // What the dip does reaches the bottleneck before packets of a longer path that left
+            // before it.
             let until = self.until - extra_delay(other, path);
             let before = Window::between(view.now, until);
             self.tracks.push(Track { before, low: Window::default() });
@@ -273,7 +283,8 @@ impl ActiveTests {
     fn begin_settling(&mut self, view: &AssocView<'_>, path: PathId, limit: u64) {
         let round = longest_rtt(view);
         let before = self.tracks.get(path.index()).and_then(|t| t.before.mean_values());
-        // Alone in its queue, the path would have made its round trip shorter by as much as its flight.
+        // Alone in its queue, the path would have made its round trip shorter by as much as its
+        // flight.
         let expected = before.map_or(0.0, |(rtt, flight)| rtt * (1.0 - limit as f64 / flight));
         self.phase = Phase::Settling { path, expected };
         self.until = view.now + round + round / 4;
@@ -316,7 +327,8 @@ fn dip_size(path: &PathView) -> Option<Dip> {
     let queued = flight * (1.0 - least / rtt);
     let enough = LEAST as f64 * mtu;
     let bytes = (YIELD * queued).max(enough).min(MOST * flight);
-    // In slow start a window that is not filled would not grow, and what a loss leaves is not what the path holds.
+    // In slow start a window that is not filled would not grow, and what a loss leaves is not what
+    // the path holds.
     let steady = path.cwnd >= path.ssthresh && !path.in_recovery;
     let able = steady && queued >= mtu && flight - bytes >= STAY as f64 * mtu;
     able.then_some(Dip { bytes, small: YIELD * queued < enough })

@@ -1,4 +1,5 @@
-//! Active tests on synthetic paths that obey: flights that stay as they are but for the dips, and packets that return when they should.
+//! Active tests on synthetic paths that obey: flights that stay as they are but for the dips, and
+//! packets that return when they should.
 
 use std::collections::VecDeque;
 
@@ -90,7 +91,8 @@ impl Loop {
 
 #[test]
 fn flights_that_never_change_by_themselves_are_told_apart_by_trials() {
-    // 290 kB in one queue of 2 MB/s: round trips of 165 and 205 ms, four trials of less than five of them.
+    // 290 kB in one queue of 2 MB/s: round trips of 165 and 205 ms, four trials of less than five
+    // of them.
     let mut l = Loop::new(true, [120_000, 150_000], [100_000, 100_000]);
     let found = l.grouped(60).expect("one queue");
     assert!(found < Duration::from_secs(6), "{found:?}");

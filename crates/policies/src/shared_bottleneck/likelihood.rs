@@ -6,11 +6,14 @@ use super::active_test::Effect;
 const FADE: f64 = 0.95;
 /// What is known of the noise beforehand: a variance of this part of the squared effect.
 const NOISE: f64 = 0.05;
-/// A trial in which the other path's own flight changed by more than this part of the dip tells nothing.
+/// A trial in which the other path's own flight changed by more than this part of the dip tells
+/// nothing.
 const CALM: f64 = 0.33;
-/// Effects beyond these parts of the expected one count as much: a loss of somebody else is one event.
+/// Effects beyond these parts of the expected one count as much: a loss of somebody else is one
+/// event.
 const BOUNDS: (f64, f64) = (-1.0, 2.0);
-/// Logarithms of the likelihood ratio that decide, and that either direction has to give to a verdict of one queue.
+/// Logarithms of the likelihood ratio that decide, and that either direction has to give to a
+/// verdict of one queue.
 const ENOUGH: f64 = 7.0;
 const SUPPORT: f64 = 1.0;
 /// The logarithm that decides where only one direction can be tried.
@@ -22,12 +25,14 @@ pub(super) struct Likelihood {
     directions: [Direction; 2],
 }
 
-/// In one queue the other path's round trip changes as much as that of the path that yields, in two it does not change.
+/// In one queue the other path's round trip changes as much as that of the path that yields, in two
+/// it does not change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Direction {
     /// The sum of the weights of trials.
     trials: f64,
-    /// Weighted sums of squares, as parts of the effect on the path that yields: what is unexplained with two queues, and with one.
+    /// Weighted sums of squares, as parts of the effect on the path that yields: what is
+    /// unexplained with two queues, and with one.
     apart: f64,
     one: f64,
     /// The mean square of these effects, and of how many.
@@ -40,7 +45,8 @@ impl Direction {
         let part = (other / own).clamp(BOUNDS.0, BOUNDS.1);
         self.seen = FADE * self.seen + 1.0;
         self.square += (own * own - self.square) / self.seen;
-        // Small effects drown in noise. Great ones do not outweigh all others: they are one trial each.
+        // Small effects drown in noise. Great ones do not outweigh all others: they are one trial
+        // each.
         let weight = (own * own / self.square).min(1.0);
         let fade = |sum: &mut f64, value: f64| *sum = FADE * *sum + weight * value;
         fade(&mut self.trials, 1.0);
@@ -55,8 +61,8 @@ impl Direction {
 }
 
 impl Likelihood {
-    /// The lower path yielded (`by` 0) or the higher one (1), with this effect on itself and on the other. Gives whether that tells
-    /// anything.
+    /// The lower path yielded (`by` 0) or the higher one (1), with this effect on itself and on the
+    /// other. Gives whether that tells anything.
     pub(super) fn add_effects(&mut self, by: usize, own: &Effect, other: &Effect) -> bool {
         let clear = other.flight.abs() <= CALM * own.flight.abs() && own.delay < 0.0;
         if let Some(direction) = self.directions.get_mut(by).filter(|_| clear) {
@@ -91,7 +97,8 @@ mod tests {
     fn a_direction_by_hand() {
         let mut d = Direction::default();
         d.add_effects(-0.2, -0.2);
-        // 1 is unexplained with two queues, 0 with one, and 0.05 is noise that is known beforehand: ln(1.05 / 0.05) / 2.
+        // 1 is unexplained with two queues, 0 with one, and 0.05 is noise that is known beforehand:
+        // ln(1.05 / 0.05) / 2.
         assert!((d.log_ratio() - 21.0f64.ln() / 2.0).abs() < 1e-9);
         d.add_effects(-0.2, -0.2);
         assert!((d.log_ratio() - 1.95 / 2.0 * 40.0f64.ln()).abs() < 1e-9);
@@ -129,7 +136,8 @@ mod tests {
             e.add_effects(0, &effect(-0.2, -3e4), &effect(-0.2, 0.0));
             e.shared_verdict() == Some(true)
         });
-        // 3.71 ln(75.2) / 2 = 8.0 with four, 4.52 ln(91.5) / 2 = 10.2 with five trials, the older ones being worth less.
+        // 3.71 ln(75.2) / 2 = 8.0 with four, 4.52 ln(91.5) / 2 = 10.2 with five trials, the older
+        // ones being worth less.
         assert_eq!(needed, Some(5));
     }
 

@@ -1,22 +1,27 @@
 //! Which paths share a bottleneck, from the sender's own measurements: flights and round trips.
 //!
-//! In a queue that two paths share, a byte of either makes a packet of either wait as long. So, over intervals of a round trip, what path
-//! b has in flight moves the round trips of path a as much as its own, once what a has in flight is accounted for:
+//! In a queue that two paths share, a byte of either makes a packet of either wait as long. So,
+//! over intervals of a round trip, what path b has in flight moves the round trips of path a as
+//! much as its own, once what a has in flight is accounted for:
 //!
-//! - in the moments of (flight a, flight b, delay a, delay b), each taken as its change against its recent mean, regress both delays on b's
-//!   flight given a's;
-//! - the *ratio* of the two slopes is 1 where the queue is shared and 0 where it is not, whatever the link's rate and whoever else uses
-//!   it; the effect on a in standard errors says whether that is more than chance;
+//! - in the moments of (flight a, flight b, delay a, delay b), each taken as its change against its
+//!   recent mean, regress both delays on b's flight given a's;
+//! - the *ratio* of the two slopes is 1 where the queue is shared and 0 where it is not, whatever
+//!   the link's rate and whoever else uses it; the effect on a in standard errors says whether that
+//!   is more than chance;
 //! - both directions are asked, and neither may contradict the other.
 //!
-//! Where a queue stands, nobody has to wait for chances: a path yields a part of what it has there, at a time of our own choice, and
-//! the round trips of both tell (`trial`, `evidence`). What was tried outweighs what was watched.
+//! Where a queue stands, nobody has to wait for chances: a path yields a part of what it has there,
+//! at a time of our own choice, and the round trips of both tell (`trial`, `evidence`). What was
+//! tried outweighs what was watched.
 //!
-//! RFC 8382 compares the *shapes* of delays instead (skewness, variability, oscillation), and so would a correlation of delays or of losses.
-//! For flows of strangers that works. The paths of one association are fed by one sender: two equal paths run in step, and their delays
-//! look alike without anything shared; a SACK that returns another way moves all round trips at once. What a path's *own* bytes do to
-//! the *other* one is not deceived by that: paths in step give no answer (neither flight has changes of its own), and the way back
-//! does not care which path's bytes are in flight. Round-trip times serve as well as one-way delays, of which SCTP has none.
+//! RFC 8382 compares the *shapes* of delays instead (skewness, variability, oscillation), and so
+//! would a correlation of delays or of losses. For flows of strangers that works. The paths of one
+//! association are fed by one sender: two equal paths run in step, and their delays look alike
+//! without anything shared; a SACK that returns another way moves all round trips at once. What a
+//! path's *own* bytes do to the *other* one is not deceived by that: paths in step give no answer
+//! (neither flight has changes of its own), and the way back does not care which path's bytes are
+//! in flight. Round-trip times serve as well as one-way delays, of which SCTP has none.
 
 mod active_test;
 mod intervals;
@@ -44,13 +49,15 @@ const ALIKE: f64 = 0.3;
 const STRENGTH: f64 = 4.0;
 const OWN: f64 = 3.0;
 const DOUBT: f64 = 2.5;
-/// Standard errors of the other direction that confirm an effect, and those of an effect that needs no confirmation: over hours
-/// of looking, chance makes any single one.
+/// Standard errors of the other direction that confirm an effect, and those of an effect that needs
+/// no confirmation: over hours of looking, chance makes any single one.
 const SUPPORT: f64 = 2.0;
 const ALONE: f64 = 8.0;
-/// The ratio is 1 in one queue and 0 in two: more than a half speaks for one, less than a third for two.
+/// The ratio is 1 in one queue and 0 in two: more than a half speaks for one, less than a third for
+/// two.
 const RATIO: (f64, f64) = (0.5, 0.33);
-/// Part of a bottleneck that is more than the share of one beside another: half of it, and what a measurement may be wrong by.
+/// Part of a bottleneck that is more than the share of one beside another: half of it, and what a
+/// measurement may be wrong by.
 const FAIR: f64 = 0.6;
 /// Intervals that must agree before paths are grouped, or separated.
 const JOIN: u32 = 40;
@@ -137,7 +144,8 @@ impl Detector {
         changed
     }
 
-    /// The next path of a group that was shown by a trial since, and that takes more than the share of one.
+    /// The next path of a group that was shown by a trial since, and that takes more than the share
+    /// of one.
     pub fn take_joined(&mut self) -> Option<PathId> {
         self.joined.pop()
     }
@@ -203,7 +211,8 @@ impl Pair {
         effect.is_some_and(|effect| self.evidence.add_effects(by, &trial.own, &effect))
     }
 
-    /// Part of the bottleneck's rate that both paths take: that rate is what was yielded by the time that this saved.
+    /// Part of the bottleneck's rate that both paths take: that rate is what was yielded by the
+    /// time that this saved.
     fn rate_share(&self, trial: &ActiveTest) -> f64 {
         let effects = self.ids.map(|id| trial.effects.get(id.index()).copied().flatten());
         let taken: f64 = effects.into_iter().flatten().map(|effect| effect.rate).sum();

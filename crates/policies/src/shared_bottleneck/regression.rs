@@ -1,9 +1,10 @@
-//! Second moments of what two paths did at the same time, and what one path's bytes do to the other's delay.
+//! Second moments of what two paths did at the same time, and what one path's bytes do to the
+//! other's delay.
 
 /// Intervals without which nobody can tell.
 const ENOUGH: f64 = 60.0;
-/// Changes of a path's flight without which nobody can tell: what moved with one or two of them, say both paths' first slow starts, is no
-/// effect of theirs, however regular the rest was.
+/// Changes of a path's flight without which nobody can tell: what moved with one or two of them,
+/// say both paths' first slow starts, is no effect of theirs, however regular the rest was.
 const EVENTS: f64 = 8.0;
 
 /// What two paths had in flight and how long their round trips took, in one interval.
@@ -41,7 +42,8 @@ pub(super) struct Response {
     pub(super) strength: f64,
     /// The same of the effect on its own path.
     pub(super) own: f64,
-    /// By how many of these standard errors the effect on the other is more than half of that on its own path.
+    /// By how many of these standard errors the effect on the other is more than half of that on
+    /// its own path.
     pub(super) margin: f64,
 }
 
@@ -71,8 +73,8 @@ impl Regression {
         }
     }
 
-    /// One event must not outweigh all others: a change of more than three standard deviations counts as one of three. All
-    /// four change by the same factor, so that their relations stay.
+    /// One event must not outweigh all others: a change of more than three standard deviations
+    /// counts as one of three. All four change by the same factor, so that their relations stay.
     fn outlier_scale(&self, change: &[f64; 4]) -> f64 {
         if self.weight < 4.0 {
             return 1.0;
@@ -93,7 +95,8 @@ impl Regression {
         self.sums.get(a).and_then(|row| row.get(b)).copied().unwrap_or_default()
     }
 
-    /// How many equally large changes of the flight on `path` would make the same moments: one, where all others are nothing beside it.
+    /// How many equally large changes of the flight on `path` would make the same moments: one,
+    /// where all others are nothing beside it.
     fn effective_changes(&self, path: usize) -> f64 {
         let fourth = self.fourth.get(path).copied().unwrap_or_default();
         if fourth > 0.0 { self.product_sum(path, path).powi(2) / fourth } else { 0.0 }
@@ -109,8 +112,9 @@ impl Regression {
         }
     }
 
-    /// What the bytes of path `by` (0 or 1) do to the delay of the other, beyond what that one's own bytes do. `None` while the two
-    /// move together so much, or so rarely, that nobody could tell.
+    /// What the bytes of path `by` (0 or 1) do to the delay of the other, beyond what that one's
+    /// own bytes do. `None` while the two move together so much, or so rarely, that nobody could
+    /// tell.
     pub(super) fn regress_delay(&self, by: usize, alike: f64) -> Option<Response> {
         let (x, other) = (by, 1 - by);
         let (own_delay, other_delay) = (2 + by, 3 - by);

@@ -160,7 +160,8 @@ fn groups_are_transitive_and_named_by_their_lowest_path() {
 
 #[test]
 fn a_response_by_hand() {
-    // Level 0, then changes (1, 0), (0, 1), (-1, 0), (0, -1) of the flights; both delays are their sum.
+    // Level 0, then changes (1, 0), (0, 1), (-1, 0), (0, -1) of the flights; both delays are their
+    // sum.
     let mut m = Regression::default();
     let mut add =
         |f: [f64; 2], d: [f64; 2]| m.add_sample(&Sample { flight: f, delay: d }, 0.0, 1.0);

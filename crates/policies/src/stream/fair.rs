@@ -16,7 +16,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// The rule in its own words: pick the smallest credit, subtract it from all, refill with the next message's size.
+    /// The rule in its own words: pick the smallest credit, subtract it from all, refill with the
+    /// next message's size.
     fn by_credits(messages: &[(u16, u32)]) -> Vec<u16> {
         let mut queues: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
         for &(stream, chunks) in messages.iter().rev() {
@@ -54,7 +55,8 @@ mod tests {
 
     #[test]
     fn credits_by_hand() {
-        // Credits 3, 1, 2 chunks. Take 1 (3-1=2, next 1, 2-1=1); 1 and 2 tie at 1: lower stream; and so on.
+        // Credits 3, 1, 2 chunks. Take 1 (3-1=2, next 1, 2-1=1); 1 and 2 tie at 1: lower stream;
+        // and so on.
         let mut model = Model::new(&[(0, 3), (1, 1), (1, 1), (1, 1), (1, 1), (2, 2), (2, 2)]);
         let order = model.drain(&mut WeightedFair::equal_weights(ENTRY.name), false);
         assert_eq!(order, [1, 1, 2, 2, 0, 0, 0, 1, 1, 2, 2]);

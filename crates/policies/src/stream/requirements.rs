@@ -12,8 +12,8 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("needs", |_|
 .summary("by declared priority, then low delay, then deadline; round robin among the rest")
 .source("this project; docs/knapsack.md");
 
-/// Lowest priority value first; within it streams of low delay, then those with a deadline, either by what is due first, then
-/// the others in turn. Where nothing is declared it is a round robin.
+/// Lowest priority value first; within it streams of low delay, then those with a deadline, either
+/// by what is due first, then the others in turn. Where nothing is declared it is a round robin.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByRequirements {
     last: Option<StreamId>,

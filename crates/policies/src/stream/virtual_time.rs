@@ -8,11 +8,11 @@ use polypath_proto::policy::{MessageInfo, StreamQueues};
 /// Virtual time per byte at weight 1: divisions by a weight leave an error below 2^-16 bytes.
 const SCALE: u64 = 1 << 16;
 
-/// Self-clocked fair queueing. A stream's next unit finishes at F = max(V, F of its last unit) + length / weight;
-/// the smallest F goes first, and V becomes that F.
+/// Self-clocked fair queueing. A stream's next unit finishes at F = max(V, F of its last unit) +
+/// length / weight; the smallest F goes first, and V becomes that F.
 ///
-/// At equal weights this is the fair bandwidth scheduler's credit (F - V), without subtracting from all streams.
-/// A unit is a message, and where messages are interleaved a chunk.
+/// At equal weights this is the fair bandwidth scheduler's credit (F - V), without subtracting from
+/// all streams. A unit is a message, and where messages are interleaved a chunk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct VirtualTime {
     now: u64,

@@ -27,8 +27,8 @@ fn read_options(options: &Options<'_>) -> Result<Recipe<dyn StreamScheduler>, Po
     Ok(Box::new(move |_, _| Box::new(WeightedFair::new(weights.clone()))))
 }
 
-/// SS_WFQ: bytes in proportion to weights. Without weights it is SS_FC (fair capacity): the same number
-/// of bytes for every stream, whatever the sizes of its messages.
+/// SS_WFQ: bytes in proportion to weights. Without weights it is SS_FC (fair capacity): the same
+/// number of bytes for every stream, whatever the sizes of its messages.
 #[derive(Clone, Debug)]
 pub struct WeightedFair {
     name: &'static str,
@@ -112,8 +112,9 @@ mod tests {
 
     #[test]
     fn finish_times_by_hand() {
-        // F of stream 0: 1, 2, ...; of stream 1: 1/3, 2/3, 1, ...; at equal F the lower stream. (The third part is
-        // rounded down, which puts stream 1's third message just before stream 0's first.)
+        // F of stream 0: 1, 2, ...; of stream 1: 1/3, 2/3, 1, ...; at equal F the lower stream.
+        // (The third part is rounded down, which puts stream 1's third message just before stream
+        // 0's first.)
         let order = saturated(&mut scheduler(), false, [1, 1]);
         assert_eq!(order[..8], [1, 1, 1, 0, 1, 1, 1, 0]);
     }

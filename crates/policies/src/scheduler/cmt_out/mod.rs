@@ -1,14 +1,16 @@
 //! `out`: CMT-OUT, paths ranked by what is outstanding on them (S4 section III, S2).
 //!
-//! S4 leaves much open. What can be decided in more than one way is an option; its default is the reading that
-//! follows the paper's text or, where that is silent, the formula. Not options:
+//! S4 leaves much open. What can be decided in more than one way is an option; its default is the
+//! reading that follows the paper's text or, where that is silent, the formula. Not options:
 //!
 //! - Equation 2 is followed where the prose of section III-A contradicts it.
-//! - Retransmissions are not in RoundData, not being "taken from the send buffer"; they do count as outstanding.
+//! - Retransmissions are not in RoundData, not being "taken from the send buffer"; they do count as
+//!   outstanding.
 //! - Paths that are not usable are in neither class and do not take part in the minimum.
 //! - A path that sends nothing keeps its PQU (equation 1).
 //! - A zero window probe goes to the head of the ranking and counts as RoundData.
-//! - Outstanding and RoundData are payload bytes, so that PQU and OBR have one unit with the receive buffer.
+//! - Outstanding and RoundData are payload bytes, so that PQU and OBR have one unit with the
+//!   receive buffer.
 
 mod options;
 mod pqu;
@@ -98,7 +100,8 @@ impl CmtOut {
         paths.into_iter().map(|(p, _)| p).filter(waiting).map(|p| p.id).collect()
     }
 
-    /// DSV first (equation 4), then the ties. OBR is outstanding over one constant, so outstanding ranks alike.
+    /// DSV first (equation 4), then the ties. OBR is outstanding over one constant, so outstanding
+    /// ranks alike.
     fn sort_key(&self, path: &PathView, low: bool) -> (u64, bool, u64, PathId) {
         let dsv = if low { path.outstanding_payload } else { 0 };
         let class = low && self.config.ties == TieOrder::HighFirst;

@@ -88,7 +88,8 @@ fn burst_and_repeat() {
     let mut out = CmtOut::new(CmtOutConfig { burst: 2, ..CmtOutConfig::default() });
     assert_eq!(attempt(&mut out, &mut paths(2), vec![5, 3]), [0, 0, 1, 1]);
     let mut out = CmtOut::new(CmtOutConfig { burst: 2, repeat: true, ..CmtOutConfig::default() });
-    // After the first walk both have PQU 1/2 and OBR 2904; after the second 2/3 and 5808 against 3/4 and 4356.
+    // After the first walk both have PQU 1/2 and OBR 2904; after the second 2/3 and 5808 against
+    // 3/4 and 4356.
     assert_eq!(attempt(&mut out, &mut paths(2), vec![5, 3]), [0, 0, 1, 1, 0, 0, 1, 0]);
 }
 
@@ -112,7 +113,8 @@ fn granularity() {
 fn a_packet_that_lowers_the_pqu_hands_over_the_head() {
     let run = |granularity| {
         let config = CmtOutConfig { granularity, ..CmtOutConfig::default() };
-        // PQU 0.9, 0.8, 0.75: H = {0, 1}. Path 0 sends from O = 1452: 2904/4356 = 2/3 is the new minimum.
+        // PQU 0.9, 0.8, 0.75: H = {0, 1}. Path 0 sends from O = 1452: 2904/4356 = 2/3 is the new
+        // minimum.
         let (mut out, mut p) = seen(config, [(9, 1), (8, 2), (5808, 1936)]);
         (p[0].outstanding_payload, p[1].outstanding_payload) = (1452, 29_040);
         attempt(&mut out, &mut p, vec![2, 2, 1])
@@ -126,7 +128,8 @@ fn a_packet_that_lowers_the_pqu_hands_over_the_head() {
 fn rerank_moves_those_that_wait() {
     let run = |granularity| {
         let config = CmtOutConfig { granularity, ..CmtOutConfig::default() };
-        // PQU 0.95, 0.6, 0.7: ranking 0, 2 (H), then 1. Path 0's burst gives 1/2, the new minimum: 1 and 2 are both H.
+        // PQU 0.95, 0.6, 0.7: ranking 0, 2 (H), then 1. Path 0's burst gives 1/2, the new minimum:
+        // 1 and 2 are both H.
         let (mut out, mut p) = seen(config, [(95, 5), (6000, 4000), (7000, 3000)]);
         p[0].outstanding_payload = 0;
         attempt(&mut out, &mut p, vec![1, 1, 1])

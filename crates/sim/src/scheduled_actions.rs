@@ -9,7 +9,7 @@ use crate::spec::{Action, ActionSpec, FlowSpec};
 
 /// What to do to the world.
 #[derive(Clone, Debug)]
-pub(crate) enum Deed {
+pub(crate) enum ScheduledAction {
     /// Takes links up or down.
     Links(Vec<usize>, bool),
     /// Sets the wish for a path of a flow's client.
@@ -20,16 +20,17 @@ pub(crate) enum Deed {
     Abort(usize),
 }
 
-/// Deeds to be done, in order of time; equal times keep their order.
+/// ScheduledActions to be done, in order of time; equal times keep their order.
 #[derive(Debug)]
-pub(crate) struct Deeds {
+pub(crate) struct ScheduledActions {
     /// Latest first.
-    pending: Vec<(Nanos, Deed)>,
+    pending: Vec<(Nanos, ScheduledAction)>,
 }
 
-impl Deeds {
+impl ScheduledActions {
     pub(crate) fn new(actions: &[ActionSpec], flows: &[FlowSpec], network: &Network) -> Self {
-        let bound = actions.iter().filter_map(|a| Some((a.at, bind(&a.action, flows, network)?)));
+        let bound =
+            actions.iter().filter_map(|a| Some((a.at, resolve_names(&a.action, flows, network)?)));
         let mut pending: Vec<_> = bound.collect();
         pending.sort_by_key(|(at, _)| *at);
         pending.reverse();
@@ -40,25 +41,29 @@ impl Deeds {
         self.pending.last().map(|(at, _)| *at)
     }
 
-    pub(crate) fn pop(&mut self, now: Nanos) -> Option<Deed> {
+    pub(crate) fn take_due(&mut self, now: Nanos) -> Option<ScheduledAction> {
         self.next_at().filter(|&at| at <= now)?;
-        self.pending.pop().map(|(_, deed)| deed)
+        self.pending.pop().map(|(_, action)| action)
     }
 }
 
 /// `None` only for names that the check of the specification refuses.
-fn bind(action: &Action, flows: &[FlowSpec], network: &Network) -> Option<Deed> {
+fn resolve_names(
+    action: &Action,
+    flows: &[FlowSpec],
+    network: &Network,
+) -> Option<ScheduledAction> {
     let flow = |name: &String| flows.iter().position(|flow| flow.name == *name);
     let link = |name: &String| network.link_named(name).map(|link| vec![link]);
     Some(match action {
-        Action::CutLink(name) => Deed::Links(link(name)?, false),
-        Action::RestoreLink(name) => Deed::Links(link(name)?, true),
-        Action::CutPath(name) => Deed::Links(network.links_of_path(name), false),
-        Action::RestorePath(name) => Deed::Links(network.links_of_path(name), true),
+        Action::CutLink(name) => ScheduledAction::Links(link(name)?, false),
+        Action::RestoreLink(name) => ScheduledAction::Links(link(name)?, true),
+        Action::CutPath(name) => ScheduledAction::Links(network.links_of_path(name), false),
+        Action::RestorePath(name) => ScheduledAction::Links(network.links_of_path(name), true),
         Action::PathAdmin { flow: name, path, admin } => {
-            Deed::PathAdmin(flow(name)?, *path, *admin)
+            ScheduledAction::PathAdmin(flow(name)?, *path, *admin)
         }
-        Action::Shutdown(name) => Deed::Shutdown(flow(name)?),
-        Action::Abort(name) => Deed::Abort(flow(name)?),
+        Action::Shutdown(name) => ScheduledAction::Shutdown(flow(name)?),
+        Action::Abort(name) => ScheduledAction::Abort(flow(name)?),
     })
 }

@@ -1,8 +1,8 @@
 //! What was sent in one direction of a flow, and whether it arrives as it was sent.
 //!
-//! Messages carry their number in the payload protocol identifier, which SCTP hands through untouched (RFC 9260
-//! section 3.3.1). So payloads need no header of ours: a file crosses as it is, and messages of one byte are
-//! measured like all others.
+//! Messages carry their number in the payload protocol identifier, which SCTP hands through
+//! untouched (RFC 9260 section 3.3.1). So payloads need no header of ours: a file crosses as it is,
+//! and messages of one byte are measured like all others.
 
 use std::collections::VecDeque;
 
@@ -13,24 +13,26 @@ use polypath_proto::{Message, MessageId, rng::Rng};
 use crate::meter::DeliveryMeter;
 use crate::results::Integrity;
 
-/// Marks our payload protocol identifiers. No registered one lies near, so no dissector mistakes the payload.
+/// Marks our payload protocol identifiers. No registered one lies near, so no dissector mistakes
+/// the payload.
 const PPID_MARK: u32 = 0x5000_0000;
 /// The bits of the identifier that number messages; more than ever are under way at once.
 const NUMBER_BITS: u32 = 28;
 const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 
-/// Period of the pattern: prime, so that messages of any usual size begin at ever different places of it.
+/// Period of the pattern: prime, so that messages of any usual size begin at ever different places
+/// of it.
 const PATTERN_PERIOD: usize = 8191;
 
 /// Messages behind one that was given up, after which it is not expected any more.
 const GIVEN_UP_KEPT: usize = 1 << 16;
 
 /// Bytes of a message of another than the usual size, at most.
-pub(crate) const LONGEST_BESIDE: usize = 1 << 16;
+pub(crate) const LONGEST_SIDE_MESSAGE: usize = 1 << 16;
 
-/// The books of one direction of a flow.
+/// Checks one direction of a flow: every message arrives once, unchanged and in its order.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct DeliveryChecker {
     content: Content,
     /// Number of the first message in `pending`; all before it are delivered.
     base: u64,
@@ -41,7 +43,7 @@ pub(crate) struct Ledger {
     given_up: u64,
     /// Places of streams that deliveries passed over: no more than were given up.
     passed_over: u64,
-    streams: Vec<StreamBook>,
+    streams: Vec<StreamRecord>,
     /// Message bytes delivered, whole run.
     delivered: u64,
     integrity: Integrity,
@@ -63,16 +65,16 @@ struct Pending {
 }
 
 #[derive(Clone, Debug)]
-struct StreamBook {
+struct StreamRecord {
     accepted: u64,
     /// The place that is next to be delivered in order.
     expected: u64,
     meter: DeliveryMeter,
 }
 
-impl Ledger {
+impl DeliveryChecker {
     pub(crate) fn new(content: Content, streams: u16) -> Self {
-        let book = StreamBook { accepted: 0, expected: 0, meter: DeliveryMeter::new() };
+        let record = StreamRecord { accepted: 0, expected: 0, meter: DeliveryMeter::new() };
         let file =
             matches!(content.source, Source::Given(_)).then(|| vec![0; content.source.len()]);
         Self {
@@ -82,28 +84,28 @@ impl Ledger {
             ids_ahead: None,
             given_up: 0,
             passed_over: 0,
-            streams: vec![book; streams.into()],
+            streams: vec![record; streams.into()],
             delivered: 0,
             integrity: Integrity::default(),
             file,
         }
     }
 
-    /// The next message: its payload, of the usual size or of `bytes`, and its payload protocol identifier. `None` at the end
-    /// of a file.
+    /// The next message: its payload, of the usual size or of `bytes`, and its payload protocol
+    /// identifier. `None` at the end of a file.
     #[inline]
     pub(crate) fn next_message(&self, bytes: Option<u32>) -> Option<(Bytes, u32)> {
-        let number = self.accepted();
-        let (source, range) = self.content.locate(number, bytes)?;
+        let number = self.accepted_messages();
+        let (source, range) = self.content.locate_message(number, bytes)?;
         Some((source.bytes().slice(range), PPID_MARK | (number & NUMBER_MASK) as u32))
     }
 
     /// The next message, of the usual size or of `bytes`, was accepted on `stream`.
     #[inline]
-    pub(crate) fn accept(&mut self, now: Nanos, stream: u16, bytes: Option<u32>) {
-        let Some(book) = self.streams.get_mut(usize::from(stream)) else { return };
-        let place = book.accepted;
-        book.accepted += 1;
+    pub(crate) fn note_accepted(&mut self, now: Nanos, stream: u16, bytes: Option<u32>) {
+        let Some(record) = self.streams.get_mut(usize::from(stream)) else { return };
+        let place = record.accepted;
+        record.accepted += 1;
         let (delivered, given_up) = (false, false);
         let pending = Pending { accepted: now, place, stream, bytes, delivered, given_up };
         self.pending.push_back(pending);
@@ -111,7 +113,7 @@ impl Ledger {
 
     /// The next message has this identifier, and may be given up.
     pub(crate) fn may_be_given_up(&mut self, id: MessageId) {
-        self.ids_ahead = Some(id.0.wrapping_sub(self.accepted()));
+        self.ids_ahead = Some(id.0.wrapping_sub(self.accepted_messages()));
     }
 
     /// A message was given up. It may arrive nevertheless.
@@ -127,48 +129,48 @@ impl Ledger {
     }
 
     /// Message bytes delivered in the whole run.
-    pub(crate) const fn delivered(&self) -> u64 {
+    pub(crate) const fn delivered_bytes(&self) -> u64 {
         self.delivered
     }
 
     /// Messages accepted so far.
-    pub(crate) fn accepted(&self) -> u64 {
+    pub(crate) fn accepted_messages(&self) -> u64 {
         self.base + self.pending.len() as u64
     }
 
     /// Whether all messages of a file were accepted.
     pub(crate) fn is_complete(&self) -> bool {
-        self.content.locate(self.accepted(), None).is_none()
+        self.content.locate_message(self.accepted_messages(), None).is_none()
     }
 
     /// A message was read.
     #[inline]
-    pub(crate) fn deliver(&mut self, now: Nanos, message: &Message) {
-        let number = self.number(message.ppid);
+    pub(crate) fn note_delivered(&mut self, now: Nanos, message: &Message) {
+        let number = self.message_number(message.ppid);
         let known = number.and_then(|number| number.checked_sub(self.base));
         let known = known.and_then(|place| self.pending.get_mut(usize::try_from(place).ok()?));
         let Some(pending) = known.filter(|pending| !pending.delivered) else {
-            return self.unexpected(number);
+            return self.count_unexpected(number);
         };
         pending.delivered = true;
         self.given_up -= u64::from(pending.given_up);
         self.delivered += message.data.len() as u64;
         let pending = *pending;
-        self.check(number.unwrap_or(0), pending, message);
-        if let Some(book) = self.streams.get_mut(usize::from(pending.stream)) {
-            book.meter.record(message.data.len(), now.saturating_sub(pending.accepted));
+        self.check_content(number.unwrap_or(0), pending, message);
+        if let Some(record) = self.streams.get_mut(usize::from(pending.stream)) {
+            record.meter.record_message(message.data.len(), now.saturating_sub(pending.accepted));
         }
         self.forget_delivered();
     }
 
     /// Forgets the measurements so far.
     pub(crate) fn restart(&mut self) {
-        self.streams.iter_mut().for_each(|book| book.meter = DeliveryMeter::new());
+        self.streams.iter_mut().for_each(|record| record.meter = DeliveryMeter::new());
     }
 
     /// Per stream.
-    pub(crate) fn meters(&self) -> impl Iterator<Item = &DeliveryMeter> {
-        self.streams.iter().map(|book| &book.meter)
+    pub(crate) fn stream_meters(&self) -> impl Iterator<Item = &DeliveryMeter> {
+        self.streams.iter().map(|record| &record.meter)
     }
 
     pub(crate) fn integrity(&self) -> Integrity {
@@ -178,12 +180,12 @@ impl Ledger {
         Integrity { outstanding, misordered, ..self.integrity }
     }
 
-    pub(crate) fn file(&self) -> Option<Bytes> {
+    pub(crate) fn received_file(&self) -> Option<Bytes> {
         self.file.as_ref().map(|file| Bytes::copy_from_slice(file))
     }
 
     /// The number with these low bits that is nearest to the messages under way.
-    fn number(&self, ppid: u32) -> Option<u64> {
+    fn message_number(&self, ppid: u32) -> Option<u64> {
         if ppid & !(NUMBER_MASK as u32) != PPID_MARK {
             return None;
         }
@@ -192,26 +194,26 @@ impl Ledger {
         if ahead <= behind { Some(self.base + ahead) } else { self.base.checked_sub(behind) }
     }
 
-    fn unexpected(&mut self, number: Option<u64>) {
+    fn count_unexpected(&mut self, number: Option<u64>) {
         match number {
-            Some(number) if number < self.accepted() => self.integrity.duplicated += 1,
+            Some(number) if number < self.accepted_messages() => self.integrity.duplicated += 1,
             _ => self.integrity.corrupted += 1,
         }
     }
 
-    fn check(&mut self, number: u64, pending: Pending, message: &Message) {
-        let expected = self.content.locate(number, pending.bytes);
+    fn check_content(&mut self, number: u64, pending: Pending, message: &Message) {
+        let expected = self.content.locate_message(number, pending.bytes);
         let expected = expected.and_then(|(source, range)| source.bytes().get(range));
         if expected != Some(&message.data[..]) {
             self.integrity.corrupted += 1;
         }
-        let Some(book) = self.streams.get_mut(usize::from(pending.stream)) else { return };
-        let skips = self.ids_ahead.is_some() && pending.place > book.expected;
-        let in_order = message.unordered || pending.place == book.expected || skips;
+        let Some(record) = self.streams.get_mut(usize::from(pending.stream)) else { return };
+        let skips = self.ids_ahead.is_some() && pending.place > record.expected;
+        let in_order = message.unordered || pending.place == record.expected || skips;
         if skips && !message.unordered {
-            self.passed_over += pending.place - book.expected;
+            self.passed_over += pending.place - record.expected;
         }
-        book.expected = book.expected.max(pending.place + 1);
+        record.expected = record.expected.max(pending.place + 1);
         if !in_order || message.stream.0 != pending.stream {
             self.integrity.misordered += 1;
         }
@@ -250,25 +252,29 @@ enum Source {
 
 impl Content {
     /// A pattern drawn from `rng`, of `total` bytes or without an end.
-    pub(crate) fn pattern(rng: &mut Rng, message_bytes: u32, total: Option<u64>) -> Self {
+    pub(crate) fn from_pattern(rng: &mut Rng, message_bytes: u32, total: Option<u64>) -> Self {
         let message_bytes = message_bytes as usize;
         let period: Vec<u8> =
             std::iter::repeat_with(|| rng.bytes32()).flatten().take(PATTERN_PERIOD).collect();
-        let block =
-            period.iter().copied().cycle().take(PATTERN_PERIOD + message_bytes.max(LONGEST_BESIDE));
+        let block = period
+            .iter()
+            .copied()
+            .cycle()
+            .take(PATTERN_PERIOD + message_bytes.max(LONGEST_SIDE_MESSAGE));
         let source = Source::Pattern(block.collect::<Vec<_>>().into());
         Self { source, message_bytes, total }
     }
 
     /// These bytes.
-    pub(crate) fn given(bytes: Bytes, message_bytes: u32) -> Self {
+    pub(crate) fn from_bytes(bytes: Bytes, message_bytes: u32) -> Self {
         let total = Some(bytes.len() as u64);
         Self { source: Source::Given(bytes), message_bytes: message_bytes as usize, total }
     }
 
-    /// Where message `number` lies, of the usual size or of `bytes`: at most [`LONGEST_BESIDE`] or the usual size.
+    /// Where message `number` lies, of the usual size or of `bytes`: at most
+    /// [`LONGEST_SIDE_MESSAGE`] or the usual size.
     #[inline]
-    fn locate(
+    fn locate_message(
         &self,
         number: u64,
         bytes: Option<u32>,
@@ -302,13 +308,13 @@ mod tests {
     use polypath_proto::ids::{StreamId, Tsn};
     use polypath_proto::time::Time;
 
-    fn ledger(streams: u16, total: Option<u64>) -> Ledger {
-        Ledger::new(Content::pattern(&mut Rng::from_u64(1), 100, total), streams)
+    fn checker(streams: u16, total: Option<u64>) -> DeliveryChecker {
+        DeliveryChecker::new(Content::from_pattern(&mut Rng::from_u64(1), 100, total), streams)
     }
 
-    fn accept(ledger: &mut Ledger, now: Nanos, stream: u16) -> Message {
-        let (data, ppid) = ledger.next_message(None).unwrap();
-        ledger.accept(now, stream, None);
+    fn note_accepted(checker: &mut DeliveryChecker, now: Nanos, stream: u16) -> Message {
+        let (data, ppid) = checker.next_message(None).unwrap();
+        checker.note_accepted(now, stream, None);
         Message {
             stream: StreamId(stream),
             ppid,
@@ -322,35 +328,36 @@ mod tests {
 
     #[test]
     fn messages_that_arrive_as_sent_are_measured() {
-        let mut ledger = ledger(2, None);
-        let messages: Vec<_> = (0..1000).map(|n| accept(&mut ledger, n, n as u16 % 2)).collect();
+        let mut checker = checker(2, None);
+        let messages: Vec<_> =
+            (0..1000).map(|n| note_accepted(&mut checker, n, n as u16 % 2)).collect();
         // Streams may overtake each other: first all of stream 1, then all of stream 0.
         for stream in [1, 0] {
             for message in messages.iter().filter(|m| m.stream.0 == stream) {
-                ledger.deliver(2000, message);
+                checker.note_delivered(2000, message);
             }
         }
-        assert_eq!(ledger.integrity(), Integrity::default());
-        assert_eq!(ledger.base, 1000);
-        let totals: Vec<_> = ledger.meters().map(|m| m.summary(1).messages).collect();
+        assert_eq!(checker.integrity(), Integrity::default());
+        assert_eq!(checker.base, 1000);
+        let totals: Vec<_> = checker.stream_meters().map(|m| m.summarize(1).messages).collect();
         assert_eq!(totals, [500, 500]);
     }
 
     #[test]
     fn whatever_goes_wrong_is_noticed() {
-        let mut ledger = ledger(1, None);
-        let messages: Vec<_> = (0..6).map(|_| accept(&mut ledger, 0, 0)).collect();
-        ledger.deliver(1, &messages[0]);
-        ledger.deliver(1, &messages[0]);
-        ledger.deliver(1, &messages[2]);
-        ledger.deliver(1, &messages[1]);
-        ledger.deliver(1, &messages[1]);
+        let mut checker = checker(1, None);
+        let messages: Vec<_> = (0..6).map(|_| note_accepted(&mut checker, 0, 0)).collect();
+        checker.note_delivered(1, &messages[0]);
+        checker.note_delivered(1, &messages[0]);
+        checker.note_delivered(1, &messages[2]);
+        checker.note_delivered(1, &messages[1]);
+        checker.note_delivered(1, &messages[1]);
         let mut flipped = messages[3].clone();
         flipped.data = messages[4].data.clone();
-        ledger.deliver(1, &flipped);
-        ledger.deliver(1, &Message { ppid: PPID_MARK | 77, ..messages[4].clone() });
-        ledger.deliver(1, &Message { ppid: 0, ..messages[4].clone() });
-        let found = ledger.integrity();
+        checker.note_delivered(1, &flipped);
+        checker.note_delivered(1, &Message { ppid: PPID_MARK | 77, ..messages[4].clone() });
+        checker.note_delivered(1, &Message { ppid: 0, ..messages[4].clone() });
+        let found = checker.integrity();
         let expected = Integrity { duplicated: 2, misordered: 2, corrupted: 3, outstanding: 2 };
         assert_eq!(found, expected);
         assert!(!found.holds());
@@ -359,21 +366,21 @@ mod tests {
     #[test]
     fn a_file_ends_with_a_shorter_message() {
         let bytes = Bytes::from_static(b"a file of 24 bytes, just");
-        let mut ledger = Ledger::new(Content::given(bytes.clone(), 10), 1);
-        let messages: Vec<_> = (0..3).map(|_| accept(&mut ledger, 0, 0)).collect();
-        assert!(ledger.is_complete() && ledger.next_message(None).is_none());
+        let mut checker = DeliveryChecker::new(Content::from_bytes(bytes.clone(), 10), 1);
+        let messages: Vec<_> = (0..3).map(|_| note_accepted(&mut checker, 0, 0)).collect();
+        assert!(checker.is_complete() && checker.next_message(None).is_none());
         assert_eq!(messages[2].data.len(), 4);
-        messages.iter().for_each(|message| ledger.deliver(1, message));
-        assert_eq!(ledger.file(), Some(bytes));
-        assert!(ledger.integrity().holds());
+        messages.iter().for_each(|message| checker.note_delivered(1, message));
+        assert_eq!(checker.received_file(), Some(bytes));
+        assert!(checker.integrity().holds());
     }
 
     #[test]
     fn numbers_wrap() {
-        let mut ledger = ledger(1, None);
-        ledger.base = 5 << NUMBER_BITS;
+        let mut checker = checker(1, None);
+        checker.base = 5 << NUMBER_BITS;
         let before = PPID_MARK | NUMBER_MASK as u32;
-        assert_eq!(ledger.number(before), Some((5 << NUMBER_BITS) - 1));
-        assert_eq!(ledger.number(PPID_MARK | 3), Some((5 << NUMBER_BITS) + 3));
+        assert_eq!(checker.message_number(before), Some((5 << NUMBER_BITS) - 1));
+        assert_eq!(checker.message_number(PPID_MARK | 3), Some((5 << NUMBER_BITS) + 3));
     }
 }

@@ -3,18 +3,18 @@
 use polypath_link::Nanos;
 use polypath_proto::Reliability;
 
-use super::AppIo;
+use super::io::AppIo;
 use crate::spec::BesideSpec;
 
 /// One such stream.
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct SideStream {
     spec: BesideSpec,
     stream: u16,
     next: Option<Nanos>,
 }
 
-impl Beside {
+impl SideStream {
     pub(crate) fn new(spec: BesideSpec, stream: u16) -> Self {
         Self { spec, stream, next: None }
     }
@@ -24,12 +24,13 @@ impl Beside {
         self.spec.reliability
     }
 
-    /// Sends what is due. The first call marks the start; what finds no room stays due, and is late.
+    /// Sends what is due. The first call marks the start; what finds no room stays due, and is
+    /// late.
     pub(crate) fn run(&mut self, io: &mut AppIo<'_>) {
         let BesideSpec { bytes, every, unordered, reliability, needs } = self.spec;
         io.reliability = reliability;
         if self.next.is_none() {
-            io.declare(self.stream, needs);
+            io.declare_needs(self.stream, needs);
         }
         let mut next = self.next.unwrap_or(io.now);
         while next <= io.now && io.send_sized(self.stream, unordered, bytes) {
@@ -39,7 +40,7 @@ impl Beside {
     }
 
     /// When the next message is due.
-    pub(crate) fn wakeup(&self, now: Nanos) -> Option<Nanos> {
+    pub(crate) fn next_wakeup(&self, now: Nanos) -> Option<Nanos> {
         self.next.filter(|&at| at > now)
     }
 }
