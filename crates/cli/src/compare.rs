@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use polypath_lab::evaluate::{Bindings, Evaluator};
-use polypath_lab::experiment::{Quantity, Selection};
-use polypath_lab::report::RunTable;
-use polypath_lab::reproduce::places;
+use polypath_experiments::evaluate::{Bindings, Evaluator};
+use polypath_experiments::experiment::{Quantity, Selection};
+use polypath_experiments::reproduce::places;
+use polypath_report::report::RunTable;
 use serde::Serialize;
 
 use crate::args::CompareArgs;
@@ -62,7 +62,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
 }
 
 fn line(row: &Row<'_>) -> String {
-    let unit = polypath_metrics::unit(row.metric);
+    let unit = polypath_run::metrics::unit(row.metric);
     let at: Vec<String> = row.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
     let half = row.difference.1.map_or(String::new(), |half| format!(" +- {}", unit.show(half)));
     let differs = if row.differs { " *" } else { "" };

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::CommandFactory as _;
-use polypath_lab::{catalogue, example, schema};
+use polypath_scenario::{catalogue, example, schema};
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub(crate) fn policies(json: bool) -> Result<(), Failure> {
 }
 
 pub(crate) fn metrics() -> Result<(), Failure> {
-    output::text(&polypath_metrics::text())
+    output::text(&polypath_run::metrics::text())
 }
 
 pub(crate) fn schema() -> Result<(), Failure> {

@@ -1,0 +1,38 @@
+//! The numbers that the result of a simulated run has: what each is called, what it is measured
+//! in, what it tells, and how it is computed. Tables, sweeps, claims, `polypath metrics` and
+//! `docs/reference/metrics.md` come from this registry.
+//!
+//! A metric is one entry of a list: [`all`] gives them, [`find`] looks one up by the name that it
+//! has in a run, [`names`] says which ones the runs of a scenario have, and [`values`] computes
+//! them.
+//!
+//! ```
+//! use polypath_run::metrics::{Needs, Unit, find};
+//!
+//! let delay = find("delay.stream.1.p95").expect("messages have delays");
+//! assert_eq!(delay.name, "delay[.stream.{stream}].p95");
+//! assert_eq!((delay.unit, delay.needs()), (Unit::Time, Needs::Result));
+//! assert_eq!(delay.unit.show(0.0123), "12.3 ms");
+//! ```
+
+mod bounds;
+mod flow;
+mod link;
+mod metric;
+mod pattern;
+mod probe;
+mod reference;
+mod registry;
+mod sampled;
+mod shape;
+mod time_series;
+mod traced;
+mod unit;
+mod values;
+
+pub use metric::{Metric, Needs};
+pub use probe::Probe;
+pub use reference::{markdown, text};
+pub use registry::{all, find, unit};
+pub use unit::{Unit, digits, pair};
+pub use values::{MetricValues, exists, names, values};
