@@ -10,7 +10,7 @@ mod watch;
 
 pub use auth::{AuthConfig, AuthKey, HmacAlgorithm};
 pub use checksum::Edmid;
-pub use extensions::ExtensionConfig;
+pub use extensions::{Extension, ExtensionConfig};
 pub use path_mtu::PathMtuDiscovery;
 pub(crate) use path_mtu::smallest_mtu;
 pub use reconfiguration::ReconfigConfig;
@@ -86,9 +86,12 @@ impl Default for EndpointConfig {
 }
 
 /// How SCTP packets are carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Encapsulation {
     /// Directly over IP, protocol 132.
+    #[default]
     Raw,
     /// In UDP (RFC 6951).
     Udp,
@@ -261,14 +264,18 @@ pub enum Handshake {
 }
 
 /// When Max.Burst applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum BurstRule {
     /// In every send attempt (RFC 9260 section 6.1 D).
     Always,
-    /// Only when the SACK acknowledged a chunk that had been fast-retransmitted (ns-2's module, S1 and S2).
+    /// Only when the SACK acknowledged a chunk that had been fast-retransmitted (ns-2's module, S1
+    /// and S2).
     AfterFastRetransmit,
-    /// Once for every two packets of the path that were acknowledged since the last attempt, at least once: a SACK that answers a
-    /// whole batch, or SACKs that arrive in one, allow as much as if they had come one by one.
+    /// Once for every two packets of the path that were acknowledged since the last attempt, at
+    /// least once: a SACK that answers a whole batch, or SACKs that arrive in one, allow as much as
+    /// if they had come one by one.
     PerAcked,
 }
 
@@ -331,18 +338,23 @@ impl Default for SackConfig {
     }
 }
 
-/// Which path a SACK takes (algorithms of S0's simulator; load-bearing with dissimilar delays).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which path a SACK takes: of weight where paths have different delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SackPath {
     /// Back along the path of the last DATA (RFC 9260 section 6.4).
     LastData,
-    /// Back along the path of the first DATA since the last SACK, as RFC 9260 section 6.4 allows as well; the INET model's rule.
+    /// Back along the path of the first DATA since the last SACK, as RFC 9260 section 6.4 allows as
+    /// well; the INET model's rule.
     FirstData,
     /// The primary path.
     Primary,
-    /// Among the paths on which DATA arrived since the last SACK, the one that carried a SACK longest ago.
+    /// Among the paths on which DATA arrived since the last SACK, the one that carried a SACK
+    /// longest ago.
     RoundRobin,
-    /// The path with the smallest smoothed RTT. An experiment option: RFC 9260 says not to vary the destination.
+    /// The path with the smallest smoothed RTT. An experiment option: RFC 9260 says not to vary the
+    /// destination.
     SmallestSrtt,
 }
 
@@ -381,7 +393,9 @@ impl Default for CmtConfig {
 }
 
 /// Cwnd update for CMT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Cuc {
     /// Windows grow only when the cum-ack advances (RFC 9260).
     Off,
@@ -392,7 +406,9 @@ pub enum Cuc {
 }
 
 /// When a TSN above the cum-ack is reported as non-renegable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum NrSack {
     /// Plain SACKs.
     Off,
@@ -403,12 +419,14 @@ pub enum NrSack {
 }
 
 /// Which chunks of a path its first T3-rtx expiry marks for retransmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum T3Marks {
     /// All that are in flight.
     All,
-    /// Those sent at least one SRTT ago (Iyengar 2004's amendment), or one RTO where its bound makes that shorter; all of them at
-    /// later expiries.
+    /// Those sent at least one SRTT ago (Iyengar 2004's amendment), or one RTO where its bound
+    /// makes that shorter; all of them at later expiries.
     OlderThanSrtt,
 }
 
@@ -473,15 +491,19 @@ impl RecoveryConfig {
 }
 
 /// When chunks in flight on one path are sent again on another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Rescheduling {
     /// Never.
     #[default]
     Off,
-    /// When what one path delivered fills half of a buffer, because it cannot leave before a chunk in flight on another: that chunk
-    /// moves to the path that is ready (Dreibholz et al., GLOBECOM 2010).
+    /// When what one path delivered fills half of a buffer, because it cannot leave before a chunk
+    /// in flight on another: that chunk moves to the path that is ready (Dreibholz et al., GLOBECOM
+    /// 2010).
     Blocked,
-    /// When a path has gone silent: nothing of it is acknowledged although the SACKs of other paths should have told of it.
+    /// When a path has gone silent: nothing of it is acknowledged although the SACKs of other paths
+    /// should have told of it.
     Silent,
     /// Both.
     Both,
@@ -549,7 +571,9 @@ impl CcConfig {
 }
 
 /// What "MTU" means in the window formulas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CwndUnit {
     /// The largest DATA chunk that fits (RFC 9260).
     Pmdcs,

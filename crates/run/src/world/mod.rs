@@ -8,13 +8,13 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use polypath_link as link;
-use polypath_proto::config::{self, AssocConfig, PathPairing};
-use polypath_proto::{Reliability, Service, StreamNeeds};
+use polypath_proto::config::{AssocConfig, PathPairing};
+use polypath_proto::{Reliability, StreamNeeds};
 use polypath_scenario::profile::{Layers, Stack};
 use polypath_scenario::units::{Delay, Packets, QueueSize, Rate, Size};
 use polypath_scenario::{
-    App, BesideSpec, Direction, Encapsulation, Family, FlowSpec, LinkSettings, LossPlace,
-    NeedsSpec, PathSpec, ReliabilitySpec, Scenario, ServerAddresses, ServiceSetting,
+    App, BesideSpec, Direction, Family, FlowSpec, LinkSettings, LossPlace, NeedsSpec, PathSpec,
+    ReliabilitySpec, Scenario, ServerAddresses,
 };
 use polypath_sim::spec;
 
@@ -224,10 +224,7 @@ fn flow(
             ServerAddresses::PerPath => PathPairing::Index,
             ServerAddresses::One => PathPairing::Mesh,
         },
-        encapsulation: match scenario.endpoints.encapsulation {
-            Encapsulation::Raw => config::Encapsulation::Raw,
-            Encapsulation::Udp => config::Encapsulation::Udp,
-        },
+        encapsulation: scenario.endpoints.encapsulation,
         connect_at: open,
         connect_jitter: if flow.send_at.is_none() { jitter } else { 0 },
         start_at: flow.send_at.map_or(open, |Delay(ns)| ns),
@@ -245,12 +242,8 @@ fn flow(
 }
 
 fn needs(spec: &NeedsSpec) -> StreamNeeds {
-    let service = match spec.service {
-        ServiceSetting::Throughput => Service::Throughput,
-        ServiceSetting::LowDelay => Service::LowDelay,
-    };
     let deadline = spec.deadline.map(Delay::duration);
-    StreamNeeds { service, priority: spec.priority, deadline }
+    StreamNeeds { service: spec.service, priority: spec.priority, deadline }
 }
 
 /// Checked: one rule at most.
