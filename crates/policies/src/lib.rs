@@ -68,6 +68,7 @@
 )]
 
 pub mod buffer;
+mod builder;
 pub mod competitor;
 pub mod congestion;
 mod entry;
@@ -87,9 +88,11 @@ pub mod sharing;
 pub mod stream;
 mod train;
 
+pub use builder::AssocBuilder;
 pub use entry::{Configure, PolicyEntry, PolicyKind, Recipe};
 pub use error::PolicyError;
 pub use options::{OptionEntry, Options};
+pub use profile::{Profile, UnknownProfile};
 pub use registry::{PolicySpec, Registry, all, factory};
 
 use polypath_proto::PathId;
