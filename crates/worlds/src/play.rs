@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use polypath_emu::{Emulation, Host};
 use polypath_net::{
-    Association, Config, DEFAULT_PORT, Encapsulation, Endpoint, FourTuple, LocalAddress,
+    Association, Config, DEFAULT_PORT, Encapsulation, Endpoint, FourTuple,
 };
 use polypath_proto::config;
 use polypath_sim::WorldSpec;
