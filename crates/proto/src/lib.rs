@@ -9,6 +9,7 @@ mod auth;
 pub mod config;
 pub mod endpoint;
 pub mod event;
+mod handshake;
 pub mod ids;
 mod needs;
 mod path;
@@ -22,12 +23,11 @@ pub mod trace;
 mod tsn_map;
 pub mod view;
 
-pub use association::{
-    AddressError, Association, PathSettings, ReconfigError, ReconfigOutcome, State,
-};
+pub use association::{AddressError, Association, ReconfigError, State};
 pub use auth::AuthKeyError;
+pub use config::PathSettings;
 pub use endpoint::{ConnectError, Endpoint, Transmit};
-pub use event::{CloseReason, Event, Message, StreamDirection};
+pub use event::{CloseReason, Event, Message, ReconfigOutcome, StreamDirection};
 pub use ids::{AssocHandle, FourTuple, MessageId, PathId, ReconfigId};
 pub use needs::{Service, StreamNeeds};
 pub use receiver::RecvFrom;

@@ -21,7 +21,7 @@ use super::auth::{Gate, Proof};
 use super::input::PacketState;
 use super::{Association, State};
 use crate::config::MAX_PATHS;
-use crate::endpoint::is_peer_address;
+use crate::handshake::is_peer_address;
 use crate::ids::{FourTuple, PathId};
 use crate::path::Learned;
 use crate::time::{Duration, Time};

@@ -8,8 +8,8 @@ use super::input::PacketState;
 use super::{Association, LocalSide};
 use crate::auth::{Auth, AuthFault, AuthKeyError, AuthOffer, KeyWatch};
 use crate::config::{AssocConfig, AuthKey};
-use crate::endpoint::{PeerAuth, PeerInit};
 use crate::event::{AuthNotice, Event};
+use crate::handshake::{PeerAuth, PeerInit};
 use crate::ids::PathId;
 
 /// What RFC 5061 section 4.1 wants authenticated, listed or not.

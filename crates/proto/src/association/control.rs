@@ -4,7 +4,7 @@ use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumMode, EncodeChunk};
 
 use super::Association;
-use crate::endpoint::needs_checksum;
+use crate::handshake::needs_checksum;
 use crate::ids::{FourTuple, PathId};
 
 /// A control chunk that waits for [`poll_transmit`](crate::Endpoint::poll_transmit), encoded.

@@ -30,8 +30,7 @@ pub use asconf::AddressError;
 pub(crate) use auth::{Proof, judge as judge_auth};
 pub(crate) use control::Bundling;
 pub(crate) use output::PacketSize;
-pub use reconfig::{ReconfigError, ReconfigOutcome};
-pub use settings::PathSettings;
+pub use reconfig::ReconfigError;
 pub use state::State;
 
 use core::net::IpAddr;
@@ -42,8 +41,8 @@ use bytes::Bytes;
 
 use crate::auth::{Auth, RANDOM_LEN};
 use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
-use crate::endpoint::Extensions;
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
+use crate::handshake::Extensions;
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
 use crate::needs::StreamNeeds;
 use crate::path::{Pacers, PathSet};

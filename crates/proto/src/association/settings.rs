@@ -1,25 +1,9 @@
 //! Settings of single paths, to be changed at any time (RFC 9260 sections 8.3 and 11.1, RFC 6458 section 8.1.12).
 
 use super::Association;
-use crate::config::AssocConfig;
+use crate::config::PathSettings;
 use crate::ids::PathId;
-use crate::time::{Duration, Time};
-
-/// What holds for one path alone. It begins with what the association's configuration says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PathSettings {
-    /// HB.interval; `None`: no heartbeats but those that verify the address.
-    pub heartbeat_interval: Option<Duration>,
-    /// Path.Max.Retrans.
-    pub max_retrans: u32,
-}
-
-impl PathSettings {
-    pub(crate) const fn of(config: &AssocConfig) -> Self {
-        Self { heartbeat_interval: config.heartbeat_interval, max_retrans: config.path_max_retrans }
-    }
-}
+use crate::time::Time;
 
 impl Association {
     /// The settings of path `p`.

@@ -16,10 +16,10 @@ use super::asconf::Wish;
 use super::control::Encoded;
 use super::{Association, Bundling, Caps, LocalSide, PeerSide, State};
 use crate::config::{AssocConfig, EndpointConfig, Handshake};
-use crate::endpoint::{
+use crate::event::{CloseReason, Event};
+use crate::handshake::{
     Extensions, InitFault, Offer, PeerInit, fixed_part, state_cookie, unrecognized,
 };
-use crate::event::{CloseReason, Event};
 use crate::ids::{FourTuple, PathId};
 use crate::policy::Trigger;
 use crate::rng::Rng;

@@ -4,7 +4,7 @@ use super::{Association, Bundling, State};
 use crate::config::SackPath;
 use crate::event::CloseReason;
 use crate::ids::PathId;
-use crate::path::{Failure, HeartbeatInfo};
+use crate::path::HeartbeatInfo;
 use crate::policy::{LossInfo, Trigger};
 use crate::time::{Duration, Time};
 use crate::trace::TraceEvent;
@@ -199,8 +199,7 @@ impl Association {
 
     /// A timeout on `p` counts against the path and, for data and control chunks, against the association.
     pub(crate) fn count_failure(&mut self, now: Time, p: PathId, count: bool, association: bool) {
-        let Failure { changed } = self.paths.timeout(now, p, count, &self.config);
-        if let Some(state) = changed {
+        if let Some(state) = self.paths.timeout(now, p, count, &self.config) {
             let probes = self.probes_if_failed(p) && self.state.sends_heartbeats();
             if state == PathState::PotentiallyFailed && probes {
                 self.send_heartbeat(now, p);

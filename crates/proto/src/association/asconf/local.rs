@@ -9,8 +9,8 @@ use super::{Asconf, Wish};
 use crate::association::control::{Bundling, Encoded};
 use crate::association::{Association, State};
 use crate::config::{MAX_PATHS, PathPairing};
-use crate::endpoint::is_unicast;
 use crate::event::{AddressChange, Event};
+use crate::handshake::is_unicast;
 use crate::ids::{FourTuple, PathId};
 use crate::time::Time;
 

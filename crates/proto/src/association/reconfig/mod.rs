@@ -8,7 +8,6 @@ mod request;
 
 use std::collections::VecDeque;
 
-use polypath_wire::param::ReconfigResult;
 use polypath_wire::{Parameter, ParamsBuf, ReconfigChunk, Tsn};
 
 use super::{Association, Bundling, State};
@@ -312,29 +311,5 @@ impl Association {
         let direction = StreamDirection::Outgoing;
         self.events.push_back(Event::StreamsReset { direction, streams });
         self.trigger(crate::policy::Trigger::Write);
-    }
-}
-
-/// How a request ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReconfigOutcome {
-    /// As asked for, or there was nothing to do.
-    Performed,
-    /// The peer does not want to.
-    Denied,
-    /// The peer called it an error, with this result code (RFC 6525 section 4.4).
-    Failed {
-        /// Result code.
-        result: u32,
-    },
-}
-
-impl ReconfigOutcome {
-    const fn of(result: ReconfigResult) -> Self {
-        match result {
-            ReconfigResult::NOTHING_TO_DO | ReconfigResult::PERFORMED => Self::Performed,
-            ReconfigResult::DENIED => Self::Denied,
-            ReconfigResult(result) => Self::Failed { result },
-        }
     }
 }

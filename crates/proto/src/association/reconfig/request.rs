@@ -7,9 +7,9 @@ use polypath_wire::param::{
 };
 use polypath_wire::{ItemsBuf, Parameter, ParamsBuf};
 
-use super::{Reconfig, ReconfigOutcome};
+use super::Reconfig;
 use crate::association::Association;
-use crate::event::Event;
+use crate::event::{Event, ReconfigOutcome};
 use crate::ids::{PathId, ReconfigId, StreamId};
 use crate::policy::Trigger;
 use crate::time::Time;

@@ -1,21 +1,18 @@
 //! What a peer says of itself in INIT or INIT ACK, checked (RFC 9260 sections 3.3.2, 3.3.3 and 5.1.2).
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::IpAddr;
 
 use polypath_wire::param::kind as param_kind;
 use polypath_wire::{ErrorCause, InitFixed, Items, Parameter, Params, RawParam};
 
+use super::addresses::{MAX_PEER_ADDRESSES, is_peer_address};
 use super::extensions::Extensions;
-use super::offer::DAC_PARAMETER;
 use crate::auth::{AuthOffer, RANDOM_LEN};
 use crate::config::{AssocConfig, Edmid};
 use crate::time::Duration;
 
 /// The smallest receive window that an INIT may announce, bytes (RFC 9260 section 3.3.2).
 pub(crate) const MIN_A_RWND: u32 = 1500;
-
-/// Addresses of a peer, at most, its packet's source among them: each one costs us heartbeats (RFC 5062 section 4).
-pub(crate) const MAX_PEER_ADDRESSES: usize = 16;
 
 /// A checked INIT or INIT ACK, or what a cookie kept of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +156,7 @@ impl PeerInit {
                 self.extensions.zero_checksum = method == Edmid::Dtls.number();
             }
             Parameter::ForwardTsnSupported => self.extensions.partial_reliability = true,
-            Parameter::Unknown(unknown) if unknown.kind == DAC_PARAMETER => {
+            Parameter::Unknown(unknown) if unknown.kind == param_kind::DELAYED_ACK_CMT => {
                 self.extensions.dac = true;
             }
             _ => {}
@@ -241,30 +238,13 @@ const fn is_known(kind: u16) -> bool {
             | param_kind::SUPPORTED_EXTENSIONS
             | param_kind::FORWARD_TSN_SUPPORTED
             | param_kind::ZERO_CHECKSUM
-            | DAC_PARAMETER
+            | param_kind::DELAYED_ACK_CMT
     )
-}
-
-/// Whether `address` can be one host's: no packet of another kind is sent or answered (RFC 9260 section 8.4).
-pub(crate) const fn is_unicast(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => !(v4.is_unspecified() || v4.is_multicast() || v4.is_broadcast()),
-        IpAddr::V6(v6) => {
-            !(v6.is_unspecified() || v6.is_multicast() || v6.to_ipv4_mapped().is_some())
-        }
-    }
-}
-
-/// Whether a peer at `source` may name `address` as its own. Loopback means nothing on another host.
-pub(crate) fn is_peer_address(address: IpAddr, source: IpAddr) -> bool {
-    // 0.0.0.0/8 is "this network": no destination either (RFC 1122 section 3.2.1.3).
-    let this_network = matches!(address, IpAddr::V4(v4) if Ipv4Addr::octets(&v4).starts_with(&[0]));
-    is_unicast(address) && !this_network && (!address.is_loopback() || source.is_loopback())
 }
 
 #[cfg(test)]
 mod tests {
-    use core::net::Ipv6Addr;
+    use core::net::{Ipv4Addr, Ipv6Addr};
 
     use polypath_wire::{ParamsBuf, Tsn};
 

@@ -15,12 +15,12 @@ use crate::time::{Duration, Time};
 /// Cookies remembered, at most, in about 3 MB: at the default rates those of 13 seconds, if they all come from one network (IPv4 /24, IPv6 /48),
 /// and of 0.65 seconds, if they come from twenty or more and the processor keeps up. No server that has fewer set-ups in a cookie's life ever
 /// forgets one.
-pub(super) const CAPACITY: usize = 1 << 16;
+pub(crate) const CAPACITY: usize = 1 << 16;
 
 /// Which cookies set up an association. A cookie is known by the tag that it gives us: its association is the only one that
 /// had this tag.
 #[derive(Debug)]
-pub(super) struct UsedCookies {
+pub(crate) struct UsedCookies {
     /// Creation of the youngest cookie with this tag.
     by_tag: BTreeMap<u32, Time>,
     /// The same, the oldest first.
@@ -34,7 +34,7 @@ pub(super) struct UsedCookies {
 
 /// What may be done with a cookie that is not stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(crate) enum CookieStanding {
     /// It may set an association up.
     Good,
     /// It did so already.
@@ -44,12 +44,12 @@ pub(super) enum Standing {
 }
 
 impl UsedCookies {
-    pub(super) const fn new(life: Duration, capacity: usize) -> Self {
+    pub(crate) const fn new(life: Duration, capacity: usize) -> Self {
         Self { by_tag: BTreeMap::new(), by_age: BTreeSet::new(), forgotten: None, life, capacity }
     }
 
     /// A cookie for our tag `tag`, created at `created`, is not to set an association up any more.
-    pub(super) fn remember(&mut self, now: Time, tag: u32, created: Time) {
+    pub(crate) fn remember(&mut self, now: Time, tag: u32, created: Time) {
         self.drop_stale(now);
         if self.youngest(tag).is_some_and(|known| known >= created) {
             return;
@@ -64,19 +64,21 @@ impl UsedCookies {
     }
 
     /// How a cookie for our tag `tag`, created at `created`, stands.
-    pub(super) fn standing(&mut self, now: Time, tag: u32, created: Time) -> Standing {
+    pub(crate) fn standing(&mut self, now: Time, tag: u32, created: Time) -> CookieStanding {
         self.drop_stale(now);
         if self.by_tag.contains_key(&tag) {
-            return Standing::Used;
+            return CookieStanding::Used;
         }
         match self.forgotten {
-            Some(forgotten) if created <= forgotten => Standing::TooOld(forgotten.since(created)),
-            _ => Standing::Good,
+            Some(forgotten) if created <= forgotten => {
+                CookieStanding::TooOld(forgotten.since(created))
+            }
+            _ => CookieStanding::Good,
         }
     }
 
     /// Creation of the youngest cookie for our tag `tag` that is remembered.
-    pub(super) fn youngest(&self, tag: u32) -> Option<Time> {
+    pub(crate) fn youngest(&self, tag: u32) -> Option<Time> {
         self.by_tag.get(&tag).copied()
     }
 
@@ -108,10 +110,10 @@ mod tests {
     #[test]
     fn a_used_cookie_is_remembered_as_long_as_it_lives() {
         let mut used = UsedCookies::new(LIFE, 10);
-        assert_eq!(used.standing(at(5), 1, at(3)), Standing::Good);
+        assert_eq!(used.standing(at(5), 1, at(3)), CookieStanding::Good);
         used.remember(at(5), 1, at(3));
-        assert_eq!(used.standing(at(63), 1, at(3)), Standing::Used);
-        assert_eq!(used.standing(at(63), 2, at(3)), Standing::Good);
+        assert_eq!(used.standing(at(63), 1, at(3)), CookieStanding::Used);
+        assert_eq!(used.standing(at(63), 2, at(3)), CookieStanding::Good);
         used.drop_stale(at(64));
         assert!(used.by_tag.is_empty() && used.by_age.is_empty());
     }
@@ -123,7 +125,7 @@ mod tests {
             used.remember(at(10), 1, at(created));
         }
         assert_eq!((used.youngest(1), used.by_age.len()), (Some(at(9)), 1));
-        assert_eq!(used.standing(at(69), 1, at(9)), Standing::Used);
+        assert_eq!(used.standing(at(69), 1, at(9)), CookieStanding::Used);
     }
 
     #[test]
@@ -132,9 +134,12 @@ mod tests {
         for tag in 1..=3 {
             used.remember(at(10), tag, at(tag.into()));
         }
-        assert_eq!(used.standing(at(10), 1, at(1)), Standing::TooOld(Duration::ZERO));
-        assert_eq!(used.standing(at(10), 9, Time::ZERO), Standing::TooOld(Duration::from_secs(1)));
-        assert_eq!(used.standing(at(10), 9, at(2)), Standing::Good);
+        assert_eq!(used.standing(at(10), 1, at(1)), CookieStanding::TooOld(Duration::ZERO));
+        assert_eq!(
+            used.standing(at(10), 9, Time::ZERO),
+            CookieStanding::TooOld(Duration::from_secs(1))
+        );
+        assert_eq!(used.standing(at(10), 9, at(2)), CookieStanding::Good);
         // An old one that is used late is the first to go: younger ones remain good.
         used.remember(at(10), 9, Time::ZERO);
         assert_eq!(used.forgotten, Some(at(1)));
@@ -155,7 +160,7 @@ mod tests {
                 let created = at(now.as_nanos() / 1_000_000_000 - age);
                 let name = tag << 16 | (created.as_nanos() / 1_000_000_000) as u32;
                 let standing = used.standing(now, name, created);
-                if standing == Standing::Good {
+                if standing == CookieStanding::Good {
                     prop_assert!(model.insert(name), "{name} was good twice");
                     used.remember(now, name, created);
                 }
@@ -174,7 +179,7 @@ mod tests {
                 now += Duration::from_secs(pause);
                 let created = at(now.as_nanos() / 1_000_000_000 - age);
                 let standing = used.standing(now, tag, created);
-                prop_assert!(standing == Standing::Good || model.contains(&tag));
+                prop_assert!(standing == CookieStanding::Good || model.contains(&tag));
                 model.insert(tag);
                 used.remember(now, tag, created);
             }

@@ -9,7 +9,7 @@ use crate::config::{AssocConfig, NrSack};
 pub(crate) struct Extensions {
     /// NR-SACK: chunk type 16 among the Supported Extensions.
     pub(crate) nr_sack: bool,
-    /// DAC: [`DAC_PARAMETER`](super::offer::DAC_PARAMETER).
+    /// DAC: [`DELAYED_ACK_CMT`](polypath_wire::param::kind::DELAYED_ACK_CMT).
     pub(crate) dac: bool,
     /// AUTH (RFC 4895).
     pub(crate) authentication: bool,

@@ -1,33 +1,15 @@
 //! Partial delivery: the beginning of a message is handed over before the rest has come (RFC 9260 section 6.9, RFC 6458 section
 //! 8.1.21), so that a message may be larger than the receive buffer. And what differs where data comes as I-DATA.
 
+use super::Receiver;
+use super::buffer::Charge;
 use super::interleaved::Interleaved;
 use super::message::{Incoming, Label};
-use super::{Charge, Receiver};
 use crate::ids::StreamId;
 use crate::time::Time;
 
 /// MIDs ahead of the next one, at most (RFC 8260 section 2.1).
 const FURTHEST_MID: u64 = (1 << 31) - 1;
-
-/// When messages are delivered in part.
-#[derive(Clone, Debug)]
-pub(super) struct PartialDelivery {
-    /// The partial delivery point, bytes; `None`: off.
-    point: Option<u32>,
-    /// Messages delivered in part whose rest will not come, until the application is told.
-    aborted: Vec<(StreamId, bool)>,
-}
-
-impl PartialDelivery {
-    pub(super) fn new(point: Option<u32>) -> Self {
-        Self { point, aborted: Vec::new() }
-    }
-
-    pub(super) fn abort(&mut self, stream: StreamId, unordered: bool) {
-        self.aborted.push((stream, unordered));
-    }
-}
 
 impl Receiver {
     /// A fragment of I-DATA, for which there is room.

@@ -6,14 +6,12 @@ use polypath_wire::chunk::kind;
 use polypath_wire::{ErrorCause, InitFixed, PacketView, RawChunk};
 
 use super::Endpoint;
-use super::cookie::{Cookie, TieTags};
 use super::init::added_addresses;
-use super::peer::{PeerAuth, is_unicast};
 use super::reply::Address;
-use super::used::Standing;
 use crate::association::{Association, LocalSide, Proof, State, judge_auth};
 use crate::auth::{Auth, AuthOffer};
 use crate::config::AssocConfig;
+use crate::handshake::{Cookie, CookieStanding, PeerAuth, TieTags, is_unicast};
 use crate::ids::{AssocHandle, FourTuple};
 use crate::time::{Duration, Time};
 
@@ -99,9 +97,9 @@ impl Endpoint {
             return self.report_stale(now, to, staleness);
         }
         match self.used.standing(now, cookie.session.local_tag, cookie.created) {
-            Standing::Good => {}
-            Standing::Used => return self.refuse_used(now, to),
-            Standing::TooOld(excess) => return self.report_stale(now, to, excess),
+            CookieStanding::Good => {}
+            CookieStanding::Used => return self.refuse_used(now, to),
+            CookieStanding::TooOld(excess) => return self.report_stale(now, to, excess),
         }
         // Only an association that is gone by now can have asked for this cookie.
         if !self.config.accept {

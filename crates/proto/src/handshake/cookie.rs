@@ -15,47 +15,48 @@ use core::net::{IpAddr, SocketAddr};
 
 use polypath_wire::{CommonHeader, InitFixed};
 
+use super::addresses::MAX_PEER_ADDRESSES;
+use super::cookie_keys::{CookieKeys, MAC_LEN};
 use super::extensions::Extensions;
-use super::keys::{CookieKeys, MAC_LEN};
-use super::peer::{MAX_PEER_ADDRESSES, PeerAuth, PeerInit};
-use super::reply::MAX_LEN;
+use super::peer_parameters::{PeerAuth, PeerInit};
 use crate::auth::{AuthOffer, RANDOM_LEN};
+use crate::config::EndpointConfig;
 use crate::ids::Tsn;
 use crate::time::{Duration, Time};
 
 /// The content of a cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cookie {
-    pub(super) created: Time,
+pub(crate) struct Cookie {
+    pub(crate) created: Time,
     /// How long it is valid; whole milliseconds.
-    pub(super) life: Duration,
-    pub(super) session: Session,
+    pub(crate) life: Duration,
+    pub(crate) session: Session,
     /// The nonces of the association that existed when the INIT came.
-    pub(super) tie_tags: Option<TieTags>,
+    pub(crate) tie_tags: Option<TieTags>,
     /// Our RANDOM, where both sides authenticate; the peer's parameters are with the rest that it said. No shared key is ever
     /// in a cookie (RFC 4895 section 6.3).
-    pub(super) random: Option<[u8; RANDOM_LEN]>,
+    pub(crate) random: Option<[u8; RANDOM_LEN]>,
     /// Where the INIT ACK went from and to.
-    pub(super) local: IpAddr,
-    pub(super) remote: SocketAddr,
-    pub(super) peer: PeerInit,
+    pub(crate) local: IpAddr,
+    pub(crate) remote: SocketAddr,
+    pub(crate) peer: PeerInit,
 }
 
 /// Which ports and tags a cookie is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Session {
-    pub(super) local_port: u16,
-    pub(super) peer_port: u16,
+pub(crate) struct Session {
+    pub(crate) local_port: u16,
+    pub(crate) peer_port: u16,
     /// The Initiate Tag of our INIT ACK.
-    pub(super) local_tag: u32,
-    pub(super) local_tsn: Tsn,
+    pub(crate) local_tag: u32,
+    pub(crate) local_tsn: Tsn,
 }
 
 /// Nonces that stand for an association's verification tags (RFC 5062 section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TieTags {
-    pub(super) local: u32,
-    pub(super) peer: u32,
+pub(crate) struct TieTags {
+    pub(crate) local: u32,
+    pub(crate) peer: u32,
 }
 
 const NR_SACK: u8 = 1;
@@ -76,9 +77,17 @@ const REGISTERED: u16 = 9899;
 /// Instead of a length: there was no such parameter.
 const ABSENT: u16 = u16::MAX;
 
+/// A cookie is never longer, bytes: its INIT ACK must fit a packet that any path carries.
+const MAX_LEN: usize = 1400;
+
+/// The life of a cookie whose peer asks for more: at most twice as long, because long lives invite replays.
+pub(crate) fn longest_cookie_life(config: &EndpointConfig) -> Duration {
+    config.cookie_life.saturating_mul(2)
+}
+
 impl Cookie {
     /// The cookie as it goes into the INIT ACK.
-    pub(super) fn seal(&self, keys: &mut CookieKeys) -> Vec<u8> {
+    pub(crate) fn seal(&self, keys: &mut CookieKeys) -> Vec<u8> {
         let mut out = self.encode();
         let mac = keys.sign(self.created, [&self.session.bound(), &out]);
         out.extend_from_slice(&mac);
@@ -87,7 +96,7 @@ impl Cookie {
 
     /// The content of `bytes`, which came in a packet with `header`; `None` if we never made that cookie for those ports
     /// and that tag.
-    pub(super) fn open(
+    pub(crate) fn open(
         bytes: &[u8],
         header: &CommonHeader,
         now: Time,
@@ -111,7 +120,7 @@ impl Cookie {
     }
 
     /// How long ago the cookie ceased to be valid; `None` while it is.
-    pub(super) fn stale_for(&self, now: Time) -> Option<Duration> {
+    pub(crate) fn stale_for(&self, now: Time) -> Option<Duration> {
         let age = now.since(self.created);
         (age > self.life).then(|| age - self.life)
     }

@@ -7,14 +7,14 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
 /// Bytes of a cookie's MAC: HMAC-SHA-256 cut to its half (RFC 2104 section 5), because the cookie is most of an INIT ACK.
-pub(super) const MAC_LEN: usize = 16;
+pub(crate) const MAC_LEN: usize = 16;
 
 /// A whole block of SHA-256, so that HMAC uses it as it is.
 type Key = [u8; 64];
 
 /// The present secret and the one before it.
 #[derive(Clone, Debug)]
-pub(super) struct CookieKeys {
+pub(crate) struct CookieKeys {
     current: Key,
     previous: Option<Key>,
     /// When `current` was made.
@@ -27,13 +27,13 @@ pub(super) struct CookieKeys {
 }
 
 impl CookieKeys {
-    pub(super) fn new(life: Duration, grace: Duration, mut rng: Rng) -> Self {
+    pub(crate) fn new(life: Duration, grace: Duration, mut rng: Rng) -> Self {
         let current = new_key(&mut rng);
         Self { current, previous: None, since: Time::ZERO, life, grace, rng }
     }
 
     /// The MAC of the concatenated `parts`.
-    pub(super) fn sign(&mut self, now: Time, parts: [&[u8]; 2]) -> [u8; MAC_LEN] {
+    pub(crate) fn sign(&mut self, now: Time, parts: [&[u8]; 2]) -> [u8; MAC_LEN] {
         self.rotate(now);
         let full: [u8; 32] = mac(&self.current, parts).finalize().into_bytes().into();
         full.first_chunk().copied().unwrap_or_default()
@@ -41,7 +41,7 @@ impl CookieKeys {
 
     /// Whether `tag` is the MAC of `parts` by the present secret or the one before it. Takes the same time wherever they
     /// differ.
-    pub(super) fn verify(&mut self, now: Time, parts: [&[u8]; 2], tag: &[u8; MAC_LEN]) -> bool {
+    pub(crate) fn verify(&mut self, now: Time, parts: [&[u8]; 2], tag: &[u8; MAC_LEN]) -> bool {
         self.rotate(now);
         let matches = |key: &Key| mac(key, parts).verify_truncated_left(tag).is_ok();
         matches(&self.current) || self.previous.as_ref().is_some_and(matches)

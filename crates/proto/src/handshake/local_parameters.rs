@@ -2,20 +2,18 @@
 
 use core::net::IpAddr;
 
+use polypath_wire::param::kind as param_kind;
 use polypath_wire::{
     EncodeChunk, InitAckRepr, InitFixed, InitRepr, Parameter, ParamsBuf, RawParam,
 };
 
+use super::addresses::{MAX_PEER_ADDRESSES, is_unicast};
 use super::extensions::Extensions;
-use super::peer::{MAX_PEER_ADDRESSES, MIN_A_RWND, is_unicast};
+use super::peer_parameters::MIN_A_RWND;
 use crate::auth::AuthOffer;
 use crate::config::{AssocConfig, Edmid};
 use crate::ids::Tsn;
 use crate::time::Duration;
-
-/// "My SACK flags count packets" (DAC, Iyengar et al. 2006): a parameter of our own without a value. No number was ever
-/// assigned for it. The top bits 10 make strangers skip it silently.
-pub(crate) const DAC_PARAMETER: u16 = 0x8dac;
 
 /// The content of our INIT or INIT ACK.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +118,7 @@ impl Offer<'_> {
         let mut bytes = Vec::with_capacity(chunk.encoded_len() + 8);
         chunk.encode(&mut bytes);
         if self.extensions.dac {
-            append_parameter(&mut bytes, DAC_PARAMETER);
+            append_parameter(&mut bytes, param_kind::DELAYED_ACK_CMT);
         }
         bytes
     }
@@ -154,7 +152,7 @@ fn append_parameter(chunk: &mut Vec<u8>, kind: u16) {
 mod tests {
     use polypath_wire::{ChecksumCheck, ChecksumMode, Chunk, PacketView, PacketWriter};
 
-    use super::super::peer::{PeerInit, state_cookie, unrecognized};
+    use super::super::peer_parameters::{PeerInit, state_cookie, unrecognized};
     use super::*;
 
     fn offer(addresses: &[IpAddr], nr_sack: bool, dac: bool) -> Offer<'_> {

@@ -1,17 +1,18 @@
-//! MTU holes: large packets vanish, small ones arrive (RFC 8899 section 1.1).
+//! Path MTU black holes: large packets vanish without an ICMP message, small ones arrive (RFC 8899
+//! section 1.1).
 
 /// So many times in a row data must be given up on a path that answers heartbeats in between.
 const GIVEN_UP: u32 = 3;
 
 /// What a path's data and heartbeats tell of its MTU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HoleWatch {
+pub(crate) struct BlackHoleDetector {
     /// A heartbeat was answered since data was given up last.
     answered: bool,
     given_up: u32,
 }
 
-impl HoleWatch {
+impl BlackHoleDetector {
     /// A heartbeat came back.
     pub(crate) const fn heartbeat_answered(&mut self) {
         self.answered = true;
@@ -37,7 +38,7 @@ mod tests {
 
     /// One letter each: h(eartbeat answered), d(ata arrived), x: data given up. Gives how often a hole was found.
     fn holes(history: &str) -> usize {
-        let mut watch = HoleWatch::default();
+        let mut watch = BlackHoleDetector::default();
         let step = |letter| match letter {
             'h' => {
                 watch.heartbeat_answered();
