@@ -7,8 +7,10 @@
 mod association;
 mod auth;
 pub mod config;
+mod control;
 pub mod endpoint;
 pub mod event;
+mod extension;
 mod handshake;
 pub mod ids;
 mod needs;
@@ -17,6 +19,7 @@ pub mod policy;
 mod receiver;
 pub mod rng;
 mod sender;
+mod state;
 pub mod stats;
 pub mod time;
 pub mod trace;

@@ -88,7 +88,7 @@ impl Association {
         if seen.had_data {
             self.data_packet_done(now, path, seen.payload);
         }
-        self.answer_in_one_packet(waiting);
+        self.control.answer_in_one_packet(waiting, &self.paths);
     }
 
     /// False stops the packet.

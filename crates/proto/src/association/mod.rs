@@ -4,45 +4,45 @@ mod arrival;
 mod asconf;
 mod auth;
 mod blocking;
-mod control;
 mod errors;
+mod explicit_eor;
 mod input;
 mod limits;
 mod mtu;
 mod nagle;
 mod output;
 mod partial;
-mod parts;
 mod probe;
-mod reconfig;
-mod refused;
+mod reconfiguration;
 mod removal;
 mod sack;
+mod send_error;
 mod settings;
 mod setup;
 mod shutdown;
-mod state;
 mod suspicion;
 mod timers;
 mod tuning;
 
+pub use crate::extension::reconfig::ReconfigError;
+pub use crate::state::State;
 pub use asconf::AddressError;
 pub(crate) use auth::{Proof, judge as judge_auth};
-pub(crate) use control::Bundling;
 pub(crate) use output::PacketSize;
-pub use reconfig::ReconfigError;
-pub use state::State;
 
 use core::net::IpAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use polypath_wire::{ChecksumMode, EncodeChunk};
 
 use crate::auth::{Auth, RANDOM_LEN};
 use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
+use crate::control::{self, Bundling, ControlQueue};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
-use crate::handshake::Extensions;
+use crate::extension::reconfig::Reconfig;
+use crate::handshake::Capabilities;
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
 use crate::needs::StreamNeeds;
 use crate::path::{Pacers, PathSet};
@@ -64,7 +64,7 @@ pub struct Association {
     pub(crate) state: State,
     pub(crate) local: LocalSide,
     pub(crate) peer: PeerSide,
-    pub(crate) caps: Caps,
+    pub(crate) caps: Capabilities,
     /// Present where authentication is switched on.
     pub(crate) auth: Option<Box<Auth>>,
     /// Present while addresses may change.
@@ -79,7 +79,7 @@ pub struct Association {
     pub(crate) timers: Timers,
     /// Present where pacing is on.
     pacers: Option<Box<Pacers>>,
-    pub(crate) control: VecDeque<control::ControlChunk>,
+    pub(crate) control: ControlQueue,
     pub(crate) events: VecDeque<Event>,
     pub(crate) rng: Rng,
     pub(crate) tracer: Tracer,
@@ -98,8 +98,8 @@ pub struct Association {
     /// What the peer said in its ABORT (see [`errors`]).
     abort_reason: Option<Box<Bytes>>,
     close_reason: Option<CloseReason>,
-    /// Once streams were to be reconfigured.
-    reconfig: Option<Box<reconfig::Reconfig>>,
+    /// Present once streams were to be reconfigured.
+    reconfig: Option<Box<Reconfig>>,
     limits: limits::Limits,
     /// Present where buffers grow.
     tuning: Option<Box<tuning::Tuning>>,
@@ -133,17 +133,6 @@ pub(crate) struct PeerSide {
     pub(crate) tie_tag: u32,
 }
 
-/// What both ends agreed on at set-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Caps {
-    /// Extensions.
-    pub(crate) agreed: Extensions,
-    /// Outbound streams: the smaller of ours and what the peer accepts.
-    pub(crate) outbound_streams: u16,
-    /// Inbound streams.
-    pub(crate) inbound_streams: u16,
-}
-
 impl Association {
     /// An association in no state yet, with no path; [`setup`] gives it one.
     pub(crate) fn new(
@@ -154,20 +143,20 @@ impl Association {
     ) -> Self {
         let policies = config.policies.build(&tuning::congestion(&config), &mut rng);
         let tx = Sender::new(local.initial_tsn, &config);
-        let rx = Receiver::new(receiver_settings(&config, Caps::default()), Tsn(0));
+        let rx = Receiver::new(receiver_settings(&config, Capabilities::default()), Tsn(0));
         Self {
             paths: PathSet::new(endpoint.encapsulation),
             tracer: Tracer::new(config.trace),
             state: State::Closed,
             peer: PeerSide::default(),
-            caps: Caps::default(),
+            caps: Capabilities::default(),
             auth: Self::new_auth(&config, &local),
             asconf: None,
             address_generation: 0,
             setup: setup::Setup::default(),
             timers: Timers::default(),
             pacers: config.pacing.then(Box::default),
-            control: VecDeque::new(),
+            control: ControlQueue::default(),
             events: VecDeque::new(),
             stats: AssocStats::default(),
             errors: 0,
@@ -398,6 +387,26 @@ impl Association {
         self.round.request(why);
     }
 
+    /// Queues `chunk` for `path`.
+    pub(crate) fn send_control(
+        &mut self,
+        path: PathId,
+        chunk: &impl EncodeChunk,
+        bundling: Bundling,
+    ) {
+        self.control.send(path, chunk, bundling);
+    }
+
+    /// Whether a packet with these chunks goes without checksum: where both ends said so, and no chunk of it asks for one
+    /// (RFC 9653 section 5.2).
+    #[inline]
+    fn checksum(&self, chunks: &[u8]) -> ChecksumMode {
+        if !self.caps.agreed.zero_checksum || control::any_needs_checksum(chunks) {
+            return ChecksumMode::Crc32c;
+        }
+        ChecksumMode::Zero
+    }
+
     /// Adds a path; tells policies and the application. `None` when there are too many.
     pub(crate) fn add_path(
         &mut self,
@@ -513,7 +522,8 @@ impl Association {
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
         self.tx.set_interleaving(self.caps.agreed.interleaving);
         self.tx.agree_on_giving_up(self.skips_messages());
-        self.forget_reconfigurations();
+        // The association begins anew: so do the sequence numbers.
+        self.reconfig = None;
     }
 }
 
@@ -535,7 +545,7 @@ pub(crate) fn assoc_view<'a>(
     view
 }
 
-fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
+fn receiver_settings(config: &AssocConfig, caps: Capabilities) -> ReceiverSettings {
     ReceiverSettings {
         buffer: config.receive_buffer,
         chunk_charge: config.chunk_charge,

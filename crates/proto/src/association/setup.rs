@@ -14,11 +14,11 @@ use polypath_wire::{
 
 use super::asconf::Wish;
 use super::control::Encoded;
-use super::{Association, Bundling, Caps, LocalSide, PeerSide, State};
+use super::{Association, Bundling, LocalSide, PeerSide, State};
 use crate::config::{AssocConfig, EndpointConfig, Handshake};
 use crate::event::{CloseReason, Event};
 use crate::handshake::{
-    Extensions, InitFault, Offer, PeerInit, fixed_part, state_cookie, unrecognized,
+    Capabilities, Extensions, InitFault, Offer, PeerInit, fixed_part, state_cookie, unrecognized,
 };
 use crate::ids::{FourTuple, PathId};
 use crate::policy::Trigger;
@@ -256,8 +256,8 @@ impl Association {
     }
 
     /// What we and who offers this agree on.
-    fn caps_with(&self, peer: &PeerInit) -> Caps {
-        Caps {
+    fn caps_with(&self, peer: &PeerInit) -> Capabilities {
+        Capabilities {
             agreed: Extensions::agreed(&self.config, peer.extensions),
             outbound_streams: self.config.outbound_streams.max(1).min(peer.fixed.inbound_streams),
             inbound_streams: self.config.inbound_streams.max(1).min(peer.fixed.outbound_streams),

@@ -26,22 +26,19 @@ pub(crate) struct Timers {
     pub(crate) probe: Time,
     /// The path scheduler asked to be asked again.
     pub(crate) scheduler: Time,
-    /// The re-configuration timer.
-    pub(crate) reconfig: Time,
 }
 
 impl Default for Timers {
     fn default() -> Self {
         let off = Time::MAX;
-        Self { t1: off, t2: off, t5: off, heard: false, probe: off, scheduler: off, reconfig: off }
+        Self { t1: off, t2: off, t5: off, heard: false, probe: off, scheduler: off }
     }
 }
 
 impl Timers {
     /// The earliest.
     fn next(&self) -> Time {
-        let rare = self.t1.min(self.t2).min(self.t5).min(self.reconfig);
-        rare.min(self.probe).min(self.scheduler)
+        self.t1.min(self.t2).min(self.t5).min(self.probe).min(self.scheduler)
     }
 
     /// Whether any runs.
@@ -70,6 +67,7 @@ impl Association {
         let sack = self.rx.sack_deadline().unwrap_or(Time::MAX);
         let next = self.timers.next().min(paths.unwrap_or(Time::MAX)).min(sack);
         let next = next.min(self.asconf.as_ref().map_or(Time::MAX, |asconf| asconf.t4));
+        let next = next.min(self.reconfig.as_ref().map_or(Time::MAX, |reconfig| reconfig.timer()));
         let next = next.min(self.tx.recovery_deadline()).min(self.tx.lifetime_deadline());
         let next = next.min(self.limits.timer());
         let next = next.min(self.pacers.as_ref().map_or(Time::MAX, |p| p.deadline()));
@@ -93,7 +91,7 @@ impl Association {
         if self.asconf.as_ref().is_some_and(|asconf| asconf.t4 <= now) {
             self.on_t4(now);
         }
-        if expired(&mut self.timers.reconfig, now) {
+        if self.reconfig.as_mut().is_some_and(|reconfig| reconfig.has_expired(now)) {
             self.on_reconfig_timer(now);
         }
         if expired(&mut self.timers.probe, now) {

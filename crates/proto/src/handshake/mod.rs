@@ -2,6 +2,7 @@
 //! and what follows from them for both ends. Nothing here knows an endpoint or an association.
 
 mod addresses;
+mod capabilities;
 mod cookie;
 mod cookie_keys;
 mod cookie_replay;
@@ -11,6 +12,7 @@ mod peer_parameters;
 mod zero_checksum;
 
 pub(crate) use addresses::{MAX_PEER_ADDRESSES, is_peer_address, is_unicast};
+pub(crate) use capabilities::Capabilities;
 pub(crate) use cookie::{Cookie, Session, TieTags, longest_cookie_life};
 pub(crate) use cookie_keys::CookieKeys;
 pub(crate) use cookie_replay::{CAPACITY as USED_COOKIES, CookieStanding, UsedCookies};

@@ -40,7 +40,8 @@ pub(crate) use self::message::Incoming;
 use self::message::{Assembled, Payload};
 use self::partial_state::PartialDelivery;
 use self::paths::DataPaths;
-pub(crate) use self::paths::PathSet;
+#[cfg(test)]
+use self::paths::PathSet;
 use self::reassembly::{Fragment, Reassembly};
 pub(crate) use self::stats::ReceiverStats;
 use self::tracker::{Arrival, Tracker};
@@ -466,6 +467,7 @@ impl Receiver {
     }
 
     /// The paths that DATA came on since the last SACK.
+    #[cfg(test)]
     pub(crate) const fn data_paths(&self) -> PathSet {
         self.paths.since_sack()
     }

@@ -109,7 +109,7 @@ impl Association {
                 ControlChunk { path, bytes, bundling: Bundling::Alone, to }
             }
         };
-        self.queue_control(chunk);
+        self.control.push(chunk);
     }
 
     /// Where packets arrived, but not from an address that may not speak yet (section 5.3, F1) or any more (F4).

@@ -172,7 +172,7 @@ impl Association {
             let (mut bytes, path) = (Vec::new(), self.paths.preferred());
             Chunk::CookieAck.encode(&mut bytes);
             let to = Some(Box::new(source));
-            return self.queue_control(ControlChunk { path, bytes, bundling: Bundling::Alone, to });
+            return self.control.push(ControlChunk { path, bytes, bundling: Bundling::Alone, to });
         }
         let path = arrival.unwrap_or_else(|| self.paths.preferred());
         let unconfirmed =

@@ -1,0 +1,7 @@
+//! Extensions of RFC 9260 that most packets have nothing to do with. Each one is an object with its own
+//! state; the association calls it at named points and lends it what it needs.
+
+mod context;
+pub(crate) mod reconfig;
+
+pub(crate) use context::Context;
