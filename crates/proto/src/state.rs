@@ -57,4 +57,12 @@ impl State {
     pub const fn is_setup(self) -> bool {
         matches!(self, Self::CookieWait | Self::CookieEchoed)
     }
+
+    /// ASCONF and ASCONF-ACK are sent and heeded (RFC 5061 section 5.1.1, C4).
+    pub(crate) const fn may_change_addresses(self) -> bool {
+        matches!(
+            self,
+            Self::Established | Self::ShutdownPending | Self::ShutdownReceived | Self::ShutdownSent
+        )
+    }
 }

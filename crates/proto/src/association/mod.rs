@@ -11,6 +11,7 @@ mod limits;
 mod mtu;
 mod nagle;
 mod output;
+mod packet_state;
 mod partial;
 mod probe;
 mod reconfiguration;
@@ -21,13 +22,12 @@ mod settings;
 mod setup;
 mod shutdown;
 mod suspicion;
+mod timeout;
 mod timers;
-mod tuning;
 
+pub use crate::extension::asconf::AddressError;
 pub use crate::extension::reconfig::ReconfigError;
 pub use crate::state::State;
-pub use asconf::AddressError;
-pub(crate) use auth::{Proof, judge as judge_auth};
 pub(crate) use output::PacketSize;
 
 use core::net::IpAddr;
@@ -41,6 +41,8 @@ use crate::auth::{Auth, RANDOM_LEN};
 use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
 use crate::control::{self, Bundling, ControlQueue};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
+use crate::extension::asconf::Asconf;
+use crate::extension::buffer_tuning::{BufferTuning, congestion_config};
 use crate::extension::reconfig::Reconfig;
 use crate::handshake::Capabilities;
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
@@ -68,7 +70,7 @@ pub struct Association {
     /// Present where authentication is switched on.
     pub(crate) auth: Option<Box<Auth>>,
     /// Present while addresses may change.
-    asconf: Option<Box<asconf::Asconf>>,
+    asconf: Option<Box<Asconf>>,
     /// Counts changes of the peer's addresses, by which packets find the association.
     pub(crate) address_generation: u32,
     pub(crate) paths: PathSet,
@@ -102,7 +104,7 @@ pub struct Association {
     reconfig: Option<Box<Reconfig>>,
     limits: limits::Limits,
     /// Present where buffers grow.
-    tuning: Option<Box<tuning::Tuning>>,
+    tuning: Option<Box<BufferTuning>>,
 }
 
 /// Our half of the association's identity.
@@ -141,7 +143,7 @@ impl Association {
         local: LocalSide,
         mut rng: Rng,
     ) -> Self {
-        let policies = config.policies.build(&tuning::congestion(&config), &mut rng);
+        let policies = config.policies.build(&congestion_config(&config), &mut rng);
         let tx = Sender::new(local.initial_tsn, &config);
         let rx = Receiver::new(receiver_settings(&config, Capabilities::default()), Tsn(0));
         Self {
@@ -169,7 +171,7 @@ impl Association {
             close_reason: None,
             reconfig: None,
             limits: limits::Limits::new(config.watch),
-            tuning: tuning::Tuning::of(&config),
+            tuning: BufferTuning::new(&config),
             config,
             endpoint,
             local,
@@ -348,6 +350,11 @@ impl Association {
         (self.rx.held(), self.rx.out_of_order())
     }
 
+    /// Sizes of the receive and the send buffer at present, bytes.
+    pub fn buffer_sizes(&self) -> (u32, u64) {
+        (self.rx.buffer_size(), self.tx.buffer_view().limit)
+    }
+
     /// Counters.
     pub fn stats(&self) -> AssocStats {
         let rx = self.rx.stats();
@@ -411,6 +418,26 @@ impl Association {
         ChecksumMode::Zero
     }
 
+    /// Data came in: the receive buffer may have to grow.
+    #[inline]
+    fn tune_receive_buffer(&mut self, now: Time) {
+        let Some(tuning) = &mut self.tuning else { return };
+        let delivered = self.stats.bytes_delivered;
+        if tuning.tunes_receive_buffer()
+            && tuning.on_data(now, &mut self.rx, delivered, &self.paths)
+        {
+            self.measure_idle_paths(now);
+        }
+    }
+
+    /// A SACK came: the send buffer may have to grow.
+    #[inline]
+    fn tune_send_buffer(&mut self) {
+        if let Some(tuning) = &self.tuning {
+            tuning.on_sack(&mut self.tx, &self.paths);
+        }
+    }
+
     /// Adds a path; tells policies and the application. `None` when there are too many.
     pub(crate) fn add_path(
         &mut self,
@@ -458,7 +485,8 @@ impl Association {
 
     /// SACKs can take the fastest path only if every path's round trip is known from the beginning.
     pub(crate) fn must_measure(&self, view: &PathView) -> bool {
-        let needed = self.config.sack.path == SackPath::SmallestSrtt || self.tunes_receive_buffer();
+        let needed = self.config.sack.path == SackPath::SmallestSrtt
+            || self.config.receive_buffer_max.is_some();
         view.srtt.is_none() && needed
     }
 

@@ -65,7 +65,7 @@ impl Endpoint {
     pub(super) fn catch_up(&mut self, h: AssocHandle, created: Time) {
         let Some(assoc) = self.table.touch(h) else { return };
         for change in self.changes.after(created) {
-            assoc.wish_local_address(change.at, change.added);
+            assoc.defer_address_change(change.at, change.added);
         }
     }
 }

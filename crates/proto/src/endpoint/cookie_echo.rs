@@ -8,8 +8,8 @@ use polypath_wire::{ErrorCause, InitFixed, PacketView, RawChunk};
 use super::Endpoint;
 use super::init::added_addresses;
 use super::reply::Address;
-use crate::association::{Association, LocalSide, Proof, State, judge_auth};
-use crate::auth::{Auth, AuthOffer};
+use crate::association::{Association, LocalSide, State};
+use crate::auth::{Auth, AuthOffer, Proof, judge_auth};
 use crate::config::AssocConfig;
 use crate::handshake::{Cookie, CookieStanding, PeerAuth, TieTags, is_unicast};
 use crate::ids::{AssocHandle, FourTuple};
@@ -61,7 +61,7 @@ impl Endpoint {
             let proof = if auth.is_some() { Proof::Before } else { Proof::None };
             assoc.handle_packet(now, &tuple, None, packet, proof);
             // Behind the COOKIE ACK: before that the peer heeds no ASCONF.
-            assoc.grant_wishes(now);
+            assoc.apply_pending_address_changes(now);
         }
     }
 

@@ -28,7 +28,8 @@ use polypath_wire::{PacketView, RawChunk, WireErrorKind};
 pub use connect_error::ConnectError;
 pub use icmp_report::IcmpReport;
 
-use crate::association::{Association, PacketSize, Proof, State};
+use crate::association::{Association, PacketSize, State};
+use crate::auth::Proof;
 use crate::config::EndpointConfig;
 use crate::event::Event;
 use crate::handshake::{

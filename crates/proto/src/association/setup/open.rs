@@ -1,8 +1,5 @@
 //! Set-up as the side that opens: INIT, COOKIE ECHO, and what both sides do once it is done (RFC 9260 section 5.1).
 
-mod accept;
-mod pairing;
-
 use core::net::IpAddr;
 use std::sync::Arc;
 
@@ -12,10 +9,9 @@ use polypath_wire::{
     Parameter, ParamsBuf,
 };
 
-use super::asconf::Wish;
-use super::control::Encoded;
-use super::{Association, Bundling, LocalSide, PeerSide, State};
+use crate::association::{Association, LocalSide, PeerSide, State};
 use crate::config::{AssocConfig, EndpointConfig, Handshake};
+use crate::control::{Bundling, Encoded};
 use crate::event::{CloseReason, Event};
 use crate::handshake::{
     Capabilities, Extensions, InitFault, Offer, PeerInit, fixed_part, state_cookie, unrecognized,
@@ -24,45 +20,6 @@ use crate::ids::{FourTuple, PathId};
 use crate::policy::Trigger;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
-
-/// What set-up and shutdown must remember.
-#[derive(Clone, Debug)]
-pub(crate) struct Setup {
-    /// We opened: the paths present at that time are our user's choice.
-    pub(super) opened: bool,
-    /// The path of the latest INIT, COOKIE ECHO, SHUTDOWN or SHUTDOWN ACK.
-    pub(super) path: PathId,
-    /// The encoded INIT or COOKIE ECHO, to be sent again unchanged.
-    chunk: Vec<u8>,
-    /// How often it was sent again.
-    retransmissions: u32,
-    /// When the COOKIE ECHO was first sent.
-    echoed: Time,
-    /// A stale cookie was answered with a new INIT once.
-    stale_before: bool,
-    /// Parameters of the INIT ACK to be reported that had no room behind the COOKIE ECHO.
-    unreported: ParamsBuf,
-    /// Changes of our addresses that the application asked for before set-up was done.
-    pub(super) wishes: Vec<Wish>,
-    /// The application asked for a shutdown before set-up was done.
-    pub(super) shutdown_wanted: bool,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
-            opened: false,
-            path: PathId(0),
-            chunk: Vec::new(),
-            retransmissions: 0,
-            echoed: Time::ZERO,
-            stale_before: false,
-            unreported: ParamsBuf::new(),
-            wishes: Vec::new(),
-            shutdown_wanted: false,
-        }
-    }
-}
 
 impl Association {
     /// An association that opens over the paths `tuples`, which the user vouches for; its INIT waits to be sent.
@@ -93,7 +50,7 @@ impl Association {
 
     /// The answer to our INIT came from an address that we did not know. The association goes on along the path of the INIT, which our user
     /// vouches for; the source is one more address of the peer.
-    pub(super) fn init_ack_from_elsewhere(
+    pub(in crate::association) fn init_ack_from_elsewhere(
         &mut self,
         now: Time,
         tuple: FourTuple,
@@ -160,7 +117,7 @@ impl Association {
     pub(crate) fn on_cookie_ack(&mut self, now: Time) {
         if self.state == State::CookieEchoed {
             self.enter_established(now);
-            self.grant_wishes(now);
+            self.apply_pending_address_changes(now);
         }
     }
 
@@ -234,7 +191,7 @@ impl Association {
     }
 
     /// Takes over what the peer said in its INIT or INIT ACK.
-    fn adopt_peer(&mut self, peer: &PeerInit) {
+    pub(super) fn adopt_peer(&mut self, peer: &PeerInit) {
         let mut addresses = peer.addresses.clone();
         // What our user named is the peer's as well.
         for tuple in self.paths.live().filter_map(|p| self.path_tuple(p)) {
@@ -256,7 +213,7 @@ impl Association {
     }
 
     /// What we and who offers this agree on.
-    fn caps_with(&self, peer: &PeerInit) -> Capabilities {
+    pub(super) fn caps_with(&self, peer: &PeerInit) -> Capabilities {
         Capabilities {
             agreed: Extensions::agreed(&self.config, peer.extensions),
             outbound_streams: self.config.outbound_streams.max(1).min(peer.fixed.inbound_streams),
@@ -301,7 +258,7 @@ impl Association {
     }
 
     /// The path that the peer answered on is the best one known.
-    fn prefer_path(&mut self, path: PathId) {
+    pub(super) fn prefer_path(&mut self, path: PathId) {
         if self.paths.primary != path {
             self.paths.primary = path;
             self.events.push_back(Event::PrimaryChanged(path));
