@@ -1,5 +1,7 @@
 //! The stacks that have a name: settings of the core, and the policies that go with them.
 
+use core::fmt;
+use core::str::FromStr;
 use std::sync::Arc;
 
 use polypath_proto::config::{
@@ -10,6 +12,86 @@ use polypath_proto::time::Duration;
 
 use crate::error::PolicyError;
 use crate::registry::{PolicySpec, factory};
+
+/// A stack that has a name: settings to start from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
+#[non_exhaustive]
+pub enum Profile {
+    /// RFC 9260 with CMT: SFR, CUC version 2 and DAC on; NR-SACK and PF off; scheduler rr,
+    /// retransmission ssthresh, shared buffers, congestion control cmt; all timers and windows as
+    /// in RFC 9260.
+    Paper,
+    /// As paper, with what the CMT module of ns-2.35 does in its place: a receiver that tells of no
+    /// freed room, delays the SACK for the packet that fills a gap and lets no SACK of the timer
+    /// count for DAC; 16 bytes charged per chunk; RTO.Initial 3s; windows that begin with 4380B and
+    /// ssthresh 64KiB and fall to 2mtu; Max.Burst after fast retransmits alone; RTT samples from
+    /// any path; an unlimited send buffer.
+    Ns2,
+    /// What one would deploy: as paper, with the schedulers knapsack and needs and the
+    /// retransmission policy soonest, congestion control cmt coupled among paths that were found to
+    /// share a bottleneck; NR-SACK for all that was received, SACKs on the path of the smallest
+    /// RTT, RTT samples whichever way they came; RACK, tail-loss probes, rate reduction, F-RTO,
+    /// rescheduling from silent paths; PF with probes every second at least; RTO.Min 200ms, RTO.Max
+    /// 10s, SACK delay 50ms, heartbeats four times a second, buffers of 4MiB.
+    #[default]
+    Fast,
+}
+
+impl Profile {
+    /// All of them, in the order in which help and errors list them.
+    pub const ALL: [Self; 3] = [Self::Fast, Self::Paper, Self::Ns2];
+
+    /// Its name on command lines and in scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Paper => "paper",
+            Self::Ns2 => "ns2",
+        }
+    }
+
+    /// Its settings of the core, and its policies by name.
+    pub fn stack(self) -> (AssocConfig, PolicySpec) {
+        match self {
+            Self::Fast => fast(),
+            Self::Paper => paper(),
+            Self::Ns2 => ns2(),
+        }
+    }
+
+    /// Whether it repeats what others measured. Extensions that they did not have stay off then.
+    pub const fn is_reproduction(self) -> bool {
+        matches!(self, Self::Paper | Self::Ns2)
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A text that names no profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("profile {name:?} is unknown; allowed: fast, paper, ns2")]
+pub struct UnknownProfile {
+    /// The text.
+    pub name: String,
+}
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(text: &str) -> Result<Self, UnknownProfile> {
+        let named = Self::ALL.into_iter().find(|profile| profile.name() == text);
+        named.ok_or_else(|| UnknownProfile { name: text.to_owned() })
+    }
+}
 
 /// RFC 9260 with CMT, whose parts are on by default in the core; but for the second packet after a
 /// timeout, with which the papers' experiments were repeated.
@@ -83,4 +165,20 @@ pub fn config((assoc, policies): (AssocConfig, PolicySpec)) -> Result<AssocConfi
 /// None in fact: its policies are built in.
 pub fn fast_config() -> Result<Arc<AssocConfig>, PolicyError> {
     config(fast()).map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_profiles_are_one_to_one() {
+        for profile in Profile::ALL {
+            assert_eq!(profile.to_string().parse(), Ok(profile));
+        }
+        let error = "Fast".parse::<Profile>().unwrap_err().to_string();
+        for profile in Profile::ALL {
+            assert!(error.contains(profile.name()), "{error}");
+        }
+    }
 }

@@ -64,7 +64,7 @@ pub use plan::{Axis, Case, Scalar, Seeds, TimeSpec};
 pub use scenario::Scenario;
 pub use set::{Assignment, AssignmentError};
 pub use source::Source;
-pub use stack::{Profile, StackSettings, StackSpec};
+pub use stack::{StackSettings, StackSpec};
 pub use topology::{
     Endpoints, Family, GilbertElliott, LinkSettings, LossPlace, PathSpec, Red, RouteSpec,
     ServerAddresses,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use polypath_policies::{PolicyError, PolicySpec, factory, profile};
+use polypath_policies::profile::Profile;
+use polypath_policies::{PolicyError, PolicySpec, factory};
 use polypath_proto::config::{
     AssocConfig, ExtensionConfig, InitialCwnd, InitialSsthresh, PathMtuDiscovery, RateReduction,
 };
@@ -10,7 +11,7 @@ use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
 
 use crate::scenario::Scenario;
-use crate::stack::{Profile, StackSettings, StackSpec};
+use crate::stack::{StackSettings, StackSpec};
 use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
 
 /// The largest packet that discovery tries: jumbo frames. More would only make searches longer.
@@ -28,11 +29,7 @@ pub struct Stack {
 impl Stack {
     /// The stack of a profile.
     pub fn of_profile(profile: Profile) -> Self {
-        let (assoc, policies) = match profile {
-            Profile::Paper => profile::paper(),
-            Profile::Ns2 => profile::ns2(),
-            Profile::Fast => profile::fast(),
-        };
+        let (assoc, policies) = profile.stack();
         Self { assoc, policies }
     }
 
@@ -203,7 +200,7 @@ impl<'a> Layers<'a> {
         let settings = self.specs().fold(StackSettings::default(), |settings, (_, spec)| {
             settings.overlaid(Some(&spec.common())).overlaid(side(spec))
         });
-        Stack::of_profile(settings.profile.unwrap_or_default()).with(&settings)
+        Stack::of_profile(settings.profile.unwrap_or(Profile::Paper)).with(&settings)
     }
 
     /// The dotted name of the last table that sets `field`, with the field; `stack` where none does.
