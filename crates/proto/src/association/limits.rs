@@ -129,7 +129,7 @@ impl Association {
     #[inline]
     pub(super) fn note_limit(&mut self, now: Time, stop: Stop) {
         let limit = match stop {
-            Stop::NoData if self.tx.has_marked() => self.path_limit(),
+            Stop::NoData if self.tx.outstanding.has_marked() => self.path_limit(),
             Stop::NoData if self.limits.refused => Limit::SendBuffer,
             Stop::NoData | Stop::State | Stop::Company => Limit::Application,
             Stop::PeerWindow => Limit::PeerWindow,
@@ -193,13 +193,14 @@ impl Association {
     }
 
     fn tell_of_stall(&mut self, silence: Duration) {
-        let shut = self.tx.probing_window() || self.limits.current == Limit::PeerWindow;
+        let shut = self.tx.outstanding.window().is_shut_by_living_peer()
+            || self.limits.current == Limit::PeerWindow;
         let key = self.may_differ_in_key();
         let Some(watch) = &mut self.limits.watch else { return };
         let stall = match watch.answered {
             _ if shut => Stall::PeerReader,
             Some(_) if key => Stall::SharedKey,
-            Some(path) if self.tx.outstanding() > 0 || self.tx.has_marked() => {
+            Some(path) if self.tx.bytes_in_flight() > 0 || self.tx.outstanding.has_marked() => {
                 Stall::BlackHole(path)
             }
             // Nothing is heard: path states tell of that.

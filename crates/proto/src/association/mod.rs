@@ -378,7 +378,7 @@ impl Association {
 
     /// Counters of the loss recovery beyond RFC 9260 on path `p`.
     pub fn recovery_stats(&self, p: PathId) -> RecoveryStats {
-        self.tx.recovery_stats(p)
+        self.tx.recovery.stats(p)
     }
 
     /// Trace records since the last call, when tracing is on.
@@ -410,7 +410,7 @@ impl Association {
             return Some(known);
         }
         let p = self.paths.add(now, tuple, confirmed, &self.config)?;
-        self.tx.path_added(p);
+        self.tx.add_path(p);
         self.start_windows(now, p);
         self.events.push_back(Event::PathAdded(p));
         if self.state.sends_heartbeats() {
@@ -460,7 +460,7 @@ impl Association {
                 view.group = group;
                 self.tracer.emit(now, || TraceEvent::Group { path, group });
             }
-            let cwnd = self.tx.recovery_window(view.id, view.outstanding).unwrap_or(cwnd);
+            let cwnd = self.tx.recovery.window(view.id, view.outstanding).unwrap_or(cwnd);
             if (view.cwnd, view.ssthresh) != (cwnd, ssthresh) {
                 (view.cwnd, view.ssthresh) = (cwnd, ssthresh);
                 let (path, outstanding) = (view.id, view.outstanding);
@@ -513,7 +513,7 @@ impl Association {
         let settings = receiver_settings(&self.config, self.caps);
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
         self.tx.set_interleaving(self.caps.agreed.interleaving);
-        self.tx.agree_on_giving_up(self.skips_messages());
+        self.tx.agree_on_abandoning(self.skips_messages());
         self.forget_reconfigurations();
     }
 }
@@ -529,7 +529,7 @@ pub(crate) fn assoc_view<'a>(
     let mut view = AssocView::new(now, &paths.views);
     view.primary = paths.primary;
     view.peer_rwnd = tx.peer_rwnd();
-    view.outstanding = tx.outstanding();
+    view.outstanding = tx.bytes_in_flight();
     view.peer_rwnd_max = tx.peer_rwnd_max();
     view.send_buffer = tx.buffer_view();
     view.rto_initial = config.rto.initial;

@@ -23,6 +23,8 @@ impl Association {
             return false;
         }
         let packet = u64::from(self.paths.amdcs());
-        self.tx.outstanding() > 0 && !self.tx.queue.has_begun() && self.tx.queued_size() < packet
+        self.tx.bytes_in_flight() > 0
+            && !self.tx.queue.has_begun()
+            && self.tx.queued_size() < packet
     }
 }

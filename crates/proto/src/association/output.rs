@@ -9,7 +9,7 @@ use super::{Association, Bundling, State, assoc_view};
 use crate::config::{BurstRule, SackPath};
 use crate::ids::{FourTuple, PathId};
 use crate::policy::{PathPick, RtxPick, Trigger};
-use crate::sender::{CopyOf, Departure, Probe};
+use crate::sender::{ChunkInFlight, NewChunk};
 use crate::time::{Duration, Time};
 use crate::trace::{Stop, StreamIdField, TraceEvent};
 use crate::tsn_map::wire;
@@ -79,9 +79,9 @@ pub(super) enum Next {
     /// A new chunk of a stream, of `size` bytes with its header.
     New { path: PathId, chunk: ChunkMeta, size: u64 },
     /// A chunk in flight on `from`, on `to` as well.
-    Copy { from: PathId, to: PathId, chunk: CopyOf },
+    Copy { from: PathId, to: PathId, chunk: ChunkInFlight },
     /// A chunk in flight once more, as a tail-loss probe.
-    Probe { path: PathId, chunk: Probe },
+    Probe { path: PathId, chunk: ChunkInFlight },
 }
 
 impl Next {
@@ -193,8 +193,8 @@ impl Association {
         if sack || fits && self.rx.sack_pending() && self.sack_path(now) == path {
             self.write_sack(now, path, &mut writer);
         }
-        if fits && self.tx.forward_due() && self.may_forward_on(path) {
-            self.tx.write_forward(now, path, &mut writer, &mut self.paths);
+        if fits && self.tx.forward.is_due() && self.may_forward_on(path) {
+            self.tx.write_forward_tsn(now, path, &mut writer, &mut self.paths);
         }
         let mut data = false;
         let mut highest = 0;
@@ -227,7 +227,7 @@ impl Association {
     fn tsn_sent(&self, next: &Next) -> Option<u64> {
         match next {
             Next::New { .. } => None,
-            Next::Again { from, .. } => Some(self.tx.marked_tsn(*from).unwrap_or(0)),
+            Next::Again { from, .. } => Some(self.tx.outstanding.lowest_marked(*from).unwrap_or(0)),
             Next::Copy { chunk, .. } => Some(chunk.tsn),
             Next::Probe { chunk, .. } => Some(chunk.tsn),
         }
@@ -336,14 +336,14 @@ impl Association {
         if !self.state.may_send_data() {
             return None;
         }
-        let urgent = self.tx.has_marked() || self.tx.is_copying();
+        let urgent = self.tx.outstanding.has_marked() || self.tx.outstanding.is_copying();
         let again = if urgent { self.decide_again(now, packet) } else { None };
         let again = again.or_else(|| self.decide_wanted(now, packet));
         let next = again.or_else(|| self.decide_new(now, packet));
         if next.is_some() || packet.is_some() {
             return next;
         }
-        if self.tx.release_holds(&self.paths) {
+        if self.tx.release_retransmissions(&self.paths) {
             return self.decide_again(now, None);
         }
         self.decide_probe(now)
@@ -352,9 +352,15 @@ impl Association {
     /// The lowest marked chunk whose path, as the policy chooses it now, may send. Chunks last sent on one path share their
     /// fate: if the head of the group must wait, so must the rest. So do chunks in flight on a path that fell silent.
     fn decide_again(&mut self, now: Time, packet: Option<PathId>) -> Option<Next> {
-        let mut groups: smallvec::SmallVec<[(u64, PathId, bool); 4]> =
-            self.paths.ids().filter_map(|p| Some((self.tx.marked_tsn(p)?, p, false))).collect();
-        let copies = self.paths.ids().filter_map(|p| Some((self.tx.copy_head(p)?.tsn, p, true)));
+        let mut groups: smallvec::SmallVec<[(u64, PathId, bool); 4]> = self
+            .paths
+            .ids()
+            .filter_map(|p| Some((self.tx.outstanding.lowest_marked(p)?, p, false)))
+            .collect();
+        let copies = self
+            .paths
+            .ids()
+            .filter_map(|p| Some((self.tx.outstanding.lowest_uncopied(p)?.tsn, p, true)));
         groups.extend(copies);
         groups.sort_unstable();
         for (_, from, copy) in groups {
@@ -369,7 +375,7 @@ impl Association {
             let RtxPick::Use(to) = self.policies.retransmission.pick(&view, &meta) else {
                 continue;
             };
-            if self.tx.holds(from, to) {
+            if self.tx.recovery.holds_retransmissions(from, to) {
                 continue;
             }
             let to = self.path_that_fits(to, meta.bytes);
@@ -378,7 +384,8 @@ impl Association {
             if packet.is_none() && self.paths.must_wait(to) {
                 continue;
             }
-            if path.usable && (path.has_room() || in_packet || self.tx.allowance(from)) {
+            if path.usable && (path.has_room() || in_packet || self.tx.recovery.has_allowance(from))
+            {
                 return Some(Next::Again { from, to, bytes: meta.bytes });
             }
         }
@@ -537,15 +544,16 @@ impl Association {
     /// A window too small for the next chunk may be probed with one, when nothing is in flight, and not before an RTO
     /// passed (RFC 9260 section 6.1 A). One probe in the whole association, not one per path.
     fn may_probe(&mut self, now: Time) -> bool {
-        if self.tx.outstanding() > 0 || self.tx.has_marked() {
+        if self.tx.bytes_in_flight() > 0 || self.tx.outstanding.has_marked() {
             return false;
         }
-        if self.tx.window_probe_allowed() {
+        if self.tx.outstanding.window().is_probe_allowed() {
             return true;
         }
         if self.timers.probe == Time::MAX {
             let rto = self.rto(self.paths.preferred());
-            self.timers.probe = now + self.tx.probe_delay(rto, self.config.rto.max);
+            self.timers.probe =
+                now + self.tx.outstanding.window().probe_delay(rto, self.config.rto.max);
         }
         false
     }
@@ -576,8 +584,8 @@ impl Association {
         // No buffer policy can dead-lock a transfer: with nothing in flight, one packet may go.
         if let Some(p) = refused
             && sendable == 0
-            && self.tx.outstanding() == 0
-            && !self.tx.has_marked()
+            && self.tx.bytes_in_flight() == 0
+            && !self.tx.outstanding.has_marked()
         {
             sendable = 1 << p.0;
         }
@@ -629,7 +637,7 @@ impl Association {
 
     fn write_again(&mut self, now: Time, from: PathId, to: PathId, writer: &mut PacketWriter<'_>) {
         if !self.paths.view(to).is_some_and(|v| v.has_room()) {
-            self.tx.use_allowance(from);
+            self.tx.recovery.use_allowance(from);
         }
         let sent = self.tx.send_again(now, from, to, writer, &mut self.paths);
         let Some((tsn, cause)) = sent else { return };
@@ -637,7 +645,7 @@ impl Association {
             crate::view::LossKind::FastRetransmit => self.stats.retransmissions_fast += 1,
             crate::view::LossKind::Timeout => self.stats.retransmissions_timeout += 1,
         }
-        let (stream, bytes) = self.tx.describe(tsn);
+        let (stream, bytes) = self.tx.describe_chunk(tsn);
         self.tracer.emit(now, || TraceEvent::Sent {
             path: to,
             tsn: wire(tsn).0,
@@ -661,13 +669,13 @@ impl Association {
                 own.burst_left = own.burst_left.saturating_sub(1);
             }
         }
-        if self.tx.take_window_probe() {
+        if self.tx.outstanding.window_mut().take_probe() {
             self.stats.window_probes += 1;
         }
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         let immediate = self.policies.path_scheduler.wants_sack_at_once(&view, path, chunk)
-            || self.tx.is_probe_due(path);
-        let departure = Departure { path, stream: chunk.stream, bytes: chunk.bytes, immediate };
+            || self.tx.recovery.is_probe_due(path);
+        let departure = NewChunk { path, stream: chunk.stream, bytes: chunk.bytes, immediate };
         let scheduler = &mut *self.policies.stream_scheduler;
         let sent = self.tx.send_new(now, departure, writer, &mut self.paths, scheduler);
         let Some(tsn) = sent else { return };
@@ -676,7 +684,7 @@ impl Association {
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         self.policies.path_scheduler.sent(&view, path, chunk, new_packet);
         for also in self.policies.path_scheduler.copies(&view, path, chunk) {
-            self.tx.want_copy(tsn, also);
+            self.tx.copies.push_wanted(also, tsn);
         }
         self.tracer.emit(now, || TraceEvent::Sent {
             path,

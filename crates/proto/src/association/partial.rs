@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::ids::{PathId, StreamId};
 use crate::policy::Trigger;
 use crate::receiver::{ForwardVerdict, GivenUpTo};
-use crate::sender::{GivenUp, Reliability};
+use crate::sender::{AbandonedMessage, Reliability};
 use crate::stats::AbandonedMessages;
 use crate::time::Time;
 
@@ -57,7 +57,7 @@ impl Association {
     /// Gives up what has expired or was lost too often. Costs nothing while there are no such messages.
     #[inline]
     pub(super) fn give_up(&mut self, now: Time) {
-        if self.tx.may_give_up(now) {
+        if self.tx.may_abandon_some(now) {
             self.give_up_some(now);
         }
     }
@@ -65,7 +65,7 @@ impl Association {
     #[inline(never)]
     fn give_up_some(&mut self, now: Time) {
         let scheduler = &mut *self.policies.stream_scheduler;
-        let given_up = self.tx.give_up(now, &mut self.paths, scheduler);
+        let given_up = self.tx.abandon_expired_messages(now, &mut self.paths, scheduler);
         if given_up.is_empty() {
             return;
         }
@@ -79,16 +79,16 @@ impl Association {
         self.check_shutdown_progress(now);
     }
 
-    fn announce_given_up(&mut self, given_up: &[GivenUp]) {
-        for &GivenUp { message, stream, sent } in given_up {
+    fn announce_given_up(&mut self, given_up: &[AbandonedMessage]) {
+        for &AbandonedMessage { message, stream, sent } in given_up {
             self.events.push_back(Event::Abandoned { message, stream, sent });
         }
     }
 
     /// The path for a FORWARD-TSN that is due and that no DATA takes along.
     pub(super) fn forward_path(&self) -> Option<PathId> {
-        let due = self.state.may_send_data() && self.tx.forward_due();
-        let path = due.then(|| self.tx.forward_path(&self.paths))?;
+        let due = self.state.may_send_data() && self.tx.forward.is_due();
+        let path = due.then(|| self.tx.forward.choose_path(&self.paths))?;
         self.may_carry_control(path).then_some(path)
     }
 
@@ -100,7 +100,7 @@ impl Association {
     /// T3 of `p` expired and declared `chunks` lost. A FORWARD-TSN that is alone unanswered counts against the path and the
     /// association as lost data would; gives whether that was the case.
     pub(super) fn forward_timed_out(&mut self, now: Time, p: PathId, chunks: u32) -> bool {
-        let alone = self.tx.forward_timed_out(p) && chunks == 0;
+        let alone = self.tx.forward.on_timeout(p, &self.tx.outstanding) && chunks == 0;
         if alone {
             self.stats.timeouts += 1;
             self.count_failure(now, p, true, true);

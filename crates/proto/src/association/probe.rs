@@ -15,7 +15,7 @@ impl Association {
     /// The probe that is due, after all that the windows allow was sent: new data if there is any and every other rule lets
     /// it go, else the highest TSN in flight on the path.
     pub(super) fn decide_probe(&mut self, now: Time) -> Option<Next> {
-        while let Some(path) = self.tx.probe_due() {
+        while let Some(path) = self.tx.recovery.find_due_probe() {
             if let Some(chunk) = self.new_data_as_probe(now, path) {
                 let size = self.tx.chunk_size(chunk.bytes);
                 return Some(Next::New { path, chunk, size });
@@ -23,7 +23,7 @@ impl Association {
             if let Some(chunk) = self.tx.probe_candidate(now, path) {
                 return Some(Next::Probe { path, chunk });
             }
-            self.tx.drop_probe(path);
+            self.tx.recovery.drop_probe(path);
         }
         None
     }
@@ -73,7 +73,7 @@ impl Association {
             return;
         }
         self.stats.retransmissions_fast += 1;
-        let (stream, bytes) = self.tx.describe(tsn);
+        let (stream, bytes) = self.tx.describe_chunk(tsn);
         self.tracer.emit(now, || TraceEvent::Sent {
             path,
             tsn: wire(tsn).0,

@@ -17,10 +17,10 @@ impl Association {
     pub(super) fn remove_path(&mut self, now: Time, p: PathId) {
         let live = self.paths.view(p).is_some_and(|v| v.state != PathState::Removed);
         let Some(heir) = self.paths.heir(p).filter(|_| live) else { return };
-        self.tx.rehome(p, heir, &mut self.paths);
+        self.tx.remove_path(p, heir, &mut self.paths);
         self.redirect_control(p, heir);
         self.paths.remove(now, p);
-        self.tx.path_added(heir);
+        self.tx.add_path(heir);
         if self.state.sends_heartbeats() {
             self.paths.probe_if_stranded(now);
         }

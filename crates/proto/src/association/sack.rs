@@ -72,13 +72,27 @@ impl Association {
         self.stats.sacks_received += u64::from(!info.cum_only);
         let newest = self.newest_sack_path;
         let outcome = self.tx.on_sack(now, arrival, newest, info, &mut self.paths, &self.config);
+        let lives_on = self.apply_sack(now, arrival, info, &outcome);
+        self.tx.recycle(outcome);
+        lives_on
+    }
+
+    /// What the outcome of a SACK means to RTOs, windows, paths and the application. False if the
+    /// association is gone.
+    fn apply_sack(
+        &mut self,
+        now: Time,
+        arrival: PathId,
+        info: &SackInfo<'_>,
+        outcome: &SackOutcome,
+    ) -> bool {
         if outcome.verdict == SackVerdict::Violation {
             self.protocol_violation(now, PROTOCOL_VIOLATION, "acknowledges TSNs never sent");
             return false;
         }
         self.note_impossible_blocks(now, arrival, outcome.impossible_blocks);
         self.sack_in_shutdown(now);
-        self.take_rtt_samples(now);
+        self.take_rtt_samples(now, outcome);
         if outcome.verdict == SackVerdict::Stale {
             return true;
         }
@@ -89,17 +103,17 @@ impl Association {
         }
         // Who answers probes of a shut window is there, although nothing is acknowledged (RFC 9260 section 6.1 A): those that get lost
         // in an hour do not add up.
-        if outcome.news || self.tx.probing_window() {
+        if outcome.news || self.tx.outstanding.window().is_shut_by_living_peer() {
             self.errors = 0;
         }
         self.stats.reneged += outcome.reneged;
-        self.update_windows(now, &outcome);
-        self.note_living_paths(now);
+        self.update_windows(now, outcome);
+        self.note_living_paths(now, outcome);
         if outcome.news {
-            self.watch_silence(now);
+            self.watch_silence(now, outcome);
         }
         self.trace_sack(now, arrival, info);
-        self.after_sack(now, &outcome);
+        self.after_sack(now, outcome);
         true
     }
 
@@ -111,9 +125,9 @@ impl Association {
         }
     }
 
-    fn take_rtt_samples(&mut self, now: Time) {
-        for p in self.paths.ids() {
-            if let Some(sample) = self.tx.path_outcome(p).rtt {
+    fn take_rtt_samples(&mut self, now: Time, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
+            if let Some(sample) = acked.rtt {
                 let rto = &self.config.rto;
                 self.paths.rtt_sample(now, p, sample, rto, &mut self.tracer);
             }
@@ -122,10 +136,9 @@ impl Association {
 
     /// Increases first, then decreases (RFC 9260 section 7.2.4), path by path.
     fn update_windows(&mut self, now: Time, outcome: &SackOutcome) {
-        self.restore_windows(now);
+        self.restore_windows(now, outcome);
         let mut lossy = false;
-        for p in self.paths.ids() {
-            let acked = self.tx.path_outcome(p);
+        for (p, acked) in outcome.by_path() {
             lossy |= acked.entered_recovery || acked.lost > 0 && self.config.recovery.rack;
             if acked.newly_acked == 0 {
                 continue;
@@ -134,8 +147,7 @@ impl Association {
                 path.acked += acked.newly_acked;
                 path.on_probation = false;
             }
-            self.tx.clock_copies(p, self.tx.path_outcome(p).newly_acked);
-            let acked = self.tx.path_outcome(p);
+            self.tx.copies.add_credit(p, acked.newly_acked);
             let view = assoc_view(now, &self.paths, &self.tx, &self.config);
             let Some(path) = view.path(p) else { continue };
             let moved = match self.config.cmt.cuc {
@@ -157,18 +169,18 @@ impl Association {
         }
         if lossy {
             self.refresh_windows(now);
-            self.cut_windows(now);
+            self.cut_windows(now, outcome);
         }
         let view = assoc_view(now, &self.paths, &self.tx, &self.config);
         self.policies.congestion.sack_done(&view);
-        self.reduce_rates();
+        self.reduce_rates(outcome);
         self.refresh_windows(now);
     }
 
     /// Timeouts that turned out to be spurious (F-RTO) cut windows for nothing.
-    fn restore_windows(&mut self, now: Time) {
-        for p in self.paths.ids() {
-            if self.tx.path_outcome(p).spurious_timeout {
+    fn restore_windows(&mut self, now: Time, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
+            if acked.spurious_timeout {
                 let view = assoc_view(now, &self.paths, &self.tx, &self.config);
                 self.policies.congestion.spurious(&view, p);
                 self.refresh_windows(now);
@@ -176,10 +188,9 @@ impl Association {
         }
     }
 
-    fn cut_windows(&mut self, now: Time) {
-        for p in self.paths.ids() {
-            let outcome = self.tx.path_outcome(p);
-            let losses = Losses { lost: outcome.lost, react: outcome.entered_recovery };
+    fn cut_windows(&mut self, now: Time, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
+            let losses = Losses { lost: acked.lost, react: acked.entered_recovery };
             self.cut_window(now, p, losses);
         }
     }
@@ -200,21 +211,19 @@ impl Association {
     }
 
     /// Paths in fast recovery: how much they may send until the next SACK (PRR).
-    fn reduce_rates(&mut self) {
-        for p in self.paths.ids() {
-            let outcome = self.tx.path_outcome(p);
-            if outcome.newly_acked > 0 || outcome.lost > 0 {
+    fn reduce_rates(&mut self, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
+            if acked.newly_acked > 0 || acked.lost > 0 {
                 let target = self.policies.congestion.cwnd(p);
-                self.tx.step_rate(p, outcome.newly_acked, target, &self.paths);
+                self.tx.recovery.step_rate(p, acked.newly_acked, target, &self.paths);
             }
         }
     }
 
     /// Paths whose data was acknowledged are alive. With potentially failed paths on, an ambiguous ack (of a chunk sent more than
     /// once) proves nothing (CMT-PF).
-    fn note_living_paths(&mut self, now: Time) {
-        for p in self.paths.ids() {
-            let acked = self.tx.path_outcome(p);
+    fn note_living_paths(&mut self, now: Time, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
             let proves = match self.config.potentially_failed {
                 Some(pf) if pf.one_path_proves => acked.acked_once || acked.acked_here_alone,
                 Some(_) => acked.acked_once,

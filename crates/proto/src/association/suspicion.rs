@@ -7,7 +7,7 @@ use super::Association;
 use super::output::Next;
 use crate::ids::PathId;
 use crate::policy::Trigger;
-use crate::sender::CopyOf;
+use crate::sender::{ChunkInFlight, SackOutcome};
 use crate::time::Time;
 use crate::trace::TraceEvent;
 use crate::tsn_map::wire;
@@ -15,12 +15,12 @@ use crate::view::{PathState, PathView};
 
 impl Association {
     /// After a SACK that brought news: which paths should have been in it, and were not?
-    pub(super) fn watch_silence(&mut self, now: Time) {
+    pub(super) fn watch_silence(&mut self, now: Time, outcome: &SackOutcome) {
         if !self.config.recovery.rescheduling.watches_silence() {
             return;
         }
         for p in self.paths.ids() {
-            if self.tx.is_silent(now, p, &self.paths) {
+            if self.tx.is_silent(now, p, outcome, &self.paths) {
                 self.suspect(now, p);
             }
         }
@@ -46,7 +46,7 @@ impl Association {
     /// `p` was heard of: it needs no copies any more.
     pub(super) fn end_suspicion(&mut self, now: Time, p: PathId) {
         if self.paths.view(p).is_some_and(|v| v.suspect) {
-            self.tx.end_copying(p);
+            self.tx.outstanding.end_copying(p);
             self.tracer.emit(now, || TraceEvent::Suspect { path: p, silent: false });
             self.trigger(Trigger::Path);
         }
@@ -56,25 +56,25 @@ impl Association {
     pub(super) fn copy_path(&self, from: PathId, packet: Option<PathId>) -> Option<PathId> {
         let open = |v: &&PathView| v.usable && v.id != from && v.has_room();
         let fastest = self.paths.views.iter().filter(open).min_by_key(|v| (v.srtt, v.id))?;
-        let ours = packet.is_none_or(|p| p == fastest.id) && self.tx.may_copy(fastest);
+        let ours = packet.is_none_or(|p| p == fastest.id) && self.tx.may_copy_to(fastest);
         ours.then_some(fastest.id)
     }
 
     pub(super) fn decide_copy(&self, from: PathId, packet: Option<PathId>) -> Option<Next> {
-        let chunk = self.tx.copy_head(from)?;
+        let chunk = self.tx.outstanding.lowest_uncopied(from)?;
         Some(Next::Copy { from, to: self.copy_path(from, packet)?, chunk })
     }
 
     /// The copy that a redundant scheduler asked for and that is next, on a path with room.
     pub(super) fn decide_wanted(&mut self, now: Time, packet: Option<PathId>) -> Option<Next> {
-        if !self.tx.wants_copies() {
+        if !self.tx.copies.has_wanted() {
             return None;
         }
         for to in self.paths.ids().filter(|&p| packet.is_none_or(|q| q == p)) {
-            let taken = self.tx.lingering(now, to);
+            let taken = self.tx.copies.lingering(now, to);
             let open = |v: &PathView| v.usable && v.outstanding + taken < v.cwnd;
             if self.paths.view(to).is_some_and(open)
-                && let Some((from, chunk)) = self.tx.wanted_head(to)
+                && let Some((from, chunk)) = self.tx.next_wanted_copy(to)
             {
                 return Some(Next::Copy { from, to, chunk });
             }
@@ -87,7 +87,7 @@ impl Association {
         now: Time,
         from: PathId,
         to: PathId,
-        chunk: CopyOf,
+        chunk: ChunkInFlight,
         writer: &mut PacketWriter<'_>,
     ) {
         if !self.tx.send_copy(now, chunk.tsn, to, writer, &mut self.paths) {
@@ -97,7 +97,7 @@ impl Association {
         if self.planned_move == Some(to) && self.tx.cum_ack() + 1 == chunk.tsn {
             self.complete_move(now, chunk.tsn);
         }
-        let (_, bytes) = self.tx.describe(chunk.tsn);
+        let (_, bytes) = self.tx.describe_chunk(chunk.tsn);
         let tsn = wire(chunk.tsn).0;
         self.tracer.emit(now, || TraceEvent::Copied { path: to, from, tsn, bytes });
     }

@@ -70,7 +70,7 @@ impl Association {
             return false;
         }
         self.timers.reconfig = Time::MAX;
-        self.tx.clear_reset_point(None);
+        self.tx.forward.clear_reset_point(None);
         self.rx.doubt_numbers(false);
         self.advance_requests(now);
         true

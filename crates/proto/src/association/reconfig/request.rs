@@ -270,7 +270,7 @@ impl Association {
         let params = flight.params.clone();
         reconfig.flight = Some(flight);
         if resets {
-            self.tx.note_reset_point(last);
+            self.tx.forward.note_reset_point(last);
         }
         self.rx.doubt_numbers(everything);
         self.timers.reconfig = now + self.rto(path);
@@ -349,7 +349,7 @@ impl Association {
             result => result,
         });
         if matches!(part, Part::ResetOutgoing { .. }) {
-            self.tx.clear_reset_point(performed.then_some(last));
+            self.tx.forward.clear_reset_point(performed.then_some(last));
         }
         if performed && complete {
             self.request_performed(now, part, response);
