@@ -49,6 +49,8 @@ impl<R> Unqueued<R> {
 
     fn trips(&mut self, path: PathId) -> Option<&mut Trips> {
         if self.paths.len() <= path.index() {
+            // Paths are few, and idle associations many: no room for paths to come.
+            self.paths.reserve_exact(path.index() + 1 - self.paths.len());
             self.paths.resize(path.index() + 1, Trips::default());
         }
         self.paths.get_mut(path.index())
