@@ -1,6 +1,6 @@
 //! A path is removed: its data goes elsewhere, its timers stop, everybody is told.
 
-use super::{Association, Bundling, assoc_view};
+use super::{Association, Bundling};
 use crate::event::Event;
 use crate::ids::PathId;
 use crate::policy::{PathChange, Trigger};
@@ -31,14 +31,14 @@ impl Association {
             self.setup.path = heir;
         }
         self.reconfig_path_gone(p, heir);
-        self.planned_move = None;
+        self.attempt.cancel_move();
         if self.paths.primary == p {
             self.paths.primary = heir;
             self.events.push_back(Event::PrimaryChanged(heir));
         }
         self.events.push_back(Event::PathRemoved(p));
         self.tracer.emit(now, || TraceEvent::PathState { path: p, state: PathState::Removed });
-        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.path_scheduler.path_event(&view, p, PathChange::Removed);
         self.trigger(Trigger::Path);
     }

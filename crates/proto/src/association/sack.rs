@@ -2,7 +2,7 @@
 
 use polypath_wire::{GapBlocks, NrSackChunk, SackChunk, Tsn, Tsns, dac_count};
 
-use super::{Association, assoc_view};
+use super::Association;
 use crate::config::Cuc;
 use crate::event::Event;
 use crate::ids::PathId;
@@ -148,7 +148,7 @@ impl Association {
                 path.on_probation = false;
             }
             self.tx.copies.add_credit(p, acked.newly_acked);
-            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            let view = self.tx.view(now, &self.paths);
             let Some(path) = view.path(p) else { continue };
             let moved = match self.config.cmt.cuc {
                 Cuc::Off => outcome.cum_advanced,
@@ -171,7 +171,7 @@ impl Association {
             self.refresh_windows(now);
             self.cut_windows(now, outcome);
         }
-        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.sack_done(&view);
         self.reduce_rates(outcome);
         self.refresh_windows(now);
@@ -181,7 +181,7 @@ impl Association {
     fn restore_windows(&mut self, now: Time, outcome: &SackOutcome) {
         for (p, acked) in outcome.by_path() {
             if acked.spurious_timeout {
-                let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+                let view = self.tx.view(now, &self.paths);
                 self.policies.congestion.spurious(&view, p);
                 self.refresh_windows(now);
             }
@@ -202,7 +202,7 @@ impl Association {
             self.tracer.emit(now, || TraceEvent::Lost { path: p, kind, chunks, rto: 0 });
         }
         if losses.react {
-            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            let view = self.tx.view(now, &self.paths);
             let loss = LossInfo { path: p, kind: LossKind::FastRetransmit };
             self.policies.congestion.lost(&view, &loss);
             self.policies.path_scheduler.lost(&view, &loss);
@@ -236,7 +236,7 @@ impl Association {
                 path.hole.data_arrived();
                 path.last_contact = now;
             }
-            self.end_suspicion(now, p);
+            self.on_path_heard_again(now, p);
             if let Some(state) = self.paths.alive(p) {
                 self.path_state_changed(now, p, state);
             }
@@ -268,7 +268,7 @@ impl Association {
             self.events.push_back(Event::SenderDry);
         }
         self.tx.forward_after_sack(now, &self.paths);
-        self.round.sack(outcome.fast_retransmission_acked);
+        self.attempt.note_sack(outcome.fast_retransmission_acked);
         self.trigger(Trigger::Sack);
         self.check_shutdown_progress(now);
     }

@@ -122,7 +122,7 @@ impl Association {
         }
         self.on_mtu_timers(now);
         self.on_heartbeat_timers(now);
-        self.give_up(now);
+        self.abandon_expired_messages(now);
     }
 
     /// Reordering timers and tail-loss probes (RFC 8985), before T3-rtx, which a probe puts off.
@@ -140,7 +140,7 @@ impl Association {
                 if self.config.recovery.rescheduling.watches_silence()
                     && self.tx.is_overdue(now, p, &self.paths)
                 {
-                    self.suspect(now, p);
+                    self.on_path_silent(now, p);
                 }
                 self.announce_if_lost(now, p);
                 self.trigger(Trigger::Timer);
@@ -171,7 +171,7 @@ impl Association {
         });
         // PRR governs the window no more.
         self.refresh_windows(now);
-        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         let loss = LossInfo { path: p, kind: LossKind::Timeout };
         self.policies.congestion.lost(&view, &loss);
         self.policies.path_scheduler.lost(&view, &loss);

@@ -19,9 +19,9 @@ use crate::ids::{MessageId, PathId, StreamId, Tsn};
 use crate::path::PathSet;
 use crate::policy::StreamScheduler;
 use crate::stats::StreamStats;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::tsn_map::{EPOCH, extend};
-use crate::view::{ChunkMeta, SendBufferView};
+use crate::view::{AssocView, ChunkMeta, SendBufferView};
 
 /// The sending half of an association.
 #[derive(Debug)]
@@ -55,6 +55,8 @@ pub(crate) struct Sender {
     pub(super) withdrawn: Vec<u64>,
     /// Memory for the outcome of the next SACK.
     pub(super) outcomes: Vec<PathOutcome>,
+    /// RTO.Initial, which policies see.
+    rto_initial: Duration,
     /// TSNs were reset.
     pub(super) jump: Option<TsnJump>,
 }
@@ -85,6 +87,7 @@ impl Sender {
             reported: ReportedBits::default(),
             withdrawn: Vec::new(),
             outcomes: Vec::new(),
+            rto_initial: config.rto.initial,
             jump: None,
         }
     }
@@ -118,6 +121,20 @@ impl Sender {
     /// The send buffer is larger from now on.
     pub(crate) const fn grow_buffer(&mut self, limit: u64) {
         self.limit = limit;
+    }
+
+    /// Everything that policies see. Its numbers are those of this moment: it is made anew for each
+    /// question, and costs a few loads.
+    #[inline]
+    pub(crate) fn view<'a>(&self, now: Time, paths: &'a PathSet) -> AssocView<'a> {
+        let mut view = AssocView::new(now, &paths.views);
+        view.primary = paths.primary;
+        view.peer_rwnd = self.peer_rwnd();
+        view.outstanding = self.bytes_in_flight();
+        view.peer_rwnd_max = self.peer_rwnd_max();
+        view.send_buffer = self.buffer_view();
+        view.rto_initial = self.rto_initial;
+        view
     }
 
     /// The send buffer as policies see it.

@@ -50,26 +50,26 @@ impl Association {
     ) {
         let scheduler = &mut *self.policies.stream_scheduler;
         let paths = &mut self.paths;
-        let given_up = self.tx.make_room(now, stream, bytes as u64, reliability, paths, scheduler);
-        self.announce_given_up(&given_up);
+        let abandoned = self.tx.make_room(now, stream, bytes as u64, reliability, paths, scheduler);
+        self.announce_abandoned(&abandoned);
     }
 
     /// Gives up what has expired or was lost too often. Costs nothing while there are no such messages.
     #[inline]
-    pub(super) fn give_up(&mut self, now: Time) {
+    pub(super) fn abandon_expired_messages(&mut self, now: Time) {
         if self.tx.may_abandon_some(now) {
-            self.give_up_some(now);
+            self.abandon_some(now);
         }
     }
 
     #[inline(never)]
-    fn give_up_some(&mut self, now: Time) {
+    fn abandon_some(&mut self, now: Time) {
         let scheduler = &mut *self.policies.stream_scheduler;
-        let given_up = self.tx.abandon_expired_messages(now, &mut self.paths, scheduler);
-        if given_up.is_empty() {
+        let abandoned = self.tx.abandon_expired_messages(now, &mut self.paths, scheduler);
+        if abandoned.is_empty() {
             return;
         }
-        self.announce_given_up(&given_up);
+        self.announce_abandoned(&abandoned);
         self.announce_room();
         if self.tx.is_drained() {
             self.events.push_back(Event::SenderDry);
@@ -79,14 +79,14 @@ impl Association {
         self.check_shutdown_progress(now);
     }
 
-    fn announce_given_up(&mut self, given_up: &[AbandonedMessage]) {
-        for &AbandonedMessage { message, stream, sent } in given_up {
+    fn announce_abandoned(&mut self, abandoned: &[AbandonedMessage]) {
+        for &AbandonedMessage { message, stream, sent } in abandoned {
             self.events.push_back(Event::Abandoned { message, stream, sent });
         }
     }
 
     /// The path for a FORWARD-TSN that is due and that no DATA takes along.
-    pub(super) fn forward_path(&self) -> Option<PathId> {
+    pub(super) fn forward_tsn_path(&self) -> Option<PathId> {
         let due = self.state.may_send_data() && self.tx.forward.is_due();
         let path = due.then(|| self.tx.forward.choose_path(&self.paths))?;
         self.may_carry_control(path).then_some(path)
@@ -122,7 +122,7 @@ impl Association {
             return self.mismatched_forward(now, "FORWARD-TSN although I-DATA was agreed on");
         }
         let skipped = forward.skipped.iter().map(|s| (s.stream, GivenUpTo::Ssn(s.ssn)));
-        self.skip(now, path, forward.new_cumulative_tsn, skipped, had_data);
+        self.skip_messages(now, path, forward.new_cumulative_tsn, skipped, had_data);
     }
 
     /// I-FORWARD-TSN came. It goes with I-DATA alone.
@@ -138,7 +138,7 @@ impl Association {
         }
         let number = |unordered, mid| GivenUpTo::Mid { unordered, mid };
         let skipped = forward.skipped.iter().map(|s| (s.stream, number(s.unordered, s.mid)));
-        self.skip(now, path, forward.new_cumulative_tsn, skipped, had_data);
+        self.skip_messages(now, path, forward.new_cumulative_tsn, skipped, had_data);
     }
 
     fn mismatched_forward(&mut self, now: Time, why: &str) {
@@ -147,7 +147,7 @@ impl Association {
         }
     }
 
-    fn skip(
+    fn skip_messages(
         &mut self,
         now: Time,
         path: PathId,
