@@ -10,11 +10,10 @@ use bytes::{Buf, Bytes};
 use polypath_wire::DataFlags;
 use smallvec::SmallVec;
 
-use super::chunk::Number;
-use super::memory::trim;
+use super::lists::trim;
 use super::numbers::{Kind, Numbers};
-use super::partial::Reliability;
-use super::parts::OpenMessage;
+use super::send_options::{Reliability, SendOptions};
+use super::types::{DequeuedFragment, OpenMessage};
 use crate::event::StreamQueueInfo;
 use crate::ids::{MessageId, StreamId};
 use crate::needs::StreamNeeds;
@@ -22,19 +21,6 @@ use crate::policy::{MessageInfo, StreamQueues, StreamScheduler};
 use crate::stats::StreamStats;
 use crate::time::Time;
 use crate::view::ChunkMeta;
-
-/// What the application says about a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SendOptions {
-    /// Deliver it as soon as it is complete, without regard to order (U bit).
-    pub unordered: bool,
-    /// Payload protocol identifier, passed on untouched.
-    pub ppid: u32,
-    /// Ask for its acknowledgement at once (I bit, RFC 7053).
-    pub immediate: bool,
-    /// How long, or how often, its delivery is tried.
-    pub reliability: Reliability,
-}
 
 /// A message with unsent bytes, or a part of one that the application hands in piece by piece.
 #[derive(Debug)]
@@ -124,18 +110,6 @@ pub(crate) struct SendQueue {
     urgent: bool,
     /// New messages of all streams wait until the association was reset.
     pub(super) holds_new: bool,
-}
-
-/// A chunk taken from the queue.
-#[derive(Debug)]
-pub(crate) struct Taken {
-    pub(crate) message: MessageId,
-    pub(crate) payload: Bytes,
-    pub(crate) number: Number,
-    pub(crate) ppid: u32,
-    pub(crate) flags: DataFlags,
-    /// The message may be given up.
-    pub(crate) partial: bool,
 }
 
 impl SendQueue {
@@ -294,7 +268,7 @@ impl SendQueue {
         stream: StreamId,
         max_payload: usize,
         scheduler: &mut dyn StreamScheduler,
-    ) -> Option<Taken> {
+    ) -> Option<DequeuedFragment> {
         let s = self.streams.get_mut(usize::from(stream.0))?;
         let head = s.queue.front_mut()?;
         let bytes = head.remaining().min(max_payload);
@@ -309,7 +283,7 @@ impl SendQueue {
         let payload = head.cut(bytes);
         let ordered = !flags.unordered;
         let (message, ppid) = (head.id, head.options.ppid);
-        let partial = head.options.reliability != Reliability::Full;
+        let may_be_abandoned = head.options.reliability != Reliability::Full;
         if taken {
             s.queue.pop_front();
             trim(&mut s.queue);
@@ -328,7 +302,7 @@ impl SendQueue {
         }
         self.refresh_head(stream);
         scheduler.took(&self.heads(), stream, bytes as u32, flags.ending);
-        Some(Taken { message, payload, number, ppid, flags, partial })
+        Some(DequeuedFragment { message, payload, number, ppid, flags, may_be_abandoned })
     }
 
     /// A message of `size` bytes is under way in `stream`, or none is any more.
@@ -426,6 +400,7 @@ mod tests {
     use super::*;
     use crate::ids::{Mid, Ssn};
     use crate::policy::FirstCome;
+    use crate::sender::types::Number;
 
     fn push(q: &mut SendQueue, stream: u16, len: usize) -> MessageId {
         let data = Bytes::from(vec![7; len]);

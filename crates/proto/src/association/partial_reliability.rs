@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::ids::{PathId, StreamId};
 use crate::policy::Trigger;
 use crate::receiver::{ForwardVerdict, GivenUpTo};
-use crate::sender::{GivenUp, Reliability};
+use crate::sender::{AbandonedMessage, Reliability};
 use crate::stats::AbandonedMessages;
 use crate::time::Time;
 
@@ -50,26 +50,26 @@ impl Association {
     ) {
         let scheduler = &mut *self.policies.stream_scheduler;
         let paths = &mut self.paths;
-        let given_up = self.tx.make_room(now, stream, bytes as u64, reliability, paths, scheduler);
-        self.announce_given_up(&given_up);
+        let abandoned = self.tx.make_room(now, stream, bytes as u64, reliability, paths, scheduler);
+        self.announce_abandoned(&abandoned);
     }
 
     /// Gives up what has expired or was lost too often. Costs nothing while there are no such messages.
     #[inline]
-    pub(super) fn give_up(&mut self, now: Time) {
-        if self.tx.may_give_up(now) {
-            self.give_up_some(now);
+    pub(super) fn abandon_expired_messages(&mut self, now: Time) {
+        if self.tx.may_abandon_some(now) {
+            self.abandon_some(now);
         }
     }
 
     #[inline(never)]
-    fn give_up_some(&mut self, now: Time) {
+    fn abandon_some(&mut self, now: Time) {
         let scheduler = &mut *self.policies.stream_scheduler;
-        let given_up = self.tx.give_up(now, &mut self.paths, scheduler);
-        if given_up.is_empty() {
+        let abandoned = self.tx.abandon_expired_messages(now, &mut self.paths, scheduler);
+        if abandoned.is_empty() {
             return;
         }
-        self.announce_given_up(&given_up);
+        self.announce_abandoned(&abandoned);
         self.announce_room();
         if self.tx.is_drained() {
             self.events.push_back(Event::SenderDry);
@@ -79,16 +79,16 @@ impl Association {
         self.check_shutdown_progress(now);
     }
 
-    fn announce_given_up(&mut self, given_up: &[GivenUp]) {
-        for &GivenUp { message, stream, sent } in given_up {
+    fn announce_abandoned(&mut self, abandoned: &[AbandonedMessage]) {
+        for &AbandonedMessage { message, stream, sent } in abandoned {
             self.events.push_back(Event::Abandoned { message, stream, sent });
         }
     }
 
     /// The path for a FORWARD-TSN that is due and that no DATA takes along.
-    pub(super) fn forward_path(&self) -> Option<PathId> {
-        let due = self.state.may_send_data() && self.tx.forward_due();
-        let path = due.then(|| self.tx.forward_path(&self.paths))?;
+    pub(super) fn forward_tsn_path(&self) -> Option<PathId> {
+        let due = self.state.may_send_data() && self.tx.forward.is_due();
+        let path = due.then(|| self.tx.forward.choose_path(&self.paths))?;
         self.may_carry_control(path).then_some(path)
     }
 
@@ -100,7 +100,7 @@ impl Association {
     /// T3 of `p` expired and declared `chunks` lost. A FORWARD-TSN that is alone unanswered counts against the path and the
     /// association as lost data would; gives whether that was the case.
     pub(super) fn forward_timed_out(&mut self, now: Time, p: PathId, chunks: u32) -> bool {
-        let alone = self.tx.forward_timed_out(p) && chunks == 0;
+        let alone = self.tx.forward.on_timeout(p, &self.tx.outstanding) && chunks == 0;
         if alone {
             self.stats.timeouts += 1;
             self.count_failure(now, p, true, true);
@@ -122,7 +122,7 @@ impl Association {
             return self.mismatched_forward(now, "FORWARD-TSN although I-DATA was agreed on");
         }
         let skipped = forward.skipped.iter().map(|s| (s.stream, GivenUpTo::Ssn(s.ssn)));
-        self.skip(now, path, forward.new_cumulative_tsn, skipped, had_data);
+        self.skip_messages(now, path, forward.new_cumulative_tsn, skipped, had_data);
     }
 
     /// I-FORWARD-TSN came. It goes with I-DATA alone.
@@ -138,7 +138,7 @@ impl Association {
         }
         let number = |unordered, mid| GivenUpTo::Mid { unordered, mid };
         let skipped = forward.skipped.iter().map(|s| (s.stream, number(s.unordered, s.mid)));
-        self.skip(now, path, forward.new_cumulative_tsn, skipped, had_data);
+        self.skip_messages(now, path, forward.new_cumulative_tsn, skipped, had_data);
     }
 
     fn mismatched_forward(&mut self, now: Time, why: &str) {
@@ -147,7 +147,7 @@ impl Association {
         }
     }
 
-    fn skip(
+    fn skip_messages(
         &mut self,
         now: Time,
         path: PathId,

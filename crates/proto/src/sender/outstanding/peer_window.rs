@@ -1,4 +1,6 @@
-//! The peer's receive window (RFC 9260 section 6.2.1).
+//! The peer's receive window (RFC 9260 section 6.2.1), and the probes of a shut one (section 6.1 A).
+
+use crate::time::Duration;
 
 /// rwnd bookkeeping. Counts payload bytes, plus a configured charge per chunk.
 #[derive(Clone, Copy, Debug)]
@@ -11,9 +13,9 @@ pub(crate) struct PeerWindow {
     in_flight: u64,
     charge: u64,
     /// A zero-window probe may go out now.
-    pub(crate) probe_allowed: bool,
+    probe_allowed: bool,
     /// Probes sent since the window was last open: back-off of the probe timer.
-    pub(crate) probes: u32,
+    probes: u32,
     /// A SACK came since DATA last went out.
     heard: bool,
 }
@@ -54,19 +56,19 @@ impl PeerWindow {
 
     /// What a chunk of `bytes` payload takes of the window.
     #[inline]
-    pub(crate) const fn cost(&self, bytes: u32) -> u64 {
+    const fn cost(&self, bytes: u32) -> u64 {
         bytes as u64 + self.charge
     }
 
     #[inline]
-    pub(crate) const fn sent(&mut self, bytes: u32) {
+    pub(super) const fn add_sent(&mut self, bytes: u32) {
         self.in_flight += self.cost(bytes);
         self.heard = false;
     }
 
     /// A chunk left the flight: acknowledged, or marked for retransmission.
     #[inline]
-    pub(crate) const fn left(&mut self, bytes: u32) {
+    pub(super) const fn remove_from_flight(&mut self, bytes: u32) {
         self.in_flight = self.in_flight.saturating_sub(self.cost(bytes));
     }
 
@@ -79,13 +81,46 @@ impl PeerWindow {
         self.heard = true;
     }
 
+    /// Whether the window takes a chunk of `bytes` payload and `kept` bytes more; resets the back-off
+    /// of zero-window probes if so.
+    pub(crate) const fn admit(&mut self, bytes: u32, kept: u64) -> bool {
+        let admits = self.cost(bytes) + kept <= self.rwnd() || self.is_all_open();
+        if admits {
+            self.probes = 0;
+            self.probe_allowed = false;
+        }
+        admits
+    }
+
+    /// A zero-window probe may go out.
+    pub(crate) const fn allow_probe(&mut self) {
+        self.probe_allowed = true;
+    }
+
+    /// Whether [`allow_probe`](Self::allow_probe) was called and no probe went out since.
+    pub(crate) const fn is_probe_allowed(&self) -> bool {
+        self.probe_allowed
+    }
+
+    /// Takes the permission for a zero-window probe.
+    pub(crate) fn take_probe(&mut self) -> bool {
+        let allowed = core::mem::take(&mut self.probe_allowed);
+        self.probes += u32::from(allowed);
+        allowed
+    }
+
+    /// How long to wait before the next zero-window probe: one RTO, doubled with every probe.
+    pub(crate) fn probe_delay(&self, rto: Duration, max: Duration) -> Duration {
+        rto.saturating_mul(1 << self.probes.min(16)).min(max)
+    }
+
     /// It will not be larger: a chunk that it does not hold goes all the same, one at a time (RFC 9260 section 6.1 A).
-    pub(crate) const fn is_all_open(&self) -> bool {
+    const fn is_all_open(&self) -> bool {
         self.max > 0 && self.in_flight == 0 && self.advertised == self.max
     }
 
     /// The peer keeps its window shut and says so: a timeout is no sign of a broken path (RFC 9260 section 6.1 A).
-    pub(crate) const fn shut_by_living_peer(&self) -> bool {
+    pub(crate) const fn is_shut_by_living_peer(&self) -> bool {
         self.heard && self.advertised == 0
     }
 }

@@ -4,26 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::chunk::TxChunk;
+use super::outstanding::TxChunk;
+use super::send_options::Reliability;
 use crate::ids::{MessageId, StreamId};
 use crate::stats::AbandonedMessages;
-use crate::time::{Duration, Time};
-
-/// How long, or how often, the delivery of a message is tried. Where the peer does not know of it (RFC 3758 section 3.3), only
-/// messages of which nothing was sent yet are given up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reliability {
-    /// Until it is delivered.
-    #[default]
-    Full,
-    /// For so long: after that nothing of it is sent any more, or again.
-    Timed(Duration),
-    /// Chunks of it are retransmitted so many times each; 0: never.
-    Limited(u32),
-    /// Until there is no room in the send buffer for a message that goes before it: a fully reliable one, or one of a lower number.
-    /// 0 goes first.
-    Priority(u32),
-}
+use crate::time::Time;
 
 /// When a message is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,8 +49,6 @@ pub(crate) struct Partial {
     deadlines: BTreeSet<(Time, MessageId)>,
     /// Those that make room for others.
     ranks: BTreeSet<(u32, MessageId)>,
-    /// TSNs declared lost since [`take_lost`](Self::take_lost).
-    lost: Vec<u64>,
     /// What was given up, by stream.
     counts: BTreeMap<StreamId, AbandonedMessages>,
 }
@@ -141,23 +124,14 @@ impl Partial {
         Some(entry)
     }
 
-    /// A chunk was declared lost.
-    pub(super) fn lost(&mut self, tsn: u64) {
-        self.lost.push(tsn);
-    }
-
-    pub(super) fn take_lost(&mut self) -> Vec<u64> {
-        core::mem::take(&mut self.lost)
-    }
-
     /// When the next message expires; `Time::MAX`: none does.
     pub(super) fn deadline(&self) -> Time {
         self.deadlines.first().map_or(Time::MAX, |first| first.0)
     }
 
-    /// Whether messages expired or chunks were lost.
-    pub(super) fn has_work(&self, now: Time) -> bool {
-        !self.lost.is_empty() || self.deadline() <= now
+    /// Whether messages expired.
+    pub(super) fn has_expired(&self, now: Time) -> bool {
+        self.deadline() <= now
     }
 
     /// Takes the next message that has expired off the clock.
@@ -172,7 +146,7 @@ impl Partial {
     pub(super) fn may_repeat(&self, now: Time, chunk: &TxChunk) -> bool {
         match self.entries.get(&chunk.message).map(|entry| entry.limit) {
             Some(Limit::Deadline(at)) => now < at,
-            Some(Limit::Retransmissions(times)) => u32::from(chunk.sends) <= times,
+            Some(Limit::Retransmissions(times)) => u32::from(chunk.transmissions) <= times,
             Some(Limit::Rank(_)) | None => true,
         }
     }
@@ -216,6 +190,7 @@ impl Partial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Duration;
 
     const STREAM: StreamId = StreamId(3);
 
@@ -227,7 +202,9 @@ mod tests {
     fn fully_reliable_messages_are_not_listed() {
         let mut partial = Partial::default();
         add(&mut partial, 1, Reliability::Full);
-        assert!(partial.get(MessageId(1)).is_none() && !partial.has_work(Time::from_secs(1 << 30)));
+        assert!(
+            partial.get(MessageId(1)).is_none() && !partial.has_expired(Time::from_secs(1 << 30))
+        );
     }
 
     #[test]

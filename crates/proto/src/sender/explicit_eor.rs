@@ -3,22 +3,15 @@
 
 use bytes::Bytes;
 
-use super::memory::{Room, append};
-use super::queue::{Queued, SendOptions, SendQueue};
-use super::{SendError, Sender};
+use super::lists::append;
+use super::memory::Room;
+use super::send_options::{SendError, SendOptions};
+use super::send_queue::{Queued, SendQueue};
+use super::sending_half::Sender;
+use super::types::OpenMessage;
 use crate::ids::{MessageId, StreamId};
 use crate::policy::{MessageInfo, StreamScheduler};
 use crate::time::Time;
-
-/// A message of which more is to come from the application.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OpenMessage {
-    pub(super) id: MessageId,
-    /// Those of its first part hold for all.
-    options: SendOptions,
-    /// Payload bytes handed in.
-    bytes: u64,
-}
 
 impl Sender {
     /// Accepts a part of a message; `last` ends it. The message as a whole is bounded by `max_message` alone: neither
@@ -54,7 +47,7 @@ impl Sender {
 
     /// A shutdown waits for no open message: takes back what only the end of one would let go, once all else is acknowledged.
     pub(crate) fn drop_what_waits_for_parts(&mut self) -> Vec<(MessageId, StreamId, bool)> {
-        if !self.ring.is_empty() || !self.queue.waits_for_parts() {
+        if !self.outstanding.is_empty() || !self.queue.waits_for_parts() {
             return Vec::new();
         }
         self.used -= self.queue.unsent();

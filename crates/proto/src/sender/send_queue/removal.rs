@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use polypath_wire::DataFlags;
 
-use super::{Kind, Queued, SendQueue, Taken};
+use super::{Kind, Queued, SendQueue};
 use crate::ids::{MessageId, StreamId};
 use crate::policy::StreamScheduler;
-use crate::sender::memory::trim;
+use crate::sender::lists::trim;
+use crate::sender::types::DequeuedFragment;
 
 /// What [`SendQueue::remove`] took out.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub(in crate::sender) struct Removed {
     /// Unsent bytes.
     pub(in crate::sender) bytes: u64,
     /// Where the message was begun: an empty last chunk, so that its TSN, which is never sent, can be skipped.
-    pub(in crate::sender) tail: Option<Taken>,
+    pub(in crate::sender) tail: Option<DequeuedFragment>,
 }
 
 impl SendQueue {
@@ -55,7 +56,14 @@ impl SendQueue {
                 self.in_progress = None;
             }
             let (payload, ppid) = (Bytes::new(), message.options.ppid);
-            tail = Some(Taken { message: id, payload, number, ppid, flags, partial: true });
+            tail = Some(DequeuedFragment {
+                message: id,
+                payload,
+                number,
+                ppid,
+                flags,
+                may_be_abandoned: true,
+            });
         }
         self.refresh_head(stream);
         scheduler.removed(&self.heads(), stream);

@@ -3,7 +3,8 @@
 //! No timer is needed for that: the SACKs of the living paths are the clock. Nor does it matter which way they come
 //! back, or how late: due times are compared with due times.
 
-use super::Sender;
+use super::sack_outcome::SackOutcome;
+use super::sending_half::Sender;
 use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::time::{Duration, Time};
@@ -14,24 +15,35 @@ const JITTER: Duration = Duration::from_millis(10);
 
 impl Sender {
     /// Whether `p` is silent, after a SACK that acknowledged something.
-    pub(crate) fn is_silent(&mut self, now: Time, p: PathId, paths: &PathSet) -> bool {
-        if self.scratch.paths.get(p.index()).is_none_or(|o| o.acked) {
+    pub(crate) fn is_silent(
+        &mut self,
+        now: Time,
+        p: PathId,
+        outcome: &SackOutcome,
+        paths: &PathSet,
+    ) -> bool {
+        if outcome.path(p).is_none_or(|o| o.acked) {
             return false;
         }
-        let Some(told) = self.told_of(p, paths) else { return false };
-        let Some((list, view)) = self.paths.get_mut(p.index()).zip(paths.view(p)) else {
+        let Some(told) = self.latest_due_elsewhere(p, outcome, paths) else { return false };
+        let Some((view, last_acked)) = paths.view(p).zip(self.recovery.last_acked(p)) else {
             return false;
         };
         let Some(trip) = view.srtt else { return false };
-        let Some((_, sent)) = list.earliest_sent(&self.ring, p) else { return false };
-        sent + trip + grace(view, trip) <= told && now >= list.heard + (trip / 4).max(JITTER)
+        let Some((_, sent)) = self.outstanding.earliest_sent(p) else { return false };
+        sent + trip + grace(view, trip) <= told && now >= last_acked + (trip / 4).max(JITTER)
     }
 
     /// When the latest data of other paths that this SACK acknowledged was due.
-    fn told_of(&self, p: PathId, paths: &PathSet) -> Option<Time> {
+    fn latest_due_elsewhere(
+        &self,
+        p: PathId,
+        outcome: &SackOutcome,
+        paths: &PathSet,
+    ) -> Option<Time> {
         let others = paths.ids().filter(|&q| q != p);
         let due = |q: PathId| {
-            let (sent, _) = self.scratch.paths.get(q.index())?.newest_delivered?;
+            let (sent, _) = outcome.path(q)?.newest_delivered?;
             Some(sent + self.shortest_trip(q, paths))
         };
         others.filter_map(due).max()
@@ -40,16 +52,15 @@ impl Sender {
     /// Whether the oldest chunk in flight on `p` was sent two round trips of the slowest path ago: whichever path
     /// its SACK takes, it is overdue. But not where data of all paths is: then it is SACKs that are missing.
     pub(crate) fn is_overdue(&mut self, now: Time, p: PathId, paths: &PathSet) -> bool {
-        let heard = |q: PathId| self.paths.get(q.index()).map(|l| l.heard);
+        let last_acked = |q: PathId| self.recovery.last_acked(q);
         let others = paths.views.iter().filter(|v| v.usable && v.id != p);
-        let mut sound = others.filter(|v| v.outstanding == 0 || heard(v.id) > heard(p));
+        let mut sound = others.filter(|v| v.outstanding == 0 || last_acked(v.id) > last_acked(p));
         if sound.next().is_none() {
             return false;
         }
         let usable = paths.views.iter().filter(|v| v.usable);
         let slowest = usable.filter_map(|v| v.srtt).max().unwrap_or_default();
-        let list = self.paths.get_mut(p.index());
-        let earliest = list.and_then(|l| l.earliest_sent(&self.ring, p));
+        let earliest = self.outstanding.earliest_sent(p);
         earliest.is_some_and(|(_, sent)| now >= sent + (2 * slowest).max(JITTER))
     }
 }

@@ -1,16 +1,15 @@
 //! DATA chunks between their first transmission and their cumulative acknowledgement.
+//!
+//! Their states are read everywhere in the sending half, and changed by the parent module alone.
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use polypath_wire::{
-    DATA_HEADER_LEN, DataChunk, DataFlags, EncodeChunk, I_DATA_HEADER_LEN, IDataChunk, Mid,
-};
+use polypath_wire::{DataChunk, DataFlags, EncodeChunk, IDataChunk};
 
-use super::memory::{append, trim};
-use super::path_list::Class;
-use super::queue::Taken;
-use crate::ids::{MessageId, PathId, Ssn, StreamId};
+use crate::ids::{MessageId, PathId, StreamId};
+use crate::sender::lists::{append, trim};
+use crate::sender::types::{Class, DequeuedFragment, Number};
 use crate::time::Time;
 use crate::tsn_map::wire;
 use crate::view::LossKind;
@@ -27,14 +26,15 @@ pub(crate) struct TxChunk {
     pub(crate) flags: DataFlags,
     /// The path of the latest transmission.
     pub(crate) path: PathId,
-    pub(crate) state: ChunkState,
+    /// Changed by [`OutstandingQueue`](super::OutstandingQueue) alone.
+    pub(super) state: ChunkState,
     pub(crate) sent: Time,
     /// Payload bytes, also when `payload` is gone.
     pub(crate) bytes: u32,
     /// Transmissions so far.
-    pub(crate) sends: u16,
-    /// Miss indications since the latest transmission.
-    pub(crate) missing: u8,
+    pub(crate) transmissions: u16,
+    /// Miss indications since the latest transmission (RFC 9260 section 7.2.4).
+    pub(crate) miss_indications: u8,
     /// A TSN is fast-retransmitted once (RFC 9260 section 7.2.4, rule 5).
     pub(crate) fast_retransmitted: bool,
     /// A retransmission went to another path: its acknowledgement is ambiguous for SFR and for RTTs.
@@ -43,8 +43,8 @@ pub(crate) struct TxChunk {
     pub(crate) reneged: bool,
     /// It was moved because it blocked a buffer: once is enough.
     pub(crate) rescheduled: bool,
-    /// Its message may be given up (`sender::partial` knows when).
-    pub(crate) partial: bool,
+    /// Its message may be abandoned (`sender::partial_reliability` knows when).
+    pub(crate) may_be_abandoned: bool,
     /// Other transmissions in flight, on other paths; only while it is in flight on `path`, too.
     pub(crate) copies: Vec<Copied>,
 }
@@ -67,47 +67,52 @@ pub(crate) enum ChunkState {
     GapAcked,
     /// NR-acked: out of both.
     NrAcked,
-    /// Its message was given up while it was in flight: out of both and never sent again, but should it turn out to be lost, that is a
-    /// loss (RFC 3758 section 3.5, F5).
-    Doomed,
-    /// Its message was given up, and nothing more will be heard of it.
+    /// Its message was abandoned while it was in flight: out of both and never sent again, but should
+    /// it turn out to be lost, that is a loss (RFC 3758 section 3.5, F5).
+    AbandonedInFlight,
+    /// Its message was abandoned, and nothing more will be heard of it.
     Abandoned,
 }
 
 impl ChunkState {
     /// On its way, as far as is known; whether it counts as outstanding or not.
     #[inline]
-    pub(super) const fn is_under_way(self) -> bool {
-        matches!(self, Self::InFlight | Self::Doomed)
+    pub(crate) const fn is_under_way(self) -> bool {
+        matches!(self, Self::InFlight | Self::AbandonedInFlight)
     }
 
-    /// Its message was given up.
+    /// Its message was abandoned.
     #[inline]
-    pub(super) const fn is_given_up(self) -> bool {
-        matches!(self, Self::Doomed | Self::Abandoned)
+    pub(crate) const fn is_abandoned(self) -> bool {
+        matches!(self, Self::AbandonedInFlight | Self::Abandoned)
     }
 }
 
 impl TxChunk {
-    pub(crate) fn new(taken: Taken, stream: StreamId, path: PathId, now: Time) -> Self {
+    pub(crate) fn new(
+        fragment: DequeuedFragment,
+        stream: StreamId,
+        path: PathId,
+        now: Time,
+    ) -> Self {
         Self {
-            message: taken.message,
-            bytes: taken.payload.len() as u32,
-            payload: taken.payload,
+            message: fragment.message,
+            bytes: fragment.payload.len() as u32,
+            payload: fragment.payload,
             stream,
-            number: taken.number,
-            ppid: taken.ppid,
-            flags: taken.flags,
+            number: fragment.number,
+            ppid: fragment.ppid,
+            flags: fragment.flags,
             path,
             state: ChunkState::InFlight,
             sent: now,
-            sends: 1,
-            missing: 0,
+            transmissions: 1,
+            miss_indications: 0,
             fast_retransmitted: false,
             moved: false,
             reneged: false,
             rescheduled: false,
-            partial: taken.partial,
+            may_be_abandoned: fragment.may_be_abandoned,
             copies: Vec::new(),
         }
     }
@@ -118,14 +123,32 @@ impl TxChunk {
         chunk_size(self.bytes, self.number.header_len())
     }
 
+    /// Where it stands.
+    #[inline]
+    pub(crate) const fn state(&self) -> ChunkState {
+        self.state
+    }
+
+    /// Sent, not acknowledged, not declared lost, and its message not abandoned.
+    #[inline]
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.state == ChunkState::InFlight
+    }
+
     /// Declared lost, and to be sent again.
-    pub(super) const fn is_marked(&self) -> bool {
+    pub(crate) const fn is_marked(&self) -> bool {
         matches!(self.state, ChunkState::Marked(_))
+    }
+
+    /// Its payload is still in the send buffer.
+    #[inline]
+    pub(crate) fn holds_buffer(&self) -> bool {
+        !self.state.is_abandoned() && self.state != ChunkState::NrAcked
     }
 
     #[inline]
     pub(crate) const fn class(&self) -> Class {
-        if self.sends == 1 { Class::Once } else { Class::Again }
+        if self.transmissions == 1 { Class::NeverRetransmitted } else { Class::Retransmitted }
     }
 
     /// When it was sent on `p`, if that transmission is in flight.
@@ -150,30 +173,6 @@ impl TxChunk {
                 let ppid_or_fsn = if flags.beginning { self.ppid } else { fsn };
                 Framed::IData(IDataChunk { tsn, stream, mid, ppid_or_fsn, flags, payload })
             }
-        }
-    }
-}
-
-/// Which message of its stream a chunk belongs to, by the kind of chunk that carries it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Number {
-    /// DATA: the message's number; 0 if it is unordered.
-    Ssn(Ssn),
-    /// I-DATA: the message's number in its class, ordered or unordered, and the fragment's in the message.
-    Mid {
-        /// Message identifier.
-        mid: Mid,
-        /// Fragment sequence number.
-        fsn: u32,
-    },
-}
-
-impl Number {
-    #[inline]
-    const fn header_len(self) -> usize {
-        match self {
-            Self::Ssn(_) => DATA_HEADER_LEN,
-            Self::Mid { .. } => I_DATA_HEADER_LEN,
         }
     }
 }
@@ -213,12 +212,12 @@ pub(crate) const fn chunk_size(payload: u32, header: usize) -> u64 {
 
 /// All chunks above the cum-ack, by extended TSN.
 #[derive(Debug)]
-pub(crate) struct Ring {
+pub(crate) struct ChunkRing {
     base: u64,
     chunks: VecDeque<TxChunk>,
 }
 
-impl Ring {
+impl ChunkRing {
     pub(crate) const fn new(base: u64) -> Self {
         Self { base, chunks: VecDeque::new() }
     }

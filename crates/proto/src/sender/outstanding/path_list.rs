@@ -1,133 +1,94 @@
-//! What a path knows of its own TSNs: the structures behind SFR, CUC and the per-path timers.
+//! What a path knows of its own TSNs: the structures behind split fast retransmit (SFR), CUC and the
+//! per-path timers.
 //!
 //! Lists are sorted by TSN and cleaned lazily: an entry counts only while [`TxChunk`] agrees that the chunk was last sent here, in
 //! that class, and is not acknowledged. So an acknowledgement costs nothing here, and no SACK scans the whole window.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::chunk::{ChunkState, Ring, TxChunk};
-use super::memory::{append, trim};
-use super::recovery::PathRecovery;
+use super::chunk::{ChunkRing, ChunkState, TxChunk};
 use crate::ids::PathId;
+use crate::sender::lists::{append, trim};
+use crate::sender::types::{Class, lower};
 use crate::time::Time;
-
-/// Copied TSNs that are remembered, at most.
-const REMEMBERED: usize = 1024;
 
 /// Stale transmissions that are borne, beyond what a window holds, before they are looked for.
 const SPARE: usize = 64;
 
-/// How often a chunk was transmitted: the two classes of CUC version 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    /// Once.
-    Once,
-    /// More than once.
-    Again,
-}
-
-/// The sender's lists for one path.
+/// The lists of one path.
 #[derive(Debug, Default)]
-pub(crate) struct TxPath {
-    once: VecDeque<u64>,
-    again: VecDeque<u64>,
+pub(super) struct PathList {
+    /// TSNs last sent here that were never retransmitted, and those that were, ascending.
+    never_retransmitted: VecDeque<u64>,
+    retransmitted: VecDeque<u64>,
     /// (TSN, when) of all transmissions here in the order of sending, for T3-rtx and RACK.
     by_send: VecDeque<(u64, Time)>,
     /// While chunks in flight here are to be copied to other paths: all below this TSN are.
     pub(super) copied_below: Option<u64>,
-    /// Bytes of copies that may leave here now ([`Sender::may_copy`](super::Sender::may_copy)).
-    pub(super) copy_credit: u64,
-    /// TSNs of this path that were copied elsewhere: should the peer report one as a duplicate, this path delivered it.
-    copied: BTreeSet<u64>,
-    /// Chunks in flight on other paths of which a copy is wanted here, in the order of sending.
-    pub(super) wanted: VecDeque<u64>,
-    /// Copies sent here whose chunks were acknowledged for another path before the answer from here could come: when it is due,
-    /// and bytes.
-    pub(super) lingering: VecDeque<(Time, u64)>,
-    /// Something of this path was last acknowledged.
-    pub(super) heard: Time,
     /// Chunks last sent here that wait to be retransmitted.
-    pub(crate) marked: BTreeSet<u64>,
-    /// Chunks on their way here whose messages were given up.
-    pub(super) doomed: u32,
-    /// One packet of retransmissions may ignore cwnd: this path just lost data (RFC 9260 section 7.2.4, E3 of 6.3.3).
-    pub(crate) allowance: bool,
-    /// Fast recovery ends when no TSN up to this one, last sent here, is unacknowledged.
-    pub(crate) recovery_exit: Option<u64>,
-    pub(super) recovery: PathRecovery,
+    pub(super) marked: BTreeSet<u64>,
+    /// Chunks on their way here whose messages were abandoned.
+    pub(super) abandoned_in_flight: u32,
 }
 
 fn unacked(chunk: &TxChunk) -> bool {
     chunk.state.is_under_way() || matches!(chunk.state, ChunkState::Marked(_))
 }
 
-fn listed(ring: &Ring, path: PathId, class: Class, tsn: u64) -> bool {
+fn listed(ring: &ChunkRing, path: PathId, class: Class, tsn: u64) -> bool {
     ring.get(tsn).is_some_and(|c| c.path == path && unacked(c) && c.class() == class)
 }
 
 /// Whether the transmission of an entry of `by_send` is the chunk's latest on the path, and in flight.
-fn in_flight(ring: &Ring, path: PathId, tsn: u64, sent: Time) -> bool {
+fn in_flight(ring: &ChunkRing, path: PathId, tsn: u64, sent: Time) -> bool {
     ring.get(tsn).is_some_and(|c| c.in_flight_on(path) == Some(sent))
 }
 
-impl TxPath {
+impl PathList {
     fn list_mut(&mut self, class: Class) -> &mut VecDeque<u64> {
         match class {
-            Class::Once => &mut self.once,
-            Class::Again => &mut self.again,
+            Class::NeverRetransmitted => &mut self.never_retransmitted,
+            Class::Retransmitted => &mut self.retransmitted,
         }
     }
 
     const fn list(&self, class: Class) -> &VecDeque<u64> {
         match class {
-            Class::Once => &self.once,
-            Class::Again => &self.again,
+            Class::NeverRetransmitted => &self.never_retransmitted,
+            Class::Retransmitted => &self.retransmitted,
         }
     }
 
-    /// `tsn` goes out here for the `sends`-th time.
-    pub(crate) fn sent(&mut self, now: Time, tsn: u64, sends: u16) {
+    /// `tsn` goes out here for the `nth` time.
+    pub(super) fn note_sent(&mut self, now: Time, tsn: u64, nth: u16) {
         append(&mut self.by_send, (tsn, now));
-        if sends == 1 {
+        if nth == 1 {
             // New TSNs ascend.
-            append(&mut self.once, tsn);
+            append(&mut self.never_retransmitted, tsn);
         } else {
-            self.relist(tsn, Class::Again);
+            self.insert_sorted(tsn, Class::Retransmitted);
         }
     }
 
     /// A copy of `tsn`, which is in flight on another path, goes out here.
-    pub(super) fn sent_copy(&mut self, now: Time, tsn: u64) {
+    pub(super) fn note_copy_sent(&mut self, now: Time, tsn: u64) {
         append(&mut self.by_send, (tsn, now));
     }
 
-    /// `tsn`, in flight here, was copied to another path.
-    pub(super) fn note_copied(&mut self, tsn: u64) {
-        self.copied.insert(tsn);
-        if self.copied.len() > REMEMBERED {
-            self.copied.pop_first();
-        }
-    }
-
-    /// The peer got `tsn` twice. Gives whether it had been copied from here, so that this path delivered it.
-    pub(super) fn duplicate(&mut self, tsn: u64) -> bool {
-        self.copied.remove(&tsn)
-    }
-
     /// The copy of `tsn` here becomes its only transmission in flight.
-    pub(super) fn adopt(&mut self, tsn: u64) {
-        self.relist(tsn, Class::Again);
+    pub(super) fn note_copy_took_over(&mut self, tsn: u64) {
+        self.insert_sorted(tsn, Class::Retransmitted);
     }
 
     /// Appends to `out` the chunks of which a copy is in flight here.
-    pub(super) fn copies(&self, ring: &Ring, path: PathId, out: &mut Vec<u64>) {
+    pub(super) fn list_copies(&self, ring: &ChunkRing, path: PathId, out: &mut Vec<u64>) {
         let copy = |c: &TxChunk| c.path != path;
         let entries = self.by_send.iter().filter(|&&(tsn, sent)| in_flight(ring, path, tsn, sent));
         out.extend(entries.map(|e| e.0).filter(|&tsn| ring.get(tsn).is_some_and(copy)));
     }
 
     /// The lowest TSN from `from` on that is in flight here and nowhere else.
-    pub(super) fn lowest_uncopied(&self, ring: &Ring, path: PathId, from: u64) -> Option<u64> {
+    pub(super) fn lowest_uncopied(&self, ring: &ChunkRing, path: PathId, from: u64) -> Option<u64> {
         let alone = |c: &TxChunk| c.state == ChunkState::InFlight && c.copies.is_empty();
         let first = |class: Class| {
             let list = self.list(class);
@@ -135,17 +96,17 @@ impl TxPath {
             let mut listed = rest.copied().filter(|&tsn| listed(ring, path, class, tsn));
             listed.find(|&tsn| ring.get(tsn).is_some_and(alone))
         };
-        super::sack::lower(first(Class::Once), first(Class::Again))
+        lower(first(Class::NeverRetransmitted), first(Class::Retransmitted))
     }
 
     /// A chunk that waits to be retransmitted comes from a path that is gone.
-    pub(super) fn inherit(&mut self, tsn: u64, class: Class) {
-        self.relist(tsn, class);
+    pub(super) fn take_over_marked(&mut self, tsn: u64, class: Class) {
+        self.insert_sorted(tsn, class);
         self.marked.insert(tsn);
     }
 
     /// Puts `tsn` where it belongs in the list of its class, once.
-    fn relist(&mut self, tsn: u64, class: Class) {
+    fn insert_sorted(&mut self, tsn: u64, class: Class) {
         let list = self.list_mut(class);
         if let Err(at) = list.binary_search(&tsn) {
             list.insert(at, tsn);
@@ -153,14 +114,14 @@ impl TxPath {
     }
 
     /// A chunk that was gap-acked is in flight again: the peer reneged.
-    pub(crate) fn reneged(&mut self, tsn: u64, chunk: &TxChunk) {
-        self.relist(tsn, chunk.class());
+    pub(super) fn note_reneged(&mut self, tsn: u64, chunk: &TxChunk) {
+        self.insert_sorted(tsn, chunk.class());
         append(&mut self.by_send, (tsn, chunk.sent));
     }
 
     /// Drops stale and repeated transmissions once there are more of them than a window of `ring`'s chunks explains: who reneges
     /// again and again enlists the same chunks again and again, behind one that is never acknowledged.
-    pub(super) fn tidy(&mut self, ring: &Ring, path: PathId) {
+    pub(super) fn drop_stale_transmissions(&mut self, ring: &ChunkRing, path: PathId) {
         if self.by_send.len() <= 2 * ring.len() + SPARE {
             return;
         }
@@ -169,7 +130,12 @@ impl TxPath {
     }
 
     /// The pseudo-cum-ack of a class: its lowest unacknowledged TSN on this path.
-    pub(crate) fn lowest(&mut self, ring: &Ring, path: PathId, class: Class) -> Option<u64> {
+    pub(super) fn lowest_unacked(
+        &mut self,
+        ring: &ChunkRing,
+        path: PathId,
+        class: Class,
+    ) -> Option<u64> {
         let list = self.list_mut(class);
         while let Some(&tsn) = list.front() {
             if listed(ring, path, class, tsn) {
@@ -181,9 +147,9 @@ impl TxPath {
     }
 
     /// The highest unacknowledged TSN last sent here.
-    pub(crate) fn highest(&mut self, ring: &Ring, path: PathId) -> Option<u64> {
+    pub(super) fn highest_unacked(&mut self, ring: &ChunkRing, path: PathId) -> Option<u64> {
         let mut highest = None;
-        for class in [Class::Once, Class::Again] {
+        for class in [Class::NeverRetransmitted, Class::Retransmitted] {
             let list = self.list_mut(class);
             while list.back().is_some_and(|&tsn| !listed(ring, path, class, tsn)) {
                 list.pop_back();
@@ -194,7 +160,7 @@ impl TxPath {
     }
 
     /// The chunk in flight here that was sent first.
-    pub(crate) fn earliest_sent(&mut self, ring: &Ring, path: PathId) -> Option<(u64, Time)> {
+    pub(super) fn earliest_sent(&mut self, ring: &ChunkRing, path: PathId) -> Option<(u64, Time)> {
         while let Some(&(tsn, sent)) = self.by_send.front() {
             if in_flight(ring, path, tsn, sent) {
                 return Some((tsn, sent));
@@ -205,10 +171,10 @@ impl TxPath {
     }
 
     /// Appends to `out` the chunks whose latest transmission, here, is in flight and was before `limit`: (sent, TSN). Drops
-    /// stale entries on the way, as [`in_flight_below`](Self::in_flight_below) does.
-    pub(super) fn in_flight_before(
+    /// stale entries on the way, as [`in_flight_below`](Self::list_in_flight_below) does.
+    pub(super) fn list_in_flight_before(
         &mut self,
-        ring: &Ring,
+        ring: &ChunkRing,
         path: PathId,
         limit: (Time, u64),
         out: &mut Vec<u64>,
@@ -229,22 +195,22 @@ impl TxPath {
     }
 
     /// A chunk that was declared lost is in flight again, without having been sent again.
-    pub(super) fn back_in_flight(&mut self, tsn: u64, sent: Time) {
+    pub(super) fn note_back_in_flight(&mut self, tsn: u64, sent: Time) {
         self.by_send.push_front((tsn, sent));
     }
 
     /// Appends to `out` the chunks in flight here with TSNs below `limit`, and drops stale entries on the way, so that the next
     /// call walks only what is still missing.
-    pub(crate) fn in_flight_below(
+    pub(super) fn list_in_flight_below(
         &mut self,
-        ring: &Ring,
+        ring: &ChunkRing,
         path: PathId,
         limit: u64,
         out: &mut Vec<u64>,
     ) {
-        for class in [Class::Once, Class::Again] {
+        for class in [Class::NeverRetransmitted, Class::Retransmitted] {
             // Nothing is missing below most limits: spare the search.
-            if self.lowest(ring, path, class).is_none_or(|lowest| lowest >= limit) {
+            if self.lowest_unacked(ring, path, class).is_none_or(|lowest| lowest >= limit) {
                 continue;
             }
             let list = self.list_mut(class);
@@ -267,13 +233,13 @@ impl TxPath {
     /// Gives back what the lists do not need any more.
     #[inline]
     pub(super) fn trim(&mut self) {
-        trim(&mut self.once);
-        trim(&mut self.again);
+        trim(&mut self.never_retransmitted);
+        trim(&mut self.retransmitted);
         trim(&mut self.by_send);
     }
 
     /// Forgets everything: the association restarts.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 }
