@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use polypath_emu::{Emulation, Host};
 use polypath_net::{
-    Association, Config, DEFAULT_PORT, Encapsulation, Endpoint, FourTuple, LocalAddress,
+    Association, Config, DEFAULT_PORT, Encapsulation, Endpoint, FourTuple,
 };
 use polypath_proto::config;
 use polypath_sim::WorldSpec;
@@ -177,17 +177,15 @@ impl Ends {
         // Flows share addresses, so each has a port of its own; there are far fewer than 50,000.
         let udp = DEFAULT_PORT.saturating_add(u16::try_from(n).unwrap_or(u16::MAX));
         let (near, far): (Vec<_>, Vec<_>) = flow.paths.iter().copied().unzip();
-        let client =
-            Config { assoc: flow.client.assoc.clone(), ..Config::client(each_once(&near)) };
+        let client = Config::client(each_once(&near)).assoc(flow.client.assoc.clone());
         let far = each_once(&far);
-        let server =
-            Config { assoc: flow.server.assoc.clone(), ..Config::server(far, flow.server.port) };
+        let server = Config::server(far, flow.server.port).assoc(flow.server.assoc.clone());
         let over = |port| match flow.encapsulation {
             config::Encapsulation::Udp => Encapsulation::Udp(port),
             config::Encapsulation::Raw => Encapsulation::Raw,
         };
-        let client = Config { encapsulation: over(0), port: flow.client.port, ..client };
-        let server = Config { encapsulation: over(udp), ..server };
+        let client = client.encapsulation(over(0)).port(flow.client.port);
+        let server = server.encapsulation(over(udp));
         Ok(Self {
             client: bind(flow, client, emulation)?,
             server: bind(flow, server, emulation)?,
@@ -214,7 +212,7 @@ impl Ends {
 }
 
 fn bind(flow: &FlowSpec, config: Config, emulation: &Emulation) -> Result<Endpoint, TestbedError> {
-    let first = config.local.first().map(|LocalAddress { address, .. }| *address);
+    let first = config.local.first().map(|local| local.address);
     let clients = emulation.addresses(Host::Client);
     let at_client = first.is_some_and(|first| clients.contains(&first));
     let host = if at_client { Host::Client } else { Host::Server };
