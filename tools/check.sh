@@ -37,6 +37,14 @@ if [ -n "$(git status --porcelain 2>/dev/null)" ]; then dirty=--allow-dirty; els
 cargo package --workspace --no-verify --quiet $dirty
 step "fuzzing, some seconds for each target"
 if command -v c++ >/dev/null; then bash tools/fuzz.sh 5; else echo "there is no C++ compiler: skipped" >&2; fi
+step "runs in a browser"
+# rustup target add wasm32-unknown-unknown, or Debian's rustc-web with libstd-rust-web-dev-wasm32.
+web=wasm32-unknown-unknown
+if [ -d "$(rustc --print sysroot)/lib/rustlib/$web/lib" ]; then
+	cargo check --quiet -p polypath-run --target "$web"
+else
+	echo "the target $web is not installed: skipped" >&2
+fi
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 step "licences"

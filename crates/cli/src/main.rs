@@ -20,7 +20,6 @@ mod reproduce;
 mod simulate;
 mod stack;
 mod sweep;
-mod tables;
 mod transfer;
 mod worlds;
 

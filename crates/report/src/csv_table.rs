@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::Runs;
+use crate::runs::Runs;
 
 /// Writes one line per run: grid, axes, seed, settings, figures. Figures that a run has not are empty.
 ///

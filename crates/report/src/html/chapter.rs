@@ -1,66 +1,19 @@
-//! One page that needs nothing else.
-
-use std::fmt::Write as _;
+//! One experiment on the page: figures, tables, claims, reference data, other readings.
 
 use polypath_experiments::evaluate::{Comparison, Verdict};
-use polypath_experiments::reproduce::{ClaimReport, Deviation, SensitivityReport};
-use polypath_experiments::store::stack_version;
+use polypath_experiments::reproduce::{ClaimReport, Deviation, Flip, SensitivityReport};
 
-use super::overview::overview;
+use super::page::{Page, agreement_of, badge, escape, shown};
 use super::parameters::parameters;
-use super::style::CSS;
-use super::{Chapter, agreement, paper};
+use crate::chapter::Chapter;
 use crate::figure::{Diagram, Drawing, Rows, Tabulated, rows};
 
 /// Comparisons that a claim shows at once; the rest can be unfolded.
 const SHOWN: usize = 3;
 
-/// The report of these experiments; `command` made it.
-pub fn page(chapters: &[Chapter<'_>], command: &str) -> String {
-    let mut page = Page { text: String::new() };
-    page.line("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
-    page.line("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    page.line(&format!("<title>The papers, re-run</title><style>{CSS}</style></head><body>"));
-    page.line("<h1>The papers, re-run</h1>");
-    page.line(&format!(
-        "<p class=\"lead\">Every experiment and claim, from the stack itself in a deterministic simulator. \
-         Made by <code>{}</code>, stack version {}; the same command makes the same page.</p>",
-        escape(command),
-        stack_version()
-    ));
-    page.line(
-        "<p>Intervals are 95 % (Student t over the seeds; differences and ratios by the delta method on runs with \
-         common random numbers). A claim <span class=\"holds\">holds</span> or \
-         <span class=\"does-not-hold\">does not hold</span> when the whole interval lies on one side of its bound, and \
-         is <span class=\"unclear\">unclear</span> when it straddles it or a figure is missing. Effects in square \
-         brackets say how far apart the compared figures are.</p>",
-    );
-    overview(&mut page, chapters);
-    let mut last = "";
-    for chapter in chapters {
-        let name = paper(&chapter.report.id);
-        if name != last {
-            page.line(&format!("<h2 id=\"{0}\">{0}</h2>", escape(name)));
-            last = name;
-        }
-        page.chapter(chapter);
-    }
-    page.line("</body></html>");
-    page.text
-}
-
-/// The page as it grows.
-pub(super) struct Page {
-    text: String,
-}
-
 impl Page {
-    pub(super) fn line(&mut self, text: &str) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(self.text, "{text}");
-    }
-
-    fn chapter(&mut self, chapter: &Chapter<'_>) {
+    /// What there is to say about one experiment.
+    pub(super) fn chapter(&mut self, chapter: &Chapter<'_>) {
         let head = &chapter.study.experiment.head;
         let id = escape(&head.id);
         self.line(&format!("<section id=\"{id}\"><h3>{id}: {}</h3>", escape(&head.title)));
@@ -70,7 +23,7 @@ impl Page {
             escape(&head.source)
         ));
         let original = chapter.report.deviations.first().map(|one| one.reference.as_str());
-        for drawing in &chapter.drawings {
+        for drawing in chapter.drawings {
             self.drawing(drawing, original);
         }
         chapter.tables.iter().for_each(|table| self.tabulated(table));
@@ -191,7 +144,7 @@ impl Page {
         self.line("<h4>Sensitivity</h4>");
         self.line("<table><tr><th>another reading</th><th class=\"number\">seeds</th><th>verdicts that change</th></tr>");
         for one in all {
-            let flip = |flip: &polypath_experiments::reproduce::Flip| {
+            let flip = |flip: &Flip| {
                 format!(
                     "<div>{}: {} instead of {}<div class=\"why\">{}</div></div>",
                     escape(&flip.claim),
@@ -267,81 +220,4 @@ fn comparisons(claim: &ClaimReport) -> String {
         all.len(),
         all.iter().map(one).collect::<String>()
     )
-}
-
-/// How many points of the original simulator agree; empty without such data.
-pub(super) fn agreement_of(deviations: &[Deviation]) -> String {
-    agreement(deviations).unwrap_or_default()
-}
-
-/// A verdict as a sign, a word and a colour.
-pub(super) fn badge(verdict: Verdict) -> String {
-    let sign = match verdict {
-        Verdict::Holds => "✓",
-        Verdict::DoesNotHold => "✗",
-        Verdict::Unclear => "?",
-    };
-    format!("<span class=\"{}\">{sign} {verdict}</span>", class(verdict))
-}
-
-pub(super) const fn class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::DoesNotHold => "does-not-hold",
-        Verdict::Unclear => "unclear",
-    }
-}
-
-/// A measured text.
-fn shown(text: &str) -> String {
-    escape(text).replace("+-", "±")
-}
-
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-#[cfg(test)]
-mod tests {
-    use polypath_experiments::evaluate::undecided;
-    use polypath_experiments::experiment::{ClaimKind, Experiment};
-    use polypath_experiments::reproduce::{ExperimentReport, Study};
-    use polypath_scenario::Source;
-
-    use super::*;
-
-    #[test]
-    fn the_page_needs_nothing_else_and_says_every_verdict_in_words() {
-        let text = "[path.A]\nrate = '10Mbit/s'\ndelay = '10ms'\n[[flow]]\napp = 'saturated'\n\
-                    [time]\nmeasure = '1s'";
-        let experiment = Experiment::bare(Source::new("S9-F1", text).unwrap());
-        let study = Study::plain(experiment, 2).unwrap();
-        let claim = ClaimReport {
-            id: "S9-F1-c1".into(),
-            kind: ClaimKind::Qualitative,
-            says: "a < b".into(),
-            finding: undecided("nothing"),
-            bound_changed: None,
-            explain: None,
-            note: None,
-        };
-        let report = ExperimentReport {
-            id: "S9-F1".into(),
-            title: "A test".into(),
-            source: String::new(),
-            claims: vec![claim],
-            deviations: Vec::new(),
-            sensitivity: Vec::new(),
-        };
-        let chapter =
-            Chapter { study: &study, report: &report, drawings: Vec::new(), tables: Vec::new() };
-        let page = page(&[chapter], "polypath reproduce S9");
-        for part in
-            ["? unclear", "No explanation given.", "not corrected", "a &lt; b", "path.A.rate"]
-        {
-            assert!(page.contains(part), "{part}");
-        }
-        assert!(!page.contains("http") && !page.contains("src=") && !page.contains("<script"));
-        assert!(page.contains("href=\"#S9-F1-c1\"") && page.contains("id=\"S9-F1-c1\""));
-    }
 }

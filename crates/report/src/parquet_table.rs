@@ -10,12 +10,12 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use super::Runs;
+use crate::runs::{Run, Runs};
 
 /// Rows that are held in one piece.
 const GROUP: usize = 1 << 16;
 
-/// Writes the columns of [`write_csv`](super::write_csv): texts, the seed as 64-bit integer, figures as optional doubles.
+/// Writes the columns of [`write_csv`](crate::write_csv): texts, the seed as 64-bit integer, figures as optional doubles.
 ///
 /// # Errors
 /// When `out` takes no more.
@@ -26,7 +26,7 @@ pub fn write_parquet(runs: &Runs, out: impl Write + Send) -> Result<()> {
     for rows in runs.rows.chunks(GROUP) {
         let mut group = file.next_row_group()?;
         let text = |column: usize| {
-            let cell = |run: &super::runs::Run| runs.points.get(run.point)?.get(column).cloned();
+            let cell = |run: &Run| runs.points.get(run.point)?.get(column).cloned();
             rows.iter().map(|run| cell(run).unwrap_or_default()).collect::<Vec<_>>()
         };
         (0..axes).try_for_each(|column| texts(&mut group, text(column)))?;
@@ -96,7 +96,6 @@ mod tests {
     use polypath_run::metrics::Figures;
 
     use super::*;
-    use crate::report::runs::Run;
 
     #[test]
     fn what_was_written_is_read_again() {

@@ -1,27 +1,4 @@
-//! Reports: for the terminal, as Markdown, as one HTML page; tables of runs as CSV and Parquet.
-
-mod csv_table;
-mod html;
-mod markdown;
-mod overview;
-mod parameters;
-#[cfg(feature = "parquet")]
-mod parquet_table;
-mod run_table;
-mod runs;
-mod style;
-mod tables;
-mod text;
-
-pub use csv_table::write_csv;
-pub use html::page;
-pub use markdown::summaries;
-#[cfg(feature = "parquet")]
-pub use parquet_table::write_parquet;
-pub use run_table::{RunTable, Shared};
-pub use runs::{Runs, settings};
-pub use tables::{markdown as table_markdown, pages as table_pages};
-pub use text::{claims, figure};
+//! Experiments as a report shows them, and how many of their claims hold.
 
 use polypath_experiments::evaluate::Verdict;
 use polypath_experiments::reproduce::{Deviation, ExperimentReport, Study};
@@ -36,9 +13,9 @@ pub struct Chapter<'a> {
     /// What came out.
     pub report: &'a ExperimentReport,
     /// Its diagrams.
-    pub drawings: Vec<Drawing>,
+    pub drawings: &'a [Drawing],
     /// Its tables.
-    pub tables: Vec<Tabulated>,
+    pub tables: &'a [Tabulated],
 }
 
 /// Numbers of verdicts: holds, does not hold, unclear.
@@ -61,7 +38,7 @@ pub fn paper(id: &str) -> &str {
 }
 
 /// How many points of the reference data agree, of those that were run. `None`: there are no such data.
-fn agreement(deviations: &[Deviation]) -> Option<String> {
+pub(crate) fn agreement(deviations: &[Deviation]) -> Option<String> {
     let agreeing = deviations.iter().filter(|one| one.agrees).count();
     let run = deviations.iter().filter(|one| one.ours.is_some()).count();
     let all = deviations.len();

@@ -3,9 +3,9 @@
 use comfy_table::CellAlignment;
 use polypath_experiments::reproduce::ExperimentReport;
 
-use super::agreement;
+use crate::chapter::agreement;
+use crate::columns::{print, table};
 use crate::figure::{Diagram, Drawing, Rows, rows};
-use crate::table::{print, table};
 
 /// Columns of a terminal that a table may take.
 const WIDTH: usize = 110;

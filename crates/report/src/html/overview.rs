@@ -2,8 +2,8 @@
 
 use polypath_experiments::evaluate::Verdict;
 
-use super::html::{Page, agreement_of, badge, class, escape};
-use super::{Chapter, paper, tally};
+use super::page::{Page, agreement_of, badge, class, escape};
+use crate::chapter::{Chapter, paper, tally};
 
 /// Everything before the first paper.
 pub(super) fn overview(page: &mut Page, chapters: &[Chapter<'_>]) {

@@ -3,8 +3,8 @@
 use polypath_experiments::experiment::{Grid, GridPoint};
 use polypath_experiments::reproduce::Study;
 
-use super::html::{Page, escape};
-use super::settings;
+use super::page::{Page, escape};
+use crate::runs::settings;
 
 /// Command, grids with their axes, and the settings that all points share.
 pub(super) fn parameters(page: &mut Page, study: &Study) {

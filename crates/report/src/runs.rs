@@ -9,32 +9,32 @@ use polypath_scenario::Scenario;
 use serde_json::Value;
 
 /// What columns of settings begin with, so that none is taken for an axis or a metric.
-pub(super) const SETTING: &str = "scenario.";
+pub(crate) const SETTING: &str = "scenario.";
 
 /// Columns and rows.
 #[derive(Debug)]
 pub struct Runs {
     /// Names of the axes of all grids.
-    pub(super) axes: Vec<String>,
+    pub(crate) axes: Vec<String>,
     /// Dotted fields of the scenarios, with [`SETTING`] before them.
-    pub(super) settings: Vec<String>,
+    pub(crate) settings: Vec<String>,
     /// Names of the figures.
-    pub(super) metrics: Vec<String>,
+    pub(crate) metrics: Vec<String>,
     /// Grid, axes and settings of each point; empty where a grid lacks the axis or a scenario the setting.
-    pub(super) points: Vec<Vec<String>>,
+    pub(crate) points: Vec<Vec<String>>,
     /// In the order of grids, points and seeds.
-    pub(super) rows: Vec<Run>,
+    pub(crate) rows: Vec<Run>,
 }
 
 /// One run.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(crate) struct Run {
     /// Which of the points.
-    pub(super) point: usize,
+    pub(crate) point: usize,
     /// Its seed.
-    pub(super) seed: u64,
+    pub(crate) seed: u64,
     /// Its figures.
-    pub(super) figures: Arc<Row>,
+    pub(crate) figures: Arc<Row>,
 }
 
 impl Runs {

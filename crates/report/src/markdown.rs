@@ -6,7 +6,7 @@ use polypath_experiments::evaluate::Verdict;
 use polypath_experiments::reproduce::{ClaimReport, ExperimentReport, SensitivityReport};
 use polypath_experiments::store::stack_version;
 
-use super::{agreement, paper, tally};
+use crate::chapter::{agreement, paper, tally};
 
 /// One file per paper and one over all of them: names and texts.
 pub fn summaries(reports: &[ExperimentReport], command: &str) -> Vec<(String, String)> {
