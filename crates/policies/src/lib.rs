@@ -70,6 +70,7 @@
 )]
 
 pub mod buffer;
+mod builder;
 pub mod congestion;
 mod entry;
 mod error;
@@ -88,10 +89,12 @@ pub mod stream;
 #[cfg(test)]
 mod test_views;
 
+pub use builder::AssocBuilder;
 pub use entry::{Configure, PolicyEntry, Recipe};
 pub use error::PolicyError;
 pub use kind::PolicyKind;
 pub use option::OptionEntry;
 pub use options::Options;
+pub use profile::{Profile, UnknownProfile};
 pub use registry::{PolicySpec, Registry, all, factory};
 pub use renamed::present_text;

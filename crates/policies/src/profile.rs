@@ -1,5 +1,7 @@
 //! The stacks that have a name: settings of the core, and the policies that go with them.
 
+use core::fmt;
+use core::str::FromStr;
 use std::sync::Arc;
 
 use polypath_proto::config::{
@@ -10,6 +12,70 @@ use polypath_proto::time::Duration;
 
 use crate::error::PolicyError;
 use crate::registry::{PolicySpec, factory};
+
+/// A stack that has a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Profile {
+    /// What one would deploy: [`fast`].
+    #[default]
+    Fast,
+    /// RFC 9260 with CMT, as the papers' experiments were repeated: [`paper`].
+    Paper,
+    /// The papers' ns-2 module: [`ns2`].
+    Ns2,
+}
+
+impl Profile {
+    /// All of them, in the order in which help and errors list them.
+    pub const ALL: [Self; 3] = [Self::Fast, Self::Paper, Self::Ns2];
+
+    /// Its name on command lines and in scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Paper => "paper",
+            Self::Ns2 => "ns2",
+        }
+    }
+
+    /// Its settings of the core, and its policies by name.
+    pub fn stack(self) -> (AssocConfig, PolicySpec) {
+        match self {
+            Self::Fast => fast(),
+            Self::Paper => paper(),
+            Self::Ns2 => ns2(),
+        }
+    }
+
+    /// Whether it repeats what others measured. Extensions that they did not have stay off then.
+    pub const fn is_reproduction(self) -> bool {
+        matches!(self, Self::Paper | Self::Ns2)
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A text that names no profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("profile {name:?} is unknown; allowed: fast, paper, ns2")]
+pub struct UnknownProfile {
+    /// The text.
+    pub name: String,
+}
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(text: &str) -> Result<Self, UnknownProfile> {
+        let named = Self::ALL.into_iter().find(|profile| profile.name() == text);
+        named.ok_or_else(|| UnknownProfile { name: text.to_owned() })
+    }
+}
 
 /// RFC 9260 with CMT, whose parts are on by default in the core; but for the second packet after a
 /// timeout, with which the papers' experiments were repeated.
@@ -83,4 +149,20 @@ pub fn config((assoc, policies): (AssocConfig, PolicySpec)) -> Result<AssocConfi
 /// None in fact: its policies are built in.
 pub fn fast_config() -> Result<Arc<AssocConfig>, PolicyError> {
     config(fast()).map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_profiles_are_one_to_one() {
+        for profile in Profile::ALL {
+            assert_eq!(profile.to_string().parse(), Ok(profile));
+        }
+        let error = "Fast".parse::<Profile>().unwrap_err().to_string();
+        for profile in Profile::ALL {
+            assert!(error.contains(profile.name()), "{error}");
+        }
+    }
 }

@@ -24,6 +24,8 @@ impl<T: Clone + Default> PerPath<T> {
     pub(super) fn value_of(&mut self, path: PathId) -> &mut T {
         let index = path.index();
         if self.0.len() <= index {
+            // Paths are few, and idle associations many: no room for paths to come.
+            self.0.reserve_exact(index + 1 - self.0.len());
             self.0.resize(index + 1, T::default());
         }
         &mut self.0[index]

@@ -1,7 +1,5 @@
 //! The way out: may anything be sent, what, and where. One function decides, another writes.
 
-use std::collections::VecDeque;
-
 use polypath_wire::{PacketWriter, StreamId};
 
 use super::control::Encoded;
@@ -150,10 +148,7 @@ impl Association {
                 }
                 self.control.pop_front();
             }
-            if self.control.is_empty() {
-                // Seldom used, and idle associations are many.
-                self.control = VecDeque::new();
-            }
+            self.control.release_if_empty();
             if self.rx.sack_due(now) && self.acknowledges() && self.sack_path(now) == path {
                 self.write_sack(now, path, &mut writer);
             }

@@ -3,8 +3,9 @@
 //! Most controllers differ only in how much a window grows and shrinks: that is a [`WindowRule`]. A rule that measures, or that
 //! grows otherwise than by one step per window, overrides the hooks; their provided bodies are RFC 9260.
 
-use super::{AckedInfo, CongestionControl, LossInfo, Policy};
-use crate::config::{CcConfig, InitialCwnd, InitialSsthresh};
+use super::common::Policy;
+use super::congestion::{AckedInfo, CongestionControl, LossInfo};
+use super::congestion_config::{CcConfig, InitialCwnd, InitialSsthresh};
 use crate::ids::PathId;
 use crate::view::{AssocView, LossKind, PathView};
 
@@ -241,6 +242,7 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         };
         let cwnd = self.initial_cwnd(view, p);
         if self.windows.len() <= path.index() {
+            self.windows.reserve_exact(path.index() + 1 - self.windows.len());
             self.windows.resize(path.index() + 1, PathWindow::default());
         }
         if let Some(w) = self.windows.get_mut(path.index()) {

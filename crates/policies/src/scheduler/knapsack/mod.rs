@@ -449,7 +449,7 @@ impl PathScheduler for Knapsack {
                 self.set = self.choose(view);
             }
             // While data waits, not of equals in turn: with as much in flight on either, SACKs have no faster way, and a cut of
-            // the way that they happen to take is missed late (`tests/failover.rs` of the lab).
+            // the way that they happen to take is missed late (`crates/run/tests/failover.rs`).
             if view.send_buffer.unsent <= next.message_remaining {
                 let pick = self.fastest_of_equals(view, next, self.due(view.now));
                 self.unless_busy(view, pick, next, self.set)
