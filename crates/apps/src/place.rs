@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 
 use nix::net::if_::InterfaceFlags;
-use polypath_net::{AssocConfig, DEFAULT_PORT, Follow, LocalAddress};
+use polypath_net::{AssocConfig, DEFAULT_PORT, Follow, LocalAddress, Profile};
 
 /// Paths of one association, at most, as in the core.
 const MAX_ADDRESSES: usize = 16;
@@ -307,8 +307,8 @@ pub fn routed(remote: &[SocketAddr]) -> Result<Vec<LocalAddress>, PlaceError> {
 
 /// Lets the addresses of associations come and go (RFC 5061), as [`AUTO`] needs it at both ends; but not with a profile that
 /// reproduces what others did.
-pub fn let_addresses_change(profile: &str, assoc: &mut AssocConfig) {
-    let free = profile != "paper";
+pub fn let_addresses_change(profile: Profile, assoc: &mut AssocConfig) {
+    let free = !profile.is_reproduction();
     assoc.extensions.authentication |= free;
     assoc.extensions.dynamic_addresses |= free;
 }
@@ -485,7 +485,9 @@ mod tests {
 
     #[test]
     fn addresses_change_but_not_in_a_reproduction() {
-        for (profile, free) in [("fast", true), ("paper", false)] {
+        for (profile, free) in
+            [(Profile::Fast, true), (Profile::Paper, false), (Profile::Ns2, false)]
+        {
             let mut assoc = AssocConfig::default();
             let_addresses_change(profile, &mut assoc);
             let on = assoc.extensions;

@@ -95,9 +95,10 @@ Example:
     /// more than 5 %, or, where packets are lost at random, by more than their 95 % intervals.
     #[command(after_help = "\
 Examples:
-  polypath worlds scenarios/W/equal.toml
-  polypath worlds scenarios/W/*.toml --runs 5 --markdown > docs/worlds-table.md")]
-    Worlds(WorldsArgs),
+  polypath cross-check scenarios/W/equal.toml
+  polypath cross-check scenarios/W/*.toml --runs 5 --markdown > docs/worlds-table.md")]
+    #[command(alias = "worlds")]
+    CrossCheck(CrossCheckArgs),
     /// List every policy with its options.
     #[command(after_help = "Example:\n  polypath policies")]
     Policies(ListArgs),
@@ -106,9 +107,10 @@ Examples:
     Schema(SchemaArgs),
     /// Print a commented scenario to start from, or write it to a new file.
     #[command(
-        after_help = "Example:\n  polypath new crossing.toml && polypath simulate crossing.toml"
+        alias = "new",
+        after_help = "Example:\n  polypath init crossing.toml && polypath simulate crossing.toml"
     )]
-    New(NewArgs),
+    Init(InitArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Example:\n  polypath completions bash > ~/.local/share/bash-completion/completions/polypath"
@@ -120,6 +122,7 @@ const SEND_HELP: &str = "\
 Examples:
   polypath send holiday/ --to 192.0.2.5
   polypath send disk.img --to 192.0.2.5,198.51.100.5 --paths eth0,wwan0
+  polypath send disk.img --to 192.0.2.5 --scheduler min-rtt --congestion cubic
 It is not encrypted: whoever sees the packets can read the files and change them.
 A broken transfer goes on when the same command is given again.
 Exit codes:
@@ -202,7 +205,7 @@ pub(crate) struct EmulateArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct WorldsArgs {
+pub(crate) struct CrossCheckArgs {
     /// Scenario files (TOML); - reads from stdin.
     #[arg(required = true, value_name = "SCENARIO")]
     pub(crate) scenarios: Vec<PathBuf>,
@@ -355,7 +358,7 @@ pub(crate) struct SchemaArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct NewArgs {
+pub(crate) struct InitArgs {
     /// Where to write it; an existing file is left alone.
     pub(crate) file: Option<PathBuf>,
 }

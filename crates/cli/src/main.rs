@@ -6,6 +6,7 @@
 
 mod args;
 mod compare;
+mod cross_check;
 mod demo;
 mod emulate;
 mod failure;
@@ -16,13 +17,13 @@ mod output;
 mod perf;
 mod plot;
 mod progress;
+mod renamed;
 mod reproduce;
 mod simulate;
 mod stack;
 mod sweep;
 mod tables;
 mod transfer;
-mod worlds;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     interrupt::handle();
+    renamed::hint(std::env::args_os().nth(1).as_deref());
     match dispatch(Args::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
@@ -56,10 +58,10 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Plot(args) => plot::plot(&args),
         Command::Compare(args) => compare::compare(&args),
-        Command::Worlds(args) => worlds::worlds(&args),
+        Command::CrossCheck(args) => cross_check::cross_check(&args),
         Command::Policies(args) => list::policies(args.json),
         Command::Schema(_) => list::schema(),
-        Command::New(args) => list::new(args.file.as_deref()),
+        Command::Init(args) => list::init(args.file.as_deref()),
         Command::Completions(args) => list::completions(args.shell),
     }
 }

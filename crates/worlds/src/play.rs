@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use polypath_emu::{Emulation, Host};
-use polypath_net::{
-    Association, Config, DEFAULT_PORT, Encapsulation, Endpoint, FourTuple,
-};
+use polypath_net::{Association, Config, DEFAULT_PORT, Encapsulation, Endpoint, FourTuple};
 use polypath_proto::config;
 use polypath_sim::WorldSpec;
 use polypath_sim::spec::{Action, AppSpec, FlowSpec};

@@ -80,12 +80,6 @@ pub(crate) struct PerfArgs {
     pub(crate) unordered: bool,
     #[command(flatten)]
     pub(crate) stack: StackArgs,
-    /// Path scheduler of this end, as `polypath policies` lists them.
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) scheduler: Option<String>,
-    /// Congestion control of this end, as `polypath policies` lists them.
-    #[arg(short = 'C', long, value_name = "POLICY")]
-    pub(crate) congestion: Option<String>,
     /// Seconds to wait for the server.
     #[arg(long, value_name = "SECONDS", default_value = "10", conflicts_with = "server")]
     pub(crate) connect_timeout: Seconds,

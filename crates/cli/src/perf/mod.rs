@@ -16,7 +16,6 @@ use polypath_apps::perf::{
 };
 use polypath_apps::place::{self, Ends, PlaceError};
 use polypath_net::{AssocConfig, Capture, Config, Encapsulation, Pairing};
-use polypath_policies::profile;
 use tokio::sync::mpsc;
 
 use self::args::Exchange;
@@ -221,15 +220,7 @@ fn test(args: &PerfArgs, packet: u32) -> TestSpec {
 
 /// The stack of this end, with streams for the load and one for control.
 fn stack(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
-    let (mut assoc, mut policies) = args.stack.parts()?;
-    if let Some(scheduler) = &args.scheduler {
-        policies.path_scheduler.clone_from(scheduler);
-    }
-    if let Some(congestion) = &args.congestion {
-        policies.congestion.clone_from(congestion);
-    }
-    assoc.outbound_streams = assoc.outbound_streams.max(streams.saturating_add(1));
-    profile::config((assoc, policies)).map_err(Failure::input)
+    args.stack.config(streams.saturating_add(1))
 }
 
 fn failure(error: PerfError) -> Failure {

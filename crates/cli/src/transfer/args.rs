@@ -77,7 +77,7 @@ pub(crate) struct CommonArgs {
     pub(crate) port: u16,
     #[command(flatten)]
     pub(crate) stack: StackArgs,
-    /// Give up when the peer has been silent for so long on every path, or has done nothing; by default 30s, with profile paper 90s.
+    /// Give up when the peer has been silent for so long on every path, or has done nothing; by default 30s, with profiles paper and ns2 90s.
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Delay>,
     /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no association, at most 1000 per second.
@@ -94,7 +94,7 @@ pub(crate) struct CommonArgs {
 impl CommonArgs {
     /// How long a peer may be silent.
     pub(crate) fn silence(&self) -> Duration {
-        let default = if self.stack.profile == "paper" { 90 } else { 30 };
+        let default = if self.stack.profile.is_reproduction() { 90 } else { 30 };
         self.timeout.map_or(Duration::from_secs(default), time)
     }
 }

@@ -1,11 +1,11 @@
-//! `polypath worlds`.
+//! `polypath cross-check`.
 
 use std::path::Path;
 
 use polypath_worlds::{Comparison, Options, WorldsError, compare, markdown, text};
 use serde::Serialize;
 
-use crate::args::WorldsArgs;
+use crate::args::CrossCheckArgs;
 use crate::failure::Failure;
 use crate::{input, output};
 
@@ -17,7 +17,7 @@ struct Report<'a> {
     comparison: &'a Comparison,
 }
 
-pub(crate) fn worlds(args: &WorldsArgs) -> Result<(), Failure> {
+pub(crate) fn cross_check(args: &CrossCheckArgs) -> Result<(), Failure> {
     let mut all = Vec::new();
     for path in &args.scenarios {
         let scenario = input::source(path, &args.set)?.scenario()?;
@@ -43,7 +43,7 @@ pub(crate) fn worlds(args: &WorldsArgs) -> Result<(), Failure> {
     Err(Failure::run(format!("the worlds disagree in {}", names.join(", "))))
 }
 
-fn print(args: &WorldsArgs, all: &[(String, Comparison)]) -> Result<(), Failure> {
+fn print(args: &CrossCheckArgs, all: &[(String, Comparison)]) -> Result<(), Failure> {
     if args.json {
         let reports = all.iter().map(|(scenario, comparison)| Report { scenario, comparison });
         let reports: Vec<_> = reports.collect();
