@@ -5,9 +5,9 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use polypath_apps::place;
-use polypath_lab::units::Size;
 use polypath_net::{AssocConfig, PathMtuDiscovery, Profile, WatchConfig};
 use polypath_policies::{PolicyError, PolicySpec, Registry, profile};
+use polypath_scenario::units::Size;
 
 use crate::failure::Failure;
 

@@ -368,9 +368,10 @@ impl Association {
             return Some(Ok(()));
         }
         let remote = remote.to_vec();
-        let everywhere = remote.iter().all(|r| slot.trouble.iter().any(|(at, _)| at == r));
+        let everywhere = remote.iter().all(|r| slot.trouble().iter().any(|(at, _)| at == r));
         let trouble = || {
-            let all: Vec<_> = slot.trouble.iter().map(|(at, why)| format!("{at}: {why}")).collect();
+            let all: Vec<_> =
+                slot.trouble().iter().map(|(at, why)| format!("{at}: {why}")).collect();
             all.join("; ")
         };
         let error = match &slot.closed {
@@ -383,7 +384,7 @@ impl Association {
             Some(CloseReason::PeerAbort { cause }) => {
                 ConnectError::Rejected { remote, cause: *cause }
             }
-            Some(CloseReason::HandshakeTimeout) if !slot.trouble.is_empty() => {
+            Some(CloseReason::HandshakeTimeout) if !slot.trouble().is_empty() => {
                 ConnectError::Unreachable { remote, why: trouble() }
             }
             Some(CloseReason::HandshakeTimeout) => ConnectError::NoAnswer { remote },

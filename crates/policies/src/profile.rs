@@ -10,7 +10,8 @@ use polypath_proto::config::{
 };
 use polypath_proto::time::Duration;
 
-use crate::{PolicyError, PolicySpec, factory};
+use crate::error::PolicyError;
+use crate::registry::{PolicySpec, factory};
 
 /// A stack that has a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,15 +77,15 @@ impl FromStr for Profile {
     }
 }
 
-/// RFC 9260 with CMT, whose parts are on by default in the core; but for the second packet after a timeout, with which the papers'
-/// experiments were repeated.
+/// RFC 9260 with CMT, whose parts are on by default in the core; but for the second packet after a
+/// timeout, with which the papers' experiments were repeated.
 pub fn paper() -> (AssocConfig, PolicySpec) {
     let assoc = AssocConfig { one_packet_after_timeout: false, ..AssocConfig::default() };
     (assoc, PolicySpec::default())
 }
 
-/// What the University of Delaware's module for ns-2.35 does in place of [`paper`]; `data/ns2/README.md` has
-/// the list, and what is left out of it here.
+/// What the University of Delaware's module for ns-2.35 does in place of [`paper`];
+/// `data/ns2/README.md` has the list, and what is left out of it here.
 pub fn ns2() -> (AssocConfig, PolicySpec) {
     let (mut assoc, policies) = paper();
     assoc.chunk_charge = 16;
@@ -105,8 +106,8 @@ pub fn ns2() -> (AssocConfig, PolicySpec) {
 }
 
 /// What one would deploy. RTO.Min and the SACK delay are those of common TCP stacks; the RTO must
-/// stay clear of the SACK delay. PFMR 0 is RFC 7829's recommendation. SACKs take the fastest path, since the buffers wait
-/// for them; RTT samples then have to count whichever way they came.
+/// stay clear of the SACK delay. PFMR 0 is RFC 7829's recommendation. SACKs take the fastest path,
+/// since the buffers wait for them; RTT samples then have to count whichever way they came.
 pub fn fast() -> (AssocConfig, PolicySpec) {
     let (mut assoc, mut policies) = paper();
     policies.path_scheduler = "knapsack".to_owned();
@@ -124,8 +125,8 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     assoc.recovery = RecoveryConfig::MODERN;
     assoc.cmt.nr_sack = NrSack::Received;
     assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;
-    // A path that was cut off is missed at once, asked about once a second at least, and starts with the initial window of
-    // common TCP stacks (RFC 6928) when it is back.
+    // A path that was cut off is missed at once, asked about once a second at least, and starts
+    // with the initial window of common TCP stacks (RFC 6928) when it is back.
     assoc.recovery.rescheduling = Rescheduling::Silent;
     let probe = Some(Duration::from_secs(1));
     assoc.potentially_failed = Some(PfConfig { return_mtus: 10, probe, ..PfConfig::default() });

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod conformance;
+pub mod fingerprint;
 pub mod interact;
 pub mod invariants;
 pub mod model;

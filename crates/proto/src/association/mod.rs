@@ -411,6 +411,10 @@ impl Association {
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
         release(&mut self.events);
+        if matches!(event, Event::Established { .. }) && self.events.is_empty() {
+            // Often the only one for long.
+            self.events = VecDeque::new();
+        }
         Some(event)
     }
 

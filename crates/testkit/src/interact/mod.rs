@@ -16,7 +16,7 @@ mod shrink;
 
 pub use explore::{Failure, Summary, examine, explore, run_caught, triage};
 pub use flood::Flood;
-pub use run::{Ending, Report, Trouble, run};
+pub use run::{Ending, Report, Trouble, packet_hash, run};
 pub use script::{Op, Reconfigure, Script};
 pub use setup::{EndSetup, LinkSetup, Policies, PolicyChoice, Setup};
 pub use shrink::shrink;

@@ -17,6 +17,7 @@ use super::app::{Aftermath, App, Books, Job};
 use super::flood::Flood;
 use super::script::{Op, Reconfigure, Script};
 use super::setup::{LONGEST_IN_PARTS, Setup};
+use crate::fingerprint::Digest;
 use crate::invariants;
 use crate::model::Breach;
 use crate::world::{HostId, Step, World, WorldError, address, translated};
@@ -111,6 +112,20 @@ pub fn run(script: &Script) -> Result<Report, (Trouble, String)> {
         Ok(report) => Ok(report),
         Err(trouble) => Err((trouble, run.world.log.tail(60))),
     }
+}
+
+/// Plays a script and hashes its end and every packet: bytes, time, addresses, fate.
+pub fn packet_hash(script: &Script) -> String {
+    let mut run = Run::new(script);
+    run.world.log.hash_packets();
+    let report = run.play(script);
+    let packets = run.world.log.digest().map(Digest::text).unwrap_or_default();
+    let end = report.map(|report| (report.ending as u64, report.sent, report.delivered));
+    let (ending, sent, delivered) = end.unwrap_or((u64::MAX, 0, 0));
+    let mut digest = Digest::new();
+    digest.bytes(packets.as_bytes());
+    [ending, sent, delivered].into_iter().for_each(|number| digest.number(number));
+    digest.text()
 }
 
 /// Resets streams or all, or adds some. It may be too soon, or not agreed upon.

@@ -8,6 +8,7 @@ use polypath_proto::FourTuple;
 use polypath_proto::time::Time;
 
 use super::HostId;
+use crate::fingerprint::Digest;
 use crate::packet::render;
 
 /// What became of a packet.
@@ -45,18 +46,50 @@ pub struct LogEntry {
 pub struct PacketLog {
     entries: VecDeque<LogEntry>,
     capacity: usize,
+    /// Of all packets since this was wanted, also of those that the log has forgotten.
+    digest: Option<Digest>,
+}
+
+impl LogEntry {
+    fn add_to(&self, digest: &mut Digest) {
+        digest.number(self.at.as_nanos());
+        digest.number(self.from.0 as u64);
+        digest.bytes(self.tuple.local.to_string().as_bytes());
+        digest.bytes(self.tuple.remote.to_string().as_bytes());
+        digest.number(match self.fate {
+            Fate::Arrives(times) => times.into(),
+            Fate::Lost => 0x100,
+            Fate::TooLarge => 0x101,
+            Fate::Filtered => 0x102,
+            Fate::Injected => 0x103,
+        });
+        digest.bytes(&self.bytes);
+    }
 }
 
 impl PacketLog {
     pub(super) fn new(capacity: usize) -> Self {
-        Self { entries: VecDeque::with_capacity(capacity), capacity }
+        Self { entries: VecDeque::with_capacity(capacity), capacity, digest: None }
     }
 
     pub(super) fn push(&mut self, entry: LogEntry) {
+        if let Some(digest) = &mut self.digest {
+            entry.add_to(digest);
+        }
         if self.entries.len() >= self.capacity {
             self.entries.pop_front();
         }
         self.entries.push_back(entry);
+    }
+
+    /// From now on all packets are hashed: their bytes, times, addresses and fates.
+    pub fn hash_packets(&mut self) {
+        self.digest = Some(Digest::new());
+    }
+
+    /// The hash of all packets since [`hash_packets`](Self::hash_packets).
+    pub const fn digest(&self) -> Option<&Digest> {
+        self.digest.as_ref()
     }
 
     /// The packets, oldest first.
