@@ -1,8 +1,8 @@
 //! The `polypath` command: reads arguments, calls the libraries, prints.
 //!
-//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a right or a
-//! program is missing, 130 interrupted; `emulate` passes on its command's,
-//! `send` and `receive` have a list of their own in their help.
+//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a
+//! right or a program is missing, 130 interrupted; `emulate` passes on its command's, `send` and
+//! `receive` have a list of their own in their help.
 
 mod args;
 mod compare;
@@ -32,8 +32,8 @@ use clap::Parser as _;
 use crate::args::{Args, Command};
 use crate::failure::Failure;
 
-/// Messages are made by one thread and dropped by another all the time, which costs the C library's allocator a third of what a receiver of
-/// small messages spends.
+/// Messages are made by one thread and dropped by another all the time, which costs the C library's
+/// allocator a third of what a receiver of small messages spends.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

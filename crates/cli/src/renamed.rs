@@ -1,4 +1,5 @@
-//! Commands that had another name. The old words work for one release, and say what to write instead.
+//! Commands that had another name. The old words work for one release, and say what to write
+//! instead.
 
 use std::ffi::OsStr;
 

@@ -23,10 +23,12 @@ pub(crate) struct StackArgs {
     /// The stack of this end.
     #[arg(long, value_name = "NAME", default_value_t, value_parser = profiles())]
     pub(crate) profile: Profile,
-    /// Path scheduler of this end, such as min-rtt; `polypath policies` lists them with their options.
+    /// Path scheduler of this end, such as min-rtt; `polypath policies` lists them with their
+    /// options.
     #[arg(long, value_name = "POLICY")]
     pub(crate) scheduler: Option<String>,
-    /// Congestion control of this end, such as cubic; `polypath policies` lists them with their options.
+    /// Congestion control of this end, such as cubic; `polypath policies` lists them with their
+    /// options.
     #[arg(short = 'C', long, value_name = "POLICY")]
     pub(crate) congestion: Option<String>,
     /// Send and receive buffers of this end, such as 2MB or 64KiB; by default the profile's.
@@ -35,7 +37,8 @@ pub(crate) struct StackArgs {
     /// The buffers grow up to this with what the paths can carry; by default they stay as they are.
     #[arg(long, value_name = "SIZE", value_parser = buffer)]
     pub(crate) buffer_max: Option<u32>,
-    /// The largest IP packet that every path carries; auto: found out for each path (docs/path-mtu.md).
+    /// The largest IP packet that every path carries; auto: found out for each path
+    /// (docs/path-mtu.md).
     #[arg(long, value_name = "BYTES", default_value = "1500")]
     pub(crate) mtu: Mtu,
 }

@@ -28,7 +28,8 @@ use crate::output;
 /// The peer was not reached.
 const UNREACHABLE: u8 = 3;
 
-/// Associations of a server: half of them for one address, which is the most that one client may ask for.
+/// Associations of a server: half of them for one address, which is the most that one client may
+/// ask for.
 const PLACES: Places = Places { all: 256, per_source: 128 };
 
 /// Bytes of a packet that are no payload: headers of IP, UDP, SCTP and a DATA chunk.
