@@ -1,4 +1,4 @@
-//! `polypath worlds`.
+//! `polypath cross-check`.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use polypath_run::read_scenario;
 use polypath_testbed::{Comparison, Options, TestbedError, compare, markdown, text};
 use serde::Serialize;
 
-use crate::args::WorldsArgs;
+use crate::args::CrossCheckArgs;
 use crate::failure::Failure;
 use crate::{input, output};
 
@@ -18,7 +18,7 @@ struct Report<'a> {
     comparison: &'a Comparison,
 }
 
-pub(crate) fn worlds(args: &WorldsArgs) -> Result<(), Failure> {
+pub(crate) fn cross_check(args: &CrossCheckArgs) -> Result<(), Failure> {
     let mut all = Vec::new();
     for path in &args.scenarios {
         let scenario = read_scenario(&input::source(path, &args.set)?)?;
@@ -44,7 +44,7 @@ pub(crate) fn worlds(args: &WorldsArgs) -> Result<(), Failure> {
     Err(Failure::run(format!("the worlds disagree in {}", names.join(", "))))
 }
 
-fn print(args: &WorldsArgs, all: &[(String, Comparison)]) -> Result<(), Failure> {
+fn print(args: &CrossCheckArgs, all: &[(String, Comparison)]) -> Result<(), Failure> {
     if args.json {
         let reports = all.iter().map(|(scenario, comparison)| Report { scenario, comparison });
         let reports: Vec<_> = reports.collect();
