@@ -9,6 +9,7 @@ use polypath_proto::config::{AssocConfig, Edmid};
 
 use crate::capture::Capture;
 use crate::interfaces::Follow;
+pub use crate::local_address::LocalAddress;
 
 /// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications use.
 pub const DEFAULT_PORT: u16 = 9899;
@@ -43,28 +44,6 @@ pub struct Config {
     /// Take up addresses that appear on this host, and give up those that vanish; peers are told where the association
     /// can (RFC 5061).
     pub follow: Option<Follow>,
-}
-
-/// An address of this host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LocalAddress {
-    /// Which.
-    pub address: IpAddr,
-    /// The network device that its packets must take, whatever the routing table says (SO_BINDTODEVICE).
-    pub device: Option<String>,
-}
-
-impl From<IpAddr> for LocalAddress {
-    fn from(address: IpAddr) -> Self {
-        Self { address, device: None }
-    }
-}
-
-impl LocalAddress {
-    /// Both, if there is a device.
-    pub(crate) fn with_device(&self) -> Option<(IpAddr, String)> {
-        Some((self.address, self.device.clone()?))
-    }
 }
 
 /// How packets travel.

@@ -1,0 +1,25 @@
+//! Addresses of this host.
+
+use std::net::IpAddr;
+
+/// An address of this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalAddress {
+    /// Which.
+    pub address: IpAddr,
+    /// The network device that its packets must take, whatever the routing table says (SO_BINDTODEVICE).
+    pub device: Option<String>,
+}
+
+impl From<IpAddr> for LocalAddress {
+    fn from(address: IpAddr) -> Self {
+        Self { address, device: None }
+    }
+}
+
+impl LocalAddress {
+    /// Both, if there is a device.
+    pub(crate) fn with_device(&self) -> Option<(IpAddr, String)> {
+        Some((self.address, self.device.clone()?))
+    }
+}
