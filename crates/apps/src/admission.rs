@@ -1,7 +1,7 @@
 //! Who is let in, and who gives way: places for associations at a server that strangers can reach.
 //!
 //! Every association takes a [`Place`]. Nobody has them all: there is a share for each [`Source`]. Who has not said hello
-//! properly is *mute*, and holds its place for [`HELLO`] at most; where places run out, the oldest mute one gives way to a newcomer, of the
+//! properly is *mute*, and holds its place for [`HELLO`] at most, which [`Door::turn_out_mute`] sees to; where places run out, the oldest mute one gives way to a newcomer, of the
 //! source that has the most of them. So handshakes alone keep nobody out: that takes as many sources as there are shares, which
 //! all speak the application's protocol.
 
@@ -9,11 +9,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use polypath_net::Config;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// How long somebody may be mute.
 pub const HELLO: Duration = Duration::from_secs(10);
@@ -32,11 +34,9 @@ impl Places {
     /// turned away hears why.
     pub fn bound(self, endpoint: Config) -> Config {
         let more = |places: usize| places + (places / 4).max(4);
-        Config {
-            max_associations: more(self.all),
-            max_associations_per_address: more(self.per_source),
-            ..endpoint
-        }
+        endpoint
+            .max_associations(more(self.all))
+            .max_associations_per_address(more(self.per_source))
     }
 }
 
@@ -80,11 +80,38 @@ pub enum Full {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Dismissed {
     /// It took too long.
-    #[error("no greeting within {} s", .0.as_secs())]
-    Mute(Duration),
+    #[error("no greeting within {} s", HELLO.as_secs())]
+    Mute,
     /// Somebody else needed its place.
     #[error("it gave way to others before it said hello")]
     GaveWay,
+    /// There are no places any more.
+    #[error("the server ended before it said hello")]
+    Closed,
+}
+
+/// Tells somebody who waits to be greeted that it must go.
+#[derive(Debug, Default)]
+struct Dismissal {
+    reason: OnceLock<Dismissed>,
+    told: Notify,
+}
+
+impl Dismissal {
+    /// The first reason stands.
+    fn dismiss(&self, reason: Dismissed) {
+        let _ = self.reason.set(reason);
+        self.told.notify_one();
+    }
+
+    async fn reason(&self) -> Dismissed {
+        loop {
+            if let Some(reason) = self.reason.get() {
+                return *reason;
+            }
+            self.told.notified().await;
+        }
+    }
 }
 
 /// Gives out places. Clones are the same door.
@@ -104,8 +131,8 @@ struct Room {
 struct Guest {
     source: Source,
     mute: bool,
-    /// Its place is somebody else's now.
-    dismissed: Arc<Notify>,
+    came: Instant,
+    dismissal: Arc<Dismissal>,
 }
 
 /// A place, until it is dropped.
@@ -113,7 +140,7 @@ struct Guest {
 pub struct Place {
     door: Door,
     number: u64,
-    dismissed: Arc<Notify>,
+    dismissal: Arc<Dismissal>,
 }
 
 impl Door {
@@ -132,10 +159,29 @@ impl Door {
         room.make_way(source)?;
         let number = room.next;
         room.next += 1;
-        let dismissed = Arc::new(Notify::new());
-        room.guests.insert(number, Guest { source, mute: true, dismissed: dismissed.clone() });
+        let dismissal = Arc::<Dismissal>::default();
+        let came = Instant::now();
+        let guest = Guest { source, mute: true, came, dismissal: dismissal.clone() };
+        room.guests.insert(number, guest);
         drop(room);
-        Ok(Place { door: self.clone(), number, dismissed })
+        Ok(Place { door: self.clone(), number, dismissal })
+    }
+
+    /// Takes the places of those who are mute for [`HELLO`]; never ends. To be awaited anew after somebody
+    /// [came in](Self::enter). One timer for all: a timer for each would be a good part of what a mute one costs.
+    pub async fn turn_out_mute(&self) {
+        loop {
+            let oldest = self.room().oldest_mute_came();
+            let Some(came) = oldest else { return std::future::pending().await };
+            tokio::time::sleep_until(came + HELLO).await;
+            let now = Instant::now();
+            self.room().dismiss_mute(Dismissed::Mute, |guest| guest.came + HELLO <= now);
+        }
+    }
+
+    /// Takes the places of all who are mute.
+    pub fn close(&self) {
+        self.room().dismiss_mute(Dismissed::Closed, |_| true);
     }
 
     fn room(&self) -> MutexGuard<'_, Room> {
@@ -156,8 +202,23 @@ impl Room {
             return Ok(());
         };
         let guest = who.and_then(|number| self.guests.remove(&number)).ok_or(full)?;
-        guest.dismissed.notify_one();
+        guest.dismissal.dismiss(Dismissed::GaveWay);
         Ok(())
+    }
+
+    /// Takes the places of mute ones.
+    fn dismiss_mute(&mut self, reason: Dismissed, which: impl Fn(&Guest) -> bool) {
+        self.guests.retain(|_, guest| {
+            let goes = guest.mute && which(guest);
+            if goes {
+                guest.dismissal.dismiss(reason);
+            }
+            !goes
+        });
+    }
+
+    fn oldest_mute_came(&self) -> Option<Instant> {
+        self.guests.values().find(|guest| guest.mute).map(|guest| guest.came)
     }
 
     fn mute(&self) -> impl Iterator<Item = (u64, Source)> {
@@ -181,17 +242,18 @@ impl Room {
 }
 
 impl Place {
-    /// Waits for the first words: no longer than [`HELLO`], nor than the place is theirs. Whoever speaks properly gets to
-    /// [`keep`](Self::keep) it.
+    /// Waits for the first words: no longer than the place is theirs. Whoever speaks properly gets to [`keep`](Self::keep) it.
     ///
     /// # Errors
     /// When they do not come.
-    pub async fn greeting<T>(&self, words: impl Future<Output = T>) -> Result<T, Dismissed> {
+    pub async fn greeting<T>(
+        &self,
+        words: Pin<&mut impl Future<Output = T>>,
+    ) -> Result<T, Dismissed> {
         tokio::select! {
             biased;
-            () = self.dismissed.notified() => Err(Dismissed::GaveWay),
+            reason = self.dismissal.reason() => Err(reason),
             words = words => Ok(words),
-            () = tokio::time::sleep(HELLO) => Err(Dismissed::Mute(HELLO)),
         }
     }
 
@@ -212,6 +274,7 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use std::future::pending;
+    use std::pin::pin;
 
     use super::*;
 
@@ -282,20 +345,53 @@ mod tests {
     async fn who_says_nothing_goes_after_ten_seconds() {
         let door = Door::new(PLACES);
         let place = enter(&door, 1, false);
-        let began = tokio::time::Instant::now();
-        assert_eq!(place.greeting(pending::<()>()).await, Err(Dismissed::Mute(HELLO)));
+        let began = Instant::now();
+        assert_eq!(greeted(&door, &place, pending::<()>()).await, Err(Dismissed::Mute));
         assert_eq!(began.elapsed(), HELLO);
-        let late = async { tokio::time::sleep(HELLO - Duration::from_millis(1)).await };
-        assert_eq!(place.greeting(late).await, Ok(()));
+        let place = enter(&door, 1, false);
+        let late = tokio::time::sleep(HELLO - Duration::from_millis(1));
+        assert_eq!(greeted(&door, &place, late).await, Ok(()));
+        assert!(place.keep());
+    }
+
+    /// What comes of waiting for `words`, where the door is looked after.
+    async fn greeted<T>(
+        door: &Door,
+        place: &Place,
+        words: impl Future<Output = T>,
+    ) -> Result<T, Dismissed> {
+        tokio::select! {
+            greeting = async { place.greeting(pin!(words)).await } => greeting,
+            () = door.turn_out_mute() => unreachable!("it never ends"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_said_hello_is_not_turned_out() {
+        let door = Door::new(PLACES);
+        let (proper, mute) = (enter(&door, 1, true), enter(&door, 1, false));
+        let watched = tokio::time::timeout(2 * HELLO, door.turn_out_mute());
+        assert!(watched.await.is_err());
+        assert!(!gave_way(&proper) && gave_way(&mute));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_mute_goes_when_the_server_ends() {
+        let door = Door::new(PLACES);
+        let (proper, mute) = (enter(&door, 1, true), enter(&door, 1, false));
+        door.close();
+        let words = pin!(pending::<()>());
+        assert_eq!(mute.greeting(words).await, Err(Dismissed::Closed));
+        assert!(!gave_way(&proper));
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_gives_way_goes_at_once() {
         let door = Door::new(Places { all: 1, per_source: 1 });
         let place = enter(&door, 1, false);
-        let began = tokio::time::Instant::now();
-        let (waited, newcomer) =
-            tokio::join!(place.greeting(pending::<()>()), async { door.enter(ip(2)) });
+        let began = Instant::now();
+        let words = pin!(pending::<()>());
+        let (waited, newcomer) = tokio::join!(place.greeting(words), async { door.enter(ip(2)) });
         assert_eq!((waited, began.elapsed()), (Err(Dismissed::GaveWay), Duration::ZERO));
         assert!(newcomer.unwrap().keep() && !place.keep());
     }

@@ -12,13 +12,13 @@ use polypath_proto::stats::{AbandonedMessages, AssocStats, LimitStats, PathMtuSt
 use polypath_proto::time::Time;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{
-    AssocHandle, PathSettings, RecvFrom, SendError as CoreSendError, SendOptions, State,
+    AgreedExtensions, AssocHandle, AssocSettings, PathSettings, RecvFrom, SendOptions, State,
     StreamNeeds,
 };
 use tokio::sync::broadcast;
 
 pub use crate::contact::Contact;
-use crate::error::{Closed, ConnectError, SendError};
+use crate::error::{Closed, ConnectError, SendError, SendRefusal, SettingsError};
 use crate::inner::Inner;
 use crate::shared::{self, Signals};
 
@@ -45,6 +45,7 @@ impl Drop for Association {
 
 /// A path with what the user said of it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PathInfo {
     /// Its addresses, counters, round-trip time, window and state.
     pub stats: PathStats,
@@ -58,6 +59,20 @@ pub struct PathInfo {
     pub device: Option<String>,
     /// What was heard of it.
     pub contact: Contact,
+}
+
+impl PathInfo {
+    /// A path of which nothing is known but its counters.
+    pub fn new(stats: PathStats) -> Self {
+        Self {
+            stats,
+            admin: PathAdmin::default(),
+            primary: false,
+            mtu: PathMtuStats::default(),
+            device: None,
+            contact: Contact::default(),
+        }
+    }
 }
 
 impl Association {
@@ -114,14 +129,14 @@ impl Association {
     ) -> Result<MessageId, SendError> {
         loop {
             match attempt() {
-                Err(SendError::Refused(CoreSendError::WouldBlock)) => {}
+                Err(SendError::Refused(SendRefusal::WouldBlock)) => {}
                 other => return other,
             }
             let room = self.signals.writable.notified();
             tokio::pin!(room);
             room.as_mut().enable();
             match attempt() {
-                Err(SendError::Refused(CoreSendError::WouldBlock)) => room.await,
+                Err(SendError::Refused(SendRefusal::WouldBlock)) => room.await,
                 other => return other,
             }
         }
@@ -130,7 +145,7 @@ impl Association {
     /// Sends a message if the send buffer has room for it now.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`WouldBlock`](CoreSendError::WouldBlock) when the buffer is full.
+    /// As [`send`](Self::send), and [`WouldBlock`](SendRefusal::WouldBlock) when the buffer is full.
     pub fn try_send(
         &self,
         stream: u16,
@@ -147,7 +162,7 @@ impl Association {
         &self,
         stream: StreamId,
         bytes: usize,
-        send: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<MessageId, CoreSendError>,
+        send: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<MessageId, SendRefusal>,
     ) -> Result<MessageId, SendError> {
         let shared = &self.endpoint.shared;
         let now = shared.clock.now();
@@ -161,9 +176,9 @@ impl Association {
                 shared.work.notify_one();
                 Ok(id)
             }
-            Err(CoreSendError::Closed) => Err(state.why_closed(self.h).into()),
+            Err(SendRefusal::Closed) => Err(state.why_closed(self.h).into()),
             Err(error) => {
-                if error == CoreSendError::WouldBlock {
+                if error == SendRefusal::WouldBlock {
                     state.wait_for_room(self.h, stream, bytes as u64);
                 }
                 Err(error.into())
@@ -210,12 +225,12 @@ impl Association {
             };
             match association.send(now, StreamId(stream), message.clone(), options) {
                 Ok(_) => drop(left.next()),
-                Err(CoreSendError::WouldBlock) => {
+                Err(SendRefusal::WouldBlock) => {
                     state.wait_for_room(self.h, StreamId(stream), message.len() as u64);
                     all = false;
                     break;
                 }
-                Err(CoreSendError::Closed) => return Err(state.why_closed(self.h).into()),
+                Err(SendRefusal::Closed) => return Err(state.why_closed(self.h).into()),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -339,9 +354,10 @@ impl Association {
             return Some(Ok(()));
         }
         let remote = remote.to_vec();
-        let everywhere = remote.iter().all(|r| slot.trouble.iter().any(|(at, _)| at == r));
+        let everywhere = remote.iter().all(|r| slot.trouble().iter().any(|(at, _)| at == r));
         let trouble = || {
-            let all: Vec<_> = slot.trouble.iter().map(|(at, why)| format!("{at}: {why}")).collect();
+            let all: Vec<_> =
+                slot.trouble().iter().map(|(at, why)| format!("{at}: {why}")).collect();
             all.join("; ")
         };
         let error = match &slot.closed {
@@ -354,7 +370,7 @@ impl Association {
             Some(CloseReason::PeerAbort { cause }) => {
                 ConnectError::Rejected { remote, cause: *cause }
             }
-            Some(CloseReason::HandshakeTimeout) if !slot.trouble.is_empty() => {
+            Some(CloseReason::HandshakeTimeout) if !slot.trouble().is_empty() => {
                 ConnectError::Unreachable { remote, why: trouble() }
             }
             Some(CloseReason::HandshakeTimeout) => ConnectError::NoAnswer { remote },
@@ -520,13 +536,41 @@ impl Association {
         state.core.association(self.h).map_or((0, 0), polypath_proto::Association::streams)
     }
 
+    /// The extensions that both ends agreed on at set-up; none once the association is over.
+    pub fn agreed(&self) -> AgreedExtensions {
+        let state = self.endpoint.shared.lock();
+        let association = state.core.association(self.h);
+        association.map(polypath_proto::Association::agreed).unwrap_or_default()
+    }
+
+    /// The peer's SCTP port; `None` once the association is over.
+    pub fn peer_port(&self) -> Option<u16> {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).map(polypath_proto::Association::peer_port)
+    }
+
+    /// The settings that may change while the association lives; `None` once it is over.
+    pub fn settings(&self) -> Option<AssocSettings> {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).map(polypath_proto::Association::settings)
+    }
+
+    /// Changes the settings of this association; those of others, and of later ones, stay.
+    ///
+    /// # Errors
+    /// When they contradict each other or the protocol, or the association is over; nothing has changed then.
+    pub fn set_settings(&self, settings: AssocSettings) -> Result<(), SettingsError> {
+        let set = self.with(|association| association.set_settings(settings));
+        Ok(set.ok_or_else(|| self.why_closed())??)
+    }
+
     /// Declares what an outbound stream needs of the paths.
     ///
     /// # Errors
     /// When there is no such stream.
     pub fn set_stream_needs(&self, stream: u16, needs: StreamNeeds) -> Result<(), SendError> {
         let set = self.with(|association| association.set_stream_needs(StreamId(stream), needs));
-        set.unwrap_or(Err(CoreSendError::Closed)).map_err(SendError::from)
+        set.unwrap_or(Err(SendRefusal::Closed)).map_err(SendError::from)
     }
 
     /// Sets a parameter of an outbound stream for the stream scheduler.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// What was heard of a path: for whoever asks why it carries nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Contact {
     /// How long ago a packet came on it, or data that it carried was acknowledged; `None`: nothing ever came back.
     pub silent_for: Option<Duration>,

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-/// An address of this host.
+/// An address of this host: `IpAddr::into`, or [`on_device`](Self::on_device).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LocalAddress {
     /// Which.
     pub address: IpAddr,
@@ -18,6 +19,11 @@ impl From<IpAddr> for LocalAddress {
 }
 
 impl LocalAddress {
+    /// `address`, whose packets must take the network device of this name.
+    pub fn on_device(address: IpAddr, device: impl Into<String>) -> Self {
+        Self { address, device: Some(device.into()) }
+    }
+
     /// Both, if there is a device.
     pub(crate) fn with_device(&self) -> Option<(IpAddr, String)> {
         Some((self.address, self.device.clone()?))

@@ -79,9 +79,16 @@ pub(crate) struct Slot {
     events: Option<broadcast::Sender<Event>>,
     /// Requests to reconfigure streams that somebody waits for, and the peer's answers.
     pub(crate) reconfigurations: BTreeMap<ReconfigId, Option<ReconfigOutcome>>,
-    /// What the system said of packets to these addresses.
-    pub(crate) trouble: Vec<(SocketAddr, String)>,
-    /// Why the system refused to send on these paths.
+    /// Most have none, and a server has many associations.
+    complaints: Option<Box<Complaints>>,
+}
+
+/// What the system said of the packets of an association.
+#[derive(Debug, Default)]
+struct Complaints {
+    /// During set-up, of those to these addresses.
+    trouble: Vec<(SocketAddr, String)>,
+    /// Why it refused to send on these paths.
     refusals: Vec<(FourTuple, String)>,
 }
 
@@ -123,17 +130,26 @@ impl Slot {
             room_wanted: None,
             events: None,
             reconfigurations: BTreeMap::new(),
-            trouble: Vec::new(),
-            refusals: Vec::new(),
+            complaints: None,
         }
     }
 
     /// During set-up the system, or somebody else, said that packets do not get there.
     fn note_trouble(&mut self, tuple: FourTuple, error: &io::Error) {
-        if !self.established && self.trouble.iter().all(|(at, _)| *at != tuple.remote) {
-            self.trouble.push((tuple.remote, words(error)));
+        if !self.established && self.trouble().iter().all(|(at, _)| *at != tuple.remote) {
+            let complaints = self.complaints.get_or_insert_default();
+            complaints.trouble.push((tuple.remote, words(error)));
             self.signals.changed.notify_waiters();
         }
+    }
+
+    /// What the system said of packets to these addresses, during set-up.
+    pub(crate) fn trouble(&self) -> &[(SocketAddr, String)] {
+        self.complaints.as_ref().map_or(&[], |complaints| &complaints.trouble)
+    }
+
+    fn refusals(&self) -> &[(FourTuple, String)] {
+        self.complaints.as_ref().map_or(&[], |complaints| &complaints.refusals)
     }
 
     pub(crate) fn subscribe(&mut self) -> broadcast::Receiver<Event> {
@@ -217,6 +233,11 @@ impl Shared {
         drop(state);
         self.work.notify_one();
         Ok(at)
+    }
+
+    /// The address with its UDP port, if it is ours.
+    pub(crate) fn local_address(&self, address: IpAddr) -> Option<SocketAddr> {
+        self.lock().local.iter().copied().find(|at| at.ip() == address)
     }
 
     /// Takes the address back. Its socket is closed once no association has a path from there. False: it was not ours, or
@@ -416,9 +437,10 @@ impl State {
     /// The system refuses to send on a path of `h`: the latest reason is kept for each.
     fn note_refusal(&mut self, h: AssocHandle, tuple: FourTuple, error: &io::Error) {
         let Some(slot) = self.slots.get_mut(&h) else { return };
-        slot.refusals.retain(|(at, _)| *at != tuple);
-        if slot.refusals.len() < MAX_PATHS {
-            slot.refusals.push((tuple, words(error)));
+        let refusals = &mut slot.complaints.get_or_insert_default().refusals;
+        refusals.retain(|(at, _)| *at != tuple);
+        if refusals.len() < MAX_PATHS {
+            refusals.push((tuple, words(error)));
         }
     }
 
@@ -438,7 +460,7 @@ impl State {
     ) -> Contact {
         let core = association.path_contact(path.path).unwrap_or_default();
         let tuple = FourTuple { local: path.local, remote: path.remote };
-        let refusals = self.slots.get(&h).map_or(&[][..], |slot| &slot.refusals);
+        let refusals = self.slots.get(&h).map_or(&[][..], Slot::refusals);
         let refusal = refusals.iter().find(|(at, _)| *at == tuple);
         Contact {
             silent_for: core.last_heard.map(|heard| now.since(heard)),

@@ -3,6 +3,7 @@
 mod auth;
 mod checksum;
 mod extensions;
+mod live;
 mod path_mtu;
 mod reconfiguration;
 mod replies;
@@ -10,7 +11,8 @@ mod watch;
 
 pub use auth::{AuthConfig, AuthKey, HmacAlgorithm};
 pub use checksum::Edmid;
-pub use extensions::ExtensionConfig;
+pub use extensions::{AgreedExtensions, ExtensionConfig};
+pub use live::{AssocSettings, SettingsError};
 pub use path_mtu::PathMtuDiscovery;
 pub(crate) use path_mtu::smallest_mtu;
 pub use reconfiguration::ReconfigConfig;

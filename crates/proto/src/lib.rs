@@ -26,6 +26,7 @@ pub use association::{
     AddressError, Association, PathSettings, ReconfigError, ReconfigOutcome, State,
 };
 pub use auth::AuthKeyError;
+pub use config::{AgreedExtensions, AssocSettings, SettingsError};
 pub use endpoint::{ConnectError, Endpoint, Transmit};
 pub use event::{CloseReason, Event, Message, StreamDirection};
 pub use ids::{AssocHandle, FourTuple, MessageId, PathId, ReconfigId};

@@ -9,7 +9,7 @@ use core::net::SocketAddr;
 
 use serde::Serialize;
 
-use crate::ids::PathId;
+use crate::ids::{FourTuple, PathId};
 use crate::time::Duration;
 use crate::view::PathState;
 pub use contact::PathContact;
@@ -19,6 +19,7 @@ pub use mtu::{MtuState, PathMtuStats};
 
 /// Counters of an endpoint: what happened outside associations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct EndpointStats {
     /// Packets handed in.
     pub packets_received: u64,
@@ -40,6 +41,7 @@ pub struct EndpointStats {
 
 /// Counters of an association.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct AssocStats {
     /// SCTP packets sent.
     pub packets_sent: u64,
@@ -106,6 +108,7 @@ const fn is_zero(count: &u64) -> bool {
 
 /// Counters of a path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PathStats {
     /// Which path.
     pub path: PathId,
@@ -157,8 +160,41 @@ pub struct PathStats {
     pub state: PathState,
 }
 
+impl PathStats {
+    /// Counters of a path that has carried nothing yet, and of which nothing is known.
+    pub const fn new(path: PathId, tuple: FourTuple) -> Self {
+        Self {
+            path,
+            local: tuple.local,
+            remote: tuple.remote,
+            packets_sent: 0,
+            packets_received: 0,
+            bytes_sent: 0,
+            data_chunks: 0,
+            payload_bytes: 0,
+            payload_received: 0,
+            retransmissions_fast: 0,
+            retransmissions_timeout: 0,
+            copies: 0,
+            suspicions: 0,
+            timeouts: 0,
+            timeouts_by_rto: [0; 5],
+            fast_recoveries: 0,
+            heartbeats_sent: 0,
+            heartbeats_acked: 0,
+            srtt: None,
+            rto: Duration::ZERO,
+            cwnd: 0,
+            ssthresh: 0,
+            outstanding: 0,
+            state: PathState::Unconfirmed,
+        }
+    }
+}
+
 /// Counters of the loss recovery beyond RFC 9260 on one path ([`RecoveryConfig`](crate::config::RecoveryConfig)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct RecoveryStats {
     /// Chunks that time-based detection declared lost.
     pub rack_losses: u64,
@@ -176,6 +212,7 @@ pub struct RecoveryStats {
 
 /// Messages that were given up, by why (RFC 7496 section 4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct AbandonedMessages {
     /// Their lifetime was over.
     pub timed: AbandonedCount,
@@ -223,6 +260,7 @@ impl core::ops::Add for AbandonedCount {
 
 /// Counters of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct StreamStats {
     /// Which stream.
     pub stream: u16,

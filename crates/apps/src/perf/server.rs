@@ -1,13 +1,15 @@
 //! The end that takes part in tests, as many at once as ask.
 
+use std::convert::Infallible;
+use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_net::{Association, Closed, Config, Endpoint, Event, Warning};
 use serde::Serialize;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
 use super::client::{LONGEST_LEAD, expect};
 use super::clock::{ClockRelation, mark, now_ns};
@@ -128,7 +130,8 @@ impl Server {
 
     /// Takes part in tests until `stop`, or, if told so, until the first is over.
     pub async fn run(self, observer: mpsc::UnboundedSender<SessionUpdate>, stop: Stop) {
-        let mut sessions = JoinSet::new();
+        // Every session has an end of this; a `JoinSet` would keep a record of each, beside its task.
+        let (alive, mut all_over) = mpsc::channel::<Infallible>(1);
         let mut number = 0;
         loop {
             tokio::select! {
@@ -136,16 +139,18 @@ impl Server {
                     let Some(association) = accepted else { break };
                     let Some(place) = self.admit(&association) else { continue };
                     number += 1;
-                    let shared = self.shared.clone();
                     let guest = Guest { id: number, association, place };
-                    sessions.spawn(serve(guest, shared, observer.clone(), stop.clone()));
+                    let common = self.shared.clone();
+                    tokio::spawn(serve(guest, common, observer.clone(), stop.clone(), alive.clone()));
                 }
-                Some(_) = sessions.join_next() => {}
+                () = self.door.turn_out_mute() => {}
                 () = self.shared.over() => break,
                 () = stop.set() => break,
             }
         }
-        while sessions.join_next().await.is_some() {}
+        self.door.close();
+        drop(alive);
+        let _ = all_over.recv().await;
         let _ = tokio::time::timeout(Duration::from_secs(2), self.endpoint.wait_idle()).await;
     }
 }
@@ -157,22 +162,25 @@ struct Guest {
     place: Place,
 }
 
-/// A server may have many guests that only wait, so what others need is kept out of this future, in boxes made when it is needed.
-async fn serve(
+/// A server may have many guests that only wait, so what others need is kept out of this future, in boxes made when
+/// it is needed.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "the arguments of an `async fn` are in its future twice"
+)]
+fn serve(
     guest: Guest,
     common: Arc<Common>,
     observer: mpsc::UnboundedSender<SessionUpdate>,
     stop: Stop,
-) {
-    let first = tokio::select! {
-        first = guest.place.greeting(expect(&guest.association)) => Some(first),
-        () = stop.set() => None,
-    };
-    let first = match first {
-        Some(first) => first.map_err(PerfError::from).and_then(|said| said),
-        None => Err(PerfError::Interrupted),
-    };
-    Box::pin(answer(guest, first, &common, &observer, &stop)).await;
+    alive: mpsc::Sender<Infallible>,
+) -> impl Future<Output = ()> + Send {
+    async move {
+        let first = guest.place.greeting(pin!(expect(&guest.association))).await;
+        let first = first.map_err(PerfError::from).and_then(|said| said);
+        Box::pin(answer(guest, first, &common, &observer, &stop)).await;
+        drop(alive);
+    }
 }
 
 /// Does what a guest wants by its first words.

@@ -41,7 +41,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::auth::{Auth, RANDOM_LEN};
-use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
+use crate::config::{AgreedExtensions, AssocConfig, EndpointConfig, NrSack, SackPath};
 use crate::endpoint::Extensions;
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
@@ -268,6 +268,26 @@ impl Association {
         (self.caps.outbound_streams, self.caps.inbound_streams)
     }
 
+    /// The extensions that both ends agreed on at set-up; none before.
+    pub const fn agreed(&self) -> AgreedExtensions {
+        let agreed = self.caps.agreed;
+        AgreedExtensions {
+            authentication: agreed.authentication,
+            dynamic_addresses: agreed.dynamic_addresses,
+            interleaving: agreed.interleaving,
+            partial_reliability: agreed.partial_reliability,
+            stream_reconfiguration: agreed.stream_reconfiguration,
+            nr_sack: agreed.nr_sack,
+            dac: agreed.dac,
+            zero_checksum: agreed.zero_checksum,
+        }
+    }
+
+    /// The peer's SCTP port.
+    pub const fn peer_port(&self) -> u16 {
+        self.peer.port
+    }
+
     /// The driver could not send on a path: its device is down, or there is no route. Where silent paths are given up
     /// ([`Rescheduling::Silent`](crate::config::Rescheduling::Silent)) its data goes elsewhere at once; otherwise the timers find out.
     pub fn path_failed(&mut self, now: Time, tuple: FourTuple) {
@@ -391,6 +411,10 @@ impl Association {
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
         release(&mut self.events);
+        if matches!(event, Event::Established { .. }) && self.events.is_empty() {
+            // Often the only one for long.
+            self.events = VecDeque::new();
+        }
         Some(event)
     }
 

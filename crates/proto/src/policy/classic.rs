@@ -241,6 +241,7 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         };
         let cwnd = self.initial_cwnd(view, p);
         if self.windows.len() <= path.index() {
+            self.windows.reserve_exact(path.index() + 1 - self.windows.len());
             self.windows.resize(path.index() + 1, PathWindow::default());
         }
         if let Some(w) = self.windows.get_mut(path.index()) {
