@@ -3,7 +3,6 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use polypath_proto::event::{CloseReason, Event, Message, SenderQueueInfo};
@@ -18,8 +17,9 @@ use polypath_proto::{
 };
 use tokio::sync::broadcast;
 
-use crate::endpoint::Inner;
+pub use crate::contact::Contact;
 use crate::error::{Closed, ConnectError, SendError, SendRefusal, SettingsError};
+use crate::inner::Inner;
 use crate::shared::{self, Signals};
 
 /// An association. All methods take `&self`, so one task may send while another receives: put it
@@ -74,21 +74,6 @@ impl PathInfo {
             contact: Contact::default(),
         }
     }
-}
-
-/// What was heard of a path: for whoever asks why it carries nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Contact {
-    /// How long ago a packet came on it, or data that it carried was acknowledged; `None`: nothing
-    /// ever came back.
-    pub silent_for: Option<Duration>,
-    /// Timeouts and heartbeats without an answer, in a row.
-    pub unanswered: u32,
-    /// It fell silent while other paths did not, and carries no data meanwhile.
-    pub suspect: bool,
-    /// Why the system refused to send on it, if it ever did.
-    pub refusal: Option<String>,
 }
 
 impl Association {

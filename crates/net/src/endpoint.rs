@@ -13,6 +13,7 @@ use crate::association::Association;
 use crate::config::{Config, Encapsulation, LocalAddress, Pairing};
 use crate::driver::Driver;
 use crate::error::{BindError, ConnectError, Warning};
+use crate::inner::Inner;
 use crate::shared::{Shared, Signals, Slot};
 use crate::socket::open_all;
 
@@ -22,20 +23,6 @@ use crate::socket::open_all;
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     pub(crate) inner: Arc<Inner>,
-}
-
-/// Alive as long as any handle is.
-#[derive(Debug)]
-pub(crate) struct Inner {
-    pub(crate) shared: Arc<Shared>,
-    port: u16,
-    warnings: Vec<Warning>,
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.shared.abandon();
-    }
 }
 
 impl Endpoint {

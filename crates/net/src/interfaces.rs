@@ -8,7 +8,7 @@ use if_watch::IfEvent;
 use if_watch::tokio::IfWatcher;
 use polypath_proto::config::MAX_PATHS;
 
-use crate::config::LocalAddress;
+use crate::local_address::LocalAddress;
 use crate::socket::is_link_local;
 
 /// Which addresses an endpoint takes up when they appear, and gives up when they vanish. Loopback

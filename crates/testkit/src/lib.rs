@@ -19,5 +19,6 @@ pub mod interact;
 pub mod invariants;
 pub mod model;
 pub mod packet;
+pub mod pair;
 pub mod puppet;
 pub mod world;

@@ -4,23 +4,29 @@ use hmac::{Hmac, KeyInit, Mac};
 use polypath_wire::{ChecksumCheck, ChecksumMode, PacketView, PacketWriter, RawChunk};
 use sha2::Sha256;
 
-use super::Packet;
+use super::packet::Packet;
 
-pub(crate) const DATA: u8 = 0;
-pub(crate) const AUTH: u8 = 15;
-pub(crate) const HEARTBEAT: u8 = 4;
-pub(crate) const HEARTBEAT_ACK: u8 = 5;
-pub(crate) const ASCONF: u8 = 0xc1;
-pub(crate) const ASCONF_ACK: u8 = 0x80;
+/// Type of DATA.
+pub const DATA: u8 = 0;
+/// Type of AUTH.
+pub const AUTH: u8 = 15;
+/// Type of HEARTBEAT.
+pub const HEARTBEAT: u8 = 4;
+/// Type of HEARTBEAT ACK.
+pub const HEARTBEAT_ACK: u8 = 5;
+/// Type of ASCONF.
+pub const ASCONF: u8 = 0xc1;
+/// Type of ASCONF-ACK.
+pub const ASCONF_ACK: u8 = 0x80;
 
 /// What both sides said in INIT and INIT ACK.
-#[derive(Clone)]
-pub(crate) struct Overheard {
+#[derive(Clone, Debug)]
+pub struct Overheard {
     vectors: [Vec<u8>; 2],
 }
 
 /// The AUTH parameters of an INIT or INIT ACK, without padding, in the order of the keys.
-pub(crate) fn key_vector(packet: &Packet) -> Vec<u8> {
+pub fn key_vector(packet: &Packet) -> Vec<u8> {
     let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).expect("valid");
     let raw = view.chunks().next().expect("a chunk").expect("valid");
     let mut rest = &raw.value[16..];
@@ -37,7 +43,8 @@ pub(crate) fn key_vector(packet: &Packet) -> Vec<u8> {
 }
 
 impl Overheard {
-    pub(crate) fn new(init: &Packet, init_ack: &Packet) -> Self {
+    /// From the packets of the handshake.
+    pub fn new(init: &Packet, init_ack: &Packet) -> Self {
         Self { vectors: [key_vector(init), key_vector(init_ack)] }
     }
 
@@ -50,7 +57,7 @@ impl Overheard {
     }
 
     /// `from -> to`: a packet whose chunks, but for those in front, are authenticated with SHA-256.
-    pub(crate) fn packet(
+    pub fn packet(
         &self,
         ports: (u16, u16),
         tag: u32,
@@ -75,7 +82,8 @@ impl Overheard {
 }
 
 /// Bytes as a chunk.
-pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+#[derive(Debug)]
+pub struct Bytes<'a>(pub &'a [u8]);
 
 impl polypath_wire::EncodeChunk for Bytes<'_> {
     fn encoded_len(&self) -> usize {
@@ -88,7 +96,7 @@ impl polypath_wire::EncodeChunk for Bytes<'_> {
 }
 
 /// The packet again, with a correct checksum, after `change` had its way with the bytes.
-pub(crate) fn tampered(data: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+pub fn tampered(data: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut data = data.to_vec();
     change(&mut data);
     reseal(&data)
@@ -105,7 +113,7 @@ fn reseal(data: &[u8]) -> Vec<u8> {
 }
 
 /// The chunks of a packet, by their bytes.
-pub(crate) fn chunks(packet: &Packet) -> Vec<Vec<u8>> {
+pub fn chunks(packet: &Packet) -> Vec<Vec<u8>> {
     let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).expect("valid");
     let bytes = |raw: RawChunk<'_>| raw.bytes().to_vec();
     view.chunks().map(|raw| bytes(raw.expect("valid"))).collect()

@@ -4,67 +4,58 @@ use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
-use polypath_proto::{
-    Association, Event, ReconfigId, ReconfigOutcome, SendOptions, State, StreamDirection,
-};
+use polypath_proto::{Event, ReconfigId, ReconfigOutcome, SendOptions, State, StreamDirection};
 use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumCheck, Chunk, PacketView};
 
-use super::*;
+use super::{Host, Packet, Pair, Way, client};
 
-pub(crate) const fn ms(ms: u64) -> Duration {
+/// Milliseconds.
+pub const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-pub(crate) const RECONFIG: ExtensionConfig =
+/// Stream reconfiguration, and nothing else.
+pub const RECONFIG: ExtensionConfig =
     ExtensionConfig { stream_reconfiguration: true, ..ExtensionConfig::NONE };
 
-pub(crate) fn config() -> AssocConfig {
+/// Settings of an end with the extension.
+pub fn config() -> AssocConfig {
     AssocConfig { extensions: RECONFIG, ..AssocConfig::default() }
 }
 
-pub(crate) fn pair(client: AssocConfig, server: AssocConfig) -> Pair {
-    let mut ends =
-        [endpoint(CLIENT_PORT, &client_addresses()), endpoint(SERVER_PORT, &server_addresses())];
-    ends[1].assoc = server.into();
-    let [a, b] = ends;
-    let mut pair = Pair::with(a, b);
-    pair.connect_with(client);
+/// A pair with an association, with these settings.
+pub fn pair(client: AssocConfig, server: AssocConfig) -> Pair {
+    let mut pair = Pair::connecting(client, server);
     pair.run(ms(400));
     assert_eq!(pair.client.state(), State::Established);
     pair
 }
 
-pub(crate) fn client(pair: &mut Pair) -> &mut Association {
-    let h = pair.client.handle();
-    pair.client.endpoint.association_mut(h).unwrap()
-}
-
-pub(crate) fn server(pair: &mut Pair) -> &mut Association {
-    let h = pair.server.handle();
-    pair.server.endpoint.association_mut(h).unwrap()
-}
-
-pub(crate) fn send(pair: &mut Pair, stream: u16, byte: u8, len: usize) {
+/// The client sends a message of `len` times `byte`.
+pub fn send(pair: &mut Pair, stream: u16, byte: u8, len: usize) {
     let now = pair.now;
     let data = Bytes::from(vec![byte; len]);
     client(pair).send(now, StreamId(stream), data, SendOptions::default()).unwrap();
 }
 
-pub(crate) fn reset(pair: &mut Pair, direction: StreamDirection, streams: &[u16]) -> ReconfigId {
+/// The client resets streams.
+pub fn reset(pair: &mut Pair, direction: StreamDirection, streams: &[u16]) -> ReconfigId {
     let streams: Vec<_> = streams.iter().map(|s| StreamId(*s)).collect();
     let now = pair.now;
     client(pair).reset_streams(now, direction, &streams).unwrap()
 }
 
-pub(crate) fn outcome(host: &Host, id: ReconfigId) -> Option<ReconfigOutcome> {
+/// What became of a request; `None`: nothing yet.
+pub fn outcome(host: &Host, id: ReconfigId) -> Option<ReconfigOutcome> {
     host.events.iter().find_map(|(_, e)| match e {
         Event::Reconfigured { request, outcome } if *request == id => Some(*outcome),
         _ => None,
     })
 }
 
-pub(crate) fn resets(host: &Host) -> Vec<(StreamDirection, Vec<u16>)> {
+/// The resets that the application was told of.
+pub fn resets(host: &Host) -> Vec<(StreamDirection, Vec<u16>)> {
     let reset = |(_, e): &(_, Event)| match e {
         Event::StreamsReset { direction, streams } => {
             Some((*direction, streams.iter().map(|s| s.0).collect()))
@@ -75,7 +66,7 @@ pub(crate) fn resets(host: &Host) -> Vec<(StreamDirection, Vec<u16>)> {
 }
 
 /// (stream, SSN, first byte) of all DATA that the client sent since, once per TSN.
-pub(crate) fn numbers(pair: &Pair, since: usize) -> Vec<(u16, u16, u8)> {
+pub fn numbers(pair: &Pair, since: usize) -> Vec<(u16, u16, u8)> {
     let mut seen = std::collections::BTreeSet::new();
     let mut out = Vec::new();
     for packet in pair.sent_since(since).iter().filter(|p| p.way == Way::ToServer) {
@@ -92,16 +83,18 @@ pub(crate) fn numbers(pair: &Pair, since: usize) -> Vec<(u16, u16, u8)> {
     out
 }
 
-pub(crate) fn is_reconfig(packet: &Packet) -> bool {
+/// Whether the packet has a RE-CONFIG.
+pub fn is_reconfig(packet: &Packet) -> bool {
     packet.kinds().contains(&kind::RECONFIG)
 }
 
-pub(crate) fn reconfigs(pair: &Pair, way: Way) -> usize {
+/// Packets with a RE-CONFIG sent this way.
+pub fn reconfigs(pair: &Pair, way: Way) -> usize {
     pair.log.iter().filter(|p| p.way == way && is_reconfig(p)).count()
 }
 
 /// Types of the parameters of all RE-CONFIGs.
-pub(crate) fn params(pair: &Pair, way: Way) -> Vec<Vec<u16>> {
+pub fn params(pair: &Pair, way: Way) -> Vec<Vec<u16>> {
     let mut out = Vec::new();
     for packet in pair.log.iter().filter(|p| p.way == way) {
         let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
