@@ -10,10 +10,11 @@ use polypath_testkit::conformance::{
 
 const SEEDS: core::ops::Range<u64> = 0..8;
 
-/// Values for the options whose values can neither be listed nor are a range, and some within ranges.
+/// Values for the options whose values can neither be listed nor are a range, and some within
+/// ranges.
 const EXAMPLES: &[(&str, &str, &[&str])] = &[
     ("fixed", "map", &["0:0", "0:1,1:0", "3:4,5:9,65535:2"]),
-    ("out", "burst", &["1", "2", "65535"]),
+    ("cmt-out", "burst", &["1", "2", "65535"]),
     ("weighted", "weights", &["0:0", "0:3,1:1,9:2", "0:0,1:0,2:0,3:0,4:0"]),
     ("weighted", "costs", &["0:1", "1:255,2:1,3:1"]),
     ("weighted", "quotas", &["0:10000", "0:0,1:5000,2:1"]),

@@ -6,7 +6,7 @@ use polypath_scenario::units::{Delay, Rate};
 use polypath_scenario::{Action, Change, Direction, FlowSpec, Repeat, Scenario, Series};
 use polypath_sim::spec;
 
-use super::{directed, flow_path_names, way};
+use super::places::{directed, flow_path_names, way};
 
 /// What `[[at]]` has in store for one direction of a link.
 pub(super) fn schedule(
