@@ -106,6 +106,9 @@ Examples:
     /// List every policy with its options.
     #[command(after_help = "Example:\n  polypath policies")]
     Policies(ListArgs),
+    /// List every metric with its unit and what it tells.
+    #[command(after_help = "Example:\n  polypath metrics")]
+    Metrics,
     /// Print the JSON schema of scenario files, for editors.
     #[command(after_help = "Example:\n  polypath schema > scenario.schema.json")]
     Schema(SchemaArgs),
@@ -283,7 +286,7 @@ pub(crate) struct SweepArgs {
     /// Set a field over what the file says; may be repeated.
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub(crate) set: Vec<String>,
-    /// What to report, such as goodput or delay.mean (docs/experiments.md lists them); may be
+    /// What to report, such as goodput or delay.mean (`polypath metrics` lists them); may be
     /// repeated. By default what the scenario's `metrics` say, or goodput.
     #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Vec<String>,

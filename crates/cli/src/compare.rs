@@ -6,7 +6,6 @@ use polypath_experiments::evaluate::{Bindings, Evaluator};
 use polypath_experiments::experiment::{Quantity, Selection};
 use polypath_experiments::reproduce::places;
 use polypath_report::RunTable;
-use polypath_run::metrics::Unit;
 use serde::Serialize;
 
 use crate::args::CompareArgs;
@@ -63,7 +62,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
 }
 
 fn line(row: &Row<'_>) -> String {
-    let unit = Unit::of(row.metric);
+    let unit = polypath_run::metrics::unit(row.metric);
     let at: Vec<String> = row.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
     let half = row.difference.1.map_or(String::new(), |half| format!(" +- {}", unit.show(half)));
     let differs = if row.differs { " *" } else { "" };

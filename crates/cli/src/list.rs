@@ -19,6 +19,10 @@ pub(crate) fn policies(json: bool) -> Result<(), Failure> {
     }
 }
 
+pub(crate) fn metrics() -> Result<(), Failure> {
+    output::text(&polypath_run::metrics::text())
+}
+
 pub(crate) fn schema() -> Result<(), Failure> {
     output::text(&schema::scenario_schema())
 }

@@ -59,6 +59,7 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Compare(args) => compare::compare(&args),
         Command::CrossCheck(args) => cross_check::cross_check(&args),
         Command::Policies(args) => list::policies(args.json),
+        Command::Metrics => list::metrics(),
         Command::Schema(_) => list::schema(),
         Command::Init(args) => list::init(args.file.as_deref()),
         Command::Completions(args) => list::completions(args.shell),

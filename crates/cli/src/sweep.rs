@@ -7,7 +7,6 @@ use polypath_experiments::experiment::parse_amount;
 use polypath_experiments::reproduce::{Measured, Seeds, SweepError, SweepRow};
 use polypath_experiments::store::Store;
 use polypath_report::write_runs;
-use polypath_run::metrics::Unit;
 use polypath_run::read_scenario;
 use polypath_scenario::{Axis, Scalar, Source};
 
@@ -101,7 +100,7 @@ fn table(rows: &[SweepRow]) -> String {
 
 fn shown(metric: &str, measured: Option<Measured>) -> String {
     let Some(Measured { mean, half, against_first }) = measured else { return "-".to_owned() };
-    let unit = Unit::of(metric);
+    let unit = polypath_run::metrics::unit(metric);
     let interval =
         if half.is_finite() { format!(" +- {}", unit.show(half)) } else { String::new() };
     let against = against_first.map(|(ratio, half)| {

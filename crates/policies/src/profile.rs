@@ -13,17 +13,33 @@ use polypath_proto::time::Duration;
 use crate::error::PolicyError;
 use crate::registry::{PolicySpec, factory};
 
-/// A stack that has a name.
+/// A stack that has a name: settings to start from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "schema",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case")
+)]
 #[non_exhaustive]
 pub enum Profile {
-    /// What one would deploy: [`fast`].
+    /// RFC 9260 with CMT: SFR, CUC version 2 and DAC on; NR-SACK and PF off; scheduler rr,
+    /// retransmission ssthresh, shared buffers, congestion control cmt; all timers and windows as
+    /// in RFC 9260.
+    Paper,
+    /// As paper, with what the CMT module of ns-2.35 does in its place: a receiver that tells of no
+    /// freed room, delays the SACK for the packet that fills a gap and lets no SACK of the timer
+    /// count for DAC; 16 bytes charged per chunk; RTO.Initial 3s; windows that begin with 4380B and
+    /// ssthresh 64KiB and fall to 2mtu; Max.Burst after fast retransmits alone; RTT samples from
+    /// any path; an unlimited send buffer.
+    Ns2,
+    /// What one would deploy: as paper, with the schedulers knapsack and needs and the
+    /// retransmission policy soonest, congestion control cmt coupled among paths that were found to
+    /// share a bottleneck; NR-SACK for all that was received, SACKs on the path of the smallest
+    /// RTT, RTT samples whichever way they came; RACK, tail-loss probes, rate reduction, F-RTO,
+    /// rescheduling from silent paths; PF with probes every second at least; RTO.Min 200ms, RTO.Max
+    /// 10s, SACK delay 50ms, heartbeats four times a second, buffers of 4MiB.
     #[default]
     Fast,
-    /// RFC 9260 with CMT, as the papers' experiments were repeated: [`paper`].
-    Paper,
-    /// The papers' ns-2 module: [`ns2`].
-    Ns2,
 }
 
 impl Profile {

@@ -1,7 +1,7 @@
 //! Policies by name: `name` or `name?key=value&key=value`.
 
 use core::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use polypath_proto::config::CcConfig;
 use polypath_proto::policy::{
@@ -16,51 +16,21 @@ use crate::kind::PolicyKind;
 use crate::options::{Options, list_or_none};
 use crate::{buffer, congestion, renamed, retransmission, scheduler, stream};
 
-/// Every policy of this crate. A new one adds its line here and its file.
-static BUILTIN: &[PolicyEntry] = &[
-    scheduler::rr::ENTRY,
-    scheduler::primary::ENTRY,
-    scheduler::fixed::ENTRY,
-    scheduler::cmt_out::ENTRY,
-    scheduler::min_rtt::ENTRY,
-    scheduler::blest::ENTRY,
-    scheduler::ecf::ENTRY,
-    scheduler::otias::ENTRY,
-    scheduler::daps::ENTRY,
-    scheduler::sttf::ENTRY,
-    scheduler::weighted::ENTRY,
-    scheduler::cmt_out_split::ENTRY,
-    scheduler::knapsack::ENTRY,
-    scheduler::redundant::ENTRY,
-    stream::fcfs::ENTRY,
-    stream::rr::ENTRY,
-    stream::rr_packet::ENTRY,
-    stream::priority::ENTRY,
-    stream::requirements::ENTRY,
-    stream::fair::ENTRY,
-    stream::wfq::ENTRY,
-    retransmission::same::ENTRY,
-    retransmission::asap::ENTRY,
-    retransmission::cwnd::ENTRY,
-    retransmission::ssthresh::ENTRY,
-    retransmission::earliest_delivery::ENTRY,
-    retransmission::lossrate::ENTRY,
-    retransmission::rfc9260::ENTRY,
-    buffer::shared::ENTRY,
-    buffer::split::ENTRY,
-    congestion::rfc9260::ENTRY,
-    congestion::resource_pooling::ENTRY_V1,
-    congestion::resource_pooling::ENTRY_V2,
-    congestion::lia::ENTRY,
-    congestion::olia::ENTRY,
-    congestion::balia::ENTRY,
-    congestion::cubic::ENTRY,
-    congestion::fixed::ENTRY,
-];
+/// Every policy of this crate. A new one adds its line to the list of its kind.
+static BUILTIN: LazyLock<Vec<PolicyEntry>> = LazyLock::new(|| {
+    let kinds = [
+        scheduler::ENTRIES,
+        stream::ENTRIES,
+        retransmission::ENTRIES,
+        buffer::ENTRIES,
+        congestion::ENTRIES,
+    ];
+    kinds.concat()
+});
 
 /// Every policy of this crate, by kind.
 pub fn all() -> &'static [PolicyEntry] {
-    BUILTIN
+    &BUILTIN
 }
 
 /// A factory of this crate's policies; see [`Registry::factory`].
@@ -278,9 +248,10 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_those_of_its_kind() {
         let spec = PolicySpec { buffer: "rr".to_owned(), ..PolicySpec::default() };
+        let names: Vec<&str> = buffer::ENTRIES.iter().map(|entry| entry.name).collect();
         assert_eq!(
             factory(&spec).expect_err("no buffer policy").to_string(),
-            "buffer policy \"rr\" is unknown; allowed: shared, split"
+            format!("buffer policy \"rr\" is unknown; allowed: {}", names.join(", "))
         );
     }
 

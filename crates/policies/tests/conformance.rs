@@ -10,20 +10,15 @@ use polypath_testkit::conformance::{
 
 const SEEDS: core::ops::Range<u64> = 0..8;
 
-/// Values for the options whose values cannot be listed.
+/// Values for the options whose values can neither be listed nor are a range, and some within
+/// ranges.
 const EXAMPLES: &[(&str, &str, &[&str])] = &[
     ("fixed", "map", &["0:0", "0:1,1:0", "3:4,5:9,65535:2"]),
     ("cmt-out", "burst", &["1", "2", "65535"]),
-    ("blest", "lambda", &["1", "1.3"]),
-    ("ecf", "beta", &["0", "10"]),
     ("weighted", "weights", &["0:0", "0:3,1:1,9:2", "0:0,1:0,2:0,3:0,4:0"]),
     ("weighted", "costs", &["0:1", "1:255,2:1,3:1"]),
     ("weighted", "quotas", &["0:10000", "0:0,1:5000,2:1"]),
     ("weighted", "patience", &["20"]),
-    ("cmt-out-split", "queue", &["1", "1000"]),
-    ("knapsack", "slack", &["0", "1000"]),
-    ("knapsack", "gain", &["0", "1000"]),
-    ("redundant", "paths", &["2", "16"]),
     ("priority", "values", &["0:2,1:0", "0:65535,7:1"]),
     ("wfq", "weights", &["0:1,1:3", "0:65535,7:2"]),
     ("lossrate", "rates", &["0.01,0.1", "1", "0,0,0,0,0"]),
@@ -47,6 +42,7 @@ fn every_option_that_cannot_be_listed_has_an_example() {
     for entry in polypath_policies::all() {
         for option in entry.options {
             let listed = option.choices().count() == option.values.split('|').count();
+            let listed = listed || range_ends(option).is_some();
             let example = EXAMPLES.iter().any(|(p, o, _)| *p == entry.name && *o == option.name);
             assert!(listed || example, "{} {}: {}", entry.kind, entry.name, option.name);
         }
@@ -98,11 +94,19 @@ fn option_values(policy: &str, option: &polypath_policies::OptionEntry) -> Vec<S
     let examples = example.into_iter().flat_map(|(_, _, values)| values.iter().copied());
     let mut values: Vec<_> = [option.default]
         .into_iter()
+        .chain(range_ends(option).into_iter().flatten())
         .chain(option.choices().filter(|v| *v != option.default))
         .chain(examples)
         .collect();
     values.dedup();
     values.iter().map(|v| format!("{}={v}", option.name)).collect()
+}
+
+/// The least and the greatest value of an option that takes `<least..greatest>`.
+fn range_ends(option: &polypath_policies::OptionEntry) -> Option<[&'static str; 2]> {
+    let (least, greatest) = option.values.strip_prefix('<')?.strip_suffix('>')?.split_once("..")?;
+    let is_number = |text: &str| text.parse::<f64>().is_ok();
+    (is_number(least) && is_number(greatest)).then_some([least, greatest])
 }
 
 fn check(registry: &Registry, kind: PolicyKind, text: &str, seed: u64) {

@@ -14,12 +14,15 @@ pub struct StreamNeeds {
 }
 
 /// What counts for the messages of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Service {
     /// How much arrives.
     #[default]
     Throughput,
-    /// How soon each message arrives: before waiting data, by the way that is fastest now. For streams that send little.
+    /// How soon each message arrives: before waiting data, by the way that is fastest now. For
+    /// streams that send little.
     LowDelay,
 }
 

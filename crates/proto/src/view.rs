@@ -7,7 +7,9 @@ use crate::needs::{Service, StreamNeeds};
 use crate::time::{Duration, Time};
 
 /// What the user wants of a path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PathAdmin {
     /// Carries data.
     #[default]

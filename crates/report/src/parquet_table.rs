@@ -93,13 +93,14 @@ mod tests {
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
     use parquet::record::RowAccessor as _;
     use polypath_experiments::store::Row;
-    use polypath_run::metrics::Figures;
+    use polypath_run::metrics::MetricValues;
 
     use super::*;
 
     #[test]
     fn what_was_written_is_read_again() {
-        let figures = |goodput: Option<f64>| Row::of(Figures(vec![("goodput".into(), goodput)]));
+        let figures =
+            |goodput: Option<f64>| Row::of(MetricValues(vec![("goodput".into(), goodput)]));
         let run = |seed, goodput| Run { point: 0, seed, figures: Arc::new(figures(goodput)) };
         let cells = ["main", "64KiB", "10ms"].map(str::to_owned).to_vec();
         let runs = Runs {

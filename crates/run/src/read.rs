@@ -13,7 +13,7 @@ pub fn read_scenario(source: &Source) -> Result<Scenario, ScenarioError> {
     // Only a scenario that is right otherwise says which metrics it has.
     let unknown = scenario.metrics.iter().position(|name| !metrics::exists(name, &scenario));
     unknown.map_or(Ok(scenario), |n| {
-        let text = "no such metric (docs/experiments.md lists them)";
+        let text = "no such metric (docs/reference/metrics.md lists them)";
         Err(source.problem(&format!("metrics[{n}]"), text))
     })
 }

@@ -15,6 +15,6 @@ fn answer(metric: &str) -> String {
 fn a_metric_that_no_run_has_is_refused_by_its_place() {
     assert_eq!(answer("goodput"), "accepted");
     let refusal = "crossing.toml:1: metrics[0] = \"throughput\": \
-                   no such metric (docs/experiments.md lists them)";
+                   no such metric (docs/reference/metrics.md lists them)";
     assert_eq!(answer("throughput"), refusal);
 }

@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use core::str::FromStr;
 use std::borrow::Cow;
 
+use polypath_proto::view::PathAdmin;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -37,7 +38,7 @@ pub struct Change {
     pub loss: Option<Probability>,
     /// What senders want of a path from then on. Every flow that has the path and is open is meant; links do not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub admin: Option<AdminSetting>,
+    pub admin: Option<PathAdmin>,
 }
 
 /// Changes that come again and again. A list is taken in turn, a range is drawn from anew each time.
@@ -92,18 +93,6 @@ impl Action {
     pub const fn is_of_nat(self) -> bool {
         matches!(self, Self::Rebind | Self::Readdress | Self::Forget)
     }
-}
-
-/// What a sender wants of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AdminSetting {
-    /// It carries data, as at first.
-    Active,
-    /// It carries data only while no active path can.
-    Backup,
-    /// It carries no data; heartbeats go on.
-    Disabled,
 }
 
 /// Values of a repeating change: a list taken in turn, or a range to draw from, both ends included.

@@ -53,23 +53,20 @@ mod topology;
 mod trace_file;
 pub mod units;
 
-pub use changes::{Action, AdminSetting, Change, Repeat, Series};
+pub use changes::{Action, Change, Repeat, Series};
 pub use cross::{CrossTraffic, Spacing};
 pub use error::ScenarioError;
 pub use files::Files;
 pub use flow::{App, Direction, FlowSpec};
 pub use nat::{Filtering, Mapping, NatSpec, Ports, Unmapped};
-pub use needs::{BesideSpec, NeedsSpec, ReliabilitySpec, ServiceSetting};
+pub use needs::{BesideSpec, NeedsSpec, ReliabilitySpec};
 pub use plan::{Axis, Case, Scalar, Seeds, TimeSpec};
 pub use scenario::Scenario;
 pub use set::{Assignment, AssignmentError};
 pub use source::Source;
-pub use stack::{
-    BurstRuleSetting, CucSetting, CwndUnitSetting, ExtensionSetting, NrSackSetting, Profile,
-    ReschedulingSetting, SackPathSetting, StackSettings, StackSpec, T3MarksSetting,
-};
+pub use stack::{StackSettings, StackSpec};
 pub use topology::{
-    Encapsulation, Endpoints, Family, GilbertElliott, LinkSettings, LossPlace, PathSpec, Red,
-    RouteSpec, ServerAddresses,
+    Endpoints, Family, GilbertElliott, LinkSettings, LossPlace, PathSpec, Red, RouteSpec,
+    ServerAddresses,
 };
 pub use trace_file::TraceFile;

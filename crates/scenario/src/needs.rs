@@ -1,5 +1,6 @@
 //! What streams declare, how long it is tried to deliver their messages, and streams beside an application's own.
 
+use polypath_proto::Service;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,23 +11,12 @@ use crate::units::{Delay, Size};
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NeedsSpec {
     /// What counts for its messages.
-    pub service: ServiceSetting,
+    pub service: Service,
     /// Lower goes first, strictly.
     pub priority: u16,
     /// How long after it was handed in a message should be delivered. Absent: no matter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Delay>,
-}
-
-/// What counts for the messages of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ServiceSetting {
-    /// How much arrives.
-    #[default]
-    Throughput,
-    /// How soon each message arrives.
-    LowDelay,
 }
 
 /// When messages are given up: one of the three. Needs the extension pr-sctp.

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use polypath_policies::{PolicyError, PolicySpec, factory, profile};
+use polypath_policies::profile::Profile;
+use polypath_policies::{PolicyError, PolicySpec, factory};
 use polypath_proto::config::{
-    AssocConfig, BurstRule, Cuc, CwndUnit, ExtensionConfig, InitialCwnd, InitialSsthresh, NrSack,
-    PathMtuDiscovery, RateReduction, Rescheduling, SackPath, T3Marks,
+    AssocConfig, ExtensionConfig, InitialCwnd, InitialSsthresh, PathMtuDiscovery, RateReduction,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
 
 use crate::scenario::Scenario;
-use crate::stack::{
-    BurstRuleSetting, CucSetting, CwndUnitSetting, ExtensionSetting, NrSackSetting, Profile,
-    ReschedulingSetting, SackPathSetting, StackSettings, StackSpec, T3MarksSetting,
-};
+use crate::stack::{StackSettings, StackSpec};
 use crate::units::{Burst, InitialWindow, Interval, Limit, Mtus, Packets, Size, Threshold};
 
 /// The largest packet that discovery tries: jumbo frames. More would only make searches longer.
@@ -32,11 +29,7 @@ pub struct Stack {
 impl Stack {
     /// The stack of a profile.
     pub fn of_profile(profile: Profile) -> Self {
-        let (assoc, policies) = match profile {
-            Profile::Paper => profile::paper(),
-            Profile::Ns2 => profile::ns2(),
-            Profile::Fast => profile::fast(),
-        };
+        let (assoc, policies) = profile.stack();
         Self { assoc, policies }
     }
 
@@ -111,7 +104,7 @@ impl Stack {
             Burst::Packets(packets) => Some(count(packets)),
         });
         set(&mut assoc.max_burst, max_burst);
-        set(&mut assoc.max_burst_rule, settings.max_burst_rule.map(burst_rule));
+        set(&mut assoc.max_burst_rule, settings.max_burst_rule);
     }
 
     fn set_timers(&mut self, settings: &StackSettings) {
@@ -124,7 +117,7 @@ impl Stack {
         set(&mut assoc.sack.window_updates, settings.window_updates);
         set(&mut assoc.sack.filled_gap, settings.sack_filled_gap);
         set(&mut assoc.sack.timer_count, settings.dac_timer_count);
-        set(&mut assoc.sack.path, settings.sack_path.map(sack_path));
+        set(&mut assoc.sack.path, settings.sack_path);
         set(&mut assoc.sack.max_gap_blocks, settings.max_gap_blocks.map(Some));
         set(&mut assoc.heartbeat_interval, settings.heartbeat.map(interval));
     }
@@ -134,10 +127,10 @@ impl Stack {
         set(&mut cmt.sfr, settings.sfr);
         set(&mut cmt.dac, settings.dac);
         set(&mut cmt.rtt_same_path, settings.rtt_same_path);
-        set(&mut cmt.cuc, settings.cuc.map(cuc));
-        set(&mut cmt.nr_sack, settings.nr_sack.map(nr_sack));
-        set(&mut cmt.t3_marks, settings.t3_marks.map(t3_marks));
-        let listed = settings.extensions.as_deref().map(extensions);
+        set(&mut cmt.cuc, settings.cuc);
+        set(&mut cmt.nr_sack, settings.nr_sack);
+        set(&mut cmt.t3_marks, settings.t3_marks);
+        let listed = settings.extensions.as_deref().map(ExtensionConfig::of);
         set(&mut self.assoc.extensions, listed);
         let recovery = &mut self.assoc.recovery;
         set(&mut recovery.rack, settings.rack);
@@ -145,7 +138,7 @@ impl Stack {
         set(&mut recovery.f_rto, settings.f_rto);
         let reduction = |on| if on { RateReduction::SlowStart } else { RateReduction::Off };
         set(&mut recovery.rate_reduction, settings.rate_reduction.map(reduction));
-        set(&mut recovery.rescheduling, settings.rescheduling.map(rescheduling));
+        set(&mut recovery.rescheduling, settings.rescheduling);
         set(&mut self.assoc.pacing, settings.pacing);
         let pf = &mut self.assoc.potentially_failed;
         match settings.pf {
@@ -164,11 +157,7 @@ impl Stack {
         let congestion = &mut self.assoc.congestion;
         set(&mut congestion.loss_floor_mtus, settings.loss_floor.map(mtus));
         set(&mut congestion.abc_limit, settings.abc_limit.map(mtus));
-        let unit = settings.cwnd_unit.map(|unit| match unit {
-            CwndUnitSetting::Pmdcs => CwndUnit::Pmdcs,
-            CwndUnitSetting::PathMtu => CwndUnit::PathMtu,
-        });
-        set(&mut congestion.unit, unit);
+        set(&mut congestion.unit, settings.cwnd_unit);
         let window = settings.initial_cwnd.map(|window| match window {
             InitialWindow::Rfc9260 => InitialCwnd::Rfc9260,
             InitialWindow::Bytes(Size(bytes)) => InitialCwnd::Bytes(bytes),
@@ -211,7 +200,7 @@ impl<'a> Layers<'a> {
         let settings = self.specs().fold(StackSettings::default(), |settings, (_, spec)| {
             settings.overlaid(Some(&spec.common())).overlaid(side(spec))
         });
-        Stack::of_profile(settings.profile.unwrap_or_default()).with(&settings)
+        Stack::of_profile(settings.profile.unwrap_or(Profile::Paper)).with(&settings)
     }
 
     /// The dotted name of the last table that sets `field`, with the field; `stack` where none does.
@@ -265,69 +254,10 @@ fn interval(setting: Interval) -> Option<Duration> {
     }
 }
 
-fn rescheduling(setting: ReschedulingSetting) -> Rescheduling {
-    match setting {
-        ReschedulingSetting::Off => Rescheduling::Off,
-        ReschedulingSetting::Blocked => Rescheduling::Blocked,
-        ReschedulingSetting::Silent => Rescheduling::Silent,
-        ReschedulingSetting::Both => Rescheduling::Both,
-    }
-}
-
-fn sack_path(setting: SackPathSetting) -> SackPath {
-    match setting {
-        SackPathSetting::LastData => SackPath::LastData,
-        SackPathSetting::FirstData => SackPath::FirstData,
-        SackPathSetting::Primary => SackPath::Primary,
-        SackPathSetting::RoundRobin => SackPath::RoundRobin,
-        SackPathSetting::SmallestSrtt => SackPath::SmallestSrtt,
-    }
-}
-
-fn burst_rule(setting: BurstRuleSetting) -> BurstRule {
-    match setting {
-        BurstRuleSetting::Always => BurstRule::Always,
-        BurstRuleSetting::AfterFastRetransmit => BurstRule::AfterFastRetransmit,
-        BurstRuleSetting::PerAcked => BurstRule::PerAcked,
-    }
-}
-
-fn cuc(setting: CucSetting) -> Cuc {
-    match setting {
-        CucSetting::Off => Cuc::Off,
-        CucSetting::V1 => Cuc::V1,
-        CucSetting::V2 => Cuc::V2,
-    }
-}
-
-fn extensions(listed: &[ExtensionSetting]) -> ExtensionConfig {
-    let on = |extension| listed.contains(&extension);
-    ExtensionConfig {
-        authentication: on(ExtensionSetting::Auth),
-        dynamic_addresses: on(ExtensionSetting::Asconf),
-        interleaving: on(ExtensionSetting::IData),
-        partial_reliability: on(ExtensionSetting::PrSctp),
-        stream_reconfiguration: on(ExtensionSetting::ReConfig),
-    }
-}
-
-fn nr_sack(setting: NrSackSetting) -> NrSack {
-    match setting {
-        NrSackSetting::Off => NrSack::Off,
-        NrSackSetting::Delivered => NrSack::Delivered,
-        NrSackSetting::Received => NrSack::Received,
-    }
-}
-
-fn t3_marks(setting: T3MarksSetting) -> T3Marks {
-    match setting {
-        T3MarksSetting::All => T3Marks::All,
-        T3MarksSetting::OlderThanSrtt => T3Marks::OlderThanSrtt,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use polypath_proto::config::NrSack;
+
     use super::*;
     use crate::source::Source;
 

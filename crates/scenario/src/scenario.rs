@@ -59,7 +59,7 @@ pub struct Scenario {
     /// Settings to vary. The first axis varies slowest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Axis>,
-    /// What `polypath sweep` reports, such as goodput or delay.mean (docs/experiments.md lists all). Empty: goodput.
+    /// What `polypath sweep` reports, such as goodput or delay.mean (docs/reference/metrics.md lists all). Empty: goodput.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
 }

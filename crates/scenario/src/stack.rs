@@ -1,5 +1,9 @@
 //! The SCTP stack: a profile, and single settings on top.
 
+use polypath_policies::profile::Profile;
+use polypath_proto::config::{
+    BurstRule, Cuc, CwndUnit, Extension, NrSack, Rescheduling, SackPath, T3Marks,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +66,7 @@ settings! {
         /// Max.Burst: packets of new data per path and send attempt.
         max_burst: Burst,
         /// When Max.Burst applies.
-        max_burst_rule: BurstRuleSetting,
+        max_burst_rule: BurstRule,
         /// Miss indications for a fast retransmit. RFC 9260: 3; RFC 2960: 4.
         fast_retransmit_after: u32,
         /// SACK.Delay; at most 500ms.
@@ -78,23 +82,23 @@ settings! {
         /// module, whose timer forgets them.
         dac_timer_count: bool,
         /// Which path a SACK takes.
-        sack_path: SackPathSetting,
+        sack_path: SackPath,
         /// Gap ack blocks that a SACK reports at most, the lowest first. Linux: 16. Absent: as many as its packet takes.
         max_gap_blocks: u16,
         /// Split fast retransmit (CMT).
         sfr: bool,
         /// Cwnd update for CMT.
-        cuc: CucSetting,
+        cuc: Cuc,
         /// Delayed ack for CMT.
         dac: bool,
         /// NR-SACK, and when a chunk counts as non-renegable.
-        nr_sack: NrSackSetting,
+        nr_sack: NrSack,
         /// Which chunks of a path its first T3-rtx expiry marks for retransmission.
-        t3_marks: T3MarksSetting,
+        t3_marks: T3Marks,
         /// Take RTT samples only from SACKs that arrive on the chunk's path.
         rtt_same_path: bool,
         /// Extensions that this end offers; one is used when both offer it.
-        extensions: Vec<ExtensionSetting>,
+        extensions: Vec<Extension>,
         /// Time-based loss detection (RFC 8985).
         rack: bool,
         /// Tail-loss probes (RFC 8985 section 7).
@@ -104,7 +108,7 @@ settings! {
         /// Detection of spurious timeouts (F-RTO, RFC 5682).
         f_rto: bool,
         /// When chunks in flight on one path are sent again on another.
-        rescheduling: ReschedulingSetting,
+        rescheduling: Rescheduling,
         /// Spread packets over the round trip, at a rate a little above a window per round trip.
         pacing: bool,
         /// Potentially failed paths (RFC 7829, CMT-PF).
@@ -117,7 +121,7 @@ settings! {
         /// exponential back-off (RFC 7829).
         pf_probe: Interval,
         /// What "MTU" means in the window formulas.
-        cwnd_unit: CwndUnitSetting,
+        cwnd_unit: CwndUnit,
         /// Initial congestion window of a path.
         initial_cwnd: InitialWindow,
         /// Initial slow start threshold of a path.
@@ -135,127 +139,4 @@ settings! {
         /// What differs at the end that receives it.
         receiver: StackSettings,
     }
-}
-
-/// An extension of RFC 9260.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ExtensionSetting {
-    /// Authenticated chunks (RFC 4895).
-    Auth,
-    /// Addresses that come and go (RFC 5061); needs auth.
-    Asconf,
-    /// I-DATA: messages of different streams are interleaved (RFC 8260).
-    IData,
-    /// Messages that may be given up (RFC 3758).
-    PrSctp,
-    /// Streams that are reset and added (RFC 6525).
-    ReConfig,
-}
-
-/// Settings to start from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// RFC 9260 with CMT: SFR, CUC version 2 and DAC on; NR-SACK and PF off; scheduler rr, retransmission ssthresh,
-    /// shared buffers, congestion control cmt; all timers and windows as in RFC 9260.
-    #[default]
-    Paper,
-    /// As paper, with what the CMT module of ns-2.35 does in its place: a receiver that tells of no freed room, delays the
-    /// SACK for the packet that fills a gap and lets no SACK of the timer count for DAC; 16 bytes charged per chunk;
-    /// RTO.Initial 3s; windows that begin with 4380B and ssthresh 64KiB and fall to 2mtu; Max.Burst after fast retransmits
-    /// alone; RTT samples from any path; an unlimited send buffer.
-    Ns2,
-    /// What one would deploy: as paper, with the schedulers knapsack and needs and the retransmission policy soonest,
-    /// congestion control cmt coupled among paths that were found to share a bottleneck;
-    /// NR-SACK for all that was received, SACKs on the path of the smallest RTT, RTT samples whichever way they came; RACK,
-    /// tail-loss probes, rate reduction, F-RTO, rescheduling from silent paths; PF with probes every second at least; RTO.Min
-    /// 200ms, RTO.Max 10s, SACK delay 50ms, heartbeats four times a second, buffers of 4MiB.
-    Fast,
-}
-
-/// When Max.Burst applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum BurstRuleSetting {
-    /// In every send attempt (RFC 9260).
-    Always,
-    /// Only after a SACK for a chunk that had been fast-retransmitted (ns-2's module, S1 and S2).
-    AfterFastRetransmit,
-    /// Once for every two packets that were acknowledged since the last attempt.
-    PerAcked,
-}
-
-/// Which path a SACK takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum SackPathSetting {
-    /// Back along the path of the last DATA (RFC 9260).
-    LastData,
-    /// Back along the path of the first DATA since the last SACK (the INET model).
-    FirstData,
-    /// The primary path.
-    Primary,
-    /// Of the paths with DATA since the last SACK, the one that carried a SACK longest ago.
-    RoundRobin,
-    /// The path with the smallest smoothed RTT.
-    SmallestSrtt,
-}
-
-/// Cwnd update for CMT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CucSetting {
-    /// Windows grow only when the cumulative ack advances.
-    Off,
-    /// Version 1: one pseudo-cumulative ack per path.
-    V1,
-    /// Version 2: two of them, for chunks sent once and chunks sent again.
-    V2,
-}
-
-/// When a chunk above the cumulative ack is reported as non-renegable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NrSackSetting {
-    /// Never: plain SACKs.
-    Off,
-    /// Once it was delivered to the application.
-    Delivered,
-    /// As soon as it was received.
-    Received,
-}
-
-/// Which chunks a first T3-rtx expiry marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum T3MarksSetting {
-    /// All in flight on the path.
-    All,
-    /// Those sent at least one SRTT ago.
-    OlderThanSrtt,
-}
-
-/// When chunks in flight on one path are sent again on another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReschedulingSetting {
-    /// Never.
-    Off,
-    /// When a chunk in flight on one path keeps what another delivered in the buffers (Dreibholz et al. 2010).
-    Blocked,
-    /// When a path is silent although others are heard of.
-    Silent,
-    /// Blocked and silent.
-    Both,
-}
-
-/// What "MTU" means in the window formulas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CwndUnitSetting {
-    /// The largest DATA chunk that fits (RFC 9260).
-    Pmdcs,
-    /// The path MTU, as in the papers' simulators.
-    PathMtu,
 }

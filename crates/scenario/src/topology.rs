@@ -1,5 +1,6 @@
 //! The network between the two hosts.
 
+use polypath_proto::config::Encapsulation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -170,17 +171,6 @@ pub enum Family {
     Ipv4,
     /// IPv6.
     Ipv6,
-}
-
-/// How packets are carried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Encapsulation {
-    /// Directly over IP, protocol 132.
-    #[default]
-    Raw,
-    /// In UDP (RFC 6951).
-    Udp,
 }
 
 /// The server's addresses.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use polypath_policies::PolicyKind;
 use polypath_scenario::{Assignment, Files, ScenarioError, Source};
 
 /// A scenario without mistakes, one line per thing that a mistake can replace.
@@ -114,17 +115,55 @@ fn names_of_fields_and_values() {
         with("app = \"saturated\"", "app = \"saturate\""),
         with("app = \"saturated\"", "streams = 2"),
         with("\"paper\"", "\"Paper\""),
-        with("profile = \"paper\"", "rto_min = \"1s\""),
         with("profile = \"paper\"", "sfr = \"yes\""),
         with("profile = \"paper\"", "outbound-streams = 70000"),
         with("profile = \"paper\"", "path-max-retrans = \"5\""),
         with("profile = \"paper\"", "nr-sack = true"),
-        with("profile = \"paper\"", "path-scheduler = \"roundrobin\""),
         with("profile = \"paper\"", "path-scheduler = \"rr?visit=sometimes\""),
         with("profile = \"paper\"", "congestion = \"cmt?x=1\""),
-        with("profile = \"paper\"", "sender.buffer = \"none\""),
-        with("app = \"saturated\"", "app = \"saturated\"\nstack.retransmission = \"other\""),
     ]));
+}
+
+/// The names of all settings and policies stand in no snapshot: who adds one has nothing to renew.
+#[test]
+fn an_unknown_setting_is_answered_with_all_there_are() {
+    let answer = with("profile = \"paper\"", "rto_min = \"1s\"");
+    let (problem, allowed) = answer.split_once(" (allowed: ").unwrap();
+    let wanted = "crossing.toml:9: stack.rto_min = \"1s\": unknown field; did you mean rto-min?";
+    assert_eq!(problem, wanted);
+    assert!(allowed.starts_with("profile, path-scheduler, ") && allowed.contains(", rto-min, "));
+    assert!(allowed.ends_with(", sender, receiver)"), "{allowed}");
+}
+
+#[test]
+fn an_unknown_policy_is_answered_with_all_of_its_kind() {
+    let paper = "profile = \"paper\"";
+    let saturated = "app = \"saturated\"";
+    let retransmission = format!("{saturated}\nstack.retransmission = \"other\"");
+    for (kind, place, name, from, to) in [
+        (
+            PolicyKind::PathScheduler,
+            "9: stack.path-scheduler",
+            "roundrobin",
+            paper,
+            "path-scheduler = \"roundrobin\"",
+        ),
+        (PolicyKind::Buffer, "9: stack.sender.buffer", "none", paper, "sender.buffer = \"none\""),
+        (
+            PolicyKind::Retransmission,
+            "12: flow[0].stack.retransmission",
+            "other",
+            saturated,
+            retransmission.as_str(),
+        ),
+    ] {
+        let known = polypath_policies::all().iter().filter(|entry| entry.kind == kind);
+        let allowed: Vec<&str> = known.map(|entry| entry.name).collect();
+        let allowed = allowed.join(", ");
+        let unknown = format!("{kind} \"{name}\" is unknown; allowed: {allowed}");
+        let wanted = format!("crossing.toml:{place} = \"{name}\": {unknown}");
+        assert_eq!(with(from, to), wanted);
+    }
 }
 
 #[test]

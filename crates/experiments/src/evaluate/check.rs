@@ -116,10 +116,11 @@ impl Results for Shape {
         let own = self.tables.iter().find(|(table, _)| table.name == grid.name);
         let names = own.and_then(|(_, names)| names.get(point));
         let known = names.is_some_and(|names| names.iter().any(|name| name == metric));
-        if known || metrics::is_decision(metric) {
-            Sample::Values(vec![1.0, 1.0])
-        } else {
-            Sample::Unknown
-        }
+        if known || is_reported(metric) { Sample::Values(vec![1.0, 1.0]) } else { Sample::Unknown }
     }
+}
+
+/// Whether the path scheduler decides if there is a metric of this name.
+fn is_reported(metric: &str) -> bool {
+    metrics::find(metric).is_some_and(metrics::Metric::is_reported_by_scheduler)
 }

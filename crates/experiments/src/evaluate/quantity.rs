@@ -137,7 +137,7 @@ impl<'a> Evaluator<'a> {
         match self.results.sample(grid, point, metric) {
             Sample::Values(values) => Ok(Estimate::of_runs(&values)),
             Sample::Unknown => Err(NoValue::Mistake(format!(
-                "no metric {metric:?} here (docs/experiments.md lists them)"
+                "no metric {metric:?} here (docs/reference/metrics.md lists them)"
             ))),
             Sample::Missing(missing, runs) => {
                 Err(NoValue::Missing(format!("{metric} has no value in {missing} of {runs} runs")))
@@ -202,7 +202,7 @@ fn folded(fold: Fold, parts: &[Estimate]) -> Result<Estimate, NoValue> {
 /// The unit of a quantity.
 pub fn unit(quantity: &Quantity) -> Unit {
     match quantity {
-        Quantity::Metric { metric, .. } => Unit::of(metric),
+        Quantity::Metric { metric, .. } => polypath_run::metrics::unit(metric),
         Quantity::Difference(two) => unit(&two[0]),
         Quantity::FoldOver(Fold::Product, ..)
         | Quantity::Fold(Fold::Product, _)

@@ -51,19 +51,17 @@ pub fn execute(
     Ok(missing.len())
 }
 
-/// The figures of a run.
+/// The metrics of a run.
 fn row(job: &Job) -> Result<Row, ExecuteError> {
     let spec = world_spec(&job.scenario, job.traced)?;
     let limits = limit::of_world(&spec, job.seed);
     if !job.traced {
         let result = polypath_sim::run(&spec, job.seed, None)?;
-        return Ok(Row::of(metrics::figures(&result, &limits)));
+        return Ok(Row::of(metrics::values(&result, &limits, None)));
     }
     let mut probe = metrics::Probe::new(&job.scenario);
     let result = polypath_sim::run(&spec, job.seed, Some(&mut probe))?;
-    let mut figures = metrics::figures(&result, &limits);
-    probe.figures(&mut figures, &result);
-    Ok(Row::of(figures))
+    Ok(Row::of(metrics::values(&result, &limits, Some(probe))))
 }
 
 /// A guess at how long a run takes: by the time it simulates, where that is known.

@@ -160,7 +160,7 @@ pub(super) fn concerns(alternative: &Alternative, claim: &str) -> bool {
 fn mark(run: &mut [Vec<Run>], grids: &[Grid], needs: &crate::evaluate::Needs) {
     for ((name, point), metrics) in needs {
         let Some(grid) = grids.iter().position(|grid| grid.name == *name) else { continue };
-        let traced = metrics.iter().any(|metric| metrics::is_traced(metric));
+        let traced = metrics.iter().any(|metric| needs_traces(metric));
         if let Some(run) = run.get_mut(grid).and_then(|run| run.get_mut(*point)) {
             *run = if traced { Run::Traced } else { Run::Plain };
         }
@@ -169,8 +169,12 @@ fn mark(run: &mut [Vec<Run>], grids: &[Grid], needs: &crate::evaluate::Needs) {
 
 fn is_traced(quantity: &Quantity) -> bool {
     let mut traced = false;
-    quantity.each_metric(&mut |metric| traced |= metrics::is_traced(metric));
+    quantity.each_metric(&mut |metric| traced |= needs_traces(metric));
     traced
+}
+
+fn needs_traces(metric: &str) -> bool {
+    metrics::find(metric).is_some_and(|metric| metric.needs() == metrics::Needs::Traces)
 }
 
 /// All runs of these studies, each once.

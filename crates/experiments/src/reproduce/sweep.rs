@@ -100,7 +100,7 @@ pub enum SweepError {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// A metric does not exist.
-    #[error("no metric {0:?} here (docs/experiments.md lists them)")]
+    #[error("no metric {0:?} here (docs/reference/metrics.md lists them)")]
     Metric(String),
     /// A run could not be made.
     #[error(transparent)]

@@ -10,9 +10,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use polypath_run::metrics::Figures;
+use polypath_run::metrics::MetricValues;
 
-/// The figures of a run.
+/// The metrics of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     names: Arc<[String]>,
@@ -20,9 +20,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row that holds these figures.
-    pub fn of(figures: Figures) -> Self {
-        let (names, values): (Vec<_>, _) = figures.0.into_iter().unzip();
+    /// The row that holds these metrics.
+    pub fn of(metrics: MetricValues) -> Self {
+        let (names, values): (Vec<_>, _) = metrics.0.into_iter().unzip();
         Self { names: names.into(), values }
     }
 
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     fn row(value: f64) -> Row {
-        Row::of(Figures(vec![("a".into(), Some(value)), ("b,c".into(), None)]))
+        Row::of(MetricValues(vec![("a".into(), Some(value)), ("b,c".into(), None)]))
     }
 
     #[test]

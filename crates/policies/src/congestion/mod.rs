@@ -24,3 +24,18 @@ pub use lia::Lia;
 pub use olia::{Olia, OliaRank};
 pub use resource_pooling::{PoolingVersion, ResourcePooling};
 pub use unqueued::Unqueued;
+
+use crate::entry::PolicyEntry;
+
+/// Congestion controls, in the order in which lists show them. A new one adds its line here, and its `mod`
+/// line above.
+pub(crate) const ENTRIES: &[PolicyEntry] = &[
+    rfc9260::ENTRY,
+    resource_pooling::ENTRY_V1,
+    resource_pooling::ENTRY_V2,
+    lia::ENTRY,
+    olia::ENTRY,
+    balia::ENTRY,
+    cubic::ENTRY,
+    fixed::ENTRY,
+];

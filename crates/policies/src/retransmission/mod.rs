@@ -15,3 +15,17 @@ pub use earliest_delivery::EarliestDelivery;
 pub use lossrate::RtxLossrate;
 pub use same::RtxSame;
 pub use ssthresh::RtxSsthresh;
+
+use crate::entry::PolicyEntry;
+
+/// Retransmission policies, in the order in which lists show them. A new one adds its line here, and its `mod`
+/// line above.
+pub(crate) const ENTRIES: &[PolicyEntry] = &[
+    same::ENTRY,
+    asap::ENTRY,
+    cwnd::ENTRY,
+    ssthresh::ENTRY,
+    earliest_delivery::ENTRY,
+    lossrate::ENTRY,
+    rfc9260::ENTRY,
+];

@@ -30,3 +30,24 @@ pub use redundant::Redundant;
 pub use rr::{RoundRobin, Visit};
 pub use sttf::Sttf;
 pub use weighted::{Weighted, WeightedConfig, WhenFull};
+
+use crate::entry::PolicyEntry;
+
+/// Path schedulers, in the order in which lists show them. A new one adds its line here, and its `mod`
+/// line above.
+pub(crate) const ENTRIES: &[PolicyEntry] = &[
+    rr::ENTRY,
+    primary::ENTRY,
+    fixed::ENTRY,
+    cmt_out::ENTRY,
+    min_rtt::ENTRY,
+    blest::ENTRY,
+    ecf::ENTRY,
+    otias::ENTRY,
+    daps::ENTRY,
+    sttf::ENTRY,
+    weighted::ENTRY,
+    cmt_out_split::ENTRY,
+    knapsack::ENTRY,
+    redundant::ENTRY,
+];

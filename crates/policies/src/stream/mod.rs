@@ -15,5 +15,19 @@ pub use rr::RoundRobin;
 pub use rr_packet::RoundRobinPacket;
 pub use wfq::WeightedFair;
 
+use crate::entry::PolicyEntry;
+
+/// Stream schedulers, in the order in which lists show them. A new one adds its line here, and its `mod`
+/// line above.
+pub(crate) const ENTRIES: &[PolicyEntry] = &[
+    fcfs::ENTRY,
+    rr::ENTRY,
+    rr_packet::ENTRY,
+    priority::ENTRY,
+    requirements::ENTRY,
+    fair::ENTRY,
+    wfq::ENTRY,
+];
+
 #[cfg(test)]
 mod model;

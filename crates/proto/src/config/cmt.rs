@@ -35,7 +35,9 @@ impl Default for CmtConfig {
 }
 
 /// Cwnd update for CMT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Cuc {
     /// Windows grow only when the cum-ack advances (RFC 9260).
     Off,
@@ -46,7 +48,9 @@ pub enum Cuc {
 }
 
 /// When a TSN above the cum-ack is reported as non-renegable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum NrSack {
     /// Plain SACKs.
     Off,
@@ -57,11 +61,13 @@ pub enum NrSack {
 }
 
 /// Which chunks of a path its first T3-rtx expiry marks for retransmission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum T3Marks {
     /// All that are in flight.
     All,
-    /// Those sent at least one SRTT ago (Iyengar 2004's amendment), or one RTO where its bound makes that shorter; all of them at
-    /// later expiries.
+    /// Those sent at least one SRTT ago (Iyengar 2004's amendment), or one RTO where its bound
+    /// makes that shorter; all of them at later expiries.
     OlderThanSrtt,
 }

@@ -69,9 +69,12 @@ impl Default for EndpointConfig {
 }
 
 /// How SCTP packets are carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Encapsulation {
     /// Directly over IP, protocol 132.
+    #[default]
     Raw,
     /// In UDP (RFC 6951).
     Udp,

@@ -1,5 +1,22 @@
 //! Which extensions of RFC 9260 an association offers. One is used when both ends offer it.
 
+/// An extension of RFC 9260, as settings name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Extension {
+    /// Authenticated chunks (RFC 4895).
+    Auth,
+    /// Addresses that come and go (RFC 5061); needs auth.
+    Asconf,
+    /// I-DATA: messages of different streams are interleaved (RFC 8260).
+    IData,
+    /// Messages that may be given up (RFC 3758).
+    PrSctp,
+    /// Streams that are reset and added (RFC 6525).
+    ReConfig,
+}
+
 /// Extensions, each with its switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtensionConfig {
@@ -18,6 +35,18 @@ pub struct ExtensionConfig {
 }
 
 impl ExtensionConfig {
+    /// Those that are listed, and no others.
+    pub fn of(listed: &[Extension]) -> Self {
+        let offers = |extension| listed.contains(&extension);
+        Self {
+            authentication: offers(Extension::Auth),
+            dynamic_addresses: offers(Extension::Asconf),
+            interleaving: offers(Extension::IData),
+            partial_reliability: offers(Extension::PrSctp),
+            stream_reconfiguration: offers(Extension::ReConfig),
+        }
+    }
+
     /// RFC 9260 alone.
     pub const NONE: Self = Self {
         authentication: false,

@@ -27,7 +27,7 @@ pub use burst::BurstRule;
 pub use checksum::Edmid;
 pub use cmt::{CmtConfig, Cuc, NrSack, T3Marks};
 pub use endpoint::{Encapsulation, EndpointConfig};
-pub use extensions::{AgreedExtensions, ExtensionConfig};
+pub use extensions::{AgreedExtensions, Extension, ExtensionConfig};
 pub use failover::PfConfig;
 pub use handshake::Handshake;
 pub use live::{AssocSettings, SettingsError};

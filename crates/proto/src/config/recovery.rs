@@ -38,15 +38,19 @@ impl RecoveryConfig {
 }
 
 /// When chunks in flight on one path are sent again on another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Rescheduling {
     /// Never.
     #[default]
     Off,
-    /// When what one path delivered fills half of a buffer, because it cannot leave before a chunk in flight on another: that chunk
-    /// moves to the path that is ready (Dreibholz et al., GLOBECOM 2010).
+    /// When what one path delivered fills half of a buffer, because it cannot leave before a chunk
+    /// in flight on another: that chunk moves to the path that is ready (Dreibholz et al., GLOBECOM
+    /// 2010).
     Blocked,
-    /// When a path has gone silent: nothing of it is acknowledged although the SACKs of other paths should have told of it.
+    /// When a path has gone silent: nothing of it is acknowledged although the SACKs of other paths
+    /// should have told of it.
     Silent,
     /// Both.
     Both,

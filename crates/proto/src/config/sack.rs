@@ -40,17 +40,22 @@ impl Default for SackConfig {
     }
 }
 
-/// Which path a SACK takes (algorithms of S0's simulator; load-bearing with dissimilar delays).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which path a SACK takes: of weight where paths have different delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SackPath {
     /// Back along the path of the last DATA (RFC 9260 section 6.4).
     LastData,
-    /// Back along the path of the first DATA since the last SACK, as RFC 9260 section 6.4 allows as well; the INET model's rule.
+    /// Back along the path of the first DATA since the last SACK, as RFC 9260 section 6.4 allows as
+    /// well; the INET model's rule.
     FirstData,
     /// The primary path.
     Primary,
-    /// Among the paths on which DATA arrived since the last SACK, the one that carried a SACK longest ago.
+    /// Among the paths on which DATA arrived since the last SACK, the one that carried a SACK
+    /// longest ago.
     RoundRobin,
-    /// The path with the smallest smoothed RTT. An experiment option: RFC 9260 says not to vary the destination.
+    /// The path with the smallest smoothed RTT. An experiment option: RFC 9260 says not to vary the
+    /// destination.
     SmallestSrtt,
 }

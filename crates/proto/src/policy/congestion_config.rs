@@ -40,7 +40,9 @@ impl CcConfig {
 }
 
 /// What "MTU" means in the window formulas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CwndUnit {
     /// The largest DATA chunk that fits (RFC 9260).
     Pmdcs,

@@ -229,9 +229,9 @@ fn with_unit(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") }
 }
 
-/// The unit in which a time series is drawn.
-pub(super) fn series_unit(series: &str, largest: f64) -> (f64, &'static str) {
-    Unit::of(series).scale(largest)
+/// The unit in which a time series is drawn: all of them are of sizes.
+pub(super) fn series_unit(largest: f64) -> (f64, &'static str) {
+    Unit::Bytes.scale(largest)
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
     }
     let largest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.y.mean);
     let name = figure.series.first().map(|series| own_name(series)).unwrap_or_default();
-    let (factor, unit) = series_unit(name, largest.fold(0.0, f64::max));
+    let (factor, unit) = series_unit(largest.fold(0.0, f64::max));
     for point in curves.iter_mut().flat_map(|curve| &mut curve.points) {
         point.y.mean *= factor;
     }

@@ -1,141 +1,246 @@
-//! Figures of flows and links.
+//! Metrics of flows and their paths, from the result of a run.
 
 use polypath_sim::RunResult;
-use polypath_sim::results::{Delivered, FlowResult, LinkResult, Occupancy, Outcome, PathResult};
+use polypath_sim::results::{Abandoned, DelaySummary, Delivered, FlowResult, Outcome, PathResult};
 
-use super::{Figures, S, sampled};
+use super::metric::{Metric, Of, metric, seconds, whole};
+use super::unit::Unit::{self, Bytes, Plain, Rate, Share, Time};
 
-/// Least RTO in s of each class of expiries.
-const CLASSES: [&str; 5] = ["1", "2", "4", "8", "16"];
+pub(super) static METRICS: &[Metric] = &[
+    delivered("goodput[.stream.{stream}]", Rate, "payload delivered per second", |d| {
+        Some(d.goodput)
+    }),
+    delivered("messages[.stream.{stream}]", Plain, "messages delivered", |d| whole(d.messages)),
+    delivered("bytes[.stream.{stream}]", Bytes, "payload delivered", |d| whole(d.bytes)),
+    delivered(
+        "delay[.stream.{stream}].mean",
+        Time,
+        "message delay, from acceptance by the sender to delivery: mean",
+        |d| d.delay.map(|delay| delay.mean / 1e9),
+    ),
+    delivered("delay[.stream.{stream}].p50", Time, "its median", |d| delay(d, |d| d.p50)),
+    delivered("delay[.stream.{stream}].p95", Time, "its 95th percentile", |d| delay(d, |d| d.p95)),
+    delivered("delay[.stream.{stream}].p99", Time, "its 99th percentile", |d| delay(d, |d| d.p99)),
+    delivered("delay[.stream.{stream}].max", Time, "its greatest value", |d| delay(d, |d| d.max)),
+    flow("transfer-time", Time, "first DATA sent to last delivery, of a flow that finished", |f| {
+        finished(f, f.times.from_first_data())
+    }),
+    flow(
+        "transfer-time.arrival",
+        Time,
+        "first arrival of DATA to last delivery (ns-2's Tdata)",
+        |f| finished(f, f.times.from_first_arrival()),
+    ),
+    flow("transfer-time.connect", Time, "opening of the association to last delivery", |f| {
+        finished(f, f.times.from_connect())
+    }),
+    flow("file-throughput", Rate, "bits of the file over `transfer-time`", file_throughput),
+    flow("finished", Plain, "1 if the association ended gracefully, else 0", |f| {
+        Some(f64::from(u8::from(f.outcome == Outcome::Finished)))
+    }),
+    flow("integrity", Plain, "1 if all messages arrived as they were sent, else 0", |f| {
+        Some(f64::from(u8::from(f.integrity.holds())))
+    }),
+    count("packets-sent", "SCTP packets sent", |f| whole(f.counters.packets_sent)),
+    count("retransmissions", "DATA chunks retransmitted", |f| {
+        whole(f.counters.retransmissions_fast + f.counters.retransmissions_timeout)
+    }),
+    count("retransmissions.fast", "those after miss indications", |f| {
+        whole(f.counters.retransmissions_fast)
+    }),
+    count("retransmissions.timeout", "those after a T3-rtx expiry", |f| {
+        whole(f.counters.retransmissions_timeout)
+    }),
+    count("copies", "chunks sent on a second path while in flight", |f| whole(f.counters.copies)),
+    count("suspicions", "times that a path fell silent while others did not", |f| {
+        whole(f.counters.suspicions)
+    }),
+    count("timeouts", "T3-rtx expiries", |f| whole(f.counters.timeouts)),
+    count("fast-recoveries", "fast recoveries", |f| whole(f.counters.fast_recoveries)),
+    count("spurious", "DATA chunks received more than once", |f| whole(f.counters.spurious)),
+    count("dropped-no-room", "DATA chunks that the receiver dropped for want of buffer", |f| {
+        whole(f.counters.dropped_no_room)
+    }),
+    count("window-probes", "zero-window probes", |f| whole(f.counters.window_probes)),
+    count("sacks-sent", "SACKs and NR-SACKs that the receiver sent", |f| {
+        whole(f.counters.sacks_sent)
+    }),
+    count("timeouts.rto.1", "T3-rtx expiries with an RTO below 2 s", |f| flow_rto(f, 0)),
+    count("timeouts.rto.1..", "with any RTO", |f| flow_rto_from(f, 0)),
+    count("timeouts.rto.2", "with an RTO from 2 s, below 4 s", |f| flow_rto(f, 1)),
+    count("timeouts.rto.2..", "from 2 s", |f| flow_rto_from(f, 1)),
+    count("timeouts.rto.4", "from 4 s, below 8 s", |f| flow_rto(f, 2)),
+    count("timeouts.rto.4..", "from 4 s", |f| flow_rto_from(f, 2)),
+    count("timeouts.rto.8", "from 8 s, below 16 s", |f| flow_rto(f, 3)),
+    count("timeouts.rto.8..", "from 8 s", |f| flow_rto_from(f, 3)),
+    count("timeouts.rto.16", "from 16 s", |f| flow_rto(f, 4)),
+    count("timeouts.rto.16..", "from 16 s", |f| flow_rto_from(f, 4)),
+    given_up("abandoned", "messages given up (PR-SCTP)", |a| whole(a.messages)),
+    given_up("abandoned.unsent", "those of which nothing was sent", |a| whole(a.unsent)),
+    given_up("abandoned.lifetime", "those whose lifetime was over", |a| whole(a.lifetime)),
+    given_up("abandoned.retransmissions", "those lost as often as was allowed", |a| {
+        whole(a.retransmissions)
+    }),
+    given_up("abandoned.priority", "those whose room others needed", |a| whole(a.priority)),
+    flow(
+        "blocked-time",
+        Time,
+        "time in which data waited and a cwnd was open, but the peer's window closed",
+        |f| Some(seconds(f.blocked_by_peer_window)),
+    ),
+    metric(
+        "blocked-share",
+        Share,
+        "`blocked-time` as a share of the measuring time",
+        Of::FlowInRun(blocked_share),
+    ),
+    count("blocked-count", "number of such times", |f| whole(f.blocked_count)),
+    flow("blocked-longest", Time, "the longest of them", |f| Some(seconds(f.blocked_longest))),
+    flow("receive-buffer.mean", Bytes, "bytes in the receive buffer: mean over time", |f| {
+        Some(f.receive_buffer.mean)
+    }),
+    flow("receive-buffer.max", Bytes, "most of them", |f| whole(f.receive_buffer.max)),
+    flow("out-of-order.mean", Bytes, "those beyond the cumulative TSN: mean over time", |f| {
+        Some(f.out_of_order.mean)
+    }),
+    flow("out-of-order.max", Bytes, "most of them", |f| whole(f.out_of_order.max)),
+    path(
+        "payload-share.path.{path}",
+        Share,
+        "of the payload sent on all paths, retransmissions included",
+        payload_share,
+    ),
+    path("payload-rate.path.{path}", Rate, "payload sent per second, likewise", |p, _| {
+        Some(p.payload_rate)
+    }),
+    path("payload.path.{path}", Bytes, "payload sent, likewise", |p, _| whole(p.payload_bytes)),
+    on_path("packets-sent.path.{path}", "SCTP packets sent", |p, _| whole(p.packets_sent)),
+    on_path("data-chunks.path.{path}", "DATA chunks sent, retransmissions included", |p, _| {
+        whole(p.data_chunks)
+    }),
+    on_path("retransmissions.path.{path}", "DATA chunks retransmitted on the path", |p, _| {
+        whole(p.retransmissions_fast + p.retransmissions_timeout)
+    }),
+    on_path("retransmissions.fast.path.{path}", "those after miss indications", |p, _| {
+        whole(p.retransmissions_fast)
+    }),
+    on_path("retransmissions.timeout.path.{path}", "those after a T3-rtx expiry", |p, _| {
+        whole(p.retransmissions_timeout)
+    }),
+    on_path("timeouts.path.{path}", "T3-rtx expiries", |p, _| whole(p.timeouts)),
+    on_path("fast-recoveries.path.{path}", "fast recoveries", |p, _| whole(p.fast_recoveries)),
+    path("cwnd-end.path.{path}", Bytes, "congestion window at the end", |p, _| whole(p.cwnd)),
+    path("ssthresh-end.path.{path}", Bytes, "slow start threshold at the end", |p, _| {
+        whole(p.ssthresh)
+    }),
+    path("srtt.path.{path}", Time, "smoothed RTT at the end", |p, _| p.srtt.map(seconds)),
+    on_path("timeouts.rto.1.path.{path}", "T3-rtx expiries with an RTO below 2 s", |p, _| {
+        rto(p, 0)
+    }),
+    on_path("timeouts.rto.1...path.{path}", "with any RTO", |p, _| rto_from(p, 0)),
+    on_path("timeouts.rto.2.path.{path}", "with an RTO from 2 s, below 4 s", |p, _| rto(p, 1)),
+    on_path("timeouts.rto.2...path.{path}", "from 2 s", |p, _| rto_from(p, 1)),
+    on_path("timeouts.rto.4.path.{path}", "from 4 s, below 8 s", |p, _| rto(p, 2)),
+    on_path("timeouts.rto.4...path.{path}", "from 4 s", |p, _| rto_from(p, 2)),
+    on_path("timeouts.rto.8.path.{path}", "from 8 s, below 16 s", |p, _| rto(p, 3)),
+    on_path("timeouts.rto.8...path.{path}", "from 8 s", |p, _| rto_from(p, 3)),
+    on_path("timeouts.rto.16.path.{path}", "from 16 s", |p, _| rto(p, 4)),
+    on_path("timeouts.rto.16...path.{path}", "from 16 s", |p, _| rto_from(p, 4)),
+];
 
-pub(super) fn figures(out: &mut Figures, prefix: &str, result: &RunResult, flow: &FlowResult) {
-    let p = prefix;
-    delivered(out, p, "", &flow.total);
-    for (n, stream) in flow.streams.iter().enumerate() {
-        delivered(out, p, &format!(".stream.{n}"), stream);
-    }
-    times(out, p, flow);
-    counters(out, p, flow);
-    blocking(out, p, result, flow);
-    occupancy(out, p, "receive-buffer", flow.receive_buffer);
-    occupancy(out, p, "out-of-order", flow.out_of_order);
+const fn delivered(
+    name: &'static str,
+    unit: Unit,
+    help: &'static str,
+    of: fn(&Delivered) -> Option<f64>,
+) -> Metric {
+    metric(name, unit, help, Of::Delivered(of))
+}
+
+const fn flow(
+    name: &'static str,
+    unit: Unit,
+    help: &'static str,
+    of: fn(&FlowResult) -> Option<f64>,
+) -> Metric {
+    metric(name, unit, help, Of::Flow(of))
+}
+
+const fn count(
+    name: &'static str,
+    help: &'static str,
+    of: fn(&FlowResult) -> Option<f64>,
+) -> Metric {
+    flow(name, Plain, help, of)
+}
+
+const fn given_up(
+    name: &'static str,
+    help: &'static str,
+    of: fn(&Abandoned) -> Option<f64>,
+) -> Metric {
+    metric(name, Plain, help, Of::GivenUp(of))
+}
+
+const fn path(
+    name: &'static str,
+    unit: Unit,
+    help: &'static str,
+    of: fn(&PathResult, &FlowResult) -> Option<f64>,
+) -> Metric {
+    metric(name, unit, help, Of::Path(of))
+}
+
+const fn on_path(
+    name: &'static str,
+    help: &'static str,
+    of: fn(&PathResult, &FlowResult) -> Option<f64>,
+) -> Metric {
+    path(name, Plain, help, of)
+}
+
+fn delay(delivered: &Delivered, of: fn(&DelaySummary) -> u64) -> Option<f64> {
+    delivered.delay.map(|delay| seconds(of(&delay)))
+}
+
+fn finished(flow: &FlowResult, ns: Option<u64>) -> Option<f64> {
+    ns.filter(|_| flow.outcome == Outcome::Finished).map(seconds)
+}
+
+fn file_throughput(flow: &FlowResult) -> Option<f64> {
+    let data = finished(flow, flow.times.from_first_data()).filter(|data| *data > 0.0)?;
+    Some(flow.total.bytes as f64 * 8.0 / data)
+}
+
+fn blocked_share(flow: &FlowResult, run: &RunResult) -> Option<f64> {
+    Some(seconds(flow.blocked_by_peer_window) / seconds(run.measured))
+}
+
+fn payload_share(path: &PathResult, flow: &FlowResult) -> Option<f64> {
     let payload: u64 = flow.paths.iter().map(|path| path.payload_bytes).sum();
-    for path in &flow.paths {
-        one_path(out, p, path, payload);
-    }
-    sampled::figures(out, p, result, flow);
+    (payload > 0).then(|| path.payload_bytes as f64 / payload as f64)
 }
 
-fn delivered(out: &mut Figures, p: &str, which: &str, what: &Delivered) {
-    out.put(format!("{p}goodput{which}"), what.goodput);
-    out.put(format!("{p}messages{which}"), what.messages as f64);
-    out.put(format!("{p}bytes{which}"), what.bytes as f64);
-    let delay = what.delay;
-    out.put(format!("{p}delay{which}.mean"), delay.map(|d| d.mean / S));
-    out.put(format!("{p}delay{which}.p50"), delay.map(|d| d.p50 as f64 / S));
-    out.put(format!("{p}delay{which}.p95"), delay.map(|d| d.p95 as f64 / S));
-    out.put(format!("{p}delay{which}.p99"), delay.map(|d| d.p99 as f64 / S));
-    out.put(format!("{p}delay{which}.max"), delay.map(|d| d.max as f64 / S));
+fn flow_rto(flow: &FlowResult, class: usize) -> Option<f64> {
+    expiries(&flow.counters.timeouts_by_rto, class)
 }
 
-fn times(out: &mut Figures, p: &str, flow: &FlowResult) {
-    let finished = flow.outcome == Outcome::Finished;
-    let seconds = |ns: Option<u64>| ns.filter(|_| finished).map(|ns| ns as f64 / S);
-    let data = seconds(flow.times.from_first_data());
-    out.put(format!("{p}transfer-time"), data);
-    out.put(format!("{p}transfer-time.arrival"), seconds(flow.times.from_first_arrival()));
-    out.put(format!("{p}transfer-time.connect"), seconds(flow.times.from_connect()));
-    let rate = data.filter(|data| *data > 0.0).map(|data| flow.total.bytes as f64 * 8.0 / data);
-    out.put(format!("{p}file-throughput"), rate);
-    out.put(format!("{p}finished"), f64::from(u8::from(finished)));
-    out.put(format!("{p}integrity"), f64::from(u8::from(flow.integrity.holds())));
+fn flow_rto_from(flow: &FlowResult, class: usize) -> Option<f64> {
+    expiries_from(&flow.counters.timeouts_by_rto, class)
 }
 
-fn counters(out: &mut Figures, p: &str, flow: &FlowResult) {
-    let c = &flow.counters;
-    let both = c.retransmissions_fast + c.retransmissions_timeout;
-    for (name, count) in [
-        ("packets-sent", c.packets_sent),
-        ("retransmissions", both),
-        ("retransmissions.fast", c.retransmissions_fast),
-        ("retransmissions.timeout", c.retransmissions_timeout),
-        ("copies", c.copies),
-        ("suspicions", c.suspicions),
-        ("timeouts", c.timeouts),
-        ("fast-recoveries", c.fast_recoveries),
-        ("spurious", c.spurious),
-        ("dropped-no-room", c.dropped_no_room),
-        ("window-probes", c.window_probes),
-        ("sacks-sent", c.sacks_sent),
-    ] {
-        out.put(format!("{p}{name}"), count as f64);
-    }
-    by_rto(out, p, "", &c.timeouts_by_rto);
-    let Some(given_up) = flow.abandoned else { return };
-    for (name, count) in [
-        ("abandoned", given_up.messages),
-        ("abandoned.unsent", given_up.unsent),
-        ("abandoned.lifetime", given_up.lifetime),
-        ("abandoned.retransmissions", given_up.retransmissions),
-        ("abandoned.priority", given_up.priority),
-    ] {
-        out.put(format!("{p}{name}"), count as f64);
-    }
+fn rto(path: &PathResult, class: usize) -> Option<f64> {
+    expiries(&path.timeouts_by_rto, class)
 }
 
-fn by_rto(out: &mut Figures, p: &str, path: &str, classes: &[u64; 5]) {
-    for (n, name) in CLASSES.iter().enumerate() {
-        let here = classes.get(n).copied().unwrap_or_default();
-        let on: u64 = classes.iter().skip(n).sum();
-        out.put(format!("{p}timeouts.rto.{name}{path}"), here as f64);
-        out.put(format!("{p}timeouts.rto.{name}..{path}"), on as f64);
-    }
+fn rto_from(path: &PathResult, class: usize) -> Option<f64> {
+    expiries_from(&path.timeouts_by_rto, class)
 }
 
-fn blocking(out: &mut Figures, p: &str, result: &RunResult, flow: &FlowResult) {
-    let blocked = flow.blocked_by_peer_window as f64 / S;
-    let share = blocked / (result.measured as f64 / S);
-    out.put(format!("{p}blocked-time"), blocked);
-    out.put(format!("{p}blocked-share"), share);
-    out.put(format!("{p}blocked-count"), flow.blocked_count as f64);
-    out.put(format!("{p}blocked-longest"), flow.blocked_longest as f64 / S);
+fn expiries(by_rto: &[u64; 5], class: usize) -> Option<f64> {
+    whole(by_rto.get(class).copied().unwrap_or_default())
 }
 
-fn occupancy(out: &mut Figures, p: &str, name: &str, what: Occupancy) {
-    out.put(format!("{p}{name}.mean"), what.mean);
-    out.put(format!("{p}{name}.max"), what.max as f64);
-}
-
-fn one_path(out: &mut Figures, p: &str, path: &PathResult, payload: u64) {
-    let name = &path.name;
-    let both = path.retransmissions_fast + path.retransmissions_timeout;
-    let share = (payload > 0).then(|| path.payload_bytes as f64 / payload as f64);
-    out.put(format!("{p}payload-share.path.{name}"), share);
-    for (what, value) in [
-        ("payload-rate", path.payload_rate),
-        ("payload", path.payload_bytes as f64),
-        ("packets-sent", path.packets_sent as f64),
-        ("data-chunks", path.data_chunks as f64),
-        ("retransmissions", both as f64),
-        ("retransmissions.fast", path.retransmissions_fast as f64),
-        ("retransmissions.timeout", path.retransmissions_timeout as f64),
-        ("timeouts", path.timeouts as f64),
-        ("fast-recoveries", path.fast_recoveries as f64),
-        ("cwnd-end", path.cwnd as f64),
-        ("ssthresh-end", path.ssthresh as f64),
-    ] {
-        out.put(format!("{p}{what}.path.{name}"), value);
-    }
-    out.put(format!("{p}srtt.path.{name}"), path.srtt.map(|srtt| srtt as f64 / S));
-    by_rto(out, p, &format!(".path.{name}"), &path.timeouts_by_rto);
-}
-
-pub(super) fn link(out: &mut Figures, result: &RunResult, link: &LinkResult) {
-    let seconds = result.measured as f64 / S;
-    let name = &link.name;
-    out.put(format!("link.{name}.rate"), link.delivered_bytes as f64 * 8.0 / seconds);
-    out.put(format!("link.{name}.overflowed"), link.overflowed as f64);
-    out.put(format!("link.{name}.lost"), link.lost as f64);
-    out.put(format!("link.{name}.max-queue"), link.max_queue_packets as f64);
-    out.put(format!("link.{name}.utilisation"), link.busy as f64 / S / seconds);
+fn expiries_from(by_rto: &[u64; 5], class: usize) -> Option<f64> {
+    whole(by_rto.iter().skip(class).sum())
 }

@@ -1,79 +1,38 @@
-//! Named figures of a run.
+//! The numbers that the result of a simulated run has: what each is called, what it is measured
+//! in, what it tells, and how it is computed. Tables, sweeps, claims, `polypath metrics` and
+//! `docs/reference/metrics.md` come from this registry.
+//!
+//! A metric is one entry of a list: [`all`] gives them, [`find`] looks one up by the name that it
+//! has in a run, [`names`] says which ones the runs of a scenario have, and [`values`] computes
+//! them.
+//!
+//! ```
+//! use polypath_run::metrics::{Needs, Unit, find};
+//!
+//! let delay = find("delay.stream.1.p95").expect("messages have delays");
+//! assert_eq!(delay.name, "delay[.stream.{stream}].p95");
+//! assert_eq!((delay.unit, delay.needs()), (Unit::Time, Needs::Result));
+//! assert_eq!(delay.unit.show(0.0123), "12.3 ms");
+//! ```
 
-mod blank;
+mod bounds;
 mod flow;
-mod limits;
+mod link;
+mod metric;
+mod pattern;
 mod probe;
+mod reference;
+mod registry;
 mod sampled;
+mod shape;
+mod time_series;
+mod traced;
 mod unit;
+mod values;
 
-pub use probe::{Probe, is_decision, is_traced};
+pub use metric::{Metric, Needs};
+pub use probe::Probe;
+pub use reference::{markdown, text};
+pub use registry::{all, find, unit};
 pub use unit::{Unit, digits, pair};
-
-use polypath_scenario::Scenario;
-use polypath_sim::RunResult;
-
-use crate::limit::{Shares, WorldLimits};
-
-/// Figures of a run by name, in base units. `None`: the run has no such figure, such as the delay without messages.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Figures(pub Vec<(String, Option<f64>)>);
-
-impl Figures {
-    fn put(&mut self, name: impl Into<String>, value: impl Into<Option<f64>>) {
-        let value = value.into().filter(|value| value.is_finite());
-        self.0.push((name.into(), value));
-    }
-
-    /// The figure of this name; `None` within where the run has none.
-    pub fn find(&self, name: &str) -> Option<Option<f64>> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
-    }
-}
-
-/// Nanoseconds in a second.
-const S: f64 = 1e9;
-
-/// All figures of a result, without those that need traces.
-pub fn figures(result: &RunResult, limits: &WorldLimits) -> Figures {
-    plain(result, Some(&limits.shares(result)))
-}
-
-/// Likewise; without shares the figures about limits have names and no values.
-fn plain(result: &RunResult, shares: Option<&Shares>) -> Figures {
-    let mut out = Figures::default();
-    out.put("measured", result.measured as f64 / S);
-    for (n, one) in result.flows.iter().enumerate() {
-        let shares = shares.and_then(|shares| shares.flows.get(n));
-        let mut figures = |prefix: &str| {
-            flow::figures(&mut out, prefix, result, one);
-            limits::figures(&mut out, prefix, shares);
-        };
-        if n == 0 {
-            figures("");
-        }
-        if result.flows.len() > 1 {
-            figures(&format!("flow.{}.", one.name));
-        }
-    }
-    if result.flows.len() > 1 {
-        limits::joint(&mut out, shares.and_then(|shares| shares.joint));
-    }
-    for link in result.links.iter().filter(|link| !link.name.contains("edge")) {
-        flow::link(&mut out, result, link);
-    }
-    out
-}
-
-/// Whether runs of this scenario have a figure of this name.
-pub fn exists(name: &str, scenario: &Scenario) -> bool {
-    is_decision(name) || names(scenario).iter().any(|known| known == name)
-}
-
-/// Names of all figures that runs of this scenario have, but for the numbers of its path scheduler.
-pub fn names(scenario: &Scenario) -> Vec<String> {
-    let blank = blank::result(scenario);
-    let mut all = plain(&blank, None);
-    Probe::new(scenario).figures(&mut all, &blank);
-    all.0.into_iter().map(|(name, _)| name).collect()
-}
+pub use values::{MetricValues, exists, names, values};

@@ -1,81 +1,136 @@
-//! Figures from the time series: means over the samples of the measuring time.
+//! Metrics from time series.
 
-use polypath_sim::RunResult;
-use polypath_sim::results::{FlowResult, Sample};
+use polypath_sim::results::{PathSample, Sample};
 
-use super::Figures;
+use super::metric::{Metric, Of, metric};
+use super::time_series::TimeSeries;
+use super::unit::Unit::{self, Bytes, Plain, Share};
 
 /// Less room than this in the send buffer takes no message of the usual size.
 const MESSAGE: u64 = 1452;
 
-pub(super) fn figures(out: &mut Figures, p: &str, result: &RunResult, flow: &FlowResult) {
-    if flow.samples.is_empty() {
-        return;
-    }
-    let from = result.end.saturating_sub(result.measured);
-    let samples: Vec<&Sample> = flow.samples.iter().filter(|sample| sample.at >= from).collect();
-    paths(out, p, flow, &samples);
-    send_buffer(out, p, flow, &samples);
-    if flow.paths.len() == 2 {
-        out.put(format!("{p}growth-ratio.smaller-ssthresh"), growth_ratio(&samples));
-    }
-    let least = samples.iter().map(|sample| sample.peer_rwnd).min();
-    out.put(format!("{p}peer-rwnd.mean"), mean(&samples, |sample| sample.peer_rwnd));
-    out.put(format!("{p}peer-rwnd.min"), least.map(|least| least as f64));
+pub(super) static METRICS: &[Metric] = &[
+    path("cwnd.path.{path}.mean", Bytes, "congestion window", |s, n| s.path_mean(n, cwnd)),
+    path("cwnd.path.{path}.max", Bytes, "its greatest value", |s, n| s.path_max(n, cwnd)),
+    path("ssthresh.path.{path}.mean", Bytes, "slow start threshold", |s, n| {
+        s.path_mean(n, |path| path.ssthresh)
+    }),
+    path("outstanding.path.{path}.mean", Bytes, "bytes of DATA chunks in flight", |s, n| {
+        s.path_mean(n, outstanding)
+    }),
+    path("outstanding.path.{path}.max", Bytes, "most of them", |s, n| s.path_max(n, outstanding)),
+    path(
+        "outstanding-share.path.{path}",
+        Share,
+        "of the bytes in flight on all paths",
+        outstanding_share,
+    ),
+    flow("send-buffer.mean", Bytes, "bytes in the send buffer", send_buffer),
+    stream("send-buffer.stream.{stream}.mean", Bytes, "those of the stream", stream_buffer),
+    stream("send-buffer-share.stream.{stream}", Share, "of all those bytes", stream_buffer_share),
+    flow(
+        "send-blocked-share",
+        Share,
+        "share of the samples in which the send buffer has no room for a message while the cwnd \
+         of some path is open",
+        send_blocked_share,
+    ),
+    flow(
+        "delivered-unacked.mean",
+        Bytes,
+        "bytes in the send buffer that are neither unsent, nor in flight, nor held by the \
+         receiver: delivered and not yet released",
+        |s| s.mean(delivered_unacked),
+    ),
+    metric(
+        "growth-ratio.smaller-ssthresh",
+        Plain,
+        "with two paths: cwnd growth on the one with the smaller ssthresh over that on the other, \
+         over pairs of samples in which neither cwnd falls and both ssthresh stay",
+        Of::SeriesOfTwo(growth_ratio),
+    ),
+    flow("peer-rwnd.mean", Bytes, "the peer's window less what is in flight", |s| {
+        s.mean(|sample| sample.peer_rwnd)
+    }),
+    flow("peer-rwnd.min", Bytes, "its least value", |s| {
+        s.min(|sample| sample.peer_rwnd).map(|least| least as f64)
+    }),
+];
+
+const fn flow(
+    name: &'static str,
+    unit: Unit,
+    help: &'static str,
+    of: fn(&TimeSeries<'_>) -> Option<f64>,
+) -> Metric {
+    metric(name, unit, help, Of::Series(of))
 }
 
-fn paths(out: &mut Figures, p: &str, flow: &FlowResult, samples: &[&Sample]) {
-    let outstanding =
-        |sample: &Sample, n: usize| sample.paths.get(n).map_or(0, |path| path.outstanding);
-    let all = |sample: &Sample| sample.paths.iter().map(|path| path.outstanding).sum::<u64>();
-    let total = mean(samples, all).filter(|total| *total > 0.0);
-    for (n, path) in flow.paths.iter().enumerate() {
-        let name = &path.name;
-        let cwnd = |sample: &Sample| sample.paths.get(n).map_or(0, |path| path.cwnd);
-        let ssthresh = |sample: &Sample| sample.paths.get(n).map_or(0, |path| path.ssthresh);
-        let own = mean(samples, |sample| outstanding(sample, n));
-        let max = |of: &dyn Fn(&Sample) -> u64| {
-            samples.iter().map(|sample| of(sample)).max().map(|max| max as f64)
-        };
-        out.put(format!("{p}cwnd.path.{name}.mean"), mean(samples, cwnd));
-        out.put(format!("{p}cwnd.path.{name}.max"), max(&cwnd));
-        out.put(format!("{p}ssthresh.path.{name}.mean"), mean(samples, ssthresh));
-        out.put(format!("{p}outstanding.path.{name}.mean"), own);
-        out.put(format!("{p}outstanding.path.{name}.max"), max(&|sample| outstanding(sample, n)));
-        let share = own.zip(total).map(|(own, total)| own / total);
-        out.put(format!("{p}outstanding-share.path.{name}"), share);
-    }
+const fn path(
+    name: &'static str,
+    unit: Unit,
+    help: &'static str,
+    of: fn(&TimeSeries<'_>, usize) -> Option<f64>,
+) -> Metric {
+    metric(name, unit, help, Of::SeriesOfPath(of))
 }
 
-fn send_buffer(out: &mut Figures, p: &str, flow: &FlowResult, samples: &[&Sample]) {
-    let used = mean(samples, |sample| sample.send_buffer);
-    out.put(format!("{p}send-buffer.mean"), used);
-    for n in 0..flow.streams.len() {
-        let own = |sample: &Sample| sample.send_buffer_streams.get(n).copied().unwrap_or(0);
-        let own = mean(samples, own);
-        out.put(format!("{p}send-buffer.stream.{n}.mean"), own);
-        let share = own.zip(used.filter(|used| *used > 0.0)).map(|(own, used)| own / used);
-        out.put(format!("{p}send-buffer-share.stream.{n}"), share);
-    }
-    let most = samples.iter().map(|sample| sample.send_buffer).max().unwrap_or(0);
-    let blocked = |sample: &Sample| {
+const fn stream(
+    name: &'static str,
+    unit: Unit,
+    help: &'static str,
+    of: fn(&TimeSeries<'_>, usize) -> Option<f64>,
+) -> Metric {
+    metric(name, unit, help, Of::SeriesOfStream(of))
+}
+
+fn cwnd(path: &PathSample) -> u64 {
+    path.cwnd
+}
+
+fn outstanding(path: &PathSample) -> u64 {
+    path.outstanding
+}
+
+fn outstanding_on_all(sample: &Sample) -> u64 {
+    sample.paths.iter().map(outstanding).sum()
+}
+
+fn outstanding_share(series: &TimeSeries<'_>, path: usize) -> Option<f64> {
+    let total = series.mean(outstanding_on_all).filter(|total| *total > 0.0);
+    let own = series.path_mean(path, outstanding);
+    own.zip(total).map(|(own, total)| own / total)
+}
+
+fn send_buffer(series: &TimeSeries<'_>) -> Option<f64> {
+    series.mean(|sample| sample.send_buffer)
+}
+
+fn stream_buffer(series: &TimeSeries<'_>, stream: usize) -> Option<f64> {
+    series.mean(|sample| sample.send_buffer_streams.get(stream).copied().unwrap_or(0))
+}
+
+fn stream_buffer_share(series: &TimeSeries<'_>, stream: usize) -> Option<f64> {
+    let used = send_buffer(series).filter(|used| *used > 0.0);
+    stream_buffer(series, stream).zip(used).map(|(own, used)| own / used)
+}
+
+fn send_blocked_share(series: &TimeSeries<'_>) -> Option<f64> {
+    let most = series.max(|sample| sample.send_buffer).unwrap_or(0);
+    series.mean(|sample| {
         let open = sample.paths.iter().any(|path| path.outstanding < path.cwnd);
         u64::from(open && sample.send_buffer + MESSAGE > most)
-    };
-    out.put(format!("{p}send-blocked-share"), mean(samples, blocked));
-    let unacked = |sample: &Sample| {
-        let outstanding: u64 = sample.paths.iter().map(|path| path.outstanding).sum();
-        let elsewhere = sample.send_buffer_unsent + outstanding + sample.receive_buffer;
-        sample.send_buffer.saturating_sub(elsewhere)
-    };
-    out.put(format!("{p}delivered-unacked.mean"), mean(samples, unacked));
+    })
 }
 
-/// Growth of the window with the smaller ssthresh over growth of the other, while neither falls and both ssthresh stay.
-fn growth_ratio(samples: &[&Sample]) -> Option<f64> {
+fn delivered_unacked(sample: &Sample) -> u64 {
+    let elsewhere = sample.send_buffer_unsent + outstanding_on_all(sample) + sample.receive_buffer;
+    sample.send_buffer.saturating_sub(elsewhere)
+}
+
+fn growth_ratio(series: &TimeSeries<'_>) -> Option<f64> {
     let (mut small, mut large) = (0, 0);
-    for pair in samples.windows(2) {
-        let [before, after] = pair else { continue };
+    for (before, after) in series.pairs() {
         let ([a0, b0], [a1, b1]) = (before.paths.as_slice(), after.paths.as_slice()) else {
             continue;
         };
@@ -89,9 +144,4 @@ fn growth_ratio(samples: &[&Sample]) -> Option<f64> {
         }
     }
     (large > 0).then(|| small as f64 / large as f64)
-}
-
-fn mean(samples: &[&Sample], of: impl Fn(&Sample) -> u64) -> Option<f64> {
-    let sum: f64 = samples.iter().map(|sample| of(sample) as f64).sum();
-    (!samples.is_empty()).then(|| sum / samples.len() as f64)
 }

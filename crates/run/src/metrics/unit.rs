@@ -1,6 +1,6 @@
-//! What figures are measured in, and how they are written.
+//! What metrics are measured in, and how their values are written.
 
-/// The base unit of a figure.
+/// The base unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// bit/s.
@@ -16,59 +16,14 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The unit of a metric.
-    pub fn of(metric: &str) -> Self {
-        let name = metric.strip_prefix("flow.").and_then(|rest| rest.split_once('.'));
-        let name = name.map_or(metric, |(_, name)| name);
-        let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-        let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-        if begins(&["pause"]) && !ends(&[".longest"]) {
-            // What happened in the pause: a share of it, a window in bytes, a number of losses.
-            return match name.rsplit('.').next() {
-                Some("recovery-elsewhere") => Self::Share,
-                Some("rwnd") => Self::Bytes,
-                _ => Self::Plain,
-            };
-        }
-        if name.contains("share")
-            || ends(&[".utilisation"])
-            || begins(&["first-choice", "last-resort", "decision-lowest"])
-            || begins(&["blocked-in", "blocked-out"])
-        {
-            Self::Share
-        } else if name.ends_with("rate")
-            || begins(&["goodput", "payload-rate", "file-throughput"])
-            || begins(&["limit", "ordered-limit", "joint-limit", "best-path"])
-        {
-            Self::Rate
-        } else if begins(&[
-            "delay",
-            "transfer-time",
-            "blocked-time",
-            "blocked-longest",
-            "blocked-spell",
-            "srtt",
-            "measured",
-            "tsn-time",
-            "recovery",
-            "pause",
-        ]) {
-            Self::Time
-        } else if begins(&[
-            "bytes",
-            "payload.",
-            "receive-buffer",
-            "out-of-order",
-            "cwnd",
-            "ssthresh",
-            "outstanding",
-            "send-buffer",
-            "peer-rwnd",
-            "delivered-unacked",
-        ]) {
-            Self::Bytes
-        } else {
-            Self::Plain
+    /// Its name where values are not scaled.
+    pub const fn base(self) -> &'static str {
+        match self {
+            Self::Rate => "bit/s",
+            Self::Time => "s",
+            Self::Bytes => "bytes",
+            Self::Share => "part of one",
+            Self::Plain => "",
         }
     }
 
@@ -111,7 +66,8 @@ pub fn digits(value: f64) -> String {
     }
 }
 
-/// A value and the half width of its interval, with as many decimals as show both; the value alone without a half width.
+/// A value and the half width of its interval, with as many decimals as show both; the value alone
+/// without a half width.
 pub fn pair(value: f64, half: f64) -> String {
     if half.abs() < 1e-300 || !half.is_finite() {
         return digits(value);
@@ -144,18 +100,13 @@ mod tests {
 
     #[test]
     fn values_are_written_as_people_read_them() {
-        assert_eq!(Unit::of("goodput.stream.1").show(19.36e6), "19.36 Mbit/s");
-        assert_eq!(Unit::of("flow.ref.delay.mean").show(0.0123), "12.3 ms");
-        assert_eq!(Unit::of("out-of-order.mean").show(65_536.0), "64 KiB");
-        assert_eq!(Unit::of("payload-share.path.A").show(0.5), "50 %");
-        assert_eq!(Unit::of("timeouts.rto.2..").show(3.0), "3");
-        assert_eq!(Unit::of("limit").show(13.35e6), "13.35 Mbit/s");
-        assert_eq!(Unit::of("flow.f.ordered-limit-share").show(0.951), "95.1 %");
-        assert_eq!(Unit::of("link.A.forward.rate").show(1e7), "10 Mbit/s");
-        assert_eq!(Unit::of("pause.path.A.longest").show(5.0), "5 s");
-        assert_eq!(Unit::of("pause.path.A.recovery-elsewhere").show(0.5), "50 %");
-        assert_eq!(Unit::of("pause.path.A.own-losses").show(2.0), "2");
-        assert_eq!(Unit::of("flow.f.pause.path.A.rwnd").show(512.0), "512 B");
+        assert_eq!(Unit::Rate.show(19.36e6), "19.36 Mbit/s");
+        assert_eq!(Unit::Time.show(0.0123), "12.3 ms");
+        assert_eq!(Unit::Time.show(5.0), "5 s");
+        assert_eq!(Unit::Bytes.show(65_536.0), "64 KiB");
+        assert_eq!(Unit::Bytes.show(512.0), "512 B");
+        assert_eq!(Unit::Share.show(0.951), "95.1 %");
+        assert_eq!(Unit::Plain.show(3.0), "3");
     }
 
     #[test]

@@ -1,17 +1,13 @@
 //! What a flow carries, and what its streams need.
 
-use polypath_proto::{Reliability, Service, StreamNeeds};
+use polypath_proto::{Reliability, StreamNeeds};
 use polypath_scenario::units::{Delay, Rate, Size};
-use polypath_scenario::{App, BesideSpec, FlowSpec, NeedsSpec, ReliabilitySpec, ServiceSetting};
+use polypath_scenario::{App, BesideSpec, FlowSpec, NeedsSpec, ReliabilitySpec};
 use polypath_sim::spec;
 
 pub(super) fn needs(spec: &NeedsSpec) -> StreamNeeds {
-    let service = match spec.service {
-        ServiceSetting::Throughput => Service::Throughput,
-        ServiceSetting::LowDelay => Service::LowDelay,
-    };
     let deadline = spec.deadline.map(Delay::duration);
-    StreamNeeds { service, priority: spec.priority, deadline }
+    StreamNeeds { service: spec.service, priority: spec.priority, deadline }
 }
 
 /// Checked: one rule at most.

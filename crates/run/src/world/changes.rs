@@ -2,11 +2,8 @@
 
 use polypath_link as link;
 use polypath_proto::PathId;
-use polypath_proto::view::PathAdmin;
 use polypath_scenario::units::{Delay, Rate};
-use polypath_scenario::{
-    Action, AdminSetting, Change, Direction, FlowSpec, Repeat, Scenario, Series,
-};
+use polypath_scenario::{Action, Change, Direction, FlowSpec, Repeat, Scenario, Series};
 use polypath_sim::spec;
 
 use super::places::{directed, flow_path_names, way};
@@ -119,16 +116,8 @@ pub(super) fn wishes(scenario: &Scenario) -> Vec<spec::ActionSpec> {
             let flow = scenario.flow_name(n);
             Some(spec::ActionSpec { at, action: spec::Action::PathAdmin { flow, path, admin } })
         };
-        let of_flow = |(n, flow)| action(n, flow, wish(change.admin?));
+        let of_flow = |(n, flow)| action(n, flow, change.admin?);
         scenario.flow.iter().enumerate().filter_map(of_flow).collect::<Vec<_>>()
     };
     scenario.at.iter().flat_map(of_change).collect()
-}
-
-const fn wish(admin: AdminSetting) -> PathAdmin {
-    match admin {
-        AdminSetting::Active => PathAdmin::Active,
-        AdminSetting::Backup => PathAdmin::Backup,
-        AdminSetting::Disabled => PathAdmin::Disabled,
-    }
 }

@@ -4,12 +4,10 @@ use core::net::IpAddr;
 use std::sync::Arc;
 
 use polypath_policies::PolicyError;
-use polypath_proto::config::{self, AssocConfig, PathPairing};
+use polypath_proto::config::{AssocConfig, PathPairing};
 use polypath_scenario::profile::{Layers, Stack};
 use polypath_scenario::units::{Delay, Rate};
-use polypath_scenario::{
-    Direction, Encapsulation, FlowSpec, LinkSettings, Scenario, ServerAddresses,
-};
+use polypath_scenario::{Direction, FlowSpec, LinkSettings, Scenario, ServerAddresses};
 use polypath_sim::spec;
 
 use super::app::{app, beside, needs, reliability};
@@ -41,10 +39,7 @@ pub(super) fn flow(
             ServerAddresses::PerPath => PathPairing::Index,
             ServerAddresses::One => PathPairing::Mesh,
         },
-        encapsulation: match scenario.endpoints.encapsulation {
-            Encapsulation::Raw => config::Encapsulation::Raw,
-            Encapsulation::Udp => config::Encapsulation::Udp,
-        },
+        encapsulation: scenario.endpoints.encapsulation,
         connect_at: open,
         connect_jitter: if flow.send_at.is_none() { jitter } else { 0 },
         start_at: flow.send_at.map_or(open, |Delay(ns)| ns),

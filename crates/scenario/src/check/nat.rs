@@ -1,11 +1,13 @@
 //! Boxes that translate addresses, and who is behind them.
 
+use polypath_proto::config::Encapsulation;
+
 use crate::changes::{Action, Change};
 use crate::error::{Problem, ensure, unknown_name};
 use crate::flow::Direction;
 use crate::nat::NatSpec;
 use crate::scenario::Scenario;
-use crate::topology::{Encapsulation, Family};
+use crate::topology::Family;
 use crate::units::Delay;
 
 /// Addresses that boxes can have without being given one, in one scenario.

@@ -1,12 +1,12 @@
 //! Settings of the stack, as they come out with the profile beneath them.
 
 use polypath_policies::{PolicySpec, factory};
-use polypath_proto::config::AssocConfig;
+use polypath_proto::config::{AssocConfig, Extension};
 
 use crate::error::{Problem, ensure};
 use crate::profile::Layers;
 use crate::scenario::Scenario;
-use crate::stack::{ExtensionSetting, StackSettings, StackSpec};
+use crate::stack::{StackSettings, StackSpec};
 use crate::topology::Family;
 use crate::units::{Delay, Limit, Mtus, Packets, Size};
 
@@ -49,7 +49,7 @@ fn single(place: &str, stack: &StackSettings) -> Result<(), Problem> {
     )?;
     let listed = |extension| stack.extensions.as_ref().is_some_and(|l| l.contains(&extension));
     ensure(
-        !listed(ExtensionSetting::Asconf) || listed(ExtensionSetting::Auth),
+        !listed(Extension::Asconf) || listed(Extension::Auth),
         || format!("{place}.extensions"),
         || "asconf without auth (allowed: both, RFC 5061 section 4.2.7)".into(),
     )?;

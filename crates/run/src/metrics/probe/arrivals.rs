@@ -6,7 +6,7 @@ use polypath_link::Nanos;
 use polypath_proto::trace::{TraceEvent, TraceRecord};
 use polypath_sim::observer::SentPacket;
 
-use super::super::{Figures, S};
+use super::super::metric::seconds;
 
 /// SCTP common header.
 const HEADER: usize = 12;
@@ -14,7 +14,7 @@ const HEADER: usize = 12;
 const DATA: u8 = 0;
 
 #[derive(Debug, Default)]
-pub(super) struct Arrivals {
+pub(in crate::metrics) struct Arrivals {
     /// First transmission of each TSN that has not arrived.
     sent: BTreeMap<u32, Nanos>,
     /// TSNs in each packet on its way.
@@ -53,10 +53,14 @@ impl Arrivals {
         }
     }
 
-    pub(super) fn figures(&self, out: &mut Figures) {
-        let mean = (self.count > 0).then(|| self.sum as f64 / self.count as f64 / S);
-        out.put("tsn-time.mean", mean);
-        out.put("tsn-time.max", mean.map(|_| self.max as f64 / S));
+    /// Mean in s.
+    pub(in crate::metrics) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
+    }
+
+    /// The longest, s.
+    pub(in crate::metrics) fn max(&self) -> Option<f64> {
+        (self.count > 0).then(|| seconds(self.max))
     }
 }
 

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use polypath_proto::trace::{TraceEvent, TraceRecord};
 
-use super::super::Figures;
-
 /// Paths of an attempt that are told apart.
 const PATHS: usize = 16;
 
 #[derive(Debug, Default)]
-pub(super) struct Attempts {
-    /// Of the attempt under way: the paths in the order in which they were served first, with what could have sent.
+pub(in crate::metrics) struct Attempts {
+    /// Of the attempt under way: the paths in the order in which they were served first, with what
+    /// could have sent.
     served: Vec<(usize, u16)>,
     /// Its first decision.
     numbers: Option<Vec<(&'static str, f64)>>,
@@ -78,26 +77,61 @@ impl Attempts {
         }
     }
 
-    pub(super) fn figures(&self, out: &mut Figures, paths: &[&str]) {
-        let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-        out.put("rounds", self.with_data as f64);
-        for (n, name) in paths.iter().enumerate().take(PATHS) {
-            let of = |counts: &[u64; PATHS]| counts.get(n).copied().unwrap_or_default();
-            let own = of(&self.on_path);
-            out.put(format!("rounds.path.{name}"), own as f64);
-            out.put(format!("first-choice.path.{name}"), share(of(&self.first), self.on_several));
-            out.put(format!("last-resort.path.{name}"), share(of(&self.last_resort), own));
-        }
-        for (key, (sum, count)) in &self.sums {
-            out.put(format!("decision.{key}.mean"), sum / *count as f64);
-            let number: Option<usize> = key.get(stem(key).len()..).and_then(|n| n.parse().ok());
-            let Some(path) = number.and_then(|n| paths.get(n)) else { continue };
-            let stem = stem(key);
-            out.put(format!("decision.{stem}.path.{path}.mean"), sum / *count as f64);
-            let lowest = self.lowest.get(key).copied().unwrap_or_default();
-            out.put(format!("decision-lowest.{stem}.path.{path}"), share(lowest, self.decided));
-        }
+    /// Send attempts that sent new data.
+    pub(in crate::metrics) fn with_data(&self) -> u64 {
+        self.with_data
     }
+
+    /// Those that sent some on this path.
+    pub(in crate::metrics) fn on_path(&self, path: usize) -> Option<u64> {
+        self.on_path.get(path).copied()
+    }
+
+    /// Of those that sent new data on several paths, the share in which this one was served first.
+    pub(in crate::metrics) fn first_choice(&self, path: usize) -> Option<f64> {
+        share(self.first.get(path).copied()?, self.on_several)
+    }
+
+    /// Of those that sent on this path, the share in which none before it could have sent.
+    pub(in crate::metrics) fn last_resort(&self, path: usize) -> Option<f64> {
+        share(self.last_resort.get(path).copied()?, self.on_path(path)?)
+    }
+
+    /// What the path scheduler reported with its decisions.
+    pub(in crate::metrics) fn reported(&self) -> Vec<Reported> {
+        let of = |(key, (sum, count)): (&&'static str, &(f64, u64))| {
+            let quantity = stem(key);
+            let lowest = self.lowest.get(key).copied().unwrap_or_default();
+            Reported {
+                key,
+                quantity,
+                path: key.get(quantity.len()..).and_then(|number| number.parse().ok()),
+                mean: sum / *count as f64,
+                lowest: share(lowest, self.decided),
+            }
+        };
+        self.sums.iter().map(of).collect()
+    }
+}
+
+/// A number that the path scheduler reports.
+#[derive(Debug)]
+pub(in crate::metrics) struct Reported {
+    /// Its name.
+    pub(in crate::metrics) key: &'static str,
+    /// The name without the number of the path that ends it.
+    pub(in crate::metrics) quantity: &'static str,
+    /// That path.
+    pub(in crate::metrics) path: Option<usize>,
+    /// Mean over all decisions.
+    pub(in crate::metrics) mean: f64,
+    /// Share of the attempts with new data whose first decision reports the least of the quantity
+    /// for this path.
+    pub(in crate::metrics) lowest: Option<f64>,
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 fn count(counts: &mut [u64; PATHS], path: usize) {

@@ -1,22 +1,21 @@
-//! Figures that need the trace events of a run, about the sending end of its first flow. Whole run.
+//! What the trace events of a run tell about the sender of its first flow. Whole run.
 
 mod arrivals;
 mod attempts;
 mod recovery;
 mod spans;
 
+pub(in crate::metrics) use attempts::Reported;
+
 use arrivals::Arrivals;
 use attempts::Attempts;
 use polypath_link::{DropReason, Nanos};
 use polypath_proto::trace::TraceRecord;
 use polypath_scenario::{Direction, Scenario};
-use polypath_sim::RunResult;
 use polypath_sim::observer::{Observer, SentPacket, TraceSource};
-use recovery::Recovery;
+use recovery::{Recovery, RecoverySummary};
 
-use super::Figures;
-
-/// Watches a run.
+/// Watches a run for the metrics that need traces.
 #[derive(Debug)]
 pub struct Probe {
     flow: String,
@@ -24,6 +23,14 @@ pub struct Probe {
     attempts: Attempts,
     arrivals: Arrivals,
     recovery: Recovery,
+}
+
+/// What a probe saw.
+#[derive(Debug)]
+pub(in crate::metrics) struct Traces {
+    pub(in crate::metrics) attempts: Attempts,
+    pub(in crate::metrics) arrivals: Arrivals,
+    pub(in crate::metrics) recovery: RecoverySummary,
 }
 
 impl Probe {
@@ -39,13 +46,9 @@ impl Probe {
         }
     }
 
-    /// Adds what it saw.
-    pub fn figures(&self, out: &mut Figures, result: &RunResult) {
-        let Some(flow) = result.flows.first() else { return };
-        let paths: Vec<&str> = flow.paths.iter().map(|path| path.name.as_str()).collect();
-        self.attempts.figures(out, &paths);
-        self.arrivals.figures(out);
-        self.recovery.figures(out, &paths);
+    pub(in crate::metrics) fn into_traces(self) -> Traces {
+        let recovery = self.recovery.summary();
+        Traces { attempts: self.attempts, arrivals: self.arrivals, recovery }
     }
 }
 
@@ -69,25 +72,4 @@ impl Observer for Probe {
             self.recovery.record(record);
         }
     }
-}
-
-/// Whether a metric needs traces.
-pub fn is_traced(metric: &str) -> bool {
-    const BEGINNINGS: [&str; 9] = [
-        "tsn-time.",
-        "recovery-",
-        "blocked-in-recovery",
-        "blocked-outside-recovery",
-        "blocked-spell.",
-        "pause.",
-        "rounds",
-        "first-choice.",
-        "last-resort.",
-    ];
-    is_decision(metric) || BEGINNINGS.iter().any(|beginning| metric.starts_with(beginning))
-}
-
-/// Numbers of the path scheduler: which there are depends on it.
-pub fn is_decision(metric: &str) -> bool {
-    metric.starts_with("decision.") || metric.starts_with("decision-lowest.")
 }

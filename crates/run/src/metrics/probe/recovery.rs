@@ -6,7 +6,7 @@ use polypath_link::Nanos;
 use polypath_proto::trace::{Stop, TraceEvent, TraceRecord};
 use polypath_proto::view::LossKind;
 
-use super::super::{Figures, S};
+use super::super::metric::seconds;
 use super::spans::{Span, common, length, union};
 
 /// From this RTO on, in ns, a timer was backed off (RTO.Min is 1 s in the papers).
@@ -66,66 +66,135 @@ impl Recovery {
         }
     }
 
-    pub(super) fn figures(&self, out: &mut Figures, paths: &[&str]) {
-        let seconds = |spans: &[Span]| length(spans) as f64 / S;
+    /// What it all comes to.
+    pub(super) fn summary(&self) -> RecoverySummary {
         let all = union(self.waits.values().flatten().copied().collect());
-        out.put("recovery-time", seconds(&all));
-        for (n, name) in paths.iter().enumerate() {
-            let waits = union(self.waits.get(&n).cloned().unwrap_or_default());
-            let own = self.waits.get(&n).map(Vec::as_slice).unwrap_or_default();
-            let longest = own.iter().map(|(from, to)| to - from).max().unwrap_or(0);
-            out.put(format!("recovery-time.path.{name}"), seconds(&waits));
-            out.put(format!("recovery-longest.path.{name}"), longest as f64 / S);
-            self.pause(out, n, name);
+        let blocked = union(self.blocked.clone());
+        let (single, repeated) = (union(self.single.clone()), union(self.repeated.clone()));
+        let paths = self.waits.keys().chain(self.new_data.keys()).max().map_or(0, |last| last + 1);
+        RecoverySummary {
+            time: length_s(&all),
+            blocked_inside: blocked_share(&blocked, &all),
+            blocked_inside_single: blocked_share(&blocked, &single),
+            blocked_inside_repeated: blocked_share(&blocked, &repeated),
+            blocked_outside: self.blocked_outside(&blocked, &all),
+            spell_single: mean_spell(&blocked, &single),
+            spell_repeated: mean_spell(&blocked, &repeated),
+            paths: (0..paths).map(|path| self.path_summary(path)).collect(),
         }
-        self.blocking(out, &all);
     }
 
-    fn blocking(&self, out: &mut Figures, waits: &[Span]) {
-        let blocked = union(self.blocked.clone());
-        let share = |within: &[Span]| {
-            let time = length(within) as f64;
-            (time > 0.0).then(|| length(&common(&blocked, within)) as f64 / time)
-        };
-        let (single, repeated) = (union(self.single.clone()), union(self.repeated.clone()));
-        out.put("blocked-in-recovery", share(waits));
-        out.put("blocked-in-recovery.single", share(&single));
-        out.put("blocked-in-recovery.repeated", share(&repeated));
+    /// The share of the transfer's time outside of recovery that was blocked.
+    fn blocked_outside(&self, blocked: &[Span], waits: &[Span]) -> Option<f64> {
         let transfer = [(self.first.unwrap_or(self.last), self.last)];
         let inside = length(&common(waits, &transfer)) as f64;
         let outside = length(&transfer) as f64 - inside;
-        let blocked_inside = length(&common(&blocked, waits)) as f64;
-        let rest = length(&blocked) as f64 - blocked_inside;
-        out.put("blocked-outside-recovery", (outside > 0.0).then(|| rest / outside));
-        for (name, waits) in [("single", &single), ("repeated", &repeated)] {
-            let touching = blocked.iter().filter(|spell| !common(&[**spell], waits).is_empty());
-            let lengths: Vec<Nanos> = touching.map(|(from, to)| to - from).collect();
-            let count = lengths.len() as f64;
-            let mean = (count > 0.0).then(|| lengths.iter().sum::<Nanos>() as f64 / count / S);
-            out.put(format!("blocked-spell.{name}"), mean);
+        let blocked_inside = length(&common(blocked, waits)) as f64;
+        let rest = length(blocked) as f64 - blocked_inside;
+        (outside > 0.0).then(|| rest / outside)
+    }
+
+    fn path_summary(&self, path: usize) -> PathRecovery {
+        let own = self.waits.get(&path).map(Vec::as_slice).unwrap_or_default();
+        PathRecovery {
+            time: length_s(&union(own.to_vec())),
+            longest: seconds(own.iter().map(|(from, to)| to - from).max().unwrap_or(0)),
+            pause: self.longest_pause(path).map(|pause| self.pause_summary(path, pause)),
         }
     }
 
-    /// The longest time between two transmissions of new data on a path, while there was new data elsewhere or later.
-    fn pause(&self, out: &mut Figures, path: usize, name: &str) {
+    /// The longest time between two transmissions of new data on a path, while there was new data
+    /// elsewhere or later.
+    fn longest_pause(&self, path: usize) -> Option<Span> {
         let times = self.new_data.get(&path).map(Vec::as_slice).unwrap_or_default();
         let ends = times.iter().skip(1).copied().chain([self.last]);
         let pauses = times.iter().copied().zip(ends).filter(|(from, to)| from < to);
-        let longest = pauses.max_by_key(|(from, to)| to - from);
-        let value = |of: &dyn Fn(Span) -> f64| longest.map(of);
-        let within = |at: Nanos, (from, to): Span| from < at && at < to;
+        pauses.max_by_key(|(from, to)| to - from)
+    }
+
+    fn pause_summary(&self, path: usize, pause: Span) -> Pause {
+        let length_ns = (pause.1 - pause.0) as f64;
+        let within = |at: Nanos| pause.0 < at && at < pause.1;
         let others = self.waits.iter().filter(|(other, _)| **other != path);
         let others = union(others.flat_map(|(_, waits)| waits.iter().copied()).collect());
-        out.put(format!("pause.path.{name}.longest"), value(&|p| (p.1 - p.0) as f64 / S));
-        let elsewhere = |p: Span| length(&common(&[p], &others)) as f64 / (p.1 - p.0) as f64;
-        out.put(format!("pause.path.{name}.recovery-elsewhere"), value(&elsewhere));
         let losses = self.losses.get(&path).map(Vec::as_slice).unwrap_or_default();
-        let lost = |p: Span| losses.iter().filter(|at| within(**at, p)).count() as f64;
-        out.put(format!("pause.path.{name}.own-losses"), value(&lost));
-        let least = longest.and_then(|p| {
-            let inside = self.peer_rwnd.iter().filter(|(at, _)| within(*at, p));
-            inside.map(|(_, rwnd)| *rwnd).min()
-        });
-        out.put(format!("pause.path.{name}.rwnd"), least.map(|least| least as f64));
+        let windows = self.peer_rwnd.iter().filter(|(at, _)| within(*at));
+        Pause {
+            length: length_ns / 1e9,
+            recovery_elsewhere: length(&common(&[pause], &others)) as f64 / length_ns,
+            own_losses: losses.iter().filter(|at| within(**at)).count(),
+            least_peer_rwnd: windows.map(|(_, rwnd)| *rwnd).min(),
+        }
     }
+}
+
+/// Recovery and blocking over a whole run. Times in s.
+#[derive(Debug)]
+pub(in crate::metrics) struct RecoverySummary {
+    /// Time waited for T3 timers that expired, on any path.
+    pub(in crate::metrics) time: f64,
+    /// The share of this time that was blocked, ...
+    pub(in crate::metrics) blocked_inside: Option<f64>,
+    /// ... of that with timers that were not backed off, ...
+    pub(in crate::metrics) blocked_inside_single: Option<f64>,
+    /// ... of that with timers that were.
+    pub(in crate::metrics) blocked_inside_repeated: Option<f64>,
+    /// The share of the other time that was blocked.
+    pub(in crate::metrics) blocked_outside: Option<f64>,
+    /// Mean length of blocked spells that touch a wait for a timer that was not backed off.
+    pub(in crate::metrics) spell_single: Option<f64>,
+    /// Likewise for one that was.
+    pub(in crate::metrics) spell_repeated: Option<f64>,
+    paths: Vec<PathRecovery>,
+}
+
+impl RecoverySummary {
+    pub(in crate::metrics) fn path(&self, path: usize) -> Option<&PathRecovery> {
+        self.paths.get(path)
+    }
+
+    /// The longest pause of a path.
+    pub(in crate::metrics) fn pause(&self, path: usize) -> Option<&Pause> {
+        self.path(path)?.pause.as_ref()
+    }
+}
+
+/// Recovery on one path. Times in s.
+#[derive(Debug)]
+pub(in crate::metrics) struct PathRecovery {
+    /// Time waited for T3 timers that expired.
+    pub(in crate::metrics) time: f64,
+    /// The longest such wait.
+    pub(in crate::metrics) longest: f64,
+    pause: Option<Pause>,
+}
+
+/// The longest time without new data on a path.
+#[derive(Debug)]
+pub(in crate::metrics) struct Pause {
+    /// s.
+    pub(in crate::metrics) length: f64,
+    /// The share of it that another path waited for a T3 timer.
+    pub(in crate::metrics) recovery_elsewhere: f64,
+    /// Losses declared on the path.
+    pub(in crate::metrics) own_losses: usize,
+    /// The smallest window of the peer, bytes.
+    pub(in crate::metrics) least_peer_rwnd: Option<u64>,
+}
+
+fn length_s(spans: &[Span]) -> f64 {
+    seconds(length(spans))
+}
+
+fn blocked_share(blocked: &[Span], within: &[Span]) -> Option<f64> {
+    let time = length(within) as f64;
+    (time > 0.0).then(|| length(&common(blocked, within)) as f64 / time)
+}
+
+/// Mean length in s of the blocked spells that touch one of `waits`.
+fn mean_spell(blocked: &[Span], waits: &[Span]) -> Option<f64> {
+    let touching = blocked.iter().filter(|spell| !common(&[**spell], waits).is_empty());
+    let lengths: Vec<Nanos> = touching.map(|(from, to)| to - from).collect();
+    let count = lengths.len() as f64;
+    (count > 0.0).then(|| lengths.iter().sum::<Nanos>() as f64 / count / 1e9)
 }
