@@ -275,7 +275,7 @@ impl Association {
             v.state == PathState::PotentiallyFailed || probed && v.state == PathState::Inactive
         });
         let was_silent = self.paths.view(p).is_some_and(|v| v.suspect);
-        self.end_suspicion(now, p);
+        self.on_path_heard_again(now, p);
         if let Some(state) = self.paths.alive(p) {
             if was_failed && was_silent {
                 self.take_back_timeout(now, p);
@@ -288,7 +288,7 @@ impl Association {
     /// A path of which nothing at all came back, while others did, was cut off. That tells nothing of congestion: it starts
     /// anew with a small window, but slow start may take it to where it was.
     fn take_back_timeout(&mut self, now: Time, p: PathId) {
-        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.spurious(&view, p);
         if let Some(path) = self.paths.get_mut(p) {
             path.idle_since = now;
@@ -299,7 +299,7 @@ impl Association {
     /// would have given it.
     fn resume_path(&mut self, now: Time, p: PathId, was_failed: bool) {
         let Some(pf) = self.config.potentially_failed.filter(|_| was_failed) else { return };
-        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.resumed(&view, p, pf.return_mtus);
         self.refresh_windows(now);
     }
