@@ -2,7 +2,7 @@
 //! trips tell whether it was theirs, too.
 //!
 //! What paths do by themselves may coincide; what is done to one of them at a time of our own
-//! choice does not. A trial compares the round trips of packets that left while the path had less
+//! choice does not. A test compares the round trips of packets that left while the path had less
 //! in flight with those that left before:
 //!
 //! 1. *before*: a round trip as it is;
@@ -21,28 +21,33 @@ use polypath_proto::view::{AssocView, PathView};
 
 use super::intervals::{Mean, SHORTEST};
 
-/// Part of its own bytes in the queue that a path yields, and part of its flight at most.
-const YIELD: f64 = 0.75;
-const MOST: f64 = 0.5;
-/// Packets without which there is nothing to see, more than a scheduler leaves in a queue for its
-/// own sake; and those that stay in flight.
-const LEAST: u64 = 3;
-const STAY: u64 = 4;
-/// Round trips in which a path must come down.
-const FALL: u32 = 3;
-/// Part of its flight with which it counts as filled again.
-const FILLED: f64 = 0.9;
-/// Round trips until it is looked again whether a queue stands.
-const LOOK: u32 = 4;
-/// A dip that shortens the path's own round trip by less than this part of what it would alone met
-/// no queue.
-const FELT: f64 = 0.1;
-/// Round trips between trials that tell nothing new, at most; so many trials in vain are worth a
-/// round trip more.
-const PATIENCE: u32 = 64;
-const EAGER: u32 = 16;
+// The constants below were chosen with `cargo run --release -p polypath-sim --example sharing`
+// (docs/sharing.md has its rows).
 
-/// What a trial did to a path: low less before.
+/// A path that is tested yields this part of its own bytes in the queue, but no more than the second
+/// part of what it has in flight.
+const YIELD_OF_QUEUE: f64 = 0.75;
+const MOST_OF_FLIGHT: f64 = 0.5;
+/// Packets that must be yielded for anything to be seen: more than a scheduler leaves in a queue for its
+/// own sake.
+const LEAST_YIELD: u64 = 3;
+/// Packets that stay in flight.
+const LEAST_FLIGHT: u64 = 4;
+/// Round trips within which the flight of the tested path must have come down.
+const DIP_ROUND_TRIPS: u32 = 3;
+/// The tested path counts as filled again once it has this part of its former flight.
+const FILLED_AGAIN: f64 = 0.9;
+/// Round trips until it is looked again whether a queue stands that is worth a test.
+const LOOK_AGAIN: u32 = 4;
+/// A dip met no queue if it shortened the round trip of the tested path by less than this part of what it
+/// would have done to a queue of its own.
+const LEAST_EFFECT: f64 = 0.1;
+/// Round trips between tests that tell nothing new, at most.
+const LONGEST_PAUSE: u32 = 64;
+/// So many tests without a verdict make the pause a round trip longer.
+const TESTS_PER_PAUSE: u32 = 16;
+
+/// What a test did to a path: low less before.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Effect {
     /// Seconds of its round trip.
@@ -53,7 +58,7 @@ pub(super) struct Effect {
     pub(super) rate: f64,
 }
 
-/// A trial that is over.
+/// A test that is over.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ActiveTest {
     /// The path that yielded.
@@ -64,7 +69,7 @@ pub(super) struct ActiveTest {
     pub(super) effects: Vec<Option<Effect>>,
 }
 
-/// One trial after the other.
+/// One test after the other.
 #[derive(Clone, Debug)]
 pub(super) struct ActiveTests {
     phase: Phase,
@@ -77,7 +82,7 @@ pub(super) struct ActiveTests {
     refill: Duration,
     /// ActiveTests since a verdict.
     open: u32,
-    /// Round trips to rest after a trial.
+    /// Round trips to rest after a test.
     patience: u32,
     /// The state of a sequence that is in step with nothing.
     dice: u32,
@@ -92,7 +97,7 @@ enum Phase {
     Settling { path: PathId, expected: f64 },
 }
 
-/// One path's measurements in a trial.
+/// One path's measurements in a test.
 #[derive(Clone, Copy, Debug, Default)]
 struct Track {
     before: Window,
@@ -148,7 +153,7 @@ impl Default for ActiveTests {
 }
 
 impl ActiveTests {
-    /// What may be in flight on `path` for the sake of a trial, bytes.
+    /// What may be in flight on `path` for the sake of a test, bytes.
     pub(super) fn test_limit(&self, path: PathId) -> Option<u64> {
         match self.phase {
             Phase::Falling { path: p, limit } | Phase::Low { path: p, limit } if p == path => {
@@ -169,7 +174,7 @@ impl ActiveTests {
         self.phase != Phase::Resting || now >= self.until
     }
 
-    /// A SACK acknowledged data of a path. Gives the trial that ended with it, which is to be
+    /// A SACK acknowledged data of a path. Gives the test that ended with it, which is to be
     /// concluded.
     pub(super) fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) -> Option<ActiveTest> {
         if self.phase != Phase::Resting
@@ -193,7 +198,7 @@ impl ActiveTests {
                 None
             }
             Phase::Falling { .. } => {
-                self.pause_tests(view, LOOK);
+                self.pause_tests(view, LOOK_AGAIN);
                 None
             }
             Phase::Low { path, limit } => {
@@ -204,12 +209,12 @@ impl ActiveTests {
         }
     }
 
-    /// The trial that ended taught something about paths of which it is `open` what they share, or
+    /// The test that ended taught something about paths of which it is `open` what they share, or
     /// it did not: the next one comes soon, or ever later.
     pub(super) fn conclude_test(&mut self, view: &AssocView<'_>, open: bool) {
         self.open = if open { self.open + 1 } else { 0 };
         let later = (2 * self.patience).max(1);
-        self.patience = if open { self.open / EAGER } else { later }.min(PATIENCE);
+        self.patience = if open { self.open / TESTS_PER_PAUSE } else { later }.min(LONGEST_PAUSE);
         self.pause_tests(view, self.patience);
     }
 
@@ -230,7 +235,7 @@ impl ActiveTests {
     }
 
     fn begin_test(&mut self, view: &AssocView<'_>) {
-        // One queue that is worth a trial is enough: of the other paths a few packets do.
+        // One queue that is worth a test is enough: of the other paths a few packets do.
         let stands = view.usable().any(|p| dip_size(p).is_some_and(|dip| !dip.small));
         let able = view.usable().filter(|p| stands && dip_size(p).is_some());
         // By turns, so that both directions are asked as often.
@@ -239,7 +244,7 @@ impl ActiveTests {
         // may answer the original.
         let used = view.usable().filter(|p| p.outstanding > p.copied).count();
         let Some(path) = next.filter(|_| used > 1) else {
-            return self.pause_tests(view, LOOK);
+            return self.pause_tests(view, LOOK_AGAIN);
         };
         self.latest = path.id;
         self.until = view.now + longest_rtt(view) + delay_spread(view, path);
@@ -262,14 +267,14 @@ impl ActiveTests {
         match limit {
             Some(limit) => {
                 self.phase = Phase::Falling { path, limit };
-                self.until = view.now + longest_rtt(view) * FALL;
+                self.until = view.now + longest_rtt(view) * DIP_ROUND_TRIPS;
             }
-            None => self.pause_tests(view, LOOK),
+            None => self.pause_tests(view, LOOK_AGAIN),
         }
     }
 
     fn hold_dip(&mut self, view: &AssocView<'_>, path: PathId, limit: u64) {
-        let Some(own) = view.path(path) else { return self.pause_tests(view, LOOK) };
+        let Some(own) = view.path(path) else { return self.pause_tests(view, LOOK_AGAIN) };
         self.until = view.now + longest_rtt(view) + delay_spread(view, own);
         for (track, other) in self.tracks.iter_mut().zip(view.paths) {
             // Wherever the common part of the ways is, packets of this path met the dip there.
@@ -297,14 +302,16 @@ impl ActiveTests {
         expected: f64,
     ) -> Option<ActiveTest> {
         let own = self.tracks.get(path.index()).and_then(Track::measured_effect);
-        let Some(own) = own.filter(|own| -own.delay > FELT * expected) else {
+        let Some(own) = own.filter(|own| -own.delay > LEAST_EFFECT * expected) else {
             self.conclude_test(view, false);
             return None;
         };
-        // The next trial of another path should not see how this one fills again.
+        // The next test of another path should not see how this one fills again.
         let flight = self.tracks.get(path.index()).and_then(|t| t.before.flight.mean_value());
-        let filled =
-            view.path(path).zip(flight).is_none_or(|(p, f)| p.outstanding as f64 > FILLED * f);
+        let filled = view
+            .path(path)
+            .zip(flight)
+            .is_none_or(|(p, f)| p.outstanding as f64 > FILLED_AGAIN * f);
         self.refill = if filled { Duration::ZERO } else { longest_rtt(view) };
         let effects = self.tracks.iter().map(Track::measured_effect).collect();
         Some(ActiveTest { path, own, effects })
@@ -315,7 +322,7 @@ impl ActiveTests {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Dip {
     bytes: f64,
-    /// It has so little in a queue that a trial of it alone would not be worth while.
+    /// It has so little in a queue that a test of it alone would not be worth while.
     small: bool,
 }
 
@@ -325,13 +332,13 @@ fn dip_size(path: &PathView) -> Option<Dip> {
     let flight = path.outstanding as f64;
     let mtu = f64::from(path.mtu);
     let queued = flight * (1.0 - least / rtt);
-    let enough = LEAST as f64 * mtu;
-    let bytes = (YIELD * queued).max(enough).min(MOST * flight);
+    let enough = LEAST_YIELD as f64 * mtu;
+    let bytes = (YIELD_OF_QUEUE * queued).max(enough).min(MOST_OF_FLIGHT * flight);
     // In slow start a window that is not filled would not grow, and what a loss leaves is not what
     // the path holds.
     let steady = path.cwnd >= path.ssthresh && !path.in_recovery;
-    let able = steady && queued >= mtu && flight - bytes >= STAY as f64 * mtu;
-    able.then_some(Dip { bytes, small: YIELD * queued < enough })
+    let able = steady && queued >= mtu && flight - bytes >= LEAST_FLIGHT as f64 * mtu;
+    able.then_some(Dip { bytes, small: YIELD_OF_QUEUE * queued < enough })
 }
 
 fn as_seconds(time: Option<Duration>) -> Option<f64> {

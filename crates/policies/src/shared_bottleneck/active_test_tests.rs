@@ -91,7 +91,7 @@ impl Loop {
 
 #[test]
 fn flights_that_never_change_by_themselves_are_told_apart_by_trials() {
-    // 290 kB in one queue of 2 MB/s: round trips of 165 and 205 ms, four trials of less than five
+    // 290 kB in one queue of 2 MB/s: round trips of 165 and 205 ms, four tests of less than five
     // of them.
     let mut l = Loop::new(true, [120_000, 150_000], [100_000, 100_000]);
     let found = l.grouped(60).expect("one queue");

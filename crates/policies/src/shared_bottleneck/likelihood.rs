@@ -1,23 +1,26 @@
-//! What trials say of two paths: one queue or two.
+//! What tests say of two paths: one queue or two.
 
 use super::active_test::Effect;
 
-/// Weight of a trial that is one trial older.
-const FADE: f64 = 0.95;
+// The constants below were chosen with `cargo run --release -p polypath-sim --example sharing`
+// (docs/sharing.md has its rows).
+
+/// Weight of a test, as a part of that of the next one.
+const TEST_FADE: f64 = 0.95;
 /// What is known of the noise beforehand: a variance of this part of the squared effect.
-const NOISE: f64 = 0.05;
-/// A trial in which the other path's own flight changed by more than this part of the dip tells
+const PRIOR_NOISE: f64 = 0.05;
+/// A test in which the other path's own flight changed by more than this part of the dip tells
 /// nothing.
-const CALM: f64 = 0.33;
+const MOST_OTHER_CHANGE: f64 = 0.33;
 /// Effects beyond these parts of the expected one count as much: a loss of somebody else is one
 /// event.
-const BOUNDS: (f64, f64) = (-1.0, 2.0);
+const EFFECT_BOUNDS: (f64, f64) = (-1.0, 2.0);
 /// Logarithms of the likelihood ratio that decide, and that either direction has to give to a
 /// verdict of one queue.
-const ENOUGH: f64 = 7.0;
-const SUPPORT: f64 = 1.0;
+const DECIDING_LOG_RATIO: f64 = 7.0;
+const CONFIRMING_LOG_RATIO: f64 = 1.0;
 /// The logarithm that decides where only one direction can be tried.
-const ALONE: f64 = 10.0;
+const ONE_SIDED_LOG_RATIO: f64 = 10.0;
 
 /// ActiveTests of both directions: the lower path yields, and the higher one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,8 +32,8 @@ pub(super) struct Likelihood {
 /// it does not change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Direction {
-    /// The sum of the weights of trials.
-    trials: f64,
+    /// The sum of the weights of tests.
+    tests: f64,
     /// Weighted sums of squares, as parts of the effect on the path that yields: what is
     /// unexplained with two queues, and with one.
     apart: f64,
@@ -42,21 +45,21 @@ struct Direction {
 
 impl Direction {
     fn add_effects(&mut self, own: f64, other: f64) {
-        let part = (other / own).clamp(BOUNDS.0, BOUNDS.1);
-        self.seen = FADE * self.seen + 1.0;
+        let part = (other / own).clamp(EFFECT_BOUNDS.0, EFFECT_BOUNDS.1);
+        self.seen = TEST_FADE * self.seen + 1.0;
         self.square += (own * own - self.square) / self.seen;
-        // Small effects drown in noise. Great ones do not outweigh all others: they are one trial
+        // Small effects drown in noise. Great ones do not outweigh all others: they are one test
         // each.
         let weight = (own * own / self.square).min(1.0);
-        let fade = |sum: &mut f64, value: f64| *sum = FADE * *sum + weight * value;
-        fade(&mut self.trials, 1.0);
+        let fade = |sum: &mut f64, value: f64| *sum = TEST_FADE * *sum + weight * value;
+        fade(&mut self.tests, 1.0);
         fade(&mut self.apart, part * part);
         fade(&mut self.one, (1.0 - part) * (1.0 - part));
     }
 
     /// Logarithm of the likelihood ratio of one queue to two, the noise being the same and unknown.
     fn log_ratio(&self) -> f64 {
-        self.trials / 2.0 * ((self.apart + NOISE) / (self.one + NOISE)).ln()
+        self.tests / 2.0 * ((self.apart + PRIOR_NOISE) / (self.one + PRIOR_NOISE)).ln()
     }
 }
 
@@ -64,7 +67,7 @@ impl Likelihood {
     /// The lower path yielded (`by` 0) or the higher one (1), with this effect on itself and on the
     /// other. Gives whether that tells anything.
     pub(super) fn add_effects(&mut self, by: usize, own: &Effect, other: &Effect) -> bool {
-        let clear = other.flight.abs() <= CALM * own.flight.abs() && own.delay < 0.0;
+        let clear = other.flight.abs() <= MOST_OTHER_CHANGE * own.flight.abs() && own.delay < 0.0;
         if let Some(direction) = self.directions.get_mut(by).filter(|_| clear) {
             direction.add_effects(own.delay, other.delay);
         }
@@ -75,11 +78,13 @@ impl Likelihood {
     pub(super) fn shared_verdict(&self) -> Option<bool> {
         let ratios = self.directions.map(|d| d.log_ratio());
         let total: f64 = ratios.iter().sum();
-        let supported = ratios.iter().all(|r| *r > SUPPORT);
-        let alone = self.directions.iter().any(|d| d.trials == 0.0);
+        let supported = ratios.iter().all(|r| *r > CONFIRMING_LOG_RATIO);
+        let alone = self.directions.iter().any(|d| d.tests == 0.0);
         match total {
-            t if t > ENOUGH && supported || t > ALONE && alone => Some(true),
-            t if t < -ENOUGH => Some(false),
+            t if t > DECIDING_LOG_RATIO && supported || t > ONE_SIDED_LOG_RATIO && alone => {
+                Some(true)
+            }
+            t if t < -DECIDING_LOG_RATIO => Some(false),
             _ => None,
         }
     }
@@ -112,7 +117,7 @@ mod tests {
         for (other, shared) in [(-0.2, true), (0.0, false)] {
             let mut e = Likelihood::default();
             for i in 0..4 {
-                assert_eq!(e.shared_verdict(), None, "{i} trials");
+                assert_eq!(e.shared_verdict(), None, "{i} tests");
                 e.add_effects(i % 2, &effect(-0.2, -3e4), &effect(other, 0.0));
             }
             assert_eq!(e.shared_verdict(), Some(shared));
@@ -136,7 +141,7 @@ mod tests {
             e.add_effects(0, &effect(-0.2, -3e4), &effect(-0.2, 0.0));
             e.shared_verdict() == Some(true)
         });
-        // 3.71 ln(75.2) / 2 = 8.0 with four, 4.52 ln(91.5) / 2 = 10.2 with five trials, the older
+        // 3.71 ln(75.2) / 2 = 8.0 with four, 4.52 ln(91.5) / 2 = 10.2 with five tests, the older
         // ones being worth less.
         assert_eq!(needed, Some(5));
     }

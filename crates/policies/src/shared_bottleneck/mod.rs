@@ -12,7 +12,7 @@
 //! - both directions are asked, and neither may contradict the other.
 //!
 //! Where a queue stands, nobody has to wait for chances: a path yields a part of what it has there,
-//! at a time of our own choice, and the round trips of both tell (`trial`, `evidence`). What was
+//! at a time of our own choice, and the round trips of both tell (`active_test`, `likelihood`). What was
 //! tried outweighs what was watched.
 //!
 //! RFC 8382 compares the *shapes* of delays instead (skewness, variability, oscillation), and so
@@ -39,37 +39,43 @@ use likelihood::Likelihood;
 use regression::Sample;
 use regression::{Regression, Response};
 
-/// Changes count against the mean of the last so many intervals.
-const FOLLOW: f64 = 1.0 / 8.0;
-/// Weight of an interval that is one interval older.
-const FADE: f64 = 1.0 - 1.0 / 200.0;
-/// Part of a path's changes that must be its own, not also the other one's.
-const ALIKE: f64 = 0.3;
-/// Standard errors that make an effect on the other path and on its own, and that rule one out.
-const STRENGTH: f64 = 4.0;
-const OWN: f64 = 3.0;
-const DOUBT: f64 = 2.5;
-/// Standard errors of the other direction that confirm an effect, and those of an effect that needs
-/// no confirmation: over hours of looking, chance makes any single one.
-const SUPPORT: f64 = 2.0;
-const ALONE: f64 = 8.0;
-/// The ratio is 1 in one queue and 0 in two: more than a half speaks for one, less than a third for
-/// two.
-const RATIO: (f64, f64) = (0.5, 0.33);
-/// Part of a bottleneck that is more than the share of one beside another: half of it, and what a
-/// measurement may be wrong by.
-const FAIR: f64 = 0.6;
-/// Intervals that must agree before paths are grouped, or separated.
-const JOIN: u32 = 40;
-const PART: u32 = 60;
+// The constants below were chosen with `cargo run --release -p polypath-sim --example sharing`, whose
+// rows docs/sharing.md has: paths of one queue and of two, alike and unlike, with and without others.
+
+/// A change of flight or delay is the difference from a moving average, of which each interval makes
+/// this part.
+const CHANGE_FOLLOWS: f64 = 1.0 / 8.0;
+/// Weight of an interval in the regression, as a part of that of the next one.
+const INTERVAL_FADE: f64 = 1.0 - 1.0 / 200.0;
+/// A path tells something only if at least this part of the variance of its flight is its own, and not
+/// explained by the other path's flight.
+const LEAST_OWN_VARIANCE: f64 = 0.3;
+/// A path shares a queue if its effect on the other one and on itself are so many standard errors.
+const SHARED_CROSS_ERRORS: f64 = 4.0;
+const SHARED_OWN_ERRORS: f64 = 3.0;
+/// It does not share one if half of its effect on itself is ruled out on the other one by so many.
+const APART_ERRORS: f64 = 2.5;
+/// A shared queue is confirmed by the other direction with this many standard errors. An effect of the
+/// second number needs no confirmation: smaller ones occur by chance within hours of looking.
+const CONFIRMING_ERRORS: f64 = 2.0;
+const UNCONFIRMED_ERRORS: f64 = 8.0;
+/// The ratio of both effects is 1 in one queue and 0 in two: above the first number it speaks for one,
+/// below the second for two.
+const RATIO_BOUNDS: (f64, f64) = (0.5, 0.33);
+/// A group that takes more than this part of the bottleneck has more than the share of one flow beside
+/// another, which is a half; the rest is what a measurement may be wrong by.
+const MORE_THAN_FAIR: f64 = 0.6;
+/// Intervals in a row that must agree before paths are grouped, and before they are separated.
+const INTERVALS_TO_JOIN: u32 = 40;
+const INTERVALS_TO_PART: u32 = 60;
 
 /// Finds groups of paths.
 #[derive(Clone, Debug, Default)]
 pub struct Detector {
     pairs: Vec<Pair>,
     groups: Vec<PathId>,
-    trials: ActiveTests,
-    /// Paths of a group that a trial has just shown, and that takes more than its share.
+    tests: ActiveTests,
+    /// Paths of a group that a test has just shown, and that takes more than its share.
     joined: Vec<PathId>,
 }
 
@@ -109,26 +115,26 @@ impl Detector {
             changed |= pair.acked(view, ev);
         }
         if !self.pairs.is_empty()
-            && self.trials.is_awake(view.now)
-            && let Some(trial) = self.trials.acked(view, ev)
+            && self.tests.is_awake(view.now)
+            && let Some(test) = self.tests.acked(view, ev)
         {
-            changed |= self.apply_test(view, &trial);
+            changed |= self.apply_test(view, &test);
         }
         if changed {
             self.merge_groups();
         }
     }
 
-    /// Whether a trial changed a verdict.
-    fn apply_test(&mut self, view: &AssocView<'_>, trial: &ActiveTest) -> bool {
+    /// Whether a test changed a verdict.
+    fn apply_test(&mut self, view: &AssocView<'_>, test: &ActiveTest) -> bool {
         let (mut changed, mut open) = (false, false);
-        for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&trial.path)) {
-            let told = pair.apply_test(trial);
+        for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&test.path)) {
+            let told = pair.apply_test(test);
             let Some(shared) = pair.evidence.shared_verdict() else {
                 open |= told;
                 continue;
             };
-            if shared && !pair.proven && pair.rate_share(trial) > FAIR {
+            if shared && !pair.proven && pair.rate_share(test) > MORE_THAN_FAIR {
                 for id in pair.ids {
                     // Once, whoever else it was found to share with.
                     self.joined.extend((!self.joined.contains(&id)).then_some(id));
@@ -140,11 +146,11 @@ impl Detector {
                 changed = true;
             }
         }
-        self.trials.conclude_test(view, changed || open);
+        self.tests.conclude_test(view, changed || open);
         changed
     }
 
-    /// The next path of a group that was shown by a trial since, and that takes more than the share
+    /// The next path of a group that was shown by a test since, and that takes more than the share
     /// of one.
     pub fn take_joined(&mut self) -> Option<PathId> {
         self.joined.pop()
@@ -152,12 +158,12 @@ impl Detector {
 
     /// What may be in flight on `path` while it is tried what that does to others, bytes.
     pub fn test_limit(&self, path: PathId) -> Option<u64> {
-        self.trials.test_limit(path)
+        self.tests.test_limit(path)
     }
 
     /// Whether any path has a [`limit`](Self::test_limit).
     pub fn limits_any(&self) -> bool {
-        self.trials.holds_back()
+        self.tests.holds_back()
     }
 
     /// The lowest path that shares a bottleneck with `path`; itself while none is known.
@@ -203,20 +209,20 @@ impl Pair {
         changed
     }
 
-    /// Whether a trial tells anything.
-    fn apply_test(&mut self, trial: &ActiveTest) -> bool {
+    /// Whether a test tells anything.
+    fn apply_test(&mut self, test: &ActiveTest) -> bool {
         let [low, high] = self.ids;
-        let (by, other) = if trial.path == low { (0, high) } else { (1, low) };
-        let effect = trial.effects.get(other.index()).copied().flatten();
-        effect.is_some_and(|effect| self.evidence.add_effects(by, &trial.own, &effect))
+        let (by, other) = if test.path == low { (0, high) } else { (1, low) };
+        let effect = test.effects.get(other.index()).copied().flatten();
+        effect.is_some_and(|effect| self.evidence.add_effects(by, &test.own, &effect))
     }
 
     /// Part of the bottleneck's rate that both paths take: that rate is what was yielded by the
     /// time that this saved.
-    fn rate_share(&self, trial: &ActiveTest) -> f64 {
-        let effects = self.ids.map(|id| trial.effects.get(id.index()).copied().flatten());
+    fn rate_share(&self, test: &ActiveTest) -> f64 {
+        let effects = self.ids.map(|id| test.effects.get(id.index()).copied().flatten());
         let taken: f64 = effects.into_iter().flatten().map(|effect| effect.rate).sum();
-        taken * trial.own.delay / trial.own.flight
+        taken * test.own.delay / test.own.flight
     }
 
     fn both_views<'a>(&self, view: &AssocView<'a>) -> Option<[&'a PathView; 2]> {
@@ -226,13 +232,15 @@ impl Pair {
 
     fn add_interval(&mut self, bin: &IntervalOutcome) -> bool {
         match bin {
-            IntervalOutcome::Complete(sample) => self.moments.add_sample(sample, FOLLOW, FADE),
+            IntervalOutcome::Complete(sample) => {
+                self.moments.add_sample(sample, CHANGE_FOLLOWS, INTERVAL_FADE)
+            }
             IntervalOutcome::Incomplete => self.moments.forget_level(),
         }
         // A cause that was tried outweighs all that was watched.
         let verdict = self.evidence.shared_verdict().or_else(|| self.shared_verdict());
         self.against = if verdict == Some(!self.shared) { self.against + 1 } else { 0 };
-        let needed = if self.shared { PART } else { JOIN };
+        let needed = if self.shared { INTERVALS_TO_PART } else { INTERVALS_TO_JOIN };
         if self.against >= needed {
             self.shared = !self.shared;
             self.against = 0;
@@ -243,9 +251,9 @@ impl Pair {
 
     /// Whether the bytes of either path delay the other, as far as that can be told.
     fn shared_verdict(&self) -> Option<bool> {
-        let responses = [0, 1].map(|by| self.moments.regress_delay(by, ALIKE));
+        let responses = [0, 1].map(|by| self.moments.regress_delay(by, LEAST_OWN_VARIANCE));
         let supported = |r: &Response, other: Option<Response>| {
-            r.strength > ALONE || other.is_some_and(|o| o.strength > SUPPORT)
+            r.strength > UNCONFIRMED_ERRORS || other.is_some_and(|o| o.strength > CONFIRMING_ERRORS)
         };
         let [a, b] = responses;
         let opinions = [(a, b), (b, a)].map(|(this, other)| {
@@ -262,9 +270,9 @@ impl Pair {
 
 /// What one direction says.
 fn judge_response(r: &Response) -> Option<bool> {
-    if r.strength > STRENGTH && r.own > OWN && r.ratio > RATIO.0 {
+    if r.strength > SHARED_CROSS_ERRORS && r.own > SHARED_OWN_ERRORS && r.ratio > RATIO_BOUNDS.0 {
         Some(true)
-    } else if r.margin < -DOUBT && r.own > DOUBT && r.ratio < RATIO.1 {
+    } else if r.margin < -APART_ERRORS && r.own > APART_ERRORS && r.ratio < RATIO_BOUNDS.1 {
         Some(false)
     } else {
         None

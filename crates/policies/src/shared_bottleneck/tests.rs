@@ -103,10 +103,10 @@ fn one_queue_is_found_and_left_again() {
         let mut run = Run::new(seed);
         assert_eq!(run.detector.group(PathId(1)), PathId(1), "nothing is coupled at first");
         let found = run.until(Network::Shared, true, 400);
-        assert!(found.is_some_and(|rounds| rounds >= JOIN), "seed {seed}: {found:?}");
+        assert!(found.is_some_and(|rounds| rounds >= INTERVALS_TO_JOIN), "seed {seed}: {found:?}");
         assert_eq!(run.until(Network::Shared, false, 2000), None, "seed {seed}: it stays");
         let left = run.until(Network::Disjoint, false, 1500);
-        assert!(left.is_some_and(|rounds| rounds >= PART), "seed {seed}: {left:?}");
+        assert!(left.is_some_and(|rounds| rounds >= INTERVALS_TO_PART), "seed {seed}: {left:?}");
     }
 }
 
@@ -187,7 +187,7 @@ proptest! {
             run.sample((a % 2) as usize, Duration::from_nanos(rtt % run.now.as_nanos()));
         }
         for by in [0, 1] {
-            let r = run.detector.pairs[0].moments.regress_delay(by, ALIKE);
+            let r = run.detector.pairs[0].moments.regress_delay(by, LEAST_OWN_VARIANCE);
             prop_assert!(r.is_none_or(|r| r.strength.is_finite() || r.own.is_finite()));
         }
     }
