@@ -271,6 +271,7 @@ pub enum CloseReason {
 
 /// A received user message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// Its stream.
     pub stream: StreamId,
@@ -278,6 +279,8 @@ pub struct Message {
     pub ppid: u32,
     /// Delivered without regard to order.
     pub unordered: bool,
+    /// The path on which its first chunk came.
+    pub path: PathId,
     /// TSN of its first chunk.
     pub tsn: Tsn,
     /// When it became deliverable.
@@ -286,6 +289,22 @@ pub struct Message {
     pub part: Part,
     /// The payload.
     pub data: Bytes,
+}
+
+impl Message {
+    /// A whole message of `stream`, as a peer sends it that says nothing else of it.
+    pub const fn new(stream: StreamId, data: Bytes) -> Self {
+        Self {
+            stream,
+            ppid: 0,
+            unordered: false,
+            path: PathId(0),
+            tsn: Tsn(0),
+            delivered: Time::ZERO,
+            part: Part::WHOLE,
+            data,
+        }
+    }
 }
 
 /// Which part of a user message a [`Message`] is (RFC 6458 sections 5.3 and 8.1.21). A part that is not

@@ -305,8 +305,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polypath_proto::ids::{StreamId, Tsn};
-    use polypath_proto::time::Time;
+    use polypath_proto::ids::StreamId;
 
     fn checker(streams: u16, total: Option<u64>) -> DeliveryChecker {
         DeliveryChecker::new(Content::from_pattern(&mut Rng::from_u64(1), 100, total), streams)
@@ -315,15 +314,12 @@ mod tests {
     fn note_accepted(checker: &mut DeliveryChecker, now: Nanos, stream: u16) -> Message {
         let (data, ppid) = checker.next_message(None).unwrap();
         checker.note_accepted(now, stream, None);
-        Message {
-            stream: StreamId(stream),
-            ppid,
-            unordered: false,
-            tsn: Tsn(0),
-            delivered: Time::ZERO,
-            part: polypath_proto::event::Part::WHOLE,
-            data,
-        }
+        with_ppid(ppid, Message::new(StreamId(stream), data))
+    }
+
+    fn with_ppid(ppid: u32, mut message: Message) -> Message {
+        message.ppid = ppid;
+        message
     }
 
     #[test]
@@ -355,8 +351,8 @@ mod tests {
         let mut flipped = messages[3].clone();
         flipped.data = messages[4].data.clone();
         checker.note_delivered(1, &flipped);
-        checker.note_delivered(1, &Message { ppid: PPID_MARK | 77, ..messages[4].clone() });
-        checker.note_delivered(1, &Message { ppid: 0, ..messages[4].clone() });
+        checker.note_delivered(1, &with_ppid(PPID_MARK | 77, messages[4].clone()));
+        checker.note_delivered(1, &with_ppid(0, messages[4].clone()));
         let found = checker.integrity();
         let expected = Integrity { duplicated: 2, misordered: 2, corrupted: 3, outstanding: 2 };
         assert_eq!(found, expected);

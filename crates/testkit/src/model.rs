@@ -336,19 +336,11 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polypath_proto::ids::Tsn;
-    use polypath_proto::time::Time;
 
     fn message(ledger: &Ledger, number: u32, stream: u16, len: usize) -> Message {
-        Message {
-            stream: StreamId(stream),
-            ppid: number,
-            unordered: false,
-            tsn: Tsn(0),
-            delivered: Time::ZERO,
-            part: polypath_proto::event::Part::WHOLE,
-            data: ledger.payload(number, len),
-        }
+        let mut message = Message::new(StreamId(stream), ledger.payload(number, len));
+        message.ppid = number;
+        message
     }
 
     fn two_sent() -> Ledger {

@@ -181,7 +181,7 @@ impl Association {
     /// DATA or I-DATA.
     #[inline]
     fn on_data(&mut self, now: Time, path: PathId, raw: &RawChunk<'_>, seen: &mut PacketState<'_>) {
-        let Some(data) = Incoming::of(raw) else {
+        let Some(data) = Incoming::of(raw, path) else {
             self.stats.malformed_chunks += 1;
             return;
         };

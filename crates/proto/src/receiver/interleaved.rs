@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::buffer::Charge;
 use super::message::{Assembled, Incoming, Label, Payload, Piece, Pieces};
 use crate::event::Part;
-use crate::ids::StreamId;
+use crate::ids::{PathId, StreamId};
 
 /// What an open message's bookkeeping counts against the memory bound beside that of its chunks, bytes. With it the bound on
 /// memory bounds the number of open messages, and no other bound is needed that an honest peer could meet: it has one message under way
@@ -36,6 +36,8 @@ struct Place {
 struct Open {
     /// With the payload protocol identifier once the first fragment is here.
     ppid: u32,
+    /// That of the first fragment, once it is here.
+    path: PathId,
     /// Fragments that were delivered already.
     base: u64,
     /// Their payload bytes.
@@ -56,6 +58,7 @@ impl Open {
         let charge = Charge { payload: 0, chunks: 0, weight: 0 };
         Self {
             ppid: 0,
+            path: PathId(0),
             base: 0,
             passed: 0,
             front: VecDeque::new(),
@@ -151,7 +154,7 @@ impl Open {
         self.base += charge.chunks;
         self.passed += core::mem::take(&mut self.front_bytes);
         self.charge -= charge;
-        let label = Label { stream, number, unordered, ppid: self.ppid };
+        let label = Label { stream, number, unordered, path: self.path, ppid: self.ppid };
         let payload = Payload::split(Pieces::Scattered(pieces), charge);
         Some(Assembled { label, first, payload, part })
     }
@@ -213,7 +216,7 @@ impl Interleaved {
             return Err(TOO_LARGE);
         }
         if begins {
-            open.ppid = chunk.label.ppid;
+            (open.ppid, open.path) = (chunk.label.ppid, chunk.label.path);
         }
         if ends {
             open.end = Some(fsn);
@@ -311,9 +314,9 @@ impl Interleaved {
             },
         };
         let end = Some(front.len() as u64 - 1);
-        let (ppid, front_bytes) = (label.ppid, charge.payload);
+        let (ppid, path, front_bytes) = (label.ppid, label.path, charge.payload);
         self.fronts += front_bytes;
-        let open = Open { ppid, front, front_bytes, end, charge, ..Open::new() };
+        let open = Open { ppid, path, front, front_bytes, end, charge, ..Open::new() };
         self.open.insert((label.stream, label.unordered, label.number), open);
     }
 

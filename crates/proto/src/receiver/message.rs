@@ -7,7 +7,7 @@ use polypath_wire::{Chunk, DataChunk, DataFlags, IDataChunk, RawChunk};
 
 use super::buffer::Charge;
 use crate::event::{Message, Part};
-use crate::ids::{StreamId, Tsn};
+use crate::ids::{PathId, StreamId, Tsn};
 use crate::time::Time;
 use crate::tsn_map::wire;
 
@@ -23,16 +23,22 @@ pub(crate) struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// The user data in DATA or I-DATA; `None` if it is neither, or cut off.
+    /// The user data in DATA or I-DATA that came on `path`; `None` if it is neither, or cut off.
     #[inline]
-    pub(crate) fn of(raw: &RawChunk<'a>) -> Option<Self> {
+    pub(crate) fn of(raw: &RawChunk<'a>, path: PathId) -> Option<Self> {
         if let Some(data) = raw.as_data() {
-            return data.ok().map(|data| Self::from(&data));
+            return data.ok().map(|data| Self::from(&data).on(path));
         }
         match raw.decode() {
-            Ok(Chunk::IData(data)) => Some(Self::from(&data)),
+            Ok(Chunk::IData(data)) => Some(Self::from(&data).on(path)),
             _ => None,
         }
+    }
+
+    #[inline]
+    pub(super) const fn on(mut self, path: PathId) -> Self {
+        self.label.path = path;
+        self
     }
 
     /// Its transmission sequence number.
@@ -50,7 +56,8 @@ impl<'a> From<&DataChunk<'a>> for Incoming<'a> {
     #[inline]
     fn from(chunk: &DataChunk<'a>) -> Self {
         let DataChunk { tsn, stream, ssn, ppid, flags, payload } = *chunk;
-        let label = Label { stream, number: ssn.0.into(), unordered: flags.unordered, ppid };
+        let (number, path) = (ssn.0.into(), PathId(0));
+        let label = Label { stream, number, unordered: flags.unordered, path, ppid };
         Self { tsn, label, fsn: 0, flags, payload }
     }
 }
@@ -60,7 +67,8 @@ impl<'a> From<&IDataChunk<'a>> for Incoming<'a> {
     fn from(chunk: &IDataChunk<'a>) -> Self {
         let IDataChunk { tsn, stream, mid, flags, payload, .. } = *chunk;
         let ppid = chunk.ppid().unwrap_or(0);
-        let label = Label { stream, number: mid.0, unordered: flags.unordered, ppid };
+        let (number, path) = (mid.0, PathId(0));
+        let label = Label { stream, number, unordered: flags.unordered, path, ppid };
         Self { tsn, label, fsn: chunk.fsn(), flags, payload }
     }
 }
@@ -72,6 +80,8 @@ pub(super) struct Label {
     /// SSN or MID.
     pub(super) number: u32,
     pub(super) unordered: bool,
+    /// On which the chunk came.
+    pub(super) path: PathId,
     /// Of I-DATA only the first fragment carries it.
     pub(super) ppid: u32,
 }
@@ -197,6 +207,7 @@ impl Assembled {
             stream: self.label.stream,
             ppid: self.label.ppid,
             unordered: self.label.unordered,
+            path: self.label.path,
             tsn: wire(self.first),
             delivered,
             part: self.part,

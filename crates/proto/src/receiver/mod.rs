@@ -167,7 +167,7 @@ impl Receiver {
         path: PathId,
         chunk: impl Into<Incoming<'a>>,
     ) -> DataVerdict {
-        self.take(now, path, &chunk.into())
+        self.take(now, path, &chunk.into().on(path))
     }
 
     /// Takes one chunk with user data that came on `path`: of the kind, DATA or I-DATA, that was agreed on.

@@ -62,15 +62,19 @@ impl Assembly {
         let Part { first, last } = part.part;
         if first {
             self.forget(key)?;
-            self.begun
-                .insert(key, (Message { data: Bytes::new(), ..part.clone() }, BytesMut::new()));
+            let mut head = part.clone();
+            head.data = Bytes::new();
+            self.begun.insert(key, (head, BytesMut::new()));
         }
         let Some((_, data)) = self.begun.get_mut(&key) else {
             return Err(format!("a part that continues nothing: {part:?}"));
         };
         data.extend_from_slice(&part.data);
         let ended = last.then(|| self.begun.remove(&key)).flatten();
-        Ok(ended.map(|(head, data)| Message { data: data.freeze(), part: Part::WHOLE, ..head }))
+        Ok(ended.map(|(mut message, data)| {
+            (message.data, message.part) = (data.freeze(), Part::WHOLE);
+            message
+        }))
     }
 
     /// The rest of a message will not come.
@@ -111,21 +115,13 @@ impl Assembly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polypath_proto::ids::Tsn;
-    use polypath_proto::time::Time;
 
     const HERE: AssocHandle = AssocHandle(1);
 
     fn part(data: &'static [u8], first: bool, last: bool) -> Message {
-        Message {
-            stream: StreamId(3),
-            ppid: 7,
-            unordered: false,
-            tsn: Tsn(0),
-            delivered: Time::ZERO,
-            part: Part { first, last },
-            data: Bytes::from_static(data),
-        }
+        let mut message = Message::new(StreamId(3), Bytes::from_static(data));
+        (message.ppid, message.part) = (7, Part { first, last });
+        message
     }
 
     #[test]

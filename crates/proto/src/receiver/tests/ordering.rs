@@ -25,13 +25,14 @@ fn a_message_carries_what_its_first_chunk_says_and_when_it_became_deliverable() 
     let mut rx = receiver();
     let at = Time::from_millis;
     let chunk = DataChunk { ppid: 51, ..on_stream(data(2, 1, b"late"), 3) };
-    rx.data(at(1), PathId(0), &chunk);
+    rx.data(at(1), PathId(3), &chunk);
     rx.data(at(5), PathId(1), &on_stream(data(1, 0, b"early"), 3));
     assert_eq!(rx.recv(RecvFrom::Any).unwrap().tsn, Tsn(1));
     let expected = Message {
         stream: StreamId(3),
         ppid: 51,
         unordered: false,
+        path: PathId(3),
         tsn: Tsn(2),
         delivered: at(5),
         part: Part::WHOLE,
