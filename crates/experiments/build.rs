@@ -1,5 +1,5 @@
-//! Names the stack's version by its sources and by the crates it is built from, so that stored results are never
-//! mistaken for those of another one.
+//! Names the stack's version by its sources and by the crates it is built from, so that stored
+//! results are never mistaken for those of another one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,13 +9,14 @@ use sha2::{Digest as _, Sha256};
 
 /// The crate that makes a run of a scenario: with those below it, it decides about the result.
 const ROOT: &str = "polypath-run";
-/// The lock file stands for the versions of all other dependencies: a random distribution or an ordering of theirs
-/// may change with a new one.
+/// The lock file stands for the versions of all other dependencies: a random distribution or an
+/// ordering of theirs may change with a new one.
 const LOCK: &str = "../../Cargo.lock";
 
 fn main() {
     let mut hash = Sha256::new();
-    // Crates from a registry have no neighbours; there the version alone says which sources they are of.
+    // Crates from a registry have no neighbours; there the version alone says which sources they
+    // are of.
     let sources = crates().into_iter().map(|name| folder(&name).join("src"));
     for source in sources.chain([PathBuf::from(LOCK)]).filter(|source| source.exists()) {
         println!("cargo:rerun-if-changed={}", source.display());

@@ -1,4 +1,26 @@
 //! Experiments: scenarios with claims, the runs that they need on all cores, and the verdicts.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use polypath_experiments::experiment::Experiment;
+//! use polypath_experiments::reproduce::{Options, execute, jobs, judge, study};
+//! use polypath_experiments::store::Store;
+//!
+//! let experiment = Experiment::read(Path::new("scenarios/S1/V3.toml"))?;
+//! let study = study(experiment, Options::default())?;
+//! // Runs that the store has are not made again.
+//! let mut store = Store::open(Path::new("results/runs"))?;
+//! execute(&jobs([&study]), &mut store, &|_done| ())?;
+//! let (report, _runs) = judge(&study, &store);
+//! for claim in &report.claims {
+//!     println!("{}: {}", claim.id, claim.finding.verdict);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! From here on there are files and threads: [`disk`] reads scenarios, [`output`] writes files that
+//! appear under their names only once they are whole, and [`store`] keeps finished runs.
 
 pub mod disk;
 pub mod evaluate;

@@ -16,7 +16,8 @@ pub struct Point {
     pub scenario: Scenario,
 }
 
-/// All points of a scenario's sweep in order; the first axis varies slowest. Without axes: one point.
+/// All points of a scenario's sweep in order; the first axis varies slowest. Without axes: one
+/// point.
 ///
 /// # Errors
 /// A range that cannot be read, a value that its field does not take, too many points.

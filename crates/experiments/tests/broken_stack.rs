@@ -66,7 +66,8 @@ fn experiment(case: &Case, broken: &[(&str, Scalar)], folder: &Path) -> Experime
     experiment
 }
 
-/// All runs of the alternative, which has no others, and of the experiment those that its claims look at.
+/// All runs of the alternative, which has no others, and of the experiment those that its claims
+/// look at.
 fn needed(study: &Study) -> Vec<Job> {
     let grids = &study.points.grids;
     let points = needs(&study.experiment.claims, grids).into_keys();

@@ -1,4 +1,5 @@
-//! A small experiment from file to verdicts: resuming, repeating, breaking the stack, mistakes in files.
+//! A small experiment from file to verdicts: resuming, repeating, breaking the stack, mistakes in
+//! files.
 
 use std::fs;
 use std::path::PathBuf;

@@ -2,7 +2,8 @@
 
 use polypath_experiments::stats::{Estimate, fit, t_quantile};
 
-/// Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom, as printed since Fisher and Yates (1938).
+/// Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom, as printed since Fisher
+/// and Yates (1938).
 const STUDENT: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
@@ -80,7 +81,8 @@ const RUNS: [[f64; 4]; 5] = [
     [5.1, 4.6, 5.3, 4.9],
 ];
 
-/// The slope is linear in the values, so its interval is that of the slopes fitted to each seed alone.
+/// The slope is linear in the values, so its interval is that of the slopes fitted to each seed
+/// alone.
 #[test]
 fn the_interval_of_a_slope_is_that_of_the_seeds_own_slopes() {
     let xs = [64.0, 96.0, 128.0, 192.0, 256.0];
@@ -95,7 +97,8 @@ fn the_interval_of_a_slope_is_that_of_the_seeds_own_slopes() {
     assert!((ours.half - expected.half).abs() < 1e-12, "{} {}", ours.half, expected.half);
 }
 
-/// Cochran, Sampling Techniques, section 2.11: the standard error of a ratio is that of the residuals y - R x, over the mean of x.
+/// Cochran, Sampling Techniques, section 2.11: the standard error of a ratio is that of the
+/// residuals y - R x, over the mean of x.
 #[test]
 fn a_ratio_has_cochrans_standard_error() {
     let (y, x) = ([12.0, 15.0, 11.0, 14.0, 13.5], [10.0, 12.0, 9.0, 11.5, 12.5]);
@@ -108,7 +111,8 @@ fn a_ratio_has_cochrans_standard_error() {
     assert!((ours.half - 2.776 * error).abs() < 1e-3 * error, "{} {}", ours.half, 2.776 * error);
 }
 
-/// Under common random numbers the parts move together, and the difference has the interval of the paired t-test.
+/// Under common random numbers the parts move together, and the difference has the interval of the
+/// paired t-test.
 #[test]
 fn a_paired_difference_is_narrower_than_its_parts() {
     let first = [10.0, 20.0, 30.0, 40.0, 50.0];

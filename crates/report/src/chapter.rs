@@ -37,7 +37,8 @@ pub fn paper(id: &str) -> &str {
     id.split_once('-').map_or(id, |(paper, _)| paper)
 }
 
-/// How many points of the reference data agree, of those that were run. `None`: there are no such data.
+/// How many points of the reference data agree, of those that were run. `None`: there are no such
+/// data.
 pub(crate) fn agreement(deviations: &[Deviation]) -> Option<String> {
     let agreeing = deviations.iter().filter(|one| one.agrees).count();
     let run = deviations.iter().filter(|one| one.ours.is_some()).count();

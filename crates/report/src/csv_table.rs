@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use crate::runs::Runs;
 
-/// Writes one line per run: grid, axes, seed, settings, figures. Figures that a run has not are empty.
+/// Writes one line per run: grid, axes, seed, settings, figures. Figures that a run has not are
+/// empty.
 ///
 /// # Errors
 /// When `out` takes no more.

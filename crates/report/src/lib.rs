@@ -1,5 +1,5 @@
-//! What comes out of runs, for people: tables for the terminal, figures, pages in Markdown and HTML,
-//! and tables of runs as CSV and Parquet.
+//! What comes out of runs, for people: tables for the terminal, figures, pages in Markdown and
+//! HTML, and tables of runs as CSV and Parquet.
 //!
 //! [`write_report`] is all of it in one call, as `polypath reproduce` makes it:
 //!

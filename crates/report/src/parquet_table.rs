@@ -15,7 +15,8 @@ use crate::runs::{Run, Runs};
 /// Rows that are held in one piece.
 const GROUP: usize = 1 << 16;
 
-/// Writes the columns of [`write_csv`](crate::write_csv): texts, the seed as 64-bit integer, figures as optional doubles.
+/// Writes the columns of [`write_csv`](crate::write_csv): texts, the seed as 64-bit integer,
+/// figures as optional doubles.
 ///
 /// # Errors
 /// When `out` takes no more.

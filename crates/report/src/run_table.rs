@@ -9,7 +9,8 @@ use polypath_experiments::experiment::{Axis, MAIN};
 
 use crate::runs::SETTING;
 
-/// Runs by point: what [`write_csv`](crate::write_csv) wrote of one grid, which takes the place of the main one here.
+/// Runs by point: what [`write_csv`](crate::write_csv) wrote of one grid, which takes the place of
+/// the main one here.
 #[derive(Clone, Debug)]
 pub struct RunTable {
     table: GridTable,

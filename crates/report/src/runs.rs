@@ -20,7 +20,8 @@ pub struct Runs {
     pub(crate) settings: Vec<String>,
     /// Names of the figures.
     pub(crate) metrics: Vec<String>,
-    /// Grid, axes and settings of each point; empty where a grid lacks the axis or a scenario the setting.
+    /// Grid, axes and settings of each point; empty where a grid lacks the axis or a scenario the
+    /// setting.
     pub(crate) points: Vec<Vec<String>>,
     /// In the order of grids, points and seeds.
     pub(crate) rows: Vec<Run>,
@@ -85,8 +86,8 @@ impl Runs {
     }
 }
 
-/// Everything that a scenario sets, by dotted field; lists count from 0. What only people read and what makes other
-/// points is left out.
+/// Everything that a scenario sets, by dotted field; lists count from 0. What only people read and
+/// what makes other points is left out.
 pub fn settings(scenario: &Scenario) -> Vec<(String, String)> {
     let bare = Scenario {
         title: None,

@@ -31,8 +31,8 @@ fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ").replace("+-", "±")
 }
 
-/// Pages of the documentation, name and text: each has the tables that ask for it, below the titles of their experiments.
-/// `chapters` are titles, questions and tables in order.
+/// Pages of the documentation, name and text: each has the tables that ask for it, below the titles
+/// of their experiments. `chapters` are titles, questions and tables in order.
 pub fn pages(
     chapters: &[(String, String, Vec<Tabulated>)],
     command: &str,

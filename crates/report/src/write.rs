@@ -25,7 +25,8 @@ use crate::tables::{markdown, pages};
 pub struct Destination<'a> {
     /// The folder of everything: `report.html`, `summary/`, and a folder for each experiment.
     pub folder: &'a Path,
-    /// The folder of those pages of the documentation that tables ask for; none are written without it.
+    /// The folder of those pages of the documentation that tables ask for; none are written without
+    /// it.
     pub pages: Option<&'a Path>,
     /// The command that makes the same report.
     pub command: &'a str,

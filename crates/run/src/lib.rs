@@ -1,4 +1,5 @@
-//! From a scenario to its results: one run in the simulator, its metrics, and what its network admits.
+//! From a scenario to its results: one run in the simulator, its metrics, and what its network
+//! admits.
 //!
 //! ```
 //! use polypath_run::{Recording, read_scenario, run};

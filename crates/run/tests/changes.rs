@@ -108,7 +108,8 @@ fn a_trace_gives_its_own_rate_and_a_rate_beside_it_only_where_there_is_none() {
 
 #[test]
 fn a_way_back_that_is_late_leaves_no_queue_on_the_ways_forth() {
-    // SACKs of both paths take that way, and wait for up to 5 ms. A round trip is 21.6 ms without a queue.
+    // SACKs of both paths take that way, and wait for up to 5 ms. A round trip is 21.6 ms without a
+    // queue.
     let reverse = PATHS.replacen("delay", "reverse.trace = \"fine.trace\"\ndelay", 1);
     let result = run(&scenario(&reverse), 1, Recording::default(), &mut |_| ()).unwrap();
     let trips: Vec<_> = result.flows[0].paths.iter().filter_map(|path| path.srtt).collect();

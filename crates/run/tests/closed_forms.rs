@@ -52,7 +52,8 @@ fn two_equal_paths_carry_what_two_paths_can() {
     assert!(goodput >= 0.99 * limit && goodput <= limit * 1.0001, "{goodput} of {limit} Mbit/s");
 }
 
-/// The square root law with one window's growth per round trip: byte counting makes it so in spite of delayed SACKs.
+/// The square root law with one window's growth per round trip: byte counting makes it so in spite
+/// of delayed SACKs.
 #[test]
 fn random_loss_leaves_what_the_square_root_law_says() {
     for p in [0.001, 0.002, 0.005, 0.01] {
@@ -79,7 +80,8 @@ fn random_loss_leaves_what_the_square_root_law_says() {
     }
 }
 
-/// S0's set-up: two paths of 10 Mbit/s with 10 and `delay_b` ms, buffers of `kib`, both split by queued bytes.
+/// S0's set-up: two paths of 10 Mbit/s with 10 and `delay_b` ms, buffers of `kib`, both split by
+/// queued bytes.
 fn s0_run(fixed: bool, delay_b: u64, kib: u32) -> FlowResult {
     let mut assoc = s0(kib << 10);
     assoc.cmt = CmtConfig { nr_sack: NrSack::Delivered, ..CmtConfig::default() };

@@ -1,5 +1,5 @@
-//! What a run of a scenario needs works without files, threads, sockets and clocks, in a browser for
-//! one: none of the crates below it brings them along.
+//! What a run of a scenario needs works without files, threads, sockets and clocks, in a browser
+//! for one: none of the crates below it brings them along.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,5 +1,6 @@
-//! A path is cut silently for five seconds in the middle of a saturated transfer: what the application receives, in bins of
-//! 50 ms, is soon back at what the other path carries, and after the path is back soon at what both carry.
+//! A path is cut silently for five seconds in the middle of a saturated transfer: what the
+//! application receives, in bins of 50 ms, is soon back at what the other path carries, and after
+//! the path is back soon at what both carry.
 
 use polypath_run::{Recording, run};
 use polypath_scenario::{Scenario, Source};

@@ -1,5 +1,5 @@
-//! What the defaults of profile `fast` promise: never slower than the best path, what the buffers admit, and little delay for
-//! those who declare that they need it.
+//! What the defaults of profile `fast` promise: never slower than the best path, what the buffers
+//! admit, and little delay for those who declare that they need it.
 
 use polypath_run::{Recording, run};
 use polypath_scenario::Source;
@@ -39,7 +39,8 @@ fn an_ordered_stream_leaves_a_path_that_would_hold_it_up() {
 
 #[test]
 fn streams_that_wait_for_each_other_are_not_spread() {
-    // Filled in turn, both get the rate of the slower one, whose unsent data fills the buffer: the fast path alone is best.
+    // Filled in turn, both get the rate of the slower one, whose unsent data fills the buffer: the
+    // fast path alone is best.
     assert!(mbit(&simulate(DISSIMILAR, 128, "streams = 2")) > 9.6);
 }
 

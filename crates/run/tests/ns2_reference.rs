@@ -1,5 +1,5 @@
-//! Transfers of 8 MiB with a 64 KiB receive buffer under the five retransmission policies of S1, beside the original
-//! simulator's (`data/ns2/fig4_rbuf64.csv`, 100 runs per point).
+//! Transfers of 8 MiB with a 64 KiB receive buffer under the five retransmission policies of S1,
+//! beside the original simulator's (`data/ns2/fig4_rbuf64.csv`, 100 runs per point).
 
 mod common;
 
@@ -22,7 +22,8 @@ fn reference() -> Vec<Point> {
         // The losses and delays are quoted lists of two.
         let fields: Vec<&str> = line.split(['"', ',']).filter(|f| !f.is_empty()).collect();
         let number = |i: usize| fields[i].parse::<f64>().unwrap();
-        // mode rbuf pol loss loss delay delay n_ok n_fail T_mean T_ci95 median p10 p90 thr Tdata_mean Tdata_ci95
+        // mode rbuf pol loss loss delay delay n_ok n_fail T_mean T_ci95 median p10 p90 thr
+        // Tdata_mean Tdata_ci95
         Point {
             policy: policy[number(2) as usize],
             loss: number(4),

@@ -1,5 +1,5 @@
-//! The order in which paths are named, and when a transfer starts, change next to nothing without losses, and nothing
-//! beyond chance with them.
+//! The order in which paths are named, and when a transfer starts, change next to nothing without
+//! losses, and nothing beyond chance with them.
 
 use polypath_run::world_spec;
 use polypath_scenario::Source;

@@ -4,7 +4,8 @@ use core::fmt::{self, Write as _};
 
 use crate::field_path::FieldPath;
 
-/// What is wrong with a scenario: one line that names the file, the field, its value and what is allowed.
+/// What is wrong with a scenario: one line that names the file, the field, its value and what is
+/// allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// File name, or `--set`.
@@ -127,7 +128,8 @@ pub(crate) fn unknown_name<'a>(
     format!("unknown {what} {given:?}{}", suggestion(given, &allowed))
 }
 
-/// "invalid type: string "x", expected u16" without its first half, since the value stands beside it anyway.
+/// "invalid type: string "x", expected u16" without its first half, since the value stands beside
+/// it anyway.
 fn expectation(message: &str) -> String {
     let Some((_, expected)) = message.split_once("expected ") else { return message.to_owned() };
     let expected = match expected {

@@ -27,8 +27,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No file is opened here and no clock is read, so it works in a browser, too: what a scenario names
-//! comes from the [`Files`] that are handed in.
+//! No file is opened here and no clock is read, so it works in a browser, too: what a scenario
+//! names comes from the [`Files`] that are handed in.
 
 pub mod catalogue;
 mod changes;

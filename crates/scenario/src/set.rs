@@ -85,8 +85,8 @@ impl Assignment {
         outcome.map(|()| place)
     }
 
-    /// The name of a path, link or route that the file does not have, and which it has. Making a new one of a mistyped
-    /// name would leave the one that was meant as it is.
+    /// The name of a path, link or route that the file does not have, and which it has. Making a
+    /// new one of a mistyped name would leave the one that was meant as it is.
     fn stranger(&self, root: &Table) -> Option<(&Step, String)> {
         let [Step::Key(kind), name, ..] = self.field.steps() else { return None };
         let Step::Key(key) = name else { return None };
@@ -147,12 +147,14 @@ fn name_of(value: &Value) -> Option<&str> {
     value.get("name").or_else(|| value.get("app")).and_then(Value::as_str)
 }
 
-/// A TOML value where the text is one (`true`, `3`, `["A"]`, `{ service = "low-delay" }`), and a text otherwise.
+/// A TOML value where the text is one (`true`, `3`, `["A"]`, `{ service = "low-delay" }`), and a
+/// text otherwise.
 fn literal(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>().ok();
     let plain = parsed.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
     match plain {
-        // Floats and times are quantities without a unit; as texts they are refused with what is allowed.
+        // Floats and times are quantities without a unit; as texts they are refused with what is
+        // allowed.
         None | Some(Value::Float(_) | Value::Datetime(_)) => Value::String(text.to_owned()),
         Some(value) => value,
     }

@@ -70,7 +70,8 @@ impl Source {
     /// Sets a field, over what the file says.
     ///
     /// # Errors
-    /// When the field's name leads nowhere. Unknown fields and bad values show in [`scenario`](Self::scenario).
+    /// When the field's name leads nowhere. Unknown fields and bad values show in
+    /// [`scenario`](Self::scenario).
     pub fn set(&mut self, assignment: &Assignment) -> Result<(), AssignmentError> {
         self.set_by("--set", assignment)
     }

@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::files::Files;
 
-/// A delivery trace in Mahimahi's format, by the name of its file. Scenarios from a [`Source`](super::Source) have it loaded.
+/// A delivery trace in Mahimahi's format, by the name of its file. Scenarios from a
+/// [`Source`](super::Source) have it loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct TraceFile {

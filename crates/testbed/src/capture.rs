@@ -9,8 +9,8 @@ use polypath_emu::{Emulation, NetworkSpec};
 /// Greatest IP packet.
 const MAX_PACKET: u32 = 65_535;
 
-/// Writes every packet that hosts send onto a route, whatever becomes of it: one interface per path and direction, as in captures of
-/// the simulator. It is whole once it is [finished](Self::finish).
+/// Writes every packet that hosts send onto a route, whatever becomes of it: one interface per path
+/// and direction, as in captures of the simulator. It is whole once it is [finished](Self::finish).
 #[derive(Debug)]
 pub struct Capture<W> {
     inner: Arc<Mutex<Inner<W>>>,

@@ -58,11 +58,13 @@ pub struct FlowComparison {
     /// 99th percentile of the delays of messages, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_p99: Option<Pair>,
-    /// Whether the goodputs agree: within 5 %, or, where packets are lost at random, within each other's intervals.
+    /// Whether the goodputs agree: within 5 %, or, where packets are lost at random, within each
+    /// other's intervals.
     pub agree: bool,
 }
 
-/// A figure in both worlds: means with half widths of their 95 % intervals (`None` for a single run).
+/// A figure in both worlds: means with half widths of their 95 % intervals (`None` for a single
+/// run).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Pair {
@@ -147,7 +149,8 @@ fn flow(
     }
 }
 
-/// Over the measuring time, or up to the last delivery of a flow with an end: as the emulated one is measured.
+/// Over the measuring time, or up to the last delivery of a flow with an end: as the emulated one
+/// is measured.
 fn simulated_goodput(world: &WorldSpec, flow: &FlowResult) -> f64 {
     let finished = flow.outcome == polypath_sim::results::Outcome::Finished;
     let last = flow.times.last_delivery.filter(|_| finished);

@@ -1,8 +1,31 @@
 //! A scenario on wires: as an emulated network for any programs, and, over real sockets in that
 //! network, beside the simulator.
 //!
-//! Both worlds have the same links with the same random draws, the same stack with the same settings, and applications that do the
-//! same. What differs is what a simulator leaves out: the operating system, its scheduling and its queues.
+//! Both worlds have the same links with the same random draws, the same stack with the same
+//! settings, and applications that do the same. What differs is what a simulator leaves out: the
+//! operating system, its scheduling and its queues.
+//!
+//! ```no_run
+//! use polypath_scenario::Source;
+//! use polypath_testbed::{Options, compare, text};
+//!
+//! let scenario = "
+//!     [path.A]
+//!     rate = '8Mbit/s'
+//!     delay = '5ms'
+//!     [endpoints]
+//!     encapsulation = 'udp'
+//!     [[flow]]
+//!     app = 'saturated'
+//!     [time]
+//!     measure = '5s'
+//! ";
+//! let scenario = Source::new("example.toml", scenario)?.scenario()?;
+//! let options = Options { first_seed: 1, runs: 3, check: true };
+//! let comparison = compare(&scenario, options, &mut |what| eprintln!("{what}"))?;
+//! print!("{}", text(&comparison));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![expect(clippy::disallowed_types, reason = "the emulated world has a clock")]
 
 mod app;

@@ -17,7 +17,8 @@ pub struct FlowOutcome {
     pub name: String,
     /// Payload bit/s delivered.
     pub goodput: f64,
-    /// Mean delay of messages in s, from acceptance to delivery; `None` without messages, or if they are too short to carry a number.
+    /// Mean delay of messages in s, from acceptance to delivery; `None` without messages, or if
+    /// they are too short to carry a number.
     pub delay_mean: Option<f64>,
     /// 99 % of the delays were at most this, s.
     pub delay_p99: Option<f64>,

@@ -20,8 +20,8 @@ const PRIORITY: u8 = 1;
 /// What an association that ends by itself may take beyond the scenario's end to say so.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Runs the flows of a checked world in this network, which begins with them. Both ends are served before other programs, as far as
-/// this process may ask for it.
+/// Runs the flows of a checked world in this network, which begins with them. Both ends are served
+/// before other programs, as far as this process may ask for it.
 ///
 /// # Errors
 /// When a flow does something that only the simulator can do, or its association fails.

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use super::*;
 use crate::experiment::{Axis, Test};
 
-/// One grid with axes `kind` (a, b, c) and `n` (1, 2, 3, 4); the metric `y` has a table of samples, `flat` is 5 +- 0.
+/// One grid with axes `kind` (a, b, c) and `n` (1, 2, 3, 4); the metric `y` has a table of samples,
+/// `flat` is 5 +- 0.
 struct Table {
     grid: GridTable,
     y: Vec<Vec<f64>>,
@@ -24,7 +25,8 @@ impl Table {
         for (k, kind) in axes[0].labels.iter().enumerate() {
             for (n, label) in axes[1].labels.iter().enumerate() {
                 points.push(vec![kind.clone(), label.clone()]);
-                // The seeds of different kinds move differently, or differences would have no error.
+                // The seeds of different kinds move differently, or differences would have no
+                // error.
                 let value = |seed: usize| {
                     let step = (seed * seed * (k + 1) + seed * (n + 1)) % 5;
                     mean(k, n) + noise * (step as f64 - 2.0)

@@ -69,7 +69,8 @@ fn one(reference: &Reference, point: ReferencePoint, evaluator: &Evaluator<'_>) 
         bound.insert(GRID.to_owned(), grid.clone());
     }
     let mut at = point.at;
-    // What the metric binds by itself belongs to the point, too: it says on which curve it is drawn.
+    // What the metric binds by itself belongs to the point, too: it says on which curve it is
+    // drawn.
     if let Quantity::Metric { at: own, .. } = &reference.metric {
         let missing = own.fixed.iter().filter(|(axis, _)| !bound.contains_key(*axis));
         at.extend(missing.map(|(axis, label)| (axis.clone(), label.clone())));

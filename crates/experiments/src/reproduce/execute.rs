@@ -25,8 +25,9 @@ pub enum ExecuteError {
     Store(#[from] StoreError),
 }
 
-/// Makes the runs that the store does not have, and adds them to it. `progress` hears how much of the work is done, from
-/// 0 to 1; what was found in the store is not part of it. The order in which runs end does not touch their results.
+/// Makes the runs that the store does not have, and adds them to it. `progress` hears how much of
+/// the work is done, from 0 to 1; what was found in the store is not part of it. The order in which
+/// runs end does not touch their results.
 ///
 /// # Errors
 /// The first run that cannot be made or kept.

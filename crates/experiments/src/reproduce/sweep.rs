@@ -27,7 +27,8 @@ pub enum Seeds {
 pub struct SweepRow {
     /// Value of each axis.
     pub at: Bindings,
-    /// By metric: value, half width of its interval, and ratio to the first point with its own interval.
+    /// By metric: value, half width of its interval, and ratio to the first point with its own
+    /// interval.
     pub metrics: Vec<(String, Option<Measured>)>,
 }
 
@@ -38,7 +39,8 @@ pub struct Measured {
     pub mean: f64,
     /// Half width of the 95 % interval.
     pub half: f64,
-    /// Over the first point: ratio and half width. The seeds are the same, so it is narrower than the means' intervals.
+    /// Over the first point: ratio and half width. The seeds are the same, so it is narrower than
+    /// the means' intervals.
     pub against_first: Option<(f64, f64)>,
 }
 

@@ -18,7 +18,8 @@ impl Key {
         Self(half.fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }
 
-    /// The key of a run: stack, scenario without what only people read, seed, and whether it was traced.
+    /// The key of a run: stack, scenario without what only people read, seed, and whether it was
+    /// traced.
     pub fn of_run(scenario: &Scenario, seed: u64, traced: bool) -> Self {
         let bare = Scenario {
             title: None,

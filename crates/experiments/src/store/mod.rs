@@ -43,8 +43,8 @@ impl Row {
     }
 }
 
-/// A folder of CSV files, one for each set of columns. Rows are appended as runs end, so an interrupted run loses
-/// only what was not finished. Several processes may share a folder.
+/// A folder of CSV files, one for each set of columns. Rows are appended as runs end, so an
+/// interrupted run loses only what was not finished. Several processes may share a folder.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -92,8 +92,9 @@ impl Store {
         Ok(store)
     }
 
-    /// Puts the rows on disk into the order of their keys: runs end in any order, but two folders with the same runs
-    /// shall have the same files. Left undone while another process has the folder open.
+    /// Puts the rows on disk into the order of their keys: runs end in any order, but two folders
+    /// with the same runs shall have the same files. Left undone while another process has the
+    /// folder open.
     ///
     /// # Errors
     /// When the files cannot be written.

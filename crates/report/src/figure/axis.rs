@@ -23,7 +23,8 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// The x axis over so many pixels: ticks stand at the measured values, where there is room for their labels.
+    /// The x axis over so many pixels: ticks stand at the measured values, where there is room for
+    /// their labels.
     pub(super) fn along(diagram: &Diagram, pixels: u32) -> Self {
         let log = diagram.log.0;
         let mut xs: Vec<f64> = points(diagram).map(|point| point.x).filter(usable(log)).collect();
@@ -203,7 +204,8 @@ fn multiples(range: &Range<f64>, step: f64) -> Vec<f64> {
     (first..=last).map(|n| n as f64 * step).collect()
 }
 
-/// Powers of ten; over less than three of them also their doubles and fivefolds, over less than one plain steps.
+/// Powers of ten; over less than three of them also their doubles and fivefolds, over less than one
+/// plain steps.
 fn decades(range: &Range<f64>) -> Vec<f64> {
     let (low, high) = (range.start.log10(), range.end.log10());
     if high - low < 1.0 {

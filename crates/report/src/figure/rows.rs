@@ -16,8 +16,8 @@ pub struct Rows {
     pub rows: Vec<Vec<String>>,
 }
 
-/// The figures of a diagram with the half widths of their intervals; with `reference`, the original simulator's beside
-/// each curve that has any.
+/// The figures of a diagram with the half widths of their intervals; with `reference`, the original
+/// simulator's beside each curve that has any.
 pub fn rows(diagram: &Diagram, reference: bool) -> Rows {
     if diagram.curves.iter().any(|curve| !curve.marked) {
         return extremes(diagram);

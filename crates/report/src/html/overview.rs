@@ -1,4 +1,5 @@
-//! What stands before the experiments: contents, what does not hold, what other readings change, how sure it all is.
+//! What stands before the experiments: contents, what does not hold, what other readings change,
+//! how sure it all is.
 
 use polypath_experiments::evaluate::Verdict;
 

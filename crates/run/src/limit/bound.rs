@@ -37,8 +37,8 @@ pub(super) fn knapsack(paths: &[Path], mut bits: f64) -> f64 {
     goodput
 }
 
-/// One ordered stream enters and leaves its buffer in order, so every byte is held as long as those of the slowest path in
-/// use. With that path given, all faster ones are used, too.
+/// One ordered stream enters and leaves its buffer in order, so every byte is held as long as those
+/// of the slowest path in use. With that path given, all faster ones are used, too.
 fn ordered(
     paths: &[Path],
     bits: f64,

@@ -7,8 +7,8 @@ use super::model::{NoLimit, SackRoute};
 
 const COMMON_HEADER: f64 = 12.0;
 const DATA_HEADER: f64 = 16.0;
-/// An NR-SACK with four gap blocks, without the headers before it: what stands in a SACK varies, and a block more or
-/// less moves no limit by more than a tenth of a per cent.
+/// An NR-SACK with four gap blocks, without the headers before it: what stands in a SACK varies,
+/// and a block more or less moves no limit by more than a tenth of a per cent.
 const SACK_CHUNK: f64 = 36.0;
 
 /// How a flow's messages travel.
@@ -52,8 +52,8 @@ impl Sending {
     }
 }
 
-/// Payload bytes that fit both buffers. The send buffer holds whole messages; the receive window holds whole chunks, each
-/// with its charge.
+/// Payload bytes that fit both buffers. The send buffer holds whole messages; the receive window
+/// holds whole chunks, each with its charge.
 fn room(message: f64, chunks: f64, charge: f64, receive: u32, send: u64) -> f64 {
     let whole = |bytes: f64, each: f64| (bytes / each).floor();
     let receive = f64::from(receive);
@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn large_messages_are_cut() {
-        // Over IPv6 a chunk has room for 1432 bytes: 1452 = 1432 + 20, packets of 1500 and 52 + 16 + 20 bytes.
+        // Over IPv6 a chunk has room for 1432 bytes: 1452 = 1432 + 20, packets of 1500 and 52 + 16
+        // + 20 bytes.
         let wire = Wire::of(1452.0, 1500.0, 52.0).unwrap();
         assert_eq!((wire.bytes, wire.chunks, wire.packet), (1588.0, 2.0, 1500.0));
         let even = Wire::of(2864.0, 1500.0, 52.0).unwrap();

@@ -7,14 +7,16 @@ use serde::Serialize;
 pub struct WorldLimits {
     /// In the order of the flows, each as if it were alone.
     pub flows: Vec<Result<Limits, NoLimit>>,
-    /// Payload bit/s that all saturated flows can carry together; `None` with fewer than two of them.
+    /// Payload bit/s that all saturated flows can carry together; `None` with fewer than two of
+    /// them.
     pub joint: Option<Result<f64, NoLimit>>,
 }
 
 /// What one flow can carry, payload bit/s, means over its measuring time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// For data whose order does not matter: unordered with NR-SACK, or ordered streams that can be spread.
+    /// For data whose order does not matter: unordered with NR-SACK, or ordered streams that can be
+    /// spread.
     pub free: f64,
     /// For one ordered stream.
     pub ordered: f64,

@@ -169,7 +169,8 @@ impl Way {
     }
 }
 
-/// How long a packet of so many bits takes: on every link its serialisation and the delay. `None`: a link is down.
+/// How long a packet of so many bits takes: on every link its serialisation and the delay. `None`:
+/// a link is down.
 fn time(way: &[usize], links: &[Link], bits: f64) -> Option<f64> {
     let one = |n: &usize| {
         let link = links.get(*n).filter(|link| link.up)?;

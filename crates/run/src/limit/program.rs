@@ -26,7 +26,8 @@ pub(super) fn free(flows: &[Flow<'_>]) -> Result<f64, NoLimit> {
             let rate = problem.add_var(1.0, (0.0, path.rate() / MEGA));
             row.push((rate, path.hold));
             for (link, payload) in &path.links {
-                // The share of the link that a Mbit/s of payload takes: flows may differ in their headers.
+                // The share of the link that a Mbit/s of payload takes: flows may differ in their
+                // headers.
                 links.entry(*link).or_default().push((rate, MEGA / payload));
             }
         }

@@ -107,7 +107,8 @@ fn sacks_on_the_path_of_their_data_make_hold_times_longer() {
 
 #[test]
 fn the_best_path_alone_has_its_sacks_on_itself() {
-    // 64 KiB hold 45 messages, 522,720 bits, for 200 + 0.6 + 0.0272 ms: 2.606 Mbit/s; 20 ms admit more than the 1 Mbit/s.
+    // 64 KiB hold 45 messages, 522,720 bits, for 200 + 0.6 + 0.0272 ms: 2.606 Mbit/s; 20 ms admit
+    // more than the 1 Mbit/s.
     let paths = [(1, 10), (20, 100)];
     let found = only(scenario(&paths, 64, FASTEST)).unwrap();
     assert_eq!((found.best.as_str(), found.best_path.round()), ("P1", 2_605_429.0));

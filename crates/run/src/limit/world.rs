@@ -6,7 +6,8 @@ use super::message::sending;
 use super::model::WorldLimits;
 use super::over_time;
 
-/// The limits of all flows of a world in a run with this seed, which repeating schedules may draw from.
+/// The limits of all flows of a world in a run with this seed, which repeating schedules may draw
+/// from.
 pub fn of_world(spec: &WorldSpec, seed: u64) -> WorldLimits {
     if spec.repeats.is_empty() {
         return limits(spec);

@@ -38,7 +38,8 @@ fn bernoulli(p: f64) -> link::Change {
     link::Change::Loss(vec![link::LossModel::Bernoulli(p)])
 }
 
-/// What `[[every]]` has in store: one schedule for each field, so that adding a field leaves the draws of the others.
+/// What `[[every]]` has in store: one schedule for each field, so that adding a field leaves the
+/// draws of the others.
 pub(super) fn repeats(scenario: &Scenario) -> Vec<spec::RepeatSpec> {
     let mut repeats: Vec<spec::RepeatSpec> = Vec::new();
     for repeat in &scenario.every {
@@ -57,8 +58,8 @@ pub(super) fn repeats(scenario: &Scenario) -> Vec<spec::RepeatSpec> {
     repeats
 }
 
-/// Target, direction and field make the name, so that the order in the file does not count; schedules that follow one
-/// another in time are numbered.
+/// Target, direction and field make the name, so that the order in the file does not count;
+/// schedules that follow one another in time are numbered.
 fn free_name(taken: &[spec::RepeatSpec], repeat: &Repeat, field: &str) -> String {
     let plain = match repeat.direction {
         None => format!("{}.{field}", repeat.target),

@@ -28,7 +28,8 @@ pub(super) fn flow(
         let stack = with_oracle(stack, scenario, flow);
         Ok(spec::EndSpec { port, assoc: assoc(flow, stack, trace)? })
     };
-    // Two ports per flow; more than 30,000 flows would wrap, and the world's own check refuses that.
+    // Two ports per flow; more than 30,000 flows would wrap, and the world's own check refuses
+    // that.
     let port = FIRST_PORT.wrapping_add(u16::try_from(2 * n).unwrap_or(u16::MAX));
     let open = flow.start.unwrap_or_default().0;
     let jitter = flow.jitter.unwrap_or_default().0;
@@ -69,8 +70,8 @@ fn flow_paths(scenario: &Scenario, flow: &FlowSpec) -> Vec<(IpAddr, IpAddr)> {
     flow_path_names(scenario, flow).filter_map(number).map(pair).collect()
 }
 
-/// RTX-LOSSRATE is an oracle: where its rates are not given, it knows what the scenario says of the paths, client to
-/// server.
+/// RTX-LOSSRATE is an oracle: where its rates are not given, it knows what the scenario says of the
+/// paths, client to server.
 fn with_oracle(mut stack: Stack, scenario: &Scenario, flow: &FlowSpec) -> Stack {
     if stack.policies.retransmission == "lossrate" {
         let rates: Vec<String> = flow_path_names(scenario, flow)

@@ -8,8 +8,8 @@ use polypath_sim::spec;
 
 use super::places::addresses;
 
-/// The boxes with their addresses. Those that are given none, and those that come later, have the next of a net for
-/// documentation.
+/// The boxes with their addresses. Those that are given none, and those that come later, have the
+/// next of a net for documentation.
 pub(super) fn boxes(scenario: &Scenario) -> Vec<spec::NatSpec> {
     let mut free = (1..=u8::MAX)
         .map(|host| automatic(scenario.endpoints.family, host))

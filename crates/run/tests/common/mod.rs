@@ -28,7 +28,8 @@ pub struct PathSpec {
     pub queue: u32,
     /// Bernoulli loss.
     pub loss: f64,
-    /// Rate of the edge links before and behind the bottleneck, with 1 ms of the delay each; `None`: no edges.
+    /// Rate of the edge links before and behind the bottleneck, with 1 ms of the delay each;
+    /// `None`: no edges.
     pub edge: Option<u64>,
 }
 
@@ -37,7 +38,8 @@ impl PathSpec {
         Self { rate: mbit * 1_000_000, delay_ms, queue: 100, loss: 0.0, edge: None }
     }
 
-    /// A path of S1's topology as the reference runs have it. ns-2's queue limit of 50 lets 49 packets wait.
+    /// A path of S1's topology as the reference runs have it. ns-2's queue limit of 50 lets 49
+    /// packets wait.
     pub fn s1(loss: f64, delay_ms: u64) -> Self {
         Self { rate: 10_000_000, delay_ms, queue: 49, loss, edge: Some(100_000_000) }
     }

@@ -29,7 +29,8 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     routes(scenario)
 }
 
-/// Names are single words, and paths, routes, links and boxes do not share any: changes refer to all four.
+/// Names are single words, and paths, routes, links and boxes do not share any: changes refer to
+/// all four.
 fn names(scenario: &Scenario) -> Result<(), Problem> {
     let tables = [
         ("path", scenario.path.keys().collect::<Vec<_>>()),

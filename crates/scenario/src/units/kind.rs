@@ -9,7 +9,8 @@ pub struct Kind {
     pub name: &'static str,
     /// Valid texts, for messages: "45ms, 1.5s or 10us".
     pub examples: &'static str,
-    /// Units, smallest first; the first one whose scale is 1, or the smallest, writes what no other can.
+    /// Units, smallest first; the first one whose scale is 1, or the smallest, writes what no other
+    /// can.
     pub units: &'static [Unit],
 }
 
@@ -50,7 +51,8 @@ pub enum UnitError {
 }
 
 impl Kind {
-    /// Reads a text such as `1.5Mbit/s` into base units. A blank between number and unit is allowed.
+    /// Reads a text such as `1.5Mbit/s` into base units. A blank between number and unit is
+    /// allowed.
     ///
     /// # Errors
     /// When the number or unit is missing or unknown, too fine or too large.

@@ -1,7 +1,8 @@
 //! Quantities with mandatory units.
 //!
-//! Every quantity is a whole number of a base unit, read exactly: `1.5Mbit/s` is 1,500,000 bit/s and
-//! never passes through a float. A text finer than the base unit is refused rather than rounded.
+//! Every quantity is a whole number of a base unit, read exactly: `1.5Mbit/s` is 1,500,000 bit/s
+//! and never passes through a float. A text finer than the base unit is refused rather than
+//! rounded.
 
 mod choice;
 mod kind;

@@ -71,7 +71,8 @@ impl<T> serde::de::Visitor<'_> for TextVisitor<T> {
     }
 }
 
-/// A text with a closed set of forms, as serde and schemars see it: through `FromStr` and `Display`.
+/// A text with a closed set of forms, as serde and schemars see it: through `FromStr` and
+/// `Display`.
 macro_rules! text_serde {
     ($name:ident, $pattern:expr, $description:expr) => {
         impl Serialize for $name {
