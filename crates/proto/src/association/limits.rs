@@ -62,7 +62,7 @@ impl Limits {
     }
 
     #[inline]
-    fn note(&mut self, now: Time, limit: Limit) {
+    fn note_limit(&mut self, now: Time, limit: Limit) {
         if limit != self.current {
             *self.spent.get_or_insert_default().slot(self.current) += now.since(self.since);
             self.current = limit;
@@ -84,7 +84,7 @@ impl Limits {
 
     /// Data was acknowledged.
     #[inline]
-    pub(super) fn progress(&mut self, now: Time) {
+    pub(super) fn note_progress(&mut self, now: Time) {
         if let Some(watch) = &mut self.watch {
             (watch.progress, watch.answered) = (now, None);
             (watch.asked, watch.stalled) = (false, false);
@@ -100,7 +100,7 @@ impl Limits {
 
     /// There is something to send.
     #[inline]
-    fn arm(&mut self, now: Time) {
+    fn arm_timer(&mut self, now: Time) {
         if let Some(watch) = self.watch.as_mut().filter(|watch| watch.timer == Time::MAX) {
             watch.timer = now + watch.config.interval;
             (watch.progress, watch.answered) = (now, None);
@@ -119,9 +119,9 @@ impl Limits {
             Stop::Scheduler => Limit::Scheduler,
             Stop::Pacing => Limit::Pacing,
         };
-        self.note(now, limit);
+        self.note_limit(now, limit);
         if !tx.is_drained() {
-            self.arm(now);
+            self.arm_timer(now);
         }
     }
 }

@@ -23,7 +23,8 @@ impl Association {
         }
     }
 
-    /// `p` is silent: no data on it while there is a better path, its chunks go out on others, and it is asked for a sign.
+    /// `p` is silent: no data on it while there is a better path, its chunks go out on others, and
+    /// it is asked for a sign.
     pub(super) fn on_path_silent(&mut self, now: Time, p: PathId) {
         let sound = |v: &PathView| v.usable && !v.suspect && v.state == PathState::Active;
         let replaceable = self.paths.views.iter().any(|v| v.id != p && sound(v));

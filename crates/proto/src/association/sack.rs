@@ -98,11 +98,11 @@ impl Association {
         }
         if outcome.news {
             self.newest_sack_path = arrival;
-            self.limits.progress(now);
+            self.limits.note_progress(now);
             self.prove_key();
         }
-        // Who answers probes of a shut window is there, although nothing is acknowledged (RFC 9260 section 6.1 A): those that get lost
-        // in an hour do not add up.
+        // Who answers probes of a shut window is there, although nothing is acknowledged (RFC 9260
+        // section 6.1 A): those that get lost in an hour do not add up.
         if outcome.news || self.tx.outstanding.window().is_shut_by_living_peer() {
             self.errors = 0;
         }
@@ -117,7 +117,8 @@ impl Association {
         true
     }
 
-    /// Blocks that the peer cannot have meant: its fault, and no reason to end what works otherwise.
+    /// Blocks that the peer cannot have meant: its fault, and no reason to end what works
+    /// otherwise.
     fn note_impossible_blocks(&mut self, now: Time, path: PathId, blocks: u32) {
         if blocks > 0 {
             self.stats.impossible_gap_blocks += u64::from(blocks);
@@ -220,8 +221,8 @@ impl Association {
         }
     }
 
-    /// Paths whose data was acknowledged are alive. With potentially failed paths on, an ambiguous ack (of a chunk sent more than
-    /// once) proves nothing (CMT-PF).
+    /// Paths whose data was acknowledged are alive. With potentially failed paths on, an ambiguous
+    /// ack (of a chunk sent more than once) proves nothing (CMT-PF).
     fn note_living_paths(&mut self, now: Time, outcome: &SackOutcome) {
         for (p, acked) in outcome.by_path() {
             let proves = match self.config.potentially_failed {

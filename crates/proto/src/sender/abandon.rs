@@ -1,8 +1,9 @@
 //! Giving messages up (RFC 3758 section 3.5, A2 and A3; RFC 7496 section 3).
 //!
-//! A message is given up as a whole. What of it is unsent leaves the queue; what was sent counts as acknowledged, so that it is
-//! neither outstanding nor sent again. Where only a part was sent, a last TSN is taken that is never sent: the peer is told to
-//! skip up to it, and until then its hole keeps the unfinished message and the next one apart.
+//! A message is given up as a whole. What of it is unsent leaves the queue; what was sent counts as
+//! acknowledged, so that it is neither outstanding nor sent again. Where only a part was sent, a
+//! last TSN is taken that is never sent: the peer is told to skip up to it, and until then its hole
+//! keeps the unfinished message and the next one apart.
 
 use polypath_wire::PacketWriter;
 
@@ -34,7 +35,7 @@ impl Sender {
     ) {
         if reliability != Reliability::Full {
             let partial = self.partial.get_or_insert_default();
-            partial.add(now, id, stream, reliability);
+            partial.list_message(now, id, stream, reliability);
         }
     }
 
@@ -44,7 +45,8 @@ impl Sender {
         self.partial.as_ref().map_or(Time::MAX, |partial| partial.deadline())
     }
 
-    /// Whether [`abandon_expired_messages`](Self::abandon_expired_messages) has something to look at.
+    /// Whether [`abandon_expired_messages`](Self::abandon_expired_messages) has something to look
+    /// at.
     #[inline]
     pub(crate) fn may_abandon_some(&self, now: Time) -> bool {
         let expired = |partial: &Partial| partial.has_expired(now);
@@ -52,7 +54,8 @@ impl Sender {
         self.partial.as_ref().is_some_and(|partial| lost || expired(partial))
     }
 
-    /// Gives up what has expired, and what was lost and must not be sent again. To be called before anything is sent.
+    /// Gives up what has expired, and what was lost and must not be sent again. To be called before
+    /// anything is sent.
     pub(crate) fn abandon_expired_messages(
         &mut self,
         now: Time,
@@ -76,8 +79,9 @@ impl Sender {
         out
     }
 
-    /// Whether something of an expired message would still be sent: a part for the first time, or one that is lost. What is all on
-    /// its way may arrive; should it not, that is seen when it is lost (RFC 3758 section 4.1, TR4).
+    /// Whether something of an expired message would still be sent: a part for the first time, or
+    /// one that is lost. What is all on its way may arrive; should it not, that is seen when it is
+    /// lost (RFC 3758 section 4.1, TR4).
     fn is_expendable(&self, id: MessageId) -> bool {
         let Some(entry) = self.partial.as_ref().and_then(|partial| partial.get(id)) else {
             return false;
@@ -99,8 +103,8 @@ impl Sender {
         self.partial.is_some()
     }
 
-    /// Makes room for a message of `bytes` on `stream` by giving up less important ones (RFC 7496 section 3.2); none, if that would not
-    /// do.
+    /// Makes room for a message of `bytes` on `stream` by giving up less important ones (RFC 7496
+    /// section 3.2); none, if that would not do.
     pub(crate) fn make_room(
         &mut self,
         now: Time,
@@ -171,7 +175,7 @@ impl Sender {
             return None;
         }
         let entry = partial.remove(id)?;
-        partial.count(&entry);
+        partial.count_abandoned(&entry);
         for &tsn in &entry.tsns {
             if let Some((stream, bytes)) = self.outstanding.abandon(tsn, paths) {
                 self.release_payload(stream, bytes);

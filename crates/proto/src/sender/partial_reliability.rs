@@ -1,4 +1,5 @@
-//! Partial reliability: which messages may be given up, and when (RFC 3758 section 4.1, RFC 7496 section 3).
+//! Partial reliability: which messages may be given up, and when (RFC 3758 section 4.1, RFC 7496
+//! section 3).
 //!
 //! Only such messages are listed here, so that an association that sends none pays nothing.
 
@@ -60,7 +61,7 @@ impl Partial {
     }
 
     /// A message was handed in.
-    pub(super) fn add(
+    pub(super) fn list_message(
         &mut self,
         now: Time,
         id: MessageId,
@@ -93,7 +94,7 @@ impl Partial {
     }
 
     /// A chunk of a message left for the first time.
-    pub(super) fn sent(&mut self, id: MessageId, tsn: u64, last: bool) {
+    pub(super) fn note_sent(&mut self, id: MessageId, tsn: u64, last: bool) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.begun = true;
             entry.complete = last;
@@ -102,7 +103,7 @@ impl Partial {
     }
 
     /// A chunk was cum-acked.
-    pub(super) fn acked(&mut self, id: MessageId, tsn: u64) {
+    pub(super) fn note_cum_acked(&mut self, id: MessageId, tsn: u64) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         // Chunks leave in the order of their TSNs.
         if entry.tsns.front() == Some(&tsn) {
@@ -151,7 +152,8 @@ impl Partial {
         }
     }
 
-    /// The messages that a message of `rank` (`None`: fully reliable) may displace, the least important and newest first.
+    /// The messages that a message of `rank` (`None`: fully reliable) may displace, the least
+    /// important and newest first.
     pub(super) fn displaceable(
         &self,
         rank: Option<u32>,
@@ -162,7 +164,7 @@ impl Partial {
     }
 
     /// Counts a message that was given up.
-    pub(super) fn count(&mut self, entry: &Entry) {
+    pub(super) fn count_abandoned(&mut self, entry: &Entry) {
         let counts = self.counts.entry(entry.stream).or_default();
         let count = match entry.limit {
             Limit::Deadline(_) => &mut counts.timed,
@@ -195,7 +197,7 @@ mod tests {
     const STREAM: StreamId = StreamId(3);
 
     fn add(partial: &mut Partial, id: u64, reliability: Reliability) {
-        partial.add(Time::from_secs(10), MessageId(id), STREAM, reliability);
+        partial.list_message(Time::from_secs(10), MessageId(id), STREAM, reliability);
     }
 
     #[test]
@@ -237,11 +239,11 @@ mod tests {
     fn a_message_is_forgotten_once_all_of_it_is_acknowledged() {
         let mut partial = Partial::default();
         add(&mut partial, 1, Reliability::Limited(0));
-        partial.sent(MessageId(1), 7, false);
-        partial.acked(MessageId(1), 7);
+        partial.note_sent(MessageId(1), 7, false);
+        partial.note_cum_acked(MessageId(1), 7);
         assert!(partial.get(MessageId(1)).is_some_and(|entry| entry.begun));
-        partial.sent(MessageId(1), 8, true);
-        partial.acked(MessageId(1), 8);
+        partial.note_sent(MessageId(1), 8, true);
+        partial.note_cum_acked(MessageId(1), 8);
         assert!(partial.get(MessageId(1)).is_none());
     }
 }

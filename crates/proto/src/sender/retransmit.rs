@@ -60,8 +60,8 @@ impl Sender {
         self.outstanding.get(tsn).map_or((StreamId(0), 0), |c| (c.stream, c.bytes))
     }
 
-    /// Sends the lowest marked chunk of `from` again, on `to`. Gives its TSN and cause; `None` if it
-    /// does not fit.
+    /// Sends the lowest marked chunk of `from` again, on `to`. Gives its TSN and cause; `None` if
+    /// it does not fit.
     pub(crate) fn send_again(
         &mut self,
         now: Time,
@@ -89,8 +89,8 @@ impl Sender {
         Some(ChunkInFlight { tsn, bytes: chunk.size() as u32 })
     }
 
-    /// Sends a chunk that is in flight on `p` once more there. It stays counted as outstanding once.
-    /// False if it does not fit, or was acknowledged meanwhile.
+    /// Sends a chunk that is in flight on `p` once more there. It stays counted as outstanding
+    /// once. False if it does not fit, or was acknowledged meanwhile.
     pub(crate) fn send_probe(
         &mut self,
         now: Time,

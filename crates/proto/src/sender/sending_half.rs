@@ -47,7 +47,8 @@ pub(crate) struct Sender {
     pub(super) cramped: bool,
     /// Gap ack blocks of either kind in one SACK of the peer, at most.
     pub(super) most_blocks: usize,
-    /// The latest SACK had no room for what is gap-acked beyond this TSN; `u64::MAX` if it named all.
+    /// The latest SACK had no room for what is gap-acked beyond this TSN; `u64::MAX` if it named
+    /// all.
     pub(super) told_to: u64,
     /// What the SACK at hand reports.
     pub(super) reported: ReportedBits,
@@ -113,7 +114,7 @@ impl Sender {
             return Err(SendError::WouldBlock);
         }
         self.used += bytes;
-        let id = self.queue.push(now, stream, data, options, scheduler);
+        let id = self.queue.push_message(now, stream, data, options, scheduler);
         self.list_partially_reliable(now, id, stream, options.reliability);
         Ok(id)
     }
@@ -200,7 +201,8 @@ impl Sender {
         self.outstanding.len() < MAX_TSNS
     }
 
-    /// Set-up left fewer streams than the application used already: gives the messages that cannot be sent.
+    /// Set-up left fewer streams than the application used already: gives the messages that cannot
+    /// be sent.
     pub(crate) fn limit_streams(&mut self, streams: u16) -> Vec<(MessageId, StreamId)> {
         let dropped = self.queue.drop_streams_from(streams);
         self.used -= dropped.iter().map(|m| m.2).sum::<u64>();
@@ -214,7 +216,8 @@ impl Sender {
         ids
     }
 
-    /// What both ends agreed on: from now on every chunk is I-DATA, or none is (RFC 8260 section 2.2.1).
+    /// What both ends agreed on: from now on every chunk is I-DATA, or none is (RFC 8260 section
+    /// 2.2.1).
     pub(crate) const fn set_interleaving(&mut self, on: bool) {
         self.queue.set_interleaving(on);
     }
@@ -254,7 +257,8 @@ impl Sender {
         self.queue.peek(stream, self.max_payload(pmdcs))
     }
 
-    /// Sends the next new chunk of a stream on a path; the caller made sure that it fits `writer`. Gives its TSN.
+    /// Sends the next new chunk of a stream on a path; the caller made sure that it fits `writer`.
+    /// Gives its TSN.
     pub(crate) fn send_new(
         &mut self,
         now: Time,
@@ -265,13 +269,13 @@ impl Sender {
     ) -> Option<u64> {
         let NewChunk { path: p, stream, bytes, immediate } = new;
         self.queue.peer_buffer = self.outstanding.window().max();
-        let mut fragment = self.queue.take(stream, bytes as usize, scheduler)?;
+        let mut fragment = self.queue.dequeue_fragment(stream, bytes as usize, scheduler)?;
         fragment.flags.immediate |= immediate;
         let chunk = TxChunk::new(fragment, stream, p, now);
         let tsn = self.outstanding.send(now, chunk, paths);
         let chunk = self.outstanding.get(tsn)?;
         if let Some(partial) = self.partial.as_mut().filter(|_| chunk.may_be_abandoned) {
-            partial.sent(chunk.message, tsn, chunk.flags.ending);
+            partial.note_sent(chunk.message, tsn, chunk.flags.ending);
         }
         // The caller checked `remaining`.
         let written = writer.push(&chunk.encode(tsn));
@@ -282,7 +286,7 @@ impl Sender {
 
     /// A chunk's payload left the send buffer. Gives its bytes.
     pub(super) fn release_payload(&mut self, stream: StreamId, bytes: u64) -> u64 {
-        self.queue.freed(stream, bytes);
+        self.queue.note_freed(stream, bytes);
         self.used -= bytes;
         bytes
     }

@@ -1,4 +1,5 @@
-//! The peer's receive window (RFC 9260 section 6.2.1), and the probes of a shut one (section 6.1 A).
+//! The peer's receive window (RFC 9260 section 6.2.1), and the probes of a shut one (section 6.1
+//! A).
 
 use crate::time::Duration;
 
@@ -39,7 +40,8 @@ impl PeerWindow {
         self.advertised = a_rwnd as u64;
     }
 
-    /// rwnd = max(0, a_rwnd - what is in flight): recomputed, never tracked, so that errors cannot add up.
+    /// rwnd = max(0, a_rwnd - what is in flight): recomputed, never tracked, so that errors cannot
+    /// add up.
     #[inline]
     pub(crate) const fn rwnd(&self) -> u64 {
         self.advertised.saturating_sub(self.in_flight)
@@ -81,8 +83,8 @@ impl PeerWindow {
         self.heard = true;
     }
 
-    /// Whether the window takes a chunk of `bytes` payload and `kept` bytes more; resets the back-off
-    /// of zero-window probes if so.
+    /// Whether the window takes a chunk of `bytes` payload and `kept` bytes more; resets the
+    /// back-off of zero-window probes if so.
     pub(crate) const fn admit(&mut self, bytes: u32, kept: u64) -> bool {
         let admits = self.cost(bytes) + kept <= self.rwnd() || self.is_all_open();
         if admits {
@@ -114,12 +116,14 @@ impl PeerWindow {
         rto.saturating_mul(1 << self.probes.min(16)).min(max)
     }
 
-    /// It will not be larger: a chunk that it does not hold goes all the same, one at a time (RFC 9260 section 6.1 A).
+    /// It will not be larger: a chunk that it does not hold goes all the same, one at a time (RFC
+    /// 9260 section 6.1 A).
     const fn is_all_open(&self) -> bool {
         self.max > 0 && self.in_flight == 0 && self.advertised == self.max
     }
 
-    /// The peer keeps its window shut and says so: a timeout is no sign of a broken path (RFC 9260 section 6.1 A).
+    /// The peer keeps its window shut and says so: a timeout is no sign of a broken path (RFC 9260
+    /// section 6.1 A).
     pub(crate) const fn is_shut_by_living_peer(&self) -> bool {
         self.heard && self.advertised == 0
     }
