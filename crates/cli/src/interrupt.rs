@@ -1,9 +1,9 @@
-//! Ctrl-C. It ends the process at once, unless a command asked to be told: then the first one lets it say goodbye to its peer, and the
-//! second ends it.
+//! Ctrl-C. It ends the process at once, unless a command asked to be told: then the first one lets
+//! it say goodbye to its peer, and the second ends it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use polypath_lab::output::abandon_unfinished;
+use polypath_experiments::output::abandon_unfinished;
 use tokio::sync::Notify;
 
 /// 128 plus the number of SIGINT, as shells report it.

@@ -13,16 +13,17 @@ use polypath_proto::stats::{AbandonedMessages, AssocStats, LimitStats, PathMtuSt
 use polypath_proto::time::Time;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{
-    AssocHandle, PathSettings, RecvFrom, SendError as CoreSendError, SendOptions, State,
+    AgreedExtensions, AssocHandle, AssocSettings, PathSettings, RecvFrom, SendOptions, State,
     StreamNeeds,
 };
 use tokio::sync::broadcast;
 
 use crate::endpoint::Inner;
-use crate::error::{Closed, ConnectError, SendError};
+use crate::error::{Closed, ConnectError, SendError, SendRefusal, SettingsError};
 use crate::shared::{self, Signals};
 
-/// An association. All methods take `&self`, so one task may send while another receives: put it into an [`Arc`].
+/// An association. All methods take `&self`, so one task may send while another receives: put it
+/// into an [`Arc`].
 ///
 /// Dropping it shuts it down gracefully: what was sent still arrives, what comes in is discarded.
 pub struct Association {
@@ -45,6 +46,7 @@ impl Drop for Association {
 
 /// A path with what the user said of it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PathInfo {
     /// Its addresses, counters, round-trip time, window and state.
     pub stats: PathStats,
@@ -60,10 +62,26 @@ pub struct PathInfo {
     pub contact: Contact,
 }
 
+impl PathInfo {
+    /// A path of which nothing is known but its counters.
+    pub fn new(stats: PathStats) -> Self {
+        Self {
+            stats,
+            admin: PathAdmin::default(),
+            primary: false,
+            mtu: PathMtuStats::default(),
+            device: None,
+            contact: Contact::default(),
+        }
+    }
+}
+
 /// What was heard of a path: for whoever asks why it carries nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Contact {
-    /// How long ago a packet came on it, or data that it carried was acknowledged; `None`: nothing ever came back.
+    /// How long ago a packet came on it, or data that it carried was acknowledged; `None`: nothing
+    /// ever came back.
     pub silent_for: Option<Duration>,
     /// Timeouts and heartbeats without an answer, in a row.
     pub unanswered: u32,
@@ -86,7 +104,8 @@ impl Association {
         &self.signals
     }
 
-    /// Messages of an outgoing stream (`None`: of all) that were given up ([`SendOptions::reliability`]).
+    /// Messages of an outgoing stream (`None`: of all) that were given up
+    /// ([`SendOptions::reliability`]).
     pub fn abandoned(&self, stream: Option<u16>) -> AbandonedMessages {
         let state = self.endpoint.shared.lock();
         let association = state.core.association(self.h);
@@ -97,11 +116,12 @@ impl Association {
         Self { endpoint, h, signals }
     }
 
-    /// Sends a message in order on stream `stream`. Waits while the send buffer is full. Cancel-safe: a dropped future has
-    /// sent nothing.
+    /// Sends a message in order on stream `stream`. Waits while the send buffer is full.
+    /// Cancel-safe: a dropped future has sent nothing.
     ///
     /// # Errors
-    /// When the association is over or shutting down, there is no such stream, or the message can never be sent.
+    /// When the association is over or shutting down, there is no such stream, or the message can
+    /// never be sent.
     pub async fn send(&self, stream: u16, data: impl Into<Bytes>) -> Result<MessageId, SendError> {
         self.send_with(stream, data, SendOptions::default()).await
     }
@@ -127,14 +147,14 @@ impl Association {
     ) -> Result<MessageId, SendError> {
         loop {
             match attempt() {
-                Err(SendError::Refused(CoreSendError::WouldBlock)) => {}
+                Err(SendError::Refused(SendRefusal::WouldBlock)) => {}
                 other => return other,
             }
             let room = self.signals.writable.notified();
             tokio::pin!(room);
             room.as_mut().enable();
             match attempt() {
-                Err(SendError::Refused(CoreSendError::WouldBlock)) => room.await,
+                Err(SendError::Refused(SendRefusal::WouldBlock)) => room.await,
                 other => return other,
             }
         }
@@ -143,7 +163,8 @@ impl Association {
     /// Sends a message if the send buffer has room for it now.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`WouldBlock`](CoreSendError::WouldBlock) when the buffer is full.
+    /// As [`send`](Self::send), and [`WouldBlock`](SendRefusal::WouldBlock) when the buffer is
+    /// full.
     pub fn try_send(
         &self,
         stream: u16,
@@ -155,12 +176,13 @@ impl Association {
         self.hand_in(stream, bytes, |core, now| core.send(now, stream, data, options))
     }
 
-    /// Hands `bytes` bytes for `stream` to the core by `send`, and asks to be woken if there is no room for them.
+    /// Hands `bytes` bytes for `stream` to the core by `send`, and asks to be woken if there is no
+    /// room for them.
     pub(crate) fn hand_in(
         &self,
         stream: StreamId,
         bytes: usize,
-        send: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<MessageId, CoreSendError>,
+        send: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<MessageId, SendRefusal>,
     ) -> Result<MessageId, SendError> {
         let shared = &self.endpoint.shared;
         let now = shared.clock.now();
@@ -174,9 +196,9 @@ impl Association {
                 shared.work.notify_one();
                 Ok(id)
             }
-            Err(CoreSendError::Closed) => Err(state.why_closed(self.h).into()),
+            Err(SendRefusal::Closed) => Err(state.why_closed(self.h).into()),
             Err(error) => {
-                if error == CoreSendError::WouldBlock {
+                if error == SendRefusal::WouldBlock {
                     state.wait_for_room(self.h, stream, bytes as u64);
                 }
                 Err(error.into())
@@ -184,10 +206,12 @@ impl Association {
         }
     }
 
-    /// Sends many messages, all on one stream and with the same options: cheaper than one by one. Waits while the send buffer is full.
+    /// Sends many messages, all on one stream and with the same options: cheaper than one by one.
+    /// Waits while the send buffer is full.
     ///
     /// # Errors
-    /// As [`send`](Self::send); messages before the one that failed were sent. After cancellation some may have been.
+    /// As [`send`](Self::send); messages before the one that failed were sent. After cancellation
+    /// some may have been.
     pub async fn send_all(
         &self,
         stream: u16,
@@ -223,12 +247,12 @@ impl Association {
             };
             match association.send(now, StreamId(stream), message.clone(), options) {
                 Ok(_) => drop(left.next()),
-                Err(CoreSendError::WouldBlock) => {
+                Err(SendRefusal::WouldBlock) => {
                     state.wait_for_room(self.h, StreamId(stream), message.len() as u64);
                     all = false;
                     break;
                 }
-                Err(CoreSendError::Closed) => return Err(state.why_closed(self.h).into()),
+                Err(SendRefusal::Closed) => return Err(state.why_closed(self.h).into()),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -237,7 +261,8 @@ impl Association {
         Ok(all)
     }
 
-    /// The next message of any stream; `None` after the peer has shut down and everything was received. Cancel-safe.
+    /// The next message of any stream; `None` after the peer has shut down and everything was
+    /// received. Cancel-safe.
     ///
     /// # Errors
     /// When the association ended otherwise, once everything was received.
@@ -268,8 +293,8 @@ impl Association {
         }
     }
 
-    /// Waits for a message and appends it to `messages` with all that are there, up to `limit`; 0 at the end, as [`recv`](Self::recv)'s
-    /// `None`. Cancel-safe.
+    /// Waits for a message and appends it to `messages` with all that are there, up to `limit`; 0
+    /// at the end, as [`recv`](Self::recv)'s `None`. Cancel-safe.
     ///
     /// # Errors
     /// As [`recv`](Self::recv).
@@ -377,8 +402,9 @@ impl Association {
         Some(Err(error))
     }
 
-    /// Tells the peer that nothing more comes, and waits until everything sent has arrived and the association is over. Messages of the peer
-    /// that are still to come can be received meanwhile and afterwards.
+    /// Tells the peer that nothing more comes, and waits until everything sent has arrived and the
+    /// association is over. Messages of the peer that are still to come can be received meanwhile
+    /// and afterwards.
     ///
     /// # Errors
     /// When the association ends otherwise.
@@ -391,7 +417,8 @@ impl Association {
         }
     }
 
-    /// Begins a shutdown without waiting for its end. It goes on with the peer's new life, should the peer restart meanwhile.
+    /// Begins a shutdown without waiting for its end. It goes on with the peer's new life, should
+    /// the peer restart meanwhile.
     pub fn begin_shutdown(&self) {
         let now = self.endpoint.shared.clock.now();
         if let Some(slot) = self.endpoint.shared.lock().slots.get_mut(&self.h) {
@@ -419,7 +446,8 @@ impl Association {
         }
     }
 
-    /// What the peer said when it aborted, at most 256 bytes of it; empty if it said nothing or did not abort.
+    /// What the peer said when it aborted, at most 256 bytes of it; empty if it said nothing or did
+    /// not abort.
     pub fn abort_reason(&self) -> Bytes {
         let state = self.endpoint.shared.lock();
         let association = state.core.association(self.h);
@@ -510,13 +538,15 @@ impl Association {
         state.core.association(self.h).is_none_or(polypath_proto::Association::nodelay)
     }
 
-    /// Says whether small messages are sent at once (SCTP_NODELAY, RFC 6458 section 8.1.5), as they are unless the settings say otherwise.
-    /// Where they are not, what does not fill a packet waits for more while data is in flight (Nagle's rule).
+    /// Says whether small messages are sent at once (SCTP_NODELAY, RFC 6458 section 8.1.5), as they
+    /// are unless the settings say otherwise. Where they are not, what does not fill a packet waits
+    /// for more while data is in flight (Nagle's rule).
     pub fn set_nodelay(&self, on: bool) {
         self.with(|association| association.set_nodelay(on));
     }
 
-    /// Sends a heartbeat on a path now: its answer measures the path, and shows that it lives. False where none may be sent.
+    /// Sends a heartbeat on a path now: its answer measures the path, and shows that it lives.
+    /// False where none may be sent.
     pub fn request_heartbeat(&self, path: PathId) -> bool {
         let now = self.endpoint.shared.clock.now();
         self.with(|association| association.request_heartbeat(now, path)).unwrap_or(false)
@@ -534,13 +564,42 @@ impl Association {
         state.core.association(self.h).map_or((0, 0), polypath_proto::Association::streams)
     }
 
+    /// The extensions that both ends agreed on at set-up; none once the association is over.
+    pub fn agreed(&self) -> AgreedExtensions {
+        let state = self.endpoint.shared.lock();
+        let association = state.core.association(self.h);
+        association.map(polypath_proto::Association::agreed).unwrap_or_default()
+    }
+
+    /// The peer's SCTP port; `None` once the association is over.
+    pub fn peer_port(&self) -> Option<u16> {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).map(polypath_proto::Association::peer_port)
+    }
+
+    /// The settings that may change while the association lives; `None` once it is over.
+    pub fn settings(&self) -> Option<AssocSettings> {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).map(polypath_proto::Association::settings)
+    }
+
+    /// Changes the settings of this association; those of others, and of later ones, stay.
+    ///
+    /// # Errors
+    /// When they contradict each other or the protocol, or the association is over; nothing has
+    /// changed then.
+    pub fn set_settings(&self, settings: AssocSettings) -> Result<(), SettingsError> {
+        let set = self.with(|association| association.set_settings(settings));
+        Ok(set.ok_or_else(|| self.why_closed())??)
+    }
+
     /// Declares what an outbound stream needs of the paths.
     ///
     /// # Errors
     /// When there is no such stream.
     pub fn set_stream_needs(&self, stream: u16, needs: StreamNeeds) -> Result<(), SendError> {
         let set = self.with(|association| association.set_stream_needs(StreamId(stream), needs));
-        set.unwrap_or(Err(CoreSendError::Closed)).map_err(SendError::from)
+        set.unwrap_or(Err(SendRefusal::Closed)).map_err(SendError::from)
     }
 
     /// Sets a parameter of an outbound stream for the stream scheduler.
@@ -591,7 +650,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// The next event; `None` after [`Event::Closed`]. Who is more than 256 events behind misses the oldest. Cancel-safe.
+    /// The next event; `None` after [`Event::Closed`]. Who is more than 256 events behind misses
+    /// the oldest. Cancel-safe.
     pub async fn next(&mut self) -> Option<Event> {
         let receiver = self.receiver.as_mut()?;
         loop {

@@ -10,46 +10,47 @@ use polypath_proto::policy::{
 };
 use polypath_proto::rng::Rng;
 
-use crate::entry::{Configure, Make, PolicyEntry, PolicyKind, Recipe};
+use crate::entry::{Configure, Make, PolicyEntry, Recipe};
 use crate::error::PolicyError;
+use crate::kind::PolicyKind;
 use crate::options::{Options, list_or_none};
-use crate::{buffer, congestion, path, retransmission, stream};
+use crate::{buffer, congestion, renamed, retransmission, scheduler, stream};
 
 /// Every policy of this crate. A new one adds its line here and its file.
 static BUILTIN: &[PolicyEntry] = &[
-    path::rr::ENTRY,
-    path::primary::ENTRY,
-    path::fixed::ENTRY,
-    path::out::ENTRY,
-    path::min_rtt::ENTRY,
-    path::blest::ENTRY,
-    path::ecf::ENTRY,
-    path::otias::ENTRY,
-    path::daps::ENTRY,
-    path::sttf::ENTRY,
-    path::weighted::ENTRY,
-    path::out_split::ENTRY,
-    path::knapsack::ENTRY,
-    path::redundant::ENTRY,
+    scheduler::rr::ENTRY,
+    scheduler::primary::ENTRY,
+    scheduler::fixed::ENTRY,
+    scheduler::cmt_out::ENTRY,
+    scheduler::min_rtt::ENTRY,
+    scheduler::blest::ENTRY,
+    scheduler::ecf::ENTRY,
+    scheduler::otias::ENTRY,
+    scheduler::daps::ENTRY,
+    scheduler::sttf::ENTRY,
+    scheduler::weighted::ENTRY,
+    scheduler::cmt_out_split::ENTRY,
+    scheduler::knapsack::ENTRY,
+    scheduler::redundant::ENTRY,
     stream::fcfs::ENTRY,
     stream::rr::ENTRY,
     stream::rr_packet::ENTRY,
     stream::priority::ENTRY,
-    stream::needs::ENTRY,
+    stream::requirements::ENTRY,
     stream::fair::ENTRY,
     stream::wfq::ENTRY,
     retransmission::same::ENTRY,
     retransmission::asap::ENTRY,
     retransmission::cwnd::ENTRY,
     retransmission::ssthresh::ENTRY,
-    retransmission::soonest::ENTRY,
+    retransmission::earliest_delivery::ENTRY,
     retransmission::lossrate::ENTRY,
     retransmission::rfc9260::ENTRY,
     buffer::shared::ENTRY,
     buffer::split::ENTRY,
-    congestion::cmt::ENTRY,
-    congestion::rp_v1::ENTRY,
-    congestion::rp_v2::ENTRY,
+    congestion::rfc9260::ENTRY,
+    congestion::resource_pooling::ENTRY_V1,
+    congestion::resource_pooling::ENTRY_V2,
     congestion::lia::ENTRY,
     congestion::olia::ENTRY,
     congestion::balia::ENTRY,
@@ -93,7 +94,7 @@ impl Default for PolicySpec {
             stream_scheduler: "fcfs".to_owned(),
             retransmission: "ssthresh".to_owned(),
             buffer: "shared".to_owned(),
-            congestion: "cmt".to_owned(),
+            congestion: "rfc9260".to_owned(),
         }
     }
 }
@@ -134,7 +135,8 @@ impl Registry {
         &self.entries
     }
 
-    /// A factory for `spec`. All texts are checked here, so that making the policies of an association cannot fail.
+    /// A factory for `spec`. All texts are checked here, so that making the policies of an
+    /// association cannot fail.
     ///
     /// # Errors
     /// The first text in `spec` that names no policy, or sets an option wrongly.
@@ -214,13 +216,15 @@ impl Registry {
         select: impl Fn(&Make) -> Option<Configure<P>>,
     ) -> Result<Recipe<P>, PolicyError> {
         let name = text.split_once('?').map_or(text, |(name, _)| name);
-        let mut named = self.entries.iter().filter(|e| e.name == name);
+        let is_taken = self.entries.iter().any(|e| e.kind == kind && e.name == name);
+        let present = renamed::present_name(kind, name).filter(|_| !is_taken);
+        let mut named = self.entries.iter().filter(|e| e.name == present.unwrap_or(name));
         let Some((entry, configure)) = named.find_map(|e| Some((e, select(&e.make)?))) else {
             let names = self.entries.iter().filter(|e| e.kind == kind).map(|e| e.name);
             let allowed = list_or_none(names);
             return Err(PolicyError::UnknownPolicy { kind, name: name.to_owned(), allowed });
         };
-        configure(&Options::parse(entry, text)?)
+        configure(&Options::parse(kind, entry.options, text)?)
     }
 }
 
@@ -241,7 +245,8 @@ impl fmt::Debug for Configured {
 
 impl PolicyFactory for Configured {
     fn build(&self, cc: &CcConfig, rng: &mut Rng) -> PolicySet {
-        // One fork for each, wanted or not: exchanging one policy leaves the randomness of all else as it was.
+        // One fork for each, wanted or not: exchanging one policy leaves the randomness of all else
+        // as it was.
         PolicySet {
             path_scheduler: (self.path_scheduler)(cc, &mut rng.fork()),
             stream_scheduler: (self.stream_scheduler)(cc, &mut rng.fork()),
@@ -257,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_is_cmt_with_round_robin() {
+    fn the_default_is_rfc_9260_with_round_robin() {
         let factory = factory(&PolicySpec::default()).expect("the default is valid");
         let set = factory.build(&CcConfig::default(), &mut Rng::from_u64(1));
         let names = [
@@ -267,7 +272,7 @@ mod tests {
             set.buffer.name(),
             set.congestion.name(),
         ];
-        assert_eq!(names, ["rr", "fcfs", "ssthresh", "shared", "cmt"]);
+        assert_eq!(names, ["rr", "fcfs", "ssthresh", "shared", "rfc9260"]);
     }
 
     #[test]
@@ -294,13 +299,28 @@ mod tests {
     #[test]
     fn a_name_is_added_once() {
         let mut registry = Registry::builtin();
-        let refused = registry.add(path::rr::ENTRY).expect_err("there is an rr");
+        let refused = registry.add(scheduler::rr::ENTRY).expect_err("there is an rr");
         assert_eq!(
             refused.to_string(),
             "path scheduler \"rr\" exists already; allowed: a name that is not in use"
         );
-        assert!(registry.add(PolicyEntry { name: "rr2", ..path::rr::ENTRY }).is_ok());
+        assert!(registry.add(PolicyEntry { name: "rr2", ..scheduler::rr::ENTRY }).is_ok());
         assert!(registry.path_scheduler("rr2?visit=packet").is_ok());
+    }
+
+    #[test]
+    fn names_of_before_go_on_to_work_unless_somebody_else_has_them() {
+        let made = |registry: &Registry| {
+            let recipe = registry.path_scheduler("out").expect("an alias");
+            recipe(&CcConfig::default(), &mut Rng::from_u64(1)).name()
+        };
+        let mut registry = Registry::builtin();
+        assert_eq!(made(&registry), "cmt-out");
+        assert!(registry.congestion("cmt?couple=detected").is_ok());
+        assert!(registry.path_scheduler("cmt").is_err(), "another kind");
+        let own = PolicyEntry { name: "out", ..scheduler::rr::ENTRY };
+        registry.add(own).expect("not taken");
+        assert_eq!(made(&registry), "rr");
     }
 
     #[test]

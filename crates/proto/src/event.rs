@@ -3,9 +3,9 @@
 use core::net::IpAddr;
 
 use bytes::Bytes;
+use polypath_wire::param::ReconfigResult;
 use smallvec::SmallVec;
 
-use crate::association::ReconfigOutcome;
 use crate::ids::{MessageId, PathId, ReconfigId, StreamId, Tsn};
 use crate::stats::{Limit, Stall};
 use crate::time::{Duration, Time};
@@ -196,6 +196,30 @@ pub enum AuthNotice {
     NothingAcknowledged,
 }
 
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReconfigOutcome {
+    /// As asked for, or there was nothing to do.
+    Performed,
+    /// The peer does not want to.
+    Denied,
+    /// The peer called it an error, with this result code (RFC 6525 section 4.4).
+    Failed {
+        /// Result code.
+        result: u32,
+    },
+}
+
+impl ReconfigOutcome {
+    pub(crate) const fn of(result: ReconfigResult) -> Self {
+        match result {
+            ReconfigResult::NOTHING_TO_DO | ReconfigResult::PERFORMED => Self::Performed,
+            ReconfigResult::DENIED => Self::Denied,
+            ReconfigResult(result) => Self::Failed { result },
+        }
+    }
+}
+
 /// Which way a stream goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamDirection {
@@ -293,6 +317,7 @@ impl Default for Part {
 
 /// SQINFO: how much waits in the send buffer, in all and per stream (S0 section 6.2). Payload bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SenderQueueInfo {
     /// The send buffer's size; `u64::MAX` when unlimited.
     pub limit: u64,
@@ -312,6 +337,7 @@ impl SenderQueueInfo {
 
 /// One stream's part of the send buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamQueueInfo {
     /// Which stream.
     pub stream: StreamId,

@@ -3,9 +3,9 @@
 use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, HeartbeatAckChunk, PacketView, RawChunk, WireError};
 
-use super::asconf::Answering;
-use super::auth::{Gate, Proof};
+use super::packet_state::PacketState;
 use super::{Association, State};
+use crate::auth::{Gate, Proof};
 use crate::event::Event;
 use crate::ids::{FourTuple, PathId};
 use crate::path::HeartbeatInfo;
@@ -14,39 +14,6 @@ use crate::receiver::{DataVerdict, Incoming};
 use crate::time::Time;
 use crate::trace::TraceEvent;
 use crate::view::PathState;
-
-/// What a packet did so far: one packet triggers one answer of each kind at most (RFC 9260 section 12.4).
-#[derive(Debug)]
-pub(super) struct PacketState<'a> {
-    /// Where it arrived, and from where.
-    pub(super) source: &'a FourTuple,
-    had_data: bool,
-    /// Bytes of its DATA chunks, without headers.
-    payload: u64,
-    /// A non-DATA answer (ERROR, HEARTBEAT ACK) was queued for it.
-    pub(super) answered: bool,
-    /// Requests of a RE-CONFIG were answered.
-    reconfigured: bool,
-    pub(super) proof: Proof,
-    /// It arrived at an address of ours that is being deleted.
-    leaving: bool,
-    pub(super) answering: Answering,
-}
-
-impl<'a> PacketState<'a> {
-    fn new(source: &'a FourTuple, proof: Proof) -> Self {
-        Self {
-            source,
-            had_data: false,
-            payload: 0,
-            answered: false,
-            reconfigured: false,
-            proof,
-            leaving: false,
-            answering: Answering::default(),
-        }
-    }
-}
 
 impl Association {
     /// Processes a packet whose verification tag was checked, on the path it arrived on: `known`, if it was looked for already.
@@ -88,7 +55,7 @@ impl Association {
         if seen.had_data {
             self.data_packet_done(now, path, seen.payload);
         }
-        self.answer_in_one_packet(waiting);
+        self.control.answer_in_one_packet(waiting, &self.paths);
     }
 
     /// False stops the packet.

@@ -5,52 +5,53 @@ mod asconf;
 mod auth;
 mod chunk_rescheduling;
 mod congestion_windows;
-mod control;
 mod errors;
+mod explicit_eor;
 mod input;
 mod limits;
 mod mtu;
 mod nagle;
 mod output;
 mod packet_builder;
+mod packet_state;
 mod partial_reliability;
-mod parts;
 mod path_silence;
-mod reconfig;
+mod reconfiguration;
 mod redundant_copies;
-mod refused;
 mod removal;
 mod sack;
 mod sack_path;
 mod send_attempt;
 mod send_decision;
+mod send_error;
 mod settings;
 mod setup;
 mod shutdown;
 mod stall_detection;
-mod state;
 mod tail_loss_probe;
+mod timeout;
 mod timers;
-mod tuning;
 
-pub use asconf::AddressError;
-pub(crate) use auth::{Proof, judge as judge_auth};
-pub(crate) use control::Bundling;
+pub use crate::extension::asconf::AddressError;
+pub use crate::extension::reconfig::ReconfigError;
+pub use crate::state::State;
 pub(crate) use packet_builder::PacketSize;
-pub use reconfig::{ReconfigError, ReconfigOutcome};
-pub use settings::PathSettings;
-pub use state::State;
 
 use core::net::IpAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use polypath_wire::{ChecksumMode, EncodeChunk};
 
 use crate::auth::{Auth, RANDOM_LEN};
-use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
-use crate::endpoint::Extensions;
+use crate::config::{AgreedExtensions, AssocConfig, EndpointConfig, NrSack, SackPath};
+use crate::control::{self, Bundling, ControlQueue};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
+use crate::extension::asconf::Asconf;
+use crate::extension::buffer_tuning::{BufferTuning, congestion_config};
+use crate::extension::reconfig::Reconfig;
+use crate::handshake::Capabilities;
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
 use crate::needs::StreamNeeds;
 use crate::path::{Pacers, PathSet};
@@ -72,11 +73,11 @@ pub struct Association {
     pub(crate) state: State,
     pub(crate) local: LocalSide,
     pub(crate) peer: PeerSide,
-    pub(crate) caps: Caps,
+    pub(crate) caps: Capabilities,
     /// Present where authentication is switched on.
     pub(crate) auth: Option<Box<Auth>>,
     /// Present while addresses may change.
-    asconf: Option<Box<asconf::Asconf>>,
+    asconf: Option<Box<Asconf>>,
     /// Counts changes of the peer's addresses, by which packets find the association.
     pub(crate) address_generation: u32,
     pub(crate) paths: PathSet,
@@ -87,7 +88,7 @@ pub struct Association {
     pub(crate) timers: Timers,
     /// Present where pacing is on.
     pacers: Option<Box<Pacers>>,
-    pub(crate) control: VecDeque<control::ControlChunk>,
+    pub(crate) control: ControlQueue,
     pub(crate) events: VecDeque<Event>,
     pub(crate) rng: Rng,
     pub(crate) tracer: Tracer,
@@ -104,11 +105,11 @@ pub struct Association {
     /// What the peer said in its ABORT (see [`errors`]).
     abort_reason: Option<Box<Bytes>>,
     close_reason: Option<CloseReason>,
-    /// Once streams were to be reconfigured.
-    reconfig: Option<Box<reconfig::Reconfig>>,
+    /// Present once streams were to be reconfigured.
+    reconfig: Option<Box<Reconfig>>,
     limits: limits::Limits,
     /// Present where buffers grow.
-    tuning: Option<Box<tuning::Tuning>>,
+    tuning: Option<Box<BufferTuning>>,
 }
 
 /// Our half of the association's identity.
@@ -139,17 +140,6 @@ pub(crate) struct PeerSide {
     pub(crate) tie_tag: u32,
 }
 
-/// What both ends agreed on at set-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Caps {
-    /// Extensions.
-    pub(crate) agreed: Extensions,
-    /// Outbound streams: the smaller of ours and what the peer accepts.
-    pub(crate) outbound_streams: u16,
-    /// Inbound streams.
-    pub(crate) inbound_streams: u16,
-}
-
 impl Association {
     /// An association in no state yet, with no path; [`setup`] gives it one.
     pub(crate) fn new(
@@ -158,22 +148,22 @@ impl Association {
         local: LocalSide,
         mut rng: Rng,
     ) -> Self {
-        let policies = config.policies.build(&tuning::congestion(&config), &mut rng);
+        let policies = config.policies.build(&congestion_config(&config), &mut rng);
         let tx = Sender::new(local.initial_tsn, &config);
-        let rx = Receiver::new(receiver_settings(&config, Caps::default()), Tsn(0));
+        let rx = Receiver::new(receiver_settings(&config, Capabilities::default()), Tsn(0));
         Self {
             paths: PathSet::new(endpoint.encapsulation),
             tracer: Tracer::new(config.trace),
             state: State::Closed,
             peer: PeerSide::default(),
-            caps: Caps::default(),
+            caps: Capabilities::default(),
             auth: Self::new_auth(&config, &local),
             asconf: None,
             address_generation: 0,
             setup: setup::Setup::default(),
             timers: Timers::default(),
             pacers: config.pacing.then(Box::default),
-            control: VecDeque::new(),
+            control: ControlQueue::default(),
             events: VecDeque::new(),
             stats: AssocStats::default(),
             errors: 0,
@@ -185,7 +175,7 @@ impl Association {
             close_reason: None,
             reconfig: None,
             limits: limits::Limits::new(config.watch),
-            tuning: tuning::Tuning::of(&config),
+            tuning: BufferTuning::new(&config),
             config,
             endpoint,
             local,
@@ -270,6 +260,26 @@ impl Association {
     /// Outbound and inbound streams, as agreed at set-up; 0 before.
     pub const fn streams(&self) -> (u16, u16) {
         (self.caps.outbound_streams, self.caps.inbound_streams)
+    }
+
+    /// The extensions that both ends agreed on at set-up; none before.
+    pub const fn agreed(&self) -> AgreedExtensions {
+        let agreed = self.caps.agreed;
+        AgreedExtensions {
+            authentication: agreed.authentication,
+            dynamic_addresses: agreed.dynamic_addresses,
+            interleaving: agreed.interleaving,
+            partial_reliability: agreed.partial_reliability,
+            stream_reconfiguration: agreed.stream_reconfiguration,
+            nr_sack: agreed.nr_sack,
+            dac: agreed.dac,
+            zero_checksum: agreed.zero_checksum,
+        }
+    }
+
+    /// The peer's SCTP port.
+    pub const fn peer_port(&self) -> u16 {
+        self.peer.port
     }
 
     /// The driver could not send on a path: its device is down, or there is no route. Where silent paths are given up
@@ -364,6 +374,11 @@ impl Association {
         (self.rx.held(), self.rx.out_of_order())
     }
 
+    /// Sizes of the receive and the send buffer at present, bytes.
+    pub fn buffer_sizes(&self) -> (u32, u64) {
+        (self.rx.buffer_size(), self.tx.buffer_view().limit)
+    }
+
     /// Counters.
     pub fn stats(&self) -> AssocStats {
         let rx = self.rx.stats();
@@ -405,6 +420,46 @@ impl Association {
     /// Something happened that may allow sending.
     pub(crate) fn trigger(&mut self, why: Trigger) {
         self.attempt.request(why);
+    }
+
+    /// Queues `chunk` for `path`.
+    pub(crate) fn send_control(
+        &mut self,
+        path: PathId,
+        chunk: &impl EncodeChunk,
+        bundling: Bundling,
+    ) {
+        self.control.send(path, chunk, bundling);
+    }
+
+    /// Whether a packet with these chunks goes without checksum: where both ends said so, and no chunk of it asks for one
+    /// (RFC 9653 section 5.2).
+    #[inline]
+    fn checksum(&self, chunks: &[u8]) -> ChecksumMode {
+        if !self.caps.agreed.zero_checksum || control::any_needs_checksum(chunks) {
+            return ChecksumMode::Crc32c;
+        }
+        ChecksumMode::Zero
+    }
+
+    /// Data came in: the receive buffer may have to grow.
+    #[inline]
+    fn tune_receive_buffer(&mut self, now: Time) {
+        let Some(tuning) = &mut self.tuning else { return };
+        let delivered = self.stats.bytes_delivered;
+        if tuning.tunes_receive_buffer()
+            && tuning.on_data(now, &mut self.rx, delivered, &self.paths)
+        {
+            self.measure_idle_paths(now);
+        }
+    }
+
+    /// A SACK came: the send buffer may have to grow.
+    #[inline]
+    fn tune_send_buffer(&mut self) {
+        if let Some(tuning) = &self.tuning {
+            tuning.on_sack(&mut self.tx, &self.paths);
+        }
     }
 
     /// Adds a path; tells policies and the application. `None` when there are too many.
@@ -454,7 +509,8 @@ impl Association {
 
     /// SACKs can take the fastest path only if every path's round trip is known from the beginning.
     pub(crate) fn must_measure(&self, view: &PathView) -> bool {
-        let needed = self.config.sack.path == SackPath::SmallestSrtt || self.tunes_receive_buffer();
+        let needed = self.config.sack.path == SackPath::SmallestSrtt
+            || self.config.receive_buffer_max.is_some();
         view.srtt.is_none() && needed
     }
 
@@ -509,11 +565,12 @@ impl Association {
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
         self.tx.set_interleaving(self.caps.agreed.interleaving);
         self.tx.agree_on_abandoning(self.skips_messages());
-        self.forget_reconfigurations();
+        // The association begins anew: so do the sequence numbers.
+        self.reconfig = None;
     }
 }
 
-fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
+fn receiver_settings(config: &AssocConfig, caps: Capabilities) -> ReceiverSettings {
     ReceiverSettings {
         buffer: config.receive_buffer,
         chunk_charge: config.chunk_charge,

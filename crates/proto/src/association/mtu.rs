@@ -132,7 +132,7 @@ impl Association {
             return;
         }
         let Some(path) = self.paths.get_mut(p) else { return };
-        let found = path.hole.data_given_up();
+        let found = path.black_hole.data_given_up();
         let Some(search) = &mut path.mtu else {
             if let Some(view) = self.paths.view(p).filter(|_| found) {
                 self.events.push_back(Event::PacketsTooBig { path: p, mtu: view.mtu });

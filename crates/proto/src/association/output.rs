@@ -1,7 +1,5 @@
 //! The way out: which packet is next, and what it holds. `send_decision` says what data goes where.
 
-use std::collections::VecDeque;
-
 use polypath_wire::PacketWriter;
 
 use super::control::Encoded;
@@ -92,10 +90,7 @@ impl Association {
                 }
                 self.control.pop_front();
             }
-            if self.control.is_empty() {
-                // Seldom used, and idle associations are many.
-                self.control = VecDeque::new();
-            }
+            self.control.release_if_empty();
             if self.rx.sack_due(now) && self.acknowledges() && self.sack_path().choose(now) == path
             {
                 self.write_sack(now, path, &mut writer);

@@ -234,7 +234,7 @@ impl Association {
                 continue;
             }
             if let Some(path) = self.paths.get_mut(p) {
-                path.hole.data_arrived();
+                path.black_hole.data_arrived();
                 path.last_contact = now;
             }
             self.on_path_heard_again(now, p);

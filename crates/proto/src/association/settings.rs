@@ -1,27 +1,29 @@
 //! Settings of single paths, to be changed at any time (RFC 9260 sections 8.3 and 11.1, RFC 6458 section 8.1.12).
 
+use std::sync::Arc;
+
 use super::Association;
-use crate::config::AssocConfig;
+use crate::config::{AssocSettings, PathSettings, SettingsError};
 use crate::ids::PathId;
-use crate::time::{Duration, Time};
-
-/// What holds for one path alone. It begins with what the association's configuration says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PathSettings {
-    /// HB.interval; `None`: no heartbeats but those that verify the address.
-    pub heartbeat_interval: Option<Duration>,
-    /// Path.Max.Retrans.
-    pub max_retrans: u32,
-}
-
-impl PathSettings {
-    pub(crate) const fn of(config: &AssocConfig) -> Self {
-        Self { heartbeat_interval: config.heartbeat_interval, max_retrans: config.path_max_retrans }
-    }
-}
+use crate::time::Time;
 
 impl Association {
+    /// The settings of the association, as far as they may change while it lives.
+    pub fn settings(&self) -> AssocSettings {
+        AssocSettings::of(&self.config)
+    }
+
+    /// Changes the settings of this association alone; what is not in them stays as it was configured.
+    ///
+    /// # Errors
+    /// When they contradict each other, or the protocol; nothing has changed then.
+    pub fn set_settings(&mut self, settings: AssocSettings) -> Result<(), SettingsError> {
+        settings.check()?;
+        settings.write(Arc::make_mut(&mut self.config));
+        self.rx.set_ack_timing(settings.sack_delay, settings.sack_every);
+        Ok(())
+    }
+
     /// The settings of path `p`.
     pub fn path_settings(&self, p: PathId) -> Option<PathSettings> {
         self.paths.get(p).map(|path| path.settings)
