@@ -29,7 +29,7 @@ pub(super) struct Watch {
     pub(super) timer: Time,
     /// Times spent at the last look.
     before: LimitStats,
-    told: Option<Limit>,
+    reported: Option<Limit>,
     /// When data was acknowledged last, or began to be sent.
     pub(super) progress: Time,
     /// A heartbeat was answered since.
@@ -46,7 +46,7 @@ impl Limits {
                 config,
                 timer: Time::MAX,
                 before: LimitStats::default(),
-                told: None,
+                reported: None,
                 progress: Time::ZERO,
                 answered: None,
                 asked: false,
@@ -131,8 +131,8 @@ impl Watch {
     pub(super) fn find_new_limit(&mut self, stats: LimitStats) -> Option<Limit> {
         let before = core::mem::replace(&mut self.before, stats);
         let (most, _) = *self.before.since(&before).first()?;
-        let news = self.told != Some(most);
-        news.then(|| *self.told.insert(most))
+        let news = self.reported != Some(most);
+        news.then(|| *self.reported.insert(most))
     }
 }
 

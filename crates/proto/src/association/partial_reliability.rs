@@ -1,4 +1,4 @@
-//! Partial reliability (RFC 3758, RFC 7496): messages that are given up, and what the peer and the
+//! Partial reliability (RFC 3758, RFC 7496): messages that are abandoned, and what the peer and the
 //! application are told.
 
 use polypath_wire::{ForwardTsnChunk, IForwardTsnChunk, Tsn};
@@ -16,13 +16,13 @@ use crate::time::Time;
 const PROTOCOL_VIOLATION: u16 = 13;
 
 impl Association {
-    /// Messages of an outbound stream (`None`: of all) that were given up (RFC 7496 sections 4.3
+    /// Messages of an outbound stream (`None`: of all) that were abandoned (RFC 7496 sections 4.3
     /// and 4.4).
     pub fn abandoned(&self, stream: Option<StreamId>) -> AbandonedMessages {
         self.tx.abandoned(stream)
     }
 
-    /// Whether the peer understands that messages are given up of which something was sent.
+    /// Whether the peer understands that messages are abandoned of which something was sent.
     pub(super) const fn skips_messages(&self) -> bool {
         let agreed = self.caps.agreed;
         if agreed.interleaving { agreed.i_forward_tsn } else { agreed.partial_reliability }
@@ -38,7 +38,7 @@ impl Association {
         bytes: usize,
         reliability: Reliability,
     ) {
-        if self.tx.has_partial() {
+        if self.tx.has_expendable_messages() {
             self.make_some_room(now, stream, bytes, reliability);
         }
     }
@@ -57,7 +57,7 @@ impl Association {
         self.announce_abandoned(&abandoned);
     }
 
-    /// Gives up what has expired or was lost too often. Costs nothing while there are no such
+    /// Abandons what has expired or was lost too often. Costs nothing while there are no such
     /// messages.
     #[inline]
     pub(super) fn abandon_expired_messages(&mut self, now: Time) {

@@ -41,7 +41,7 @@ impl Association {
         self.trigger(Trigger::Path);
     }
 
-    /// `p` was heard of: it needs no copies any more.
+    /// Something of `p` was acknowledged, or a heartbeat answered: its chunks are no longer copied.
     pub(super) fn on_path_heard_again(&mut self, now: Time, p: PathId) {
         if self.paths.view(p).is_some_and(|v| v.suspect) {
             self.tx.outstanding.end_copying(p);

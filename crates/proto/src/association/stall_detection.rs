@@ -61,7 +61,7 @@ impl Association {
             Some(path) if self.tx.bytes_in_flight() > 0 || self.tx.outstanding.has_marked() => {
                 Stall::BlackHole(path)
             }
-            // Nothing is heard: path states tell of that.
+            // No packet arrives at all: the states of the paths say so already.
             _ => return,
         };
         watch.stalled = true;

@@ -55,7 +55,7 @@ impl Sender {
         let mut dropped = self.queue.drain();
         dropped.sort_unstable_by_key(|m| m.0);
         dropped.dedup_by_key(|m| m.0);
-        if let Some(partial) = &mut self.partial {
+        if let Some(partial) = &mut self.partial_reliability {
             dropped.iter().for_each(|m| _ = partial.remove(m.0));
         }
         dropped

@@ -16,7 +16,7 @@ const BOOKKEEPING: u64 = 128;
 /// included.
 const PER_PATH: u64 = 64;
 
-/// The same for a message that may be given up.
+/// The same for a message that may be abandoned.
 const LISTED: u64 = 160;
 
 /// Memory granted beyond twice the buffer, so that small buffers can still hold some messages.
@@ -52,7 +52,7 @@ impl Sender {
     #[inline]
     pub(crate) fn memory(&self) -> u64 {
         let entries = self.queue.messages() + self.outstanding.len() as u64;
-        let listed = self.partial.as_ref().map_or(0, |partial| partial.len() as u64);
+        let listed = self.partial_reliability.as_ref().map_or(0, |partial| partial.len() as u64);
         self.used + entries * self.bookkeeping() + listed * LISTED
     }
 
@@ -80,7 +80,7 @@ impl Sender {
         room.bytes.min(room.memory.saturating_sub(self.bookkeeping()))
     }
 
-    /// What giving up a message with so many bytes in the buffer leaves: its chunks that were sent
+    /// What abandoning a message with so many bytes in the buffer leaves: its chunks that were sent
     /// stay listed until the peer skipped them.
     pub(super) const fn freed_by(&self, bytes: u64, begun: bool) -> Room {
         let listed = if begun { 0 } else { self.bookkeeping() };

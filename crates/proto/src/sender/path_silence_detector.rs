@@ -26,13 +26,16 @@ impl Sender {
         if outcome.path(p).is_none_or(|o| o.acked) {
             return false;
         }
-        let Some(told) = self.latest_due_elsewhere(p, outcome, paths) else { return false };
+        let Some(due_elsewhere) = self.latest_due_elsewhere(p, outcome, paths) else {
+            return false;
+        };
         let Some((view, last_acked)) = paths.view(p).zip(self.recovery.last_acked(p)) else {
             return false;
         };
         let Some(trip) = view.srtt else { return false };
         let Some((_, sent)) = self.outstanding.earliest_sent(p) else { return false };
-        sent + trip + grace(view, trip) <= told && now >= last_acked + (trip / 4).max(JITTER)
+        sent + trip + grace(view, trip) <= due_elsewhere
+            && now >= last_acked + (trip / 4).max(JITTER)
     }
 
     /// When the latest data of other paths that this SACK acknowledged was due.

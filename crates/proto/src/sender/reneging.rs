@@ -40,7 +40,7 @@ impl Sender {
             return Omissions { withdraws: false, told_to: all };
         }
         if outcome.impossible_blocks > 0 {
-            // Who names what cannot be does not tell by his silence, either.
+            // A list of blocks that cannot be true withdraws nothing by what it leaves out.
             return Omissions { withdraws: false, told_to: self.told_to };
         }
         // What is missing at the end of a full list made room for something new, in this SACK or in

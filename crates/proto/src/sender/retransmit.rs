@@ -83,7 +83,8 @@ impl Sender {
     pub(crate) fn probe_candidate(&mut self, now: Time, p: PathId) -> Option<ChunkInFlight> {
         let tsn = self.outstanding.highest_unacked(p)?;
         let chunk = self.outstanding.get(tsn).filter(|c| c.is_in_flight())?;
-        if self.partial.as_ref().is_some_and(|partial| !partial.may_repeat(now, chunk)) {
+        if self.partial_reliability.as_ref().is_some_and(|partial| !partial.may_repeat(now, chunk))
+        {
             return None;
         }
         Some(ChunkInFlight { tsn, bytes: chunk.size() as u32 })

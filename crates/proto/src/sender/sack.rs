@@ -124,7 +124,9 @@ impl Sender {
             if chunk.holds_buffer() {
                 outcome.freed += self.release_payload(chunk.stream, u64::from(chunk.bytes));
             }
-            if let Some(partial) = self.partial.as_mut().filter(|_| chunk.may_be_abandoned) {
+            if let Some(partial) =
+                self.partial_reliability.as_mut().filter(|_| chunk.may_be_abandoned)
+            {
                 partial.note_cum_acked(chunk.message, tsn);
             }
             if chunk.flags.ending && !chunk.flags.unordered {

@@ -17,7 +17,7 @@ pub struct SendOptions {
 }
 
 /// How long, or how often, the delivery of a message is tried. Where the peer does not know of it
-/// (RFC 3758 section 3.3), only messages of which nothing was sent yet are given up.
+/// (RFC 3758 section 3.3), only messages of which nothing was sent yet are abandoned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reliability {
     /// Until it is delivered.

@@ -7,7 +7,7 @@ use super::copy_queue::CopyQueue;
 use super::forward_tsn::ForwardTsn;
 use super::gap_blocks::ReportedBits;
 use super::outstanding::{ChunkState, OutstandingQueue, TxChunk, chunk_size};
-use super::partial_reliability::Partial;
+use super::partial_reliability::PartialReliability;
 use super::recovery::{LossRecovery, Sent};
 use super::sack_outcome::PathOutcome;
 use super::send_options::{SendError, SendOptions};
@@ -33,7 +33,7 @@ pub(crate) struct Sender {
     pub(crate) copies: CopyQueue,
     pub(crate) forward: ForwardTsn,
     /// Once a message was handed in that may be abandoned.
-    pub(super) partial: Option<Box<Partial>>,
+    pub(super) partial_reliability: Option<Box<PartialReliability>>,
     /// The peer can be told to wait no longer for what was sent (RFC 3758).
     pub(super) may_skip: bool,
     /// Size of the send buffer, payload bytes.
@@ -76,7 +76,7 @@ impl Sender {
             recovery: LossRecovery::new(config.recovery, config.sack.delay),
             copies: CopyQueue::default(),
             forward: ForwardTsn::new(base),
-            partial: None,
+            partial_reliability: None,
             may_skip: false,
             limit: config.send_buffer,
             max_message: u64::from(config.max_message).min(config.send_buffer),
@@ -210,7 +210,7 @@ impl Sender {
         // A message may have been handed in in several parts.
         ids.dedup();
         // One that failed is not given up besides.
-        if let Some(partial) = &mut self.partial {
+        if let Some(partial) = &mut self.partial_reliability {
             ids.iter().for_each(|(id, _)| _ = partial.remove(*id));
         }
         ids
@@ -274,7 +274,8 @@ impl Sender {
         let chunk = TxChunk::new(fragment, stream, p, now);
         let tsn = self.outstanding.send(now, chunk, paths);
         let chunk = self.outstanding.get(tsn)?;
-        if let Some(partial) = self.partial.as_mut().filter(|_| chunk.may_be_abandoned) {
+        if let Some(partial) = self.partial_reliability.as_mut().filter(|_| chunk.may_be_abandoned)
+        {
             partial.note_sent(chunk.message, tsn, chunk.flags.ending);
         }
         // The caller checked `remaining`.
@@ -309,7 +310,7 @@ impl Sender {
         out.sort_unstable_by_key(|m| m.0);
         out.dedup_by_key(|m| m.0);
         self.used = 0;
-        if let Some(partial) = &mut self.partial {
+        if let Some(partial) = &mut self.partial_reliability {
             partial.clear();
         }
         self.forward.clear();

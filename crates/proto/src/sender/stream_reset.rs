@@ -13,7 +13,7 @@ const OLD_TSNS: u32 = 1 << 17;
 const NEW_TSNS: u64 = 1 << 20;
 
 impl Sender {
-    /// Everything sent is cum-acked, and skipped what was given up.
+    /// Everything sent is cum-acked, and skipped what was abandoned.
     pub(crate) fn has_nothing_in_flight(&self) -> bool {
         self.outstanding.is_empty()
     }

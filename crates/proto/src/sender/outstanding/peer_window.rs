@@ -18,7 +18,7 @@ pub(crate) struct PeerWindow {
     /// Probes sent since the window was last open: back-off of the probe timer.
     probes: u32,
     /// A SACK came since DATA last went out.
-    heard: bool,
+    sack_since_data: bool,
 }
 
 impl PeerWindow {
@@ -31,7 +31,7 @@ impl PeerWindow {
             charge,
             probe_allowed: false,
             probes: 0,
-            heard: false,
+            sack_since_data: false,
         }
     }
 
@@ -65,7 +65,7 @@ impl PeerWindow {
     #[inline]
     pub(super) const fn add_sent(&mut self, bytes: u32) {
         self.in_flight += self.cost(bytes);
-        self.heard = false;
+        self.sack_since_data = false;
     }
 
     /// A chunk left the flight: acknowledged, or marked for retransmission.
@@ -80,7 +80,7 @@ impl PeerWindow {
         if self.max < self.advertised {
             self.max = self.advertised;
         }
-        self.heard = true;
+        self.sack_since_data = true;
     }
 
     /// Whether the window takes a chunk of `bytes` payload and `kept` bytes more; resets the
@@ -125,6 +125,6 @@ impl PeerWindow {
     /// The peer keeps its window shut and says so: a timeout is no sign of a broken path (RFC 9260
     /// section 6.1 A).
     pub(crate) const fn is_shut_by_living_peer(&self) -> bool {
-        self.heard && self.advertised == 0
+        self.sack_since_data && self.advertised == 0
     }
 }

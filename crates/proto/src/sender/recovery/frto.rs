@@ -36,8 +36,8 @@ struct SecondStep {
     began: Time,
     /// DATA chunks sent on the path until then.
     data_chunks: u64,
-    /// A SACK came since that told of nothing.
-    told_nothing: bool,
+    /// A SACK came since that acknowledged nothing.
+    empty_sack: bool,
 }
 
 /// What the SACK in hand says about the timeout.
@@ -134,14 +134,14 @@ impl FRto {
         if second || !waiting {
             return Verdict::Genuine;
         }
-        self.second = Some(SecondStep { began: now, data_chunks, told_nothing: false });
+        self.second = Some(SecondStep { began: now, data_chunks, empty_sack: false });
         Verdict::Open
     }
 
-    /// A SACK tells of nothing, on whichever path, `data_chunks` sent on this one so far. Whether
-    /// that answers the new data: that is the duplicate acknowledgement of section 3.1, step 3a.
-    /// Who takes the next TSN alone (RFC 6525 section 5.2.4, while an association is reset) gives
-    /// no other answer; to wait for one would be to wait for T3.
+    /// A SACK acknowledges nothing new, on whichever path, `data_chunks` sent on this one so far.
+    /// Whether that answers the new data: that is the duplicate acknowledgement of section 3.1,
+    /// step 3a. Who takes the next TSN alone (RFC 6525 section 5.2.4, while an association is
+    /// reset) gives no other answer; to wait for one would be to wait for T3.
     ///
     /// `late`: whether an answer to what was sent at a time could be here. What comes sooner may be
     /// a second copy of a SACK (but not two of them), or the way may be shorter than it ever was.
@@ -153,7 +153,7 @@ impl FRto {
         let Some(step) = self.second.as_mut().filter(|step| step.data_chunks < data_chunks) else {
             return false;
         };
-        late(step.began) || core::mem::replace(&mut step.told_nothing, true)
+        late(step.began) || core::mem::replace(&mut step.empty_sack, true)
     }
 
     /// Whether retransmissions on the path wait for the second step's answer.
@@ -178,10 +178,10 @@ pub(super) struct Resent {
 }
 
 impl Resent {
-    /// `tsn` was sent again because of the timeout, for the `sends`-th time.
-    pub(super) fn note_retransmission(&mut self, tsn: u64, sends: u16) {
+    /// `tsn` was sent again because of the timeout, for the `nth` time.
+    pub(super) fn note_retransmission(&mut self, tsn: u64, nth: u16) {
         self.unreported.insert(tsn);
-        self.ambiguous |= sends > 2;
+        self.ambiguous |= nth > 2;
     }
 
     /// The peer got `tsn` twice.
