@@ -1,10 +1,15 @@
 //! What an association tells its application.
 
+mod close_reason;
+mod display;
+
 use core::net::IpAddr;
 
 use bytes::Bytes;
 use polypath_wire::param::ReconfigResult;
 use smallvec::SmallVec;
+
+pub use close_reason::CloseReason;
 
 use crate::ids::{MessageId, PathId, ReconfigId, StreamId, Tsn};
 use crate::stats::{Limit, Stall};
@@ -229,44 +234,6 @@ pub enum StreamDirection {
     Incoming,
     /// Streams of both kinds with the same numbers.
     Both,
-}
-
-/// Why an association ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CloseReason {
-    /// Graceful shutdown: both sides got everything.
-    Shutdown,
-    /// We aborted it.
-    LocalAbort,
-    /// The peer aborted it, with this cause code if it gave one.
-    PeerAbort {
-        /// First cause code of the ABORT.
-        cause: Option<u16>,
-    },
-    /// Association.Max.Retrans was exceeded: the peer is unreachable.
-    Unreachable,
-    /// Association.Max.Retrans was exceeded after [`AuthNotice::NothingAcknowledged`]: the peer answers heartbeats, and acknowledges nothing
-    /// that must be authenticated. Perhaps it has another shared key.
-    NothingAcknowledged,
-    /// We asked for a graceful shutdown, with all of our data acknowledged, and five RTO.Max later the peer still had data to send, or had not
-    /// answered; or data is not, and a peer that is heard of sent no SACK for as long: we aborted (T5-shutdown-guard, RFC 9260 section 9.2).
-    ShutdownTimeout,
-    /// The handshake got no answer.
-    HandshakeTimeout,
-    /// The handshake failed: the peer called our cookie stale twice (RFC 9260 section 5.2.6). Its Valid.Cookie.Life is shorter than
-    /// the way there and back.
-    StaleCookie,
-    /// The handshake led to a peer that has an association with us already: it opened, too, from behind a NAT that hid who it is. That
-    /// one goes on.
-    AlreadyConnected,
-    /// The peer cannot authenticate chunks, which our configuration demands, or an extension that the peer itself offers
-    /// (RFC 5061 section 6).
-    NoAuthentication,
-    /// The peer broke the protocol; we sent ABORT with this cause code.
-    ProtocolViolation {
-        /// Cause code sent.
-        cause: u16,
-    },
 }
 
 /// A received user message.

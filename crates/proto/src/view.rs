@@ -40,6 +40,18 @@ impl PathState {
     }
 }
 
+impl core::fmt::Display for PathState {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Unconfirmed => "unconfirmed",
+            Self::Active => "active",
+            Self::PotentiallyFailed => "potentially failed",
+            Self::Inactive => "inactive",
+            Self::Removed => "removed",
+        })
+    }
+}
+
 /// One path, as policies see it. Sizes in bytes.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

@@ -53,7 +53,7 @@ impl Association {
 
     /// Whether [`gate`](Self::gate) lets chunks of this type pass without a look at the packet: most do.
     #[inline]
-    pub(super) fn passes_unproven(&self, kind: u8) -> bool {
+    pub(super) fn needs_no_proof(&self, kind: u8) -> bool {
         kind != kind::AUTH && !self.auth.as_ref().is_some_and(|auth| auth.requires(kind))
     }
 

@@ -55,7 +55,7 @@ impl Association {
         self.send_control(self.paths.preferred(), &chunk, Bundling::Alone);
     }
 
-    /// We give up: an answer is missing for too long. The peer is told once, in case that it hears us although we do not hear it. Where
+    /// We give up: an answer is missing for too long. The peer gets one ABORT: our packets may arrive although its packets do not. Where
     /// one of us waits for the end of a shutdown both have everything: then it gets no reason to think that something was lost.
     pub(super) fn give_up_on_peer(&mut self, reason: CloseReason) {
         let done = matches!(self.state, State::ShutdownSent | State::ShutdownAckSent);

@@ -125,7 +125,7 @@ impl Association {
         }
     }
 
-    /// Data of `p` was not heard of: perhaps because its packets are too big.
+    /// Data of `p` was given up for lost: perhaps because its packets are too big.
     pub(super) fn data_given_up(&mut self, now: Time, p: PathId) {
         // It may have been one time too many.
         if self.state == State::Closed || self.doubts_key_after_loss() {

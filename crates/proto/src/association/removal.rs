@@ -1,4 +1,4 @@
-//! A path is removed: its data goes elsewhere, its timers stop, everybody is told.
+//! Removal of a path: its data goes to other paths, its timers stop, policies and application are notified.
 
 use super::{Association, assoc_view};
 use crate::event::Event;

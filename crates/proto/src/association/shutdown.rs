@@ -148,10 +148,10 @@ impl Association {
     }
 
     /// T5-shutdown-guard expired: the peer sends on and on, or is silent; or it answers heartbeats, which resets all that is counted (section
-    /// 8.1), and never acknowledges what a pending shutdown waits for. A peer that nothing is heard of is left to Association.Max.Retrans.
+    /// 8.1), and never acknowledges what a pending shutdown waits for. A peer of which no packet comes is left to Association.Max.Retrans.
     pub(crate) fn on_t5(&mut self, now: Time) {
         match self.state {
-            State::ShutdownPending if !self.timers.heard => self.guard_shutdown(now),
+            State::ShutdownPending if !self.timers.packet_came => self.guard_shutdown(now),
             State::ShutdownPending | State::ShutdownSent => {
                 self.send_abort(&ErrorCause::UserInitiatedAbort(b"shutdown takes too long"));
                 self.close(CloseReason::ShutdownTimeout);
@@ -163,7 +163,7 @@ impl Association {
     /// (Re)starts T5: the shutdown begins, or its SHUTDOWN is sent.
     fn guard_shutdown(&mut self, now: Time) {
         self.timers.t5 = now + self.config.rto.max * GUARD_IN_RTO_MAX;
-        self.timers.heard = false;
+        self.timers.packet_came = false;
     }
 
     /// A SACK came, if only of a peer without room: a pending shutdown has all the time it needs.
@@ -176,8 +176,8 @@ impl Association {
 
     /// Any packet proves that the peer lives: it gets all the time it needs to send what it still has (RFC 9260 section 9.2). T2 runs on unless
     /// there is DATA to answer: restarted by every packet, it might never send a lost SHUTDOWN again.
-    pub(super) fn hear_in_shutdown(&mut self) {
-        self.timers.heard = true;
+    pub(super) fn restart_shutdown_guard(&mut self) {
+        self.timers.packet_came = true;
         if self.state == State::ShutdownSent {
             self.errors = 0;
         }

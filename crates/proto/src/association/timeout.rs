@@ -95,7 +95,7 @@ impl Association {
                 {
                     self.suspect(now, p);
                 }
-                self.announce_if_lost(now, p);
+                self.probe_if_data_overdue(now, p);
                 self.trigger(Trigger::Timer);
             }
         }
@@ -183,13 +183,13 @@ impl Association {
         for p in due {
             let overdue = self.paths.heartbeat_overdue(p, &self.config);
             if overdue {
-                let association = self.tells_of_peer(now, p);
+                let association = self.counts_against_association(now, p);
                 self.count_failure(now, p, true, association);
             }
             if self.state == State::Closed {
                 return;
             }
-            if self.is_over(p, overdue) {
+            if self.should_be_removed(p, overdue) {
                 self.remove_path(now, p);
                 continue;
             }
@@ -211,7 +211,7 @@ impl Association {
     /// Whether an unanswered heartbeat on `p` counts against the association, too (RFC 9260 section 8.1): not while another path is
     /// alive, nor while data in flight tells by its timeouts. Where a failed path is probed more often than its RTO would have
     /// it, the association does not end the sooner.
-    fn tells_of_peer(&mut self, now: Time, p: PathId) -> bool {
+    fn counts_against_association(&mut self, now: Time, p: PathId) -> bool {
         let Some(rto) = self.paths.view(p).map(|view| view.rto) else { return false };
         let alive = |view: &PathView| view.id != p && view.state == PathState::Active;
         let elsewhere = self.paths.iter().any(|(view, _)| alive(view));

@@ -13,7 +13,7 @@ pub(crate) struct Timers {
     /// T5-shutdown-guard.
     pub(crate) t5: Time,
     /// A packet came since T5 was started.
-    pub(crate) heard: bool,
+    pub(crate) packet_came: bool,
     /// The next zero-window probe.
     pub(crate) probe: Time,
     /// The path scheduler asked to be asked again.
@@ -23,7 +23,7 @@ pub(crate) struct Timers {
 impl Default for Timers {
     fn default() -> Self {
         let off = Time::MAX;
-        Self { t1: off, t2: off, t5: off, heard: false, probe: off, scheduler: off }
+        Self { t1: off, t2: off, t5: off, packet_came: false, probe: off, scheduler: off }
     }
 }
 

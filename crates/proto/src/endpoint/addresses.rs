@@ -62,7 +62,7 @@ impl Endpoint {
     }
 
     /// What became of our addresses since then, the peer will be told.
-    pub(super) fn catch_up(&mut self, h: AssocHandle, created: Time) {
+    pub(super) fn pass_on_address_changes(&mut self, h: AssocHandle, created: Time) {
         let Some(assoc) = self.table.touch(h) else { return };
         for change in self.changes.after(created) {
             assoc.defer_address_change(change.at, change.added);

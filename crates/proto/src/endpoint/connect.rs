@@ -45,7 +45,7 @@ impl Endpoint {
         let other = self.table.find_peer(port, tag, tsn).and_then(|other| self.table.get(other));
         let set_up = other.is_some_and(|assoc| !assoc.state().is_setup());
         if let Some(assoc) = self.table.touch(h).filter(|_| set_up) {
-            assoc.give_way();
+            assoc.yield_to_existing();
         }
         // The peer's COOKIE ECHO may be in the next packet.
         self.table.refresh(h);

@@ -75,12 +75,12 @@ impl Endpoint {
         cookie: &Cookie,
     ) -> bool {
         let existing = found.and_then(|h| self.table.touch(h)).and_then(|a| a.auth.as_deref_mut());
-        let mut told;
+        let mut from_cookie;
         let by = match existing.filter(|auth| auth.is_on()) {
             Some(existing) => Some(existing),
             None => {
-                told = cookie_auth(&self.config.assoc, cookie);
-                told.as_mut()
+                from_cookie = cookie_auth(&self.config.assoc, cookie);
+                from_cookie.as_mut()
             }
         };
         match (by, auth) {
@@ -98,7 +98,7 @@ impl Endpoint {
         }
         match self.used.standing(now, cookie.session.local_tag, cookie.created) {
             CookieStanding::Good => {}
-            CookieStanding::Used => return self.refuse_used(now, to),
+            CookieStanding::Used => return self.refuse_used_cookie(now, to),
             CookieStanding::TooOld(excess) => return self.report_stale(now, to, excess),
         }
         // Only an association that is gone by now can have asked for this cookie.
@@ -119,7 +119,7 @@ impl Endpoint {
         let tuple = confirmed_tuple(to.tuple, cookie);
         let assoc = Association::accept(now, config, local, &cookie.peer, to.peer_port, tuple, rng);
         let h = self.table.insert(assoc);
-        self.catch_up(h, cookie.created);
+        self.pass_on_address_changes(h, cookie.created);
         Some(h)
     }
 
@@ -131,7 +131,7 @@ impl Endpoint {
     }
 
     /// The association that the cookie set up is over. A peer that still waits for its COOKIE ACK must have missed the ABORT.
-    fn refuse_used(&mut self, now: Time, to: Address) -> Option<AssocHandle> {
+    fn refuse_used_cookie(&mut self, now: Time, to: Address) -> Option<AssocHandle> {
         self.stats.bad_cookies += 1;
         self.replies.abort(now, to, None, &mut self.stats);
         None
@@ -192,7 +192,7 @@ impl Endpoint {
         }
         assoc.restart(now, config, local, &cookie.peer, confirmed_tuple(to.tuple, cookie));
         self.used.remember(now, cookie.session.local_tag, cookie.created);
-        self.catch_up(h, cookie.created);
+        self.pass_on_address_changes(h, cookie.created);
         self.table.refresh(h);
         Some(h)
     }

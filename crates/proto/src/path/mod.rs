@@ -90,7 +90,7 @@ pub(crate) struct Path {
     /// Since when nobody listens at its far end, says ICMP, and nothing is acknowledged; `Time::MAX`: somebody does.
     pub(crate) refused: Time,
     /// When the latest packet came on it.
-    pub(crate) heard: Time,
+    pub(crate) last_packet: Time,
     /// Present where nobody named it.
     pub(crate) learned: Option<Box<Learned>>,
     pub(crate) stats: PathCounters,
@@ -179,7 +179,7 @@ impl PathSet {
             held_back_until: Time::ZERO,
             last_contact: Time::MAX,
             refused: Time::MAX,
-            heard: Time::ZERO,
+            last_packet: Time::ZERO,
             learned: None,
             stats: PathCounters::default(),
         };

@@ -302,8 +302,8 @@ impl MtuSearch {
     fn next_size(&mut self) -> Option<u32> {
         let (low, high) = (self.plpmtu, self.refused);
         let open = |size: &u32| *size > low && *size < high && *size <= self.limits.max;
-        let told = self.hint.take().into_iter().chain([self.limits.first, self.limits.max]);
-        if let Some(size) = told.into_iter().find(open) {
+        let candidates = self.hint.take().into_iter().chain([self.limits.first, self.limits.max]);
+        if let Some(size) = candidates.into_iter().find(open) {
             return Some(size);
         }
         let usual = USUAL.iter().copied().filter(open);

@@ -32,7 +32,7 @@ impl PathSet {
     }
 
     /// `p` is new, and the peer does not know its local address yet.
-    pub(crate) fn send_to_sleep(&mut self, p: PathId) {
+    pub(crate) fn make_dormant(&mut self, p: PathId) {
         if let Some(path) = self.get_mut(p) {
             (path.dormant, path.heartbeat_at) = (true, Time::MAX);
         }

@@ -27,7 +27,7 @@ impl PathSet {
     pub(crate) fn may_probe(&self, p: PathId, config: &AssocConfig) -> bool {
         let Some(path) = self.get(p) else { return false };
         let at = path.tuple.remote;
-        path.verification.heard
+        path.verification.packet_came
             || self.is_stranded()
             || self.is_proven_at(at)
             || self.probes(at) <= config.path_max_retrans
@@ -38,16 +38,16 @@ impl PathSet {
         let unconfirmed = self.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
         if let Some(path) = self.get_mut(p).filter(|_| unconfirmed) {
             path.verification.probes = path.verification.probes.saturating_add(1);
-            path.verification.asked_for = core::mem::take(&mut path.verification.heard);
+            path.verification.asked_for = core::mem::take(&mut path.verification.packet_came);
         }
     }
 
     /// A packet of the association came on `p`. If probing had ended it goes on, with one heartbeat.
-    pub(crate) fn heard_on(&mut self, now: Time, p: PathId) {
+    pub(crate) fn note_path_activity(&mut self, now: Time, p: PathId) {
         let Some((view, path)) = self.both_mut(p) else { return };
         let waits = view.state == PathState::Unconfirmed && !path.dormant;
         if waits && path.heartbeat_at == Time::MAX {
-            path.verification.heard = true;
+            path.verification.packet_came = true;
             path.heartbeat_at = now;
         }
     }

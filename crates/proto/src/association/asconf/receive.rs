@@ -77,7 +77,7 @@ impl Association {
         if self.asconf.as_ref().is_none_or(|asconf| asconf.is_valid(ip)) {
             return source;
         }
-        let valid = self.rarest_local(source.remote.ip());
+        let valid = self.least_used_local(source.remote.ip());
         let Some(local) = valid else { return source };
         let local = core::net::SocketAddr::new(local, self.local_port(local));
         FourTuple { local, ..source }

@@ -29,7 +29,7 @@ impl Association {
         let room = limit.saturating_sub(COMMON_HEADER_LEN + self.auth_reserve() + ASCONF_HEADER);
         let idle = |a: &&mut Asconf| a.outstanding.is_none() && !a.queue.is_empty();
         let Some(asconf) = self.asconf.as_deref_mut().filter(idle) else { return };
-        let requests = asconf.next_requests(room);
+        let requests = asconf.take_next_requests(room);
         let serial = asconf.next_serial;
         asconf.next_serial = serial.wrapping_add(1);
         let chunk = self.encode_asconf(serial, path, &requests);
@@ -44,7 +44,7 @@ impl Association {
             .iter()
             .map(|r| {
                 let correlation = r.correlation;
-                let request = AsconfRequest { correlation, address: self.on_the_wire(r.ip) };
+                let request = AsconfRequest { correlation, address: self.announced_form(r.ip) };
                 match r.wanted {
                     Wanted::Add => Parameter::AddIp(request),
                     Wanted::Primary => Parameter::SetPrimary(request),
@@ -52,7 +52,7 @@ impl Association {
                 }
             })
             .collect();
-        let address = self.on_the_wire(self.lookup_address(path));
+        let address = self.announced_form(self.lookup_address(path));
         let mut bytes = Vec::new();
         AsconfChunk { serial, address, params: params.as_params() }.encode(&mut bytes);
         bytes
@@ -60,7 +60,7 @@ impl Association {
 
     /// An address as the peer is told it. Behind a NAT our addresses mean nothing to it: the packet's source does
     /// (RFC 6951 section 4.1), for which the wildcard stands.
-    fn on_the_wire(&self, ip: IpAddr) -> IpAddr {
+    fn announced_form(&self, ip: IpAddr) -> IpAddr {
         match ip {
             _ if !self.endpoint.behind_nat => ip,
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -163,7 +163,7 @@ impl Association {
     fn conclude(&mut self, now: Time, request: Request, result: Result<(), u16>) {
         let Request { wanted, ip, .. } = request;
         if result == Err(polypath_wire::cause::code::UNRECOGNIZED_PARAMETERS) {
-            self.never_again(now, wanted);
+            self.stop_asking(now, wanted);
         }
         match (wanted, result) {
             (Wanted::Add, Ok(())) => self.validate_local(now, ip),
@@ -190,7 +190,7 @@ impl Association {
     }
 
     /// The peer does not know such requests (section 5.3, F3a and F3b): those that wait are refused with it.
-    fn never_again(&mut self, now: Time, wanted: Wanted) {
+    fn stop_asking(&mut self, now: Time, wanted: Wanted) {
         let Some(asconf) = self.asconf.as_deref_mut() else { return };
         match wanted {
             Wanted::Add | Wanted::Delete => asconf.refused = true,
@@ -221,6 +221,6 @@ impl Association {
 
     /// The peer says that it does not know the ASCONF chunk (section 5.1, A9).
     pub(in crate::association) fn on_unknown_asconf(&mut self, now: Time) {
-        self.refuse_asconf(now);
+        self.give_up_changing_addresses(now);
     }
 }

@@ -34,7 +34,7 @@ impl Association {
         assoc.peer.port = peer_port;
         assoc.adopt_peer(peer);
         assoc.enter_established(now);
-        // Only now, so that the application first hears of the association and then of its paths.
+        // Only now, so that the event of the association comes before those of its paths.
         assoc.add_path(now, tuple, true);
         assoc.pair_addresses(now);
         assoc.start_asconf();
@@ -49,8 +49,8 @@ impl Association {
         }
         // Who sent SHUTDOWN is not who asks for an association now: that one would get a SHUTDOWN ACK for nothing it said.
         let ended = matches!(self.state, State::ShutdownReceived | State::ShutdownAckSent);
-        let heard = ended || self.rx.stats().chunks > 0 || self.stats.sacks_received > 0;
-        heard || !self.tx.is_drained() && self.caps_with(peer) != self.caps
+        let exchanged = ended || self.rx.stats().chunks > 0 || self.stats.sacks_received > 0;
+        exchanged || !self.tx.is_drained() && self.caps_with(peer) != self.caps
     }
 
     /// Action B: the peer opened, too, and has another tag than we knew, or we knew none.

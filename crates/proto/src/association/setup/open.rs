@@ -108,7 +108,7 @@ impl Association {
     }
 
     /// Who answered our INIT has an association with us already, and keeps it.
-    pub(crate) fn give_way(&mut self) {
+    pub(crate) fn yield_to_existing(&mut self) {
         self.control.clear();
         self.close(CloseReason::AlreadyConnected);
     }
