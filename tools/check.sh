@@ -28,6 +28,13 @@ if [ "$(id -u)" = 0 ]; then
 	fi
 fi
 cargo test --workspace --quiet
+step "an application outside of the workspace"
+# Its dependencies are the workspace's, version by version; so nothing is fetched.
+cp Cargo.lock tests/outside/Cargo.lock
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" cargo run --quiet --offline --manifest-path tests/outside/Cargo.toml >/dev/null
+step "packages"
+if [ -n "$(git status --porcelain 2>/dev/null)" ]; then dirty=--allow-dirty; else dirty=; fi
+cargo package --workspace --no-verify --quiet $dirty
 step "fuzzing, some seconds for each target"
 if command -v c++ >/dev/null; then bash tools/fuzz.sh 5; else echo "there is no C++ compiler: skipped" >&2; fi
 step "documentation"

@@ -74,18 +74,24 @@ async fn talk(options: Options) -> ExitCode {
 fn endpoint(options: &Options) -> anyhow::Result<Endpoint> {
     let local = options.local.iter().copied();
     let config = match options.role {
-        Role::Client => Config { port: options.port, ..Config::client(local) },
+        Role::Client => Config::client(local).port(options.port),
         Role::Server => Config::server(local, options.port),
     };
     let local = config
         .local
+        .clone()
         .into_iter()
         .zip(options.device.iter().map(Some).chain([None].into_iter().cycle()));
-    let local =
-        local.map(|(local, device)| LocalAddress { device: device.cloned(), ..local }).collect();
+    let local: Vec<_> = local
+        .map(|(local, device)| match device {
+            Some(device) => LocalAddress::on_device(local.address, device),
+            None => local,
+        })
+        .collect();
     let encapsulation =
         if options.raw { Encapsulation::Raw } else { Encapsulation::Udp(options.udp) };
-    Ok(Endpoint::bind(Config { local, encapsulation, assoc: options.assoc()?, ..config })?)
+    let config = config.local(local).encapsulation(encapsulation).assoc(options.assoc()?);
+    Ok(Endpoint::bind(config)?)
 }
 
 async fn associate(endpoint: &Endpoint, options: &Options) -> anyhow::Result<Association> {

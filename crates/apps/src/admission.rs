@@ -34,11 +34,9 @@ impl Places {
     /// turned away hears why.
     pub fn bound(self, endpoint: Config) -> Config {
         let more = |places: usize| places + (places / 4).max(4);
-        Config {
-            max_associations: more(self.all),
-            max_associations_per_address: more(self.per_source),
-            ..endpoint
-        }
+        endpoint
+            .max_associations(more(self.all))
+            .max_associations_per_address(more(self.per_source))
     }
 }
 

@@ -124,45 +124,25 @@ fn ago(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use polypath_net::{Contact, PathId, PathMtuStats, PathStats};
+    use polypath_net::{Contact, FourTuple, PathId, PathStats};
 
     use super::*;
 
     fn path(n: u8, state: PathState, bytes: u64, contact: Contact) -> PathInfo {
         let at = |host: u8| SocketAddr::from(([10, 0, n, host], 9899));
-        let stats = PathStats {
-            path: PathId(n),
-            local: at(1),
-            remote: at(2),
-            packets_sent: 1,
-            packets_received: 1,
-            bytes_sent: 1,
-            data_chunks: 1,
-            payload_bytes: bytes,
-            payload_received: bytes,
-            retransmissions_fast: 0,
-            retransmissions_timeout: 0,
-            copies: 0,
-            suspicions: 0,
-            timeouts: 0,
-            timeouts_by_rto: [0; 5],
-            fast_recoveries: 0,
-            heartbeats_sent: 0,
-            heartbeats_acked: 0,
-            srtt: None,
-            rto: Duration::from_secs(1),
-            cwnd: 1,
-            ssthresh: 1,
-            outstanding: 0,
-            state,
-        };
-        let (admin, mtu) = (PathAdmin::Active, PathMtuStats::default());
-        PathInfo { stats, admin, primary: n == 0, mtu, device: None, contact }
+        let tuple = FourTuple { local: at(1), remote: at(2) };
+        let mut stats = PathStats::new(PathId(n), tuple);
+        (stats.payload_bytes, stats.payload_received, stats.state) = (bytes, bytes, state);
+        let mut info = PathInfo::new(stats);
+        (info.primary, info.contact) = (n == 0, contact);
+        info
     }
 
     fn heard(milliseconds: u64, unanswered: u32) -> Contact {
-        let silent_for = Some(Duration::from_millis(milliseconds));
-        Contact { silent_for, unanswered, ..Contact::default() }
+        let mut contact = Contact::default();
+        contact.silent_for = Some(Duration::from_millis(milliseconds));
+        contact.unanswered = unanswered;
+        contact
     }
 
     /// What is said of `path` beside one that carried `bytes`.
@@ -180,19 +160,18 @@ mod tests {
 
     #[test]
     fn a_path_that_never_answered() {
-        let never = Contact { unanswered: 3, ..Contact::default() };
+        let mut never = Contact::default();
+        never.unanswered = 3;
         for state in [PathState::Unconfirmed, PathState::Active, PathState::Inactive] {
             let line = told(path(1, state, 0, never.clone()), 1);
             let whole = "path 10.0.1.1 -> 10.0.1.2: nothing ever came back (NAT or firewall?)";
             assert_eq!(line, whole);
         }
-        let named = PathInfo {
-            device: Some("wwan0".into()),
-            ..path(1, PathState::Unconfirmed, 0, never.clone())
-        };
+        let mut named = path(1, PathState::Unconfirmed, 0, never.clone());
+        named.device = Some("wwan0".into());
         assert!(told(named, 1).starts_with("path wwan0 -> 10.0.1.2: nothing"));
-        let refusal = Some("network is unreachable".to_owned());
-        let refused = Contact { refusal, ..never };
+        let mut refused = never;
+        refused.refusal = Some("network is unreachable".to_owned());
         let line = told(path(1, PathState::Unconfirmed, 0, refused), 1);
         assert!(line.ends_with("nothing could be sent: network is unreachable"), "{line}");
         let soon = told(path(1, PathState::Unconfirmed, 0, Contact::default()), 1);
@@ -206,7 +185,8 @@ mod tests {
         assert!(line.ends_with(end), "{line}");
         let line = told(path(1, PathState::PotentiallyFailed, 9, heard(1_260, 1)), 1);
         assert!(line.ends_with("in doubt after 1 packet unanswered, last heard of 1.3 s ago"));
-        let suspect = Contact { suspect: true, ..heard(300, 0) };
+        let mut suspect = heard(300, 0);
+        suspect.suspect = true;
         let line = told(path(1, PathState::Active, 9, suspect), 1);
         assert!(line.ends_with("fell silent, last heard of 0.3 s ago"), "{line}");
         let line = told(path(1, PathState::Removed, 9, heard(300, 0)), 1);
@@ -219,7 +199,8 @@ mod tests {
         let line = told(idle.clone(), 1 << 20);
         assert!(line.ends_with("the scheduler sent nothing (it would slow the others)"), "{line}");
         assert!(told(idle.clone(), 1000).ends_with("there was little to send"));
-        let backup = PathInfo { admin: PathAdmin::Backup, ..idle.clone() };
+        let mut backup = idle.clone();
+        backup.admin = PathAdmin::Backup;
         assert!(told(backup, 1 << 20).ends_with("kept for when the others fail"));
         let busy = path(0, PathState::Active, 1 << 20, heard(1, 0));
         let received = notes(&[busy, idle], false).join("\n");
@@ -228,9 +209,9 @@ mod tests {
 
     #[test]
     fn an_address_without_a_path() {
-        let local = |address: &str, device: &str| LocalAddress {
-            address: address.parse().unwrap(),
-            device: Some(device.to_owned()).filter(|device| !device.is_empty()),
+        let local = |address: &str, device: &str| match (address.parse().unwrap(), device) {
+            (address, "") => LocalAddress::from(address),
+            (address, device) => LocalAddress::on_device(address, device),
         };
         let all = [("10.0.1.1", "10.0.1.2")].map(|(a, b)| (a.parse().unwrap(), b.parse().unwrap()));
         let given = [local("10.0.1.1", "eth0"), local("fd00::1", "wwan0"), local("10.0.9.1", "")];

@@ -269,9 +269,7 @@ fn of_device(own: &[Interface], name: &str, remote: &[SocketAddr]) -> Vec<LocalA
     let of_family = |ipv4: bool| -> Vec<LocalAddress> {
         let usable = own.iter().filter(|i| i.device == name && i.up && !link_local(i.address));
         let matching = usable.filter(|i| i.address.is_ipv4() == ipv4);
-        matching
-            .map(|i| LocalAddress { address: i.address, device: Some(name.to_owned()) })
-            .collect()
+        matching.map(|i| LocalAddress::on_device(i.address, name)).collect()
     };
     let mut found = remote.iter().map(|to| of_family(to.is_ipv4()));
     found.find(|addresses| !addresses.is_empty()).unwrap_or_default()

@@ -20,7 +20,7 @@ fn ip(last: u8) -> IpAddr {
 }
 
 fn server(last: u8) -> Config {
-    Config { encapsulation: Encapsulation::Udp(0), ..Config::server([ip(last)], 5000) }
+    Config::server([ip(last)], 5000).encapsulation(Encapsulation::Udp(0))
 }
 
 /// Passes packets on between whoever speaks to it and a server, while it is on.

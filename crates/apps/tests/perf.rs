@@ -17,7 +17,7 @@ fn ip(last: u8) -> IpAddr {
 
 fn server_options(one_off: bool) -> ServerOptions {
     let endpoint = Config::server([ip(3), ip(4)], 5000);
-    let endpoint = Config { encapsulation: Encapsulation::Udp(0), ..endpoint };
+    let endpoint = endpoint.encapsulation(Encapsulation::Udp(0));
     let places = Places { all: 8, per_source: 4 };
     ServerOptions { endpoint, places, one_off, limits: Limits::default() }
 }
@@ -262,7 +262,7 @@ async fn lied_to(
     ready: &'static str,
     odd: Vec<(u16, u32, Vec<u8>)>,
 ) -> Result<ClientReport, PerfError> {
-    let config = Config { encapsulation: Encapsulation::Udp(0), ..Config::server([ip(9)], 5000) };
+    let config = Config::server([ip(9)], 5000).encapsulation(Encapsulation::Udp(0));
     let endpoint = Endpoint::bind(config).unwrap();
     let options = ClientOptions {
         endpoint: Config::client([ip(1)]),

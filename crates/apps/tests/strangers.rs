@@ -28,7 +28,7 @@ struct Serving {
 impl Serving {
     fn new(at: u8, places: Places, one_off: bool) -> Self {
         let endpoint = Config::server([ip(at)], 5000);
-        let endpoint = Config { encapsulation: Encapsulation::Udp(0), ..endpoint };
+        let endpoint = endpoint.encapsulation(Encapsulation::Udp(0));
         let options = ServerOptions { endpoint, places, one_off, limits: Limits::default() };
         let server = Server::bind(options).unwrap();
         let (at, port) = (server.local_addresses(), server.port());

@@ -1,8 +1,8 @@
 //! The simulator with our scheduler and with round robin, all else being profile `fast`, on the paths of S0's figure 4.
 
 use anyhow::{Result, ensure};
-use polypath_lab::scenario::Source;
-use polypath_lab::world::world_spec;
+use polypath_run::world_spec;
+use polypath_scenario::Source;
 
 use crate::cpu;
 use crate::simulator::Cost;

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use polypath_lab::evaluate::{Bindings, Evaluator};
-use polypath_lab::experiment::metrics::Unit;
-use polypath_lab::experiment::{Quantity, Selection};
-use polypath_lab::report::RunTable;
-use polypath_lab::reproduce::places;
+use polypath_experiments::evaluate::{Bindings, Evaluator};
+use polypath_experiments::experiment::{Quantity, Selection};
+use polypath_experiments::reproduce::places;
+use polypath_report::report::RunTable;
+use polypath_run::metrics::Unit;
 use serde::Serialize;
 
 use crate::args::CompareArgs;

@@ -5,8 +5,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use bytes::Bytes;
-use polypath_lab::demo::Demo;
-use polypath_lab::run::Files;
+use polypath_experiments::recording::{RecordingFiles, record};
+use polypath_report::demo::text;
+use polypath_run::demo::Demo;
 
 use crate::args::DemoArgs;
 use crate::failure::Failure;
@@ -18,14 +19,16 @@ const MAX_BYTES: u64 = 16 << 20;
 
 pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
     let (name, content) = load(args.file.as_deref())?;
-    let files = Files { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
+    let files = RecordingFiles { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
     let mut progress = Progress::new();
-    let demo = Demo::run(&name, content, args.seed, &files, &mut |done| progress.report(done))?;
+    let demo = record(&files, |recording| {
+        Demo::run(&name, content, args.seed, recording, &mut |done| progress.report(done))
+    })?;
     drop(progress);
     if args.json {
         output::json(&demo)?;
     } else {
-        output::text(&demo.text())?;
+        output::text(&text(&demo))?;
     }
     if demo.identical() { Ok(()) } else { Err(Failure::run("what arrived is not what was sent")) }
 }

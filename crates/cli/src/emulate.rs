@@ -3,22 +3,26 @@
 mod command;
 mod words;
 
-use polypath_emu::{Bounds, Emulation, Error, Host, Measurement};
-use polypath_lab::emulation::{self, Capture, Report};
+use std::path::Path;
+
+use polypath_emu::{Bounds, Emulation, Error, Host, Measurement, NetworkSpec};
+use polypath_experiments::output::Output;
+use polypath_run::read_scenario;
+use polypath_testbed::{Capture, EmulationReport, left_out, network_spec};
 
 use crate::args::{EmulateArgs, Side};
 use crate::emulate::command::Programs;
-use crate::failure::Failure;
+use crate::failure::{Failure, unwritten};
 use crate::{input, interrupt, output};
 
 pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
-    let scenario = input::source(&args.scenario, &args.set)?.scenario()?;
-    for what in emulation::left_out(&scenario) {
+    let scenario = read_scenario(&input::source(&args.scenario, &args.set)?)?;
+    for what in left_out(&scenario) {
         eprintln!("not emulated: {what}");
     }
-    let mut spec = emulation::network(&scenario, args.seed.unwrap_or(scenario.seeds.first))?;
+    let mut spec = network_spec(&scenario, args.seed.unwrap_or(scenario.seeds.first))?;
     spec.frame_overhead = args.frame_overhead;
-    let capture = args.pcap.as_deref().map(|path| Capture::create(path, &spec)).transpose()?;
+    let capture = args.pcap.as_deref().map(|path| begin_capture(path, &spec)).transpose()?;
     interrupt::hold();
     let emulation = Emulation::build(spec)?;
     eprint!("{}", words::hosts(&emulation));
@@ -27,14 +31,23 @@ pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
         capture.attach(&emulation)?;
     }
     let code = run(args, &emulation)?;
-    let report = Report::new(&measured, &emulation.stats()?);
+    let report = EmulationReport::new(&measured, &emulation.stats()?);
     eprint!("{}", words::ending(&report));
     drop(emulation);
-    capture.map_or(Ok(()), |capture| capture.finish())?;
+    if let (Some(capture), Some(path)) = (capture, &args.pcap) {
+        let out = capture.finish().map_err(|error| unwritten(path, &error))?;
+        out.map_or(Ok(()), Output::keep).map_err(|error| unwritten(path, &error))?;
+    }
     if args.json {
         output::json(&report)?;
     }
     if code == 0 { Ok(()) } else { Err(Failure::status(code)) }
+}
+
+/// The file appears under its name once the capture is whole.
+fn begin_capture(path: &Path, spec: &NetworkSpec) -> Result<Capture<Output>, Failure> {
+    let out = Output::create(path).map_err(|error| unwritten(path, &error))?;
+    Capture::new(out, spec).map_err(|error| unwritten(path, &error))
 }
 
 /// Measures the network, and fails when it is not what the scenario says.

@@ -1,10 +1,12 @@
 //! Every error ends here: one line on stderr and an exit code.
 
 use core::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
-use polypath_lab::run::RunError;
-use polypath_lab::scenario::{AssignmentError, ScenarioError};
+use polypath_experiments::recording::RecordError;
+use polypath_run::RunError;
+use polypath_scenario::{AssignmentError, ScenarioError};
 
 /// Why the command did not do its job.
 #[derive(Debug)]
@@ -71,4 +73,15 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         if error.is_bad_input() { Self::input(error) } else { Self::run(error) }
     }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        if error.is_bad_input() { Self::input(error) } else { Self::run(error) }
+    }
+}
+
+/// A file that could not be written.
+pub(crate) fn unwritten(path: &Path, error: &impl Display) -> Failure {
+    Failure::run(format!("{}: cannot be written: {error}", path.display()))
 }

@@ -3,7 +3,8 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use polypath_lab::scenario::Source;
+use polypath_experiments::disk;
+use polypath_scenario::Source;
 
 use crate::failure::Failure;
 
@@ -18,10 +19,10 @@ pub(crate) fn source(path: &Path, set: &[String]) -> Result<Source, Failure> {
 
 fn read(path: &Path) -> Result<Source, Failure> {
     if path != Path::new("-") {
-        return Ok(Source::read(path)?);
+        return Ok(disk::read_source(path)?);
     }
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);
     read.map_err(|error| Failure::input(format!("stdin: {error}")))?;
-    Ok(Source::new("stdin", text)?)
+    Ok(disk::source("stdin", text)?)
 }

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use polypath_lab::output::abandon_unfinished;
+use polypath_experiments::output::abandon_unfinished;
 use tokio::sync::Notify;
 
 /// 128 plus the number of SIGINT, as shells report it.

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::CommandFactory as _;
-use polypath_lab::{catalogue, example, schema};
+use polypath_scenario::{catalogue, example, schema};
 
 use crate::args::Args;
 use crate::failure::Failure;

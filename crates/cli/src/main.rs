@@ -1,4 +1,4 @@
-//! The `polypath` command: reads arguments, calls the lab, prints.
+//! The `polypath` command: reads arguments, calls the libraries, prints.
 //!
 //! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a right or a
 //! program is missing, 130 interrupted; `emulate` passes on its command's,

@@ -1,9 +1,9 @@
 //! `polypath plot`.
 
-use polypath_lab::evaluate::{Evaluator, Results as _, Sample};
-use polypath_lab::experiment::{Figure, Quantity, Selection};
-use polypath_lab::figure::{diagrams, svg};
-use polypath_lab::report::RunTable;
+use polypath_experiments::evaluate::{Evaluator, Results as _, Sample};
+use polypath_experiments::experiment::{Figure, Quantity, Selection};
+use polypath_report::figure::{diagrams, svg};
+use polypath_report::report::RunTable;
 
 use crate::args::PlotArgs;
 use crate::failure::Failure;

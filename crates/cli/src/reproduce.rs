@@ -1,22 +1,21 @@
 //! `polypath reproduce`.
 
-use core::fmt::Display;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use polypath_lab::evaluate::Evaluator;
-use polypath_lab::experiment::{Experiment, Table, files};
-use polypath_lab::figure::{Drawing, Tabulated, diagrams, svg, tabulate, time_series};
-use polypath_lab::report::{self, Chapter};
-use polypath_lab::reproduce::{
+use polypath_experiments::evaluate::Evaluator;
+use polypath_experiments::experiment::{Experiment, Table, files};
+use polypath_experiments::reproduce::{
     ExperimentReport, Options, Stored, Study, execute, jobs, judge, study,
 };
-use polypath_lab::store::Store;
+use polypath_experiments::store::Store;
+use polypath_report::figure::{Drawing, Tabulated, diagrams, svg, tabulate, time_series};
+use polypath_report::report::{self, Chapter};
 
 use crate::args::ReproduceArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, unwritten};
 use crate::output;
 use crate::progress::Progress;
 use crate::tables;
@@ -272,8 +271,4 @@ pub(crate) fn create(folder: &Path) -> Result<(), Failure> {
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     let written = File::create(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| unwritten(path, &error))
-}
-
-pub(crate) fn unwritten(path: &Path, error: &impl Display) -> Failure {
-    Failure::run(format!("{}: cannot be written: {error}", path.display()))
 }

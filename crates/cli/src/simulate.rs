@@ -1,10 +1,10 @@
 //! `polypath simulate`.
 
-use polypath_lab::limit::{self, Shares};
-use polypath_lab::run::{Files, RunError, run_world};
-use polypath_lab::scenario::Scenario;
-use polypath_lab::world::world_spec;
-use polypath_lab::{RunResult, table};
+use polypath_experiments::recording::{RecordingFiles, record};
+use polypath_report::table;
+use polypath_run::limit::{self, Shares};
+use polypath_run::{RunError, RunResult, read_scenario, run_world, world_spec};
+use polypath_scenario::Scenario;
 use serde::Serialize;
 
 use crate::args::SimulateArgs;
@@ -24,12 +24,14 @@ struct Report<'a> {
 }
 
 pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
-    let scenario = input::source(&args.scenario, &args.set)?.scenario()?;
+    let scenario = read_scenario(&input::source(&args.scenario, &args.set)?)?;
     let seed = args.seed.unwrap_or(scenario.seeds.first);
-    let files = Files { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
+    let files = RecordingFiles { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
     let mut progress = Progress::new();
     let spec = world_spec(&scenario, files.trace.is_some()).map_err(RunError::from)?;
-    let result = run_world(&spec, seed, &files, &mut |done| progress.report(done))?;
+    let result = record(&files, |recording| {
+        run_world(&spec, seed, recording, &mut |done| progress.report(done))
+    })?;
     drop(progress);
     let limits = limit::of_world(&spec, seed).shares(&result);
     if args.json {

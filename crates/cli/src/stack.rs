@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use clap::Args;
 use polypath_apps::place;
-use polypath_lab::units::Size;
 use polypath_net::{AssocConfig, PathMtuDiscovery, WatchConfig};
 use polypath_policies::{PolicySpec, profile};
+use polypath_scenario::units::Size;
 
 use crate::failure::Failure;
 

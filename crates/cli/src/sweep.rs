@@ -2,11 +2,13 @@
 
 use std::sync::Mutex;
 
-use polypath_lab::experiment::metrics::Unit;
-use polypath_lab::experiment::parse_amount;
-use polypath_lab::reproduce::{Measured, Seeds, SweepError, SweepRow};
-use polypath_lab::scenario::{Axis, Scalar, Source};
-use polypath_lab::store::Store;
+use polypath_experiments::disk;
+use polypath_experiments::experiment::parse_amount;
+use polypath_experiments::reproduce::{Measured, Seeds, SweepError, SweepRow};
+use polypath_experiments::store::Store;
+use polypath_run::metrics::Unit;
+use polypath_run::read_scenario;
+use polypath_scenario::{Axis, Scalar, Source};
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
@@ -16,11 +18,11 @@ use crate::reproduce::{create, told};
 use crate::tables;
 
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
-    let mut source = Source::read(&args.scenario)?;
+    let mut source = disk::read_source(&args.scenario)?;
     for assignment in &args.set {
         source.set(&assignment.parse()?)?;
     }
-    let mut axes = source.scenario()?.sweep;
+    let mut axes = read_scenario(&source)?.sweep;
     axes.extend(args.axis.iter().map(|text| axis(text)).collect::<Result<Vec<_>, _>>()?);
     source.set_axes(&axes)?;
     let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run)?;
@@ -28,7 +30,8 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let report = |done| told(&progress, done);
     let seeds = seeds(args, &source)?;
     let metrics = metrics(args, &source)?;
-    let swept = polypath_lab::reproduce::sweep(source, seeds, &metrics, &mut store, &report);
+    let swept =
+        polypath_experiments::reproduce::sweep(source, seeds, &metrics, &mut store, &report);
     let (study, stored, rows) = swept.map_err(|error| match error {
         SweepError::Scenario(error) => Failure::from(error),
         SweepError::Metric(_) => Failure::input(format!("--metric: {error}")),
@@ -46,7 +49,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 
 /// Those of the command line, or those of the scenario, or goodput.
 fn metrics(args: &SweepArgs, source: &Source) -> Result<Vec<String>, Failure> {
-    let given = [args.metric.clone(), source.scenario()?.metrics];
+    let given = [args.metric.clone(), read_scenario(source)?.metrics];
     let given = given.into_iter().find(|names| !names.is_empty());
     Ok(given.unwrap_or_else(|| vec!["goodput".to_owned()]))
 }
@@ -57,7 +60,7 @@ fn seeds(args: &SweepArgs, source: &Source) -> Result<Seeds, Failure> {
         let refused = || Failure::input(format!("--ci {share}: expected a share, such as 2%"));
         return wanted.map(Seeds::Precision).ok_or_else(refused);
     }
-    let own = source.scenario()?.seeds.count;
+    let own = read_scenario(source)?.seeds.count;
     Ok(Seeds::Count(args.seeds.unwrap_or(own)))
 }
 

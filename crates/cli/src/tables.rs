@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use polypath_lab::report::{Runs, write_csv};
-use polypath_lab::reproduce::{Stored, Study};
+use polypath_experiments::reproduce::{Stored, Study};
+use polypath_report::report::{Runs, write_csv};
 
-use crate::failure::Failure;
-use crate::reproduce::unwritten;
+use crate::failure::{Failure, unwritten};
 
 /// Writes the runs into a folder, and says where the CSV file is.
 pub(crate) fn write(folder: &Path, study: &Study, stored: &Stored) -> Result<PathBuf, Failure> {
@@ -18,7 +17,7 @@ pub(crate) fn write(folder: &Path, study: &Study, stored: &Stored) -> Result<Pat
     #[cfg(feature = "parquet")]
     {
         let path = folder.join("runs.parquet");
-        let written = polypath_lab::report::write_parquet(&runs, create(&path)?);
+        let written = polypath_report::report::write_parquet(&runs, create(&path)?);
         written.map_err(|error| unwritten(&path, &error))?;
     }
     Ok(path)

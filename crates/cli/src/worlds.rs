@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use polypath_worlds::{Comparison, Options, WorldsError, compare, markdown, text};
+use polypath_run::read_scenario;
+use polypath_testbed::{Comparison, Options, TestbedError, compare, markdown, text};
 use serde::Serialize;
 
 use crate::args::WorldsArgs;
@@ -20,7 +21,7 @@ struct Report<'a> {
 pub(crate) fn worlds(args: &WorldsArgs) -> Result<(), Failure> {
     let mut all = Vec::new();
     for path in &args.scenarios {
-        let scenario = input::source(path, &args.set)?.scenario()?;
+        let scenario = read_scenario(&input::source(path, &args.set)?)?;
         let name = name(path);
         let options = Options {
             first_seed: args.seed.unwrap_or(scenario.seeds.first),
@@ -58,8 +59,8 @@ fn name(path: &Path) -> String {
     path.file_stem().map_or_else(|| "stdin".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
-impl From<WorldsError> for Failure {
-    fn from(error: WorldsError) -> Self {
+impl From<TestbedError> for Failure {
+    fn from(error: TestbedError) -> Self {
         if error.is_bad_input() {
             Self::input(error)
         } else if error.is_missing_requirement() {

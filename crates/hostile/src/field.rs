@@ -75,7 +75,7 @@ impl Kind {
             (true, true) => Encapsulation::Udp(DEFAULT_PORT),
             (true, false) => Encapsulation::Udp(0),
         };
-        Config { encapsulation, ..config }
+        config.encapsulation(encapsulation)
     }
 
     /// The UDP port of everybody; 0 without UDP.

@@ -13,13 +13,13 @@ use polypath_proto::stats::{AbandonedMessages, AssocStats, LimitStats, PathMtuSt
 use polypath_proto::time::Time;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{
-    AssocHandle, PathSettings, RecvFrom, SendError as CoreSendError, SendOptions, State,
+    AgreedExtensions, AssocHandle, AssocSettings, PathSettings, RecvFrom, SendOptions, State,
     StreamNeeds,
 };
 use tokio::sync::broadcast;
 
 use crate::endpoint::Inner;
-use crate::error::{Closed, ConnectError, SendError};
+use crate::error::{Closed, ConnectError, SendError, SendRefusal, SettingsError};
 use crate::shared::{self, Signals};
 
 /// An association. All methods take `&self`, so one task may send while another receives: put it into an [`Arc`].
@@ -45,6 +45,7 @@ impl Drop for Association {
 
 /// A path with what the user said of it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PathInfo {
     /// Its addresses, counters, round-trip time, window and state.
     pub stats: PathStats,
@@ -60,8 +61,23 @@ pub struct PathInfo {
     pub contact: Contact,
 }
 
+impl PathInfo {
+    /// A path of which nothing is known but its counters.
+    pub fn new(stats: PathStats) -> Self {
+        Self {
+            stats,
+            admin: PathAdmin::default(),
+            primary: false,
+            mtu: PathMtuStats::default(),
+            device: None,
+            contact: Contact::default(),
+        }
+    }
+}
+
 /// What was heard of a path: for whoever asks why it carries nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Contact {
     /// How long ago a packet came on it, or data that it carried was acknowledged; `None`: nothing ever came back.
     pub silent_for: Option<Duration>,
@@ -127,14 +143,14 @@ impl Association {
     ) -> Result<MessageId, SendError> {
         loop {
             match attempt() {
-                Err(SendError::Refused(CoreSendError::WouldBlock)) => {}
+                Err(SendError::Refused(SendRefusal::WouldBlock)) => {}
                 other => return other,
             }
             let room = self.signals.writable.notified();
             tokio::pin!(room);
             room.as_mut().enable();
             match attempt() {
-                Err(SendError::Refused(CoreSendError::WouldBlock)) => room.await,
+                Err(SendError::Refused(SendRefusal::WouldBlock)) => room.await,
                 other => return other,
             }
         }
@@ -143,7 +159,7 @@ impl Association {
     /// Sends a message if the send buffer has room for it now.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`WouldBlock`](CoreSendError::WouldBlock) when the buffer is full.
+    /// As [`send`](Self::send), and [`WouldBlock`](SendRefusal::WouldBlock) when the buffer is full.
     pub fn try_send(
         &self,
         stream: u16,
@@ -160,7 +176,7 @@ impl Association {
         &self,
         stream: StreamId,
         bytes: usize,
-        send: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<MessageId, CoreSendError>,
+        send: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<MessageId, SendRefusal>,
     ) -> Result<MessageId, SendError> {
         let shared = &self.endpoint.shared;
         let now = shared.clock.now();
@@ -174,9 +190,9 @@ impl Association {
                 shared.work.notify_one();
                 Ok(id)
             }
-            Err(CoreSendError::Closed) => Err(state.why_closed(self.h).into()),
+            Err(SendRefusal::Closed) => Err(state.why_closed(self.h).into()),
             Err(error) => {
-                if error == CoreSendError::WouldBlock {
+                if error == SendRefusal::WouldBlock {
                     state.wait_for_room(self.h, stream, bytes as u64);
                 }
                 Err(error.into())
@@ -223,12 +239,12 @@ impl Association {
             };
             match association.send(now, StreamId(stream), message.clone(), options) {
                 Ok(_) => drop(left.next()),
-                Err(CoreSendError::WouldBlock) => {
+                Err(SendRefusal::WouldBlock) => {
                     state.wait_for_room(self.h, StreamId(stream), message.len() as u64);
                     all = false;
                     break;
                 }
-                Err(CoreSendError::Closed) => return Err(state.why_closed(self.h).into()),
+                Err(SendRefusal::Closed) => return Err(state.why_closed(self.h).into()),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -534,13 +550,41 @@ impl Association {
         state.core.association(self.h).map_or((0, 0), polypath_proto::Association::streams)
     }
 
+    /// The extensions that both ends agreed on at set-up; none once the association is over.
+    pub fn agreed(&self) -> AgreedExtensions {
+        let state = self.endpoint.shared.lock();
+        let association = state.core.association(self.h);
+        association.map(polypath_proto::Association::agreed).unwrap_or_default()
+    }
+
+    /// The peer's SCTP port; `None` once the association is over.
+    pub fn peer_port(&self) -> Option<u16> {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).map(polypath_proto::Association::peer_port)
+    }
+
+    /// The settings that may change while the association lives; `None` once it is over.
+    pub fn settings(&self) -> Option<AssocSettings> {
+        let state = self.endpoint.shared.lock();
+        state.core.association(self.h).map(polypath_proto::Association::settings)
+    }
+
+    /// Changes the settings of this association; those of others, and of later ones, stay.
+    ///
+    /// # Errors
+    /// When they contradict each other or the protocol, or the association is over; nothing has changed then.
+    pub fn set_settings(&self, settings: AssocSettings) -> Result<(), SettingsError> {
+        let set = self.with(|association| association.set_settings(settings));
+        Ok(set.ok_or_else(|| self.why_closed())??)
+    }
+
     /// Declares what an outbound stream needs of the paths.
     ///
     /// # Errors
     /// When there is no such stream.
     pub fn set_stream_needs(&self, stream: u16, needs: StreamNeeds) -> Result<(), SendError> {
         let set = self.with(|association| association.set_stream_needs(StreamId(stream), needs));
-        set.unwrap_or(Err(CoreSendError::Closed)).map_err(SendError::from)
+        set.unwrap_or(Err(SendRefusal::Closed)).map_err(SendError::from)
     }
 
     /// Sets a parameter of an outbound stream for the stream scheduler.

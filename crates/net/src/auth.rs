@@ -1,9 +1,7 @@
 //! Shared keys of authenticated chunks while the association lives (RFC 4895, RFC 6458 section 8.3).
 
-use polypath_proto::AuthKeyError as CoreAuthKeyError;
-
 use crate::Association;
-use crate::error::AuthKeyError;
+use crate::error::{AuthKeyError, AuthKeyRefusal};
 
 impl Association {
     /// Adds a shared key, or replaces the one with that id. Nothing is sent with it before it is
@@ -41,7 +39,7 @@ impl Association {
 
     fn keys(
         &self,
-        act: impl FnOnce(&mut polypath_proto::Association) -> Result<(), CoreAuthKeyError>,
+        act: impl FnOnce(&mut polypath_proto::Association) -> Result<(), AuthKeyRefusal>,
     ) -> Result<(), AuthKeyError> {
         let done = self.with(act).ok_or_else(|| self.why_closed())?;
         Ok(done?)

@@ -13,8 +13,19 @@ use crate::interfaces::Follow;
 /// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications use.
 pub const DEFAULT_PORT: u16 = 9899;
 
-/// Settings of an [`Endpoint`](crate::Endpoint). Begin with [`Config::client`] or [`Config::server`].
+/// Settings of an [`Endpoint`](crate::Endpoint): begin with [`Config::client`] or [`Config::server`], and change what differs.
+///
+/// ```
+/// use polypath_net::{Config, Encapsulation};
+///
+/// let config = Config::server(["127.0.0.1".parse()?], 7)
+///     .encapsulation(Encapsulation::Udp(0))
+///     .max_associations(16);
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
+#[must_use]
 pub struct Config {
     /// The addresses to use, and to announce: no other is. At least one.
     pub local: Vec<LocalAddress>,
@@ -45,8 +56,9 @@ pub struct Config {
     pub follow: Option<Follow>,
 }
 
-/// An address of this host.
+/// An address of this host: `IpAddr::into`, or [`on_device`](Self::on_device).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LocalAddress {
     /// Which.
     pub address: IpAddr,
@@ -61,6 +73,11 @@ impl From<IpAddr> for LocalAddress {
 }
 
 impl LocalAddress {
+    /// `address`, whose packets must take the network device of this name.
+    pub fn on_device(address: IpAddr, device: impl Into<String>) -> Self {
+        Self { address, device: Some(device.into()) }
+    }
+
     /// Both, if there is a device.
     pub(crate) fn with_device(&self) -> Option<(IpAddr, String)> {
         Some((self.address, self.device.clone()?))
@@ -69,6 +86,7 @@ impl LocalAddress {
 
 /// How packets travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Encapsulation {
     /// In UDP (RFC 6951), from this local port; 0: any free one, the same for all addresses where possible.
     Udp(u16),
@@ -78,6 +96,7 @@ pub enum Encapsulation {
 
 /// Which pairs of our addresses and the peer's become the paths of an association that we open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Pairing {
     /// As many addresses here as there: the first with the first, the second with the second, as disjoint links want it.
     /// Otherwise every pair of one address family.
@@ -113,6 +132,72 @@ impl Config {
             accept: true,
             ..Self::client(addresses)
         }
+    }
+
+    /// The addresses to use in place of those that were named first, with their devices.
+    pub fn local(mut self, addresses: impl IntoIterator<Item = LocalAddress>) -> Self {
+        self.local = addresses.into_iter().collect();
+        self
+    }
+
+    /// Our SCTP port.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// How packets travel.
+    pub fn encapsulation(mut self, encapsulation: Encapsulation) -> Self {
+        self.encapsulation = encapsulation;
+        self
+    }
+
+    /// How what carries the packets detects errors (RFC 9653).
+    pub fn error_detection(mut self, method: impl Into<Option<Edmid>>) -> Self {
+        self.error_detection = method.into();
+        self
+    }
+
+    /// Whether those who connect to us are answered.
+    pub fn accept(mut self, accept: bool) -> Self {
+        self.accept = accept;
+        self
+    }
+
+    /// Associations at the same time, at most.
+    pub fn max_associations(mut self, most: usize) -> Self {
+        self.max_associations = most;
+        self
+    }
+
+    /// Associations with one address of peers, at most.
+    pub fn max_associations_per_address(mut self, most: usize) -> Self {
+        self.max_associations_per_address = most;
+        self
+    }
+
+    /// Settings of associations, as [`AssocBuilder`](polypath_policies::AssocBuilder) makes them.
+    pub fn assoc(mut self, settings: impl Into<Arc<AssocConfig>>) -> Self {
+        self.assoc = settings.into();
+        self
+    }
+
+    /// Kernel buffer asked for per socket and direction, bytes.
+    pub fn socket_buffer(mut self, bytes: usize) -> Self {
+        self.socket_buffer = bytes;
+        self
+    }
+
+    /// Where packets are written to as well.
+    pub fn capture(mut self, capture: impl Into<Option<Capture>>) -> Self {
+        self.capture = capture.into();
+        self
+    }
+
+    /// Addresses that come and go on this host are taken up and given up.
+    pub fn follow(mut self, follow: impl Into<Option<Follow>>) -> Self {
+        self.follow = follow.into();
+        self
     }
 }
 

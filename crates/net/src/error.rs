@@ -4,15 +4,18 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use bytes::Bytes;
+use polypath_proto::PathId;
 use polypath_proto::event::CloseReason;
-use polypath_proto::{
-    AddressError as CoreAddressError, AuthKeyError as CoreAuthKeyError,
-    ConnectError as CoreConnectError, ReconfigError as CoreReconfigError,
-    SendError as CoreSendError,
+
+// Why the core would not do what it was asked for: nothing was sent, nothing has changed.
+pub use polypath_proto::{
+    AddressError as AddressRefusal, AuthKeyError as AuthKeyRefusal, ConnectError as ConnectRefusal,
+    ReconfigError as ReconfigRefusal, SendError as SendRefusal, SettingsError as SettingsRefusal,
 };
 
 /// Why an endpoint could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BindError {
     /// There was no address.
     #[error(
@@ -77,10 +80,11 @@ pub enum BindError {
 
 /// Why streams were not reset or added.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReconfigError {
     /// Refused before the peer was asked.
     #[error(transparent)]
-    Refused(#[from] CoreReconfigError),
+    Refused(#[from] ReconfigRefusal),
     /// The peer does not want to.
     #[error("the peer denied the request")]
     Denied,
@@ -94,10 +98,58 @@ pub enum ReconfigError {
 
 /// Why a shared key was not changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AuthKeyError {
     /// It cannot be done.
     #[error(transparent)]
-    Refused(#[from] CoreAuthKeyError),
+    Refused(#[from] AuthKeyRefusal),
+    /// The association is over.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+/// Why the settings of an association were not changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// They contradict each other, or the protocol.
+    #[error(transparent)]
+    Refused(#[from] SettingsRefusal),
+    /// The association is over.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+/// Why a path was not added, or not removed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PathError {
+    /// No socket can be opened at that address.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The association cannot take it up, or give it up.
+    #[error(transparent)]
+    Refused(#[from] AddressRefusal),
+    /// The peer does not take the address.
+    #[error("the peer refused the address {address}{}", cause_suffix(*.cause))]
+    Denied {
+        /// Which.
+        address: IpAddr,
+        /// Its error cause code, if it gave one.
+        cause: Option<u16>,
+    },
+    /// No address of the peer has the family of the new one.
+    #[error("no path from {address}: the peer has no address of its family")]
+    NoPeerAddress {
+        /// Which.
+        address: IpAddr,
+    },
+    /// It is not there, or not any more.
+    #[error("path {} does not exist", .0.0)]
+    NoSuchPath(PathId),
+    /// Nothing could be sent any more.
+    #[error("path {} starts at the only address of this endpoint", .0.0)]
+    LastAddress(PathId),
     /// The association is over.
     #[error(transparent)]
     Closed(#[from] Closed),
@@ -105,10 +157,11 @@ pub enum AuthKeyError {
 
 /// Why the peer was not asked about an address.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// It cannot be done.
     #[error(transparent)]
-    Refused(#[from] CoreAddressError),
+    Refused(#[from] AddressRefusal),
     /// The association is over.
     #[error(transparent)]
     Closed(#[from] Closed),
@@ -116,6 +169,7 @@ pub enum AddressError {
 
 /// Why an association was not opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// No pair of a local and a remote address of one family.
     #[error(
@@ -129,7 +183,7 @@ pub enum ConnectError {
     },
     /// Refused before a packet was sent.
     #[error(transparent)]
-    Refused(#[from] CoreConnectError),
+    Refused(#[from] ConnectRefusal),
     /// Packets could not be sent, or nobody is there.
     #[error("no path to {remote:?}: {why}")]
     Unreachable {
@@ -157,6 +211,10 @@ pub enum ConnectError {
     Closed(#[from] Closed),
 }
 
+fn cause_suffix(cause: Option<u16>) -> String {
+    cause.map_or_else(String::new, |code| format!(" (error cause {code})"))
+}
+
 fn cause_text(cause: Option<u16>) -> String {
     match cause {
         Some(4) => " (out of resource: it has as many associations as it allows)".to_owned(),
@@ -167,6 +225,7 @@ fn cause_text(cause: Option<u16>) -> String {
 
 /// The association is over, and not because the peer said goodbye.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Closed {
     /// Shut down gracefully.
     #[error("the association was shut down")]
@@ -175,7 +234,7 @@ pub enum Closed {
     #[error("the association was aborted by this side")]
     LocalAbort,
     /// The peer ended it.
-    #[error("the peer aborted the association{}{}", .cause.map_or(String::new(), |c| format!(" (error cause {c})")), said(.reason))]
+    #[error("the peer aborted the association{}{}", cause_suffix(*.cause), said(.reason))]
     PeerAbort {
         /// Its error cause code, if it gave one.
         cause: Option<u16>,
@@ -252,17 +311,26 @@ impl From<CloseReason> for Closed {
 
 /// Why a message was not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SendError {
     /// The message itself is no good, or the association takes no more.
     #[error(transparent)]
-    Refused(#[from] CoreSendError),
+    Refused(#[from] SendRefusal),
     /// The association is over.
     #[error(transparent)]
     Closed(#[from] Closed),
 }
 
+impl SendError {
+    /// Whether there is only no room now: the same message may be sent later.
+    pub const fn would_block(&self) -> bool {
+        matches!(self, Self::Refused(SendRefusal::WouldBlock))
+    }
+}
+
 /// Something that works, but less well than it could.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Warning {
     /// The kernel's limit is lower than what was asked for.
     #[error(

@@ -14,6 +14,8 @@ use crate::socket::is_link_local;
 /// Which addresses an endpoint takes up when they appear, and gives up when they vanish. Loopback and link-local addresses
 /// are never among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
 pub struct Follow {
     /// Only those of these network devices; empty: of all.
     pub devices: Vec<String>,
@@ -32,6 +34,12 @@ impl Follow {
             follow.ipv6 |= address.is_ipv6();
         }
         follow
+    }
+
+    /// Only the addresses of these network devices.
+    pub fn on_devices(mut self, devices: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.devices = devices.into_iter().map(Into::into).collect();
+        self
     }
 
     /// The addresses that this host has now, each bound to its device.

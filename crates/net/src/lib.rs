@@ -46,23 +46,32 @@ pub use capture::Capture;
 pub use config::{Config, DEFAULT_PORT, Encapsulation, LocalAddress, Pairing};
 pub use endpoint::Endpoint;
 pub use error::{
-    AddressError, AuthKeyError, BindError, Closed, ConnectError, ReconfigError, SendError, Warning,
+    AddressError, AddressRefusal, AuthKeyError, AuthKeyRefusal, BindError, Closed, ConnectError,
+    ConnectRefusal, PathError, ReconfigError, ReconfigRefusal, SendError, SendRefusal,
+    SettingsError, SettingsRefusal, Warning,
 };
 pub use interfaces::Follow;
 
 pub use bytes::Bytes;
+pub use polypath_policies::{AssocBuilder, PolicyError, Profile, UnknownProfile};
 pub use polypath_proto::config::{
-    AssocConfig, AuthConfig, AuthKey, Edmid, ExtensionConfig, HmacAlgorithm, PathMtuDiscovery,
-    ReconfigConfig, WatchConfig,
+    AgreedExtensions, AssocConfig, AssocSettings, AuthConfig, AuthKey, BurstRule, CcConfig,
+    CmtConfig, Cuc, CwndUnit, Edmid, ExtensionConfig, Handshake, HmacAlgorithm, InitialCwnd,
+    InitialSsthresh, NrSack, PathMtuDiscovery, PfConfig, RateReduction, ReconfigConfig,
+    RecoveryConfig, Rescheduling, RtoConfig, SackConfig, SackPath, T3Marks, WatchConfig,
 };
 pub use polypath_proto::event::{
     AddressChange, AuthNotice, CloseReason, Event, Message, Part, SenderQueueInfo, StreamDirection,
     StreamQueueInfo,
 };
-pub use polypath_proto::ids::{FourTuple, MessageId, PathId, StreamId};
+pub use polypath_proto::ids::{FourTuple, MessageId, Mid, PathId, ReconfigId, StreamId, Tsn};
+pub use polypath_proto::policy::StreamParam;
 pub use polypath_proto::stats::{
-    AbandonedMessages, AssocStats, EndpointStats, Limit, LimitStats, MtuState, PathMtuStats,
-    PathStats, Stall, StreamStats,
+    AbandonedCount, AbandonedMessages, AssocStats, EndpointStats, Limit, LimitStats, MtuState,
+    PathMtuStats, PathStats, Stall, StreamStats,
 };
+pub use polypath_proto::time::Time;
 pub use polypath_proto::view::{PathAdmin, PathState};
-pub use polypath_proto::{PathSettings, Reliability, SendOptions, Service, StreamNeeds};
+pub use polypath_proto::{
+    PathSettings, ReconfigOutcome, Reliability, SendOptions, Service, State, StreamNeeds,
+};

@@ -2,10 +2,10 @@
 
 use polypath_proto::event::StreamDirection;
 use polypath_proto::ids::{ReconfigId, StreamId};
-use polypath_proto::{ReconfigError as CoreReconfigError, ReconfigOutcome, time::Time};
+use polypath_proto::{ReconfigOutcome, time::Time};
 
 use crate::Association;
-use crate::error::ReconfigError;
+use crate::error::{ReconfigError, ReconfigRefusal};
 
 impl Association {
     /// Lets streams start at number 0 again, `streams` or, if there are none, all; waits for the peer's answer. What was sent on
@@ -42,10 +42,7 @@ impl Association {
 
     async fn reconfigure(
         &self,
-        ask: impl FnOnce(
-            &mut polypath_proto::Association,
-            Time,
-        ) -> Result<ReconfigId, CoreReconfigError>,
+        ask: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<ReconfigId, ReconfigRefusal>,
     ) -> Result<(), ReconfigError> {
         let request = Waiting { association: self, request: self.ask(ask)? };
         loop {
@@ -61,10 +58,7 @@ impl Association {
 
     fn ask(
         &self,
-        ask: impl FnOnce(
-            &mut polypath_proto::Association,
-            Time,
-        ) -> Result<ReconfigId, CoreReconfigError>,
+        ask: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<ReconfigId, ReconfigRefusal>,
     ) -> Result<ReconfigId, ReconfigError> {
         let now = self.shared().clock.now();
         let mut state = self.shared().lock();

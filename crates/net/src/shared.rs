@@ -235,6 +235,11 @@ impl Shared {
         Ok(at)
     }
 
+    /// The address with its UDP port, if it is ours.
+    pub(crate) fn local_address(&self, address: IpAddr) -> Option<SocketAddr> {
+        self.lock().local.iter().copied().find(|at| at.ip() == address)
+    }
+
     /// Takes the address back. Its socket is closed once no association has a path from there. False: it was not ours, or
     /// is the last one.
     pub(crate) fn remove_address(&self, address: IpAddr) -> bool {

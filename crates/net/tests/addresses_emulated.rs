@@ -31,7 +31,7 @@ fn config(config: Config) -> Config {
     let extensions =
         ExtensionConfig { authentication: true, dynamic_addresses: true, ..ExtensionConfig::NONE };
     let assoc = AssocConfig { extensions, ..(*config.assoc).clone() };
-    Config { assoc: Arc::new(assoc), ..config }
+    config.assoc(Arc::new(assoc))
 }
 
 fn ip(emulation: &Emulation, arguments: &[&str]) {
@@ -65,8 +65,8 @@ async fn addresses_that_come_and_go_on_the_host_are_paths_that_come_and_go() {
     ip(&emulation, &["address", "del", "10.0.2.1/24", "dev", "ab"]);
     let server = config(Config::server(emulation.addresses(Host::Server), PORT));
     let local: [IpAddr; 1] = ["10.0.1.1".parse().unwrap()];
-    let follow = Some(Follow { devices: vec!["aa".into(), "ab".into()], ipv4: true, ipv6: false });
-    let client = Config { follow, ..config(Config::client(local)) };
+    let follow = Follow::families_of(&local).on_devices(["aa", "ab"]);
+    let client = config(Config::client(local)).follow(follow);
     let bind = |host, config| emulation.namespace(host).run(|| Endpoint::bind(config));
     let server = bind(Host::Server, server).unwrap().unwrap();
     let client = bind(Host::Client, client).unwrap().unwrap();

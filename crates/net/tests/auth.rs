@@ -27,7 +27,7 @@ async fn pair(extensions: ExtensionConfig) -> (Association, Association) {
             AssocConfig { extensions, auth: auth.clone(), ..(*config.assoc).clone() }.into();
         config
     };
-    let server = Config { encapsulation: Encapsulation::Udp(0), ..Config::server([FIRST], PORT) };
+    let server = Config::server([FIRST], PORT).encapsulation(Encapsulation::Udp(0));
     let server = Endpoint::bind(prepared(server)).unwrap();
     let client = Endpoint::bind(prepared(Config::client([FIRST, SECOND]))).unwrap();
     let there = server.local_addresses();

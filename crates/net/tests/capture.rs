@@ -51,11 +51,9 @@ impl Write for File {
 }
 
 fn server(capture: &Capture) -> Endpoint {
-    let config = Config {
-        encapsulation: Encapsulation::Udp(0),
-        capture: Some(capture.clone()),
-        ..Config::server([HERE], PORT)
-    };
+    let config = Config::server([HERE], PORT)
+        .encapsulation(Encapsulation::Udp(0))
+        .capture(Some(capture.clone()));
     Endpoint::bind(config).unwrap()
 }
 

@@ -17,7 +17,7 @@ fn ip(last: u8) -> IpAddr {
 /// A server at these addresses, at a UDP port of its own.
 fn server(addresses: &[u8]) -> Endpoint {
     let config = Config::server(addresses.iter().map(|a| ip(*a)), PORT);
-    Endpoint::bind(Config { encapsulation: Encapsulation::Udp(0), ..config }).unwrap()
+    Endpoint::bind(config.encapsulation(Encapsulation::Udp(0))).unwrap()
 }
 
 fn client(addresses: &[u8]) -> Endpoint {
@@ -134,13 +134,13 @@ async fn ipv6_carries_the_same() {
         return eprintln!("skipped: this host has no IPv6");
     }
     let config = Config::server(local(), PORT);
-    let server = Config { encapsulation: Encapsulation::Udp(0), ..config };
+    let server = config.encapsulation(Encapsulation::Udp(0));
     carry(Endpoint::bind(server).unwrap(), Endpoint::bind(Config::client(local())).unwrap()).await;
 }
 
 #[tokio::test]
 async fn raw_ip_carries_the_same_where_it_is_allowed() {
-    let raw = |config| Endpoint::bind(Config { encapsulation: Encapsulation::Raw, ..config });
+    let raw = |config: Config| Endpoint::bind(config.encapsulation(Encapsulation::Raw));
     let server = match raw(Config::server([ip(6)], PORT)) {
         Ok(server) => server,
         Err(BindError::Permission { .. } | BindError::KernelSctp) => {
@@ -328,7 +328,7 @@ fn what_cannot_be_bound_is_named() {
     let config = |addresses: &[&str], port| {
         let addresses = addresses.iter().map(|a| a.parse().unwrap());
         let config = Config::server(addresses, PORT);
-        Config { encapsulation: Encapsulation::Udp(port), ..config }
+        config.encapsulation(Encapsulation::Udp(port))
     };
     let error = |config| Endpoint::bind(config).unwrap_err().to_string();
     let in_use = format!(
@@ -356,7 +356,7 @@ async fn a_message_larger_than_all_buffers_passes_in_parts_beside_small_ones() {
             assoc.extensions = ExtensionConfig { interleaving, ..ExtensionConfig::NONE };
             (assoc.receive_buffer, assoc.send_buffer) = (256 << 10, 256 << 10);
             assoc.partial_delivery = Some(64 << 10);
-            Config { encapsulation: Encapsulation::Udp(0), ..config }
+            config.encapsulation(Encapsulation::Udp(0))
         };
         let server = Endpoint::bind(config(Config::server([ip(2)], PORT))).unwrap();
         let client = Endpoint::bind(config(Config::client([ip(1)]))).unwrap();

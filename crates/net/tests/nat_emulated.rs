@@ -31,7 +31,7 @@ fn config(config: Config) -> Config {
     let extensions =
         ExtensionConfig { authentication: true, dynamic_addresses: true, ..ExtensionConfig::NONE };
     let assoc = AssocConfig { extensions, ..(*config.assoc).clone() };
-    Config { assoc: Arc::new(assoc), ..config }
+    config.assoc(Arc::new(assoc))
 }
 
 /// Runs a command where the emulation has its client, which is the two NATs here.

@@ -12,12 +12,12 @@ const PORT: u16 = 5000;
 fn searching(config: Config) -> Config {
     let on = Some(PathMtuDiscovery::default());
     let assoc = AssocConfig { path_mtu_discovery: on, ..(*config.assoc).clone() };
-    Config { assoc: Arc::new(assoc), ..config }
+    config.assoc(Arc::new(assoc))
 }
 
 async fn finds_the_largest(server: IpAddr, client: IpAddr) {
     let encapsulation = Encapsulation::Udp(0);
-    let config = Config { encapsulation, ..Config::server([server], PORT) };
+    let config = Config::server([server], PORT).encapsulation(encapsulation);
     let server = Endpoint::bind(searching(config)).unwrap();
     let client = Endpoint::bind(searching(Config::client([client]))).unwrap();
     let remote = server.local_addresses();

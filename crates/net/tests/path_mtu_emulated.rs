@@ -37,7 +37,7 @@ fn endpoint(emulation: &Emulation, host: Host, encapsulation: Encapsulation) -> 
     };
     let on = Some(PathMtuDiscovery::default());
     let assoc = AssocConfig { path_mtu_discovery: on, ..(*config.assoc).clone() };
-    let config = Config { assoc: Arc::new(assoc), encapsulation, ..config };
+    let config = config.assoc(Arc::new(assoc)).encapsulation(encapsulation);
     emulation.namespace(host).run(|| Endpoint::bind(config)).unwrap().unwrap()
 }
 
@@ -95,7 +95,7 @@ async fn without_discovery_packets_are_as_large_as_the_interface_takes() {
                 Host::Client => Config::client(addresses),
                 Host::Server => Config::server(addresses, PORT),
             };
-            let config = Config { encapsulation, ..config };
+            let config = config.encapsulation(encapsulation);
             emulation.namespace(host).run(|| Endpoint::bind(config)).unwrap().unwrap()
         };
         let narrow = || {

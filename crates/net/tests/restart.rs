@@ -79,7 +79,7 @@ impl Peer {
 
 async fn accepted() -> (Association, Peer, Endpoint) {
     let config = Config::server([IpAddr::V4(Ipv4Addr::LOCALHOST)], PORTS.1);
-    let server = Endpoint::bind(Config { encapsulation: Encapsulation::Udp(0), ..config }).unwrap();
+    let server = Endpoint::bind(config.encapsulation(Encapsulation::Udp(0))).unwrap();
     let peer = Peer::new(&server).await;
     let (association, ()) = tokio::join!(server.accept(), peer.open(77));
     (association.unwrap(), peer, server)

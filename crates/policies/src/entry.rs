@@ -1,7 +1,5 @@
 //! What a policy says of itself, and how it is made.
 
-use core::fmt;
-
 use polypath_proto::config::CcConfig;
 use polypath_proto::policy::{
     BufferPolicy, CongestionControl, PathScheduler, RetransmissionPolicy, StreamScheduler,
@@ -9,36 +7,12 @@ use polypath_proto::policy::{
 use polypath_proto::rng::Rng;
 
 use crate::error::PolicyError;
-use crate::options::{OptionEntry, Options};
+use crate::kind::PolicyKind;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
-/// Which question a policy answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PolicyKind {
-    /// Which path carries the next new data?
-    PathScheduler,
-    /// Which stream's message is next?
-    StreamScheduler,
-    /// Which path carries a retransmission?
-    Retransmission,
-    /// May a path take more of the buffers?
-    Buffer,
-    /// How do congestion windows change?
-    Congestion,
-}
-
-impl fmt::Display for PolicyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::PathScheduler => "path scheduler",
-            Self::StreamScheduler => "stream scheduler",
-            Self::Retransmission => "retransmission policy",
-            Self::Buffer => "buffer policy",
-            Self::Congestion => "congestion control",
-        })
-    }
-}
-
-/// Makes one policy for one association, from settings that were checked. The generator is the policy's own.
+/// Makes one policy for one association, from settings that were checked. The generator is the
+/// policy's own.
 pub type Recipe<P> = Box<dyn Fn(&CcConfig, &mut Rng) -> Box<P> + Send + Sync>;
 
 /// Checks the options and makes the recipe.

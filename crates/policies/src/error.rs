@@ -1,6 +1,6 @@
 //! What is wrong with the text of a policy.
 
-use crate::entry::PolicyKind;
+use crate::kind::PolicyKind;
 
 /// Why a text names no policy. One line: the kind, the text, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,10 +1,12 @@
-//! The policies beyond RFC 9260's own: one file each, written against the public traits of `polypath_proto` alone.
+//! The policies beyond RFC 9260's own: one file each, written against the public traits of
+//! `polypath_proto` alone.
 //!
-//! A policy is written `name` or `name?key=value&key=value`. [`factory`] turns five such texts into the policies of
-//! an association, [`all`] lists what there is.
+//! A policy is written `name` or `name?key=value&key=value`. [`factory`] turns five such texts into
+//! the policies of an association, [`all`] lists what there is.
 //!
 //! # A policy of your own
-//! It needs a type, the trait of the question that it answers, and an entry with its name. Nothing here has to change:
+//! It needs a type, the trait of the question that it answers, and an entry with its name. Nothing
+//! here has to change:
 //!
 //! ```
 //! use polypath_policies::{OptionEntry, PolicyEntry, PolicySpec, Registry};
@@ -68,39 +70,29 @@
 )]
 
 pub mod buffer;
-pub mod competitor;
+mod builder;
 pub mod congestion;
 mod entry;
 mod error;
-pub mod estimate;
-#[cfg(test)]
-mod fixture;
+mod kind;
+mod option;
 mod options;
-pub mod path;
+pub mod path_model;
+mod path_order;
 pub mod profile;
-pub mod raise;
 mod registry;
-mod restless;
 pub mod retransmission;
-mod rounds;
-pub mod sharing;
+pub mod scheduler;
+pub mod shared_bottleneck;
 pub mod stream;
-mod train;
+#[cfg(test)]
+mod test_views;
 
-pub use entry::{Configure, PolicyEntry, PolicyKind, Recipe};
+pub use builder::AssocBuilder;
+pub use entry::{Configure, PolicyEntry, Recipe};
 pub use error::PolicyError;
-pub use options::{OptionEntry, Options};
+pub use kind::PolicyKind;
+pub use option::OptionEntry;
+pub use options::Options;
+pub use profile::{Profile, UnknownProfile};
 pub use registry::{PolicySpec, Registry, all, factory};
-
-use polypath_proto::PathId;
-use polypath_proto::view::{AssocView, PathView};
-
-/// All paths, beginning with the one after `last` and wrapping around.
-fn paths_after<'a>(
-    view: &AssocView<'a>,
-    last: Option<PathId>,
-) -> impl Iterator<Item = &'a PathView> + use<'a> {
-    let start = last.map_or(0, |last| last.index() + 1).min(view.paths.len());
-    let (before, after) = view.paths.split_at(start);
-    after.iter().chain(before)
-}

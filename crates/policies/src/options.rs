@@ -4,57 +4,44 @@ use core::ops::RangeInclusive;
 use core::str::FromStr;
 use std::collections::BTreeMap;
 
-use crate::entry::PolicyEntry;
 use crate::error::PolicyError;
-
-/// An option that a policy understands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OptionEntry {
-    /// Its key.
-    pub name: &'static str,
-    /// Its value where the text gives none.
-    pub default: &'static str,
-    /// What is allowed: alternatives separated by `|`; one in angle brackets stands for many values.
-    pub values: &'static str,
-    /// What it decides, in one line.
-    pub summary: &'static str,
-}
-
-impl OptionEntry {
-    /// The values that can be listed.
-    pub fn choices(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.values.split('|').filter(|value| !value.contains('<'))
-    }
-}
+use crate::kind::PolicyKind;
+use crate::option::OptionEntry;
 
 /// The options in the text of one policy, defaults filled in.
 #[derive(Debug)]
 pub struct Options<'a> {
-    entry: &'a PolicyEntry,
+    kind: PolicyKind,
+    known: &'a [OptionEntry],
     text: &'a str,
     given: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Options<'a> {
-    /// Splits `text`, whose name is that of `entry`, and checks the keys.
-    pub(crate) fn parse(entry: &'a PolicyEntry, text: &'a str) -> Result<Self, PolicyError> {
-        let mut options = Self { entry, text, given: BTreeMap::new() };
+    /// Splits the text of a policy of this kind, which has the `known` options, and checks the
+    /// keys.
+    pub(crate) fn parse(
+        kind: PolicyKind,
+        known: &'a [OptionEntry],
+        text: &'a str,
+    ) -> Result<Self, PolicyError> {
+        let mut options = Self { kind, known, text, given: BTreeMap::new() };
         let parts = text.split_once('?').map(|(_, parts)| parts.split('&'));
         for part in parts.into_iter().flatten() {
-            options.insert(part)?;
+            options.insert_option(part)?;
         }
         Ok(options)
     }
 
-    fn insert(&mut self, part: &'a str) -> Result<(), PolicyError> {
-        let kind = self.entry.kind;
+    fn insert_option(&mut self, part: &'a str) -> Result<(), PolicyError> {
+        let kind = self.kind;
         let text = || self.text.to_owned();
         let Some((key, value)) = part.split_once('=') else {
             return Err(PolicyError::Malformed { kind, text: text(), part: part.to_owned() });
         };
         let option = key.to_owned();
-        if !self.entry.options.iter().any(|o| o.name == key) {
-            let allowed = list_or_none(self.entry.options.iter().map(|o| o.name));
+        if !self.known.iter().any(|o| o.name == key) {
+            let allowed = list_or_none(self.known.iter().map(|o| o.name));
             return Err(PolicyError::UnknownOption { kind, text: text(), option, allowed });
         }
         if self.given.contains_key(key) {
@@ -66,7 +53,7 @@ impl<'a> Options<'a> {
 
     /// The value of option `name` as text.
     pub fn text(&self, name: &str) -> &str {
-        let default = || self.entry.options.iter().find(|o| o.name == name).map(|o| o.default);
+        let default = || self.known.iter().find(|o| o.name == name).map(|o| o.default);
         self.given.get(name).copied().or_else(default).unwrap_or_default()
     }
 
@@ -88,7 +75,7 @@ impl<'a> Options<'a> {
     where
         T: FromStr + PartialOrd,
     {
-        within(self.text(name), &range).ok_or_else(|| self.refuse(name))
+        parse_within(self.text(name), &range).ok_or_else(|| self.refuse(name))
     }
 
     /// Option `name` as a list `number,number,...`; empty text is an empty list.
@@ -99,14 +86,16 @@ impl<'a> Options<'a> {
     where
         T: FromStr + PartialOrd,
     {
-        let numbers: Option<_> = members(self.text(name)).map(|m| within(m, &range)).collect();
+        let numbers: Option<_> =
+            list_members(self.text(name)).map(|m| parse_within(m, &range)).collect();
         numbers.ok_or_else(|| self.refuse(name))
     }
 
     /// Option `name` as a map `number:number,...`; empty text is an empty map.
     ///
     /// # Errors
-    /// [`PolicyError::BadValue`] when a member is no pair, a number is outside its range, or a key is repeated.
+    /// [`PolicyError::BadValue`] when a member is no pair, a number is outside its range, or a key
+    /// is repeated.
     pub fn map<K, V>(
         &self,
         name: &str,
@@ -118,9 +107,10 @@ impl<'a> Options<'a> {
         V: FromStr + PartialOrd,
     {
         let mut map = BTreeMap::new();
-        for member in members(self.text(name)) {
+        for member in list_members(self.text(name)) {
             let pair = member.split_once(':');
-            let pair = pair.and_then(|(k, v)| Some((within(k, &keys)?, within(v, &values)?)));
+            let pair =
+                pair.and_then(|(k, v)| Some((parse_within(k, &keys)?, parse_within(v, &values)?)));
             let (key, value) = pair.ok_or_else(|| self.refuse(name))?;
             if map.insert(key, value).is_some() {
                 return Err(self.refuse(name));
@@ -131,9 +121,9 @@ impl<'a> Options<'a> {
 
     /// The error for the value of option `name`.
     pub fn refuse(&self, name: &str) -> PolicyError {
-        let entry = self.entry.options.iter().find(|o| o.name == name);
+        let entry = self.known.iter().find(|o| o.name == name);
         PolicyError::BadValue {
-            kind: self.entry.kind,
+            kind: self.kind,
             text: self.text.to_owned(),
             option: name.to_owned(),
             value: self.text(name).to_owned(),
@@ -148,11 +138,11 @@ pub(crate) fn list_or_none<'a>(names: impl Iterator<Item = &'a str>) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn members(text: &str) -> impl Iterator<Item = &str> {
+fn list_members(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').filter(move |_| !text.is_empty())
 }
 
-fn within<T: FromStr + PartialOrd>(text: &str, range: &RangeInclusive<T>) -> Option<T> {
+fn parse_within<T: FromStr + PartialOrd>(text: &str, range: &RangeInclusive<T>) -> Option<T> {
     text.parse().ok().filter(|value| range.contains(value))
 }
 
@@ -161,26 +151,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ENTRY: PolicyEntry = PolicyEntry::buffer("b", |_| {
-        Ok(Box::new(|_, _| Box::new(polypath_proto::policy::SharedBuffer)))
-    })
-    .options(&[
+    const KNOWN: &[OptionEntry] = &[
         OptionEntry { name: "side", default: "left", values: "left|right", summary: "" },
         OptionEntry { name: "size", default: "3", values: "<1..9>|all", summary: "" },
         OptionEntry { name: "list", default: "", values: "<n,...>", summary: "" },
-    ]);
+    ];
+
+    fn parse(text: &str) -> Result<Options<'_>, PolicyError> {
+        Options::parse(PolicyKind::Buffer, KNOWN, text)
+    }
 
     fn error(text: &str, read: impl Fn(&Options<'_>) -> Result<(), PolicyError>) -> String {
-        Options::parse(&ENTRY, text).and_then(|o| read(&o)).expect_err("refused").to_string()
+        parse(text).and_then(|o| read(&o)).expect_err("refused").to_string()
     }
 
     #[test]
     fn given_values_win_over_defaults() {
-        let o = Options::parse(&ENTRY, "b?side=right&list=1:2,3:4").expect("valid");
+        let o = parse("b?side=right&list=1:2,3:4").expect("valid");
         assert_eq!(o.choice("side", &[("left", 'l'), ("right", 'r')]), Ok('r'));
         assert_eq!(o.number("size", 1u32..=9), Ok(3));
         assert_eq!(o.map("list", 0u8..=9, 0u8..=9), Ok(BTreeMap::from([(1, 2), (3, 4)])));
-        let o = Options::parse(&ENTRY, "b").expect("valid");
+        let o = parse("b").expect("valid");
         assert_eq!(o.numbers("list", 0.0..=1.0), Ok(Vec::new()));
     }
 
@@ -205,7 +196,7 @@ mod tests {
 
     #[test]
     fn only_listable_values_are_choices() {
-        let choices: Vec<_> = ENTRY.options.iter().flat_map(OptionEntry::choices).collect();
+        let choices: Vec<_> = KNOWN.iter().flat_map(OptionEntry::choices).collect();
         assert_eq!(choices, ["left", "right", "all"]);
     }
 
@@ -213,7 +204,7 @@ mod tests {
         #[test]
         fn any_text_is_parsed_or_refused_in_one_line(tail in ".{0,40}") {
             let text = format!("b?{tail}");
-            let message = match Options::parse(&ENTRY, &text) {
+            let message = match parse(&text) {
                 Ok(o) => match o.map("list", 0u16..=9, 0u16..=9) {
                     Ok(_) => return Ok(()),
                     Err(e) => e.to_string(),

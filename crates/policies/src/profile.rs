@@ -1,5 +1,7 @@
 //! The stacks that have a name: settings of the core, and the policies that go with them.
 
+use core::fmt;
+use core::str::FromStr;
 use std::sync::Arc;
 
 use polypath_proto::config::{
@@ -8,17 +10,82 @@ use polypath_proto::config::{
 };
 use polypath_proto::time::Duration;
 
-use crate::{PolicyError, PolicySpec, factory};
+use crate::error::PolicyError;
+use crate::registry::{PolicySpec, factory};
 
-/// RFC 9260 with CMT, whose parts are on by default in the core; but for the second packet after a timeout, with which the papers'
-/// experiments were repeated.
+/// A stack that has a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Profile {
+    /// What one would deploy: [`fast`].
+    #[default]
+    Fast,
+    /// RFC 9260 with CMT, as the papers' experiments were repeated: [`paper`].
+    Paper,
+    /// The papers' ns-2 module: [`ns2`].
+    Ns2,
+}
+
+impl Profile {
+    /// All of them, in the order in which help and errors list them.
+    pub const ALL: [Self; 3] = [Self::Fast, Self::Paper, Self::Ns2];
+
+    /// Its name on command lines and in scenario files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Paper => "paper",
+            Self::Ns2 => "ns2",
+        }
+    }
+
+    /// Its settings of the core, and its policies by name.
+    pub fn stack(self) -> (AssocConfig, PolicySpec) {
+        match self {
+            Self::Fast => fast(),
+            Self::Paper => paper(),
+            Self::Ns2 => ns2(),
+        }
+    }
+
+    /// Whether it repeats what others measured. Extensions that they did not have stay off then.
+    pub const fn is_reproduction(self) -> bool {
+        matches!(self, Self::Paper | Self::Ns2)
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A text that names no profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("profile {name:?} is unknown; allowed: fast, paper, ns2")]
+pub struct UnknownProfile {
+    /// The text.
+    pub name: String,
+}
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(text: &str) -> Result<Self, UnknownProfile> {
+        let named = Self::ALL.into_iter().find(|profile| profile.name() == text);
+        named.ok_or_else(|| UnknownProfile { name: text.to_owned() })
+    }
+}
+
+/// RFC 9260 with CMT, whose parts are on by default in the core; but for the second packet after a
+/// timeout, with which the papers' experiments were repeated.
 pub fn paper() -> (AssocConfig, PolicySpec) {
     let assoc = AssocConfig { one_packet_after_timeout: false, ..AssocConfig::default() };
     (assoc, PolicySpec::default())
 }
 
-/// What the University of Delaware's module for ns-2.35 does in place of [`paper`]; `data/ns2/README.md` has
-/// the list, and what is left out of it here.
+/// What the University of Delaware's module for ns-2.35 does in place of [`paper`];
+/// `data/ns2/README.md` has the list, and what is left out of it here.
 pub fn ns2() -> (AssocConfig, PolicySpec) {
     let (mut assoc, policies) = paper();
     assoc.chunk_charge = 16;
@@ -39,8 +106,8 @@ pub fn ns2() -> (AssocConfig, PolicySpec) {
 }
 
 /// What one would deploy. RTO.Min and the SACK delay are those of common TCP stacks; the RTO must
-/// stay clear of the SACK delay. PFMR 0 is RFC 7829's recommendation. SACKs take the fastest path, since the buffers wait
-/// for them; RTT samples then have to count whichever way they came.
+/// stay clear of the SACK delay. PFMR 0 is RFC 7829's recommendation. SACKs take the fastest path,
+/// since the buffers wait for them; RTT samples then have to count whichever way they came.
 pub fn fast() -> (AssocConfig, PolicySpec) {
     let (mut assoc, mut policies) = paper();
     policies.path_scheduler = "knapsack".to_owned();
@@ -58,8 +125,8 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     assoc.recovery = RecoveryConfig::MODERN;
     assoc.cmt.nr_sack = NrSack::Received;
     assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;
-    // A path that was cut off is missed at once, asked about once a second at least, and starts with the initial window of
-    // common TCP stacks (RFC 6928) when it is back.
+    // A path that was cut off is missed at once, asked about once a second at least, and starts
+    // with the initial window of common TCP stacks (RFC 6928) when it is back.
     assoc.recovery.rescheduling = Rescheduling::Silent;
     let probe = Some(Duration::from_secs(1));
     assoc.potentially_failed = Some(PfConfig { return_mtus: 10, probe, ..PfConfig::default() });
@@ -82,4 +149,20 @@ pub fn config((assoc, policies): (AssocConfig, PolicySpec)) -> Result<AssocConfi
 /// None in fact: its policies are built in.
 pub fn fast_config() -> Result<Arc<AssocConfig>, PolicyError> {
     config(fast()).map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_profiles_are_one_to_one() {
+        for profile in Profile::ALL {
+            assert_eq!(profile.to_string().parse(), Ok(profile));
+        }
+        let error = "Fast".parse::<Profile>().unwrap_err().to_string();
+        for profile in Profile::ALL {
+            assert!(error.contains(profile.name()), "{error}");
+        }
+    }
 }

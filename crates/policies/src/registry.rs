@@ -10,46 +10,47 @@ use polypath_proto::policy::{
 };
 use polypath_proto::rng::Rng;
 
-use crate::entry::{Configure, Make, PolicyEntry, PolicyKind, Recipe};
+use crate::entry::{Configure, Make, PolicyEntry, Recipe};
 use crate::error::PolicyError;
+use crate::kind::PolicyKind;
 use crate::options::{Options, list_or_none};
-use crate::{buffer, congestion, path, retransmission, stream};
+use crate::{buffer, congestion, retransmission, scheduler, stream};
 
 /// Every policy of this crate. A new one adds its line here and its file.
 static BUILTIN: &[PolicyEntry] = &[
-    path::rr::ENTRY,
-    path::primary::ENTRY,
-    path::fixed::ENTRY,
-    path::out::ENTRY,
-    path::min_rtt::ENTRY,
-    path::blest::ENTRY,
-    path::ecf::ENTRY,
-    path::otias::ENTRY,
-    path::daps::ENTRY,
-    path::sttf::ENTRY,
-    path::weighted::ENTRY,
-    path::out_split::ENTRY,
-    path::knapsack::ENTRY,
-    path::redundant::ENTRY,
+    scheduler::rr::ENTRY,
+    scheduler::primary::ENTRY,
+    scheduler::fixed::ENTRY,
+    scheduler::cmt_out::ENTRY,
+    scheduler::min_rtt::ENTRY,
+    scheduler::blest::ENTRY,
+    scheduler::ecf::ENTRY,
+    scheduler::otias::ENTRY,
+    scheduler::daps::ENTRY,
+    scheduler::sttf::ENTRY,
+    scheduler::weighted::ENTRY,
+    scheduler::cmt_out_split::ENTRY,
+    scheduler::knapsack::ENTRY,
+    scheduler::redundant::ENTRY,
     stream::fcfs::ENTRY,
     stream::rr::ENTRY,
     stream::rr_packet::ENTRY,
     stream::priority::ENTRY,
-    stream::needs::ENTRY,
+    stream::requirements::ENTRY,
     stream::fair::ENTRY,
     stream::wfq::ENTRY,
     retransmission::same::ENTRY,
     retransmission::asap::ENTRY,
     retransmission::cwnd::ENTRY,
     retransmission::ssthresh::ENTRY,
-    retransmission::soonest::ENTRY,
+    retransmission::earliest_delivery::ENTRY,
     retransmission::lossrate::ENTRY,
     retransmission::rfc9260::ENTRY,
     buffer::shared::ENTRY,
     buffer::split::ENTRY,
-    congestion::cmt::ENTRY,
-    congestion::rp_v1::ENTRY,
-    congestion::rp_v2::ENTRY,
+    congestion::rfc9260::ENTRY,
+    congestion::resource_pooling::ENTRY_V1,
+    congestion::resource_pooling::ENTRY_V2,
     congestion::lia::ENTRY,
     congestion::olia::ENTRY,
     congestion::balia::ENTRY,
@@ -134,7 +135,8 @@ impl Registry {
         &self.entries
     }
 
-    /// A factory for `spec`. All texts are checked here, so that making the policies of an association cannot fail.
+    /// A factory for `spec`. All texts are checked here, so that making the policies of an
+    /// association cannot fail.
     ///
     /// # Errors
     /// The first text in `spec` that names no policy, or sets an option wrongly.
@@ -220,7 +222,7 @@ impl Registry {
             let allowed = list_or_none(names);
             return Err(PolicyError::UnknownPolicy { kind, name: name.to_owned(), allowed });
         };
-        configure(&Options::parse(entry, text)?)
+        configure(&Options::parse(kind, entry.options, text)?)
     }
 }
 
@@ -241,7 +243,8 @@ impl fmt::Debug for Configured {
 
 impl PolicyFactory for Configured {
     fn build(&self, cc: &CcConfig, rng: &mut Rng) -> PolicySet {
-        // One fork for each, wanted or not: exchanging one policy leaves the randomness of all else as it was.
+        // One fork for each, wanted or not: exchanging one policy leaves the randomness of all else
+        // as it was.
         PolicySet {
             path_scheduler: (self.path_scheduler)(cc, &mut rng.fork()),
             stream_scheduler: (self.stream_scheduler)(cc, &mut rng.fork()),
@@ -294,12 +297,12 @@ mod tests {
     #[test]
     fn a_name_is_added_once() {
         let mut registry = Registry::builtin();
-        let refused = registry.add(path::rr::ENTRY).expect_err("there is an rr");
+        let refused = registry.add(scheduler::rr::ENTRY).expect_err("there is an rr");
         assert_eq!(
             refused.to_string(),
             "path scheduler \"rr\" exists already; allowed: a name that is not in use"
         );
-        assert!(registry.add(PolicyEntry { name: "rr2", ..path::rr::ENTRY }).is_ok());
+        assert!(registry.add(PolicyEntry { name: "rr2", ..scheduler::rr::ENTRY }).is_ok());
         assert!(registry.path_scheduler("rr2?visit=packet").is_ok());
     }
 

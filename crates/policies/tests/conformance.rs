@@ -53,8 +53,8 @@ fn every_option_that_cannot_be_listed_has_an_example() {
     }
 }
 
-/// `name?key=value&...` with every combination of listable values and examples; where there are more than a thousand,
-/// every pair of values occurs.
+/// `name?key=value&...` with every combination of listable values and examples; where there are
+/// more than a thousand, every pair of values occurs.
 fn combinations(entry: &PolicyEntry) -> Vec<String> {
     let values: Vec<Vec<String>> =
         entry.options.iter().map(|o| option_values(entry.name, o)).collect();

@@ -1,8 +1,9 @@
-//! What the best of all schedules carries of one ordered stream over a fast and a slow path, on a case that is small enough to try them all
-//! (docs/knapsack.md, "One ordered stream").
+//! What the best of all schedules carries of one ordered stream over a fast and a slow path, on a
+//! case that is small enough to try them all (docs/knapsack.md, "One ordered stream").
 //!
-//! A schedule is the order of paths that consecutive packets take, again and again. Given that order, nothing is gained by sending later than
-//! the buffer and the links allow, so the order alone decides. Times are in packets.
+//! A schedule is the order of paths that consecutive packets take, again and again. Given that
+//! order, nothing is gained by sending later than the buffer and the links allow, so the order
+//! alone decides. Times are in packets.
 
 /// Packets of the buffer; round trips of the two paths with a packet's own time.
 const BUFFER: usize = 9;
@@ -10,7 +11,8 @@ const HOLD: [usize; 2] = [4, 11];
 /// The longest orders that are tried.
 const LONGEST: u32 = 16;
 
-/// Packets per packet's time that an order carries: bit n of `order` is the path of packet n; `queue` packets may wait at the fast link.
+/// Packets per packet's time that an order carries: bit n of `order` is the path of packet n;
+/// `queue` packets may wait at the fast link.
 fn carried(order: u32, length: usize, queue: usize) -> f64 {
     let (half, whole) = (length * (60 / length + 2), length * (120 / length + 4));
     let (mut free, mut sent) = ([0; 2], 0);

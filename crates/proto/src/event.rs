@@ -284,6 +284,7 @@ impl Default for Part {
 
 /// SQINFO: how much waits in the send buffer, in all and per stream (S0 section 6.2). Payload bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SenderQueueInfo {
     /// The send buffer's size; `u64::MAX` when unlimited.
     pub limit: u64,
@@ -303,6 +304,7 @@ impl SenderQueueInfo {
 
 /// One stream's part of the send buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct StreamQueueInfo {
     /// Which stream.
     pub stream: StreamId,

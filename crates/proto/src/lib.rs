@@ -187,7 +187,7 @@ pub mod view;
 
 pub use association::{AddressError, Association, ReconfigError, State};
 pub use auth::AuthKeyError;
-pub use config::PathSettings;
+pub use config::{AgreedExtensions, AssocSettings, PathSettings, SettingsError};
 pub use endpoint::{ConnectError, Endpoint, Transmit};
 pub use event::{CloseReason, Event, Message, ReconfigOutcome, StreamDirection};
 pub use ids::{AssocHandle, FourTuple, MessageId, PathId, ReconfigId};

@@ -16,6 +16,7 @@ pub use path::PathStats;
 
 /// Counters of an endpoint: what happened outside associations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct EndpointStats {
     /// Packets handed in.
     pub packets_received: u64,
@@ -37,6 +38,7 @@ pub struct EndpointStats {
 
 /// Counters of an association.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct AssocStats {
     /// SCTP packets sent.
     pub packets_sent: u64,
@@ -103,6 +105,7 @@ const fn is_zero(count: &u64) -> bool {
 
 /// Counters of the loss recovery beyond RFC 9260 on one path ([`RecoveryConfig`](crate::config::RecoveryConfig)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct RecoveryStats {
     /// Chunks that time-based detection declared lost.
     pub rack_losses: u64,
@@ -120,6 +123,7 @@ pub struct RecoveryStats {
 
 /// Messages that were given up, by why (RFC 7496 section 4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct AbandonedMessages {
     /// Their lifetime was over.
     pub timed: AbandonedCount,
@@ -167,6 +171,7 @@ impl core::ops::Add for AbandonedCount {
 
 /// Counters of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct StreamStats {
     /// Which stream.
     pub stream: u16,

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use polypath_link::{ConfigError, NatChange, NatConfigError};
 use polypath_proto::config::Encapsulation;
 
-use crate::ledger::LONGEST_BESIDE;
+use crate::delivery_checker::LONGEST_SIDE_MESSAGE;
 use crate::spec::{
     Action, AppSpec, FlowSpec, MessageSpec, NatSpec, Period, ReaderSpec, RouteSpec, Topology,
     WorldSpec,
@@ -88,7 +88,7 @@ impl WorldSpec {
     /// The first thing that is wrong.
     pub fn check(&self) -> Result<(), SpecError> {
         self.topology.check()?;
-        unique("flow", self.flows.iter().map(|flow| &flow.name))?;
+        check_unique("flow", self.flows.iter().map(|flow| &flow.name))?;
         self.flows.iter().try_for_each(|flow| flow.check(&self.topology))?;
         self.check_ports()?;
         self.actions.iter().try_for_each(|action| self.check_action(&action.action))?;
@@ -116,12 +116,12 @@ impl WorldSpec {
     }
 
     fn check_repeats(&self) -> Result<(), SpecError> {
-        unique("repeat", self.repeats.iter().map(|repeat| &repeat.name))?;
+        check_unique("repeat", self.repeats.iter().map(|repeat| &repeat.name))?;
         let links: Vec<_> = self.topology.links.iter().map(|link| &link.name).collect();
         let end = self.time.settle.saturating_add(self.time.measure);
         for repeat in &self.repeats {
             if let Some(name) = repeat.links.iter().find(|name| !links.contains(name)) {
-                return Err(unknown(&format!("repeat {}", repeat.name), name, &links));
+                return Err(unknown_name(&format!("repeat {}", repeat.name), name, &links));
             }
             repeat.check(end)?;
         }
@@ -129,11 +129,11 @@ impl WorldSpec {
     }
 
     fn check_cross(&self) -> Result<(), SpecError> {
-        unique("cross", self.cross.iter().map(|cross| &cross.name))?;
+        check_unique("cross", self.cross.iter().map(|cross| &cross.name))?;
         let links: Vec<_> = self.topology.links.iter().map(|link| &link.name).collect();
         for cross in &self.cross {
             if !links.contains(&&cross.link) {
-                return Err(unknown(&format!("cross {}", cross.name), &cross.link, &links));
+                return Err(unknown_name(&format!("cross {}", cross.name), &cross.link, &links));
             }
             cross.check()?;
         }
@@ -142,7 +142,7 @@ impl WorldSpec {
 
     fn check_action(&self, action: &Action) -> Result<(), SpecError> {
         let known = |field: &str, name: &String, names: Vec<&String>| {
-            if names.contains(&name) { Ok(()) } else { Err(unknown(field, name, &names)) }
+            if names.contains(&name) { Ok(()) } else { Err(unknown_name(field, name, &names)) }
         };
         match action {
             Action::CutLink(name) | Action::RestoreLink(name) => {
@@ -165,9 +165,9 @@ impl Topology {
     }
 
     fn check(&self) -> Result<(), SpecError> {
-        unique("host", self.hosts.iter().map(|host| &host.name))?;
-        unique("address", self.hosts.iter().flat_map(|host| &host.addresses))?;
-        unique("link", self.links.iter().map(|link| &link.name))?;
+        check_unique("host", self.hosts.iter().map(|host| &host.name))?;
+        check_unique("address", self.hosts.iter().flat_map(|host| &host.addresses))?;
+        check_unique("link", self.links.iter().map(|link| &link.name))?;
         for link in &self.links {
             let error = |source| SpecError::Link { link: link.name.clone(), source };
             link.config.check().map_err(error)?;
@@ -185,9 +185,9 @@ impl Topology {
     }
 
     fn check_nats(&self) -> Result<(), SpecError> {
-        unique("nat", self.nats.iter().map(|nat| &nat.name))?;
-        unique("nat inside", self.nats.iter().flat_map(|nat| &nat.inside))?;
-        unique("nat external", self.nats.iter().flat_map(|nat| &nat.config.external))?;
+        check_unique("nat", self.nats.iter().map(|nat| &nat.name))?;
+        check_unique("nat inside", self.nats.iter().flat_map(|nat| &nat.inside))?;
+        check_unique("nat external", self.nats.iter().flat_map(|nat| &nat.config.external))?;
         for nat in &self.nats {
             let error = |source| SpecError::Nat { nat: nat.name.clone(), source };
             nat.config.check().map_err(error)?;
@@ -211,7 +211,7 @@ impl Topology {
     fn check_route(&self, route: &RouteSpec, links: &BTreeSet<&String>) -> Result<(), SpecError> {
         let field = format!("route {}", route.name);
         if let Some(name) = route.links.iter().find(|name| !links.contains(name)) {
-            return Err(unknown(&field, name, &links.iter().copied().collect::<Vec<_>>()));
+            return Err(unknown_name(&field, name, &links.iter().copied().collect::<Vec<_>>()));
         }
         let families = route.from.is_ipv4() == route.to.is_ipv4();
         in_range(&field, route.to, families, "two addresses of one family")?;
@@ -267,7 +267,7 @@ impl FlowSpec {
         let enough = streams <= usize::from(self.client.assoc.outbound_streams);
         in_range(field, streams, enough, "no more streams than the association has")?;
         self.beside.iter().try_for_each(|beside| {
-            let size = (1..=LONGEST_BESIDE as u64).contains(&beside.bytes.into());
+            let size = (1..=LONGEST_SIDE_MESSAGE as u64).contains(&beside.bytes.into());
             in_range(field, beside.bytes, size, "messages of 1 to 65536 bytes")?;
             in_range(field, beside.every, beside.every > 0, "an interval of at least 1 ns")
         })
@@ -356,7 +356,7 @@ impl ReaderSpec {
     }
 }
 
-fn unique<T: Ord + ToString>(
+fn check_unique<T: Ord + ToString>(
     field: &'static str,
     values: impl Iterator<Item = T>,
 ) -> Result<(), SpecError> {
@@ -381,7 +381,7 @@ fn in_range(
     if allowed { Ok(()) } else { Err(error()) }
 }
 
-fn unknown(field: &str, value: &str, names: &[&String]) -> SpecError {
+fn unknown_name(field: &str, value: &str, names: &[&String]) -> SpecError {
     let names: BTreeSet<_> = names.iter().map(|name| name.as_str()).collect();
     let allowed = names.into_iter().collect::<Vec<_>>().join(", ");
     SpecError::Unknown { field: field.into(), value: value.into(), allowed }

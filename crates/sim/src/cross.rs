@@ -19,7 +19,8 @@ pub(crate) struct Counts {
 #[derive(Debug)]
 pub(crate) struct Source {
     spec: CrossSpec,
-    /// Draws of the packets' distances and of the phases, so that changing one leaves the other as it is.
+    /// Draws of the packets' distances and of the phases, so that changing one leaves the other as
+    /// it is.
     gaps: Rng,
     phases: Rng,
     /// When the present phase of sending began and ends.
@@ -59,13 +60,13 @@ impl Source {
     }
 
     /// Counts a packet, and works out when the next one is due.
-    pub(crate) fn sent(&mut self) {
+    pub(crate) fn note_sent(&mut self) {
         self.counts.sent += 1;
         self.sent_in_phase += 1;
         self.next = match self.spec.spacing {
-            Spacing::Even => self.on.0.saturating_add(self.gap(self.sent_in_phase)),
+            Spacing::Even => self.on.0.saturating_add(self.sending_time(self.sent_in_phase)),
             Spacing::Poisson => {
-                let gap = self.gap(1) as f64 * exponential(&mut self.gaps);
+                let gap = self.sending_time(1) as f64 * draw_exponential(&mut self.gaps);
                 // Saturates, as it should.
                 self.next.saturating_add(gap as Nanos)
             }
@@ -75,13 +76,14 @@ impl Source {
 
     /// Starts a phase of sending. The first packet of evenly spaced ones comes at once.
     fn switch_on(&mut self, from: Nanos) {
-        let length = self.spec.on_off.map_or(Nanos::MAX, |(on, _)| draw(on, &mut self.phases));
+        let length =
+            self.spec.on_off.map_or(Nanos::MAX, |(on, _)| draw_period(on, &mut self.phases));
         self.on = (from, from.saturating_add(length));
         self.sent_in_phase = 0;
         self.next = match self.spec.spacing {
             Spacing::Even => from,
             Spacing::Poisson => {
-                let gap = self.gap(1) as f64 * exponential(&mut self.gaps);
+                let gap = self.sending_time(1) as f64 * draw_exponential(&mut self.gaps);
                 from.saturating_add(gap as Nanos)
             }
         };
@@ -91,7 +93,7 @@ impl Source {
     fn skip_silence(&mut self) {
         while self.next >= self.on.1 {
             let Some((_, off)) = self.spec.on_off else { return };
-            let from = self.on.1.saturating_add(draw(off, &mut self.phases));
+            let from = self.on.1.saturating_add(draw_period(off, &mut self.phases));
             self.switch_on(from);
             if from == Nanos::MAX {
                 return;
@@ -100,14 +102,14 @@ impl Source {
     }
 
     /// Time that `packets` take at the source's rate.
-    fn gap(&self, packets: u64) -> Nanos {
+    fn sending_time(&self, packets: u64) -> Nanos {
         let bits = u128::from(packets) * u128::from(self.spec.packet_bytes) * 8;
         let ns = bits * 1_000_000_000 / u128::from(self.spec.rate.max(1));
         Nanos::try_from(ns).unwrap_or(Nanos::MAX)
     }
 
     /// Forgets the counters so far.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn restart_counters(&mut self) {
         self.settled = self.counts;
     }
 
@@ -126,12 +128,13 @@ impl Source {
 }
 
 impl CrossSpec {
-    /// When each packet is sent in a run with this seed, and its bytes: the same as in the simulator.
+    /// When each packet is sent in a run with this seed, and its bytes: the same as in the
+    /// simulator.
     pub fn packets(&self, seed: u64) -> impl Iterator<Item = (Nanos, u32)> + Send + use<> {
         let mut source = Source::new(self, seed);
         std::iter::from_fn(move || {
             let packet = (source.next_at()?, source.packet_bytes());
-            source.sent();
+            source.note_sent();
             Some(packet)
         })
     }
@@ -157,15 +160,15 @@ impl CrossSpec {
 }
 
 /// Exponentially distributed with mean 1.
-fn exponential(rng: &mut Rng) -> f64 {
+fn draw_exponential(rng: &mut Rng) -> f64 {
     -(1.0 - rng.unit()).ln()
 }
 
 /// A duration of at least 1 ns, so that phases always advance.
-fn draw(period: Period, rng: &mut Rng) -> Nanos {
+fn draw_period(period: Period, rng: &mut Rng) -> Nanos {
     match period {
         Period::Fixed(ns) => ns.max(1),
-        Period::Exponential(mean) => ((mean as f64 * exponential(rng)) as Nanos).max(1),
+        Period::Exponential(mean) => ((mean as f64 * draw_exponential(rng)) as Nanos).max(1),
     }
 }
 

@@ -92,7 +92,7 @@ impl End {
     }
 
     /// UDP source and destination port of its packets.
-    pub(crate) fn udp(&self) -> Option<(u16, u16)> {
+    pub(crate) fn udp_ports(&self) -> Option<(u16, u16)> {
         self.udp.map(|port| (port, port))
     }
 
@@ -108,7 +108,7 @@ impl End {
 
     /// The route of a packet to send; `None` if there is none.
     #[inline]
-    pub(crate) fn route(&mut self, transmit: &Transmit) -> Option<u32> {
+    pub(crate) fn route_of(&mut self, transmit: &Transmit) -> Option<u32> {
         let path = transmit.path.map_or(usize::MAX, |path| path.index());
         let way = self.way_of_path.get(path).and_then(|&way| self.ways.get(way));
         match way {
@@ -130,7 +130,7 @@ impl End {
 }
 
 /// The addresses of one end, in the order of the paths, each once.
-pub(crate) fn addresses(spec: &FlowSpec, side: Side) -> Vec<std::net::IpAddr> {
+pub(crate) fn local_addresses(spec: &FlowSpec, side: Side) -> Vec<std::net::IpAddr> {
     let mut addresses = Vec::new();
     for &(client, server) in &spec.paths {
         let address = if side == Side::Client { client } else { server };
@@ -163,7 +163,7 @@ pub(crate) fn assoc_config(end: &EndSpec, trace: bool) -> Arc<AssocConfig> {
 fn endpoint_config(spec: &FlowSpec, side: Side, end: &EndSpec, trace: bool) -> EndpointConfig {
     EndpointConfig {
         port: end.port,
-        addresses: addresses(spec, side),
+        addresses: local_addresses(spec, side),
         encapsulation: spec.encapsulation,
         accept: side == Side::Server,
         pairing: spec.pairing,

@@ -12,10 +12,10 @@ use polypath_proto::{
     AssocHandle, Association, CloseReason, Event, FourTuple, RecvFrom, Reliability, StreamNeeds,
 };
 
-use crate::agenda::NEVER;
-use crate::app::{self, App, AppIo, Beside, UNLIMITED_BACKLOG};
+use crate::app::{self, App, AppIo, SideStream, UNLIMITED_BACKLOG};
+use crate::delivery_checker::{Content, DeliveryChecker};
 use crate::end::{self, End, Side};
-use crate::ledger::{Content, Ledger};
+use crate::event_queue::NEVER;
 use crate::meter::{OccupancyMeter, SpellMeter};
 use crate::network::Route;
 use crate::random::named_rng;
@@ -31,7 +31,7 @@ pub(crate) struct Flow {
     pub(crate) client: End,
     pub(crate) server: End,
     pub(crate) traced: bool,
-    pub(crate) data: Ledger,
+    pub(crate) data: DeliveryChecker,
     pub(crate) responses: Option<Responses>,
     pub(crate) times: TransferTimes,
     pub(crate) outcome: Outcome,
@@ -44,7 +44,7 @@ pub(crate) struct Flow {
     /// What the application's streams declare; taken when it starts.
     needs: Option<(u16, StreamNeeds)>,
     reliability: Reliability,
-    beside: Vec<Beside>,
+    beside: Vec<SideStream>,
     app_rng: Rng,
     /// The application was started, and not told to stop.
     running: bool,
@@ -79,14 +79,14 @@ impl Flow {
         let traced = spec.trace && observed;
         let end = |side, host, name| End::new(spec, side, host, routes, rng(name), traced);
         let mut start = rng("start");
-        let at = spec.connect_at.saturating_add(uniform(&mut start, spec.connect_jitter));
+        let at = spec.connect_at.saturating_add(draw_uniform(&mut start, spec.connect_jitter));
         let opening = Opening {
             at,
             tuples: end::client_tuples(spec),
             peer_port: spec.server.port,
             config: end::assoc_config(&spec.client, traced),
         };
-        let (data, responses, message_bytes) = ledgers(spec, &mut rng("content"));
+        let (data, responses, message_bytes) = delivery_checkers(spec, &mut rng("content"));
         let assoc = &spec.client.assoc;
         Self {
             name: spec.name.clone(),
@@ -102,14 +102,14 @@ impl Flow {
             out_of_order: OccupancyMeter::default(),
             samples: Vec::new(),
             opening,
-            app: app::build(&spec.app),
+            app: app::build_app(&spec.app),
             needs: spec.app.endless_messages().map(|messages| (messages.streams, spec.needs)),
             reliability: spec.reliability,
-            beside: beside(spec),
+            beside: side_streams(spec),
             app_rng: rng("app"),
             running: false,
             stopped: false,
-            start_at: spec.start_at.saturating_add(uniform(&mut start, spec.start_jitter)),
+            start_at: spec.start_at.saturating_add(draw_uniform(&mut start, spec.start_jitter)),
             used_at_run: 0,
             // Headers of IPv4, SCTP and DATA: what of the MTU the payload cannot use.
             usual_chunk: u64::from(message_bytes.min(assoc.path_mtu.saturating_sub(48)))
@@ -149,14 +149,14 @@ impl Flow {
     }
 
     /// When the application of one side wants to act next, whatever happens until then.
-    pub(crate) fn wakeup(&self, now: Nanos, side: Side) -> Nanos {
+    pub(crate) fn next_wakeup(&self, now: Nanos, side: Side) -> Nanos {
         match side {
             Side::Client if self.times.connect.is_none() => self.opening.at,
             Side::Client if !self.client.established || self.stopped => NEVER,
             Side::Client if !self.running => self.start_at,
             Side::Client => {
-                let beside = self.beside.iter().filter_map(|b| b.wakeup(now)).min();
-                let app = self.app.wakeup().filter(|&at| at > now);
+                let beside = self.beside.iter().filter_map(|b| b.next_wakeup(now)).min();
+                let app = self.app.next_wakeup().filter(|&at| at > now);
                 app.unwrap_or(NEVER).min(beside.unwrap_or(NEVER))
             }
             Side::Server if !self.server.readable => NEVER,
@@ -165,26 +165,26 @@ impl Flow {
     }
 
     /// Lets one side act: on what its endpoint reports, and on the time, if its `wakeup` has come.
-    pub(crate) fn act(&mut self, now: Nanos, side: Side, woken: bool) {
+    pub(crate) fn act_on_news(&mut self, now: Nanos, side: Side, woken: bool) {
         self.drain_events(now, side);
         match side {
             Side::Client => {
                 if self.times.connect.is_none() && self.opening.at <= now {
-                    self.connect(now);
+                    self.open_association(now);
                 }
                 self.read_responses(now);
                 self.run_app(now, woken);
             }
             Side::Server => {
                 self.note_arrival(now);
-                self.read(now);
-                self.respond(now);
+                self.read_messages(now);
+                self.send_responses(now);
             }
         }
     }
 
     /// Measures one side after it acted and sent.
-    pub(crate) fn measure(&mut self, now: Nanos, side: Side) {
+    pub(crate) fn measure_side(&mut self, now: Nanos, side: Side) {
         match side {
             Side::Client => self.measure_client(now),
             Side::Server => {
@@ -197,7 +197,7 @@ impl Flow {
     }
 
     /// Stops the application; then `close` ends the client's association.
-    pub(crate) fn stop(&mut self, now: Nanos, close: impl FnOnce(&mut AppIo<'_>)) {
+    pub(crate) fn stop_app(&mut self, now: Nanos, close: impl FnOnce(&mut AppIo<'_>)) {
         self.stopped = true;
         let Self { client, data, app_rng, .. } = self;
         if let Some(assoc) = client.assoc_mut() {
@@ -206,7 +206,7 @@ impl Flow {
     }
 
     /// Forgets the measurements so far.
-    pub(crate) fn settle(&mut self, now: Nanos) {
+    pub(crate) fn restart_measuring(&mut self, now: Nanos) {
         self.data.restart();
         if let Some(responses) = &mut self.responses {
             responses.restart();
@@ -221,7 +221,7 @@ impl Flow {
     }
 
     /// Adds a point to the time series.
-    pub(crate) fn sample(&mut self, now: Nanos) {
+    pub(crate) fn take_sample(&mut self, now: Nanos) {
         let Some(assoc) = self.client.assoc() else { return };
         let (view, queue) = (assoc.view(Time(now)), assoc.sender_queue_info());
         let path = |path: &PathView| PathSample {
@@ -238,12 +238,12 @@ impl Flow {
             send_buffer_streams: queued_by_stream(&queue),
             receive_buffer: self.held.value(),
             out_of_order: self.out_of_order.value(),
-            delivered: self.data.delivered(),
+            delivered: self.data.delivered_bytes(),
             paths: view.paths.iter().map(path).collect(),
         });
     }
 
-    fn connect(&mut self, now: Nanos) {
+    fn open_association(&mut self, now: Nanos) {
         self.times.connect = Some(now);
         let Opening { tuples, peer_port, config, .. } = &self.opening;
         let config = Arc::clone(config);
@@ -294,20 +294,20 @@ impl Flow {
             return;
         }
         self.running = true;
-        let received = self.responses.as_ref().map_or(0, Responses::received);
+        let received = self.responses.as_ref().map_or(0, Responses::received_count);
         let Self { client, data, app_rng, app, beside, needs, reliability, .. } = self;
         let Some(assoc) = client.assoc_mut() else { return };
-        let before = data.accepted();
+        let before = data.accepted_messages();
         let mut io = AppIo::new(now, assoc, data, app_rng, received);
         if let Some((streams, needs)) = needs.take().filter(|n| n.1 != StreamNeeds::default()) {
-            (0..streams).for_each(|stream| io.declare(stream, needs));
+            (0..streams).for_each(|stream| io.declare_needs(stream, needs));
         }
         beside.iter_mut().for_each(|beside| beside.run(&mut io));
         io.reliability = *reliability;
         app.run(&mut io);
         self.used_at_run = assoc.view(Time(now)).send_buffer.used;
         if let Some(responses) = &mut self.responses {
-            responses.ask(now, data.accepted() - before);
+            responses.note_requests(now, data.accepted_messages() - before);
         }
     }
 
@@ -320,7 +320,7 @@ impl Flow {
         refill || answered || buffer.used != self.used_at_run
     }
 
-    fn read(&mut self, now: Nanos) {
+    fn read_messages(&mut self, now: Nanos) {
         let Self { server, reader, data, times, responses, .. } = self;
         while server.readable && reader.ready_at(now) <= now {
             let Some(assoc) = server.assoc_mut() else { return };
@@ -330,21 +330,21 @@ impl Flow {
             };
             times.first_delivery.get_or_insert(now);
             times.last_delivery = Some(now);
-            data.deliver(now, &message);
-            reader.read(now, message.data.len());
-            responses.iter_mut().for_each(Responses::owe);
+            data.note_delivered(now, &message);
+            reader.note_read(now, message.data.len());
+            responses.iter_mut().for_each(Responses::note_request_read);
         }
     }
 
-    fn respond(&mut self, now: Nanos) {
+    fn send_responses(&mut self, now: Nanos) {
         if let (Some(responses), Some(server)) = (&mut self.responses, self.server.assoc_mut()) {
-            responses.send(now, server);
+            responses.send_owed(now, server);
         }
     }
 
     fn read_responses(&mut self, now: Nanos) {
         if let (Some(responses), Some(client)) = (&mut self.responses, self.client.assoc_mut()) {
-            responses.receive(now, client);
+            responses.read_responses(now, client);
         }
     }
 
@@ -374,34 +374,36 @@ impl Flow {
     }
 }
 
-/// The books of a flow, and the payload bytes of its usual message.
-fn ledgers(spec: &FlowSpec, rng: &mut Rng) -> (Ledger, Option<Responses>, u32) {
+/// The checkers of a flow, and the payload bytes of its usual message.
+fn delivery_checkers(spec: &FlowSpec, rng: &mut Rng) -> (DeliveryChecker, Option<Responses>, u32) {
     let (messages, content) = match &spec.app {
         AppSpec::File { content: FileContent::Bytes(bytes), messages } => {
-            (*messages, Content::given(bytes.clone(), messages.bytes))
+            (*messages, Content::from_bytes(bytes.clone(), messages.bytes))
         }
         AppSpec::File { content: FileContent::Pattern(total), messages } => {
-            (*messages, Content::pattern(rng, messages.bytes, Some(*total)))
+            (*messages, Content::from_pattern(rng, messages.bytes, Some(*total)))
         }
         AppSpec::Saturated { messages, .. }
         | AppSpec::ConstantRate { messages, .. }
         | AppSpec::OnOff { messages, .. } => {
-            (*messages, Content::pattern(rng, messages.bytes, None))
+            (*messages, Content::from_pattern(rng, messages.bytes, None))
         }
         AppSpec::RequestResponse { request_bytes, response_bytes, .. } => {
-            let requests = Ledger::new(Content::pattern(rng, *request_bytes, None), 1);
-            let ledger = Ledger::new(Content::pattern(rng, *response_bytes, None), 1);
-            return (requests, Some(Responses::new(ledger)), *request_bytes);
+            let requests =
+                DeliveryChecker::new(Content::from_pattern(rng, *request_bytes, None), 1);
+            let checker =
+                DeliveryChecker::new(Content::from_pattern(rng, *response_bytes, None), 1);
+            return (requests, Some(Responses::new(checker)), *request_bytes);
         }
     };
     let streams = messages.streams.saturating_add(spec.beside.len() as u16);
-    (Ledger::new(content, streams), None, messages.bytes)
+    (DeliveryChecker::new(content, streams), None, messages.bytes)
 }
 
 /// The streams beside the application's, numbered behind them.
-fn beside(spec: &FlowSpec) -> Vec<Beside> {
+fn side_streams(spec: &FlowSpec) -> Vec<SideStream> {
     let first = spec.app.endless_messages().map_or(0, |messages| messages.streams);
-    (first..).zip(&spec.beside).map(|(stream, beside)| Beside::new(*beside, stream)).collect()
+    (first..).zip(&spec.beside).map(|(stream, beside)| SideStream::new(*beside, stream)).collect()
 }
 
 /// Bytes in the send buffer by stream id.
@@ -417,6 +419,6 @@ fn queued_by_stream(info: &SenderQueueInfo) -> Vec<u64> {
 }
 
 /// Uniform from 0 to `max`.
-fn uniform(rng: &mut Rng, max: Nanos) -> Nanos {
+fn draw_uniform(rng: &mut Rng, max: Nanos) -> Nanos {
     (rng.unit() * (max as f64 + 1.0)) as Nanos
 }

@@ -17,14 +17,14 @@ pub(crate) struct Host {
 impl Host {
     /// Whom the destination port of a packet belongs to.
     #[inline]
-    pub(crate) fn owner(&self, packet: &Packet) -> Option<(usize, Side)> {
+    pub(crate) fn owner_of_port(&self, packet: &Packet) -> Option<(usize, Side)> {
         let port = u16::from_be_bytes(*packet.data.get(2..)?.first_chunk()?);
         self.ports.iter().find(|(own, ..)| *own == port).map(|&(_, flow, side)| (flow, side))
     }
 }
 
 /// The hosts of a topology with the ports of these flows.
-pub(crate) fn hosts(topology: &Topology, flows: &[Flow]) -> Vec<Host> {
+pub(crate) fn hosts_with_ports(topology: &Topology, flows: &[Flow]) -> Vec<Host> {
     let mut hosts: Vec<_> = topology
         .hosts
         .iter()

@@ -1,4 +1,5 @@
-//! A deterministic discrete-event simulator that drives SCTP endpoints over links, in integer nanoseconds.
+//! A deterministic discrete-event simulator that drives SCTP endpoints over links, in integer
+//! nanoseconds.
 //!
 //! A run is a pure function of a [`WorldSpec`] and a seed.
 //!
@@ -26,15 +27,14 @@
 //! # Ok::<(), polypath_sim::SpecError>(())
 //! ```
 
-mod agenda;
 mod app;
 mod check;
 mod cross;
-mod deed;
+mod delivery_checker;
 mod end;
+mod event_queue;
 mod flow;
 mod host;
-mod ledger;
 mod meter;
 mod nat;
 mod network;
@@ -47,6 +47,7 @@ mod report;
 mod responses;
 pub mod results;
 mod run;
+mod scheduled_actions;
 mod slots;
 pub mod spec;
 mod topology;

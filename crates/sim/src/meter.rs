@@ -25,7 +25,7 @@ impl DeliveryMeter {
         Self { messages: 0, bytes: 0, delay_sum: 0, delay_max: 0, delays }
     }
 
-    pub(crate) fn record(&mut self, bytes: usize, delay: Nanos) {
+    pub(crate) fn record_message(&mut self, bytes: usize, delay: Nanos) {
         self.messages += 1;
         self.bytes += bytes as u64;
         self.delay_sum += u128::from(delay);
@@ -43,7 +43,7 @@ impl DeliveryMeter {
         let _ = self.delays.add(&other.delays);
     }
 
-    pub(crate) fn summary(&self, measured: Nanos) -> Delivered {
+    pub(crate) fn summarize(&self, measured: Nanos) -> Delivered {
         let (messages, bytes) = (self.messages, self.bytes);
         Delivered { messages, bytes, goodput: rate(bytes, measured), delay: self.delays() }
     }
@@ -93,7 +93,7 @@ impl OccupancyMeter {
         *self = Self { since: now, last: now, value: self.value, integral: 0, max: self.value };
     }
 
-    pub(crate) fn summary(mut self, now: Nanos) -> Occupancy {
+    pub(crate) fn summarize(mut self, now: Nanos) -> Occupancy {
         self.set(now, self.value);
         let time = (now - self.since).max(1);
         Occupancy { mean: self.integral as f64 / time as f64, max: self.max }
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn delays_are_summed_up() {
         let mut meter = DeliveryMeter::new();
-        (1..=1000).for_each(|ms| meter.record(100, ms * 1_000_000));
-        let delivered = meter.summary(2_000_000_000);
+        (1..=1000).for_each(|ms| meter.record_message(100, ms * 1_000_000));
+        let delivered = meter.summarize(2_000_000_000);
         assert_eq!((delivered.messages, delivered.bytes), (1000, 100_000));
         assert_eq!(delivered.goodput, 400_000.0);
         let delay = delivered.delay.unwrap();
@@ -159,7 +159,7 @@ mod tests {
         for (found, exact) in [(delay.p50, 5e8), (delay.p95, 9.5e8), (delay.p99, 9.9e8)] {
             assert!((found as f64 / exact - 1.0).abs() < 0.01, "{found} for {exact}");
         }
-        assert_eq!(DeliveryMeter::new().summary(1).delay, None);
+        assert_eq!(DeliveryMeter::new().summarize(1).delay, None);
     }
 
     #[test]
@@ -167,9 +167,9 @@ mod tests {
         let mut meter = OccupancyMeter::default();
         meter.set(0, 100);
         meter.set(10, 20);
-        assert_eq!(meter.summary(20), Occupancy { mean: 60.0, max: 100 });
+        assert_eq!(meter.summarize(20), Occupancy { mean: 60.0, max: 100 });
         meter.restart(20);
-        assert_eq!(meter.summary(30), Occupancy { mean: 20.0, max: 20 });
+        assert_eq!(meter.summarize(30), Occupancy { mean: 20.0, max: 20 });
     }
 
     #[test]

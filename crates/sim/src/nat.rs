@@ -30,7 +30,7 @@ impl Boxes {
 
     /// Whom a packet from a host behind box `number` is from, as its receiver sees it; `None` if it
     /// does not get out.
-    pub(crate) fn outbound(
+    pub(crate) fn translate_outbound(
         &mut self,
         now: Nanos,
         number: u32,
@@ -40,14 +40,14 @@ impl Boxes {
     }
 
     /// What becomes of a packet to the external address of a box; `None` if it goes to none.
-    pub(crate) fn inbound(&mut self, now: Nanos, sent: &FourTuple) -> Option<NatVerdict> {
+    pub(crate) fn translate_inbound(&mut self, now: Nanos, sent: &FourTuple) -> Option<NatVerdict> {
         self.0.iter_mut().for_each(|each| each.nat.advance(now));
         let mut boxes = self.0.iter_mut();
         let each = boxes.find(|each| each.nat.is_external(sent.remote.ip()))?;
         Some(each.nat.inbound(now, sent.local, sent.remote))
     }
 
-    pub(crate) fn results(&self) -> Vec<NatResult> {
+    pub(crate) fn nat_results(&self) -> Vec<NatResult> {
         let result = |each: &NatBox| NatResult::new(each.name.clone(), each.nat.stats());
         self.0.iter().map(result).collect()
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use polypath_link::{DropReason, Link, LinkStats, Nanos, Offer};
 
-use crate::agenda::{Agenda, NEVER};
+use crate::event_queue::{EventQueue, NEVER};
 use crate::nat;
 use crate::random::link_seed;
 use crate::results::LinkResult;
@@ -19,7 +19,7 @@ const IPV4_HEADER: u32 = 20;
 const IPV6_HEADER: u32 = 40;
 const UDP_HEADER: u32 = 8;
 
-/// All links and routes. Link number `n` is slot `n` of the agenda.
+/// All links and routes. Link number `n` is slot `n` of the event queue.
 #[derive(Debug)]
 pub(crate) struct Network {
     links: Vec<Hop>,
@@ -64,8 +64,8 @@ pub(crate) struct Route {
     way: u32,
 }
 
-/// A packet on its way. It moves from link to link, and its bytes stay where they are: nothing looks at them before
-/// they arrive, so that they need not be in the cache.
+/// A packet on its way. It moves from link to link, and its bytes stay where they are: nothing
+/// looks at them before they arrive, so that they need not be in the cache.
 #[derive(Debug)]
 pub(crate) struct Packet {
     /// The SCTP packet.
@@ -108,7 +108,7 @@ impl Network {
     /// The network of a checked specification.
     pub(crate) fn new(spec: &WorldSpec, seed: u64) -> Self {
         let topology = &spec.topology;
-        let mut drawn = spec.drawn(seed);
+        let mut drawn = spec.drawn_changes(seed);
         let mut hop = |spec: &crate::spec::LinkSpec| {
             let mut config = spec.config.clone();
             // Links keep the order of equal times: what was set by hand has the last word.
@@ -149,7 +149,7 @@ impl Network {
     }
 
     /// Starts to watch what becomes of packets.
-    pub(crate) fn watch(&mut self) {
+    pub(crate) fn watch_packets(&mut self) {
         self.destroyed = Some(Rc::default());
     }
 
@@ -173,7 +173,7 @@ impl Network {
 
     /// An empty packet that is on no route yet.
     #[inline]
-    pub(crate) fn blank(&mut self) -> Box<Packet> {
+    pub(crate) fn blank_packet(&mut self) -> Box<Packet> {
         self.pool.pop().unwrap_or_else(|| {
             let data = Vec::with_capacity(BUFFER_BYTES);
             Box::new(Packet { data, route: 0, size: 0, hop: 0, fragment_header: 0, witness: None })
@@ -182,14 +182,20 @@ impl Network {
 
     /// Takes back a packet that nobody needs any more.
     #[inline]
-    pub(crate) fn recycle(&mut self, mut packet: Box<Packet>) {
+    pub(crate) fn recycle_packet(&mut self, mut packet: Box<Packet>) {
         packet.data.clear();
         self.pool.push(packet);
     }
 
     /// Puts a packet at the beginning of its route.
     #[inline]
-    pub(crate) fn address(&self, packet: &mut Packet, route: u32, udp: bool, may_fragment: bool) {
+    pub(crate) fn put_on_route(
+        &self,
+        packet: &mut Packet,
+        route: u32,
+        udp: bool,
+        may_fragment: bool,
+    ) {
         let Route { ip_header, way, .. } = self.routes[route as usize];
         let headers = ip_header + if udp { UDP_HEADER } else { 0 };
         packet.size = packet.data.len() as u32 + headers;
@@ -211,7 +217,7 @@ impl Network {
     }
 
     /// Numbers a packet, so that its end is noticed if somebody watches.
-    pub(crate) fn mark(&mut self, packet: &mut Packet) -> u64 {
+    pub(crate) fn number_packet(&mut self, packet: &mut Packet) -> u64 {
         let id = self.marked;
         self.marked += 1;
         packet.witness =
@@ -221,17 +227,17 @@ impl Network {
 
     /// The next packet that has arrived at the end of `link` by `now`.
     #[inline]
-    pub(crate) fn poll(&mut self, now: Nanos, link: usize) -> Option<Box<Packet>> {
+    pub(crate) fn poll_arrival(&mut self, now: Nanos, link: usize) -> Option<Box<Packet>> {
         self.links[link].link.poll(now)
     }
 
     /// Moves a packet on: onto its next link, or back to the caller if it has crossed them all.
     #[inline]
-    pub(crate) fn forward(
+    pub(crate) fn forward_packet(
         &mut self,
         now: Nanos,
         mut packet: Box<Packet>,
-        agenda: &mut Agenda,
+        queue: &mut EventQueue,
     ) -> Forwarded {
         let Some(link) = self.ways[packet.hop as usize] else {
             return Forwarded::Arrived(packet);
@@ -240,20 +246,20 @@ impl Network {
         let hop = &mut self.links[link];
         let (size, largest) = match packet.fragment_header {
             0 => (packet.size, packet.size),
-            header => fragments(packet.size, header, hop.link.mtu()),
+            header => fragment_sizes(packet.size, header, hop.link.mtu()),
         };
         let offer = hop.link.offer_in_fragments(now, size, largest, packet);
-        agenda.set(link, hop.link.next_delivery().unwrap_or(NEVER));
+        queue.set_time(link, hop.link.next_delivery().unwrap_or(NEVER));
         match offer {
             Offer::Accepted => Forwarded::OnTheWay(link),
             Offer::Dropped(reason) => Forwarded::Dropped(link, reason),
         }
     }
 
-    /// Tells the agenda when `link` delivers next.
+    /// Tells the event queue when `link` delivers next.
     #[inline]
-    pub(crate) fn reschedule(&self, link: usize, agenda: &mut Agenda) {
-        agenda.set(link, self.links[link].link.next_delivery().unwrap_or(NEVER));
+    pub(crate) fn reschedule_link(&self, link: usize, queue: &mut EventQueue) {
+        queue.set_time(link, self.links[link].link.next_delivery().unwrap_or(NEVER));
     }
 
     /// Takes a watched packet's number that was destroyed since the last call.
@@ -279,28 +285,29 @@ impl Network {
         self.ways.iter().skip(route.way as usize).map_while(|link| *link)
     }
 
-    pub(crate) fn set_up(&mut self, now: Nanos, link: usize, up: bool, agenda: &mut Agenda) {
+    pub(crate) fn set_up(&mut self, now: Nanos, link: usize, up: bool, queue: &mut EventQueue) {
         if let Some(hop) = self.links.get_mut(link) {
             hop.link.set_up(now, up);
-            self.reschedule(link, agenda);
+            self.reschedule_link(link, queue);
         }
     }
 
     /// Forgets the counters so far.
-    pub(crate) fn settle(&mut self, now: Nanos) {
+    pub(crate) fn restart_counters(&mut self, now: Nanos) {
         for hop in &mut self.links {
             hop.settled = hop.stats(now);
         }
     }
 
-    pub(crate) fn results(&self, now: Nanos) -> Vec<LinkResult> {
+    pub(crate) fn link_results(&self, now: Nanos) -> Vec<LinkResult> {
         let result = |hop: &Hop| LinkResult::since(hop.name.clone(), &hop.stats(now), &hop.settled);
         self.links.iter().map(result).collect()
     }
 }
 
-/// Bytes of a packet of `size` bytes that IP cuts for a link that carries `mtu`, all headers of `header` bytes included, and of the largest fragment.
-fn fragments(size: u32, header: u32, mtu: u32) -> (u32, u32) {
+/// Bytes of a packet of `size` bytes that IP cuts for a link that carries `mtu`, all headers of
+/// `header` bytes included, and of the largest fragment.
+fn fragment_sizes(size: u32, header: u32, mtu: u32) -> (u32, u32) {
     if size <= mtu || mtu <= header {
         return (size, size);
     }

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use polypath_link::{DropReason, Nanos};
 use polypath_proto::trace::TraceRecord;
 
-/// Watches a run. Every method does nothing unless it is overridden; without an observer a run pays nothing.
+/// Watches a run. Every method does nothing unless it is overridden; without an observer a run pays
+/// nothing.
 pub trait Observer {
     /// The world is built.
     fn started(&mut self, _routes: &[RouteInfo]) {}
@@ -22,7 +23,8 @@ pub trait Observer {
     /// An association of a traced flow recorded something.
     fn trace(&mut self, _source: TraceSource<'_>, _record: &TraceRecord) {}
 
-    /// About this part of the run is done, from 0 to 1; called about a hundred times by [`run`](crate::run).
+    /// About this part of the run is done, from 0 to 1; called about a hundred times by
+    /// [`run`](crate::run).
     fn progress(&mut self, _fraction: f64) {}
 }
 

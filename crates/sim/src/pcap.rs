@@ -10,8 +10,8 @@ use polypath_link::{DropReason, Nanos};
 
 use crate::observer::{Observer, RouteInfo, SentPacket};
 
-/// Writes every packet of a run, in the order in which they were sent. Packets that links drop say so in a comment;
-/// therefore a packet is written once its fate is known.
+/// Writes every packet of a run, in the order in which they were sent. Packets that links drop say
+/// so in a comment; therefore a packet is written once its fate is known.
 #[derive(Debug)]
 pub struct Pcap<W> {
     writer: PcapngWriter<W>,
@@ -62,7 +62,7 @@ impl<W: Write> Pcap<W> {
     /// The first error of the whole capture.
     pub fn finish(mut self) -> Result<W, WriteError> {
         while let Some(packet) = self.waiting.pop_front() {
-            self.write(packet);
+            self.write_packet(packet);
         }
         match self.error {
             Some(error) => Err(error),
@@ -70,7 +70,7 @@ impl<W: Write> Pcap<W> {
         }
     }
 
-    fn decide(&mut self, id: u64, fate: Fate) {
+    fn decide_fate(&mut self, id: u64, fate: Fate) {
         let place = id.checked_sub(self.first).and_then(|place| usize::try_from(place).ok());
         if let Some(packet) = place.and_then(|place| self.waiting.get_mut(place)) {
             packet.fate = fate;
@@ -79,11 +79,11 @@ impl<W: Write> Pcap<W> {
         while self.waiting.front().is_some_and(decided) {
             let packet = self.waiting.pop_front();
             self.first += 1;
-            packet.into_iter().for_each(|packet| self.write(packet));
+            packet.into_iter().for_each(|packet| self.write_packet(packet));
         }
     }
 
-    fn write(&mut self, packet: Waiting) {
+    fn write_packet(&mut self, packet: Waiting) {
         let comment = match &packet.fate {
             Fate::OnTheWay => Some("still on its way at the end of the run"),
             Fate::Delivered => None,
@@ -122,7 +122,7 @@ impl<W: Write> Observer for Pcap<W> {
     }
 
     fn packet_delivered(&mut self, _at: Nanos, id: u64) {
-        self.decide(id, Fate::Delivered);
+        self.decide_fate(id, Fate::Delivered);
     }
 
     fn packet_dropped(&mut self, _at: Nanos, id: u64, link: &str, reason: DropReason) {
@@ -134,6 +134,6 @@ impl<W: Write> Observer for Pcap<W> {
             DropReason::Down => "link down",
             DropReason::TooLarge => "larger than the link carries",
         };
-        self.decide(id, Fate::Dropped(format!("dropped by link {link}: {reason}")));
+        self.decide_fate(id, Fate::Dropped(format!("dropped by link {link}: {reason}")));
     }
 }

@@ -1,11 +1,12 @@
-//! One random stream per named source, so that adding a source does not shift the draws of the others.
+//! One random stream per named source, so that adding a source does not shift the draws of the
+//! others.
 
 use polypath_link::LinkSeed;
 use polypath_proto::rng::Rng;
 use sha2::{Digest, Sha256};
 
-/// The key of the source `name` in the run with seed `run`: SHA-256 over the seed's eight bytes, least significant
-/// first, and the name.
+/// The key of the source `name` in the run with seed `run`: SHA-256 over the seed's eight bytes,
+/// least significant first, and the name.
 #[must_use]
 pub fn named_key(run: u64, name: &str) -> [u8; 32] {
     Sha256::new().chain_update(run.to_le_bytes()).chain_update(name).finalize().into()
@@ -17,7 +18,8 @@ pub fn named_rng(run: u64, name: &str) -> Rng {
     Rng::from_seed(named_key(run, name))
 }
 
-/// The seed of the link `name`; each of its loss models and its jitter draws from a stream of its own.
+/// The seed of the link `name`; each of its loss models and its jitter draws from a stream of its
+/// own.
 #[must_use]
 pub fn link_seed(run: u64, name: &str) -> LinkSeed {
     LinkSeed::from(named_key(run, &format!("link.{name}")))

@@ -2,7 +2,7 @@
 
 use polypath_link::Nanos;
 
-use crate::agenda::NEVER;
+use crate::event_queue::NEVER;
 use crate::spec::ReaderSpec;
 
 /// A reader that may be slow or pause.
@@ -31,7 +31,7 @@ impl Reader {
 
     /// A message of `bytes` was read.
     #[inline]
-    pub(crate) fn read(&mut self, now: Nanos, bytes: usize) {
+    pub(crate) fn note_read(&mut self, now: Nanos, bytes: usize) {
         if let Some(rate) = self.spec.rate {
             let ns = bytes as u128 * 8_000_000_000 / u128::from(rate);
             let time = u64::try_from(ns).unwrap_or(NEVER);
@@ -49,7 +49,7 @@ mod tests {
         let spec = ReaderSpec { rate: Some(8_000), pauses: vec![(50, 60), (10, 20), (20, 30)] };
         let mut reader = Reader::new(spec);
         assert_eq!([5, 10, 25, 30, 55].map(|now| reader.ready_at(now)), [5, 30, 30, 30, 60]);
-        reader.read(100, 3);
+        reader.note_read(100, 3);
         assert_eq!(reader.ready_at(101), 3_000_100);
     }
 }

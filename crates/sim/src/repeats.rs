@@ -13,11 +13,12 @@ use crate::spec::{RepeatSpec, States, Uniform, WorldSpec};
 const MAX_CHANGES: u64 = 1_000_000;
 
 impl WorldSpec {
-    /// All changes of the link named `link` in a run with this seed, in order of time: those of its own schedule and what
-    /// the repeating schedules draw, up to the end of the run. At equal times the link's own come last.
+    /// All changes of the link named `link` in a run with this seed, in order of time: those of its
+    /// own schedule and what the repeating schedules draw, up to the end of the run. At equal times
+    /// the link's own come last.
     #[must_use]
     pub fn link_schedule(&self, link: &str, seed: u64) -> Vec<(Nanos, Change)> {
-        let mut all = self.drawn(seed).remove(link).unwrap_or_default();
+        let mut all = self.drawn_changes(seed).remove(link).unwrap_or_default();
         let own = self.topology.links.iter().filter(|l| l.name == link);
         all.extend(own.flat_map(|l| l.config.schedule.iter().cloned()));
         all.sort_by_key(|(at, _)| *at);
@@ -25,11 +26,11 @@ impl WorldSpec {
     }
 
     /// What the repeating schedules change, by link, in order of time.
-    pub(crate) fn drawn(&self, seed: u64) -> BTreeMap<String, Vec<(Nanos, Change)>> {
+    pub(crate) fn drawn_changes(&self, seed: u64) -> BTreeMap<String, Vec<(Nanos, Change)>> {
         let end = self.time.settle.saturating_add(self.time.measure);
         let mut drawn: BTreeMap<String, Vec<_>> = BTreeMap::new();
         for repeat in &self.repeats {
-            let changes = repeat.changes(seed, end);
+            let changes = repeat.drawn_until(seed, end);
             for link in &repeat.links {
                 drawn.entry(link.clone()).or_default().extend(changes.iter().cloned());
             }
@@ -41,12 +42,12 @@ impl WorldSpec {
 
 impl RepeatSpec {
     /// The changes up to `end`.
-    fn changes(&self, seed: u64, end: Nanos) -> Vec<(Nanos, Change)> {
+    fn drawn_until(&self, seed: u64, end: Nanos) -> Vec<(Nanos, Change)> {
         let mut rng = named_rng(seed, &format!("repeat.{}", self.name));
         let end = self.until.unwrap_or(Nanos::MAX).min(end);
         let times = (0..).map_while(|n: u64| self.start.checked_add(n.checked_mul(self.period)?));
         let times = times.take_while(|&at| at < end).zip(0usize..);
-        times.filter_map(|(at, n)| Some((at, self.states.state(n, &mut rng)?))).collect()
+        times.filter_map(|(at, n)| Some((at, self.states.nth_state(n, &mut rng)?))).collect()
     }
 
     pub(crate) fn check(&self, end: Nanos) -> Result<(), SpecError> {
@@ -68,7 +69,7 @@ impl RepeatSpec {
 }
 
 impl States {
-    fn state(&self, n: usize, rng: &mut Rng) -> Option<Change> {
+    fn nth_state(&self, n: usize, rng: &mut Rng) -> Option<Change> {
         match self {
             Self::InTurn(list) => list.get(n % list.len().max(1)).cloned(),
             Self::Uniform(uniform) => Some(uniform.draw(rng)),
@@ -86,7 +87,8 @@ impl States {
 }
 
 impl Uniform {
-    /// One draw of the generator for every state, so that runs which differ only in the range compare the same draws.
+    /// One draw of the generator for every state, so that runs which differ only in the range
+    /// compare the same draws.
     fn draw(&self, rng: &mut Rng) -> Change {
         let share = rng.unit();
         let between = |from: u64, to: u64| {
@@ -149,7 +151,7 @@ mod tests {
             until: Some(6),
             ..repeat("x", States::InTurn(vec![Change::Delay(5)]))
         };
-        let times: Vec<_> = repeat.changes(1, 1_000).into_iter().map(|(at, _)| at).collect();
+        let times: Vec<_> = repeat.drawn_until(1, 1_000).into_iter().map(|(at, _)| at).collect();
         assert_eq!(times, [1, 5]);
     }
 
@@ -162,7 +164,7 @@ mod tests {
                 Change::Rate(Some(rate)) => rate,
                 other => panic!("{other:?}"),
             };
-            spec.changes(seed, 3_000).into_iter().map(|(_, change)| rate(change)).collect()
+            spec.drawn_until(seed, 3_000).into_iter().map(|(_, change)| rate(change)).collect()
         };
         let drawn = draws(&long, 1);
         for rate in 1..=3 {

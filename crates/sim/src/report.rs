@@ -24,25 +24,28 @@ pub(crate) fn flow_result(
         name: flow.name.clone(),
         outcome: flow.outcome.clone(),
         times: flow.times,
-        total: total(flow.data.meters(), measured),
-        streams: flow.data.meters().map(|meter| meter.summary(measured)).collect(),
-        paths: paths(&client, &flow.client, routes, measured),
-        counters: counters(&client, &server, flow),
-        responses: flow.responses.as_ref().map(|responses| responses.meter().summary(measured)),
-        abandoned: flow.may_give_up().then(|| abandoned(&flow.client)),
+        total: total_of_streams(flow.data.stream_meters(), measured),
+        streams: flow.data.stream_meters().map(|meter| meter.summarize(measured)).collect(),
+        paths: path_results(&client, &flow.client, routes, measured),
+        counters: counters_since(&client, &server, flow),
+        responses: flow
+            .responses
+            .as_ref()
+            .map(|responses| responses.response_times().summarize(measured)),
+        abandoned: flow.may_give_up().then(|| abandoned_since(&flow.client)),
         integrity: integrity(flow),
         blocked_by_peer_window: blocked.total,
         blocked_count: blocked.count,
         blocked_longest: blocked.longest,
-        receive_buffer: flow.held.summary(now),
-        out_of_order: flow.out_of_order.summary(now),
+        receive_buffer: flow.held.summarize(now),
+        out_of_order: flow.out_of_order.summarize(now),
         samples: flow.samples.clone(),
-        file: flow.data.file(),
+        file: flow.data.received_file(),
     }
 }
 
 /// What an end gave up since the end of settling.
-fn abandoned(end: &End) -> Abandoned {
+fn abandoned_since(end: &End) -> Abandoned {
     let now = end.assoc().map(|assoc| assoc.abandoned(None)).unwrap_or_default();
     let before = end.abandoned;
     let both = |count: AbandonedCount| count.sent + count.unsent;
@@ -58,7 +61,7 @@ fn abandoned(end: &End) -> Abandoned {
 /// Requests and responses together.
 fn integrity(flow: &Flow) -> Integrity {
     let (data, back) = (flow.data.integrity(), flow.responses.as_ref());
-    let back = back.map(|responses| responses.ledger().integrity()).unwrap_or_default();
+    let back = back.map(|responses| responses.checker().integrity()).unwrap_or_default();
     Integrity {
         duplicated: data.duplicated + back.duplicated,
         misordered: data.misordered + back.misordered,
@@ -67,13 +70,16 @@ fn integrity(flow: &Flow) -> Integrity {
     }
 }
 
-fn total<'a>(meters: impl Iterator<Item = &'a DeliveryMeter>, measured: Nanos) -> Delivered {
+fn total_of_streams<'a>(
+    meters: impl Iterator<Item = &'a DeliveryMeter>,
+    measured: Nanos,
+) -> Delivered {
     let mut total = DeliveryMeter::new();
     meters.for_each(|meter| total.add(meter));
-    total.summary(measured)
+    total.summarize(measured)
 }
 
-fn counters(client: &AssocStats, server: &AssocStats, flow: &Flow) -> Counters {
+fn counters_since(client: &AssocStats, server: &AssocStats, flow: &Flow) -> Counters {
     let (client0, server0) = (&flow.client.settled, &flow.server.settled);
     let sent = |count: fn(&AssocStats) -> u64| count(client) - count(client0);
     let received = |count: fn(&AssocStats) -> u64| count(server) - count(server0);
@@ -100,7 +106,7 @@ fn counters(client: &AssocStats, server: &AssocStats, flow: &Flow) -> Counters {
     }
 }
 
-fn paths(now: &AssocStats, end: &End, routes: &[Route], measured: Nanos) -> Vec<PathResult> {
+fn path_results(now: &AssocStats, end: &End, routes: &[Route], measured: Nanos) -> Vec<PathResult> {
     let result = |path: &PathStats| {
         let before = end.settled.paths.iter().find(|before| before.path == path.path);
         let route = routes

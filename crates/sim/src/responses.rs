@@ -7,13 +7,13 @@ use polypath_proto::ids::StreamId;
 use polypath_proto::time::Time;
 use polypath_proto::{Association, RecvFrom, SendOptions};
 
-use crate::ledger::Ledger;
+use crate::delivery_checker::DeliveryChecker;
 use crate::meter::DeliveryMeter;
 
 /// Responses of one flow: each request is answered by one message on stream 0.
 #[derive(Debug)]
 pub(crate) struct Responses {
-    ledger: Ledger,
+    checker: DeliveryChecker,
     /// Requests read and not answered yet.
     owed: u64,
     received: u64,
@@ -24,18 +24,18 @@ pub(crate) struct Responses {
 }
 
 impl Responses {
-    pub(crate) fn new(ledger: Ledger) -> Self {
+    pub(crate) fn new(checker: DeliveryChecker) -> Self {
         let meter = DeliveryMeter::new();
-        Self { ledger, owed: 0, received: 0, asked: VecDeque::new(), meter }
+        Self { checker, owed: 0, received: 0, asked: VecDeque::new(), meter }
     }
 
     /// Responses that the client has read.
-    pub(crate) fn received(&self) -> u64 {
+    pub(crate) fn received_count(&self) -> u64 {
         self.received
     }
 
     /// The client has sent so many requests.
-    pub(crate) fn ask(&mut self, now: Nanos, requests: u64) {
+    pub(crate) fn note_requests(&mut self, now: Nanos, requests: u64) {
         self.asked.extend((0..requests).map(|_| now));
     }
 
@@ -45,30 +45,30 @@ impl Responses {
     }
 
     /// The server has read a request.
-    pub(crate) fn owe(&mut self) {
+    pub(crate) fn note_request_read(&mut self) {
         self.owed += 1;
     }
 
     /// Sends what the server owes, as far as there is room.
-    pub(crate) fn send(&mut self, now: Nanos, server: &mut Association) {
+    pub(crate) fn send_owed(&mut self, now: Nanos, server: &mut Association) {
         while self.owed > 0 {
-            let Some((data, ppid)) = self.ledger.next_message(None) else { return };
+            let Some((data, ppid)) = self.checker.next_message(None) else { return };
             let options = SendOptions { ppid, ..SendOptions::default() };
             if server.send(Time(now), StreamId(0), data, options).is_err() {
                 return;
             }
-            self.ledger.accept(now, 0, None);
+            self.checker.note_accepted(now, 0, None);
             self.owed -= 1;
         }
     }
 
     /// Reads all that has reached the client.
-    pub(crate) fn receive(&mut self, now: Nanos, client: &mut Association) {
+    pub(crate) fn read_responses(&mut self, now: Nanos, client: &mut Association) {
         while let Some(message) = client.recv(Time(now), RecvFrom::Any) {
-            self.ledger.deliver(now, &message);
+            self.checker.note_delivered(now, &message);
             self.received += 1;
             if let Some(asked) = self.asked.pop_front() {
-                self.meter.record(message.data.len(), now - asked);
+                self.meter.record_message(message.data.len(), now - asked);
             }
         }
     }
@@ -78,11 +78,11 @@ impl Responses {
         self.meter = DeliveryMeter::new();
     }
 
-    pub(crate) fn meter(&self) -> &DeliveryMeter {
+    pub(crate) fn response_times(&self) -> &DeliveryMeter {
         &self.meter
     }
 
-    pub(crate) fn ledger(&self) -> &Ledger {
-        &self.ledger
+    pub(crate) fn checker(&self) -> &DeliveryChecker {
+        &self.checker
     }
 }

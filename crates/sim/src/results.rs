@@ -1,5 +1,5 @@
-//! What a run found out. Everything refers to the measuring time, from the end of settling to the end of the run,
-//! unless it says "whole run".
+//! What a run found out. Everything refers to the measuring time, from the end of settling to the
+//! end of the run, unless it says "whole run".
 
 use bytes::Bytes;
 use polypath_link::{LinkStats, Nanos, NatStats};
@@ -49,15 +49,16 @@ pub struct FlowResult {
     pub paths: Vec<PathResult>,
     /// Counters of the transfer over all paths.
     pub counters: Counters,
-    /// Requests answered and their response time: the delay from the request's acceptance to the response's delivery.
+    /// Requests answered and their response time: the delay from the request's acceptance to the
+    /// response's delivery.
     pub responses: Option<Delivered>,
     /// What the client gave up, where it may give messages up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abandoned: Option<Abandoned>,
     /// Whether the messages arrived as they were sent, whole run.
     pub integrity: Integrity,
-    /// Time in ns during which unsent data waited and a congestion window was open, but the peer's window had no
-    /// room for a packet.
+    /// Time in ns during which unsent data waited and a congestion window was open, but the peer's
+    /// window had no room for a packet.
     pub blocked_by_peer_window: Nanos,
     /// Number of such times.
     pub blocked_count: u64,
@@ -88,7 +89,8 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// Messages that were given up (RFC 3758, RFC 7496). One of which something had been sent may have been delivered nevertheless.
+/// Messages that were given up (RFC 3758, RFC 7496). One of which something had been sent may have
+/// been delivered nevertheless.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Abandoned {
     /// For whatever reason.
@@ -136,7 +138,8 @@ impl TransferTimes {
         self.last_delivery?.checked_sub(self.first_data_sent?)
     }
 
-    /// Tdata: from the first arrival of DATA to the last delivery, ns (as the ns-2 reference measures).
+    /// Tdata: from the first arrival of DATA to the last delivery, ns (as the ns-2 reference
+    /// measures).
     #[must_use]
     pub fn from_first_arrival(&self) -> Option<Nanos> {
         self.last_delivery?.checked_sub(self.first_data_arrived?)
@@ -204,7 +207,8 @@ pub struct PathResult {
     pub cwnd: u64,
     /// Slow start threshold at the end, bytes.
     pub ssthresh: u64,
-    /// The size of IP packets that path MTU discovery found, at the end, bytes; `None` where it is off.
+    /// The size of IP packets that path MTU discovery found, at the end, bytes; `None` where it is
+    /// off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
     /// Reachability at the end.
@@ -255,7 +259,8 @@ pub struct Integrity {
     pub misordered: u64,
     /// Messages with other bytes than were sent, or never sent at all.
     pub corrupted: u64,
-    /// Messages accepted and neither delivered nor given up by the end of the run: on their way, or lost with the association.
+    /// Messages accepted and neither delivered nor given up by the end of the run: on their way, or
+    /// lost with the association.
     pub outstanding: u64,
 }
 

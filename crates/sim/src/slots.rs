@@ -1,8 +1,9 @@
-//! Who owns which slot of the agenda.
+//! Who owns which slot of the event queue.
 
 use crate::end::Side;
 
-/// Links first, then a timer and an application per end, then the world itself, then sources of cross traffic.
+/// Links first, then a timer and an application per end, then the world itself, then sources of
+/// cross traffic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     pub(crate) links: usize,
@@ -17,44 +18,44 @@ pub(crate) enum Slot {
     Timer(usize, Side),
     App(usize, Side),
     Settle,
-    Deeds,
+    Actions,
     Sample,
     Cross(usize),
 }
 
 impl Slots {
-    const WORLD: [Slot; 3] = [Slot::Settle, Slot::Deeds, Slot::Sample];
+    const WORLD: [Slot; 3] = [Slot::Settle, Slot::Actions, Slot::Sample];
 
-    pub(crate) const fn count(self) -> usize {
-        self.cross(self.cross)
+    pub(crate) const fn slot_count(self) -> usize {
+        self.cross_slot(self.cross)
     }
 
-    pub(crate) const fn timer(self, flow: usize, side: Side) -> usize {
+    pub(crate) const fn timer_slot(self, flow: usize, side: Side) -> usize {
         self.links + 4 * flow + 2 * side as usize
     }
 
-    pub(crate) const fn app(self, flow: usize, side: Side) -> usize {
-        self.timer(flow, side) + 1
+    pub(crate) const fn app_slot(self, flow: usize, side: Side) -> usize {
+        self.timer_slot(flow, side) + 1
     }
 
-    pub(crate) const fn settle(self) -> usize {
+    pub(crate) const fn settle_slot(self) -> usize {
         self.links + 2 * self.ends
     }
 
-    pub(crate) const fn deeds(self) -> usize {
-        self.settle() + 1
+    pub(crate) const fn actions_slot(self) -> usize {
+        self.settle_slot() + 1
     }
 
-    pub(crate) const fn sample(self) -> usize {
-        self.settle() + 2
+    pub(crate) const fn sample_slot(self) -> usize {
+        self.settle_slot() + 2
     }
 
-    pub(crate) const fn cross(self, source: usize) -> usize {
-        self.settle() + Self::WORLD.len() + source
+    pub(crate) const fn cross_slot(self, source: usize) -> usize {
+        self.settle_slot() + Self::WORLD.len() + source
     }
 
     #[inline]
-    pub(crate) fn what(self, slot: usize) -> Slot {
+    pub(crate) fn owner_of(self, slot: usize) -> Slot {
         if slot < self.links {
             return Slot::Link(slot);
         }
@@ -77,15 +78,15 @@ mod tests {
     fn every_slot_has_one_owner() {
         let slots = Slots { links: 3, ends: 4, cross: 2 };
         for (flow, side) in [(0, Side::Client), (0, Side::Server), (1, Side::Client)] {
-            let (timer, app) = (slots.timer(flow, side), slots.app(flow, side));
-            assert!(matches!(slots.what(timer), Slot::Timer(f, s) if (f, s) == (flow, side)));
-            assert!(matches!(slots.what(app), Slot::App(f, s) if (f, s) == (flow, side)));
+            let (timer, app) = (slots.timer_slot(flow, side), slots.app_slot(flow, side));
+            assert!(matches!(slots.owner_of(timer), Slot::Timer(f, s) if (f, s) == (flow, side)));
+            assert!(matches!(slots.owner_of(app), Slot::App(f, s) if (f, s) == (flow, side)));
         }
-        assert!(matches!(slots.what(2), Slot::Link(2)));
-        assert!(matches!(slots.what(slots.settle()), Slot::Settle));
-        assert!(matches!(slots.what(slots.deeds()), Slot::Deeds));
-        assert!(matches!(slots.what(slots.sample()), Slot::Sample));
-        assert!(matches!(slots.what(slots.cross(1)), Slot::Cross(1)));
-        assert_eq!(slots.cross(1) + 1, slots.count());
+        assert!(matches!(slots.owner_of(2), Slot::Link(2)));
+        assert!(matches!(slots.owner_of(slots.settle_slot()), Slot::Settle));
+        assert!(matches!(slots.owner_of(slots.actions_slot()), Slot::Actions));
+        assert!(matches!(slots.owner_of(slots.sample_slot()), Slot::Sample));
+        assert!(matches!(slots.owner_of(slots.cross_slot(1)), Slot::Cross(1)));
+        assert_eq!(slots.cross_slot(1) + 1, slots.slot_count());
     }
 }

@@ -1,4 +1,5 @@
-//! What a world is made of: plain data, checked by [`WorldSpec::check`] and built by [`World`](crate::World).
+//! What a world is made of: plain data, checked by [`WorldSpec::check`] and built by
+//! [`World`](crate::World).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -28,21 +29,23 @@ pub struct WorldSpec {
     pub sample_every: Option<Nanos>,
 }
 
-/// Hosts, links and the ways over them. Routers are where the links of a route meet; they forward in no time.
+/// Hosts, links and the ways over them. Routers are where the links of a route meet; they forward
+/// in no time.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
     /// Ends of the network.
     pub hosts: Vec<HostSpec>,
     /// Unidirectional links. A duplex link is two of them.
     pub links: Vec<LinkSpec>,
-    /// Which links a packet crosses from one address to another. A packet without a route is dropped and counted.
+    /// Which links a packet crosses from one address to another. A packet without a route is
+    /// dropped and counted.
     pub routes: Vec<RouteSpec>,
     /// Boxes that translate addresses at the end of the routes of those behind them.
     pub nats: Vec<NatSpec>,
 }
 
-/// A box that translates the addresses of a host: between its links and the rest of the network. Flows
-/// over it are encapsulated in UDP, and opened from behind it.
+/// A box that translates the addresses of a host: between its links and the rest of the network.
+/// Flows over it are encapsulated in UDP, and opened from behind it.
 #[derive(Clone, Debug)]
 pub struct NatSpec {
     /// Its name, unique. It also selects the random stream of its ports.
@@ -65,9 +68,11 @@ pub struct HostSpec {
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub struct LinkSpec {
-    /// Its name, unique. It also selects the link's random streams, so another link does not shift them.
+    /// Its name, unique. It also selects the link's random streams, so another link does not shift
+    /// them.
     pub name: String,
-    /// Rate, delay, queue, losses, schedule. Packet sizes include the IP header (and UDP's, if encapsulated).
+    /// Rate, delay, queue, losses, schedule. Packet sizes include the IP header (and UDP's, if
+    /// encapsulated).
     pub config: LinkConfig,
 }
 
@@ -161,8 +166,8 @@ pub struct FlowSpec {
     pub client: EndSpec,
     /// The end that accepts and reads.
     pub server: EndSpec,
-    /// (client address, server address) of each path, in the order of path ids; the first is primary. A single
-    /// pair makes ordinary single-path SCTP.
+    /// (client address, server address) of each path, in the order of path ids; the first is
+    /// primary. A single pair makes ordinary single-path SCTP.
     pub paths: Vec<(IpAddr, IpAddr)>,
     /// How the ends pair the addresses that they learn from each other.
     pub pairing: PathPairing,
@@ -172,7 +177,8 @@ pub struct FlowSpec {
     pub connect_at: Nanos,
     /// Greatest delay of the opening in ns, drawn uniformly.
     pub connect_jitter: Nanos,
-    /// When the application begins to send, in ns, at the earliest: not before the association is set up.
+    /// When the application begins to send, in ns, at the earliest: not before the association is
+    /// set up.
     pub start_at: Nanos,
     /// Greatest delay of this beginning in ns, drawn uniformly.
     pub start_jitter: Nanos,
@@ -180,9 +186,11 @@ pub struct FlowSpec {
     pub app: AppSpec,
     /// What the application's streams declare.
     pub needs: StreamNeeds,
-    /// How long the client tries to deliver the application's messages. Requests and responses are always delivered.
+    /// How long the client tries to deliver the application's messages. Requests and responses are
+    /// always delivered.
     pub reliability: Reliability,
-    /// What the association carries beside that, each on a stream of its own behind the application's.
+    /// What the association carries beside that, each on a stream of its own behind the
+    /// application's.
     pub beside: Vec<BesideSpec>,
     /// How the server reads.
     pub reader: ReaderSpec,
@@ -191,7 +199,8 @@ pub struct FlowSpec {
 }
 
 impl FlowSpec {
-    /// A flow over `paths` that connects and sends at once, read at once, between ports 5000 and 5001.
+    /// A flow over `paths` that connects and sends at once, read at once, between ports 5000 and
+    /// 5001.
     #[must_use]
     pub fn new(name: impl Into<String>, paths: Vec<(IpAddr, IpAddr)>, app: AppSpec) -> Self {
         Self {
@@ -331,11 +340,11 @@ pub enum Refill {
     /// Streams in strict turn while there is room: all get the rate of the slowest.
     #[default]
     RoundRobin,
-    /// In turn, but only streams that hold less than their equal part of the send buffer, unsent and
-    /// unacknowledged bytes together, as sender-queue information tells them.
+    /// In turn, but only streams that hold less than their equal part of the send buffer, unsent
+    /// and unacknowledged bytes together, as sender-queue information tells them.
     Contingent,
-    /// The stream that has the fewest unsent bytes first, equal ones in turn, so that no stream runs dry while another
-    /// one queues.
+    /// The stream that has the fewest unsent bytes first, equal ones in turn, so that no stream
+    /// runs dry while another one queues.
     LeastUnsent,
 }
 

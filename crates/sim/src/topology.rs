@@ -9,8 +9,8 @@ use crate::spec::{HostSpec, LinkSpec, RouteSpec, Topology};
 /// A path between two hosts: the links that each direction crosses, one after the other.
 #[derive(Clone, Debug)]
 pub struct DuplexPath {
-    /// Its name; its links are called `<name>.forward`, `<name>.reverse`, and `<name>.forward.1` and so on from the
-    /// second link of a direction.
+    /// Its name; its links are called `<name>.forward`, `<name>.reverse`, and `<name>.forward.1`
+    /// and so on from the second link of a direction.
     pub name: String,
     /// Links from the client to the server.
     pub forward: Vec<LinkConfig>,
@@ -27,7 +27,8 @@ impl DuplexPath {
 }
 
 impl Topology {
-    /// A host `client` and a host `server` with an interface each per path, and nothing shared between the paths.
+    /// A host `client` and a host `server` with an interface each per path, and nothing shared
+    /// between the paths.
     #[must_use]
     pub fn disjoint(paths: &[DuplexPath]) -> Self {
         let (client, server): (Vec<_>, Vec<_>) = (0..paths.len()).map(path_addresses).unzip();
@@ -42,8 +43,8 @@ impl Topology {
         topology
     }
 
-    /// The (client, server) addresses of path number `path` of [`Self::disjoint`]: 10.`path`.0.1 and 10.`path`.0.2,
-    /// for up to 256 paths.
+    /// The (client, server) addresses of path number `path` of [`Self::disjoint`]: 10.`path`.0.1
+    /// and 10.`path`.0.2, for up to 256 paths.
     #[must_use]
     pub fn disjoint_addresses(path: usize) -> (IpAddr, IpAddr) {
         path_addresses(path)

@@ -5,19 +5,19 @@ use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::time::Time;
 use polypath_proto::{Association, Endpoint, FourTuple};
 
-use crate::agenda::{Agenda, NEVER};
 use crate::app::AppIo;
 use crate::check::SpecError;
 use crate::cross::Source;
-use crate::deed::{Deed, Deeds};
 use crate::end::Side;
+use crate::event_queue::{EventQueue, NEVER};
 use crate::flow::Flow;
-use crate::host::{Host, hosts, route_infos};
+use crate::host::{Host, hosts_with_ports, route_infos};
 use crate::nat::Boxes;
 use crate::network::{Forwarded, Network, Packet};
 use crate::observer::{Observer, SentPacket, TraceSource};
 use crate::report::flow_result;
 use crate::results::RunResult;
+use crate::scheduled_actions::{ScheduledAction, ScheduledActions};
 use crate::slots::{Slot, Slots};
 use crate::spec::WorldSpec;
 
@@ -25,13 +25,13 @@ use crate::spec::WorldSpec;
 pub struct World<'o> {
     now: Nanos,
     seed: u64,
-    agenda: Agenda,
+    events_due: EventQueue,
     slots: Slots,
     network: Network,
     boxes: Boxes,
     hosts: Vec<Host>,
     flows: Vec<Flow>,
-    deeds: Deeds,
+    actions: ScheduledActions,
     cross: Vec<Source>,
     observer: Option<&'o mut dyn Observer>,
     sample_every: Option<Nanos>,
@@ -58,9 +58,9 @@ impl<'o> World<'o> {
         spec.check()?;
         let mut network = Network::new(spec, seed);
         if observer.is_some() {
-            network.watch();
+            network.watch_packets();
         }
-        let flows = flows(spec, seed, &network, observer.is_some());
+        let flows = build_flows(spec, seed, &network, observer.is_some());
         let cross: Vec<_> = spec.cross.iter().map(|cross| Source::new(cross, seed)).collect();
         let (links, ends) = (network.link_count(), 2 * flows.len());
         let slots = Slots { links, ends, cross: cross.len() };
@@ -68,10 +68,10 @@ impl<'o> World<'o> {
         let mut world = Self {
             now: 0,
             seed,
-            agenda: Agenda::new(slots.count()),
+            events_due: EventQueue::new(slots.slot_count()),
             slots,
-            hosts: hosts(&spec.topology, &flows),
-            deeds: Deeds::new(&spec.actions, &spec.flows, &network),
+            hosts: hosts_with_ports(&spec.topology, &flows),
+            actions: ScheduledActions::new(&spec.actions, &spec.flows, &network),
             network,
             boxes: Boxes::new(&spec.topology.nats, seed),
             flows,
@@ -86,7 +86,7 @@ impl<'o> World<'o> {
             unroutable: 0,
             events: 0,
         };
-        world.begin();
+        world.schedule_start();
         Ok(world)
     }
 
@@ -129,15 +129,15 @@ impl<'o> World<'o> {
         }
     }
 
-    /// Takes all links of a path, or the link of this name if there is no such path, down or up. False if there is
-    /// neither.
+    /// Takes all links of a path, or the link of this name if there is no such path, down or up.
+    /// False if there is neither.
     pub fn set_up(&mut self, name: &str, up: bool) -> bool {
         let mut links = self.network.links_of_path(name);
         if links.is_empty() {
             links.extend(self.network.link_named(name));
         }
         let found = !links.is_empty();
-        self.do_deed(Deed::Links(links, up));
+        self.carry_out(ScheduledAction::Links(links, up));
         found
     }
 
@@ -150,7 +150,7 @@ impl<'o> World<'o> {
     ) -> Option<T> {
         let now = Time(self.now);
         let result = f(now, &mut self.flows.get_mut(flow)?.end_mut(side).endpoint);
-        self.serve(flow, side, false);
+        self.serve_side(flow, side, false);
         Some(result)
     }
 
@@ -171,36 +171,37 @@ impl<'o> World<'o> {
             end: self.now,
             measured,
             flows: self.flows.iter().map(flow).collect(),
-            links: self.network.results(self.now),
+            links: self.network.link_results(self.now),
             cross: self.cross.iter().map(Source::result).collect(),
-            nats: self.boxes.results(),
+            nats: self.boxes.nat_results(),
             packets: self.packets,
             unroutable: self.unroutable,
             events: self.events,
         }
     }
 
-    fn begin(&mut self) {
+    fn schedule_start(&mut self) {
         let routes = route_infos(&self.network, &self.hosts);
         if let Some(observer) = &mut self.observer {
             observer.started(&routes);
         }
-        self.agenda.set(self.slots.settle(), self.settle_at);
-        self.agenda.set(self.slots.deeds(), self.deeds.next_at().unwrap_or(NEVER));
+        self.events_due.set_time(self.slots.settle_slot(), self.settle_at);
+        self.events_due
+            .set_time(self.slots.actions_slot(), self.actions.next_at().unwrap_or(NEVER));
         if self.sample_every.is_some() {
-            self.agenda.set(self.slots.sample(), 0);
+            self.events_due.set_time(self.slots.sample_slot(), 0);
         }
         for flow in 0..self.flows.len() {
-            self.reschedule(flow, Side::Client);
+            self.reschedule_side(flow, Side::Client);
         }
         for (n, source) in self.cross.iter().enumerate() {
-            self.agenda.set(self.slots.cross(n), source.next_at().unwrap_or(NEVER));
+            self.events_due.set_time(self.slots.cross_slot(n), source.next_at().unwrap_or(NEVER));
         }
     }
 
     #[inline]
     fn step_until(&mut self, time: Nanos) -> bool {
-        let Some((at, slot)) = self.agenda.next().filter(|&(at, _)| at <= time) else {
+        let Some((at, slot)) = self.events_due.next_event().filter(|&(at, _)| at <= time) else {
             return false;
         };
         if self.finished {
@@ -208,70 +209,70 @@ impl<'o> World<'o> {
         }
         self.now = self.now.max(at);
         self.events += 1;
-        self.handle(slot);
+        self.handle_slot(slot);
         !self.finished
     }
 
     #[inline]
-    fn handle(&mut self, slot: usize) {
-        match self.slots.what(slot) {
-            Slot::Link(link) => self.deliver(link),
+    fn handle_slot(&mut self, slot: usize) {
+        match self.slots.owner_of(slot) {
+            Slot::Link(link) => self.take_off_link(link),
             Slot::Timer(flow, side) => {
                 let now = Time(self.now);
                 self.flows[flow].end_mut(side).endpoint.handle_timeout(now);
-                self.serve(flow, side, false);
+                self.serve_side(flow, side, false);
             }
-            Slot::App(flow, side) => self.serve(flow, side, true),
-            Slot::Cross(source) => self.cross(source),
+            Slot::App(flow, side) => self.serve_side(flow, side, true),
+            Slot::Cross(source) => self.send_cross_traffic(source),
             Slot::Settle => {
-                self.agenda.set(slot, NEVER);
-                self.network.settle(self.now);
-                self.cross.iter_mut().for_each(Source::settle);
-                self.flows.iter_mut().for_each(|flow| flow.settle(self.now));
+                self.events_due.set_time(slot, NEVER);
+                self.network.restart_counters(self.now);
+                self.cross.iter_mut().for_each(Source::restart_counters);
+                self.flows.iter_mut().for_each(|flow| flow.restart_measuring(self.now));
             }
-            Slot::Deeds => {
-                while let Some(deed) = self.deeds.pop(self.now) {
-                    self.do_deed(deed);
+            Slot::Actions => {
+                while let Some(action) = self.actions.take_due(self.now) {
+                    self.carry_out(action);
                 }
-                self.agenda.set(slot, self.deeds.next_at().unwrap_or(NEVER));
+                self.events_due.set_time(slot, self.actions.next_at().unwrap_or(NEVER));
             }
             Slot::Sample => {
-                self.flows.iter_mut().for_each(|flow| flow.sample(self.now));
+                self.flows.iter_mut().for_each(|flow| flow.take_sample(self.now));
                 let next = self.sample_every.map(|every| self.now.saturating_add(every));
-                self.agenda.set(slot, next.unwrap_or(NEVER));
+                self.events_due.set_time(slot, next.unwrap_or(NEVER));
             }
         }
     }
 
     /// Lets a source of cross traffic send what is due.
-    fn cross(&mut self, n: usize) {
+    fn send_cross_traffic(&mut self, n: usize) {
         let Some(source) = self.cross.get_mut(n) else { return };
-        let mut packet = self.network.blank();
+        let mut packet = self.network.blank_packet();
         self.network.address_cross(&mut packet, n as u32, source.packet_bytes());
-        source.sent();
-        self.agenda.set(self.slots.cross(n), source.next_at().unwrap_or(NEVER));
-        self.forward(packet);
+        source.note_sent();
+        self.events_due.set_time(self.slots.cross_slot(n), source.next_at().unwrap_or(NEVER));
+        self.forward_packet(packet);
     }
 
     /// Takes off a link what has arrived at its end.
-    fn deliver(&mut self, link: usize) {
-        while let Some(packet) = self.network.poll(self.now, link) {
-            self.forward(packet);
+    fn take_off_link(&mut self, link: usize) {
+        while let Some(packet) = self.network.poll_arrival(self.now, link) {
+            self.forward_packet(packet);
         }
         self.report_destroyed(link, None);
-        self.network.reschedule(link, &mut self.agenda);
+        self.network.reschedule_link(link, &mut self.events_due);
     }
 
     #[inline]
-    fn forward(&mut self, packet: Box<Packet>) {
-        match self.network.forward(self.now, packet, &mut self.agenda) {
-            Forwarded::Arrived(packet) => self.arrive(packet),
+    fn forward_packet(&mut self, packet: Box<Packet>) {
+        match self.network.forward_packet(self.now, packet, &mut self.events_due) {
+            Forwarded::Arrived(packet) => self.hand_to_host(packet),
             Forwarded::OnTheWay(link) => self.report_destroyed(link, None),
             Forwarded::Dropped(link, reason) => self.report_destroyed(link, Some(reason)),
         }
     }
 
-    fn arrive(&mut self, mut packet: Box<Packet>) {
+    fn hand_to_host(&mut self, mut packet: Box<Packet>) {
         if let (Some(id), Some(observer)) = (packet.arrived(), &mut self.observer) {
             observer.packet_delivered(self.now, id);
         }
@@ -279,64 +280,64 @@ impl<'o> World<'o> {
             if let Some(source) = self.cross.get_mut(source) {
                 source.counts.delivered += 1;
             }
-            return self.network.recycle(packet);
+            return self.network.recycle_packet(packet);
         }
         let host = self.network.routes()[packet.route as usize].to_host as usize;
-        if let Some((flow, side)) = self.hosts[host].owner(&packet) {
+        if let Some((flow, side)) = self.hosts[host].owner_of_port(&packet) {
             let end = self.flows[flow].end_mut(side);
             let route = &self.network.routes()[packet.route as usize];
             let mut tuple = end.arrival_tuple(route);
             if let Some(number) = route.nat {
-                let Some(mapped) = self.boxes.outbound(self.now, number, &tuple) else {
-                    return self.network.recycle(packet);
+                let Some(mapped) = self.boxes.translate_outbound(self.now, number, &tuple) else {
+                    return self.network.recycle_packet(packet);
                 };
                 tuple.remote = mapped;
             }
             end.endpoint.handle_datagram(Time(self.now), tuple, &packet.data);
-            self.serve(flow, side, false);
+            self.serve_side(flow, side, false);
         }
-        self.network.recycle(packet);
+        self.network.recycle_packet(packet);
     }
 
     /// Lets one side of a flow act on what happened, and sends what it has to send.
-    fn serve(&mut self, flow: usize, side: Side, woken: bool) {
+    fn serve_side(&mut self, flow: usize, side: Side, woken: bool) {
         let was_done = self.flows[flow].is_done();
-        self.flows[flow].act(self.now, side, woken);
-        self.transmit(flow, side);
-        self.flows[flow].measure(self.now, side);
+        self.flows[flow].act_on_news(self.now, side, woken);
+        self.transmit_packets(flow, side);
+        self.flows[flow].measure_side(self.now, side);
         self.hand_out_trace(flow, side);
-        self.reschedule(flow, side);
+        self.reschedule_side(flow, side);
         if !was_done && self.flows[flow].is_done() && self.flows[flow].is_finite() {
             self.note_done();
         }
     }
 
-    fn transmit(&mut self, flow: usize, side: Side) {
+    fn transmit_packets(&mut self, flow: usize, side: Side) {
         loop {
-            let mut packet = self.network.blank();
+            let mut packet = self.network.blank_packet();
             let end = self.flows[flow].end_mut(side);
             let Some(transmit) = end.endpoint.poll_transmit(Time(self.now), &mut packet.data)
             else {
-                return self.network.recycle(packet);
+                return self.network.recycle_packet(packet);
             };
-            let (route, udp) = (end.route(&transmit), end.udp());
+            let (route, udp) = (end.route_of(&transmit), end.udp_ports());
             let route = route.or_else(|| self.let_in(flow, side, &transmit.tuple, &packet.data));
             self.packets += 1;
             match route {
-                Some(route) => self.send(packet, route, udp, transmit.may_fragment),
+                Some(route) => self.send_on_route(packet, route, udp, transmit.may_fragment),
                 None => {
                     self.unroutable += 1;
-                    self.network.recycle(packet);
+                    self.network.recycle_packet(packet);
                 }
             }
         }
     }
 
-    /// The route of a packet to the external address of a box, if that lets it in; who sends it hears
-    /// that the port is unreachable where boxes say so.
+    /// The route of a packet to the external address of a box, if that lets it in; who sends it
+    /// hears that the port is unreachable where boxes say so.
     #[cold]
     fn let_in(&mut self, flow: usize, side: Side, tuple: &FourTuple, data: &[u8]) -> Option<u32> {
-        match self.boxes.inbound(self.now, tuple)? {
+        match self.boxes.translate_inbound(self.now, tuple)? {
             NatVerdict::Inside(inside) => self.network.route_between(tuple.local.ip(), inside.ip()),
             NatVerdict::Dropped(_) => None,
             NatVerdict::Unreachable(_) => {
@@ -349,16 +350,16 @@ impl<'o> World<'o> {
     }
 
     #[inline]
-    fn send(
+    fn send_on_route(
         &mut self,
         mut packet: Box<Packet>,
         route: u32,
         udp: Option<(u16, u16)>,
         may_fragment: bool,
     ) {
-        self.network.address(&mut packet, route, udp.is_some(), may_fragment);
+        self.network.put_on_route(&mut packet, route, udp.is_some(), may_fragment);
         if let Some(observer) = &mut self.observer {
-            let id = self.network.mark(&mut packet);
+            let id = self.network.number_packet(&mut packet);
             observer.packet_sent(&SentPacket {
                 at: self.now,
                 id,
@@ -367,7 +368,7 @@ impl<'o> World<'o> {
                 data: &packet.data,
             });
         }
-        self.forward(packet);
+        self.forward_packet(packet);
     }
 
     fn hand_out_trace(&mut self, flow: usize, side: Side) {
@@ -384,11 +385,11 @@ impl<'o> World<'o> {
     }
 
     #[inline]
-    fn reschedule(&mut self, flow: usize, side: Side) {
+    fn reschedule_side(&mut self, flow: usize, side: Side) {
         let at = &self.flows[flow];
         let timeout = at.end(side).endpoint.poll_timeout().map_or(NEVER, Time::as_nanos);
-        self.agenda.set(self.slots.timer(flow, side), timeout);
-        self.agenda.set(self.slots.app(flow, side), at.wakeup(self.now, side));
+        self.events_due.set_time(self.slots.timer_slot(flow, side), timeout);
+        self.events_due.set_time(self.slots.app_slot(flow, side), at.next_wakeup(self.now, side));
     }
 
     fn note_done(&mut self) {
@@ -398,33 +399,33 @@ impl<'o> World<'o> {
         }
     }
 
-    fn do_deed(&mut self, deed: Deed) {
-        match deed {
-            Deed::Links(links, up) => {
+    fn carry_out(&mut self, action: ScheduledAction) {
+        match action {
+            ScheduledAction::Links(links, up) => {
                 for link in links {
-                    self.network.set_up(self.now, link, up, &mut self.agenda);
+                    self.network.set_up(self.now, link, up, &mut self.events_due);
                     self.report_destroyed(link, None);
                 }
             }
-            Deed::PathAdmin(flow, path, admin) => {
+            ScheduledAction::PathAdmin(flow, path, admin) => {
                 let (now, end) = (Time(self.now), &mut self.flows[flow].client);
                 end.assoc_mut()
                     .into_iter()
                     .for_each(|assoc| assoc.set_path_admin(now, path, admin));
-                self.serve(flow, Side::Client, false);
+                self.serve_side(flow, Side::Client, false);
             }
-            Deed::Shutdown(flow) => self.stop(flow, |io| io.shutdown()),
-            Deed::Abort(flow) => self.stop(flow, |io| io.abort()),
+            ScheduledAction::Shutdown(flow) => self.stop_flow(flow, |io| io.shutdown()),
+            ScheduledAction::Abort(flow) => self.stop_flow(flow, |io| io.abort()),
         }
     }
 
-    fn stop(&mut self, flow: usize, close: fn(&mut AppIo<'_>)) {
-        self.flows[flow].stop(self.now, close);
-        self.serve(flow, Side::Client, false);
+    fn stop_flow(&mut self, flow: usize, close: fn(&mut AppIo<'_>)) {
+        self.flows[flow].stop_app(self.now, close);
+        self.serve_side(flow, Side::Client, false);
     }
 
-    /// Tells the observer what a link destroyed: the latest packet for `reason`, and all others because the link
-    /// went down.
+    /// Tells the observer what a link destroyed: the latest packet for `reason`, and all others
+    /// because the link went down.
     #[inline]
     fn report_destroyed(&mut self, link: usize, reason: Option<DropReason>) {
         if self.observer.is_some() {
@@ -458,7 +459,7 @@ impl core::fmt::Debug for World<'_> {
     }
 }
 
-fn flows(spec: &WorldSpec, seed: u64, network: &Network, observed: bool) -> Vec<Flow> {
+fn build_flows(spec: &WorldSpec, seed: u64, network: &Network, observed: bool) -> Vec<Flow> {
     let host = |address| spec.topology.host_of(address).unwrap_or(0);
     let flow = |flow: &crate::spec::FlowSpec| {
         let hosts = flow.paths.first().map_or([0, 0], |path| [host(path.0), host(path.1)]);

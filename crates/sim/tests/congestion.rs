@@ -1,6 +1,8 @@
-//! What the congestion controls do to a network: shares of a bottleneck, disjoint paths, long fat paths, the first second.
+//! What the congestion controls do to a network: shares of a bottleneck, disjoint paths, long fat
+//! paths, the first second.
 //!
-//! `cargo test -p polypath-sim --test congestion -- --nocapture --test-threads 1` prints the rows of `docs/congestion.md`.
+//! `cargo test -p polypath-sim --test congestion -- --nocapture --test-threads 1` prints the rows
+//! of `docs/congestion.md`.
 
 mod common;
 

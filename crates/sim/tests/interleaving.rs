@@ -1,4 +1,5 @@
-//! Interleaving (RFC 8260): a large message of one stream does not hold up the small ones of another.
+//! Interleaving (RFC 8260): a large message of one stream does not hold up the small ones of
+//! another.
 
 mod common;
 
@@ -12,7 +13,8 @@ use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_sim::results::{DelaySummary, FlowResult};
 use polypath_sim::spec::{AppSpec, BesideSpec, MessageSpec, Refill, WorldSpec};
 
-/// Stream 0 sends messages of 10 MB without end over 10 Mbit/s, and stream 1 one of 100 bytes every 50 ms.
+/// Stream 0 sends messages of 10 MB without end over 10 Mbit/s, and stream 1 one of 100 bytes every
+/// 50 ms.
 fn one_large_many_small(interleaving: bool, scheduler: &str) -> WorldSpec {
     let mut path = link(10, 20);
     path.queue = Queue::DropTailPackets(20);

@@ -1,6 +1,8 @@
-//! Receivers that report few gap ack blocks, as Linux does: 16 (RFC 9260 section 3.3.4 leaves the number to them).
+//! Receivers that report few gap ack blocks, as Linux does: 16 (RFC 9260 section 3.3.4 leaves the
+//! number to them).
 //!
-//! `cargo test -p polypath-sim --test limited_reports -- --nocapture` prints what is left of the goodput.
+//! `cargo test -p polypath-sim --test limited_reports -- --nocapture` prints what is left of the
+//! goodput.
 
 mod common;
 
@@ -12,8 +14,8 @@ use polypath_proto::config::AssocConfig;
 
 type Profile = fn() -> (AssocConfig, PolicySpec);
 
-/// Mbit/s over two paths of 10 Mbit/s and these delays in ms, to a receiver that reports at most `most` blocks. A packet in 5000 is lost, so
-/// that no two seeds are alike.
+/// Mbit/s over two paths of 10 Mbit/s and these delays in ms, to a receiver that reports at most
+/// `most` blocks. A packet in 5000 is lost, so that no two seeds are alike.
 fn goodput(stack: Profile, dac: bool, delays: [u64; 2], most: Option<u16>, seed: u64) -> f64 {
     let (mut assoc, policies) = stack();
     assoc.cmt.dac = dac;
@@ -49,7 +51,8 @@ fn sixteen_blocks_cost_little_over_unlike_paths() {
     }
 }
 
-/// Over two paths of 50 ms `paper` keeps 64 % at least and 71 % on average of three seeds, `ns2` 94 and 98: not mended.
+/// Over two paths of 50 ms `paper` keeps 64 % at least and 71 % on average of three seeds, `ns2` 94
+/// and 98: not mended.
 #[test]
 fn nor_over_paths_alike() {
     for stack in [profile::paper as Profile, profile::ns2] {

@@ -22,8 +22,8 @@ fn a_saturated_link_carries_its_rate_less_headers() {
     assert_eq!(flow.outcome, Outcome::Open);
     let forward = &result.links[0];
     assert!(forward.busy > 19_990 * MS, "busy for {} ns of 20 s", forward.busy);
-    // Little's law: a message is in the send buffer for its size over the goodput, and it is delivered before its
-    // acknowledgement travels for 10 ms.
+    // Little's law: a message is in the send buffer for its size over the goodput, and it is
+    // delivered before its acknowledgement travels for 10 ms.
     let delay = flow.total.delay.unwrap().mean / 1e9;
     assert!((delay + 0.010 - 100_000.0 * 8.0 / full).abs() < 0.003, "{delay} s");
 }
@@ -55,7 +55,8 @@ fn headers_below_sctp_count_on_the_link() {
     spec.flows[0].encapsulation = Encapsulation::Udp;
     let udp = run(&spec, 1);
     let delay = |result: &polypath_sim::RunResult| result.flows[0].total.delay.unwrap().p50;
-    // 8 more bytes at 10 Mbit/s take 6.4 us; but they no longer fit the MTU, so a message takes two packets.
+    // 8 more bytes at 10 Mbit/s take 6.4 us; but they no longer fit the MTU, so a message takes two
+    // packets.
     assert!(delay(&udp) > delay(&plain));
     assert!(udp.links[0].offered > plain.links[0].offered);
 }
@@ -93,7 +94,8 @@ fn a_slow_reader_holds_the_sender_back() {
     spec.flows[0].reader = ReaderSpec { rate: Some(MBIT), pauses: vec![(12 * SEC, 17 * SEC)] };
     spec.time = seconds(2, 20);
     let flow = run(&spec, 1).flows.remove(0);
-    // 15 of 20 s are read at 1 Mbit/s; then the sender may wait for its next window probe, up to 2 s.
+    // 15 of 20 s are read at 1 Mbit/s; then the sender may wait for its next window probe, up to 2
+    // s.
     assert!((650e3..755e3).contains(&flow.total.goodput), "{}", flow.total.goodput);
     assert!(flow.blocked_by_peer_window > 10 * SEC, "{}", flow.blocked_by_peer_window);
     assert!(flow.blocked_longest >= 4 * SEC, "{}", flow.blocked_longest);

@@ -25,8 +25,8 @@ type Outcome = Result<Report, TransferError>;
 
 fn endpoint(addresses: &[u8], accept: bool) -> Endpoint {
     let addresses = addresses.iter().map(|last| IpAddr::from([127, 0, 0, *last]));
-    let config = Config { accept, ..Config::server(addresses, PORT) };
-    Endpoint::bind(Config { encapsulation: Encapsulation::Udp(0), ..config }).unwrap()
+    let config = Config::server(addresses, PORT).accept(accept);
+    Endpoint::bind(config.encapsulation(Encapsulation::Udp(0))).unwrap()
 }
 
 /// Sender and receiver, connected over two paths.

@@ -52,8 +52,11 @@ pub(crate) fn server() -> Result<()> {
         let config = Config::server([addresses(2, 1).parse()?], PORT);
         let most = COUNT * 2;
         let (max_associations, max_associations_per_address) = (most, most);
-        let endpoint =
-            Endpoint::bind(Config { max_associations, max_associations_per_address, ..config })?;
+        let endpoint = Endpoint::bind(
+            config
+                .max_associations(max_associations)
+                .max_associations_per_address(max_associations_per_address),
+        )?;
         let before = resident()?;
         let mut all = Vec::with_capacity(COUNT);
         while all.len() < COUNT {
@@ -75,7 +78,7 @@ pub(crate) fn client() -> Result<()> {
         for _ in 0..COUNT {
             let config = Config::client([addresses(1, 1).parse()?]);
             // Small buffers: these sockets carry a handful of packets each.
-            endpoints.push(Arc::new(Endpoint::bind(Config { socket_buffer: 1 << 16, ..config })?));
+            endpoints.push(Arc::new(Endpoint::bind(config.socket_buffer(1 << 16))?));
         }
         let remote = format!("{}:{}", addresses(2, 1), polypath_net::DEFAULT_PORT).parse()?;
         #[expect(clippy::disallowed_types, reason = "as above")]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use polypath_emu::{Emulation, Host, Measurement};
-use polypath_lab::emulation::{LatenessReport, Report};
+use polypath_testbed::{EmulationReport, LatenessReport};
 
 /// Packets later than this, in s, are later than the delay may be off.
 const LATE: f64 = 1e-3;
@@ -49,7 +49,7 @@ pub(crate) fn how_to_enter(emulation: &Emulation) -> String {
     format!("{lines}Ctrl-C ends it.\n")
 }
 
-pub(crate) fn ending(report: &Report) -> String {
+pub(crate) fn ending(report: &EmulationReport) -> String {
     let mut text = String::new();
     for link in report.links.iter().filter(|link| link.offered > 0) {
         let _ = writeln!(

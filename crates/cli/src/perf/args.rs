@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{ArgGroup, Args};
-use polypath_lab::units;
+use polypath_scenario::units;
 
 use crate::stack::StackArgs;
 

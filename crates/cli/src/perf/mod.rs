@@ -77,12 +77,10 @@ async fn server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), Failure
     let mut assoc = stack(args, Limits::default().streams)?;
     // Each association costs memory: strangers get few.
     assoc.inbound_streams = Limits::default().streams + 1;
-    let endpoint = Config {
-        encapsulation: Encapsulation::Udp(udp),
-        assoc: Arc::new(assoc),
-        capture,
-        ..Config::server(addresses, args.port)
-    };
+    let endpoint = Config::server(addresses, args.port)
+        .encapsulation(Encapsulation::Udp(udp))
+        .assoc(Arc::new(assoc))
+        .capture(capture);
     let limits = Limits::default();
     let options = ServerOptions { endpoint, places: PLACES, one_off: args.one_off, limits };
     let server = Server::bind(options).map_err(failure)?;
@@ -184,7 +182,7 @@ fn client_options(
     let packet = (args.stack.mtu.guess() - if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 }) & !3;
     let test = test(args, packet);
     let assoc = Arc::new(stack(args, test.streams)?);
-    let endpoint = Config { local, assoc, capture, follow, ..Config::client([]) };
+    let endpoint = Config::client([]).local(local).assoc(assoc).capture(capture).follow(follow);
     Ok(ClientOptions {
         endpoint,
         remote,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use polypath_lab::units::{Delay, Size};
 use polypath_net::DEFAULT_PORT;
+use polypath_scenario::units::{Delay, Size};
 
 use crate::stack::StackArgs;
 

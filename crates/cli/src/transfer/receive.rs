@@ -72,14 +72,14 @@ fn listen(args: &ReceiveArgs, capture: Option<Capture>) -> Result<Endpoint, Fail
         PlaceError::Interfaces(_) => Failure::with(LOCAL, error),
         _ => Failure::input(error),
     })?;
-    let endpoint = Endpoint::bind(Config {
-        encapsulation: Encapsulation::Udp(udp),
-        // Those that wait are sent away above this; some are on their way out.
-        max_associations: 2 * (SENDERS + WAITING),
-        assoc: super::stack(&args.common)?,
-        capture,
-        ..Config::server(addresses, args.common.port)
-    });
+    let endpoint = Endpoint::bind(
+        Config::server(addresses, args.common.port)
+            .encapsulation(Encapsulation::Udp(udp))
+            // Those that wait are sent away above this; some are on their way out.
+            .max_associations(2 * (SENDERS + WAITING))
+            .assoc(super::stack(&args.common)?)
+            .capture(capture),
+    );
     endpoint.map_err(super::bind_failure)
 }
 

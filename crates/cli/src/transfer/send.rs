@@ -107,7 +107,8 @@ impl Sender<'_> {
         let stack = super::stack(&self.args.common)?;
         let Ends { local, remote, follow } = ends(self.args)?;
         let capture = self.capture.clone();
-        let config = Config { local, assoc: stack.clone(), capture, follow, ..Config::client([]) };
+        let config =
+            Config::client([]).local(local).assoc(stack.clone()).capture(capture).follow(follow);
         let endpoint = Endpoint::bind(config).map_err(super::bind_failure)?;
         super::warn(&endpoint, self.args.common.quiet);
         let association = tokio::select! {

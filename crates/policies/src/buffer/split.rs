@@ -4,11 +4,12 @@ use polypath_proto::PathId;
 use polypath_proto::policy::{BufferPolicy, Policy};
 use polypath_proto::view::{AssocView, PathView};
 
-use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::buffer("split", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::buffer("split", read_options)
     .summary("buffer splitting: each of n paths may take 1/n of the send and receive buffer")
     .source("S0 section 4.2 (the defaults), S4 section II")
     .options(&[
@@ -38,7 +39,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::buffer("split", configure)
         },
     ]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn BufferPolicy>, PolicyError> {
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn BufferPolicy>, PolicyError> {
     let split = SplitBuffer {
         side: options.choice(
             "side",
@@ -56,10 +57,11 @@ fn configure(options: &Options<'_>) -> Result<Recipe<dyn BufferPolicy>, PolicyEr
     Ok(Box::new(move |_, _| Box::new(split)))
 }
 
-/// Buffer splitting. A share is never below one MTU: where B/n is less, a path may have one packet at a time.
+/// Buffer splitting. A share is never below one MTU: where B/n is less, a path may have one packet
+/// at a time.
 ///
-/// S0: both, queued, current, strict. FreeBSD: both, outstanding, current, packet. S4's text: receiver, outstanding,
-/// size, strict. INET since 2011: both, slack at the receiver.
+/// S0: both, queued, current, strict. FreeBSD: both, outstanding, current, packet. S4's text:
+/// receiver, outstanding, size, strict. INET since 2011: both, slack at the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitBuffer {
     /// Which buffer is split.
@@ -129,7 +131,7 @@ impl SplitBuffer {
         (self.side != Side::Sender).then(|| window / view.split_count())
     }
 
-    fn taken(&self, path: &PathView) -> u64 {
+    fn bytes_taken(&self, path: &PathView) -> u64 {
         match self.by {
             Measure::Queued => path.queued,
             Measure::Outstanding => path.outstanding_payload,
@@ -138,7 +140,7 @@ impl SplitBuffer {
 }
 
 /// Whether a path that has `taken` may send another packet.
-fn fits(taken: u64, mtu: u64, share: u64, overshoot: bool) -> bool {
+fn packet_fits(taken: u64, mtu: u64, share: u64, overshoot: bool) -> bool {
     if share < mtu {
         taken == 0
     } else if overshoot {
@@ -157,11 +159,12 @@ impl Policy for SplitBuffer {
 impl BufferPolicy for SplitBuffer {
     fn admit(&self, view: &AssocView<'_>, path: PathId, _bytes: u32) -> bool {
         let Some(path) = view.path(path) else { return false };
-        let (taken, mtu) = (self.taken(path), u64::from(path.mtu));
+        let (taken, mtu) = (self.bytes_taken(path), u64::from(path.mtu));
         let sender = self.sender_share(view);
         let receiver = self.receiver_share(view);
-        sender.is_none_or(|share| fits(taken, mtu, share, self.slack == Slack::Packet))
-            && receiver.is_none_or(|share| fits(taken, mtu, share, self.slack != Slack::Strict))
+        sender.is_none_or(|share| packet_fits(taken, mtu, share, self.slack == Slack::Packet))
+            && receiver
+                .is_none_or(|share| packet_fits(taken, mtu, share, self.slack != Slack::Strict))
     }
 
     fn share(&self, view: &AssocView<'_>, path: PathId) -> u64 {
@@ -174,7 +177,7 @@ impl BufferPolicy for SplitBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::paths;
+    use crate::test_views::paths;
     use polypath_proto::time::Time;
     use polypath_proto::view::{PathState, SendBufferView};
 
@@ -185,7 +188,8 @@ mod tests {
         slack: Slack::Strict,
     };
 
-    /// Two paths; path 0 has `queued` and `flying` bytes; send buffer 40,000, last announced window 30,000 of 36,000.
+    /// Two paths; path 0 has `queued` and `flying` bytes; send buffer 40,000, last announced window
+    /// 30,000 of 36,000.
     fn admits(split: SplitBuffer, queued: u64, flying: u64) -> bool {
         let mut p = paths(2);
         (p[0].queued, p[0].outstanding_payload) = (queued, flying);

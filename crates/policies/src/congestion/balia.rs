@@ -1,29 +1,31 @@
 //! `balia`: balanced linked adaptation.
 //!
-//! With x_r = w_r / rtt_r and α_r = max x / x_r, an acknowledgement grows w_r, in packets, by
-//! x_r / (rtt_r (Σx)²) · (1 + α_r)/2 · (4 + α_r)/5. Per acknowledged window (RFC 9260 section 7.2.2) that is MTU ·
-//! (x_r + max x)(4 x_r + max x) / (10 (Σx)²), which is never more than one MTU. A loss costs w_r/2 · min(α_r, 1.5): paths that carry
-//! little yield three quarters. The smallest ssthresh is RFC 9260's, so that a path alone behaves as RFC 9260 says; the Linux
-//! implementation stops at one MSS. Slow start is that of RFC 9260 on each path.
+//! With x_r = w_r / rtt_r and α_r = max x / x_r, an acknowledgement grows w_r, in packets, by x_r /
+//! (rtt_r (Σx)²) · (1 + α_r)/2 · (4 + α_r)/5. Per acknowledged window (RFC 9260 section 7.2.2) that
+//! is MTU · (x_r + max x)(4 x_r + max x) / (10 (Σx)²), which is never more than one MTU. A loss
+//! costs w_r/2 · min(α_r, 1.5): paths that carry little yield three quarters. The smallest ssthresh
+//! is RFC 9260's, so that a path alone behaves as RFC 9260 says; the Linux implementation stops at
+//! one MSS. Slow start is that of RFC 9260 on each path.
 //!
-//! As the coupled form of `cmt`, whose groups were found to share a bottleneck, the members divide the smallest ssthresh: in a pipe of two
-//! dozen packets a group would else never yield to a single flow what it takes beyond its half.
+//! As the coupled form of `cmt`, whose groups were found to share a bottleneck, the members divide
+//! the smallest ssthresh: in a pipe of two dozen packets a group would else never yield to a single
+//! flow what it takes beyond its half.
 
 use polypath_proto::policy::{CongestionControl, Cut, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::{couple, coupled, hystart};
-use crate::PolicyError;
+use super::{coupled_increase, coupling_mode, hystart};
 use crate::entry::{PolicyEntry, Recipe};
+use crate::error::PolicyError;
 use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("balia", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("balia", read_options)
     .summary("balanced linked adaptation: small paths grow more than with lia and yield more")
     .source("draft-walid-mptcp-congestion-control-04; Peng et al., IEEE/ACM ToN 2016")
-    .options(&[couple::ALWAYS, hystart::SWITCH, hystart::SAMPLES]);
+    .options(&[coupling_mode::ALWAYS, hystart::SWITCH, hystart::SAMPLES]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
-    hystart::recipe(Balia::default(), options)
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+    hystart::layered_recipe(Balia::default(), options)
 }
 
 /// Balanced linked adaptation.
@@ -42,14 +44,16 @@ impl Default for Balia {
 
 impl Balia {
     /// The coupled form of the control with this name.
-    pub(super) const fn coupled(name: &'static str) -> Self {
+    pub(super) const fn for_coupled_paths(name: &'static str) -> Self {
         Self { name, divides_floor: true }
     }
 }
 
 /// max x over all members.
-fn fastest(view: &AssocView<'_>, path: &PathView) -> f64 {
-    coupled::greatest(coupled::members(view, path).map(|p| coupled::rate(view, p)))
+fn fastest_rate(view: &AssocView<'_>, path: &PathView) -> f64 {
+    coupled_increase::greatest_of(
+        coupled_increase::group_members(view, path).map(|p| coupled_increase::send_rate(view, p)),
+    )
 }
 
 impl WindowRule for Balia {
@@ -58,9 +62,9 @@ impl WindowRule for Balia {
     }
 
     fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
-        let (x, max) = (coupled::rate(view, path), fastest(view, path));
-        let total = coupled::total_rate(view, path);
-        coupled::part(mtu, (x + max) * (4.0 * x + max) / (10.0 * total * total))
+        let (x, max) = (coupled_increase::send_rate(view, path), fastest_rate(view, path));
+        let total = coupled_increase::total_rate(view, path);
+        coupled_increase::part_of(mtu, (x + max) * (4.0 * x + max) / (10.0 * total * total))
     }
 
     fn decrease(
@@ -71,10 +75,10 @@ impl WindowRule for Balia {
         mtu: u64,
         floor_mtus: u64,
     ) -> Cut {
-        let alpha = fastest(view, path) / coupled::rate(view, path);
+        let alpha = fastest_rate(view, path) / coupled_increase::send_rate(view, path);
         let left = path.cwnd as f64 * (1.0 - alpha.min(1.5) / 2.0);
         let members = match self.divides_floor {
-            true => coupled::members(view, path).count().max(1) as u64,
+            true => coupled_increase::group_members(view, path).count().max(1) as u64,
             false => 1,
         };
         Cut::to((left.round() as u64).max((floor_mtus * mtu / members).max(mtu)), kind, mtu)
@@ -84,7 +88,7 @@ impl WindowRule for Balia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{measured, view};
+    use crate::test_views::{measured, view};
     use polypath_proto::view::PathState;
     use proptest::prelude::*;
 
@@ -94,7 +98,8 @@ mod tests {
 
     #[test]
     fn growth_by_hand() {
-        // x = 4e5 and 1e5, Σ = 5e5: (8e5 x 20e5) / (10 x 25e10) = 0.64; (5e5 x 8e5) / (25e11) = 0.16.
+        // x = 4e5 and 1e5, Σ = 5e5: (8e5 x 20e5) / (10 x 25e10) = 0.64; (5e5 x 8e5) / (25e11) =
+        // 0.16.
         let p = measured(&[(40_000, 100), (20_000, 200)]);
         assert_eq!(Balia::default().avoidance(&view(&p), &p[0], 1500), 960);
         assert_eq!(Balia::default().avoidance(&view(&p), &p[1], 1500), 240);
@@ -129,7 +134,7 @@ mod tests {
         let cut = |paths: usize| {
             let p = measured(&vec![(5000, 100); paths]);
             let fast = LossKind::FastRetransmit;
-            Balia::coupled("cmt").decrease(&view(&p), &p[0], fast, 1500, 4).cwnd
+            Balia::for_coupled_paths("cmt").decrease(&view(&p), &p[0], fast, 1500, 4).cwnd
         };
         assert_eq!([1, 2, 8].map(cut), [6000, 3000, 2500], "MTUs: four, two; half of the window");
     }

@@ -1,8 +1,10 @@
-//! `cubic`: windows that follow a cubic function of the time since the last loss, on each path by itself.
+//! `cubic`: windows that follow a cubic function of the time since the last loss, on each path by
+//! itself.
 //!
-//! With C = 0.4 packets/s³, β = 0.7 and t the time in congestion avoidance, W(t) = C (t - K)³ + W_max. An acknowledgement in congestion
-//! avoidance moves the window towards W(t + RTT) by acked · (W(t + RTT) - cwnd) / cwnd bytes, or up to W_est, the window that Reno
-//! with the same β would have, if W(t) is below that. A loss leaves β · cwnd.
+//! With C = 0.4 packets/s³, β = 0.7 and t the time in congestion avoidance, W(t) = C (t - K)³ +
+//! W_max. An acknowledgement in congestion avoidance moves the window towards W(t + RTT) by acked ·
+//! (W(t + RTT) - cwnd) / cwnd bytes, or up to W_est, the window that Reno with the same β would
+//! have, if W(t) is below that. A loss leaves β · cwnd.
 //!
 //! | | RFC 8312 | RFC 9438 (default) |
 //! |---|---|---|
@@ -12,21 +14,24 @@
 //! | fast convergence | compares with the last W_max before its own reduction | compares with W_max |
 //! | slow start | RFC 5681 or hybrid | HyStart++ |
 //!
-//! Where SCTP differs: bytes are counted, not acknowledgements; growth per SACK stays within slow start's limit (`abc-limit`);
-//! the smallest ssthresh is `loss-floor` (RFC 9260: 4 MTUs) where the RFCs have 2 packets. A loss is measured by cwnd and not by the
-//! data in flight, which RFC 9438 section 4.6 allows where windows grow only while they are full, as they do here. t stands still while
-//! the window is not full (RFC 9438 section 4.2). Spurious timeouts are undone (section 4.9), curve and all;
-//! spurious fast retransmits are not: nobody reports them.
+//! Where SCTP differs: bytes are counted, not acknowledgements; growth per SACK stays within slow
+//! start's limit (`abc-limit`); the smallest ssthresh is `loss-floor` (RFC 9260: 4 MTUs) where the
+//! RFCs have 2 packets. A loss is measured by cwnd and not by the data in flight, which RFC 9438
+//! section 4.6 allows where windows grow only while they are full, as they do here. t stands still
+//! while the window is not full (RFC 9438 section 4.2). Spurious timeouts are undone (section 4.9),
+//! curve and all; spurious fast retransmits are not: nobody reports them.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, CongestionControl, Cut, CwndStep, PathWindow, WindowRule};
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::{couple, hystart, lia};
-use crate::PolicyError;
+use super::per_path::{BeforeTimeout, PerPath};
+use super::{coupling_mode, hystart, lia};
 use crate::entry::{PolicyEntry, Recipe};
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
 /// Packets per cubic second.
 const C: f64 = 0.4;
@@ -35,7 +40,7 @@ const BETA: f64 = 0.7;
 /// Packets per RTT with which AIMD with [`BETA`] has Reno's average window.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cubic", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cubic", read_options)
     .summary(
         "CUBIC on each path by itself: windows by the time since the last loss, not by the RTT",
     )
@@ -48,16 +53,16 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cubic", configure
             values: "true|false",
             summary: "aim lower when losses come at smaller windows, so that newcomers find room",
         },
-        couple::NEVER,
+        coupling_mode::NEVER,
         OptionEntry { default: "true", values: "true|false", ..hystart::SWITCH },
         hystart::SAMPLES,
     ]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
     let edition =
         options.choice("rfc", &[("9438", CubicRfc::Rfc9438), ("8312", CubicRfc::Rfc8312)])?;
     let fast = options.choice("fast-convergence", &[("true", true), ("false", false)])?;
-    hystart::recipe(Cubic::new(edition, fast), options)
+    hystart::layered_recipe(Cubic::new(edition, fast), options)
 }
 
 /// Which edition of CUBIC.
@@ -75,9 +80,8 @@ pub enum CubicRfc {
 pub struct Cubic {
     edition: CubicRfc,
     fast_convergence: bool,
-    paths: Vec<Curve>,
-    /// The curves before the first timeout in a row, should it prove spurious.
-    before_timeout: Vec<Option<Curve>>,
+    paths: PerPath<Curve>,
+    before_timeout: BeforeTimeout<Curve>,
 }
 
 /// What a path remembers of its losses, bytes.
@@ -113,7 +117,7 @@ struct Stage {
 
 impl Stage {
     /// W(t), bytes.
-    fn window(&self, t: f64, mtu: f64) -> f64 {
+    fn window_at(&self, t: f64, mtu: f64) -> f64 {
         let d = t - self.k;
         C * self.part * self.part * mtu * d * d * d + self.w_max
     }
@@ -122,35 +126,25 @@ impl Stage {
 impl Cubic {
     /// CUBIC before the first loss.
     pub const fn new(edition: CubicRfc, fast_convergence: bool) -> Self {
-        Self { edition, fast_convergence, paths: Vec::new(), before_timeout: Vec::new() }
-    }
-
-    fn curve_of(&mut self, path: PathId) -> Option<&mut Curve> {
-        if self.paths.len() <= path.index() {
-            self.paths.resize(path.index() + 1, Curve::default());
-        }
-        self.paths.get_mut(path.index())
-    }
-
-    /// Keeps the curve that a timeout is about to end; later ones of the same row find nothing worth keeping.
-    fn remember(&mut self, path: &PathView, kind: LossKind, cut: Cut) {
-        let curve = self.paths.get(path.id.index()).copied();
-        if self.before_timeout.len() <= path.id.index() {
-            self.before_timeout.resize(path.id.index() + 1, None);
-        }
-        let Some(before) = self.before_timeout.get_mut(path.id.index()) else { return };
-        match kind {
-            LossKind::FastRetransmit => *before = None,
-            LossKind::Timeout if path.cwnd > cut.cwnd => *before = curve,
-            LossKind::Timeout => {}
+        Self {
+            edition,
+            fast_convergence,
+            paths: PerPath::new(),
+            before_timeout: BeforeTimeout::new(),
         }
     }
 }
 
 impl Curve {
-    /// Congestion avoidance begins with a window of `cwnd` bytes. Where no loss says how far to go, the curve begins at its
-    /// level part (RFC 9438 sections 4.8 and 4.10).
-    fn begin(&mut self, edition: CubicRfc, now: Time, cwnd: f64, (mtu, part): (f64, f64)) -> Stage {
+    /// Congestion avoidance begins with a window of `cwnd` bytes. Where no loss says how far to go,
+    /// the curve begins at its level part (RFC 9438 sections 4.8 and 4.10).
+    fn begin_stage(
+        &mut self,
+        edition: CubicRfc,
+        now: Time,
+        cwnd: f64,
+        (mtu, part): (f64, f64),
+    ) -> Stage {
         let w_max = self.w_max.filter(|&w| w > cwnd);
         let k = w_max.map_or(0.0, |w| {
             let climb = match edition {
@@ -182,7 +176,7 @@ impl Curve {
 }
 
 /// The growth of a full window in congestion avoidance, bytes.
-fn growth(
+fn growth_of_full_window(
     edition: CubicRfc,
     stage: &mut Stage,
     cwnd_prior: f64,
@@ -190,7 +184,7 @@ fn growth(
     (acked, mtu, rtt): (f64, f64, f64),
 ) -> f64 {
     let t = stage.elapsed.as_secs_f64();
-    let ahead = stage.window(t + rtt, mtu);
+    let ahead = stage.window_at(t + rtt, mtu);
     let target = match edition {
         CubicRfc::Rfc8312 => {
             stage.w_est = stage.w_max * BETA + ALPHA * stage.part * mtu * t / rtt;
@@ -202,7 +196,7 @@ fn growth(
             ahead.clamp(cwnd, 1.5 * cwnd)
         }
     };
-    if stage.window(t, mtu) < stage.w_est {
+    if stage.window_at(t, mtu) < stage.w_est {
         stage.w_est - cwnd
     } else {
         acked * (target - cwnd) / cwnd
@@ -222,20 +216,28 @@ impl WindowRule for Cubic {
         unit: CwndStep,
         w: &mut PathWindow,
     ) {
-        let (edition, full) = (self.edition, w.was_full(ev));
-        let Some(curve) = self.curve_of(path.id).filter(|_| full) else { return };
+        if !w.was_full(ev) {
+            return;
+        }
+        let edition = self.edition;
+        let curve = self.paths.value_of(path.id);
         let mtu = unit.mtu.max(1) as f64;
         let mut stage = match curve.stage {
             Some(stage) => stage,
             None => {
-                let part = lia::aggressiveness(view, path);
-                curve.begin(edition, view.now, w.cwnd as f64, (mtu, part))
+                let part = lia::growth_part(view, path);
+                curve.begin_stage(edition, view.now, w.cwnd as f64, (mtu, part))
             }
         };
         let cwnd = w.cwnd as f64 + stage.fraction;
         let rtt = path.srtt_or(view.rto_initial).max(1e-9);
-        let wanted =
-            growth(edition, &mut stage, curve.cwnd_prior, cwnd, (ev.bytes as f64, mtu, rtt));
+        let wanted = growth_of_full_window(
+            edition,
+            &mut stage,
+            curve.cwnd_prior,
+            cwnd,
+            (ev.bytes as f64, mtu, rtt),
+        );
         let limit = ev.bytes.min(unit.limit) as f64;
         let grown = stage.fraction + wanted.clamp(0.0, limit);
         stage.fraction = grown.fract();
@@ -244,9 +246,7 @@ impl WindowRule for Cubic {
     }
 
     fn path_added(&mut self, path: PathId) {
-        if let Some(curve) = self.curve_of(path) {
-            *curve = Curve::default();
-        }
+        *self.paths.value_of(path) = Curve::default();
     }
 
     fn measure(
@@ -256,7 +256,7 @@ impl WindowRule for Cubic {
         ev: &AckedInfo,
         w: &mut PathWindow,
     ) {
-        let Some(curve) = self.curve_of(path.id) else { return };
+        let curve = self.paths.value_of(path.id);
         if w.slow_start() {
             curve.stage = None;
         }
@@ -281,9 +281,10 @@ impl WindowRule for Cubic {
     }
 
     fn lost(&mut self, _view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
-        self.remember(path, kind, cut);
+        let known = self.paths.get(path.id).copied();
+        self.before_timeout.remember(path, kind, cut, known);
         let (edition, fast_convergence) = (self.edition, self.fast_convergence);
-        let Some(curve) = self.curve_of(path.id) else { return };
+        let curve = self.paths.value_of(path.id);
         let cwnd = path.cwnd as f64;
         curve.stage = None;
         curve.cwnd_prior = cwnd;
@@ -294,8 +295,8 @@ impl WindowRule for Cubic {
     }
 
     fn spurious(&mut self, path: PathId) {
-        let before = self.before_timeout.get_mut(path.index()).and_then(Option::take);
-        if let Some((curve, before)) = self.curve_of(path).zip(before) {
+        if let Some(before) = self.before_timeout.take(path) {
+            let curve = self.paths.value_of(path);
             *curve = before;
             // The silence before the timeout is no time on the curve.
             if let Some(stage) = &mut curve.stage {
@@ -308,7 +309,7 @@ impl WindowRule for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{acked, measured};
+    use crate::test_views::{acked, measured};
     use proptest::prelude::*;
 
     const MTU: u64 = 1000;
@@ -353,7 +354,7 @@ mod tests {
         }
 
         fn curve(&self) -> Curve {
-            self.rule.paths[0]
+            *self.rule.paths.get(PathId(0)).expect("met")
         }
 
         fn k(&self) -> f64 {
@@ -398,10 +399,10 @@ mod tests {
             // ∛(300 packets / 0.4) = ∛750 = 9.0856 s, in both editions.
             assert!((path.k() - 9.0856).abs() < 1e-4, "{}", path.k());
             let stage = path.curve().stage.expect("in congestion avoidance");
-            assert!((stage.window(0.0, 1000.0) - 700_000.0).abs() < 1e-3);
-            assert!((stage.window(stage.k, 1000.0) - 1_000_000.0).abs() < 1e-3);
+            assert!((stage.window_at(0.0, 1000.0) - 700_000.0).abs() < 1e-3);
+            assert!((stage.window_at(stage.k, 1000.0) - 1_000_000.0).abs() < 1e-3);
             // A second later: 0.4 x 1000 x 1.
-            assert!((stage.window(stage.k + 1.0, 1000.0) - 1_000_400.0).abs() < 1e-3);
+            assert!((stage.window_at(stage.k + 1.0, 1000.0) - 1_000_400.0).abs() < 1e-3);
         }
     }
 
@@ -413,7 +414,8 @@ mod tests {
         // Reno's window is ahead at first: 1000 x 0.529 / 700 = 0.756.
         assert_eq!(path.w.cwnd, 700_000);
         path.ack(100, true);
-        // W(0.1) = 1e6 - 400 x 8.9856³ = 709,797 is ahead of it; W(0.2) = 719,380: 1000 x 19,379 / 700,001 = 27.7.
+        // W(0.1) = 1e6 - 400 x 8.9856³ = 709,797 is ahead of it; W(0.2) = 719,380: 1000 x 19,379 /
+        // 700,001 = 27.7.
         assert_eq!(path.w.cwnd, 700_028);
     }
 
@@ -422,7 +424,8 @@ mod tests {
         let mut path = Path::new(CubicRfc::Rfc9438, 10, 10);
         path.lose(LossKind::FastRetransmit);
         path.ack(0, true);
-        // α = 0.9/1.7 = 0.529: 1000 x 0.529 / 7 = 75.6; the curve would have added 34 (W(0.01) = 7240).
+        // α = 0.9/1.7 = 0.529: 1000 x 0.529 / 7 = 75.6; the curve would have added 34 (W(0.01) =
+        // 7240).
         assert_eq!(path.w.cwnd, 7075);
         let mut old = Path::new(CubicRfc::Rfc8312, 10, 10);
         old.lose(LossKind::FastRetransmit);
@@ -518,7 +521,8 @@ mod tests {
     }
 
     proptest! {
-        /// A SACK adds at most slow start's limit, never takes away, and a loss leaves at least the floor.
+        /// A SACK adds at most slow start's limit, never takes away, and a loss leaves at least the
+        /// floor.
         #[test]
         fn between_the_floor_and_slow_start(
             old in any::<bool>(),
@@ -542,7 +546,8 @@ mod tests {
             }
         }
 
-        /// RFC 9438 section 4.3: a window that is always full grows at least as fast as AIMD with the same β.
+        /// RFC 9438 section 4.3: a window that is always full grows at least as fast as AIMD with
+        /// the same β.
         #[test]
         fn at_least_as_fast_as_reno_with_the_same_beta(packets in 5u64..500, rtt in 1u64..500) {
             let mut path = Path::new(CubicRfc::Rfc9438, packets, rtt);

@@ -4,11 +4,12 @@ use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, CongestionControl, LossInfo, Policy};
 use polypath_proto::view::AssocView;
 
-use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("fixed", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("fixed", read_options)
     .summary("windows that never change, for experiments; not for a network that others use")
     .source("Polypath")
     .options(&[OptionEntry {
@@ -18,7 +19,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("fixed", configure
         summary: "window of each path in order; paths not listed have the last",
     }]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
     let windows = options.numbers("cwnd", 1..=u64::MAX)?;
     let Some(&last) = windows.last() else { return Err(options.refuse("cwnd")) };
     Ok(Box::new(move |_, _| Box::new(FixedWindow::new(windows.clone(), last))))

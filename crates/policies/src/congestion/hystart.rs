@@ -1,26 +1,31 @@
 //! HyStart++: slow start that ends before the queue overflows (RFC 9406), around any rule.
 //!
-//! A round ends when the data that was in flight at its beginning is acknowledged. When the smallest RTT of a round exceeds that of
-//! the round before by max(4 ms, min(RTT/8, 16 ms)), slow start becomes conservative: growth is a quarter. If the RTT falls below what
-//! it was then, the suspicion was wrong and slow start resumes; after five conservative rounds ssthresh becomes cwnd. Only the
-//! first slow start of a path is watched (RFC 9406 section 4.3). L is `abc-limit`.
+//! A round ends when the data that was in flight at its beginning is acknowledged. When the
+//! smallest RTT of a round exceeds that of the round before by max(4 ms, min(RTT/8, 16 ms)), slow
+//! start becomes conservative: growth is a quarter. If the RTT falls below what it was then, the
+//! suspicion was wrong and slow start resumes; after five conservative rounds ssthresh becomes
+//! cwnd. Only the first slow start of a path is watched (RFC 9406 section 4.3). L is `abc-limit`.
 //!
-//! RFC 9406 judges a round by eight samples or more. SCTP times one chunk per path and round trip (RFC 9260 section 6.3.1, rule C4), so
-//! a round has one; `hystart-samples` is what a round needs, and 1 unless an engine samples more often. That chunk is the first that
-//! follows the previous sample, so it sees the queue which the round before has left: the standing queue that RFC 9406 looks for by
-//! its minimum. Rounds without a sample prolong the one before.
+//! RFC 9406 judges a round by eight samples or more. SCTP times one chunk per path and round trip
+//! (RFC 9260 section 6.3.1, rule C4), so a round has one; `hystart-samples` is what a round needs,
+//! and 1 unless an engine samples more often. That chunk is the first that follows the previous
+//! sample, so it sees the queue which the round before has left: the standing queue that RFC 9406
+//! looks for by its minimum. Rounds without a sample prolong the one before.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{
-    AckedInfo, ClassicCc, CongestionControl, Cut, CwndStep, PathWindow, WindowRule,
+    AckedInfo, ClassicCc, CongestionControl, Cut, PathWindow, WindowRule,
 };
-use polypath_proto::time::Duration;
-use polypath_proto::view::{AssocView, LossKind, PathView};
+use polypath_proto::time::{Duration, Time};
+use polypath_proto::view::{LossKind, PathView};
 
-use super::couple;
-use crate::PolicyError;
+use super::coupling_mode;
+use super::layer::{Layered, RuleLayer};
+use super::per_path::{BeforeTimeout, PerPath};
 use crate::entry::Recipe;
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
 /// MIN_RTT_THRESH and MAX_RTT_THRESH (RFC 9406 section 4.2).
 const THRESHOLD: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(16));
@@ -45,8 +50,9 @@ pub(super) const SAMPLES: OptionEntry = OptionEntry {
     summary: "RTT samples that a round needs to be judged; RFC 9406: 8, but the stack takes one per round",
 };
 
-/// The engine around `rule`, with or without HyStart++, with the groups that the option `couple` says.
-pub(super) fn recipe<R>(
+/// The engine around `rule`, with or without HyStart++, with the groups that the option `couple`
+/// says.
+pub(super) fn layered_recipe<R>(
     rule: R,
     options: &Options<'_>,
 ) -> Result<Recipe<dyn CongestionControl>, PolicyError>
@@ -54,57 +60,32 @@ where
     R: WindowRule + Clone + Sync + 'static,
 {
     let samples = options.choice("hystart-samples", &[("1", 1), ("2", 2), ("4", 4), ("8", 8)])?;
-    let couple = couple::choice(options)?;
+    let couple = coupling_mode::read_mode(options)?;
     if options.choice("hystart", &[("false", false), ("true", true)])? {
         Ok(Box::new(move |cc, _| {
-            let rule = HyStart::new(rule.clone(), samples);
-            couple::grouped(couple, ClassicCc::new(rule, cc.clone()))
+            let rule = Layered::new(HyStart::new(samples), rule.clone());
+            coupling_mode::with_groups(couple, ClassicCc::new(rule, cc.clone()))
         }))
     } else {
-        Ok(Box::new(move |cc, _| couple::grouped(couple, ClassicCc::new(rule.clone(), cc.clone()))))
+        Ok(Box::new(move |cc, _| {
+            coupling_mode::with_groups(couple, ClassicCc::new(rule.clone(), cc.clone()))
+        }))
     }
 }
 
-/// HyStart++ around the slow start of another rule.
+/// HyStart++, as a layer around the slow start of a rule.
 #[derive(Clone, Debug)]
-pub struct HyStart<R> {
-    inner: R,
+pub struct HyStart {
     /// N_RTT_SAMPLE.
     samples: u32,
-    paths: Vec<Rounds>,
-    /// The rounds before the first timeout in a row, should it prove spurious.
-    before_timeout: Vec<Option<Rounds>>,
+    paths: PerPath<Rounds>,
+    before_timeout: BeforeTimeout<Rounds>,
 }
 
-impl<R> HyStart<R> {
+impl HyStart {
     /// HyStart++ that judges a round by `samples` RTT samples or more.
-    pub const fn new(inner: R, samples: u32) -> Self {
-        Self { inner, samples, paths: Vec::new(), before_timeout: Vec::new() }
-    }
-
-    fn rounds_of(&mut self, path: PathId) -> Option<&mut Rounds> {
-        if self.paths.len() <= path.index() {
-            self.paths.resize(path.index() + 1, Rounds::default());
-        }
-        self.paths.get_mut(path.index())
-    }
-
-    /// Keeps the rounds that a timeout is about to end.
-    fn remember(&mut self, path: &PathView, kind: LossKind, cut: Cut) {
-        let rounds = self.paths.get(path.id.index()).copied();
-        if self.before_timeout.len() <= path.id.index() {
-            self.before_timeout.resize(path.id.index() + 1, None);
-        }
-        let Some(before) = self.before_timeout.get_mut(path.id.index()) else { return };
-        match kind {
-            LossKind::FastRetransmit => *before = None,
-            LossKind::Timeout if path.cwnd > cut.cwnd => *before = rounds,
-            LossKind::Timeout => {}
-        }
-    }
-
-    fn phase(&self, path: PathId) -> Phase {
-        self.paths.get(path.index()).map_or(Phase::SlowStart, |r| r.phase)
+    pub const fn new(samples: u32) -> Self {
+        Self { samples, paths: PerPath::new(), before_timeout: BeforeTimeout::new() }
     }
 }
 
@@ -130,16 +111,37 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn sample(&mut self, rtt: Duration) {
+    /// Follows a slow start through its rounds, and ends it (by ssthresh) after the conservative
+    /// ones.
+    fn follow_slow_start(&mut self, ev: &AckedInfo, needed: u32, w: &mut PathWindow) {
+        if !w.slow_start() {
+            self.phase = Phase::Over;
+            return;
+        }
+        if let Some(rtt) = ev.rtt {
+            self.add_sample(rtt);
+            self.judge_round(needed);
+        }
+        let ended = self.count_acked(ev);
+        if let Phase::Conservative { rounds, .. } = &mut self.phase {
+            *rounds += u32::from(ended);
+            if *rounds >= CONSERVATIVE_ROUNDS {
+                w.ssthresh = w.cwnd;
+                self.phase = Phase::Over;
+            }
+        }
+    }
+
+    fn add_sample(&mut self, rtt: Duration) {
         self.smallest = Some(self.smallest.map_or(rtt, |s| s.min(rtt)));
         self.samples += 1;
     }
 
     /// RFC 9406 section 4.2: has the RTT risen, or was that an error?
-    fn judge(&mut self, needed: u32) {
+    fn judge_round(&mut self, needed: u32) {
         let Some(smallest) = self.smallest.filter(|_| self.samples >= needed) else { return };
         match (self.phase, self.smallest_before) {
-            (Phase::SlowStart, Some(before)) if smallest >= before + threshold(before) => {
+            (Phase::SlowStart, Some(before)) if smallest >= before + rise_threshold(before) => {
                 self.phase = Phase::Conservative { baseline: smallest, rounds: 0 };
             }
             (Phase::Conservative { baseline, .. }, _) if smallest < baseline => {
@@ -150,7 +152,7 @@ impl Rounds {
     }
 
     /// Counts acknowledged bytes; true at the end of a round.
-    fn round_ends(&mut self, ev: &AckedInfo) -> bool {
+    fn count_acked(&mut self, ev: &AckedInfo) -> bool {
         self.left = self.left.saturating_sub(ev.bytes);
         if self.left > 0 {
             return false;
@@ -164,101 +166,38 @@ impl Rounds {
     }
 }
 
-fn threshold(rtt: Duration) -> Duration {
+fn rise_threshold(rtt: Duration) -> Duration {
     (rtt / RTT_DIVISOR).clamp(THRESHOLD.0, THRESHOLD.1)
 }
 
-impl<R: WindowRule> WindowRule for HyStart<R> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn initial_window(&self, single: u64, paths: usize, mtu: u64) -> u64 {
-        self.inner.initial_window(single, paths, mtu)
-    }
-
-    fn slow_start(&self, view: &AssocView<'_>, path: &PathView, acked: u64, limit: u64) -> u64 {
-        let growth = self.inner.slow_start(view, path, acked, limit);
-        match self.phase(path.id) {
-            Phase::Conservative { .. } => growth / GROWTH_DIVISOR,
-            Phase::SlowStart | Phase::Over => growth,
+impl RuleLayer for HyStart {
+    fn scale_slow_start(&self, path: PathId, bytes: u64) -> u64 {
+        match self.paths.get(path).map(|rounds| rounds.phase) {
+            Some(Phase::Conservative { .. }) => bytes / GROWTH_DIVISOR,
+            Some(Phase::SlowStart | Phase::Over) | None => bytes,
         }
     }
 
-    fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
-        self.inner.avoidance(view, path, mtu)
+    fn forget_path(&mut self, path: PathId) {
+        *self.paths.value_of(path) = Rounds::default();
     }
 
-    fn avoid(
-        &mut self,
-        view: &AssocView<'_>,
-        path: &PathView,
-        ev: &AckedInfo,
-        unit: CwndStep,
-        w: &mut PathWindow,
-    ) {
-        self.inner.avoid(view, path, ev, unit, w);
-    }
-
-    fn path_added(&mut self, path: PathId) {
-        self.inner.path_added(path);
-        if let Some(rounds) = self.rounds_of(path) {
-            *rounds = Rounds::default();
+    fn note_ack(&mut self, _now: Time, path: &PathView, ev: &AckedInfo, w: &mut PathWindow) {
+        let rounds = self.paths.value_of(path.id);
+        if rounds.phase != Phase::Over {
+            rounds.follow_slow_start(ev, self.samples, w);
         }
     }
 
-    fn measure(
-        &mut self,
-        view: &AssocView<'_>,
-        path: &PathView,
-        ev: &AckedInfo,
-        w: &mut PathWindow,
-    ) {
-        self.inner.measure(view, path, ev, w);
-        let needed = self.samples;
-        let Some(r) = self.rounds_of(path.id).filter(|r| r.phase != Phase::Over) else { return };
-        if !w.slow_start() {
-            r.phase = Phase::Over;
-            return;
-        }
-        if let Some(rtt) = ev.rtt {
-            r.sample(rtt);
-            r.judge(needed);
-        }
-        let ended = r.round_ends(ev);
-        if let Phase::Conservative { rounds, .. } = &mut r.phase {
-            *rounds += u32::from(ended);
-            if *rounds >= CONSERVATIVE_ROUNDS {
-                w.ssthresh = w.cwnd;
-                r.phase = Phase::Over;
-            }
-        }
+    fn note_loss(&mut self, _now: Time, path: &PathView, kind: LossKind, cut: Cut) {
+        let known = self.paths.get(path.id).copied();
+        self.before_timeout.remember(path, kind, cut, known);
+        self.paths.value_of(path.id).phase = Phase::Over;
     }
 
-    fn decrease(
-        &self,
-        view: &AssocView<'_>,
-        path: &PathView,
-        kind: LossKind,
-        mtu: u64,
-        floor_mtus: u64,
-    ) -> Cut {
-        self.inner.decrease(view, path, kind, mtu, floor_mtus)
-    }
-
-    fn lost(&mut self, view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
-        self.inner.lost(view, path, kind, cut);
-        self.remember(path, kind, cut);
-        if let Some(rounds) = self.rounds_of(path.id) {
-            rounds.phase = Phase::Over;
-        }
-    }
-
-    fn spurious(&mut self, path: PathId) {
-        self.inner.spurious(path);
-        let before = self.before_timeout.get_mut(path.index()).and_then(Option::take);
-        if let Some((rounds, before)) = self.rounds_of(path).zip(before) {
-            *rounds = before;
+    fn undo_timeout(&mut self, path: PathId) {
+        if let Some(before) = self.before_timeout.take(path) {
+            *self.paths.value_of(path) = before;
         }
     }
 }
@@ -266,20 +205,20 @@ impl<R: WindowRule> WindowRule for HyStart<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{acked, measured, view};
+    use crate::test_views::{acked, measured, view};
     use polypath_proto::policy::Rfc9260Rule;
     use proptest::prelude::*;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     struct Path {
-        rule: HyStart<Rfc9260Rule>,
+        rule: Layered<HyStart, Rfc9260Rule>,
         w: PathWindow,
     }
 
     impl Path {
         fn new(samples: u32) -> Self {
-            let mut rule = HyStart::new(Rfc9260Rule, samples);
+            let mut rule = Layered::new(HyStart::new(samples), Rfc9260Rule);
             let mut w = PathWindow::new(6000, 1_000_000);
             // The first acknowledgement begins a round of 6000 bytes.
             let p = measured(&[(6000, 100)]);
@@ -287,7 +226,12 @@ mod tests {
             Self { rule, w }
         }
 
-        /// A round with these samples: as many acknowledgements, which end it. The growth that the last one earns.
+        fn phase(&self) -> Phase {
+            self.rule.layer.paths.get(PathId(0)).map_or(Phase::SlowStart, |rounds| rounds.phase)
+        }
+
+        /// A round with these samples: as many acknowledgements, which end it. The growth that the
+        /// last one earns.
         fn round(&mut self, samples: &[u64]) -> u64 {
             let p = measured(&[(6000, 100)]);
             let bytes = 6000 / samples.len() as u64;
@@ -302,7 +246,7 @@ mod tests {
     #[test]
     fn thresholds() {
         assert_eq!(
-            [8, 31, 32, 100, 128, 500].map(|ms| threshold(MS(ms))),
+            [8, 31, 32, 100, 128, 500].map(|ms| rise_threshold(MS(ms))),
             [MS(4), MS(4), MS(4), MS(100) / 8, MS(16), MS(16)]
         );
     }
@@ -319,7 +263,7 @@ mod tests {
         }
         path.round(&[60]);
         assert_eq!(path.w.ssthresh, path.w.cwnd, "the round of the rise counts as the first");
-        assert_eq!(path.rule.phase(PathId(0)), Phase::Over);
+        assert_eq!(path.phase(), Phase::Over);
     }
 
     #[test]

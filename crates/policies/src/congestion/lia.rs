@@ -1,25 +1,26 @@
 //! `lia`: linked increases.
 //!
-//! With w the windows, C their sum, and α = C · max(w/rtt²) / (Σ w/rtt)², RFC 6356 grows path p in congestion avoidance by
-//! min(α · acked · MTU / C, acked · MTU / w_p) per acknowledgement. Per acknowledged window, SCTP's way of counting
-//! (RFC 9260 section 7.2.2), that is MTU · min(1, w_p · max(w/rtt²) / (Σ w/rtt)²), and at least one byte. Slow start and losses
-//! are those of RFC 9260 on each path.
+//! With w the windows, C their sum, and α = C · max(w/rtt²) / (Σ w/rtt)², RFC 6356 grows path p in
+//! congestion avoidance by min(α · acked · MTU / C, acked · MTU / w_p) per acknowledgement. Per
+//! acknowledged window, SCTP's way of counting (RFC 9260 section 7.2.2), that is MTU · min(1, w_p ·
+//! max(w/rtt²) / (Σ w/rtt)²), and at least one byte. Slow start and losses are those of RFC 9260 on
+//! each path.
 
 use polypath_proto::policy::{CongestionControl, Cut, Rfc9260Rule, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::{couple, coupled, hystart};
-use crate::PolicyError;
+use super::{coupled_increase, coupling_mode, hystart};
 use crate::entry::{PolicyEntry, Recipe};
+use crate::error::PolicyError;
 use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("lia", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("lia", read_options)
     .summary("linked increases: together no faster than one flow on the best path")
     .source("RFC 6356")
-    .options(&[couple::ALWAYS, hystart::SWITCH, hystart::SAMPLES]);
+    .options(&[coupling_mode::ALWAYS, hystart::SWITCH, hystart::SAMPLES]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
-    hystart::recipe(Lia, options)
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+    hystart::layered_recipe(Lia, options)
 }
 
 /// Linked increases (RFC 6356).
@@ -27,12 +28,13 @@ fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, Pol
 pub struct Lia;
 
 /// The growth of `path` as a part of what RFC 9260 would grow by.
-pub(super) fn aggressiveness(view: &AssocView<'_>, path: &PathView) -> f64 {
-    let best = coupled::greatest(
-        coupled::members(view, path).map(|p| coupled::rate(view, p) / coupled::rtt(view, p)),
-    );
-    let total = coupled::total_rate(view, path);
-    (coupled::window(path) * best / (total * total)).min(1.0)
+pub(super) fn growth_part(view: &AssocView<'_>, path: &PathView) -> f64 {
+    let best =
+        coupled_increase::greatest_of(coupled_increase::group_members(view, path).map(|p| {
+            coupled_increase::send_rate(view, p) / coupled_increase::rtt_seconds(view, p)
+        }));
+    let total = coupled_increase::total_rate(view, path);
+    (coupled_increase::window_bytes(path) * best / (total * total)).min(1.0)
 }
 
 impl WindowRule for Lia {
@@ -41,7 +43,7 @@ impl WindowRule for Lia {
     }
 
     fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
-        coupled::part(mtu, aggressiveness(view, path))
+        coupled_increase::part_of(mtu, growth_part(view, path))
     }
 
     fn decrease(
@@ -59,13 +61,14 @@ impl WindowRule for Lia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{measured, paths, view};
+    use crate::test_views::{measured, paths, view};
     use polypath_proto::view::PathState;
     use proptest::prelude::*;
 
     #[test]
     fn equal_paths_share_one_mtu_of_growth() {
-        // w/rtt² = 3e6 each; Σ w/rtt = 6e5: 30,000 x 3e6 / 3.6e11 = 1/4 for each, half an MTU for both.
+        // w/rtt² = 3e6 each; Σ w/rtt = 6e5: 30,000 x 3e6 / 3.6e11 = 1/4 for each, half an MTU for
+        // both.
         let p = measured(&[(30_000, 100), (30_000, 100)]);
         assert_eq!(Lia.avoidance(&view(&p), &p[0], 1500), 375);
         assert_eq!(Lia.avoidance(&view(&p), &p[1], 1500), 375);
@@ -73,7 +76,8 @@ mod tests {
 
     #[test]
     fn the_larger_window_grows_faster() {
-        // w/rtt: 4e5 and 5e4; w/rtt²: 4e6 and 2.5e5; 4e6 / 4.5e5² = 1.97531e-5: 0.790123 and 0.197531.
+        // w/rtt: 4e5 and 5e4; w/rtt²: 4e6 and 2.5e5; 4e6 / 4.5e5² = 1.97531e-5: 0.790123 and
+        // 0.197531.
         let p = measured(&[(40_000, 100), (10_000, 200)]);
         assert_eq!(Lia.avoidance(&view(&p), &p[0], 1500), 1185);
         assert_eq!(Lia.avoidance(&view(&p), &p[1], 1500), 296);
@@ -105,22 +109,23 @@ mod tests {
     }
 
     proptest! {
-        /// RFC 6356 section 3: the sum of Δ/rtt is at most that of one flow on the path with the greatest w/rtt².
+        /// RFC 6356 section 3: the sum of Δ/rtt is at most that of one flow on the path with the
+        /// greatest w/rtt².
         #[test]
         fn together_no_faster_than_one_flow_on_the_best_path(
             shape in prop::collection::vec((3000u64..2_000_000, 1u64..2000), 1..6),
         ) {
             let p = measured(&shape);
             let v = view(&p);
-            let speed = |i: usize| Lia.avoidance(&v, &p[i], 1500) as f64 / coupled::rtt(&v, &p[i]);
+            let speed = |i: usize| Lia.avoidance(&v, &p[i], 1500) as f64 / coupled_increase::rtt_seconds(&v, &p[i]);
             let all: f64 = (0..p.len()).map(speed).sum();
             let best = p.iter().max_by(|a, b| {
-                let of = |p| coupled::rate(&v, p) / coupled::rtt(&v, p);
+                let of = |p| coupled_increase::send_rate(&v, p) / coupled_increase::rtt_seconds(&v, p);
                 of(a).total_cmp(&of(b))
             });
-            let rtt = coupled::rtt(&v, best.expect("there is a path"));
+            let rtt = coupled_increase::rtt_seconds(&v, best.expect("there is a path"));
             // Each path may be rounded up by a byte.
-            let slack: f64 = p.iter().map(|p| 1.0 / coupled::rtt(&v, p)).sum();
+            let slack: f64 = p.iter().map(|p| 1.0 / coupled_increase::rtt_seconds(&v, p)).sum();
             prop_assert!(all <= 1500.0 / rtt + slack, "{all} above {}", 1500.0 / rtt);
         }
     }

@@ -1,25 +1,26 @@
 //! How do congestion windows change?
 
 pub(crate) mod balia;
-pub(crate) mod cmt;
-mod couple;
-mod coupled;
+mod coupled_increase;
+mod coupling_mode;
 pub(crate) mod cubic;
 pub(crate) mod fixed;
 mod hystart;
+mod layer;
 pub(crate) mod lia;
 pub(crate) mod olia;
-pub(crate) mod rp_v1;
-pub(crate) mod rp_v2;
+mod per_path;
+pub(crate) mod resource_pooling;
+pub(crate) mod rfc9260;
 mod unqueued;
 
 pub use balia::Balia;
-pub use couple::Couple;
+pub use coupling_mode::CouplingMode;
 pub use cubic::{Cubic, CubicRfc};
 pub use fixed::FixedWindow;
 pub use hystart::HyStart;
+pub use layer::{Layered, RuleLayer};
 pub use lia::Lia;
 pub use olia::{Olia, OliaRank};
-pub use rp_v1::RpV1;
-pub use rp_v2::RpV2;
+pub use resource_pooling::{PoolingVersion, ResourcePooling};
 pub use unqueued::Unqueued;

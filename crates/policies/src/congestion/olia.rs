@@ -1,18 +1,20 @@
 //! `olia`: opportunistic linked increases.
 //!
-//! ℓ_r is the greater of the bytes acknowledged on path r between its last two losses and since the last one. The *best* paths have the
-//! greatest ℓ²/rtt; the *collected* ones are best without having the greatest window. With x = w/rtt and n paths, an acknowledged window
-//! (RFC 9260 section 7.2.2) grows path r by MTU · ((x_r / Σx)² + a_r), where
+//! ℓ_r is the greater of the bytes acknowledged on path r between its last two losses and since the
+//! last one. The *best* paths have the greatest ℓ²/rtt; the *collected* ones are best without
+//! having the greatest window. With x = w/rtt and n paths, an acknowledged window (RFC 9260 section
+//! 7.2.2) grows path r by MTU · ((x_r / Σx)² + a_r), where
 //!
 //! - a_r = 1 / (n · |collected|) on collected paths,
 //! - a_r = -1 / (n · |paths with the greatest window|) on those, while there are collected ones,
 //! - a_r = 0 elsewhere and otherwise.
 //!
-//! The sum may be negative: the window then shrinks, down to one MTU, and ssthresh goes with it, for below ssthresh the path
-//! would be back in slow start. Slow start and losses are those of RFC 9260 on each path.
+//! The sum may be negative: the window then shrinks, down to one MTU, and ssthresh goes with it,
+//! for below ssthresh the path would be back in slow start. Slow start and losses are those of RFC
+//! 9260 on each path.
 //!
-//! The draft ranks by ℓ²/rtt, the authors' Linux implementation by ℓ/rtt², which the square root law of throughput suggests:
-//! `best=kernel`.
+//! The draft ranks by ℓ²/rtt, the authors' Linux implementation by ℓ/rtt², which the square root
+//! law of throughput suggests: `best=kernel`.
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{
@@ -20,12 +22,14 @@ use polypath_proto::policy::{
 };
 use polypath_proto::view::{AssocView, LossKind, PathView};
 
-use super::{couple, coupled, hystart};
-use crate::PolicyError;
+use super::per_path::PerPath;
+use super::{coupled_increase, coupling_mode, hystart};
 use crate::entry::{PolicyEntry, Recipe};
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("olia", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("olia", read_options)
     .summary("opportunistic linked increases: growth moves to good paths with small windows")
     .source("draft-khalili-mptcp-congestion-control-05; Khalili et al., CoNEXT 2012")
     .options(&[
@@ -35,15 +39,15 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("olia", configure)
             values: "draft|kernel",
             summary: "rank paths by the square of the bytes between losses over the RTT, or by the bytes over its square",
         },
-        couple::ALWAYS,
+        coupling_mode::ALWAYS,
         hystart::SWITCH,
         hystart::SAMPLES,
     ]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn CongestionControl>, PolicyError> {
     let rank =
         options.choice("best", &[("draft", OliaRank::Draft), ("kernel", OliaRank::Kernel)])?;
-    hystart::recipe(Olia::new(rank), options)
+    hystart::layered_recipe(Olia::new(rank), options)
 }
 
 /// Which paths are best.
@@ -60,7 +64,7 @@ pub enum OliaRank {
 #[derive(Clone, Debug, Default)]
 pub struct Olia {
     rank: OliaRank,
-    losses: Vec<LossDistance>,
+    losses: PerPath<LossDistance>,
 }
 
 /// Bytes acknowledged around the losses of a path.
@@ -73,21 +77,14 @@ struct LossDistance {
 impl Olia {
     /// No losses yet.
     pub const fn new(rank: OliaRank) -> Self {
-        Self { rank, losses: Vec::new() }
-    }
-
-    fn losses_of(&mut self, path: PathId) -> Option<&mut LossDistance> {
-        if self.losses.len() <= path.index() {
-            self.losses.resize(path.index() + 1, LossDistance::default());
-        }
-        self.losses.get_mut(path.index())
+        Self { rank, losses: PerPath::new() }
     }
 
     /// By what the best paths are found.
-    fn merit(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
+    fn rank_path(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
         let of = |l: &LossDistance| l.between_last_two.max(l.since_last) as f64;
-        let distance = self.losses.get(path.id.index()).map_or(0.0, of);
-        let rtt = coupled::rtt(view, path);
+        let distance = self.losses.get(path.id).map_or(0.0, of);
+        let rtt = coupled_increase::rtt_seconds(view, path);
         match self.rank {
             OliaRank::Draft => distance * distance / rtt,
             OliaRank::Kernel => distance / (rtt * rtt),
@@ -95,13 +92,13 @@ impl Olia {
     }
 
     /// a_r.
-    fn shift(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
-        let members = || coupled::members(view, path);
-        let best = coupled::greatest(members().map(|p| self.merit(view, p)));
-        let largest = coupled::greatest(members().map(coupled::window));
+    fn growth_shift(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
+        let members = || coupled_increase::group_members(view, path);
+        let best = coupled_increase::greatest_of(members().map(|p| self.rank_path(view, p)));
+        let largest = coupled_increase::greatest_of(members().map(coupled_increase::window_bytes));
         // Exact comparisons: paths tie when they measured the same.
-        let is_largest = |p: &PathView| coupled::window(p) >= largest;
-        let is_collected = |p: &PathView| !is_largest(p) && self.merit(view, p) >= best;
+        let is_largest = |p: &PathView| coupled_increase::window_bytes(p) >= largest;
+        let is_collected = |p: &PathView| !is_largest(p) && self.rank_path(view, p) >= best;
         let count = |p: &dyn Fn(&PathView) -> bool| members().filter(|m| p(m)).count() as f64;
         let (n, collected) = (members().count() as f64, count(&is_collected));
         if collected == 0.0 {
@@ -116,9 +113,10 @@ impl Olia {
     }
 
     /// Growth per acknowledged window in MTUs; may be negative.
-    fn growth(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
-        let share = coupled::rate(view, path) / coupled::total_rate(view, path);
-        share * share + self.shift(view, path)
+    fn growth_in_mtus(&self, view: &AssocView<'_>, path: &PathView) -> f64 {
+        let share =
+            coupled_increase::send_rate(view, path) / coupled_increase::total_rate(view, path);
+        share * share + self.growth_shift(view, path)
     }
 }
 
@@ -138,15 +136,14 @@ impl WindowRule for Olia {
         if !w.full_window_acked(ev) {
             return;
         }
-        let step = (unit.mtu as f64 * self.growth(view, path)).round() as i64;
+        let step = (unit.mtu as f64 * self.growth_in_mtus(view, path)).round() as i64;
         w.cwnd = w.cwnd.saturating_add_signed(step).max(unit.mtu);
         w.ssthresh = w.ssthresh.min(w.cwnd.saturating_sub(1));
     }
 
     fn path_added(&mut self, path: PathId) {
-        if let Some(losses) = self.losses_of(path) {
-            *losses = LossDistance::default();
-        }
+        let losses = self.losses.value_of(path);
+        *losses = LossDistance::default();
     }
 
     fn measure(
@@ -156,9 +153,8 @@ impl WindowRule for Olia {
         ev: &AckedInfo,
         _w: &mut PathWindow,
     ) {
-        if let Some(losses) = self.losses_of(path.id) {
-            losses.since_last = losses.since_last.saturating_add(ev.bytes);
-        }
+        let losses = self.losses.value_of(path.id);
+        losses.since_last = losses.since_last.saturating_add(ev.bytes);
     }
 
     fn decrease(
@@ -174,7 +170,8 @@ impl WindowRule for Olia {
 
     fn lost(&mut self, _view: &AssocView<'_>, path: &PathView, _kind: LossKind, _cut: Cut) {
         // A second expiry without an acknowledgement in between is the same loss.
-        if let Some(losses) = self.losses_of(path.id).filter(|l| l.since_last > 0) {
+        let losses = self.losses.value_of(path.id);
+        if losses.since_last > 0 {
             *losses = LossDistance { between_last_two: losses.since_last, since_last: 0 };
         }
     }
@@ -183,7 +180,7 @@ impl WindowRule for Olia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{acked, measured, view};
+    use crate::test_views::{acked, measured, view};
     use proptest::prelude::*;
 
     /// Acknowledges `bytes` on path `i` outside of growth.
@@ -217,7 +214,8 @@ mod tests {
 
     #[test]
     fn growth_moves_to_the_collected_path() {
-        // Equal RTTs, shares 3/4 and 1/4; the second path is best: a = +1/2 there and -1/2 on the first.
+        // Equal RTTs, shares 3/4 and 1/4; the second path is best: a = +1/2 there and -1/2 on the
+        // first.
         let p = measured(&[(30_000, 100), (10_000, 100)]);
         let mut olia = Olia::default();
         count(&mut olia, &p, 1, 1000);
@@ -227,7 +225,8 @@ mod tests {
 
     #[test]
     fn a_window_can_shrink_and_stays_out_of_slow_start() {
-        // x = 2e5 each of three on the first, 4e5 on the last two: the first has the greatest window and a fifth of the rate.
+        // x = 2e5 each of three on the first, 4e5 on the last two: the first has the greatest
+        // window and a fifth of the rate.
         let p = measured(&[(60_000, 300), (40_000, 100), (40_000, 100)]);
         let mut olia = Olia::default();
         count(&mut olia, &p, 1, 1000);
@@ -250,9 +249,9 @@ mod tests {
         lose(&mut olia, &p, 1);
         lose(&mut olia, &p, 1);
         count(&mut olia, &p, 1, 10);
-        assert!(olia.shift(&view(&p), &p[1]) > 0.0, "6000 between the last two");
+        assert!(olia.growth_shift(&view(&p), &p[1]) > 0.0, "6000 between the last two");
         lose(&mut olia, &p, 1);
-        assert_eq!(olia.shift(&view(&p), &p[1]), 0.0, "10 between the last two");
+        assert_eq!(olia.growth_shift(&view(&p), &p[1]), 0.0, "10 between the last two");
     }
 
     #[test]
@@ -263,7 +262,7 @@ mod tests {
             let mut olia = Olia::new(rank);
             count(&mut olia, &p, 0, 4000);
             count(&mut olia, &p, 1, 1000);
-            olia.shift(&view(&p), &p[1])
+            olia.growth_shift(&view(&p), &p[1])
         };
         assert_eq!([OliaRank::Draft, OliaRank::Kernel].map(shift), [0.0, 0.5]);
     }
@@ -280,12 +279,12 @@ mod tests {
             for (i, &(_, _, bytes)) in shape.iter().enumerate() {
                 count(&mut olia, &p, i, bytes);
             }
-            let sum: f64 = p.iter().map(|q| olia.shift(&view(&p), q)).sum();
+            let sum: f64 = p.iter().map(|q| olia.growth_shift(&view(&p), q)).sum();
             prop_assert!(sum.abs() < 1e-9);
             for q in &p {
-                prop_assert!((-1.0..=1.5).contains(&olia.growth(&view(&p), q)));
+                prop_assert!((-1.0..=1.5).contains(&olia.growth_in_mtus(&view(&p), q)));
             }
-            prop_assert_eq!(olia.growth(&view(&p[..1]), &p[0]), 1.0);
+            prop_assert_eq!(olia.growth_in_mtus(&view(&p[..1]), &p[0]), 1.0);
             for i in 0..p.len() {
                 prop_assert!(window_acked(&mut olia, &p, i).cwnd >= 1500);
             }

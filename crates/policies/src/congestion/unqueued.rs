@@ -1,26 +1,33 @@
 //! Windows that open while no queue grows, around any rule.
 //!
-//! Congestion avoidance finds a path that became ten times as fast by a packet per round trip: half a minute for a hundred packets at 300 ms.
-//! A window that binds puts a packet more in flight in each round. Where it meets a queue, round trips grow by that packet's time, and by
-//! those of others; where they stay the same for some rounds there is none to grow, more in flight takes nothing from
-//! anybody, and the window grows by what is acknowledged, as in slow start (RFC 9260 section 7.2.1). As soon as round trips change the inner rule
-//! alone decides. No smallest round trip needs to be known: it would be forgotten beside a queue that others keep filled, and
-//! such a queue then be taken for none. The idea is that of delay-based fast modes (YeAH-TCP, Baiocchi et al. 2007; TCP Illinois, Liu et al. 2006).
+//! Congestion avoidance finds a path that became ten times as fast by a packet per round trip: half
+//! a minute for a hundred packets at 300 ms. A window that binds puts a packet more in flight in
+//! each round. Where it meets a queue, round trips grow by that packet's time, and by those of
+//! others; where they stay the same for some rounds there is none to grow, more in flight takes
+//! nothing from anybody, and the window grows by what is acknowledged, as in slow start (RFC 9260
+//! section 7.2.1). As soon as round trips change the inner rule alone decides. No smallest round
+//! trip needs to be known: it would be forgotten beside a queue that others keep filled, and such a
+//! queue then be taken for none. The idea is that of delay-based fast modes (YeAH-TCP, Baiocchi et
+//! al. 2007; TCP Illinois, Liu et al. 2006).
 //!
-//! A queue that is short against the round trip is full before a round trip tells of it. So after a loss the window opens to 3/4 of what it was, and beyond that as the
-//! inner rule has it, until the way is another one: round trips that stay, and are not those that stayed after the loss. Paths of one bottleneck
-//! grow in proportion, as one window does.
+//! A queue that is short against the round trip is full before a round trip tells of it. So after a
+//! loss the window opens to 3/4 of what it was, and beyond that as the inner rule has it, until the
+//! way is another one: round trips that stay, and are not those that stayed after the loss. Paths
+//! of one bottleneck grow in proportion, as one window does.
 
 use polypath_proto::PathId;
-use polypath_proto::policy::{AckedInfo, Cut, CwndStep, PathWindow, WindowRule};
+use polypath_proto::policy::{AckedInfo, Cut, PathWindow};
 use polypath_proto::time::{Duration, Time};
-use polypath_proto::view::{AssocView, LossKind, PathView};
+use polypath_proto::view::{LossKind, PathView};
 
-use crate::options::OptionEntry;
+use super::layer::RuleLayer;
+use super::per_path::PerPath;
+use crate::option::OptionEntry;
 
 /// Rounds in a row of the same round trip that show that no queue grows.
 const ROUNDS: u32 = 3;
-/// The smallest round trips of two rounds are the same if they differ by no more than a packet takes, nor by this part.
+/// The smallest round trips of two rounds are the same if they differ by no more than a packet
+/// takes, nor by this part.
 const SAME: f64 = 0.05;
 /// How long a path rests after a loss: what follows from it takes some round trips.
 const REST: Duration = Duration::from_millis(500);
@@ -34,26 +41,22 @@ pub(super) const SWITCH: OptionEntry = OptionEntry {
     summary: "while no queue grows, a window that binds grows as in slow start",
 };
 
-/// Growth without a queue around another rule.
+/// Growth without a queue, as a layer around congestion avoidance.
 #[derive(Clone, Debug)]
-pub struct Unqueued<R> {
-    inner: R,
-    paths: Vec<Trips>,
+pub struct Unqueued {
+    paths: PerPath<Trips>,
 }
 
-impl<R> Unqueued<R> {
-    /// `inner` decides where round trips change.
-    pub const fn new(inner: R) -> Self {
-        Self { inner, paths: Vec::new() }
+impl Unqueued {
+    /// The rule that it is laid around decides where round trips change.
+    pub const fn new() -> Self {
+        Self { paths: PerPath::new() }
     }
+}
 
-    fn trips(&mut self, path: PathId) -> Option<&mut Trips> {
-        if self.paths.len() <= path.index() {
-            // Paths are few, and idle associations many: no room for paths to come.
-            self.paths.reserve_exact(path.index() + 1 - self.paths.len());
-            self.paths.resize(path.index() + 1, Trips::default());
-        }
-        self.paths.get_mut(path.index())
+impl Default for Unqueued {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -66,7 +69,8 @@ struct Trips {
     least: Option<Duration>,
     /// Bytes per second of the round before.
     rate: f64,
-    /// The smallest and the greatest of the smallest round trips of so many rounds before this one, which are the same.
+    /// The smallest and the greatest of the smallest round trips of so many rounds before this one,
+    /// which are the same.
     band: Option<(Duration, Duration)>,
     rounds: u32,
     /// The window does not open before.
@@ -86,7 +90,7 @@ struct Ceiling {
 }
 
 impl Trips {
-    fn note(&mut self, now: Time, path: &PathView, ev: &AckedInfo) {
+    fn note_ack(&mut self, now: Time, path: &PathView, ev: &AckedInfo) {
         self.acked += ev.bytes;
         self.least = self.least.into_iter().chain(ev.rtt).min();
         let elapsed = now.since(self.began);
@@ -102,7 +106,7 @@ impl Trips {
     fn round_ended(&mut self, path: &PathView, least: Duration) {
         let (low, high) = self.band.unwrap_or((least, least));
         let (low, high) = (low.min(least), high.max(least));
-        (self.band, self.rounds) = if high - low <= self.same(path, low) {
+        (self.band, self.rounds) = if high - low <= self.tolerance(path, low) {
             (Some((low, high)), self.rounds.saturating_add(1))
         } else {
             (Some((least, least)), 0)
@@ -117,7 +121,7 @@ impl Trips {
         }
     }
 
-    fn lost(&mut self, now: Time, path: &PathView, kind: LossKind, cut: Cut) {
+    fn note_loss(&mut self, now: Time, path: &PathView, kind: LossKind, cut: Cut) {
         let before = (self.rests, self.ceiling);
         self.rests = now + REST;
         match kind {
@@ -132,14 +136,14 @@ impl Trips {
     }
 
     /// Nothing was lost: what a loss before it left holds again.
-    fn unlost(&mut self) {
+    fn undo_timeout(&mut self) {
         if let Some((rests, ceiling)) = self.before_timeout.take() {
             (self.rests, self.ceiling) = (rests, ceiling);
         }
     }
 
     /// By how much round trips of about `trip` may differ and be the same.
-    fn same(&self, path: &PathView, trip: Duration) -> Duration {
+    fn tolerance(&self, path: &PathView, trip: Duration) -> Duration {
         let packet = f64::from(path.mtu) / self.rate.max(1.0);
         Duration::from_secs_f64(packet.min(SAME * trip.as_secs_f64()))
     }
@@ -147,11 +151,11 @@ impl Trips {
     /// Whether no queue grows: round trips stayed as they are, this round's so far included.
     fn are_steady(&self, path: &PathView) -> bool {
         let Some((low, _)) = self.band.filter(|_| self.rounds >= ROUNDS) else { return false };
-        self.least.is_none_or(|least| least <= low + self.same(path, low))
+        self.least.is_none_or(|least| least <= low + self.tolerance(path, low))
     }
 
     /// Bytes to which the window may open now.
-    fn room(&self, now: Time, path: &PathView) -> u64 {
+    fn window_bound(&self, now: Time, path: &PathView) -> u64 {
         if now < self.rests || !self.are_steady(path) {
             return 0;
         }
@@ -159,91 +163,37 @@ impl Trips {
     }
 }
 
-impl<R: WindowRule> WindowRule for Unqueued<R> {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn initial_window(&self, single: u64, paths: usize, mtu: u64) -> u64 {
-        self.inner.initial_window(single, paths, mtu)
-    }
-
-    fn slow_start(&self, view: &AssocView<'_>, path: &PathView, acked: u64, limit: u64) -> u64 {
-        self.inner.slow_start(view, path, acked, limit)
-    }
-
-    fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
-        self.inner.avoidance(view, path, mtu)
-    }
-
-    fn avoid(
-        &mut self,
-        view: &AssocView<'_>,
-        path: &PathView,
-        ev: &AckedInfo,
-        unit: CwndStep,
-        w: &mut PathWindow,
-    ) {
-        let room = match self.paths.get(path.id.index()) {
-            Some(trips) if w.was_full(ev) => trips.room(view.now, path),
+impl RuleLayer for Unqueued {
+    fn fast_growth_bound(&self, now: Time, path: &PathView, ev: &AckedInfo, w: &PathWindow) -> u64 {
+        match self.paths.get(path.id) {
+            Some(trips) if w.was_full(ev) => trips.window_bound(now, path),
             _ => 0,
-        };
-        self.inner.avoid(view, path, ev, unit, w);
-        let more = ev.bytes.min(unit.limit);
-        w.cwnd = w.cwnd.saturating_add(more.min(room.saturating_sub(w.cwnd)));
-    }
-
-    fn path_added(&mut self, path: PathId) {
-        self.inner.path_added(path);
-        if let Some(trips) = self.trips(path) {
-            *trips = Trips::default();
         }
     }
 
-    fn measure(
-        &mut self,
-        view: &AssocView<'_>,
-        path: &PathView,
-        ev: &AckedInfo,
-        w: &mut PathWindow,
-    ) {
-        self.inner.measure(view, path, ev, w);
-        if let Some(trips) = self.trips(path.id) {
-            trips.note(view.now, path, ev);
-        }
+    fn forget_path(&mut self, path: PathId) {
+        *self.paths.value_of(path) = Trips::default();
     }
 
-    fn lost(&mut self, view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
-        self.inner.lost(view, path, kind, cut);
-        if let Some(trips) = self.trips(path.id) {
-            trips.lost(view.now, path, kind, cut);
-        }
+    fn note_ack(&mut self, now: Time, path: &PathView, ev: &AckedInfo, _w: &mut PathWindow) {
+        self.paths.value_of(path.id).note_ack(now, path, ev);
     }
 
-    fn spurious(&mut self, path: PathId) {
-        self.inner.spurious(path);
-        if let Some(trips) = self.paths.get_mut(path.index()) {
-            trips.unlost();
-        }
+    fn note_loss(&mut self, now: Time, path: &PathView, kind: LossKind, cut: Cut) {
+        self.paths.value_of(path.id).note_loss(now, path, kind, cut);
     }
 
-    fn decrease(
-        &self,
-        view: &AssocView<'_>,
-        path: &PathView,
-        kind: LossKind,
-        mtu: u64,
-        floor_mtus: u64,
-    ) -> Cut {
-        self.inner.decrease(view, path, kind, mtu, floor_mtus)
+    fn undo_timeout(&mut self, path: PathId) {
+        self.paths.value_of(path).undo_timeout();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{measured, view};
-    use polypath_proto::policy::Rfc9260Rule;
+    use crate::congestion::layer::Layered;
+    use crate::test_views::{measured, view};
+    use polypath_proto::policy::{CwndStep, Rfc9260Rule, WindowRule};
 
     const RTT: Duration = Duration::from_millis(100);
     const WINDOW: u64 = 60_000;
@@ -263,7 +213,7 @@ mod tests {
 
     /// A rule, and what it made of a window out of slow start.
     struct Fed {
-        rule: Unqueued<Rfc9260Rule>,
+        rule: Layered<Unqueued, Rfc9260Rule>,
         window: PathWindow,
         paths: Vec<PathView>,
         now: Time,
@@ -273,7 +223,18 @@ mod tests {
         fn new() -> Self {
             let paths = measured(&[(WINDOW, 100)]);
             let window = PathWindow::new(WINDOW, 3000);
-            Self { rule: Unqueued::new(Rfc9260Rule), window, paths, now: Time::from_secs(1) }
+            Self {
+                rule: Layered::new(Unqueued::new(), Rfc9260Rule),
+                window,
+                paths,
+                now: Time::from_secs(1),
+            }
+        }
+
+        /// How far the window may open since the last loss, bytes.
+        fn ceiling(&self) -> Option<u64> {
+            let trips = self.rule.layer.paths.get(PathId(0));
+            trips.and_then(|trips| trips.ceiling).map(|ceiling| ceiling.cwnd)
         }
 
         /// So many windows of one round trip each; gives by how much it grew in the last one.
@@ -281,7 +242,8 @@ mod tests {
             (0..n).map(|_| self.round(rtt)).last().unwrap_or(0)
         }
 
-        /// A window is acknowledged, packet by packet, within this round trip; gives by how much it grew.
+        /// A window is acknowledged, packet by packet, within this round trip; gives by how much it
+        /// grew.
         fn round(&mut self, rtt: Duration) -> u64 {
             self.paths[0].srtt = Some(rtt);
             let before = self.window.cwnd;
@@ -374,10 +336,11 @@ mod tests {
         fed.rounds(ROUNDS + 4, RTT);
         let before = fed.window;
         fed.lose(LossKind::Timeout);
-        // The second of a row cuts a window of one packet: the bound is that of the first one all the same.
-        let bound = fed.rule.paths[0].ceiling.map(|ceiling| ceiling.cwnd);
+        // The second of a row cuts a window of one packet: the bound is that of the first one all
+        // the same.
+        let bound = fed.ceiling();
         fed.lose(LossKind::Timeout);
-        assert_eq!(fed.rule.paths[0].ceiling.map(|ceiling| ceiling.cwnd), bound);
+        assert_eq!(fed.ceiling(), bound);
         assert!(bound.is_some_and(|bound| bound > before.cwnd / 2), "{bound:?}");
         fed.rule.spurious(PathId(0));
         fed.window = before;

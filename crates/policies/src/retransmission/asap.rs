@@ -6,7 +6,7 @@ use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
 use polypath_proto::rng::Rng;
 use polypath_proto::view::{AssocView, RtxMeta};
 
-use super::tie;
+use super::tie_break;
 use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("asap", |_| {
@@ -37,8 +37,9 @@ impl Policy for RtxAsap {
 impl RetransmissionPolicy for RtxAsap {
     fn pick(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
         let open = view.usable().filter(|p| p.has_room());
-        match tie::best(&mut self.rng, open, |_, _| Ordering::Equal) {
-            // The one packet that may ignore cwnd after a loss (RFC 9260 7.2.4) belongs to the path of the loss.
+        match tie_break::best_at_random(&mut self.rng, open, |_, _| Ordering::Equal) {
+            // The one packet that may ignore cwnd after a loss (RFC 9260 7.2.4) belongs to the path
+            // of the loss.
             RtxPick::Wait => {
                 let lossy = view.path(chunk.last).filter(|p| p.usable);
                 lossy.map_or(RtxPick::Wait, |p| RtxPick::Use(p.id))
@@ -51,7 +52,7 @@ impl RetransmissionPolicy for RtxAsap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{lost_on, paths, view};
+    use crate::test_views::{lost_on, paths, view};
 
     #[test]
     fn only_paths_with_room() {

@@ -5,12 +5,13 @@ use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
 use polypath_proto::rng::Rng;
 use polypath_proto::view::{AssocView, RtxMeta};
 
-use super::tie;
-use crate::PolicyError;
+use super::tie_break;
 use crate::entry::{PolicyEntry, Recipe};
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("lossrate", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("lossrate", read_options)
     .summary("the path with the smallest loss rate, known from an oracle; ties at random")
     .source("S1 section III, RTX-LOSSRATE")
     .options(&[OptionEntry {
@@ -20,7 +21,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("lossrate", co
         summary: "loss rates of the paths in order, 0 to 1; paths not listed have 0",
     }]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn RetransmissionPolicy>, PolicyError> {
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn RetransmissionPolicy>, PolicyError> {
     let rates = options.numbers("rates", 0.0..=1.0)?;
     Ok(Box::new(move |_, rng| Box::new(RtxLossrate::new(rates.clone(), rng.clone()))))
 }
@@ -48,14 +49,16 @@ impl Policy for RtxLossrate {
 impl RetransmissionPolicy for RtxLossrate {
     fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
         let rate = |p: PathId| self.rates.get(p.index()).copied().unwrap_or(0.0);
-        tie::best(&mut self.rng, view.usable(), |a, b| rate(b.id).total_cmp(&rate(a.id)))
+        tie_break::best_at_random(&mut self.rng, view.usable(), |a, b| {
+            rate(b.id).total_cmp(&rate(a.id))
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{lost_on, paths, view};
+    use crate::test_views::{lost_on, paths, view};
 
     #[test]
     fn the_smallest_rate_among_the_usable() {

@@ -2,16 +2,16 @@
 
 pub(crate) mod asap;
 pub(crate) mod cwnd;
+pub(crate) mod earliest_delivery;
 pub(crate) mod lossrate;
 pub(crate) mod rfc9260;
 pub(crate) mod same;
-pub(crate) mod soonest;
 pub(crate) mod ssthresh;
-mod tie;
+mod tie_break;
 
 pub use asap::RtxAsap;
 pub use cwnd::RtxCwnd;
+pub use earliest_delivery::EarliestDelivery;
 pub use lossrate::RtxLossrate;
 pub use same::RtxSame;
-pub use soonest::Soonest;
 pub use ssthresh::RtxSsthresh;

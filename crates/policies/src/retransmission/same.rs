@@ -4,7 +4,7 @@ use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
 use polypath_proto::view::{AssocView, RtxMeta};
 
 use crate::entry::PolicyEntry;
-use crate::paths_after;
+use crate::path_order::paths_after;
 
 pub(crate) const ENTRY: PolicyEntry =
     PolicyEntry::retransmission("same", |_| Ok(Box::new(|_, _| Box::new(RtxSame))))
@@ -32,7 +32,7 @@ impl RetransmissionPolicy for RtxSame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{lost_on, paths, view};
+    use crate::test_views::{lost_on, paths, view};
     use polypath_proto::PathId;
 
     #[test]

@@ -4,7 +4,7 @@ use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
 use polypath_proto::rng::Rng;
 use polypath_proto::view::{AssocView, RtxMeta};
 
-use super::tie;
+use super::tie_break;
 use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("ssthresh", |_| {
@@ -34,14 +34,14 @@ impl Policy for RtxSsthresh {
 
 impl RetransmissionPolicy for RtxSsthresh {
     fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
-        tie::best(&mut self.rng, view.usable(), |a, b| a.ssthresh.cmp(&b.ssthresh))
+        tie_break::best_at_random(&mut self.rng, view.usable(), |a, b| a.ssthresh.cmp(&b.ssthresh))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::{lost_on, paths, view};
+    use crate::test_views::{lost_on, paths, view};
 
     #[test]
     fn the_largest_among_the_usable_even_when_its_window_is_full() {

@@ -1,50 +1,13 @@
-//! `fair`: the same bandwidth for every stream.
+//! `fair`: the same bandwidth for every stream (SS_FC, fair capacity).
 
-use polypath_proto::ids::StreamId;
-use polypath_proto::policy::{MessageInfo, Policy, StreamQueues, StreamScheduler};
-
-use super::virtual_time::VirtualTime;
+use super::wfq::WeightedFair;
 use crate::entry::PolicyEntry;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("fair", |_| {
-    Ok(Box::new(|_, _| Box::new(FairBandwidth::default())))
+    Ok(Box::new(|_, _| Box::new(WeightedFair::equal_weights(ENTRY.name))))
 })
 .summary("every non-empty stream gets the same number of bytes")
 .source("RFC 8260 section 3.5");
-
-/// SS_FC, also called SS_FB: fair in bytes, whatever the sizes of messages.
-#[derive(Clone, Debug, Default)]
-pub struct FairBandwidth {
-    time: VirtualTime,
-}
-
-impl Policy for FairBandwidth {
-    fn name(&self) -> &'static str {
-        ENTRY.name
-    }
-}
-
-impl StreamScheduler for FairBandwidth {
-    fn queued(&mut self, _queues: &StreamQueues<'_>, message: &MessageInfo) {
-        self.time.queued(message.stream);
-    }
-
-    fn peek(
-        &mut self,
-        queues: &StreamQueues<'_>,
-        eligible: &dyn Fn(StreamId) -> bool,
-    ) -> Option<StreamId> {
-        self.time.first(queues, eligible, |_| 1)
-    }
-
-    fn took(&mut self, queues: &StreamQueues<'_>, stream: StreamId, bytes: u32, _done: bool) {
-        self.time.took(queues, stream, bytes, 1);
-    }
-
-    fn removed(&mut self, queues: &StreamQueues<'_>, stream: StreamId) {
-        self.time.removed(queues, stream);
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -53,7 +16,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// The rule in its own words: pick the smallest credit, subtract it from all, refill with the next message's size.
+    /// The rule in its own words: pick the smallest credit, subtract it from all, refill with the
+    /// next message's size.
     fn by_credits(messages: &[(u16, u32)]) -> Vec<u16> {
         let mut queues: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
         for &(stream, chunks) in messages.iter().rev() {
@@ -84,23 +48,24 @@ mod tests {
         fn virtual_time_is_the_rule_of_credits(
             messages in prop::collection::vec((0u16..5, 1u32..9), 0..60),
         ) {
-            let order = Model::new(&messages).drain(&mut FairBandwidth::default(), false);
+            let order = Model::new(&messages).drain(&mut WeightedFair::equal_weights(ENTRY.name), false);
             prop_assert_eq!(order, by_credits(&messages));
         }
     }
 
     #[test]
     fn credits_by_hand() {
-        // Credits 3, 1, 2 chunks. Take 1 (3-1=2, next 1, 2-1=1); 1 and 2 tie at 1: lower stream; and so on.
+        // Credits 3, 1, 2 chunks. Take 1 (3-1=2, next 1, 2-1=1); 1 and 2 tie at 1: lower stream;
+        // and so on.
         let mut model = Model::new(&[(0, 3), (1, 1), (1, 1), (1, 1), (1, 1), (2, 2), (2, 2)]);
-        let order = model.drain(&mut FairBandwidth::default(), false);
+        let order = model.drain(&mut WeightedFair::equal_weights(ENTRY.name), false);
         assert_eq!(order, [1, 1, 2, 2, 0, 0, 0, 1, 1, 2, 2]);
     }
 
     #[test]
     fn bytes_are_shared_evenly_whatever_the_message_sizes() {
         for interleaved in [false, true] {
-            let mut scheduler = FairBandwidth::default();
+            let mut scheduler = WeightedFair::equal_weights(ENTRY.name);
             let mut model = Model::new(&[]);
             for _ in 0..1000 {
                 model.push(&mut scheduler, 0, 1);
@@ -119,14 +84,14 @@ mod tests {
     #[test]
     fn interleaving_alternates_inside_large_messages() {
         let mut model = Model::new(&[(0, 3), (1, 3), (2, 1)]);
-        let order = model.drain(&mut FairBandwidth::default(), true);
+        let order = model.drain(&mut WeightedFair::equal_weights(ENTRY.name), true);
         // F is 1 for all, by chunks: 0, 1, 2 by the tie. Then 2, 2: 0, 1; then 3, 3.
         assert_eq!(order, [0, 1, 2, 0, 1, 0, 1]);
     }
 
     #[test]
     fn interleaving_lets_single_chunks_into_a_large_message_before_and_after_it_begins() {
-        let mut scheduler = FairBandwidth::default();
+        let mut scheduler = WeightedFair::equal_weights(ENTRY.name);
         let mut model = Model::new(&[(0, 100), (1, 1)]);
         let order: Vec<_> = (0..4).map_while(|_| model.step(&mut scheduler, true)).collect();
         assert_eq!(order, [0, 1, 0, 0]);
@@ -139,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_was_empty_gets_nothing_for_the_past() {
-        let mut scheduler = FairBandwidth::default();
+        let mut scheduler = WeightedFair::equal_weights(ENTRY.name);
         let mut model = Model::new(&[]);
         for _ in 0..100 {
             model.push(&mut scheduler, 0, 1);

@@ -2,16 +2,15 @@
 
 pub(crate) mod fair;
 pub(crate) mod fcfs;
-pub(crate) mod needs;
 pub(crate) mod priority;
+pub(crate) mod requirements;
 pub(crate) mod rr;
 pub(crate) mod rr_packet;
 mod virtual_time;
 pub(crate) mod wfq;
 
-pub use fair::FairBandwidth;
-pub use needs::ByNeeds;
 pub use priority::Priority;
+pub use requirements::ByRequirements;
 pub use rr::RoundRobin;
 pub use rr_packet::RoundRobinPacket;
 pub use wfq::WeightedFair;

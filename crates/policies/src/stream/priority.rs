@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{Policy, StreamParam, StreamQueues, StreamScheduler};
 
-use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("priority", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("priority", read_options)
     .summary("the stream of the lowest priority value; round robin among equals")
     .source("RFC 8260 section 3.4")
     .options(&[OptionEntry {
@@ -19,7 +20,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("priority", 
         summary: "priority values, 0 to 65535, lower goes first; streams not listed have 0",
     }]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn StreamScheduler>, PolicyError> {
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn StreamScheduler>, PolicyError> {
     let values = options.map("values", 0..=u16::MAX, 0..=u16::MAX)?;
     let values: BTreeMap<_, _> = values.into_iter().map(|(s, v)| (StreamId(s), v)).collect();
     Ok(Box::new(move |_, _| Box::new(Priority::new(values.clone()))))

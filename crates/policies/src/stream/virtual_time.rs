@@ -8,11 +8,11 @@ use polypath_proto::policy::{MessageInfo, StreamQueues};
 /// Virtual time per byte at weight 1: divisions by a weight leave an error below 2^-16 bytes.
 const SCALE: u64 = 1 << 16;
 
-/// Self-clocked fair queueing. A stream's next unit finishes at F = max(V, F of its last unit) + length / weight;
-/// the smallest F goes first, and V becomes that F.
+/// Self-clocked fair queueing. A stream's next unit finishes at F = max(V, F of its last unit) +
+/// length / weight; the smallest F goes first, and V becomes that F.
 ///
-/// At equal weights this is the fair bandwidth scheduler's credit (F - V), without subtracting from all streams.
-/// A unit is a message, and where messages are interleaved a chunk.
+/// At equal weights this is the fair bandwidth scheduler's credit (F - V), without subtracting from
+/// all streams. A unit is a message, and where messages are interleaved a chunk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct VirtualTime {
     now: u64,
@@ -28,7 +28,7 @@ impl VirtualTime {
     }
 
     /// The stream whose next unit finishes first.
-    pub(super) fn first(
+    pub(super) fn first_to_finish(
         &self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
@@ -37,7 +37,7 @@ impl VirtualTime {
         let heads = queues.heads.iter().filter(|m| eligible(m.stream));
         let finish = |m: &MessageInfo| {
             let start = self.starts.get(&m.stream).map_or(self.now, |start| *start);
-            start.saturating_add(length(m.bytes.min(queues.unit), weight(m.stream)))
+            start.saturating_add(virtual_length(m.bytes.min(queues.unit), weight(m.stream)))
         };
         heads.min_by_key(|m| finish(m)).map(|m| m.stream)
     }
@@ -51,7 +51,7 @@ impl VirtualTime {
         weight: u16,
     ) {
         let start = self.starts.get(&stream).map_or(self.now, |start| *start);
-        let start = start.saturating_add(length(bytes, weight));
+        let start = start.saturating_add(virtual_length(bytes, weight));
         self.now = self.now.max(start);
         if queues.head(stream).is_some() {
             self.starts.insert(stream, start);
@@ -68,6 +68,6 @@ impl VirtualTime {
     }
 }
 
-fn length(bytes: u32, weight: u16) -> u64 {
+fn virtual_length(bytes: u32, weight: u16) -> u64 {
     u64::from(bytes) * SCALE / u64::from(weight.max(1))
 }

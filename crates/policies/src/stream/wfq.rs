@@ -6,11 +6,12 @@ use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{MessageInfo, Policy, StreamParam, StreamQueues, StreamScheduler};
 
 use super::virtual_time::VirtualTime;
-use crate::PolicyError;
 use crate::entry::{PolicyEntry, Recipe};
-use crate::options::{OptionEntry, Options};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("wfq", configure)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("wfq", read_options)
     .summary("weighted fair queueing: bytes in proportion to the streams' weights")
     .source("RFC 8260 section 3.6")
     .options(&[OptionEntry {
@@ -20,33 +21,41 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("wfq", confi
         summary: "weights, 1 to 65535; streams not listed have 1",
     }]);
 
-fn configure(options: &Options<'_>) -> Result<Recipe<dyn StreamScheduler>, PolicyError> {
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn StreamScheduler>, PolicyError> {
     let weights = options.map("weights", 0..=u16::MAX, 1..=u16::MAX)?;
     let weights: BTreeMap<_, _> = weights.into_iter().map(|(s, w)| (StreamId(s), w)).collect();
     Ok(Box::new(move |_, _| Box::new(WeightedFair::new(weights.clone()))))
 }
 
-/// SS_WFQ: bytes in proportion to weights.
-#[derive(Clone, Debug, Default)]
+/// SS_WFQ: bytes in proportion to weights. Without weights it is SS_FC (fair capacity): the same
+/// number of bytes for every stream, whatever the sizes of its messages.
+#[derive(Clone, Debug)]
 pub struct WeightedFair {
-    weights: BTreeMap<StreamId, u16>,
+    name: &'static str,
+    /// None: all streams weigh the same, and the user cannot change that.
+    weights: Option<BTreeMap<StreamId, u16>>,
     time: VirtualTime,
 }
 
 impl WeightedFair {
     /// A scheduler with these weights; streams not listed have 1, and 0 counts as 1.
     pub fn new(weights: BTreeMap<StreamId, u16>) -> Self {
-        Self { weights, time: VirtualTime::default() }
+        Self { name: ENTRY.name, weights: Some(weights), time: VirtualTime::default() }
     }
 
-    fn weight(&self, stream: StreamId) -> u16 {
-        self.weights.get(&stream).copied().unwrap_or(1)
+    /// A scheduler of this name for which all streams weigh the same.
+    pub(super) fn equal_weights(name: &'static str) -> Self {
+        Self { name, weights: None, time: VirtualTime::default() }
+    }
+
+    fn weight_of(&self, stream: StreamId) -> u16 {
+        self.weights.as_ref().and_then(|weights| weights.get(&stream)).copied().unwrap_or(1)
     }
 }
 
 impl Policy for WeightedFair {
     fn name(&self) -> &'static str {
-        ENTRY.name
+        self.name
     }
 }
 
@@ -60,11 +69,11 @@ impl StreamScheduler for WeightedFair {
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
     ) -> Option<StreamId> {
-        self.time.first(queues, eligible, |s| self.weight(s))
+        self.time.first_to_finish(queues, eligible, |s| self.weight_of(s))
     }
 
     fn took(&mut self, queues: &StreamQueues<'_>, stream: StreamId, bytes: u32, _done: bool) {
-        let weight = self.weight(stream);
+        let weight = self.weight_of(stream);
         self.time.took(queues, stream, bytes, weight);
     }
 
@@ -73,8 +82,8 @@ impl StreamScheduler for WeightedFair {
     }
 
     fn set_param(&mut self, stream: StreamId, param: StreamParam) {
-        if let StreamParam::Weight(weight) = param {
-            self.weights.insert(stream, weight);
+        if let (StreamParam::Weight(weight), Some(weights)) = (param, &mut self.weights) {
+            weights.insert(stream, weight);
         }
     }
 }
@@ -103,8 +112,9 @@ mod tests {
 
     #[test]
     fn finish_times_by_hand() {
-        // F of stream 0: 1, 2, ...; of stream 1: 1/3, 2/3, 1, ...; at equal F the lower stream. (The third part is
-        // rounded down, which puts stream 1's third message just before stream 0's first.)
+        // F of stream 0: 1, 2, ...; of stream 1: 1/3, 2/3, 1, ...; at equal F the lower stream.
+        // (The third part is rounded down, which puts stream 1's third message just before stream
+        // 0's first.)
         let order = saturated(&mut scheduler(), false, [1, 1]);
         assert_eq!(order[..8], [1, 1, 1, 0, 1, 1, 1, 0]);
     }
@@ -138,7 +148,7 @@ mod tests {
         let order = saturated(&mut scheduler, false, [1, 1]);
         assert!(share(&order, 1).abs_diff(400) <= 2);
         scheduler.set_param(StreamId(1), StreamParam::Weight(0));
-        assert_eq!(scheduler.weight(StreamId(1)), 0, "counts as 1 where it divides");
+        assert_eq!(scheduler.weight_of(StreamId(1)), 0, "counts as 1 where it divides");
         assert!(!saturated(&mut scheduler, false, [1, 1]).is_empty());
     }
 }

@@ -38,7 +38,7 @@ use bytes::Bytes;
 use polypath_wire::{ChecksumMode, EncodeChunk};
 
 use crate::auth::{Auth, RANDOM_LEN};
-use crate::config::{AssocConfig, EndpointConfig, NrSack, SackPath};
+use crate::config::{AgreedExtensions, AssocConfig, EndpointConfig, NrSack, SackPath};
 use crate::control::{self, Bundling, ControlQueue};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
 use crate::extension::asconf::Asconf;
@@ -256,6 +256,26 @@ impl Association {
     /// Outbound and inbound streams, as agreed at set-up; 0 before.
     pub const fn streams(&self) -> (u16, u16) {
         (self.caps.outbound_streams, self.caps.inbound_streams)
+    }
+
+    /// The extensions that both ends agreed on at set-up; none before.
+    pub const fn agreed(&self) -> AgreedExtensions {
+        let agreed = self.caps.agreed;
+        AgreedExtensions {
+            authentication: agreed.authentication,
+            dynamic_addresses: agreed.dynamic_addresses,
+            interleaving: agreed.interleaving,
+            partial_reliability: agreed.partial_reliability,
+            stream_reconfiguration: agreed.stream_reconfiguration,
+            nr_sack: agreed.nr_sack,
+            dac: agreed.dac,
+            zero_checksum: agreed.zero_checksum,
+        }
+    }
+
+    /// The peer's SCTP port.
+    pub const fn peer_port(&self) -> u16 {
+        self.peer.port
     }
 
     /// The driver could not send on a path: its device is down, or there is no route. Where silent paths are given up

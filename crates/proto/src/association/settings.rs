@@ -1,11 +1,29 @@
 //! Settings of single paths, to be changed at any time (RFC 9260 sections 8.3 and 11.1, RFC 6458 section 8.1.12).
 
+use std::sync::Arc;
+
 use super::Association;
-use crate::config::PathSettings;
+use crate::config::{AssocSettings, PathSettings, SettingsError};
 use crate::ids::PathId;
 use crate::time::Time;
 
 impl Association {
+    /// The settings of the association, as far as they may change while it lives.
+    pub fn settings(&self) -> AssocSettings {
+        AssocSettings::of(&self.config)
+    }
+
+    /// Changes the settings of this association alone; what is not in them stays as it was configured.
+    ///
+    /// # Errors
+    /// When they contradict each other, or the protocol; nothing has changed then.
+    pub fn set_settings(&mut self, settings: AssocSettings) -> Result<(), SettingsError> {
+        settings.check()?;
+        settings.write(Arc::make_mut(&mut self.config));
+        self.rx.set_ack_timing(settings.sack_delay, settings.sack_every);
+        Ok(())
+    }
+
     /// The settings of path `p`.
     pub fn path_settings(&self, p: PathId) -> Option<PathSettings> {
         self.paths.get(p).map(|path| path.settings)

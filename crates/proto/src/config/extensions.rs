@@ -35,3 +35,25 @@ impl ExtensionConfig {
         stream_reconfiguration: true,
     };
 }
+
+/// The extensions that both ends of an association agreed on at set-up: only these are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AgreedExtensions {
+    /// Authenticated chunks (RFC 4895).
+    pub authentication: bool,
+    /// Addresses that come and go (RFC 5061).
+    pub dynamic_addresses: bool,
+    /// I-DATA in place of DATA (RFC 8260).
+    pub interleaving: bool,
+    /// Messages that may be given up (RFC 3758).
+    pub partial_reliability: bool,
+    /// Streams that are reset and added (RFC 6525).
+    pub stream_reconfiguration: bool,
+    /// Non-renegable acknowledgements (draft-natarajan-tsvwg-sctp-nrsack).
+    pub nr_sack: bool,
+    /// Delayed acknowledgement for CMT.
+    pub dac: bool,
+    /// Packets without a checksum (RFC 9653).
+    pub zero_checksum: bool,
+}

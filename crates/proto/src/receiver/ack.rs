@@ -67,6 +67,12 @@ impl AckPolicy {
         }
     }
 
+    /// Other timing from the next packet on.
+    pub(super) fn set_timing(&mut self, delay: Duration, every: u32) {
+        self.delay = delay.min(MAX_DELAY);
+        self.every = every;
+    }
+
     /// One chunk of the current packet.
     #[inline]
     pub(super) fn chunk(&mut self, outcome: Outcome, i_bit: bool) {

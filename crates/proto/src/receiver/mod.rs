@@ -154,6 +154,11 @@ impl Receiver {
         }
     }
 
+    /// SACK.Delay, and packets for each SACK, from now on.
+    pub(crate) fn set_ack_timing(&mut self, delay: Duration, every: u32) {
+        self.ack.set_timing(delay, every);
+    }
+
     /// [`take`](Self::take) for chunks of either kind.
     #[cfg(test)]
     pub(crate) fn data<'a>(

@@ -4,6 +4,7 @@ use crate::time::Time;
 
 /// What was heard of a path: for whoever asks why it carries nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathContact {
     /// When a packet came on it, or data that it carried was acknowledged, last; `None`: never.
     pub last_heard: Option<Time>,

@@ -30,6 +30,7 @@ pub enum Limit {
 
 /// How long which limit held, since the association was set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LimitStats {
     /// The limit at present.
     pub current: Limit,

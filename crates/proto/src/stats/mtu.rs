@@ -20,6 +20,7 @@ pub enum MtuState {
 
 /// What is known of the size of packets on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct PathMtuStats {
     /// The size in use: bytes of an IP packet.
     pub mtu: u32,

@@ -4,12 +4,13 @@ use core::net::SocketAddr;
 
 use serde::Serialize;
 
-use crate::ids::PathId;
+use crate::ids::{FourTuple, PathId};
 use crate::time::Duration;
 use crate::view::PathState;
 
 /// Counters of a path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PathStats {
     /// Which path.
     pub path: PathId,
@@ -59,4 +60,36 @@ pub struct PathStats {
     pub outstanding: u64,
     /// Reachability.
     pub state: PathState,
+}
+
+impl PathStats {
+    /// Counters of a path that has carried nothing yet, and of which nothing is known.
+    pub const fn new(path: PathId, tuple: FourTuple) -> Self {
+        Self {
+            path,
+            local: tuple.local,
+            remote: tuple.remote,
+            packets_sent: 0,
+            packets_received: 0,
+            bytes_sent: 0,
+            data_chunks: 0,
+            payload_bytes: 0,
+            payload_received: 0,
+            retransmissions_fast: 0,
+            retransmissions_timeout: 0,
+            copies: 0,
+            suspicions: 0,
+            timeouts: 0,
+            timeouts_by_rto: [0; 5],
+            fast_recoveries: 0,
+            heartbeats_sent: 0,
+            heartbeats_acked: 0,
+            srtt: None,
+            rto: Duration::ZERO,
+            cwnd: 0,
+            ssthresh: 0,
+            outstanding: 0,
+            state: PathState::Unconfirmed,
+        }
+    }
 }

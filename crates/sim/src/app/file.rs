@@ -1,6 +1,6 @@
 //! Sends a file and closes the association.
 
-use super::{App, AppIo, Turn};
+use super::io::{App, AppIo, Turn};
 use crate::spec::MessageSpec;
 
 #[derive(Debug)]

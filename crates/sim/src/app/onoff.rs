@@ -3,8 +3,8 @@
 use polypath_link::Nanos;
 use polypath_proto::rng::Rng;
 
+use super::io::{App, AppIo, Turn};
 use super::paced::Pace;
-use super::{App, AppIo, Turn};
 use crate::spec::{MessageSpec, Period};
 
 #[derive(Debug)]
@@ -34,16 +34,16 @@ impl OnOff {
 
     fn switch_on(&mut self, from: Nanos, rng: &mut Rng) {
         let pace = self.rate.map(|rate| Pace::new(from, self.turn.messages.bytes, rate));
-        self.phase = Phase::On(from.saturating_add(draw(self.on, rng)), pace);
+        self.phase = Phase::On(from.saturating_add(draw_period(self.on, rng)), pace);
     }
 
     /// Catches up with all changes of phase until now.
-    fn switch(&mut self, now: Nanos, rng: &mut Rng) {
+    fn switch_phases(&mut self, now: Nanos, rng: &mut Rng) {
         loop {
             match self.phase {
                 Phase::NotStarted => self.switch_on(now, rng),
                 Phase::On(end, _) if end <= now => {
-                    self.phase = Phase::Off(end.saturating_add(draw(self.off, rng)));
+                    self.phase = Phase::Off(end.saturating_add(draw_period(self.off, rng)));
                 }
                 Phase::Off(end) if end <= now => self.switch_on(end, rng),
                 _ => return,
@@ -54,11 +54,11 @@ impl OnOff {
 
 impl App for OnOff {
     fn run(&mut self, io: &mut AppIo<'_>) {
-        self.switch(io.now, io.rng);
+        self.switch_phases(io.now, io.rng);
         self.wakeup = match &mut self.phase {
             Phase::On(end, Some(pace)) => {
                 pace.run(&mut self.turn, io);
-                let due = Some(pace.due()).filter(|&due| due > io.now);
+                let due = Some(pace.due_at()).filter(|&due| due > io.now);
                 Some(due.map_or(*end, |due| due.min(*end)))
             }
             Phase::On(end, None) => {
@@ -70,13 +70,13 @@ impl App for OnOff {
         };
     }
 
-    fn wakeup(&self) -> Option<Nanos> {
+    fn next_wakeup(&self) -> Option<Nanos> {
         self.wakeup
     }
 }
 
 /// A duration of at least 1 ns, so that phases always advance.
-fn draw(period: Period, rng: &mut Rng) -> Nanos {
+fn draw_period(period: Period, rng: &mut Rng) -> Nanos {
     match period {
         Period::Fixed(ns) => ns.max(1),
         Period::Exponential(mean) => ((-(1.0 - rng.unit()).ln() * mean as f64) as Nanos).max(1),
@@ -90,7 +90,8 @@ mod tests {
     #[test]
     fn exponential_periods_have_their_mean() {
         let mut rng = Rng::from_u64(1);
-        let sum: u64 = (0..100_000).map(|_| draw(Period::Exponential(1_000_000), &mut rng)).sum();
+        let sum: u64 =
+            (0..100_000).map(|_| draw_period(Period::Exponential(1_000_000), &mut rng)).sum();
         assert!((sum as f64 / 1e11 - 1.0).abs() < 0.02, "{sum}");
     }
 
@@ -102,7 +103,7 @@ mod tests {
         let is_on = |app: &OnOff| matches!(app.phase, Phase::On(..));
         let seen: Vec<_> = (0..31)
             .map(|now| {
-                app.switch(now, &mut rng);
+                app.switch_phases(now, &mut rng);
                 is_on(&app)
             })
             .collect();

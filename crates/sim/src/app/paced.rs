@@ -2,7 +2,7 @@
 
 use polypath_link::Nanos;
 
-use super::{App, AppIo, Turn};
+use super::io::{App, AppIo, Turn};
 use crate::spec::MessageSpec;
 
 /// The times at which messages are due: evenly spaced, without rounding errors that add up.
@@ -21,7 +21,7 @@ impl Pace {
     }
 
     /// When the next message is due.
-    pub(super) fn due(&self) -> Nanos {
+    pub(super) fn due_at(&self) -> Nanos {
         let ns = u128::from(self.sent) * u128::from(self.bits) * 1_000_000_000;
         let after = u64::try_from(ns / u128::from(self.rate)).unwrap_or(Nanos::MAX);
         self.start.saturating_add(after)
@@ -29,7 +29,7 @@ impl Pace {
 
     /// Sends what is due. What finds the send buffer full stays due, and is late.
     pub(super) fn run(&mut self, turn: &mut Turn, io: &mut AppIo<'_>) {
-        while self.due() <= io.now && turn.send(io) {
+        while self.due_at() <= io.now && turn.send(io) {
             self.sent += 1;
         }
     }
@@ -55,10 +55,10 @@ impl App for ConstantRate {
         let pace = self.pace.get_or_insert_with(|| Pace::new(io.now, bytes, rate));
         pace.run(&mut self.turn, io);
         // A message that is late waits for room, not for a time.
-        self.wakeup = Some(pace.due()).filter(|&due| due > io.now);
+        self.wakeup = Some(pace.due_at()).filter(|&due| due > io.now);
     }
 
-    fn wakeup(&self) -> Option<Nanos> {
+    fn next_wakeup(&self) -> Option<Nanos> {
         self.wakeup
     }
 }
@@ -71,8 +71,8 @@ mod tests {
     fn messages_are_due_at_even_distances() {
         // 1452 bytes at 3 Mbit/s: every 3.872 ms.
         let pace = Pace { sent: 1_000_000, ..Pace::new(5, 1452, 3_000_000) };
-        assert_eq!(pace.due(), 5 + 3_872_000 * 1_000_000);
+        assert_eq!(pace.due_at(), 5 + 3_872_000 * 1_000_000);
         let thirds = Pace { sent: 3, ..Pace::new(0, 1, 24) };
-        assert_eq!(thirds.due(), 1_000_000_000);
+        assert_eq!(thirds.due_at(), 1_000_000_000);
     }
 }

@@ -2,7 +2,7 @@
 
 use polypath_link::Nanos;
 
-use super::{App, AppIo};
+use super::io::{App, AppIo};
 
 #[derive(Debug)]
 pub(super) struct Requests {
@@ -39,7 +39,7 @@ impl App for Requests {
         }
     }
 
-    fn wakeup(&self) -> Option<Nanos> {
+    fn next_wakeup(&self) -> Option<Nanos> {
         self.next_at
     }
 

@@ -1,6 +1,6 @@
 //! Keeps the send buffer full.
 
-use super::{App, AppIo, Turn};
+use super::io::{App, AppIo, Turn};
 use crate::spec::{MessageSpec, Refill};
 
 #[derive(Debug)]
@@ -16,8 +16,9 @@ impl Saturated {
         Self { turn: Turn::new(messages), refill, queued: Vec::new() }
     }
 
-    /// S0 section 6.2: a stream that already holds its part of the send buffer is passed over. Bytes in flight count
-    /// too; otherwise the slow path's stream would still take what the fast paths free.
+    /// S0 section 6.2: a stream that already holds its part of the send buffer is passed over.
+    /// Bytes in flight count too; otherwise the slow path's stream would still take what the fast
+    /// paths free.
     fn refill_by_contingent(&mut self, io: &mut AppIo<'_>) {
         let MessageSpec { bytes, streams, .. } = self.turn.messages;
         let info = io.queue_info();
@@ -33,7 +34,7 @@ impl Saturated {
         while passed_over < streams {
             let Some(queued) = self.queued.get_mut(usize::from(self.turn.next)) else { return };
             if *queued >= contingent {
-                self.turn.pass();
+                self.turn.skip_stream();
                 passed_over += 1;
             } else if self.turn.send(io) {
                 *queued += u64::from(bytes);
@@ -56,7 +57,7 @@ impl Saturated {
         loop {
             let least = self.queued.iter().copied().min().unwrap_or(0);
             while self.queued.get(usize::from(self.turn.next)).is_some_and(|&q| q > least) {
-                self.turn.pass();
+                self.turn.skip_stream();
             }
             let stream = usize::from(self.turn.next);
             if !self.turn.send(io) {

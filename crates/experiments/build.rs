@@ -1,0 +1,68 @@
+//! Names the stack's version by its sources and by the crates it is built from, so that stored results are never
+//! mistaken for those of another one.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+/// The crate that makes a run of a scenario: with those below it, it decides about the result.
+const ROOT: &str = "polypath-run";
+/// The lock file stands for the versions of all other dependencies: a random distribution or an ordering of theirs
+/// may change with a new one.
+const LOCK: &str = "../../Cargo.lock";
+
+fn main() {
+    let mut hash = Sha256::new();
+    // Crates from a registry have no neighbours; there the version alone says which sources they are of.
+    let sources = crates().into_iter().map(|name| folder(&name).join("src"));
+    for source in sources.chain([PathBuf::from(LOCK)]).filter(|source| source.exists()) {
+        println!("cargo:rerun-if-changed={}", source.display());
+        for file in files(&source) {
+            let text = fs::read(&file).expect("a source file can be read");
+            hash.update(file.to_string_lossy().as_bytes());
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(&text);
+        }
+    }
+    let digest: String = hash.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect();
+    println!("cargo:rustc-env=POLYPATH_STACK={digest}");
+}
+
+/// The names of [`ROOT`] and of all crates of ours below it, as their manifests have them.
+fn crates() -> BTreeSet<String> {
+    let mut known = BTreeSet::new();
+    let mut open = vec![ROOT.to_owned()];
+    while let Some(name) = open.pop() {
+        let manifest = folder(&name).join("Cargo.toml");
+        let Ok(text) = fs::read_to_string(&manifest) else { continue };
+        println!("cargo:rerun-if-changed={}", manifest.display());
+        open.extend(dependencies(&text).filter(|below| !known.contains(*below)).map(str::to_owned));
+        known.insert(name);
+    }
+    known
+}
+
+/// Our own crates among the dependencies of a manifest, without those of tests.
+fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
+    let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    let own = lines.take_while(|line| !line.starts_with('['));
+    own.filter_map(|line| line.split(['.', ' ', '=']).next())
+        .filter(|name| name.starts_with("polypath-"))
+}
+
+/// Where a crate of this workspace has its sources.
+fn folder(name: &str) -> PathBuf {
+    Path::new("..").join(name.trim_start_matches("polypath-"))
+}
+
+fn files(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    let entries = fs::read_dir(path).expect("a source folder can be read");
+    let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    inside.sort();
+    inside.iter().flat_map(|path| files(path)).collect()
+}

@@ -1,0 +1,38 @@
+//! Scenario files on this machine's disk.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use polypath_scenario::{Files, ScenarioError, Source};
+
+/// The files of this machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn text(&self, path: &Path) -> io::Result<String> {
+        std::fs::read_to_string(path)
+    }
+}
+
+/// Reads a scenario file; files that it names are looked for beside it.
+///
+/// # Errors
+/// When it cannot be read or is not TOML.
+pub fn read_source(path: &Path) -> Result<Source, ScenarioError> {
+    let name = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => source(name, text),
+        Err(error) => Err(ScenarioError::of_file(name, format!("cannot be read: {error}"))),
+    }
+}
+
+/// Takes a text; `name` stands for its file in messages, and files that it names are looked for
+/// in the folder of `name`.
+///
+/// # Errors
+/// When it is not TOML.
+pub fn source(name: impl Into<String>, text: impl Into<String>) -> Result<Source, ScenarioError> {
+    Source::with_files(name, text, Arc::new(Disk))
+}

@@ -1,0 +1,125 @@
+//! Claims against the shape of an experiment, before anything is run.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use polypath_run::metrics;
+use polypath_scenario::ScenarioError;
+
+use super::cells::fill;
+use super::compare::finding;
+use super::quantity::{Evaluator, NoValue};
+use super::reference::points;
+use super::table::{GridTable, Results, Sample};
+use crate::experiment::{Claim, Experiment, Grid, Pick};
+
+/// Finds claims and tables that name what does not exist.
+///
+/// # Errors
+/// The first one.
+pub fn check(experiment: &Experiment, grids: &[Grid]) -> Result<(), ScenarioError> {
+    let shape = Shape::of(grids);
+    let evaluator = Evaluator::new(&shape);
+    for (n, claim) in experiment.claims.iter().enumerate() {
+        let problem = |why: NoValue| experiment.problem(&format!("claim[{n}].test"), why.text());
+        finding(&evaluator, &claim.test).map_err(problem)?;
+    }
+    for (n, alternative) in experiment.alternatives.iter().enumerate() {
+        for id in &alternative.claims {
+            if !experiment.claims.iter().any(|claim| claim.id == *id) {
+                let place = format!("alternative[{n}].claims");
+                return Err(experiment.problem(&place, &format!("no claim {id:?}")));
+            }
+        }
+    }
+    for (n, table) in experiment.tables.iter().enumerate() {
+        let problem = |why: NoValue| experiment.problem(&format!("table[{n}]"), why.text());
+        fill(table, &evaluator).map_err(problem)?;
+    }
+    references(experiment, &evaluator)
+}
+
+fn references(experiment: &Experiment, evaluator: &Evaluator<'_>) -> Result<(), ScenarioError> {
+    for (n, reference) in experiment.references.iter().enumerate() {
+        let place = format!("reference[{n}]");
+        for (axis, of) in &reference.axes {
+            for label in of.values.values() {
+                let pick = Pick::These(vec![label.clone()]);
+                evaluator
+                    .labels(axis, &pick, reference.grid.as_deref())
+                    .map_err(|why| experiment.problem(&format!("{place}.axes"), why.text()))?;
+            }
+        }
+        match points(experiment, reference).map(|points| points.len()) {
+            None => {
+                let text = "cannot be read (allowed: a CSV file, from the repository's root)";
+                return Err(experiment.problem(&format!("{place}.file"), text));
+            }
+            Some(0) => {
+                let text = "no row of the file names a point (see only, axes and value)";
+                return Err(experiment.problem(&place, text));
+            }
+            Some(_) => {}
+        }
+        if let Some(figure) = &reference.figure
+            && !experiment.figures.iter().any(|known| known.name == *figure)
+        {
+            let field = format!("{place}.figure");
+            return Err(experiment.problem(&field, "no figure of this name"));
+        }
+    }
+    Ok(())
+}
+
+/// The points that claims need, and which of their metrics.
+pub type Needs = BTreeMap<(String, usize), BTreeSet<String>>;
+
+/// What these claims need.
+pub fn needs<'a>(claims: impl IntoIterator<Item = &'a Claim>, grids: &[Grid]) -> Needs {
+    let shape = Shape::of(grids);
+    let evaluator = Evaluator::new(&shape);
+    for claim in claims {
+        // Mistakes were found by `check`.
+        let _ = finding(&evaluator, &claim.test);
+    }
+    shape.used.into_inner()
+}
+
+/// Results in which every metric that exists is one, and which remember what was asked.
+struct Shape {
+    tables: Vec<(GridTable, Vec<Vec<String>>)>,
+    used: RefCell<Needs>,
+}
+
+impl Shape {
+    fn of(grids: &[Grid]) -> Self {
+        let table = |grid: &Grid| {
+            let names = grid.points.iter().map(|point| metrics::names(&point.scenario));
+            (GridTable::of(grid), names.collect())
+        };
+        Self { tables: grids.iter().map(table).collect(), used: RefCell::default() }
+    }
+}
+
+impl Results for Shape {
+    fn grid(&self, name: &str) -> Option<&GridTable> {
+        self.tables.iter().map(|(table, _)| table).find(|table| table.name == name)
+    }
+
+    fn grid_names(&self) -> Vec<&str> {
+        self.tables.iter().map(|(table, _)| table.name.as_str()).collect()
+    }
+
+    fn sample(&self, grid: &GridTable, point: usize, metric: &str) -> Sample {
+        let at = (grid.name.clone(), point);
+        self.used.borrow_mut().entry(at).or_default().insert(metric.to_owned());
+        let own = self.tables.iter().find(|(table, _)| table.name == grid.name);
+        let names = own.and_then(|(_, names)| names.get(point));
+        let known = names.is_some_and(|names| names.iter().any(|name| name == metric));
+        if known || metrics::is_decision(metric) {
+            Sample::Values(vec![1.0, 1.0])
+        } else {
+            Sample::Unknown
+        }
+    }
+}

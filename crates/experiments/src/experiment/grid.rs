@@ -1,0 +1,224 @@
+//! The points of an experiment.
+
+use indexmap::IndexMap;
+use polypath_run::read_scenario;
+use polypath_scenario::{Assignment, Scalar, Scenario, ScenarioError, Source};
+use toml::Value;
+
+use super::file::{Cases, GridSpec, Settings};
+use super::select::{Over, Pick};
+use super::{Experiment, MAIN};
+use crate::sweep;
+
+/// A set of points that share their axes.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// `main`, or as `[[grid]]` names it.
+    pub name: String,
+    /// The first varies slowest.
+    pub axes: Vec<Axis>,
+    /// In the order of the sweep.
+    pub points: Vec<GridPoint>,
+    /// Seeds of its runs, the same at every point.
+    pub seeds: Vec<u64>,
+}
+
+/// An axis and the labels of its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Its name.
+    pub name: String,
+    /// In the order of the sweep.
+    pub labels: Vec<String>,
+}
+
+/// A point of a grid.
+#[derive(Clone, Debug)]
+pub struct GridPoint {
+    /// One label per axis, in the order of the axes.
+    pub labels: Vec<String>,
+    /// What is run here.
+    pub scenario: Scenario,
+}
+
+/// How an experiment is run.
+#[derive(Clone, Debug, Default)]
+pub struct Variant {
+    /// Fewer seeds, shorter runs.
+    pub quick: bool,
+    /// This many seeds, whatever the file says.
+    pub seeds: Option<u32>,
+    /// Settings over the scenario and below the axes.
+    pub set: Settings,
+    /// Settings over single values of axes.
+    pub cases: Cases,
+    /// Where these settings stand in the file.
+    pub place: String,
+}
+
+impl Experiment {
+    /// All grids, expanded and checked.
+    ///
+    /// # Errors
+    /// The first setting or axis that makes no scenario.
+    pub fn grids(&self, variant: &Variant) -> Result<Vec<Grid>, ScenarioError> {
+        let main = GridSpec {
+            name: MAIN.to_owned(),
+            set: Settings::new(),
+            only: Over::default(),
+            sweep: None,
+            seeds: None,
+            skip: self.runs.skip.clone(),
+        };
+        let specs = std::iter::once(&main).chain(&self.runs.grids);
+        let mut grids = Vec::new();
+        for (n, spec) in specs.enumerate() {
+            let place = n.checked_sub(1).map_or("experiment".into(), |n| format!("grid[{n}]"));
+            grids.push(self.grid(spec, &place, variant)?);
+        }
+        Ok(grids)
+    }
+
+    fn grid(&self, spec: &GridSpec, place: &str, v: &Variant) -> Result<Grid, ScenarioError> {
+        let mut source = self.runs.scenario.clone();
+        if let Some(axes) = &spec.sweep {
+            let axes = Assignment::new("sweep", Value::Array(axes.clone()));
+            self.assign(&mut source, &format!("{place}.sweep"), &axes)?;
+        }
+        // The variant comes last, but axes set their fields after all of this.
+        let quick = v.quick.then_some(("experiment.quick", &self.runs.quick.set));
+        let (own, variant) = ((place, &spec.set), (v.place.as_str(), &v.set));
+        for (place, set) in std::iter::once(own).chain(quick).chain([variant]) {
+            self.settings(&mut source, place, set)?;
+        }
+        self.cases(&mut source, v)?;
+        let seeds = read_scenario(&source)?.seeds;
+        let points = sweep::expand(&source)?;
+        let points: Vec<GridPoint> = points
+            .into_iter()
+            .map(|point| GridPoint {
+                labels: point.labels.iter().map(|(_, label)| label.clone()).collect(),
+                scenario: point.scenario,
+            })
+            .collect();
+        let axes = axes(&source, &points)?;
+        let count = match (v.seeds, v.quick) {
+            (Some(seeds), _) => seeds,
+            (None, true) => self.runs.quick.seeds.min(spec.seeds.unwrap_or(seeds.count)),
+            (None, false) => spec.seeds.unwrap_or(seeds.count),
+        };
+        let mut grid = Grid {
+            name: spec.name.clone(),
+            axes,
+            points,
+            seeds: (0..u64::from(count)).map(|n| seeds.first.saturating_add(n)).collect(),
+        };
+        self.restrict(&mut grid, spec, place, v.quick)?;
+        Ok(grid)
+    }
+
+    /// Lays the variant's settings over the values of axes that it names.
+    fn cases(&self, source: &mut Source, v: &Variant) -> Result<(), ScenarioError> {
+        if v.cases.is_empty() {
+            return Ok(());
+        }
+        let mut axes = read_scenario(source)?.sweep;
+        for (name, labels) in &v.cases {
+            // A grid without this axis has nothing to change.
+            let named = axes.iter_mut().filter(|axis| axis.name.as_ref() == Some(name));
+            let mut cases: Vec<_> = named.flat_map(|axis| &mut axis.cases).collect();
+            for (label, settings) in labels {
+                let found = cases.iter_mut().filter(|case| case.label == *label);
+                found.for_each(|case| case.set.extend(settings.clone()));
+            }
+        }
+        source.set_axes(&axes)
+    }
+
+    /// Keeps the points that `only` names and drops those that `skip` names.
+    fn restrict(
+        &self,
+        grid: &mut Grid,
+        spec: &GridSpec,
+        place: &str,
+        quick: bool,
+    ) -> Result<(), ScenarioError> {
+        let problem = |field: String, text: String| self.problem(&field, &text);
+        for (axis, pick) in &spec.only.0 {
+            let keep = chosen(grid, axis, pick)
+                .map_err(|text| problem(format!("{place}.only.{axis}"), text))?;
+            grid.points.retain(|point| keep.1.contains(&point.labels[keep.0]));
+            grid.axes[keep.0].labels.retain(|label| keep.1.contains(label));
+        }
+        let quick = self.runs.quick.skip.iter().filter(|_| quick && spec.name == MAIN);
+        for skip in spec.skip.iter().chain(quick) {
+            let mut parts = Vec::new();
+            for (axis, pick) in skip {
+                let part = chosen(grid, axis, pick);
+                parts.push(part.map_err(|text| problem(format!("{place}.skip"), text))?);
+            }
+            grid.points.retain(|point| {
+                !parts.iter().all(|(axis, labels)| labels.contains(&point.labels[*axis]))
+            });
+        }
+        Ok(())
+    }
+
+    fn settings(
+        &self,
+        source: &mut Source,
+        place: &str,
+        set: &IndexMap<String, Scalar>,
+    ) -> Result<(), ScenarioError> {
+        for (field, value) in set {
+            let assignment = Assignment::new(field, value.to_toml());
+            self.assign(source, &format!("{place}.set"), &assignment)?;
+        }
+        Ok(())
+    }
+
+    fn assign(
+        &self,
+        source: &mut Source,
+        place: &str,
+        assignment: &Assignment,
+    ) -> Result<(), ScenarioError> {
+        let origin = format!("{}: {place}", source.name());
+        let set = source.set_by(&origin, assignment);
+        set.map_err(|error| self.problem(place, &error.to_string()))
+    }
+}
+
+impl Grid {
+    /// The axis of this name and its position.
+    pub fn axis(&self, name: &str) -> Option<(usize, &Axis)> {
+        self.axes.iter().enumerate().find(|(_, axis)| axis.name == name)
+    }
+}
+
+/// Position of the axis, and the chosen labels.
+fn chosen(grid: &Grid, axis: &str, pick: &Pick) -> Result<(usize, Vec<String>), String> {
+    let Some((position, found)) = grid.axis(axis) else {
+        let names: Vec<&str> = grid.axes.iter().map(|axis| axis.name.as_str()).collect();
+        return Err(format!("no axis {axis:?} (allowed: {})", names.join(", ")));
+    };
+    Ok((position, pick.among(&found.labels)?))
+}
+
+/// Names of the sweep's axes, and the labels in the order of their first use.
+fn axes(source: &Source, points: &[GridPoint]) -> Result<Vec<Axis>, ScenarioError> {
+    let names = sweep::expand(source)?
+        .into_iter()
+        .next()
+        .map(|point| point.labels.into_iter().map(|(name, _)| name));
+    let axis = |(n, name): (usize, String)| {
+        let mut labels: Vec<String> = Vec::new();
+        for label in points.iter().filter_map(|point| point.labels.get(n)) {
+            if !labels.contains(label) {
+                labels.push(label.clone());
+            }
+        }
+        Axis { name, labels }
+    };
+    Ok(names.into_iter().flatten().enumerate().map(axis).collect())
+}

@@ -1,0 +1,164 @@
+//! Reading experiment files, and finding them.
+
+use std::path::{Path, PathBuf};
+
+use polypath_scenario::{ScenarioError, Source};
+use serde::Deserialize as _;
+
+use super::file::File;
+use super::{Experiment, Head, Runs, Variant};
+use crate::disk::source;
+
+/// The line that divides the scenario from the rest.
+const DIVIDER: &str = "[experiment]";
+
+impl Experiment {
+    /// An experiment without claims, for a scenario's own sweep.
+    pub fn bare(scenario: Source) -> Self {
+        let title = scenario.name().to_owned();
+        Self {
+            head: Head { id: title.clone(), title, ..Head::default() },
+            file: PathBuf::new(),
+            claims: Vec::new(),
+            figures: Vec::new(),
+            tables: Vec::new(),
+            references: Vec::new(),
+            alternatives: Vec::new(),
+            text: scenario.clone(),
+            runs: Runs {
+                scenario,
+                grids: Vec::new(),
+                skip: Vec::new(),
+                quick: super::Quick::default(),
+            },
+        }
+    }
+
+    /// Reads a file, and the one whose runs it uses.
+    ///
+    /// # Errors
+    /// What cannot be read, is unknown, or makes no sense, in one line.
+    pub fn read(path: &Path) -> Result<Self, ScenarioError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ScenarioError::of_file(&name, format!("cannot be read: {error}")))?;
+        let (experiment, upper) = Self::own(&name, path, &text)?;
+        let Some(other) = &experiment.head.runs_of else {
+            experiment.grids(&Variant::default())?;
+            return Ok(experiment);
+        };
+        if upper.lines().any(|line| !line.trim().is_empty() && !line.trim().starts_with('#')) {
+            let text = "beside a scenario of its own (allowed: nothing above [experiment])";
+            return Err(experiment.problem("experiment.runs-of", text));
+        }
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let base = Self::read(&folder.join(other))?;
+        let mut runs = base.runs;
+        runs.grids.extend(experiment.runs.grids.clone());
+        let merged = Self { runs, ..experiment };
+        merged.grids(&Variant::default())?;
+        Ok(merged)
+    }
+
+    /// The file alone, and the text above the divider.
+    fn own(name: &str, path: &Path, text: &str) -> Result<(Self, String), ScenarioError> {
+        let (upper, lower) = halves(text);
+        let scenario = source(name, upper.clone())?;
+        let text = source(name, lower)?;
+        let file = parse(&text)?;
+        unique(&text, &file)?;
+        let runs = Runs {
+            scenario,
+            grids: file.grid,
+            skip: file.experiment.skip.clone(),
+            quick: file.experiment.quick.clone(),
+        };
+        let experiment = Self {
+            head: file.experiment,
+            file: path.to_owned(),
+            claims: file.claim,
+            figures: file.figure,
+            tables: file.table,
+            references: file.reference,
+            alternatives: file.alternative,
+            runs,
+            text,
+        };
+        Ok((experiment, upper))
+    }
+}
+
+/// Experiment files below a folder, by name. Files without an `[experiment]` are plain scenarios.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path)?);
+        } else if path.extension().is_some_and(|ending| ending == "toml")
+            && std::fs::read_to_string(&path).is_ok_and(|text| divider(&text).is_some())
+        {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Both halves; blank lines stand for the other half, so that line numbers stay.
+fn halves(text: &str) -> (String, String) {
+    let at = divider(text).unwrap_or(text.len());
+    let (upper, lower) = text.split_at(at);
+    let blank = "\n".repeat(upper.bytes().filter(|byte| *byte == b'\n').count());
+    (upper.to_owned(), blank + lower)
+}
+
+fn divider(text: &str) -> Option<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with(DIVIDER) {
+            return Some(at);
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn parse(source: &Source) -> Result<File, ScenarioError> {
+    let table: toml::Table = source.resolved().parse().map_err(|error: toml::de::Error| {
+        source.problem("", error.message().replace('\n', ", "))
+    })?;
+    let mut track = serde_path_to_error::Track::new();
+    let values = toml::Value::Table(table);
+    let deserializer = serde_path_to_error::Deserializer::new(values, &mut track);
+    File::deserialize(deserializer).map_err(|error| {
+        let message = error.message().lines().next().unwrap_or_default().replace('`', "");
+        source.problem(&track.path().to_string(), message)
+    })
+}
+
+/// Names that must differ do.
+fn unique(source: &Source, file: &File) -> Result<(), ScenarioError> {
+    let lists: [(&str, &str, Vec<&str>); 5] = [
+        ("grid", "name", file.grid.iter().map(|grid| grid.name.as_str()).collect()),
+        ("claim", "id", file.claim.iter().map(|claim| claim.id.as_str()).collect()),
+        ("figure", "name", file.figure.iter().map(|figure| figure.name.as_str()).collect()),
+        ("table", "name", file.table.iter().map(|table| table.name.as_str()).collect()),
+        ("alternative", "name", file.alternative.iter().map(|a| a.name.as_str()).collect()),
+    ];
+    for (list, field, names) in lists {
+        for (n, name) in names.iter().enumerate() {
+            let place = format!("{list}[{n}].{field}");
+            if name.is_empty() {
+                return Err(source.problem(&place, "empty (allowed: a unique name)"));
+            }
+            if names.iter().take(n).any(|other| other == name) {
+                return Err(source.problem(&place, format!("another {list} has this {field}")));
+            }
+        }
+    }
+    Ok(())
+}

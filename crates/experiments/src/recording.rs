@@ -1,0 +1,85 @@
+//! Captures and traces of runs in files.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use polypath_run::{Recording, RunError};
+
+use crate::output::Output;
+
+/// Files that a run writes beside its result.
+#[derive(Clone, Debug, Default)]
+pub struct RecordingFiles {
+    /// Every packet, as pcapng.
+    pub pcap: Option<PathBuf>,
+    /// Every trace event, as JSON lines.
+    pub trace: Option<PathBuf>,
+}
+
+/// Why a run did not end, or its files were not written.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The run itself.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A file could not be written.
+    #[error("{}: cannot be written: {error}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl RecordError {
+    /// Whether the user's input is at fault, and not the run.
+    pub const fn is_bad_input(&self) -> bool {
+        match self {
+            Self::Run(error) => error.is_bad_input(),
+            Self::File { .. } => false,
+        }
+    }
+}
+
+/// Has `run` write its recording into these files, which get their names once it has ended well.
+///
+/// # Errors
+/// Those of the run, and of files that cannot be written.
+pub fn record<T>(
+    files: &RecordingFiles,
+    run: impl FnOnce(Recording<'_>) -> Result<T, RunError>,
+) -> Result<T, RecordError> {
+    let mut pcap = files.pcap.as_deref().map(create).transpose()?;
+    let mut trace = files.trace.as_deref().map(create).transpose()?;
+    let recording = Recording {
+        pcap: pcap.as_mut().map(|out| out as &mut dyn Write),
+        trace: trace.as_mut().map(|out| out as &mut dyn Write),
+    };
+    let result = run(recording).map_err(|error| files.name_in(error))?;
+    for (out, path) in [(pcap, &files.pcap), (trace, &files.trace)] {
+        if let (Some(out), Some(path)) = (out, path) {
+            out.keep().map_err(|error| unwritten(path, error))?;
+        }
+    }
+    Ok(result)
+}
+
+impl RecordingFiles {
+    /// The error with the name of the file, if one is meant.
+    fn name_in(&self, error: RunError) -> RecordError {
+        match (error, &self.pcap, &self.trace) {
+            (RunError::Capture(error), Some(path), _) => unwritten(path, error),
+            (RunError::Trace(error), _, Some(path)) => unwritten(path, error),
+            (error, ..) => error.into(),
+        }
+    }
+}
+
+fn create(path: &Path) -> Result<Output, RecordError> {
+    Output::create(path).map_err(|error| unwritten(path, error))
+}
+
+fn unwritten(path: &Path, error: io::Error) -> RecordError {
+    RecordError::File { path: path.to_owned(), error }
+}

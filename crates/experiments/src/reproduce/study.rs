@@ -1,0 +1,271 @@
+//! What is run for an experiment.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use polypath_run::metrics;
+use polypath_scenario::{Scenario, ScenarioError};
+use polypath_sim::RunResult;
+
+use crate::evaluate::{GridTable, Results, Sample, check, needs};
+use crate::experiment::{Alternative, Experiment, Figure, Grid, Quantity, Variant};
+use crate::store::{Key, Row, Store};
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Fewer seeds, shorter runs.
+    pub quick: bool,
+    /// This many seeds.
+    pub seeds: Option<u32>,
+    /// Run the alternatives, too.
+    pub sensitivity: bool,
+}
+
+/// An experiment and its points.
+#[derive(Debug)]
+pub struct Study {
+    /// The file.
+    pub experiment: Experiment,
+    /// The points.
+    pub points: Points,
+    /// Points of the alternatives, in the order of the file.
+    pub alternatives: Vec<(Alternative, Points)>,
+    /// How it was run.
+    pub options: Options,
+}
+
+/// Points to run.
+#[derive(Debug)]
+pub struct Points {
+    /// All grids.
+    pub grids: Vec<Grid>,
+    /// Grids and points that are run; the others are not needed.
+    run: Vec<Vec<Run>>,
+}
+
+/// How a point is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    Not,
+    Plain,
+    Traced,
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What it is known by.
+    pub key: Key,
+    /// What is run.
+    pub scenario: Arc<Scenario>,
+    /// With which seed.
+    pub seed: u64,
+    /// Whether its figures need traces.
+    pub traced: bool,
+}
+
+/// Reads what an experiment needs; checks its claims against its points.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn study(experiment: Experiment, options: Options) -> Result<Study, ScenarioError> {
+    check(&experiment, &experiment.grids(&Variant::default())?)?;
+    let base = Variant { quick: options.quick, seeds: options.seeds, ..Variant::default() };
+    let grids = experiment.grids(&base)?;
+    let run = all_points(&experiment, &grids);
+    let mut alternatives = Vec::new();
+    for (n, alternative) in experiment.alternatives.iter().enumerate() {
+        let variant = Variant {
+            seeds: Some(options.seeds.unwrap_or(u32::MAX).min(experiment.sensitivity_seeds())),
+            set: alternative.set.clone(),
+            cases: alternative.cases.clone(),
+            place: format!("alternative[{n}]"),
+            ..base.clone()
+        };
+        let grids = experiment.grids(&variant)?;
+        if options.sensitivity {
+            let run = needed_points(&experiment, alternative, &grids);
+            alternatives.push((alternative.clone(), Points { grids, run }));
+        }
+    }
+    Ok(Study { experiment, points: Points { grids, run }, alternatives, options })
+}
+
+impl Study {
+    /// A study of all points with so many seeds, without claims.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario.
+    pub fn plain(experiment: Experiment, seeds: u32) -> Result<Self, ScenarioError> {
+        let options = Options { seeds: Some(seeds), ..Options::default() };
+        study(experiment, options)
+    }
+
+    /// Makes the one run that a figure over time shows, with its time series.
+    ///
+    /// # Errors
+    /// When the figure names no point, or the run cannot be made; in one line.
+    pub fn observe(&self, figure: &Figure) -> Result<RunResult, String> {
+        let name = figure.at.grid.as_deref().unwrap_or(crate::experiment::MAIN);
+        let grid = self.points.grids.iter().find(|grid| grid.name == name);
+        let grid = grid.ok_or_else(|| format!("no grid {name:?}"))?;
+        let fits = |point: &&crate::experiment::GridPoint| {
+            grid.axes.iter().zip(&point.labels).all(|(axis, label)| {
+                figure.at.fixed.get(&axis.name).is_none_or(|wanted| wanted == label)
+            })
+        };
+        let point = grid.points.iter().find(fits).ok_or("where names no point of the grid")?;
+        let seed = figure.seed.or(grid.seeds.first().copied()).unwrap_or(1);
+        let spec = polypath_run::world_spec(&point.scenario, false).map_err(|e| e.to_string())?;
+        polypath_sim::run(&spec, seed, None).map_err(|error| error.to_string())
+    }
+}
+
+/// Every point; those traced of which a claim or figure needs it.
+fn all_points(experiment: &Experiment, grids: &[Grid]) -> Vec<Vec<Run>> {
+    let mut run: Vec<Vec<Run>> =
+        grids.iter().map(|grid| vec![Run::Plain; grid.points.len()]).collect();
+    mark(&mut run, grids, &needs(&experiment.claims, grids));
+    let figures = experiment.figures.iter();
+    let figures = figures.map(|one| (&one.grid, one.y.as_ref().is_some_and(is_traced)));
+    let tables = experiment.tables.iter();
+    let tables = tables.map(|one| (&one.grid, one.cells.iter().any(|cells| is_traced(&cells.of))));
+    for (grid, traced) in figures.chain(tables) {
+        let name = grid.as_deref().unwrap_or(crate::experiment::MAIN);
+        let own = run.iter_mut().zip(grids).filter(|(_, grid)| traced && grid.name == name);
+        own.for_each(|(run, _)| run.fill(Run::Traced));
+    }
+    run
+}
+
+/// The points of the claims that an alternative runs again.
+fn needed_points(
+    experiment: &Experiment,
+    alternative: &Alternative,
+    grids: &[Grid],
+) -> Vec<Vec<Run>> {
+    let mut run: Vec<Vec<Run>> =
+        grids.iter().map(|grid| vec![Run::Not; grid.points.len()]).collect();
+    let claims = experiment.claims.iter().filter(|claim| concerns(alternative, &claim.id));
+    mark(&mut run, grids, &needs(claims, grids));
+    run
+}
+
+/// Whether an alternative runs this claim again.
+pub(super) fn concerns(alternative: &Alternative, claim: &str) -> bool {
+    alternative.claims.is_empty() || alternative.claims.iter().any(|id| id == claim)
+}
+
+fn mark(run: &mut [Vec<Run>], grids: &[Grid], needs: &crate::evaluate::Needs) {
+    for ((name, point), metrics) in needs {
+        let Some(grid) = grids.iter().position(|grid| grid.name == *name) else { continue };
+        let traced = metrics.iter().any(|metric| metrics::is_traced(metric));
+        if let Some(run) = run.get_mut(grid).and_then(|run| run.get_mut(*point)) {
+            *run = if traced { Run::Traced } else { Run::Plain };
+        }
+    }
+}
+
+fn is_traced(quantity: &Quantity) -> bool {
+    let mut traced = false;
+    quantity.each_metric(&mut |metric| traced |= metrics::is_traced(metric));
+    traced
+}
+
+/// All runs of these studies, each once.
+pub fn jobs<'a>(studies: impl IntoIterator<Item = &'a Study>) -> Vec<Job> {
+    let mut known = BTreeSet::new();
+    let mut jobs = Vec::new();
+    for study in studies {
+        let alternatives = study.alternatives.iter().map(|(_, points)| points);
+        for points in std::iter::once(&study.points).chain(alternatives) {
+            jobs.extend(points.jobs().filter(|job| known.insert(job.key)));
+        }
+    }
+    jobs
+}
+
+impl Points {
+    fn jobs(&self) -> impl Iterator<Item = Job> {
+        let of_grid = |(grid, run): (&Grid, &Vec<Run>)| {
+            let chosen = grid.points.iter().zip(run).filter(|(_, run)| **run != Run::Not);
+            let of_point = |(point, run): (&crate::experiment::GridPoint, &Run)| {
+                let (scenario, traced) = (Arc::new(point.scenario.clone()), *run == Run::Traced);
+                grid.seeds
+                    .iter()
+                    .map(|seed| {
+                        let key = Key::of_run(&scenario, *seed, traced);
+                        Job { key, scenario: Arc::clone(&scenario), seed: *seed, traced }
+                    })
+                    .collect::<Vec<_>>()
+            };
+            chosen.flat_map(of_point).collect::<Vec<_>>()
+        };
+        self.grids.iter().zip(&self.run).flat_map(of_grid)
+    }
+
+    /// Their rows in the store; points that were not run have none.
+    pub fn stored(&self, store: &Store) -> Stored {
+        self.stored_first(usize::MAX, store)
+    }
+
+    /// Likewise, but of so many seeds only.
+    pub fn stored_first(&self, count: usize, store: &Store) -> Stored {
+        let row = |point: &crate::experiment::GridPoint, run: &Run, seed: &u64| {
+            store.find(&Key::of_run(&point.scenario, *seed, *run == Run::Traced))
+        };
+        let rows = self.grids.iter().zip(&self.run).map(|(grid, run)| {
+            let points = grid.points.iter().zip(run).map(|(point, run)| {
+                let seeds = grid.seeds.iter().take(count).filter(|_| *run != Run::Not);
+                seeds.filter_map(|seed| row(point, run, seed)).collect()
+            });
+            points.collect()
+        });
+        Stored { tables: self.grids.iter().map(GridTable::of).collect(), rows: rows.collect() }
+    }
+}
+
+/// The rows of some points.
+#[derive(Debug)]
+pub struct Stored {
+    tables: Vec<GridTable>,
+    /// By grid, point and seed.
+    rows: Vec<Vec<Vec<Arc<Row>>>>,
+}
+
+impl Stored {
+    /// Rows of a point in the order of the seeds.
+    pub fn rows(&self, grid: usize, point: usize) -> &[Arc<Row>] {
+        let rows = self.rows.get(grid).and_then(|points| points.get(point));
+        rows.map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl Results for Stored {
+    fn grid(&self, name: &str) -> Option<&GridTable> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
+    fn grid_names(&self) -> Vec<&str> {
+        self.tables.iter().map(|table| table.name.as_str()).collect()
+    }
+
+    fn sample(&self, grid: &GridTable, point: usize, metric: &str) -> Sample {
+        let at = self.tables.iter().position(|table| table.name == grid.name);
+        let rows = at.map(|at| self.rows(at, point)).unwrap_or_default();
+        let cells: Option<Vec<Option<f64>>> = rows.iter().map(|row| row.find(metric)).collect();
+        match cells {
+            None => Sample::Unknown,
+            Some(cells) if cells.is_empty() => Sample::Missing(0, 0),
+            Some(cells) => {
+                let values: Vec<f64> = cells.iter().copied().flatten().collect();
+                if values.len() == cells.len() {
+                    Sample::Values(values)
+                } else {
+                    Sample::Missing(cells.len() - values.len(), cells.len())
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Sweeps of one's own scenarios.
+
+use polypath_run::metrics;
+use polypath_scenario::{ScenarioError, Source};
+
+use super::execute::{ExecuteError, execute};
+use super::study::{Stored, Study, jobs};
+use crate::evaluate::{Bindings, Evaluator, GridTable};
+use crate::experiment::{Experiment, Figure, Quantity, Selection};
+use crate::stats::Interval;
+use crate::store::Store;
+
+/// Seeds per point, at most, however wide the interval.
+const MAX_SEEDS: u32 = 1000;
+
+/// How many seeds a sweep uses.
+#[derive(Clone, Copy, Debug)]
+pub enum Seeds {
+    /// So many.
+    Count(u32),
+    /// As many as make every interval at most this share of its mean.
+    Precision(f64),
+}
+
+/// A row of a sweep's table.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct SweepRow {
+    /// Value of each axis.
+    pub at: Bindings,
+    /// By metric: value, half width of its interval, and ratio to the first point with its own interval.
+    pub metrics: Vec<(String, Option<Measured>)>,
+}
+
+/// A metric at a point.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Measured {
+    /// Mean over the seeds.
+    pub mean: f64,
+    /// Half width of the 95 % interval.
+    pub half: f64,
+    /// Over the first point: ratio and half width. The seeds are the same, so it is narrower than the means' intervals.
+    pub against_first: Option<(f64, f64)>,
+}
+
+/// Makes the runs of a sweep. The result says which runs there are and what came out.
+///
+/// # Errors
+/// When the scenario is wrong, has no such metric, or a run cannot be made.
+pub fn sweep(
+    source: Source,
+    seeds: Seeds,
+    metrics: &[String],
+    store: &mut Store,
+    progress: &(dyn Fn(f64) + Sync),
+) -> Result<(Study, Stored, Vec<SweepRow>), SweepError> {
+    // A figure for each metric: those that need traces get them.
+    let shown = metrics.iter().map(|name| Figure { y: Some(metric(name)), ..Figure::default() });
+    let mut experiment = Experiment::bare(source);
+    experiment.figures = shown.collect();
+    let mut count = match seeds {
+        Seeds::Count(count) => count,
+        Seeds::Precision(_) => 4,
+    };
+    loop {
+        let study = Study::plain(experiment.clone(), count)?;
+        known(&study, metrics)?;
+        execute(&jobs([&study]), store, progress)?;
+        let stored = study.points.stored(store);
+        let rows = rows(&study, &stored, metrics);
+        let wide = |share: f64| {
+            let all = rows.iter().flat_map(|row| &row.metrics).filter_map(|(_, value)| *value);
+            all.into_iter().any(|value| value.half > share * value.mean.abs())
+        };
+        match seeds {
+            Seeds::Precision(share) if wide(share) && count < MAX_SEEDS => {
+                count = (count * 3 / 2).min(MAX_SEEDS);
+            }
+            _ => return Ok((study, stored, rows)),
+        }
+    }
+}
+
+/// Every metric exists at some point.
+fn known(study: &Study, metrics: &[String]) -> Result<(), SweepError> {
+    let points = study.points.grids.iter().flat_map(|grid| &grid.points);
+    let missing = metrics
+        .iter()
+        .find(|name| !points.clone().any(|point| metrics::exists(name, &point.scenario)));
+    missing.map_or(Ok(()), |name| Err(SweepError::Metric(name.clone())))
+}
+
+fn metric(name: &str) -> Quantity {
+    Quantity::Metric { metric: name.to_owned(), at: Selection::default() }
+}
+
+/// Why a sweep did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    /// The scenario is wrong.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A metric does not exist.
+    #[error("no metric {0:?} here (docs/experiments.md lists them)")]
+    Metric(String),
+    /// A run could not be made.
+    #[error(transparent)]
+    Run(#[from] ExecuteError),
+}
+
+fn rows(study: &Study, stored: &Stored, metrics: &[String]) -> Vec<SweepRow> {
+    let evaluator = Evaluator::new(stored);
+    let mut places = study.points.grids.iter().flat_map(|grid| places(&GridTable::of(grid)));
+    let all: Vec<Bindings> = places.by_ref().collect();
+    let value = |name: &String, at: &Bindings| evaluator.estimate(&metric(name), at).ok();
+    let measured = |name: &String, at: &Bindings| {
+        let own = value(name, at)?;
+        let first = all.first().and_then(|first| value(name, first));
+        let ratio = first.map(|first| own.over(&first).interval());
+        let ratio = ratio.filter(|ratio| ratio.mean.is_finite());
+        let Interval { mean, half } = own.interval();
+        Some(Measured { mean, half, against_first: ratio.map(|ratio| (ratio.mean, ratio.half)) })
+    };
+    let row = |at: &Bindings| {
+        let metrics = metrics.iter().map(|name| (name.clone(), measured(name, at)));
+        SweepRow { at: at.clone(), metrics: metrics.collect() }
+    };
+    all.iter().map(row).collect()
+}
+
+/// The points of a grid as bindings.
+pub fn places(table: &GridTable) -> Vec<Bindings> {
+    let names = || table.axes.iter().map(|axis| axis.name.clone());
+    table.points.iter().map(|labels| names().zip(labels.iter().cloned()).collect()).collect()
+}

@@ -1,0 +1,9 @@
+//! What a sender learns about a path beyond its RTT and its window: bandwidth, ack aggregation, and
+//! whose queue stands in front of the bottleneck.
+
+pub mod competitor;
+pub mod estimate;
+pub mod raise;
+pub(crate) mod restless;
+mod rounds;
+pub(crate) mod train;

@@ -1,0 +1,754 @@
+//! `knapsack`: fill the paths in the order of how long they hold a byte, none beyond its bandwidth-delay product.
+
+mod burst;
+mod loss;
+mod own;
+mod paced;
+mod set;
+mod stream;
+
+use polypath_proto::PathId;
+use polypath_proto::policy::{AckedInfo, LossInfo, PathPick, PathScheduler, Policy, Trigger};
+use polypath_proto::time::{Duration, Time};
+use polypath_proto::view::{AssocView, ChunkMeta, PathView};
+
+use crate::entry::{PolicyEntry, Recipe};
+use crate::error::PolicyError;
+use crate::option::OptionEntry;
+use crate::options::Options;
+use loss::average_window;
+use own::Own;
+use set::{Candidate, Case, Choice, NEARLY};
+use stream::{Load, Stream};
+
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", read_options)
+    .summary("shortest hold time first, each path up to its bandwidth-delay product")
+    .source("this project; docs/knapsack.md")
+    .options(&[
+        OptionEntry {
+            name: "slack",
+            default: "2",
+            values: "<0..1000>",
+            summary: "packets in flight beyond the bandwidth-delay product",
+        },
+        OptionEntry {
+            name: "gain",
+            default: "6",
+            values: "<0..1000>",
+            summary: "percent by which another path must raise the rate of an ordered stream to be used",
+        },
+    ]);
+
+fn read_options(options: &Options<'_>) -> Result<Recipe<dyn PathScheduler>, PolicyError> {
+    let slack = options.number("slack", 0..=1_000)?;
+    let gain = options.number("gain", 0..=1_000)? as f64 / 100.0;
+    Ok(Box::new(move |_, _| Box::new(Knapsack::new(slack, gain))))
+}
+
+/// Seconds that a queue is taken for at most.
+const MAX_QUEUE: f64 = 60.0;
+
+/// Paths are as fast as each other where they differ by less than this part of a packet's time.
+const EQUAL: f64 = 0.1;
+
+/// Every path.
+const ALL: u64 = u64::MAX;
+
+/// The path in a set.
+const fn bit(path: PathId) -> u64 {
+    1 << (path.0 % 64)
+}
+
+/// Bytes that the smaller one of the two buffers takes.
+#[inline]
+fn buffer(view: &AssocView<'_>) -> f64 {
+    view.send_buffer.limit.min(view.peer_rwnd_max) as f64
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Knapsack {
+    slack: u64,
+    gain: f64,
+    paths: Vec<Own>,
+    /// The paths for one ordered stream, as bits; kept up once a chunk to be delivered in order was seen.
+    set: u64,
+    choice: Choice,
+    /// The slower ones of them while the buffer is the limit: their packets are spread.
+    spread: u64,
+    ordered: bool,
+    streams: Vec<Stream>,
+    /// The caps of usable paths together, which every chunk of a send attempt asks for; none since something else changed.
+    wanted: Option<u64>,
+}
+
+impl Knapsack {
+    /// `slack` packets beyond the bandwidth-delay product; another path must be worth a share `gain` to an ordered stream.
+    pub fn new(slack: u64, gain: f64) -> Self {
+        let (paths, streams) = (Vec::new(), Vec::new());
+        let choice = Choice::default();
+        Self {
+            slack,
+            gain,
+            paths,
+            set: ALL,
+            choice,
+            spread: 0,
+            ordered: false,
+            streams,
+            wanted: None,
+        }
+    }
+
+    fn cap(&self, path: &PathView) -> u64 {
+        self.paths.get(path.id.index()).map_or(path.cwnd, |own| own.cap(path, self.slack))
+    }
+
+    /// What may be in flight on all usable paths together.
+    fn caps(&self, view: &AssocView<'_>) -> u64 {
+        view.usable().map(|path| self.cap(path)).fold(0, u64::saturating_add)
+    }
+
+    /// Whether the paths could use more buffer than there is.
+    #[inline]
+    fn is_scarce(&self, view: &AssocView<'_>) -> bool {
+        let wanted = self.wanted.unwrap_or_else(|| self.caps(view));
+        buffer(view) < wanted as f64
+    }
+
+    /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats say. These return on their
+    /// own path, while SACKs may return on the fastest: half of either round trip.
+    #[inline]
+    fn hold(&self, view: &AssocView<'_>, path: &PathView) -> Duration {
+        let own = self.paths.get(path.id.index());
+        match own.and_then(|own| own.estimate.data_rtt(view.now)) {
+            Some(measured) => measured,
+            None => Self::hold_of_idle(view, path),
+        }
+    }
+
+    fn hold_of_idle(view: &AssocView<'_>, path: &PathView) -> Duration {
+        let fastest = view.usable().filter_map(|p| p.min_rtt).min();
+        // Heartbeats of a path without data see no queue of ours: the latest one is what counts, as paths change.
+        let guess = path.last_rtt.or(path.min_rtt).zip(fastest);
+        guess.map_or(view.rto_initial, |(own, fastest)| (own + fastest) / 2)
+    }
+
+    /// What the buffer has beyond the paths' bandwidth-delay products, for each of them.
+    fn spare(&self, view: &AssocView<'_>) -> f64 {
+        let buffer = buffer(view);
+        let mut used = 0.0;
+        for path in view.paths {
+            used += self.paths.get(path.id.index()).map_or(0.0, |own| own.estimate.bdp(path));
+        }
+        (buffer / 2.0 - used).max(0.0) / self.paths.len().max(1) as f64
+    }
+
+    #[inline]
+    fn is_open(&self, path: &PathView, next: &ChunkMeta) -> bool {
+        let after = path.outstanding + u64::from(next.bytes);
+        path.sendable
+            && match self.paths.get(path.id.index()) {
+                Some(own) => own.burst.allows(path) && after <= own.cap(path, self.slack),
+                None => after <= path.cwnd,
+            }
+    }
+
+    /// Bytes per second that the path can carry; boundless while it was never full.
+    #[inline]
+    fn rate(&self, path: &PathView) -> f64 {
+        let own = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full());
+        own.map_or(f64::INFINITY, |o| o.estimate.rate())
+    }
+
+    /// The share of its packets that the path loses.
+    fn loss(&self, path: &PathView) -> f64 {
+        self.paths.get(path.id.index()).map_or(0.0, |own| own.loss.share(path))
+    }
+
+    /// What the path carries as a part of one ordered stream: no more than its window lets it, or will once it stops to
+    /// grow fast.
+    fn share(&self, path: &PathView, hold: f64, loss: f64, buffer: f64) -> f64 {
+        let window = path.cwnd.max(path.ssthresh) as f64;
+        // What it comes to on average with such losses: a choice that followed every halving would not settle, and a path
+        // left with a small window would not be used again.
+        let own = self.paths.get(path.id.index()).filter(|_| loss > 0.0);
+        let cuts = own.map_or(0.0, |own| own.loss.cut_share(path));
+        let mtu = f64::from(path.mtu);
+        let window = if cuts > 0.0 { mtu * average_window(cuts, buffer / mtu) } else { window };
+        self.rate(path).min(window / hold.max(1e-6))
+    }
+
+    fn candidate(&self, view: &AssocView<'_>, path: &PathView) -> Candidate {
+        let (hold, loss) = (self.hold(view, path).as_secs_f64(), self.loss(path));
+        // In use it holds a byte for longer, by the packets of slack that it may queue.
+        let queue = (self.slack * u64::from(path.mtu)) as f64 / self.rate(path);
+        let rate = self.share(path, hold, loss, buffer(view));
+        let sure = self.sure(path, hold).min(rate);
+        Candidate { bit: bit(path.id), empty: hold, held: hold + queue, rate, sure, loss }
+    }
+
+    /// Bytes per second that the path carried, or that its window lets it carry now while it was never full: of equally fast
+    /// paths none waits for the end of another one's first slow start.
+    fn sure(&self, path: &PathView, hold: f64) -> f64 {
+        let estimate = self.paths.get(path.id.index()).map(|own| &own.estimate);
+        let carried = estimate.map_or(0.0, |estimate| estimate.rate());
+        match estimate.is_some_and(|estimate| estimate.is_full()) {
+            true => carried,
+            false => carried.max(path.cwnd as f64 / hold.max(1e-6)),
+        }
+    }
+
+    /// The paths that carry most of one ordered stream.
+    fn choose(&mut self, view: &AssocView<'_>) -> u64 {
+        let candidates = view.usable().map(|path| self.candidate(view, path)).collect();
+        let buffer = buffer(view);
+        let packet = f64::from(view.usable().next().map_or(1500, |path| path.mtu));
+        let case = Case { candidates, buffer, packet, gain: self.gain };
+        self.choice.of(case)
+    }
+
+    /// Paths on which packets of one ordered stream do not go in bursts. All that follows waits for the slowest path, so a packet that queues there
+    /// lengthens the turn of the whole buffer, and the burst that is freed when it arrives makes the next one queue. Repairs of losses free most
+    /// of the buffer at once, and filling it again in time is worth more.
+    fn to_spread(&self, view: &AssocView<'_>) -> u64 {
+        let one = self.ordered && self.streams.len() <= 1;
+        if !one || !self.is_scarce(view) {
+            return 0;
+        }
+        let used = || view.usable().filter(|path| self.set & bit(path.id) != 0);
+        if used().any(|path| self.loss(path) > 0.0) {
+            return 0;
+        }
+        let held = |path: &PathView| self.hold(view, path).as_secs_f64();
+        let fastest = used().map(held).fold(f64::INFINITY, f64::min);
+        used().filter(|p| held(p) > NEARLY * fastest).fold(0, |bits, p| bits | bit(p.id))
+    }
+
+    /// Those of the set on which a packet of the stream is due by `now`.
+    #[inline]
+    fn due(&self, now: Time) -> u64 {
+        if self.spread == 0 {
+            return self.set;
+        }
+        let early =
+            |(n, own): &(usize, &Own)| self.spread & 1 << (n % 64) != 0 && !own.burst.is_due(now);
+        let early = self.paths.iter().enumerate().filter(early);
+        self.set & !early.fold(0, |bits, (n, _)| bits | 1 << (n % 64))
+    }
+
+    /// How long the path would hold `next`: with the queue that it would find there.
+    fn expected(&self, view: &AssocView<'_>, path: &PathView, next: &ChunkMeta) -> Duration {
+        let hold = self.hold(view, path);
+        let Some(own) = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full()) else {
+            return hold;
+        };
+        let bytes = (path.outstanding + u64::from(next.bytes)) as f64;
+        let beyond = bytes - own.estimate.bdp(path);
+        if beyond <= 0.0 {
+            return hold;
+        }
+        let queue = (beyond / own.estimate.rate().max(1.0)).min(MAX_QUEUE);
+        // To the nearest: what `Duration::from_secs_f64` gives, in a tenth of the instructions.
+        hold + Duration::from_nanos((queue * 1e9 + 0.5) as u64)
+    }
+
+    /// The open path of a set that would hold `next` for the shortest time.
+    fn fastest(&self, view: &AssocView<'_>, next: &ChunkMeta, set: u64) -> Option<PathId> {
+        let mut best: Option<(&PathView, Option<Duration>)> = None;
+        for path in view.paths {
+            if set & bit(path.id) == 0 || !self.is_open(path, next) {
+                continue;
+            }
+            // Most often it is the only one, and nothing has to be compared.
+            best = Some(best.map_or((path, None), |(fastest, known)| {
+                let least = known.unwrap_or_else(|| self.expected(view, fastest, next));
+                let here = self.expected(view, path, next);
+                if here < least { (path, Some(here)) } else { (fastest, Some(least)) }
+            }));
+        }
+        best.map(|(path, _)| path.id)
+    }
+
+    /// The same where the order of chunks does not bind them to a path: of paths that are as fast, the one with least in
+    /// flight. A source that does not fill them would else find a queue on the one that is faster by a hair.
+    fn fastest_of_equals(&self, view: &AssocView<'_>, next: &ChunkMeta, set: u64) -> PathPick {
+        let Some(fastest) = self.fastest(view, next, set).and_then(|id| view.path(id)) else {
+            return PathPick::Wait;
+        };
+        let mut best = fastest;
+        for path in view.sendable() {
+            if self.is_emptier(view, path, best)
+                && set & bit(path.id) != 0
+                && self.is_open(path, next)
+                && self.loss(path) <= self.loss(fastest)
+                && self.as_fast(view, path, fastest, next)
+            {
+                best = path;
+            }
+        }
+        PathPick::Use(best.id)
+    }
+
+    /// Whether `path` holds `next` for no longer than `fastest`, to a part of the time that a packet takes.
+    fn as_fast(
+        &self,
+        view: &AssocView<'_>,
+        path: &PathView,
+        fastest: &PathView,
+        next: &ChunkMeta,
+    ) -> bool {
+        let Some(own) = self.paths.get(fastest.id.index()) else { return false };
+        let equal = EQUAL * f64::from(fastest.mtu) / own.estimate.rate().max(1.0);
+        let later = |a: Duration, b: Duration| a.saturating_sub(b).as_secs_f64();
+        // Without what is in flight, too: a faster path with a queue is not like a slow one without.
+        later(self.hold(view, path), self.hold(view, fastest)) <= equal
+            && later(self.expected(view, path, next), self.expected(view, fastest, next)) <= equal
+    }
+
+    /// The path on which an urgent chunk arrives first, whatever else the buffers could do.
+    fn soonest(&self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+        let paths = view.sendable().map(|p| (self.expected(view, p, next), p.id));
+        paths.min().map_or(PathPick::Wait, |(_, id)| PathPick::Use(id))
+    }
+
+    /// The path for a chunk of one ordered stream among several: each stays on its path, so that none waits for another
+    /// one's path; a full path passes streams on.
+    fn home(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+        let Some(fastest) = self.fastest(view, next, ALL) else { return PathPick::Wait };
+        let Some(at) = self.streams.iter().position(|s| s.id == next.stream) else {
+            return PathPick::Use(fastest);
+        };
+        let Some(stream) = self.streams.get(at).copied() else { return PathPick::Wait };
+        let Some(home) = view.path(stream.home) else { return PathPick::Use(fastest) };
+        let (here, there) = (self.hold(view, home), view.path(fastest).map(|p| self.hold(view, p)));
+        if !home.usable {
+            return self.settle(view, at, fastest);
+        }
+        // By a hair is for nothing: heartbeats, which an idle path is judged by, are short and never wait.
+        if there.is_some_and(|there| there + there / 32 < here) {
+            return self.hold_back(view, at, here, fastest);
+        }
+        if self.is_open(home, next) {
+            return self.stay(at);
+        }
+        // A stream that came back in vain, because others wait for it or have too little to fill the path, tries ever less.
+        let rested = view.now.since(stream.moved) > here * (2 << stream.returns.min(8));
+        // What remains must be able to fill the path.
+        let others = self.streams.iter().filter(|s| s.home == stream.home && s.id != stream.id);
+        let company = 4 * others.map(|s| s.load.bytes()).sum::<u64>() >= stream.load.bytes();
+        if company && rested { self.settle(view, at, fastest) } else { self.rest(at) }
+    }
+
+    /// The stream at `at` moves to `path`.
+    fn settle(&mut self, view: &AssocView<'_>, at: usize, path: PathId) -> PathPick {
+        if let Some(stream) = self.streams.get_mut(at) {
+            stream.home = path;
+            stream.moved = view.now;
+            stream.held_back = None;
+        }
+        PathPick::Use(path)
+    }
+
+    /// The stream at `at` goes on where it is.
+    fn stay(&mut self, at: usize) -> PathPick {
+        let Some(stream) = self.streams.get_mut(at) else { return PathPick::Wait };
+        stream.held_back = None;
+        PathPick::Use(stream.home)
+    }
+
+    /// The stream at `at` waits for its own path.
+    fn rest(&mut self, at: usize) -> PathPick {
+        self.stay(at);
+        PathPick::Skip
+    }
+
+    /// A faster path is open. The slower one waits, so that the buffer goes to those streams that fill the faster one; if
+    /// there are none, the stream moves there: once its data on the slower one has arrived, or before the faster one runs dry, when those that
+    /// could fill it wait for this stream, because their application fills them in turn.
+    fn hold_back(
+        &mut self,
+        view: &AssocView<'_>,
+        at: usize,
+        hold: Duration,
+        faster: PathId,
+    ) -> PathPick {
+        let Some(stream) = self.streams.get_mut(at) else { return PathPick::Wait };
+        let since = *stream.held_back.get_or_insert(view.now);
+        let runs_dry = view.path(faster).is_some_and(|path| 2 * path.outstanding < self.cap(path));
+        if view.now.since(since) <= hold && !runs_dry {
+            return PathPick::Skip;
+        }
+        // Between paths of about the same delay nothing is lost.
+        let there = view.path(faster).map_or(hold, |path| self.hold(view, path));
+        let gained = there + there / 4 < hold;
+        if let Some(stream) = self.streams.get_mut(at).filter(|_| gained) {
+            stream.returns += 1;
+        }
+        self.settle(view, at, faster)
+    }
+}
+
+impl Policy for Knapsack {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn state(&self) -> Vec<(&'static str, f64)> {
+        // At most this many paths have a name here.
+        const NAMES: [[&str; 2]; 4] =
+            [["rate0", "full0"], ["rate1", "full1"], ["rate2", "full2"], ["rate3", "full3"]];
+        let mut out = Vec::new();
+        if self.set != ALL {
+            out.push(("set", self.set as f64));
+        }
+        for (own, [rate, full]) in self.paths.iter().zip(NAMES) {
+            out.push((rate, own.estimate.rate()));
+            out.push((full, f64::from(u8::from(own.estimate.is_full()))));
+        }
+        out
+    }
+}
+
+impl PathScheduler for Knapsack {
+    fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
+        if self.ordered {
+            self.set = self.choose(view);
+        }
+        let spare = self.spare(view);
+        let apart = view.paths.iter().all(|path| path.group == path.id);
+        for path in view.paths {
+            let Some(own) = self.paths.get_mut(path.id.index()) else { continue };
+            own.loss.update(view.now, path);
+            let members = match apart {
+                true => u64::from(path.usable),
+                false => view.usable().filter(|p| p.group == path.group).count() as u64,
+            };
+            own.round_begin(path, self.slack, spare, members);
+        }
+        self.wanted = Some(self.caps(view));
+        self.spread = self.to_spread(view);
+        if self.streams.is_empty() {
+            return;
+        }
+        let slowest = view.usable().map(|p| self.hold(view, p)).max().unwrap_or_default();
+        let memory = slowest + slowest;
+        self.streams.retain(|s| view.now.since(s.last_sent) < memory);
+    }
+
+    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+        let others = self.streams.iter().any(|s| s.id != next.stream);
+        let pick = if next.needs.is_urgent() {
+            self.soonest(view, next)
+        } else if !next.ordered {
+            self.unless_busy(view, self.fastest_of_equals(view, next, ALL), next, ALL)
+        } else if others {
+            self.home(view, next)
+        } else {
+            if !std::mem::replace(&mut self.ordered, true) {
+                self.set = self.choose(view);
+            }
+            // While data waits, not of equals in turn: with as much in flight on either, SACKs have no faster way, and a cut of
+            // the way that they happen to take is missed late (`crates/run/tests/failover.rs`).
+            if view.send_buffer.unsent <= next.message_remaining {
+                let pick = self.fastest_of_equals(view, next, self.due(view.now));
+                self.unless_busy(view, pick, next, self.set)
+            } else {
+                self.fastest(view, next, self.due(view.now)).map_or(PathPick::Wait, PathPick::Use)
+            }
+        };
+        // Without anything in flight there is no feedback that could wake us.
+        match pick {
+            PathPick::Use(_) => pick,
+            _ if view.outstanding > 0 => pick,
+            _ => view.sendable().next().map_or(PathPick::Wait, |p| PathPick::Use(p.id)),
+        }
+    }
+
+    fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
+        self.wanted = None;
+        if let (Some(own), Some(path)) = (self.paths.get_mut(ev.path.index()), view.path(ev.path)) {
+            own.loss.cut(path);
+        }
+    }
+
+    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, _new_packet: bool) {
+        let now = view.now;
+        if let (Some(own), Some(view)) = (self.paths.get_mut(path.index()), view.path(path)) {
+            own.burst.sent(view, chunk.bytes);
+            own.burst.occupy(now, chunk.bytes, own.estimate.rate());
+            if self.spread & bit(path) != 0 {
+                own.burst.spread(now, chunk.bytes, own.estimate.rate());
+            }
+        }
+        // Streams of low delay take whatever path is best, and too little to be in the way of others.
+        if !chunk.ordered || chunk.needs.is_urgent() {
+            return;
+        }
+        let hold = view.path(path).map_or(view.rto_initial, |p| self.hold(view, p));
+        let window = hold + hold;
+        match self.streams.iter_mut().find(|s| s.id == chunk.stream) {
+            Some(stream) => {
+                stream.last_sent = view.now;
+                stream.load.add(view.now, window, chunk.bytes);
+            }
+            None => self.streams.push(Stream {
+                id: chunk.stream,
+                home: path,
+                last_sent: view.now,
+                moved: view.now,
+                held_back: None,
+                returns: 0,
+                load: Load::from(view.now, chunk.bytes),
+            }),
+        }
+    }
+
+    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+        let Some(path) = view.path(ev.path) else { return };
+        self.wanted = None;
+        if self.paths.len() <= ev.path.index() {
+            self.paths.resize(ev.path.index() + 1, Own::default());
+        }
+        if let Some(own) = self.paths.get_mut(ev.path.index()) {
+            own.acked(view.now, path, ev, self.slack);
+        }
+    }
+
+    fn wants_sack_at_once(&self, view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> bool {
+        self.is_scarce(view)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::burst::Burst;
+    use super::*;
+    use crate::path_model::estimate::tests::feed;
+    use crate::test_views::{chunk, paths, view};
+
+    const KIB: u64 = 1024;
+    /// Bytes of DATA chunks per second that 10 Mbit/s carry.
+    const TEN: f64 = 1_223_333.0;
+
+    /// Two paths of 10 Mbit/s with hold times of 21.2 and 86.2 ms (10 and 75 ms one way, S0), both known to be full.
+    pub(super) fn two(scheduler: &mut Knapsack) -> Vec<PathView> {
+        let mut p = paths(2);
+        for (path, ms) in p.iter_mut().zip([21.2, 86.2]) {
+            let rtt = Duration::from_secs_f64(ms / 1000.0);
+            let mut own = Own::default();
+            let queued = (1.3 * TEN * rtt.as_secs_f64()) as u64 + 6_000;
+            feed(&mut own.estimate, Time::ZERO, TEN, rtt, queued, 3);
+            own.skip_probe();
+            own.burst = Burst::UNBOUNDED;
+            scheduler.paths.push(own);
+            path.min_rtt = Some(rtt);
+            path.cwnd = u64::MAX;
+        }
+        p
+    }
+
+    pub(super) fn scheduler() -> Knapsack {
+        Knapsack::new(2, 0.06)
+    }
+
+    pub(super) fn buffered<'a>(p: &'a [PathView], kib: u64) -> AssocView<'a> {
+        let mut v = view(p);
+        v.now = Time::from_millis(300);
+        v.send_buffer.limit = kib * KIB;
+        v.peer_rwnd_max = kib * KIB;
+        v.outstanding = 1;
+        v
+    }
+
+    pub(super) fn ordered(stream: u16) -> ChunkMeta {
+        let mut next = chunk(stream, 1452);
+        next.ordered = true;
+        next
+    }
+
+    pub(super) fn unordered() -> ChunkMeta {
+        let mut next = chunk(0, 1452);
+        next.ordered = false;
+        next
+    }
+
+    #[test]
+    fn paths_fill_in_the_order_of_their_hold_times_up_to_the_cap() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
+        // 10 Mbit/s for 21.2 ms are 25.9 kB, and two packets of slack.
+        p[0].outstanding = 27_000;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
+        p[0].outstanding = 28_500;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
+        p[1].outstanding = 110_000;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Wait);
+    }
+
+    #[test]
+    fn equal_paths_take_turns() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        s.paths[1] = s.paths[0];
+        p[1].min_rtt = p[0].min_rtt;
+        p[0].outstanding = 3_000;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
+        p[1].outstanding = 4_500;
+        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn ordered_data_takes_equal_paths_in_turn_while_nothing_waits() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        s.paths[1] = s.paths[0];
+        p[1].min_rtt = p[0].min_rtt;
+        p[0].outstanding = 3_000;
+        let mut v = buffered(&p, 64);
+        v.send_buffer.unsent = 1452;
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(1)));
+        v.send_buffer.unsent = 2 * 1452;
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn one_ordered_stream_uses_the_slow_path_only_where_that_carries_more() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p[0].outstanding = 28_500;
+        // 10 Mbit/s alone; with both B / 88.7 ms: 5.9, 8.9, 11.8 Mbit/s at 64, 96, 128 KiB.
+        for (kib, pick) in
+            [(64, PathPick::Wait), (96, PathPick::Wait), (128, PathPick::Use(PathId(1)))]
+        {
+            let v = buffered(&p, kib);
+            s.round_begin(&v, Trigger::Sack);
+            assert_eq!(s.pick(&v, &ordered(0)), pick, "{kib} KiB");
+        }
+    }
+
+    #[test]
+    fn equally_fast_paths_start_side_by_side() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        s.paths = vec![Own::default(); 2];
+        for path in &mut p {
+            path.min_rtt = Some(Duration::from_millis(90));
+            (path.cwnd, path.ssthresh) = (4_404, 256 * KIB);
+        }
+        assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(0)));
+        p[0].outstanding = 4_404;
+        assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(1)));
+        // One that is slower waits for what the fast one turns out to carry.
+        p[1].min_rtt = Some(Duration::from_millis(120));
+        s.round_begin(&buffered(&p, 256), Trigger::Sack);
+        assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Wait);
+    }
+
+    #[test]
+    fn packets_of_one_ordered_stream_are_spread_on_the_slow_path() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p[0].outstanding = 28_500;
+        // Packets in one attempt, the fast path full: 128 KiB are too few for both, 256 are not; with losses room is taken as it comes.
+        for (kib, lost, packets) in [(128, 0, 2), (256, 0, 4), (128, 9, 4)] {
+            p[1].lost_chunks = lost;
+            let mut v = buffered(&p, kib);
+            v.now += Duration::from_secs(kib + lost);
+            s.pick(&v, &ordered(0));
+            s.round_begin(&v, Trigger::Sack);
+            let mut sent = 0;
+            while sent < 4 && s.pick(&v, &ordered(0)) == PathPick::Use(PathId(1)) {
+                s.sent(&v, PathId(1), &ordered(0), true);
+                sent += 1;
+            }
+            assert_eq!(sent, packets, "{kib} KiB, {lost} lost");
+        }
+    }
+
+    #[test]
+    fn a_full_path_passes_on_a_stream_that_has_company() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        let v = buffered(&p, 64);
+        for stream in [0, 1] {
+            assert_eq!(s.pick(&v, &ordered(stream)), PathPick::Use(PathId(0)));
+            s.sent(&v, PathId(0), &ordered(stream), true);
+        }
+        p[0].outstanding = 28_500;
+        let mut v = buffered(&p, 64);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Skip, "it came only now");
+        v.now += Duration::from_millis(100);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Use(PathId(1)));
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Skip, "alone on its path");
+    }
+
+    #[test]
+    fn a_slow_path_waits_while_a_faster_one_has_room() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p[0].outstanding = 20_000;
+        let mut v = buffered(&p, 64);
+        s.sent(&v, PathId(0), &ordered(0), true);
+        s.sent(&v, PathId(1), &ordered(1), true);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Skip);
+        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(0)));
+        // Nobody filled the fast path while the slow one's data arrived: the stream moves.
+        v.now += Duration::from_millis(90);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn a_stream_comes_back_before_the_faster_path_runs_dry() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p[0].outstanding = 20_000;
+        let v = buffered(&p, 64);
+        s.sent(&v, PathId(0), &ordered(0), true);
+        s.sent(&v, PathId(1), &ordered(1), true);
+        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Skip);
+        // Less than half of the 28.9 kB: the other stream has nothing to send.
+        p[0].outstanding = 14_000;
+        assert_eq!(s.pick(&buffered(&p, 64), &ordered(1)), PathPick::Use(PathId(0)));
+    }
+
+    #[test]
+    fn a_stream_stays_where_another_path_is_faster_by_a_hair() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        // Nothing was sent on the first path: its heartbeats took 21.2 ms, data on the second one 21.6.
+        let rtt = Duration::from_micros(21_600);
+        let mut idle = Own::default();
+        idle.burst = Burst::UNBOUNDED;
+        s.paths = vec![idle; 2];
+        feed(&mut s.paths[1].estimate, Time::ZERO, TEN, rtt, 40_000, 3);
+        p[1].min_rtt = Some(rtt);
+        let mut v = buffered(&p, 64);
+        s.sent(&v, PathId(1), &ordered(0), true);
+        s.sent(&v, PathId(1), &ordered(1), true);
+        for _ in 0..2 {
+            assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(1)));
+            v.now += Duration::from_millis(90);
+        }
+    }
+
+    #[test]
+    fn sacks_are_asked_for_while_the_buffer_is_scarce() {
+        let mut s = scheduler();
+        let p = two(&mut s);
+        // The caps add up to 28.9 + 108.5 kB.
+        assert!(s.wants_sack_at_once(&buffered(&p, 128), PathId(0), &unordered()));
+        assert!(!s.wants_sack_at_once(&buffered(&p, 160), PathId(0), &unordered()));
+    }
+
+    #[test]
+    fn with_nothing_in_flight_something_is_sent() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p.iter_mut().for_each(|p| p.outstanding = 200_000);
+        let mut v = buffered(&p, 64);
+        v.outstanding = 0;
+        assert_eq!(s.pick(&v, &unordered()), PathPick::Use(PathId(0)));
+    }
+}

@@ -1,0 +1,204 @@
+//! What is known of one path, and how much may be in flight on it.
+
+use polypath_proto::policy::AckedInfo;
+use polypath_proto::time::{Duration, Time};
+use polypath_proto::view::PathView;
+
+use super::burst::Burst;
+use super::loss::LossShare;
+use crate::path_model::competitor::{Competitor, Known};
+use crate::path_model::estimate::PathEstimate;
+use crate::path_model::raise::Raise;
+use crate::path_model::train::Train;
+
+/// A path in every so many rounds is offered a quarter more than it is known to carry.
+const PROBE_EVERY: u32 = 8;
+
+/// One path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Own {
+    pub(super) estimate: PathEstimate,
+    train: Train,
+    rounds: u32,
+    competitor: Competitor,
+    raise: Raise,
+    pub(super) loss: LossShare,
+    pub(super) burst: Burst,
+    /// Paths that share its bottleneck, itself included.
+    members: u64,
+    /// Bytes of the buffer that no path needs, in equal parts.
+    spare: f64,
+    /// The cap, which every decision of a send attempt asks for; none since something else changed.
+    known_cap: Option<u64>,
+    /// What of the path it was computed from.
+    facts: Option<PathFacts>,
+}
+
+/// What a cap depends on, of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PathFacts {
+    cwnd: u64,
+    mtu: u32,
+    min_rtt: Option<Duration>,
+    rttvar: Duration,
+}
+
+impl PathFacts {
+    const fn of(path: &PathView) -> Self {
+        Self { cwnd: path.cwnd, mtu: path.mtu, min_rtt: path.min_rtt, rttvar: path.rttvar }
+    }
+}
+
+impl Own {
+    /// A SACK acknowledged data of the path.
+    pub(super) fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, slack: u64) {
+        self.known_cap = None;
+        self.burst.acked(path, ev);
+        self.note_train(now, path, ev);
+        self.rounds += u32::from(self.estimate.acked(now, path, ev));
+        let Some(known) = self.known(path, slack) else {
+            (self.competitor, self.raise) = Default::default();
+            return;
+        };
+        if let Some(longer) = self.competitor.acked(now, path, ev, &known) {
+            self.estimate.became_longer(now, path, longer);
+        } else if !self.competitor.is_calm() || self.estimate.test_limit(path).is_some() {
+            self.raise.stop();
+        } else if let Some(longer) = self.raise.acked(now, path, ev, &known) {
+            self.estimate.became_longer(now, path, longer);
+        }
+    }
+
+    /// Beside somebody who fills the queue, what comes through is our share of it and not what the path carries.
+    fn note_train(&mut self, now: Time, path: &PathView, ev: &AckedInfo) {
+        let busy = self.train.acked(now, ev.rtt, ev.bytes, path.mtu);
+        if let Some(busy) = busy.filter(|_| !self.competitor.is_competing()) {
+            self.estimate.was_busy(now, path, busy);
+        }
+    }
+
+    /// A round begins, with so much to spare and so many paths at its bottleneck.
+    pub(super) fn round_begin(&mut self, path: &PathView, slack: u64, spare: f64, members: u64) {
+        let facts = Some(PathFacts::of(path));
+        let same = self.spare == spare && self.members == members && self.facts == facts;
+        if same && self.known_cap.is_some() {
+            return;
+        }
+        (self.spare, self.members, self.facts) = (spare, members, facts);
+        self.known_cap = Some(self.new_cap(path, slack));
+    }
+
+    /// What may be in flight on the path, bytes. It holds for a send attempt, or until the next acknowledgement.
+    #[inline]
+    pub(super) fn cap(&self, path: &PathView, slack: u64) -> u64 {
+        self.known_cap.unwrap_or_else(|| self.new_cap(path, slack))
+    }
+
+    fn new_cap(&self, path: &PathView, slack: u64) -> u64 {
+        self.competitor.cap(self.fair_cap(path, slack))
+    }
+
+    /// The same where nobody else fills the queue.
+    fn fair_cap(&self, path: &PathView, slack: u64) -> u64 {
+        let bdp = self.estimate.bdp(path);
+        // Paths of one bottleneck keep one queue between them and ask for one share more.
+        let slack = slack * u64::from(path.mtu) / self.members.max(1);
+        if !self.estimate.is_full() {
+            // Rates come a round late: twice the product alone would double every second round trip. In slow start the window is twice
+            // what went through without a queue a round trip ago.
+            let first = !self.estimate.was_full() && path.cwnd < path.ssthresh;
+            let window = if first { path.cwnd } else { path.cwnd.min(10 * u64::from(path.mtu)) };
+            return ((2.0 * bdp) as u64).max(window) + slack;
+        }
+        if let Some(limit) = self.estimate.test_limit(path) {
+            return limit;
+        }
+        let more = bdp / 4.0 / self.members.max(1) as f64;
+        let needed = slack as f64 * f64::from(PROBE_EVERY) < more;
+        let probe = if needed && self.turn(path).is_multiple_of(PROBE_EVERY) { more } else { 0.0 };
+        let reserve =
+            if self.spare > 0.0 { self.estimate.reserve(path).min(self.spare) } else { 0.0 };
+        self.raise.cap((bdp + probe + reserve) as u64 + slack)
+    }
+
+    /// As if the first round, in which it is offered more, were over.
+    #[cfg(test)]
+    pub(super) const fn skip_probe(&mut self) {
+        self.rounds = 1;
+    }
+
+    /// As if somebody else filled its queue: the window alone decides.
+    #[cfg(test)]
+    pub(super) const fn compete(&mut self) {
+        self.known_cap = Some(u64::MAX);
+    }
+
+    /// Rounds, with paths taking turns: probes at the same time would hide whose they were.
+    fn turn(&self, path: &PathView) -> u32 {
+        self.rounds.wrapping_add(3 * u32::from(path.id.0))
+    }
+
+    /// What a queue of somebody else is told by; nothing while the path was never full.
+    fn known(&self, path: &PathView, slack: u64) -> Option<Known> {
+        let base = self.estimate.min_rtt(path).filter(|_| self.estimate.is_full())?;
+        Some(Known { base, rate: self.estimate.rate(), slack })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path_model::estimate::tests::feed;
+    use crate::test_views::paths;
+
+    const SLACK: u64 = 2;
+
+    /// Bytes that a path of `rate` bytes per second and `ms` takes in the round in which its turn to be probed is, beyond its
+    /// bandwidth-delay product.
+    fn beyond(rate: f64, ms: u64) -> u64 {
+        let (path, mut own) = (paths(1).remove(0), Own::default());
+        let rtt = Duration::from_millis(ms);
+        let held = rate * rtt.as_secs_f64();
+        feed(&mut own.estimate, Time::ZERO, rate, rtt, (1.3 * held) as u64 + 6_000, 3);
+        own.cap(&path, SLACK) - own.estimate.bdp(&path) as u64
+    }
+
+    #[test]
+    fn a_path_is_probed_where_its_slack_tells_too_little() {
+        // 20 packets: two more in each round find more than a quarter more in every eighth.
+        assert!(beyond(1.2e6, 25).abs_diff(3_000) <= 1);
+        // 80 packets.
+        assert!(beyond(1.2e6, 100).abs_diff(3_000 + 30_000) < 2_000);
+    }
+
+    #[test]
+    fn a_path_that_became_slower_is_known_by_a_dozen_packets() {
+        let (path, mut own) = (paths(1).remove(0), Own::default());
+        let rtt = Duration::from_millis(100);
+        let mut now = feed(&mut own.estimate, Time::ZERO, 1e6, rtt, 130_000, 3);
+        // They come every 3 ms, were sent every 1.5 ms, and so each waits for longer: 39 ms after the change, less than half a round trip.
+        for n in 0..13_u64 {
+            now += Duration::from_millis(3);
+            let ev = AckedInfo {
+                path: path.id,
+                bytes: 1500,
+                outstanding_before: 130_000,
+                outstanding: 128_500,
+                may_grow: true,
+                rtt: Some(Duration::from_micros(130_000 + 1_500 * n)),
+            };
+            own.acked(now, &path, &ev, SLACK);
+        }
+        assert!((0.49e6..0.51e6).contains(&own.estimate.rate()), "{}", own.estimate.rate());
+    }
+
+    #[test]
+    fn a_path_that_was_never_full_takes_what_slow_start_allows() {
+        let (mut path, own) = (paths(1).remove(0), Own::default());
+        (path.cwnd, path.ssthresh) = (30_000, 1 << 20);
+        assert_eq!(own.cap(&path, SLACK), 33_000);
+        // Without slow start a window says little of the path.
+        path.ssthresh = 30_000;
+        assert_eq!(own.cap(&path, SLACK), 18_000);
+    }
+}

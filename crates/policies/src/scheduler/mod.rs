@@ -1,0 +1,32 @@
+//! Which path carries the next new data?
+
+pub(crate) mod blest;
+pub mod cmt_out;
+pub(crate) mod cmt_out_split;
+pub(crate) mod daps;
+pub(crate) mod ecf;
+pub(crate) mod fixed;
+pub(crate) mod knapsack;
+pub(crate) mod min_rtt;
+mod open_packet;
+pub(crate) mod otias;
+pub(crate) mod primary;
+pub(crate) mod redundant;
+pub(crate) mod rr;
+mod rtt_helpers;
+pub(crate) mod sttf;
+pub(crate) mod weighted;
+
+pub use blest::Blest;
+pub use cmt_out::CmtOut;
+pub use cmt_out_split::CmtOutSplit;
+pub use daps::Daps;
+pub use ecf::{Backlog, Ecf};
+pub use fixed::{FixedMap, StreamMap};
+pub use knapsack::Knapsack;
+pub use min_rtt::{MinRtt, Unmeasured};
+pub use otias::Otias;
+pub use redundant::Redundant;
+pub use rr::{RoundRobin, Visit};
+pub use sttf::Sttf;
+pub use weighted::{Weighted, WeightedConfig, WhenFull};

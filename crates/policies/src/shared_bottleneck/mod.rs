@@ -1,0 +1,277 @@
+//! Which paths share a bottleneck, from the sender's own measurements: flights and round trips.
+//!
+//! In a queue that two paths share, a byte of either makes a packet of either wait as long. So,
+//! over intervals of a round trip, what path b has in flight moves the round trips of path a as
+//! much as its own, once what a has in flight is accounted for:
+//!
+//! - in the moments of (flight a, flight b, delay a, delay b), each taken as its change against its
+//!   recent mean, regress both delays on b's flight given a's;
+//! - the *ratio* of the two slopes is 1 where the queue is shared and 0 where it is not, whatever
+//!   the link's rate and whoever else uses it; the effect on a in standard errors says whether that
+//!   is more than chance;
+//! - both directions are asked, and neither may contradict the other.
+//!
+//! Where a queue stands, nobody has to wait for chances: a path yields a part of what it has there,
+//! at a time of our own choice, and the round trips of both tell (`trial`, `evidence`). What was
+//! tried outweighs what was watched.
+//!
+//! RFC 8382 compares the *shapes* of delays instead (skewness, variability, oscillation), and so
+//! would a correlation of delays or of losses. For flows of strangers that works. The paths of one
+//! association are fed by one sender: two equal paths run in step, and their delays look alike
+//! without anything shared; a SACK that returns another way moves all round trips at once. What a
+//! path's *own* bytes do to the *other* one is not deceived by that: paths in step give no answer
+//! (neither flight has changes of its own), and the way back does not care which path's bytes are
+//! in flight. Round-trip times serve as well as one-way delays, of which SCTP has none.
+
+mod active_test;
+mod intervals;
+mod likelihood;
+mod regression;
+
+use polypath_proto::PathId;
+use polypath_proto::policy::AckedInfo;
+use polypath_proto::view::{AssocView, PathView};
+
+use active_test::{ActiveTest, ActiveTests};
+use intervals::{IntervalOutcome, Intervals, SHORTEST};
+use likelihood::Likelihood;
+#[cfg(test)]
+use regression::Sample;
+use regression::{Regression, Response};
+
+/// Changes count against the mean of the last so many intervals.
+const FOLLOW: f64 = 1.0 / 8.0;
+/// Weight of an interval that is one interval older.
+const FADE: f64 = 1.0 - 1.0 / 200.0;
+/// Part of a path's changes that must be its own, not also the other one's.
+const ALIKE: f64 = 0.3;
+/// Standard errors that make an effect on the other path and on its own, and that rule one out.
+const STRENGTH: f64 = 4.0;
+const OWN: f64 = 3.0;
+const DOUBT: f64 = 2.5;
+/// Standard errors of the other direction that confirm an effect, and those of an effect that needs
+/// no confirmation: over hours of looking, chance makes any single one.
+const SUPPORT: f64 = 2.0;
+const ALONE: f64 = 8.0;
+/// The ratio is 1 in one queue and 0 in two: more than a half speaks for one, less than a third for
+/// two.
+const RATIO: (f64, f64) = (0.5, 0.33);
+/// Part of a bottleneck that is more than the share of one beside another: half of it, and what a
+/// measurement may be wrong by.
+const FAIR: f64 = 0.6;
+/// Intervals that must agree before paths are grouped, or separated.
+const JOIN: u32 = 40;
+const PART: u32 = 60;
+
+/// Finds groups of paths.
+#[derive(Clone, Debug, Default)]
+pub struct Detector {
+    pairs: Vec<Pair>,
+    groups: Vec<PathId>,
+    trials: ActiveTests,
+    /// Paths of a group that a trial has just shown, and that takes more than its share.
+    joined: Vec<PathId>,
+}
+
+/// Two paths, the lower one first.
+#[derive(Clone, Debug)]
+struct Pair {
+    ids: [PathId; 2],
+    bins: Intervals,
+    moments: Regression,
+    evidence: Likelihood,
+    shared: bool,
+    /// ActiveTests say so, too.
+    proven: bool,
+    /// Intervals in a row that speak against `shared`.
+    against: u32,
+}
+
+impl Detector {
+    /// `path` joins, or starts anew.
+    pub fn path_added(&mut self, path: PathId) {
+        let known = self.groups.len();
+        for id in known..=path.index() {
+            let id = PathId(id as u8);
+            self.groups.push(id);
+            self.pairs.extend((0..id.0).map(|other| Pair::new(PathId(other), id)));
+        }
+        for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&path)) {
+            *pair = Pair::new(pair.ids[0], pair.ids[1]);
+        }
+        self.merge_groups();
+    }
+
+    /// A SACK acknowledged data of a path.
+    pub fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+        let mut changed = false;
+        for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&ev.path)) {
+            changed |= pair.acked(view, ev);
+        }
+        if !self.pairs.is_empty()
+            && self.trials.is_awake(view.now)
+            && let Some(trial) = self.trials.acked(view, ev)
+        {
+            changed |= self.apply_test(view, &trial);
+        }
+        if changed {
+            self.merge_groups();
+        }
+    }
+
+    /// Whether a trial changed a verdict.
+    fn apply_test(&mut self, view: &AssocView<'_>, trial: &ActiveTest) -> bool {
+        let (mut changed, mut open) = (false, false);
+        for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&trial.path)) {
+            let told = pair.apply_test(trial);
+            let Some(shared) = pair.evidence.shared_verdict() else {
+                open |= told;
+                continue;
+            };
+            if shared && !pair.proven && pair.rate_share(trial) > FAIR {
+                for id in pair.ids {
+                    // Once, whoever else it was found to share with.
+                    self.joined.extend((!self.joined.contains(&id)).then_some(id));
+                }
+            }
+            pair.proven = shared;
+            if shared != pair.shared {
+                (pair.shared, pair.against) = (shared, 0);
+                changed = true;
+            }
+        }
+        self.trials.conclude_test(view, changed || open);
+        changed
+    }
+
+    /// The next path of a group that was shown by a trial since, and that takes more than the share
+    /// of one.
+    pub fn take_joined(&mut self) -> Option<PathId> {
+        self.joined.pop()
+    }
+
+    /// What may be in flight on `path` while it is tried what that does to others, bytes.
+    pub fn test_limit(&self, path: PathId) -> Option<u64> {
+        self.trials.test_limit(path)
+    }
+
+    /// Whether any path has a [`limit`](Self::test_limit).
+    pub fn limits_any(&self) -> bool {
+        self.trials.holds_back()
+    }
+
+    /// The lowest path that shares a bottleneck with `path`; itself while none is known.
+    pub fn group(&self, path: PathId) -> PathId {
+        self.groups.get(path.index()).copied().unwrap_or(path)
+    }
+
+    /// Whoever shares with one of a group shares with all.
+    fn merge_groups(&mut self) {
+        for (i, group) in self.groups.iter_mut().enumerate() {
+            *group = PathId(i as u8);
+        }
+        // Pairs come in the order of their higher path, so that lower groups are final.
+        for pair in self.pairs.iter().filter(|p| p.shared) {
+            let [a, b] = pair.ids.map(|id| self.groups.get(id.index()).copied().unwrap_or(id));
+            let (low, high) = (a.min(b), a.max(b));
+            self.groups.iter_mut().filter(|g| **g == high).for_each(|g| *g = low);
+        }
+    }
+}
+
+impl Pair {
+    fn new(low: PathId, high: PathId) -> Self {
+        let (bins, moments) = (Intervals::default(), Regression::default());
+        let evidence = Likelihood::default();
+        Self { ids: [low, high], bins, moments, evidence, shared: false, proven: false, against: 0 }
+    }
+
+    /// Whether the verdict changed.
+    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) -> bool {
+        let Some([a, b]) = self.both_views(view) else { return false };
+        let (Some(ra), Some(rb)) = (a.srtt, b.srtt) else { return false };
+        let round = ra.max(rb).max(SHORTEST);
+        let which = usize::from(ev.path == self.ids[1]);
+        self.bins.add_flight(view.now, round, which, ev.outstanding_before);
+        if let Some(rtt) = ev.rtt {
+            self.bins.add_delay(view.now - rtt, which, rtt);
+        }
+        let mut changed = false;
+        while let Some(bin) = self.bins.take_finished(view.now, round) {
+            changed |= self.add_interval(&bin);
+        }
+        changed
+    }
+
+    /// Whether a trial tells anything.
+    fn apply_test(&mut self, trial: &ActiveTest) -> bool {
+        let [low, high] = self.ids;
+        let (by, other) = if trial.path == low { (0, high) } else { (1, low) };
+        let effect = trial.effects.get(other.index()).copied().flatten();
+        effect.is_some_and(|effect| self.evidence.add_effects(by, &trial.own, &effect))
+    }
+
+    /// Part of the bottleneck's rate that both paths take: that rate is what was yielded by the
+    /// time that this saved.
+    fn rate_share(&self, trial: &ActiveTest) -> f64 {
+        let effects = self.ids.map(|id| trial.effects.get(id.index()).copied().flatten());
+        let taken: f64 = effects.into_iter().flatten().map(|effect| effect.rate).sum();
+        taken * trial.own.delay / trial.own.flight
+    }
+
+    fn both_views<'a>(&self, view: &AssocView<'a>) -> Option<[&'a PathView; 2]> {
+        let [a, b] = self.ids.map(|id| view.path(id));
+        Some([a?, b?])
+    }
+
+    fn add_interval(&mut self, bin: &IntervalOutcome) -> bool {
+        match bin {
+            IntervalOutcome::Complete(sample) => self.moments.add_sample(sample, FOLLOW, FADE),
+            IntervalOutcome::Incomplete => self.moments.forget_level(),
+        }
+        // A cause that was tried outweighs all that was watched.
+        let verdict = self.evidence.shared_verdict().or_else(|| self.shared_verdict());
+        self.against = if verdict == Some(!self.shared) { self.against + 1 } else { 0 };
+        let needed = if self.shared { PART } else { JOIN };
+        if self.against >= needed {
+            self.shared = !self.shared;
+            self.against = 0;
+            return true;
+        }
+        false
+    }
+
+    /// Whether the bytes of either path delay the other, as far as that can be told.
+    fn shared_verdict(&self) -> Option<bool> {
+        let responses = [0, 1].map(|by| self.moments.regress_delay(by, ALIKE));
+        let supported = |r: &Response, other: Option<Response>| {
+            r.strength > ALONE || other.is_some_and(|o| o.strength > SUPPORT)
+        };
+        let [a, b] = responses;
+        let opinions = [(a, b), (b, a)].map(|(this, other)| {
+            let r = this?;
+            judge_response(&r).filter(|&shared| !shared || supported(&r, other))
+        });
+        match opinions {
+            [Some(a), Some(b)] if a != b => None,
+            [Some(a), _] | [_, Some(a)] => Some(a),
+            _ => None,
+        }
+    }
+}
+
+/// What one direction says.
+fn judge_response(r: &Response) -> Option<bool> {
+    if r.strength > STRENGTH && r.own > OWN && r.ratio > RATIO.0 {
+        Some(true)
+    } else if r.margin < -DOUBT && r.own > DOUBT && r.ratio < RATIO.1 {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod active_test_tests;
+#[cfg(test)]
+mod tests;

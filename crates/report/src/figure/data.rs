@@ -1,0 +1,250 @@
+//! What a figure shows.
+
+use polypath_experiments::evaluate::{Bindings, Evaluator, GRID, NoValue};
+use polypath_experiments::experiment::{Figure, Over, Pick, Quantity, parse_amount};
+use polypath_experiments::reproduce::Deviation;
+use polypath_experiments::stats::Interval;
+use polypath_run::metrics::Unit;
+
+/// One coordinate system with its curves.
+#[derive(Clone, Debug)]
+pub struct Diagram {
+    /// What distinguishes it from the figure's other panels; may be empty.
+    pub heading: String,
+    /// With unit.
+    pub x_label: String,
+    /// With unit.
+    pub y_label: String,
+    /// Texts of categories in place of a scale; positions are 0, 1, ...
+    pub categories: Option<Vec<String>>,
+    /// Logarithmic axes.
+    pub log: (bool, bool),
+    /// What distinguishes the curves; may be empty.
+    pub legend: String,
+    /// In the order of the legend.
+    pub curves: Vec<Curve>,
+    /// Horizontal lines.
+    pub levels: Vec<(f64, String)>,
+}
+
+/// A curve.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// In the legend.
+    pub label: String,
+    /// From left to right.
+    pub points: Vec<Point>,
+    /// Points of the original simulator to draw beside it.
+    pub reference: Vec<Point>,
+    /// Whether to mark the points; a time series has too many.
+    pub marked: bool,
+}
+
+/// A point in the diagram's units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Along x.
+    pub x: f64,
+    /// Along y, with its interval.
+    pub y: Interval,
+}
+
+/// The panels of a figure over axes.
+///
+/// # Errors
+/// When the figure names what does not exist.
+pub fn diagrams(
+    figure: &Figure,
+    evaluator: &Evaluator<'_>,
+    deviations: &[Deviation],
+) -> Result<Vec<Diagram>, NoValue> {
+    let (Some(x), Some(y)) = (&figure.x, &figure.y) else {
+        return Err(NoValue::Mistake("a figure needs x and y, or series".to_owned()));
+    };
+    let plan = Plan { figure, evaluator, x, y, deviations };
+    let panels = figure.panels.iter().cloned().collect::<Vec<_>>();
+    let panels = plan.places(&panels, &plan.pinned()?)?;
+    panels.iter().map(|panel| plan.diagram(panel)).collect()
+}
+
+struct Plan<'a> {
+    figure: &'a Figure,
+    evaluator: &'a Evaluator<'a>,
+    x: &'a str,
+    y: &'a Quantity,
+    deviations: &'a [Deviation],
+}
+
+impl Plan<'_> {
+    /// Axes that `only` binds to one value and that nothing else walks over.
+    fn pinned(&self) -> Result<Bindings, NoValue> {
+        let mut pinned = Bindings::new();
+        if let Some(grid) = &self.figure.grid {
+            pinned.insert(GRID.to_owned(), grid.clone());
+        }
+        for axis in self.figure.only.0.keys() {
+            let labels = self.labels(axis)?;
+            if let [only] = labels.as_slice() {
+                pinned.insert(axis.clone(), only.clone());
+            }
+        }
+        Ok(pinned)
+    }
+
+    fn labels(&self, axis: &str) -> Result<Vec<String>, NoValue> {
+        self.evaluator.labels(axis, &self.pick(axis), self.figure.grid.as_deref())
+    }
+
+    fn pick(&self, axis: &str) -> Pick {
+        self.figure.only.0.get(axis).cloned().unwrap_or(Pick::All)
+    }
+
+    fn places(&self, axes: &[String], bound: &Bindings) -> Result<Vec<Bindings>, NoValue> {
+        let over = axes.iter().map(|axis| (axis.clone(), self.pick(axis))).collect();
+        self.evaluator.walk(&Over(over), bound)
+    }
+
+    fn diagram(&self, panel: &Bindings) -> Result<Diagram, NoValue> {
+        let labels = self.labels(self.x)?;
+        let numbers: Option<Vec<f64>> = labels.iter().map(|label| parse_amount(label)).collect();
+        let (x_unit, x_factor) = x_unit(&labels);
+        let xs: Vec<f64> = match &numbers {
+            Some(numbers) => numbers.iter().map(|x| x * x_factor).collect(),
+            None => (0..labels.len()).map(|n| n as f64).collect(),
+        };
+        let mut curves = Vec::new();
+        for place in self.places(&self.figure.curves, panel)? {
+            curves.extend(self.curve(&place, &labels, &xs)?);
+        }
+        let unit = polypath_experiments::evaluate::unit(self.y);
+        let (factor, y_unit) = unit.scale(largest(&curves));
+        curves.iter_mut().for_each(|curve| curve.rescale(factor));
+        let name = self.figure.x_label.clone().unwrap_or_else(|| self.x.to_owned());
+        let y_name = self.figure.y_label.clone();
+        let y_name = y_name.unwrap_or_else(|| polypath_experiments::evaluate::describe(self.y));
+        let heading = self
+            .figure
+            .panels
+            .as_ref()
+            .and_then(|axis| panel.get(axis).map(|label| format!("{axis} {}", spaced(label))));
+        Ok(Diagram {
+            heading: heading.unwrap_or_default(),
+            x_label: with_unit(&name, if numbers.is_some() { x_unit } else { "" }),
+            y_label: with_unit(&y_name, y_unit),
+            categories: numbers.is_none().then_some(labels),
+            log: (self.figure.x_log, self.figure.y_log),
+            legend: self.figure.curves.join(", "),
+            curves,
+            levels: self
+                .figure
+                .level
+                .iter()
+                .map(|level| (level.at.0 * factor, level.label.clone()))
+                .collect(),
+        })
+    }
+
+    /// `None`: no point of it was run.
+    fn curve(
+        &self,
+        place: &Bindings,
+        labels: &[String],
+        xs: &[f64],
+    ) -> Result<Option<Curve>, NoValue> {
+        let (mut points, mut reference) = (Vec::new(), Vec::new());
+        for (label, x) in labels.iter().zip(xs) {
+            let mut bound = place.clone();
+            bound.insert(self.x.to_owned(), label.clone());
+            match self.evaluator.estimate(self.y, &bound) {
+                Ok(value) => points.push(Point { x: *x, y: value.interval() }),
+                Err(NoValue::Missing(_)) => {}
+                Err(mistake) => return Err(mistake),
+            }
+            reference.extend(self.reference(&bound, *x));
+        }
+        let of = |axis: &String| place.get(axis).map(|label| spaced(label));
+        let label: Vec<String> = self.figure.curves.iter().filter_map(of).collect();
+        let curve = Curve { label: label.join(", "), points, reference, marked: true };
+        Ok((!curve.points.is_empty()).then_some(curve))
+    }
+
+    /// Reference data that belong to a point of this figure.
+    fn reference(&self, bound: &Bindings, x: f64) -> Option<Point> {
+        let own =
+            self.deviations.iter().filter(|one| one.figure.as_ref() == Some(&self.figure.name));
+        let mut here = own.filter(|one| {
+            one.at.iter().all(|(axis, label)| bound.get(axis).is_none_or(|bound| bound == label))
+                && one.at.contains_key(self.x)
+        });
+        let (mean, half) = here.next()?.theirs;
+        Some(Point { x, y: Interval { mean, half } })
+    }
+}
+
+impl Curve {
+    fn rescale(&mut self, factor: f64) {
+        for point in self.points.iter_mut().chain(&mut self.reference) {
+            point.y.mean *= factor;
+            point.y.half *= factor;
+        }
+    }
+}
+
+/// A quantity with a blank before its unit; other labels as they are.
+pub(super) fn spaced(label: &str) -> String {
+    let unit = label.find(|c: char| c.is_ascii_alphabetic() || c == '%');
+    match unit.and_then(|at| label.split_at_checked(at)) {
+        Some((number, unit)) if number.parse::<f64>().is_ok() && parse_amount(label).is_some() => {
+            format!("{number} {unit}")
+        }
+        _ => label.to_owned(),
+    }
+}
+
+fn largest(curves: &[Curve]) -> f64 {
+    let points = curves.iter().flat_map(|curve| &curve.points);
+    points.map(|point| point.y.mean.abs()).fold(0.0, f64::max)
+}
+
+/// The unit in which the labels of an axis are written, and the factor from base units to it.
+fn x_unit(labels: &[String]) -> (&'static str, f64) {
+    let all =
+        |ending: &str| !labels.is_empty() && labels.iter().all(|label| label.ends_with(ending));
+    let any = |ending: &str| labels.iter().any(|label| label.ends_with(ending));
+    if all("bit/s") {
+        ("Mbit/s", 1e-6)
+    } else if all("B") {
+        if any("KiB") || any("MiB") { ("KiB", 1.0 / 1024.0) } else { ("bytes", 1.0) }
+    } else if all("%") || (any("%") && any("ppm")) {
+        ("%", 100.0)
+    } else if all("s") && !any("packets") {
+        let seconds = |label: &String| parse_amount(label).is_some_and(|x| x.fract() == 0.0);
+        if labels.iter().all(seconds) { ("s", 1.0) } else { ("ms", 1e3) }
+    } else {
+        ("", 1.0)
+    }
+}
+
+fn with_unit(name: &str, unit: &str) -> String {
+    if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") }
+}
+
+/// The unit in which a time series is drawn.
+pub(super) fn series_unit(series: &str, largest: f64) -> (f64, &'static str) {
+    Unit::of(series).scale(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spaced;
+
+    #[test]
+    fn units_stand_apart_from_their_numbers() {
+        assert_eq!(spaced("10ms"), "10 ms");
+        assert_eq!(spaced("0.5%"), "0.5 %");
+        assert_eq!(spaced("64KiB"), "64 KiB");
+        assert_eq!(spaced("CMT-SCTP"), "CMT-SCTP");
+        assert_eq!(spaced("1 %, 10 %"), "1 %, 10 %");
+        assert_eq!(spaced("4"), "4");
+    }
+}

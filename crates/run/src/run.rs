@@ -1,0 +1,91 @@
+//! Runs one scenario once, with captures and traces where they are wanted.
+
+use std::io::{self, Write};
+
+use polypath_capture::pcapng::WriteError;
+use polypath_capture::trace::TraceWriter;
+use polypath_policies::PolicyError;
+use polypath_scenario::Scenario;
+use polypath_sim::{Observer, Pcap, RunResult, SpecError, WorldSpec};
+
+use crate::world::world_spec;
+
+/// What is written down of a run beside its result: nothing, unless somebody gives it a place.
+#[derive(Default)]
+pub struct Recording<'a> {
+    /// Every packet, as pcapng.
+    pub pcap: Option<&'a mut dyn Write>,
+    /// Every trace event, as JSON lines.
+    pub trace: Option<&'a mut dyn Write>,
+}
+
+/// Why a run did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The scenario cannot be simulated.
+    #[error("the scenario cannot run: {0}")]
+    Spec(#[from] SpecError),
+    /// A policy does not exist.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The capture could not be written.
+    #[error("the capture cannot be written: {0}")]
+    Capture(io::Error),
+    /// The trace could not be written.
+    #[error("the trace cannot be written: {0}")]
+    Trace(io::Error),
+}
+
+impl RunError {
+    /// Whether the user's input is at fault, and not the run.
+    pub const fn is_bad_input(&self) -> bool {
+        matches!(self, Self::Spec(_) | Self::Policy(_))
+    }
+}
+
+/// Runs a checked scenario once. `progress` hears from 0 to 1 how far it is.
+///
+/// # Errors
+/// When the world cannot be built or a recording cannot be written.
+pub fn run(
+    scenario: &Scenario,
+    seed: u64,
+    recording: Recording<'_>,
+    progress: &mut dyn FnMut(f64),
+) -> Result<RunResult, RunError> {
+    let spec = world_spec(scenario, recording.trace.is_some())?;
+    run_world(&spec, seed, recording, progress)
+}
+
+/// Runs a world once; see [`run`].
+///
+/// # Errors
+/// When the world cannot be built or a recording cannot be written.
+pub fn run_world(
+    spec: &WorldSpec,
+    seed: u64,
+    recording: Recording<'_>,
+    progress: &mut dyn FnMut(f64),
+) -> Result<RunResult, RunError> {
+    let pcap = recording.pcap.map(Pcap::new).transpose().map_err(capture_error)?;
+    let trace = recording.trace.map(TraceWriter::new);
+    let mut observer = ((pcap, trace), Progress(progress));
+    let result = polypath_sim::run(spec, seed, Some(&mut observer))?;
+    let (pcap, trace) = observer.0;
+    pcap.map_or(Ok(()), |pcap| pcap.finish().map(drop)).map_err(capture_error)?;
+    trace.map_or(Ok(()), |trace| trace.finish().map(drop)).map_err(RunError::Trace)?;
+    Ok(result)
+}
+
+fn capture_error(error: WriteError) -> RunError {
+    RunError::Capture(io::Error::other(error))
+}
+
+/// Passes on how far the run is.
+struct Progress<'a>(&'a mut dyn FnMut(f64));
+
+impl Observer for Progress<'_> {
+    fn progress(&mut self, fraction: f64) {
+        (self.0)(fraction);
+    }
+}

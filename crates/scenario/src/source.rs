@@ -1,0 +1,204 @@
+//! A scenario's text: reading it, changing it, and saying where in it something is wrong.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_path_to_error::Segment;
+use toml::de::{DeTable, DeValue};
+use toml::{Spanned, Table, Value};
+
+use crate::check::check;
+use crate::error::{Problem, ScenarioError};
+use crate::field_path::{FieldPath, Step};
+use crate::files::Files;
+use crate::plan::Axis;
+use crate::scenario::Scenario;
+use crate::set::{Assignment, AssignmentError};
+
+/// Values longer than this are left out of messages.
+const SHOWN_VALUE: usize = 60;
+
+/// A scenario's text with the assignments made on top of it.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: String,
+    text: String,
+    table: Table,
+    /// Places that an assignment has set, and who made it.
+    assigned: Vec<(FieldPath, String)>,
+    /// The files that the text names.
+    files: Arc<dyn Files>,
+}
+
+impl Source {
+    /// Takes a text that names no other files; `name` stands for the file in messages.
+    ///
+    /// # Errors
+    /// When it is not TOML.
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Result<Self, ScenarioError> {
+        Self::with_files(name, text, Arc::new(BTreeMap::<PathBuf, String>::new()))
+    }
+
+    /// Takes a text; `files` has what it names, relative to the folder of `name`.
+    ///
+    /// # Errors
+    /// When it is not TOML.
+    pub fn with_files(
+        name: impl Into<String>,
+        text: impl Into<String>,
+        files: Arc<dyn Files>,
+    ) -> Result<Self, ScenarioError> {
+        let (name, text) = (name.into(), text.into());
+        match text.parse::<Table>() {
+            Ok(table) => Ok(Self { name, text, table, assigned: Vec::new(), files }),
+            Err(error) => {
+                let line = error.span().map(|span| line_of(&text, span.start));
+                // The place has no dotted name yet; the line itself says where it is.
+                let content = line.and_then(|line| text.lines().nth(line.saturating_sub(1)));
+                let field = content.map(str::trim).filter(|text| text.len() <= SHOWN_VALUE);
+                Err(ScenarioError {
+                    line,
+                    field: field.unwrap_or_default().to_owned(),
+                    ..ScenarioError::of_file(name, error.message().replace('\n', ", "))
+                })
+            }
+        }
+    }
+
+    /// Sets a field, over what the file says.
+    ///
+    /// # Errors
+    /// When the field's name leads nowhere. Unknown fields and bad values show in [`scenario`](Self::scenario).
+    pub fn set(&mut self, assignment: &Assignment) -> Result<(), AssignmentError> {
+        self.set_by("--set", assignment)
+    }
+
+    /// Like [`set`](Self::set), on behalf of `origin`, which messages then name.
+    ///
+    /// # Errors
+    /// See [`set`](Self::set).
+    pub fn set_by(&mut self, origin: &str, assignment: &Assignment) -> Result<(), AssignmentError> {
+        let place = assignment.apply(&mut self.table)?;
+        self.assigned.push((place, origin.to_owned()));
+        Ok(())
+    }
+
+    /// Replaces the axes of the scenario.
+    ///
+    /// # Errors
+    /// When an axis has no TOML form; those that were read from one have.
+    pub fn set_axes(&mut self, axes: &[Axis]) -> Result<(), ScenarioError> {
+        let values = axes.iter().map(Value::try_from).collect::<Result<Vec<_>, _>>();
+        let values = values.map_err(|error| self.problem("sweep", error.to_string()))?;
+        let origin = self.name().to_owned();
+        let set = self.set_by(&origin, &Assignment::new("sweep", Value::Array(values)));
+        set.map_err(|error| self.problem("sweep", error.to_string()))
+    }
+
+    /// The scenario, checked.
+    ///
+    /// # Errors
+    /// The first field that is unknown, malformed or makes no sense.
+    pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        let scenario = self.parsed().and_then(|mut scenario| {
+            self.load_traces(&mut scenario)?;
+            check(&scenario)?;
+            Ok(scenario)
+        });
+        scenario.map_err(|problem| self.locate(problem))
+    }
+
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text with its assignments, as TOML.
+    pub fn resolved(&self) -> String {
+        self.table.to_string()
+    }
+
+    fn parsed(&self) -> Result<Scenario, Problem> {
+        let mut track = serde_path_to_error::Track::new();
+        let values = Value::Table(self.table.clone());
+        let deserializer = serde_path_to_error::Deserializer::new(values, &mut track);
+        Scenario::deserialize(deserializer)
+            .map_err(|error| Problem::from_serde(field_path(&track.path()), error.message()))
+    }
+
+    /// Loads the files that the scenario names, relative to its own.
+    fn load_traces(&self, scenario: &mut Scenario) -> Result<(), Problem> {
+        let folder = Path::new(&self.name).parent().unwrap_or(Path::new(""));
+        for (place, spec) in scenario.link_tables() {
+            for (table, trace) in spec.traces_mut() {
+                let problem = |text| Problem::new(format!("{place}{table}.trace"), text);
+                trace.load(self.files.as_ref(), folder).map_err(problem)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An error about `field`.
+    pub fn problem(&self, field: &str, text: impl Into<String>) -> ScenarioError {
+        self.locate(Problem::new(field, text))
+    }
+
+    /// Adds to a problem where it stands and what stands there.
+    fn locate(&self, problem: Problem) -> ScenarioError {
+        let assigned = self.assigned.iter().rev().find(|(field, _)| *field == problem.field);
+        let value = problem.field.find(&self.table).filter(|value| !value.is_table());
+        let (origin, line) = match assigned {
+            Some((_, origin)) => (origin.clone(), None),
+            None => (self.name.clone(), self.line(&problem.field)),
+        };
+        ScenarioError {
+            origin,
+            line,
+            field: problem.field.to_string(),
+            value: value.map(Value::to_string).filter(|text| text.len() <= SHOWN_VALUE),
+            problem: problem.text,
+        }
+    }
+
+    /// The line of the field's key, or of the nearest table around it that has one.
+    fn line(&self, field: &FieldPath) -> Option<usize> {
+        let root = DeTable::parse(&self.text).ok()?;
+        let mut offset = None;
+        let mut here: Option<&DeValue<'_>> = None;
+        for step in field.steps() {
+            let next = match (step, here) {
+                (Step::Key(key), None) => root.get_ref().get_key_value(key.as_str()),
+                (Step::Key(key), Some(DeValue::Table(table))) => table.get_key_value(key.as_str()),
+                (Step::Index(index), Some(DeValue::Array(list))) => {
+                    let item = list.get(*index);
+                    offset = item.map(|item| item.span().start).or(offset);
+                    here = item.map(Spanned::get_ref);
+                    if item.is_some() { continue } else { break }
+                }
+                _ => None,
+            };
+            let Some((key, value)) = next else { break };
+            offset = Some(key.span().start);
+            here = Some(value.get_ref());
+        }
+        offset.map(|offset| line_of(&self.text, offset))
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+fn field_path(path: &serde_path_to_error::Path) -> FieldPath {
+    let mut field = FieldPath::default();
+    for segment in path {
+        match segment {
+            Segment::Map { key } => field.descend(key),
+            Segment::Seq { index } => field.push(Step::Index(*index)),
+            Segment::Enum { .. } | Segment::Unknown => {}
+        }
+    }
+    field
+}
