@@ -1,23 +1,23 @@
 //! SCTP (RFC 9260) over all paths that two hosts share, at the same time (Concurrent Multipath
 //! Transfer), without I/O: packets, the time and random numbers are handed in.
 //!
-//! An [`Endpoint`] is one SCTP port with all its [`Association`]s. What drives it does the same over
-//! and over:
+//! An [`Endpoint`] is one SCTP port with all its [`Association`]s. What drives it does the same
+//! over and over:
 //!
-//! 1. Hand in **all** datagrams that have arrived ([`Endpoint::handle_datagram`]), and the time if a
-//!    timer has expired ([`Endpoint::handle_timeout`]).
+//! 1. Hand in **all** datagrams that have arrived ([`Endpoint::handle_datagram`]), and the time if
+//!    a timer has expired ([`Endpoint::handle_timeout`]).
 //! 2. Take events until there are none ([`Endpoint::poll_event`]); receive and send messages.
 //! 3. Take packets until there are none ([`Endpoint::poll_transmit`]).
 //! 4. Sleep until the next datagram, or until [`Endpoint::poll_timeout`].
 //!
-//! The order matters for speed. One SACK answers a whole batch of datagrams, and the packets that it
-//! allows leave in one batch. [`Transmit::path`] tells which of them take the same way, so that one
-//! system call can carry many. Buffers are reused: nothing is allocated for each packet.
+//! The order matters for speed. One SACK answers a whole batch of datagrams, and the packets that
+//! it allows leave in one batch. [`Transmit::path`] tells which of them take the same way, so that
+//! one system call can carry many. Buffers are reused: nothing is allocated for each packet.
 //!
 //! # A complete program
 //!
-//! A client and a server exchange a message over UDP (RFC 6951). A real driver of several paths has one
-//! socket for each local address; `polypath-net` is one.
+//! A client and a server exchange a message over UDP (RFC 6951). A real driver of several paths has
+//! one socket for each local address; `polypath-net` is one.
 //!
 //! ```
 //! use std::io::{self, ErrorKind};
@@ -33,6 +33,11 @@
 //! use polypath_proto::{AssocHandle, Endpoint, Event, FourTuple, RecvFrom, SendOptions};
 //!
 //! const SCTP_PORT: u16 = 7;
+//!
+//! /// No datagram is there.
+//! fn is_empty(error: &io::Error) -> bool {
+//!     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+//! }
 //!
 //! struct Driver {
 //!     endpoint: Endpoint,
@@ -89,7 +94,7 @@
 //!         Ok(())
 //!     }
 //!
-//!     /// Sleeps until a datagram comes or a timer expires, then takes all datagrams that are there.
+//!     /// Sleeps until a datagram comes or a timer expires, then takes all that are there.
 //!     fn receive(&mut self, now: Time) -> io::Result<()> {
 //!         let sleep = self.endpoint.poll_timeout().map(|at| at.since(now));
 //!         let shortest = Duration::from_micros(1);
@@ -102,7 +107,7 @@
 //!                     let now = self.now();
 //!                     self.endpoint.handle_datagram(now, tuple, &self.datagram[..len]);
 //!                 }
-//!                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => break,
+//!                 Err(e) if is_empty(&e) => break,
 //!                 Err(e) => return Err(e),
 //!             }
 //!             self.socket.set_nonblocking(true)?;
@@ -123,7 +128,7 @@
 //!         let Some(association) = endpoint.association_mut(h) else { return false };
 //!         while let Some(message) = association.recv(now, RecvFrom::Any) {
 //!             let options = SendOptions::default();
-//!             // A full send buffer (`SendError::WouldBlock`) says `Event::Writable` once it has room.
+//!             // `SendError::WouldBlock`: full; `Event::Writable` comes once there is room.
 //!             association.send(now, message.stream, message.data, options).expect("room");
 //!         }
 //!         matches!(event, Event::Closed(_))
@@ -157,9 +162,9 @@
 //! # Where things are
 //!
 //! [`config`] holds every setting, [`policy`] the traits of schedulers, retransmission, buffers and
-//! congestion control (their implementations are in `polypath-policies`, where named profiles are, too),
-//! [`view`] what policies see, [`event`] what an application is told, [`stats`] counters and [`trace`]
-//! typed records of what happened. `ARCHITECTURE.md` is the map of the inside.
+//! congestion control (their implementations are in `polypath-policies`, where named profiles are,
+//! too), [`view`] what policies see, [`event`] what an application is told, [`stats`] counters and
+//! [`trace`] typed records of what happened. `ARCHITECTURE.md` is the map of the inside.
 
 #![forbid(unsafe_code)]
 

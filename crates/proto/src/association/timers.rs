@@ -2,8 +2,8 @@
 
 use crate::time::Time;
 
-/// Timers of the association as a whole; T3-rtx and heartbeats are kept with their paths, the delayed SACK with the receiver.
-/// `Time::MAX` means off.
+/// Timers of the association as a whole; T3-rtx and heartbeats are kept with their paths, the
+/// delayed SACK with the receiver. `Time::MAX` means off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
     /// T1-init or T1-cookie, by the state.

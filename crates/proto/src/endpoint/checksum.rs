@@ -1,5 +1,5 @@
-//! Packets whose checksum is zero (RFC 9653): taken only from peers that were told that they may, and never where the packet may be for
-//! somebody else.
+//! Packets whose checksum is zero (RFC 9653): taken only from peers that were told that they may,
+//! and never where the packet may be for somebody else.
 
 use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumCheck, PacketView, WireError};

@@ -1,4 +1,5 @@
-//! A received COOKIE ECHO: a new association, a duplicate, a collision or a restart (RFC 9260 sections 5.1.5 and 5.2.4).
+//! A received COOKIE ECHO: a new association, a duplicate, a collision or a restart (RFC 9260
+//! sections 5.1.5 and 5.2.4).
 
 use core::net::SocketAddr;
 
@@ -65,8 +66,9 @@ impl Endpoint {
         }
     }
 
-    /// Whether the COOKIE ECHO is authentic as far as it must be (RFC 4895 section 6.3): by the keys of the association that
-    /// exists, else by those that the cookie tells. `auth` is the AUTH chunk in front of it.
+    /// Whether the COOKIE ECHO is authentic as far as it must be (RFC 4895 section 6.3): by the
+    /// keys of the association that exists, else by those that the cookie tells. `auth` is the AUTH
+    /// chunk in front of it.
     fn is_authentic(
         &mut self,
         found: Option<AssocHandle>,
@@ -123,21 +125,24 @@ impl Endpoint {
         Some(h)
     }
 
-    /// Whether we opened, too, and that handshake leads to the same peer, whose address here nobody listed (a NAT hides it). Our COOKIE ECHO is
-    /// on its way and tells the peer which association it is.
+    /// Whether we opened, too, and that handshake leads to the same peer, whose address here nobody
+    /// listed (a NAT hides it). Our COOKIE ECHO is on its way and tells the peer which association
+    /// it is.
     fn is_crossed(&self, port: u16, peer: &InitFixed) -> bool {
         let found = self.table.find_peer(port, peer.initiate_tag, peer.initial_tsn);
         found.and_then(|h| self.table.get(h)).is_some_and(Association::has_opened)
     }
 
-    /// The association that the cookie set up is over. A peer that still waits for its COOKIE ACK must have missed the ABORT.
+    /// The association that the cookie set up is over. A peer that still waits for its COOKIE ACK
+    /// must have missed the ABORT.
     fn refuse_used_cookie(&mut self, now: Time, to: Address) -> Option<AssocHandle> {
         self.stats.bad_cookies += 1;
         self.replies.abort(now, to, None, &mut self.stats);
         None
     }
 
-    /// The cookie is for an existing association. Gives its handle if the packet's other chunks are for it.
+    /// The cookie is for an existing association. Gives its handle if the packet's other chunks are
+    /// for it.
     fn resolve(
         &mut self,
         now: Time,
@@ -197,8 +202,8 @@ impl Endpoint {
         Some(h)
     }
 
-    /// Whether the peer asked for a younger cookie with the same tag of ours: a collision has been resolved with that one, and
-    /// this one, sent again, would give the peer its former tag.
+    /// Whether the peer asked for a younger cookie with the same tag of ours: a collision has been
+    /// resolved with that one, and this one, sent again, would give the peer its former tag.
     fn is_superseded(&self, cookie: &Cookie) -> bool {
         let youngest = self.used.youngest(cookie.session.local_tag);
         youngest.is_some_and(|youngest| cookie.created < youngest)
@@ -235,7 +240,8 @@ fn cookie_auth(config: &AssocConfig, cookie: &Cookie) -> Option<Auth> {
     Some(auth)
 }
 
-/// The path that the cookie proves: the peer got the INIT ACK there. The present packet may come along another one.
+/// The path that the cookie proves: the peer got the INIT ACK there. The present packet may come
+/// along another one.
 const fn confirmed_tuple(tuple: FourTuple, cookie: &Cookie) -> FourTuple {
     FourTuple { local: SocketAddr::new(cookie.local, tuple.local.port()), remote: cookie.remote }
 }
@@ -247,7 +253,8 @@ const fn compare(assoc: &Association, cookie: &Cookie) -> (bool, bool, TieTags) 
     (local, peer, TieTags { local: assoc.local.tie_tag, peer: assoc.peer.tie_tag })
 }
 
-/// Table 12. `local` and `peer` say whether the cookie's tags match; an unknown tag matches nothing.
+/// Table 12. `local` and `peer` say whether the cookie's tags match; an unknown tag matches
+/// nothing.
 fn action(local: bool, peer: bool, in_cookie: Option<TieTags>, existing: TieTags) -> Action {
     match (local, peer, in_cookie) {
         (false, false, Some(tie)) if tie == existing => Action::Restart,

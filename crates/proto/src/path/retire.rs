@@ -1,7 +1,8 @@
 //! Paths that go, and paths that may not speak yet.
 //!
-//! A removed path keeps its number and its counters, so that policies, events and statistics go on meaning the same path.
-//! Only when all numbers are taken, the one that has been free for longest is used again.
+//! A removed path keeps its number and its counters, so that policies, events and statistics go on
+//! meaning the same path. Only when all numbers are taken, the one that has been free for longest
+//! is used again.
 
 use super::PathSet;
 use crate::ids::PathId;

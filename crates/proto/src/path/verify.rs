@@ -1,11 +1,12 @@
-//! How often an address is probed that the peer named and nobody proved: it may be a stranger's, and the heartbeats an
-//! attack on it (RFC 9260 section 5.4, RFC 5062 section 6).
+//! How often an address is probed that the peer named and nobody proved: it may be a stranger's,
+//! and the heartbeats an attack on it (RFC 9260 section 5.4, RFC 5062 section 6).
 //!
-//! An address, with its UDP port, gets at most Path.Max.Retrans + 1 heartbeats, over all paths to it together, until one of them is answered.
-//! After that only a packet of the association that comes from there makes us ask once more.
+//! An address, with its UDP port, gets at most Path.Max.Retrans + 1 heartbeats, over all paths to
+//! it together, until one of them is answered. After that only a packet of the association that
+//! comes from there makes us ask once more.
 //!
-//! Where the peer took the last proven address back, what is left is probed on: no data goes there, so nothing else would
-//! tell that the peer is gone. Association.Max.Retrans bounds that.
+//! Where the peer took the last proven address back, what is left is probed on: no data goes there,
+//! so nothing else would tell that the peer is gone. Association.Max.Retrans bounds that.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -42,7 +43,8 @@ impl PathSet {
         }
     }
 
-    /// A packet of the association came on `p`. If probing had ended it goes on, with one heartbeat.
+    /// A packet of the association came on `p`. If probing had ended it goes on, with one
+    /// heartbeat.
     pub(crate) fn note_path_activity(&mut self, now: Time, p: PathId) {
         let Some((view, path)) = self.both_mut(p) else { return };
         let waits = view.state == PathState::Unconfirmed && !path.dormant;
@@ -52,7 +54,8 @@ impl PathSet {
         }
     }
 
-    /// The address of `p` is proven: the other paths to it may be probed now, whatever was spent on them.
+    /// The address of `p` is proven: the other paths to it may be probed now, whatever was spent on
+    /// them.
     pub(super) fn resume_probing(&mut self, now: Time, p: PathId) {
         let Some(at) = self.get(p).map(|path| path.tuple.remote) else { return };
         for (view, path) in self.iter_mut() {
@@ -63,7 +66,8 @@ impl PathSet {
         }
     }
 
-    /// No path is left whose address was proven, nor a timer where probing had ended: it begins again.
+    /// No path is left whose address was proven, nor a timer where probing had ended: it begins
+    /// again.
     pub(crate) fn probe_if_stranded(&mut self, now: Time) {
         if !self.is_stranded() {
             return;

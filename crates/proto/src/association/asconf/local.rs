@@ -16,9 +16,9 @@ use crate::ids::{FourTuple, PathId};
 use crate::time::Time;
 
 impl Association {
-    /// Announces another address of ours to the peer, `address.port()` being our UDP port there (0 without encapsulation). Once the
-    /// peer has accepted it ([`AddressChange::Added`]), paths from there are verified, and then carry data. During set-up the
-    /// call is kept for later.
+    /// Announces another address of ours to the peer, `address.port()` being our UDP port there (0
+    /// without encapsulation). Once the peer has accepted it ([`AddressChange::Added`]), paths from
+    /// there are verified, and then carry data. During set-up the call is kept for later.
     ///
     /// # Errors
     /// When it cannot be done; nothing has changed then.
@@ -61,9 +61,10 @@ impl Association {
         Ok(())
     }
 
-    /// Takes an address of ours back. From now on nothing is sent from there; what was in flight goes out again on other paths.
-    /// If it is the only one, it goes once there is another. Whoever still can use it should let the new paths become
-    /// [active](crate::view::PathState::Active) first: otherwise data waits until they are.
+    /// Takes an address of ours back. From now on nothing is sent from there; what was in flight
+    /// goes out again on other paths. If it is the only one, it goes once there is another. Whoever
+    /// still can use it should let the new paths become [active](crate::view::PathState::Active)
+    /// first: otherwise data waits until they are.
     ///
     /// # Errors
     /// When it cannot be done; nothing has changed then.
@@ -154,7 +155,8 @@ impl Association {
         });
     }
 
-    /// Set-up is done: makes the changes of addresses that were asked for meanwhile. Where addresses cannot change they are dropped.
+    /// Set-up is done: makes the changes of addresses that were asked for meanwhile. Where
+    /// addresses cannot change they are dropped.
     pub(crate) fn apply_pending_address_changes(&mut self, now: Time) {
         for change in core::mem::take(&mut self.setup.address_changes) {
             let _refused = match change {
@@ -221,7 +223,8 @@ impl Association {
         }
     }
 
-    /// Paths between a new address of ours and the peer's addresses; `dormant` until the peer knows it.
+    /// Paths between a new address of ours and the peer's addresses; `dormant` until the peer knows
+    /// it.
     pub(super) fn pair_local(&mut self, now: Time, ip: IpAddr, dormant: bool) {
         let port = self.local_port(ip);
         for remote in self.remotes_to_pair(ip) {
@@ -247,7 +250,8 @@ impl Association {
                 same.or_else(rarest).copied().into_iter().collect()
             }
             PathPairing::Learned => {
-                // Those that paths lead to: which of them this address reaches, heartbeats will tell.
+                // Those that paths lead to: which of them this address reaches, heartbeats will
+                // tell.
                 let reached = |a: &&IpAddr| self.paths_with(|t| t.remote.ip() == **a) > 0;
                 all().filter(reached).copied().collect()
             }
@@ -356,7 +360,8 @@ impl Association {
         given.map(|l| l.port).or_else(here).unwrap_or_else(first)
     }
 
-    /// The peer's address with the UDP port where it was last heard (RFC 6951 section 5.4), or that of the best path.
+    /// The peer's address with the UDP port where it was last heard (RFC 6951 section 5.4), or that
+    /// of the best path.
     pub(super) fn remote_socket(&self, ip: IpAddr) -> SocketAddr {
         let live = || self.paths.live().filter_map(|p| self.path_tuple(p)).map(|t| t.remote);
         let best = || self.path_tuple(self.paths.preferred()).map(|t| t.remote);

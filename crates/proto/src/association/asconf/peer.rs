@@ -12,7 +12,8 @@ use crate::policy::Trigger;
 use crate::time::Time;
 
 impl Association {
-    /// Adds an address; it is verified before anything but heartbeats goes there (RFC 5061 section 5.3, F14).
+    /// Adds an address; it is verified before anything but heartbeats goes there (RFC 5061 section
+    /// 5.3, F14).
     pub(super) fn add_peer_address(
         &mut self,
         now: Time,
@@ -67,7 +68,8 @@ impl Association {
         Ok(())
     }
 
-    /// The peer would rather have data at `ip`. Done as soon as that address is proven (section 5.4).
+    /// The peer would rather have data at `ip`. Done as soon as that address is proven (section
+    /// 5.4).
     pub(super) fn prefer_address(&mut self, now: Time, ip: IpAddr) -> Result<(), Refusal> {
         if !self.peer.addresses.contains(&ip) {
             return Err(Refusal::Unresolvable);
@@ -120,7 +122,8 @@ impl Association {
         self.addresses_changed();
     }
 
-    /// Paths to an address of the peer, by the rules of pairing; where packets come from there, one back along their way.
+    /// Paths to an address of the peer, by the rules of pairing; where packets come from there, one
+    /// back along their way.
     fn pair_remote(&mut self, now: Time, source: FourTuple, ip: IpAddr) {
         if source.remote.ip() == ip
             && self.asconf.as_ref().is_some_and(|a| a.is_valid(source.local.ip()))

@@ -77,8 +77,9 @@ impl Asconf {
         self.queue.len() != before
     }
 
-    /// The requests of the next chunk: additions first, deletions last, so that there is an address at any time (section 5.3,
-    /// F5) and the preferred one exists when it is named (section 5.4). What is asked twice about one address goes one by one.
+    /// The requests of the next chunk: additions first, deletions last, so that there is an address
+    /// at any time (section 5.3, F5) and the preferred one exists when it is named (section 5.4).
+    /// What is asked twice about one address goes one by one.
     pub(crate) fn take_next_requests(&mut self, room: usize) -> Vec<Request> {
         let mut taken: Vec<Request> = Vec::new();
         while let Some(next) = self.queue.front().copied() {
