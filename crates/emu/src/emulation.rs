@@ -19,7 +19,7 @@ use crate::namespace::Namespace;
 use crate::nat::NatCounters;
 use crate::plan::Plan;
 use crate::port::Port;
-use crate::spec::{HostSpec, NetworkSpec};
+use crate::spec::{Host, HostSpec, NetworkSpec};
 
 /// Two hosts and the network between them. Dropping it ends all: processes in the hosts are killed,
 /// and namespaces and devices vanish with their last user.
@@ -33,15 +33,6 @@ pub struct Emulation {
     thread: Option<JoinHandle<()>>,
     /// Dropped last: it clears the namespaces.
     _guard: Guard,
-}
-
-/// One of the two hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
-    /// The first.
-    Client,
-    /// The second.
-    Server,
 }
 
 /// What an emulated network has counted since [`Emulation::start`], or since it was built.

@@ -67,7 +67,7 @@ mod spec;
 mod sysctl;
 
 pub use driver::Watcher;
-pub use emulation::{Emulation, Host, Stats};
+pub use emulation::{Emulation, Stats};
 pub use error::Error;
 pub use lateness::Lateness;
 pub use measure::{Bounds, Compared, Measurement};
@@ -75,6 +75,6 @@ pub use namespace::Namespace;
 pub use nat::NatCounters;
 pub use priority::serve_first;
 pub use spec::{
-    CrossSpec, HostSpec, InterfaceSpec, LinkSpec, NatSpec, NetworkSpec, RouteSpec, SpecError,
+    CrossSpec, Host, HostSpec, InterfaceSpec, LinkSpec, NatSpec, NetworkSpec, RouteSpec, SpecError,
     is_name,
 };

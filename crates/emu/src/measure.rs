@@ -11,11 +11,11 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, socko
 use nix::sys::time::TimeSpec;
 use polypath_link::{LinkConfig, Nanos};
 
-use crate::emulation::{Emulation, Host};
+use crate::emulation::Emulation;
 use crate::error::Error;
 use crate::model;
 use crate::port::nanos;
-use crate::spec::RouteSpec;
+use crate::spec::{Host, RouteSpec};
 
 /// By how much an emulated network may differ from its specification.
 ///

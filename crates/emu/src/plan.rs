@@ -2,10 +2,9 @@
 
 use polypath_link::LinkConfig;
 
-use crate::emulation::Host;
 use crate::error::Error;
 use crate::fabric::steady;
-use crate::spec::{HostSpec, NetworkSpec, RouteSpec};
+use crate::spec::{Host, HostSpec, NetworkSpec, RouteSpec};
 
 #[derive(Debug)]
 pub(crate) struct Plan {

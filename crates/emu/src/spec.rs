@@ -29,6 +29,15 @@ pub struct NetworkSpec {
     pub frame_overhead: u32,
 }
 
+/// Which of the two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// The first.
+    Client,
+    /// The second.
+    Server,
+}
+
 /// One of the two hosts.
 #[derive(Clone, Debug, Default)]
 pub struct HostSpec {

@@ -9,6 +9,7 @@ use polypath_net::{Association, Config, Endpoint};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::field::Kind;
+use crate::runtime::block_on;
 use crate::serve::{PORT, answer_to};
 
 /// A set-up that is answered within it needed no second INIT or COOKIE ECHO, which come after a second (RFC 9260 section 16).
@@ -30,12 +31,6 @@ pub enum Pace {
     Greedy,
     /// So many bits of messages per second.
     Bits(u32),
-}
-
-/// A runtime for one thing to be done, and waited for.
-pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.expect("a runtime").block_on(work)
 }
 
 /// An endpoint of the client.

@@ -31,6 +31,7 @@ mod meter;
 mod nat;
 pub mod packets;
 mod peer;
+mod runtime;
 mod serve;
 mod source;
 mod victim;

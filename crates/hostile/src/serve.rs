@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use polypath_net::{Association, Config, DEFAULT_PORT, Encapsulation, Endpoint};
 
-use crate::honest::block_on;
+use crate::runtime::block_on;
 
 /// The victim's SCTP port.
 pub const PORT: u16 = 5000;

@@ -1,5 +1,6 @@
 //! What a link is made of, and the check that it makes sense.
 
+use crate::error::ConfigError;
 use crate::{Change, DeliveryTrace, LossModel, Nanos, Queue};
 
 /// One direction of a link. The default is an ideal wire: no rate limit, no delay, no loss.
@@ -47,30 +48,6 @@ pub enum LossAt {
     Exit,
 }
 
-/// A setting that no link can have.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ConfigError {
-    /// A probability lies outside 0..=1.
-    #[error("{field}: {value} is not a probability (allowed: 0 to 1)")]
-    Probability {
-        /// The setting's name.
-        field: &'static str,
-        /// What it was set to.
-        value: f64,
-    },
-    /// A rate of zero, which would never send anything; an outage is [`Change::Up`]`(false)`.
-    #[error("rate: 0 bit/s (allowed: at least 1 bit/s, or none for no limit)")]
-    ZeroRate,
-    /// RED's thresholds are not in order.
-    #[error("red: min {min} and max {max} packets (allowed: 0 <= min < max)")]
-    RedThresholds {
-        /// Lower threshold in packets.
-        min: f64,
-        /// Upper threshold in packets.
-        max: f64,
-    },
-}
-
 impl LinkConfig {
     /// Checks what the types cannot say.
     ///
@@ -92,14 +69,6 @@ impl LinkConfig {
 
 fn check_rate(rate: Option<u64>) -> Result<(), ConfigError> {
     if rate == Some(0) { Err(ConfigError::ZeroRate) } else { Ok(()) }
-}
-
-pub(crate) fn check_probability(field: &'static str, value: f64) -> Result<(), ConfigError> {
-    if (0.0..=1.0).contains(&value) {
-        Ok(())
-    } else {
-        Err(ConfigError::Probability { field, value })
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@
 //! assert_eq!(link.poll(46_200_000), Some("packet"));
 //! ```
 
+mod arrival;
 mod config;
+mod error;
 mod link;
 mod loss;
 mod nat;
@@ -26,14 +28,16 @@ mod server;
 mod stats;
 mod trace;
 
-pub use config::{ConfigError, Jitter, LinkConfig, LossAt};
+pub use arrival::QueueLen;
+pub use config::{Jitter, LinkConfig, LossAt};
+pub use error::ConfigError;
 pub use link::{Link, Offer};
 pub use loss::LossModel;
 pub use nat::{
     Nat, NatChange, NatConfig, NatConfigError, NatDependence, NatPooling, NatRefusal, NatStats,
     NatVerdict,
 };
-pub use queue::{Queue, QueueLen};
+pub use queue::Queue;
 pub use random::LinkSeed;
 pub use red::RedConfig;
 pub use schedule::Change;

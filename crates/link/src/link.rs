@@ -2,9 +2,10 @@
 
 use rand_chacha::ChaCha12Rng;
 
+use crate::arrival::Arrival;
 use crate::loss::Losses;
 use crate::pipe::{Pipe, Transit};
-use crate::queue::{Admission, Arrival};
+use crate::queue::Admission;
 use crate::random::{Stream, up_to};
 use crate::schedule::Schedule;
 use crate::server::{Server, Slot, work};

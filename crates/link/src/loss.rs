@@ -2,9 +2,9 @@
 
 use rand_chacha::ChaCha12Rng;
 
-use crate::config::check_probability;
+use crate::error::{ConfigError, check_probability};
 use crate::random::{Stream, chance};
-use crate::{ConfigError, DropReason, LinkSeed};
+use crate::{DropReason, LinkSeed};
 
 /// A cause of loss.
 #[derive(Clone, Debug, PartialEq)]

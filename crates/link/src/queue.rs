@@ -5,9 +5,10 @@
 
 use rand_chacha::ChaCha12Rng;
 
+use crate::arrival::Arrival;
 use crate::random::Stream;
 use crate::red::{Red, RedConfig};
-use crate::{DropReason, LinkSeed, Nanos};
+use crate::{DropReason, LinkSeed};
 
 /// The room for packets that wait for the transmitter; the packet in transmission has left it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,26 +22,6 @@ pub enum Queue {
     DropTailBytes(u64),
     /// Random early detection.
     Red(RedConfig),
-}
-
-/// What waits for the transmitter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct QueueLen {
-    /// Packets, without the one in transmission.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: u64,
-}
-
-/// What a queue needs to know of the moment at which a packet arrives.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) size: u32,
-    pub(crate) waiting: QueueLen,
-    /// How long the transmitter has had nothing to send, in ns; `None` while it is busy.
-    pub(crate) idle: Option<Nanos>,
-    /// Time in ns that the transmitter needs for this packet.
-    pub(crate) transmission: Nanos,
 }
 
 /// Decides who gets in.

@@ -3,10 +3,10 @@
 
 use rand_chacha::ChaCha12Rng;
 
-use crate::config::check_probability;
-use crate::queue::Arrival;
+use crate::arrival::Arrival;
+use crate::error::{ConfigError, check_probability};
 use crate::random::chance;
-use crate::{ConfigError, DropReason, Nanos};
+use crate::{DropReason, Nanos};
 
 /// Settings of RED; the averages count waiting packets.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -14,10 +14,10 @@ use polypath_proto::time::Time;
 use polypath_proto::{AssocHandle, Association, Endpoint, FourTuple, ReconfigOutcome, RecvFrom};
 use tokio::sync::{Notify, broadcast};
 
-use crate::association::Contact;
 use crate::batch::Flow;
 use crate::clock::Clock;
 use crate::config::{Config, LocalAddress};
+use crate::contact::Contact;
 use crate::error::{BindError, Closed};
 use crate::socket::{Opened, Trouble, open_another};
 

@@ -1,11 +1,18 @@
 //! Addresses that come and go during an association (RFC 5061): what the side that changes its own does.
 
-mod common;
+use core::net::IpAddr;
+use std::sync::Arc;
 
-use common::authentic::*;
-use common::changing::*;
-use common::craft::*;
-use common::*;
+use polypath_proto::config::{AssocConfig, EndpointConfig, PathPairing};
+use polypath_proto::event::AddressChange;
+use polypath_proto::ids::Tsn;
+use polypath_proto::view::PathState;
+use polypath_proto::{AddressError, CloseReason, Event, PathId};
+use polypath_testkit::pair::authentic::*;
+use polypath_testkit::pair::changing::*;
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
+use polypath_wire::{CausesBuf, ErrorCause, ErrorChunk, ParamsBuf};
 
 #[test]
 fn an_added_address_becomes_a_path_once_it_is_verified() {

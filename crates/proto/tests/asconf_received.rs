@@ -1,11 +1,14 @@
 //! Addresses that come and go during an association (RFC 5061): what a received ASCONF may do, and what not.
 
-mod common;
-
-use common::authentic::*;
-use common::changing::*;
-use common::craft::*;
-use common::*;
+use polypath_proto::CloseReason;
+use polypath_proto::config::AssocConfig;
+use polypath_proto::event::AddressChange;
+use polypath_testkit::pair::authentic::*;
+use polypath_testkit::pair::changing::*;
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::{self, *};
+use polypath_wire::param::AsconfRequest;
+use polypath_wire::{AsconfAckChunk, AsconfChunk, Parameter, ParamsBuf};
 
 #[test]
 fn a_replayed_asconf_changes_nothing_and_is_answered_as_before() {
@@ -259,7 +262,7 @@ fn bundled_asconfs_are_performed_in_turn_and_answered_in_one_packet() {
     all.extend(one(50, &[Ask::Add("10.6.0.1")]));
     let push = move |w: &mut polypath_wire::PacketWriter<'_>| {
         let end = w.chunk_area().len();
-        w.insert(end, &common::authentic::Bytes(&all));
+        w.insert(end, &pair::authentic::Bytes(&all));
     };
     let packet = overheard(&pair).packet(PORTS, server_tag(&pair), EMPTY, &[&push]);
     let answers = inject(&mut pair, at_server(), &packet);

@@ -1,13 +1,8 @@
 //! Authenticated chunks (RFC 4895) between two endpoints.
 
-mod common;
-
 use std::sync::Arc;
 
 use bytes::Bytes;
-use common::authentic::*;
-use common::craft::*;
-use common::*;
 use polypath_proto::config::{
     AssocConfig, AuthConfig, AuthKey, EndpointConfig, ExtensionConfig, HmacAlgorithm,
 };
@@ -15,6 +10,9 @@ use polypath_proto::event::AuthNotice;
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
 use polypath_proto::{AuthKeyError, CloseReason, Event, SendOptions, State};
+use polypath_testkit::pair::authentic::*;
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::{self, *};
 use polypath_wire::{DataChunk, DataFlags, Parameter, ParamsBuf, Ssn, Tsn};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -391,7 +389,7 @@ fn what_follows_an_authentic_cookie_echo_is_taken() {
             let auth = overheard(&pair).packet(ports, tag, EMPTY, &[&data]);
             let behind = move |writer: &mut polypath_wire::PacketWriter<'_>| {
                 let end = writer.chunk_area().len();
-                writer.insert(end, &common::authentic::Bytes(&auth[12..]));
+                writer.insert(end, &pair::authentic::Bytes(&auth[12..]));
             };
             to_server(tag, &[&echo, &behind])
         };

@@ -1,13 +1,9 @@
 //! INIT and INIT ACK that tell of nothing but what is needed.
 
-mod common;
-
-use std::sync::Arc;
-
-use common::{Pair, SERVER_PORT, client_paths};
 use polypath_proto::State;
-use polypath_proto::config::{AssocConfig, CmtConfig, EndpointConfig, ExtensionConfig, NrSack};
+use polypath_proto::config::{AssocConfig, CmtConfig, ExtensionConfig, NrSack};
 use polypath_proto::time::Duration;
+use polypath_testkit::pair::{self, Pair, client_paths};
 use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumCheck, Chunk, PacketView};
 
@@ -32,13 +28,7 @@ fn parameters(pair: &Pair) -> [Vec<u16>; 2] {
 }
 
 fn connected(client: AssocConfig, server: AssocConfig) -> Pair {
-    let server = EndpointConfig {
-        assoc: Arc::new(server),
-        ..common::endpoint(SERVER_PORT, &common::server_addresses())
-    };
-    let client_side = common::endpoint(common::CLIENT_PORT, &common::client_addresses());
-    let mut pair = Pair::with(client_side, server);
-    pair.connect_with(client);
+    let mut pair = Pair::connecting(client, server);
     pair.run(Duration::from_secs(60));
     assert_eq!(pair.client.state(), State::Established);
     assert_eq!(pair.server.state(), State::Established, "no packet of a stranger's kills it");
@@ -63,7 +53,7 @@ fn only_the_address_that_the_peer_saw_is_used() {
     for server in [AssocConfig::default(), bare(ExtensionConfig::NONE)] {
         let pair = connected(bare(ExtensionConfig::NONE), server);
         let second = client_paths()[1].local;
-        let from_second = |p: &&common::Packet| p.tuple.remote == second || p.tuple.local == second;
+        let from_second = |p: &&pair::Packet| p.tuple.remote == second || p.tuple.local == second;
         assert_eq!(pair.log.iter().filter(from_second).count(), 0);
         let assoc = pair.client.endpoint.association(pair.client.handle()).expect("association");
         assert!(assoc.view(pair.now).paths.iter().all(|p| {

@@ -1,12 +1,10 @@
 //! Set-up chunks for an association that exists: collision, duplicate, restart (RFC 9260 section 5.2).
 
-mod common;
-
-use common::craft::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, Handshake};
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind::DATA;
 use polypath_wire::{DataChunk, DataFlags, InitFixed, Parameter, ParamsBuf, Ssn, StreamId, Tsn};
 

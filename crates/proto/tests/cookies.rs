@@ -1,14 +1,12 @@
 //! A cookie sets up one association in its life, however often its COOKIE ECHO comes (RFC 9260 sections 5.1.5 and 5.2.4).
 
-mod common;
-
 use bytes::Bytes;
-use common::craft::*;
-use common::*;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::ids::Tsn;
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 const DATA: u8 = 0;

@@ -1,14 +1,12 @@
 //! Both open, and a NAT hides from the one that the other's INIT is its peer's: they must not end with two associations for one.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::craft::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, Handshake};
 use polypath_proto::time::Duration;
 use polypath_proto::{AssocHandle, CloseReason, Event, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 
 const MILLI: Duration = Duration::from_millis(1);
 

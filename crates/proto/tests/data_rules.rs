@@ -1,12 +1,8 @@
 //! Sending and acknowledging, rule by rule (RFC 9260 section 6), seen from outside; what needs no association is shown in `src/tx` and `src/rx`.
 
-mod common;
-
 use std::sync::Arc;
 
 use bytes::Bytes;
-use common::craft::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, CcConfig, RecoveryConfig, Rescheduling};
 use polypath_proto::ids::{PathId, StreamId};
 use polypath_proto::policy::{
@@ -16,6 +12,8 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, ChunkMeta, RtxMeta};
 use polypath_proto::{Association, SendError, SendOptions, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     ChecksumCheck, Chunk, DataChunk, DataFlags, GapBlock, PacketView, SackRepr, Ssn, Tsn,

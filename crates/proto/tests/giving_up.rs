@@ -1,24 +1,18 @@
 //! An end that gives up says so, once: the other one need not find out by itself (RFC 9260 sections 8.1, 9.2 and 5.1).
 
-mod common;
-
-use common::craft::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, AuthConfig, ExtensionConfig};
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// The client gives up long before the server would.
 fn pair(client: AssocConfig, server: AssocConfig) -> Pair {
-    let mut patient = endpoint(SERVER_PORT, &server_addresses());
-    patient.assoc =
-        AssocConfig { heartbeat_interval: None, assoc_max_retrans: 100, ..server }.into();
-    let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), patient);
-    pair.connect_with(client);
-    pair
+    let patient = AssocConfig { heartbeat_interval: None, assoc_max_retrans: 100, ..server };
+    Pair::connecting(client, patient)
 }
 
 fn aborts(pair: &Pair, way: Way) -> Vec<&Packet> {

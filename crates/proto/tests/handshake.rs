@@ -1,12 +1,10 @@
 //! Set-up: the four-way handshake and everything that can go wrong with it (RFC 9260 section 5.1).
 
-mod common;
-
-use common::craft::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, NrSack, PathPairing};
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, ConnectError, Event, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::{Parameter, ParamsBuf};
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,13 +1,11 @@
 //! Associations that nobody uses for hours.
 
-mod common;
-
 use bytes::Bytes;
-use common::*;
 use polypath_proto::SendOptions;
 use polypath_proto::config::{AssocConfig, ExtensionConfig, PfConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
+use polypath_testkit::pair::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);

@@ -1,17 +1,15 @@
 //! I-DATA between two endpoints (RFC 8260): agreement, interleaving, violations, messages in parts.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use common::craft::{self, ABORT, chunk};
-use common::*;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::ids::{Mid, Ssn, StreamId, Tsn};
 use polypath_proto::time::Duration;
-use polypath_proto::{Association, CloseReason, Event, Reliability, SendError, SendOptions, State};
+use polypath_proto::{CloseReason, Event, Reliability, SendError, SendOptions, State};
+use polypath_testkit::pair::craft::{self, ABORT, chunk};
+use polypath_testkit::pair::*;
 use polypath_wire::{ChecksumCheck, Chunk, DataChunk, DataFlags, IDataChunk, PacketView};
 
 const DATA: u8 = 0;
@@ -38,16 +36,6 @@ fn connected(client: AssocConfig, server: AssocConfig) -> Pair {
 
 fn both(config: AssocConfig) -> Pair {
     connected(config.clone(), config)
-}
-
-fn client(pair: &mut Pair) -> &mut Association {
-    let h = pair.client.handle();
-    pair.client.endpoint.association_mut(h).expect("association")
-}
-
-fn server(pair: &mut Pair) -> &mut Association {
-    let h = pair.server.handle();
-    pair.server.endpoint.association_mut(h).expect("association")
 }
 
 fn send(pair: &mut Pair, stream: u16, len: usize) {
@@ -490,7 +478,7 @@ fn a_message_larger_than_the_peers_buffer_is_sent_and_may_be_given_up() {
 /// It may begin while messages of other streams are under way, and they while it is: who takes it takes parts.
 #[test]
 fn a_message_larger_than_the_peers_buffer_neither_waits_for_others_nor_holds_them_up() {
-    let factory = Arc::new(common::RoundRobinStreams);
+    let factory = Arc::new(RoundRobinStreams);
     let sender = AssocConfig { policies: factory, send_buffer: 8 << 20, ..interleaving() };
     let parts =
         AssocConfig { receive_buffer: 64 << 10, partial_delivery: Some(8 << 10), ..interleaving() };
@@ -615,7 +603,7 @@ fn the_end_of_the_association_is_told_of_messages_delivered_in_part() {
 /// never end.
 #[test]
 fn no_more_messages_are_begun_than_the_peer_delivers_whole() {
-    let factory = Arc::new(common::RoundRobinStreams);
+    let factory = Arc::new(RoundRobinStreams);
     let client = AssocConfig { policies: factory, send_buffer: 1 << 20, ..interleaving() };
     let server = AssocConfig { receive_buffer: 200_000, ..interleaving() };
     let mut pair = connected(client, server);

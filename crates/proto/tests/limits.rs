@@ -1,15 +1,13 @@
 //! What limits a transfer, and what tells that it has stopped.
 
-mod common;
-
 use bytes::Bytes;
-use common::{Fate, Pair, client_paths, reverse};
 use polypath_proto::config::{AssocConfig, WatchConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::stats::{Limit, LimitStats, Stall};
 use polypath_proto::time::Duration;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{Event, PathId, SendOptions};
+use polypath_testkit::pair::{self, Fate, Pair, client_paths, reverse};
 use polypath_wire::chunk::kind;
 
 const P0: PathId = PathId(0);
@@ -173,6 +171,6 @@ fn an_idle_association_is_not_woken_to_be_watched() {
     pair.run(Duration::from_secs(5));
     let wake = pair.client.endpoint.poll_timeout().expect("heartbeats");
     assert!(wake > pair.now + Duration::from_secs(3), "{wake:?} at {:?}", pair.now);
-    let first = |p: &&common::Packet| p.tuple == reverse(client_paths()[0]);
+    let first = |p: &&pair::Packet| p.tuple == reverse(client_paths()[0]);
     assert!(pair.log.iter().filter(first).count() > 0);
 }

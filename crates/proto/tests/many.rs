@@ -1,17 +1,15 @@
 //! Many associations of one endpoint: each gets its packets, timers and events.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use common::craft::{chunk, read_init_ack, to_server};
-use common::*;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
 use polypath_proto::{AssocHandle, CloseReason, Event, SendOptions};
+use polypath_testkit::pair::craft::{chunk, read_init_ack, to_server};
+use polypath_testkit::pair::*;
 use polypath_wire::{CausesBuf, ErrorCause, ErrorChunk};
 
 const COUNT: usize = 50;

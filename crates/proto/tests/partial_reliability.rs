@@ -1,19 +1,15 @@
 //! Messages that are given up (RFC 3758, RFC 7496), end to end in virtual time: 10 ms there, 10 ms back, RTO.Min 1 s.
 
-mod common;
-
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use common::craft::{chunk, to_server};
-use common::*;
 use polypath_proto::config::{AssocConfig, CmtConfig, ExtensionConfig, NrSack, RecoveryConfig};
 use polypath_proto::ids::{StreamId, Tsn};
 use polypath_proto::stats::AbandonedCount;
 use polypath_proto::time::Duration;
-use polypath_proto::{
-    Association, CloseReason, Event, MessageId, Reliability, SendError, SendOptions, State,
-};
+use polypath_proto::{CloseReason, Event, MessageId, Reliability, SendError, SendOptions, State};
+use polypath_testkit::pair::craft::{chunk, to_server};
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     ChecksumCheck, Chunk, DataChunk, DataFlags, ForwardTsnRepr, IForwardTsnRepr, PacketView,
@@ -34,20 +30,10 @@ fn config() -> AssocConfig {
 
 /// An association over two paths, between ends of these settings.
 fn pair(client: AssocConfig, server: AssocConfig) -> Pair {
-    let mut ends =
-        [endpoint(CLIENT_PORT, &client_addresses()), endpoint(SERVER_PORT, &server_addresses())];
-    ends[1].assoc = server.into();
-    let [a, b] = ends;
-    let mut pair = Pair::with(a, b);
-    pair.connect_with(client);
+    let mut pair = Pair::connecting(client, server);
     pair.run(ms(400));
     assert_eq!(pair.client.state(), State::Established);
     pair
-}
-
-fn client(pair: &mut Pair) -> &mut Association {
-    let h = pair.client.handle();
-    pair.client.endpoint.association_mut(h).unwrap()
 }
 
 fn send(pair: &mut Pair, stream: u16, data: Vec<u8>, reliability: Reliability) -> MessageId {

@@ -1,13 +1,11 @@
 //! Messages that are handed in part by part, and what waits for their end: other streams, resets, shutdowns.
 
-mod common;
-
 use bytes::Bytes;
-use common::*;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
-use polypath_proto::{Association, CloseReason, Event, MessageId, SendError, SendOptions};
+use polypath_proto::{CloseReason, Event, MessageId, SendError, SendOptions};
+use polypath_testkit::pair::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -18,19 +16,9 @@ fn config(interleaving: bool) -> AssocConfig {
 }
 
 fn connected(config: AssocConfig) -> Pair {
-    let mut ends =
-        [endpoint(CLIENT_PORT, &client_addresses()), endpoint(SERVER_PORT, &server_addresses())];
-    ends[1].assoc = config.clone().into();
-    let [a, b] = ends;
-    let mut pair = Pair::with(a, b);
-    pair.connect_with(config);
+    let mut pair = Pair::connecting(config.clone(), config);
     pair.run(SECOND);
     pair
-}
-
-fn client(pair: &mut Pair) -> &mut Association {
-    let h = pair.client.handle();
-    pair.client.endpoint.association_mut(h).unwrap()
 }
 
 fn part(pair: &mut Pair, stream: u16, bytes: usize, last: bool) -> Result<MessageId, SendError> {

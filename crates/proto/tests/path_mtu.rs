@@ -1,21 +1,19 @@
 //! Path MTU discovery (RFC 8899) and ICMP (RFC 9260 section 10) between whole endpoints, on links that drop what is too large.
 
-mod common;
-
 use std::cell::Cell;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use common::{
-    CLIENT_PORT, Fate, Packet, Pair, SERVER_PORT, Way, client_addresses, client_paths, endpoint,
-    reverse, server_addresses,
-};
 use polypath_proto::config::{AssocConfig, Encapsulation, PathMtuDiscovery};
 use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::ids::StreamId;
 use polypath_proto::stats::MtuState;
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, PathId, SendOptions, State};
+use polypath_testkit::pair::{
+    self, CLIENT_PORT, Fate, Packet, Pair, SERVER_PORT, Way, client_addresses, client_paths,
+    endpoint, reverse, server_addresses,
+};
 use polypath_wire::chunk::kind;
 
 const P0: PathId = PathId(0);
@@ -172,10 +170,7 @@ fn unconfirmed_paths_are_not_probed() {
     let h = {
         let config = std::sync::Arc::new(searching());
         let first = &client_paths()[..1];
-        pair.client
-            .endpoint
-            .connect(pair.now, first, common::SERVER_PORT, config)
-            .expect("connects")
+        pair.client.endpoint.connect(pair.now, first, pair::SERVER_PORT, config).expect("connects")
     };
     pair.run(Duration::from_secs(30));
     let server = pair.server.endpoint.association(pair.server.handle()).expect("association");
@@ -356,8 +351,8 @@ fn a_quoted_init_counts_only_in_cookie_wait_and_only_ours() {
 }
 
 fn in_udp() -> Pair {
-    let mut client = common::endpoint(common::CLIENT_PORT, &common::client_addresses());
-    let mut server = common::endpoint(common::SERVER_PORT, &common::server_addresses());
+    let mut client = pair::endpoint(pair::CLIENT_PORT, &pair::client_addresses());
+    let mut server = pair::endpoint(pair::SERVER_PORT, &pair::server_addresses());
     (client.encapsulation, server.encapsulation) = (Encapsulation::Udp, Encapsulation::Udp);
     Pair::with(client, server)
 }

@@ -1,16 +1,12 @@
 //! Paths, rule by rule: heartbeats, verification, error counters, failover (RFC 9260 sections 5.4, 6.3, 6.4 and 8), potentially failed paths
 //! (RFC 7829).
 
-mod common;
-
-use std::sync::Arc;
-
-use common::craft::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, PathPairing, PfConfig};
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{PathState, PathView};
 use polypath_proto::{CloseReason, Event, FourTuple, PathId, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     ChecksumCheck, Chunk, HeartbeatRepr, PacketView, Parameter, SackRepr, ShutdownChunk, Tsn,
@@ -22,10 +18,7 @@ const SECOND_PATH: PathId = PathId(1);
 
 /// Two paths, both ends with these settings, a while after set-up.
 fn pair_with(config: AssocConfig) -> Pair {
-    let mut server = endpoint(SERVER_PORT, &server_addresses());
-    server.assoc = Arc::new(config.clone());
-    let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
-    pair.connect_with(config);
+    let mut pair = Pair::connecting(config.clone(), config);
     pair.run(SECOND);
     assert_eq!(
         (pair.client.state(), pair.server.state()),

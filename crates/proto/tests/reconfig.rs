@@ -1,10 +1,6 @@
 //! Stream reconfiguration (RFC 6525), end to end in virtual time: 10 ms there, 10 ms back, RTO.Min 1 s.
 
-mod common;
-
 use bytes::Bytes;
-use common::reconfig::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, ExtensionConfig, ReconfigConfig};
 use polypath_proto::ids::{StreamId, Tsn};
 use polypath_proto::time::Duration;
@@ -12,6 +8,8 @@ use polypath_proto::{
     CloseReason, Event, ReconfigError, ReconfigOutcome, Reliability, SendError, SendOptions,
     StreamDirection,
 };
+use polypath_testkit::pair::reconfig::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumCheck, Chunk, PacketView};
 use proptest::prelude::*;

@@ -1,14 +1,12 @@
 //! Stream reconfiguration (RFC 6525): the whole association is reset (SSN/TSN reset request). 10 ms there, 10 ms back, RTO.Min 1 s.
 
-mod common;
-
 use bytes::Bytes;
-use common::reconfig::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
 use polypath_proto::*;
+use polypath_testkit::pair::reconfig::*;
+use polypath_testkit::pair::*;
 use polypath_wire::Mid;
 use polypath_wire::chunk::kind;
 

@@ -1,12 +1,10 @@
 //! Stream reconfiguration (RFC 6525): what a hostile peer may ask for.
 
-mod common;
-
-use common::craft::{chunk, to_server};
-use common::reconfig::*;
-use common::*;
 use polypath_proto::StreamDirection;
 use polypath_proto::config::AssocConfig;
+use polypath_testkit::pair::craft::{chunk, to_server};
+use polypath_testkit::pair::reconfig::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 use polypath_wire::param::{
     AddStreams, IncomingReset, OutgoingReset, ReconfigResponse, ReconfigResult,

@@ -1,11 +1,9 @@
 //! Streams that both sides ask for at once (RFC 6525 sections 5.2.5 and 5.2.6): the peer's request looks like the answer to ours.
 
-mod common;
-
-use common::reconfig::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, ReconfigConfig};
 use polypath_proto::{ReconfigId, ReconfigOutcome, StreamDirection};
+use polypath_testkit::pair::reconfig::*;
+use polypath_testkit::pair::*;
 use polypath_wire::{ChecksumCheck, Chunk, PacketView};
 
 fn add(pair: &mut Pair, of_server: bool, outgoing: u16, incoming: u16) -> ReconfigId {

@@ -1,14 +1,12 @@
 //! SSNs have 16 bits: after 2^16 messages of a stream, or twice as many, the next one has the number of the first, which is also the
 //! number that a reset gives (RFC 6525). Old and new messages are told apart all the same.
 
-mod common;
-
 use bytes::Bytes;
-use common::craft::{chunk, to_server};
-use common::reconfig::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::{Event, ReconfigOutcome, SendError, SendOptions, StreamDirection};
+use polypath_testkit::pair::craft::{chunk, to_server};
+use polypath_testkit::pair::reconfig::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 use polypath_wire::{DataChunk, DataFlags, ForwardTsnRepr, SkippedStream, Ssn, StreamId, Tsn};
 

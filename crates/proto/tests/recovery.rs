@@ -1,18 +1,16 @@
 //! Loss recovery beyond RFC 9260, end to end in virtual time: a path of 12 Mbit/s (a packet per millisecond), 20 ms there
 //! and back; RTO.Min 1 s.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use common::*;
+use polypath_proto::SendOptions;
 use polypath_proto::config::{AssocConfig, RateReduction, RecoveryConfig, Rescheduling};
 use polypath_proto::ids::{PathId, StreamId};
 use polypath_proto::stats::{AssocStats, RecoveryStats};
 use polypath_proto::time::{Duration, Time};
-use polypath_proto::{Association, SendOptions};
+use polypath_testkit::pair::*;
 use polypath_wire::{ChecksumCheck, Chunk, PacketView};
 
 const PATH: PathId = PathId(0);
@@ -36,11 +34,6 @@ fn connected(recovery: RecoveryConfig) -> Pair {
     }
     assert_eq!((stats(&pair).timeouts, stats(&pair).retransmissions_fast), (0, 0));
     pair
-}
-
-fn client(pair: &mut Pair) -> &mut Association {
-    let h = pair.client.handle();
-    pair.client.endpoint.association_mut(h).unwrap()
 }
 
 /// Hands in messages of one packet each.

@@ -1,12 +1,10 @@
 //! A former life of the peer sent SHUTDOWN, or our user did, and then the cookie of the peer's new life comes (RFC 9260 section 5.2.4,
 //! actions A and B): what we do in each state, what the new life sees, and that all ends.
 
-mod common;
-
-use common::craft::*;
-use common::*;
 use polypath_proto::time::Duration;
 use polypath_proto::{AssocHandle, CloseReason, Event, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind::DATA;
 use polypath_wire::{DataChunk, DataFlags, ShutdownChunk, Ssn, StreamId, Tsn};
 

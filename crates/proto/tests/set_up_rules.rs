@@ -1,12 +1,10 @@
 //! Set-up, rule by rule (RFC 9260 sections 3.3.2, 3.3.3, 5.1, 5.2 and 5.4), as far as the other files do not show it on the way.
 
-mod common;
-
-use common::craft::*;
-use common::*;
 use polypath_proto::config::{AssocConfig, EndpointConfig, ExtensionConfig};
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     ChecksumCheck, Chunk, DataChunk, DataFlags, HeartbeatRepr, InitFixed, PacketView, Parameter,

@@ -1,12 +1,10 @@
 //! The end of an association: graceful, crossing, with losses, and abortive (RFC 9260 section 9).
 
-mod common;
-
 use bytes::Bytes;
-use common::craft::*;
-use common::*;
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, SendError, SendOptions, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::{ShutdownChunk, StreamId, Tsn};
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,15 +1,13 @@
 //! Shutdown and abort, rule by rule (RFC 9260 section 9), as far as `shutdown.rs` does not show it on the way; and what a packet may trigger
 //! (section 12.4).
 
-mod common;
-
 use bytes::Bytes;
-use common::craft::*;
-use common::*;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, SendError, SendOptions, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     ChecksumCheck, Chunk, DataChunk, DataFlags, HeartbeatRepr, PacketView, SackRepr, ShutdownChunk,

@@ -1,16 +1,14 @@
 //! Messages so small that what must be remembered of them fills the memory that goes with the send buffer before their bytes fill the buffer.
 
-mod common;
-
 use std::cell::Cell;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use common::*;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
-use polypath_proto::{Association, Event, Reliability, SendError, SendOptions};
+use polypath_proto::{Event, Reliability, SendError, SendOptions};
+use polypath_testkit::pair::*;
 use polypath_wire::chunk::kind;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -29,19 +27,9 @@ fn config(send_buffer: u64) -> AssocConfig {
 }
 
 fn connected(config: AssocConfig) -> Pair {
-    let mut ends =
-        [endpoint(CLIENT_PORT, &client_addresses()), endpoint(SERVER_PORT, &server_addresses())];
-    ends[1].assoc = config.clone().into();
-    let [a, b] = ends;
-    let mut pair = Pair::with(a, b);
-    pair.connect_with(config);
+    let mut pair = Pair::connecting(config.clone(), config);
     pair.run(SECOND);
     pair
-}
-
-fn client(pair: &mut Pair) -> &mut Association {
-    let h = pair.client.handle();
-    pair.client.endpoint.association_mut(h).unwrap()
 }
 
 /// Messages of a byte until there is no room. What the association says of its room is true all the time.

@@ -1,12 +1,10 @@
 //! Packets that belong to no association, or claim to belong to one (RFC 9260 sections 5.1, 8.4 and 8.5; RFC 5062).
 
-mod common;
-
-use common::craft::*;
-use common::*;
 use core::net::Ipv4Addr;
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, State};
+use polypath_testkit::pair::craft::*;
+use polypath_testkit::pair::*;
 use polypath_wire::{
     CausesBuf, Chunk, ErrorCause, ErrorChunk, HeartbeatRepr, InitFixed, Parameter, ShutdownChunk,
     Tsn,

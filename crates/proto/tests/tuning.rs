@@ -1,10 +1,8 @@
 //! Buffers that grow with what the paths carry, and only then.
 
-mod common;
-
-use common::{Fate, Pair};
 use polypath_proto::config::{AssocConfig, EndpointConfig};
 use polypath_proto::time::{Duration, Time};
+use polypath_testkit::pair::{self, Fate, Pair};
 use std::sync::Arc;
 
 const START: u32 = 64 << 10;
@@ -25,9 +23,9 @@ fn config(bound: Option<u32>) -> AssocConfig {
 fn pair(mbit: u64, bound: Option<u32>) -> Pair {
     let server = EndpointConfig {
         assoc: Arc::new(config(bound)),
-        ..common::endpoint(common::SERVER_PORT, &common::server_addresses())
+        ..pair::endpoint(pair::SERVER_PORT, &pair::server_addresses())
     };
-    let client = common::endpoint(common::CLIENT_PORT, &common::client_addresses());
+    let client = pair::endpoint(pair::CLIENT_PORT, &pair::client_addresses());
     let mut pair = Pair::with(client, server);
     let mut free = [Time::ZERO; 2];
     pair.lose(move |packet| {
@@ -58,7 +56,7 @@ fn saturated_with(pair: &mut Pair, bytes: usize, seconds: u64) -> (f64, u32, u64
     let before = pair.server.received.len();
     pair.run(Duration::from_secs(2));
     let rate = (pair.server.received.len() - before) as f64 * bytes as f64 * 8.0 / 2e6;
-    let sizes = |host: &common::Host| {
+    let sizes = |host: &pair::Host| {
         host.endpoint.association(host.handle()).expect("association").buffer_sizes()
     };
     (rate, sizes(&pair.server).0, sizes(&pair.client).1)

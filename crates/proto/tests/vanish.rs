@@ -1,11 +1,9 @@
 //! Peers that vanish while nothing is sent: heartbeats alone tell (RFC 9260 section 8.1).
 
-mod common;
-
-use common::*;
 use polypath_proto::config::{AssocConfig, PfConfig};
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, State};
+use polypath_testkit::pair::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -1,15 +1,13 @@
 //! TSNs that wrap in the middle of a transfer, at both ends and with losses.
 
-mod common;
-
 use std::sync::Arc;
 
 use bytes::Bytes;
-use common::*;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::ids::{StreamId, Tsn};
 use polypath_proto::time::Duration;
 use polypath_proto::{Event, SendOptions};
+use polypath_testkit::pair::*;
 
 #[test]
 fn a_transfer_crosses_the_wrap_of_its_tsns() {

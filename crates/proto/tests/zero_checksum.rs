@@ -1,11 +1,9 @@
 //! Packets without a checksum (RFC 9653).
 
-mod common;
-
-use common::{Packet, Pair, Way, at_server};
 use polypath_proto::config::{AssocConfig, Edmid, EndpointConfig};
 use polypath_proto::time::Duration;
 use polypath_proto::{Event, State};
+use polypath_testkit::pair::{self, Packet, Pair, Way, at_server};
 use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumCheck, PacketView};
 use std::sync::Arc;
@@ -28,14 +26,14 @@ fn endpoint(end: End, port: u16, addresses: &[core::net::IpAddr]) -> EndpointCon
     EndpointConfig {
         error_detection: end.allowed.then_some(Edmid::Dtls),
         assoc: Arc::new(settings(end)),
-        ..common::endpoint(port, addresses)
+        ..pair::endpoint(port, addresses)
     }
 }
 
 fn talked(client: End, server: End) -> Pair {
     let mut pair = Pair::with(
-        endpoint(client, common::CLIENT_PORT, &common::client_addresses()),
-        endpoint(server, common::SERVER_PORT, &common::server_addresses()),
+        endpoint(client, pair::CLIENT_PORT, &pair::client_addresses()),
+        endpoint(server, pair::SERVER_PORT, &pair::server_addresses()),
     );
     pair.connect_with(settings(client));
     pair.run(Duration::from_secs(1));
@@ -98,17 +96,17 @@ fn an_init_ack_without_checksum_is_the_answer_to_who_said_that_it_may_lack_one()
         // Where the INIT went; another address of the server; one that nobody has named (RFC 9260 section 5.1.2 D).
         for source in ["10.0.0.2", "10.0.1.2", "10.0.7.7"] {
             let mut pair = Pair::with(
-                endpoint(client, common::CLIENT_PORT, &common::client_addresses()),
-                endpoint(NO, common::SERVER_PORT, &common::server_addresses()),
+                endpoint(client, pair::CLIENT_PORT, &pair::client_addresses()),
+                endpoint(NO, pair::SERVER_PORT, &pair::server_addresses()),
             );
-            pair.lose(|_| common::Fate::Lose);
+            pair.lose(|_| pair::Fate::Lose);
             pair.connect_with(settings(client));
             pair.exchange();
             let init = pair.log[0].clone();
             pair.inject(Way::ToServer, at_server(), &init.data);
             let ack = pair.log.iter().find(|p| kinds(p) == [kind::INIT_ACK]).expect("an answer");
-            let (mut from, ack) = (common::client_paths()[0], cleared(ack));
-            from.remote.set_ip(common::ip(source));
+            let (mut from, ack) = (pair::client_paths()[0], cleared(ack));
+            from.remote.set_ip(pair::ip(source));
             pair.inject(Way::ToClient, from, &ack);
             let echoed = pair.log.iter().filter(|p| kinds(p)[0] == kind::COOKIE_ECHO).count();
             assert_eq!(echoed, usize::from(taken), "{source}");
@@ -160,7 +158,7 @@ fn set_up_packets_and_strangers_need_their_checksum_whatever_was_agreed() {
         assert_eq!(bad(&pair), before + 1, "{:?}", kinds(packet));
     }
     // From an address that belongs to no association.
-    let stranger = common::tuple("10.0.0.2", "10.9.9.9");
+    let stranger = pair::tuple("10.0.0.2", "10.9.9.9");
     let (before, sent) = (bad(&pair), pair.log.len());
     pair.inject(Way::ToServer, stranger, &cleared(&data));
     assert_eq!((bad(&pair), pair.log.len()), (before + 1, sent), "no answer either");

@@ -1,9 +1,8 @@
 //! A cursor over received bytes that knows where in the packet it stands.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::items::{Items, WireItem};
-use crate::param::decode_address;
 use crate::{Item, WireError, WireErrorKind};
 
 /// Reads fields off the front of an item's value.
@@ -58,13 +57,6 @@ impl<'a> Reader<'a> {
         Ok(head)
     }
 
-    /// The address parameter in front; none needs padding.
-    pub(crate) fn address(&mut self) -> Result<IpAddr, WireError> {
-        let (address, len) = decode_address(self.rest, self.offset)?;
-        self.take(len)?;
-        Ok(address)
-    }
-
     /// `count` items; the caller has made sure that the count agrees with what is left.
     #[inline]
     pub(crate) fn items<T: WireItem<N>, const N: usize>(
@@ -82,6 +74,11 @@ impl<'a> Reader<'a> {
     ) -> Result<Items<'a, T, N>, WireError> {
         self.expect_left(field, self.rest.len().div_ceil(N) * N)?;
         self.items(self.rest.len() / N)
+    }
+
+    /// Everything left, and where it starts, without taking it.
+    pub(crate) const fn ahead(&self) -> (&'a [u8], usize) {
+        (self.rest, self.offset)
     }
 
     /// Everything left, and where it starts.

@@ -10,10 +10,10 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use polypath_emu::{Emulation, Namespace};
 use serde_json::Value;
 
-use super::Cell;
 use super::capture::Dumpcap;
 use super::case::{Case, Network};
 use super::facts::Facts;
+use super::outcome::Cell;
 use super::proof::Results;
 use super::tools::Tools;
 use crate::peer::Role;

@@ -5,11 +5,13 @@ mod case;
 mod conversation;
 mod facts;
 mod network;
+mod outcome;
 mod proof;
+mod settings;
 mod table;
 mod tools;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,79 +19,10 @@ use anyhow::{Context as _, Result};
 
 pub use self::case::{CASES, Case};
 use self::conversation::Conversation;
-use self::facts::Facts;
+pub use self::outcome::{Cell, Matrix, ROLES, Row};
+pub use self::settings::Settings;
 pub use self::table::markdown;
 use self::tools::Tools;
-use crate::peer::Role;
-
-/// How to run the matrix.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The program `polypath-interop`.
-    pub own: PathBuf,
-    /// Only cases whose name contains this.
-    pub only: String,
-    /// Where captures and results stay; `None`: nowhere.
-    pub keep: Option<PathBuf>,
-    /// Conversations at the same time.
-    pub jobs: usize,
-}
-
-/// What became of the matrix.
-#[derive(Debug)]
-pub struct Matrix {
-    /// One per case.
-    pub rows: Vec<Row>,
-    /// What was not done, and why.
-    pub skipped: Vec<String>,
-}
-
-/// What became of a case.
-#[derive(Debug)]
-pub struct Row {
-    /// Which.
-    pub case: &'static Case,
-    /// Our client and usrsctp's server, then the other way round.
-    pub cells: [Cell; 2],
-}
-
-/// What became of a conversation.
-#[derive(Debug)]
-pub enum Cell {
-    /// All was as it should be.
-    Passed(Box<Facts>),
-    /// Something was not.
-    Failed(String),
-    /// It was not held.
-    Skipped,
-    /// Usrsctp cannot play this role.
-    NotPossible,
-}
-
-impl Cell {
-    /// Whether it was held and something was wrong.
-    pub const fn failed(&self) -> bool {
-        matches!(self, Self::Failed(_))
-    }
-}
-
-impl Matrix {
-    /// What went wrong, one line each.
-    pub fn failures(&self) -> Vec<String> {
-        let mut failures = Vec::new();
-        for row in &self.rows {
-            for (ours, cell) in ROLES.into_iter().zip(&row.cells) {
-                if let Cell::Failed(why) = cell {
-                    failures.push(format!("{}, our {}: {why}", row.case.name, ours.name()));
-                }
-            }
-        }
-        failures
-    }
-}
-
-/// Our role in the two cells of a row.
-pub const ROLES: [Role; 2] = [Role::Client, Role::Server];
 
 /// Runs the matrix and prints it; true when nothing failed.
 ///

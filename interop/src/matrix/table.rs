@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Cell, Matrix, Row};
+use super::outcome::{Cell, Matrix, Row};
 
 const HEAD: &str = "\
 # Polypath and usrsctp

@@ -6,8 +6,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
-use super::Settings;
 use super::capture::Tshark;
+use super::settings::Settings;
 
 /// The programs.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
+use super::median::median;
 use super::stack::number;
-use super::{Effort, Programs, median, print_machine};
+use super::{Effort, Programs, print_machine};
 
 /// One-way delays of both links, ms.
 const DELAYS: [(u32, u32); 2] = [(10, 10), (5, 100)];

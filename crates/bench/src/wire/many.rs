@@ -11,7 +11,7 @@ use polypath_net::{Config, Endpoint};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::median;
+use super::median::median;
 use super::stack::{addresses, json as output_of, number, spawn};
 
 /// Associations.

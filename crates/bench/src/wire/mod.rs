@@ -3,49 +3,18 @@
 
 mod links;
 mod many;
+mod median;
+mod programs;
 mod stack;
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
 pub(crate) use links::links_table;
 pub(crate) use many::{client as many_client, server as many_server};
+pub(crate) use programs::Programs;
 use stack::{Case, Speed, Stack};
-
-/// Programs that take part.
-pub(crate) struct Programs {
-    /// The `polypath` command.
-    pub(crate) polypath: PathBuf,
-    /// The yardstick over usrsctp and the kernel's protocols, `interop/bench.c`.
-    pub(crate) bench: PathBuf,
-    /// The same over another build of usrsctp, if there is one.
-    pub(crate) optimised: Option<PathBuf>,
-}
-
-impl Programs {
-    /// The command beside this program, and the yardstick, which is built in `out`.
-    pub(crate) fn find(optimised: Option<PathBuf>, out: &Path) -> Result<Self> {
-        let here = std::env::current_exe()?;
-        let polypath = here.with_file_name("polypath");
-        if !polypath.is_file() {
-            bail!("{}: does not exist: build it with the same profile first", polypath.display());
-        }
-        let bench = out.join("bench");
-        let made = Command::new("make")
-            .args(["-s", "-C", "interop"])
-            .arg(format!("OUT={}", out.display()))
-            .arg(&bench)
-            .status();
-        if !made.is_ok_and(|status| status.success()) {
-            bail!(
-                "make -C interop bench: failed (gcc and libusrsctp-dev are needed; run from the checkout)"
-            );
-        }
-        Ok(Self { polypath, bench, optimised })
-    }
-}
 
 /// How a table is made.
 pub(crate) struct Effort {
@@ -140,26 +109,5 @@ fn print_aims(ours: &[Option<Speed>]) {
             let share = 100.0 * speed.mbit / one.mbit.max(1e-9);
             println!("{paths} paths: {share:.0} % of one path's speed (aim: at least 90 %).");
         }
-    }
-}
-
-/// The middle one, or the mean of the two there.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
-    let at = |i: usize| values.get(i).copied().unwrap_or(f64::NAN);
-    f64::midpoint(at(low), at(high))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn the_median_is_in_the_middle() {
-        assert_eq!(
-            [median(vec![3.0, 1.0, 2.0]), median(vec![4.0, 1.0]), median(vec![5.0])],
-            [2.0, 2.5, 5.0]
-        );
     }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use super::{Programs, median};
+use super::median::median;
+use super::programs::Programs;
 
 /// What is carried.
 pub(crate) struct Case {

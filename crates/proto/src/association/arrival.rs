@@ -239,7 +239,7 @@ impl Association {
                 continue;
             }
             if self.config.recovery.rescheduling.watches_silence() {
-                self.suspect(now, other);
+                self.on_path_silent(now, other);
             }
             let asked = self.paths.get(other).is_some_and(|path| path.heartbeat.is_some());
             if !asked && self.state.sends_heartbeats() {

@@ -38,7 +38,7 @@ impl Association {
         };
         let Some(path) = arrival else { return };
         seen.leaving = self.changes_addresses() && self.is_leaving(tuple.local.ip());
-        self.count_packet(now, path);
+        self.note_packet_arrival(now, path);
         self.restart_shutdown_guard();
         let waiting = self.control.len();
         for raw in chunks {
@@ -54,7 +54,7 @@ impl Association {
 
     /// A packet of the peer came on `path`.
     #[inline]
-    fn count_packet(&mut self, now: Time, path: PathId) {
+    fn note_packet_arrival(&mut self, now: Time, path: PathId) {
         self.stats.packets_received += 1;
         if let Some(own) = self.paths.get_mut(path) {
             own.stats.packets_received += 1;
@@ -281,7 +281,7 @@ impl Association {
             v.state == PathState::PotentiallyFailed || probed && v.state == PathState::Inactive
         });
         let was_silent = self.paths.view(p).is_some_and(|v| v.suspect);
-        self.end_suspicion(now, p);
+        self.on_path_heard_again(now, p);
         if let Some(state) = self.paths.alive(p) {
             if was_failed && was_silent {
                 self.take_back_timeout(now, p);
@@ -294,7 +294,7 @@ impl Association {
     /// A path of which nothing at all came back, while others did, was cut off. That tells nothing of congestion: it starts
     /// anew with a small window, but slow start may take it to where it was.
     fn take_back_timeout(&mut self, now: Time, p: PathId) {
-        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.spurious(&view, p);
         if let Some(path) = self.paths.get_mut(p) {
             path.idle_since = now;
@@ -305,7 +305,7 @@ impl Association {
     /// would have given it.
     fn resume_path(&mut self, now: Time, p: PathId, was_failed: bool) {
         let Some(pf) = self.config.potentially_failed.filter(|_| was_failed) else { return };
-        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.resumed(&view, p, pf.return_mtus);
         self.refresh_windows(now);
     }

@@ -3,7 +3,8 @@
 mod arrival;
 mod asconf;
 mod auth;
-mod blocking;
+mod chunk_rescheduling;
+mod congestion_windows;
 mod errors;
 mod explicit_eor;
 mod input;
@@ -11,24 +12,30 @@ mod limits;
 mod mtu;
 mod nagle;
 mod output;
+mod packet_builder;
 mod packet_state;
-mod partial;
-mod probe;
+mod partial_reliability;
+mod path_silence;
 mod reconfiguration;
+mod redundant_copies;
 mod removal;
 mod sack;
+mod sack_path;
+mod send_attempt;
+mod send_decision;
 mod send_error;
 mod settings;
 mod setup;
 mod shutdown;
-mod suspicion;
+mod stall_detection;
+mod tail_loss_probe;
 mod timeout;
 mod timers;
 
 pub use crate::extension::asconf::AddressError;
 pub use crate::extension::reconfig::ReconfigError;
 pub use crate::state::State;
-pub(crate) use output::PacketSize;
+pub(crate) use packet_builder::PacketSize;
 
 use core::net::IpAddr;
 use std::collections::VecDeque;
@@ -90,11 +97,9 @@ pub struct Association {
     pub(crate) errors: u32,
     /// When an unanswered heartbeat last counted against the association.
     unanswered_at: Time,
-    round: output::Round,
+    attempt: send_attempt::SendAttempt,
     /// Small messages wait for company (see [`nagle`]).
     nagle: bool,
-    /// Where the chunk that blocks a buffer shall move (see [`blocking`]).
-    planned_move: Option<PathId>,
     /// The path of the SACK that brought the latest news (see [`sack`]).
     newest_sack_path: PathId,
     /// What the peer said in its ABORT (see [`errors`]).
@@ -163,9 +168,8 @@ impl Association {
             stats: AssocStats::default(),
             errors: 0,
             unanswered_at: Time::ZERO,
-            round: output::Round::default(),
+            attempt: send_attempt::SendAttempt::default(),
             nagle: config.nagle,
-            planned_move: None,
             newest_sack_path: PathId(0),
             abort_reason: None,
             close_reason: None,
@@ -245,7 +249,7 @@ impl Association {
 
     /// Everything that policies see.
     pub fn view(&self, now: Time) -> AssocView<'_> {
-        assoc_view(now, &self.paths, &self.tx, &self.config)
+        self.tx.view(now, &self.paths)
     }
 
     /// The addresses of a path.
@@ -283,7 +287,7 @@ impl Association {
     pub fn path_failed(&mut self, now: Time, tuple: FourTuple) {
         let watched = self.config.recovery.rescheduling.watches_silence();
         if let Some(p) = self.paths.by_tuple(&tuple).filter(|_| watched) {
-            self.suspect(now, p);
+            self.on_path_silent(now, p);
         }
     }
 
@@ -393,7 +397,7 @@ impl Association {
 
     /// Counters of the loss recovery beyond RFC 9260 on path `p`.
     pub fn recovery_stats(&self, p: PathId) -> RecoveryStats {
-        self.tx.recovery_stats(p)
+        self.tx.recovery.stats(p)
     }
 
     /// Trace records since the last call, when tracing is on.
@@ -415,7 +419,7 @@ impl Association {
 
     /// Something happened that may allow sending.
     pub(crate) fn trigger(&mut self, why: Trigger) {
-        self.round.request(why);
+        self.attempt.request(why);
     }
 
     /// Queues `chunk` for `path`.
@@ -469,7 +473,7 @@ impl Association {
             return Some(known);
         }
         let p = self.paths.add(now, tuple, confirmed, &self.config)?;
-        self.tx.path_added(p);
+        self.tx.add_path(p);
         self.start_windows(now, p);
         self.events.push_back(Event::PathAdded(p));
         if self.state.sends_heartbeats() {
@@ -480,7 +484,7 @@ impl Association {
 
     /// (Re)starts the congestion window of `p`: a new path, or the peer's window just became known.
     pub(crate) fn start_windows(&mut self, now: Time, p: PathId) {
-        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.path_added(&view, p);
         self.policies.path_scheduler.path_event(&view, p, PathChange::Added);
         self.refresh_windows(now);
@@ -513,27 +517,14 @@ impl Association {
     /// Copies the congestion windows into the views.
     pub(crate) fn refresh_windows(&mut self, now: Time) {
         let congestion = &*self.policies.congestion;
-        for view in &mut self.paths.views {
-            let (cwnd, ssthresh) = (congestion.cwnd(view.id), congestion.ssthresh(view.id));
-            let (path, group) = (view.id, congestion.group(view.id));
-            if view.group != group {
-                view.group = group;
-                self.tracer.emit(now, || TraceEvent::Group { path, group });
-            }
-            let cwnd = self.tx.recovery_window(view.id, view.outstanding).unwrap_or(cwnd);
-            if (view.cwnd, view.ssthresh) != (cwnd, ssthresh) {
-                (view.cwnd, view.ssthresh) = (cwnd, ssthresh);
-                let (path, outstanding) = (view.id, view.outstanding);
-                self.tracer.emit(now, || TraceEvent::Window { path, cwnd, ssthresh, outstanding });
-            }
-        }
+        congestion_windows::refresh(now, congestion, &mut self.paths, &self.tx, &mut self.tracer);
     }
 
     /// A path's state changed: tell everyone.
     pub(crate) fn path_state_changed(&mut self, now: Time, p: PathId, state: PathState) {
         self.events.push_back(Event::PathState { path: p, state });
         self.tracer.emit(now, || TraceEvent::PathState { path: p, state });
-        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.path_scheduler.path_event(&view, p, PathChange::State(state));
         self.start_mtu_search(now, p);
         self.trigger(Trigger::Path);
@@ -573,28 +564,10 @@ impl Association {
         let settings = receiver_settings(&self.config, self.caps);
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
         self.tx.set_interleaving(self.caps.agreed.interleaving);
-        self.tx.agree_on_giving_up(self.skips_messages());
+        self.tx.agree_on_abandoning(self.skips_messages());
         // The association begins anew: so do the sequence numbers.
         self.reconfig = None;
     }
-}
-
-/// The view of an association from its parts, so that one part can be borrowed while another changes.
-#[inline]
-pub(crate) fn assoc_view<'a>(
-    now: Time,
-    paths: &'a PathSet,
-    tx: &Sender,
-    config: &AssocConfig,
-) -> AssocView<'a> {
-    let mut view = AssocView::new(now, &paths.views);
-    view.primary = paths.primary;
-    view.peer_rwnd = tx.peer_rwnd();
-    view.outstanding = tx.outstanding();
-    view.peer_rwnd_max = tx.peer_rwnd_max();
-    view.send_buffer = tx.buffer_view();
-    view.rto_initial = config.rto.initial;
-    view
 }
 
 fn receiver_settings(config: &AssocConfig, caps: Capabilities) -> ReceiverSettings {

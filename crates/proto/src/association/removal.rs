@@ -1,6 +1,6 @@
 //! Removal of a path: its data goes to other paths, its timers stop, policies and application are notified.
 
-use super::{Association, assoc_view};
+use super::Association;
 use crate::event::Event;
 use crate::ids::PathId;
 use crate::policy::{PathChange, Trigger};
@@ -13,10 +13,10 @@ impl Association {
     pub(super) fn remove_path(&mut self, now: Time, p: PathId) {
         let live = self.paths.view(p).is_some_and(|v| v.state != PathState::Removed);
         let Some(heir) = self.paths.heir(p).filter(|_| live) else { return };
-        self.tx.rehome(p, heir, &mut self.paths);
+        self.tx.remove_path(p, heir, &mut self.paths);
         self.control.redirect(p, heir, self.paths.is_confirmed(heir));
         self.paths.remove(now, p);
-        self.tx.path_added(heir);
+        self.tx.add_path(heir);
         if self.state.sends_heartbeats() {
             self.paths.probe_if_stranded(now);
         }
@@ -29,14 +29,14 @@ impl Association {
         if let Some(reconfig) = &mut self.reconfig {
             reconfig.redirect(p, heir);
         }
-        self.planned_move = None;
+        self.attempt.cancel_move();
         if self.paths.primary == p {
             self.paths.primary = heir;
             self.events.push_back(Event::PrimaryChanged(heir));
         }
         self.events.push_back(Event::PathRemoved(p));
         self.tracer.emit(now, || TraceEvent::PathState { path: p, state: PathState::Removed });
-        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.path_scheduler.path_event(&view, p, PathChange::Removed);
         self.trigger(Trigger::Path);
     }

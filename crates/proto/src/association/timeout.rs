@@ -23,7 +23,7 @@ impl Association {
         let next = self.timers.next().min(paths.unwrap_or(Time::MAX)).min(sack);
         let next = next.min(self.asconf.as_ref().map_or(Time::MAX, |asconf| asconf.t4));
         let next = next.min(self.reconfig.as_ref().map_or(Time::MAX, |reconfig| reconfig.timer()));
-        let next = next.min(self.tx.recovery_deadline()).min(self.tx.lifetime_deadline());
+        let next = next.min(self.tx.recovery.deadline()).min(self.tx.lifetime_deadline());
         let next = next.min(self.limits.timer());
         let next = next.min(self.pacers.as_ref().map_or(Time::MAX, |p| p.deadline()));
         (next != Time::MAX).then_some(next)
@@ -50,7 +50,7 @@ impl Association {
             self.on_reconfig_timer(now);
         }
         if expired(&mut self.timers.probe, now) {
-            self.tx.allow_window_probe();
+            self.tx.outstanding.window_mut().allow_probe();
             self.trigger(Trigger::Timer);
         }
         if expired(&mut self.timers.scheduler, now) {
@@ -59,7 +59,7 @@ impl Association {
         if self.pacers.as_mut().is_some_and(|p| p.expired(now)) {
             self.trigger(Trigger::Timer);
         }
-        if self.tx.recovery_deadline() <= now {
+        if self.tx.recovery.deadline() <= now {
             self.on_recovery_timers(now);
         }
         for p in self.paths.ids() {
@@ -75,25 +75,25 @@ impl Association {
         }
         self.on_mtu_timers(now);
         self.on_heartbeat_timers(now);
-        self.give_up(now);
+        self.abandon_expired_messages(now);
     }
 
     /// Reordering timers and tail-loss probes (RFC 8985), before T3-rtx, which a probe puts off.
     fn on_recovery_timers(&mut self, now: Time) {
         for p in self.paths.ids() {
-            let losses = self.tx.reordering_timeout(now, p, &mut self.paths);
+            let losses = self.tx.expire_reordering_timer(now, p, &mut self.paths);
             if losses.lost > 0 {
                 self.cut_window(now, p, losses);
                 let target = self.policies.congestion.cwnd(p);
-                self.tx.step_rate(p, 0, target, &self.paths);
+                self.tx.recovery.step_rate(p, 0, target, &self.paths);
                 self.refresh_windows(now);
                 self.trigger(Trigger::Timer);
             }
-            if self.tx.expired_probe(now, p, &mut self.paths) {
+            if self.tx.expire_probe_timer(now, p, &mut self.paths) {
                 if self.config.recovery.rescheduling.watches_silence()
                     && self.tx.is_overdue(now, p, &self.paths)
                 {
-                    self.suspect(now, p);
+                    self.on_path_silent(now, p);
                 }
                 self.probe_if_data_overdue(now, p);
                 self.trigger(Trigger::Timer);
@@ -104,8 +104,8 @@ impl Association {
     /// T3-rtx of `p` expired (RFC 9260 section 6.3.3).
     fn on_t3(&mut self, now: Time, p: PathId) {
         let Some(rto) = self.paths.view(p).map(|v| v.rto) else { return };
-        let probing = self.tx.probing_window();
-        let chunks = self.tx.mark_timeout(now, p, &mut self.paths, &self.config);
+        let probing = self.tx.outstanding.window().is_shut_by_living_peer();
+        let chunks = self.tx.on_timeout(now, p, &mut self.paths, &self.config);
         let forward = self.forward_timed_out(now, p, chunks);
         if chunks == 0 || forward {
             return;
@@ -124,7 +124,7 @@ impl Association {
         });
         // PRR governs the window no more.
         self.refresh_windows(now);
-        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         let loss = LossInfo { path: p, kind: LossKind::Timeout };
         self.policies.congestion.lost(&view, &loss);
         self.policies.path_scheduler.lost(&view, &loss);
@@ -216,7 +216,7 @@ impl Association {
         let alive = |view: &PathView| view.id != p && view.state == PathState::Active;
         let elsewhere = self.paths.iter().any(|(view, _)| alive(view));
         let frequent = now.since(self.unanswered_at) < rto / 2;
-        let data_tells = self.tx.outstanding() > 0 && !self.paths.is_stranded();
+        let data_tells = self.tx.bytes_in_flight() > 0 && !self.paths.is_stranded();
         if elsewhere || frequent || data_tells {
             return false;
         }

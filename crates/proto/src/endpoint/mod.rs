@@ -230,6 +230,12 @@ impl Endpoint {
         self.table.remove(h);
     }
 
+    /// Whether INITs from strangers are answered from now on (listen and its end). Associations
+    /// that there are, and set-ups that have begun, go on.
+    pub fn set_accept(&mut self, accept: bool) {
+        Arc::make_mut(&mut self.config).accept = accept;
+    }
+
     /// Counters of what happened outside associations.
     pub fn stats(&self) -> EndpointStats {
         self.stats.clone()

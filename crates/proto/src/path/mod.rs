@@ -103,6 +103,11 @@ impl Path {
         self.on_probation && view.outstanding > 0
     }
 
+    /// Whether the path takes no new data for a while: a chunk of it blocked a buffer.
+    pub(crate) fn is_held_back(&self, now: Time) -> bool {
+        now < self.held_back_until
+    }
+
     /// When discovery of the MTU must be served.
     #[inline]
     pub(crate) fn mtu_timer(&self) -> Time {

@@ -100,13 +100,13 @@ impl Cut {
     }
 }
 
-/// RFC 9260 section 7.2 on each path by itself: CMT's own congestion control ("cmt").
+/// RFC 9260 section 7.2 on each path by itself ("rfc9260").
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rfc9260Rule;
 
 impl WindowRule for Rfc9260Rule {
     fn name(&self) -> &'static str {
-        "cmt"
+        "rfc9260"
     }
 
     fn decrease(

@@ -10,7 +10,7 @@ use polypath_proto::{
 };
 
 use super::parts::{Assembly, Unfinished};
-use super::run::Trouble;
+use super::trouble::Trouble;
 use crate::model::{Breach, Ledger, Side};
 use crate::world::{HostId, World};
 

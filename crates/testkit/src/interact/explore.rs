@@ -5,10 +5,11 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::run::{Ending, Report, Trouble, run};
+use super::run::{Ending, Report, run};
 use super::script::Script;
 use super::setup::PolicyChoice;
 use super::shrink::shrink;
+use super::trouble::Trouble;
 
 /// What happened in many runs.
 #[derive(Clone, Debug, Default)]

@@ -13,10 +13,12 @@ mod run;
 mod script;
 mod setup;
 mod shrink;
+mod trouble;
 
 pub use explore::{Failure, Summary, examine, explore, run_caught, triage};
 pub use flood::Flood;
-pub use run::{Ending, Report, Trouble, packet_hash, run};
+pub use run::{Ending, Report, packet_hash, run};
 pub use script::{Op, Reconfigure, Script};
 pub use setup::{EndSetup, LinkSetup, Policies, PolicyChoice, Setup};
 pub use shrink::shrink;
+pub use trouble::Trouble;

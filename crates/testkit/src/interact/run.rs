@@ -11,16 +11,16 @@ use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathAdmin;
-use polypath_proto::{CloseReason, Event, PathId, State};
+use polypath_proto::{CloseReason, PathId, State};
 
 use super::app::{Aftermath, App, Books, Job};
 use super::flood::Flood;
 use super::script::{Op, Reconfigure, Script};
 use super::setup::{LONGEST_IN_PARTS, Setup};
+use super::trouble::Trouble;
 use crate::fingerprint::Digest;
 use crate::invariants;
-use crate::model::Breach;
-use crate::world::{HostId, Step, World, WorldError, address, translated};
+use crate::world::{HostId, Step, World, address, translated};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,47 +54,6 @@ pub struct Report {
     pub time: Time,
     /// The last packets, where it did not end gracefully.
     pub log: String,
-}
-
-/// Why a run failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
-    /// An endpoint misbehaves towards its driver.
-    #[error(transparent)]
-    World(#[from] WorldError),
-    /// A promise to an application was broken.
-    #[error(transparent)]
-    Breach(#[from] Breach),
-    /// Books that do not add up.
-    #[error("host {0}: {1}")]
-    Invariant(usize, String),
-    /// Parts of messages that do not fit each other.
-    #[error("host {0}: {1}")]
-    Parts(usize, String),
-    /// The peer is accused of breaking the protocol, though nobody did.
-    #[error("host {0}: closed for {1:?}, but nobody broke the protocol")]
-    Accused(usize, CloseReason),
-    /// "Closed" is the last event.
-    #[error("host {0}: {1:?} after Closed")]
-    AfterClosed(usize, Event),
-    /// An association is reported as closed, and is not.
-    #[error("host {0}: an association that is reported as closed is not")]
-    ClosedTwice(usize),
-    /// Nothing moves any more.
-    #[error("stuck {0}: {1}")]
-    Stuck(&'static str, String),
-    /// Nothing that happened explains the end.
-    #[error("ended with {0:?}, though nothing happened to the association")]
-    Unprovoked(Vec<CloseReason>),
-    /// Too many steps.
-    #[error("{0} packets and timeouts: there is no end to it")]
-    Endless(u64),
-    /// Packets to addresses that nobody named.
-    #[error("{0} packets went to addresses that nobody named")]
-    Strays(u64),
-    /// The code panicked.
-    #[error("panic: {0}")]
-    Panic(String),
 }
 
 /// Virtual time after which what was not done never will be: RTO.Max times Association.Max.Retrans several times over.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use polypath_proto::FourTuple;
 use polypath_proto::time::Time;
 
-use super::HostId;
+use super::place::HostId;
 use crate::fingerprint::Digest;
 use crate::packet::render;
 

@@ -11,7 +11,7 @@ mod place;
 use link::{Copies, IP_HEADER};
 pub use link::{Link, Oversize, flip_bits};
 pub use log::{Fate, LogEntry, PacketLog};
-pub use place::{address, translated, tuple};
+pub use place::{HostId, address, translated, tuple};
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -26,31 +26,6 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{AssocHandle, Association, Endpoint, Event, FourTuple, Transmit};
 use polypath_wire::{ChecksumCheck, PacketView};
-
-/// A host's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostId(pub usize);
-
-impl HostId {
-    /// Host 0: by custom the one that connects.
-    pub const CLIENT: Self = Self(0);
-    /// Host 1.
-    pub const SERVER: Self = Self(1);
-
-    /// Host 2, where there is one: another one that connects.
-    pub const GUEST: Self = Self(2);
-
-    /// The one it talks to; for the server, the first of those that connect.
-    #[must_use]
-    pub const fn peer(self) -> Self {
-        if self.0 == Self::SERVER.0 { Self::CLIENT } else { Self::SERVER }
-    }
-
-    /// Which direction of a link it sends in.
-    const fn direction(self) -> usize {
-        (self.0 == Self::SERVER.0) as usize
-    }
-}
 
 /// An endpoint misbehaves towards its driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

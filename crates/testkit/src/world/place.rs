@@ -1,10 +1,33 @@
-//! Who has which address.
+//! The hosts, and who has which address.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use polypath_proto::FourTuple;
 
-use super::HostId;
+/// A host's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostId(pub usize);
+
+impl HostId {
+    /// Host 0: by custom the one that connects.
+    pub const CLIENT: Self = Self(0);
+    /// Host 1.
+    pub const SERVER: Self = Self(1);
+
+    /// Host 2, where there is one: another one that connects.
+    pub const GUEST: Self = Self(2);
+
+    /// The one it talks to; for the server, the first of those that connect.
+    #[must_use]
+    pub const fn peer(self) -> Self {
+        if self.0 == Self::SERVER.0 { Self::CLIENT } else { Self::SERVER }
+    }
+
+    /// Which direction of a link it sends in.
+    pub(super) const fn direction(self) -> usize {
+        (self.0 == Self::SERVER.0) as usize
+    }
+}
 
 /// The address of `host` in the network of link `link`.
 pub fn address(host: HostId, link: usize) -> IpAddr {

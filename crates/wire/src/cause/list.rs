@@ -1,7 +1,7 @@
 //! Lists of error causes, borrowed or owned.
 
 use crate::tlv::{Naming, Tlv, next_tlv, push_tlv};
-use crate::{ErrorCause, Item, WireError};
+use crate::{Item, WireError};
 
 const NAMING: Naming = Naming { header: Item::CauseHeader, item: Item::Cause };
 
@@ -97,14 +97,6 @@ impl<'a> RawCause<'a> {
         Self { code: tlv.kind, value: tlv.value, offset: tlv.offset, bytes: tlv.bytes }
     }
 
-    /// Checks the value.
-    ///
-    /// # Errors
-    /// When the value is not one of its code; a code that this crate does not know is no error.
-    pub fn decode(&self) -> Result<ErrorCause<'a>, WireError> {
-        ErrorCause::decode(*self)
-    }
-
     /// The whole cause with its header, without padding.
     #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
@@ -123,9 +115,9 @@ impl CausesBuf {
         Self(Vec::new())
     }
 
-    /// Appends a cause.
-    pub fn push(&mut self, cause: &ErrorCause<'_>) {
-        push_tlv(&mut self.0, cause.code(), |out| cause.encode_value(out));
+    /// Appends the cause of this code whose value `value` writes.
+    pub(super) fn push_tlv(&mut self, code: u16, value: impl FnOnce(&mut Vec<u8>)) {
+        push_tlv(&mut self.0, code, value);
     }
 
     /// The list as it is borrowed from a packet; offsets in errors count from its start.
@@ -138,19 +130,5 @@ impl CausesBuf {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-}
-
-impl<'c> FromIterator<ErrorCause<'c>> for CausesBuf {
-    fn from_iter<I: IntoIterator<Item = ErrorCause<'c>>>(causes: I) -> Self {
-        let mut list = Self::new();
-        list.extend(causes);
-        list
-    }
-}
-
-impl<'c> Extend<ErrorCause<'c>> for CausesBuf {
-    fn extend<I: IntoIterator<Item = ErrorCause<'c>>>(&mut self, causes: I) {
-        causes.into_iter().for_each(|cause| self.push(&cause));
     }
 }

@@ -65,8 +65,39 @@ pub enum ErrorCause<'a> {
     Unknown(RawCause<'a>),
 }
 
+impl<'a> RawCause<'a> {
+    /// Checks the value.
+    ///
+    /// # Errors
+    /// When the value is not one of its code; a code that this crate does not know is no error.
+    pub fn decode(&self) -> Result<ErrorCause<'a>, WireError> {
+        ErrorCause::decode(*self)
+    }
+}
+
+impl CausesBuf {
+    /// Appends a cause.
+    pub fn push(&mut self, cause: &ErrorCause<'_>) {
+        self.push_tlv(cause.code(), |out| cause.encode_value(out));
+    }
+}
+
+impl<'c> FromIterator<ErrorCause<'c>> for CausesBuf {
+    fn from_iter<I: IntoIterator<Item = ErrorCause<'c>>>(causes: I) -> Self {
+        let mut list = Self::new();
+        list.extend(causes);
+        list
+    }
+}
+
+impl<'c> Extend<ErrorCause<'c>> for CausesBuf {
+    fn extend<I: IntoIterator<Item = ErrorCause<'c>>>(&mut self, causes: I) {
+        causes.into_iter().for_each(|cause| self.push(&cause));
+    }
+}
+
 impl<'a> ErrorCause<'a> {
-    pub(crate) fn decode(raw: RawCause<'a>) -> Result<Self, WireError> {
+    fn decode(raw: RawCause<'a>) -> Result<Self, WireError> {
         let mut reader = Reader::new(raw.value, raw.offset + 4, Item::Cause(raw.code));
         let params = Params::new(raw.value, raw.offset + 4);
         let cause = match raw.code {
@@ -125,7 +156,7 @@ impl<'a> ErrorCause<'a> {
         }
     }
 
-    pub(crate) fn encode_value(&self, out: &mut Vec<u8>) {
+    fn encode_value(&self, out: &mut Vec<u8>) {
         match self {
             Self::InvalidStream(stream) => {
                 put_u16(out, stream.0);

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use super::kind;
 use super::raw::put_chunk_header;
-use crate::param::{address_len, push_address};
+use crate::param::{address_len, push_address, read_address};
 use crate::tlv::put_u32;
 use crate::{EncodeChunk, Params, RawChunk, WireError};
 
@@ -34,7 +34,7 @@ pub struct AsconfChunk<'a> {
 impl<'a> AsconfChunk<'a> {
     pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
         let mut reader = raw.reader();
-        let (serial, address) = (reader.u32()?, reader.address()?);
+        let (serial, address) = (reader.u32()?, read_address(&mut reader)?);
         let (params, offset) = reader.rest();
         let params = Params::new(params, offset);
         Ok(Self { serial, address, params })

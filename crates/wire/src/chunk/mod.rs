@@ -92,9 +92,27 @@ pub enum Chunk<'a> {
     Unknown(RawChunk<'a>),
 }
 
+impl<'a> RawChunk<'a> {
+    /// Checks the value.
+    ///
+    /// # Errors
+    /// When the value is not one of its type; a type that this crate does not know is no error.
+    #[inline]
+    pub fn decode(&self) -> Result<Chunk<'a>, WireError> {
+        Chunk::decode(*self)
+    }
+
+    /// [`decode`](Self::decode) for the most frequent type: `None` if it is not DATA.
+    #[inline]
+    #[must_use]
+    pub fn as_data(&self) -> Option<Result<DataChunk<'a>, WireError>> {
+        (self.kind == kind::DATA).then(|| DataChunk::decode(*self))
+    }
+}
+
 impl<'a> Chunk<'a> {
     #[inline]
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
+    fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
         match raw.kind {
             kind::DATA => DataChunk::decode(raw).map(Self::Data),
             kind::SACK => SackChunk::decode(raw).map(Self::Sack),

@@ -1,9 +1,8 @@
 //! Chunks of any type: header checked, value not yet.
 
-use crate::chunk::kind;
 use crate::reader::Reader;
 use crate::tlv::saturating_length;
-use crate::{Chunk, DataChunk, EncodeChunk, Item, UnknownAction, WireError, WireErrorKind};
+use crate::{EncodeChunk, Item, UnknownAction, WireError, WireErrorKind};
 
 /// Length of a chunk's type, flags and length fields.
 pub(crate) const CHUNK_HEADER_LEN: usize = 4;
@@ -51,22 +50,6 @@ impl<'a> RawChunk<'a> {
             return Err(WireError { offset: offset + 2, kind });
         };
         Ok(Self { kind: *kind, flags: *flags, value, offset, bytes: chunk })
-    }
-
-    /// Checks the value.
-    ///
-    /// # Errors
-    /// When the value is not one of its type; a type that this crate does not know is no error.
-    #[inline]
-    pub fn decode(&self) -> Result<Chunk<'a>, WireError> {
-        Chunk::decode(*self)
-    }
-
-    /// [`decode`](Self::decode) for the most frequent type: `None` if it is not DATA.
-    #[inline]
-    #[must_use]
-    pub fn as_data(&self) -> Option<Result<DataChunk<'a>, WireError>> {
-        (self.kind == kind::DATA).then(|| DataChunk::decode(*self))
     }
 
     /// The whole chunk with its header, without padding.

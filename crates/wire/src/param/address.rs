@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 
 use super::kind;
+use super::list::Params;
+use crate::reader::Reader;
 use crate::tlv::{TLV_HEADER_LEN, put_u16};
-use crate::{Parameter, Params, WireError, WireErrorKind};
+use crate::{Item, WireError, WireErrorKind};
 
-/// The address in front of `bytes` (which start at `offset` in the packet) and the bytes that it
-/// takes. Address parameters need no padding.
+/// Takes the address parameter in front. Address parameters need no padding.
 ///
 /// ```text
 /// +-------------------------------+-------------------------------+
@@ -16,21 +17,25 @@ use crate::{Parameter, Params, WireError, WireErrorKind};
 /// |                 address, 4 bytes (16 for IPv6)                |
 /// +---------------------------------------------------------------+
 /// ```
-pub(crate) fn decode_address(bytes: &[u8], offset: usize) -> Result<(IpAddr, usize), WireError> {
+pub(crate) fn read_address(reader: &mut Reader<'_>) -> Result<IpAddr, WireError> {
+    let (bytes, offset) = reader.ahead();
     let Some(raw) = Params::new(bytes, offset).iter().next().transpose()? else {
         let kind = WireErrorKind::Count { field: "address parameter", needed: 8, left: 0 };
         return Err(WireError { offset, kind });
     };
-    let address = match raw.decode()? {
-        Parameter::Ipv4(address) => address.into(),
-        Parameter::Ipv6(address) => address.into(),
-        _ => {
-            let value = u32::from(raw.kind);
+    let mut value = Reader::new(raw.value, raw.offset + TLV_HEADER_LEN, Item::Parameter(raw.kind));
+    let address = match raw.kind {
+        kind::IPV4 => value.ipv4()?.into(),
+        kind::IPV6 => value.ipv6()?.into(),
+        other => {
+            let value = u32::from(other);
             let kind = WireErrorKind::Value { field: "address type", value, allowed: "5 or 6" };
             return Err(WireError { offset, kind });
         }
     };
-    Ok((address, raw.bytes().len()))
+    value.end()?;
+    reader.take(raw.bytes().len())?;
+    Ok(address)
 }
 
 pub(crate) fn push_address(out: &mut Vec<u8>, address: IpAddr) {

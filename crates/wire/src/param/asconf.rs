@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::push_address;
+use super::address::{push_address, read_address};
 use crate::reader::Reader;
 use crate::tlv::put_u32;
 use crate::{Causes, WireError};
@@ -28,7 +28,7 @@ pub struct AsconfRequest {
 
 impl AsconfRequest {
     pub(crate) fn decode(mut reader: Reader<'_>) -> Result<Self, WireError> {
-        let (correlation, address) = (reader.u32()?, reader.address()?);
+        let (correlation, address) = (reader.u32()?, read_address(&mut reader)?);
         reader.end()?;
         Ok(Self { correlation, address })
     }

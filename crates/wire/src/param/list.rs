@@ -1,7 +1,7 @@
 //! Lists of parameters, borrowed or owned.
 
 use crate::tlv::{Naming, Tlv, next_tlv, push_tlv};
-use crate::{Item, Parameter, UnknownAction, WireError};
+use crate::{Item, UnknownAction, WireError};
 
 const NAMING: Naming = Naming { header: Item::ParameterHeader, item: Item::Parameter };
 
@@ -97,14 +97,6 @@ impl<'a> RawParam<'a> {
         Self { kind: tlv.kind, value: tlv.value, offset: tlv.offset, bytes: tlv.bytes }
     }
 
-    /// Checks the value.
-    ///
-    /// # Errors
-    /// When the value is not one of its type; a type that this crate does not know is no error.
-    pub fn decode(&self) -> Result<Parameter<'a>, WireError> {
-        Parameter::decode(*self)
-    }
-
     /// The whole parameter with its header, without padding.
     #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
@@ -139,9 +131,9 @@ impl ParamsBuf {
         Self(Vec::new())
     }
 
-    /// Appends a parameter.
-    pub fn push(&mut self, param: &Parameter<'_>) {
-        push_tlv(&mut self.0, param.kind(), |out| param.encode_value(out));
+    /// Appends the parameter of this type whose value `value` writes.
+    pub(super) fn push_tlv(&mut self, kind: u16, value: impl FnOnce(&mut Vec<u8>)) {
+        push_tlv(&mut self.0, kind, value);
     }
 
     /// The list as it is borrowed from a packet; offsets in errors count from its start.
@@ -154,19 +146,5 @@ impl ParamsBuf {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-}
-
-impl<'p> FromIterator<Parameter<'p>> for ParamsBuf {
-    fn from_iter<I: IntoIterator<Item = Parameter<'p>>>(params: I) -> Self {
-        let mut list = Self::new();
-        list.extend(params);
-        list
-    }
-}
-
-impl<'p> Extend<Parameter<'p>> for ParamsBuf {
-    fn extend<I: IntoIterator<Item = Parameter<'p>>>(&mut self, params: I) {
-        params.into_iter().for_each(|param| self.push(&param));
     }
 }

@@ -12,7 +12,7 @@ use crate::reader::Reader;
 use crate::tlv::put_u32;
 use crate::{Item, Items, WireError};
 
-pub(crate) use address::{address_len, decode_address, push_address};
+pub(crate) use address::{address_len, push_address, read_address};
 pub use asconf::{AsconfError, AsconfRequest};
 pub use list::{ParamIter, Params, ParamsBuf, RawParam};
 pub use reconfig::{
@@ -85,8 +85,39 @@ pub enum Parameter<'a> {
     Unknown(RawParam<'a>),
 }
 
+impl<'a> RawParam<'a> {
+    /// Checks the value.
+    ///
+    /// # Errors
+    /// When the value is not one of its type; a type that this crate does not know is no error.
+    pub fn decode(&self) -> Result<Parameter<'a>, WireError> {
+        Parameter::decode(*self)
+    }
+}
+
+impl ParamsBuf {
+    /// Appends a parameter.
+    pub fn push(&mut self, param: &Parameter<'_>) {
+        self.push_tlv(param.kind(), |out| param.encode_value(out));
+    }
+}
+
+impl<'p> FromIterator<Parameter<'p>> for ParamsBuf {
+    fn from_iter<I: IntoIterator<Item = Parameter<'p>>>(params: I) -> Self {
+        let mut list = Self::new();
+        list.extend(params);
+        list
+    }
+}
+
+impl<'p> Extend<Parameter<'p>> for ParamsBuf {
+    fn extend<I: IntoIterator<Item = Parameter<'p>>>(&mut self, params: I) {
+        params.into_iter().for_each(|param| self.push(&param));
+    }
+}
+
 impl<'a> Parameter<'a> {
-    pub(crate) fn decode(raw: RawParam<'a>) -> Result<Self, WireError> {
+    fn decode(raw: RawParam<'a>) -> Result<Self, WireError> {
         let mut reader = Reader::new(raw.value, raw.offset + 4, Item::Parameter(raw.kind));
         let parameter = match raw.kind {
             kind::HEARTBEAT_INFO => return Ok(Self::HeartbeatInfo(raw.value)),
@@ -169,7 +200,7 @@ impl<'a> Parameter<'a> {
         }
     }
 
-    pub(crate) fn encode_value(&self, out: &mut Vec<u8>) {
+    fn encode_value(&self, out: &mut Vec<u8>) {
         match self {
             Self::HeartbeatInfo(bytes)
             | Self::StateCookie(bytes)

@@ -147,7 +147,7 @@ impl Association {
     fn reset_paths(&mut self, now: Time, proven: FourTuple) {
         let live: Vec<_> = self.paths.live().collect();
         for p in live {
-            self.tx.path_added(p);
+            self.tx.add_path(p);
             let initial = self.config.rto.initial;
             let Some((view, path)) = self.paths.both_mut(p) else { continue };
             (view.outstanding, view.outstanding_payload, view.queued) = (0, 0, 0);

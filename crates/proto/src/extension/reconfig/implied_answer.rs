@@ -38,7 +38,7 @@ impl Reconfig {
             return false;
         }
         self.timer = Time::MAX;
-        ctx.tx.clear_reset_point(None);
+        ctx.tx.forward.clear_reset_point(None);
         ctx.rx.doubt_numbers(false);
         self.send_next_request(ctx);
         true

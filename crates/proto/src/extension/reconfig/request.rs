@@ -91,7 +91,7 @@ impl Reconfig {
         let params = outstanding.params.clone();
         self.outstanding = Some(outstanding);
         if resets {
-            ctx.tx.note_reset_point(last);
+            ctx.tx.forward.note_reset_point(last);
         }
         ctx.rx.doubt_numbers(everything);
         self.timer = ctx.now + ctx.rto(path);
@@ -191,7 +191,7 @@ impl Reconfig {
             result => result,
         });
         if matches!(operation, Operation::ResetOutgoing { .. }) {
-            ctx.tx.clear_reset_point(performed.then_some(last));
+            ctx.tx.forward.clear_reset_point(performed.then_some(last));
         }
         if performed && complete {
             self.complete_request(ctx, operation, response);
