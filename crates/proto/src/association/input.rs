@@ -1,5 +1,5 @@
-//! Received packets: from the check of the verification tag (RFC 9260 section 8.5), which the endpoint
-//! has made, to what each chunk sets off.
+//! Received packets: from the check of the verification tag (RFC 9260 section 8.5), which the
+//! endpoint has made, to what each chunk sets off.
 
 use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, HeartbeatAckChunk, PacketView, RawChunk, WireError};
@@ -17,8 +17,8 @@ use crate::trace::TraceEvent;
 use crate::view::PathState;
 
 impl Association {
-    /// Processes a packet whose verification tag was checked, on the path it arrived on: `known`, if it was looked for already.
-    /// `proof`: what is known of an AUTH chunk in front.
+    /// Processes a packet whose verification tag was checked, on the path it arrived on: `known`,
+    /// if it was looked for already. `proof`: what is known of an AUTH chunk in front.
     pub(crate) fn handle_packet(
         &mut self,
         now: Time,
@@ -190,8 +190,8 @@ impl Association {
             self.stats.malformed_chunks += 1;
             return;
         };
-        // DATA behind a COOKIE ECHO finds the association set up already; a lost COOKIE ACK is made good by DATA only after
-        // T1-cookie (RFC 9260 section 5.1.5).
+        // DATA behind a COOKIE ECHO finds the association set up already; a lost COOKIE ACK is made
+        // good by DATA only after T1-cookie (RFC 9260 section 5.1.5).
         if !self.state.accepts_data() {
             return;
         }
@@ -216,7 +216,8 @@ impl Association {
         }
     }
 
-    /// All chunks of a packet with DATA are taken: is a SACK due, and what can the application have?
+    /// All chunks of a packet with DATA are taken: is a SACK due, and what can the application
+    /// have?
     fn finish_data_packet(&mut self, now: Time, path: PathId, payload: u64) {
         if let Some(own) = self.paths.get_mut(path) {
             own.stats.payload_received += payload;
@@ -238,7 +239,8 @@ impl Association {
         self.tracer.emit(now, || TraceEvent::ReceiveBuffer { held, out_of_order, a_rwnd });
     }
 
-    /// Heartbeats are answered from COOKIE-ECHOED (client) or ESTABLISHED (server) on, until a shutdown chunk was sent.
+    /// Heartbeats are answered from COOKIE-ECHOED (client) or ESTABLISHED (server) on, until a
+    /// shutdown chunk was sent.
     pub(super) const fn answers_heartbeats(&self) -> bool {
         matches!(
             self.state,
@@ -291,8 +293,9 @@ impl Association {
         }
     }
 
-    /// A path of which nothing at all came back, while others did, was cut off. That tells nothing of congestion: it starts
-    /// anew with a small window, but slow start may take it to where it was.
+    /// A path of which nothing at all came back, while others did, was cut off. That tells nothing
+    /// of congestion: it starts anew with a small window, but slow start may take it to where it
+    /// was.
     fn take_back_timeout(&mut self, now: Time, p: PathId) {
         let view = self.tx.view(now, &self.paths);
         self.policies.congestion.spurious(&view, p);
@@ -301,8 +304,8 @@ impl Association {
         }
     }
 
-    /// CMT-PF: a path that answers a heartbeat again starts with a small window, the one that an acknowledged retransmission
-    /// would have given it.
+    /// CMT-PF: a path that answers a heartbeat again starts with a small window, the one that an
+    /// acknowledged retransmission would have given it.
     fn resume_path(&mut self, now: Time, p: PathId, was_failed: bool) {
         let Some(pf) = self.config.potentially_failed.filter(|_| was_failed) else { return };
         let view = self.tx.view(now, &self.paths);
