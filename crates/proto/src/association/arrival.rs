@@ -73,11 +73,10 @@ impl Association {
             self.init_ack_from_elsewhere(now, tuple, packet);
             return None;
         }
-        if self.local_standing(tuple.local.ip()).is_none() {
-            return None;
-        }
+        // It came to an address that is none of ours.
+        self.local_standing(tuple.local.ip())?;
         if !self.proves_heartbeats() && self.peer.addresses.contains(&tuple.remote.ip()) {
-            self.learn(now, tuple, true);
+            self.learn_path(now, tuple, true);
         }
         // No path yet that could have proven anything.
         seen.proof = Proof::None;
@@ -112,7 +111,7 @@ impl Association {
             Ok(Chunk::Heartbeat(heartbeat)) => {
                 let authentic = seen.proof == Proof::Given && self.proves_heartbeats();
                 let path = match self.paths.by_tuple(seen.source) {
-                    None if authentic => self.learn(now, *seen.source, false),
+                    None if authentic => self.learn_path(now, *seen.source, false),
                     known => known,
                 };
                 if let Some(path) = path.filter(|_| !seen.answered && self.answers_heartbeats()) {
@@ -155,7 +154,7 @@ impl Association {
 
     /// The peer seems to be at a place that nobody named: `tentative` if its tag alone says so. It
     /// becomes a path, unproven.
-    fn learn(&mut self, now: Time, tuple: FourTuple, tentative: bool) -> Option<PathId> {
+    fn learn_path(&mut self, now: Time, tuple: FourTuple, tentative: bool) -> Option<PathId> {
         let known = self.paths.by_tuple(&tuple);
         if known.is_some() || !self.state.sends_heartbeats() {
             return known;

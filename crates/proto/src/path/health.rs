@@ -18,7 +18,7 @@ impl PathSet {
         count: bool,
         config: &AssocConfig,
     ) -> Option<PathState> {
-        let Some((view, path)) = self.both_mut(p) else { return None };
+        let (view, path) = self.both_mut(p)?;
         back_off(view, &config.rto);
         path.timeouts_in_a_row += 1;
         if !count {
