@@ -103,6 +103,14 @@ pub(crate) struct Path {
 }
 
 impl Path {
+    /// Starts T3-rtx unless it runs (RFC 9260 section 6.3.2, R1).
+    #[inline]
+    pub(crate) fn start_t3(&mut self, now: Time, view: &PathView) {
+        if self.t3 == Time::MAX {
+            self.t3 = now + view.rto;
+        }
+    }
+
     /// See [`PathSet::must_wait`].
     #[inline]
     pub(crate) const fn must_wait(&self, view: &PathView) -> bool {
