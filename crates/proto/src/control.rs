@@ -15,7 +15,8 @@ pub(crate) struct ControlChunk {
     pub(crate) path: PathId,
     pub(crate) bytes: Vec<u8>,
     pub(crate) bundling: Bundling,
-    /// Another destination than that of the path: of an answer to who has no path (RFC 5061 section 5.2, E6).
+    /// Another destination than that of the path: of an answer to who has no path (RFC 5061 section
+    /// 5.2, E6).
     pub(crate) to: Option<Box<FourTuple>>,
 }
 
@@ -50,11 +51,14 @@ pub(crate) enum Bundling {
     First,
     /// Nothing else, and verification tag 0: INIT (RFC 9260 sections 3.3.2 and 8.5.1).
     Init,
-    /// Nothing else: SHUTDOWN COMPLETE (section 3.3.14), ABORT, HEARTBEAT to an unconfirmed address.
+    /// Nothing else: SHUTDOWN COMPLETE (section 3.3.14), ABORT, HEARTBEAT to an unconfirmed
+    /// address.
     Alone,
-    /// Nothing else: a HEARTBEAT with padding, whose size is what matters (RFC 8899 section 6.2.1.2).
+    /// Nothing else: a HEARTBEAT with padding, whose size is what matters (RFC 8899 section
+    /// 6.2.1.2).
     Probe,
-    /// Nothing else, T bit set, the peer's own tag reflected: answers outside the association's tag (section 8.5.1).
+    /// Nothing else, T bit set, the peer's own tag reflected: answers outside the association's tag
+    /// (section 8.5.1).
     Reflected(u32),
 }
 
@@ -114,7 +118,8 @@ impl ControlQueue {
         self.0.clear();
     }
 
-    /// Gives the memory back once the queue is empty: it is seldom used, and idle associations are many.
+    /// Gives the memory back once the queue is empty: it is seldom used, and idle associations are
+    /// many.
     pub(crate) fn release_if_empty(&mut self) {
         if self.0.is_empty() {
             self.0 = VecDeque::new();
@@ -131,8 +136,8 @@ impl ControlQueue {
         self.0.iter().any(|chunk| chunk.kind() == Some(kind))
     }
 
-    /// Chunks that wait for `path`, which is removed, take `heir`, if anything but ASCONF may go there (`confirmed`). What is about
-    /// the path itself goes with it.
+    /// Chunks that wait for `path`, which is removed, take `heir`, if anything but ASCONF may go
+    /// there (`confirmed`). What is about the path itself goes with it.
     pub(crate) fn redirect(&mut self, path: PathId, heir: PathId, confirmed: bool) {
         self.0.retain_mut(|chunk| {
             if chunk.path != path || chunk.to.is_some() {
@@ -150,8 +155,9 @@ impl ControlQueue {
         });
     }
 
-    /// The answers to one packet, those behind the first `waiting` chunks, go out in one packet (RFC 9260 section 12.4): beside
-    /// SHUTDOWN or SHUTDOWN ACK on another path, or without room for both, no HEARTBEAT ACK and no ERROR is sent.
+    /// The answers to one packet, those behind the first `waiting` chunks, go out in one packet
+    /// (RFC 9260 section 12.4): beside SHUTDOWN or SHUTDOWN ACK on another path, or without room
+    /// for both, no HEARTBEAT ACK and no ERROR is sent.
     #[inline]
     pub(crate) fn answer_in_one_packet(&mut self, waiting: usize, paths: &PathSet) {
         if self.0.len() > waiting {

@@ -1,10 +1,15 @@
 //! What an association tells its application.
 
+mod close_reason;
+mod display;
+
 use core::net::IpAddr;
 
 use bytes::Bytes;
 use polypath_wire::param::ReconfigResult;
 use smallvec::SmallVec;
+
+pub use close_reason::CloseReason;
 
 use crate::ids::{MessageId, PathId, ReconfigId, StreamId, Tsn};
 use crate::stats::{Limit, Stall};
@@ -22,17 +27,19 @@ pub enum Event {
         /// Inbound streams after negotiation.
         inbound_streams: u16,
     },
-    /// The peer restarted (RFC 9260 section 5.2.4, action A): what was in flight is lost, numbers start anew. Never suppressed. The association is
-    /// established again, with a peer that knows nothing of a shutdown: who had asked for one asks again.
+    /// The peer restarted (RFC 9260 section 5.2.4, action A): what was in flight is lost, numbers
+    /// start anew. Never suppressed. The association is established again, with a peer that knows
+    /// nothing of a shutdown: who had asked for one asks again.
     Restarted,
     /// At least one message can be received.
     Readable,
-    /// Acknowledged data left the send buffer. The next one comes only once this one was fetched, so a burst of acknowledgements is
-    /// one event.
+    /// Acknowledged data left the send buffer. The next one comes only once this one was fetched,
+    /// so a burst of acknowledgements is one event.
     Writable(SenderQueueInfo),
     /// A path was added.
     PathAdded(PathId),
-    /// A path was removed: one of its addresses was taken back. What was in flight on it is sent again on others.
+    /// A path was removed: one of its addresses was taken back. What was in flight on it is sent
+    /// again on others.
     PathRemoved(PathId),
     /// The peer was asked to change what it knows of our addresses (RFC 5061), and answered.
     LocalAddress {
@@ -48,8 +55,9 @@ pub enum Event {
         /// Its new state.
         state: PathState,
     },
-    /// Data on a path is lost again and again while heartbeats are answered: a link on the way drops packets as large as ours without a word
-    /// (an MTU hole, RFC 8899 section 1.1). Told once until data arrives there again.
+    /// Data on a path is lost again and again while heartbeats are answered: a link on the way
+    /// drops packets as large as ours without a word (an MTU hole, RFC 8899 section 1.1). Told once
+    /// until data arrives there again.
     PacketsTooBig {
         /// Which path.
         path: PathId,
@@ -63,9 +71,11 @@ pub enum Event {
         /// The size, bytes with IP header.
         mtu: u32,
     },
-    /// Something else limits the transfer most than before ([`AssocConfig::watch`](crate::config::AssocConfig::watch)).
+    /// Something else limits the transfer most than before
+    /// ([`AssocConfig::watch`](crate::config::AssocConfig::watch)).
     Limited(Limit),
-    /// Data makes no progress although the peer is heard. Told once until data is acknowledged again.
+    /// Data makes no progress although the peer is heard. Told once until data is acknowledged
+    /// again.
     Stalled {
         /// Why, as far as can be told.
         cause: Stall,
@@ -87,24 +97,27 @@ pub enum Event {
     },
     /// Something about authentication changed (RFC 4895; RFC 6458 section 6.1.8).
     Authentication(AuthNotice),
-    /// The rest of a message that was delivered in part will not come: the association ended, or the peer gave the message up (RFC 6458
-    /// section 6.1.7). Parts of it may still wait to be received; the next one that is a first begins another message.
+    /// The rest of a message that was delivered in part will not come: the association ended, or
+    /// the peer gave the message up (RFC 6458 section 6.1.7). Parts of it may still wait to be
+    /// received; the next one that is a first begins another message.
     PartialDeliveryAborted {
         /// Its stream.
         stream: StreamId,
         /// Whether it is the stream's unordered message.
         unordered: bool,
     },
-    /// The peer sends a message larger than `max_message`, or than the receive buffer where messages come whole; or several that
-    /// interleave, come whole, and fill it together, so that none of them would ever be complete. It gets an ABORT.
+    /// The peer sends a message larger than `max_message`, or than the receive buffer where
+    /// messages come whole; or several that interleave, come whole, and fill it together, so that
+    /// none of them would ever be complete. It gets an ABORT.
     MessageTooLarge {
         /// Its stream; of several messages that of the largest.
         stream: StreamId,
         /// The largest that is taken, bytes: `max_message`, or the receive buffer.
         limit: u32,
     },
-    /// A message that need not be delivered whatever it takes was given up ([`Reliability`](crate::Reliability)). It may have been
-    /// delivered nevertheless, if something of it had been sent.
+    /// A message that need not be delivered whatever it takes was given up
+    /// ([`Reliability`](crate::Reliability)). It may have been delivered nevertheless, if something
+    /// of it had been sent.
     Abandoned {
         /// Which.
         message: MessageId,
@@ -113,7 +126,8 @@ pub enum Event {
         /// Whether any byte of it had been sent.
         sent: bool,
     },
-    /// Streams start at number 0 again (RFC 6525). Messages that were received before may still wait to be taken.
+    /// Streams start at number 0 again (RFC 6525). Messages that were received before may still
+    /// wait to be taken.
     StreamsReset {
         /// Outgoing or incoming ones.
         direction: StreamDirection,
@@ -134,8 +148,9 @@ pub enum Event {
         /// Incoming ones.
         incoming: u16,
     },
-    /// The peer answered a request for a reconfiguration. Asked for more of its streams, a peer may just add as many (RFC 6525 section 5.2.6):
-    /// then it is asked again, and "performed" is told once it says so, or after two more requests without a word.
+    /// The peer answered a request for a reconfiguration. Asked for more of its streams, a peer may
+    /// just add as many (RFC 6525 section 5.2.6): then it is asked again, and "performed" is told
+    /// once it says so, or after two more requests without a word.
     Reconfigured {
         /// Which.
         request: ReconfigId,
@@ -190,9 +205,11 @@ pub enum AuthNotice {
     NewKey(u16),
     /// Nothing is sent with this key any more.
     KeyFree(u16),
-    /// Nothing is acknowledged, although heartbeats are answered, and data or its acknowledgements need the shared key: perhaps the peer has
-    /// another one. (Or all packets with data are too big for the way there.) Told once per key; a key that is set or activated is
-    /// tried anew. Else the association ends with [`CloseReason::NothingAcknowledged`] after Association.Max.Retrans timeouts.
+    /// Nothing is acknowledged, although heartbeats are answered, and data or its acknowledgements
+    /// need the shared key: perhaps the peer has another one. (Or all packets with data are too big
+    /// for the way there.) Told once per key; a key that is set or activated is tried anew. Else
+    /// the association ends with [`CloseReason::NothingAcknowledged`] after Association.Max.Retrans
+    /// timeouts.
     NothingAcknowledged,
 }
 
@@ -229,44 +246,6 @@ pub enum StreamDirection {
     Incoming,
     /// Streams of both kinds with the same numbers.
     Both,
-}
-
-/// Why an association ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CloseReason {
-    /// Graceful shutdown: both sides got everything.
-    Shutdown,
-    /// We aborted it.
-    LocalAbort,
-    /// The peer aborted it, with this cause code if it gave one.
-    PeerAbort {
-        /// First cause code of the ABORT.
-        cause: Option<u16>,
-    },
-    /// Association.Max.Retrans was exceeded: the peer is unreachable.
-    Unreachable,
-    /// Association.Max.Retrans was exceeded after [`AuthNotice::NothingAcknowledged`]: the peer answers heartbeats, and acknowledges nothing
-    /// that must be authenticated. Perhaps it has another shared key.
-    NothingAcknowledged,
-    /// We asked for a graceful shutdown, with all of our data acknowledged, and five RTO.Max later the peer still had data to send, or had not
-    /// answered; or data is not, and a peer that is heard of sent no SACK for as long: we aborted (T5-shutdown-guard, RFC 9260 section 9.2).
-    ShutdownTimeout,
-    /// The handshake got no answer.
-    HandshakeTimeout,
-    /// The handshake failed: the peer called our cookie stale twice (RFC 9260 section 5.2.6). Its Valid.Cookie.Life is shorter than
-    /// the way there and back.
-    StaleCookie,
-    /// The handshake led to a peer that has an association with us already: it opened, too, from behind a NAT that hid who it is. That
-    /// one goes on.
-    AlreadyConnected,
-    /// The peer cannot authenticate chunks, which our configuration demands, or an extension that the peer itself offers
-    /// (RFC 5061 section 6).
-    NoAuthentication,
-    /// The peer broke the protocol; we sent ABORT with this cause code.
-    ProtocolViolation {
-        /// Cause code sent.
-        cause: u16,
-    },
 }
 
 /// A received user message.
@@ -307,9 +286,10 @@ impl Message {
     }
 }
 
-/// Which part of a user message a [`Message`] is (RFC 6458 sections 5.3 and 8.1.21). A part that is not
-/// the whole belongs to the one message of its stream and of its kind, ordered or unordered, that is being delivered; messages of other
-/// streams, and whole unordered ones, may come in between.
+/// Which part of a user message a [`Message`] is (RFC 6458 sections 5.3 and 8.1.21). A part that is
+/// not the whole belongs to the one message of its stream and of its kind, ordered or unordered,
+/// that is being delivered; messages of other streams, and whole unordered ones, may come in
+/// between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// It begins the message.
@@ -334,7 +314,8 @@ impl Default for Part {
     }
 }
 
-/// SQINFO: how much waits in the send buffer, in all and per stream (S0 section 6.2). Payload bytes.
+/// SQINFO: how much waits in the send buffer, in all and per stream (S0 section 6.2). Payload
+/// bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SenderQueueInfo {
@@ -342,7 +323,8 @@ pub struct SenderQueueInfo {
     pub limit: u64,
     /// Bytes held in all.
     pub used: u64,
-    /// Streams that were used so far, in ascending order. Most associations use one: that takes no allocation.
+    /// Streams that were used so far, in ascending order. Most associations use one: that takes no
+    /// allocation.
     pub streams: SmallVec<[StreamQueueInfo; 1]>,
 }
 

@@ -29,16 +29,19 @@ impl fmt::Display for PathId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct MessageId(pub u64);
 
-/// A request to the peer to reconfigure streams ([`reset_streams`](crate::Association::reset_streams) and others).
+/// A request to the peer to reconfigure streams
+/// ([`reset_streams`](crate::Association::reset_streams) and others).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReconfigId(pub u64);
 
-/// An association of an [`Endpoint`](crate::Endpoint). Handles of ended associations may be used again.
+/// An association of an [`Endpoint`](crate::Endpoint). Handles of ended associations may be used
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AssocHandle(pub usize);
 
-/// A pair of transport addresses. With UDP encapsulation (RFC 6951) the ports are the UDP ports; with SCTP
-/// directly over IP they are 0. SCTP's own ports live in the packet and in the configuration.
+/// A pair of transport addresses. With UDP encapsulation (RFC 6951) the ports are the UDP ports;
+/// with SCTP directly over IP they are 0. SCTP's own ports live in the packet and in the
+/// configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FourTuple {
     /// Our address.
@@ -48,8 +51,9 @@ pub struct FourTuple {
 }
 
 impl FourTuple {
-    /// Whether it is the same pair; every packet asks that of every path. Apart, because the compiler makes two loops of the one over paths
-    /// otherwise, and saves registers that neither needs.
+    /// Whether it is the same pair; every packet asks that of every path. Apart, because the
+    /// compiler makes two loops of the one over paths otherwise, and saves registers that neither
+    /// needs.
     #[inline(never)]
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.remote, &other.remote) {

@@ -1,4 +1,5 @@
-//! What a stream asks of the paths, for schedulers that map streams to paths by themselves (S0 names it as future work).
+//! What a stream asks of the paths, for schedulers that map streams to paths by themselves (S0
+//! names it as future work).
 
 use crate::time::{Duration, Time};
 
@@ -9,7 +10,8 @@ pub struct StreamNeeds {
     pub service: Service,
     /// Lower goes first, strictly; equal for streams that share what there is.
     pub priority: u16,
-    /// How long after it was handed in a message should be delivered. A wish: nothing is dropped for being late.
+    /// How long after it was handed in a message should be delivered. A wish: nothing is dropped
+    /// for being late.
     pub deadline: Option<Duration>,
 }
 
@@ -32,7 +34,8 @@ impl StreamNeeds {
         matches!(self.service, Service::LowDelay)
     }
 
-    /// When a message handed in at `enqueued` should be delivered; at once without a deadline of a low-delay stream.
+    /// When a message handed in at `enqueued` should be delivered; at once without a deadline of a
+    /// low-delay stream.
     pub fn due(&self, enqueued: Time) -> Option<Time> {
         match (self.deadline, self.service) {
             (Some(deadline), _) => Some(enqueued + deadline),

@@ -80,12 +80,14 @@ pub struct AssocStats {
     /// Chunks dropped because they must be authenticated and were not.
     #[serde(skip_serializing_if = "is_zero")]
     pub unauthenticated_chunks: u64,
-    /// SHUTDOWNs whose cumulative TSN was never sent, from a peer that had acknowledged everything before.
+    /// SHUTDOWNs whose cumulative TSN was never sent, from a peer that had acknowledged everything
+    /// before.
     #[serde(skip_serializing_if = "is_zero")]
     pub bad_shutdowns: u64,
     /// TSNs gap-acked and then withdrawn by the peer.
     pub reneged: u64,
-    /// Gap ack blocks of the peer that were passed over: they end before they begin, or leave no gap above the cumulative TSN.
+    /// Gap ack blocks of the peer that were passed over: they end before they begin, or leave no
+    /// gap above the cumulative TSN.
     #[serde(skip_serializing_if = "is_zero")]
     pub impossible_gap_blocks: u64,
     /// Zero-window probes sent.
@@ -103,7 +105,8 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Counters of the loss recovery beyond RFC 9260 on one path ([`RecoveryConfig`](crate::config::RecoveryConfig)).
+/// Counters of the loss recovery beyond RFC 9260 on one path
+/// ([`RecoveryConfig`](crate::config::RecoveryConfig)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RecoveryStats {

@@ -35,7 +35,8 @@ impl Time {
         Self(s.saturating_mul(1_000_000_000))
     }
 
-    /// How long after `earlier` this is; zero if it is not later, because a driver's clock may step back.
+    /// How long after `earlier` this is; zero if it is not later, because a driver's clock may step
+    /// back.
     #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))

@@ -81,7 +81,8 @@ pub enum TraceEvent {
         /// Payload bytes.
         bytes: u32,
     },
-    /// The peer's SHUTDOWN acknowledged what was never sent, when all that was sent had been acknowledged.
+    /// The peer's SHUTDOWN acknowledged what was never sent, when all that was sent had been
+    /// acknowledged.
     BadShutdown {
         /// Which path.
         path: PathId,
@@ -108,7 +109,8 @@ pub enum TraceEvent {
         /// Bytes of the send buffer in use.
         send_buffer: u64,
     },
-    /// A SACK or NR-SACK had gap ack blocks that end before they begin, or leave no gap above the cumulative TSN: they were passed over.
+    /// A SACK or NR-SACK had gap ack blocks that end before they begin, or leave no gap above the
+    /// cumulative TSN: they were passed over.
     ImpossibleBlocks {
         /// The path on which it arrived.
         path: PathId,
@@ -186,7 +188,8 @@ pub enum Stop {
     Scheduler,
     /// The next packet of the chosen path waits for its time.
     Pacing,
-    /// What is queued does not fill a packet, and waits for more while data is in flight (Nagle's rule).
+    /// What is queued does not fill a packet, and waits for more while data is in flight (Nagle's
+    /// rule).
     Company,
     /// The state of the association forbids new data.
     State,

@@ -1,13 +1,15 @@
 //! A set of TSNs near a moving base, as a ring of bits.
 //!
-//! TSNs are *extended* here to 64 bits that never wrap ([`extend`]), so that plain comparison works; the wire's 32 bits are
-//! their low half. All operations cost at most one step per 64 TSNs between the base and the highest member.
+//! TSNs are *extended* here to 64 bits that never wrap ([`extend`]), so that plain comparison
+//! works; the wire's 32 bits are their low half. All operations cost at most one step per 64 TSNs
+//! between the base and the highest member.
 
 use std::collections::VecDeque;
 
 use crate::ids::Tsn;
 
-/// The extended TSN nearest to `near` whose low 32 bits are `tsn` (RFC 1982 serial arithmetic around `near`).
+/// The extended TSN nearest to `near` whose low 32 bits are `tsn` (RFC 1982 serial arithmetic
+/// around `near`).
 #[inline]
 pub(crate) const fn extend(near: u64, tsn: Tsn) -> u64 {
     let delta = tsn.0.wrapping_sub(near as u32).cast_signed();
@@ -54,7 +56,8 @@ impl TsnMap {
         tsn >= self.base && self.words.get(word).is_some_and(|w| w & bit != 0)
     }
 
-    /// Adds `tsn`; false if it was a member, or lies below the base. The caller bounds how far above the base it may lie.
+    /// Adds `tsn`; false if it was a member, or lies below the base. The caller bounds how far
+    /// above the base it may lie.
     pub(crate) fn insert(&mut self, tsn: u64) -> bool {
         let Some((word, bit)) = self.slot(tsn) else { return false };
         if tsn < self.base {

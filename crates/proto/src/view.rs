@@ -1,6 +1,7 @@
 //! Read-only views: all that a policy may see of an association.
 //!
-//! Plain data, in a fixed order of paths, so that a view is cheap to hand out and to mirror elsewhere.
+//! Plain data, in a fixed order of paths, so that a view is cheap to hand out and to mirror
+//! elsewhere.
 
 use crate::ids::{PathId, StreamId, Tsn};
 use crate::needs::{Service, StreamNeeds};
@@ -42,6 +43,18 @@ impl PathState {
     }
 }
 
+impl core::fmt::Display for PathState {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Unconfirmed => "unconfirmed",
+            Self::Active => "active",
+            Self::PotentiallyFailed => "potentially failed",
+            Self::Inactive => "inactive",
+            Self::Removed => "removed",
+        })
+    }
+}
+
 /// One path, as policies see it. Sizes in bytes.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -52,31 +65,35 @@ pub struct PathView {
     pub admin: PathAdmin,
     /// Reachability.
     pub state: PathState,
-    /// Member of the set A of the retransmission policies: confirmed, reachable, not disabled, and not
-    /// potentially failed while a better path exists.
+    /// Member of the set A of the retransmission policies: confirmed, reachable, not disabled, and
+    /// not potentially failed while a better path exists.
     pub usable: bool,
-    /// Silent although other paths' SACKs should have told of its data: not usable while a better path exists.
+    /// Silent although other paths' SACKs should have told of its data: not usable while a better
+    /// path exists.
     pub suspect: bool,
-    /// May take new data in this send attempt: usable, cwnd open, Max.Burst not reached, and the buffer policy
-    /// agrees. Set by the engine right before it asks the path scheduler.
+    /// May take new data in this send attempt: usable, cwnd open, Max.Burst not reached, and the
+    /// buffer policy agrees. Set by the engine right before it asks the path scheduler.
     pub sendable: bool,
     /// Its addresses are IPv6.
     pub ipv6: bool,
     /// Path MTU, IP header included.
     pub mtu: u32,
-    /// PMDCS: the largest DATA chunk, header included, that fits the path MTU (RFC 9260 section 7.2).
+    /// PMDCS: the largest DATA chunk, header included, that fits the path MTU (RFC 9260 section
+    /// 7.2).
     pub pmdcs: u32,
     /// Congestion window.
     pub cwnd: u64,
     /// Slow start threshold.
     pub ssthresh: u64,
-    /// O_p: DATA chunk bytes in flight: not acknowledged in any way and not marked for retransmission.
+    /// O_p: DATA chunk bytes in flight: not acknowledged in any way and not marked for
+    /// retransmission.
     pub outstanding: u64,
     /// The payload bytes among `outstanding`, copies left out.
     pub outstanding_payload: u64,
     /// The bytes among `outstanding` that are copies of chunks in flight on another path.
     pub copied: u64,
-    /// Q_p: payload bytes sent on this path and still in the send buffer: not cum-acked and not NR-acked.
+    /// Q_p: payload bytes sent on this path and still in the send buffer: not cum-acked and not
+    /// NR-acked.
     pub queued: u64,
     /// Smoothed round-trip time, once measured.
     pub srtt: Option<Duration>,
@@ -100,8 +117,8 @@ pub struct PathView {
     pub lost_chunks: u64,
     /// When DATA was last sent on this path.
     pub last_data: Time,
-    /// Its group: the lowest path among those that the congestion control takes to share one bottleneck with this path;
-    /// the path itself while there is none.
+    /// Its group: the lowest path among those that the congestion control takes to share one
+    /// bottleneck with this path; the path itself while there is none.
     pub group: PathId,
 }
 
@@ -139,8 +156,8 @@ impl PathView {
         }
     }
 
-    /// Whether cwnd admits one more packet: fewer bytes are outstanding than cwnd (RFC 9260 section 6.1 B,
-    /// which allows the last packet to overshoot).
+    /// Whether cwnd admits one more packet: fewer bytes are outstanding than cwnd (RFC 9260 section
+    /// 6.1 B, which allows the last packet to overshoot).
     #[inline]
     pub const fn has_room(&self) -> bool {
         self.outstanding < self.cwnd
@@ -189,7 +206,8 @@ pub struct AssocView<'a> {
     pub paths: &'a [PathView],
     /// The primary path.
     pub primary: PathId,
-    /// rwnd: the peer's window less what is in flight, in payload bytes (plus the configured charge per chunk).
+    /// rwnd: the peer's window less what is in flight, in payload bytes (plus the configured charge
+    /// per chunk).
     pub peer_rwnd: u64,
     /// Bytes in flight on all paths, in the units of `peer_rwnd`.
     pub outstanding: u64,

@@ -35,12 +35,13 @@ const MAX_UNPROVEN: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Association {
+    /// A packet came on the path `known`. Gives that path.
     #[inline]
-    pub(super) fn heard_on(&mut self, now: Time, known: PathId) -> PathId {
+    pub(super) fn note_path_activity(&mut self, now: Time, known: PathId) -> Option<PathId> {
         if self.state.sends_heartbeats() {
-            self.paths.heard_on(now, known);
+            self.paths.note_path_activity(now, known);
         }
-        known
+        Some(known)
     }
 
     /// Looks at the packet's chunks, too, if its path is not known, or not to be believed yet.
@@ -54,13 +55,13 @@ impl Association {
     ) -> Option<PathId> {
         let known = self.arrival_path(now, *seen.source);
         let known = known.filter(|p| !self.paths.is_tentative(*p));
-        known.or_else(|| self.handle_stray(now, packet, chunks, seen))
+        known.or_else(|| self.handle_packet_without_path(now, packet, chunks, seen))
     }
 
     /// A packet from where no path leads: the answer to our INIT, a change of addresses, or a peer
     /// whose NAT has changed its mind. Once that has made a path of it, it is a packet like others
     /// (RFC 5061 section 5.2, D2): gives that path.
-    fn handle_stray(
+    fn handle_packet_without_path(
         &mut self,
         now: Time,
         packet: &PacketView<'_>,
@@ -72,17 +73,16 @@ impl Association {
             self.init_ack_from_elsewhere(now, tuple, packet);
             return None;
         }
-        if self.local_standing(tuple.local.ip()).is_none() {
-            return None;
-        }
+        // It came to an address that is none of ours.
+        self.local_standing(tuple.local.ip())?;
         if !self.proves_heartbeats() && self.peer.addresses.contains(&tuple.remote.ip()) {
-            self.learn(now, tuple, true);
+            self.learn_path(now, tuple, true);
         }
         // No path yet that could have proven anything.
         seen.proof = Proof::None;
         while let Some(Ok(raw)) = chunks.next() {
             match self.gate(None, packet, &raw, seen) {
-                Gate::Pass => self.on_stray_chunk(now, &raw, seen),
+                Gate::Pass => self.handle_chunk_without_path(now, &raw, seen),
                 Gate::Skip => {}
                 Gate::Stop => return None,
             }
@@ -97,7 +97,12 @@ impl Association {
         None
     }
 
-    fn on_stray_chunk(&mut self, now: Time, raw: &RawChunk<'_>, seen: &mut PacketState<'_>) {
+    fn handle_chunk_without_path(
+        &mut self,
+        now: Time,
+        raw: &RawChunk<'_>,
+        seen: &mut PacketState<'_>,
+    ) {
         match raw.decode() {
             Ok(Chunk::Asconf(chunk)) => {
                 self.on_asconf(now, *seen.source, &chunk, &mut seen.answering);
@@ -106,7 +111,7 @@ impl Association {
             Ok(Chunk::Heartbeat(heartbeat)) => {
                 let authentic = seen.proof == Proof::Given && self.proves_heartbeats();
                 let path = match self.paths.by_tuple(seen.source) {
-                    None if authentic => self.learn(now, *seen.source, false),
+                    None if authentic => self.learn_path(now, *seen.source, false),
                     known => known,
                 };
                 if let Some(path) = path.filter(|_| !seen.answered && self.answers_heartbeats()) {
@@ -123,7 +128,7 @@ impl Association {
     /// path, unconfirmed.
     pub(crate) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
         if let Some(known) = self.paths.by_tuple(&tuple) {
-            return Some(self.heard_on(now, known));
+            return self.note_path_activity(now, known);
         }
         if !self.is_expected(tuple.remote) {
             return None;
@@ -132,7 +137,7 @@ impl Association {
             Some(Standing::Valid) => self.add_path(now, tuple, false),
             Some(Standing::Adding) => {
                 let p = self.add_path(now, tuple, false)?;
-                self.paths.send_to_sleep(p);
+                self.paths.make_dormant(p);
                 Some(p)
             }
             // What arrives there still counts (RFC 5061 section 5.3, F4), but nothing goes back
@@ -149,7 +154,7 @@ impl Association {
 
     /// The peer seems to be at a place that nobody named: `tentative` if its tag alone says so. It
     /// becomes a path, unproven.
-    fn learn(&mut self, now: Time, tuple: FourTuple, tentative: bool) -> Option<PathId> {
+    fn learn_path(&mut self, now: Time, tuple: FourTuple, tentative: bool) -> Option<PathId> {
         let known = self.paths.by_tuple(&tuple);
         if known.is_some() || !self.state.sends_heartbeats() {
             return known;
@@ -158,13 +163,13 @@ impl Association {
         let possible = is_peer_address(remote, remote) && tuple.remote.port() != 0;
         if !possible
             || self.local_standing(tuple.local.ip()) != Some(Standing::Valid)
-            || !self.make_place(now)
+            || !self.make_room_for_learned_path(now)
         {
             return None;
         }
         let p = self.add_path(now, tuple, false)?;
         if let Some(path) = self.paths.get_mut(p) {
-            path.heard = now;
+            path.last_packet = now;
             path.learned = Some(Box::new(Learned { since: now, tentative }));
         }
         self.addresses_changed();
@@ -173,10 +178,12 @@ impl Association {
 
     /// Whether there is room for one more such place; the one that was silent for longest may give
     /// way.
-    fn make_place(&mut self, now: Time) -> bool {
+    fn make_room_for_learned_path(&mut self, now: Time) -> bool {
         let learned = |wanted: fn(PathState) -> bool| {
             let these = self.paths.iter().filter(move |(v, _)| wanted(v.state));
-            these.filter(|(_, path)| path.learned.is_some()).map(|(v, path)| (path.heard, v.id))
+            these
+                .filter(|(_, path)| path.learned.is_some())
+                .map(|(v, path)| (path.last_packet, v.id))
         };
         let dead = |state| matches!(state, PathState::Unconfirmed | PathState::Inactive);
         let unproven = |state| state == PathState::Unconfirmed;
@@ -187,7 +194,8 @@ impl Association {
         } else {
             return true;
         };
-        let Some((_, p)) = oldest.filter(|(heard, _)| now.since(*heard) >= PATIENCE) else {
+        let Some((_, p)) = oldest.filter(|(last_packet, _)| now.since(*last_packet) >= PATIENCE)
+        else {
             return false;
         };
         self.remove_path(now, p);
@@ -201,8 +209,8 @@ impl Association {
             return;
         }
         for p in self.paths.ids() {
-            let unheard = self.paths.get(p).is_some_and(|path| path.heartbeat.is_none());
-            if unheard && p != self.setup.path && !self.paths.is_dormant(p) {
+            let unanswered = self.paths.get(p).is_some_and(|path| path.heartbeat.is_none());
+            if unanswered && p != self.setup.path && !self.paths.is_dormant(p) {
                 self.send_heartbeat(now, p);
             }
         }
@@ -210,7 +218,7 @@ impl Association {
 
     /// The answer to data on `p` is overdue. If a NAT has given us another place there, a heartbeat
     /// tells the peer.
-    pub(super) fn announce_if_lost(&mut self, now: Time, p: PathId) {
+    pub(super) fn probe_if_data_overdue(&mut self, now: Time, p: PathId) {
         let asked = self.paths.get(p).is_none_or(|path| path.heartbeat.is_some());
         if self.caps.agreed.dynamic_addresses && !asked && self.state.sends_heartbeats() {
             self.send_heartbeat(now, p);
@@ -220,13 +228,13 @@ impl Association {
     /// A path was proven. If it is one that nobody named, and another one from the same address of
     /// ours fell silent before: it may be that one, after its NAT gave it another end. It is asked;
     /// its data goes elsewhere at once where silent paths are given up.
-    pub(super) fn moved_in(&mut self, now: Time, p: PathId) {
+    pub(super) fn check_replaced_paths(&mut self, now: Time, p: PathId) {
         let Some(learned) = self.paths.get_mut(p).and_then(|path| path.learned.as_mut()) else {
             return;
         };
         learned.tentative = false;
         for other in self.paths.ids() {
-            if other == p || !self.paths.is_confirmed(other) || !self.is_left_behind(other, p) {
+            if other == p || !self.paths.is_confirmed(other) || !self.was_replaced_by(other, p) {
                 continue;
             }
             if self.config.recovery.rescheduling.watches_silence() {
@@ -241,34 +249,36 @@ impl Association {
 
     /// Whether nothing came on `old` since `new` was learned, which starts at the same address of
     /// ours. A path that our user named is his.
-    fn is_left_behind(&self, old: PathId, new: PathId) -> bool {
+    fn was_replaced_by(&self, old: PathId, new: PathId) -> bool {
         let (Some(old), Some(new)) = (self.paths.get(old), self.paths.get(new)) else {
             return false;
         };
         let named = self.setup.opened && old.learned.is_none();
         let since = new.learned.as_ref().map(|learned| learned.since);
-        !named && old.tuple.local == new.tuple.local && since.is_some_and(|since| old.heard < since)
+        !named
+            && old.tuple.local == new.tuple.local
+            && since.is_some_and(|since| old.last_packet < since)
     }
 
     /// Whether `p`, whose heartbeat is due, is a place where the peer is not, or not any more.
     /// `overdue`: it did not answer the last one.
-    pub(super) fn is_over(&self, p: PathId, overdue: bool) -> bool {
+    pub(super) fn should_be_removed(&self, p: PathId, overdue: bool) -> bool {
         let Some((view, path)) = self.paths.both(p) else { return false };
         let unproven = path.learned.is_some() && view.state == PathState::Unconfirmed;
         let given_up = unproven && !self.paths.may_probe(p, &self.config);
-        self.paths.live().count() > 1 && (given_up || overdue && self.has_moved_out(p))
+        self.paths.live().count() > 1 && (given_up || overdue && self.was_given_up_by_nat(p))
     }
 
     /// Whether `p`, which does not answer, is an end that the peer's NAT has given up: another path
     /// took its place, at the same address; or at another one, once `p` is inactive.
-    fn has_moved_out(&self, p: PathId) -> bool {
+    fn was_given_up_by_nat(&self, p: PathId) -> bool {
         let Some((view, path)) = self.paths.both(p) else { return false };
         self.paths.iter().any(|(other, new)| {
             let same = new.tuple.remote.ip() == path.tuple.remote.ip();
             other.id != p
                 && other.state == PathState::Active
                 && (same || view.state == PathState::Inactive)
-                && self.is_left_behind(p, other.id)
+                && self.was_replaced_by(p, other.id)
         })
     }
 }

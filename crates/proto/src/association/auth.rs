@@ -1,4 +1,5 @@
-//! Authenticated chunks (RFC 4895): what a received chunk must prove, and the AUTH chunk of packets on their way out.
+//! Authenticated chunks (RFC 4895): what a received chunk must prove, and the AUTH chunk of packets
+//! on their way out.
 
 use polypath_wire::chunk::kind;
 use polypath_wire::{ErrorCause, PacketView, PacketWriter, RawChunk};
@@ -51,9 +52,10 @@ impl Association {
         }
     }
 
-    /// Whether [`gate`](Self::gate) lets chunks of this type pass without a look at the packet: most do.
+    /// Whether [`gate`](Self::gate) lets chunks of this type pass without a look at the packet:
+    /// most do.
     #[inline]
-    pub(super) fn passes_unproven(&self, kind: u8) -> bool {
+    pub(super) fn needs_no_proof(&self, kind: u8) -> bool {
         kind != kind::AUTH && !self.auth.as_ref().is_some_and(|auth| auth.requires(kind))
     }
 
@@ -144,8 +146,8 @@ impl Association {
         self.auth.as_ref().map_or(0, |auth| auth.data_overhead())
     }
 
-    /// Puts an AUTH chunk in front of the first chunk that the peer wants authenticated, and so of all behind it
-    /// (section 6.2). The caller has kept the room for it.
+    /// Puts an AUTH chunk in front of the first chunk that the peer wants authenticated, and so of
+    /// all behind it (section 6.2). The caller has kept the room for it.
     #[inline]
     pub(super) fn authenticate(&mut self, writer: &mut PacketWriter<'_>) {
         if let Some(auth) = self.auth.as_mut().filter(|auth| auth.is_on()) {
@@ -161,8 +163,9 @@ impl Association {
         }
     }
 
-    /// Data was given up somewhere, perhaps because the peer has another key: then what is lost tells nothing of paths, and the
-    /// application hears of it. Gives whether that is what it looks like.
+    /// Data was given up somewhere, perhaps because the peer has another key: then what is lost
+    /// tells nothing of paths, and the application hears of it. Gives whether that is what it looks
+    /// like.
     pub(super) fn doubts_key_after_loss(&mut self) -> bool {
         let Some(auth) = self.auth.as_mut().filter(|auth| auth.covers_data()) else { return false };
         if auth.watch.data_given_up() {
@@ -171,8 +174,9 @@ impl Association {
         self.is_key_doubted()
     }
 
-    /// A heartbeat was answered. Gives whether it clears what is counted and backed off: not while the peer takes no data (section 8.1 of
-    /// RFC 9260 leaves that to us), or the two would go on like this for ever.
+    /// A heartbeat was answered. Gives whether it clears what is counted and backed off: not while
+    /// the peer takes no data (section 8.1 of RFC 9260 leaves that to us), or the two would go on
+    /// like this for ever.
     pub(super) fn heartbeat_clears(&mut self) -> bool {
         let Some(auth) = &mut self.auth else { return true };
         auth.watch.heartbeat_answered();
@@ -190,8 +194,8 @@ impl Association {
         self.auth.as_ref().is_some_and(|auth| auth.watch == KeyWatch::Doubted)
     }
 
-    /// Adds a shared key, or replaces the one with that id. Another key for sending: [`activate`](Self::activate_auth_key) it,
-    /// once the peer has it, too.
+    /// Adds a shared key, or replaces the one with that id. Another key for sending:
+    /// [`activate`](Self::activate_auth_key) it, once the peer has it, too.
     ///
     /// # Errors
     /// [`AuthKeyError::Off`] if authentication was not switched on.
@@ -213,8 +217,9 @@ impl Association {
         Ok(())
     }
 
-    /// Sends nothing with this key any more, whatever happens; what the peer still sends with it is good. Since each packet is
-    /// authenticated when it leaves, the key is free at once ([`AuthNotice::KeyFree`]).
+    /// Sends nothing with this key any more, whatever happens; what the peer still sends with it is
+    /// good. Since each packet is authenticated when it leaves, the key is free at once
+    /// ([`AuthNotice::KeyFree`]).
     ///
     /// # Errors
     /// If there is no such key, or it is the active one.

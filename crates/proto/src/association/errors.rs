@@ -1,4 +1,5 @@
-//! Errors, ours and the peer's: ERROR and ABORT chunks (RFC 9260 sections 3.3.7 and 3.3.10).
+//! Errors, ours and the peer's: ERROR and ABORT chunks (RFC 9260 sections 3.3.7 and 3.3.10), and
+//! what ICMP reports (section 10).
 
 use polypath_wire::cause::code;
 use polypath_wire::chunk::kind;
@@ -6,8 +7,9 @@ use polypath_wire::{AbortChunk, CausesBuf, ErrorCause, ErrorChunk, RawChunk, Str
 
 use super::{Association, Bundling, State};
 use crate::event::{CloseReason, Event};
-use crate::ids::PathId;
-use crate::time::Time;
+use crate::ids::{FourTuple, PathId};
+use crate::time::{Duration, Time};
+use crate::view::PathState;
 
 /// Headers of packet, chunk and cause.
 const OVERHEAD: usize = polypath_wire::COMMON_HEADER_LEN + 4 + 4;
@@ -18,8 +20,12 @@ const MAX_PEER_ERRORS: usize = 16;
 /// Bytes of what the peer says in its ABORT that are kept.
 const MAX_ABORT_REASON: usize = 256;
 
+/// A peer whose NAT gave it another port may take so long until its packets come from there.
+const MOVING: Duration = Duration::from_secs(2);
+
 impl Association {
-    /// The peer broke the protocol: ABORT with this cause (and `info`, where the cause has room for it), and the end.
+    /// The peer broke the protocol: ABORT with this cause (and `info`, where the cause has room for
+    /// it), and the end.
     pub(crate) fn protocol_violation(&mut self, _now: Time, cause_code: u16, info: &str) {
         let cause = match cause_code {
             code::INVALID_MANDATORY => ErrorCause::InvalidMandatory,
@@ -40,7 +46,8 @@ impl Association {
         self.close(CloseReason::ProtocolViolation { cause: cause.code() });
     }
 
-    /// Queues ABORT alone: whatever else was waiting has no meaning any more. Without a peer's tag there is no one to tell.
+    /// Queues ABORT alone: whatever else was waiting has no meaning any more. Without a peer's tag
+    /// there is no one to tell.
     pub(super) fn send_abort(&mut self, cause: &ErrorCause<'_>) {
         self.send_abort_with(Some(*cause));
     }
@@ -55,8 +62,9 @@ impl Association {
         self.send_control(self.paths.preferred(), &chunk, Bundling::Alone);
     }
 
-    /// We give up: an answer is missing for too long. The peer is told once, in case that it hears us although we do not hear it. Where
-    /// one of us waits for the end of a shutdown both have everything: then it gets no reason to think that something was lost.
+    /// We give up: an answer is missing for too long. The peer gets one ABORT: our packets may
+    /// arrive although its packets do not. Where one of us waits for the end of a shutdown both
+    /// have everything: then it gets no reason to think that something was lost.
     pub(super) fn give_up_on_peer(&mut self, reason: CloseReason) {
         let done = matches!(self.state, State::ShutdownSent | State::ShutdownAckSent);
         let cause = ErrorCause::UserInitiatedAbort(b"too many retransmissions");
@@ -73,7 +81,8 @@ impl Association {
         self.send_control(path, &ErrorChunk { causes: causes.as_causes() }, Bundling::Free);
     }
 
-    /// Reports a chunk of unknown type, quoting as much as fits, padding included: peers look for whole words there.
+    /// Reports a chunk of unknown type, quoting as much as fits, padding included: peers look for
+    /// whole words there.
     pub(crate) fn report_unknown_chunk(&mut self, path: PathId, raw: &RawChunk<'_>) {
         let room = self.quotable_len() & !3;
         let mut quoted = raw.bytes().get(..room).unwrap_or(raw.bytes()).to_vec();
@@ -132,5 +141,41 @@ impl Association {
     pub(super) fn quotable_len(&self) -> usize {
         let room = self.paths.packet_limit(self.paths.preferred());
         room.saturating_sub(OVERHEAD + self.auth_reserve())
+    }
+
+    /// ICMP8: the host at the other end of `tuple` does not know SCTP. That ends the association
+    /// like an ABORT; an INIT's fate only while we wait for its answer.
+    pub(crate) fn protocol_unreachable(&mut self, init: bool) -> bool {
+        let fitting = init == (self.state() == State::CookieWait);
+        if fitting {
+            // It ends as by a bare ABORT, but nobody has aborted anything.
+            let done = self.state() == State::ShutdownAckSent;
+            self.control.clear();
+            self.close(if done { CloseReason::Shutdown } else { CloseReason::Unreachable });
+        }
+        fitting
+    }
+
+    /// Nobody listens at the peer's UDP port, says its host, or a NAT on the way that has forgotten
+    /// the peer, or gives it another port. While another path lives, or is being tried, or the peer
+    /// may be about to tell where it is now, it is this path that failed; otherwise it is as if the
+    /// host did not know SCTP.
+    pub(crate) fn port_unreachable(&mut self, now: Time, tuple: FourTuple, init: bool) -> bool {
+        let setup = self.state() == State::CookieWait;
+        let Some(p) = self.paths.by_tuple(&tuple).filter(|_| init == setup) else {
+            return false;
+        };
+        let Some(path) = self.paths.get_mut(p) else { return false };
+        path.refused = path.refused.min(now);
+        let moving = !setup && now.since(path.refused) < MOVING;
+        let hope = self.paths.iter().any(|(view, path)| {
+            let refused = path.refused != Time::MAX;
+            view.id != p && !refused && (setup || view.state == PathState::Active)
+        });
+        if hope || moving {
+            self.path_failed(now, tuple);
+            return true;
+        }
+        self.protocol_unreachable(init)
     }
 }

@@ -1,4 +1,5 @@
-//! Messages in parts, on the way out and in (RFC 6458 sections 6.1.7, 8.1.21 and 8.1.26), and interleaving (RFC 8260).
+//! Messages in parts, on the way out and in (RFC 6458 sections 6.1.7, 8.1.21 and 8.1.26), and
+//! interleaving (RFC 8260).
 
 use bytes::Bytes;
 
@@ -10,19 +11,22 @@ use crate::sender::{SendError, SendOptions};
 use crate::time::Time;
 
 impl Association {
-    /// Whether messages of different streams are interleaved: both ends offered it (RFC 8260 section 2.2.1). False until the peer's
-    /// offer is known.
+    /// Whether messages of different streams are interleaved: both ends offered it (RFC 8260
+    /// section 2.2.1). False until the peer's offer is known.
     pub const fn is_interleaving(&self) -> bool {
         self.caps.agreed.interleaving
     }
 
-    /// Hands in a part of a message: the first of a stream opens a message, and the one that says `last` ends it. The message as a whole
-    /// may be larger than the send buffer, up to `max_message`, and larger than the peer's receive buffer if the peer delivers
-    /// parts. The `options` of the first part count. Until the message is ended the stream takes no other and, without
-    /// interleaving, nothing else is sent once its first part was. All parts have the message's id. Such a message is never given up.
+    /// Hands in a part of a message: the first of a stream opens a message, and the one that says
+    /// `last` ends it. The message as a whole may be larger than the send buffer, up to
+    /// `max_message`, and larger than the peer's receive buffer if the peer delivers parts. The
+    /// `options` of the first part count. Until the message is ended the stream takes no other and,
+    /// without interleaving, nothing else is sent once its first part was. All parts have the
+    /// message's id. Such a message is never given up.
     ///
-    /// What waits for the end of an open message does not take the room of its parts: the send buffer may hold twice its size. A shutdown does not wait for
-    /// that end: the message is reported as not sent, with those that could only go behind it, and the peer drops it.
+    /// What waits for the end of an open message does not take the room of its parts: the send
+    /// buffer may hold twice its size. A shutdown does not wait for that end: the message is
+    /// reported as not sent, with those that could only go behind it, and the peer drops it.
     ///
     /// # Errors
     /// [`SendError::WouldBlock`] when the send buffer is full: wait for [`Event::Writable`].

@@ -1,4 +1,5 @@
-//! The way in: a packet that passed the tag check, chunk by chunk.
+//! Received packets: from the check of the verification tag (RFC 9260 section 8.5), which the
+//! endpoint has made, to what each chunk sets off.
 
 use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, HeartbeatAckChunk, PacketView, RawChunk, WireError};
@@ -16,8 +17,8 @@ use crate::trace::TraceEvent;
 use crate::view::PathState;
 
 impl Association {
-    /// Processes a packet whose verification tag was checked, on the path it arrived on: `known`, if it was looked for already.
-    /// `proof`: what is known of an AUTH chunk in front.
+    /// Processes a packet whose verification tag was checked, on the path it arrived on: `known`,
+    /// if it was looked for already. `proof`: what is known of an AUTH chunk in front.
     pub(crate) fn handle_packet(
         &mut self,
         now: Time,
@@ -31,21 +32,14 @@ impl Association {
         }
         let mut seen = PacketState::new(tuple, proof);
         let mut chunks = packet.chunks();
-        let path = match known {
-            Some(known) if !self.paths.is_tentative(known) => self.heard_on(now, known),
-            _ => match self.find_arrival(now, packet, &mut chunks, &mut seen) {
-                Some(path) => path,
-                None => return,
-            },
+        let arrival = match known {
+            Some(known) if !self.paths.is_tentative(known) => self.note_path_activity(now, known),
+            _ => self.find_arrival(now, packet, &mut chunks, &mut seen),
         };
+        let Some(path) = arrival else { return };
         seen.leaving = self.changes_addresses() && self.is_leaving(tuple.local.ip());
-        self.stats.packets_received += 1;
-        if let Some(own) = self.paths.get_mut(path) {
-            own.stats.packets_received += 1;
-            own.last_contact = now;
-            own.heard = now;
-        }
-        self.hear_in_shutdown();
+        self.note_packet_arrival(now, path);
+        self.restart_shutdown_guard();
         let waiting = self.control.len();
         for raw in chunks {
             if !self.take_chunk(now, path, packet, raw, &mut seen) {
@@ -53,12 +47,23 @@ impl Association {
             }
         }
         if seen.had_data {
-            self.data_packet_done(now, path, seen.payload);
+            self.finish_data_packet(now, path, seen.payload);
         }
         self.control.answer_in_one_packet(waiting, &self.paths);
     }
 
-    /// False stops the packet.
+    /// A packet of the peer came on `path`.
+    #[inline]
+    fn note_packet_arrival(&mut self, now: Time, path: PathId) {
+        self.stats.packets_received += 1;
+        if let Some(own) = self.paths.get_mut(path) {
+            own.stats.packets_received += 1;
+            own.last_contact = now;
+            own.last_packet = now;
+        }
+    }
+
+    /// Takes one chunk, authenticated where it must be. False: the rest of the packet is dropped.
     #[inline]
     fn take_chunk(
         &mut self,
@@ -72,7 +77,7 @@ impl Association {
             self.stats.malformed_chunks += 1;
             return false;
         };
-        if !self.passes_unproven(raw.kind) {
+        if !self.needs_no_proof(raw.kind) {
             match self.gate(Some(path), packet, &raw, seen) {
                 Gate::Pass => {}
                 Gate::Skip => return true,
@@ -82,7 +87,7 @@ impl Association {
         self.handle_chunk(now, path, &raw, seen) && self.state != State::Closed
     }
 
-    /// Handles one chunk; false stops the packet.
+    /// Handles one chunk. False: the rest of the packet is dropped.
     #[inline]
     fn handle_chunk(
         &mut self,
@@ -185,8 +190,8 @@ impl Association {
             self.stats.malformed_chunks += 1;
             return;
         };
-        // DATA behind a COOKIE ECHO finds the association set up already; a lost COOKIE ACK is made good by DATA only after
-        // T1-cookie (RFC 9260 section 5.1.5).
+        // DATA behind a COOKIE ECHO finds the association set up already; a lost COOKIE ACK is made
+        // good by DATA only after T1-cookie (RFC 9260 section 5.1.5).
         if !self.state.accepts_data() {
             return;
         }
@@ -211,7 +216,9 @@ impl Association {
         }
     }
 
-    fn data_packet_done(&mut self, now: Time, path: PathId, payload: u64) {
+    /// All chunks of a packet with DATA are taken: is a SACK due, and what can the application
+    /// have?
+    fn finish_data_packet(&mut self, now: Time, path: PathId, payload: u64) {
         if let Some(own) = self.paths.get_mut(path) {
             own.stats.payload_received += payload;
         }
@@ -232,7 +239,8 @@ impl Association {
         self.tracer.emit(now, || TraceEvent::ReceiveBuffer { held, out_of_order, a_rwnd });
     }
 
-    /// Heartbeats are answered from COOKIE-ECHOED (client) or ESTABLISHED (server) on, until a shutdown chunk was sent.
+    /// Heartbeats are answered from COOKIE-ECHOED (client) or ESTABLISHED (server) on, until a
+    /// shutdown chunk was sent.
     pub(super) const fn answers_heartbeats(&self) -> bool {
         matches!(
             self.state,
@@ -258,8 +266,8 @@ impl Association {
         }
         if self.paths.confirm(now, p) {
             self.path_state_changed(now, p, PathState::Active);
-            self.heed_wanted_primary(now);
-            self.moved_in(now, p);
+            self.apply_peer_primary(now);
+            self.check_replaced_paths(now, p);
         }
         if clears {
             self.revive(now, p);
@@ -285,8 +293,9 @@ impl Association {
         }
     }
 
-    /// A path of which nothing at all came back, while others did, was cut off. That tells nothing of congestion: it starts
-    /// anew with a small window, but slow start may take it to where it was.
+    /// A path of which nothing at all came back, while others did, was cut off. That tells nothing
+    /// of congestion: it starts anew with a small window, but slow start may take it to where it
+    /// was.
     fn take_back_timeout(&mut self, now: Time, p: PathId) {
         let view = self.tx.view(now, &self.paths);
         self.policies.congestion.spurious(&view, p);
@@ -295,8 +304,8 @@ impl Association {
         }
     }
 
-    /// CMT-PF: a path that answers a heartbeat again starts with a small window, the one that an acknowledged retransmission
-    /// would have given it.
+    /// CMT-PF: a path that answers a heartbeat again starts with a small window, the one that an
+    /// acknowledged retransmission would have given it.
     fn resume_path(&mut self, now: Time, p: PathId, was_failed: bool) {
         let Some(pf) = self.config.potentially_failed.filter(|_| was_failed) else { return };
         let view = self.tx.view(now, &self.paths);

@@ -16,14 +16,13 @@ mod packet_builder;
 mod packet_state;
 mod partial_reliability;
 mod path_silence;
+mod paths;
 mod reconfiguration;
 mod redundant_copies;
-mod removal;
 mod sack;
 mod sack_path;
 mod send_attempt;
 mod send_decision;
-mod send_error;
 mod settings;
 mod setup;
 mod shutdown;
@@ -45,24 +44,24 @@ use bytes::Bytes;
 use polypath_wire::{ChecksumMode, EncodeChunk};
 
 use crate::auth::{Auth, RANDOM_LEN};
-use crate::config::{AgreedExtensions, AssocConfig, EndpointConfig, NrSack, SackPath};
+use crate::config::{AgreedExtensions, AssocConfig, EndpointConfig, NrSack};
 use crate::control::{self, Bundling, ControlQueue};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
 use crate::extension::asconf::Asconf;
 use crate::extension::buffer_tuning::{BufferTuning, congestion_config};
 use crate::extension::reconfig::Reconfig;
 use crate::handshake::Capabilities;
-use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
+use crate::ids::{MessageId, PathId, StreamId, Tsn};
 use crate::needs::StreamNeeds;
 use crate::path::{Pacers, PathSet};
-use crate::policy::{PathChange, PolicySet, StreamParam, Trigger};
+use crate::policy::{PolicySet, StreamParam, Trigger};
 use crate::receiver::{Receiver, ReceiverSettings, RecvFrom};
 use crate::rng::Rng;
 use crate::sender::{SendError, SendOptions, Sender};
-use crate::stats::{AssocStats, PathContact, RecoveryStats};
+use crate::stats::{AssocStats, RecoveryStats};
 use crate::time::Time;
-use crate::trace::{TraceEvent, TraceRecord, Tracer};
-use crate::view::{AssocView, PathAdmin, PathState, PathView};
+use crate::trace::{TraceRecord, Tracer};
+use crate::view::AssocView;
 use timers::Timers;
 
 /// An SCTP association with all its paths.
@@ -119,7 +118,8 @@ pub(crate) struct LocalSide {
     /// The verification tag that packets to us carry.
     pub(crate) tag: u32,
     pub(crate) initial_tsn: Tsn,
-    /// A random number that stands for `tag` in cookies, so that a cookie does not reveal it (RFC 5062 section 3).
+    /// A random number that stands for `tag` in cookies, so that a cookie does not reveal it (RFC
+    /// 5062 section 3).
     pub(crate) tie_tag: u32,
     /// Our RANDOM, where we offer or accept authentication (RFC 4895).
     pub(crate) random: Option<[u8; RANDOM_LEN]>,
@@ -231,8 +231,9 @@ impl Association {
         self.user_abort(now, &reason);
     }
 
-    /// What the peer said when it aborted (User-Initiated Abort, RFC 9260 section 3.3.10.12; or the text of a Protocol Violation), at most
-    /// 256 bytes of it; empty if it said nothing. It is the peer's: neither text nor harmless by itself.
+    /// What the peer said when it aborted (User-Initiated Abort, RFC 9260 section 3.3.10.12; or the
+    /// text of a Protocol Violation), at most 256 bytes of it; empty if it said nothing. It is the
+    /// peer's: neither text nor harmless by itself.
     pub fn abort_reason(&self) -> Bytes {
         self.abort_reason.as_deref().cloned().unwrap_or_default()
     }
@@ -250,11 +251,6 @@ impl Association {
     /// Everything that policies see.
     pub fn view(&self, now: Time) -> AssocView<'_> {
         self.tx.view(now, &self.paths)
-    }
-
-    /// The addresses of a path.
-    pub fn path_tuple(&self, p: PathId) -> Option<FourTuple> {
-        self.paths.get(p).map(|p| p.tuple)
     }
 
     /// Outbound and inbound streams, as agreed at set-up; 0 before.
@@ -282,59 +278,19 @@ impl Association {
         self.peer.port
     }
 
-    /// The driver could not send on a path: its device is down, or there is no route. Where silent paths are given up
-    /// ([`Rescheduling::Silent`](crate::config::Rescheduling::Silent)) its data goes elsewhere at once; otherwise the timers find out.
-    pub fn path_failed(&mut self, now: Time, tuple: FourTuple) {
-        let watched = self.config.recovery.rescheduling.watches_silence();
-        if let Some(p) = self.paths.by_tuple(&tuple).filter(|_| watched) {
-            self.on_path_silent(now, p);
-        }
-    }
-
-    /// What was heard of path `p`.
-    pub fn path_contact(&self, p: PathId) -> Option<PathContact> {
-        let (view, path) = self.paths.both(p)?;
-        Some(PathContact {
-            last_heard: (path.last_contact != Time::MAX).then_some(path.last_contact),
-            unanswered: view.errors,
-            suspect: view.suspect,
-        })
-    }
-
-    /// Says what a path may be used for.
-    pub fn set_path_admin(&mut self, _now: Time, p: PathId, admin: PathAdmin) {
-        if self.state == State::Closed {
-            return;
-        }
-        if let Some(view) = self.paths.view_mut(p) {
-            view.admin = admin;
-        }
-        self.paths.refresh_usable();
-        self.trigger(Trigger::Path);
-    }
-
-    /// Makes a confirmed path the primary. False if it is not one.
-    pub fn set_primary(&mut self, _now: Time, p: PathId) -> bool {
-        let confirmed = self.paths.is_confirmed(p);
-        if confirmed && self.paths.primary != p && self.state != State::Closed {
-            self.paths.primary = p;
-            self.events.push_back(Event::PrimaryChanged(p));
-            self.trigger(Trigger::Path);
-        }
-        confirmed
-    }
-
     /// What waits in the send buffer (SQINFO).
     pub fn sender_queue_info(&self) -> SenderQueueInfo {
         self.tx.queue_info()
     }
 
-    /// Free bytes of the send buffer: the largest message that it takes now. 0 while small messages fill the memory that goes with it.
+    /// Free bytes of the send buffer: the largest message that it takes now. 0 while small messages
+    /// fill the memory that goes with it.
     pub fn writable(&self) -> u64 {
         self.tx.free()
     }
 
-    /// Free bytes of the send buffer that a stream may fill: some are kept from others once a stream needs low delay.
+    /// Free bytes of the send buffer that a stream may fill: some are kept from others once a
+    /// stream needs low delay.
     pub fn writable_on(&self, stream: StreamId) -> u64 {
         self.tx.room_on(stream)
     }
@@ -344,8 +300,8 @@ impl Association {
         self.policies.stream_scheduler.set_param(stream, param);
     }
 
-    /// Declares what an outbound stream needs of the paths, for schedulers that heed it. While a stream needs low delay, a
-    /// sixteenth of either buffer is kept free for such streams.
+    /// Declares what an outbound stream needs of the paths, for schedulers that heed it. While a
+    /// stream needs low delay, a sixteenth of either buffer is kept free for such streams.
     ///
     /// # Errors
     /// [`SendError::InvalidStream`] if there is no such stream.
@@ -432,8 +388,8 @@ impl Association {
         self.control.send(path, chunk, bundling);
     }
 
-    /// Whether a packet with these chunks goes without checksum: where both ends said so, and no chunk of it asks for one
-    /// (RFC 9653 section 5.2).
+    /// Whether a packet with these chunks goes without checksum: where both ends said so, and no
+    /// chunk of it asks for one (RFC 9653 section 5.2).
     #[inline]
     fn checksum(&self, chunks: &[u8]) -> ChecksumMode {
         if !self.caps.agreed.zero_checksum || control::any_needs_checksum(chunks) {
@@ -462,72 +418,10 @@ impl Association {
         }
     }
 
-    /// Adds a path; tells policies and the application. `None` when there are too many.
-    pub(crate) fn add_path(
-        &mut self,
-        now: Time,
-        tuple: FourTuple,
-        confirmed: bool,
-    ) -> Option<PathId> {
-        if let Some(known) = self.paths.by_tuple(&tuple) {
-            return Some(known);
-        }
-        let p = self.paths.add(now, tuple, confirmed, &self.config)?;
-        self.tx.add_path(p);
-        self.start_windows(now, p);
-        self.events.push_back(Event::PathAdded(p));
-        if self.state.sends_heartbeats() {
-            self.start_heartbeats(now, p);
-        }
-        Some(p)
-    }
-
-    /// (Re)starts the congestion window of `p`: a new path, or the peer's window just became known.
-    pub(crate) fn start_windows(&mut self, now: Time, p: PathId) {
-        let view = self.tx.view(now, &self.paths);
-        self.policies.congestion.path_added(&view, p);
-        self.policies.path_scheduler.path_event(&view, p, PathChange::Added);
-        self.refresh_windows(now);
-    }
-
-    /// An unconfirmed path is probed at once, a confirmed one after the heartbeat interval.
-    pub(crate) fn start_heartbeats(&mut self, now: Time, p: PathId) {
-        self.start_mtu_search(now, p);
-        let awake = |view: &&PathView| view.state != PathState::Removed;
-        let Some(view) = self.paths.view(p).filter(awake) else { return };
-        if self.paths.is_dormant(p) {
-            return;
-        }
-        if view.state == PathState::Unconfirmed || self.must_measure(view) {
-            if let Some(path) = self.paths.get_mut(p) {
-                path.heartbeat_at = now;
-            }
-        } else {
-            self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
-        }
-    }
-
-    /// SACKs can take the fastest path only if every path's round trip is known from the beginning.
-    pub(crate) fn must_measure(&self, view: &PathView) -> bool {
-        let needed = self.config.sack.path == SackPath::SmallestSrtt
-            || self.config.receive_buffer_max.is_some();
-        view.srtt.is_none() && needed
-    }
-
     /// Copies the congestion windows into the views.
     pub(crate) fn refresh_windows(&mut self, now: Time) {
         let congestion = &*self.policies.congestion;
         congestion_windows::refresh(now, congestion, &mut self.paths, &self.tx, &mut self.tracer);
-    }
-
-    /// A path's state changed: tell everyone.
-    pub(crate) fn path_state_changed(&mut self, now: Time, p: PathId, state: PathState) {
-        self.events.push_back(Event::PathState { path: p, state });
-        self.tracer.emit(now, || TraceEvent::PathState { path: p, state });
-        let view = self.tx.view(now, &self.paths);
-        self.policies.path_scheduler.path_event(&view, p, PathChange::State(state));
-        self.start_mtu_search(now, p);
-        self.trigger(Trigger::Path);
     }
 
     /// The association is over: everything unsent or unproven is reported, timers stop.
@@ -550,7 +444,8 @@ impl Association {
         self.events.push_back(Event::Closed(reason));
     }
 
-    /// The peer's old life is over: what it began and did not end is said to be aborted before anything of the new one is told.
+    /// The peer's old life is over: what it began and did not end is said to be aborted before
+    /// anything of the new one is told.
     pub(crate) fn end_receiver(&mut self) {
         self.rx.abort_unread();
         self.rx.abort_parts();
@@ -559,7 +454,8 @@ impl Association {
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
     }
 
-    /// The agreed capabilities take effect in both halves: the receiving one starts at the peer's initial TSN.
+    /// The agreed capabilities take effect in both halves: the receiving one starts at the peer's
+    /// initial TSN.
     pub(crate) fn start_receiver(&mut self) {
         let settings = receiver_settings(&self.config, self.caps);
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
@@ -586,7 +482,8 @@ fn receiver_settings(config: &AssocConfig, caps: Capabilities) -> ReceiverSettin
     }
 }
 
-/// Gives back what a burst needed, once the queue is empty: idle associations are many. A queue that holds a few at a time keeps its room.
+/// Gives back what a burst needed, once the queue is empty: idle associations are many. A queue
+/// that holds a few at a time keeps its room.
 #[inline]
 fn release<T>(queue: &mut VecDeque<T>) {
     const FEW: usize = 4;

@@ -1,4 +1,5 @@
-//! Path MTU discovery (RFC 8899) of an association: probes out, answers in, and what follows for its packets.
+//! Path MTU discovery (RFC 8899) of an association: probes out, answers in, and what follows for
+//! its packets.
 
 use polypath_wire::chunk::kind;
 use polypath_wire::{EncodeChunk, HeartbeatRepr, PadRepr};
@@ -21,14 +22,16 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const TLV: usize = 4;
 
 impl Association {
-    /// What is known of the size of packets on path `p`: the size that is configured, where nothing is found out.
+    /// What is known of the size of packets on path `p`: the size that is configured, where nothing
+    /// is found out.
     pub fn path_mtu(&self, p: PathId) -> Option<PathMtuStats> {
         let (view, path) = (self.paths.view(p)?, self.paths.get(p)?);
         let found = path.mtu.as_ref().map_or(PathMtuStats::default(), |search| search.stats());
         Some(PathMtuStats { mtu: view.mtu, ..found })
     }
 
-    /// Discovery begins on `p` once the path is confirmed and the association set up, and again when the path is back.
+    /// Discovery begins on `p` once the path is confirmed and the association set up, and again
+    /// when the path is back.
     pub(super) fn start_mtu_search(&mut self, now: Time, p: PathId) {
         let ready = self.state.sends_heartbeats()
             && self.paths.view(p).is_some_and(|v| v.state == PathState::Active);
@@ -39,7 +42,8 @@ impl Association {
         }
     }
 
-    /// Probes that are due, or lost. A lost one counts neither against the path nor for congestion control (RFC 8899 section 3).
+    /// Probes that are due, or lost. A lost one counts neither against the path nor for congestion
+    /// control (RFC 8899 section 3).
     pub(super) fn on_mtu_timers(&mut self, now: Time) {
         for p in self.paths.ids() {
             if self.paths.get(p).is_some_and(|path| path.mtu_timer() <= now) {
@@ -125,7 +129,7 @@ impl Association {
         }
     }
 
-    /// Data of `p` was not heard of: perhaps because its packets are too big.
+    /// Data of `p` was given up for lost: perhaps because its packets are too big.
     pub(super) fn data_given_up(&mut self, now: Time, p: PathId) {
         // It may have been one time too many.
         if self.state == State::Closed || self.doubts_key_after_loss() {
@@ -148,7 +152,8 @@ impl Association {
         }
     }
 
-    /// A router, in a message that proved to be about a packet of ours, or the system here says what `p` carries.
+    /// A router, in a message that proved to be about a packet of ours, or the system here says
+    /// what `p` carries.
     pub(crate) fn path_carries(&mut self, now: Time, p: PathId, mtu: u32) -> bool {
         let Some((view, path)) = self.paths.both_mut(p) else { return false };
         if let Some(search) = &mut path.mtu {
@@ -166,7 +171,8 @@ impl Association {
         smaller
     }
 
-    /// The system here refused to send `packet` on `p` because of its size; perhaps it says what `p` carries.
+    /// The system here refused to send `packet` on `p` because of its size; perhaps it says what
+    /// `p` carries.
     pub(crate) fn packet_refused(
         &mut self,
         now: Time,
@@ -186,7 +192,10 @@ impl Association {
         }
         let mtu = self.paths.view(p).map_or(before, |view| view.mtu);
         if mtu < size || self.is_mtu_unknown(p) {
-            self.take_back(p, packet, mtu < before);
+            let newly = mtu < before;
+            if self.tx.take_back_packet(p, packet, newly, &mut self.paths) {
+                self.trigger(Trigger::Path);
+            }
         }
     }
 

@@ -4,7 +4,8 @@ use crate::auth::Proof;
 use crate::extension::asconf::Answering;
 use crate::ids::FourTuple;
 
-/// What a packet did so far: one packet triggers one answer of each kind at most (RFC 9260 section 12.4).
+/// What a packet did so far: one packet triggers one answer of each kind at most (RFC 9260 section
+/// 12.4).
 #[derive(Debug)]
 pub(super) struct PacketState<'a> {
     /// Where it arrived, and from where.

@@ -11,9 +11,10 @@ use crate::policy::Trigger;
 use crate::time::Time;
 
 impl Association {
-    /// Lets streams start at number 0 again, `streams` or, if there are none, all. Messages already handed in to
-    /// outgoing streams are sent before, with their old numbers; those that follow wait for the peer's answer. Incoming streams are
-    /// reset by the peer, if it wants to. [`Event::Reconfigured`] tells the outcome, [`Event::StreamsReset`] what was reset.
+    /// Lets streams start at number 0 again, `streams` or, if there are none, all. Messages already
+    /// handed in to outgoing streams are sent before, with their old numbers; those that follow
+    /// wait for the peer's answer. Incoming streams are reset by the peer, if it wants to.
+    /// [`Event::Reconfigured`] tells the outcome, [`Event::StreamsReset`] what was reset.
     ///
     /// # Errors
     /// See [`ReconfigError`].
@@ -27,8 +28,8 @@ impl Association {
         self.reconfigure(now, |reconfig, ctx| reconfig.reset_streams(ctx, direction, streams))
     }
 
-    /// Lets TSNs and all streams' numbers start anew, once all that was handed in is acknowledged. What follows waits for
-    /// the peer's answer.
+    /// Lets TSNs and all streams' numbers start anew, once all that was handed in is acknowledged.
+    /// What follows waits for the peer's answer.
     ///
     /// # Errors
     /// See [`ReconfigError`].
@@ -37,7 +38,8 @@ impl Association {
         self.reconfigure(now, Reconfig::reset_association)
     }
 
-    /// Adds streams behind those that there are. They can be used once [`Event::StreamsAdded`] says so.
+    /// Adds streams behind those that there are. They can be used once [`Event::StreamsAdded`] says
+    /// so.
     ///
     /// # Errors
     /// See [`ReconfigError`].
@@ -61,8 +63,8 @@ impl Association {
         Ok(())
     }
 
-    /// RE-CONFIG came. In SHUTDOWN-SENT, too, it is answered: the peer holds back what it has still to send until it knows whether
-    /// its streams start anew.
+    /// RE-CONFIG came. In SHUTDOWN-SENT, too, it is answered: the peer holds back what it has still
+    /// to send until it knows whether its streams start anew.
     pub(super) fn on_reconfig(
         &mut self,
         now: Time,
@@ -83,8 +85,8 @@ impl Association {
         self.stats.malformed_chunks += u64::from(read.is_err());
     }
 
-    /// Sends the next request once nothing stands in its way. To be called whenever something was sent or acknowledged; costs
-    /// nothing while there is none.
+    /// Sends the next request once nothing stands in its way. To be called whenever something was
+    /// sent or acknowledged; costs nothing while there is none.
     #[inline]
     pub(super) fn advance_requests(&mut self, now: Time) {
         if self.reconfig.is_some() {
@@ -104,7 +106,8 @@ impl Association {
         }
     }
 
-    /// Data that the peer sent before it reset streams has arrived (RFC 6525 section 5.2.2, E3 to E6).
+    /// Data that the peer sent before it reset streams has arrived (RFC 6525 section 5.2.2, E3 to
+    /// E6).
     pub(super) fn finish_deferred_reset(&mut self, now: Time, path: PathId) {
         match self.rx.take_finished_reset(now) {
             None => {}

@@ -1,4 +1,5 @@
-//! Settings of single paths, to be changed at any time (RFC 9260 sections 8.3 and 11.1, RFC 6458 section 8.1.12).
+//! Settings of single paths, to be changed at any time (RFC 9260 sections 8.3 and 11.1, RFC 6458
+//! section 8.1.12).
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ impl Association {
         AssocSettings::of(&self.config)
     }
 
-    /// Changes the settings of this association alone; what is not in them stays as it was configured.
+    /// Changes the settings of this association alone; what is not in them stays as it was
+    /// configured.
     ///
     /// # Errors
     /// When they contradict each other, or the protocol; nothing has changed then.
@@ -29,8 +31,8 @@ impl Association {
         self.paths.get(p).map(|path| path.settings)
     }
 
-    /// Changes the settings of path `p`; false if there is no such path. Its heartbeats go by them from now on, its errors from the next
-    /// timeout on.
+    /// Changes the settings of path `p`; false if there is no such path. Its heartbeats go by them
+    /// from now on, its errors from the next timeout on.
     pub fn set_path_settings(&mut self, now: Time, p: PathId, settings: PathSettings) -> bool {
         let Some(path) = self.paths.get_mut(p) else { return false };
         path.settings = settings;
@@ -47,8 +49,9 @@ impl Association {
         beats || probe.is_some()
     }
 
-    /// Sends a HEARTBEAT on path `p` now. False where none may be sent: there is no such path, set-up is not done, a shutdown is on its way,
-    /// or an address that nobody proved has had its share.
+    /// Sends a HEARTBEAT on path `p` now. False where none may be sent: there is no such path,
+    /// set-up is not done, a shutdown is on its way, or an address that nobody proved has had its
+    /// share.
     pub fn request_heartbeat(&mut self, now: Time, p: PathId) -> bool {
         let allowed = self.state.sends_heartbeats() && self.paths.may_probe(p, &self.config);
         if allowed {

@@ -80,14 +80,16 @@ impl Association {
                 self.events.push_back(Event::PeerShutdown);
                 self.check_shutdown_progress(now);
             }
-            // `cumulative_ack` may have begun the shutdown that was pending: the two cross then, as in SHUTDOWN-SENT.
+            // `cumulative_ack` may have begun the shutdown that was pending: the two cross then, as
+            // in SHUTDOWN-SENT.
             State::ShutdownSent => self.acknowledge_shutdown(now, self.paths.preferred()),
             State::ShutdownAckSent => self.resend_shutdown_ack(now),
             _ => {}
         }
     }
 
-    /// SHUTDOWN ACK came. In COOKIE-WAIT and COOKIE-ECHOED it is none of ours; the endpoint has answered it.
+    /// SHUTDOWN ACK came. In COOKIE-WAIT and COOKIE-ECHOED it is none of ours; the endpoint has
+    /// answered it.
     pub(crate) fn on_shutdown_ack(&mut self, _now: Time, path: PathId) {
         if matches!(self.state, State::ShutdownSent | State::ShutdownAckSent) {
             self.control.clear();
@@ -113,17 +115,19 @@ impl Association {
         }
         let cause = self.note_abort(abort);
         self.control.clear();
-        // With SHUTDOWN ACK sent, both sides have everything. A bare ABORT then is a peer that is done and has forgotten us,
-        // and answers a packet that was under way on a slow path.
+        // With SHUTDOWN ACK sent, both sides have everything. A bare ABORT then is a peer that is
+        // done and has forgotten us, and answers a packet that was under way on a slow path.
         let done = self.state == State::ShutdownAckSent && cause.is_none();
         let reason = if done { CloseReason::Shutdown } else { CloseReason::PeerAbort { cause } };
         self.close(reason);
     }
 
-    /// Whether nothing was ever answered on `p`, perhaps a path of our user's to an address that the peer never named, while another one is
-    /// alive. Who says from there that he knows nothing of us speaks for that address alone (RFC 9260 section 8.4, rule 3). He may even be
-    /// the peer: an answer to a bare INIT lists no more of our addresses than may be sent to a stranger (RFC 5062 section 9), so that
-    /// it knows us by fewer; or send from an address before its own association has it (usrsctp does), and take our question for a stranger's.
+    /// Whether nothing was ever answered on `p`, perhaps a path of our user's to an address that
+    /// the peer never named, while another one is alive. Who says from there that he knows nothing
+    /// of us speaks for that address alone (RFC 9260 section 8.4, rule 3). He may even be the peer:
+    /// an answer to a bare INIT lists no more of our addresses than may be sent to a stranger (RFC
+    /// 5062 section 9), so that it knows us by fewer; or send from an address before its own
+    /// association has it (usrsctp does), and take our question for a stranger's.
     pub(super) fn is_unanswered(&self, p: PathId) -> bool {
         // Set-up made the path primary on which it was answered.
         let answered = |v: &PathView| v.srtt.is_some() || v.id == self.paths.primary;
@@ -147,11 +151,12 @@ impl Association {
         }
     }
 
-    /// T5-shutdown-guard expired: the peer sends on and on, or is silent; or it answers heartbeats, which resets all that is counted (section
-    /// 8.1), and never acknowledges what a pending shutdown waits for. A peer that nothing is heard of is left to Association.Max.Retrans.
+    /// T5-shutdown-guard expired: the peer sends on and on, or is silent; or it answers heartbeats,
+    /// which resets all that is counted (section 8.1), and never acknowledges what a pending
+    /// shutdown waits for. A peer of which no packet comes is left to Association.Max.Retrans.
     pub(crate) fn on_t5(&mut self, now: Time) {
         match self.state {
-            State::ShutdownPending if !self.timers.heard => self.guard_shutdown(now),
+            State::ShutdownPending if !self.timers.packet_came => self.guard_shutdown(now),
             State::ShutdownPending | State::ShutdownSent => {
                 self.send_abort(&ErrorCause::UserInitiatedAbort(b"shutdown takes too long"));
                 self.close(CloseReason::ShutdownTimeout);
@@ -163,7 +168,7 @@ impl Association {
     /// (Re)starts T5: the shutdown begins, or its SHUTDOWN is sent.
     fn guard_shutdown(&mut self, now: Time) {
         self.timers.t5 = now + self.config.rto.max * GUARD_IN_RTO_MAX;
-        self.timers.heard = false;
+        self.timers.packet_came = false;
     }
 
     /// A SACK came, if only of a peer without room: a pending shutdown has all the time it needs.
@@ -174,17 +179,18 @@ impl Association {
         }
     }
 
-    /// Any packet proves that the peer lives: it gets all the time it needs to send what it still has (RFC 9260 section 9.2). T2 runs on unless
-    /// there is DATA to answer: restarted by every packet, it might never send a lost SHUTDOWN again.
-    pub(super) fn hear_in_shutdown(&mut self) {
-        self.timers.heard = true;
+    /// Any packet proves that the peer lives: it gets all the time it needs to send what it still
+    /// has (RFC 9260 section 9.2). T2 runs on unless there is DATA to answer: restarted by every
+    /// packet, it might never send a lost SHUTDOWN again.
+    pub(super) fn restart_shutdown_guard(&mut self) {
+        self.timers.packet_came = true;
         if self.state == State::ShutdownSent {
             self.errors = 0;
         }
     }
 
-    /// A packet with DATA came in SHUTDOWN-SENT: the answer is SHUTDOWN with the new cum-ack, and a SACK if that does not say it
-    /// all. T2 starts anew.
+    /// A packet with DATA came in SHUTDOWN-SENT: the answer is SHUTDOWN with the new cum-ack, and a
+    /// SACK if that does not say it all. T2 starts anew.
     pub(crate) fn data_in_shutdown_sent(&mut self, now: Time, path: PathId) {
         if self.rx.has_gaps() || self.rx.has_duplicates() {
             self.rx.request_sack();
@@ -217,7 +223,8 @@ impl Association {
         }
     }
 
-    /// Sends SHUTDOWN with the present cum-ack and starts T2. One that still waits to go out says less than this one: it goes in its place.
+    /// Sends SHUTDOWN with the present cum-ack and starts T2. One that still waits to go out says
+    /// less than this one: it goes in its place.
     fn send_shutdown(&mut self, now: Time, path: PathId) {
         let chunk = ShutdownChunk { cumulative_tsn: self.rx.cumulative_tsn() };
         match self.control.find_mut(kind::SHUTDOWN) {

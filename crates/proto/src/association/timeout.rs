@@ -29,7 +29,8 @@ impl Association {
         (next != Time::MAX).then_some(next)
     }
 
-    /// Serves every timer that expired by `now`. The delayed SACK needs nothing here: output looks at its deadline.
+    /// Serves every timer that expired by `now`. The delayed SACK needs nothing here: output looks
+    /// at its deadline.
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         if self.state == State::Closed {
             return;
@@ -95,7 +96,7 @@ impl Association {
                 {
                     self.on_path_silent(now, p);
                 }
-                self.announce_if_lost(now, p);
+                self.probe_if_data_overdue(now, p);
                 self.trigger(Trigger::Timer);
             }
         }
@@ -135,9 +136,10 @@ impl Association {
         self.trigger(Trigger::Timer);
     }
 
-    /// Whether a timeout on `p`, where the RTO was `rto`, is no sign of a broken path: the peer keeps its window shut and says so (RFC 9260
-    /// section 6.1 A). But it may say so on other paths only, and the window stay shut for what is lost on this one. So after some
-    /// timeouts a HEARTBEAT asks; if there is no answer by the next one, that one counts.
+    /// Whether a timeout on `p`, where the RTO was `rto`, is no sign of a broken path: the peer
+    /// keeps its window shut and says so (RFC 9260 section 6.1 A). But it may say so on other paths
+    /// only, and the window stay shut for what is lost on this one. So after some timeouts a
+    /// HEARTBEAT asks; if there is no answer by the next one, that one counts.
     fn excused(&mut self, now: Time, p: PathId, rto: Duration) -> bool {
         let Some(path) = self.paths.get(p) else { return true };
         let (silent, asked) = (path.timeouts_in_a_row > 1, path.heartbeat.map(|h| h.sent));
@@ -150,7 +152,8 @@ impl Association {
         asked.is_none_or(|asked| now.since(asked) < rto)
     }
 
-    /// A timeout on `p` counts against the path and, for data and control chunks, against the association.
+    /// A timeout on `p` counts against the path and, for data and control chunks, against the
+    /// association.
     pub(crate) fn count_failure(&mut self, now: Time, p: PathId, count: bool, association: bool) {
         if let Some(state) = self.paths.timeout(now, p, count, &self.config) {
             let probes = self.probes_if_failed(p) && self.state.sends_heartbeats();
@@ -175,7 +178,8 @@ impl Association {
 
     fn on_heartbeat_timers(&mut self, now: Time) {
         if !self.state.sends_heartbeats() {
-            // None after SHUTDOWN (RFC 9260 section 8.3); a timer left running would expire for ever.
+            // None after SHUTDOWN (RFC 9260 section 8.3); a timer left running would expire for
+            // ever.
             self.paths.iter_mut().for_each(|(_, path)| path.heartbeat_at = Time::MAX);
             return;
         }
@@ -183,13 +187,13 @@ impl Association {
         for p in due {
             let overdue = self.paths.heartbeat_overdue(p, &self.config);
             if overdue {
-                let association = self.tells_of_peer(now, p);
+                let association = self.counts_against_association(now, p);
                 self.count_failure(now, p, true, association);
             }
             if self.state == State::Closed {
                 return;
             }
-            if self.is_over(p, overdue) {
+            if self.should_be_removed(p, overdue) {
                 self.remove_path(now, p);
                 continue;
             }
@@ -208,10 +212,11 @@ impl Association {
         }
     }
 
-    /// Whether an unanswered heartbeat on `p` counts against the association, too (RFC 9260 section 8.1): not while another path is
-    /// alive, nor while data in flight tells by its timeouts. Where a failed path is probed more often than its RTO would have
-    /// it, the association does not end the sooner.
-    fn tells_of_peer(&mut self, now: Time, p: PathId) -> bool {
+    /// Whether an unanswered heartbeat on `p` counts against the association, too (RFC 9260 section
+    /// 8.1): not while another path is alive, nor while data in flight tells by its timeouts. Where
+    /// a failed path is probed more often than its RTO would have it, the association does not end
+    /// the sooner.
+    fn counts_against_association(&mut self, now: Time, p: PathId) -> bool {
         let Some(rto) = self.paths.view(p).map(|view| view.rto) else { return false };
         let alive = |view: &PathView| view.id != p && view.state == PathState::Active;
         let elsewhere = self.paths.iter().any(|(view, _)| alive(view));
@@ -224,7 +229,8 @@ impl Association {
         true
     }
 
-    /// Whether no data that could measure the path was sent within its heartbeat period (RFC 9260 section 8.3).
+    /// Whether no data that could measure the path was sent within its heartbeat period (RFC 9260
+    /// section 8.3).
     fn path_is_idle(&self, now: Time, p: PathId) -> bool {
         let Some(view) = self.paths.view(p) else { return false };
         let settings = self.path_settings(p);

@@ -2,8 +2,8 @@
 
 use crate::time::Time;
 
-/// Timers of the association as a whole; T3-rtx and heartbeats are kept with their paths, the delayed SACK with the receiver.
-/// `Time::MAX` means off.
+/// Timers of the association as a whole; T3-rtx and heartbeats are kept with their paths, the
+/// delayed SACK with the receiver. `Time::MAX` means off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
     /// T1-init or T1-cookie, by the state.
@@ -13,7 +13,7 @@ pub(crate) struct Timers {
     /// T5-shutdown-guard.
     pub(crate) t5: Time,
     /// A packet came since T5 was started.
-    pub(crate) heard: bool,
+    pub(crate) packet_came: bool,
     /// The next zero-window probe.
     pub(crate) probe: Time,
     /// The path scheduler asked to be asked again.
@@ -23,7 +23,7 @@ pub(crate) struct Timers {
 impl Default for Timers {
     fn default() -> Self {
         let off = Time::MAX;
-        Self { t1: off, t2: off, t5: off, heard: false, probe: off, scheduler: off }
+        Self { t1: off, t2: off, t5: off, packet_came: false, probe: off, scheduler: off }
     }
 }
 

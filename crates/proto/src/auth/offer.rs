@@ -1,4 +1,5 @@
-//! What INIT and INIT ACK say of authentication: RANDOM, CHUNKS and HMAC-ALGO (RFC 4895 sections 3 and 6.1).
+//! What INIT and INIT ACK say of authentication: RANDOM, CHUNKS and HMAC-ALGO (RFC 4895 sections 3
+//! and 6.1).
 
 use polypath_wire::chunk::kind;
 use polypath_wire::param::kind as param_kind;
@@ -13,7 +14,8 @@ pub(crate) const RANDOM_LEN: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuthOffer {
     pub(crate) random: [u8; RANDOM_LEN],
-    /// Chunk types that the side accepts authenticated only, as it listed them; `None`: no such parameter.
+    /// Chunk types that the side accepts authenticated only, as it listed them; `None`: no such
+    /// parameter.
     pub(crate) chunks: Option<Vec<u8>>,
     /// HMAC identifiers, the best first.
     pub(crate) hmacs: Vec<u16>,
@@ -24,7 +26,8 @@ impl AuthOffer {
     pub(crate) fn ours(config: &AssocConfig, random: [u8; RANDOM_LEN]) -> Self {
         let mut chunks = config.auth.chunks.clone();
         if config.extensions.dynamic_addresses {
-            // RFC 5061 section 4.1: neither may go without. Heartbeats tell where the peer is, as they do.
+            // RFC 5061 section 4.1: neither may go without. Heartbeats tell where the peer is, as
+            // they do.
             chunks.extend([kind::ASCONF, kind::ASCONF_ACK, kind::HEARTBEAT, kind::HEARTBEAT_ACK]);
         }
         add_other_forms(&mut chunks, config);
@@ -77,7 +80,8 @@ impl AuthOffer {
     }
 }
 
-/// Who wants data authenticated wants it in whichever chunks it comes: an extension must not open a way around.
+/// Who wants data authenticated wants it in whichever chunks it comes: an extension must not open a
+/// way around.
 fn add_other_forms(chunks: &mut Vec<u8>, config: &AssocConfig) {
     let interleaving = config.extensions.interleaving;
     let forms = [

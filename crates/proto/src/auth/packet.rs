@@ -21,8 +21,8 @@ impl Auth {
         if carried.iter().any(|kind| self.demands(*kind)) { self.overhead() } else { 0 }
     }
 
-    /// Puts an AUTH chunk in front of the first chunk that the peer wants authenticated, and so of all
-    /// behind it (section 6.2). The caller has kept the room for it.
+    /// Puts an AUTH chunk in front of the first chunk that the peer wants authenticated, and so of
+    /// all behind it (section 6.2). The caller has kept the room for it.
     #[inline(never)]
     pub(crate) fn authenticate(&mut self, writer: &mut PacketWriter<'_>) {
         let Some(at) = first_demanded(writer.chunk_area(), self) else { return };
@@ -45,7 +45,8 @@ pub(crate) fn judge_auth(
     auth.verify(&chunk, covered)
 }
 
-/// Where the first chunk starts that the peer wants authenticated. The chunks are our own, and whole.
+/// Where the first chunk starts that the peer wants authenticated. The chunks are our own, and
+/// whole.
 fn first_demanded(area: &[u8], auth: &Auth) -> Option<usize> {
     let mut at = 0;
     while let Some([kind, _, l0, l1]) = area.get(at..at + 4) {

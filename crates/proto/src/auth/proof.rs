@@ -2,7 +2,8 @@
 
 use polypath_wire::chunk::kind;
 
-/// Chunks that are always authenticated where addresses may change, listed or not (RFC 5061 section 4.1).
+/// Chunks that are always authenticated where addresses may change, listed or not (RFC 5061 section
+/// 4.1).
 pub(crate) const ADDRESS_CHUNKS: [u8; 2] = [kind::ASCONF, kind::ASCONF_ACK];
 
 /// How far authentication of a received packet has come.

@@ -50,8 +50,8 @@ impl Auth {
         Self { ours, agreed: None, keys, peer_key: 0, watch }
     }
 
-    /// The peer's parameters became known, or are others now. `extra` are chunk types that both sides want authenticated
-    /// whatever they listed.
+    /// The peer's parameters became known, or are others now. `extra` are chunk types that both
+    /// sides want authenticated whatever they listed.
     pub(crate) fn agree(&mut self, peer: &AuthOffer, extra: &[u8]) {
         let Some(sending) = peer.preferred_hmac() else { return };
         let (mut demanded, mut required) = (peer.required(), self.ours.required());
@@ -100,7 +100,8 @@ impl Auth {
         self.agreed.as_ref().is_some_and(|a| a.demanded.contains(kind))
     }
 
-    /// Whether nothing that we send is ever acknowledged unless both have the same key: data or its acknowledgements need it.
+    /// Whether nothing that we send is ever acknowledged unless both have the same key: data or its
+    /// acknowledgements need it.
     pub(crate) fn covers_data(&self) -> bool {
         let either = |kinds: [u8; 2], asked: fn(&Self, u8) -> bool| {
             kinds.into_iter().any(|kind| asked(self, kind))
@@ -115,8 +116,8 @@ impl Auth {
         wanted.map_or(0, |a| AuthChunk::HMAC_OFFSET + a.sending.len())
     }
 
-    /// Judges a received AUTH chunk: `covered` is it and all behind it, as they came. Gives its key's id, if that is another one
-    /// than before.
+    /// Judges a received AUTH chunk: `covered` is it and all behind it, as they came. Gives its
+    /// key's id, if that is another one than before.
     pub(crate) fn verify(
         &mut self,
         chunk: &AuthChunk<'_>,

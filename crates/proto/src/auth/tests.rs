@@ -1,4 +1,5 @@
-//! HMACs against values computed independently (Python's `hmac` and `hashlib`, the vectors built by hand):
+//! HMACs against values computed independently (Python's `hmac` and `hashlib`, the vectors built by
+//! hand):
 //!
 //! ```text
 //! par(t, v) = pack('>HH', t, len(v) + 4) + v

@@ -1,7 +1,8 @@
-//! Whether the peer has our key: it drops what it cannot verify in silence (RFC 4895 section 6.3), so all that tells is data that it
-//! never acknowledges, while it answers heartbeats.
+//! Whether the peer has our key: it drops what it cannot verify in silence (RFC 4895 section 6.3),
+//! so all that tells is data that it never acknowledges, while it answers heartbeats.
 
-/// So often data must be given up after a heartbeat was answered: the first time it may have been lost before.
+/// So often data must be given up after a heartbeat was answered: the first time it may have been
+/// lost before.
 const GIVEN_UP: u8 = 2;
 
 /// What is known of the key that is in use.

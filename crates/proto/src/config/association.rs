@@ -29,24 +29,30 @@ pub struct AssocConfig {
     pub inbound_streams: u16,
     /// Receive buffer, payload bytes (plus `chunk_charge` per chunk held).
     pub receive_buffer: u32,
-    /// Send buffer, payload bytes; `u64::MAX`: unlimited. What must be remembered of messages has a bound besides: together with their payload it
-    /// takes at most twice as much memory and 96 KiB. Messages of some hundred bytes and more fill the buffer first, smaller ones that bound.
+    /// Send buffer, payload bytes; `u64::MAX`: unlimited. What must be remembered of messages has a
+    /// bound besides: together with their payload it takes at most twice as much memory and 96 KiB.
+    /// Messages of some hundred bytes and more fill the buffer first, smaller ones that bound.
     pub send_buffer: u64,
-    /// The receive buffer grows up to this, bytes, as the application reads what the paths deliver; `None`: it stays as it is.
+    /// The receive buffer grows up to this, bytes, as the application reads what the paths deliver;
+    /// `None`: it stays as it is.
     pub receive_buffer_max: Option<u32>,
-    /// The send buffer grows up to this, bytes, with what the paths carry; `None`: it stays as it is.
+    /// The send buffer grows up to this, bytes, with what the paths carry; `None`: it stays as it
+    /// is.
     pub send_buffer_max: Option<u64>,
-    /// Charge per DATA chunk against the receive window, at both ends, beside its payload. RFC 9260: 0; ns-2 counts the
-    /// 16 bytes of the header; FreeBSD 256.
+    /// Charge per DATA chunk against the receive window, at both ends, beside its payload. RFC
+    /// 9260: 0; ns-2 counts the 16 bytes of the header; FreeBSD 256.
     pub chunk_charge: u32,
-    /// The largest message that is sent or received, bytes: a larger one is refused, and a peer that sends one gets an ABORT.
+    /// The largest message that is sent or received, bytes: a larger one is refused, and a peer
+    /// that sends one gets an ABORT.
     pub max_message: u32,
-    /// Partial delivery (RFC 6458 section 8.1.21): the application takes messages in parts ([`Message::part`](crate::Message::part)), and what
-    /// is here of a message is delivered once it is so many bytes; at most half of the receive buffer counts. A message of fewer comes
-    /// whole, unless interleaved messages together hold half of the buffer. `None`: messages come whole, and one that exceeds
-    /// the receive buffer ends the association.
+    /// Partial delivery (RFC 6458 section 8.1.21): the application takes messages in parts
+    /// ([`Message::part`](crate::Message::part)), and what is here of a message is delivered once
+    /// it is so many bytes; at most half of the receive buffer counts. A message of fewer comes
+    /// whole, unless interleaved messages together hold half of the buffer. `None`: messages come
+    /// whole, and one that exceeds the receive buffer ends the association.
     pub partial_delivery: Option<u32>,
-    /// Path MTU to start with, IP header included. With `path_mtu_discovery`: the first size that is tried beyond its base.
+    /// Path MTU to start with, IP header included. With `path_mtu_discovery`: the first size that
+    /// is tried beyond its base.
     pub path_mtu: u32,
     /// Discovery of the paths' MTUs (RFC 8899); `None`: off.
     pub path_mtu_discovery: Option<PathMtuDiscovery>,
@@ -66,8 +72,10 @@ pub struct AssocConfig {
     pub max_burst: Option<u32>,
     /// When Max.Burst applies.
     pub max_burst_rule: BurstRule,
-    /// After a T3-rtx expiry one packet alone is in flight on the path until something of it is acknowledged (RFC 9260 section 7.2.1). Off: beside the
-    /// packet that the window of one packet takes, one of retransmissions may ignore it, as in what the named profiles were measured with.
+    /// After a T3-rtx expiry one packet alone is in flight on the path until something of it is
+    /// acknowledged (RFC 9260 section 7.2.1). Off: beside the packet that the window of one packet
+    /// takes, one of retransmissions may ignore it, as in what the named profiles were measured
+    /// with.
     pub one_packet_after_timeout: bool,
     /// Miss indications for a fast retransmit (RFC 9260: 3; RFC 2960: 4).
     pub fast_retransmit_after: u32,
@@ -87,25 +95,31 @@ pub struct AssocConfig {
     pub congestion: CcConfig,
     /// Loss recovery beyond RFC 9260.
     pub recovery: RecoveryConfig,
-    /// Nagle's rule: while data is in flight, new data that does not fill a packet waits for more. Off: it goes at once (SCTP_NODELAY, RFC 6458
-    /// section 8.1.5). Can be changed while the association lives: [`set_nodelay`](crate::Association::set_nodelay).
+    /// Nagle's rule: while data is in flight, new data that does not fill a packet waits for more.
+    /// Off: it goes at once (SCTP_NODELAY, RFC 6458 section 8.1.5). Can be changed while the
+    /// association lives: [`set_nodelay`](crate::Association::set_nodelay).
     pub nagle: bool,
-    /// Spread packets with DATA over the round trip, at the rate that the congestion control names. Retransmissions and
-    /// control chunks do not wait.
+    /// Spread packets with DATA over the round trip, at the rate that the congestion control names.
+    /// Retransmissions and control chunks do not wait.
     pub pacing: bool,
-    /// Send and take packets without a checksum where the peer does the same (RFC 9653). Counts only at an endpoint whose lower layer
-    /// [detects errors](EndpointConfig::error_detection) in the same way.
+    /// Send and take packets without a checksum where the peer does the same (RFC 9653). Counts
+    /// only at an endpoint whose lower layer [detects errors](EndpointConfig::error_detection) in
+    /// the same way.
     pub zero_checksum: Option<Edmid>,
-    /// INIT and INIT ACK without addresses and without what no RFC knows (DAC, NR-SACK): for peers that drop what they do not expect, as in
-    /// WebRTC, and for hosts behind NAT (RFC 6951 section 5.4). Paths from further addresses of ours are then told to the peer by ASCONF alone.
+    /// INIT and INIT ACK without addresses and without what no RFC knows (DAC, NR-SACK): for peers
+    /// that drop what they do not expect, as in WebRTC, and for hosts behind NAT (RFC 6951 section
+    /// 5.4). Paths from further addresses of ours are then told to the peer by ASCONF alone.
     pub bare_init: bool,
-    /// Events that tell what limits a transfer, and that it has stopped; `None`: only the statistics do.
+    /// Events that tell what limits a transfer, and that it has stopped; `None`: only the
+    /// statistics do.
     pub watch: Option<WatchConfig>,
     /// Makes the policies.
     pub policies: Arc<dyn PolicyFactory>,
-    /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests of the wrap.
+    /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests
+    /// of the wrap.
     pub initial_tsn: Option<Tsn>,
-    /// The first MID of every stream in either direction. RFC 8260 section 2.1: 0; another one, at both ends, is for tests of the wrap.
+    /// The first MID of every stream in either direction. RFC 8260 section 2.1: 0; another one, at
+    /// both ends, is for tests of the wrap.
     pub first_mid: Mid,
     /// Record [`TraceEvent`](crate::trace::TraceEvent)s.
     pub trace: bool,

@@ -6,17 +6,20 @@ use core::fmt;
 /// [`ExtensionConfig::authentication`](super::ExtensionConfig::authentication) is on.
 #[derive(Clone, Debug)]
 pub struct AuthConfig {
-    /// Endpoint pair shared keys. Without any there is one: empty, with id 0. It protects from all who did not see the
-    /// handshake.
+    /// Endpoint pair shared keys. Without any there is one: empty, with id 0. It protects from all
+    /// who did not see the handshake.
     pub keys: Vec<AuthKey>,
-    /// The key that what we send is authenticated with; the first one if there is none with this id.
+    /// The key that what we send is authenticated with; the first one if there is none with this
+    /// id.
     pub active: u16,
-    /// Chunk types that we accept from the peer only if they are authenticated, besides those that dynamic addresses need. What
-    /// is listed in one form counts in its other one, too, where that is offered: DATA and I-DATA, FORWARD-TSN and I-FORWARD-TSN, SACK and NR-SACK. If
-    /// there are any, a peer that cannot authenticate gets no association. INIT, INIT ACK, SHUTDOWN COMPLETE and AUTH
-    /// cannot be authenticated and are ignored here (RFC 4895 section 3.2).
+    /// Chunk types that we accept from the peer only if they are authenticated, besides those that
+    /// dynamic addresses need. What is listed in one form counts in its other one, too, where that
+    /// is offered: DATA and I-DATA, FORWARD-TSN and I-FORWARD-TSN, SACK and NR-SACK. If there are
+    /// any, a peer that cannot authenticate gets no association. INIT, INIT ACK, SHUTDOWN COMPLETE
+    /// and AUTH cannot be authenticated and are ignored here (RFC 4895 section 3.2).
     pub chunks: Vec<u8>,
-    /// The HMACs that the peer may use, the best first. SHA-1, which nobody may leave out, is appended where it is missing.
+    /// The HMACs that the peer may use, the best first. SHA-1, which nobody may leave out, is
+    /// appended where it is missing.
     pub hmacs: Vec<HmacAlgorithm>,
 }
 

@@ -3,20 +3,22 @@
 /// The parts of CMT (Iyengar et al. 2006).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CmtConfig {
-    /// Split fast retransmit: miss indications only from newer TSNs of the same path. Off: RFC 9260's HTNA over all paths.
+    /// Split fast retransmit: miss indications only from newer TSNs of the same path. Off: RFC
+    /// 9260's HTNA over all paths.
     pub sfr: bool,
     /// Cwnd update for CMT.
     pub cuc: Cuc,
     /// Delayed ack for CMT: delay SACKs in spite of gaps, and tell how many packets a SACK covers.
     pub dac: bool,
-    /// Use DAC although the peer does not announce it: for stacks that are known to count the packets behind a SACK, but have
-    /// no way to say so (FreeBSD, usrsctp).
+    /// Use DAC although the peer does not announce it: for stacks that are known to count the
+    /// packets behind a SACK, but have no way to say so (FreeBSD, usrsctp).
     pub dac_unannounced: bool,
     /// NR-SACK (draft-natarajan-tsvwg-sctp-nrsack).
     pub nr_sack: NrSack,
     /// Which chunks a first T3-rtx expiry marks.
     pub t3_marks: T3Marks,
-    /// Take RTT samples only from SACKs that arrive on the path of the chunk (the rule of the INET model).
+    /// Take RTT samples only from SACKs that arrive on the path of the chunk (the rule of the INET
+    /// model).
     pub rtt_same_path: bool,
 }
 

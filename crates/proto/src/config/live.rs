@@ -1,6 +1,7 @@
 //! Settings that may change while an association lives (RFC 6458 section 8.1).
 
-use super::{AssocConfig, RtoConfig};
+use super::association::AssocConfig;
+use super::rto::RtoConfig;
 use crate::time::Duration;
 
 /// RFC 9260 section 6.2: SACK.Delay is at most this.

@@ -6,7 +6,8 @@
 pub struct ReconfigConfig {
     /// Outbound streams after adding some, at most, whoever asks.
     pub max_outbound_streams: u16,
-    /// Inbound streams after adding some, at most, whoever asks. Each stream that the peer uses takes memory.
+    /// Inbound streams after adding some, at most, whoever asks. Each stream that the peer uses
+    /// takes memory.
     pub max_inbound_streams: u16,
     /// Let the peer reset streams, its own and ours.
     pub allow_resets: bool,

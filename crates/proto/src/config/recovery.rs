@@ -3,17 +3,21 @@
 /// Loss recovery beyond RFC 9260, per path, each part with its switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryConfig {
-    /// Time-based loss detection (RFC 8985): a chunk is lost when one that was sent later on the same path was delivered
-    /// and the reordering window has passed. Finds lost retransmissions, too.
+    /// Time-based loss detection (RFC 8985): a chunk is lost when one that was sent later on the
+    /// same path was delivered and the reordering window has passed. Finds lost retransmissions,
+    /// too.
     pub rack: bool,
-    /// Tail-loss probe (RFC 8985 section 7): when SACKs fail to come for two round trips, one packet asks for one. What
-    /// that SACK says of the chunks before the probe is understood by `rack` alone.
+    /// Tail-loss probe (RFC 8985 section 7): when SACKs fail to come for two round trips, one
+    /// packet asks for one. What that SACK says of the chunks before the probe is understood by
+    /// `rack` alone.
     pub tail_probe: bool,
     /// Proportional rate reduction (RFC 6937): how much may be sent per SACK in fast recovery.
     pub rate_reduction: RateReduction,
-    /// Detection of spurious timeouts, whose cut of the windows is then undone (F-RTO, RFC 5682 section 3).
+    /// Detection of spurious timeouts, whose cut of the windows is then undone (F-RTO, RFC 5682
+    /// section 3).
     pub f_rto: bool,
-    /// Sending chunks that are in flight on one path once more on another, before they are declared lost.
+    /// Sending chunks that are in flight on one path once more on another, before they are declared
+    /// lost.
     pub rescheduling: Rescheduling,
 }
 
@@ -71,11 +75,14 @@ impl Rescheduling {
 /// Sending in fast recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RateReduction {
-    /// The reduced window alone decides (RFC 9260 section 7.2.4): half a round trip of silence, then one packet per packet.
+    /// The reduced window alone decides (RFC 9260 section 7.2.4): half a round trip of silence,
+    /// then one packet per packet.
     #[default]
     Off,
-    /// PRR with the conservative reduction bound (CRB): below the new window, never more than was delivered.
+    /// PRR with the conservative reduction bound (CRB): below the new window, never more than was
+    /// delivered.
     Conservative,
-    /// PRR with the slow start reduction bound (SSRB): below the new window, one packet more per SACK.
+    /// PRR with the slow start reduction bound (SSRB): below the new window, one packet more per
+    /// SACK.
     SlowStart,
 }

@@ -11,18 +11,21 @@ pub struct SackConfig {
     pub every: u32,
     /// Which path a SACK takes.
     pub path: SackPath,
-    /// Send a SACK when the application has freed a quarter of the buffer, or a shut window reopens. Off, as in ns-2's
-    /// module: the peer learns of room by the SACKs for its data alone, and by probes.
+    /// Send a SACK when the application has freed a quarter of the buffer, or a shut window
+    /// reopens. Off, as in ns-2's module: the peer learns of room by the SACKs for its data alone,
+    /// and by probes.
     pub window_updates: bool,
-    /// Where DAC does not delay it anyway, answer at once the packet that fills the last gap: RFC 5681 section 4.2 asks
-    /// for it, RFC 9260 section 6.7 leaves it open. Off, as in ns-2's module: a packet that leaves no gap waits for the
-    /// next one, or for the delay.
+    /// Where DAC does not delay it anyway, answer at once the packet that fills the last gap: RFC
+    /// 5681 section 4.2 asks for it, RFC 9260 section 6.7 leaves it open. Off, as in ns-2's module:
+    /// a packet that leaves no gap waits for the next one, or for the delay.
     pub filled_gap: bool,
-    /// DAC: tell, and let count, the packets that a SACK of the delay's timer covers. Off, as in ns-2's module, whose timer
-    /// clears the count before it writes the SACK: such a SACK alone makes no chunk missing.
+    /// DAC: tell, and let count, the packets that a SACK of the delay's timer covers. Off, as in
+    /// ns-2's module, whose timer clears the count before it writes the SACK: such a SACK alone
+    /// makes no chunk missing.
     pub timer_count: bool,
-    /// Gap ack blocks that a SACK reports at most, the lowest first; in an NR-SACK, blocks of both kinds together. `None`: as many as its packet
-    /// takes. RFC 9260 section 3.3.4 leaves the number to the receiver; Linux reports 16.
+    /// Gap ack blocks that a SACK reports at most, the lowest first; in an NR-SACK, blocks of both
+    /// kinds together. `None`: as many as its packet takes. RFC 9260 section 3.3.4 leaves the
+    /// number to the receiver; Linux reports 16.
     pub max_gap_blocks: Option<u16>,
 }
 

@@ -2,8 +2,8 @@
 
 use crate::time::Duration;
 
-/// Events that tell what limits a transfer ([`Event::Limited`](crate::Event::Limited)), and that it has stopped
-/// ([`Event::Stalled`](crate::Event::Stalled)).
+/// Events that tell what limits a transfer ([`Event::Limited`](crate::Event::Limited)), and that it
+/// has stopped ([`Event::Stalled`](crate::Event::Stalled)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchConfig {
     /// How often is looked at what limited the transfer most.

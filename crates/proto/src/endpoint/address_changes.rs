@@ -1,5 +1,5 @@
-//! The latest changes of the endpoint's own addresses. A peer that comes back with a cookie was told
-//! the addresses of the time at which the cookie was made.
+//! The latest changes of the endpoint's own addresses. A peer that comes back with a cookie was
+//! told the addresses of the time at which the cookie was made.
 
 use core::net::SocketAddr;
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! Our addresses, as they come and go (RFC 5061): associations that exist tell their peers, if both sides can, and new ones announce
-//! what there is then.
+//! Our addresses, as they come and go (RFC 5061): associations that exist tell their peers, if both
+//! sides can, and new ones announce what there is then.
 
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,10 +12,12 @@ use crate::ids::AssocHandle;
 use crate::time::Time;
 
 impl Endpoint {
-    /// We have one more address, with its UDP port if packets are encapsulated (else 0). New associations announce it; those that
-    /// exist tell their peers if both sides agreed on dynamic addresses, and leave it alone otherwise.
+    /// We have one more address, with its UDP port if packets are encapsulated (else 0). New
+    /// associations announce it; those that exist tell their peers if both sides agreed on dynamic
+    /// addresses, and leave it alone otherwise.
     pub fn add_address(&mut self, now: Time, at: SocketAddr) {
-        // Without a list, all addresses are ours, and associations announce those that their paths start at.
+        // Without a list, all addresses are ours, and associations announce those that their paths
+        // start at.
         let listed = !self.config.addresses.is_empty();
         if listed && !self.config.addresses.contains(&at.ip()) {
             let change = AddressChange { when: now, at, added: true };
@@ -29,8 +31,8 @@ impl Endpoint {
         }
     }
 
-    /// An address is not ours any more: new associations do not announce it, those that exist tell their peers, and where they
-    /// cannot, paths from there are taken for failed.
+    /// An address is not ours any more: new associations do not announce it, those that exist tell
+    /// their peers, and where they cannot, paths from there are taken for failed.
     pub fn remove_address(&mut self, now: Time, address: IpAddr) {
         if self.config.addresses.contains(&address) {
             let at = SocketAddr::new(address, 0);
@@ -62,7 +64,7 @@ impl Endpoint {
     }
 
     /// What became of our addresses since then, the peer will be told.
-    pub(super) fn catch_up(&mut self, h: AssocHandle, created: Time) {
+    pub(super) fn pass_on_address_changes(&mut self, h: AssocHandle, created: Time) {
         let Some(assoc) = self.table.touch(h) else { return };
         for change in self.changes.after(created) {
             assoc.defer_address_change(change.at, change.added);

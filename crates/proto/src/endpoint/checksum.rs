@@ -1,5 +1,5 @@
-//! Packets whose checksum is zero (RFC 9653): taken only from peers that were told that they may, and never where the packet may be for
-//! somebody else.
+//! Packets whose checksum is zero (RFC 9653): taken only from peers that were told that they may,
+//! and never where the packet may be for somebody else.
 
 use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumCheck, PacketView, WireError};
@@ -35,11 +35,12 @@ impl Endpoint {
         let (tag, port) = (header.verification_tag, header.source_port);
         let asked = || self.table.find_tag(tag, port).filter(|_| first == Some(kind::INIT_ACK));
         let found = found.or_else(asked);
-        let told = found.and_then(|h| self.table.get(h)).is_some_and(|assoc| {
+        let accepts_zero = found.and_then(|h| self.table.get(h)).is_some_and(|assoc| {
             assoc.config.zero_checksum.is_some()
                 && assoc.state() != State::Closed
                 && header.verification_tag == assoc.local.tag
         });
-        told && !packet.chunks().map_while(Result::ok).any(|chunk| needs_checksum(chunk.kind))
+        accepts_zero
+            && !packet.chunks().map_while(Result::ok).any(|chunk| needs_checksum(chunk.kind))
     }
 }

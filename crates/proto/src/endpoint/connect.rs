@@ -11,11 +11,12 @@ use crate::ids::{AssocHandle, FourTuple};
 use crate::time::Time;
 
 impl Endpoint {
-    /// Opens an association over the paths `tuples` to the peer's SCTP port `peer_port`. INITs go out on one path after the
-    /// other until one is answered, so a dead first path costs time only.
+    /// Opens an association over the paths `tuples` to the peer's SCTP port `peer_port`. INITs go
+    /// out on one path after the other until one is answered, so a dead first path costs time only.
     ///
     /// # Errors
-    /// When a path cannot be one, or there is such an association already; nothing has happened then.
+    /// When a path cannot be one, or there is such an association already; nothing has happened
+    /// then.
     pub fn connect(
         &mut self,
         now: Time,
@@ -34,9 +35,11 @@ impl Endpoint {
         Ok(self.table.insert(assoc))
     }
 
-    /// The INIT of `h` may have been answered just now. If who answered has an association with us already, `h` ends: its own INIT reached us
-    /// first, from an address that it did not list (a NAT hides it), so nobody knew it for the same peer. To echo this cookie, too, would
-    /// make the peer give up the association that it has for one with the same tag (RFC 9260 section 5.2.4 B).
+    /// The INIT of `h` may have been answered just now. If who answered has an association with us
+    /// already, `h` ends: its own INIT reached us first, from an address that it did not list (a
+    /// NAT hides it), so nobody knew it for the same peer. To echo this cookie, too, would make the
+    /// peer give up the association that it has for one with the same tag (RFC 9260 section 5.2.4
+    /// B).
     pub(super) fn on_answer(&mut self, h: AssocHandle) {
         let Some(assoc) = self.table.get(h).filter(|a| a.state() == State::CookieEchoed) else {
             return;
@@ -45,7 +48,7 @@ impl Endpoint {
         let other = self.table.find_peer(port, tag, tsn).and_then(|other| self.table.get(other));
         let set_up = other.is_some_and(|assoc| !assoc.state().is_setup());
         if let Some(assoc) = self.table.touch(h).filter(|_| set_up) {
-            assoc.give_way();
+            assoc.yield_to_existing();
         }
         // The peer's COOKIE ECHO may be in the next packet.
         self.table.refresh(h);

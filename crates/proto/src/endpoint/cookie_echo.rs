@@ -1,4 +1,5 @@
-//! A received COOKIE ECHO: a new association, a duplicate, a collision or a restart (RFC 9260 sections 5.1.5 and 5.2.4).
+//! A received COOKIE ECHO: a new association, a duplicate, a collision or a restart (RFC 9260
+//! sections 5.1.5 and 5.2.4).
 
 use core::net::SocketAddr;
 
@@ -65,8 +66,9 @@ impl Endpoint {
         }
     }
 
-    /// Whether the COOKIE ECHO is authentic as far as it must be (RFC 4895 section 6.3): by the keys of the association that
-    /// exists, else by those that the cookie tells. `auth` is the AUTH chunk in front of it.
+    /// Whether the COOKIE ECHO is authentic as far as it must be (RFC 4895 section 6.3): by the
+    /// keys of the association that exists, else by those that the cookie tells. `auth` is the AUTH
+    /// chunk in front of it.
     fn is_authentic(
         &mut self,
         found: Option<AssocHandle>,
@@ -75,12 +77,12 @@ impl Endpoint {
         cookie: &Cookie,
     ) -> bool {
         let existing = found.and_then(|h| self.table.touch(h)).and_then(|a| a.auth.as_deref_mut());
-        let mut told;
+        let mut from_cookie;
         let by = match existing.filter(|auth| auth.is_on()) {
             Some(existing) => Some(existing),
             None => {
-                told = cookie_auth(&self.config.assoc, cookie);
-                told.as_mut()
+                from_cookie = cookie_auth(&self.config.assoc, cookie);
+                from_cookie.as_mut()
             }
         };
         match (by, auth) {
@@ -98,7 +100,7 @@ impl Endpoint {
         }
         match self.used.standing(now, cookie.session.local_tag, cookie.created) {
             CookieStanding::Good => {}
-            CookieStanding::Used => return self.refuse_used(now, to),
+            CookieStanding::Used => return self.refuse_used_cookie(now, to),
             CookieStanding::TooOld(excess) => return self.report_stale(now, to, excess),
         }
         // Only an association that is gone by now can have asked for this cookie.
@@ -119,25 +121,28 @@ impl Endpoint {
         let tuple = confirmed_tuple(to.tuple, cookie);
         let assoc = Association::accept(now, config, local, &cookie.peer, to.peer_port, tuple, rng);
         let h = self.table.insert(assoc);
-        self.catch_up(h, cookie.created);
+        self.pass_on_address_changes(h, cookie.created);
         Some(h)
     }
 
-    /// Whether we opened, too, and that handshake leads to the same peer, whose address here nobody listed (a NAT hides it). Our COOKIE ECHO is
-    /// on its way and tells the peer which association it is.
+    /// Whether we opened, too, and that handshake leads to the same peer, whose address here nobody
+    /// listed (a NAT hides it). Our COOKIE ECHO is on its way and tells the peer which association
+    /// it is.
     fn is_crossed(&self, port: u16, peer: &InitFixed) -> bool {
         let found = self.table.find_peer(port, peer.initiate_tag, peer.initial_tsn);
         found.and_then(|h| self.table.get(h)).is_some_and(Association::has_opened)
     }
 
-    /// The association that the cookie set up is over. A peer that still waits for its COOKIE ACK must have missed the ABORT.
-    fn refuse_used(&mut self, now: Time, to: Address) -> Option<AssocHandle> {
+    /// The association that the cookie set up is over. A peer that still waits for its COOKIE ACK
+    /// must have missed the ABORT.
+    fn refuse_used_cookie(&mut self, now: Time, to: Address) -> Option<AssocHandle> {
         self.stats.bad_cookies += 1;
         self.replies.abort(now, to, None, &mut self.stats);
         None
     }
 
-    /// The cookie is for an existing association. Gives its handle if the packet's other chunks are for it.
+    /// The cookie is for an existing association. Gives its handle if the packet's other chunks are
+    /// for it.
     fn resolve(
         &mut self,
         now: Time,
@@ -192,13 +197,13 @@ impl Endpoint {
         }
         assoc.restart(now, config, local, &cookie.peer, confirmed_tuple(to.tuple, cookie));
         self.used.remember(now, cookie.session.local_tag, cookie.created);
-        self.catch_up(h, cookie.created);
+        self.pass_on_address_changes(h, cookie.created);
         self.table.refresh(h);
         Some(h)
     }
 
-    /// Whether the peer asked for a younger cookie with the same tag of ours: a collision has been resolved with that one, and
-    /// this one, sent again, would give the peer its former tag.
+    /// Whether the peer asked for a younger cookie with the same tag of ours: a collision has been
+    /// resolved with that one, and this one, sent again, would give the peer its former tag.
     fn is_superseded(&self, cookie: &Cookie) -> bool {
         let youngest = self.used.youngest(cookie.session.local_tag);
         youngest.is_some_and(|youngest| cookie.created < youngest)
@@ -235,7 +240,8 @@ fn cookie_auth(config: &AssocConfig, cookie: &Cookie) -> Option<Auth> {
     Some(auth)
 }
 
-/// The path that the cookie proves: the peer got the INIT ACK there. The present packet may come along another one.
+/// The path that the cookie proves: the peer got the INIT ACK there. The present packet may come
+/// along another one.
 const fn confirmed_tuple(tuple: FourTuple, cookie: &Cookie) -> FourTuple {
     FourTuple { local: SocketAddr::new(cookie.local, tuple.local.port()), remote: cookie.remote }
 }
@@ -247,7 +253,8 @@ const fn compare(assoc: &Association, cookie: &Cookie) -> (bool, bool, TieTags) 
     (local, peer, TieTags { local: assoc.local.tie_tag, peer: assoc.peer.tie_tag })
 }
 
-/// Table 12. `local` and `peer` say whether the cookie's tags match; an unknown tag matches nothing.
+/// Table 12. `local` and `peer` say whether the cookie's tags match; an unknown tag matches
+/// nothing.
 fn action(local: bool, peer: bool, in_cookie: Option<TieTags>, existing: TieTags) -> Action {
     match (local, peer, in_cookie) {
         (false, false, Some(tie)) if tie == existing => Action::Restart,

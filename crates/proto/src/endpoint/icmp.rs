@@ -1,5 +1,5 @@
-//! What ICMP says of packets of ours (RFC 9260 section 10, RFC 6951 section 5.5). Anybody can write an ICMP message; only who saw the packet
-//! that it quotes knows the verification tag in it.
+//! What ICMP says of packets of ours (RFC 9260 section 10, RFC 6951 section 5.5). Anybody can write
+//! an ICMP message; only who saw the packet that it quotes knows the verification tag in it.
 
 use polypath_wire::COMMON_HEADER_LEN;
 use polypath_wire::chunk::kind;
@@ -7,14 +7,9 @@ use polypath_wire::chunk::kind;
 use super::Endpoint;
 use super::icmp_report::IcmpReport;
 use super::table::Tag;
-use crate::association::{Association, State};
-use crate::event::CloseReason;
+use crate::association::Association;
 use crate::ids::FourTuple;
-use crate::time::{Duration, Time};
-use crate::view::PathState;
-
-/// For so long a peer behind a NAT that changes its mind may take to be heard of from its new place.
-const MOVING: Duration = Duration::from_secs(2);
+use crate::time::Time;
 
 /// What the quoted packet tells.
 struct Quote {
@@ -26,8 +21,9 @@ struct Quote {
 }
 
 impl Endpoint {
-    /// Takes an ICMP message about a packet that went along `tuple`. `quoted`: what it quotes of it, from the SCTP common header on. False if the
-    /// message is dropped: it does not prove that its sender saw a packet of ours, or asks for something impossible.
+    /// Takes an ICMP message about a packet that went along `tuple`. `quoted`: what it quotes of
+    /// it, from the SCTP common header on. False if the message is dropped: it does not prove that
+    /// its sender saw a packet of ours, or asks for something impossible.
     pub fn handle_icmp(
         &mut self,
         now: Time,
@@ -60,8 +56,9 @@ impl Endpoint {
         }
     }
 
-    /// The system refused to send `packet`, as [`poll_transmit`](Self::poll_transmit) gave it, on `tuple` because it is too large for the
-    /// interface, which carries IP packets of `carried` bytes, if the system says so. Its data is sent again at once.
+    /// The system refused to send `packet`, as [`poll_transmit`](Self::poll_transmit) gave it, on
+    /// `tuple` because it is too large for the interface, which carries IP packets of `carried`
+    /// bytes, if the system says so. Its data is sent again at once.
     pub fn packet_refused(
         &mut self,
         now: Time,
@@ -107,42 +104,5 @@ impl Quote {
             0 => self.init.is_some_and(ours),
             tag => tag == assoc.peer.tag,
         }
-    }
-}
-
-impl Association {
-    /// ICMP8: the host at the other end of `tuple` does not know SCTP. That ends the association like an ABORT; an INIT's fate only while we wait
-    /// for its answer.
-    fn protocol_unreachable(&mut self, init: bool) -> bool {
-        let fitting = init == (self.state() == State::CookieWait);
-        if fitting {
-            // It ends as by a bare ABORT, but nobody has aborted anything.
-            let done = self.state() == State::ShutdownAckSent;
-            self.control.clear();
-            self.close(if done { CloseReason::Shutdown } else { CloseReason::Unreachable });
-        }
-        fitting
-    }
-
-    /// Nobody listens at the peer's UDP port, says its host, or a NAT on the way that has forgotten the peer, or gives it another port. While another
-    /// path lives, or is being tried, or the peer may be about to tell where it is now, it is this path that failed; otherwise it is
-    /// as if the host did not know SCTP.
-    fn port_unreachable(&mut self, now: Time, tuple: FourTuple, init: bool) -> bool {
-        let setup = self.state() == State::CookieWait;
-        let Some(p) = self.paths.by_tuple(&tuple).filter(|_| init == setup) else {
-            return false;
-        };
-        let Some(path) = self.paths.get_mut(p) else { return false };
-        path.refused = path.refused.min(now);
-        let moving = !setup && now.since(path.refused) < MOVING;
-        let hope = self.paths.iter().any(|(view, path)| {
-            let refused = path.refused != Time::MAX;
-            view.id != p && !refused && (setup || view.state == PathState::Active)
-        });
-        if hope || moving {
-            self.path_failed(now, tuple);
-            return true;
-        }
-        self.protocol_unreachable(init)
     }
 }

@@ -5,7 +5,8 @@
 pub enum IcmpReport {
     /// The packet is larger than the next link carries: "fragmentation needed", "packet too big".
     PacketTooBig {
-        /// What the link carries, bytes with IP header; 0 if the router did not say (RFC 1191 section 4).
+        /// What the link carries, bytes with IP header; 0 if the router did not say (RFC 1191
+        /// section 4).
         mtu: u32,
     },
     /// "Protocol unreachable", or "unrecognized next header type": the host does not know SCTP.

@@ -1,4 +1,5 @@
-//! A received INIT: answered without remembering anything of its sender (RFC 9260 sections 5.1 and 5.2).
+//! A received INIT: answered without remembering anything of its sender (RFC 9260 sections 5.1 and
+//! 5.2).
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -16,7 +17,8 @@ use crate::handshake::{
 use crate::ids::{AssocHandle, FourTuple, Tsn};
 use crate::time::Time;
 
-/// The longest INIT ACK as a multiple of the INIT, as far as it is ours to choose (RFC 5062 section 9), IP headers included.
+/// The longest INIT ACK as a multiple of the INIT, as far as it is ours to choose (RFC 5062 section
+/// 9), IP headers included.
 const MAX_GROWTH: usize = 3;
 
 /// Bytes of the longest INIT ACK chunk in answer to an INIT packet of `len` bytes between `tuple`.
@@ -95,12 +97,14 @@ impl Endpoint {
         }
     }
 
-    /// The association that an INIT or cookie is about. Any of the peer's addresses may tell (section 5.1.2 D), but only one that is proven:
-    /// nobody is kept out because someone else's association claims his address (RFC 5062 section 2).
+    /// The association that an INIT or cookie is about. Any of the peer's addresses may tell
+    /// (section 5.1.2 D), but only one that is proven: nobody is kept out because someone else's
+    /// association claims his address (RFC 5062 section 2).
     ///
-    /// Behind one address and one SCTP port there may be many hosts, told apart by their UDP ports (RFC 6951 section 3.2), and lists of
-    /// addresses have no ports. So where there are UDP ports, who does not send from where a path was proven is a stranger, whatever it
-    /// lists: it learns nothing and takes nothing over. An old life of the same peer ends by its own means.
+    /// Behind one address and one SCTP port there may be many hosts, told apart by their UDP ports
+    /// (RFC 6951 section 3.2), and lists of addresses have no ports. So where there are UDP ports,
+    /// who does not send from where a path was proven is a stranger, whatever it lists: it learns
+    /// nothing and takes nothing over. An old life of the same peer ends by its own means.
     pub(super) fn find_peer(
         &self,
         tuple: FourTuple,
@@ -114,19 +118,22 @@ impl Endpoint {
         }
         let here = self.table.find_confirmed(&tuple, peer_port);
         here.or_else(|| {
-            // The very INIT or cookie of an association that exists: tag and TSN are known to nobody else.
+            // The very INIT or cookie of an association that exists: tag and TSN are known to
+            // nobody else.
             let (tag, tsn) = (peer.fixed.initiate_tag, peer.fixed.initial_tsn);
             self.table.find_peer(peer_port, tag, tsn)
         })
         .or_else(|| {
-            // Both open at the same time: our own INIT went to one of these addresses (section 5.2.1).
+            // Both open at the same time: our own INIT went to one of these addresses (section
+            // 5.2.1).
             let opening =
                 |h: &AssocHandle| self.table.get(*h).is_some_and(|assoc| assoc.state().is_setup());
             named.find_map(|at| self.table.find_proven(at, peer_port).filter(opening))
         })
     }
 
-    /// Whether the packet is an INIT ACK that lists an address where our INIT went (section 5.1.2 D).
+    /// Whether the packet is an INIT ACK that lists an address where our INIT went (section 5.1.2
+    /// D).
     pub(super) fn answers_from_elsewhere(
         &self,
         h: AssocHandle,
@@ -182,7 +189,8 @@ impl Endpoint {
                 let (tag, tsn) = (assoc.local.tag, assoc.local.initial_tsn);
                 let addresses = assoc.announced_addresses();
                 let random = assoc.auth.as_ref().map(|auth| auth.ours().random);
-                // This cookie is for the association that exists. When that is over nobody else may have its tag.
+                // This cookie is for the association that exists. When that is over nobody else may
+                // have its tag.
                 self.used.remember(now, tag, now);
                 let identity = Identity { tag, tsn, tie_tags, random };
                 self.acknowledge(now, request, peer, identity, &config, &addresses);
@@ -272,7 +280,8 @@ impl Endpoint {
         self.replies.abort(now, request.to, cause, &mut self.stats);
     }
 
-    /// A restart that adds addresses may be someone who wants to take an association over (section 5.2.2).
+    /// A restart that adds addresses may be someone who wants to take an association over (section
+    /// 5.2.2).
     pub(super) fn refuse_new_addresses(&mut self, now: Time, to: Address, added: &[IpAddr]) {
         let params: ParamsBuf = added.iter().map(address_parameter).collect();
         let cause = ErrorCause::RestartWithNewAddresses(params.as_params());
@@ -285,7 +294,8 @@ fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict
     let tie_tags = TieTags { local: assoc.local.tie_tag, peer: assoc.peer.tie_tag };
     match assoc.state() {
         State::Closed => Verdict::Discard,
-        // Only an address that our user named and that the INIT reports may be answered (section 5.2.1).
+        // Only an address that our user named and that the INIT reports may be answered (section
+        // 5.2.1).
         State::CookieWait
             if assoc.paths.by_tuple(&tuple).is_none()
                 || !reports(request.init.params, tuple.remote.ip()) =>
@@ -294,13 +304,14 @@ fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict
         }
         State::CookieWait => Verdict::AsBefore(None),
         State::ShutdownAckSent => Verdict::ShutdownAck,
-        // The very INIT that set this association up, again or late on another path: it restarts nothing. Behind a NAT its source is an address
-        // that nobody listed; an ABORT would carry the tag of the association that it opened, and end it. The INIT ACK finds nobody
-        // who waits for it (section 5.2.3), and its cookie matches no row of Table 12.
+        // The very INIT that set this association up, again or late on another path: it restarts
+        // nothing. Behind a NAT its source is an address that nobody listed; an ABORT would carry
+        // the tag of the association that it opened, and end it. The INIT ACK finds nobody who
+        // waits for it (section 5.2.3), and its cookie matches no row of Table 12.
         state if !state.is_setup() && is_known(assoc, peer) => Verdict::Anew(tie_tags),
         state => match added_addresses(assoc, peer) {
-            // One of several crossing INITs, on a path that our INIT named to nobody: its sender is the one we have echoed the
-            // cookie of.
+            // One of several crossing INITs, on a path that our INIT named to nobody: its sender is
+            // the one we have echoed the cookie of.
             added if !added.is_empty() && state.is_setup() && is_known(assoc, peer) => {
                 Verdict::Discard
             }
@@ -311,7 +322,8 @@ fn judge(assoc: &Association, request: &Request<'_>, peer: &PeerInit) -> Verdict
     }
 }
 
-/// Whether an INIT reports its `source`: it lists it, or leaves it to the packet to tell the only address.
+/// Whether an INIT reports its `source`: it lists it, or leaves it to the packet to tell the only
+/// address.
 fn reports(params: Params<'_>, source: IpAddr) -> bool {
     let mut listed = listed_addresses(params).peekable();
     listed.peek().is_none() || listed.any(|address| address == source)

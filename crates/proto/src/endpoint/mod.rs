@@ -1,7 +1,8 @@
 //! An endpoint: one SCTP port with all its associations.
 //!
-//! Drive it like this: hand in datagrams and timeouts, then fetch events until there are none (and read and write), then fetch
-//! packets until there are none, then sleep until [`Endpoint::poll_timeout`].
+//! Drive it like this: hand in datagrams and timeouts, then fetch events until there are none (and
+//! read and write), then fetch packets until there are none, then sleep until
+//! [`Endpoint::poll_timeout`].
 
 mod address_changes;
 mod addresses;
@@ -67,10 +68,12 @@ pub struct Transmit {
     pub assoc: Option<AssocHandle>,
     /// Its path.
     pub path: Option<PathId>,
-    /// Bytes appended to the buffer: one SCTP packet with its common header, without IP or UDP header.
+    /// Bytes appended to the buffer: one SCTP packet with its common header, without IP or UDP
+    /// header.
     pub len: usize,
-    /// It is larger than the path is known to carry and cannot be made smaller: IP shall fragment it (Don't Fragment off; over IPv6,
-    /// fragments made here). Every other packet goes with Don't Fragment set where path MTUs matter.
+    /// It is larger than the path is known to carry and cannot be made smaller: IP shall fragment
+    /// it (Don't Fragment off; over IPv6, fragments made here). Every other packet goes with Don't
+    /// Fragment set where path MTUs matter.
     pub may_fragment: bool,
     /// It probes the path's MTU: that the system finds it too large is an answer, to be told with
     /// [`Endpoint::packet_refused`], and it must not be fragmented whatever happens.
@@ -99,11 +102,13 @@ impl Endpoint {
         }
     }
 
-    /// Takes a received SCTP packet: `tuple.local` is where it arrived, `tuple.remote` its source. Whatever `data` is, this
-    /// neither fails nor panics; what is no good is counted and dropped, or answered as RFC 9260 says.
+    /// Takes a received SCTP packet: `tuple.local` is where it arrived, `tuple.remote` its source.
+    /// Whatever `data` is, this neither fails nor panics; what is no good is counted and dropped,
+    /// or answered as RFC 9260 says.
     ///
     /// Packets for other SCTP ports than ours are dropped without an answer, or refused if so
-    /// [configured](EndpointConfig::refuse_other_ports): who runs several endpoints on one address hands each packet to the right one.
+    /// [configured](EndpointConfig::refuse_other_ports): who runs several endpoints on one address
+    /// hands each packet to the right one.
     pub fn handle_datagram(&mut self, now: Time, tuple: FourTuple, data: &[u8]) {
         self.stats.packets_received += 1;
         let packet = match self.read(&tuple, data) {
@@ -173,13 +178,15 @@ impl Endpoint {
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called next. To be asked after
-    /// [`poll_transmit`](Self::poll_transmit) gave `None`. May be earlier than anything happens: an idle wake-up does no harm.
+    /// [`poll_transmit`](Self::poll_transmit) gave `None`. May be earlier than anything happens: an
+    /// idle wake-up does no harm.
     pub fn poll_timeout(&self) -> Option<Time> {
         self.table.next_deadline()
     }
 
-    /// The next event of any association, in turn. An association that a peer opened first shows up with
-    /// [`Event::Established`]; after [`Event::Closed`] it stays readable until it is [removed](Self::remove).
+    /// The next event of any association, in turn. An association that a peer opened first shows up
+    /// with [`Event::Established`]; after [`Event::Closed`] it stays readable until it is
+    /// [removed](Self::remove).
     #[inline]
     pub fn poll_event(&mut self) -> Option<(AssocHandle, Event)> {
         if self.table.may_tell() { self.table.poll_event() } else { None }
@@ -208,8 +215,9 @@ impl Endpoint {
         self.table.handles()
     }
 
-    /// Forgets an association. The peer is told nothing: [`abort`](Association::abort) it first if it lives. Its handle
-    /// may be used again. What a closed association still has to say (ABORT, SHUTDOWN COMPLETE) goes out all the same.
+    /// Forgets an association. The peer is told nothing: [`abort`](Association::abort) it first if
+    /// it lives. Its handle may be used again. What a closed association still has to say (ABORT,
+    /// SHUTDOWN COMPLETE) goes out all the same.
     pub fn remove(&mut self, h: AssocHandle) {
         // Only control chunks are left, and no timer: the time plays no part.
         let now = Time::ZERO;
@@ -233,8 +241,8 @@ impl Endpoint {
         self.stats.clone()
     }
 
-    /// A packet that starts with AUTH: if it is about a COOKIE ECHO, that is dealt with here; otherwise it is a packet like any other
-    /// (RFC 4895 section 6.3).
+    /// A packet that starts with AUTH: if it is about a COOKIE ECHO, that is dealt with here;
+    /// otherwise it is a packet like any other (RFC 4895 section 6.3).
     fn on_proven_echo(
         &mut self,
         now: Time,
@@ -265,7 +273,8 @@ impl Endpoint {
         };
         let Some(assoc) = self.table.touch(h) else { return };
         if assoc.state().is_setup() && tag::has_chunk(packet, kind::SHUTDOWN_ACK) {
-            // The peer still closes an association that we have forgotten (RFC 9260 section 8.5.1 E).
+            // The peer still closes an association that we have forgotten (RFC 9260 section 8.5.1
+            // E).
             self.on_out_of_the_blue(now, *tuple, packet);
         } else if tag::accepts(packet, first, assoc.local.tag, assoc.peer.tag) {
             let asked = assoc.state() == State::CookieWait;
@@ -278,8 +287,8 @@ impl Endpoint {
         }
     }
 
-    /// A packet from where nobody is known to be, or only who has another tag (`taken`). Its tag tells whose it is (RFC 6951 section 5.4): the
-    /// association decides what it is worth.
+    /// A packet from where nobody is known to be, or only who has another tag (`taken`). Its tag
+    /// tells whose it is (RFC 6951 section 5.4): the association decides what it is worth.
     #[inline(never)]
     fn on_packet_from_elsewhere(
         &mut self,
@@ -320,8 +329,8 @@ impl Endpoint {
             // Whoever waits for the end there shall have it (RFC 9260 section 8.4, rule 5).
             self.on_out_of_the_blue(now, *tuple, packet);
         } else {
-            // No ABORT: it would end all paths for one. The packet may be ahead of the ASCONF that adds its source, or behind the
-            // one that took it away.
+            // No ABORT: it would end all paths for one. The packet may be ahead of the ASCONF that
+            // adds its source, or behind the one that took it away.
             self.stats.out_of_the_blue += u64::from(!known);
         }
     }

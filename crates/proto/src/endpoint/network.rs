@@ -1,11 +1,13 @@
 //! How many replies each network gets, whoever claims to be there.
 //!
-//! A table of fixed size counts them. A network has two buckets in it, which a hash with a secret key names, shares each with others, and
-//! gets a reply while one of them holds a token. Nobody can tell whom he shares a bucket with; and who empties some (it takes a whole
-//! network's replies to empty two) keeps from its replies only the few networks that have both theirs among them: with x of all buckets
-//! empty, x^2 of all networks.
+//! A table of fixed size counts them. A network has two buckets in it, which a hash with a secret
+//! key names, shares each with others, and gets a reply while one of them holds a token. Nobody can
+//! tell whom he shares a bucket with; and who empties some (it takes a whole network's replies to
+//! empty two) keeps from its replies only the few networks that have both theirs among them: with x
+//! of all buckets empty, x^2 of all networks.
 //!
-//! There is a table only when strangers are many: as long as all replies together are no more than one network may have, one bucket does.
+//! There is a table only when strangers are many: as long as all replies together are no more than
+//! one network may have, one bucket does.
 
 use core::hash::Hasher as _;
 use core::net::IpAddr;

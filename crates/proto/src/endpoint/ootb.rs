@@ -79,7 +79,8 @@ fn answer(tuple: FourTuple, packet: &PacketView<'_>) -> Answer {
     if !is_unicast(tuple.remote.ip()) || !is_unicast(tuple.local.ip()) {
         return Answer::None;
     }
-    // Tag 0 belongs to a lone INIT (section 8.5.1 A); a chunk that does not even have a border is not worth an answer.
+    // Tag 0 belongs to a lone INIT (section 8.5.1 A); a chunk that does not even have a border is
+    // not worth an answer.
     let broken = packet.chunks().any(|chunk| chunk.is_err());
     if broken || packet.header().verification_tag == 0 {
         return Answer::None;

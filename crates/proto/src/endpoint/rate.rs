@@ -35,7 +35,8 @@ impl Keep {
     }
 }
 
-/// A token bucket that holds one second's worth, in eight bytes: when it will be full, if nothing more is taken, in nanoseconds.
+/// A token bucket that holds one second's worth, in eight bytes: when it will be full, if nothing
+/// more is taken, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket(u64);
 

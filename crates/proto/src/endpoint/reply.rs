@@ -1,4 +1,5 @@
-//! Answers that belong to no association: whole packets, made at once and kept until they are fetched.
+//! Answers that belong to no association: whole packets, made at once and kept until they are
+//! fetched.
 
 use std::collections::VecDeque;
 
@@ -94,7 +95,8 @@ impl Replies {
         Some(reply)
     }
 
-    /// Whether an INIT ACK may go there; to be asked before it is made, which takes most of the time that an INIT costs.
+    /// Whether an INIT ACK may go there; to be asked before it is made, which takes most of the
+    /// time that an INIT costs.
     pub(super) fn admits_init_ack(
         &mut self,
         now: Time,
@@ -124,7 +126,8 @@ impl Replies {
         admitted
     }
 
-    /// Queues a packet with one chunk, which was [admitted](Self::admits), and a checksum of this kind.
+    /// Queues a packet with one chunk, which was [admitted](Self::admits), and a checksum of this
+    /// kind.
     pub(super) fn push(
         &mut self,
         to: Address,

@@ -55,7 +55,8 @@ impl Indexed {
     }
 }
 
-/// A peer's address, UDP port and SCTP port. Two hosts behind one NAT differ in the UDP port alone (RFC 6951 section 3.2).
+/// A peer's address, UDP port and SCTP port. Two hosts behind one NAT differ in the UDP port alone
+/// (RFC 6951 section 3.2).
 type Place = (IpAddr, u16, u16);
 
 const fn place(at: SocketAddr, peer_port: u16) -> Place {
@@ -66,9 +67,11 @@ const fn place(at: SocketAddr, peer_port: u16) -> Place {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: Slab<Slot>,
-    /// Which association a peer's address, UDP port (0 without encapsulation) and SCTP port belong to. Our own port is always the
-    /// endpoint's. Who names an address first has it, until someone proves it: naming an address takes nothing from anybody. Two may have
-    /// proven the same one at two of our addresses, which a NAT may tell apart: packets then find the other one by their tag.
+    /// Which association a peer's address, UDP port (0 without encapsulation) and SCTP port belong
+    /// to. Our own port is always the endpoint's. Who names an address first has it, until someone
+    /// proves it: naming an address takes nothing from anybody. Two may have proven the same one at
+    /// two of our addresses, which a NAT may tell apart: packets then find the other one by their
+    /// tag.
     index: BTreeMap<Place, AssocHandle>,
     /// Which association a tag and the peer's SCTP port belong to, the first of several.
     tags: BTreeMap<(Tag, u16), AssocHandle>,
@@ -82,7 +85,8 @@ pub(super) struct Table {
     deadlines: BTreeSet<(Time, AssocHandle)>,
 }
 
-/// The first and the last address that one host may have where it has `address`: over IPv6 as many as it likes of a /64 (RFC 4291 section 2.5.1).
+/// The first and the last address that one host may have where it has `address`: over IPv6 as many
+/// as it likes of a /64 (RFC 4291 section 2.5.1).
 fn host_addresses(address: IpAddr) -> (IpAddr, IpAddr) {
     match address {
         IpAddr::V4(_) => (address, address),
@@ -215,14 +219,16 @@ impl Table {
         self.get(h).filter(has).map(|_| h)
     }
 
-    /// The association with a peer of this port, tag and first TSN: none but that very peer has the same, wherever it may be.
+    /// The association with a peer of this port, tag and first TSN: none but that very peer has the
+    /// same, wherever it may be.
     pub(super) fn find_peer(&self, peer_port: u16, tag: u32, first: Tsn) -> Option<AssocHandle> {
         let h = self.tags.get(&(Tag::Peer(tag), peer_port)).copied()?;
         let same = |assoc: &&Association| assoc.peer.tag == tag && assoc.peer.initial_tsn == first;
         self.get(h).filter(|assoc| assoc.state() != State::Closed).filter(same).map(|_| h)
     }
 
-    /// The association that an ICMP message is about: by where the packet went that it quotes, or by the tag in it.
+    /// The association that an ICMP message is about: by where the packet went that it quotes, or
+    /// by the tag in it.
     pub(super) fn find_quoted(
         &self,
         tuple: &FourTuple,
@@ -236,8 +242,8 @@ impl Table {
         named.or_else(|| self.find_address(tuple.remote, peer_port))
     }
 
-    /// Associations with a peer that proved to be at `address`, or, if that is of IPv6, at one with the same first 64 bits. Who only names an address
-    /// takes nothing of its share.
+    /// Associations with a peer that proved to be at `address`, or, if that is of IPv6, at one with
+    /// the same first 64 bits. Who only names an address takes nothing of its share.
     pub(super) fn count_address(&self, address: IpAddr) -> usize {
         let (first, last) = host_addresses(address);
         let entries = self.index.range((first, 0, 0)..=(last, u16::MAX, u16::MAX));
@@ -287,7 +293,8 @@ impl Table {
         !self.eventful.is_empty()
     }
 
-    /// The next event. Its association goes to the end of the line, or leaves it with its last event.
+    /// The next event. Its association goes to the end of the line, or leaves it with its last
+    /// event.
     pub(super) fn poll_event(&mut self) -> Option<(AssocHandle, Event)> {
         while let Some(h) = self.eventful.pop_front() {
             let Some(slot) = self.slots.get_mut(h.0) else { continue };
@@ -306,7 +313,8 @@ impl Table {
     /// The earliest deadline.
     pub(super) fn next_deadline(&self) -> Option<Time> {
         let moving = self.ready.iter().filter_map(|h| self.get(*h)?.poll_timeout()).min();
-        // Entries of those in `ready` count too: otherwise whoever merely looks at an association changes when it wakes up.
+        // Entries of those in `ready` count too: otherwise whoever merely looks at an association
+        // changes when it wakes up.
         let fixed = self.deadlines.first().map(|(at, _)| *at);
         moving.into_iter().chain(fixed).min()
     }
@@ -335,8 +343,8 @@ impl Table {
     pub(super) fn refresh(&mut self, h: AssocHandle) {
         let Some(slot) = self.slots.get_mut(h.0) else { return };
         let deadline = slot.assoc.poll_timeout().unwrap_or(Time::MAX);
-        // T3-rtx moves later with nearly every SACK. An entry that is too early costs one idle wake-up per RTO, keeping it exact
-        // would cost a tree operation per packet.
+        // T3-rtx moves later with nearly every SACK. An entry that is too early costs one idle
+        // wake-up per RTO, keeping it exact would cost a tree operation per packet.
         if deadline < slot.deadline {
             self.deadlines.remove(&(slot.deadline, h));
             self.deadlines.insert((deadline, h));

@@ -6,9 +6,9 @@ use polypath_wire::{COMMON_HEADER_LEN, PacketView, RawChunk};
 /// The T bit of ABORT and SHUTDOWN COMPLETE.
 const REFLECTED: u8 = 1;
 
-/// Whether the packet's tag is right for an association whose own tag is `own` and whose peer's is `peer` (0: unknown
-/// yet), and its chunks, of which `first` is the first, may share a packet. INIT and COOKIE ECHO have rules of their own and do not come
-/// here first.
+/// Whether the packet's tag is right for an association whose own tag is `own` and whose peer's is
+/// `peer` (0: unknown yet), and its chunks, of which `first` is the first, may share a packet. INIT
+/// and COOKIE ECHO have rules of their own and do not come here first.
 #[inline]
 pub(super) fn accepts(packet: &PacketView<'_>, first: &RawChunk<'_>, own: u32, peer: u32) -> bool {
     // Most packets have one chunk, and alone only two kinds have rules of their own.

@@ -1,6 +1,6 @@
-//! Buffers that grow to what the paths can carry: dynamic right-sizing (Fisk and Feng 2001) over several
-//! paths. A buffer must hold what all paths deliver in the round trip of the slowest one: the receiver
-//! waits for its packets, and the sender for its acknowledgements.
+//! Buffers that grow to what the paths can carry: dynamic right-sizing (Fisk and Feng 2001) over
+//! several paths. A buffer must hold what all paths deliver in the round trip of the slowest one:
+//! the receiver waits for its packets, and the sender for its acknowledgements.
 
 use crate::config::{AssocConfig, CcConfig, InitialSsthresh};
 use crate::path::PathSet;
@@ -9,8 +9,8 @@ use crate::sender::Sender;
 use crate::time::{Duration, Time};
 use crate::view::PathView;
 
-/// Room for so many times what one round trip delivers: one for what is in flight, one for what waits
-/// while a loss is repaired.
+/// Room for so many times what one round trip delivers: one for what is in flight, one for what
+/// waits while a loss is repaired.
 const ROUND_TRIPS: u64 = 2;
 
 /// Round trips that nothing else measures are measured so often while data comes in.
@@ -50,10 +50,10 @@ impl BufferTuning {
         self.receive_max > 0
     }
 
-    /// Data came in. Once per round trip of the slowest path: is the buffer large enough for what came
-    /// meanwhile? `delivered`: payload bytes that the application has taken so far. True when it is time
-    /// to measure the round trips of idle paths by heartbeats: an end that only receives has no
-    /// acknowledgements to measure by.
+    /// Data came in. Once per round trip of the slowest path: is the buffer large enough for what
+    /// came meanwhile? `delivered`: payload bytes that the application has taken so far. True when
+    /// it is time to measure the round trips of idle paths by heartbeats: an end that only receives
+    /// has no acknowledgements to measure by.
     pub(crate) fn on_data(
         &mut self,
         now: Time,
@@ -85,8 +85,8 @@ impl BufferTuning {
         measure
     }
 
-    /// After a SACK: the send buffer must hold what all paths carry in the round trip of the slowest,
-    /// since the cumulative TSN waits for it.
+    /// After a SACK: the send buffer must hold what all paths carry in the round trip of the
+    /// slowest, since the cumulative TSN waits for it.
     pub(crate) fn on_sack(&self, tx: &mut Sender, paths: &PathSet) {
         let buffer = tx.buffer_view();
         if self.send_max <= buffer.limit || !tx.is_half_full() {
@@ -110,8 +110,8 @@ impl BufferTuning {
 }
 
 /// What congestion control is told. The window that the peer announces at set-up says nothing where
-/// windows grow: as slow start threshold it would end slow start long before the paths are full, so the
-/// largest window counts (RFC 9260 section 7.2.1).
+/// windows grow: as slow start threshold it would end slow start long before the paths are full, so
+/// the largest window counts (RFC 9260 section 7.2.1).
 pub(crate) fn congestion_config(config: &AssocConfig) -> CcConfig {
     let mut congestion = config.congestion.clone();
     if let (InitialSsthresh::PeerWindow, Some(most)) =

@@ -1,15 +1,17 @@
-//! The state cookie: everything we must know to set an association up, kept by the peer (RFC 9260 section 5.1.3).
+//! The state cookie: everything we must know to set an association up, kept by the peer (RFC 9260
+//! section 5.1.3).
 //!
 //! ```text
-//! created u64 ns | life u32 ms | flags u8 | addresses u8 | [extensions u16] | peer's tag u32 | peer's initial TSN u32 | our initial TSN u32
+//! created u64 ns | life u32 ms | flags u8 | addresses u8 | [extensions u16]
+//! | peer's tag u32 | peer's initial TSN u32 | our initial TSN u32
 //! | peer's a_rwnd u32 | peer's outbound, inbound streams u16, u16 | [our, peer's tie-tag u32, u32]
 //! | [our RANDOM, the peer's RANDOM, CHUNKS, HMAC-ALGO] | [peer's UDP port u16]
 //! | our address, peer's address that the INIT ACK went between | peer's addresses... | MAC
 //! ```
 //!
-//! An address is its family's number, 4 or 6, and its bytes. The UDP port is left out where it is the registered one, or there is
-//! none. The MAC also covers the ports and our tag, which come back in
-//! the packet's own header: if they changed, the cookie is not ours (section 5.1.5, step 3).
+//! An address is its family's number, 4 or 6, and its bytes. The UDP port is left out where it is
+//! the registered one, or there is none. The MAC also covers the ports and our tag, which come back
+//! in the packet's own header: if they changed, the cookie is not ours (section 5.1.5, step 3).
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -33,8 +35,8 @@ pub(crate) struct Cookie {
     pub(crate) session: Session,
     /// The nonces of the association that existed when the INIT came.
     pub(crate) tie_tags: Option<TieTags>,
-    /// Our RANDOM, where both sides authenticate; the peer's parameters are with the rest that it said. No shared key is ever
-    /// in a cookie (RFC 4895 section 6.3).
+    /// Our RANDOM, where both sides authenticate; the peer's parameters are with the rest that it
+    /// said. No shared key is ever in a cookie (RFC 4895 section 6.3).
     pub(crate) random: Option<[u8; RANDOM_LEN]>,
     /// Where the INIT ACK went from and to.
     pub(crate) local: IpAddr,
@@ -80,7 +82,8 @@ const ABSENT: u16 = u16::MAX;
 /// A cookie is never longer, bytes: its INIT ACK must fit a packet that any path carries.
 const MAX_LEN: usize = 1400;
 
-/// The life of a cookie whose peer asks for more: at most twice as long, because long lives invite replays.
+/// The life of a cookie whose peer asks for more: at most twice as long, because long lives invite
+/// replays.
 pub(crate) fn longest_cookie_life(config: &EndpointConfig) -> Duration {
     config.cookie_life.saturating_mul(2)
 }
@@ -94,8 +97,8 @@ impl Cookie {
         out
     }
 
-    /// The content of `bytes`, which came in a packet with `header`; `None` if we never made that cookie for those ports
-    /// and that tag.
+    /// The content of `bytes`, which came in a packet with `header`; `None` if we never made that
+    /// cookie for those ports and that tag.
     pub(crate) fn open(
         bytes: &[u8],
         header: &CommonHeader,
@@ -333,7 +336,8 @@ mod tests {
             created in 0..1u64 << 40, life in any::<u32>(), words in any::<[u32; 6]>(),
             halves in any::<[u16; 4]>(), tie in proptest::option::of(any::<[u32; 2]>()),
             extensions in 0..512u16,
-            ends in any::<[IpAddr; 2]>(), port in prop_oneof![Just(0), Just(REGISTERED), any::<u16>()],
+            ends in any::<[IpAddr; 2]>(),
+            port in prop_oneof![Just(0), Just(REGISTERED), any::<u16>()],
             listed in proptest::collection::vec(any::<IpAddr>(), 0..MAX_PEER_ADDRESSES),
             auth in proptest::option::of((
                 any::<[[u8; 32]; 2]>(),
@@ -379,7 +383,11 @@ mod tests {
         }
 
         #[test]
-        fn no_flipped_bit_passes(cookie in cookie(), at in any::<prop::sample::Index>(), bit in 0..8) {
+        fn no_flipped_bit_passes(
+            cookie in cookie(),
+            at in any::<prop::sample::Index>(),
+            bit in 0..8,
+        ) {
             let mut keys = keys();
             let mut bytes = cookie.seal(&mut keys);
             let at = at.index(bytes.len());

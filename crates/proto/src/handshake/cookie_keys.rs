@@ -6,7 +6,8 @@ use sha2::Sha256;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
-/// Bytes of a cookie's MAC: HMAC-SHA-256 cut to its half (RFC 2104 section 5), because the cookie is most of an INIT ACK.
+/// Bytes of a cookie's MAC: HMAC-SHA-256 cut to its half (RFC 2104 section 5), because the cookie
+/// is most of an INIT ACK.
 pub(crate) const MAC_LEN: usize = 16;
 
 /// A whole block of SHA-256, so that HMAC uses it as it is.
@@ -39,8 +40,8 @@ impl CookieKeys {
         full.first_chunk().copied().unwrap_or_default()
     }
 
-    /// Whether `tag` is the MAC of `parts` by the present secret or the one before it. Takes the same time wherever they
-    /// differ.
+    /// Whether `tag` is the MAC of `parts` by the present secret or the one before it. Takes the
+    /// same time wherever they differ.
     pub(crate) fn verify(&mut self, now: Time, parts: [&[u8]; 2], tag: &[u8; MAC_LEN]) -> bool {
         self.rotate(now);
         let matches = |key: &Key| mac(key, parts).verify_truncated_left(tag).is_ok();
@@ -50,7 +51,8 @@ impl CookieKeys {
     fn rotate(&mut self, now: Time) {
         let age = now.since(self.since);
         if age >= self.life {
-            // A key that should have been replaced long ago has no cookies left that could still live.
+            // A key that should have been replaced long ago has no cookies left that could still
+            // live.
             let recent = age < self.life.saturating_add(self.grace);
             self.previous = recent.then_some(self.current);
             self.current = new_key(&mut self.rng);

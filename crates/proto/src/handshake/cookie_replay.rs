@@ -1,24 +1,27 @@
 //! Used cookies: each sets up one association in its life.
 //!
-//! RFC 9260 would accept a cookie again once the association that it set up is over: replayed, or merely late, it brings back
-//! the same tags and TSNs, which old packets fit. So the tags of used cookies are remembered until those cookies are stale.
+//! RFC 9260 would accept a cookie again once the association that it set up is over: replayed, or
+//! merely late, it brings back the same tags and TSNs, which old packets fit. So the tags of used
+//! cookies are remembered until those cookies are stale.
 //!
-//! That memory is bounded without a way to fill it up: when it is full, the oldest cookie is forgotten, and from then on all
-//! cookies that are no younger count as used. Cookies come into being at a limited rate, that of INIT ACKs, and only who gets these can use
-//! them; so the oldest of [`CAPACITY`] used ones is round trips old, and hardly an honest peer needs one that old. One that does hears that
-//! its cookie is stale and asks for another.
+//! That memory is bounded without a way to fill it up: when it is full, the oldest cookie is
+//! forgotten, and from then on all cookies that are no younger count as used. Cookies come into
+//! being at a limited rate, that of INIT ACKs, and only who gets these can use them; so the oldest
+//! of [`CAPACITY`] used ones is round trips old, and hardly an honest peer needs one that old. One
+//! that does hears that its cookie is stale and asks for another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::time::{Duration, Time};
 
-/// Cookies remembered, at most, in about 3 MB: at the default rates those of 13 seconds, if they all come from one network (IPv4 /24, IPv6 /48),
-/// and of 0.65 seconds, if they come from twenty or more and the processor keeps up. No server that has fewer set-ups in a cookie's life ever
+/// Cookies remembered, at most, in about 3 MB: at the default rates those of 13 seconds, if they
+/// all come from one network (IPv4 /24, IPv6 /48), and of 0.65 seconds, if they come from twenty or
+/// more and the processor keeps up. No server that has fewer set-ups in a cookie's life ever
 /// forgets one.
 pub(crate) const CAPACITY: usize = 1 << 16;
 
-/// Which cookies set up an association. A cookie is known by the tag that it gives us: its association is the only one that
-/// had this tag.
+/// Which cookies set up an association. A cookie is known by the tag that it gives us: its
+/// association is the only one that had this tag.
 #[derive(Debug)]
 pub(crate) struct UsedCookies {
     /// Creation of the youngest cookie with this tag.

@@ -48,9 +48,9 @@ impl Offer<'_> {
         self.encode(&InitRepr { fixed: self.fixed, params })
     }
 
-    /// The INIT ACK with `cookie`, encoded. Further addresses, then reports of unrecognized parameters are left out once the
-    /// chunk would become longer than `budget` bytes: an answer much longer than the question can be aimed at a third party
-    /// (RFC 5062 section 9).
+    /// The INIT ACK with `cookie`, encoded. Further addresses, then reports of unrecognized
+    /// parameters are left out once the chunk would become longer than `budget` bytes: an answer
+    /// much longer than the question can be aimed at a third party (RFC 5062 section 9).
     pub(crate) fn init_ack<'p>(
         &self,
         cookie: &[u8],

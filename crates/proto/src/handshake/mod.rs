@@ -1,5 +1,6 @@
-//! What the handshake says (RFC 9260 section 5): the parameters of INIT and INIT ACK, the state cookie,
-//! and what follows from them for both ends. Nothing here knows an endpoint or an association.
+//! What the handshake says (RFC 9260 section 5): the parameters of INIT and INIT ACK, the state
+//! cookie, and what follows from them for both ends. Nothing here knows an endpoint or an
+//! association.
 
 mod addresses;
 mod capabilities;

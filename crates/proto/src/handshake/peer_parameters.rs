@@ -1,4 +1,5 @@
-//! What a peer says of itself in INIT or INIT ACK, checked (RFC 9260 sections 3.3.2, 3.3.3 and 5.1.2).
+//! What a peer says of itself in INIT or INIT ACK, checked (RFC 9260 sections 3.3.2, 3.3.3 and
+//! 5.1.2).
 
 use core::net::IpAddr;
 
@@ -202,8 +203,8 @@ pub(crate) fn state_cookie(params: Params<'_>) -> Option<&[u8]> {
     known.find(|raw| raw.kind == param_kind::STATE_COOKIE).map(|raw| raw.value)
 }
 
-/// Parameters that the peer must be told we do not know (RFC 9260 section 3.2.1); without `partial_reliability` its
-/// parameter is one of them (RFC 3758 section 3.3.2).
+/// Parameters that the peer must be told we do not know (RFC 9260 section 3.2.1); without
+/// `partial_reliability` its parameter is one of them (RFC 3758 section 3.3.2).
 pub(crate) fn unrecognized(
     params: Params<'_>,
     partial_reliability: bool,
@@ -219,8 +220,8 @@ pub(crate) fn unrecognized(
     until_stop.filter(|(_, unknown)| unknown.is_some_and(|u| u.reports())).map(|(raw, _)| raw)
 }
 
-/// Whether we understand a parameter of INIT or INIT ACK. Those of extensions that are off are passed over in silence as their top bits
-/// say, but for the one that [`unrecognized`] names.
+/// Whether we understand a parameter of INIT or INIT ACK. Those of extensions that are off are
+/// passed over in silence as their top bits say, but for the one that [`unrecognized`] names.
 const fn is_known(kind: u16) -> bool {
     matches!(
         kind,

@@ -8,8 +8,8 @@ use polypath_wire::chunk::kind;
 use super::extensions::Extensions;
 use crate::config::{AssocConfig, EndpointConfig};
 
-/// Whether a chunk of this type asks for a correct checksum whatever was agreed (section 5.2): who gets it may know of no association yet
-/// (INIT, COOKIE ECHO), or of none at that address (ASCONF).
+/// Whether a chunk of this type asks for a correct checksum whatever was agreed (section 5.2): who
+/// gets it may know of no association yet (INIT, COOKIE ECHO), or of none at that address (ASCONF).
 pub(crate) const fn needs_checksum(kind: u8) -> bool {
     matches!(kind, kind::INIT | kind::COOKIE_ECHO | kind::ASCONF)
 }
@@ -20,7 +20,8 @@ pub(crate) const fn init_ack_checksum(config: &AssocConfig, peer: Extensions) ->
     if spared { ChecksumMode::Zero } else { ChecksumMode::Crc32c }
 }
 
-/// The settings without what the lower layer does not allow: a zero checksum needs one that detects errors itself.
+/// The settings without what the lower layer does not allow: a zero checksum needs one that detects
+/// errors itself.
 pub(crate) fn permitted_config(
     config: Arc<AssocConfig>,
     endpoint: &EndpointConfig,

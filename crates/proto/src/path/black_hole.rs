@@ -36,7 +36,8 @@ impl BlackHoleDetector {
 mod tests {
     use super::*;
 
-    /// One letter each: h(eartbeat answered), d(ata arrived), x: data given up. Gives how often a hole was found.
+    /// One letter each: h(eartbeat answered), d(ata arrived), x: data given up. Gives how often a
+    /// hole was found.
     fn holes(history: &str) -> usize {
         let mut watch = BlackHoleDetector::default();
         let step = |letter| match letter {

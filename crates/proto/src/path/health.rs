@@ -8,9 +8,9 @@ use crate::time::Time;
 use crate::view::PathState;
 
 impl PathSet {
-    /// Counts a timeout on `p` (T3-rtx, T1, T2 or an unanswered heartbeat) and backs its RTO off. `count` is false while a
-    /// zero window is probed and SACKs come back: no error then (RFC 9260 section 6.1 A). Gives the new state of the path, if
-    /// that changed.
+    /// Counts a timeout on `p` (T3-rtx, T1, T2 or an unanswered heartbeat) and backs its RTO off.
+    /// `count` is false while a zero window is probed and SACKs come back: no error then (RFC 9260
+    /// section 6.1 A). Gives the new state of the path, if that changed.
     pub(crate) fn timeout(
         &mut self,
         now: Time,
@@ -18,7 +18,7 @@ impl PathSet {
         count: bool,
         config: &AssocConfig,
     ) -> Option<PathState> {
-        let Some((view, path)) = self.both_mut(p) else { return None };
+        let (view, path) = self.both_mut(p)?;
         back_off(view, &config.rto);
         path.timeouts_in_a_row += 1;
         if !count {

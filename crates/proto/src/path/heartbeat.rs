@@ -9,9 +9,9 @@ use crate::time::{Duration, Time};
 use crate::view::PathState;
 
 impl PathSet {
-    /// When the next heartbeat of `p` is due: every RTO + HB.interval, with a jitter of half an RTO either way; an
-    /// unconfirmed path is probed every RTO; a potentially failed one too, without HB.interval (RFC 7829), or by
-    /// [`PfConfig::probe`](crate::config::PfConfig::probe).
+    /// When the next heartbeat of `p` is due: every RTO + HB.interval, with a jitter of half an RTO
+    /// either way; an unconfirmed path is probed every RTO; a potentially failed one too, without
+    /// HB.interval (RFC 7829), or by [`PfConfig::probe`](crate::config::PfConfig::probe).
     pub(crate) fn schedule_heartbeat(
         &mut self,
         now: Time,
@@ -34,7 +34,8 @@ impl PathSet {
             PathState::Unconfirmed if stranded => Duration::ZERO,
             PathState::Unconfirmed if path.verification.asked_for => Duration::ZERO,
             PathState::Unconfirmed if view.errors <= settings.max_retrans => Duration::ZERO,
-            // Where heartbeats are off, a failed path gets none either (RFC 7829 section 3.2, item 5).
+            // Where heartbeats are off, a failed path gets none either (RFC 7829 section 3.2, item
+            // 5).
             PathState::PotentiallyFailed if settings.heartbeat_interval.is_some() => Duration::ZERO,
             _ => match settings.heartbeat_interval {
                 Some(interval) => interval,
@@ -57,7 +58,8 @@ impl PathSet {
         }
     }
 
-    /// The round trip that a HEARTBEAT ACK proves, if it answers the HEARTBEAT in flight on that path.
+    /// The round trip that a HEARTBEAT ACK proves, if it answers the HEARTBEAT in flight on that
+    /// path.
     pub(crate) fn heartbeat_acked(&mut self, now: Time, info: HeartbeatInfo) -> Option<Duration> {
         let path = self.get_mut(info.path)?;
         let matches = |h: &Outstanding| h.nonce == info.nonce;
@@ -75,7 +77,8 @@ impl PathSet {
         Some(now.since(outstanding.sent))
     }
 
-    /// The HEARTBEAT in flight on `p` is overdue, if there is one. Where failed paths are probed often, its answer still counts.
+    /// The HEARTBEAT in flight on `p` is overdue, if there is one. Where failed paths are probed
+    /// often, its answer still counts.
     pub(crate) fn heartbeat_overdue(&mut self, p: PathId, config: &AssocConfig) -> bool {
         let Some(path) = self.get_mut(p) else { return false };
         let Some(lost) = path.heartbeat.take() else { return false };
@@ -85,7 +88,8 @@ impl PathSet {
         true
     }
 
-    /// Paths whose heartbeat timer has expired. Disabled ones are probed as well: what their state is stays known.
+    /// Paths whose heartbeat timer has expired. Disabled ones are probed as well: what their state
+    /// is stays known.
     pub(crate) fn heartbeats_due(&self, now: Time) -> impl Iterator<Item = PathId> + use<'_> {
         self.iter().filter(move |(_, p)| p.heartbeat_at <= now).map(|(v, _)| v.id)
     }

@@ -1,4 +1,5 @@
-//! The paths of an association: pairs (local address, remote address) and all that is known of each.
+//! The paths of an association: pairs (local address, remote address) and all that is known of
+//! each.
 
 mod black_hole;
 mod header;
@@ -55,9 +56,11 @@ pub(crate) struct Path {
     pub(crate) heartbeat_at: Time,
     /// The HEARTBEAT in flight, if any.
     pub(crate) heartbeat: Option<heartbeat_info::Outstanding>,
-    /// Earlier ones that were given up while the path was failed: a path that became slow may still answer them.
+    /// Earlier ones that were given up while the path was failed: a path that became slow may still
+    /// answer them.
     pub(crate) overdue: Option<Box<heartbeat_info::Overdue>>,
-    /// Its local address is one that the peer does not know yet: nothing but ASCONF may go out (RFC 5061 section 5.3, F1).
+    /// Its local address is one that the peer does not know yet: nothing but ASCONF may go out (RFC
+    /// 5061 section 5.3, F1).
     pub(crate) dormant: bool,
     /// What proving its address has cost so far.
     pub(crate) verification: Verification,
@@ -71,7 +74,8 @@ pub(crate) struct Path {
     pub(crate) acked: u64,
     /// What tells of an MTU hole.
     pub(crate) black_hole: BlackHoleDetector,
-    /// T3-rtx expired, and nothing was acknowledged since: one packet alone may be in flight (RFC 9260 section 7.2.1).
+    /// T3-rtx expired, and nothing was acknowledged since: one packet alone may be in flight (RFC
+    /// 9260 section 7.2.1).
     pub(crate) on_probation: bool,
     /// Discovery of the path's MTU, where it is on.
     pub(crate) mtu: Option<Box<mtu::MtuSearch>>,
@@ -85,18 +89,28 @@ pub(crate) struct Path {
     pub(crate) timeouts_in_a_row: u32,
     /// No new data before this time: a chunk of it blocked a buffer.
     pub(crate) held_back_until: Time,
-    /// When a packet came on it, or data that it carried was acknowledged, last; `Time::MAX`: never.
+    /// When a packet came on it, or data that it carried was acknowledged, last; `Time::MAX`:
+    /// never.
     pub(crate) last_contact: Time,
-    /// Since when nobody listens at its far end, says ICMP, and nothing is acknowledged; `Time::MAX`: somebody does.
+    /// Since when nobody listens at its far end, says ICMP, and nothing is acknowledged;
+    /// `Time::MAX`: somebody does.
     pub(crate) refused: Time,
     /// When the latest packet came on it.
-    pub(crate) heard: Time,
+    pub(crate) last_packet: Time,
     /// Present where nobody named it.
     pub(crate) learned: Option<Box<Learned>>,
     pub(crate) stats: PathCounters,
 }
 
 impl Path {
+    /// Starts T3-rtx unless it runs (RFC 9260 section 6.3.2, R1).
+    #[inline]
+    pub(crate) fn start_t3(&mut self, now: Time, view: &PathView) {
+        if self.t3 == Time::MAX {
+            self.t3 = now + view.rto;
+        }
+    }
+
     /// See [`PathSet::must_wait`].
     #[inline]
     pub(crate) const fn must_wait(&self, view: &PathView) -> bool {
@@ -184,7 +198,7 @@ impl PathSet {
             held_back_until: Time::ZERO,
             last_contact: Time::MAX,
             refused: Time::MAX,
-            heard: Time::ZERO,
+            last_packet: Time::ZERO,
             learned: None,
             stats: PathCounters::default(),
         };
@@ -267,8 +281,8 @@ impl PathSet {
         self.views.iter().zip(&self.own)
     }
 
-    /// Recomputes which paths form the set A: confirmed, reachable and allowed; potentially failed, backup paths only
-    /// while there is nothing better (RFC 7829 section 3.2).
+    /// Recomputes which paths form the set A: confirmed, reachable and allowed; potentially failed,
+    /// backup paths only while there is nothing better (RFC 7829 section 3.2).
     pub(crate) fn refresh_usable(&mut self) {
         let best = self.views.iter().filter_map(rank).min();
         for view in &mut self.views {
@@ -279,9 +293,10 @@ impl PathSet {
         }
     }
 
-    /// With every path potentially failed, data goes to the one with the fewest errors; among equals to the one that was
-    /// active last (CMT-PF). RFC 7829: its state does not change by that. So it is where every path is inactive (section 4.1): timeouts of one path
-    /// after the other end the association later than those of all together.
+    /// With every path potentially failed, data goes to the one with the fewest errors; among
+    /// equals to the one that was active last (CMT-PF). RFC 7829: its state does not change by
+    /// that. So it is where every path is inactive (section 4.1): timeouts of one path after the
+    /// other end the association later than those of all together.
     fn keep_best_failed(&mut self) {
         let key = |(v, p): &(&PathView, &Path)| (v.errors, core::cmp::Reverse(p.failed_since));
         let best = self.iter().filter(|(v, _)| v.usable).min_by_key(key).map(|(v, _)| v.id);
@@ -290,7 +305,8 @@ impl PathSet {
         }
     }
 
-    /// The path for packets that may take any: the primary if it is usable, or any usable one, or any confirmed one.
+    /// The path for packets that may take any: the primary if it is usable, or any usable one, or
+    /// any confirmed one.
     pub(crate) fn preferred(&self) -> PathId {
         let usable = |v: &&PathView| v.usable;
         let primary = self.view(self.primary).filter(usable);
@@ -301,7 +317,8 @@ impl PathSet {
             .map_or(self.primary, |v| v.id)
     }
 
-    /// Another usable path than `p`, in turn, for retransmissions of control chunks (RFC 9260 section 6.4.1).
+    /// Another usable path than `p`, in turn, for retransmissions of control chunks (RFC 9260
+    /// section 6.4.1).
     pub(crate) fn next_after(&self, p: PathId) -> PathId {
         let (before, from) = self.views.split_at(p.index().min(self.views.len()));
         let mut others = from.iter().skip(1).chain(before);
@@ -313,8 +330,8 @@ impl PathSet {
 /// How good a path is as a carrier of data: the smallest rank wins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
-    /// With every path inactive the association is dormant: data still probes (RFC 9260 section 8.4), or nobody would
-    /// notice that a path works again, or that none ever will.
+    /// With every path inactive the association is dormant: data still probes (RFC 9260 section
+    /// 8.4), or nobody would notice that a path works again, or that none ever will.
     inactive: bool,
     potentially_failed: bool,
     suspect: bool,

@@ -1,10 +1,12 @@
-//! The state machine of path MTU discovery for one path (RFC 8899 section 5). Sizes are those of IP packets.
+//! The state machine of path MTU discovery for one path (RFC 8899 section 5). Sizes are those of IP
+//! packets.
 
 use crate::config::{PathMtuDiscovery, smallest_mtu};
 use crate::stats::{MtuState, PathMtuStats};
 use crate::time::Time;
 
-/// Sizes that links and tunnels have, so that most searches end after few probes. Multiples of 4, as SCTP packets are.
+/// Sizes that links and tunnels have, so that most searches end after few probes. Multiples of 4,
+/// as SCTP packets are.
 const USUAL: [u32; 20] = [
     1280, 1360, 1400, 1420, 1428, 1440, 1452, 1460, 1472, 1480, 1492, 1500, 2048, 4352, 4464, 8192,
     9000, 9216, 16_384, 32_768,
@@ -105,12 +107,14 @@ impl MtuSearch {
         PathMtuStats { mtu: self.plpmtu, state: self.state, ..self.stats }
     }
 
-    /// Not even the base size passes: IP may fragment whatever goes this way (RFC 8899 section 5.2, ERROR).
+    /// Not even the base size passes: IP may fragment whatever goes this way (RFC 8899 section 5.2,
+    /// ERROR).
     pub(crate) fn is_in_error(&self) -> bool {
         self.state == MtuState::Error
     }
 
-    /// The path is connected: probing begins, if it has not. After ERROR, with the question whether the base size passes now.
+    /// The path is connected: probing begins, if it has not. After ERROR, with the question whether
+    /// the base size passes now.
     pub(crate) fn start(&mut self, now: Time) {
         match self.state {
             MtuState::Disabled => self.enter_base(now),
@@ -130,9 +134,10 @@ impl MtuSearch {
         self.probe = None;
     }
 
-    /// A probe is due or lost, and the path has failed. RFC 8899 section 5.2: DISABLED without connectivity, and from the base on once it is
-    /// back. But perhaps the path failed because not even the base size passes: then that is found out first, and remembered, or
-    /// everything else would be too large for ever. True if there is nothing more to find out.
+    /// A probe is due or lost, and the path has failed. RFC 8899 section 5.2: DISABLED without
+    /// connectivity, and from the base on once it is back. But perhaps the path failed because not
+    /// even the base size passes: then that is found out first, and remembered, or everything else
+    /// would be too large for ever. True if there is nothing more to find out.
     pub(crate) const fn path_failed(&mut self) -> bool {
         match self.state {
             MtuState::Base => return false,
@@ -226,7 +231,8 @@ impl MtuSearch {
         large
     }
 
-    /// Data was lost: is it because of its size? True if probes are to tell, and a small heartbeat beside them.
+    /// Data was lost: is it because of its size? True if probes are to tell, and a small heartbeat
+    /// beside them.
     pub(crate) fn doubt(&mut self, now: Time) -> bool {
         let proven = matches!(self.state, MtuState::Searching | MtuState::Complete);
         if !proven || self.doubt != Doubt::None || self.plpmtu <= self.limits.base {
@@ -244,7 +250,8 @@ impl MtuSearch {
         }
     }
 
-    /// A probe with `nonce` goes out; it is lost if nothing is heard of it until `deadline`. `round` is over a round trip from now.
+    /// A probe with `nonce` goes out; it is lost if nothing is heard of it until `deadline`.
+    /// `round` is over a round trip from now.
     pub(crate) const fn sent(&mut self, nonce: u64, round: Time, deadline: Time) {
         self.probe = Some(nonce);
         self.not_before = round;
@@ -298,12 +305,13 @@ impl MtuSearch {
         self.timer = if more { now + self.limits.config.raise_timer } else { Time::MAX };
     }
 
-    /// What to try: what a router or the user said, the maximum, usual sizes, and then halves, until the rest is not worth a loss.
+    /// What to try: what a router or the user said, the maximum, usual sizes, and then halves,
+    /// until the rest is not worth a loss.
     fn next_size(&mut self) -> Option<u32> {
         let (low, high) = (self.plpmtu, self.refused);
         let open = |size: &u32| *size > low && *size < high && *size <= self.limits.max;
-        let told = self.hint.take().into_iter().chain([self.limits.first, self.limits.max]);
-        if let Some(size) = told.into_iter().find(open) {
+        let candidates = self.hint.take().into_iter().chain([self.limits.first, self.limits.max]);
+        if let Some(size) = candidates.into_iter().find(open) {
             return Some(size);
         }
         let usual = USUAL.iter().copied().filter(open);
@@ -315,8 +323,8 @@ impl MtuSearch {
         Some((low + gap / 2) & !3).filter(|size| gap > worth && open(size))
     }
 
-    /// A router's link carries `size` at most, says a message that proved to be about a packet of ours (RFC 8899 section 4.6.2).
-    /// False if it makes no sense.
+    /// A router's link carries `size` at most, says a message that proved to be about a packet of
+    /// ours (RFC 8899 section 4.6.2). False if it makes no sense.
     pub(crate) fn too_big(&mut self, now: Time, size: u32) -> bool {
         let size = size & !3;
         let probing = self.probe.is_some() && self.doubt == Doubt::None;

@@ -1,4 +1,5 @@
-//! Pacing: packets of a path leave one after the other, at the rate that the congestion control names.
+//! Pacing: packets of a path leave one after the other, at the rate that the congestion control
+//! names.
 
 use crate::ids::PathId;
 use crate::time::{Duration, Time};
@@ -62,8 +63,8 @@ impl Pacer {
         admits
     }
 
-    /// A packet of `bytes` left on a path of `rate` bytes per second. Time in which nothing was sent is saved up for a few
-    /// packets only.
+    /// A packet of `bytes` left on a path of `rate` bytes per second. Time in which nothing was
+    /// sent is saved up for a few packets only.
     pub(crate) fn sent(&mut self, now: Time, bytes: usize, rate: u64) {
         let spacing = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64).min(LONGEST);
         let saved = TOGETHER.max(spacing * PACKETS);

@@ -14,8 +14,9 @@ impl PathSet {
         self.view(p).map_or(0, |v| v.pmdcs as usize + polypath_wire::COMMON_HEADER_LEN)
     }
 
-    /// AMDCS: the largest DATA chunk that fits every path that may come to carry it (RFC 9260 section 6.9). While MTUs are searched for,
-    /// a path that waits for its verification does not count.
+    /// AMDCS: the largest DATA chunk that fits every path that may come to carry it (RFC 9260
+    /// section 6.9). While MTUs are searched for, a path that waits for its verification does not
+    /// count.
     #[inline]
     pub(crate) fn amdcs(&self) -> u32 {
         let mut smallest = u32::MAX;

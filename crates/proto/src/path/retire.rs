@@ -1,7 +1,8 @@
 //! Paths that go, and paths that may not speak yet.
 //!
-//! A removed path keeps its number and its counters, so that policies, events and statistics go on meaning the same path.
-//! Only when all numbers are taken, the one that has been free for longest is used again.
+//! A removed path keeps its number and its counters, so that policies, events and statistics go on
+//! meaning the same path. Only when all numbers are taken, the one that has been free for longest
+//! is used again.
 
 use super::PathSet;
 use crate::ids::PathId;
@@ -32,7 +33,7 @@ impl PathSet {
     }
 
     /// `p` is new, and the peer does not know its local address yet.
-    pub(crate) fn send_to_sleep(&mut self, p: PathId) {
+    pub(crate) fn make_dormant(&mut self, p: PathId) {
         if let Some(path) = self.get_mut(p) {
             (path.dormant, path.heartbeat_at) = (true, Time::MAX);
         }

@@ -6,7 +6,7 @@ pub(crate) struct Verification {
     /// Heartbeats sent while the address was not proven.
     pub(super) probes: u32,
     /// A packet came from there after the last of them: one more is allowed.
-    pub(super) heard: bool,
+    pub(super) packet_came: bool,
     /// The last of them was asked for by such a packet: its timeout is awaited before the next.
     pub(super) asked_for: bool,
 }

@@ -1,11 +1,12 @@
-//! How often an address is probed that the peer named and nobody proved: it may be a stranger's, and the heartbeats an
-//! attack on it (RFC 9260 section 5.4, RFC 5062 section 6).
+//! How often an address is probed that the peer named and nobody proved: it may be a stranger's,
+//! and the heartbeats an attack on it (RFC 9260 section 5.4, RFC 5062 section 6).
 //!
-//! An address, with its UDP port, gets at most Path.Max.Retrans + 1 heartbeats, over all paths to it together, until one of them is answered.
-//! After that only a packet of the association that comes from there makes us ask once more.
+//! An address, with its UDP port, gets at most Path.Max.Retrans + 1 heartbeats, over all paths to
+//! it together, until one of them is answered. After that only a packet of the association that
+//! comes from there makes us ask once more.
 //!
-//! Where the peer took the last proven address back, what is left is probed on: no data goes there, so nothing else would
-//! tell that the peer is gone. Association.Max.Retrans bounds that.
+//! Where the peer took the last proven address back, what is left is probed on: no data goes there,
+//! so nothing else would tell that the peer is gone. Association.Max.Retrans bounds that.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -27,7 +28,7 @@ impl PathSet {
     pub(crate) fn may_probe(&self, p: PathId, config: &AssocConfig) -> bool {
         let Some(path) = self.get(p) else { return false };
         let at = path.tuple.remote;
-        path.verification.heard
+        path.verification.packet_came
             || self.is_stranded()
             || self.is_proven_at(at)
             || self.probes(at) <= config.path_max_retrans
@@ -38,21 +39,23 @@ impl PathSet {
         let unconfirmed = self.view(p).is_some_and(|v| v.state == PathState::Unconfirmed);
         if let Some(path) = self.get_mut(p).filter(|_| unconfirmed) {
             path.verification.probes = path.verification.probes.saturating_add(1);
-            path.verification.asked_for = core::mem::take(&mut path.verification.heard);
+            path.verification.asked_for = core::mem::take(&mut path.verification.packet_came);
         }
     }
 
-    /// A packet of the association came on `p`. If probing had ended it goes on, with one heartbeat.
-    pub(crate) fn heard_on(&mut self, now: Time, p: PathId) {
+    /// A packet of the association came on `p`. If probing had ended it goes on, with one
+    /// heartbeat.
+    pub(crate) fn note_path_activity(&mut self, now: Time, p: PathId) {
         let Some((view, path)) = self.both_mut(p) else { return };
         let waits = view.state == PathState::Unconfirmed && !path.dormant;
         if waits && path.heartbeat_at == Time::MAX {
-            path.verification.heard = true;
+            path.verification.packet_came = true;
             path.heartbeat_at = now;
         }
     }
 
-    /// The address of `p` is proven: the other paths to it may be probed now, whatever was spent on them.
+    /// The address of `p` is proven: the other paths to it may be probed now, whatever was spent on
+    /// them.
     pub(super) fn resume_probing(&mut self, now: Time, p: PathId) {
         let Some(at) = self.get(p).map(|path| path.tuple.remote) else { return };
         for (view, path) in self.iter_mut() {
@@ -63,7 +66,8 @@ impl PathSet {
         }
     }
 
-    /// No path is left whose address was proven, nor a timer where probing had ended: it begins again.
+    /// No path is left whose address was proven, nor a timer where probing had ended: it begins
+    /// again.
     pub(crate) fn probe_if_stranded(&mut self, now: Time) {
         if !self.is_stranded() {
             return;

@@ -4,11 +4,11 @@ use super::common::Policy;
 use crate::ids::PathId;
 use crate::view::AssocView;
 
-/// Decides, before *new* data goes out on a path, whether that path may take more of the buffers (S0 section 4.2,
-/// S4 section II: buffer splitting). Never asked for retransmissions.
+/// Decides, before *new* data goes out on a path, whether that path may take more of the buffers
+/// (S0 section 4.2, S4 section II: buffer splitting). Never asked for retransmissions.
 ///
-/// When nothing is in flight on any path and every path is refused, the engine lets one packet go all the same:
-/// a policy cannot dead-lock a transfer.
+/// When nothing is in flight on any path and every path is refused, the engine lets one packet go
+/// all the same: a policy cannot dead-lock a transfer.
 pub trait BufferPolicy: Policy {
     /// Whether `bytes` more payload bytes may go out on `path`.
     fn admit(&self, view: &AssocView<'_>, path: PathId, bytes: u32) -> bool;

@@ -1,7 +1,8 @@
 //! The classic engine of RFC 9260 section 7.2: slow start, byte counting, one cut per window.
 //!
-//! Most controllers differ only in how much a window grows and shrinks: that is a [`WindowRule`]. A rule that measures, or that
-//! grows otherwise than by one step per window, overrides the hooks; their provided bodies are RFC 9260.
+//! Most controllers differ only in how much a window grows and shrinks: that is a [`WindowRule`]. A
+//! rule that measures, or that grows otherwise than by one step per window, overrides the hooks;
+//! their provided bodies are RFC 9260.
 
 use super::common::Policy;
 use super::congestion::{AckedInfo, CongestionControl, LossInfo};
@@ -19,7 +20,8 @@ pub trait WindowRule: Send + core::fmt::Debug {
         single
     }
 
-    /// Growth in slow start after `acked` bytes (`limit`: at most this much, L of RFC 3465 times the MTU).
+    /// Growth in slow start after `acked` bytes (`limit`: at most this much, L of RFC 3465 times
+    /// the MTU).
     fn slow_start(&self, _view: &AssocView<'_>, _path: &PathView, acked: u64, limit: u64) -> u64 {
         acked.min(limit)
     }
@@ -29,8 +31,9 @@ pub trait WindowRule: Send + core::fmt::Debug {
         mtu
     }
 
-    /// Congestion avoidance on one acknowledgement: one step per fully acknowledged window that was in use (RFC 9260
-    /// section 7.2.2). `unit.limit` is for rules that grow with every acknowledgement.
+    /// Congestion avoidance on one acknowledgement: one step per fully acknowledged window that was
+    /// in use (RFC 9260 section 7.2.2). `unit.limit` is for rules that grow with every
+    /// acknowledgement.
     fn avoid(
         &mut self,
         view: &AssocView<'_>,
@@ -47,8 +50,8 @@ pub trait WindowRule: Send + core::fmt::Debug {
     /// `path` joins, or starts anew: forget what was measured on it.
     fn path_added(&mut self, _path: PathId) {}
 
-    /// A SACK acknowledged data of `path`, whether or not the window may grow by it; called before it grows. A rule that ends
-    /// slow start by itself lowers `w.ssthresh` here.
+    /// A SACK acknowledged data of `path`, whether or not the window may grow by it; called before
+    /// it grows. A rule that ends slow start by itself lowers `w.ssthresh` here.
     fn measure(
         &mut self,
         _view: &AssocView<'_>,
@@ -61,8 +64,9 @@ pub trait WindowRule: Send + core::fmt::Debug {
     /// `path` lost data; `cut` is what [`decrease`](Self::decrease) just answered.
     fn lost(&mut self, _view: &AssocView<'_>, _path: &PathView, _kind: LossKind, _cut: Cut) {}
 
-    /// The timeout that `path` suffered was spurious, and its windows are restored: take back what [`lost`](Self::lost) did at
-    /// the first expiry in a row, the one that found more than its cut left.
+    /// The timeout that `path` suffered was spurious, and its windows are restored: take back what
+    /// [`lost`](Self::lost) did at the first expiry in a row, the one that found more than its cut
+    /// left.
     fn spurious(&mut self, _path: PathId) {}
 
     /// The windows after a loss; `floor_mtus` is the smallest ssthresh in MTUs (RFC 9260: 4).
@@ -154,8 +158,8 @@ impl PathWindow {
         ev.outstanding_before >= self.cwnd
     }
 
-    /// Counts the bytes that `ev` acknowledged; true once per window of them, while the window is in use
-    /// (RFC 9260 section 7.2.2).
+    /// Counts the bytes that `ev` acknowledged; true once per window of them, while the window is
+    /// in use (RFC 9260 section 7.2.2).
     pub fn full_window_acked(&mut self, ev: &AckedInfo) -> bool {
         let full = self.was_full(ev);
         self.partial_bytes_acked += ev.bytes;
@@ -184,7 +188,8 @@ impl<R: WindowRule> ClassicCc<R> {
         Self { rule, config, windows: Vec::new(), before_timeout: Vec::new() }
     }
 
-    /// Keeps the windows that a timeout is about to cut; later ones of the same row find nothing left to cut.
+    /// Keeps the windows that a timeout is about to cut; later ones of the same row find nothing
+    /// left to cut.
     fn remember(&mut self, ev: &LossInfo, cut: Cut) {
         let window = self.window(ev.path);
         if self.before_timeout.len() <= ev.path.index() {
@@ -310,8 +315,8 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         }
     }
 
-    /// A little more than a window per round trip, twice that in slow start, so that the window stays the limit and the rate
-    /// only spreads it (the factors are Linux's).
+    /// A little more than a window per round trip, twice that in slow start, so that the window
+    /// stays the limit and the rate only spreads it (the factors are Linux's).
     fn pacing_rate(&self, view: &AssocView<'_>, path: PathId) -> Option<u64> {
         let w = self.window(path);
         let rtt = view.path(path)?.srtt?.as_nanos().max(1);

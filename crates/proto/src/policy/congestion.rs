@@ -7,9 +7,10 @@ use crate::view::{AssocView, LossKind};
 
 /// The congestion windows of all paths.
 ///
-/// The engine calls [`acked`](Self::acked) for each path of a SACK, then [`lost`](Self::lost) for the paths that enter fast
-/// recovery by it (increase before decrease, RFC 9260 section 7.2.4), then [`sack_done`](Self::sack_done), and then reads
-/// [`cwnd`](Self::cwnd), [`ssthresh`](Self::ssthresh) and [`group`](Self::group) back into the views.
+/// The engine calls [`acked`](Self::acked) for each path of a SACK, then [`lost`](Self::lost) for
+/// the paths that enter fast recovery by it (increase before decrease, RFC 9260 section 7.2.4),
+/// then [`sack_done`](Self::sack_done), and then reads [`cwnd`](Self::cwnd),
+/// [`ssthresh`](Self::ssthresh) and [`group`](Self::group) back into the views.
 pub trait CongestionControl: Policy {
     /// `path` joins, or starts anew after a restart of the peer.
     fn path_added(&mut self, view: &AssocView<'_>, path: PathId);
@@ -20,8 +21,8 @@ pub trait CongestionControl: Policy {
     /// A path lost data: once when it enters fast recovery, once per expiry of T3-rtx.
     fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo);
 
-    /// The timeout that `path` last suffered was spurious (F-RTO, RFC 5682): its data had only been late. Take back what
-    /// [`lost`](Self::lost) did to the windows at the first expiry in a row.
+    /// The timeout that `path` last suffered was spurious (F-RTO, RFC 5682): its data had only been
+    /// late. Take back what [`lost`](Self::lost) did to the windows at the first expiry in a row.
     fn spurious(&mut self, _view: &AssocView<'_>, _path: PathId) {}
 
     /// The SACK is processed.
@@ -30,16 +31,18 @@ pub trait CongestionControl: Policy {
     /// `path` sent no data for another RTO (RFC 9260 section 7.2.1).
     fn idle(&mut self, _view: &AssocView<'_>, _path: PathId) {}
 
-    /// `path` answers again after it was potentially failed: start with `mtus` path MTUs in slow start (CMT-PF).
+    /// `path` answers again after it was potentially failed: start with `mtus` path MTUs in slow
+    /// start (CMT-PF).
     fn resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32);
 
-    /// The rate at which packets should leave on `path`, bytes per second, for an engine that spreads them over the round
-    /// trip. `None`: no opinion, send when the window lets you.
+    /// The rate at which packets should leave on `path`, bytes per second, for an engine that
+    /// spreads them over the round trip. `None`: no opinion, send when the window lets you.
     fn pacing_rate(&self, _view: &AssocView<'_>, _path: PathId) -> Option<u64> {
         None
     }
 
-    /// The group of `path`: the lowest path among those that are taken to share one bottleneck with it.
+    /// The group of `path`: the lowest path among those that are taken to share one bottleneck with
+    /// it.
     fn group(&self, path: PathId) -> PathId {
         path
     }
@@ -62,10 +65,11 @@ pub struct AckedInfo {
     pub outstanding_before: u64,
     /// O_p after it.
     pub outstanding: u64,
-    /// The window may grow: not in fast recovery, and the cum-ack advanced (without CUC) or the path's pseudo-cum-ack did.
+    /// The window may grow: not in fast recovery, and the cum-ack advanced (without CUC) or the
+    /// path's pseudo-cum-ack did.
     pub may_grow: bool,
-    /// A round-trip time sample of the path that came with the SACK: with time-based loss detection that of the latest chunk
-    /// acknowledged, without it one per round trip.
+    /// A round-trip time sample of the path that came with the SACK: with time-based loss detection
+    /// that of the latest chunk acknowledged, without it one per round trip.
     pub rtt: Option<Duration>,
 }
 

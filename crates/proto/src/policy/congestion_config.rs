@@ -64,7 +64,8 @@ pub enum InitialCwnd {
 /// Initial slow start threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialSsthresh {
-    /// The window that the peer announced at set-up; with `send_buffer_max` that bound, since windows may grow.
+    /// The window that the peer announced at set-up; with `send_buffer_max` that bound, since
+    /// windows may grow.
     PeerWindow,
     /// So many bytes.
     Bytes(u64),

@@ -1,8 +1,8 @@
 //! The policy traits: where research happens.
 //!
-//! A policy sees views ([`crate::view`]), answers with values and owns only its own state. It never touches the
-//! association. Each implementation is one file; RFC 9260's own behaviour lives here as the default, everything
-//! else in `polypath-policies`.
+//! A policy sees views ([`crate::view`]), answers with values and owns only its own state. It never
+//! touches the association. Each implementation is one file; RFC 9260's own behaviour lives here as
+//! the default, everything else in `polypath-policies`.
 
 mod buffer;
 mod classic;

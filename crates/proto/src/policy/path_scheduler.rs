@@ -8,11 +8,13 @@ use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState};
 
 /// Chooses the path of new data.
 ///
-/// A *send attempt* (a round) begins when something happened that may allow sending: [`round_begin`](Self::round_begin). The
-/// engine then asks [`pick`](Self::pick) for each chunk until there is no data, no window or the policy waits, and closes with
-/// [`round_end`](Self::round_end). `pick` may be asked several times about the same chunk; only [`sent`](Self::sent) says that it
-/// went out. Paths with [`sendable`](crate::view::PathView::sendable) set may be used; a path once unsendable stays so until the
-/// round ends.
+/// A *send attempt* (a round) begins when something happened that may allow sending:
+/// [`round_begin`](Self::round_begin). The engine then asks [`pick`](Self::pick) for each chunk
+/// until there is no data, no window or the policy waits, and closes with
+/// [`round_end`](Self::round_end). `pick` may be asked several times about the same chunk; only
+/// [`sent`](Self::sent) says that it went out. Paths with
+/// [`sendable`](crate::view::PathView::sendable) set may be used; a path once unsendable stays so
+/// until the round ends.
 pub trait PathScheduler: Policy {
     /// A send attempt begins.
     fn round_begin(&mut self, _view: &AssocView<'_>, _why: Trigger) {}
@@ -33,8 +35,9 @@ pub trait PathScheduler: Policy {
     ) {
     }
 
-    /// Further paths for `chunk`, which just went out on `path`: each carries a copy as soon as its window has room, unless the
-    /// chunk is acknowledged before. Copies bypass [`pick`](Self::pick) and the buffer policy: they hold no buffer of their own.
+    /// Further paths for `chunk`, which just went out on `path`: each carries a copy as soon as its
+    /// window has room, unless the chunk is acknowledged before. Copies bypass [`pick`](Self::pick)
+    /// and the buffer policy: they hold no buffer of their own.
     fn copies(&self, _view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> Vec<PathId> {
         Vec::new()
     }
@@ -45,8 +48,9 @@ pub trait PathScheduler: Policy {
     /// A path lost data: once when it enters fast recovery, once per expiry of T3-rtx.
     fn lost(&mut self, _view: &AssocView<'_>, _ev: &LossInfo) {}
 
-    /// Whether `chunk`, about to go out on `path`, asks for its SACK at once (the I bit, RFC 9260 section 3.3.1): worth
-    /// a packet on the way back while the buffers are what limits the transfer.
+    /// Whether `chunk`, about to go out on `path`, asks for its SACK at once (the I bit, RFC 9260
+    /// section 3.3.1): worth a packet on the way back while the buffers are what limits the
+    /// transfer.
     fn wants_sack_at_once(&self, _view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> bool {
         false
     }

@@ -6,8 +6,9 @@ use crate::view::{AssocView, LossKind, RtxMeta};
 
 /// Chooses the path of a retransmission, chunk by chunk, at the moment of sending (S1 section III).
 pub trait RetransmissionPolicy: Policy {
-    /// The path for `chunk`. When the chosen path's cwnd is full, nothing is sent for this chunk now, and the next
-    /// feedback asks anew; the engine knows the one packet that may ignore cwnd after a loss.
+    /// The path for `chunk`. When the chosen path's cwnd is full, nothing is sent for this chunk
+    /// now, and the next feedback asks anew; the engine knows the one packet that may ignore cwnd
+    /// after a loss.
     fn pick(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick;
 }
 
@@ -20,8 +21,8 @@ pub enum RtxPick {
     Wait,
 }
 
-/// RFC 9260 section 6.4: fast retransmissions to the same path (7.2.4), retransmissions after a timeout to another active one
-/// where there is one (6.4.1).
+/// RFC 9260 section 6.4: fast retransmissions to the same path (7.2.4), retransmissions after a
+/// timeout to another active one where there is one (6.4.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rfc9260Retransmission;
 

@@ -39,7 +39,8 @@ impl PolicySet {
     }
 }
 
-/// Makes the policies of each new association. One factory serves many associations, so it holds settings, not state.
+/// Makes the policies of each new association. One factory serves many associations, so it holds
+/// settings, not state.
 pub trait PolicyFactory: Send + Sync + fmt::Debug {
     /// A fresh set. `rng` is the association's: policies that break ties at random fork it.
     fn build(&self, cc: &CcConfig, rng: &mut Rng) -> PolicySet;

@@ -7,11 +7,13 @@ use crate::time::Time;
 
 /// Chooses the stream that the next message is taken from.
 ///
-/// Two-phase: [`peek`](Self::peek) proposes, [`took`](Self::took) commits. Without I-DATA the fragments of a message have
-/// consecutive TSNs, so the engine asks only at message borders and finishes a message once it has begun. With it, it asks
-/// for every chunk, and messages of several streams are under way at once.
+/// Two-phase: [`peek`](Self::peek) proposes, [`took`](Self::took) commits. Without I-DATA the
+/// fragments of a message have consecutive TSNs, so the engine asks only at message borders and
+/// finishes a message once it has begun. With it, it asks for every chunk, and messages of several
+/// streams are under way at once.
 pub trait StreamScheduler: Policy {
-    /// A message, or a further part of one, entered the queue of its stream; `queues` shows it already.
+    /// A message, or a further part of one, entered the queue of its stream; `queues` shows it
+    /// already.
     fn queued(&mut self, _queues: &StreamQueues<'_>, _message: &MessageInfo) {}
 
     /// The stream to take from, among the non-empty ones for which `eligible` holds.
@@ -21,7 +23,8 @@ pub trait StreamScheduler: Policy {
         eligible: &dyn Fn(StreamId) -> bool,
     ) -> Option<StreamId>;
 
-    /// `bytes` of the head message of `stream` were sent; `done` when that was its last chunk, which has then left `queues`.
+    /// `bytes` of the head message of `stream` were sent; `done` when that was its last chunk,
+    /// which has then left `queues`.
     fn took(&mut self, _queues: &StreamQueues<'_>, _stream: StreamId, _bytes: u32, _done: bool) {}
 
     /// A message of `stream` was given up, wholly or in part unsent; `queues` no longer shows it.
@@ -63,8 +66,8 @@ pub struct MessageInfo {
 pub struct StreamQueues<'a> {
     /// One entry per non-empty stream: its head message.
     pub heads: &'a [MessageInfo],
-    /// The largest piece of a message that is taken before the next choice, payload bytes: `u32::MAX` where a message must be
-    /// finished once begun.
+    /// The largest piece of a message that is taken before the next choice, payload bytes:
+    /// `u32::MAX` where a message must be finished once begun.
     pub unit: u32,
 }
 
@@ -82,7 +85,8 @@ impl<'a> StreamQueues<'a> {
         self.heads.binary_search_by_key(&stream, |m| m.stream).ok().and_then(|i| self.heads.get(i))
     }
 
-    /// The heads, beginning with the first stream after `last` and wrapping around: the order of a round robin.
+    /// The heads, beginning with the first stream after `last` and wrapping around: the order of a
+    /// round robin.
     pub fn after(&self, last: Option<StreamId>) -> impl Iterator<Item = &'a MessageInfo> + use<'a> {
         let start = last.map_or(0, |last| self.heads.partition_point(|m| m.stream <= last));
         let (before, from) = self.heads.split_at(start.min(self.heads.len()));

@@ -2,8 +2,8 @@
 
 use core::ops::{AddAssign, SubAssign};
 
-/// What a held chunk's bookkeeping counts against the memory bound, bytes: about what it takes, as the
-/// counting allocator of `testkit`'s memory test shows.
+/// What a held chunk's bookkeeping counts against the memory bound, bytes: about what it takes, as
+/// the counting allocator of `testkit`'s memory test shows.
 pub(super) const BOOKKEEPING: u64 = 192;
 
 /// Memory granted beyond twice the buffer, so that small buffers can still hold full chunks.

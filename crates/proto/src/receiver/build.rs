@@ -142,11 +142,13 @@ fn blocks(
     out.clear();
     let mut open = None;
     let mut before = 0;
-    // Of the words' first bits. Only the first word begins below the base, and bits there are not set.
+    // Of the words' first bits. Only the first word begins below the base, and bits there are not
+    // set.
     let mut first = words.start.wrapping_mul(64).wrapping_sub(base);
     for index in words {
         let bits = word(index);
-        // What the bit below says, for each bit: a run begins where the two differ, and the one before it ends there.
+        // What the bit below says, for each bit: a run begins where the two differ, and the one
+        // before it ends there.
         let below = bits << 1 | before >> 63;
         let (mut starts, mut ends) = (bits & !below, below & !bits);
         before = bits;
@@ -173,8 +175,8 @@ fn blocks(
     }
 }
 
-/// Of the lowest bit of `bits`, where bit 0 is at `first`. TSNs are at most 2^16 - 1 above the cumulative one: the tracker
-/// accepts no others.
+/// Of the lowest bit of `bits`, where bit 0 is at `first`. TSNs are at most 2^16 - 1 above the
+/// cumulative one: the tracker accepts no others.
 #[inline]
 const fn offset(first: u64, bits: u64) -> u16 {
     first.wrapping_add(bits.trailing_zeros() as u64) as u16

@@ -20,7 +20,8 @@ pub(super) struct Deferred {
     pub(super) streams: Vec<StreamId>,
     /// It was performed; what is held is being taken in.
     pub(super) done: bool,
-    /// What belongs to the time after it. Charged to the buffer like everything else, hence bounded like it.
+    /// What belongs to the time after it. Charged to the buffer like everything else, hence bounded
+    /// like it.
     pub(super) held: BTreeMap<u64, Held>,
 }
 

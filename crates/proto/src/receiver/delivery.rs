@@ -65,8 +65,8 @@ impl Delivery {
     }
 
     /// Takes a complete message. `predecessors`: how many messages can be incomplete that precede
-    /// it: of DATA the number of TSNs missing below it. Calls `deliver` for each message that becomes
-    /// deliverable, this one or successors.
+    /// it: of DATA the number of TSNs missing below it. Calls `deliver` for each message that
+    /// becomes deliverable, this one or successors.
     ///
     /// # Errors
     /// When its number cannot be its stream's.
@@ -82,7 +82,8 @@ impl Delivery {
         self.with_stream(id, |stream| stream.accept(now, message, predecessors, deliver))
     }
 
-    /// The peer gave up the ordered messages of a stream up to `number`; calls `deliver` for each message that becomes deliverable.
+    /// The peer gave up the ordered messages of a stream up to `number`; calls `deliver` for each
+    /// message that becomes deliverable.
     pub(super) fn skip(
         &mut self,
         now: Time,
@@ -124,8 +125,8 @@ impl Delivery {
         }
     }
 
-    /// Streams (none: all) start at number 0. Gives what was dropped: messages that still waited for others, which a
-    /// correct peer leaves none of.
+    /// Streams (none: all) start at number 0. Gives what was dropped: messages that still waited
+    /// for others, which a correct peer leaves none of.
     pub(super) fn restart(&mut self, streams: &[StreamId]) -> Charge {
         let mut freed = Charge::default();
         let all = streams.is_empty();
@@ -143,7 +144,8 @@ impl Delivery {
         freed
     }
 
-    /// The next [`restart`](Self::restart) leaves alone streams whose message 0 has TSN `first` or a higher one: they have started already.
+    /// The next [`restart`](Self::restart) leaves alone streams whose message 0 has TSN `first` or
+    /// a higher one: they have started already.
     pub(super) fn keep_streams_from(&mut self, first: u64) {
         self.streams.values_mut().for_each(|stream| stream.keep_from(first));
     }
@@ -231,7 +233,8 @@ impl Delivery {
         Some(message)
     }
 
-    /// The streams, and their classes, with the end of a message whose beginning was received already.
+    /// The streams, and their classes, with the end of a message whose beginning was received
+    /// already.
     pub(super) fn unread_ends(&self) -> impl Iterator<Item = (StreamId, bool)> + '_ {
         let classes = |id: &StreamId| [(*id, false), (*id, true)];
         let ends = move |(id, stream)| classes(id).map(|class| (class, stream));

@@ -1,5 +1,5 @@
-//! What the sender has given up (RFC 3758 section 3.6): TSNs that will not come, messages that will never be complete, and
-//! those that waited for them.
+//! What the sender has given up (RFC 3758 section 3.6): TSNs that will not come, messages that will
+//! never be complete, and those that waited for them.
 
 use super::ack::Outcome;
 use super::verdict::{ForwardVerdict, GivenUpTo};
@@ -11,7 +11,8 @@ use crate::time::Time;
 const REPORTABLE: u64 = u16::MAX as u64;
 
 impl Receiver {
-    /// Takes a FORWARD-TSN or I-FORWARD-TSN: nothing up to `cum` is waited for, and in these streams nothing up to these numbers.
+    /// Takes a FORWARD-TSN or I-FORWARD-TSN: nothing up to `cum` is waited for, and in these
+    /// streams nothing up to these numbers.
     pub(crate) fn forward(
         &mut self,
         now: Time,
@@ -25,7 +26,8 @@ impl Receiver {
         }
         let (before, cum) = (self.tracker.cumulative(), self.tracker.extend(cum));
         if cum <= before {
-            // The SACK that answered it did not arrive: as with a duplicate, the next one goes where this came from.
+            // The SACK that answered it did not arrive: as with a duplicate, the next one goes
+            // where this came from.
             self.paths.repeated(path, now);
             self.ack.request();
             return ForwardVerdict::Stale;
@@ -62,7 +64,8 @@ impl Receiver {
         }
     }
 
-    /// Every message that is given up had a TSN among those `passed`: a number further ahead is one of the past.
+    /// Every message that is given up had a TSN among those `passed`: a number further ahead is one
+    /// of the past.
     fn skip_messages(&mut self, now: Time, stream: StreamId, number: GivenUpTo, passed: u64) {
         match number {
             GivenUpTo::Ssn(ssn) => {

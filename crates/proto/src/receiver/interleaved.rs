@@ -1,5 +1,5 @@
-//! Reassembly of I-DATA (RFC 8260 section 2.2.3): a fragment belongs to the message of its stream, class and MID, at the place that its
-//! FSN says. TSNs say nothing about either.
+//! Reassembly of I-DATA (RFC 8260 section 2.2.3): a fragment belongs to the message of its stream,
+//! class and MID, at the place that its FSN says. TSNs say nothing about either.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,9 +10,10 @@ use super::message::{Assembled, Incoming, Label, Payload, Piece, Pieces};
 use crate::event::Part;
 use crate::ids::{PathId, StreamId};
 
-/// What an open message's bookkeeping counts against the memory bound beside that of its chunks, bytes. With it the bound on
-/// memory bounds the number of open messages, and no other bound is needed that an honest peer could meet: it has one message under way
-/// per stream, and others only for what is missing.
+/// What an open message's bookkeeping counts against the memory bound beside that of its chunks,
+/// bytes. With it the bound on memory bounds the number of open messages, and no other bound is
+/// needed that an honest peer could meet: it has one message under way per stream, and others only
+/// for what is missing.
 pub(super) const OPEN_MESSAGE: u64 = 1024;
 
 /// The same for a chunk that may be dropped again: it is kept in mind by its TSN, too.
@@ -74,7 +75,8 @@ impl Open {
         self.base + self.front.len() as u64
     }
 
-    /// The extended form of a fragment's FSN, which wraps within a message larger than 2^32 fragments.
+    /// The extended form of a fragment's FSN, which wraps within a message larger than 2^32
+    /// fragments.
     fn extend(&self, chunk: &Incoming<'_>) -> Result<u64, &'static str> {
         if chunk.flags.beginning {
             return Ok(0);
@@ -164,7 +166,8 @@ impl Open {
 #[derive(Clone, Debug)]
 pub(super) struct Interleaved {
     open: BTreeMap<Key, Open>,
-    /// By extended TSN: chunks above the cumulative TSN that were not delivered, here or waiting for their turn.
+    /// By extended TSN: chunks above the cumulative TSN that were not delivered, here or waiting
+    /// for their turn.
     renegable: BTreeMap<u64, Place>,
     /// The messages that were delivered in part, by stream and class.
     parts: BTreeMap<(StreamId, bool), u32>,
@@ -188,7 +191,8 @@ impl Interleaved {
         }
     }
 
-    /// Takes a new fragment of TSN `tsn`, extended; gives the message if it is now complete. `renegable`: a TSN below is missing.
+    /// Takes a new fragment of TSN `tsn`, extended; gives the message if it is now complete.
+    /// `renegable`: a TSN below is missing.
     ///
     /// # Errors
     /// How the peer broke the rules of fragmentation.
@@ -333,8 +337,8 @@ impl Interleaved {
         charge
     }
 
-    /// What stands at the front of a message, if that is at least `least` bytes: a part that may be delivered before the rest. Of the
-    /// unordered messages of a stream one at a time.
+    /// What stands at the front of a message, if that is at least `least` bytes: a part that may be
+    /// delivered before the rest. Of the unordered messages of a stream one at a time.
     pub(super) fn take_part(&mut self, key: Key, least: u64) -> Option<Assembled> {
         let class = (key.0, key.1);
         let open = self.open.get_mut(&key).filter(|open| open.front_bytes >= least.max(1))?;
@@ -346,8 +350,8 @@ impl Interleaved {
         open.take_front(key)
     }
 
-    /// The message with the most bytes at its front among those for which `next` holds, ordered ones that are next in their
-    /// stream.
+    /// The message with the most bytes at its front among those for which `next` holds, ordered
+    /// ones that are next in their stream.
     pub(super) fn fullest(&self, next: impl Fn(StreamId, u32) -> bool) -> Option<Key> {
         let turn = |(stream, unordered, mid): &Key| {
             let part = self.parts.get(&(*stream, *unordered));
@@ -357,8 +361,8 @@ impl Interleaved {
         full.max_by_key(|(_, open)| open.front_bytes).map(|(key, _)| *key)
     }
 
-    /// Drops the messages of a stream and class that `given_up` names by their MIDs; gives what they occupied, and whether one of them was
-    /// delivered in part.
+    /// Drops the messages of a stream and class that `given_up` names by their MIDs; gives what
+    /// they occupied, and whether one of them was delivered in part.
     pub(super) fn give_up(
         &mut self,
         stream: StreamId,
@@ -393,8 +397,8 @@ impl Interleaved {
         skipped.is_some_and(|mid| mid.wrapping_sub(label.number) <= FURTHEST)
     }
 
-    /// Messages of a stream (`None`: of all) start at number 0; those that are open and began before TSN `first` are dropped.
-    /// Gives what they occupied.
+    /// Messages of a stream (`None`: of all) start at number 0; those that are open and began
+    /// before TSN `first` are dropped. Gives what they occupied.
     pub(super) fn restart(&mut self, stream: Option<StreamId>, first: u64) -> Charge {
         let wanted = |id: StreamId| stream.is_none_or(|stream| stream == id);
         self.skipped.retain(|id, _| !wanted(*id));

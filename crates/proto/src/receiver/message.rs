@@ -109,7 +109,8 @@ pub(super) struct Piece {
 pub(super) enum Payload {
     /// In one chunk.
     Whole(Bytes),
-    /// In several. Apart, so that small messages, of which thousands may wait, take one cache line each.
+    /// In several. Apart, so that small messages, of which thousands may wait, take one cache line
+    /// each.
     Split(Box<Split>),
 }
 

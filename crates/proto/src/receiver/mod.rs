@@ -122,7 +122,8 @@ pub(crate) struct Receiver {
     deferred: Option<Box<Deferred>>,
     /// TSNs were reset.
     jump: Option<Jump>,
-    /// The peer was asked to reset the association, and may have done so behind this TSN (see [`reset`]).
+    /// The peer was asked to reset the association, and may have done so behind this TSN (see
+    /// [`reset`]).
     in_doubt: Option<u64>,
 }
 
@@ -170,7 +171,8 @@ impl Receiver {
         self.take(now, path, &chunk.into().on(path))
     }
 
-    /// Takes one chunk with user data that came on `path`: of the kind, DATA or I-DATA, that was agreed on.
+    /// Takes one chunk with user data that came on `path`: of the kind, DATA or I-DATA, that was
+    /// agreed on.
     pub(crate) fn take(&mut self, now: Time, path: PathId, chunk: &Incoming<'_>) -> DataVerdict {
         self.paths.data(path, now);
         self.stats.chunks += 1;

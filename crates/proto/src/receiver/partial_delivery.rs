@@ -1,5 +1,6 @@
-//! Partial delivery: the beginning of a message is handed over before the rest has come (RFC 9260 section 6.9, RFC 6458 section
-//! 8.1.21), so that a message may be larger than the receive buffer. And what differs where data comes as I-DATA.
+//! Partial delivery: the beginning of a message is handed over before the rest has come (RFC 9260
+//! section 6.9, RFC 6458 section 8.1.21), so that a message may be larger than the receive buffer.
+//! And what differs where data comes as I-DATA.
 
 use super::Receiver;
 use super::buffer::Charge;
@@ -69,8 +70,8 @@ impl Receiver {
         true
     }
 
-    /// The partial delivery point: at most half of the buffer. What lies above a gap can be dropped for what fills it, so with
-    /// the other half a message always goes on.
+    /// The partial delivery point: at most half of the buffer. What lies above a gap can be dropped
+    /// for what fills it, so with the other half a message always goes on.
     #[inline]
     fn delivery_point(&self) -> Option<u64> {
         self.partial.point.map(|point| u64::from(point).min(self.buffer.size() / 2).max(1))
@@ -105,9 +106,10 @@ impl Receiver {
         }
     }
 
-    /// Many incomplete messages may hold the buffer, each of less than the partial delivery point. When together they hold half of it and
-    /// nothing else can be read, the one that frees most is delivered in part: else none of them might ever be completed. The same when
-    /// the window is shut, because small chunks take more than their payload.
+    /// Many incomplete messages may hold the buffer, each of less than the partial delivery point.
+    /// When together they hold half of it and nothing else can be read, the one that frees most is
+    /// delivered in part: else none of them might ever be completed. The same when the window is
+    /// shut, because small chunks take more than their payload.
     pub(super) fn relieve(&mut self, now: Time) {
         if self.partial.point.is_none() || self.delivery.readable() > 0 {
             return;
@@ -127,7 +129,8 @@ impl Receiver {
         debug_assert!(delivered.is_ok(), "chosen because it is next");
     }
 
-    /// The stream of the message that has the largest part of a full buffer, when a chunk of `stream` found no room.
+    /// The stream of the message that has the largest part of a full buffer, when a chunk of
+    /// `stream` found no room.
     pub(super) fn fills_the_buffer(&self, stream: StreamId) -> StreamId {
         self.interleaved.as_deref().and_then(Interleaved::largest).unwrap_or(stream)
     }
@@ -141,12 +144,14 @@ impl Receiver {
         }
     }
 
-    /// What was not read will not be: messages of which the application has the beginning, and whose end waits to be read, are aborted, too.
+    /// What was not read will not be: messages of which the application has the beginning, and
+    /// whose end waits to be read, are aborted, too.
     pub(crate) fn abort_unread(&mut self) {
         self.partial.aborted.extend(self.delivery.unread_ends());
     }
 
-    /// The streams whose message, unordered or not, was delivered in part and will not go on; each is told once.
+    /// The streams whose message, unordered or not, was delivered in part and will not go on; each
+    /// is told once.
     pub(crate) fn take_aborted_parts(&mut self) -> Vec<(StreamId, bool)> {
         core::mem::take(&mut self.partial.aborted)
     }

@@ -118,7 +118,8 @@ impl DataPaths {
         self.arrived.get(path.index()).copied().flatten()
     }
 
-    /// The path of the first DATA since the last SACK; of the last one if there is no DATA to acknowledge.
+    /// The path of the first DATA since the last SACK; of the last one if there is no DATA to
+    /// acknowledge.
     pub(super) fn first(&self) -> PathId {
         self.first.unwrap_or(self.last)
     }

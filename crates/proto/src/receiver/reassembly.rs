@@ -214,8 +214,8 @@ impl Reassembly {
         Some(Assembled { label, first, payload, part })
     }
 
-    /// What is here of the message that TSN `cumulative` belongs to, if that is its beginning and at least `least` bytes: a
-    /// part that may be delivered before the rest.
+    /// What is here of the message that TSN `cumulative` belongs to, if that is its beginning and
+    /// at least `least` bytes: a part that may be delivered before the rest.
     pub(super) fn take_part(&mut self, cumulative: u64, least: u64) -> Option<Assembled> {
         let (first, run) = self.runs.range(..=cumulative).next_back()?;
         let (first, next) = (*first, *first + run.charge.chunks);
@@ -234,8 +234,8 @@ impl Reassembly {
         self.begun.map(|begun| (begun.label.stream, begun.label.unordered))
     }
 
-    /// Drops the messages of which a TSN up to `cum` is missing; it will not come. Gives what they occupied, and the stream and
-    /// class of one that was delivered in part.
+    /// Drops the messages of which a TSN up to `cum` is missing; it will not come. Gives what they
+    /// occupied, and the stream and class of one that was delivered in part.
     pub(super) fn skip_to(&mut self, cum: u64) -> (Charge, Option<(StreamId, bool)>) {
         // A run that begins further above waits for nothing below.
         let broken = self.runs.range(..cum + 2).filter(|(first, run)| {

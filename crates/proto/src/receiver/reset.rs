@@ -1,7 +1,8 @@
-//! Inbound streams that start at number 0 again (RFC 6525 section 5.2.2), and TSNs that start elsewhere (section 5.2.4).
+//! Inbound streams that start at number 0 again (RFC 6525 section 5.2.2), and TSNs that start
+//! elsewhere (section 5.2.4).
 //!
-//! A reset counts from a TSN on. Until everything up to it has arrived, what the streams bring beyond it is kept aside, as
-//! chunks: their numbers mean something only afterwards.
+//! A reset counts from a TSN on. Until everything up to it has arrived, what the streams bring
+//! beyond it is kept aside, as chunks: their numbers mean something only afterwards.
 
 use std::collections::BTreeMap;
 
@@ -82,8 +83,8 @@ impl Receiver {
         Some(Ok(done))
     }
 
-    /// While a reset waits: drops the chunk of the highest TSN above `tsn` that is kept aside for it, if nothing else that may be
-    /// dropped is higher. Gives whether it did.
+    /// While a reset waits: drops the chunk of the highest TSN above `tsn` that is kept aside for
+    /// it, if nothing else that may be dropped is higher. Gives whether it did.
     pub(super) fn renege_held(&mut self, tsn: u64) -> bool {
         let Some(highest) = self.deferred.as_ref().and_then(|d| d.highest()) else { return false };
         let fragment = self.reassembly.highest();
@@ -102,8 +103,8 @@ impl Receiver {
         true
     }
 
-    /// Whether the peer was asked to reset the association and has not answered. It may have, and its answer may be lost or late: its
-    /// data may have new numbers already.
+    /// Whether the peer was asked to reset the association and has not answered. It may have, and
+    /// its answer may be lost or late: its data may have new numbers already.
     pub(crate) fn doubt_numbers(&mut self, doubt: bool) {
         self.in_doubt = doubt.then_some(self.tracker.cumulative());
     }
@@ -116,14 +117,16 @@ impl Receiver {
         }
     }
 
-    /// Whether what is given up up to TSN `cum` may have old numbers or new ones. The peer says it again, after its answer: it
-    /// cannot wait for us to believe it, for its answer that it is still at work settles the matter as well.
+    /// Whether what is given up up to TSN `cum` may have old numbers or new ones. The peer says it
+    /// again, after its answer: it cannot wait for us to believe it, for its answer that it is
+    /// still at work settles the matter as well.
     pub(super) fn doubts(&self, cum: u64) -> bool {
         self.in_doubt.is_some_and(|trusted| cum > trusted)
     }
 
-    /// Only what comes in the order of TSNs and is next in its stream is taken meanwhile: that is right by the old numbers, or
-    /// by the new ones in a stream that had no old ones. The peer sends the rest again.
+    /// Only what comes in the order of TSNs and is next in its stream is taken meanwhile: that is
+    /// right by the old numbers, or by the new ones in a stream that had no old ones. The peer
+    /// sends the rest again.
     pub(super) fn is_beyond_doubt(&self, tsn: u64, chunk: &Incoming<'_>) -> bool {
         let label = &chunk.label;
         let next = if label.unordered {
@@ -135,22 +138,24 @@ impl Receiver {
         tsn == self.tracker.cumulative() + 1 && next
     }
 
-    /// The peer asked for a reset of the association: its TSNs go on half the number space further (section 5.2.4, G1). Gives
-    /// the first.
+    /// The peer asked for a reset of the association: its TSNs go on half the number space further
+    /// (section 5.2.4, G1). Gives the first.
     pub(crate) fn restart_far(&mut self, now: Time) -> Tsn {
         let to = self.tracker.cumulative() + (1 << 31);
         self.restart(now, to);
         wire(to + 1)
     }
 
-    /// The peer performed a reset that we asked for: its next TSN then was `next` (section 5.2.7, H5).
+    /// The peer performed a reset that we asked for: its next TSN then was `next` (section 5.2.7,
+    /// H5).
     pub(crate) fn restart_at(&mut self, now: Time, next: Tsn) {
         let to = self.tracker.extend(next) - 1;
         self.restart(now, to);
     }
 
-    /// What came up to TSN `to` belongs to the past: what is incomplete of it is dropped, what waits is delivered, and all streams
-    /// start at number 0 (section 5.2.4, G4 and G5), but for those that began after it.
+    /// What came up to TSN `to` belongs to the past: what is incomplete of it is dropped, what
+    /// waits is delivered, and all streams start at number 0 (section 5.2.4, G4 and G5), but for
+    /// those that began after it.
     fn restart(&mut self, now: Time, to: u64) {
         let before = self.tracker.cumulative();
         self.in_doubt = None;
@@ -172,7 +177,8 @@ impl Receiver {
         self.jump = (to > before).then_some(Jump { from: wire(before), to });
     }
 
-    /// Whether a cumulative TSN was sent before TSNs were reset: half the number space away, so that it might pass for a new one.
+    /// Whether a cumulative TSN was sent before TSNs were reset: half the number space away, so
+    /// that it might pass for a new one.
     pub(super) fn is_before_jump(&mut self, cum: Tsn) -> bool {
         let Some(jump) = self.jump else { return false };
         if self.tracker.cumulative() > jump.to + NEW_TSNS {

@@ -8,8 +8,9 @@ use crate::time::Time;
 const HALF: u32 = 1 << 31;
 
 impl Receiver {
-    /// The peer gave up the messages of `stream`, ordered or unordered, up to `mid`: fragments of them are dropped, and messages that
-    /// waited for them are delivered. An old `mid` changes nothing. The TSNs are not touched.
+    /// The peer gave up the messages of `stream`, ordered or unordered, up to `mid`: fragments of
+    /// them are dropped, and messages that waited for them are delivered. An old `mid` changes
+    /// nothing. The TSNs are not touched.
     pub(crate) fn skip_to_mid(&mut self, now: Time, stream: StreamId, unordered: bool, mid: Mid) {
         if stream.0 >= self.settings.inbound_streams {
             return;

@@ -119,8 +119,8 @@ impl Stream {
         }
     }
 
-    /// The peer gave up the messages up to the one numbered `number`: those that are here are delivered, and what waited for the
-    /// others. An old number changes nothing.
+    /// The peer gave up the messages up to the one numbered `number`: those that are here are
+    /// delivered, and what waited for the others. An old number changes nothing.
     pub(super) fn skip(&mut self, now: Time, number: u32, mut deliver: impl FnMut(&Assembled)) {
         let ahead = self.ahead(number);
         if ahead > self.furthest() {
@@ -170,8 +170,8 @@ impl Stream {
         }
     }
 
-    /// How far ahead a number can be that is not of the past (RFC 1982). Of SSNs more than half may be in flight: there TSNs tell, which the
-    /// caller looks at, what is of the past.
+    /// How far ahead a number can be that is not of the past (RFC 1982). Of SSNs more than half may
+    /// be in flight: there TSNs tell, which the caller looks at, what is of the past.
     const fn furthest(&self) -> u64 {
         match self.numbering {
             Numbering::Ssn => (1 << 16) - 1,

@@ -9,7 +9,8 @@ pub(crate) enum ForwardVerdict {
     Taken,
     /// It says nothing new: our SACK may have been lost.
     Stale,
-    /// No sender that keeps to the window can have sent so many TSNs: to be answered with ABORT, cause Protocol Violation.
+    /// No sender that keeps to the window can have sent so many TSNs: to be answered with ABORT,
+    /// cause Protocol Violation.
     TooFar,
 }
 

@@ -24,6 +24,7 @@ mod retransmit;
 mod room;
 mod sack;
 mod sack_outcome;
+mod send_error;
 mod send_options;
 mod send_queue;
 mod sending_half;

@@ -188,7 +188,7 @@ impl OutstandingQueue {
             view.queued += u64::from(bytes);
             path_bytes::count_transmission(now, view, path, bytes);
             path.start_probe(tsn, now);
-            t3::start(now, view, path);
+            path.start_t3(now, view);
         }
         tsn
     }
@@ -297,7 +297,7 @@ impl OutstandingQueue {
             path_bytes::add_copy(view, size);
             path_bytes::count_transmission(now, view, path, bytes);
             path.stats.copies += 1;
-            t3::start(now, view, path);
+            path.start_t3(now, view);
         }
         Some(size)
     }
@@ -424,7 +424,7 @@ impl OutstandingQueue {
         if let Some((view, path)) = paths.both_mut(p) {
             path_bytes::add_chunk(view, size, bytes);
             path.cancel_probe(tsn);
-            t3::start(now, view, path);
+            path.start_t3(now, view);
         }
     }
 

@@ -8,7 +8,8 @@ use crate::time::Time;
 pub struct PathContact {
     /// When a packet came on it, or data that it carried was acknowledged, last; `None`: never.
     pub last_heard: Option<Time>,
-    /// Timeouts and heartbeats without an answer, in a row: the error counter of RFC 9260 section 8.2.
+    /// Timeouts and heartbeats without an answer, in a row: the error counter of RFC 9260 section
+    /// 8.2.
     pub unanswered: u32,
     /// It fell silent while other paths did not, and carries no data meanwhile.
     pub suspect: bool,

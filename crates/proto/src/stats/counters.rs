@@ -1,5 +1,5 @@
-//! The counters of a path as the path keeps them: an endpoint may have thousands of idle associations, so what is known elsewhere is
-//! not kept twice.
+//! The counters of a path as the path keeps them: an endpoint may have thousands of idle
+//! associations, so what is known elsewhere is not kept twice.
 
 use super::path::PathStats;
 use crate::ids::FourTuple;

@@ -126,9 +126,11 @@ impl core::fmt::Display for Limit {
 pub enum Stall {
     /// The peer acknowledges, and leaves no window: its application does not read.
     PeerReader,
-    /// Heartbeats on this path are answered, its data is not: something on the way drops data, perhaps because of its size.
+    /// Heartbeats on this path are answered, its data is not: something on the way drops data,
+    /// perhaps because of its size.
     BlackHole(PathId),
-    /// Heartbeats are answered, and nothing that must be authenticated is acknowledged: perhaps the ends have different shared keys.
+    /// Heartbeats are answered, and nothing that must be authenticated is acknowledged: perhaps the
+    /// ends have different shared keys.
     SharedKey,
 }
 

@@ -16,9 +16,9 @@ use crate::ids::{FourTuple, PathId};
 use crate::time::Time;
 
 impl Association {
-    /// Announces another address of ours to the peer, `address.port()` being our UDP port there (0 without encapsulation). Once the
-    /// peer has accepted it ([`AddressChange::Added`]), paths from there are verified, and then carry data. During set-up the
-    /// call is kept for later.
+    /// Announces another address of ours to the peer, `address.port()` being our UDP port there (0
+    /// without encapsulation). Once the peer has accepted it ([`AddressChange::Added`]), paths from
+    /// there are verified, and then carry data. During set-up the call is kept for later.
     ///
     /// # Errors
     /// When it cannot be done; nothing has changed then.
@@ -38,10 +38,12 @@ impl Association {
         let asconf = self.changeable()?;
         match asconf.standing(ip) {
             Some(Standing::Valid | Standing::Adding) => {
-                asconf.orphan = asconf.orphan.filter(|orphan| *orphan != ip);
+                asconf.awaiting_replacement = asconf
+                    .awaiting_replacement
+                    .filter(|awaiting_replacement| *awaiting_replacement != ip);
                 return Ok(());
             }
-            Some(Standing::Deleting) if asconf.take_queued(ip, Wanted::Delete) => {
+            Some(Standing::Deleting) if asconf.withdraw_request(ip, Wanted::Delete) => {
                 self.restore_local(now, ip);
                 return Ok(());
             }
@@ -54,14 +56,15 @@ impl Association {
             }
         }
         self.request(Wanted::Add, ip);
-        self.part_from_orphan(now);
+        self.remove_replaced_address(now);
         self.send_asconf(now);
         Ok(())
     }
 
-    /// Takes an address of ours back. From now on nothing is sent from there; what was in flight goes out again on other paths.
-    /// If it is the only one, it goes once there is another. Whoever still can use it should let the new paths become
-    /// [active](crate::view::PathState::Active) first: otherwise data waits until they are.
+    /// Takes an address of ours back. From now on nothing is sent from there; what was in flight
+    /// goes out again on other paths. If it is the only one, it goes once there is another. Whoever
+    /// still can use it should let the new paths become [active](crate::view::PathState::Active)
+    /// first: otherwise data waits until they are.
     ///
     /// # Errors
     /// When it cannot be done; nothing has changed then.
@@ -73,7 +76,7 @@ impl Association {
         let asconf = self.changeable()?;
         match asconf.standing(ip).ok_or(AddressError::Unknown { address: ip })? {
             Standing::Deleting => return Ok(()),
-            Standing::Adding if asconf.take_queued(ip, Wanted::Add) => {
+            Standing::Adding if asconf.withdraw_request(ip, Wanted::Add) => {
                 self.forget_local(now, ip);
                 return Ok(());
             }
@@ -84,7 +87,7 @@ impl Association {
             self.begin_deleting(now, ip);
             self.send_asconf(now);
         } else {
-            asconf.orphan = Some(ip);
+            asconf.awaiting_replacement = Some(ip);
         }
         Ok(())
     }
@@ -129,7 +132,7 @@ impl Association {
         asconf.ok_or(AddressError::Unsupported)
     }
 
-    /// The association is set up: what the peer knows of our addresses, and what was wished for meanwhile.
+    /// The association is set up: notes which of our addresses the peer knows.
     pub(in crate::association) fn start_asconf(&mut self) {
         if !self.caps.agreed.dynamic_addresses {
             self.asconf = None;
@@ -152,10 +155,11 @@ impl Association {
         });
     }
 
-    /// Does what was wished for during set-up. Where addresses cannot change, nothing: then wishes were not meant for this peer.
+    /// Set-up is done: makes the changes of addresses that were asked for meanwhile. Where
+    /// addresses cannot change they are dropped.
     pub(crate) fn apply_pending_address_changes(&mut self, now: Time) {
-        for wish in core::mem::take(&mut self.setup.address_changes) {
-            let _refused = match wish {
+        for change in core::mem::take(&mut self.setup.address_changes) {
+            let _refused = match change {
                 AddressChangeRequest::Add(address) => self.add_local_address(now, address),
                 AddressChangeRequest::Remove(ip) => self.remove_local_address(now, ip),
             };
@@ -219,20 +223,21 @@ impl Association {
         }
     }
 
-    /// Paths between a new address of ours and the peer's addresses; `dormant` until the peer knows it.
+    /// Paths between a new address of ours and the peer's addresses; `dormant` until the peer knows
+    /// it.
     pub(super) fn pair_local(&mut self, now: Time, ip: IpAddr, dormant: bool) {
         let port = self.local_port(ip);
-        for remote in self.partners_of(ip) {
+        for remote in self.remotes_to_pair(ip) {
             let tuple =
                 FourTuple { local: SocketAddr::new(ip, port), remote: self.remote_socket(remote) };
             let known = self.paths.by_tuple(&tuple).is_some();
             if let Some(p) = self.add_path(now, tuple, false).filter(|_| !known && dormant) {
-                self.paths.send_to_sleep(p);
+                self.paths.make_dormant(p);
             }
         }
     }
 
-    fn partners_of(&self, ip: IpAddr) -> Vec<IpAddr> {
+    fn remotes_to_pair(&self, ip: IpAddr) -> Vec<IpAddr> {
         let family = |a: &&IpAddr| a.is_ipv4() == ip.is_ipv4();
         let all = || self.peer.addresses.iter().filter(family);
         match self.endpoint.pairing {
@@ -245,7 +250,8 @@ impl Association {
                 same.or_else(rarest).copied().into_iter().collect()
             }
             PathPairing::Learned => {
-                // Those that paths lead to: which of them this address reaches, heartbeats will tell.
+                // Those that paths lead to: which of them this address reaches, heartbeats will
+                // tell.
                 let reached = |a: &&IpAddr| self.paths_with(|t| t.remote.ip() == **a) > 0;
                 all().filter(reached).copied().collect()
             }
@@ -289,7 +295,9 @@ impl Association {
         if let Some(asconf) = self.asconf.as_deref_mut() {
             asconf.locals.retain(|l| l.ip != ip);
             asconf.queue.retain(|request| request.ip != ip);
-            asconf.orphan = asconf.orphan.filter(|orphan| *orphan != ip);
+            asconf.awaiting_replacement = asconf
+                .awaiting_replacement
+                .filter(|awaiting_replacement| *awaiting_replacement != ip);
         }
     }
 
@@ -300,20 +308,21 @@ impl Association {
         for p in self.paths_from(ip) {
             self.remove_path(now, p);
         }
-        self.cover_remotes(now);
+        self.pair_uncovered_remotes(now);
         self.request(Wanted::Delete, ip);
     }
 
     /// The address that waited for another to take its place goes now.
-    fn part_from_orphan(&mut self, now: Time) {
-        let orphan = self.asconf.as_deref_mut().and_then(|a| a.orphan.take());
-        if let Some(ip) = orphan {
+    fn remove_replaced_address(&mut self, now: Time) {
+        let awaiting_replacement =
+            self.asconf.as_deref_mut().and_then(|a| a.awaiting_replacement.take());
+        if let Some(ip) = awaiting_replacement {
             self.begin_deleting(now, ip);
         }
     }
 
     /// Pairing by index: an address of the peer that lost its partner gets another.
-    fn cover_remotes(&mut self, now: Time) {
+    fn pair_uncovered_remotes(&mut self, now: Time) {
         if self.endpoint.pairing != PathPairing::Index {
             return;
         }
@@ -321,7 +330,7 @@ impl Association {
             if self.paths_with(|t| t.remote.ip() == remote) > 0 {
                 continue;
             }
-            if let Some(local) = self.rarest_local(remote) {
+            if let Some(local) = self.least_used_local(remote) {
                 let local = SocketAddr::new(local, self.local_port(local));
                 let tuple = FourTuple { local, remote: self.remote_socket(remote) };
                 self.add_path(now, tuple, false);
@@ -330,7 +339,7 @@ impl Association {
     }
 
     /// The address of ours with the fewest paths that may reach `remote`.
-    pub(super) fn rarest_local(&self, remote: IpAddr) -> Option<IpAddr> {
+    pub(super) fn least_used_local(&self, remote: IpAddr) -> Option<IpAddr> {
         let asconf = self.asconf.as_ref()?;
         let valid = asconf.locals.iter().filter(|l| l.standing == Standing::Valid);
         let fitting = valid.filter(|l| l.ip.is_ipv4() == remote.is_ipv4());
@@ -351,7 +360,8 @@ impl Association {
         given.map(|l| l.port).or_else(here).unwrap_or_else(first)
     }
 
-    /// The peer's address with the UDP port where it was last heard (RFC 6951 section 5.4), or that of the best path.
+    /// The peer's address with the UDP port where it was last heard (RFC 6951 section 5.4), or that
+    /// of the best path.
     pub(super) fn remote_socket(&self, ip: IpAddr) -> SocketAddr {
         let live = || self.paths.live().filter_map(|p| self.path_tuple(p)).map(|t| t.remote);
         let best = || self.path_tuple(self.paths.preferred()).map(|t| t.remote);
@@ -372,7 +382,7 @@ impl Association {
     }
 
     /// Gives up changing addresses: what is half done is undone.
-    pub(super) fn refuse_asconf(&mut self, now: Time) {
+    pub(super) fn give_up_changing_addresses(&mut self, now: Time) {
         let Some(asconf) = self.asconf.as_deref_mut() else { return };
         (asconf.refused, asconf.outstanding, asconf.t4) = (true, None, Time::MAX);
         asconf.queue.clear();

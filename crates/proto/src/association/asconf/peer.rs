@@ -12,7 +12,8 @@ use crate::policy::Trigger;
 use crate::time::Time;
 
 impl Association {
-    /// Adds an address; it is verified before anything but heartbeats goes there (RFC 5061 section 5.3, F14).
+    /// Adds an address; it is verified before anything but heartbeats goes there (RFC 5061 section
+    /// 5.3, F14).
     pub(super) fn add_peer_address(
         &mut self,
         now: Time,
@@ -67,21 +68,22 @@ impl Association {
         Ok(())
     }
 
-    /// The peer would rather have data at `ip`. Done as soon as that address is proven (section 5.4).
+    /// The peer would rather have data at `ip`. Done as soon as that address is proven (section
+    /// 5.4).
     pub(super) fn prefer_address(&mut self, now: Time, ip: IpAddr) -> Result<(), Refusal> {
         if !self.peer.addresses.contains(&ip) {
             return Err(Refusal::Unresolvable);
         }
         if let Some(asconf) = self.asconf.as_deref_mut() {
-            asconf.wanted_primary = Some(ip);
+            asconf.peer_primary = Some(ip);
         }
-        self.heed_wanted_primary(now);
+        self.apply_peer_primary(now);
         Ok(())
     }
 
     /// Makes the path primary that the peer asked for, once there is one.
-    pub(in crate::association) fn heed_wanted_primary(&mut self, _now: Time) {
-        let Some(ip) = self.asconf.as_ref().and_then(|a| a.wanted_primary) else { return };
+    pub(in crate::association) fn apply_peer_primary(&mut self, _now: Time) {
+        let Some(ip) = self.asconf.as_ref().and_then(|a| a.peer_primary) else { return };
         let there = |p: &PathId| {
             let tuple = self.path_tuple(*p);
             self.paths.is_confirmed(*p) && tuple.is_some_and(|t| t.remote.ip() == ip)
@@ -91,7 +93,7 @@ impl Association {
             self.paths.live().filter(there).max_by_key(|p| (usable(p), core::cmp::Reverse(*p)));
         let Some(p) = best else { return };
         if let Some(asconf) = self.asconf.as_deref_mut() {
-            asconf.wanted_primary = None;
+            asconf.peer_primary = None;
         }
         if self.paths.primary != p {
             self.paths.primary = p;
@@ -115,25 +117,26 @@ impl Association {
             self.remove_path(now, p);
         }
         if let Some(asconf) = self.asconf.as_deref_mut() {
-            asconf.wanted_primary = asconf.wanted_primary.filter(|ip| !gone.contains(ip));
+            asconf.peer_primary = asconf.peer_primary.filter(|ip| !gone.contains(ip));
         }
         self.addresses_changed();
     }
 
-    /// Paths to an address of the peer, by the rules of pairing; where packets come from there, one back along their way.
+    /// Paths to an address of the peer, by the rules of pairing; where packets come from there, one
+    /// back along their way.
     fn pair_remote(&mut self, now: Time, source: FourTuple, ip: IpAddr) {
         if source.remote.ip() == ip
             && self.asconf.as_ref().is_some_and(|a| a.is_valid(source.local.ip()))
         {
             self.add_path(now, source, false);
         }
-        for local in self.partners_at_home(source, ip) {
+        for local in self.locals_to_pair(source, ip) {
             let local = SocketAddr::new(local, self.local_port(local));
             self.add_path(now, FourTuple { local, remote: self.remote_socket(ip) }, false);
         }
     }
 
-    fn partners_at_home(&self, source: FourTuple, ip: IpAddr) -> Vec<IpAddr> {
+    fn locals_to_pair(&self, source: FourTuple, ip: IpAddr) -> Vec<IpAddr> {
         let Some(asconf) = self.asconf.as_deref() else { return Vec::new() };
         let valid = || {
             let fitting = asconf.locals.iter().map(|l| l.ip).filter(|l| asconf.is_valid(*l));
@@ -145,7 +148,7 @@ impl Association {
                 let at = self.peer.addresses.iter().position(|a| *a == ip);
                 let same = at.and_then(|at| asconf.locals.get(at)).map(|l| l.ip);
                 let same = same.filter(|l| valid().any(|v| v == *l));
-                same.or_else(|| self.rarest_local(ip)).into_iter().collect()
+                same.or_else(|| self.least_used_local(ip)).into_iter().collect()
             }
             PathPairing::Learned => {
                 let here = valid().find(|l| *l == source.local.ip());

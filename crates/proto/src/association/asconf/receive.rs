@@ -14,7 +14,8 @@ use crate::ids::FourTuple;
 use crate::time::Time;
 
 impl Association {
-    /// An authentic ASCONF came from `source.remote`. The answer goes back there, however little we know of that address.
+    /// An authentic ASCONF came from `source.remote`. The answer goes back there, however little we
+    /// know of that address.
     pub(in crate::association) fn on_asconf(
         &mut self,
         now: Time,
@@ -51,7 +52,8 @@ impl Association {
         }
     }
 
-    /// Queues an answer, as long as the packet that carries those of one packet stays within the path MTU (section 5.2, E7).
+    /// Queues an answer, as long as the packet that carries those of one packet stays within the
+    /// path MTU (section 5.2, E7).
     fn answer_asconf(&mut self, source: FourTuple, bytes: Vec<u8>, answering: &mut Answering) {
         let arrival = self.paths.by_tuple(&source).filter(|p| !self.paths.is_dormant(*p));
         let path = arrival.unwrap_or_else(|| self.paths.preferred());
@@ -71,13 +73,14 @@ impl Association {
         self.control.push(chunk);
     }
 
-    /// Where packets arrived, but not from an address that may not speak yet (section 5.3, F1) or any more (F4).
+    /// Where packets arrived, but not from an address that may not speak yet (section 5.3, F1) or
+    /// any more (F4).
     fn reachable_from_here(&self, source: FourTuple) -> FourTuple {
         let ip = source.local.ip();
         if self.asconf.as_ref().is_none_or(|asconf| asconf.is_valid(ip)) {
             return source;
         }
-        let valid = self.rarest_local(source.remote.ip());
+        let valid = self.least_used_local(source.remote.ip());
         let Some(local) = valid else { return source };
         let local = core::net::SocketAddr::new(local, self.local_port(local));
         FourTuple { local, ..source }

@@ -1,22 +1,16 @@
 //! The way out: ASCONF, one at a time, and what its answer says (RFC 5061 sections 5.1 and 5.3).
 
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::IpAddr;
 
-use polypath_wire::param::AsconfRequest;
-use polypath_wire::{
-    AsconfAckChunk, AsconfChunk, COMMON_HEADER_LEN, EncodeChunk as _, ErrorCause, Parameter,
-    ParamsBuf,
-};
+use polypath_wire::{AsconfAckChunk, COMMON_HEADER_LEN, ErrorCause};
 
 use crate::association::Association;
-use crate::control::{Bundling, Encoded};
 use crate::event::AddressChange;
 use crate::extension::asconf::{
-    ASCONF_HEADER, Asconf, Outstanding, Request, Standing, Wanted, results,
+    ASCONF_HEADER, Asconf, Request, Standing, Wanted, choose_path, results,
 };
 use crate::ids::PathId;
 use crate::time::Time;
-use crate::view::PathState;
 
 impl Association {
     /// Sends what is queued, unless an answer is awaited.
@@ -24,100 +18,21 @@ impl Association {
         if !self.state.may_change_addresses() {
             return;
         }
-        let Some(path) = self.asconf_path(None) else { return };
+        let Some(path) = choose_path(&self.paths, self.endpoint.behind_nat, None) else { return };
         let limit = self.paths.packet_limit(path);
         let room = limit.saturating_sub(COMMON_HEADER_LEN + self.auth_reserve() + ASCONF_HEADER);
         let idle = |a: &&mut Asconf| a.outstanding.is_none() && !a.queue.is_empty();
         let Some(asconf) = self.asconf.as_deref_mut().filter(idle) else { return };
-        let requests = asconf.next_requests(room);
-        let serial = asconf.next_serial;
-        asconf.next_serial = serial.wrapping_add(1);
-        let chunk = self.encode_asconf(serial, path, &requests);
-        if let Some(asconf) = self.asconf.as_deref_mut() {
-            asconf.outstanding = Some(Outstanding { serial, requests, chunk, path });
-        }
+        asconf.begin_next(path, room, &self.paths, self.endpoint.behind_nat);
         self.transmit_asconf(now, path);
-    }
-
-    fn encode_asconf(&self, serial: u32, path: PathId, requests: &[Request]) -> Vec<u8> {
-        let params: ParamsBuf = requests
-            .iter()
-            .map(|r| {
-                let correlation = r.correlation;
-                let request = AsconfRequest { correlation, address: self.on_the_wire(r.ip) };
-                match r.wanted {
-                    Wanted::Add => Parameter::AddIp(request),
-                    Wanted::Primary => Parameter::SetPrimary(request),
-                    Wanted::Delete => Parameter::DeleteIp(request),
-                }
-            })
-            .collect();
-        let address = self.on_the_wire(self.lookup_address(path));
-        let mut bytes = Vec::new();
-        AsconfChunk { serial, address, params: params.as_params() }.encode(&mut bytes);
-        bytes
-    }
-
-    /// An address as the peer is told it. Behind a NAT our addresses mean nothing to it: the packet's source does
-    /// (RFC 6951 section 4.1), for which the wildcard stands.
-    fn on_the_wire(&self, ip: IpAddr) -> IpAddr {
-        match ip {
-            _ if !self.endpoint.behind_nat => ip,
-            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        }
-    }
-
-    /// An address of ours that the peer knows, by which it finds the association (section 4.1.1): that of the path if it can be,
-    /// or one that is on its way out (section 5.3.2).
-    fn lookup_address(&self, path: PathId) -> IpAddr {
-        let own = self.path_tuple(path).map(|t| t.local.ip());
-        let Some(asconf) = self.asconf.as_deref() else {
-            return own.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        };
-        let first = |standing| asconf.locals.iter().find(|l| l.standing == standing).map(|l| l.ip);
-        own.filter(|ip| asconf.is_valid(*ip))
-            .or_else(|| first(Standing::Valid))
-            .or_else(|| first(Standing::Deleting))
-            .or(own)
-            .unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
-    }
-
-    /// The path for an ASCONF, another than `not` if possible. Paths from addresses that are being deleted are gone (section 5.3,
-    /// F6); one from an address that is being added will do if there is no better (F1).
-    ///
-    /// Behind a NAT, an addition must come from the address itself, since that is what it names.
-    fn asconf_path(&self, not: Option<PathId>) -> Option<PathId> {
-        let others = || self.paths.live().filter(|p| Some(*p) != not);
-        let view = |p: &PathId| self.paths.view(*p);
-        let usable = |p: &PathId| view(p).is_some_and(|v| v.usable);
-        let active = |p: &PathId| view(p).is_some_and(|v| v.state == PathState::Active);
-        if self.endpoint.behind_nat
-            && let Some(p) = others().find(|p| self.paths.is_dormant(*p))
-        {
-            return Some(p);
-        }
-        let preferred = self.paths.preferred();
-        let preferred = others().find(|p| *p == preferred && usable(p));
-        preferred
-            .or_else(|| others().find(active))
-            .or_else(|| others().find(usable))
-            .or_else(|| others().find(|p| self.paths.is_dormant(*p)))
-            .or_else(|| others().find(|p| self.paths.is_confirmed(*p)))
-            .or_else(|| others().next())
-            .or(not)
     }
 
     /// Sends the outstanding chunk on `path` and starts T4.
     fn transmit_asconf(&mut self, now: Time, path: PathId) {
-        let rto = self.rto(path);
-        let Some(asconf) = self.asconf.as_deref_mut() else { return };
-        let Some(outstanding) = &mut asconf.outstanding else { return };
-        outstanding.path = path;
-        asconf.t4 = now + rto;
-        let chunk = outstanding.chunk.clone();
-        let bundling = if self.paths.is_confirmed(path) { Bundling::Free } else { Bundling::Alone };
-        self.send_control(path, &Encoded(&chunk), bundling);
+        let expiry = now + self.rto(path);
+        if let Some(asconf) = self.asconf.as_deref_mut() {
+            asconf.transmit(path, expiry, &self.paths, &mut self.control);
+        }
     }
 
     /// T4 expired (section 5.1, B1 to B5).
@@ -132,12 +47,13 @@ impl Association {
         if !self.state.may_change_addresses() {
             return;
         }
-        if let Some(path) = self.asconf_path(Some(path)) {
+        if let Some(path) = choose_path(&self.paths, self.endpoint.behind_nat, Some(path)) {
             self.transmit_asconf(now, path);
         }
     }
 
-    /// The answer to an ASCONF came. An answer to one that we never sent ends the association (section 5.3, F0).
+    /// The answer to an ASCONF came. An answer to one that we never sent ends the association
+    /// (section 5.3, F0).
     pub(in crate::association) fn on_asconf_ack(&mut self, now: Time, ack: &AsconfAckChunk<'_>) {
         let Some(asconf) = self.asconf.as_deref_mut() else { return };
         if !self.state.may_change_addresses() {
@@ -163,7 +79,7 @@ impl Association {
     fn conclude(&mut self, now: Time, request: Request, result: Result<(), u16>) {
         let Request { wanted, ip, .. } = request;
         if result == Err(polypath_wire::cause::code::UNRECOGNIZED_PARAMETERS) {
-            self.never_again(now, wanted);
+            self.stop_asking(now, wanted);
         }
         match (wanted, result) {
             (Wanted::Add, Ok(())) => self.validate_local(now, ip),
@@ -189,8 +105,9 @@ impl Association {
         self.tell(ip, change);
     }
 
-    /// The peer does not know such requests (section 5.3, F3a and F3b): those that wait are refused with it.
-    fn never_again(&mut self, now: Time, wanted: Wanted) {
+    /// The peer does not know such requests (section 5.3, F3a and F3b): those that wait are refused
+    /// with it.
+    fn stop_asking(&mut self, now: Time, wanted: Wanted) {
         let Some(asconf) = self.asconf.as_deref_mut() else { return };
         match wanted {
             Wanted::Add | Wanted::Delete => asconf.refused = true,
@@ -221,6 +138,6 @@ impl Association {
 
     /// The peer says that it does not know the ASCONF chunk (section 5.1, A9).
     pub(in crate::association) fn on_unknown_asconf(&mut self, now: Time) {
-        self.refuse_asconf(now);
+        self.give_up_changing_addresses(now);
     }
 }

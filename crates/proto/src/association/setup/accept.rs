@@ -20,7 +20,8 @@ use crate::time::Time;
 use crate::view::PathState;
 
 impl Association {
-    /// The association that a cookie describes, set up. `tuple` is where the INIT ACK went, so the peer is there.
+    /// The association that a cookie describes, set up. `tuple` is where the INIT ACK went, so the
+    /// peer is there.
     pub(crate) fn accept(
         now: Time,
         endpoint: Arc<EndpointConfig>,
@@ -34,28 +35,31 @@ impl Association {
         assoc.peer.port = peer_port;
         assoc.adopt_peer(peer);
         assoc.enter_established(now);
-        // Only now, so that the application first hears of the association and then of its paths.
+        // Only now, so that the event of the association comes before those of its paths.
         assoc.add_path(now, tuple, true);
         assoc.pair_addresses(now);
         assoc.start_asconf();
         assoc
     }
 
-    /// Whether the peer of action B, which opened after it had answered our INIT (RFC 9260 section 5.2.4), is another life than the
-    /// one that data was exchanged with: its TSNs begin elsewhere, and what that one had is lost. It may also agree on other things.
+    /// Whether the peer of action B, which opened after it had answered our INIT (RFC 9260 section
+    /// 5.2.4), is another life than the one that data was exchanged with: its TSNs begin elsewhere,
+    /// and what that one had is lost. It may also agree on other things.
     pub(crate) fn is_outlived_by(&self, peer: &PeerInit) -> bool {
         if self.state.is_setup() || peer.fixed.initial_tsn == self.peer.initial_tsn {
             return false;
         }
-        // Who sent SHUTDOWN is not who asks for an association now: that one would get a SHUTDOWN ACK for nothing it said.
+        // Who sent SHUTDOWN is not who asks for an association now: that one would get a SHUTDOWN
+        // ACK for nothing it said.
         let ended = matches!(self.state, State::ShutdownReceived | State::ShutdownAckSent);
-        let heard = ended || self.rx.stats().chunks > 0 || self.stats.sacks_received > 0;
-        heard || !self.tx.is_drained() && self.caps_with(peer) != self.caps
+        let exchanged = ended || self.rx.stats().chunks > 0 || self.stats.sacks_received > 0;
+        exchanged || !self.tx.is_drained() && self.caps_with(peer) != self.caps
     }
 
     /// Action B: the peer opened, too, and has another tag than we knew, or we knew none.
     pub(crate) fn on_cookie_collision(&mut self, now: Time, peer: &PeerInit, tuple: FourTuple) {
-        // Nothing was exchanged with the life that the peer had before: what is in flight to it is sent again.
+        // Nothing was exchanged with the life that the peer had before: what is in flight to it is
+        // sent again.
         let another = peer.fixed.initial_tsn != self.peer.initial_tsn;
         let untouched = another || self.rx.stats().chunks == 0 && self.tx.is_drained();
         if self.state.is_setup() {
@@ -75,8 +79,9 @@ impl Association {
         }
     }
 
-    /// The peer's handshake succeeded in place of ours, on this path. What it knows of us is what our INIT ACK told it there: of a bare one, the
-    /// address that it came from alone. Another one has to prove that the peer knows it.
+    /// The peer's handshake succeeded in place of ours, on this path. What it knows of us is what
+    /// our INIT ACK told it there: of a bare one, the address that it came from alone. Another one
+    /// has to prove that the peer knows it.
     fn reached_on(&mut self, now: Time, tuple: FourTuple) {
         let Some(path) = self.add_path(now, tuple, true) else { return };
         self.prefer_path(path);
@@ -101,8 +106,9 @@ impl Association {
         }
     }
 
-    /// Action A: the peer has lost everything and begins anew with the same addresses. So do we: messages not delivered
-    /// are reported, numbers and windows start again, and every path but the proven one must be verified anew.
+    /// Action A: the peer has lost everything and begins anew with the same addresses. So do we:
+    /// messages not delivered are reported, numbers and windows start again, and every path but the
+    /// proven one must be verified anew.
     pub(crate) fn restart(
         &mut self,
         now: Time,
@@ -163,9 +169,9 @@ impl Association {
         }
     }
 
-    /// Queues COOKIE ACK to where the COOKIE ECHO came from (RFC 9260 section 6.4): the path of the INIT ACK may be dead by now, and
-    /// a NAT may have hidden where the peer is.
-    /// An address that is not confirmed yet gets it only together with the HEARTBEAT that confirms it (section 5.4).
+    /// Queues COOKIE ACK to where the COOKIE ECHO came from (RFC 9260 section 6.4): the path of the
+    /// INIT ACK may be dead by now, and a NAT may have hidden where the peer is. An address that is
+    /// not confirmed yet gets it only together with the HEARTBEAT that confirms it (section 5.4).
     pub(crate) fn acknowledge_cookie(&mut self, now: Time, source: FourTuple) {
         let arrival =
             self.arrival_path(now, source).filter(|p| self.paths.may_probe(*p, &self.config));

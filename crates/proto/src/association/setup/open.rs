@@ -1,4 +1,5 @@
-//! Set-up as the side that opens: INIT, COOKIE ECHO, and what both sides do once it is done (RFC 9260 section 5.1).
+//! Set-up as the side that opens: INIT, COOKIE ECHO, and what both sides do once it is done (RFC
+//! 9260 section 5.1).
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use crate::rng::Rng;
 use crate::time::{Duration, Time};
 
 impl Association {
-    /// An association that opens over the paths `tuples`, which the user vouches for; its INIT waits to be sent.
+    /// An association that opens over the paths `tuples`, which the user vouches for; its INIT
+    /// waits to be sent.
     pub(crate) fn connect(
         now: Time,
         config: Arc<AssocConfig>,
@@ -48,8 +50,9 @@ impl Association {
         assoc
     }
 
-    /// The answer to our INIT came from an address that we did not know. The association goes on along the path of the INIT, which our user
-    /// vouches for; the source is one more address of the peer.
+    /// The answer to our INIT came from an address that we did not know. The association goes on
+    /// along the path of the INIT, which our user vouches for; the source is one more address of
+    /// the peer.
     pub(in crate::association) fn init_ack_from_elsewhere(
         &mut self,
         now: Time,
@@ -108,7 +111,7 @@ impl Association {
     }
 
     /// Who answered our INIT has an association with us already, and keeps it.
-    pub(crate) fn give_way(&mut self) {
+    pub(crate) fn yield_to_existing(&mut self) {
         self.control.clear();
         self.close(CloseReason::AlreadyConnected);
     }
@@ -121,8 +124,8 @@ impl Association {
         }
     }
 
-    /// Our cookie was `staleness` microseconds too old when it arrived: asks, once, for one that lives longer (RFC 9260
-    /// section 5.2.6, alternative 3).
+    /// Our cookie was `staleness` microseconds too old when it arrived: asks, once, for one that
+    /// lives longer (RFC 9260 section 5.2.6, alternative 3).
     pub(crate) fn on_stale_cookie(&mut self, now: Time, staleness: u32) {
         if self.state != State::CookieEchoed {
             return;
@@ -134,14 +137,16 @@ impl Association {
         self.setup.stale_before = true;
         self.control.clear();
         self.peer = PeerSide { port: self.peer.port, ..PeerSide::default() };
-        // A new tag as for any new attempt (section 5.3.1): packets of the one that failed may still be under way.
+        // A new tag as for any new attempt (section 5.3.1): packets of the one that failed may
+        // still be under way.
         self.local.tag = self.rng.non_zero_u32();
         // No more than a second beyond the round trip: long lives invite replays.
         let excess = Duration::from_micros(staleness.into()).min(Duration::from_secs(1));
         self.start_handshake(now, Some(now.since(self.setup.echoed) + excess));
     }
 
-    /// T1-init or T1-cookie expired: the same chunk goes out again, over the next of the user's paths.
+    /// T1-init or T1-cookie expired: the same chunk goes out again, over the next of the user's
+    /// paths.
     pub(crate) fn on_t1(&mut self, now: Time) {
         if !self.state.is_setup() {
             return;
@@ -150,7 +155,8 @@ impl Association {
             return self.give_up_on_peer(CloseReason::HandshakeTimeout);
         }
         self.setup.retransmissions += 1;
-        // Backs the timeout off. No failure of the path yet: that no one answers may have many reasons.
+        // Backs the timeout off. No failure of the path yet: that no one answers may have many
+        // reasons.
         self.paths.timeout(now, self.setup.path, false, &self.config);
         let paths = self.paths.len().max(1);
         let next = PathId(((self.setup.path.index() + 1) % paths) as u8);
@@ -267,7 +273,8 @@ impl Association {
 
     fn refuse_init_ack(&mut self, path: PathId, ack: &InitAckChunk<'_>, fault: InitFault<'_>) {
         match fault {
-            // There is no tag to send an ABORT with but our own, reflected (RFC 9260 section 3.3.3).
+            // There is no tag to send an ABORT with but our own, reflected (RFC 9260 section
+            // 3.3.3).
             InitFault::ZeroTag => {
                 self.control.clear();
                 let causes = CausesBuf::new();
@@ -283,7 +290,8 @@ impl Association {
                 let bundling = Bundling::Reflected(ack.fixed.initiate_tag);
                 self.send_control(path, &chunk, bundling);
             }
-            // RFC 5061 section 6: dropped, and the user told. The peer has no state that an ABORT could end.
+            // RFC 5061 section 6: dropped, and the user told. The peer has no state that an ABORT
+            // could end.
             InitFault::NoAuthentication => {
                 self.control.clear();
                 self.close(CloseReason::NoAuthentication);
@@ -298,8 +306,9 @@ impl Association {
         }
     }
 
-    /// Parameters of the INIT ACK that we do not know, as many as one packet can quote, are reported behind the COOKIE ECHO; once the
-    /// association is set up if they do not fit there: until then no other packet may be sent (RFC 9260 sections 3.2.2 and 5.1 C).
+    /// Parameters of the INIT ACK that we do not know, as many as one packet can quote, are
+    /// reported behind the COOKIE ECHO; once the association is set up if they do not fit there:
+    /// until then no other packet may be sent (RFC 9260 sections 3.2.2 and 5.1 C).
     fn report_unknown_parameters(&mut self, path: PathId, ack: &InitAckChunk<'_>) {
         let room = self.quotable_len();
         let mut params = ParamsBuf::new();

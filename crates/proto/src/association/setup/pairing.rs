@@ -8,13 +8,15 @@ use crate::ids::FourTuple;
 use crate::time::Time;
 
 impl Association {
-    /// The addresses that our INIT announces: the endpoint's, or those at which the user's paths start.
+    /// The addresses that our INIT announces: the endpoint's, or those at which the user's paths
+    /// start.
     pub(crate) fn announced_addresses(&self) -> Vec<IpAddr> {
         if let Some(present) = self.present_locals() {
             return present;
         }
         if self.config.bare_init {
-            // The peer knows of the address that it got packets from, and of no other until ASCONF tells.
+            // The peer knows of the address that it got packets from, and of no other until ASCONF
+            // tells.
             let first = self.paths.get(self.paths.primary).map(|path| path.tuple.local.ip());
             return first.into_iter().collect();
         }
@@ -31,8 +33,9 @@ impl Association {
         addresses
     }
 
-    /// Makes paths, unconfirmed, of pairs of our and the peer's addresses as the endpoint is configured. A side that named
-    /// its paths gets none beyond them to the addresses that it named.
+    /// Makes paths, unconfirmed, of pairs of our and the peer's addresses as the endpoint is
+    /// configured. A side that named its paths gets none beyond them to the addresses that it
+    /// named.
     pub(super) fn pair_addresses(&mut self, now: Time) {
         let Some(first) = self.paths.iter().next().map(|(_, path)| path.tuple) else { return };
         let pairs = match self.endpoint.pairing {
@@ -41,15 +44,16 @@ impl Association {
             PathPairing::Learned => Vec::new(),
         };
         for (local, remote) in pairs {
-            // UDP ports are those of the path that works (RFC 6951 section 5.4); 0 without encapsulation.
+            // UDP ports are those of the path that works (RFC 6951 section 5.4); 0 without
+            // encapsulation.
             let local = SocketAddr::new(local, first.local.port());
             let remote = SocketAddr::new(remote, first.remote.port());
             self.add_path(now, FourTuple { local, remote }, false);
         }
     }
 
-    /// Where the peer is, as far as is known: the ends of the paths, and its other addresses with the UDP port that it listed them
-    /// from (RFC 6951 section 5.1).
+    /// Where the peer is, as far as is known: the ends of the paths, and its other addresses with
+    /// the UDP port that it listed them from (RFC 6951 section 5.1).
     pub(crate) fn peer_sockets(&self) -> Vec<SocketAddr> {
         let ends = self.paths.live().filter_map(|p| self.path_tuple(p)).map(|tuple| tuple.remote);
         let mut sockets: Vec<SocketAddr> = ends.collect();
@@ -62,7 +66,8 @@ impl Association {
         sockets
     }
 
-    /// Whether the peer may be at `remote` as far as it said: one of its addresses, and a UDP port that it has.
+    /// Whether the peer may be at `remote` as far as it said: one of its addresses, and a UDP port
+    /// that it has.
     pub(crate) fn is_expected(&self, remote: SocketAddr) -> bool {
         let port = |p| self.path_tuple(p).is_some_and(|t| t.remote.port() == remote.port());
         self.peer.addresses.contains(&remote.ip()) && self.paths.live().any(port)

@@ -7,9 +7,11 @@ use core::net::{IpAddr, SocketAddr};
 pub(crate) enum Standing {
     /// The peer knows it.
     Valid,
-    /// The peer was, or will be, asked to add it: until it answers, only ASCONF may come from there (section 5.3, F1).
+    /// The peer was, or will be, asked to add it: until it answers, only ASCONF may come from there
+    /// (section 5.3, F1).
     Adding,
-    /// The peer was, or will be, asked to delete it: nothing may come from there, what arrives there counts (F4).
+    /// The peer was, or will be, asked to delete it: nothing may come from there, what arrives
+    /// there counts (F4).
     Deleting,
 }
 

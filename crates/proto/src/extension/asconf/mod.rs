@@ -1,10 +1,11 @@
-//! Addresses that come and go during the association (RFC 5061): what is remembered of our own, what is
-//! asked of the peer, and what is answered.
+//! Addresses that come and go during the association (RFC 5061): what is remembered of our own,
+//! what is asked of the peer, and what is answered.
 
 mod answer;
 mod error;
 mod local_address;
 mod request;
+mod send;
 mod state;
 
 pub(crate) use answer::{
@@ -13,5 +14,6 @@ pub(crate) use answer::{
 pub use error::AddressError;
 pub(crate) use error::MAX_LOCAL;
 pub(crate) use local_address::{AddressChangeRequest, LocalAddress, Standing};
-pub(crate) use request::{ASCONF_HEADER, Outstanding, Request, Wanted, results};
+pub(crate) use request::{ASCONF_HEADER, Request, Wanted, results};
+pub(crate) use send::choose_path;
 pub(crate) use state::Asconf;

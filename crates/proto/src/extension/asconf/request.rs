@@ -37,8 +37,8 @@ pub(crate) const ASCONF_HEADER: usize = 8 + 20;
 /// The longest request: headers and an IPv6 address.
 pub(crate) const REQUEST: usize = 8 + 20;
 
-/// What became of the requests (section 5.1, A6 to A8): without a word all that came before the first failure succeeded, and
-/// what came behind it failed. The second is told with cause 0.
+/// What became of the requests (section 5.1, A6 to A8): without a word all that came before the
+/// first failure succeeded, and what came behind it failed. The second is told with cause 0.
 pub(crate) fn results(requests: &[Request], ack: &AsconfAckChunk<'_>) -> Vec<Result<(), u16>> {
     let mut told: Vec<(u32, Result<(), u16>)> = Vec::new();
     for raw in ack.params.iter().map_while(Result::ok) {

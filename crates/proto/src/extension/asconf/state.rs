@@ -27,7 +27,7 @@ pub(crate) struct Asconf {
     pub(crate) refused: bool,
     pub(crate) primary_refused: bool,
     /// Our last address is to go as soon as there is another.
-    pub(crate) orphan: Option<IpAddr>,
+    pub(crate) awaiting_replacement: Option<IpAddr>,
     /// A HEARTBEAT was answered on a path that may not speak yet: the answer waits.
     pub(crate) held_answer: Option<(PathId, Vec<u8>)>,
     /// Serial number of the peer's latest ASCONF.
@@ -35,7 +35,7 @@ pub(crate) struct Asconf {
     /// Answers that the peer may ask for again.
     pub(crate) answers: VecDeque<(u32, Vec<u8>)>,
     /// The address that the peer asked us to make primary, while no path there is confirmed.
-    pub(crate) wanted_primary: Option<IpAddr>,
+    pub(crate) peer_primary: Option<IpAddr>,
 }
 
 impl Asconf {
@@ -50,11 +50,11 @@ impl Asconf {
             t4: Time::MAX,
             refused: false,
             primary_refused: false,
-            orphan: None,
+            awaiting_replacement: None,
             held_answer: None,
             peer_serial: peers.0.wrapping_sub(1),
             answers: VecDeque::new(),
-            wanted_primary: None,
+            peer_primary: None,
         }
     }
 
@@ -71,15 +71,16 @@ impl Asconf {
     }
 
     /// Takes a request back that was not sent yet.
-    pub(crate) fn take_queued(&mut self, ip: IpAddr, wanted: Wanted) -> bool {
+    pub(crate) fn withdraw_request(&mut self, ip: IpAddr, wanted: Wanted) -> bool {
         let before = self.queue.len();
         self.queue.retain(|r| r.ip != ip || r.wanted != wanted);
         self.queue.len() != before
     }
 
-    /// The requests of the next chunk: additions first, deletions last, so that there is an address at any time (section 5.3,
-    /// F5) and the preferred one exists when it is named (section 5.4). What is asked twice about one address goes one by one.
-    pub(crate) fn next_requests(&mut self, room: usize) -> Vec<Request> {
+    /// The requests of the next chunk: additions first, deletions last, so that there is an address
+    /// at any time (section 5.3, F5) and the preferred one exists when it is named (section 5.4).
+    /// What is asked twice about one address goes one by one.
+    pub(crate) fn take_next_requests(&mut self, room: usize) -> Vec<Request> {
         let mut taken: Vec<Request> = Vec::new();
         while let Some(next) = self.queue.front().copied() {
             let again = taken.iter().any(|r| r.ip == next.ip && r.wanted >= next.wanted);
@@ -114,9 +115,9 @@ mod tests {
         ];
         asconf.queue.extend(asked);
         let [delete, add, primary, again] = asked;
-        assert_eq!(asconf.next_requests(1000), [add, primary, delete]);
-        assert_eq!(asconf.next_requests(1000), [again]);
+        assert_eq!(asconf.take_next_requests(1000), [add, primary, delete]);
+        assert_eq!(asconf.take_next_requests(1000), [again]);
         asconf.queue.extend(asked);
-        assert_eq!(asconf.next_requests(2 * REQUEST).len(), 2);
+        assert_eq!(asconf.take_next_requests(2 * REQUEST).len(), 2);
     }
 }

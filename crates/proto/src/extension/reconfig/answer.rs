@@ -17,7 +17,8 @@ use crate::receiver::ResetVerdict;
 use crate::state::State;
 use crate::tsn_map::wire;
 
-/// Events of reconfigurations that wait for the application, at most: a peer that asks for more is denied.
+/// Events of reconfigurations that wait for the application, at most: a peer that asks for more is
+/// denied.
 const MAX_EVENTS: usize = 64;
 
 /// The sequence number of a request.
@@ -32,8 +33,8 @@ const fn sequence(request: &Parameter<'_>) -> Option<u32> {
 }
 
 impl Reconfig {
-    /// RE-CONFIG came on `path` (section 5.2.1). Its requests are answered unless others of the same packet were (`answered`): there
-    /// is one answer for each packet (RFC 9260 section 12.4).
+    /// RE-CONFIG came on `path` (section 5.2.1). Its requests are answered unless others of the
+    /// same packet were (`answered`): there is one answer for each packet (RFC 9260 section 12.4).
     ///
     /// # Errors
     /// When a parameter does not decode. What stands before it has been dealt with.
@@ -161,7 +162,8 @@ impl Reconfig {
         }
     }
 
-    /// Data that the peer sent before it reset `streams` has arrived: request number `seq` is performed (E3 to E6).
+    /// Data that the peer sent before it reset `streams` has arrived: request number `seq` is
+    /// performed (E3 to E6).
     pub(crate) fn complete_deferred_reset(
         &mut self,
         ctx: &mut Context<'_>,
@@ -182,13 +184,14 @@ impl Reconfig {
         send_responses(ctx, path, &[response]);
     }
 
-    /// The peer refused the very request that answers its number `asked`: so that one came to nothing, and must not be "in progress"
-    /// for ever.
+    /// The peer refused the very request that answers its number `asked`: so that one came to
+    /// nothing, and must not be "in progress" for ever.
     pub(super) fn deny_answered_request(&mut self, ctx: &mut Context<'_>, asked: u32) {
         self.finish_answer(ctx, ctx.paths.preferred(), respond(asked, ReconfigResult::DENIED));
     }
 
-    /// The peer wants streams of ours to start anew (section 5.2.3): that takes a request of our own.
+    /// The peer wants streams of ours to start anew (section 5.2.3): that takes a request of our
+    /// own.
     fn on_incoming_reset(
         &mut self,
         ctx: &mut Context<'_>,
@@ -218,7 +221,8 @@ impl Reconfig {
         }
     }
 
-    /// Everything starts anew (section 5.2.4), once what we sent is acknowledged: G3 would count it as acknowledged otherwise.
+    /// Everything starts anew (section 5.2.4), once what we sent is acknowledged: G3 would count it
+    /// as acknowledged otherwise.
     fn on_association_reset(&mut self, ctx: &mut Context<'_>, seq: u32) -> ReconfigResponse {
         let allowed = ctx.config.reconfiguration.allow_association_resets;
         if !allowed || self.was_reset_lately(ctx.now) {
@@ -252,7 +256,8 @@ impl Reconfig {
         self.finish_answer(ctx, ctx.paths.preferred(), response);
     }
 
-    /// TSNs have changed: numbers start anew, and the application hears of it. `next_received`: the peer's next TSN.
+    /// TSNs have changed: numbers start anew, and the application hears of it. `next_received`: the
+    /// peer's next TSN.
     pub(super) fn restart_numbers(&mut self, ctx: &mut Context<'_>, next_received: Tsn) {
         let scheduler = &mut *ctx.scheduler;
         ctx.tx.reset_streams(&[], scheduler);
@@ -327,7 +332,8 @@ fn respond_with_tsns(ctx: &Context<'_>, seq: u32, result: ReconfigResult) -> Rec
     ReconfigResponse { response: seq, result, next_tsns }
 }
 
-/// Whether the application has so many reconfigurations to take note of that the peer must wait with more.
+/// Whether the application has so many reconfigurations to take note of that the peer must wait
+/// with more.
 fn has_many_reconfigurations(ctx: &Context<'_>) -> bool {
     let about = |e: &&Event| {
         matches!(

@@ -1,4 +1,5 @@
-//! Our answer to the peer's latest requests, kept for the case that it is lost (RFC 6525 section 5.2.1).
+//! Our answer to the peer's latest requests, kept for the case that it is lost (RFC 6525 section
+//! 5.2.1).
 
 use polypath_wire::param::ReconfigResponse;
 

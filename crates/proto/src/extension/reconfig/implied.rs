@@ -1,12 +1,14 @@
 //! Answers that only look like answers (RFC 6525 section 5.2.6).
 //!
-//! A peer asked for more of its streams may answer with nothing but its own Add Outgoing Streams Request, and that names no
-//! request of ours: it may as well be one that its application asked for, under way while ours was lost. So we ask again, with the
-//! same number: who has processed that request repeats its answer, and who has not does so now (section 5.2.1). Of a peer that says no
-//! more even then it is believed.
+//! A peer asked for more of its streams may answer with nothing but its own Add Outgoing Streams
+//! Request, and that names no request of ours: it may as well be one that its application asked
+//! for, under way while ours was lost. So we ask again, with the same number: who has processed
+//! that request repeats its answer, and who has not does so now (section 5.2.1). Of a peer that
+//! says no more even then it is believed.
 //!
-//! Yet our request's number may be unknown to it all the same, and it would call all later ones bad. So what was believed is remembered
-//! until something proves that it arrived, and made again, with its numbers, once a later one is called out of sequence.
+//! Yet our request's number may be unknown to it all the same, and it would call all later ones
+//! bad. So what was believed is remembered until something proves that it arrived, and made again,
+//! with its numbers, once a later one is called out of sequence.
 
 use std::collections::VecDeque;
 
@@ -36,7 +38,8 @@ impl Implied {
         self.0.push_back(Unproven { request, count });
     }
 
-    /// The peer has processed request number `request`. It takes them in order, hence also those before.
+    /// The peer has processed request number `request`. It takes them in order, hence also those
+    /// before.
     pub(super) fn arrived(&mut self, request: Tsn) {
         self.0.retain(|unproven| request.lt(Tsn(unproven.request)));
     }

@@ -30,8 +30,9 @@ impl Reconfig {
         });
     }
 
-    /// The peer calls sequence number `request` bad. If it is outstanding, and one before it perhaps never arrived, all of them are
-    /// made again in order, with their numbers. Gives whether it is so.
+    /// The peer calls sequence number `request` bad. If it is outstanding, and one before it
+    /// perhaps never arrived, all of them are made again in order, with their numbers. Gives
+    /// whether it is so.
     pub(super) fn restart_from_implied(&mut self, ctx: &mut Context<'_>, request: u32) -> bool {
         if !self.requeue_implied(request) {
             return false;

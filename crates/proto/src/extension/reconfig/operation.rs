@@ -54,8 +54,8 @@ impl Request {
     }
 }
 
-/// Appends the request parameter of `operation` with sequence number `request`. `expected`: the peer's next sequence number;
-/// `last`: our last assigned TSN, extended.
+/// Appends the request parameter of `operation` with sequence number `request`. `expected`: the
+/// peer's next sequence number; `last`: our last assigned TSN, extended.
 pub(super) fn push_operation(
     params: &mut ParamsBuf,
     request: u32,

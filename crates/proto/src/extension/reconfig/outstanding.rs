@@ -21,7 +21,8 @@ pub(super) struct Outstanding {
     pub(super) path: PathId,
     /// The peer said that it is at work: no answer in time is no error (H2).
     pub(super) in_progress: bool,
-    /// What the peer does may be its answer (see [`super::implied`]): how often it is still to be asked again.
+    /// What the peer does may be its answer (see [`super::implied`]): how often it is still to be
+    /// asked again.
     pub(super) asks_left: Option<u8>,
 }
 
@@ -46,7 +47,8 @@ impl Outstanding {
         }
     }
 
-    /// How often the peer is still to be asked again, if all that is open of it seems to be answered.
+    /// How often the peer is still to be asked again, if all that is open of it seems to be
+    /// answered.
     pub(super) fn asks_left_for_implied_answer(&self) -> Option<u8> {
         let open = |(_, operation, result): &(u32, Operation, Option<ReconfigResult>)| {
             result.is_none() && !matches!(operation, Operation::AddIncoming { .. })

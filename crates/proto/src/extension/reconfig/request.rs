@@ -36,7 +36,8 @@ impl Reconfig {
         self.send_next_request(ctx);
     }
 
-    /// Sends the next request once nothing stands in its way. To be called whenever something was sent or acknowledged.
+    /// Sends the next request once nothing stands in its way. To be called whenever something was
+    /// sent or acknowledged.
     #[inline(never)]
     pub(crate) fn send_next_request(&mut self, ctx: &mut Context<'_>) {
         if self.reset_asked.is_some() {
@@ -120,7 +121,8 @@ impl Reconfig {
         }
     }
 
-    /// The timer expired: the same chunk goes out again, on another path if there is one (section 5.1.1).
+    /// The timer expired: the same chunk goes out again, on another path if there is one (section
+    /// 5.1.1).
     pub(crate) fn repeat_after_timeout(&mut self, ctx: &mut Context<'_>) {
         let Some(outstanding) = self.outstanding.as_mut() else { return };
         let asks_left = outstanding.asks_left_for_implied_answer();

@@ -123,9 +123,13 @@ impl Reconfig {
             .any(|f| f.operations.iter().any(|(_, operation, _)| covers(operation)))
     }
 
-    /// Whether a request that answers `request` waits (`Some(false)`) or is in outstanding (`Some(true)`).
+    /// Whether a request that answers `request` waits (`Some(false)`) or is in outstanding
+    /// (`Some(true)`).
     pub(super) fn answering(&self, request: u32) -> Option<bool> {
-        let answers = |operation: &Operation| matches!(operation, Operation::ResetOutgoing { answers, .. } if *answers == Some(request));
+        let answers = |operation: &Operation| match operation {
+            Operation::ResetOutgoing { answers, .. } => *answers == Some(request),
+            _ => false,
+        };
         if self
             .outstanding
             .iter()
@@ -136,7 +140,8 @@ impl Reconfig {
         self.waiting.iter().any(|r| r.operations.iter().any(answers)).then_some(false)
     }
 
-    /// The peer has processed request number `request`. Numbers that were not used yet prove nothing.
+    /// The peer has processed request number `request`. Numbers that were not used yet prove
+    /// nothing.
     pub(super) fn arrived(&mut self, request: u32) {
         // They began as TSNs do, and wrap as they do (section 4.1).
         let request = Tsn(request);

@@ -87,7 +87,8 @@ fn encode<'a>(plans: &'a [Plan], sent: Sent, tsn: Tsn) -> IDataChunk<'a> {
     }
 }
 
-/// The messages that a receiver of these chunks has delivered: complete ones, ordered ones behind their predecessors.
+/// The messages that a receiver of these chunks has delivered: complete ones, ordered ones behind
+/// their predecessors.
 fn deliverable(plans: &[Plan], sent: &[Sent], received: &BTreeSet<usize>) -> BTreeSet<usize> {
     let mut missing: BTreeSet<usize> = BTreeSet::new();
     let chunks = sent.iter().enumerate().filter(|(i, _)| !received.contains(i));
@@ -137,8 +138,8 @@ impl Reader {
 }
 
 proptest! {
-    /// TSNs given to the chunks in any order, chunks arriving in any order and again: after every step the messages that the model
-    /// has are delivered, and nothing else.
+    /// TSNs given to the chunks in any order, chunks arriving in any order and again: after every
+    /// step the messages that the model has are delivered, and nothing else.
     #[test]
     fn an_ample_receiver_agrees_with_the_model(
         shapes in shapes(),
@@ -171,8 +172,8 @@ proptest! {
         prop_assert_eq!((rx.held(), rx.a_rwnd(), rx.has_gaps()), (0, 1 << 20, false));
     }
 
-    /// A sender that ignores the window, against a small buffer with partial delivery: the receiver refuses and reneges, and yet
-    /// every message arrives once, in order.
+    /// A sender that ignores the window, against a small buffer with partial delivery: the receiver
+    /// refuses and reneges, and yet every message arrives once, in order.
     #[test]
     fn a_cramped_receiver_loses_nothing(
         shapes in shapes(),

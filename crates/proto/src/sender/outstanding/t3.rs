@@ -2,16 +2,15 @@
 
 use super::OutstandingQueue;
 use crate::ids::PathId;
-use crate::path::{Path, PathSet};
+use crate::path::PathSet;
 use crate::sender::sack_outcome::PathOutcome;
 use crate::time::Time;
-use crate::view::PathView;
 
 impl OutstandingQueue {
     /// Starts T3-rtx of `p` unless it runs.
     pub(crate) fn start_t3(&self, now: Time, p: PathId, paths: &mut PathSet) {
         if let Some((view, path)) = paths.both_mut(p) {
-            start(now, view, path);
+            path.start_t3(now, view);
         }
     }
 
@@ -49,13 +48,5 @@ impl OutstandingQueue {
                 path.t3 = now + view.rto;
             }
         }
-    }
-}
-
-/// Starts T3-rtx unless it runs (RFC 9260 section 6.3.2, R1).
-#[inline]
-pub(super) fn start(now: Time, view: &PathView, path: &mut Path) {
-    if path.t3 == Time::MAX {
-        path.t3 = now + view.rto;
     }
 }
