@@ -23,8 +23,8 @@ use crate::registry::{PolicySpec, factory};
 #[non_exhaustive]
 pub enum Profile {
     /// RFC 9260 with CMT: SFR, CUC version 2 and DAC on; NR-SACK and PF off; scheduler rr,
-    /// retransmission ssthresh, shared buffers, congestion control cmt; all timers and windows as
-    /// in RFC 9260.
+    /// retransmission ssthresh, shared buffers, congestion control rfc9260; all timers and windows
+    /// as in RFC 9260.
     Paper,
     /// As paper, with what the CMT module of ns-2.35 does in its place: a receiver that tells of no
     /// freed room, delays the SACK for the packet that fills a gap and lets no SACK of the timer
@@ -32,12 +32,13 @@ pub enum Profile {
     /// ssthresh 64KiB and fall to 2mtu; Max.Burst after fast retransmits alone; RTT samples from
     /// any path; an unlimited send buffer.
     Ns2,
-    /// What one would deploy: as paper, with the schedulers knapsack and needs and the
-    /// retransmission policy soonest, congestion control cmt coupled among paths that were found to
-    /// share a bottleneck; NR-SACK for all that was received, SACKs on the path of the smallest
-    /// RTT, RTT samples whichever way they came; RACK, tail-loss probes, rate reduction, F-RTO,
-    /// rescheduling from silent paths; PF with probes every second at least; RTO.Min 200ms, RTO.Max
-    /// 10s, SACK delay 50ms, heartbeats four times a second, buffers of 4MiB.
+    /// What one would deploy: as paper, with the schedulers knapsack and requirements and the
+    /// retransmission policy earliest-delivery, congestion control rfc9260 coupled among paths that
+    /// were found to share a bottleneck; NR-SACK for all that was received, SACKs on the path of
+    /// the smallest RTT, RTT samples whichever way they came; RACK, tail-loss probes, rate
+    /// reduction, F-RTO, rescheduling from silent paths; PF with probes every second at least;
+    /// RTO.Min 200ms, RTO.Max 10s, SACK delay 50ms, heartbeats four times a second, buffers of
+    /// 4MiB.
     #[default]
     Fast,
 }

@@ -1,27 +1,9 @@
 //! Metrics about throughput bounds: what paths and buffers admit, and what was reached of it.
 
+use super::flow_bounds::FlowBounds;
 use super::metric::{Metric, Of, metric};
 use super::unit::Unit;
-use crate::limit::{FlowShares, Share};
-
-/// The throughput bounds of a flow, and what was reached of them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FlowBounds {
-    /// Of data whose order does not matter.
-    free: Share,
-    /// Of one ordered stream.
-    ordered: Share,
-    /// Of the best path alone.
-    best_path: Share,
-}
-
-impl FlowBounds {
-    /// `None`: the flow has none.
-    pub(super) fn of(shares: &FlowShares) -> Option<Self> {
-        let FlowShares::Limited { free, ordered, best_path, .. } = shares else { return None };
-        Some(Self { free: *free, ordered: *ordered, best_path: *best_path })
-    }
-}
+use crate::limit::Share;
 
 pub(super) static METRICS: &[Metric] = &[
     of("limit", Unit::Rate, "what paths and buffers admit in any order; computed", |b| {

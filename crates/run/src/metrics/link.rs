@@ -3,7 +3,8 @@
 use polypath_sim::RunResult;
 use polypath_sim::results::LinkResult;
 
-use super::metric::{Metric, Of, metric, seconds, whole};
+use super::metric::{Metric, Of, metric};
+use super::number::{seconds, whole};
 use super::unit::Unit::{self, Plain, Rate, Share, Time};
 
 pub(super) static RUN: &[Metric] =

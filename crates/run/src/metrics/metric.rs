@@ -3,14 +3,11 @@
 use polypath_sim::RunResult;
 use polypath_sim::results::{Abandoned, Delivered, FlowResult, LinkResult, PathResult};
 
-use super::bounds::FlowBounds;
+use super::flow_bounds::FlowBounds;
 use super::probe::{Reported, Traces};
 use super::time_series::TimeSeries;
 use super::unit::Unit;
 use crate::limit::Share;
-
-/// Nanoseconds in a second.
-const NS: f64 = 1e9;
 
 /// A number that the result of a run has.
 #[derive(Clone, Copy, Debug)]
@@ -116,14 +113,4 @@ impl Metric {
 
 pub(super) const fn metric(name: &'static str, unit: Unit, help: &'static str, of: Of) -> Metric {
     Metric { name, unit, help, of }
-}
-
-/// A count or size.
-pub(super) fn whole(number: u64) -> Option<f64> {
-    Some(number as f64)
-}
-
-/// A time in ns, in seconds.
-pub(super) fn seconds(ns: u64) -> f64 {
-    ns as f64 / NS
 }

@@ -17,8 +17,10 @@
 
 mod bounds;
 mod flow;
+mod flow_bounds;
 mod link;
 mod metric;
+mod number;
 mod pattern;
 mod probe;
 mod reference;

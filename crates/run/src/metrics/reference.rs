@@ -3,8 +3,10 @@
 use super::metric::{Metric, Needs, Of};
 use super::registry::all;
 
-/// Where a group of metrics belongs, and what stands above it.
-const SECTIONS: [(&str, fn(&Metric) -> bool); 4] = [
+/// What stands above a group of metrics, and which ones belong to it.
+type Section = (&'static str, fn(&Metric) -> bool);
+
+const SECTIONS: [Section; 4] = [
     ("Of a run", |metric| matches!(metric.of, Of::Run(_) | Of::JointBound(_))),
     ("Of a flow", Metric::is_per_flow),
     ("Of a link", |metric| matches!(metric.of, Of::Link(_))),
@@ -87,6 +89,7 @@ mod tests {
 
     /// `UPDATE_DOCS=1 cargo test -p polypath-run reference` writes it anew.
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test keeps the committed file")]
     fn the_page_of_the_reference_is_up_to_date() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/metrics.md");
         if std::env::var_os("UPDATE_DOCS").is_some() {

@@ -1,6 +1,7 @@
 //! Metrics from trace events.
 
-use super::metric::{Metric, Of, metric, whole};
+use super::metric::{Metric, Of, metric};
+use super::number::whole;
 use super::probe::{Reported, Traces};
 use super::unit::Unit::{self, Bytes, Plain, Share, Time};
 

@@ -4,7 +4,8 @@ use polypath_scenario::Scenario;
 use polypath_sim::RunResult;
 use polypath_sim::results::FlowResult;
 
-use super::bounds::{self, FlowBounds};
+use super::bounds;
+use super::flow_bounds::FlowBounds;
 use super::metric::{Metric, Of};
 use super::probe::{Probe, Reported, Traces};
 use super::registry::{OF_FLOWS, find};

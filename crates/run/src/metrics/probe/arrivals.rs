@@ -6,7 +6,7 @@ use polypath_link::Nanos;
 use polypath_proto::trace::{TraceEvent, TraceRecord};
 use polypath_sim::observer::SentPacket;
 
-use super::super::metric::seconds;
+use super::super::number::seconds;
 
 /// SCTP common header.
 const HEADER: usize = 12;

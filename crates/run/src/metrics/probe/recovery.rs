@@ -6,7 +6,7 @@ use polypath_link::Nanos;
 use polypath_proto::trace::{Stop, TraceEvent, TraceRecord};
 use polypath_proto::view::LossKind;
 
-use super::super::metric::seconds;
+use super::super::number::seconds;
 use super::spans::{Span, common, length, union};
 
 /// From this RTO on, in ns, a timer was backed off (RTO.Min is 1 s in the papers).
