@@ -1,6 +1,6 @@
 //! Chunk rescheduling (Dreibholz et al., GLOBECOM 2010): when what a path delivered fills half of a
-//! buffer and cannot leave, because a chunk in flight on another path is missing, that chunk moves to
-//! the path that is ready to send.
+//! buffer and cannot leave, because a chunk in flight on another path is missing, that chunk moves
+//! to the path that is ready to send.
 
 use super::send_attempt::Transmission;
 use super::send_decision::SendDecision;

@@ -29,7 +29,7 @@ pub(super) struct Watch {
     pub(super) timer: Time,
     /// Times spent at the last look.
     before: LimitStats,
-    told: Option<Limit>,
+    reported: Option<Limit>,
     /// When data was acknowledged last, or began to be sent.
     pub(super) progress: Time,
     /// A heartbeat was answered since.
@@ -46,7 +46,7 @@ impl Limits {
                 config,
                 timer: Time::MAX,
                 before: LimitStats::default(),
-                told: None,
+                reported: None,
                 progress: Time::ZERO,
                 answered: None,
                 asked: false,
@@ -62,7 +62,7 @@ impl Limits {
     }
 
     #[inline]
-    fn note(&mut self, now: Time, limit: Limit) {
+    fn note_limit(&mut self, now: Time, limit: Limit) {
         if limit != self.current {
             *self.spent.get_or_insert_default().slot(self.current) += now.since(self.since);
             self.current = limit;
@@ -84,7 +84,7 @@ impl Limits {
 
     /// Data was acknowledged.
     #[inline]
-    pub(super) fn progress(&mut self, now: Time) {
+    pub(super) fn note_progress(&mut self, now: Time) {
         if let Some(watch) = &mut self.watch {
             (watch.progress, watch.answered) = (now, None);
             (watch.asked, watch.stalled) = (false, false);
@@ -100,7 +100,7 @@ impl Limits {
 
     /// There is something to send.
     #[inline]
-    fn arm(&mut self, now: Time) {
+    fn arm_timer(&mut self, now: Time) {
         if let Some(watch) = self.watch.as_mut().filter(|watch| watch.timer == Time::MAX) {
             watch.timer = now + watch.config.interval;
             (watch.progress, watch.answered) = (now, None);
@@ -119,9 +119,9 @@ impl Limits {
             Stop::Scheduler => Limit::Scheduler,
             Stop::Pacing => Limit::Pacing,
         };
-        self.note(now, limit);
+        self.note_limit(now, limit);
         if !tx.is_drained() {
-            self.arm(now);
+            self.arm_timer(now);
         }
     }
 }
@@ -131,8 +131,8 @@ impl Watch {
     pub(super) fn find_new_limit(&mut self, stats: LimitStats) -> Option<Limit> {
         let before = core::mem::replace(&mut self.before, stats);
         let (most, _) = *self.before.since(&before).first()?;
-        let news = self.told != Some(most);
-        news.then(|| *self.told.insert(most))
+        let news = self.reported != Some(most);
+        news.then(|| *self.reported.insert(most))
     }
 }
 

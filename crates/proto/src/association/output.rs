@@ -332,7 +332,8 @@ impl Association {
         self.tracer.emit(now, || TraceEvent::Copied { path: to, from, tsn, bytes });
     }
 
-    /// The copy of a planned move went out: the original counts as lost. Where that is no news, the path pauses for a round trip.
+    /// The copy of a planned move went out: the original counts as lost. Where that is no news, the
+    /// path pauses for a round trip.
     fn complete_move(&mut self, now: Time, tsn: u64) {
         self.attempt.cancel_move();
         let Some((from, losses)) = self.tx.complete_move(now, tsn, &mut self.paths) else { return };

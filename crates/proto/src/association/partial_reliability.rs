@@ -1,4 +1,5 @@
-//! Partial reliability (RFC 3758, RFC 7496): messages that are given up, and what the peer and the application are told.
+//! Partial reliability (RFC 3758, RFC 7496): messages that are abandoned, and what the peer and the
+//! application are told.
 
 use polypath_wire::{ForwardTsnChunk, IForwardTsnChunk, Tsn};
 
@@ -15,18 +16,20 @@ use crate::time::Time;
 const PROTOCOL_VIOLATION: u16 = 13;
 
 impl Association {
-    /// Messages of an outbound stream (`None`: of all) that were given up (RFC 7496 sections 4.3 and 4.4).
+    /// Messages of an outbound stream (`None`: of all) that were abandoned (RFC 7496 sections 4.3
+    /// and 4.4).
     pub fn abandoned(&self, stream: Option<StreamId>) -> AbandonedMessages {
         self.tx.abandoned(stream)
     }
 
-    /// Whether the peer understands that messages are given up of which something was sent.
+    /// Whether the peer understands that messages are abandoned of which something was sent.
     pub(super) const fn skips_messages(&self) -> bool {
         let agreed = self.caps.agreed;
         if agreed.interleaving { agreed.i_forward_tsn } else { agreed.partial_reliability }
     }
 
-    /// Room for a message may be made at the expense of less important ones. Costs nothing while there are none.
+    /// Room for a message may be made at the expense of less important ones. Costs nothing while
+    /// there are none.
     #[inline]
     pub(super) fn make_room(
         &mut self,
@@ -35,7 +38,7 @@ impl Association {
         bytes: usize,
         reliability: Reliability,
     ) {
-        if self.tx.has_partial() {
+        if self.tx.has_expendable_messages() {
             self.make_some_room(now, stream, bytes, reliability);
         }
     }
@@ -54,7 +57,8 @@ impl Association {
         self.announce_abandoned(&abandoned);
     }
 
-    /// Gives up what has expired or was lost too often. Costs nothing while there are no such messages.
+    /// Abandons what has expired or was lost too often. Costs nothing while there are no such
+    /// messages.
     #[inline]
     pub(super) fn abandon_expired_messages(&mut self, now: Time) {
         if self.tx.may_abandon_some(now) {
@@ -97,8 +101,8 @@ impl Association {
         self.state.may_send_data() && self.may_carry_control(path)
     }
 
-    /// T3 of `p` expired and declared `chunks` lost. A FORWARD-TSN that is alone unanswered counts against the path and the
-    /// association as lost data would; gives whether that was the case.
+    /// T3 of `p` expired and declared `chunks` lost. A FORWARD-TSN that is alone unanswered counts
+    /// against the path and the association as lost data would; gives whether that was the case.
     pub(super) fn forward_timed_out(&mut self, now: Time, p: PathId, chunks: u32) -> bool {
         let alone = self.tx.forward.on_timeout(p, &self.tx.outstanding) && chunks == 0;
         if alone {
@@ -109,8 +113,8 @@ impl Association {
         alone
     }
 
-    /// FORWARD-TSN came (RFC 3758 section 3.6). It goes with DATA alone (RFC 8260 section 2.3.1). `had_data`: it is acknowledged as DATA
-    /// would be.
+    /// FORWARD-TSN came (RFC 3758 section 3.6). It goes with DATA alone (RFC 8260 section 2.3.1).
+    /// `had_data`: it is acknowledged as DATA would be.
     pub(super) fn on_forward_tsn(
         &mut self,
         now: Time,

@@ -23,7 +23,8 @@ impl Association {
         }
     }
 
-    /// `p` is silent: no data on it while there is a better path, its chunks go out on others, and it is asked for a sign.
+    /// `p` is silent: no data on it while there is a better path, its chunks go out on others, and
+    /// it is asked for a sign.
     pub(super) fn on_path_silent(&mut self, now: Time, p: PathId) {
         let sound = |v: &PathView| v.usable && !v.suspect && v.state == PathState::Active;
         let replaceable = self.paths.views.iter().any(|v| v.id != p && sound(v));
@@ -40,7 +41,7 @@ impl Association {
         self.trigger(Trigger::Path);
     }
 
-    /// `p` was heard of: it needs no copies any more.
+    /// Something of `p` was acknowledged, or a heartbeat answered: its chunks are no longer copied.
     pub(super) fn on_path_heard_again(&mut self, now: Time, p: PathId) {
         if self.paths.view(p).is_some_and(|v| v.suspect) {
             self.tx.outstanding.end_copying(p);

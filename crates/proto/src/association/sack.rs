@@ -17,41 +17,48 @@ use crate::view::LossKind;
 const PROTOCOL_VIOLATION: u16 = 13;
 
 impl Association {
+    /// A SACK chunk came on `arrival`.
     pub(crate) fn on_sack(&mut self, now: Time, arrival: PathId, sack: &SackChunk<'_>) {
         if self.tx.is_before_jump(sack.cumulative_tsn) {
             return;
         }
         let info = SackInfo {
-            cum: extend(self.tx.cum_ack(), sack.cumulative_tsn),
             a_rwnd: sack.a_rwnd,
             gaps: sack.gap_blocks,
-            nr_gaps: GapBlocks::EMPTY,
             duplicates: sack.duplicates,
             count: self.packet_count(sack.flags),
             cum_only: false,
+            ..self.cum_ack_alone(sack.cumulative_tsn)
         };
         self.process_sack(now, arrival, &info);
     }
 
+    /// An NR-SACK chunk came on `arrival`.
     pub(crate) fn on_nr_sack(&mut self, now: Time, arrival: PathId, sack: &NrSackChunk<'_>) {
         if self.tx.is_before_jump(sack.cumulative_tsn) {
             return;
         }
         let info = SackInfo {
-            cum: extend(self.tx.cum_ack(), sack.cumulative_tsn),
             a_rwnd: sack.a_rwnd,
             gaps: sack.gap_blocks,
             nr_gaps: sack.nr_gap_blocks,
             duplicates: sack.duplicates,
             count: self.packet_count(sack.flags),
             cum_only: false,
+            ..self.cum_ack_alone(sack.cumulative_tsn)
         };
         self.process_sack(now, arrival, &info);
     }
 
     /// The cum-ack that a SHUTDOWN carries. False if it was impossible and the association is gone.
     pub(crate) fn cumulative_ack(&mut self, now: Time, arrival: PathId, cum: Tsn) -> bool {
-        let info = SackInfo {
+        let info = self.cum_ack_alone(cum);
+        self.process_sack(now, arrival, &info)
+    }
+
+    /// A cum-ack without anything else.
+    const fn cum_ack_alone(&self, cum: Tsn) -> SackInfo<'static> {
+        SackInfo {
             cum: extend(self.tx.cum_ack(), cum),
             a_rwnd: 0,
             gaps: GapBlocks::EMPTY,
@@ -59,8 +66,7 @@ impl Association {
             duplicates: Tsns::EMPTY,
             count: 1,
             cum_only: true,
-        };
-        self.process_sack(now, arrival, &info)
+        }
     }
 
     /// DAC: the packets that a SACK covers, 0 if it does not tell; 1 without DAC.
@@ -98,11 +104,11 @@ impl Association {
         }
         if outcome.news {
             self.newest_sack_path = arrival;
-            self.limits.progress(now);
+            self.limits.note_progress(now);
             self.prove_key();
         }
-        // Who answers probes of a shut window is there, although nothing is acknowledged (RFC 9260 section 6.1 A): those that get lost
-        // in an hour do not add up.
+        // A peer that answers probes of its shut window is reachable, although it acknowledges
+        // nothing (RFC 9260 section 6.1 A): those that get lost in an hour do not add up.
         if outcome.news || self.tx.outstanding.window().is_shut_by_living_peer() {
             self.errors = 0;
         }
@@ -117,7 +123,8 @@ impl Association {
         true
     }
 
-    /// Blocks that the peer cannot have meant: its fault, and no reason to end what works otherwise.
+    /// Gap ack blocks that cannot be true are counted, and end nothing: the rest of the SACK is
+    /// used.
     fn note_impossible_blocks(&mut self, now: Time, path: PathId, blocks: u32) {
         if blocks > 0 {
             self.stats.impossible_gap_blocks += u64::from(blocks);
@@ -220,8 +227,8 @@ impl Association {
         }
     }
 
-    /// Paths whose data was acknowledged are alive. With potentially failed paths on, an ambiguous ack (of a chunk sent more than
-    /// once) proves nothing (CMT-PF).
+    /// Paths whose data was acknowledged are alive. With potentially failed paths on, an ambiguous
+    /// ack (of a chunk sent more than once) proves nothing (CMT-PF).
     fn note_living_paths(&mut self, now: Time, outcome: &SackOutcome) {
         for (p, acked) in outcome.by_path() {
             let proves = match self.config.potentially_failed {

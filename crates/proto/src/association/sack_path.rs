@@ -47,9 +47,9 @@ impl SackPathChoice<'_> {
             .unwrap_or_else(|| self.paths.preferred())
     }
 
-    /// The path for a second copy of a SACK that goes out on `path`: a faster one, left aside because
-    /// no DATA comes on it. It may be dead, or the sender may only have nothing for it; heartbeats
-    /// will tell. Until then neither is waited for.
+    /// The path for a second copy of a SACK that goes out on `path`: a faster one, left aside
+    /// because no DATA comes on it. It may be dead, or the sender may only have nothing for it;
+    /// heartbeats will tell. Until then neither is waited for.
     pub(super) fn choose_for_copy(self, path: PathId) -> Option<PathId> {
         if self.rule != SackPath::SmallestSrtt {
             return None;
@@ -62,9 +62,10 @@ impl SackPathChoice<'_> {
         (fastest.id != path && slower).then_some(fastest.id)
     }
 
-    /// The path of the smallest SRTT among those that DATA keeps coming on: an end that only receives
-    /// has no other way to notice that a path died; while it is in doubt, another one that is nearly
-    /// as fast. Duplicates say that SACKs do not arrive: then none (RFC 9260 section 6.4).
+    /// The path of the smallest SRTT among those that DATA keeps coming on: an end that only
+    /// receives has no other way to notice that a path died; while it is in doubt, another one that
+    /// is nearly as fast. Duplicates say that SACKs do not arrive: then none (RFC 9260 section
+    /// 6.4).
     fn fastest_living_path(self, now: Time) -> Option<PathId> {
         if self.rx.misses_sacks() {
             return None;

@@ -30,7 +30,8 @@ impl SendAttempt {
         }
     }
 
-    /// A SACK came. Whether it acknowledged a fast retransmission is ns-2's condition for Max.Burst.
+    /// A SACK came. Whether it acknowledged a fast retransmission is ns-2's condition for
+    /// Max.Burst.
     pub(crate) const fn note_sack(&mut self, fast_retransmission_acked: bool) {
         self.fast_retransmission_acked = fast_retransmission_acked;
     }
@@ -57,8 +58,8 @@ impl SendAttempt {
     }
 
     /// Begins an attempt, and says of every path how many packets of new data it may send in it
-    /// (Max.Burst). A write in the same instant continues the attempt that the SACK began: Max.Burst
-    /// counts for both.
+    /// (Max.Burst). A write in the same instant continues the attempt that the SACK began:
+    /// Max.Burst counts for both.
     pub(super) fn begin(
         &mut self,
         now: Time,

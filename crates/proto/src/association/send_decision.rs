@@ -113,8 +113,8 @@ impl SendDecision<'_> {
             return None;
         }
         if packet.is_none() {
-            // Before the stream scheduler is asked: it may change streams only now (RFC 8260 section
-            // 3.3).
+            // Before the stream scheduler is asked: it may change streams only now (RFC 8260
+            // section 3.3).
             self.policies.stream_scheduler.packet_started();
         }
         match self.pick_chunk_and_path(packet) {
@@ -156,8 +156,8 @@ impl SendDecision<'_> {
         self.tracer.emit(self.now, || TraceEvent::Round { trigger, packets, stop });
     }
 
-    /// The next chunk by the stream scheduler, its path by the path scheduler, or what stands in the
-    /// way.
+    /// The next chunk by the stream scheduler, its path by the path scheduler, or what stands in
+    /// the way.
     fn pick_chunk_and_path(&mut self, packet: Option<PathId>) -> Result<Transmission, Stop> {
         let mut skipped: SmallVec<[StreamId; 8]> = SmallVec::new();
         loop {
@@ -219,8 +219,8 @@ impl SendDecision<'_> {
     }
 
     /// A window too small for the next chunk may be probed with one, when nothing is in flight, and
-    /// not before an RTO passed (RFC 9260 section 6.1 A). One probe in the whole association, not one
-    /// per path.
+    /// not before an RTO passed (RFC 9260 section 6.1 A). One probe in the whole association, not
+    /// one per path.
     fn may_probe_window(&mut self) -> bool {
         if self.tx.bytes_in_flight() > 0 || self.tx.outstanding.has_marked() {
             return false;
@@ -291,8 +291,8 @@ impl SendDecision<'_> {
         sendable != 0
     }
 
-    /// RFC 9260 section 7.2.1: a path that sent nothing for an RTO loses part of its window, once per
-    /// RTO.
+    /// RFC 9260 section 7.2.1: a path that sent nothing for an RTO loses part of its window, once
+    /// per RTO.
     fn decay_idle_windows(&mut self) {
         let mut decayed = false;
         for p in self.paths.ids() {

@@ -1,5 +1,5 @@
-//! Whether the transfer makes progress at all, and what the application is told if it does not. Costs a
-//! timer while there is something to send.
+//! Whether the transfer makes progress at all, and what the application is told if it does not.
+//! Costs a timer while there is something to send.
 
 use super::Association;
 use crate::event::Event;
@@ -37,7 +37,8 @@ impl Association {
         }
     }
 
-    /// Once per stall: an answered heartbeat clears the error counter of its path, which must not hide a dead one.
+    /// Once per stall: an answered heartbeat clears the error counter of its path, which must not
+    /// hide a dead one.
     fn probe_live_paths(&mut self, now: Time) {
         let live = |v: &&PathView| v.usable && v.state != PathState::Unconfirmed;
         let paths: smallvec::SmallVec<[PathId; 4]> =
@@ -60,7 +61,7 @@ impl Association {
             Some(path) if self.tx.bytes_in_flight() > 0 || self.tx.outstanding.has_marked() => {
                 Stall::BlackHole(path)
             }
-            // Nothing is heard: path states tell of that.
+            // No packet arrives at all: the states of the paths say so already.
             _ => return,
         };
         watch.stalled = true;

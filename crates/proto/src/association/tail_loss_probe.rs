@@ -9,8 +9,8 @@ use crate::trace::Stop;
 use crate::view::ChunkMeta;
 
 impl SendDecision<'_> {
-    /// The probe that is due, after all that the windows allow was sent: new data if there is any and
-    /// every other rule lets it go, else the highest TSN in flight on the path.
+    /// The probe that is due, after all that the windows allow was sent: new data if there is any
+    /// and every other rule lets it go, else the highest TSN in flight on the path.
     pub(super) fn next_tail_loss_probe(&mut self) -> Option<Transmission> {
         while let Some(path) = self.tx.recovery.find_due_probe() {
             if let Some(chunk) = self.new_data_as_probe(path) {

@@ -1,14 +1,15 @@
-//! Giving messages up (RFC 3758 section 3.5, A2 and A3; RFC 7496 section 3).
+//! Abandoning messages (RFC 3758 section 3.5, A2 and A3; RFC 7496 section 3).
 //!
-//! A message is given up as a whole. What of it is unsent leaves the queue; what was sent counts as acknowledged, so that it is
-//! neither outstanding nor sent again. Where only a part was sent, a last TSN is taken that is never sent: the peer is told to
-//! skip up to it, and until then its hole keeps the unfinished message and the next one apart.
+//! A message is abandoned as a whole. What of it is unsent leaves the queue; what was sent counts
+//! as acknowledged, so that it is neither outstanding nor sent again. Where only a part was sent, a
+//! last TSN is taken that is never sent: the peer is told to skip up to it, and until then its hole
+//! keeps the unfinished message and the next one apart.
 
 use polypath_wire::PacketWriter;
 
 use super::memory::Room;
 use super::outstanding::{ChunkState, TxChunk};
-use super::partial_reliability::{Limit, Partial};
+use super::partial_reliability::{Limit, PartialReliability};
 use super::send_options::Reliability;
 use super::sending_half::Sender;
 use super::types::AbandonedMessage;
@@ -19,12 +20,12 @@ use crate::stats::AbandonedMessages;
 use crate::time::Time;
 
 impl Sender {
-    /// The peer understands that messages are given up, or does not.
+    /// The peer understands that messages are abandoned, or does not.
     pub(crate) const fn agree_on_abandoning(&mut self, agreed: bool) {
         self.may_skip = agreed;
     }
 
-    /// Lists a message that may be given up.
+    /// Lists a message that may be abandoned.
     pub(super) fn list_partially_reliable(
         &mut self,
         now: Time,
@@ -33,26 +34,28 @@ impl Sender {
         reliability: Reliability,
     ) {
         if reliability != Reliability::Full {
-            let partial = self.partial.get_or_insert_default();
-            partial.add(now, id, stream, reliability);
+            let partial = self.partial_reliability.get_or_insert_default();
+            partial.list_message(now, id, stream, reliability);
         }
     }
 
     /// When the next message expires; `Time::MAX`: none does.
     #[inline]
     pub(crate) fn lifetime_deadline(&self) -> Time {
-        self.partial.as_ref().map_or(Time::MAX, |partial| partial.deadline())
+        self.partial_reliability.as_ref().map_or(Time::MAX, |partial| partial.deadline())
     }
 
-    /// Whether [`abandon_expired_messages`](Self::abandon_expired_messages) has something to look at.
+    /// Whether [`abandon_expired_messages`](Self::abandon_expired_messages) has something to look
+    /// at.
     #[inline]
     pub(crate) fn may_abandon_some(&self, now: Time) -> bool {
-        let expired = |partial: &Partial| partial.has_expired(now);
+        let expired = |partial: &PartialReliability| partial.has_expired(now);
         let lost = self.outstanding.has_lost_expendable();
-        self.partial.as_ref().is_some_and(|partial| lost || expired(partial))
+        self.partial_reliability.as_ref().is_some_and(|partial| lost || expired(partial))
     }
 
-    /// Gives up what has expired, and what was lost and must not be sent again. To be called before anything is sent.
+    /// Abandons what has expired, and what was lost and must not be sent again. To be called before
+    /// anything is sent.
     pub(crate) fn abandon_expired_messages(
         &mut self,
         now: Time,
@@ -60,7 +63,9 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Vec<AbandonedMessage> {
         let mut out = Vec::new();
-        while let Some(id) = self.partial.as_mut().and_then(|partial| partial.take_expired(now)) {
+        while let Some(id) =
+            self.partial_reliability.as_mut().and_then(|partial| partial.take_expired(now))
+        {
             if self.is_expendable(id) {
                 out.extend(self.abandon(now, id, paths, scheduler));
             }
@@ -76,10 +81,12 @@ impl Sender {
         out
     }
 
-    /// Whether something of an expired message would still be sent: a part for the first time, or one that is lost. What is all on
-    /// its way may arrive; should it not, that is seen when it is lost (RFC 3758 section 4.1, TR4).
+    /// Whether something of an expired message would still be sent: a part for the first time, or
+    /// one that is lost. What is all on its way may arrive; should it not, that is seen when it is
+    /// lost (RFC 3758 section 4.1, TR4).
     fn is_expendable(&self, id: MessageId) -> bool {
-        let Some(entry) = self.partial.as_ref().and_then(|partial| partial.get(id)) else {
+        let Some(entry) = self.partial_reliability.as_ref().and_then(|partial| partial.get(id))
+        else {
             return false;
         };
         let lost = |tsn: &u64| self.outstanding.get(*tsn).is_some_and(TxChunk::is_marked);
@@ -89,18 +96,18 @@ impl Sender {
     /// The message of a chunk that was lost, if it must not be sent again.
     fn message_to_abandon(&self, now: Time, tsn: u64) -> Option<MessageId> {
         let chunk = self.outstanding.get(tsn).filter(|chunk| chunk.is_marked())?;
-        let repeated = self.partial.as_ref().is_none_or(|p| p.may_repeat(now, chunk));
+        let repeated = self.partial_reliability.as_ref().is_none_or(|p| p.may_repeat(now, chunk));
         (!repeated).then_some(chunk.message)
     }
 
-    /// Whether any message was handed in that may be given up.
+    /// Whether any message was handed in that may be abandoned.
     #[inline]
-    pub(crate) const fn has_partial(&self) -> bool {
-        self.partial.is_some()
+    pub(crate) const fn has_expendable_messages(&self) -> bool {
+        self.partial_reliability.is_some()
     }
 
-    /// Makes room for a message of `bytes` on `stream` by giving up less important ones (RFC 7496 section 3.2); none, if that would not
-    /// do.
+    /// Makes room for a message of `bytes` on `stream` by abandoning less important ones (RFC 7496
+    /// section 3.2); none, if that would not do.
     pub(crate) fn make_room(
         &mut self,
         now: Time,
@@ -118,7 +125,8 @@ impl Sender {
         };
         let fits = |freed: Room| bytes <= self.room_with(stream, freed);
         let mut freed = Room::default();
-        let Some(partial) = self.partial.as_ref().filter(|_| !fits(freed) && bytes <= self.limit)
+        let Some(partial) =
+            self.partial_reliability.as_ref().filter(|_| !fits(freed) && bytes <= self.limit)
         else {
             return Vec::new();
         };
@@ -152,7 +160,7 @@ impl Sender {
         sent + self.queue.unsent_of(stream, id)
     }
 
-    /// Gives a message up. `None` if that cannot be: the peer would wait for the rest for ever.
+    /// Abandons a message. `None` if that cannot be: the peer would wait for the rest for ever.
     fn abandon(
         &mut self,
         now: Time,
@@ -161,7 +169,7 @@ impl Sender {
         scheduler: &mut dyn StreamScheduler,
     ) -> Option<AbandonedMessage> {
         let may_skip = self.may_skip;
-        let partial = self.partial.as_mut()?;
+        let partial = self.partial_reliability.as_mut()?;
         let entry = partial.get(id)?;
         if entry.begun && !may_skip {
             // From here on it is as reliable as any other (RFC 9260 section 11.1.5, lifetime).
@@ -171,7 +179,7 @@ impl Sender {
             return None;
         }
         let entry = partial.remove(id)?;
-        partial.count(&entry);
+        partial.count_abandoned(&entry);
         for &tsn in &entry.tsns {
             if let Some((stream, bytes)) = self.outstanding.abandon(tsn, paths) {
                 self.release_payload(stream, bytes);
@@ -201,14 +209,14 @@ impl Sender {
 
     /// A SACK came: what is there to tell the peer now?
     pub(crate) fn forward_after_sack(&mut self, now: Time, paths: &PathSet) {
-        if self.partial.is_some() {
+        if self.partial_reliability.is_some() {
             self.forward.on_sack(now, &self.outstanding, paths);
         }
     }
 
-    /// What was given up of `stream`; `None`: of all.
+    /// What was abandoned of `stream`; `None`: of all.
     pub(crate) fn abandoned(&self, stream: Option<StreamId>) -> AbandonedMessages {
-        let Some(partial) = &self.partial else { return AbandonedMessages::default() };
+        let Some(partial) = &self.partial_reliability else { return AbandonedMessages::default() };
         stream.map_or_else(|| partial.all_counts(), |stream| partial.counts(stream))
     }
 }

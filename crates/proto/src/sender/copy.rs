@@ -1,13 +1,14 @@
 //! One chunk in flight on several paths.
 //!
-//! The path of its latest regular transmission is the chunk's own: there it is queued, watched and declared lost. Copies
-//! on other paths count against those paths' windows, may get lost by themselves, and leave with the chunk's
-//! acknowledgement. When the chunk's own path loses it while a copy is in flight, the copy takes its place, and nothing is
-//! sent again.
+//! The path of its latest regular transmission is the chunk's own: there it is queued, watched and
+//! declared lost. Copies on other paths count against those paths' windows, may get lost by
+//! themselves, and leave with the chunk's acknowledgement. When the chunk's own path loses it while
+//! a copy is in flight, the copy takes its place, and nothing is sent again.
 //!
-//! Which of several transmissions an acknowledgement answers cannot be known, only when each could have been answered. Of
-//! those that had a round trip's time, the one that was expected last is credited: the others would have been
-//! acknowledged before. Karn's rule holds: unless no other could have been answered, it measures nothing.
+//! Which of several transmissions an acknowledgement answers cannot be known, only when each could
+//! have been answered. Of those that had a round trip's time, the one that was expected last is
+//! credited: the others would have been acknowledged before. Karn's rule holds: unless no other
+//! could have been answered, it measures nothing.
 
 use polypath_wire::{PacketWriter, Tsn};
 
@@ -29,14 +30,14 @@ impl Sender {
         self.outstanding.begin_copying(p);
     }
 
-    /// Whether another copy may leave on `to`: the first ones at once, more as acknowledgements from
-    /// there come in.
+    /// Whether another copy may leave on `to`: the first ones at once, more as acknowledgements
+    /// from there come in.
     pub(crate) fn may_copy_to(&self, to: &PathView) -> bool {
         to.outstanding == 0 || self.copies.has_credit(to.id)
     }
 
-    /// Sends a chunk that is in flight elsewhere on `to` as well. False if it does not fit, or needs
-    /// no copy.
+    /// Sends a chunk that is in flight elsewhere on `to` as well. False if it does not fit, or
+    /// needs no copy.
     pub(crate) fn send_copy(
         &mut self,
         now: Time,
@@ -156,7 +157,8 @@ impl Sender {
                 outcome.copy_left = true;
             }
         }
-        // Transmissions of one instant may be told apart by their round trips, or else hardly differ.
+        // Transmissions of one instant may be told apart by their round trips, or else hardly
+        // differ.
         let at_once = chunk.copies.iter().all(|c| c.sent == chunk.sent);
         let measures = (delivery.certain || at_once) && delivery.path == chunk.path;
         if let Some((_, own)) = paths.both_mut(chunk.path).filter(|_| !measures) {

@@ -25,8 +25,8 @@ pub(crate) struct CopyQueue {
 struct PathCopies {
     /// Bytes of copies that may leave here now ([`CopyQueue::has_credit`]).
     credit: u64,
-    /// TSNs of this path that were copied elsewhere: should the peer report one as a duplicate, this
-    /// path delivered it.
+    /// TSNs of this path that were copied elsewhere: should the peer report one as a duplicate,
+    /// this path delivered it.
     copied: BTreeSet<u64>,
     /// Chunks in flight on other paths of which a copy is wanted here, in the order of sending.
     wanted: VecDeque<u64>,

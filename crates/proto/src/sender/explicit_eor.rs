@@ -1,5 +1,5 @@
-//! Messages that are handed in part by part (RFC 6458 section 8.1.26, explicit end of record): they may be larger than the
-//! send buffer.
+//! Messages that are handed in part by part (RFC 6458 section 8.1.26, explicit end of record): they
+//! may be larger than the send buffer.
 
 use bytes::Bytes;
 
@@ -14,8 +14,8 @@ use crate::policy::{MessageInfo, StreamScheduler};
 use crate::time::Time;
 
 impl Sender {
-    /// Accepts a part of a message; `last` ends it. The message as a whole is bounded by `max_message` alone: neither
-    /// buffer has to hold it.
+    /// Accepts a part of a message; `last` ends it. The message as a whole is bounded by
+    /// `max_message` alone: neither buffer has to hold it.
     pub(crate) fn enqueue_part(
         &mut self,
         now: Time,
@@ -38,14 +38,15 @@ impl Sender {
         Ok(self.queue.push_part(now, stream, part, options, scheduler))
     }
 
-    /// Room for the next part of a message that others wait for: what waits does not count, or neither would ever leave. So the buffer may
-    /// hold twice its limit.
+    /// Room for the next part of a message that others wait for: what waits does not count, or
+    /// neither would ever leave. So the buffer may hold twice its limit.
     pub(super) fn room_ahead(&self, stream: StreamId) -> Option<Room> {
         let waiting = self.queue.waiting_for(stream);
         (waiting.0 > 0).then(|| self.room_beside(waiting))
     }
 
-    /// A shutdown waits for no open message: takes back what only the end of one would let go, once all else is acknowledged.
+    /// A shutdown waits for no open message: takes back what only the end of one would let go, once
+    /// all else is acknowledged.
     pub(crate) fn drop_what_waits_for_parts(&mut self) -> Vec<(MessageId, StreamId, bool)> {
         if !self.outstanding.is_empty() || !self.queue.waits_for_parts() {
             return Vec::new();
@@ -54,7 +55,7 @@ impl Sender {
         let mut dropped = self.queue.drain();
         dropped.sort_unstable_by_key(|m| m.0);
         dropped.dedup_by_key(|m| m.0);
-        if let Some(partial) = &mut self.partial {
+        if let Some(partial) = &mut self.partial_reliability {
             dropped.iter().for_each(|m| _ = partial.remove(m.0));
         }
         dropped
@@ -137,7 +138,8 @@ impl SendQueue {
         }
     }
 
-    /// An entry joins what may be sent of its stream. Always inlined, as `append` is: so a message is moved only once.
+    /// An entry joins what may be sent of its stream. Always inlined, as `append` is: so a message
+    /// is moved only once.
     #[inline(always)]
     pub(super) fn enter(
         &mut self,
@@ -176,7 +178,7 @@ mod tests {
     }
 
     fn take(q: &mut SendQueue, stream: u16) -> (usize, bool, bool) {
-        let taken = q.take(StreamId(stream), 100, &mut FirstCome).unwrap();
+        let taken = q.dequeue_fragment(StreamId(stream), 100, &mut FirstCome).unwrap();
         (taken.payload.len(), taken.flags.beginning, taken.flags.ending)
     }
 

@@ -1,5 +1,5 @@
-//! Telling the peer what it need not wait for (RFC 3758 section 3.5): how far its cum-ack could be if it knew, and the
-//! FORWARD-TSN that says so.
+//! Telling the peer what it need not wait for (RFC 3758 section 3.5): how far its cum-ack could be
+//! if it knew, and the FORWARD-TSN that says so.
 
 use std::collections::BTreeMap;
 
@@ -192,9 +192,9 @@ impl ForwardTsn {
         forward.sent = Some((p, now));
     }
 
-    /// How far one FORWARD-TSN with `entries` entries can tell the peer to go, and the last number of
-    /// each stream on the way (C4): of ordered messages, and with I-DATA of unordered ones as well
-    /// (RFC 8260 section 2.3.1). `None` if it would tell nothing.
+    /// How far one FORWARD-TSN with `entries` entries can tell the peer to go, and the last number
+    /// of each stream on the way (C4): of ordered messages, and with I-DATA of unordered ones as
+    /// well (RFC 8260 section 2.3.1). `None` if it would tell nothing.
     fn list_skipped(
         &self,
         entries: usize,
@@ -224,7 +224,8 @@ impl ForwardTsn {
     }
 }
 
-/// Writes a FORWARD-TSN, or an I-FORWARD-TSN where messages are interleaved; false if it does not fit.
+/// Writes a FORWARD-TSN, or an I-FORWARD-TSN where messages are interleaved; false if it does not
+/// fit.
 fn push_forward_tsn(
     point: u64,
     skipped: &Skipped,

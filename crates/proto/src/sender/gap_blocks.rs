@@ -14,15 +14,17 @@ pub(super) struct ReportedBits {
     pub(super) nr_bits: Vec<u64>,
 }
 
-/// The highest TSN that a SACK reports. Beyond it, a full list tells nothing. Real reneging there comes to light all the same: the TSN after
-/// the cum-ack is missing, so T3-rtx watches it, and in the end what was withdrawn is missing below a block, or there are fewer of them.
+/// The highest TSN that a SACK reports. Beyond it, a full list tells nothing. Real reneging there
+/// comes to light all the same: the TSN after the cum-ack is missing, so T3-rtx watches it, and in
+/// the end what was withdrawn is missing below a block, or there are fewer of them.
 pub(super) fn last_reported(sack: &SackInfo<'_>) -> u64 {
     let ends = sack.gaps.iter().chain(sack.nr_gaps.iter()).map(|block| block.end);
     sack.cum + u64::from(ends.max().unwrap_or(0))
 }
 
-/// Turns the blocks into bits, from word `first_word` of the TSN space on. Blocks may overlap, touch or be unsorted; gives how many
-/// cannot be true and were passed over. `None` if something unsent is acknowledged (`highest` is the last TSN sent).
+/// Turns the blocks into bits, from word `first_word` of the TSN space on. Blocks may overlap,
+/// touch or be unsorted; gives how many cannot be true and were passed over. `None` if something
+/// unsent is acknowledged (`highest` is the last TSN sent).
 pub(super) fn collect_bits(
     sack: &SackInfo<'_>,
     first_word: u64,
@@ -38,7 +40,8 @@ pub(super) fn collect_bits(
     let words = (highest / 64 + 1).saturating_sub(first_word) as usize;
     reported.bits.resize(words, 0);
     reported.nr_bits.resize(words, 0);
-    // The caller has seen that the cum-ack does not lie below the one before, from which the words count.
+    // The caller has seen that the cum-ack does not lie below the one before, from which the words
+    // count.
     let base = sack.cum.wrapping_sub(64 * first_word);
     let impossible = set_bits(&mut reported.bits, base, unacked, sack.gaps)?
         + set_bits(&mut reported.nr_bits, base, unacked, sack.nr_gaps)?;
@@ -48,8 +51,9 @@ pub(super) fn collect_bits(
     Some(impossible)
 }
 
-/// Sets the bits of the blocks, which are offsets from bit `base`. Gives how many blocks end before they begin, or leave no gap above the
-/// cum-ack: such a one says nothing that can be relied on, and is passed over. `None` if one acknowledges what was never sent.
+/// Sets the bits of the blocks, which are offsets from bit `base`. Gives how many blocks end before
+/// they begin, or leave no gap above the cum-ack: such a one says nothing that can be relied on,
+/// and is passed over. `None` if one acknowledges what was never sent.
 fn set_bits(bits: &mut [u64], base: u64, unacked: u64, blocks: GapBlocks<'_>) -> Option<u32> {
     let mut set = |word: u64, mask: u64| {
         if let Some(w) = bits.get_mut(word as usize) {
@@ -136,7 +140,8 @@ mod tests {
             let mut reported = ReportedBits::default();
             let impossible = collect_bits(&sack, first_word, cum + unacked, &mut reported);
             let both: Vec<_> = blocks.iter().chain(&nr).copied().collect();
-            let unsent = both.iter().map(block).any(|b| b.start <= b.end && u64::from(b.end) > unacked);
+            let is_unsent = |b: GapBlock| b.start <= b.end && u64::from(b.end) > unacked;
+            let unsent = both.iter().map(block).any(is_unsent);
             let count = both.iter().map(block).filter(|b| !b.is_well_formed()).count() as u32;
             prop_assert_eq!(impossible, (!unsent).then_some(count));
             if !unsent {

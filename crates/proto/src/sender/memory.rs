@@ -1,19 +1,22 @@
-//! What the send buffer takes in memory: payload, and the bookkeeping of every message that waits and of every chunk that has a TSN.
+//! What the send buffer takes in memory: payload, and the bookkeeping of every message that waits
+//! and of every chunk that has a TSN.
 //!
-//! A message of a byte needs two hundred times as much to be remembered. So there are two limits: payload bytes, as configured, and
-//! memory, twice as much and 64 KiB. Messages of a few hundred bytes and more reach the first one first.
+//! A message of a byte needs two hundred times as much to be remembered. So there are two limits:
+//! payload bytes, as configured, and memory, twice as much and 64 KiB. Messages of a few hundred
+//! bytes and more reach the first one first.
 
 use super::sending_half::Sender;
 use crate::ids::StreamId;
 
-/// What a message that waits, or a chunk until it is cum-acked, counts beside its payload: about what either takes, with the room that its
-/// list keeps for more.
+/// What a message that waits, or a chunk until it is cum-acked, counts beside its payload: about
+/// what either takes, with the room that its list keeps for more.
 const BOOKKEEPING: u64 = 128;
 
-/// The same for each path: places in the lists of what was sent there, retransmissions and copies included.
+/// The same for each path: places in the lists of what was sent there, retransmissions and copies
+/// included.
 const PER_PATH: u64 = 64;
 
-/// The same for a message that may be given up.
+/// The same for a message that may be abandoned.
 const LISTED: u64 = 160;
 
 /// Memory granted beyond twice the buffer, so that small buffers can still hold some messages.
@@ -49,7 +52,7 @@ impl Sender {
     #[inline]
     pub(crate) fn memory(&self) -> u64 {
         let entries = self.queue.messages() + self.outstanding.len() as u64;
-        let listed = self.partial.as_ref().map_or(0, |partial| partial.len() as u64);
+        let listed = self.partial_reliability.as_ref().map_or(0, |partial| partial.len() as u64);
         self.used + entries * self.bookkeeping() + listed * LISTED
     }
 
@@ -77,14 +80,15 @@ impl Sender {
         room.bytes.min(room.memory.saturating_sub(self.bookkeeping()))
     }
 
-    /// What giving up a message with so many bytes in the buffer leaves: its chunks that were sent stay listed until the peer skipped them.
+    /// What abandoning a message with so many bytes in the buffer leaves: its chunks that were sent
+    /// stay listed until the peer skipped them.
     pub(super) const fn freed_by(&self, bytes: u64, begun: bool) -> Room {
         let listed = if begun { 0 } else { self.bookkeeping() };
         Room { bytes, memory: bytes + listed + LISTED }
     }
 
-    /// Notes whether a message was refused for want of memory although its payload had room. Acknowledgements that free no payload make
-    /// room for the next one.
+    /// Notes whether a message was refused for want of memory although its payload had room.
+    /// Acknowledgements that free no payload make room for the next one.
     pub(super) fn note_refusal(&mut self, stream: StreamId, bytes: u64) {
         let memory = u64::MAX;
         self.cramped = bytes <= self.room_with(stream, Room { bytes: 0, memory });
@@ -95,8 +99,8 @@ impl Sender {
         self.cramped
     }
 
-    /// How much more than its share of the buffer the payload takes in memory, at least 1: by so much a buffer that grows must be larger than
-    /// payload alone has it.
+    /// How much more than its share of the buffer the payload takes in memory, at least 1: by so
+    /// much a buffer that grows must be larger than payload alone has it.
     pub(crate) fn weight(&self) -> f64 {
         (self.memory() as f64 / (2 * self.used.max(1)) as f64).max(1.0)
     }

@@ -1,9 +1,9 @@
 //! The sending half: send queues, chunks in flight, what SACKs and timeouts do to them.
 //!
-//! [`Sender`] (`sending_half`) owns the parts: `send_queue` holds what is unsent, [`outstanding`] what
-//! is in flight and everything that depends on it, [`recovery`] decides what is lost and how a path
-//! reacts, `copy_queue` keeps what goes out on a second path, `forward_tsn` what the peer is told to
-//! skip. `sack` holds the order of operations on a SACK.
+//! [`Sender`] (`sending_half`) owns the parts: `send_queue` holds what is unsent, [`outstanding`]
+//! what is in flight and everything that depends on it, [`recovery`] decides what is lost and how a
+//! path reacts, `copy_queue` keeps what goes out on a second path, `forward_tsn` what the peer is
+//! told to skip. `sack` holds the order of operations on a SACK.
 
 mod abandon;
 mod copy;

@@ -3,7 +3,8 @@
 use super::types::Number;
 use crate::ids::{Mid, Ssn};
 
-/// The counters of one outbound stream. Given out when a chunk leaves, so that what is never sent leaves no gap.
+/// The counters of one outbound stream. Given out when a chunk leaves, so that what is never sent
+/// leaves no gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Numbers {
     ssn: u16,
@@ -28,8 +29,8 @@ impl Numbers {
 
     /// The number of the next chunk, which ends its message or not.
     ///
-    /// A MID is never in use twice: at most 65,000 chunks are in flight (`sending_half::MAX_TSNS`), where RFC 8260 allows 2^31 - 1
-    /// messages of a class and as many fragments.
+    /// A MID is never in use twice: at most 65,000 chunks are in flight (`sending_half::MAX_TSNS`),
+    /// where RFC 8260 allows 2^31 - 1 messages of a class and as many fragments.
     #[inline]
     pub(super) const fn next(&mut self, kind: Kind, unordered: bool, ends: bool) -> Number {
         match kind {

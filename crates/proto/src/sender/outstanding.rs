@@ -1,12 +1,13 @@
-//! What is in flight, and everything that follows from it. [`OutstandingQueue`] is the only owner of
+//! What is in flight, and everything that follows from it. [`OutstandingQueue`] is the only owner
+//! of
 //!
 //! - the state of every chunk between its first transmission and its cumulative acknowledgement,
 //! - the bytes in flight that count against the peer's receive window (RFC 9260 section 6.2.1),
 //! - those that count against the congestion window of each path (section 6.1, rule B),
 //! - and T3-rtx of each path (section 6.3.2).
 //!
-//! They change together or not at all: a chunk that leaves the flight leaves all of these books in one
-//! method. Who decides that a chunk is lost, or what a SACK means, lives elsewhere
+//! They change together or not at all: a chunk that leaves the flight leaves all of these books in
+//! one method. Who decides that a chunk is lost, or what a SACK means, lives elsewhere
 //! (`sender::sack`, `sender::recovery`) and calls the method that says so.
 
 mod chunk;
@@ -485,7 +486,8 @@ impl OutstandingQueue {
         Some(p)
     }
 
-    /// A chunk whose message was abandoned while it was in flight was lost. Gives whether it is one.
+    /// A chunk whose message was abandoned while it was in flight was lost. Gives whether it is
+    /// one.
     fn lose_abandoned(&mut self, tsn: u64, paths: &mut PathSet) -> bool {
         let abandoned = |c: &&mut TxChunk| c.state == ChunkState::AbandonedInFlight;
         let Some(chunk) = self.chunks.get_mut(tsn).filter(abandoned) else { return false };
@@ -662,7 +664,8 @@ impl OutstandingQueue {
         freed
     }
 
-    /// A chunk of `from`, which is removed and has none of it in flight any more, belongs to `heir`.
+    /// A chunk of `from`, which is removed and has none of it in flight any more, belongs to
+    /// `heir`.
     pub(crate) fn move_to(&mut self, tsn: u64, from: PathId, heir: PathId, paths: &mut PathSet) {
         let Some(chunk) = self.chunks.get_mut(tsn).filter(|c| c.path == from) else { return };
         chunk.path = heir;

@@ -1,4 +1,5 @@
-//! Partial reliability: which messages may be given up, and when (RFC 3758 section 4.1, RFC 7496 section 3).
+//! PartialReliability reliability: which messages may be abandoned, and when (RFC 3758 section 4.1,
+//! RFC 7496 section 3).
 //!
 //! Only such messages are listed here, so that an association that sends none pays nothing.
 
@@ -10,7 +11,7 @@ use crate::ids::{MessageId, StreamId};
 use crate::stats::AbandonedMessages;
 use crate::time::Time;
 
-/// When a message is given up.
+/// When a message is abandoned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Limit {
     /// At this time.
@@ -21,7 +22,7 @@ pub(super) enum Limit {
     Rank(u32),
 }
 
-/// A message that may be given up.
+/// A message that may be abandoned.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) stream: StreamId,
@@ -41,26 +42,26 @@ impl Entry {
     }
 }
 
-/// The messages that may be given up.
+/// The messages that may be abandoned.
 #[derive(Debug, Default)]
-pub(crate) struct Partial {
+pub(crate) struct PartialReliability {
     entries: BTreeMap<MessageId, Entry>,
     /// Those of them that expire, and of which something may still be held back at that time.
     deadlines: BTreeSet<(Time, MessageId)>,
     /// Those that make room for others.
     ranks: BTreeSet<(u32, MessageId)>,
-    /// What was given up, by stream.
+    /// What was abandoned, by stream.
     counts: BTreeMap<StreamId, AbandonedMessages>,
 }
 
-impl Partial {
-    /// The association is over. What was given up stays counted.
+impl PartialReliability {
+    /// The association is over. What was abandoned stays counted.
     pub(super) fn clear(&mut self) {
         *self = Self { counts: core::mem::take(&mut self.counts), ..Self::default() };
     }
 
     /// A message was handed in.
-    pub(super) fn add(
+    pub(super) fn list_message(
         &mut self,
         now: Time,
         id: MessageId,
@@ -93,7 +94,7 @@ impl Partial {
     }
 
     /// A chunk of a message left for the first time.
-    pub(super) fn sent(&mut self, id: MessageId, tsn: u64, last: bool) {
+    pub(super) fn note_sent(&mut self, id: MessageId, tsn: u64, last: bool) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.begun = true;
             entry.complete = last;
@@ -102,7 +103,7 @@ impl Partial {
     }
 
     /// A chunk was cum-acked.
-    pub(super) fn acked(&mut self, id: MessageId, tsn: u64) {
+    pub(super) fn note_cum_acked(&mut self, id: MessageId, tsn: u64) {
         let Some(entry) = self.entries.get_mut(&id) else { return };
         // Chunks leave in the order of their TSNs.
         if entry.tsns.front() == Some(&tsn) {
@@ -113,7 +114,7 @@ impl Partial {
         }
     }
 
-    /// Lists the message no longer: it was given up, or delivered.
+    /// Lists the message no longer: it was abandoned, or delivered.
     pub(super) fn remove(&mut self, id: MessageId) -> Option<Entry> {
         let entry = self.entries.remove(&id)?;
         match entry.limit {
@@ -151,7 +152,8 @@ impl Partial {
         }
     }
 
-    /// The messages that a message of `rank` (`None`: fully reliable) may displace, the least important and newest first.
+    /// The messages that a message of `rank` (`None`: fully reliable) may displace, the least
+    /// important and newest first.
     pub(super) fn displaceable(
         &self,
         rank: Option<u32>,
@@ -161,8 +163,8 @@ impl Partial {
         lower.filter_map(|(_, id)| Some((*id, self.entries.get(id)?)))
     }
 
-    /// Counts a message that was given up.
-    pub(super) fn count(&mut self, entry: &Entry) {
+    /// Counts a message that was abandoned.
+    pub(super) fn count_abandoned(&mut self, entry: &Entry) {
         let counts = self.counts.entry(entry.stream).or_default();
         let count = match entry.limit {
             Limit::Deadline(_) => &mut counts.timed,
@@ -176,12 +178,12 @@ impl Partial {
         }
     }
 
-    /// What was given up of `stream`.
+    /// What was abandoned of `stream`.
     pub(super) fn counts(&self, stream: StreamId) -> AbandonedMessages {
         self.counts.get(&stream).copied().unwrap_or_default()
     }
 
-    /// What was given up of all streams.
+    /// What was abandoned of all streams.
     pub(super) fn all_counts(&self) -> AbandonedMessages {
         self.counts.values().fold(AbandonedMessages::default(), |sum, one| sum + *one)
     }
@@ -194,13 +196,13 @@ mod tests {
 
     const STREAM: StreamId = StreamId(3);
 
-    fn add(partial: &mut Partial, id: u64, reliability: Reliability) {
-        partial.add(Time::from_secs(10), MessageId(id), STREAM, reliability);
+    fn add(partial: &mut PartialReliability, id: u64, reliability: Reliability) {
+        partial.list_message(Time::from_secs(10), MessageId(id), STREAM, reliability);
     }
 
     #[test]
     fn fully_reliable_messages_are_not_listed() {
-        let mut partial = Partial::default();
+        let mut partial = PartialReliability::default();
         add(&mut partial, 1, Reliability::Full);
         assert!(
             partial.get(MessageId(1)).is_none() && !partial.has_expired(Time::from_secs(1 << 30))
@@ -209,7 +211,7 @@ mod tests {
 
     #[test]
     fn messages_expire_in_the_order_of_their_deadlines() {
-        let mut partial = Partial::default();
+        let mut partial = PartialReliability::default();
         add(&mut partial, 1, Reliability::Timed(Duration::from_secs(9)));
         add(&mut partial, 2, Reliability::Timed(Duration::from_secs(5)));
         assert_eq!(partial.deadline(), Time::from_secs(15));
@@ -222,7 +224,7 @@ mod tests {
 
     #[test]
     fn lower_priorities_go_first_and_never_for_an_equal_one() {
-        let mut partial = Partial::default();
+        let mut partial = PartialReliability::default();
         for (id, rank) in [(1, 5), (2, 9), (3, 5), (4, 1)] {
             add(&mut partial, id, Reliability::Priority(rank));
         }
@@ -235,13 +237,13 @@ mod tests {
 
     #[test]
     fn a_message_is_forgotten_once_all_of_it_is_acknowledged() {
-        let mut partial = Partial::default();
+        let mut partial = PartialReliability::default();
         add(&mut partial, 1, Reliability::Limited(0));
-        partial.sent(MessageId(1), 7, false);
-        partial.acked(MessageId(1), 7);
+        partial.note_sent(MessageId(1), 7, false);
+        partial.note_cum_acked(MessageId(1), 7);
         assert!(partial.get(MessageId(1)).is_some_and(|entry| entry.begun));
-        partial.sent(MessageId(1), 8, true);
-        partial.acked(MessageId(1), 8);
+        partial.note_sent(MessageId(1), 8, true);
+        partial.note_cum_acked(MessageId(1), 8);
         assert!(partial.get(MessageId(1)).is_none());
     }
 }

@@ -1,5 +1,5 @@
-//! A path is removed: what it has in flight is sent again elsewhere, and what it delivered belongs to
-//! another path from then on.
+//! A path is removed: what it has in flight is sent again elsewhere, and what it delivered belongs
+//! to another path from then on.
 
 use super::outstanding::TxChunk;
 use super::sending_half::Sender;
@@ -32,8 +32,8 @@ impl Sender {
         self.copies.clear_path(p);
     }
 
-    /// A chunk in flight on `p`, for the first time or for the `nth`, never left: it waits to be sent
-    /// again. No window is cut for that. Gives whether it was so.
+    /// A chunk in flight on `p`, for the first time or for the `nth`, never left: it waits to be
+    /// sent again. No window is cut for that. Gives whether it was so.
     pub(crate) fn take_back(
         &mut self,
         tsn: u64,

@@ -1,7 +1,8 @@
-//! Silent paths. The SACKs for one path's data tell of all paths' data. So a path is silent when a SACK acknowledges data of
-//! another path that was due after this path's oldest chunk in flight, and nothing of this path was acknowledged for a while.
-//! No timer is needed for that: the SACKs of the living paths are the clock. Nor does it matter which way they come
-//! back, or how late: due times are compared with due times.
+//! Silent paths. The SACKs for one path's data tell of all paths' data. So a path is silent when a
+//! SACK acknowledges data of another path that was due after this path's oldest chunk in flight,
+//! and nothing of this path was acknowledged for a while. No timer is needed for that: the SACKs of
+//! the living paths are the clock. Nor does it matter which way they come back, or how late: due
+//! times are compared with due times.
 
 use super::sack_outcome::SackOutcome;
 use super::sending_half::Sender;
@@ -25,13 +26,16 @@ impl Sender {
         if outcome.path(p).is_none_or(|o| o.acked) {
             return false;
         }
-        let Some(told) = self.latest_due_elsewhere(p, outcome, paths) else { return false };
+        let Some(due_elsewhere) = self.latest_due_elsewhere(p, outcome, paths) else {
+            return false;
+        };
         let Some((view, last_acked)) = paths.view(p).zip(self.recovery.last_acked(p)) else {
             return false;
         };
         let Some(trip) = view.srtt else { return false };
         let Some((_, sent)) = self.outstanding.earliest_sent(p) else { return false };
-        sent + trip + grace(view, trip) <= told && now >= last_acked + (trip / 4).max(JITTER)
+        sent + trip + grace(view, trip) <= due_elsewhere
+            && now >= last_acked + (trip / 4).max(JITTER)
     }
 
     /// When the latest data of other paths that this SACK acknowledged was due.
@@ -49,8 +53,9 @@ impl Sender {
         others.filter_map(due).max()
     }
 
-    /// Whether the oldest chunk in flight on `p` was sent two round trips of the slowest path ago: whichever path
-    /// its SACK takes, it is overdue. But not where data of all paths is: then it is SACKs that are missing.
+    /// Whether the oldest chunk in flight on `p` was sent two round trips of the slowest path ago:
+    /// whichever path its SACK takes, it is overdue. But not where data of all paths is: then it is
+    /// SACKs that are missing.
     pub(crate) fn is_overdue(&mut self, now: Time, p: PathId, paths: &PathSet) -> bool {
         let last_acked = |q: PathId| self.recovery.last_acked(q);
         let others = paths.views.iter().filter(|v| v.usable && v.id != p);
@@ -65,8 +70,9 @@ impl Sender {
     }
 }
 
-/// How much later than due a path's data may be: as the RTO has it (RFC 9260 section 6.3.1), without its lower bound, since a
-/// wrong suspicion costs little. After a jump the variation overstates what is to come.
+/// How much later than due a path's data may be: as the RTO has it (RFC 9260 section 6.3.1),
+/// without its lower bound, since a wrong suspicion costs little. After a jump the variation
+/// overstates what is to come.
 fn grace(view: &PathView, trip: Duration) -> Duration {
     let longest = view.last_rtt.unwrap_or(trip).max(trip);
     (view.rttvar * 4).min(longest).max(trip / 4).max(JITTER)

@@ -40,7 +40,7 @@ impl Sender {
             return Omissions { withdraws: false, told_to: all };
         }
         if outcome.impossible_blocks > 0 {
-            // Who names what cannot be does not tell by his silence, either.
+            // A list of blocks that cannot be true withdraws nothing by what it leaves out.
             return Omissions { withdraws: false, told_to: self.told_to };
         }
         // What is missing at the end of a full list made room for something new, in this SACK or in
@@ -51,8 +51,8 @@ impl Sender {
         Omissions { withdraws, told_to }
     }
 
-    /// (word index, bits) of TSNs up to `told_to` that were gap-acked, are not NR-acked and are left
-    /// out of this SACK.
+    /// (word index, bits) of TSNs up to `told_to` that were gap-acked, are not NR-acked and are
+    /// left out of this SACK.
     fn withdrawn_words(&self, first_word: u64, told_to: u64) -> impl Iterator<Item = (u64, u64)> {
         let (gap_acked, nr_acked) = (self.outstanding.gap_acked(), self.outstanding.nr_acked());
         gap_acked.word_range().filter_map(move |word| {

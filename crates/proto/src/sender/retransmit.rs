@@ -60,8 +60,8 @@ impl Sender {
         self.outstanding.get(tsn).map_or((StreamId(0), 0), |c| (c.stream, c.bytes))
     }
 
-    /// Sends the lowest marked chunk of `from` again, on `to`. Gives its TSN and cause; `None` if it
-    /// does not fit.
+    /// Sends the lowest marked chunk of `from` again, on `to`. Gives its TSN and cause; `None` if
+    /// it does not fit.
     pub(crate) fn send_again(
         &mut self,
         now: Time,
@@ -83,14 +83,15 @@ impl Sender {
     pub(crate) fn probe_candidate(&mut self, now: Time, p: PathId) -> Option<ChunkInFlight> {
         let tsn = self.outstanding.highest_unacked(p)?;
         let chunk = self.outstanding.get(tsn).filter(|c| c.is_in_flight())?;
-        if self.partial.as_ref().is_some_and(|partial| !partial.may_repeat(now, chunk)) {
+        if self.partial_reliability.as_ref().is_some_and(|partial| !partial.may_repeat(now, chunk))
+        {
             return None;
         }
         Some(ChunkInFlight { tsn, bytes: chunk.size() as u32 })
     }
 
-    /// Sends a chunk that is in flight on `p` once more there. It stays counted as outstanding once.
-    /// False if it does not fit, or was acknowledged meanwhile.
+    /// Sends a chunk that is in flight on `p` once more there. It stays counted as outstanding
+    /// once. False if it does not fit, or was acknowledged meanwhile.
     pub(crate) fn send_probe(
         &mut self,
         now: Time,

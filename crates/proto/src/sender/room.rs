@@ -1,5 +1,5 @@
-//! What may still be handed in, and what the peer's window takes: of both buffers, a part is kept for
-//! streams of low delay, once there are some.
+//! What may still be handed in, and what the peer's window takes: of both buffers, a part is kept
+//! for streams of low delay, once there are some.
 
 use super::memory::Room;
 use super::sending_half::Sender;
@@ -35,8 +35,8 @@ impl Sender {
         free.saturating_sub(reserve(self.limit))
     }
 
-    /// Whether a part of both buffers is kept free for other streams than one with these `needs`: those of low delay must
-    /// not wait behind a full buffer.
+    /// Whether a part of both buffers is kept free for other streams than one with these `needs`:
+    /// those of low delay must not wait behind a full buffer.
     fn keeps_room_from(&self, needs: StreamNeeds) -> bool {
         self.queue.has_urgent_streams() && !needs.is_urgent()
     }

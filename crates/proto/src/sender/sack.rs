@@ -124,11 +124,13 @@ impl Sender {
             if chunk.holds_buffer() {
                 outcome.freed += self.release_payload(chunk.stream, u64::from(chunk.bytes));
             }
-            if let Some(partial) = self.partial.as_mut().filter(|_| chunk.may_be_abandoned) {
-                partial.acked(chunk.message, tsn);
+            if let Some(partial) =
+                self.partial_reliability.as_mut().filter(|_| chunk.may_be_abandoned)
+            {
+                partial.note_cum_acked(chunk.message, tsn);
             }
             if chunk.flags.ending && !chunk.flags.unordered {
-                self.queue.ordered_done(chunk.stream);
+                self.queue.note_ordered_acked(chunk.stream);
             }
         }
         if outcome.cum_advanced {

@@ -16,7 +16,8 @@ pub(crate) struct SackInfo<'a> {
     pub(crate) duplicates: Tsns<'a>,
     /// DAC: packets that this SACK covers, at least 1.
     pub(crate) count: u8,
-    /// A SHUTDOWN's cum-ack: the missing gap blocks withdraw nothing, the window is not stated (RFC 9260 section 9.2).
+    /// A SHUTDOWN's cum-ack: the missing gap blocks withdraw nothing, the window is not stated (RFC
+    /// 9260 section 9.2).
     pub(crate) cum_only: bool,
 }
 
@@ -123,7 +124,8 @@ pub(crate) struct PathOutcome {
 }
 
 impl PathOutcome {
-    /// The round trip of the latest chunk acknowledged, where RACK keeps the times of all; else a sample of one per round trip.
+    /// The round trip of the latest chunk acknowledged, where RACK keeps the times of all; else a
+    /// sample of one per round trip.
     pub(crate) fn latest_rtt(&self, now: Time) -> Option<Duration> {
         self.newest_delivered.map(|(sent, _)| now.since(sent)).or(self.rtt)
     }

@@ -16,8 +16,8 @@ pub struct SendOptions {
     pub reliability: Reliability,
 }
 
-/// How long, or how often, the delivery of a message is tried. Where the peer does not know of it (RFC 3758 section 3.3), only
-/// messages of which nothing was sent yet are given up.
+/// How long, or how often, the delivery of a message is tried. Where the peer does not know of it
+/// (RFC 3758 section 3.3), only messages of which nothing was sent yet are abandoned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reliability {
     /// Until it is delivered.
@@ -27,8 +27,8 @@ pub enum Reliability {
     Timed(Duration),
     /// Chunks of it are retransmitted so many times each; 0: never.
     Limited(u32),
-    /// Until there is no room in the send buffer for a message that goes before it: a fully reliable one, or one of a lower number.
-    /// 0 goes first.
+    /// Until there is no room in the send buffer for a message that goes before it: a fully
+    /// reliable one, or one of a lower number. 0 goes first.
     Priority(u32),
 }
 
@@ -43,8 +43,9 @@ pub enum SendError {
     BadSize {
         /// Its size.
         bytes: usize,
-        /// The largest allowed: the smaller of max_message and the send buffer. Whether a peer takes a message larger than its receive
-        /// buffer, in parts, nothing tells beforehand; one that does not aborts.
+        /// The largest allowed: the smaller of max_message and the send buffer. Whether a peer
+        /// takes a message larger than its receive buffer, in parts, nothing tells beforehand; one
+        /// that does not aborts.
         limit: u64,
     },
     /// The stream does not exist.

@@ -1,5 +1,5 @@
-//! Messages that wait to be sent, stream by stream. TSNs and SSNs are given when a chunk leaves: late, so that the stream
-//! scheduler stays free.
+//! Messages that wait to be sent, stream by stream. TSNs and SSNs are given when a chunk leaves:
+//! late, so that the stream scheduler stays free.
 
 mod hold;
 mod removal;
@@ -41,9 +41,10 @@ impl Queued {
         self.data.len() - self.offset
     }
 
-    /// Takes the next `bytes` of it. The last ones take the message's own hold on its memory along: a second one would cost an allocation.
+    /// Takes the next `bytes` of it. The last ones take the message's own hold on its memory along:
+    /// a second one would cost an allocation.
     #[inline]
-    fn cut(&mut self, bytes: usize) -> Bytes {
+    fn take_bytes(&mut self, bytes: usize) -> Bytes {
         let from = self.offset;
         self.offset += bytes;
         if self.offset < self.data.len() {
@@ -74,7 +75,8 @@ pub(super) struct Stream {
     pub(super) numbers: Numbers,
     /// The message that the application has not ended.
     pub(super) open: Option<OpenMessage>,
-    /// Interleaving: the message at the head is partly sent, with this many bytes in all; 0 if that is not known yet.
+    /// Interleaving: the message at the head is partly sent, with this many bytes in all; 0 if that
+    /// is not known yet.
     begun: Option<u64>,
     pub(super) unsent_bytes: u64,
     unacked_bytes: u64,
@@ -84,7 +86,8 @@ pub(super) struct Stream {
     pub(super) stats: StreamStats,
 }
 
-/// Ordered messages of a stream in flight, at most: SSNs must stay distinguishable (RFC 9260 section 1.6).
+/// Ordered messages of a stream in flight, at most: SSNs must stay distinguishable (RFC 9260
+/// section 1.6).
 const MAX_ORDERED_IN_FLIGHT: u32 = (1 << 16) - 2;
 
 /// The send queues of all streams.
@@ -93,7 +96,8 @@ pub(crate) struct SendQueue {
     /// By stream id; grown as streams are used.
     pub(super) streams: Vec<Stream>,
     pub(super) heads: Vec<MessageInfo>,
-    /// The stream whose head message is partly sent: without I-DATA it must be finished first (RFC 9260 section 6.9).
+    /// The stream whose head message is partly sent: without I-DATA it must be finished first (RFC
+    /// 9260 section 6.9).
     in_progress: Option<StreamId>,
     /// Messages of several streams may be under way (RFC 8260).
     interleaving: bool,
@@ -172,7 +176,7 @@ impl SendQueue {
     }
 
     /// Appends a message to its stream.
-    pub(crate) fn push(
+    pub(crate) fn push_message(
         &mut self,
         now: Time,
         stream: StreamId,
@@ -220,9 +224,10 @@ impl SendQueue {
 
     /// Whether `stream` may go on, or begin another message.
     ///
-    /// Interleaving: a peer that hands over messages only when they are whole must have room for all that are begun, or none of
-    /// them will ever end. So, beside one, only as many are begun as fit `room` bytes of its buffer; what fits a chunk of `chunk` bytes is
-    /// ended as soon as it is begun.
+    /// Interleaving: a peer that hands over messages only when they are whole must have room for
+    /// all that are begun, or none of them will ever end. So, beside one, only as many are begun as
+    /// fit `room` bytes of its buffer; what fits a chunk of `chunk` bytes is ended as soon as it is
+    /// begun.
     #[inline]
     pub(crate) fn may_begin(&self, stream: StreamId, room: u64, chunk: usize) -> bool {
         let Some(s) = self.stream(stream) else { return false };
@@ -241,13 +246,13 @@ impl SendQueue {
             || self.begun.1.saturating_add(size) <= room
     }
 
-    /// What a message of `size` bytes counts among those under way. A peer whose buffer does not hold it takes it in parts, or not at all: it
-    /// need not find room beside others.
+    /// What a message of `size` bytes counts among those under way. A peer whose buffer does not
+    /// hold it takes it in parts, or not at all: it need not find room beside others.
     const fn counted(&self, size: u64) -> u64 {
         if self.peer_buffer > 0 && size > self.peer_buffer { 0 } else { size }
     }
 
-    /// The chunk that [`take`](Self::take) would give.
+    /// The chunk that [`dequeue_fragment`](Self::dequeue_fragment) would give.
     pub(crate) fn peek(&self, stream: StreamId, max_payload: usize) -> Option<ChunkMeta> {
         let from = self.stream(stream)?;
         let head = from.queue.front()?;
@@ -263,7 +268,7 @@ impl SendQueue {
     }
 
     /// Takes the next chunk of `stream`, of at most `max_payload` bytes.
-    pub(crate) fn take(
+    pub(crate) fn dequeue_fragment(
         &mut self,
         stream: StreamId,
         max_payload: usize,
@@ -280,7 +285,7 @@ impl SendQueue {
             immediate: head.options.immediate,
         };
         let begun = (flags.beginning && !flags.ending).then_some(head.size());
-        let payload = head.cut(bytes);
+        let payload = head.take_bytes(bytes);
         let ordered = !flags.unordered;
         let (message, ppid) = (head.id, head.options.ppid);
         let may_be_abandoned = head.options.reliability != Reliability::Full;
@@ -298,7 +303,7 @@ impl SendQueue {
         if !self.interleaving {
             self.in_progress = (!flags.ending).then_some(stream);
         } else if begun.is_some() || flags.ending {
-            self.begin(stream, begun);
+            self.note_begun(stream, begun);
         }
         self.refresh_head(stream);
         scheduler.took(&self.heads(), stream, bytes as u32, flags.ending);
@@ -306,7 +311,7 @@ impl SendQueue {
     }
 
     /// A message of `size` bytes is under way in `stream`, or none is any more.
-    fn begin(&mut self, stream: StreamId, size: Option<u64>) {
+    fn note_begun(&mut self, stream: StreamId, size: Option<u64>) {
         let size = size.map(|size| self.counted(size));
         let Some(s) = self.streams.get_mut(usize::from(stream.0)) else { return };
         let before = core::mem::replace(&mut s.begun, size);
@@ -329,20 +334,21 @@ impl SendQueue {
     }
 
     /// `bytes` of `stream` left the send buffer.
-    pub(crate) fn freed(&mut self, stream: StreamId, bytes: u64) {
+    pub(crate) fn note_freed(&mut self, stream: StreamId, bytes: u64) {
         if let Some(s) = self.streams.get_mut(usize::from(stream.0)) {
             s.unacked_bytes -= bytes;
         }
     }
 
     /// The last chunk of an ordered message of `stream` was cum-acked: its SSN may be used again.
-    pub(crate) fn ordered_done(&mut self, stream: StreamId) {
+    pub(crate) fn note_ordered_acked(&mut self, stream: StreamId) {
         if let Some(s) = self.streams.get_mut(usize::from(stream.0)) {
             s.ordered_in_flight = s.ordered_in_flight.saturating_sub(1);
         }
     }
 
-    /// Removes the messages of streams from `streams` on, which negotiation took away; gives their ids and bytes.
+    /// Removes the messages of streams from `streams` on, which negotiation took away; gives their
+    /// ids and bytes.
     pub(crate) fn drop_streams_from(&mut self, streams: u16) -> Vec<(MessageId, StreamId, u64)> {
         let mut out = Vec::new();
         for (i, s) in self.streams.iter_mut().enumerate().skip(usize::from(streams)) {
@@ -404,7 +410,7 @@ mod tests {
 
     fn push(q: &mut SendQueue, stream: u16, len: usize) -> MessageId {
         let data = Bytes::from(vec![7; len]);
-        q.push(Time::ZERO, StreamId(stream), data, SendOptions::default(), &mut FirstCome)
+        q.push_message(Time::ZERO, StreamId(stream), data, SendOptions::default(), &mut FirstCome)
     }
 
     #[test]
@@ -416,7 +422,7 @@ mod tests {
         assert!(meta.first && !meta.last && meta.bytes == 100);
         let sizes: Vec<(usize, Number, bool, bool)> = (0..3)
             .map(|_| {
-                let t = q.take(StreamId(3), 100, &mut FirstCome).unwrap();
+                let t = q.dequeue_fragment(StreamId(3), 100, &mut FirstCome).unwrap();
                 (t.payload.len(), t.number, t.flags.beginning, t.flags.ending)
             })
             .collect();
@@ -437,10 +443,10 @@ mod tests {
         let mut q = SendQueue::default();
         for i in 0..70_000u32 {
             push(&mut q, 0, 1);
-            let taken = q.take(StreamId(0), 100, &mut FirstCome).unwrap();
+            let taken = q.dequeue_fragment(StreamId(0), 100, &mut FirstCome).unwrap();
             assert_eq!(taken.number, Number::Ssn(Ssn(i as u16)));
-            q.freed(StreamId(0), 1);
-            q.ordered_done(StreamId(0));
+            q.note_freed(StreamId(0), 1);
+            q.note_ordered_acked(StreamId(0));
         }
     }
 
@@ -450,7 +456,7 @@ mod tests {
         for _ in 0..MAX_ORDERED_IN_FLIGHT {
             push(&mut q, 0, 1);
             assert!(q.may_begin(StreamId(0), 0, 100));
-            q.take(StreamId(0), 100, &mut FirstCome).unwrap();
+            q.dequeue_fragment(StreamId(0), 100, &mut FirstCome).unwrap();
         }
         assert!(!q.may_begin(StreamId(0), 0, 100));
     }
@@ -463,7 +469,7 @@ mod tests {
         push(&mut q, 0, 10);
         push(&mut q, 1, 150);
         let mut take = |stream| {
-            let t = q.take(StreamId(stream), 100, &mut FirstCome).unwrap();
+            let t = q.dequeue_fragment(StreamId(stream), 100, &mut FirstCome).unwrap();
             (t.number, t.flags.beginning, t.flags.ending)
         };
         let number = |mid, fsn| Number::Mid { mid: Mid(mid), fsn };
@@ -481,15 +487,15 @@ mod tests {
         [150, 250, 150, 101].into_iter().zip(0..).for_each(|(len, s)| _ = push(&mut q, s, len));
         let may = |q: &SendQueue| [0, 1, 2, 3].map(|s| q.may_begin(StreamId(s), 300, 100));
         assert_eq!(may(&q), [true; 4], "one goes always");
-        q.take(StreamId(0), 100, &mut FirstCome).unwrap();
+        q.dequeue_fragment(StreamId(0), 100, &mut FirstCome).unwrap();
         assert_eq!(may(&q), [true, false, true, true]);
-        q.take(StreamId(2), 100, &mut FirstCome).unwrap();
+        q.dequeue_fragment(StreamId(2), 100, &mut FirstCome).unwrap();
         assert_eq!(may(&q), [true, false, true, false]);
         push(&mut q, 4, 100);
         assert!(q.may_begin(StreamId(4), 300, 100), "it fits one chunk");
-        q.take(StreamId(0), 100, &mut FirstCome).unwrap();
+        q.dequeue_fragment(StreamId(0), 100, &mut FirstCome).unwrap();
         assert_eq!(may(&q)[1..], [false, true, true]);
-        q.take(StreamId(2), 100, &mut FirstCome).unwrap();
+        q.dequeue_fragment(StreamId(2), 100, &mut FirstCome).unwrap();
         assert_eq!(may(&q)[1..], [true; 3]);
         assert_eq!(q.begun, (0, 0));
     }

@@ -7,7 +7,7 @@ use super::copy_queue::CopyQueue;
 use super::forward_tsn::ForwardTsn;
 use super::gap_blocks::ReportedBits;
 use super::outstanding::{ChunkState, OutstandingQueue, TxChunk, chunk_size};
-use super::partial_reliability::Partial;
+use super::partial_reliability::PartialReliability;
 use super::recovery::{LossRecovery, Sent};
 use super::sack_outcome::PathOutcome;
 use super::send_options::{SendError, SendOptions};
@@ -33,7 +33,7 @@ pub(crate) struct Sender {
     pub(crate) copies: CopyQueue,
     pub(crate) forward: ForwardTsn,
     /// Once a message was handed in that may be abandoned.
-    pub(super) partial: Option<Box<Partial>>,
+    pub(super) partial_reliability: Option<Box<PartialReliability>>,
     /// The peer can be told to wait no longer for what was sent (RFC 3758).
     pub(super) may_skip: bool,
     /// Size of the send buffer, payload bytes.
@@ -47,7 +47,8 @@ pub(crate) struct Sender {
     pub(super) cramped: bool,
     /// Gap ack blocks of either kind in one SACK of the peer, at most.
     pub(super) most_blocks: usize,
-    /// The latest SACK had no room for what is gap-acked beyond this TSN; `u64::MAX` if it named all.
+    /// The latest SACK had no room for what is gap-acked beyond this TSN; `u64::MAX` if it named
+    /// all.
     pub(super) told_to: u64,
     /// What the SACK at hand reports.
     pub(super) reported: ReportedBits,
@@ -75,7 +76,7 @@ impl Sender {
             recovery: LossRecovery::new(config.recovery, config.sack.delay),
             copies: CopyQueue::default(),
             forward: ForwardTsn::new(base),
-            partial: None,
+            partial_reliability: None,
             may_skip: false,
             limit: config.send_buffer,
             max_message: u64::from(config.max_message).min(config.send_buffer),
@@ -113,7 +114,7 @@ impl Sender {
             return Err(SendError::WouldBlock);
         }
         self.used += bytes;
-        let id = self.queue.push(now, stream, data, options, scheduler);
+        let id = self.queue.push_message(now, stream, data, options, scheduler);
         self.list_partially_reliable(now, id, stream, options.reliability);
         Ok(id)
     }
@@ -200,7 +201,8 @@ impl Sender {
         self.outstanding.len() < MAX_TSNS
     }
 
-    /// Set-up left fewer streams than the application used already: gives the messages that cannot be sent.
+    /// Set-up left fewer streams than the application used already: gives the messages that cannot
+    /// be sent.
     pub(crate) fn limit_streams(&mut self, streams: u16) -> Vec<(MessageId, StreamId)> {
         let dropped = self.queue.drop_streams_from(streams);
         self.used -= dropped.iter().map(|m| m.2).sum::<u64>();
@@ -208,13 +210,14 @@ impl Sender {
         // A message may have been handed in in several parts.
         ids.dedup();
         // One that failed is not given up besides.
-        if let Some(partial) = &mut self.partial {
+        if let Some(partial) = &mut self.partial_reliability {
             ids.iter().for_each(|(id, _)| _ = partial.remove(*id));
         }
         ids
     }
 
-    /// What both ends agreed on: from now on every chunk is I-DATA, or none is (RFC 8260 section 2.2.1).
+    /// What both ends agreed on: from now on every chunk is I-DATA, or none is (RFC 8260 section
+    /// 2.2.1).
     pub(crate) const fn set_interleaving(&mut self, on: bool) {
         self.queue.set_interleaving(on);
     }
@@ -254,7 +257,8 @@ impl Sender {
         self.queue.peek(stream, self.max_payload(pmdcs))
     }
 
-    /// Sends the next new chunk of a stream on a path; the caller made sure that it fits `writer`. Gives its TSN.
+    /// Sends the next new chunk of a stream on a path; the caller made sure that it fits `writer`.
+    /// Gives its TSN.
     pub(crate) fn send_new(
         &mut self,
         now: Time,
@@ -265,13 +269,14 @@ impl Sender {
     ) -> Option<u64> {
         let NewChunk { path: p, stream, bytes, immediate } = new;
         self.queue.peer_buffer = self.outstanding.window().max();
-        let mut fragment = self.queue.take(stream, bytes as usize, scheduler)?;
+        let mut fragment = self.queue.dequeue_fragment(stream, bytes as usize, scheduler)?;
         fragment.flags.immediate |= immediate;
         let chunk = TxChunk::new(fragment, stream, p, now);
         let tsn = self.outstanding.send(now, chunk, paths);
         let chunk = self.outstanding.get(tsn)?;
-        if let Some(partial) = self.partial.as_mut().filter(|_| chunk.may_be_abandoned) {
-            partial.sent(chunk.message, tsn, chunk.flags.ending);
+        if let Some(partial) = self.partial_reliability.as_mut().filter(|_| chunk.may_be_abandoned)
+        {
+            partial.note_sent(chunk.message, tsn, chunk.flags.ending);
         }
         // The caller checked `remaining`.
         let written = writer.push(&chunk.encode(tsn));
@@ -282,7 +287,7 @@ impl Sender {
 
     /// A chunk's payload left the send buffer. Gives its bytes.
     pub(super) fn release_payload(&mut self, stream: StreamId, bytes: u64) -> u64 {
-        self.queue.freed(stream, bytes);
+        self.queue.note_freed(stream, bytes);
         self.used -= bytes;
         bytes
     }
@@ -305,7 +310,7 @@ impl Sender {
         out.sort_unstable_by_key(|m| m.0);
         out.dedup_by_key(|m| m.0);
         self.used = 0;
-        if let Some(partial) = &mut self.partial {
+        if let Some(partial) = &mut self.partial_reliability {
             partial.clear();
         }
         self.forward.clear();

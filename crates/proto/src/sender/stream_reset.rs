@@ -13,12 +13,13 @@ const OLD_TSNS: u32 = 1 << 17;
 const NEW_TSNS: u64 = 1 << 20;
 
 impl Sender {
-    /// Everything sent is cum-acked, and skipped what was given up.
+    /// Everything sent is cum-acked, and skipped what was abandoned.
     pub(crate) fn has_nothing_in_flight(&self) -> bool {
         self.outstanding.is_empty()
     }
 
-    /// The messages of these streams (none: of all) start at number 0 again, and those held back go.
+    /// The messages of these streams (none: of all) start at number 0 again, and those held back
+    /// go.
     pub(crate) fn reset_streams(
         &mut self,
         streams: &[StreamId],
@@ -37,7 +38,8 @@ impl Sender {
         self.jump = Some(TsnJump { from, to });
     }
 
-    /// Whether a cumulative TSN was sent before TSNs were reset: half the number space away, so that it might pass for a new one.
+    /// Whether a cumulative TSN was sent before TSNs were reset: half the number space away, so
+    /// that it might pass for a new one.
     pub(crate) fn is_before_jump(&mut self, cum: Tsn) -> bool {
         let Some(jump) = self.jump else { return false };
         if self.outstanding.base() > jump.to + NEW_TSNS {

@@ -37,7 +37,8 @@ pub(crate) struct TxChunk {
     pub(crate) miss_indications: u8,
     /// A TSN is fast-retransmitted once (RFC 9260 section 7.2.4, rule 5).
     pub(crate) fast_retransmitted: bool,
-    /// A retransmission went to another path: its acknowledgement is ambiguous for SFR and for RTTs.
+    /// A retransmission went to another path: its acknowledgement is ambiguous for SFR and for
+    /// RTTs.
     pub(crate) moved: bool,
     /// The peer withdrew a gap ack of it: no RTT sample.
     pub(crate) reneged: bool,
@@ -67,8 +68,8 @@ pub(crate) enum ChunkState {
     GapAcked,
     /// NR-acked: out of both.
     NrAcked,
-    /// Its message was abandoned while it was in flight: out of both and never sent again, but should
-    /// it turn out to be lost, that is a loss (RFC 3758 section 3.5, F5).
+    /// Its message was abandoned while it was in flight: out of both and never sent again, but
+    /// should it turn out to be lost, that is a loss (RFC 3758 section 3.5, F5).
     AbandonedInFlight,
     /// Its message was abandoned, and nothing more will be heard of it.
     Abandoned,
@@ -117,7 +118,8 @@ impl TxChunk {
         }
     }
 
-    /// DATA chunk bytes, header and padding included: what counts against cwnd (RFC 9260 section 7.2).
+    /// DATA chunk bytes, header and padding included: what counts against cwnd (RFC 9260 section
+    /// 7.2).
     #[inline]
     pub(crate) const fn size(&self) -> u64 {
         chunk_size(self.bytes, self.number.header_len())

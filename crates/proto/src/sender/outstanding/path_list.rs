@@ -1,8 +1,9 @@
-//! What a path knows of its own TSNs: the structures behind split fast retransmit (SFR), CUC and the
-//! per-path timers.
+//! What a path knows of its own TSNs: the structures behind split fast retransmit (SFR), CUC and
+//! the per-path timers.
 //!
-//! Lists are sorted by TSN and cleaned lazily: an entry counts only while [`TxChunk`] agrees that the chunk was last sent here, in
-//! that class, and is not acknowledged. So an acknowledgement costs nothing here, and no SACK scans the whole window.
+//! Lists are sorted by TSN and cleaned lazily: an entry counts only while [`TxChunk`] agrees that
+//! the chunk was last sent here, in that class, and is not acknowledged. So an acknowledgement
+//! costs nothing here, and no SACK scans the whole window.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -39,7 +40,8 @@ fn listed(ring: &ChunkRing, path: PathId, class: Class, tsn: u64) -> bool {
     ring.get(tsn).is_some_and(|c| c.path == path && unacked(c) && c.class() == class)
 }
 
-/// Whether the transmission of an entry of `by_send` is the chunk's latest on the path, and in flight.
+/// Whether the transmission of an entry of `by_send` is the chunk's latest on the path, and in
+/// flight.
 fn in_flight(ring: &ChunkRing, path: PathId, tsn: u64, sent: Time) -> bool {
     ring.get(tsn).is_some_and(|c| c.in_flight_on(path) == Some(sent))
 }
@@ -119,8 +121,9 @@ impl PathList {
         append(&mut self.by_send, (tsn, chunk.sent));
     }
 
-    /// Drops stale and repeated transmissions once there are more of them than a window of `ring`'s chunks explains: who reneges
-    /// again and again enlists the same chunks again and again, behind one that is never acknowledged.
+    /// Drops stale and repeated transmissions once there are more of them than a window of `ring`'s
+    /// chunks explains: who reneges again and again enlists the same chunks again and again, behind
+    /// one that is never acknowledged.
     pub(super) fn drop_stale_transmissions(&mut self, ring: &ChunkRing, path: PathId) {
         if self.by_send.len() <= 2 * ring.len() + SPARE {
             return;
@@ -170,8 +173,9 @@ impl PathList {
         None
     }
 
-    /// Appends to `out` the chunks whose latest transmission, here, is in flight and was before `limit`: (sent, TSN). Drops
-    /// stale entries on the way, as [`in_flight_below`](Self::list_in_flight_below) does.
+    /// Appends to `out` the chunks whose latest transmission, here, is in flight and was before
+    /// `limit`: (sent, TSN). Drops stale entries on the way, as
+    /// [`in_flight_below`](Self::list_in_flight_below) does.
     pub(super) fn list_in_flight_before(
         &mut self,
         ring: &ChunkRing,
@@ -199,8 +203,8 @@ impl PathList {
         self.by_send.push_front((tsn, sent));
     }
 
-    /// Appends to `out` the chunks in flight here with TSNs below `limit`, and drops stale entries on the way, so that the next
-    /// call walks only what is still missing.
+    /// Appends to `out` the chunks in flight here with TSNs below `limit`, and drops stale entries
+    /// on the way, so that the next call walks only what is still missing.
     pub(super) fn list_in_flight_below(
         &mut self,
         ring: &ChunkRing,
@@ -244,7 +248,8 @@ impl PathList {
     }
 }
 
-/// Removes `list[from..to]` by moving the shorter side: here the front, which holds the few that are missing.
+/// Removes `list[from..to]` by moving the shorter side: here the front, which holds the few that
+/// are missing.
 fn remove_range<T: Copy>(list: &mut VecDeque<T>, from: usize, to: usize) {
     let gone = to - from;
     if gone == 0 {

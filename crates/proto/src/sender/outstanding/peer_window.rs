@@ -1,4 +1,5 @@
-//! The peer's receive window (RFC 9260 section 6.2.1), and the probes of a shut one (section 6.1 A).
+//! The peer's receive window (RFC 9260 section 6.2.1), and the probes of a shut one (section 6.1
+//! A).
 
 use crate::time::Duration;
 
@@ -17,7 +18,7 @@ pub(crate) struct PeerWindow {
     /// Probes sent since the window was last open: back-off of the probe timer.
     probes: u32,
     /// A SACK came since DATA last went out.
-    heard: bool,
+    sack_since_data: bool,
 }
 
 impl PeerWindow {
@@ -30,7 +31,7 @@ impl PeerWindow {
             charge,
             probe_allowed: false,
             probes: 0,
-            heard: false,
+            sack_since_data: false,
         }
     }
 
@@ -39,7 +40,8 @@ impl PeerWindow {
         self.advertised = a_rwnd as u64;
     }
 
-    /// rwnd = max(0, a_rwnd - what is in flight): recomputed, never tracked, so that errors cannot add up.
+    /// rwnd = max(0, a_rwnd - what is in flight): recomputed, never tracked, so that errors cannot
+    /// add up.
     #[inline]
     pub(crate) const fn rwnd(&self) -> u64 {
         self.advertised.saturating_sub(self.in_flight)
@@ -63,7 +65,7 @@ impl PeerWindow {
     #[inline]
     pub(super) const fn add_sent(&mut self, bytes: u32) {
         self.in_flight += self.cost(bytes);
-        self.heard = false;
+        self.sack_since_data = false;
     }
 
     /// A chunk left the flight: acknowledged, or marked for retransmission.
@@ -78,11 +80,11 @@ impl PeerWindow {
         if self.max < self.advertised {
             self.max = self.advertised;
         }
-        self.heard = true;
+        self.sack_since_data = true;
     }
 
-    /// Whether the window takes a chunk of `bytes` payload and `kept` bytes more; resets the back-off
-    /// of zero-window probes if so.
+    /// Whether the window takes a chunk of `bytes` payload and `kept` bytes more; resets the
+    /// back-off of zero-window probes if so.
     pub(crate) const fn admit(&mut self, bytes: u32, kept: u64) -> bool {
         let admits = self.cost(bytes) + kept <= self.rwnd() || self.is_all_open();
         if admits {
@@ -114,13 +116,15 @@ impl PeerWindow {
         rto.saturating_mul(1 << self.probes.min(16)).min(max)
     }
 
-    /// It will not be larger: a chunk that it does not hold goes all the same, one at a time (RFC 9260 section 6.1 A).
+    /// It will not be larger: a chunk that it does not hold goes all the same, one at a time (RFC
+    /// 9260 section 6.1 A).
     const fn is_all_open(&self) -> bool {
         self.max > 0 && self.in_flight == 0 && self.advertised == self.max
     }
 
-    /// The peer keeps its window shut and says so: a timeout is no sign of a broken path (RFC 9260 section 6.1 A).
+    /// The peer keeps its window shut and says so: a timeout is no sign of a broken path (RFC 9260
+    /// section 6.1 A).
     pub(crate) const fn is_shut_by_living_peer(&self) -> bool {
-        self.heard && self.advertised == 0
+        self.sack_since_data && self.advertised == 0
     }
 }

@@ -23,8 +23,8 @@ impl OutstandingQueue {
     }
 
     /// After a SACK: T3-rtx is off where nothing is in flight, and starts anew where the chunk that
-    /// was sent first was acknowledged. Acks of other paths change nothing. On the path `watched` it
-    /// waits for the answer to a FORWARD-TSN (RFC 3758 section 3.5, C5).
+    /// was sent first was acknowledged. Acks of other paths change nothing. On the path `watched`
+    /// it waits for the answer to a FORWARD-TSN (RFC 3758 section 3.5, C5).
     pub(crate) fn update_t3(
         &mut self,
         now: Time,

@@ -24,7 +24,8 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// What the newly acknowledged TSNs of these paths say; `None` if there are none that may speak.
+    /// What the newly acknowledged TSNs of these paths say; `None` if there are none that may
+    /// speak.
     fn of(paths: &[PathOutcome], count: u8, full: bool) -> Option<Self> {
         let lowest = paths.iter().filter_map(|o| o.lowest_newack).min()?;
         let highest = paths.iter().filter_map(|o| o.highest_newack).max()?;
@@ -32,13 +33,14 @@ impl Evidence {
         Some(Self { lowest, highest, sent, count, full })
     }
 
-    /// Whether nothing that was sent after the latest transmission of `chunk` is newly acknowledged.
+    /// Whether nothing that was sent after the latest transmission of `chunk` is newly
+    /// acknowledged.
     fn precedes(self, chunk: &TxChunk) -> bool {
         chunk.transmissions > 1 && self.sent <= chunk.sent
     }
 
-    /// Miss indications for `tsn`: one if acknowledged TSNs lie on both sides of it, else as many as
-    /// packets arrived after it (Iyengar et al. 2006, DAC).
+    /// Miss indications for `tsn`: one if acknowledged TSNs lie on both sides of it, else as many
+    /// as packets arrived after it (Iyengar et al. 2006, DAC).
     const fn misses(self, tsn: u64) -> u8 {
         if tsn < self.lowest { self.count } else { 1 }
     }

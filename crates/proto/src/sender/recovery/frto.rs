@@ -1,14 +1,16 @@
 //! Detection of spurious timeouts (F-RTO, RFC 5682 section 3: the version for SACK), per path.
 //!
-//! A timeout is spurious if what it declared lost was only late. That shows when, after the timeout, a chunk is
-//! acknowledged that was not sent again since: it was delivered from before. One case looks alike: the chunk had been
-//! delivered long ago, its SACKs were lost, and the answer to the first retransmission tells of both. So such an
-//! acknowledgement is proof at once only if it comes too soon to answer that retransmission. Otherwise the RFC's second
-//! step decides: instead of more retransmissions, new data is sent; if the next acknowledgement is again for a chunk that
-//! was not sent again, the timeout was spurious.
+//! A timeout is spurious if what it declared lost was only late. That shows when, after the
+//! timeout, a chunk is acknowledged that was not sent again since: it was delivered from before.
+//! One case looks alike: the chunk had been delivered long ago, its SACKs were lost, and the answer
+//! to the first retransmission tells of both. So such an acknowledgement is proof at once only if
+//! it comes too soon to answer that retransmission. Otherwise the RFC's second step decides:
+//! instead of more retransmissions, new data is sent; if the next acknowledgement is again for a
+//! chunk that was not sent again, the timeout was spurious.
 //!
-//! With several paths all suspects may have gone out on another one at once, and no such chunk is left. Then the duplicates
-//! tell: when the peer has reported every retransmission as one, nothing had been lost (RFC 3708, but SCTP always reports).
+//! With several paths all suspects may have gone out on another one at once, and no such chunk is
+//! left. Then the duplicates tell: when the peer has reported every retransmission as one, nothing
+//! had been lost (RFC 3708, but SCTP always reports).
 
 use std::collections::BTreeSet;
 
@@ -17,7 +19,7 @@ use crate::time::Time;
 
 /// What is known of the latest timeout of a path.
 #[derive(Debug)]
-pub(in crate::sender) struct FRto {
+pub(super) struct FRto {
     /// TSNs that the timeout declared lost, ascending.
     suspects: Vec<u64>,
     /// When it expired.
@@ -34,8 +36,8 @@ struct SecondStep {
     began: Time,
     /// DATA chunks sent on the path until then.
     data_chunks: u64,
-    /// A SACK came since that told of nothing.
-    told_nothing: bool,
+    /// A SACK came since that acknowledged nothing.
+    empty_sack: bool,
 }
 
 /// What the SACK in hand says about the timeout.
@@ -87,12 +89,12 @@ impl FRto {
         self.suspects.binary_search(&tsn).is_ok()
     }
 
-    pub(super) const fn expired(&self) -> Time {
+    pub(super) const fn expired_at(&self) -> Time {
         self.expired
     }
 
     /// `tsn` is sent again on `to`.
-    pub(super) fn sent_again(&mut self, now: Time, tsn: u64, to: PathId) {
+    pub(super) fn note_retransmission(&mut self, now: Time, tsn: u64, to: PathId) {
         if self.first_again.is_none() && self.is_suspect(tsn) {
             self.first_again = Some((now, to));
         }
@@ -103,7 +105,7 @@ impl FRto {
     }
 
     /// A SACK acknowledged a chunk.
-    pub(super) const fn acked(&mut self, what: Acked) {
+    pub(super) const fn note_acked(&mut self, what: Acked) {
         match what {
             Acked::Original => self.evidence.original = true,
             Acked::Again { too_soon: true } => self.evidence.proof = true,
@@ -112,9 +114,9 @@ impl FRto {
         }
     }
 
-    /// The SACK is processed. `early`: it came too soon to answer a retransmission. `waiting`: suspects are still to be sent
-    /// again. `data_chunks`: sent on the path so far.
-    pub(super) fn conclude(
+    /// The SACK is processed. `early`: it came too soon to answer a retransmission. `waiting`:
+    /// suspects are still to be sent again. `data_chunks`: sent on the path so far.
+    pub(super) fn judge_sack(
         &mut self,
         now: Time,
         early: bool,
@@ -132,29 +134,35 @@ impl FRto {
         if second || !waiting {
             return Verdict::Genuine;
         }
-        self.second = Some(SecondStep { began: now, data_chunks, told_nothing: false });
+        self.second = Some(SecondStep { began: now, data_chunks, empty_sack: false });
         Verdict::Open
     }
 
-    /// A SACK tells of nothing, on whichever path, `data_chunks` sent on this one so far. Whether that answers the new data: that is
-    /// the duplicate acknowledgement of section 3.1, step 3a. Who takes the next TSN alone (RFC 6525 section 5.2.4, while an
-    /// association is reset) gives no other answer; to wait for one would be to wait for T3.
+    /// A SACK acknowledges nothing new, on whichever path, `data_chunks` sent on this one so far.
+    /// Whether that answers the new data: that is the duplicate acknowledgement of section 3.1,
+    /// step 3a. Who takes the next TSN alone (RFC 6525 section 5.2.4, while an association is
+    /// reset) gives no other answer; to wait for one would be to wait for T3.
     ///
-    /// `late`: whether an answer to what was sent at a time could be here. What comes sooner may be a second copy of a SACK
-    /// (but not two of them), or the way may be shorter than it ever was.
-    pub(super) fn told_nothing(&mut self, data_chunks: u64, late: impl Fn(Time) -> bool) -> bool {
+    /// `late`: whether an answer to what was sent at a time could be here. What comes sooner may be
+    /// a second copy of a SACK (but not two of them), or the way may be shorter than it ever was.
+    pub(super) fn note_empty_sack(
+        &mut self,
+        data_chunks: u64,
+        late: impl Fn(Time) -> bool,
+    ) -> bool {
         let Some(step) = self.second.as_mut().filter(|step| step.data_chunks < data_chunks) else {
             return false;
         };
-        late(step.began) || core::mem::replace(&mut step.told_nothing, true)
+        late(step.began) || core::mem::replace(&mut step.empty_sack, true)
     }
 
     /// Whether retransmissions on the path wait for the second step's answer.
-    pub(super) const fn holds(&self) -> bool {
+    pub(super) const fn is_in_second_step(&self) -> bool {
         self.second.is_some()
     }
 
-    /// Whether the second step is pointless: nothing new went out on the path, of which `data_chunks` were sent so far.
+    /// Whether the second step is pointless: nothing new went out on the path, of which
+    /// `data_chunks` were sent so far.
     pub(super) fn is_stuck(&self, data_chunks: u64) -> bool {
         self.second.is_some_and(|step| step.data_chunks == data_chunks)
     }
@@ -170,19 +178,19 @@ pub(super) struct Resent {
 }
 
 impl Resent {
-    /// `tsn` was sent again because of the timeout, for the `sends`-th time.
-    pub(super) fn sent(&mut self, tsn: u64, sends: u16) {
+    /// `tsn` was sent again because of the timeout, for the `nth` time.
+    pub(super) fn note_retransmission(&mut self, tsn: u64, nth: u16) {
         self.unreported.insert(tsn);
-        self.ambiguous |= sends > 2;
+        self.ambiguous |= nth > 2;
     }
 
     /// The peer got `tsn` twice.
-    pub(super) fn duplicate(&mut self, tsn: u64) {
+    pub(super) fn note_duplicate(&mut self, tsn: u64) {
         self.reported |= self.unreported.remove(&tsn);
     }
 
     /// Whether there were retransmissions, and all were reported.
-    pub(super) fn were_all_in_vain(&self) -> bool {
+    pub(super) fn were_all_reported(&self) -> bool {
         self.reported && !self.ambiguous && self.unreported.is_empty()
     }
 }
@@ -195,7 +203,7 @@ mod tests {
 
     fn timeout() -> FRto {
         let mut frto = FRto::new(vec![3, 4, 5], Time::from_secs(1));
-        frto.sent_again(Time::from_secs(1), 3, PathId(0));
+        frto.note_retransmission(Time::from_secs(1), 3, PathId(0));
         assert_eq!(frto.first_again(), Some((Time::from_secs(1), PathId(0))));
         frto
     }
@@ -203,24 +211,24 @@ mod tests {
     #[test]
     fn an_early_original_is_proof() {
         let mut frto = timeout();
-        assert_eq!(frto.conclude(NOW, true, true, 9), Verdict::Open);
-        frto.acked(Acked::Original);
-        assert_eq!(frto.conclude(NOW, true, true, 9), Verdict::Spurious);
+        assert_eq!(frto.judge_sack(NOW, true, true, 9), Verdict::Open);
+        frto.note_acked(Acked::Original);
+        assert_eq!(frto.judge_sack(NOW, true, true, 9), Verdict::Spurious);
         let mut frto = timeout();
-        frto.acked(Acked::Again { too_soon: true });
-        assert_eq!(frto.conclude(NOW, false, false, 9), Verdict::Spurious);
+        frto.note_acked(Acked::Again { too_soon: true });
+        assert_eq!(frto.judge_sack(NOW, false, false, 9), Verdict::Spurious);
     }
 
     #[test]
     fn a_late_original_needs_a_second_one() {
         let step = |second: &[Acked]| {
             let mut frto = timeout();
-            frto.acked(Acked::Original);
-            frto.acked(Acked::Again { too_soon: false });
-            assert_eq!(frto.conclude(NOW, false, true, 9), Verdict::Open);
-            assert!(frto.holds() && frto.is_stuck(9) && !frto.is_stuck(10));
-            second.iter().for_each(|&acked| frto.acked(acked));
-            frto.conclude(NOW, false, true, 10)
+            frto.note_acked(Acked::Original);
+            frto.note_acked(Acked::Again { too_soon: false });
+            assert_eq!(frto.judge_sack(NOW, false, true, 9), Verdict::Open);
+            assert!(frto.is_in_second_step() && frto.is_stuck(9) && !frto.is_stuck(10));
+            second.iter().for_each(|&acked| frto.note_acked(acked));
+            frto.judge_sack(NOW, false, true, 10)
         };
         assert_eq!(step(&[Acked::Original]), Verdict::Spurious);
         assert_eq!(step(&[Acked::Original, Acked::Beyond]), Verdict::Genuine, "step 3a");
@@ -232,39 +240,39 @@ mod tests {
     fn a_late_answer_that_tells_of_nothing_ends_the_second_step() {
         let second_step = || {
             let mut frto = timeout();
-            assert!(!frto.told_nothing(9, |_| true), "no second step yet");
-            frto.acked(Acked::Again { too_soon: false });
-            assert_eq!(frto.conclude(NOW, false, true, 9), Verdict::Open);
+            assert!(!frto.note_empty_sack(9, |_| true), "no second step yet");
+            frto.note_acked(Acked::Again { too_soon: false });
+            assert_eq!(frto.judge_sack(NOW, false, true, 9), Verdict::Open);
             frto
         };
-        assert!(!second_step().told_nothing(9, |_| true), "nothing new was sent");
-        assert!(second_step().told_nothing(10, |began| began == NOW));
+        assert!(!second_step().note_empty_sack(9, |_| true), "nothing new was sent");
+        assert!(second_step().note_empty_sack(10, |began| began == NOW));
         let mut early = second_step();
-        assert!(!early.told_nothing(10, |_| false), "may be the copy of a SACK");
-        assert!(early.told_nothing(10, |_| false), "not twice");
+        assert!(!early.note_empty_sack(10, |_| false), "may be the copy of a SACK");
+        assert!(early.note_empty_sack(10, |_| false), "not twice");
     }
 
     #[test]
     fn an_answer_that_leaves_nothing_to_send_again_proves_nothing() {
         let mut frto = timeout();
-        frto.acked(Acked::Again { too_soon: false });
-        frto.acked(Acked::Original);
-        assert_eq!(frto.conclude(NOW, false, false, 9), Verdict::Genuine, "step 2a");
+        frto.note_acked(Acked::Again { too_soon: false });
+        frto.note_acked(Acked::Original);
+        assert_eq!(frto.judge_sack(NOW, false, false, 9), Verdict::Genuine, "step 2a");
     }
 
     #[test]
     fn every_retransmission_must_be_reported_as_a_duplicate() {
         let mut resent = Resent::default();
-        resent.duplicate(3);
-        assert!(!resent.were_all_in_vain(), "nothing was sent again");
-        resent.sent(3, 2);
-        resent.sent(4, 2);
-        resent.duplicate(4);
-        assert!(!resent.were_all_in_vain());
-        resent.duplicate(3);
-        assert!(resent.were_all_in_vain());
-        resent.sent(5, 3);
-        resent.duplicate(5);
-        assert!(!resent.were_all_in_vain(), "the second of three may have been lost");
+        resent.note_duplicate(3);
+        assert!(!resent.were_all_reported(), "nothing was sent again");
+        resent.note_retransmission(3, 2);
+        resent.note_retransmission(4, 2);
+        resent.note_duplicate(4);
+        assert!(!resent.were_all_reported());
+        resent.note_duplicate(3);
+        assert!(resent.were_all_reported());
+        resent.note_retransmission(5, 3);
+        resent.note_duplicate(5);
+        assert!(!resent.were_all_reported(), "the second of three may have been lost");
     }
 }

@@ -147,7 +147,8 @@ impl LossRecovery {
         self.paths.get(p.index()).and_then(|own| own.rack.shortest_trip())
     }
 
-    /// Before a SACK or the reordering timer changes anything: PRR wants to know what was in flight.
+    /// Before a SACK or the reordering timer changes anything: PRR wants to know what was in
+    /// flight.
     #[inline]
     pub(crate) fn note_flight(&mut self, p: PathId, outstanding: u64) {
         if let Some(own) = self.paths.get_mut(p.index()) {
@@ -198,10 +199,10 @@ impl LossRecovery {
             return;
         };
         if cause == LossKind::Timeout {
-            own.resent.sent(tsn, nth);
+            own.resent.note_retransmission(tsn, nth);
         }
         if let Some(frto) = &mut own.frto {
-            frto.sent_again(now, tsn, to);
+            frto.note_retransmission(now, tsn, to);
         }
     }
 
@@ -213,9 +214,9 @@ impl LossRecovery {
         }
         for tsn in tsns.map(|tsn| extend(near, tsn)) {
             for PathRecovery { rack, tail, resent, stats, .. } in &mut self.paths {
-                tail.duplicate(tsn);
-                resent.duplicate(tsn);
-                stats.spurious_retransmissions += u64::from(rack.duplicate(now, tsn));
+                tail.note_duplicate(tsn);
+                resent.note_duplicate(tsn);
+                stats.spurious_retransmissions += u64::from(rack.note_duplicate(now, tsn));
             }
         }
     }
@@ -243,14 +244,14 @@ impl LossRecovery {
         let Some(own) = self.paths.get_mut(chunk.path.index()) else { return };
         let PathRecovery { rack, tail, frto, undone, .. } = own;
         if certain {
-            tail.acked(tsn);
+            tail.note_acked(tsn);
         } else {
-            tail.forget(tsn);
+            tail.note_ambiguously_acked(tsn);
         }
         if certain && chunk.transmissions == 1 && !chunk.reneged {
-            tail.measured();
+            tail.note_rtt_measured();
             *undone = false;
-            rack.original_delivered(now, tsn, chunk.sent);
+            rack.note_original_delivered(now, tsn, chunk.sent);
         }
         if !chunk.copies.is_empty() {
             // Which of several transmissions arrived is not known where either may have: that
@@ -281,8 +282,8 @@ impl LossRecovery {
             let Some(frto) = &mut own.frto else { continue };
             let waits = chunk.is_marked();
             let here = chunk.path.index() == i;
-            let before = chunk.sent < frto.expired();
-            frto.acked(match (frto.is_suspect(tsn), chunk.transmissions) {
+            let before = chunk.sent < frto.expired_at();
+            frto.note_acked(match (frto.is_suspect(tsn), chunk.transmissions) {
                 (true, 1) if waits => Acked::Original,
                 (true, 2) if !waits => Acked::Again { too_soon },
                 (true, _) => Acked::Again { too_soon: false },
@@ -294,9 +295,9 @@ impl LossRecovery {
     }
 
     /// The chunks of a SACK are booked. In this order: is a timeout spurious? If the SACK brought
-    /// news: which chunks have too many miss indications, which are lost by their times, did a probe
-    /// repair a loss? At last: which paths leave fast recovery? `count`: packets that the SACK
-    /// covers (DAC). `full`: there may be more to report than its list of blocks had room for.
+    /// news: which chunks have too many miss indications, which are lost by their times, did a
+    /// probe repair a loss? At last: which paths leave fast recovery? `count`: packets that the
+    /// SACK covers (DAC). `full`: there may be more to report than its list of blocks had room for.
     #[expect(clippy::too_many_arguments, reason = "a SACK, and all that it may change")]
     pub(crate) fn on_sack(
         &mut self,
@@ -362,7 +363,7 @@ impl LossRecovery {
             && cause == LossKind::FastRetransmit
             && let Some(own) = self.paths.get_mut(p.index())
         {
-            own.rack.judged(tsn);
+            own.rack.note_declared_lost(tsn);
         }
     }
 }
@@ -372,14 +373,16 @@ impl PathRecovery {
     #[inline]
     fn note_sent(&mut self, now: Time, tsn: u64, size: u64, what: Sent) {
         if let Some(prr) = &mut self.prr {
-            prr.sent(size);
+            prr.note_sent(size);
         }
         match what {
-            Sent::New => self.stats.tail_probes += u64::from(self.tail.sent_new(now, tsn)),
+            Sent::New => {
+                self.stats.tail_probes += u64::from(self.tail.note_new_data_sent(now, tsn))
+            }
             // This packet asks for a SACK as well as a probe would.
             Sent::Retransmission { .. } | Sent::Copy => self.tail.due = false,
             Sent::TailLossProbe => {
-                self.tail.sent_again(now, tsn);
+                self.tail.note_probe_sent(now, tsn);
                 self.stats.tail_probes += 1;
             }
         }

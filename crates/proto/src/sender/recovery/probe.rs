@@ -23,19 +23,19 @@ impl LossRecovery {
         };
         let Some((view, path)) = paths.view(p).zip(paths.get(p)) else { return };
         let sent = outstanding.earliest_sent(p).map(|(tsn, sent)| (sent, tsn));
-        let hole = sent.is_some_and(|sent| Some(sent) < own.rack.latest());
+        let hole = sent.is_some_and(|sent| Some(sent) < own.rack.latest_delivered());
         let wanted = view.outstanding > 0 && !own.is_recovering() && !hole && own.tail.is_ready();
         own.tail.timer = match view.srtt.filter(|_| wanted) {
             Some(srtt) => {
                 let single = view.outstanding <= u64::from(view.pmdcs);
-                (now + tail::timeout(srtt, single, self.sack_delay)).min(path.t3)
+                (now + tail::probe_timeout(srtt, single, self.sack_delay)).min(path.t3)
             }
             None => Time::MAX,
         };
     }
 
-    /// PTO of `p`: whether it expired, and a probe is due. T3 starts anew, so that it stays the last
-    /// resort.
+    /// PTO of `p`: whether it expired, and a probe is due. T3 starts anew, so that it stays the
+    /// last resort.
     pub(crate) fn expire_probe_timer(
         &mut self,
         now: Time,

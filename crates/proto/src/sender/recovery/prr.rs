@@ -1,16 +1,17 @@
-//! Proportional rate reduction (RFC 6937): in fast recovery, what goes out follows what comes in, so that the window shrinks
-//! over one round trip instead of falling silent for half of it.
+//! Proportional rate reduction (RFC 6937): in fast recovery, what goes out follows what comes in,
+//! so that the window shrinks over one round trip instead of falling silent for half of it.
 
 use crate::config::RateReduction;
 
 /// PRR's state of a path in fast recovery. DATA chunk bytes.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::sender) struct Prr {
+pub(super) struct Prr {
     /// In flight when the loss was noticed (RecoverFS).
     flight: u64,
     delivered: u64,
     out: u64,
-    /// What may still be sent until the next SACK (sndcnt); `None` before the reduced window is known.
+    /// What may still be sent until the next SACK (sndcnt); `None` before the reduced window is
+    /// known.
     budget: Option<u64>,
 }
 
@@ -20,16 +21,16 @@ impl Prr {
     }
 
     /// So much goes out on the path, new or again.
-    pub(super) const fn sent(&mut self, bytes: u64) {
+    pub(super) const fn note_sent(&mut self, bytes: u64) {
         self.out += bytes;
         if let Some(budget) = &mut self.budget {
             *budget = budget.saturating_sub(bytes);
         }
     }
 
-    /// A SACK delivered `delivered` bytes of the path; `pipe` are in flight now, and recovery shall end with a window of
-    /// `target`.
-    pub(super) fn step(
+    /// A SACK delivered `delivered` bytes of the path; `pipe` are in flight now, and recovery shall
+    /// end with a window of `target`.
+    pub(super) fn update_budget(
         &mut self,
         bound: RateReduction,
         delivered: u64,
@@ -64,18 +65,19 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 6937 section 3.1, in segments: 20 in flight, a target of 10. Each entry of `pipes` is the pipe after an
-    /// acknowledgement of one segment. What is sent is added to the pipe by the caller of the real thing.
+    /// RFC 6937 section 3.1, in segments: 20 in flight, a target of 10. Each entry of `pipes` is
+    /// the pipe after an acknowledgement of one segment. What is sent is added to the pipe by the
+    /// caller of the real thing.
     fn run(bound: RateReduction, mut pipe: u64, acks: usize) -> Vec<u64> {
         let mut prr = Prr::new(20);
         let mut sent = Vec::new();
         for i in 0..acks {
             // The first acknowledgement is the one that found the loss: `pipe` is what it left.
             pipe -= u64::from(i > 0);
-            prr.step(bound, 1, pipe, 10, 1);
+            prr.update_budget(bound, 1, pipe, 10, 1);
             let mut n = 0;
             while Some(pipe) < prr.window(pipe) && n < 10 {
-                prr.sent(1);
+                prr.note_sent(1);
                 (pipe, n) = (pipe + 1, n + 1);
             }
             sent.push(n);
@@ -105,11 +107,11 @@ mod tests {
     fn a_timer_finds_losses_without_deliveries() {
         let mut prr = Prr::new(20);
         assert_eq!(prr.window(3), None);
-        prr.step(RateReduction::SlowStart, 0, 3, 10, 1);
+        prr.update_budget(RateReduction::SlowStart, 0, 3, 10, 1);
         assert_eq!(prr.window(3), Some(4));
-        prr.step(RateReduction::Conservative, 0, 3, 10, 1);
+        prr.update_budget(RateReduction::Conservative, 0, 3, 10, 1);
         assert_eq!(prr.window(3), Some(3));
-        prr.step(RateReduction::Conservative, 0, 0, 10, 1);
+        prr.update_budget(RateReduction::Conservative, 0, 0, 10, 1);
         assert_eq!(prr.window(0), Some(1), "never a dead end");
     }
 }

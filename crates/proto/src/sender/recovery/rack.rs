@@ -1,14 +1,17 @@
 //! Time-based loss detection (RACK, RFC 8985 section 6), per path.
 //!
-//! A transmission is lost when a later one on the same path was delivered and the reordering window has passed: `sent + rtt +
-//! window <= now`, with the round trip of the latest delivery. Paths reorder against each other all the time, so a path is
-//! judged by its own deliveries only, as split fast retransmit has it. Retransmissions are judged like everything else, so
-//! a lost one is sent again without a timeout, which RFC 9260 section 7.2.4 (one fast retransmit per TSN) rules out.
+//! A transmission is lost when a later one on the same path was delivered and the reordering window
+//! has passed: `sent + rtt + window <= now`, with the round trip of the latest delivery. Paths
+//! reorder against each other all the time, so a path is judged by its own deliveries only, as
+//! split fast retransmit has it. Retransmissions are judged like everything else, so a lost one is
+//! sent again without a timeout, which RFC 9260 section 7.2.4 (one fast retransmit per TSN) rules
+//! out.
 //!
-//! SCTP differs from TCP in three ways. Duplicates are always reported, so every spurious retransmission is known. There is
-//! no timestamp to tell a retransmission's acknowledgement from the original's: RFC 8985's heuristic decides, an
-//! acknowledgement sooner than the smallest round trip belongs to the original. And "three segments above" is counted in
-//! miss indications, which know of DAC ([`fast_retransmit`](super::fast_retransmit)).
+//! SCTP differs from TCP in three ways. Duplicates are always reported, so every spurious
+//! retransmission is known. There is no timestamp to tell a retransmission's acknowledgement from
+//! the original's: RFC 8985's heuristic decides, an acknowledgement sooner than the smallest round
+//! trip belongs to the original. And "three segments above" is counted in miss indications, which
+//! know of DAC ([`fast_retransmit`](super::fast_retransmit)).
 
 use std::collections::BTreeSet;
 
@@ -18,7 +21,8 @@ use crate::time::{Duration, Time};
 /// Spurious retransmissions widen the window for so many recoveries (RFC 8985 section 6.2, step 4).
 const PERSIST: u32 = 16;
 
-/// The smallest reordering window but none: hosts take and give packets in batches (RFC 9002 section 6.1.2 has the same bound).
+/// The smallest reordering window but none: hosts take and give packets in batches (RFC 9002
+/// section 6.1.2 has the same bound).
 const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// TSNs that are remembered as declared lost, at most: what a duplicate report is checked against.
@@ -26,7 +30,7 @@ const REMEMBERED: usize = 256;
 
 /// RACK's state of one path.
 #[derive(Debug)]
-pub(in crate::sender) struct Rack {
+pub(super) struct Rack {
     /// (sent, TSN) of the latest transmission known to be delivered.
     latest: Option<(Time, u64)>,
     /// Round trip of the latest delivery.
@@ -42,9 +46,9 @@ pub(in crate::sender) struct Rack {
     /// When `quarters` last grew: once per round trip.
     grown: Time,
     /// TSNs declared lost and retransmitted, while their duplicates may be reported.
-    judged: BTreeSet<u64>,
+    declared_lost: BTreeSet<u64>,
     /// The reordering timer.
-    pub(in crate::sender) timer: Time,
+    pub(super) timer: Time,
 }
 
 impl Default for Rack {
@@ -58,21 +62,23 @@ impl Default for Rack {
             quarters: 1,
             persist: 0,
             grown: Time::ZERO,
-            judged: BTreeSet::new(),
+            declared_lost: BTreeSet::new(),
             timer: Time::MAX,
         }
     }
 }
 
 impl Rack {
-    /// A chunk that was sent here once was acknowledged: a round trip, and perhaps a sign of reordering (step 3).
-    pub(super) fn original_delivered(&mut self, now: Time, tsn: u64, sent: Time) {
+    /// A chunk that was sent here once was acknowledged: a round trip, and perhaps a sign of
+    /// reordering (step 3).
+    pub(super) fn note_original_delivered(&mut self, now: Time, tsn: u64, sent: Time) {
         self.min_rtt.note(now, now.since(sent));
         self.reordering_seen |= tsn < self.highest;
         self.highest = self.highest.max(tsn);
     }
 
-    /// Whether the acknowledgement of `chunk` tells when its latest transmission was delivered (step 2).
+    /// Whether the acknowledgement of `chunk` tells when its latest transmission was delivered
+    /// (step 2).
     pub(super) fn is_evidence(&self, now: Time, chunk: &TxChunk) -> bool {
         if chunk.moved || chunk.reneged {
             return false;
@@ -82,7 +88,7 @@ impl Rack {
     }
 
     /// The smallest round trip of data.
-    pub(in crate::sender) fn shortest_trip(&self) -> Option<Duration> {
+    pub(super) fn shortest_trip(&self) -> Option<Duration> {
         self.min_rtt.value()
     }
 
@@ -92,13 +98,13 @@ impl Rack {
     }
 
     /// A SACK delivered `newest` last among what it acknowledges here.
-    pub(super) fn delivered(&mut self, now: Time, newest: (Time, u64)) {
+    pub(super) fn note_delivered(&mut self, now: Time, newest: (Time, u64)) {
         self.rtt = now.since(newest.0);
         self.latest = self.latest.max(Some(newest));
     }
 
     /// Transmissions before this one are suspicious while they are in flight.
-    pub(super) const fn latest(&self) -> Option<(Time, u64)> {
+    pub(super) const fn latest_delivered(&self) -> Option<(Time, u64)> {
         self.latest
     }
 
@@ -106,9 +112,9 @@ impl Rack {
         self.reordering_seen
     }
 
-    /// How long after `sent` a suspicious transmission counts as lost. In recovery there is no grace while the path was
-    /// never seen to reorder (step 4).
-    pub(super) fn patience(&self, srtt: Option<Duration>, recovering: bool) -> Duration {
+    /// How long after `sent` a suspicious transmission counts as lost. In recovery there is no
+    /// grace while the path was never seen to reorder (step 4).
+    pub(super) fn loss_delay(&self, srtt: Option<Duration>, recovering: bool) -> Duration {
         self.rtt + self.reordering_window(srtt, recovering)
     }
 
@@ -121,18 +127,18 @@ impl Rack {
     }
 
     /// `tsn` was declared lost for what arrived after it.
-    pub(in crate::sender) fn judged(&mut self, tsn: u64) {
-        self.judged.insert(tsn);
-        if self.judged.len() > REMEMBERED {
-            self.judged.pop_first();
+    pub(super) fn note_declared_lost(&mut self, tsn: u64) {
+        self.declared_lost.insert(tsn);
+        if self.declared_lost.len() > REMEMBERED {
+            self.declared_lost.pop_first();
         }
     }
 
-    /// The peer got `tsn` twice. Gives whether the path is to blame: a chunk that was declared lost had only been late. It
-    /// takes a wider window, once per round trip (step 4); and it is reordering that step 3 cannot see, because the chunk
-    /// was retransmitted.
-    pub(super) fn duplicate(&mut self, now: Time, tsn: u64) -> bool {
-        if !self.judged.remove(&tsn) {
+    /// The peer got `tsn` twice. Gives whether the path is to blame: a chunk that was declared lost
+    /// had only been late. It takes a wider window, once per round trip (step 4); and it is
+    /// reordering that step 3 cannot see, because the chunk was retransmitted.
+    pub(super) fn note_duplicate(&mut self, now: Time, tsn: u64) -> bool {
+        if !self.declared_lost.remove(&tsn) {
             return false;
         }
         self.reordering_seen = true;
@@ -146,7 +152,7 @@ impl Rack {
     }
 
     /// A recovery is over.
-    pub(super) const fn recovered(&mut self) {
+    pub(super) const fn note_recovery_end(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.quarters = 1;
@@ -154,8 +160,8 @@ impl Rack {
     }
 }
 
-/// The smallest value of the last 10 to 20 seconds: a path that became longer is noticed, a standing queue is not
-/// forgotten at once.
+/// The smallest value of the last 10 to 20 seconds: a path that became longer is noticed, a
+/// standing queue is not forgotten at once.
 #[derive(Debug, Default)]
 struct WindowedMin {
     began: Time,
@@ -193,21 +199,21 @@ mod tests {
     /// Round trips of 100 ms: chunk `tsn` is sent at `tsn` ms and delivered.
     fn deliver(rack: &mut Rack, tsn: u64) {
         let (sent, now) = (Time::from_millis(tsn), Time::from_millis(tsn + 100));
-        rack.original_delivered(now, tsn, sent);
-        rack.delivered(now, (sent, tsn));
+        rack.note_original_delivered(now, tsn, sent);
+        rack.note_delivered(now, (sent, tsn));
     }
 
     #[test]
     fn the_window_is_a_quarter_of_the_round_trip_and_none_in_recovery() {
         let mut rack = Rack::default();
         deliver(&mut rack, 1);
-        assert_eq!(rack.patience(Some(ms(100)), false), ms(125));
-        assert_eq!(rack.patience(Some(ms(100)), true), ms(100));
-        assert_eq!(rack.patience(Some(ms(10)), false), ms(110), "never more than SRTT");
+        assert_eq!(rack.loss_delay(Some(ms(100)), false), ms(125));
+        assert_eq!(rack.loss_delay(Some(ms(100)), true), ms(100));
+        assert_eq!(rack.loss_delay(Some(ms(10)), false), ms(110), "never more than SRTT");
         deliver(&mut rack, 3);
         deliver(&mut rack, 2);
         assert!(rack.reordering_seen());
-        assert_eq!(rack.patience(Some(ms(100)), true), ms(125));
+        assert_eq!(rack.loss_delay(Some(ms(100)), true), ms(125));
     }
 
     #[test]
@@ -215,28 +221,28 @@ mod tests {
         let mut rack = Rack::default();
         deliver(&mut rack, 1);
         for tsn in [10, 11, 12] {
-            rack.judged(tsn);
+            rack.note_declared_lost(tsn);
         }
-        assert!(!rack.duplicate(Time::from_millis(150), 9), "never declared lost");
-        assert!(rack.duplicate(Time::from_millis(150), 10));
-        assert!(rack.duplicate(Time::from_millis(151), 11));
-        assert!(!rack.duplicate(Time::from_millis(151), 11), "reported once");
-        assert_eq!(rack.patience(Some(ms(100)), false), ms(150));
+        assert!(!rack.note_duplicate(Time::from_millis(150), 9), "never declared lost");
+        assert!(rack.note_duplicate(Time::from_millis(150), 10));
+        assert!(rack.note_duplicate(Time::from_millis(151), 11));
+        assert!(!rack.note_duplicate(Time::from_millis(151), 11), "reported once");
+        assert_eq!(rack.loss_delay(Some(ms(100)), false), ms(150));
         // What is delivered now was sent after the window grew.
         deliver(&mut rack, 160);
-        assert!(rack.duplicate(Time::from_millis(261), 12));
-        assert_eq!(rack.patience(Some(ms(100)), false), ms(175));
-        (0..15).for_each(|_| rack.recovered());
-        assert_eq!(rack.patience(Some(ms(100)), false), ms(175));
-        rack.recovered();
-        assert_eq!(rack.patience(Some(ms(100)), false), ms(125));
+        assert!(rack.note_duplicate(Time::from_millis(261), 12));
+        assert_eq!(rack.loss_delay(Some(ms(100)), false), ms(175));
+        (0..15).for_each(|_| rack.note_recovery_end());
+        assert_eq!(rack.loss_delay(Some(ms(100)), false), ms(175));
+        rack.note_recovery_end();
+        assert_eq!(rack.loss_delay(Some(ms(100)), false), ms(125));
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
         let mut rack = Rack::default();
-        (0..10_000).for_each(|tsn| rack.judged(tsn));
-        assert_eq!(rack.judged.len(), REMEMBERED);
+        (0..10_000).for_each(|tsn| rack.note_declared_lost(tsn));
+        assert_eq!(rack.declared_lost.len(), REMEMBERED);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Losses found by their times (RFC 8985 section 6.2), and how a path reacts to a loss: fast recovery
-//! begins, goes on, ends.
+//! Losses found by their times (RFC 8985 section 6.2), and how a path reacts to a loss: fast
+//! recovery begins, goes on, ends.
 
 use super::frto::Resent;
 use super::loss_recovery::{LossRecovery, PathRecovery};
@@ -30,9 +30,10 @@ impl LossRecovery {
             let Some(own) = self.paths.get_mut(p.index()) else { continue };
             let PathRecovery { rack, tail, stats, .. } = own;
             if let Some(newest) = newest {
-                rack.delivered(now, newest);
+                rack.note_delivered(now, newest);
             }
-            let repaired = tail.repaired(rack.latest(), longest_overtaking(paths, p));
+            let repaired =
+                tail.take_repaired_loss(rack.latest_delivered(), longest_overtaking(paths, p));
             stats.tail_losses += u64::from(repaired);
             let mut losses = self.detect_losses_on(now, p, outstanding, paths);
             losses.react |= repaired;
@@ -56,17 +57,17 @@ impl LossRecovery {
             return Losses::default();
         };
         own.rack.timer = Time::MAX;
-        let Some(latest) = own.rack.latest() else { return Losses::default() };
+        let Some(latest) = own.rack.latest_delivered() else { return Losses::default() };
         let mut suspicious = core::mem::take(&mut self.tsns);
         suspicious.clear();
         outstanding.list_in_flight_before(p, latest, &mut suspicious);
-        let patience = self.patience(p, paths);
+        let loss_delay = self.loss_delay(p, paths);
         let (mut losses, mut highest, mut again) = (Losses::default(), 0, false);
         for &tsn in &suspicious {
             let Some(chunk) = outstanding.get(tsn) else { continue };
             let Some(sent) = chunk.in_flight_on(p) else { continue };
             let retransmission = chunk.transmissions > 1 || chunk.path != p;
-            let due = sent + patience;
+            let due = sent + loss_delay;
             let after_cut = self.was_sent_after_cut(p, sent);
             if due > now {
                 self.wait_for_reordering(p, due);
@@ -86,9 +87,9 @@ impl LossRecovery {
     }
 
     /// How long after a transmission on `p` it counts as lost.
-    fn patience(&self, p: PathId, paths: &PathSet) -> Duration {
+    fn loss_delay(&self, p: PathId, paths: &PathSet) -> Duration {
         let Some(own) = self.paths.get(p.index()) else { return Duration::MAX };
-        own.rack.patience(paths.view(p).and_then(|v| v.srtt), own.is_recovering())
+        own.rack.loss_delay(paths.view(p).and_then(|v| v.srtt), own.is_recovering())
     }
 
     fn was_sent_after_cut(&self, p: PathId, sent: Time) -> bool {
@@ -171,8 +172,8 @@ impl LossRecovery {
         if of_timeout || own.fast_recovery_exit.is_some() {
             return false;
         }
-        // Copies may have taken over all that was in flight here: with nothing to wait for, recovery
-        // is over with the next SACK.
+        // Copies may have taken over all that was in flight here: with nothing to wait for,
+        // recovery is over with the next SACK.
         own.fast_recovery_exit = outstanding.highest_unacked(p).max(Some(highest));
         own.allowance = true;
         own.cut = now;
@@ -186,8 +187,8 @@ impl LossRecovery {
         true
     }
 
-    /// Fast recovery ends when no TSN up to the exit point, last sent on the path, is unacknowledged:
-    /// by the cum-ack or by the path's pseudo-cum-acks alike.
+    /// Fast recovery ends when no TSN up to the exit point, last sent on the path, is
+    /// unacknowledged: by the cum-ack or by the path's pseudo-cum-acks alike.
     pub(super) fn leave_recoveries(
         &mut self,
         outstanding: &mut OutstandingQueue,
@@ -204,7 +205,7 @@ impl LossRecovery {
                 own.fast_recovery_exit = None;
                 view.in_recovery = false;
                 own.prr = None;
-                own.rack.recovered();
+                own.rack.note_recovery_end();
             }
         }
     }
@@ -215,7 +216,7 @@ impl LossRecovery {
         let (bound, view) = (self.config.rate_reduction, paths.view(p));
         let prr = self.paths.get_mut(p.index()).and_then(|own| own.prr.as_mut());
         if let Some((prr, view)) = prr.zip(view) {
-            prr.step(bound, delivered, view.outstanding, target, u64::from(view.pmdcs));
+            prr.update_budget(bound, delivered, view.outstanding, target, u64::from(view.pmdcs));
         }
     }
 
@@ -241,13 +242,13 @@ impl PathRecovery {
         let Some(exit) = self.timeout_exit else { return };
         if lowest.is_none_or(|tsn| tsn > exit) {
             self.timeout_exit = None;
-            self.rack.recovered();
+            self.rack.note_recovery_end();
         }
     }
 }
 
-/// By how much a SACK of what came by `p` may be overtaken by later ones, which come back by another
-/// path: what its round trip may be.
+/// By how much a SACK of what came by `p` may be overtaken by later ones, which come back by
+/// another path: what its round trip may be.
 fn longest_overtaking(paths: &PathSet, p: PathId) -> Duration {
     let Some(view) = paths.view(p).filter(|_| paths.len() > 1) else { return Duration::ZERO };
     view.srtt.unwrap_or_default() + 4 * view.rttvar

@@ -61,8 +61,10 @@ impl LossRecovery {
             return Duration::ZERO;
         }
         let rack = self.paths.get(p.index()).map(|own| &own.rack);
-        if let Some(rack) = rack.filter(|rack| self.config.rack && rack.latest().is_some()) {
-            return rack.patience(view.srtt, false);
+        if let Some(rack) =
+            rack.filter(|rack| self.config.rack && rack.latest_delivered().is_some())
+        {
+            return rack.loss_delay(view.srtt, false);
         }
         match config.cmt.t3_marks {
             // An RTO at its upper bound may be shorter than the SRTT: then each expiry would spare
@@ -94,8 +96,8 @@ impl LossRecovery {
         // RFC 5682 section 3.1, step 1: not within another recovery, but again and again for the
         // same chunks. Nor after a timeout that was undone, while nothing that was in flight then
         // has been acknowledged: when the round trip of a path falls below the smallest ever
-        // measured, the answer to a retransmission comes "too soon", and every further timeout would
-        // be judged spurious as well.
+        // measured, the answer to a retransmission comes "too soon", and every further timeout
+        // would be judged spurious as well.
         let watch = !suspects.is_empty()
             && !recovering
             && !core::mem::take(undone)
@@ -106,7 +108,7 @@ impl LossRecovery {
             for &tsn in &suspects {
                 // A copy stands in for the retransmission.
                 if let Some(chunk) = outstanding.get(tsn).filter(|c| c.path != p) {
-                    resent.sent(tsn, chunk.transmissions);
+                    resent.note_retransmission(tsn, chunk.transmissions);
                 }
             }
             *frto = watch.then(|| Box::new(FRto::new(suspects, now)));
@@ -142,7 +144,7 @@ impl LossRecovery {
         outstanding: &mut OutstandingQueue,
         paths: &mut PathSet,
     ) -> bool {
-        if self.paths.get(p.index()).is_some_and(|own| own.resent.were_all_in_vain()) {
+        if self.paths.get(p.index()).is_some_and(|own| own.resent.were_all_reported()) {
             self.undo_timeout(now, p, outstanding, paths);
             return true;
         }
@@ -158,10 +160,10 @@ impl LossRecovery {
         let PathRecovery { rack, frto: Some(frto), .. } = own else { return false };
         // Half of it: the smallest round trip may have been measured with a delayed SACK.
         let late = |began| now.since(began) >= rack.shortest_trip().unwrap_or(Duration::ZERO) / 2;
-        let verdict = if !news && frto.told_nothing(data_chunks, late) {
+        let verdict = if !news && frto.note_empty_sack(data_chunks, late) {
             Verdict::Genuine
         } else {
-            frto.conclude(now, early, waiting, data_chunks)
+            frto.judge_sack(now, early, waiting, data_chunks)
         };
         match verdict {
             Verdict::Open => {}
@@ -199,7 +201,7 @@ impl LossRecovery {
     /// F-RTO's second step: retransmissions on their own path wait, new data goes instead.
     pub(crate) fn holds_retransmissions(&self, from: PathId, to: PathId) -> bool {
         let frto = self.paths.get(from.index()).and_then(|own| own.frto.as_ref());
-        from == to && frto.is_some_and(|frto| frto.holds())
+        from == to && frto.is_some_and(|frto| frto.is_in_second_step())
     }
 
     /// Where no new data could be sent, waiting is pointless (RFC 5682 section 3.1, step 2b): gives
@@ -217,8 +219,9 @@ impl LossRecovery {
             // Nor does an answer come where nothing is in flight any more: what went out may have
             // been sent again from another path.
             let silent = view.outstanding == 0;
-            let stuck =
-                |frto: &mut Box<FRto>| frto.is_stuck(view.data_chunks) || silent && frto.holds();
+            let stuck = |frto: &mut Box<FRto>| {
+                frto.is_stuck(view.data_chunks) || silent && frto.is_in_second_step()
+            };
             if own.frto.as_mut().is_some_and(stuck) {
                 own.frto = None;
                 freed |= outstanding.has_marked_on(view.id);

@@ -1,5 +1,5 @@
-//! Streams whose new messages wait: what was handed in before is sent, what comes after waits until the streams were reset or the
-//! peer refused (RFC 6525 section 5.1.2, A1 and A3).
+//! Streams whose new messages wait: what was handed in before is sent, what comes after waits until
+//! the streams were reset or the peer refused (RFC 6525 section 5.1.2, A1 and A3).
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,8 @@ impl SendQueue {
         streams.iter().all(|&stream| self.stream(stream).is_none_or(Stream::is_at_zero))
     }
 
-    /// The next messages of these streams (none: of all) have number 0, ordered and unordered ones (RFC 8260 section 2.3.2).
+    /// The next messages of these streams (none: of all) have number 0, ordered and unordered ones
+    /// (RFC 8260 section 2.3.2).
     pub(in crate::sender) fn renumber(&mut self, streams: &[StreamId]) {
         if streams.is_empty() {
             self.first_mid = 0;
@@ -80,7 +81,8 @@ impl SendQueue {
 }
 
 impl Stream {
-    /// Whether a new entry waits where new messages do. Parts of a message that was begun before do not.
+    /// Whether a new entry waits where new messages do. Parts of a message that was begun before do
+    /// not.
     pub(in crate::sender) fn parks(&self, entry: &Queued) -> bool {
         let last = || self.held.as_ref().and_then(|held| held.back());
         !entry.continues || last().is_some_and(|last| last.id == entry.id)

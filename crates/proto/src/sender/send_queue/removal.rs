@@ -16,7 +16,8 @@ use crate::sender::types::DequeuedFragment;
 pub(in crate::sender) struct Removed {
     /// Unsent bytes.
     pub(in crate::sender) bytes: u64,
-    /// Where the message was begun: an empty last chunk, so that its TSN, which is never sent, can be skipped.
+    /// Where the message was begun: an empty last chunk, so that its TSN, which is never sent, can
+    /// be skipped.
     pub(in crate::sender) tail: Option<DequeuedFragment>,
 }
 
@@ -51,7 +52,7 @@ impl SendQueue {
             let number = s.numbers.next(kind, flags.unordered, true);
             s.ordered_in_flight += u32::from(!flags.unordered);
             if self.interleaving {
-                self.begin(stream, None);
+                self.note_begun(stream, None);
             } else {
                 self.in_progress = None;
             }

@@ -1,4 +1,4 @@
-//! Messages that are given up, chunk by chunk.
+//! Messages that are abandoned, chunk by chunk.
 
 use bytes::Bytes;
 use polypath_wire::{ChecksumCheck, ChecksumMode, Chunk, PacketView, PacketWriter};
@@ -13,7 +13,7 @@ use crate::tsn_map::wire;
 
 const P: PathId = PathId(0);
 
-/// Sends one chunk of a message that may be given up.
+/// Sends one chunk of a message that may be abandoned.
 fn send(rig: &mut Rig, stream: u16, reliability: Reliability) {
     let data = Bytes::from_static(&[0; 1000]);
     let options = SendOptions { reliability, ..SendOptions::default() };

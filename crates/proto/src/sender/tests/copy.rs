@@ -7,7 +7,8 @@ use crate::PathId;
 use crate::config::{RecoveryConfig, Rescheduling};
 use crate::time::Duration;
 
-/// Three paths with round trips of 40 ms (path 0 and 1) and 100 ms (path 2), as a chunk on each measured them.
+/// Three paths with round trips of 40 ms (path 0 and 1) and 100 ms (path 2), as a chunk on each
+/// measured them.
 fn rig() -> Rig {
     let recovery = RecoveryConfig { rescheduling: Rescheduling::Silent, ..RecoveryConfig::MODERN };
     let mut rig = Rig::recovering(3, recovery);
@@ -149,7 +150,8 @@ fn a_path_is_silent_when_others_are_heard_and_its_data_is_overdue() {
             continue;
         }
         rig.sack(1, 3, &[(5, n - 3)]);
-        // The round trip of 40 ms, and four times its variation of 2 ms, but at least a quarter: 50 ms.
+        // The round trip of 40 ms, and four times its variation of 2 ms, but at least a quarter: 50
+        // ms.
         assert_eq!(silent(&mut rig, 0), n >= 10, "{n}");
         assert!(!silent(&mut rig, 1), "{n}");
     }

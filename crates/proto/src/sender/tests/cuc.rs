@@ -21,7 +21,8 @@ fn a_path_in_order_moves_its_pseudo_cum_ack_behind_another_paths_gap() {
 fn version_2_lets_new_data_move_past_a_retransmission() {
     let grows = |cuc| {
         let mut rig = Rig::new(2, CmtConfig { cuc, ..CmtConfig::default() });
-        // Chunk 2 on path 1 is lost, marked and moved to path 0, where it is outstanding as the lowest TSN.
+        // Chunk 2 on path 1 is lost, marked and moved to path 0, where it is outstanding as the
+        // lowest TSN.
         rig.send(&[0, 1, 1, 1, 1, 0, 0]);
         rig.sack(1, 1, &[(3, 3)]);
         rig.sack(1, 1, &[(3, 4)]);

@@ -10,6 +10,7 @@ fn tsns_in_flight_stay_within_what_a_sack_reports() {
     assert!(rig.tx.has_tsn_room());
     rig.send(&[0]);
     assert!(!rig.tx.has_tsn_room());
-    // Nor can there be as many messages, or fragments of one, as their numbers allow (RFC 8260 section 2.1).
+    // Nor can there be as many messages, or fragments of one, as their numbers allow (RFC 8260
+    // section 2.1).
     const { assert!(crate::sender::sending_half::MAX_TSNS <= 65_535) };
 }

@@ -1,6 +1,8 @@
-//! The sending half against hand-worked sequences: each test is a row of packets and the SACKs that come back.
+//! The sending half against hand-worked sequences: each test is a row of packets and the SACKs that
+//! come back.
 
 mod abandon;
+mod books;
 mod copy;
 mod cuc;
 mod limits;

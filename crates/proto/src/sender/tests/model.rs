@@ -1,4 +1,5 @@
-//! Random sequences of sends, SACKs, losses and timeouts against plain sets: counters must always add up.
+//! Random sequences of sends, SACKs, losses and timeouts against plain sets: counters must always
+//! add up.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,8 @@ use crate::time::Duration;
 #[derive(Clone, Debug)]
 enum Op {
     Send(u8),
-    /// The receiver gets these of the chunks in flight (by index), and a SACK comes back on this path.
+    /// The receiver gets these of the chunks in flight (by index), and a SACK comes back on this
+    /// path.
     Sack(u8, Vec<prop::sample::Index>, bool),
     Timeout(u8),
     Resend(u8, u8),
@@ -65,7 +67,8 @@ proptest! {
                 }
                 Op::Sack(p, picks, nr) => {
                     let missing: Vec<u64> = (1..=sent).filter(|n| !got.contains(n)).collect();
-                    got.extend(picks.iter().filter(|_| !missing.is_empty()).map(|i| *i.get(&missing)));
+                    let picks = picks.iter().filter(|_| !missing.is_empty());
+                    got.extend(picks.map(|i| *i.get(&missing)));
                     let cum = (1..).take_while(|n| got.contains(n)).count() as u64;
                     let gaps = ranges(&got, cum);
                     if nr {
@@ -100,7 +103,8 @@ proptest! {
     }
 }
 
-/// What is neither received nor marked is in flight; the paths' shares are the whole; the window agrees.
+/// What is neither received nor marked is in flight; the paths' shares are the whole; the window
+/// agrees.
 fn check(rig: &Rig, sent: u64, got: &BTreeSet<u64>) -> Result<(), TestCaseError> {
     let marked: usize = (0..3).map(|p| rig.tx.outstanding.marked_count(PathId(p))).sum();
     let outstanding: u64 = rig.paths.views.iter().map(|v| v.outstanding - v.copied).sum();

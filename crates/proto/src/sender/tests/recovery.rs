@@ -8,7 +8,8 @@ use crate::time::{Duration, Time};
 const RACK: RecoveryConfig = RecoveryConfig { rack: true, ..RecoveryConfig::OFF };
 const F_RTO: RecoveryConfig = RecoveryConfig { f_rto: true, ..RecoveryConfig::OFF };
 
-/// A rig whose paths delivered one chunk each in 20 ms, so that their round trips are known; gives the chunks sent.
+/// A rig whose paths delivered one chunk each in 20 ms, so that their round trips are known; gives
+/// the chunks sent.
 fn measured(paths: u16, recovery: RecoveryConfig) -> (Rig, u64) {
     let mut rig = Rig::recovering(paths, recovery);
     let n = u64::from(paths);
@@ -87,7 +88,8 @@ fn a_timeout_spares_what_rack_still_waits_for_and_its_losses_cut_no_further() {
     assert_eq!((rig.outstanding(0), rig.resend(0, 0)), (SIZE, n + 1));
     rig.wait(20);
     rig.sack(0, n + 1, &[]);
-    // The third was sent before the delivered retransmission and is lost: part of the same recovery.
+    // The third was sent before the delivered retransmission and is lost: part of the same
+    // recovery.
     assert_eq!((rig.lost(0), rig.in_recovery(0)), (1, false));
 }
 

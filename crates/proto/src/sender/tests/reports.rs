@@ -64,7 +64,8 @@ fn reneging_behind_a_full_list_comes_to_light() {
     assert_eq!(rig.sack(0, 2, &[(4, 4), (6, 6)]).reneged, 1, "5 is missing below 6");
 }
 
-/// After a timeout the lowest chunks go out again. As they arrive, the list has room for what arrived before they were sent.
+/// After a timeout the lowest chunks go out again. As they arrive, the list has room for what
+/// arrived before they were sent.
 #[test]
 fn what_arrived_long_ago_is_no_evidence_against_a_retransmission() {
     let mut rig = Rig::new(1, CmtConfig::default());

@@ -73,7 +73,8 @@ fn recovery_ends_when_the_path_has_nothing_old_missing_although_the_cum_ack_stan
 #[test]
 fn a_retransmission_moved_to_another_path_does_not_speak_for_that_path() {
     let mut rig = Rig::new(2, CmtConfig::default());
-    // Chunks 1 and 2 outstanding on path 1, the others on path 0; 3, 4 and 5 are lost there and move to path 1.
+    // Chunks 1 and 2 outstanding on path 1, the others on path 0; 3, 4 and 5 are lost there and
+    // move to path 1.
     rig.send(&[1, 1, 0, 0, 0, 0, 0, 0]);
     for last in 6..=8 {
         rig.sack(0, 0, &[(6, last)]);
