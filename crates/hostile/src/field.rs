@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use polypath_emu::for_tests::or_skip;
 use polypath_emu::{Error, Namespace};
 use polypath_net::{Config, DEFAULT_PORT, Encapsulation};
 
@@ -111,7 +112,7 @@ impl Field {
     /// # Panics
     /// When POLYPATH_REQUIRE_ROOT=1 says that it must not be skipped, or the kernel refuses.
     pub fn build() -> Option<Self> {
-        unless_skipped(Self::try_build())
+        or_skip(Self::try_build())
     }
 
     fn try_build() -> Result<Self, Error> {
@@ -160,19 +161,5 @@ impl Field {
     /// When the system refuses raw sockets.
     pub fn source(&self, kind: Kind) -> Source {
         Source::open(&self.attacker, kind.victim())
-    }
-}
-
-/// What was built, or nothing without the rights or programs it takes.
-pub(crate) fn unless_skipped<T>(built: Result<T, Error>) -> Option<T> {
-    match built {
-        Ok(built) => Some(built),
-        Err(error @ (Error::NotRoot | Error::Missing { .. })) => {
-            let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
-            assert!(!required, "{error}");
-            eprintln!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
     }
 }

@@ -63,7 +63,7 @@ fn a_victim_gets_no_data_before_it_proves_itself() {
     // A client that lies: nothing comes from there, and the victim answers nothing.
     pair.lose(move |p| {
         let there = p.tuple.local.ip() == victim || p.tuple.remote.ip() == victim;
-        if there { Fate::Lose } else { Fate::Deliver }
+        if there { Verdict::Lose } else { Verdict::Deliver }
     });
     add(&mut pair, "192.0.2.66");
     let (now, h) = (pair.now, pair.client.handle());
@@ -297,7 +297,7 @@ fn left_with_nothing_proven_an_association_gives_up_in_the_end() {
         let interval = config().heartbeat_interval.filter(|_| heartbeats);
         let server = AssocConfig { heartbeat_interval: interval, path_max_retrans: 1, ..config() };
         let mut pair = single_with(server);
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         submit(&mut pair, false, waiting);
         move_to_unproven(&mut pair, &[Ask::Add("10.6.0.1"), Ask::Delete("10.0.0.1")], 0);
         pair.run(7200 * SECOND);
@@ -313,12 +313,12 @@ fn probing_begins_anew_once_nothing_else_is_left() {
     let mut pair = single_with(config());
     // Nor may the client hear of an ASCONF that it never sent.
     let lost = |p: &Packet| p.tuple.local.ip() == ip("10.6.0.1") || p.kinds().contains(&ASCONF_ACK);
-    pair.lose(move |p| if lost(p) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(move |p| if lost(p) { Verdict::Lose } else { Verdict::Deliver });
     let add = asconf(&pair, 0, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
     inject(&mut pair, at_server(), &add);
     pair.run(600 * SECOND);
     assert_eq!(heartbeats_to(&pair, "10.6.0.1"), 6);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     move_to_unproven(&mut pair, &[Ask::Delete("10.0.0.1")], 1);
     pair.run(7200 * SECOND);
     assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));

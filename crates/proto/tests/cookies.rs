@@ -14,7 +14,7 @@ const DATA: u8 = 0;
 /// The server's application aborts; the client never hears of it.
 fn abort_in_silence(pair: &mut Pair) {
     let (now, h) = (pair.now, pair.server.handle());
-    pair.lose(|p| if p.first_kind() == ABORT { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.first_kind() == ABORT { Verdict::Lose } else { Verdict::Deliver });
     pair.server.endpoint.association_mut(h).unwrap().abort(now, Bytes::new());
     pair.exchange();
     pair.deliver_all();
@@ -22,7 +22,7 @@ fn abort_in_silence(pair: &mut Pair) {
 
 /// Nobody answers for the client any more: its host is gone.
 fn lose_all(pair: &mut Pair) {
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
 }
 
 fn replay(pair: &mut Pair, packet: &Packet) {
@@ -98,8 +98,8 @@ fn an_old_message_does_not_come_back_with_its_cookie() {
 fn a_client_that_waits_for_the_cookie_ack_of_an_aborted_association_hears_of_it() {
     let mut pair = Pair::new();
     pair.lose(|p| match p.first_kind() {
-        COOKIE_ACK => Fate::Lose,
-        _ => Fate::Deliver,
+        COOKIE_ACK => Verdict::Lose,
+        _ => Verdict::Deliver,
     });
     pair.connect();
     pair.run(Duration::from_millis(200));
@@ -121,7 +121,7 @@ fn a_client_that_waits_for_the_cookie_ack_of_an_aborted_association_hears_of_it(
 fn neither_cookie_of_an_association_that_restarted_comes_back() {
     let mut pair = Pair::connected();
     let first = (read_init(&pair.log[0]), pair.last_with(COOKIE_ECHO));
-    pair.client = Host::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
+    pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
     pair.connect();
     pair.run(SECOND);
     let second = (read_init(&pair.last_with(INIT)), pair.last_with(COOKIE_ECHO));

@@ -25,11 +25,11 @@ fn crossed(offset: u64, late: u64, lost: u8) -> (Pair, AssocHandle) {
         let second = [p.tuple.local.ip(), p.tuple.remote.ip()].contains(&ip("10.0.1.2"));
         if p.first_kind() == lost && losses > 0 {
             losses -= 1;
-            Fate::Lose
+            Verdict::Lose
         } else if second {
-            Fate::Delay(Duration::from_millis(late))
+            Verdict::Delay(Duration::from_millis(late))
         } else {
-            Fate::Deliver
+            Verdict::Deliver
         }
     });
     let bare = AssocConfig { bare_init: true, ..AssocConfig::default() };
@@ -50,7 +50,7 @@ fn end_of(pair: &Pair, h: AssocHandle) -> Option<&CloseReason> {
     })
 }
 
-fn living(host: &Host) -> Vec<AssocHandle> {
+fn living(host: &End) -> Vec<AssocHandle> {
     let lives = |h: &AssocHandle| {
         host.endpoint.association(*h).is_some_and(|assoc| assoc.state() == State::Established)
     };

@@ -71,7 +71,7 @@ impl Solo {
         let init = &pair.log[0];
         let tag = read_init(init);
         let first = u32::from_be_bytes(init.data[28..32].try_into().unwrap());
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         Self { pair, tag, first }
     }
 
@@ -351,9 +351,9 @@ fn control_comes_before_data_and_data_in_the_order_of_its_tsns() {
             // The second path is slower.
             let slow = p.tuple.local.ip() == ip("10.0.1.2") || p.tuple.local.ip() == ip("10.0.1.1");
             match n >> 28 {
-                0 => Fate::Lose,
-                _ if slow => Fate::Delay(Duration::from_millis(35)),
-                _ => Fate::Deliver,
+                0 => Verdict::Lose,
+                _ if slow => Verdict::Delay(Duration::from_millis(35)),
+                _ => Verdict::Deliver,
             }
         });
         for _ in 0..20 {
@@ -436,7 +436,7 @@ fn a_packet_never_steps_back_whatever_the_policies_want() {
     let mut pair = Pair::new();
     pair.connect_with(config);
     pair.run(SECOND);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     for _ in 0..4 {
         pair.client.send(now, &[7; 300]);
@@ -459,7 +459,7 @@ fn data_for_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
     let mut pair = Pair::connected();
     let tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
     let tsn = u32::from_be_bytes(pair.log[0].data[28..32].try_into().unwrap());
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let flags = DataFlags { beginning: true, ending: true, ..DataFlags::default() };
     let data = |tsn: u32, stream| DataChunk {
         tsn: Tsn(tsn),

@@ -176,7 +176,7 @@ fn a_transfer_crosses_the_wraps_of_tsn_and_mid() {
     let mut n = 0;
     pair.lose(move |_| {
         n += 1;
-        if n % 9 == 0 { Fate::Lose } else { Fate::Deliver }
+        if n % 9 == 0 { Verdict::Lose } else { Verdict::Deliver }
     });
     for i in 0..60u8 {
         let data = Bytes::from(vec![i; 2000]);
@@ -346,7 +346,7 @@ fn a_message_of_8_mib_passes_through_buffers_of_256_kib() {
         let mut n = 0;
         pair.lose(move |_| {
             n += 1;
-            if n % 200 == 0 { Fate::Lose } else { Fate::Deliver }
+            if n % 200 == 0 { Verdict::Lose } else { Verdict::Deliver }
         });
         let (parts, small) = send_in_parts(&mut pair, 8 << 20, 50_000);
         assert!(parts.len() > 32 && parts.iter().rev().skip(1).all(|len| *len >= 32 << 10));
@@ -458,7 +458,7 @@ fn a_message_larger_than_the_peers_buffer_is_sent_and_may_be_given_up() {
                 continue;
             }
             // The way is closed until its time is over.
-            pair.lose(|_| Fate::Lose);
+            pair.lose(|_| Verdict::Lose);
             let reliability = Reliability::Timed(Duration::from_millis(500));
             let short = SendOptions { reliability, ..options };
             let now = pair.now;
@@ -662,7 +662,7 @@ fn a_restart_ends_a_message_in_part_whose_rest_was_not_read() {
 
 /// The client starts anew; the server tells its application first that the message on stream 3 ends, once.
 fn restarts_and_aborts_the_part(pair: &mut Pair, config: AssocConfig) {
-    pair.client = Host::new(endpoint(CLIENT_PORT, &[]), 99);
+    pair.client = End::new(endpoint(CLIENT_PORT, &[]), 99);
     let (path, config) = (tuple("10.1.0.1", "10.2.0.1"), Arc::new(small_buffers(config)));
     pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).expect("connects");
     pair.run(Duration::from_secs(1));

@@ -46,7 +46,7 @@ fn a_reset_waits_at_the_receiver_for_what_was_lost_before_it() {
     pair.lose(move |packet| {
         let first = packet.way == Way::ToServer && packet.kinds().contains(&kind::DATA) && !lost;
         lost |= first;
-        if first { Fate::Lose } else { Fate::Deliver }
+        if first { Verdict::Lose } else { Verdict::Deliver }
     });
     send(&mut pair, 1, 2, 100);
     pair.exchange();
@@ -84,13 +84,13 @@ fn lost_requests_and_responses_are_made_good() {
 #[test]
 fn a_peer_that_never_answers_is_unreachable_in_the_end() {
     let mut pair = pair(config(), config());
-    pair.lose(|p| if is_reconfig(p) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if is_reconfig(p) { Verdict::Lose } else { Verdict::Deliver });
     let heartbeats = AssocConfig::default().heartbeat_interval.is_some();
     assert!(heartbeats, "they answer, but do not speak for the request");
     reset(&mut pair, StreamDirection::Outgoing, &[0]);
     pair.run(ms(3_000));
     assert!(reconfigs(&pair, Way::ToServer) >= 2);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.run(Duration::from_secs(1_500));
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
 }
@@ -349,7 +349,7 @@ proptest! {
             rng ^= rng << 13;
             rng ^= rng >> 7;
             rng ^= rng << 17;
-            if rng % 100 < u64::from(loss) { Fate::Lose } else { Fate::Deliver }
+            if rng % 100 < u64::from(loss) { Verdict::Lose } else { Verdict::Deliver }
         });
         let mut sent = [Vec::new(), Vec::new()];
         let mut asked = [Vec::new(), Vec::new()];

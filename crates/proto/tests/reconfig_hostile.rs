@@ -113,7 +113,7 @@ fn what_a_peer_wants_and_then_refuses_is_denied() {
         let now = pair.now;
         server(&mut pair).send(now, StreamId(0), "x".into(), Default::default()).unwrap();
         pair.run(ms(300));
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         if busy {
             server(&mut pair).add_streams(now, 1, 0).unwrap();
         }

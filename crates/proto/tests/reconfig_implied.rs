@@ -131,7 +131,7 @@ fn a_peer_that_answers_with_nothing_but_its_streams_is_believed_after_two_more_r
             let answer = p.way == Way::ToClient && is_reconfig(p) && has_param(p, 16);
             let again = p.way == Way::ToServer && is_reconfig(p) && has_param(p, 18);
             let lost = answer || again && core::mem::replace(&mut asked, true);
-            if lost { Fate::Lose } else { Fate::Deliver }
+            if lost { Verdict::Lose } else { Verdict::Deliver }
         });
         let wish = add(&mut pair, false, 0, count);
         let all = (10, 10 + count * (count + 1) / 2);

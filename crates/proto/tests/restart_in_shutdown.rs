@@ -26,9 +26,9 @@ fn first_tsn(packet: &Packet) -> u32 {
 /// Nothing but what set-up needs passes; COOKIE ECHOs take a second.
 fn only_set_up(pair: &mut Pair) {
     pair.lose(|p| match p.first_kind() {
-        COOKIE_ECHO => Fate::Delay(SECOND),
-        INIT | INIT_ACK => Fate::Deliver,
-        _ => Fate::Lose,
+        COOKIE_ECHO => Verdict::Delay(SECOND),
+        INIT | INIT_ACK => Verdict::Deliver,
+        _ => Verdict::Lose,
     });
 }
 
@@ -36,7 +36,7 @@ fn only_set_up(pair: &mut Pair) {
 fn new_life(pair: &mut Pair) {
     only_set_up(pair);
     let seed = 99 + pair.log.len() as u64;
-    pair.client = Host::new(endpoint(CLIENT_PORT, &client_addresses()), seed);
+    pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), seed);
     pair.connect();
     pair.run(100 * MS);
 }
@@ -79,7 +79,7 @@ fn by_tie_tags(state: State, early: bool) -> Pair {
 /// Action B. We open, too, and answer the INITs of both lives with the tag of ours. `heard`: the former life sent data.
 fn by_collision(state: State, heard: bool) -> Pair {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect_back();
     pair.exchange();
     let (own, tsn) = (read_init(&pair.log[0]), first_tsn(&pair.log[0]));
@@ -145,7 +145,7 @@ enum End {
 }
 
 fn check(what: &str, state: State, mut pair: Pair) {
-    pair.lose(|_| Fate::Deliver);
+    pair.lose(|_| Verdict::Deliver);
     let all: Vec<_> = pair.server.endpoint.associations().collect();
     pair.run(15 * SECOND);
     let (ours, theirs) = (pair.server.closed(), pair.client.closed());
@@ -192,7 +192,7 @@ fn in_shutdown_ack_sent_a_new_life_gets_shutdown_ack_and_an_error_and_no_associa
         by_collision(State::ShutdownAckSent, false),
         by_collision(State::ShutdownAckSent, true),
     ] {
-        pair.lose(|p| if p.way == Way::ToServer { Fate::Lose } else { Fate::Deliver });
+        pair.lose(|p| if p.way == Way::ToServer { Verdict::Lose } else { Verdict::Deliver });
         let echo = pair.last_with(COOKIE_ECHO);
         pair.flying.clear();
         let before = pair.log.len();
@@ -220,14 +220,14 @@ fn a_former_life_that_ends_the_association_while_both_open_leaves_nothing_that_h
             pair.lose(move |p| {
                 let slow = p.way == Way::ToServer && p.at < end;
                 let hit = slow && p.kinds().iter().any(|kind| kinds.contains(kind));
-                if hit { Fate::Delay(late * MS) } else { Fate::Deliver }
+                if hit { Verdict::Delay(late * MS) } else { Verdict::Deliver }
             });
             pair.connect();
             pair.connect_back();
             let now = pair.now;
             pair.client.shutdown(now);
             pair.run(dies * MS);
-            pair.client = Host::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
+            pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
             pair.connect();
             pair.run(20 * SECOND);
             match (pair.client.closed(), pair.server.endpoint.associations().count()) {

@@ -32,7 +32,7 @@ fn ids(pair: &Pair) -> Ids {
 fn deaf() -> (Pair, Ids) {
     let mut pair = Pair::connected();
     let ids = ids(&pair);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     (pair, ids)
 }
 
@@ -45,7 +45,7 @@ fn shutdown(cum: u32) -> ShutdownChunk {
     ShutdownChunk { cumulative_tsn: Tsn(cum) }
 }
 
-fn send(pair: &mut Pair, at: fn(&mut Pair) -> &mut Host) -> Result<(), SendError> {
+fn send(pair: &mut Pair, at: fn(&mut Pair) -> &mut End) -> Result<(), SendError> {
     let now = pair.now;
     let host = at(pair);
     let h = host.handle();
@@ -178,7 +178,7 @@ fn a_shutdown_that_acknowledges_too_much_harms_no_transfer_that_is_done() {
             pair.run(SECOND);
             assert_eq!(pair.client.texts(), [b"all there is"]);
         }
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         let wrong = to_server(ids.tags.1, &[&chunk(shutdown(ids.tsns.1.wrapping_add(1000)))]);
         pair.inject(Way::ToServer, at_server(), &wrong);
         assert_eq!(pair.log.last().unwrap().kinds(), [SHUTDOWN_ACK]);
@@ -223,7 +223,7 @@ fn the_guard_follows_rto_max() {
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
     pair.connect();
     pair.run(SECOND);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     pair.server.shutdown(now);
     pair.run(SECOND * 99 / 10);
@@ -245,7 +245,7 @@ fn t2_backs_off_as_any_timer_and_ends_after_association_max_retrans() {
         pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, config).unwrap();
         pair.run(SECOND);
         let ids = ids(&pair);
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         let before = pair.log.len();
         if by_peer {
             let cum = ids.tsns.1.wrapping_sub(1);
@@ -423,7 +423,7 @@ fn a_pending_shutdown_ends_where_heartbeats_are_answered_and_data_never_is() {
     // Found by random worlds (seed 27065757): a forged INIT ACK took NR-SACK out of what both ends could do, so that one end knew none of
     // the acknowledgements that the other sent. Answered heartbeats reset all counters (RFC 9260 section 8.1), and data went out for ever.
     let mut pair = Pair::connected();
-    pair.lose(|p| if p.kinds().contains(&kind::SACK) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.kinds().contains(&kind::SACK) { Verdict::Lose } else { Verdict::Deliver });
     send(&mut pair, |pair| &mut pair.client).expect("accepted");
     let (now, began) = (pair.now, pair.now);
     pair.client.shutdown(now);

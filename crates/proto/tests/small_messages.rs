@@ -145,7 +145,7 @@ fn room_that_frees_no_byte_wakes_the_sender() {
     pair.lose(move |packet| {
         let tells = packet.kinds().contains(&kind::FORWARD_TSN);
         let goes = packet.way == Way::ToClient || tells && open.get();
-        if goes { Fate::Delay(Duration::from_millis(20)) } else { Fate::Lose }
+        if goes { Verdict::Delay(Duration::from_millis(20)) } else { Verdict::Lose }
     });
     // All is given up, as it is lost; chunks that were sent are still to be remembered.
     while fill(&mut pair, 0, lifetime, usize::MAX) > 0 {
@@ -163,7 +163,7 @@ fn room_that_frees_no_byte_wakes_the_sender() {
 #[test]
 fn small_important_messages_take_the_place_of_small_unimportant_ones() {
     let mut pair = connected(config(BUFFER));
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let unimportant = fill(&mut pair, 0, Reliability::Priority(9), usize::MAX);
     let important = {
         let (now, mut taken) = (pair.now, 0);

@@ -99,7 +99,7 @@ fn an_init_ack_without_checksum_is_the_answer_to_who_said_that_it_may_lack_one()
                 endpoint(client, pair::CLIENT_PORT, &pair::client_addresses()),
                 endpoint(NO, pair::SERVER_PORT, &pair::server_addresses()),
             );
-            pair.lose(|_| pair::Fate::Lose);
+            pair.lose(|_| pair::Verdict::Lose);
             pair.connect_with(settings(client));
             pair.exchange();
             let init = pair.log[0].clone();

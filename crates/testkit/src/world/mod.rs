@@ -89,32 +89,6 @@ const QUOTED: usize = 128;
 /// Packets of one host at one instant, at most: more than the buffers of any test hold.
 const MAX_PACKETS: u32 = 20_000;
 
-/// What a filter sees of a packet that is about to travel.
-#[derive(Debug)]
-pub struct Sighting<'a> {
-    /// Now.
-    pub at: Time,
-    /// Who sent it.
-    pub from: HostId,
-    /// The link that it takes.
-    pub link: usize,
-    /// The packet.
-    pub packet: PacketView<'a>,
-}
-
-/// What a filter wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FilterVerdict {
-    /// As the link wants.
-    Pass,
-    /// It is lost.
-    Drop,
-    /// It arrives later by this much.
-    Delay(Duration),
-}
-
-type Filter = Box<dyn FnMut(&Sighting<'_>) -> FilterVerdict + Send>;
-
 /// A host.
 #[derive(Debug)]
 pub struct Host {
@@ -167,7 +141,6 @@ pub struct World {
     rng: Rng,
     /// The latest packets.
     pub log: PacketLog,
-    filter: Option<Filter>,
     buf: Vec<u8>,
 }
 
@@ -205,7 +178,6 @@ impl World {
             cut: 0,
             rng,
             log: PacketLog::new(256),
-            filter: None,
             buf: Vec::with_capacity(2048),
         }
     }
@@ -299,19 +271,6 @@ impl World {
         let rng = self.rng.fork();
         let old = &mut self.hosts[host.0];
         *old = Host { ahead: old.ahead, ..Host::new(old.config.clone(), rng) };
-    }
-
-    /// Shows every packet to `filter` before it travels.
-    pub fn set_filter(
-        &mut self,
-        filter: impl FnMut(&Sighting<'_>) -> FilterVerdict + Send + 'static,
-    ) {
-        self.filter = Some(Box::new(filter));
-    }
-
-    /// No filter any more.
-    pub fn clear_filter(&mut self) {
-        self.filter = None;
     }
 
     /// Lets `host` connect to the other one over the paths 0..`paths`.
@@ -474,27 +433,15 @@ impl World {
             self.log.push(LogEntry { at, from, tuple, fate: Fate::Lost, bytes });
             return Ok(());
         };
-        let packet = PacketView::parse(&bytes, ChecksumCheck::Skip).map_err(|error| {
+        PacketView::parse(&bytes, ChecksumCheck::Skip).map_err(|error| {
             WorldError::Undecodable { host: from.0, at, what: error.to_string() }
         })?;
-        let verdict = self
-            .filter
-            .as_mut()
-            .map_or(FilterVerdict::Pass, |filter| filter(&Sighting { at, from, link, packet }));
-        let later = match verdict {
-            FilterVerdict::Pass => Duration::ZERO,
-            FilterVerdict::Delay(later) => later,
-            FilterVerdict::Drop => {
-                self.log.push(LogEntry { at, from, tuple, fate: Fate::Filtered, bytes });
-                return Ok(());
-            }
-        };
         let direction = &self.links[link][from.direction()];
         if !transmit.may_fragment && !direction.fits(bytes.len()) {
             self.refuse(from, link, tuple, bytes);
             return Ok(());
         }
-        self.travel(from, to, link, tuple, later, bytes);
+        self.travel(from, to, link, tuple, bytes);
         Ok(())
     }
 
@@ -518,15 +465,7 @@ impl World {
         self.log.push(LogEntry { at: self.now, from, tuple, fate: Fate::TooLarge, bytes });
     }
 
-    fn travel(
-        &mut self,
-        from: HostId,
-        to: HostId,
-        link: usize,
-        tuple: FourTuple,
-        later: Duration,
-        bytes: Bytes,
-    ) {
+    fn travel(&mut self, from: HostId, to: HostId, link: usize, tuple: FourTuple, bytes: Bytes) {
         let direction = &mut self.links[link][from.direction()];
         let nat = self.nats[link];
         let passes = to != HostId::CLIENT || tuple.remote == nat;
@@ -549,7 +488,7 @@ impl World {
                 bytes = broken.into();
             }
             let arrival = Arrival { host: to, tuple: back, bytes, report: None };
-            self.arrive(copy.delay + later, arrival);
+            self.arrive(copy.delay, arrival);
             arriving += 1;
         }
         let fate = if arriving == 0 { Fate::Lost } else { Fate::Arrives(arriving) };
