@@ -34,9 +34,17 @@ cp Cargo.lock tests/outside/Cargo.lock
 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" cargo run --quiet --offline --manifest-path tests/outside/Cargo.toml >/dev/null
 step "packages"
 if [ -n "$(git status --porcelain 2>/dev/null)" ]; then dirty=--allow-dirty; else dirty=; fi
-cargo package --workspace --no-verify --quiet $dirty
+cargo package --workspace --no-verify --quiet --offline $dirty
 step "fuzzing, some seconds for each target"
 if command -v c++ >/dev/null; then bash tools/fuzz.sh 5; else echo "there is no C++ compiler: skipped" >&2; fi
+step "runs in a browser"
+# rustup target add wasm32-unknown-unknown, or Debian's rustc-web with libstd-rust-web-dev-wasm32.
+web=wasm32-unknown-unknown
+if [ -d "$(rustc --print sysroot)/lib/rustlib/$web/lib" ]; then
+	cargo check --quiet -p polypath-run --target "$web"
+else
+	echo "the target $web is not installed: skipped" >&2
+fi
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 step "licences"

@@ -1,4 +1,19 @@
-//! Applications over [`polypath_net`]: protocols of their own on top of associations, without a terminal.
+//! Applications over [`polypath_net`]: protocols of their own on top of associations, without a
+//! terminal.
+//!
+//! What users write about the two ends becomes addresses ([`place`]); [`perf`] measures,
+//! [`transfer`] carries files:
+//!
+//! ```
+//! use polypath_apps::place::{self, Ends};
+//! use polypath_net::Config;
+//!
+//! // Addresses of this host: what the routing table says; those of the peer: all that its names
+//! have. let Ends { local, remote, .. } = place::ends(&[], &[], "127.0.0.1:9899,127.0.0.2")?;
+//! assert_eq!(remote.len(), 2); let config = Config::client([]).local(local);
+//! # drop(config);
+//! # Ok::<(), place::PlaceError>(())
+//! ```
 
 #![forbid(unsafe_code)]
 

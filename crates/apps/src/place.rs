@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
 
 use nix::net::if_::InterfaceFlags;
-use polypath_net::{AssocConfig, DEFAULT_PORT, Follow, LocalAddress};
+use polypath_net::{AssocConfig, DEFAULT_PORT, Follow, LocalAddress, Profile};
 
 /// Paths of one association, at most, as in the core.
 const MAX_ADDRESSES: usize = 16;
@@ -79,7 +79,8 @@ pub enum PlaceError {
     Interfaces(io::Error),
 }
 
-/// The addresses of `HOST[:PORT],HOST[:PORT],...`: all that names have, in the family of the first one, or in those of `local` if there is any.
+/// The addresses of `HOST[:PORT],HOST[:PORT],...`: all that names have, in the family of the first
+/// one, or in those of `local` if there is any.
 ///
 /// # Errors
 /// When a host has a malformed port or is unknown.
@@ -189,9 +190,10 @@ pub struct Ends {
     pub follow: Option<Follow>,
 }
 
-/// The two ends of `--local`, `--paths` and a list of hosts: addresses as given; or those of devices; or, with [`AUTO`],
-/// those of all devices, as they come and go; or else what the routing table says. Devices are used with their addresses in the family of the
-/// first host address; those that have none, with the other family, if the hosts have it.
+/// The two ends of `--local`, `--paths` and a list of hosts: addresses as given; or those of
+/// devices; or, with [`AUTO`], those of all devices, as they come and go; or else what the routing
+/// table says. Devices are used with their addresses in the family of the first host address; those
+/// that have none, with the other family, if the hosts have it.
 ///
 /// # Errors
 /// As [`resolve`] and [`routed`]; when a named device does not exist, or has no usable address.
@@ -263,8 +265,8 @@ fn of_devices(
     Ok(found)
 }
 
-/// The addresses of a device, bound to it: those in the family of the peer's first address, or else in its other one. None that is
-/// link-local.
+/// The addresses of a device, bound to it: those in the family of the peer's first address, or else
+/// in its other one. None that is link-local.
 fn of_device(own: &[Interface], name: &str, remote: &[SocketAddr]) -> Vec<LocalAddress> {
     let of_family = |ipv4: bool| -> Vec<LocalAddress> {
         let usable = own.iter().filter(|i| i.device == name && i.up && !link_local(i.address));
@@ -275,7 +277,8 @@ fn of_device(own: &[Interface], name: &str, remote: &[SocketAddr]) -> Vec<LocalA
     found.find(|addresses| !addresses.is_empty()).unwrap_or_default()
 }
 
-/// From where packets to these addresses leave by the routing table, one for each route, in the order of `remote`.
+/// From where packets to these addresses leave by the routing table, one for each route, in the
+/// order of `remote`.
 ///
 /// # Errors
 /// When there is no route to any of them.
@@ -305,10 +308,10 @@ pub fn routed(remote: &[SocketAddr]) -> Result<Vec<LocalAddress>, PlaceError> {
     }
 }
 
-/// Lets the addresses of associations come and go (RFC 5061), as [`AUTO`] needs it at both ends; but not with a profile that
-/// reproduces what others did.
-pub fn let_addresses_change(profile: &str, assoc: &mut AssocConfig) {
-    let free = profile != "paper";
+/// Lets the addresses of associations come and go (RFC 5061), as [`AUTO`] needs it at both ends;
+/// but not with a profile that reproduces what others did.
+pub fn let_addresses_change(profile: Profile, assoc: &mut AssocConfig) {
+    let free = !profile.is_reproduction();
     assoc.extensions.authentication |= free;
     assoc.extensions.dynamic_addresses |= free;
 }
@@ -485,7 +488,9 @@ mod tests {
 
     #[test]
     fn addresses_change_but_not_in_a_reproduction() {
-        for (profile, free) in [("fast", true), ("paper", false)] {
+        for (profile, free) in
+            [(Profile::Fast, true), (Profile::Paper, false), (Profile::Ns2, false)]
+        {
             let mut assoc = AssocConfig::default();
             let_addresses_change(profile, &mut assoc);
             let on = assoc.extensions;

@@ -1,5 +1,6 @@
 //! What two endpoints say to each other, with path MTU discovery and without checksums, as tshark reads it: it finds every chunk and parameter
 //! where it should be, and nothing to complain of.
+#![expect(clippy::disallowed_types, reason = "tests ask tshark")]
 
 use std::io::Write;
 use std::net::SocketAddr;

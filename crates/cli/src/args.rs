@@ -8,7 +8,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use crate::perf::PerfArgs;
 use crate::transfer::{ReceiveArgs, SendArgs};
 
-/// One SCTP association over all paths at once (Concurrent Multipath Transfer): simulated, emulated, and on real networks.
+/// One SCTP association over all paths at once (Concurrent Multipath Transfer): simulated,
+/// emulated, and on real networks.
 #[derive(Debug, Parser)]
 #[command(name = "polypath", version, about, propagate_version = true)]
 pub(crate) struct Args {
@@ -33,8 +34,9 @@ Examples:
     Demo(DemoArgs),
     /// Build a scenario's network on this machine, for real programs, and run a command in it.
     ///
-    /// Client and server are network namespaces; between them the simulator's links carry real packets in real time. The
-    /// network first measures itself and fails if it is not what the scenario says. It needs root, and leaves nothing behind.
+    /// Client and server are network namespaces; between them the simulator's links carry real
+    /// packets in real time. The network first measures itself and fails if it is not what the
+    /// scenario says. It needs root, and leaves nothing behind.
     #[command(after_help = "\
 The command finds the hosts' addresses in POLYPATH_CLIENT_ADDRS and POLYPATH_SERVER_ADDRS, separated by commas, and the
 way into their namespaces in POLYPATH_CLIENT_NS and POLYPATH_SERVER_NS: nsenter --net=$POLYPATH_SERVER_NS COMMAND.
@@ -45,7 +47,8 @@ Examples:
   polypath emulate two-paths.toml --server 'iperf3 -s -1' -- iperf3 -c 10.0.1.2
   polypath emulate two-paths.toml --set path.B.delay=75ms --frame-overhead 14")]
     Emulate(EmulateArgs),
-    /// Measure a real network: goodput, delays, and what every path and stream did, seen from both ends.
+    /// Measure a real network: goodput, delays, and what every path and stream did, seen from both
+    /// ends.
     ///
     /// One end is the server (-s), the other asks for tests (-c). Nothing is encrypted.
     #[command(after_help = "\
@@ -91,13 +94,15 @@ Example:
     Compare(CompareArgs),
     /// Run scenarios in the simulator and over real sockets in an emulated network, and compare.
     ///
-    /// Both worlds have the same links, stacks and applications. Needs root, as `emulate` does. Exit code 1 if goodputs differ by
-    /// more than 5 %, or, where packets are lost at random, by more than their 95 % intervals.
+    /// Both worlds have the same links, stacks and applications. Needs root, as `emulate` does.
+    /// Exit code 1 if goodputs differ by more than 5 %, or, where packets are lost at random, by
+    /// more than their 95 % intervals.
     #[command(after_help = "\
 Examples:
-  polypath worlds scenarios/W/equal.toml
-  polypath worlds scenarios/W/*.toml --runs 5 --markdown > docs/worlds-table.md")]
-    Worlds(WorldsArgs),
+  polypath cross-check scenarios/W/equal.toml
+  polypath cross-check scenarios/W/*.toml --runs 5 --markdown > docs/worlds-table.md")]
+    #[command(alias = "worlds")]
+    CrossCheck(CrossCheckArgs),
     /// List every policy with its options.
     #[command(after_help = "Example:\n  polypath policies")]
     Policies(ListArgs),
@@ -106,9 +111,10 @@ Examples:
     Schema(SchemaArgs),
     /// Print a commented scenario to start from, or write it to a new file.
     #[command(
-        after_help = "Example:\n  polypath new crossing.toml && polypath simulate crossing.toml"
+        alias = "new",
+        after_help = "Example:\n  polypath init crossing.toml && polypath simulate crossing.toml"
     )]
-    New(NewArgs),
+    Init(InitArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Example:\n  polypath completions bash > ~/.local/share/bash-completion/completions/polypath"
@@ -120,6 +126,7 @@ const SEND_HELP: &str = "\
 Examples:
   polypath send holiday/ --to 192.0.2.5
   polypath send disk.img --to 192.0.2.5,198.51.100.5 --paths eth0,wwan0
+  polypath send disk.img --to 192.0.2.5 --scheduler min-rtt --congestion cubic
 It is not encrypted: whoever sees the packets can read the files and change them.
 A broken transfer goes on when the same command is given again.
 Exit codes:
@@ -178,7 +185,8 @@ pub(crate) struct EmulateArgs {
     /// Where to run it.
     #[arg(long = "in", value_name = "HOST", default_value = "client")]
     pub(crate) inside: Side,
-    /// Shell command to run in the server beside it, from 0.3 s earlier; it is ended when COMMAND has.
+    /// Shell command to run in the server beside it, from 0.3 s earlier; it is ended when COMMAND
+    /// has.
     #[arg(long, value_name = "LINE")]
     pub(crate) server: Option<String>,
     /// Set a field over what the file says; may be repeated.
@@ -187,7 +195,8 @@ pub(crate) struct EmulateArgs {
     /// Seed of all randomness, instead of the scenario's first.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Bytes that links count for a packet beyond its IP packet: 14 counts Ethernet frames, 38 an Ethernet wire.
+    /// Bytes that links count for a packet beyond its IP packet: 14 counts Ethernet frames, 38 an
+    /// Ethernet wire.
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) frame_overhead: u32,
     /// Write every packet that a host sends to this file, as pcapng for Wireshark.
@@ -202,7 +211,7 @@ pub(crate) struct EmulateArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct WorldsArgs {
+pub(crate) struct CrossCheckArgs {
     /// Scenario files (TOML); - reads from stdin.
     #[arg(required = true, value_name = "SCENARIO")]
     pub(crate) scenarios: Vec<PathBuf>,
@@ -274,8 +283,8 @@ pub(crate) struct SweepArgs {
     /// Set a field over what the file says; may be repeated.
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub(crate) set: Vec<String>,
-    /// What to report, such as goodput or delay.mean (docs/experiments.md lists them); may be repeated. By default what
-    /// the scenario's `metrics` say, or goodput.
+    /// What to report, such as goodput or delay.mean (docs/experiments.md lists them); may be
+    /// repeated. By default what the scenario's `metrics` say, or goodput.
     #[arg(long, value_name = "METRIC")]
     pub(crate) metric: Vec<String>,
     /// Seeds per point, instead of the scenario's.
@@ -355,7 +364,7 @@ pub(crate) struct SchemaArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct NewArgs {
+pub(crate) struct InitArgs {
     /// Where to write it; an existing file is left alone.
     pub(crate) file: Option<PathBuf>,
 }

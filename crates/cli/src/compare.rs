@@ -5,7 +5,7 @@ use std::path::Path;
 use polypath_experiments::evaluate::{Bindings, Evaluator};
 use polypath_experiments::experiment::{Quantity, Selection};
 use polypath_experiments::reproduce::places;
-use polypath_report::report::RunTable;
+use polypath_report::RunTable;
 use polypath_run::metrics::Unit;
 use serde::Serialize;
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use polypath_experiments::recording::RecordError;
+use polypath_report::ReportError;
 use polypath_run::RunError;
 use polypath_scenario::{AssignmentError, ScenarioError};
 
@@ -77,6 +78,12 @@ impl From<RunError> for Failure {
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
+        if error.is_bad_input() { Self::input(error) } else { Self::run(error) }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
         if error.is_bad_input() { Self::input(error) } else { Self::run(error) }
     }
 }

@@ -1,5 +1,5 @@
-//! Ctrl-C. It ends the process at once, unless a command asked to be told: then the first one lets it say goodbye to its peer, and the
-//! second ends it.
+//! Ctrl-C. It ends the process at once, unless a command asked to be told: then the first one lets
+//! it say goodbye to its peer, and the second ends it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -23,7 +23,7 @@ pub(crate) fn schema() -> Result<(), Failure> {
     output::text(&schema::scenario_schema())
 }
 
-pub(crate) fn new(file: Option<&Path>) -> Result<(), Failure> {
+pub(crate) fn init(file: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = file else { return output::text(example::SCENARIO) };
     let written =
         File::create_new(path).and_then(|mut file| file.write_all(example::SCENARIO.as_bytes()));

@@ -1,11 +1,12 @@
 //! The `polypath` command: reads arguments, calls the libraries, prints.
 //!
-//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a right or a
-//! program is missing, 130 interrupted; `emulate` passes on its command's,
-//! `send` and `receive` have a list of their own in their help.
+//! Data goes to stdout, talk to stderr. Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a
+//! right or a program is missing, 130 interrupted; `emulate` passes on its command's, `send` and
+//! `receive` have a list of their own in their help.
 
 mod args;
 mod compare;
+mod cross_check;
 mod demo;
 mod emulate;
 mod failure;
@@ -16,13 +17,12 @@ mod output;
 mod perf;
 mod plot;
 mod progress;
+mod renamed;
 mod reproduce;
 mod simulate;
 mod stack;
 mod sweep;
-mod tables;
 mod transfer;
-mod worlds;
 
 use std::process::ExitCode;
 
@@ -31,13 +31,14 @@ use clap::Parser as _;
 use crate::args::{Args, Command};
 use crate::failure::Failure;
 
-/// Messages are made by one thread and dropped by another all the time, which costs the C library's allocator a third of what a receiver of
-/// small messages spends.
+/// Messages are made by one thread and dropped by another all the time, which costs the C library's
+/// allocator a third of what a receiver of small messages spends.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     interrupt::handle();
+    renamed::hint(std::env::args_os().nth(1).as_deref());
     match dispatch(Args::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
@@ -56,10 +57,10 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Plot(args) => plot::plot(&args),
         Command::Compare(args) => compare::compare(&args),
-        Command::Worlds(args) => worlds::worlds(&args),
+        Command::CrossCheck(args) => cross_check::cross_check(&args),
         Command::Policies(args) => list::policies(args.json),
         Command::Schema(_) => list::schema(),
-        Command::New(args) => list::new(args.file.as_deref()),
+        Command::Init(args) => list::init(args.file.as_deref()),
         Command::Completions(args) => list::completions(args.shell),
     }
 }

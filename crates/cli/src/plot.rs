@@ -2,8 +2,8 @@
 
 use polypath_experiments::evaluate::{Evaluator, Results as _, Sample};
 use polypath_experiments::experiment::{Figure, Quantity, Selection};
+use polypath_report::RunTable;
 use polypath_report::figure::{diagrams, svg};
-use polypath_report::report::RunTable;
 
 use crate::args::PlotArgs;
 use crate::failure::Failure;

@@ -1,24 +1,17 @@
 //! `polypath reproduce`.
 
-use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
-use polypath_experiments::evaluate::Evaluator;
-use polypath_experiments::experiment::{Experiment, Table, files};
-use polypath_experiments::reproduce::{
-    ExperimentReport, Options, Stored, Study, execute, jobs, judge, study,
-};
+use polypath_experiments::experiment::{Experiment, files};
+use polypath_experiments::reproduce::{Options, Study, execute, jobs, study};
 use polypath_experiments::store::Store;
-use polypath_report::figure::{Drawing, Tabulated, diagrams, svg, tabulate, time_series};
-use polypath_report::report::{self, Chapter};
+use polypath_report::{Destination, paper, tally, text, write_report};
 
 use crate::args::ReproduceArgs;
-use crate::failure::{Failure, unwritten};
+use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
-use crate::tables;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.check {
@@ -106,7 +99,7 @@ fn chosen(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
 
 /// `S0` names all of a paper, `S0-F4` one.
 fn is_named(own: &str, id: &str) -> bool {
-    own == id || report::paper(own) == id
+    own == id || paper(own) == id
 }
 
 fn run(studies: &[Study], store: &mut Store) -> Result<(), Failure> {
@@ -127,123 +120,22 @@ pub(crate) fn told(progress: &Mutex<Progress>, done: f64) {
 }
 
 fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), Failure> {
-    let mut reports: Vec<ExperimentReport> = Vec::new();
-    let (mut drawings, mut tables) = (Vec::new(), Vec::new());
-    for study in studies {
-        let (report, stored) = judge(study, store);
-        let folder = args.out.join(&report.id);
-        create(&folder)?;
-        tables::write(&folder, study, &stored)?;
-        let drawn = draw(study, &stored, &report)?;
-        for drawing in &drawn {
-            save(&folder, drawing)?;
-        }
-        let filled = tabulated(study, &stored)?;
-        for table in &filled {
-            let text = report::table_markdown(table, 1);
-            write_text(&folder.join(format!("{}.md", table.name)), &text)?;
-        }
-        if !args.json {
-            let figures = drawn.iter().map(|drawing| report::figure(drawing) + "\n");
-            let figures: String = figures.collect();
-            output::text(&format!("{figures}{}\n", report::claims(&report)))?;
-        }
-        reports.push(report);
-        drawings.push(drawn);
-        tables.push(filled);
-    }
     let command = command(args);
-    if let Some(folder) = &args.tables {
-        let command = format!("{command} --tables {}", folder.display());
-        pages(folder, studies, &tables, &command)?;
-    }
-    let chapters: Vec<Chapter<'_>> = studies
-        .iter()
-        .zip(&reports)
-        .zip(drawings.into_iter().zip(tables))
-        .map(|((study, report), (drawings, tables))| Chapter { study, report, drawings, tables })
-        .collect();
-    let page = args.out.join("report.html");
-    write_text(&page, &report::page(&chapters, &command))?;
-    let folder = args.out.join("summary");
-    create(&folder)?;
-    for (name, text) in report::summaries(&reports, &command) {
-        write_text(&folder.join(name), &text)?;
-    }
+    let to = Destination { folder: &args.out, pages: args.tables.as_deref(), command: &command };
+    let report = write_report(studies, store, to)?;
+    report.pages.iter().for_each(|page| eprintln!("tables: {}", page.display()));
     if args.json {
-        output::json(&reports)?;
+        output::json(&report.experiments)?;
     } else {
-        let [holds, not, unclear] = report::tally(&reports);
+        for (experiment, drawings) in report.experiments.iter().zip(&report.drawings) {
+            let figures: String =
+                drawings.iter().map(|drawing| text::figure(drawing) + "\n").collect();
+            output::text(&format!("{figures}{}\n", text::claims(experiment)))?;
+        }
+        let [holds, not, unclear] = tally(&report.experiments);
         output::text(&format!("{holds} claims hold, {not} do not, {unclear} are unclear\n"))?;
     }
-    eprintln!("report: {}", page.display());
-    Ok(())
-}
-
-/// All figures of an experiment.
-fn draw(
-    study: &Study,
-    stored: &Stored,
-    report: &ExperimentReport,
-) -> Result<Vec<Drawing>, Failure> {
-    let evaluator = Evaluator::new(stored);
-    let mut drawings = Vec::new();
-    for figure in &study.experiment.figures {
-        let failed =
-            |text: &str| Failure::input(format!("{}: figure {}: {text}", report.id, figure.name));
-        let shown = if figure.series.is_empty() {
-            diagrams(figure, &evaluator, &report.deviations).map_err(|why| failed(why.text()))?
-        } else {
-            let result = study.observe(figure).map_err(|error| failed(&error))?;
-            vec![time_series(figure, &result)]
-        };
-        let mut panels = Vec::new();
-        for diagram in shown {
-            let drawn = svg(&diagram).map_err(|error| failed(&error.to_string()))?;
-            panels.push((diagram, drawn));
-        }
-        drawings.push(Drawing { name: figure.name.clone(), title: figure.title.clone(), panels });
-    }
-    Ok(drawings)
-}
-
-/// All tables of an experiment.
-fn tabulated(study: &Study, stored: &Stored) -> Result<Vec<Tabulated>, Failure> {
-    let evaluator = Evaluator::new(stored);
-    let id = &study.experiment.head.id;
-    let one = |table: &Table| {
-        let failed = |text: &str| Failure::input(format!("{id}: table {}: {text}", table.name));
-        tabulate(table, &evaluator).map_err(|why| failed(why.text()))
-    };
-    study.experiment.tables.iter().map(one).collect()
-}
-
-/// The pages of the documentation that the tables ask for.
-fn pages(
-    folder: &Path,
-    studies: &[Study],
-    tables: &[Vec<Tabulated>],
-    command: &str,
-) -> Result<(), Failure> {
-    create(folder)?;
-    let chapter = |(study, tables): (&Study, &Vec<Tabulated>)| {
-        let head = &study.experiment.head;
-        (head.title.clone(), head.question.clone(), tables.clone())
-    };
-    let chapters: Vec<_> = studies.iter().zip(tables).map(chapter).collect();
-    for (name, text) in report::table_pages(&chapters, command) {
-        let path = folder.join(format!("{name}.md"));
-        write_text(&path, &text)?;
-        eprintln!("tables: {}", path.display());
-    }
-    Ok(())
-}
-
-fn save(folder: &Path, drawing: &Drawing) -> Result<(), Failure> {
-    for (n, (_, svg)) in drawing.panels.iter().enumerate() {
-        let number = if drawing.panels.len() > 1 { format!("-{}", n + 1) } else { String::new() };
-        write_text(&folder.join(format!("{}{number}.svg", drawing.name)), svg)?;
-    }
+    eprintln!("report: {}", report.page.display());
     Ok(())
 }
 
@@ -262,13 +154,4 @@ fn command(args: &ReproduceArgs) -> String {
         command.push_str(&format!(" --seeds {seeds}"));
     }
     command
-}
-
-pub(crate) fn create(folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))
-}
-
-pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = File::create(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| unwritten(path, &error))
 }

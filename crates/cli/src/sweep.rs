@@ -6,6 +6,7 @@ use polypath_experiments::disk;
 use polypath_experiments::experiment::parse_amount;
 use polypath_experiments::reproduce::{Measured, Seeds, SweepError, SweepRow};
 use polypath_experiments::store::Store;
+use polypath_report::write_runs;
 use polypath_run::metrics::Unit;
 use polypath_run::read_scenario;
 use polypath_scenario::{Axis, Scalar, Source};
@@ -14,8 +15,7 @@ use crate::args::SweepArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
-use crate::reproduce::{create, told};
-use crate::tables;
+use crate::reproduce::told;
 
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let mut source = disk::read_source(&args.scenario)?;
@@ -41,8 +41,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     drop(progress);
     let name = args.scenario.file_stem().unwrap_or_default();
     let folder = args.out.join(name);
-    create(&folder)?;
-    let path = tables::write(&folder, &study, &stored)?;
+    let path = write_runs(&folder, &study, &stored)?;
     eprintln!("runs: {}", path.display());
     if args.json { output::json(&rows) } else { output::text(&table(&rows)) }
 }

@@ -157,9 +157,37 @@ fn lists_are_complete() {
 fn a_new_scenario_runs_and_is_never_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml").display().to_string();
-    assert!(polypath(&["new", &file]).status.success());
-    assert!(refusal(&["new", &file], 2).contains("exists already"));
-    assert_eq!(fs::read_to_string(&file).unwrap(), stdout(&["new"]));
+    assert!(polypath(&["init", &file]).status.success());
+    assert!(refusal(&["init", &file], 2).contains("exists already"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), stdout(&["init"]));
     let text = stdout(&["simulate", &file, "--set", "time.settle=1s", "--set", "time.measure=1s"]);
     assert!(text.contains("My scenario"));
+}
+
+#[test]
+fn old_commands_go_on_to_work_and_name_the_new_one() {
+    let output = polypath(&["new"]);
+    assert!(output.status.success());
+    assert_eq!(output.stdout, polypath(&["init"]).stdout);
+    let talk = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(talk.lines().count(), 1, "{talk}");
+    assert!(talk.contains("`polypath init`"), "{talk}");
+    let talk = String::from_utf8(polypath(&["worlds", "--help"]).stderr).unwrap();
+    assert!(talk.contains("`polypath cross-check`"), "{talk}");
+}
+
+#[test]
+fn schedulers_and_congestion_controls_that_do_not_exist_are_refused_with_the_list() {
+    let of = |command: &[&'static str], flag: &'static str| {
+        let line = [command, &[flag, "best"]].concat();
+        refusal(&line, 2)
+    };
+    let file = "Cargo.toml";
+    let send = ["send", file, "--no-state", "--quiet", "--to", "127.0.0.9"];
+    let receive = ["receive", "--quiet", "--listen", "127.0.0.9:9"];
+    let perf = ["perf", "-c", "127.0.0.9"];
+    for command in [&send[..], &receive[..], &perf[..]] {
+        assert!(of(command, "--scheduler").contains("min-rtt"), "{command:?}");
+        assert!(of(command, "--congestion").contains("cubic"), "{command:?}");
+    }
 }

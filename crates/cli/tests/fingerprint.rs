@@ -1,7 +1,9 @@
-//! What `polypath simulate` and `polypath reproduce` find out, hashed: see `polypath_testkit::fingerprint`.
+//! What `polypath simulate` and `polypath reproduce` find out, hashed: see
+//! `polypath_testkit::fingerprint`.
 //!
-//! Runs are told apart by profile, so that who improves `fast` renews that part alone. By hand, with the claims
-//! of all experiments (the better part of an hour) or of some (`S1-F2,S4-F4`), and with another build of the program:
+//! Runs are told apart by profile, so that who improves `fast` renews that part alone. By hand,
+//! with the claims of all experiments (the better part of an hour) or of some (`S1-F2,S4-F4`), and
+//! with another build of the program:
 //!
 //! ```text
 //! cargo build --release
@@ -14,8 +16,8 @@ use std::process::Command;
 use polypath_testkit::fingerprint::{Digest, Lines, compare, compare_some, name};
 use serde_json::Value;
 
-/// Words of today's results, each with the word that stood in its place when the fingerprint was first taken:
-/// what is only renamed has not changed.
+/// Words of today's results, each with the word that stood in its place when the fingerprint was
+/// first taken: what is only renamed has not changed.
 const RENAMED: [(&str, &str); 0] = [];
 /// Seeds of each example as it is; with another profile it runs with the first of them.
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -74,7 +76,8 @@ fn hash(value: &Value) -> String {
     digest.text()
 }
 
-/// The hash of a run's result, and of what it reached of its bounds; the scenario, which is printed beside them, is not its doing.
+/// The hash of a run's result, and of what it reached of its bounds; the scenario, which is printed
+/// beside them, is not its doing.
 fn simulate(file: &str, seed: u64, profile: Option<&str>) -> String {
     let seed = seed.to_string();
     let file = format!("scenarios/examples/{file}");
@@ -134,7 +137,8 @@ fn examples_with_the_profile_ns2_do() {
     compare_profile("ns2");
 }
 
-/// The verdict of a claim, and the hash of all figures that it was judged by. Their names may change.
+/// The verdict of a claim, and the hash of all figures that it was judged by. Their names may
+/// change.
 fn judged(claim: &Value) -> String {
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let mut digest = Digest::new();

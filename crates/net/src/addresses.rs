@@ -1,4 +1,5 @@
-//! Addresses and paths that come and go while an association lives, and where the peer is asked to send (RFC 5061).
+//! Addresses and paths that come and go while an association lives, and where the peer is asked to
+//! send (RFC 5061).
 
 use std::net::IpAddr;
 
@@ -12,8 +13,8 @@ use crate::config::LocalAddress;
 use crate::error::{AddressError, BindError, PathError};
 
 impl Association {
-    /// Whether addresses may come and go: both sides agreed on that. An endpoint's addresses change with
-    /// [`Endpoint::add_address`](crate::Endpoint::add_address) and
+    /// Whether addresses may come and go: both sides agreed on that. An endpoint's addresses change
+    /// with [`Endpoint::add_address`](crate::Endpoint::add_address) and
     /// [`Endpoint::remove_address`](crate::Endpoint::remove_address).
     pub fn has_dynamic_addresses(&self) -> bool {
         self.agreed().dynamic_addresses
@@ -26,8 +27,8 @@ impl Association {
         association.map_or(Vec::new(), |association| association.peer_addresses().to_vec())
     }
 
-    /// Asks the peer to send to this address of ours by preference; [`Event::LocalAddress`] tells what it answers. It need
-    /// not heed it.
+    /// Asks the peer to send to this address of ours by preference; [`Event::LocalAddress`] tells
+    /// what it answers. It need not heed it.
     ///
     /// # Errors
     /// When the peer cannot do that, it is none of our addresses, or the association is over.
@@ -37,14 +38,15 @@ impl Association {
         Ok(asked.ok_or_else(|| self.why_closed())??)
     }
 
-    /// Adds paths from one more address of this host to the addresses of the peer, and waits until one of them may carry
-    /// data: that one is returned. The address becomes one of the [endpoint](crate::Endpoint::add_address), for all of its
-    /// associations. While the peer does not answer, this waits: put a bound of time around it. A dropped future leaves the
-    /// address where it is.
+    /// Adds paths from one more address of this host to the addresses of the peer, and waits until
+    /// one of them may carry data: that one is returned. The address becomes one of the
+    /// [endpoint](crate::Endpoint::add_address), for all of its associations. While the peer does
+    /// not answer, this waits: put a bound of time around it. A dropped future leaves the address
+    /// where it is.
     ///
     /// # Errors
-    /// When addresses [may not change](Self::has_dynamic_addresses), no socket can be opened at this one, the peer refuses it or
-    /// has no address of its family, or the association is over.
+    /// When addresses [may not change](Self::has_dynamic_addresses), no socket can be opened at
+    /// this one, the peer refuses it or has no address of its family, or the association is over.
     pub async fn add_path(&self, local: impl Into<LocalAddress>) -> Result<PathId, PathError> {
         let local = local.into();
         let address = local.address;
@@ -66,14 +68,14 @@ impl Association {
         }
     }
 
-    /// Gives up a path, and with it the address of this host that it starts at, which other paths may share: what was in
-    /// flight from there is sent again on other paths, and the peer is told. The address is given up by the
-    /// [endpoint](crate::Endpoint::remove_address), for all of its associations. To keep data off one path alone, see
-    /// [`set_path_admin`](Self::set_path_admin).
+    /// Gives up a path, and with it the address of this host that it starts at, which other paths
+    /// may share: what was in flight from there is sent again on other paths, and the peer is told.
+    /// The address is given up by the [endpoint](crate::Endpoint::remove_address), for all of its
+    /// associations. To keep data off one path alone, see [`set_path_admin`](Self::set_path_admin).
     ///
     /// # Errors
-    /// When addresses [may not change](Self::has_dynamic_addresses), there is no such path, it starts at the only address,
-    /// or the association is over.
+    /// When addresses [may not change](Self::has_dynamic_addresses), there is no such path, it
+    /// starts at the only address, or the association is over.
     pub fn remove_path(&self, path: PathId) -> Result<(), PathError> {
         self.check_may_change()?;
         let paths = self.paths();

@@ -22,7 +22,8 @@ use crate::error::{Closed, ConnectError, SendError, SendRefusal, SettingsError};
 use crate::inner::Inner;
 use crate::shared::{self, Signals};
 
-/// An association. All methods take `&self`, so one task may send while another receives: put it into an [`Arc`].
+/// An association. All methods take `&self`, so one task may send while another receives: put it
+/// into an [`Arc`].
 ///
 /// Dropping it shuts it down gracefully: what was sent still arrives, what comes in is discarded.
 pub struct Association {
@@ -88,7 +89,8 @@ impl Association {
         &self.signals
     }
 
-    /// Messages of an outgoing stream (`None`: of all) that were given up ([`SendOptions::reliability`]).
+    /// Messages of an outgoing stream (`None`: of all) that were given up
+    /// ([`SendOptions::reliability`]).
     pub fn abandoned(&self, stream: Option<u16>) -> AbandonedMessages {
         let state = self.endpoint.shared.lock();
         let association = state.core.association(self.h);
@@ -99,11 +101,12 @@ impl Association {
         Self { endpoint, h, signals }
     }
 
-    /// Sends a message in order on stream `stream`. Waits while the send buffer is full. Cancel-safe: a dropped future has
-    /// sent nothing.
+    /// Sends a message in order on stream `stream`. Waits while the send buffer is full.
+    /// Cancel-safe: a dropped future has sent nothing.
     ///
     /// # Errors
-    /// When the association is over or shutting down, there is no such stream, or the message can never be sent.
+    /// When the association is over or shutting down, there is no such stream, or the message can
+    /// never be sent.
     pub async fn send(&self, stream: u16, data: impl Into<Bytes>) -> Result<MessageId, SendError> {
         self.send_with(stream, data, SendOptions::default()).await
     }
@@ -145,7 +148,8 @@ impl Association {
     /// Sends a message if the send buffer has room for it now.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and [`WouldBlock`](SendRefusal::WouldBlock) when the buffer is full.
+    /// As [`send`](Self::send), and [`WouldBlock`](SendRefusal::WouldBlock) when the buffer is
+    /// full.
     pub fn try_send(
         &self,
         stream: u16,
@@ -157,7 +161,8 @@ impl Association {
         self.hand_in(stream, bytes, |core, now| core.send(now, stream, data, options))
     }
 
-    /// Hands `bytes` bytes for `stream` to the core by `send`, and asks to be woken if there is no room for them.
+    /// Hands `bytes` bytes for `stream` to the core by `send`, and asks to be woken if there is no
+    /// room for them.
     pub(crate) fn hand_in(
         &self,
         stream: StreamId,
@@ -186,10 +191,12 @@ impl Association {
         }
     }
 
-    /// Sends many messages, all on one stream and with the same options: cheaper than one by one. Waits while the send buffer is full.
+    /// Sends many messages, all on one stream and with the same options: cheaper than one by one.
+    /// Waits while the send buffer is full.
     ///
     /// # Errors
-    /// As [`send`](Self::send); messages before the one that failed were sent. After cancellation some may have been.
+    /// As [`send`](Self::send); messages before the one that failed were sent. After cancellation
+    /// some may have been.
     pub async fn send_all(
         &self,
         stream: u16,
@@ -239,7 +246,8 @@ impl Association {
         Ok(all)
     }
 
-    /// The next message of any stream; `None` after the peer has shut down and everything was received. Cancel-safe.
+    /// The next message of any stream; `None` after the peer has shut down and everything was
+    /// received. Cancel-safe.
     ///
     /// # Errors
     /// When the association ended otherwise, once everything was received.
@@ -270,8 +278,8 @@ impl Association {
         }
     }
 
-    /// Waits for a message and appends it to `messages` with all that are there, up to `limit`; 0 at the end, as [`recv`](Self::recv)'s
-    /// `None`. Cancel-safe.
+    /// Waits for a message and appends it to `messages` with all that are there, up to `limit`; 0
+    /// at the end, as [`recv`](Self::recv)'s `None`. Cancel-safe.
     ///
     /// # Errors
     /// As [`recv`](Self::recv).
@@ -379,8 +387,9 @@ impl Association {
         Some(Err(error))
     }
 
-    /// Tells the peer that nothing more comes, and waits until everything sent has arrived and the association is over. Messages of the peer
-    /// that are still to come can be received meanwhile and afterwards.
+    /// Tells the peer that nothing more comes, and waits until everything sent has arrived and the
+    /// association is over. Messages of the peer that are still to come can be received meanwhile
+    /// and afterwards.
     ///
     /// # Errors
     /// When the association ends otherwise.
@@ -393,7 +402,8 @@ impl Association {
         }
     }
 
-    /// Begins a shutdown without waiting for its end. It goes on with the peer's new life, should the peer restart meanwhile.
+    /// Begins a shutdown without waiting for its end. It goes on with the peer's new life, should
+    /// the peer restart meanwhile.
     pub fn begin_shutdown(&self) {
         let now = self.endpoint.shared.clock.now();
         if let Some(slot) = self.endpoint.shared.lock().slots.get_mut(&self.h) {
@@ -421,7 +431,8 @@ impl Association {
         }
     }
 
-    /// What the peer said when it aborted, at most 256 bytes of it; empty if it said nothing or did not abort.
+    /// What the peer said when it aborted, at most 256 bytes of it; empty if it said nothing or did
+    /// not abort.
     pub fn abort_reason(&self) -> Bytes {
         let state = self.endpoint.shared.lock();
         let association = state.core.association(self.h);
@@ -512,13 +523,15 @@ impl Association {
         state.core.association(self.h).is_none_or(polypath_proto::Association::nodelay)
     }
 
-    /// Says whether small messages are sent at once (SCTP_NODELAY, RFC 6458 section 8.1.5), as they are unless the settings say otherwise.
-    /// Where they are not, what does not fill a packet waits for more while data is in flight (Nagle's rule).
+    /// Says whether small messages are sent at once (SCTP_NODELAY, RFC 6458 section 8.1.5), as they
+    /// are unless the settings say otherwise. Where they are not, what does not fill a packet waits
+    /// for more while data is in flight (Nagle's rule).
     pub fn set_nodelay(&self, on: bool) {
         self.with(|association| association.set_nodelay(on));
     }
 
-    /// Sends a heartbeat on a path now: its answer measures the path, and shows that it lives. False where none may be sent.
+    /// Sends a heartbeat on a path now: its answer measures the path, and shows that it lives.
+    /// False where none may be sent.
     pub fn request_heartbeat(&self, path: PathId) -> bool {
         let now = self.endpoint.shared.clock.now();
         self.with(|association| association.request_heartbeat(now, path)).unwrap_or(false)
@@ -558,7 +571,8 @@ impl Association {
     /// Changes the settings of this association; those of others, and of later ones, stay.
     ///
     /// # Errors
-    /// When they contradict each other or the protocol, or the association is over; nothing has changed then.
+    /// When they contradict each other or the protocol, or the association is over; nothing has
+    /// changed then.
     pub fn set_settings(&self, settings: AssocSettings) -> Result<(), SettingsError> {
         let set = self.with(|association| association.set_settings(settings));
         Ok(set.ok_or_else(|| self.why_closed())??)
@@ -621,7 +635,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// The next event; `None` after [`Event::Closed`]. Who is more than 256 events behind misses the oldest. Cancel-safe.
+    /// The next event; `None` after [`Event::Closed`]. Who is more than 256 events behind misses
+    /// the oldest. Cancel-safe.
     pub async fn next(&mut self) -> Option<Event> {
         let receiver = self.receiver.as_mut()?;
         loop {

@@ -1,4 +1,5 @@
-//! Shared keys of authenticated chunks while the association lives (RFC 4895, RFC 6458 section 8.3).
+//! Shared keys of authenticated chunks while the association lives (RFC 4895, RFC 6458 section
+//! 8.3).
 
 use crate::Association;
 use crate::error::{AuthKeyError, AuthKeyRefusal};

@@ -11,10 +11,12 @@ use crate::capture::Capture;
 use crate::interfaces::Follow;
 pub use crate::local_address::LocalAddress;
 
-/// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications use.
+/// The UDP port of SCTP (RFC 6951 section 5.1), and the SCTP port that Polypath's own applications
+/// use.
 pub const DEFAULT_PORT: u16 = 9899;
 
-/// Settings of an [`Endpoint`](crate::Endpoint): begin with [`Config::client`] or [`Config::server`], and change what differs.
+/// Settings of an [`Endpoint`](crate::Endpoint): begin with [`Config::client`] or
+/// [`Config::server`], and change what differs.
 ///
 /// ```
 /// use polypath_net::{Config, Encapsulation};
@@ -30,20 +32,24 @@ pub const DEFAULT_PORT: u16 = 9899;
 pub struct Config {
     /// The addresses to use, and to announce: no other is. At least one.
     pub local: Vec<LocalAddress>,
-    /// Our SCTP port; 0: the number of the UDP port if the system chose that, or a random one above 49151.
+    /// Our SCTP port; 0: the number of the UDP port if the system chose that, or a random one above
+    /// 49151.
     pub port: u16,
     /// How packets travel.
     pub encapsulation: Encapsulation,
-    /// The method by which what carries the packets detects errors, for users who know of one below the sockets (RFC 9653): a tunnel that
-    /// authenticates, say. Only then associations may spare the checksum
-    /// ([`AssocConfig::zero_checksum`](polypath_proto::config::AssocConfig::zero_checksum)). `None`: UDP and IP let errors through.
+    /// The method by which what carries the packets detects errors, for users who know of one below
+    /// the sockets (RFC 9653): a tunnel that authenticates, say. Only then associations may spare
+    /// the checksum
+    /// ([`AssocConfig::zero_checksum`](polypath_proto::config::AssocConfig::zero_checksum)).
+    /// `None`: UDP and IP let errors through.
     pub error_detection: Option<Edmid>,
     /// Answer those who connect to us.
     pub accept: bool,
     /// Associations at the same time, at most.
     pub max_associations: usize,
-    /// Associations with one address of peers, at most (of IPv6: with one /64). Many hosts may stand behind one address. Keeps one host from having all
-    /// of them only where it is below `max_associations`.
+    /// Associations with one address of peers, at most (of IPv6: with one /64). Many hosts may
+    /// stand behind one address. Keeps one host from having all of them only where it is below
+    /// `max_associations`.
     pub max_associations_per_address: usize,
     /// Settings of associations. Default: the profile `fast`.
     pub assoc: Arc<AssocConfig>,
@@ -52,8 +58,8 @@ pub struct Config {
     pub socket_buffer: usize,
     /// Where packets are written to as well.
     pub capture: Option<Capture>,
-    /// Take up addresses that appear on this host, and give up those that vanish; peers are told where the association
-    /// can (RFC 5061).
+    /// Take up addresses that appear on this host, and give up those that vanish; peers are told
+    /// where the association can (RFC 5061).
     pub follow: Option<Follow>,
 }
 
@@ -61,7 +67,8 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Encapsulation {
-    /// In UDP (RFC 6951), from this local port; 0: any free one, the same for all addresses where possible.
+    /// In UDP (RFC 6951), from this local port; 0: any free one, the same for all addresses where
+    /// possible.
     Udp(u16),
     /// Directly over IP, protocol 132. Needs the right to open raw sockets.
     Raw,
@@ -71,8 +78,8 @@ pub enum Encapsulation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pairing {
-    /// As many addresses here as there: the first with the first, the second with the second, as disjoint links want it.
-    /// Otherwise every pair of one address family.
+    /// As many addresses here as there: the first with the first, the second with the second, as
+    /// disjoint links want it. Otherwise every pair of one address family.
     #[default]
     Auto,
     /// Every pair of one address family.
@@ -80,7 +87,8 @@ pub enum Pairing {
 }
 
 impl Config {
-    /// Settings of an endpoint that opens associations from `addresses`: any UDP port, any SCTP port.
+    /// Settings of an endpoint that opens associations from `addresses`: any UDP port, any SCTP
+    /// port.
     pub fn client(addresses: impl IntoIterator<Item = IpAddr>) -> Self {
         Self {
             local: addresses.into_iter().map(LocalAddress::from).collect(),
@@ -97,7 +105,8 @@ impl Config {
         }
     }
 
-    /// Settings of an endpoint that is connected to, at `addresses`, UDP port 9899 and SCTP port `port`.
+    /// Settings of an endpoint that is connected to, at `addresses`, UDP port 9899 and SCTP port
+    /// `port`.
     pub fn server(addresses: impl IntoIterator<Item = IpAddr>, port: u16) -> Self {
         Self {
             port,

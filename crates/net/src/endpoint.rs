@@ -17,8 +17,9 @@ use crate::inner::Inner;
 use crate::shared::{Shared, Signals, Slot};
 use crate::socket::open_all;
 
-/// An SCTP endpoint on this host's network. Clones are the same endpoint. Once every clone and every association is dropped, what
-/// was sent still goes out, as long as the process lives: see [`wait_idle`](Self::wait_idle).
+/// An SCTP endpoint on this host's network. Clones are the same endpoint. Once every clone and
+/// every association is dropped, what was sent still goes out, as long as the process lives: see
+/// [`wait_idle`](Self::wait_idle).
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     pub(crate) inner: Arc<Inner>,
@@ -35,7 +36,8 @@ impl Endpoint {
         let local = opened.addresses();
         let mut rng = Rng::from_seed(entropy().map_err(BindError::Thread)?);
         let port = match (config.port, config.encapsulation, local.first()) {
-            // The system's choice differs for every socket of this host, so no two of its endpoints look alike to a peer.
+            // The system's choice differs for every socket of this host, so no two of its endpoints
+            // look alike to a peer.
             (0, Encapsulation::Udp(0), Some(first)) => first.port(),
             // The dynamic ports (RFC 6335 section 6).
             (0, ..) => 49_152 + u16::try_from(rng.below(16_384)).unwrap_or(0),
@@ -47,7 +49,8 @@ impl Endpoint {
         Ok(Self { inner: Arc::new(Inner { shared, port, warnings }) })
     }
 
-    /// The next association that a peer opened; `None` when the endpoint was [closed](Self::close). Cancel-safe.
+    /// The next association that a peer opened; `None` when the endpoint was [closed](Self::close).
+    /// Cancel-safe.
     pub async fn accept(&self) -> Option<Association> {
         let shared = &self.inner.shared;
         loop {
@@ -68,8 +71,9 @@ impl Endpoint {
         }
     }
 
-    /// Opens an association to SCTP port `port` of the host with these addresses, each with the UDP port that it listens at (with raw IP the
-    /// port is ignored). Which pairs of addresses become paths: [`Pairing::Auto`].
+    /// Opens an association to SCTP port `port` of the host with these addresses, each with the UDP
+    /// port that it listens at (with raw IP the port is ignored). Which pairs of addresses become
+    /// paths: [`Pairing::Auto`].
     ///
     /// # Errors
     /// When there is no path, nobody answers, or the peer refuses. Dropping the future gives up.
@@ -163,8 +167,14 @@ impl Endpoint {
         &self.inner.shared.config.local
     }
 
-    /// Takes up one more address of this host, and returns it with its UDP port. Associations whose peer knows dynamic
-    /// addresses (RFC 5061) get paths from there; new associations announce it.
+    /// Whether those who connect to us are answered from now on. Associations that there are, and
+    /// those that wait for [`accept`](Self::accept), go on.
+    pub fn set_accept(&self, accept: bool) {
+        self.inner.shared.lock().core.set_accept(accept);
+    }
+
+    /// Takes up one more address of this host, and returns it with its UDP port. Associations whose
+    /// peer knows dynamic addresses (RFC 5061) get paths from there; new associations announce it.
     ///
     /// # Errors
     /// When it is ours already, or no socket can be opened there.
@@ -172,8 +182,8 @@ impl Endpoint {
         self.inner.shared.add_address(&local.into())
     }
 
-    /// Gives an address up. What was in flight from there is sent again on other paths; peers that know dynamic addresses are
-    /// told. False: it was not ours, or it is the only one.
+    /// Gives an address up. What was in flight from there is sent again on other paths; peers that
+    /// know dynamic addresses are told. False: it was not ours, or it is the only one.
     pub fn remove_address(&self, address: IpAddr) -> bool {
         self.inner.shared.remove_address(address)
     }
@@ -193,7 +203,8 @@ impl Endpoint {
         self.inner.shared.lock().live()
     }
 
-    /// Waits until no association is left: until what was sent has arrived, if their handles are dropped or shut down.
+    /// Waits until no association is left: until what was sent has arrived, if their handles are
+    /// dropped or shut down.
     pub async fn wait_idle(&self) {
         let shared = &self.inner.shared;
         loop {
@@ -242,7 +253,8 @@ fn core_config(config: &Config, port: u16, local: &[SocketAddr]) -> EndpointConf
         refuse_other_ports: matches!(config.encapsulation, Encapsulation::Udp(_)),
         max_associations: config.max_associations,
         max_associations_per_address: config.max_associations_per_address,
-        // Who opens names the paths; the other side learns them, with their UDP ports, from the packets that come.
+        // Who opens names the paths; the other side learns them, with their UDP ports, from the
+        // packets that come.
         pairing: PathPairing::Learned,
         assoc: config.assoc.clone(),
         ..EndpointConfig::default()

@@ -11,8 +11,8 @@ use polypath_proto::config::MAX_PATHS;
 use crate::local_address::LocalAddress;
 use crate::socket::is_link_local;
 
-/// Which addresses an endpoint takes up when they appear, and gives up when they vanish. Loopback and link-local addresses
-/// are never among them.
+/// Which addresses an endpoint takes up when they appear, and gives up when they vanish. Loopback
+/// and link-local addresses are never among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]

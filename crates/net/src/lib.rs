@@ -1,7 +1,8 @@
 //! Polypath on real networks: an async API over the sans-IO core.
 //!
-//! An [`Endpoint`] owns the sockets of one SCTP port: one UDP socket per local address (RFC 6951), or raw IP sockets. A thread of its
-//! own moves packets; the futures of this crate need no particular runtime.
+//! An [`Endpoint`] owns the sockets of one SCTP port: one UDP socket per local address (RFC 6951),
+//! or raw IP sockets. A thread of its own moves packets; the futures of this crate need no
+//! particular runtime.
 //!
 //! ```no_run
 //! use polypath_net::{Config, Endpoint};
@@ -18,8 +19,8 @@
 //! # }
 //! ```
 //!
-//! Nothing is encrypted: whoever sees the packets can read them, and take part unless chunks are authenticated with a shared key
-//! ([`AuthConfig`]).
+//! Nothing is encrypted: whoever sees the packets can read them, and take part unless chunks are
+//! authenticated with a shared key ([`AuthConfig`]).
 
 #![forbid(unsafe_code)]
 #![expect(clippy::disallowed_types, reason = "a driver of the real world owns the clock")]

@@ -8,12 +8,14 @@ use crate::association::Association;
 use crate::error::SendError;
 
 impl Association {
-    /// Sends a part of a message: the first one of a stream opens a message, and the one that says `last` ends it. So a message may be
-    /// larger than the send buffer, up to `max_message`; larger than the peer's receive buffer if the peer takes messages in parts
-    /// (`AssocConfig::partial_delivery`, where `recv` gives parts: see [`Message::part`](crate::Message::part)). The options of the
-    /// first part count. Until then the stream takes no other message, and without interleaving
-    /// (`ExtensionConfig::interleaving`) nothing else is sent. Waits while the send buffer is full. Cancel-safe: a dropped
-    /// future has sent nothing of its part.
+    /// Sends a part of a message: the first one of a stream opens a message, and the one that says
+    /// `last` ends it. So a message may be larger than the send buffer, up to `max_message`; larger
+    /// than the peer's receive buffer if the peer takes messages in parts
+    /// (`AssocConfig::partial_delivery`, where `recv` gives parts: see
+    /// [`Message::part`](crate::Message::part)). The options of the first part count. Until then
+    /// the stream takes no other message, and without interleaving
+    /// (`ExtensionConfig::interleaving`) nothing else is sent. Waits while the send buffer is full.
+    /// Cancel-safe: a dropped future has sent nothing of its part.
     ///
     /// # Errors
     /// As [`send`](Self::send).

@@ -8,9 +8,11 @@ use crate::Association;
 use crate::error::{ReconfigError, ReconfigRefusal};
 
 impl Association {
-    /// Lets streams start at number 0 again, `streams` or, if there are none, all; waits for the peer's answer. What was sent on
-    /// outgoing streams before belongs to the time before; what is sent meanwhile goes out afterwards. Incoming streams are reset
-    /// by the peer, which [`Event::StreamsReset`](crate::Event::StreamsReset) tells. A dropped future does not take the request back.
+    /// Lets streams start at number 0 again, `streams` or, if there are none, all; waits for the
+    /// peer's answer. What was sent on outgoing streams before belongs to the time before; what is
+    /// sent meanwhile goes out afterwards. Incoming streams are reset by the peer, which
+    /// [`Event::StreamsReset`](crate::Event::StreamsReset) tells. A dropped future does not take
+    /// the request back.
     ///
     /// # Errors
     /// When the peer does not want to, does not know how, or the association is over.
@@ -23,7 +25,8 @@ impl Association {
         self.reconfigure(|core, now| core.reset_streams(now, direction, &streams)).await
     }
 
-    /// Lets TSNs and the numbers of all streams start anew, once all that was sent is acknowledged; waits for the peer's answer.
+    /// Lets TSNs and the numbers of all streams start anew, once all that was sent is acknowledged;
+    /// waits for the peer's answer.
     ///
     /// # Errors
     /// As [`reset_streams`](Self::reset_streams); not within 30 s of the last time.
@@ -31,8 +34,8 @@ impl Association {
         self.reconfigure(|core, now| core.reset_association(now)).await
     }
 
-    /// Adds streams behind those that there are; waits for the peer's answer. Outgoing ones can be used then, incoming ones once
-    /// [`Event::StreamsAdded`](crate::Event::StreamsAdded) says so.
+    /// Adds streams behind those that there are; waits for the peer's answer. Outgoing ones can be
+    /// used then, incoming ones once [`Event::StreamsAdded`](crate::Event::StreamsAdded) says so.
     ///
     /// # Errors
     /// As [`reset_streams`](Self::reset_streams); beyond the limits of either side.

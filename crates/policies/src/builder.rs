@@ -27,8 +27,9 @@ use crate::registry::{PolicySpec, Registry};
 /// # Ok::<(), polypath_policies::PolicyError>(())
 /// ```
 ///
-/// Policies are named `name` or `name?key=value&key=value`; [`build`](Self::build) refuses what it does not know. What has no
-/// method of its own is a field of [`AssocConfig`]: see [`adjust`](Self::adjust).
+/// Policies are named `name` or `name?key=value&key=value`; [`build`](Self::build) refuses what it
+/// does not know. What has no method of its own is a field of [`AssocConfig`]: see
+/// [`adjust`](Self::adjust).
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct AssocBuilder {
@@ -157,9 +158,9 @@ impl AssocBuilder {
         self
     }
 
-    /// Lets addresses come and go while the association lives (RFC 5061), with the authentication that this needs (RFC 4895).
-    /// Without [`authentication`](Self::authentication) the shared key is empty: it protects from all who did not see the
-    /// handshake.
+    /// Lets addresses come and go while the association lives (RFC 5061), with the authentication
+    /// that this needs (RFC 4895). Without [`authentication`](Self::authentication) the shared key
+    /// is empty: it protects from all who did not see the handshake.
     pub fn dynamic_addresses(mut self) -> Self {
         self.assoc.extensions.authentication = true;
         self.assoc.extensions.dynamic_addresses = true;
@@ -196,7 +197,8 @@ impl AssocBuilder {
         self
     }
 
-    /// Spares the checksum where the peer agrees and the layer below detects errors this way (RFC 9653).
+    /// Spares the checksum where the peer agrees and the layer below detects errors this way (RFC
+    /// 9653).
     pub fn zero_checksum(mut self, method: Edmid) -> Self {
         self.assoc.zero_checksum = Some(method);
         self
@@ -208,7 +210,8 @@ impl AssocBuilder {
         self
     }
 
-    /// Changes whatever else the core can be told. Policies are not read from there: name them here.
+    /// Changes whatever else the core can be told. Policies are not read from there: name them
+    /// here.
     pub fn adjust(mut self, change: impl FnOnce(&mut AssocConfig)) -> Self {
         change(&mut self.assoc);
         self

@@ -111,9 +111,9 @@ pub fn ns2() -> (AssocConfig, PolicySpec) {
 pub fn fast() -> (AssocConfig, PolicySpec) {
     let (mut assoc, mut policies) = paper();
     policies.path_scheduler = "knapsack".to_owned();
-    policies.stream_scheduler = "needs".to_owned();
-    policies.retransmission = "soonest".to_owned();
-    policies.congestion = "cmt?couple=detected&unqueued=true".to_owned();
+    policies.stream_scheduler = "requirements".to_owned();
+    policies.retransmission = "earliest-delivery".to_owned();
+    policies.congestion = "rfc9260?couple=detected&unqueued=true".to_owned();
     assoc.rto.min = Duration::from_millis(200);
     assoc.rto.max = Duration::from_secs(10);
     assoc.sack.delay = Duration::from_millis(50);

@@ -14,7 +14,7 @@ use crate::entry::{Configure, Make, PolicyEntry, Recipe};
 use crate::error::PolicyError;
 use crate::kind::PolicyKind;
 use crate::options::{Options, list_or_none};
-use crate::{buffer, congestion, retransmission, scheduler, stream};
+use crate::{buffer, congestion, renamed, retransmission, scheduler, stream};
 
 /// Every policy of this crate. A new one adds its line here and its file.
 static BUILTIN: &[PolicyEntry] = &[
@@ -94,7 +94,7 @@ impl Default for PolicySpec {
             stream_scheduler: "fcfs".to_owned(),
             retransmission: "ssthresh".to_owned(),
             buffer: "shared".to_owned(),
-            congestion: "cmt".to_owned(),
+            congestion: "rfc9260".to_owned(),
         }
     }
 }
@@ -216,7 +216,9 @@ impl Registry {
         select: impl Fn(&Make) -> Option<Configure<P>>,
     ) -> Result<Recipe<P>, PolicyError> {
         let name = text.split_once('?').map_or(text, |(name, _)| name);
-        let mut named = self.entries.iter().filter(|e| e.name == name);
+        let is_taken = self.entries.iter().any(|e| e.kind == kind && e.name == name);
+        let present = renamed::present_name(kind, name).filter(|_| !is_taken);
+        let mut named = self.entries.iter().filter(|e| e.name == present.unwrap_or(name));
         let Some((entry, configure)) = named.find_map(|e| Some((e, select(&e.make)?))) else {
             let names = self.entries.iter().filter(|e| e.kind == kind).map(|e| e.name);
             let allowed = list_or_none(names);
@@ -260,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_is_cmt_with_round_robin() {
+    fn the_default_is_rfc_9260_with_round_robin() {
         let factory = factory(&PolicySpec::default()).expect("the default is valid");
         let set = factory.build(&CcConfig::default(), &mut Rng::from_u64(1));
         let names = [
@@ -270,7 +272,7 @@ mod tests {
             set.buffer.name(),
             set.congestion.name(),
         ];
-        assert_eq!(names, ["rr", "fcfs", "ssthresh", "shared", "cmt"]);
+        assert_eq!(names, ["rr", "fcfs", "ssthresh", "shared", "rfc9260"]);
     }
 
     #[test]
@@ -304,6 +306,21 @@ mod tests {
         );
         assert!(registry.add(PolicyEntry { name: "rr2", ..scheduler::rr::ENTRY }).is_ok());
         assert!(registry.path_scheduler("rr2?visit=packet").is_ok());
+    }
+
+    #[test]
+    fn names_of_before_go_on_to_work_unless_somebody_else_has_them() {
+        let made = |registry: &Registry| {
+            let recipe = registry.path_scheduler("out").expect("an alias");
+            recipe(&CcConfig::default(), &mut Rng::from_u64(1)).name()
+        };
+        let mut registry = Registry::builtin();
+        assert_eq!(made(&registry), "cmt-out");
+        assert!(registry.congestion("cmt?couple=detected").is_ok());
+        assert!(registry.path_scheduler("cmt").is_err(), "another kind");
+        let own = PolicyEntry { name: "out", ..scheduler::rr::ENTRY };
+        registry.add(own).expect("not taken");
+        assert_eq!(made(&registry), "rr");
     }
 
     #[test]

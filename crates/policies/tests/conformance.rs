@@ -13,14 +13,14 @@ const SEEDS: core::ops::Range<u64> = 0..8;
 /// Values for the options whose values cannot be listed.
 const EXAMPLES: &[(&str, &str, &[&str])] = &[
     ("fixed", "map", &["0:0", "0:1,1:0", "3:4,5:9,65535:2"]),
-    ("out", "burst", &["1", "2", "65535"]),
+    ("cmt-out", "burst", &["1", "2", "65535"]),
     ("blest", "lambda", &["1", "1.3"]),
     ("ecf", "beta", &["0", "10"]),
     ("weighted", "weights", &["0:0", "0:3,1:1,9:2", "0:0,1:0,2:0,3:0,4:0"]),
     ("weighted", "costs", &["0:1", "1:255,2:1,3:1"]),
     ("weighted", "quotas", &["0:10000", "0:0,1:5000,2:1"]),
     ("weighted", "patience", &["20"]),
-    ("out-split", "queue", &["1", "1000"]),
+    ("cmt-out-split", "queue", &["1", "1000"]),
     ("knapsack", "slack", &["0", "1000"]),
     ("knapsack", "gain", &["0", "1000"]),
     ("redundant", "paths", &["2", "16"]),

@@ -1,8 +1,10 @@
-//! SCTP over every path that two hosts share, all at once: Concurrent Multipath Transfer (CMT-SCTP) in userspace.
+//! SCTP over every path that two hosts share, all at once: Concurrent Multipath Transfer (CMT-SCTP)
+//! in userspace.
 //!
-//! An [`Endpoint`] owns the sockets of one SCTP port: one UDP socket per local address (RFC 6951), or raw IP sockets. A thread
-//! of its own moves packets; the futures of this crate need no particular runtime. An [`Association`] carries messages on
-//! streams, over all of its paths at the same time.
+//! An [`Endpoint`] owns the sockets of one SCTP port: one UDP socket per local address (RFC 6951),
+//! or raw IP sockets. A thread of its own moves packets; the futures of this crate need no
+//! particular runtime. An [`Association`] carries messages on streams, over all of its paths at the
+//! same time.
 //!
 //! ```no_run
 //! use polypath::{Config, Endpoint};
@@ -37,8 +39,9 @@
 //! ```
 //!
 //! # Settings
-//! [`AssocBuilder`] makes the settings of associations from a [`Profile`]; [`Config`] holds those of an endpoint. Which path
-//! carries what is decided by policies, chosen by name, or written by whoever embeds this: see [`policy`].
+//! [`AssocBuilder`] makes the settings of associations from a [`Profile`]; [`Config`] holds those
+//! of an endpoint. Which path carries what is decided by policies, chosen by name, or written by
+//! whoever embeds this: see [`policy`].
 //!
 //! ```
 //! use polypath::{AssocBuilder, Config, Profile};
@@ -53,12 +56,13 @@
 //! ```
 //!
 //! # What may change
-//! Structures that this crate hands out, and those that users fill in, may get more fields, and enumerations more variants,
-//! without a new major version: they are marked `#[non_exhaustive]`, or are made with `..Default::default()`.
+//! Structures that this crate hands out, and those that users fill in, may get more fields, and
+//! enumerations more variants, without a new major version: they are marked `#[non_exhaustive]`, or
+//! are made with `..Default::default()`.
 //!
 //! # Security
-//! Nothing is encrypted: whoever sees the packets can read them, and take part unless chunks are authenticated with a shared key
-//! ([`AuthConfig`]).
+//! Nothing is encrypted: whoever sees the packets can read them, and take part unless chunks are
+//! authenticated with a shared key ([`AuthConfig`]).
 
 #![forbid(unsafe_code)]
 

@@ -3,9 +3,9 @@
 use core::net::IpAddr;
 
 use bytes::Bytes;
+use polypath_wire::param::ReconfigResult;
 use smallvec::SmallVec;
 
-use crate::association::ReconfigOutcome;
 use crate::ids::{MessageId, PathId, ReconfigId, StreamId, Tsn};
 use crate::stats::{Limit, Stall};
 use crate::time::{Duration, Time};
@@ -194,6 +194,30 @@ pub enum AuthNotice {
     /// another one. (Or all packets with data are too big for the way there.) Told once per key; a key that is set or activated is
     /// tried anew. Else the association ends with [`CloseReason::NothingAcknowledged`] after Association.Max.Retrans timeouts.
     NothingAcknowledged,
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReconfigOutcome {
+    /// As asked for, or there was nothing to do.
+    Performed,
+    /// The peer does not want to.
+    Denied,
+    /// The peer called it an error, with this result code (RFC 6525 section 4.4).
+    Failed {
+        /// Result code.
+        result: u32,
+    },
+}
+
+impl ReconfigOutcome {
+    pub(crate) const fn of(result: ReconfigResult) -> Self {
+        match result {
+            ReconfigResult::NOTHING_TO_DO | ReconfigResult::PERFORMED => Self::Performed,
+            ReconfigResult::DENIED => Self::Denied,
+            ReconfigResult(result) => Self::Failed { result },
+        }
+    }
 }
 
 /// Which way a stream goes.

@@ -7,8 +7,11 @@
 mod association;
 mod auth;
 pub mod config;
+mod control;
 pub mod endpoint;
 pub mod event;
+mod extension;
+mod handshake;
 pub mod ids;
 mod needs;
 mod path;
@@ -16,19 +19,18 @@ pub mod policy;
 mod receiver;
 pub mod rng;
 mod sender;
+mod state;
 pub mod stats;
 pub mod time;
 pub mod trace;
 mod tsn_map;
 pub mod view;
 
-pub use association::{
-    AddressError, Association, PathSettings, ReconfigError, ReconfigOutcome, State,
-};
+pub use association::{AddressError, Association, ReconfigError, State};
 pub use auth::AuthKeyError;
-pub use config::{AgreedExtensions, AssocSettings, SettingsError};
+pub use config::{AgreedExtensions, AssocSettings, PathSettings, SettingsError};
 pub use endpoint::{ConnectError, Endpoint, Transmit};
-pub use event::{CloseReason, Event, Message, StreamDirection};
+pub use event::{CloseReason, Event, Message, ReconfigOutcome, StreamDirection};
 pub use ids::{AssocHandle, FourTuple, MessageId, PathId, ReconfigId};
 pub use needs::{Service, StreamNeeds};
 pub use receiver::RecvFrom;

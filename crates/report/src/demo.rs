@@ -3,8 +3,8 @@
 use polypath_run::demo::{Demo, Way};
 use polypath_sim::results::PathResult;
 
+use crate::columns::{print, table};
 use crate::format::{NONE, bytes, count, rate, share, time};
-use crate::table::{print, table};
 
 /// Columns of the longest bar.
 const BAR: usize = 28;

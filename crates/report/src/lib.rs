@@ -1,9 +1,52 @@
 //! What comes out of runs, for people: tables for the terminal, figures, pages in Markdown and HTML,
 //! and tables of runs as CSV and Parquet.
+//!
+//! [`write_report`] is all of it in one call, as `polypath reproduce` makes it:
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use polypath_experiments::experiment::Experiment;
+//! use polypath_experiments::reproduce::{Options, execute, jobs, study};
+//! use polypath_experiments::store::Store;
+//! use polypath_report::{Destination, write_report};
+//!
+//! let experiment = Experiment::read(Path::new("scenarios/S1/V3.toml"))?;
+//! let studies = [study(experiment, Options::default())?];
+//! let mut store = Store::open(Path::new("results/runs"))?;
+//! execute(&jobs(&studies), &mut store, &|_done| ())?;
+//! let folder = Path::new("results");
+//! let to = Destination { folder, pages: None, command: "polypath reproduce S1-V3" };
+//! let report = write_report(&studies, &store, to)?;
+//! println!("{}: {}", report.experiments[0].id, report.page.display());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod chapter;
+mod columns;
+mod csv_table;
 pub mod demo;
 pub mod figure;
 mod format;
+mod html;
 mod limit_table;
-pub mod report;
+mod markdown;
+#[cfg(feature = "parquet")]
+mod parquet_table;
+mod run_table;
+mod runs;
 pub mod table;
+mod tables;
+pub mod text;
+mod write;
+
+pub use chapter::{Chapter, paper, tally};
+pub use csv_table::write_csv;
+pub use html::page;
+pub use markdown::summaries;
+#[cfg(feature = "parquet")]
+pub use parquet_table::write_parquet;
+pub use run_table::{RunTable, Shared};
+pub use runs::{Runs, settings};
+pub use tables::{markdown as table_markdown, pages as table_pages};
+pub use write::{Destination, Report, ReportError, write_report, write_runs};

@@ -2,8 +2,8 @@
 
 use polypath_run::limit::{FlowShares, Share, Shares};
 
+use crate::columns::{print, table};
 use crate::format::{NONE, bytes, rate};
-use crate::table::{print, table};
 
 /// What a run reached of its limits, as tables.
 pub(crate) fn shares(shares: &Shares) -> String {

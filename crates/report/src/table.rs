@@ -1,13 +1,12 @@
 //! The result of a run as tables.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{CellAlignment, Table};
 use polypath_run::limit::Shares;
 use polypath_sim::RunResult;
 use polypath_sim::results::{
     Abandoned, Counters, CrossResult, Delivered, FlowResult, LinkResult, Outcome, PathResult,
 };
 
+use crate::columns::{print, table};
 use crate::format::{NONE, bytes, count, rate, share, time};
 use crate::limit_table;
 
@@ -239,23 +238,4 @@ fn cross(sources: &[CrossResult], measured: u64) -> String {
         ]);
     }
     print(&table)
-}
-
-/// A table without lines: names to the left, figures to the right.
-pub(crate) fn table(head: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    table.set_header(head.iter().copied());
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    if let Some(names) = table.column_mut(0) {
-        names.set_padding((0, 1));
-    }
-    table
-}
-
-/// The table's text without blanks at the ends of lines.
-pub(crate) fn print(table: &Table) -> String {
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

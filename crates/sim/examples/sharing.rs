@@ -313,7 +313,7 @@ fn main() {
     assert!(settled < end && late < end, "times={settled},{late},{end}: the last one is the end");
     let plan = Plan {
         scheduler: text("scheduler", "knapsack"),
-        congestion: text("congestion", "cmt?unqueued=true"),
+        congestion: text("congestion", "rfc9260?unqueued=true"),
         other: text("other", "knapsack"),
         seeds: seeds[0]..=*seeds.last().expect("seeds"),
         rates: numbers(&args, "rates", &RATES),

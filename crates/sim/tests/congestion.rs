@@ -36,7 +36,7 @@ fn goodput(spec: &WorldSpec, seeds: u64) -> f64 {
     (1..=seeds).map(|seed| of(run(spec, seed))).sum::<f64>() / seeds as f64
 }
 
-/// The part of a 20 Mbit/s link that two paths through it take beside one `cmt` flow.
+/// The part of a 20 Mbit/s link that two paths through it take beside one `rfc9260` flow.
 fn share_beside_one_flow(congestion: &str) -> f64 {
     let access = LinkConfig { queue: Queue::DropTailPackets(1000), ..link(1000, 20) };
     let mut spec = one_flow(&[access.clone(), access], congestion);
@@ -46,8 +46,8 @@ fn share_beside_one_flow(congestion: &str) -> f64 {
     }
     let mut other = spec.flows[0].clone();
     other.paths.truncate(1);
-    other.client = EndSpec { port: 6000, assoc: controlled("cmt") };
-    other.server = EndSpec { port: 6001, assoc: controlled("cmt") };
+    other.client = EndSpec { port: 6000, assoc: controlled("rfc9260") };
+    other.server = EndSpec { port: 6001, assoc: controlled("rfc9260") };
     (other.name, other.connect_jitter) = ("other".into(), 100 * MS);
     spec.flows.push(other);
     spec.time = seconds(20, 120);
@@ -60,7 +60,7 @@ fn share_beside_one_flow(congestion: &str) -> f64 {
 
 #[test]
 fn coupled_paths_share_a_bottleneck_with_one_flow() {
-    let shares = ["cmt", "lia", "olia", "balia"].map(|cc| (cc, share_beside_one_flow(cc)));
+    let shares = ["rfc9260", "lia", "olia", "balia"].map(|cc| (cc, share_beside_one_flow(cc)));
     println!("share of a bottleneck beside one flow: {shares:.3?}");
     let [uncoupled, coupled @ ..] = shares.map(|(_, share)| share);
     assert!(uncoupled > 0.62, "two flows against one");
@@ -69,7 +69,7 @@ fn coupled_paths_share_a_bottleneck_with_one_flow() {
 
 #[test]
 fn coupled_paths_fill_what_nobody_else_uses() {
-    for cc in ["cmt", "lia", "olia", "balia", "cubic"] {
+    for cc in ["rfc9260", "lia", "olia", "balia", "cubic"] {
         let mut spec = one_flow(&[link(10, 10), link(10, 40)], cc);
         spec.time = seconds(20, 60);
         let share = goodput(&spec, 2) / (2.0 * 10.0 * 1452.0 / 1500.0);
@@ -81,7 +81,7 @@ fn coupled_paths_fill_what_nobody_else_uses() {
 #[test]
 fn a_lossy_path_does_not_slow_the_good_one() {
     let paths = [lossy(20, 20, 0.05), link(20, 20)];
-    for cc in ["cmt", "lia", "olia", "balia", "cubic"] {
+    for cc in ["rfc9260", "lia", "olia", "balia", "cubic"] {
         let both = one_flow(&paths, cc);
         let alone = one_flow(&paths[1..], cc);
         let [both, alone] = [both, alone].map(|mut spec| {
@@ -95,7 +95,7 @@ fn a_lossy_path_does_not_slow_the_good_one() {
 
 #[test]
 fn coupling_costs_where_losses_are_random() {
-    let rates = ["cmt", "lia", "olia", "balia"].map(|cc| {
+    let rates = ["rfc9260", "lia", "olia", "balia"].map(|cc| {
         let mut spec = one_flow(&[lossy(20, 20, 0.01), lossy(20, 20, 0.01)], cc);
         spec.time = seconds(20, 60);
         goodput(&spec, 4)
@@ -107,7 +107,7 @@ fn coupling_costs_where_losses_are_random() {
 #[test]
 fn cubic_uses_long_fat_paths_and_is_reno_on_short_ones() {
     let compare = |link: LinkConfig| {
-        ["cmt", "cubic?rfc=8312", "cubic"].map(|cc| {
+        ["rfc9260", "cubic?rfc=8312", "cubic"].map(|cc| {
             let mut spec = one_flow(core::slice::from_ref(&link), cc);
             spec.time = seconds(20, 60);
             goodput(&spec, 4)
@@ -125,7 +125,7 @@ fn cubic_uses_long_fat_paths_and_is_reno_on_short_ones() {
 #[test]
 fn hystart_ends_slow_start_before_the_queue_overflows() {
     let deep = LinkConfig { queue: Queue::DropTailPackets(1000), ..link(20, 25) };
-    for cc in ["cmt", "cubic"] {
+    for cc in ["rfc9260", "cubic"] {
         let first_seconds = |hystart: bool| {
             let mut spec =
                 one_flow(core::slice::from_ref(&deep), &format!("{cc}?hystart={hystart}"));

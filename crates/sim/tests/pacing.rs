@@ -41,7 +41,7 @@ fn a_source_that_pauses_does_not_flood_a_shallow_queue() {
     let messages = MessageSpec { unordered: true, ..MessageSpec::default() };
     let (on, off) = (Period::Fixed(300 * MS), Period::Fixed(100 * MS));
     for queue in [10, 20] {
-        for cc in ["cmt", "cubic"] {
+        for cc in ["rfc9260", "cubic"] {
             let app = AppSpec::OnOff { messages, rate: None, on, off };
             let [free, paced] =
                 [false, true].map(|on| summary(&shallow(app.clone(), queue, cc, on)));
@@ -57,7 +57,7 @@ fn a_source_that_pauses_does_not_flood_a_shallow_queue() {
 fn a_saturated_sender_loses_nothing_by_pacing() {
     let messages = MessageSpec { unordered: true, ..MessageSpec::default() };
     for queue in [10, 20, 100] {
-        for cc in ["cmt", "cubic"] {
+        for cc in ["rfc9260", "cubic"] {
             let app = AppSpec::Saturated { messages, refill: Refill::RoundRobin };
             let [free, paced] =
                 [false, true].map(|on| summary(&shallow(app.clone(), queue, cc, on)));

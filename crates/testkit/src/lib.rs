@@ -1,4 +1,15 @@
 //! What tests of several crates share; for tests only.
+//!
+//! Whoever writes a policy finds here what each must keep to:
+//!
+//! ```
+//! use polypath_proto::policy::PrimaryPath;
+//! use polypath_testkit::conformance::check_path_scheduler;
+//!
+//! for seed in 0..3 {
+//!     check_path_scheduler(|_seed| Box::new(PrimaryPath), seed);
+//! }
+//! ```
 
 #![forbid(unsafe_code)]
 

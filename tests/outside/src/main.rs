@@ -1,4 +1,5 @@
-//! An application that depends on `polypath` alone: what it cannot do, nobody can who types `cargo add polypath`.
+//! An application that depends on `polypath` alone: what it cannot do, nobody can who types `cargo
+//! add polypath`.
 
 mod executor;
 mod scheduler;
@@ -77,7 +78,8 @@ async fn send(client: &Endpoint, server: &[SocketAddr]) -> Outcome<()> {
     Ok(())
 }
 
-/// Sends without waiting where there is room, and waits where there is none. How often there was none.
+/// Sends without waiting where there is room, and waits where there is none. How often there was
+/// none.
 async fn send_all(association: &Association) -> Outcome<usize> {
     let data = Bytes::from(vec![0xa5; SIZE]);
     let options = SendOptions { ppid: 51, ..SendOptions::default() };

@@ -1,4 +1,5 @@
 //! Files are read back by a small parser of their own, and by tshark where there is one.
+#![expect(clippy::disallowed_types, reason = "tests ask tshark")]
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};

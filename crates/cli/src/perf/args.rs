@@ -18,7 +18,8 @@ pub(crate) struct PerfArgs {
     /// Be the server: take part in tests, as many at once as clients ask for.
     #[arg(short, long, group = "role")]
     pub(crate) server: bool,
-    /// Be the client: test against the server at these addresses or names, with its UDP port if that is not 9899.
+    /// Be the client: test against the server at these addresses or names, with its UDP port if
+    /// that is not 9899.
     #[arg(short, long, group = "role", value_name = "HOST[:PORT][,...]")]
     pub(crate) client: Option<String>,
     /// Server: where to listen, at least one address of this host; the UDP port is 9899 by default.
@@ -27,13 +28,16 @@ pub(crate) struct PerfArgs {
     /// Server: end after the first client's test.
     #[arg(short = '1', long, conflicts_with = "client")]
     pub(crate) one_off: bool,
-    /// Client: addresses to send from, each for a path of its own; by default what the routing table says.
+    /// Client: addresses to send from, each for a path of its own; by default what the routing
+    /// table says.
     #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with_all = ["server", "paths"])]
     pub(crate) local: Vec<std::net::IpAddr>,
-    /// Client: network devices to send from, whatever the routing table says; auto: all, also those that appear later.
+    /// Client: network devices to send from, whatever the routing table says; auto: all, also those
+    /// that appear later.
     #[arg(long, value_name = "DEVICE", value_delimiter = ',', conflicts_with = "server")]
     pub(crate) paths: Vec<String>,
-    /// Every address here with every address there; by default the first with the first and so on if there are as many.
+    /// Every address here with every address there; by default the first with the first and so on
+    /// if there are as many.
     #[arg(long, conflicts_with = "server")]
     pub(crate) mesh: bool,
     /// SCTP port of the server.
@@ -66,7 +70,8 @@ pub(crate) struct PerfArgs {
     /// Both send.
     #[arg(long, conflicts_with = "server")]
     pub(crate) bidir: bool,
-    /// Bits per second of each association and direction, such as 20Mbit/s or 20M; by default as many as go.
+    /// Bits per second of each association and direction, such as 20Mbit/s or 20M; by default as
+    /// many as go.
     #[arg(short, long, value_name = "RATE", group = "load", conflicts_with = "server")]
     pub(crate) bitrate: Option<Rate>,
     /// Request and response in turn on every stream, of so many bytes (1,1 by default).
@@ -80,16 +85,11 @@ pub(crate) struct PerfArgs {
     pub(crate) unordered: bool,
     #[command(flatten)]
     pub(crate) stack: StackArgs,
-    /// Path scheduler of this end, as `polypath policies` lists them.
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) scheduler: Option<String>,
-    /// Congestion control of this end, as `polypath policies` lists them.
-    #[arg(short = 'C', long, value_name = "POLICY")]
-    pub(crate) congestion: Option<String>,
     /// Seconds to wait for the server.
     #[arg(long, value_name = "SECONDS", default_value = "10", conflicts_with = "server")]
     pub(crate) connect_timeout: Seconds,
-    /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no association, at most 1000 per second.
+    /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no
+    /// association, at most 1000 per second.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// Show the paths live instead of lines per interval.

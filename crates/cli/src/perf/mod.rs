@@ -16,7 +16,6 @@ use polypath_apps::perf::{
 };
 use polypath_apps::place::{self, Ends, PlaceError};
 use polypath_net::{AssocConfig, Capture, Config, Encapsulation, Pairing};
-use polypath_policies::profile;
 use tokio::sync::mpsc;
 
 use self::args::Exchange;
@@ -29,7 +28,8 @@ use crate::output;
 /// The peer was not reached.
 const UNREACHABLE: u8 = 3;
 
-/// Associations of a server: half of them for one address, which is the most that one client may ask for.
+/// Associations of a server: half of them for one address, which is the most that one client may
+/// ask for.
 const PLACES: Places = Places { all: 256, per_source: 128 };
 
 /// Bytes of a packet that are no payload: headers of IP, UDP, SCTP and a DATA chunk.
@@ -221,15 +221,7 @@ fn test(args: &PerfArgs, packet: u32) -> TestSpec {
 
 /// The stack of this end, with streams for the load and one for control.
 fn stack(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
-    let (mut assoc, mut policies) = args.stack.parts()?;
-    if let Some(scheduler) = &args.scheduler {
-        policies.path_scheduler.clone_from(scheduler);
-    }
-    if let Some(congestion) = &args.congestion {
-        policies.congestion.clone_from(congestion);
-    }
-    assoc.outbound_streams = assoc.outbound_streams.max(streams.saturating_add(1));
-    profile::config((assoc, policies)).map_err(Failure::input)
+    args.stack.config(streams.saturating_add(1))
 }
 
 fn failure(error: PerfError) -> Failure {

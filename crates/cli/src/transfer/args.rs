@@ -24,21 +24,23 @@ pub(crate) struct SendArgs {
     /// Addresses to send from, each for a path of its own; by default what the routing table says.
     #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with = "paths")]
     pub(crate) local: Vec<IpAddr>,
-    /// Network devices to send from, whatever the routing table says, such as eth0,wwan0; auto: all, also those that appear
-    /// later.
+    /// Network devices to send from, whatever the routing table says, such as eth0,wwan0; auto:
+    /// all, also those that appear later.
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(crate) paths: Vec<String>,
-    /// Every address here with every address there; by default the first with the first and so on if there are as many.
+    /// Every address here with every address there; by default the first with the first and so on
+    /// if there are as many.
     #[arg(long)]
     pub(crate) mesh: bool,
     /// Give up when nobody has answered by then.
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub(crate) connect_timeout: Delay,
-    /// After a break connect again and go on, until nothing has got through for TIME; without TIME until Ctrl-C.
+    /// After a break connect again and go on, until nothing has got through for TIME; without TIME
+    /// until Ctrl-C.
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
     pub(crate) retry: Option<Option<Delay>>,
-    /// Be nobody whom receivers know: neither keep nor use the file by which they tell senders apart
-    /// ($XDG_STATE_HOME/polypath/sender).
+    /// Be nobody whom receivers know: neither keep nor use the file by which they tell senders
+    /// apart ($XDG_STATE_HOME/polypath/sender).
     #[arg(long)]
     pub(crate) no_state: bool,
     #[command(flatten)]
@@ -51,19 +53,23 @@ pub(crate) struct ReceiveArgs {
     /// Where to listen, at least one address of this host; the UDP port is 9899 by default.
     #[arg(long, value_name = "ADDR[:PORT]")]
     pub(crate) listen: Vec<String>,
-    /// Where files go; by default a new folder here, polypath-received or polypath-received-2 and so on.
+    /// Where files go; by default a new folder here, polypath-received or polypath-received-2 and
+    /// so on.
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Replace files of the same name, whoever stored them; by default the new one is called "NAME (2)".
+    /// Replace files of the same name, whoever stored them; by default the new one is called "NAME
+    /// (2)".
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Take files and folders whose names begin with a dot, too: such files may steer programs.
     #[arg(long)]
     pub(crate) hidden: bool,
-    /// Take at most so much from all senders together, such as 50GB; by default as much as there is room for.
+    /// Take at most so much from all senders together, such as 50GB; by default as much as there is
+    /// room for.
     #[arg(long, value_name = "SIZE")]
     pub(crate) quota: Option<Size>,
-    /// End after the first transfer, with its exit code; who connects and transfers nothing does not count.
+    /// End after the first transfer, with its exit code; who connects and transfers nothing does
+    /// not count.
     #[arg(long)]
     pub(crate) once: bool,
     #[command(flatten)]
@@ -77,10 +83,12 @@ pub(crate) struct CommonArgs {
     pub(crate) port: u16,
     #[command(flatten)]
     pub(crate) stack: StackArgs,
-    /// Give up when the peer has been silent for so long on every path, or has done nothing; by default 30s, with profile paper 90s.
+    /// Give up when the peer has been silent for so long on every path, or has done nothing; by
+    /// default 30s, with profiles paper and ns2 90s.
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Delay>,
-    /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no association, at most 1000 per second.
+    /// Write every packet to this file, as pcapng for Wireshark; of packets that belong to no
+    /// association, at most 1000 per second.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
     /// Show no progress, and nothing that is not an error or the result.
@@ -94,7 +102,7 @@ pub(crate) struct CommonArgs {
 impl CommonArgs {
     /// How long a peer may be silent.
     pub(crate) fn silence(&self) -> Duration {
-        let default = if self.stack.profile == "paper" { 90 } else { 30 };
+        let default = if self.stack.profile.is_reproduction() { 90 } else { 30 };
         self.timeout.map_or(Duration::from_secs(default), time)
     }
 }

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use polypath_net::{AssocConfig, Association, BindError, Capture, Endpoint};
-use polypath_policies::profile;
 
 use self::args::CommonArgs;
 pub(crate) use self::args::{ReceiveArgs, SendArgs};
@@ -32,7 +31,7 @@ const LOCAL: u8 = 5;
 const GOODBYE: Duration = Duration::from_secs(1);
 
 fn stack(args: &CommonArgs) -> Result<Arc<AssocConfig>, Failure> {
-    profile::config(args.stack.parts()?).map(Arc::new).map_err(Failure::run)
+    args.stack.config(0).map(Arc::new)
 }
 
 fn capture(args: &CommonArgs) -> Result<Option<Capture>, Failure> {

@@ -161,7 +161,8 @@ impl Patience {
         Self { limit, since: Instant::now(), wait: Duration::ZERO }
     }
 
-    /// How long to wait before the next attempt; `None`: there is none. `progress`: the last one carried something.
+    /// How long to wait before the next attempt; `None`: there is none. `progress`: the last one
+    /// carried something.
     fn wait(&mut self, progress: bool) -> Option<Duration> {
         if progress {
             (self.since, self.wait) = (Instant::now(), Duration::ZERO);

@@ -1,4 +1,5 @@
-//! Who connects to `polypath receive`: strangers that greet, or do not, and the transfers of those that do.
+//! Who connects to `polypath receive`: strangers that greet, or do not, and the transfers of those
+//! that do.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -202,7 +203,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Receives on a thread of its own: disks are waited for, and several may send at the same time.
+    /// Receives on a thread of its own: disks are waited for, and several may send at the same
+    /// time.
     fn begin(
         &mut self,
         number: u64,

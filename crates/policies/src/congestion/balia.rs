@@ -7,7 +7,7 @@
 //! is RFC 9260's, so that a path alone behaves as RFC 9260 says; the Linux implementation stops at
 //! one MSS. Slow start is that of RFC 9260 on each path.
 //!
-//! As the coupled form of `cmt`, whose groups were found to share a bottleneck, the members divide
+//! As the coupled form of `rfc9260`, whose groups were found to share a bottleneck, the members divide
 //! the smallest ssthresh: in a pipe of two dozen packets a group would else never yield to a single
 //! flow what it takes beyond its half.
 
@@ -130,11 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn the_coupled_form_of_cmt_divides_the_smallest_window() {
+    fn the_coupled_form_of_rfc_9260_divides_the_smallest_window() {
         let cut = |paths: usize| {
             let p = measured(&vec![(5000, 100); paths]);
             let fast = LossKind::FastRetransmit;
-            Balia::for_coupled_paths("cmt").decrease(&view(&p), &p[0], fast, 1500, 4).cwnd
+            Balia::for_coupled_paths("rfc9260").decrease(&view(&p), &p[0], fast, 1500, 4).cwnd
         };
         assert_eq!([1, 2, 8].map(cut), [6000, 3000, 2500], "MTUs: four, two; half of the window");
     }

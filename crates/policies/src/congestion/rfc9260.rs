@@ -1,4 +1,4 @@
-//! `cmt`: every path by itself.
+//! `rfc9260`: every path by itself.
 
 use polypath_proto::policy::{CongestionControl, Rfc9260Rule};
 
@@ -11,7 +11,7 @@ use crate::entry::{PolicyEntry, Recipe};
 use crate::error::PolicyError;
 use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("cmt", read_options)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::congestion("rfc9260", read_options)
     .summary("RFC 9260 on each path by itself")
     .source("RFC 9260 section 7.2, S1 section II")
     .options(&[coupling_mode::NEVER, hystart::SWITCH, hystart::SAMPLES, unqueued::SWITCH]);

@@ -1,14 +1,15 @@
-//! `soonest`: where the chunk is likely to arrive first.
+//! `earliest-delivery`: where the chunk is likely to arrive first.
 
 use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
 use polypath_proto::view::{AssocView, PathView, RtxMeta};
 
 use crate::entry::PolicyEntry;
 
-pub(crate) const ENTRY: PolicyEntry =
-    PolicyEntry::retransmission("soonest", |_| Ok(Box::new(|_, _| Box::new(EarliestDelivery))))
-        .summary("the path on which it arrives first, losses and full windows counted in")
-        .source("this project; docs/knapsack.md");
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("earliest-delivery", |_| {
+    Ok(Box::new(|_, _| Box::new(EarliestDelivery)))
+})
+.summary("the path on which it arrives first, losses and full windows counted in")
+.source("this project; docs/knapsack.md");
 
 /// Half a round trip away, and one and a half more when it is lost again: to notice it, and the
 /// next try. What is in flight beyond the window has to be acknowledged first.

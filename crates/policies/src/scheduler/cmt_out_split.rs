@@ -1,4 +1,4 @@
-//! `out-split`: split the buffer, and rank by outstanding data: what S4's conclusion asks for.
+//! `cmt-out-split`: split the buffer, and rank by outstanding data: what S4's conclusion asks for.
 //!
 //! CMT-OUT ranks paths by outstanding data and lets any of them fill the buffer; buffer splitting
 //! gives each path the same part, needed or not. Both lose at small buffers: where the fastest path
@@ -43,7 +43,7 @@ use crate::error::PolicyError;
 use crate::option::OptionEntry;
 use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("out-split", read_options)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("cmt-out-split", read_options)
     .summary(
         "the buffer split by need, fastest path first; ranked by outstanding data over the share",
     )

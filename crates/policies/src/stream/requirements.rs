@@ -1,4 +1,4 @@
-//! `needs`: what the streams declared.
+//! `requirements`: what the streams declared.
 
 use polypath_proto::ids::StreamId;
 use polypath_proto::policy::{MessageInfo, Policy, StreamQueues, StreamScheduler};
@@ -6,7 +6,7 @@ use polypath_proto::time::Time;
 
 use crate::entry::PolicyEntry;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("needs", |_| {
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("requirements", |_| {
     Ok(Box::new(|_, _| Box::new(ByRequirements::default())))
 })
 .summary("by declared priority, then low delay, then deadline; round robin among the rest")

@@ -16,12 +16,12 @@
 use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, ChunkIter, PacketView, RawChunk};
 
-use super::asconf::Home;
-use super::auth::{Gate, Proof};
-use super::input::PacketState;
+use super::packet_state::PacketState;
 use super::{Association, State};
+use crate::auth::{Gate, Proof};
 use crate::config::MAX_PATHS;
-use crate::endpoint::is_peer_address;
+use crate::extension::asconf::Standing;
+use crate::handshake::is_peer_address;
 use crate::ids::{FourTuple, PathId};
 use crate::path::Learned;
 use crate::time::{Duration, Time};
@@ -72,7 +72,7 @@ impl Association {
             self.init_ack_from_elsewhere(now, tuple, packet);
             return None;
         }
-        if self.home_of(tuple.local.ip()) == Home::Foreign {
+        if self.local_standing(tuple.local.ip()).is_none() {
             return None;
         }
         if !self.proves_heartbeats() && self.peer.addresses.contains(&tuple.remote.ip()) {
@@ -128,17 +128,17 @@ impl Association {
         if !self.is_expected(tuple.remote) {
             return None;
         }
-        match self.home_of(tuple.local.ip()) {
-            Home::Ours => self.add_path(now, tuple, false),
-            Home::Asleep => {
+        match self.local_standing(tuple.local.ip()) {
+            Some(Standing::Valid) => self.add_path(now, tuple, false),
+            Some(Standing::Adding) => {
                 let p = self.add_path(now, tuple, false)?;
                 self.paths.send_to_sleep(p);
                 Some(p)
             }
             // What arrives there still counts (RFC 5061 section 5.3, F4), but nothing goes back
             // that way.
-            Home::Leaving => Some(self.paths.preferred()),
-            Home::Foreign => None,
+            Some(Standing::Deleting) => Some(self.paths.preferred()),
+            None => None,
         }
     }
 
@@ -156,7 +156,10 @@ impl Association {
         }
         let remote = tuple.remote.ip();
         let possible = is_peer_address(remote, remote) && tuple.remote.port() != 0;
-        if !possible || self.home_of(tuple.local.ip()) != Home::Ours || !self.make_place(now) {
+        if !possible
+            || self.local_standing(tuple.local.ip()) != Some(Standing::Valid)
+            || !self.make_place(now)
+        {
             return None;
         }
         let p = self.add_path(now, tuple, false)?;
@@ -227,7 +230,7 @@ impl Association {
                 continue;
             }
             if self.config.recovery.rescheduling.watches_silence() {
-                self.suspect(now, other);
+                self.on_path_silent(now, other);
             }
             let asked = self.paths.get(other).is_some_and(|path| path.heartbeat.is_some());
             if !asked && self.state.sends_heartbeats() {

@@ -1,41 +1,17 @@
 //! Authenticated chunks (RFC 4895): what a received chunk must prove, and the AUTH chunk of packets on their way out.
 
 use polypath_wire::chunk::kind;
-use polypath_wire::{Chunk, ErrorCause, PacketView, PacketWriter, RawChunk};
+use polypath_wire::{ErrorCause, PacketView, PacketWriter, RawChunk};
 
-use super::control::Encoded;
-use super::input::PacketState;
+use super::packet_state::PacketState;
 use super::{Association, LocalSide};
-use crate::auth::{Auth, AuthFault, AuthKeyError, AuthOffer, KeyWatch};
+use crate::auth::{
+    ADDRESS_CHUNKS, Auth, AuthFault, AuthKeyError, AuthOffer, Gate, KeyWatch, Proof, judge_auth,
+};
 use crate::config::{AssocConfig, AuthKey};
-use crate::endpoint::{PeerAuth, PeerInit};
 use crate::event::{AuthNotice, Event};
+use crate::handshake::{PeerAuth, PeerInit};
 use crate::ids::PathId;
-
-/// What RFC 5061 section 4.1 wants authenticated, listed or not.
-const ADDRESS_CHUNKS: [u8; 2] = [kind::ASCONF, kind::ASCONF_ACK];
-
-/// How far authentication of a received packet has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Proof {
-    /// No AUTH chunk yet.
-    #[default]
-    None,
-    /// The endpoint has judged the AUTH chunk in front of a COOKIE ECHO.
-    Before,
-    /// All that follows is authentic.
-    Given,
-}
-
-/// What becomes of a received chunk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gate {
-    Pass,
-    /// This chunk is left out.
-    Skip,
-    /// It and all behind it are.
-    Stop,
-}
 
 impl Association {
     /// The authentication of an association whose side of the handshake is `local`.
@@ -153,7 +129,7 @@ impl Association {
         raw: &RawChunk<'_>,
     ) -> Result<Option<u16>, AuthFault> {
         let auth = self.auth.as_mut().ok_or(AuthFault::Forged)?;
-        judge(auth, packet, raw)
+        judge_auth(auth, packet, raw)
     }
 
     /// Bytes that an AUTH chunk may take of any packet of control chunks.
@@ -165,39 +141,15 @@ impl Association {
     /// Bytes that an AUTH chunk may take of packets with DATA.
     #[inline]
     pub(super) fn data_reserve(&self) -> usize {
-        self.auth.as_ref().map_or(0, |auth| Self::data_overhead(auth))
-    }
-
-    #[inline(never)]
-    fn data_overhead(auth: &Auth) -> usize {
-        let carried = [
-            kind::DATA,
-            kind::I_DATA,
-            kind::SACK,
-            kind::NR_SACK,
-            kind::FORWARD_TSN,
-            kind::I_FORWARD_TSN,
-        ];
-        if carried.iter().any(|kind| auth.demands(*kind)) { auth.overhead() } else { 0 }
+        self.auth.as_ref().map_or(0, |auth| auth.data_overhead())
     }
 
     /// Puts an AUTH chunk in front of the first chunk that the peer wants authenticated, and so of all behind it
     /// (section 6.2). The caller has kept the room for it.
     #[inline]
     pub(super) fn authenticate(&mut self, writer: &mut PacketWriter<'_>) {
-        if self.auth.as_ref().is_some_and(|auth| auth.is_on()) {
-            self.insert_auth(writer);
-        }
-    }
-
-    #[inline(never)]
-    fn insert_auth(&mut self, writer: &mut PacketWriter<'_>) {
-        let Some(auth) = self.auth.as_mut() else { return };
-        let Some(at) = first_demanded(writer.chunk_area(), auth) else { return };
-        let Some(blank) = auth.blank() else { return };
-        writer.insert(at, &Encoded(&blank));
-        if let Some(covered) = writer.chunk_area_mut().get_mut(at..) {
-            auth.sign(covered);
+        if let Some(auth) = self.auth.as_mut().filter(|auth| auth.is_on()) {
+            auth.authenticate(writer);
         }
     }
 
@@ -278,52 +230,5 @@ impl Association {
     /// If there is no such key, or it is the active one.
     pub fn delete_auth_key(&mut self, id: u16) -> Result<(), AuthKeyError> {
         self.auth.as_mut().ok_or(AuthKeyError::Off)?.keys_mut().delete(id)
-    }
-}
-
-/// Judges the AUTH chunk `raw` of `packet`.
-pub(crate) fn judge(
-    auth: &mut Auth,
-    packet: &PacketView<'_>,
-    raw: &RawChunk<'_>,
-) -> Result<Option<u16>, AuthFault> {
-    let Ok(Chunk::Auth(chunk)) = raw.decode() else { return Err(AuthFault::Forged) };
-    let covered = packet.bytes().get(raw.offset..).unwrap_or_default();
-    auth.verify(&chunk, covered)
-}
-
-/// Where the first chunk starts that the peer wants authenticated. The chunks are our own, and whole.
-fn first_demanded(area: &[u8], auth: &Auth) -> Option<usize> {
-    let mut at = 0;
-    while let Some([kind, _, l0, l1]) = area.get(at..at + 4) {
-        if auth.demands(*kind) {
-            return Some(at);
-        }
-        let len = usize::from(u16::from_be_bytes([*l0, *l1]));
-        at += len.max(4).next_multiple_of(4);
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use polypath_wire::EncodeChunk as _;
-
-    use super::*;
-
-    #[test]
-    fn encoded_chunks_are_walked_to_their_end() {
-        let config = AssocConfig {
-            auth: crate::config::AuthConfig { chunks: vec![7], ..Default::default() },
-            ..AssocConfig::default()
-        };
-        let offer = AuthOffer::ours(&config, [1; 32]);
-        let mut auth = Auth::new(offer.clone(), &config.auth);
-        auth.agree(&offer, &[]);
-        let area = [4, 0, 0, 5, 9, 0, 0, 0, 7, 0, 0, 4];
-        assert_eq!(first_demanded(&area, &auth), Some(8));
-        assert_eq!(first_demanded(&area[..8], &auth), None);
-        assert_eq!(first_demanded(&[], &auth), None);
-        assert_eq!(Encoded(&area).encoded_len(), 12);
     }
 }

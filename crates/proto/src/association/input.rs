@@ -3,9 +3,9 @@
 use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, HeartbeatAckChunk, PacketView, RawChunk, WireError};
 
-use super::asconf::Answering;
-use super::auth::{Gate, Proof};
+use super::packet_state::PacketState;
 use super::{Association, State};
+use crate::auth::{Gate, Proof};
 use crate::event::Event;
 use crate::ids::{FourTuple, PathId};
 use crate::path::HeartbeatInfo;
@@ -14,39 +14,6 @@ use crate::receiver::{DataVerdict, Incoming};
 use crate::time::Time;
 use crate::trace::TraceEvent;
 use crate::view::PathState;
-
-/// What a packet did so far: one packet triggers one answer of each kind at most (RFC 9260 section 12.4).
-#[derive(Debug)]
-pub(super) struct PacketState<'a> {
-    /// Where it arrived, and from where.
-    pub(super) source: &'a FourTuple,
-    had_data: bool,
-    /// Bytes of its DATA chunks, without headers.
-    payload: u64,
-    /// A non-DATA answer (ERROR, HEARTBEAT ACK) was queued for it.
-    pub(super) answered: bool,
-    /// Requests of a RE-CONFIG were answered.
-    reconfigured: bool,
-    pub(super) proof: Proof,
-    /// It arrived at an address of ours that is being deleted.
-    leaving: bool,
-    pub(super) answering: Answering,
-}
-
-impl<'a> PacketState<'a> {
-    fn new(source: &'a FourTuple, proof: Proof) -> Self {
-        Self {
-            source,
-            had_data: false,
-            payload: 0,
-            answered: false,
-            reconfigured: false,
-            proof,
-            leaving: false,
-            answering: Answering::default(),
-        }
-    }
-}
 
 impl Association {
     /// Processes a packet whose verification tag was checked, on the path it arrived on: `known`, if it was looked for already.
@@ -88,7 +55,7 @@ impl Association {
         if seen.had_data {
             self.data_packet_done(now, path, seen.payload);
         }
-        self.answer_in_one_packet(waiting);
+        self.control.answer_in_one_packet(waiting, &self.paths);
     }
 
     /// False stops the packet.
@@ -308,7 +275,7 @@ impl Association {
             v.state == PathState::PotentiallyFailed || probed && v.state == PathState::Inactive
         });
         let was_silent = self.paths.view(p).is_some_and(|v| v.suspect);
-        self.end_suspicion(now, p);
+        self.on_path_heard_again(now, p);
         if let Some(state) = self.paths.alive(p) {
             if was_failed && was_silent {
                 self.take_back_timeout(now, p);
@@ -321,7 +288,7 @@ impl Association {
     /// A path of which nothing at all came back, while others did, was cut off. That tells nothing of congestion: it starts
     /// anew with a small window, but slow start may take it to where it was.
     fn take_back_timeout(&mut self, now: Time, p: PathId) {
-        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.spurious(&view, p);
         if let Some(path) = self.paths.get_mut(p) {
             path.idle_since = now;
@@ -332,7 +299,7 @@ impl Association {
     /// would have given it.
     fn resume_path(&mut self, now: Time, p: PathId, was_failed: bool) {
         let Some(pf) = self.config.potentially_failed.filter(|_| was_failed) else { return };
-        let view = super::assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.resumed(&view, p, pf.return_mtus);
         self.refresh_windows(now);
     }

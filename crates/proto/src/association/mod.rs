@@ -3,47 +3,55 @@
 mod arrival;
 mod asconf;
 mod auth;
-mod blocking;
-mod control;
+mod chunk_rescheduling;
+mod congestion_windows;
 mod errors;
+mod explicit_eor;
 mod input;
 mod limits;
 mod mtu;
 mod nagle;
 mod output;
-mod partial;
-mod parts;
-mod probe;
-mod reconfig;
-mod refused;
+mod packet_builder;
+mod packet_state;
+mod partial_reliability;
+mod path_silence;
+mod reconfiguration;
+mod redundant_copies;
 mod removal;
 mod sack;
+mod sack_path;
+mod send_attempt;
+mod send_decision;
+mod send_error;
 mod settings;
 mod setup;
 mod shutdown;
-mod state;
-mod suspicion;
+mod stall_detection;
+mod tail_loss_probe;
+mod timeout;
 mod timers;
-mod tuning;
 
-pub use asconf::AddressError;
-pub(crate) use auth::{Proof, judge as judge_auth};
-pub(crate) use control::Bundling;
-pub(crate) use output::PacketSize;
-pub use reconfig::{ReconfigError, ReconfigOutcome};
-pub use settings::PathSettings;
-pub use state::State;
+pub use crate::extension::asconf::AddressError;
+pub use crate::extension::reconfig::ReconfigError;
+pub use crate::state::State;
+pub(crate) use packet_builder::PacketSize;
 
 use core::net::IpAddr;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use polypath_wire::{ChecksumMode, EncodeChunk};
 
 use crate::auth::{Auth, RANDOM_LEN};
 use crate::config::{AgreedExtensions, AssocConfig, EndpointConfig, NrSack, SackPath};
-use crate::endpoint::Extensions;
+use crate::control::{self, Bundling, ControlQueue};
 use crate::event::{CloseReason, Event, Message, SenderQueueInfo};
+use crate::extension::asconf::Asconf;
+use crate::extension::buffer_tuning::{BufferTuning, congestion_config};
+use crate::extension::reconfig::Reconfig;
+use crate::handshake::Capabilities;
 use crate::ids::{FourTuple, MessageId, PathId, StreamId, Tsn};
 use crate::needs::StreamNeeds;
 use crate::path::{Pacers, PathSet};
@@ -65,11 +73,11 @@ pub struct Association {
     pub(crate) state: State,
     pub(crate) local: LocalSide,
     pub(crate) peer: PeerSide,
-    pub(crate) caps: Caps,
+    pub(crate) caps: Capabilities,
     /// Present where authentication is switched on.
     pub(crate) auth: Option<Box<Auth>>,
     /// Present while addresses may change.
-    asconf: Option<Box<asconf::Asconf>>,
+    asconf: Option<Box<Asconf>>,
     /// Counts changes of the peer's addresses, by which packets find the association.
     pub(crate) address_generation: u32,
     pub(crate) paths: PathSet,
@@ -80,7 +88,7 @@ pub struct Association {
     pub(crate) timers: Timers,
     /// Present where pacing is on.
     pacers: Option<Box<Pacers>>,
-    pub(crate) control: VecDeque<control::ControlChunk>,
+    pub(crate) control: ControlQueue,
     pub(crate) events: VecDeque<Event>,
     pub(crate) rng: Rng,
     pub(crate) tracer: Tracer,
@@ -89,21 +97,19 @@ pub struct Association {
     pub(crate) errors: u32,
     /// When an unanswered heartbeat last counted against the association.
     unanswered_at: Time,
-    round: output::Round,
+    attempt: send_attempt::SendAttempt,
     /// Small messages wait for company (see [`nagle`]).
     nagle: bool,
-    /// Where the chunk that blocks a buffer shall move (see [`blocking`]).
-    planned_move: Option<PathId>,
     /// The path of the SACK that brought the latest news (see [`sack`]).
     newest_sack_path: PathId,
     /// What the peer said in its ABORT (see [`errors`]).
     abort_reason: Option<Box<Bytes>>,
     close_reason: Option<CloseReason>,
-    /// Once streams were to be reconfigured.
-    reconfig: Option<Box<reconfig::Reconfig>>,
+    /// Present once streams were to be reconfigured.
+    reconfig: Option<Box<Reconfig>>,
     limits: limits::Limits,
     /// Present where buffers grow.
-    tuning: Option<Box<tuning::Tuning>>,
+    tuning: Option<Box<BufferTuning>>,
 }
 
 /// Our half of the association's identity.
@@ -134,17 +140,6 @@ pub(crate) struct PeerSide {
     pub(crate) tie_tag: u32,
 }
 
-/// What both ends agreed on at set-up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Caps {
-    /// Extensions.
-    pub(crate) agreed: Extensions,
-    /// Outbound streams: the smaller of ours and what the peer accepts.
-    pub(crate) outbound_streams: u16,
-    /// Inbound streams.
-    pub(crate) inbound_streams: u16,
-}
-
 impl Association {
     /// An association in no state yet, with no path; [`setup`] gives it one.
     pub(crate) fn new(
@@ -153,35 +148,34 @@ impl Association {
         local: LocalSide,
         mut rng: Rng,
     ) -> Self {
-        let policies = config.policies.build(&tuning::congestion(&config), &mut rng);
+        let policies = config.policies.build(&congestion_config(&config), &mut rng);
         let tx = Sender::new(local.initial_tsn, &config);
-        let rx = Receiver::new(receiver_settings(&config, Caps::default()), Tsn(0));
+        let rx = Receiver::new(receiver_settings(&config, Capabilities::default()), Tsn(0));
         Self {
             paths: PathSet::new(endpoint.encapsulation),
             tracer: Tracer::new(config.trace),
             state: State::Closed,
             peer: PeerSide::default(),
-            caps: Caps::default(),
+            caps: Capabilities::default(),
             auth: Self::new_auth(&config, &local),
             asconf: None,
             address_generation: 0,
             setup: setup::Setup::default(),
             timers: Timers::default(),
             pacers: config.pacing.then(Box::default),
-            control: VecDeque::new(),
+            control: ControlQueue::default(),
             events: VecDeque::new(),
             stats: AssocStats::default(),
             errors: 0,
             unanswered_at: Time::ZERO,
-            round: output::Round::default(),
+            attempt: send_attempt::SendAttempt::default(),
             nagle: config.nagle,
-            planned_move: None,
             newest_sack_path: PathId(0),
             abort_reason: None,
             close_reason: None,
             reconfig: None,
             limits: limits::Limits::new(config.watch),
-            tuning: tuning::Tuning::of(&config),
+            tuning: BufferTuning::new(&config),
             config,
             endpoint,
             local,
@@ -255,7 +249,7 @@ impl Association {
 
     /// Everything that policies see.
     pub fn view(&self, now: Time) -> AssocView<'_> {
-        assoc_view(now, &self.paths, &self.tx, &self.config)
+        self.tx.view(now, &self.paths)
     }
 
     /// The addresses of a path.
@@ -293,7 +287,7 @@ impl Association {
     pub fn path_failed(&mut self, now: Time, tuple: FourTuple) {
         let watched = self.config.recovery.rescheduling.watches_silence();
         if let Some(p) = self.paths.by_tuple(&tuple).filter(|_| watched) {
-            self.suspect(now, p);
+            self.on_path_silent(now, p);
         }
     }
 
@@ -380,6 +374,11 @@ impl Association {
         (self.rx.held(), self.rx.out_of_order())
     }
 
+    /// Sizes of the receive and the send buffer at present, bytes.
+    pub fn buffer_sizes(&self) -> (u32, u64) {
+        (self.rx.buffer_size(), self.tx.buffer_view().limit)
+    }
+
     /// Counters.
     pub fn stats(&self) -> AssocStats {
         let rx = self.rx.stats();
@@ -398,7 +397,7 @@ impl Association {
 
     /// Counters of the loss recovery beyond RFC 9260 on path `p`.
     pub fn recovery_stats(&self, p: PathId) -> RecoveryStats {
-        self.tx.recovery_stats(p)
+        self.tx.recovery.stats(p)
     }
 
     /// Trace records since the last call, when tracing is on.
@@ -420,7 +419,47 @@ impl Association {
 
     /// Something happened that may allow sending.
     pub(crate) fn trigger(&mut self, why: Trigger) {
-        self.round.request(why);
+        self.attempt.request(why);
+    }
+
+    /// Queues `chunk` for `path`.
+    pub(crate) fn send_control(
+        &mut self,
+        path: PathId,
+        chunk: &impl EncodeChunk,
+        bundling: Bundling,
+    ) {
+        self.control.send(path, chunk, bundling);
+    }
+
+    /// Whether a packet with these chunks goes without checksum: where both ends said so, and no chunk of it asks for one
+    /// (RFC 9653 section 5.2).
+    #[inline]
+    fn checksum(&self, chunks: &[u8]) -> ChecksumMode {
+        if !self.caps.agreed.zero_checksum || control::any_needs_checksum(chunks) {
+            return ChecksumMode::Crc32c;
+        }
+        ChecksumMode::Zero
+    }
+
+    /// Data came in: the receive buffer may have to grow.
+    #[inline]
+    fn tune_receive_buffer(&mut self, now: Time) {
+        let Some(tuning) = &mut self.tuning else { return };
+        let delivered = self.stats.bytes_delivered;
+        if tuning.tunes_receive_buffer()
+            && tuning.on_data(now, &mut self.rx, delivered, &self.paths)
+        {
+            self.measure_idle_paths(now);
+        }
+    }
+
+    /// A SACK came: the send buffer may have to grow.
+    #[inline]
+    fn tune_send_buffer(&mut self) {
+        if let Some(tuning) = &self.tuning {
+            tuning.on_sack(&mut self.tx, &self.paths);
+        }
     }
 
     /// Adds a path; tells policies and the application. `None` when there are too many.
@@ -434,7 +473,7 @@ impl Association {
             return Some(known);
         }
         let p = self.paths.add(now, tuple, confirmed, &self.config)?;
-        self.tx.path_added(p);
+        self.tx.add_path(p);
         self.start_windows(now, p);
         self.events.push_back(Event::PathAdded(p));
         if self.state.sends_heartbeats() {
@@ -445,7 +484,7 @@ impl Association {
 
     /// (Re)starts the congestion window of `p`: a new path, or the peer's window just became known.
     pub(crate) fn start_windows(&mut self, now: Time, p: PathId) {
-        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.path_added(&view, p);
         self.policies.path_scheduler.path_event(&view, p, PathChange::Added);
         self.refresh_windows(now);
@@ -470,34 +509,22 @@ impl Association {
 
     /// SACKs can take the fastest path only if every path's round trip is known from the beginning.
     pub(crate) fn must_measure(&self, view: &PathView) -> bool {
-        let needed = self.config.sack.path == SackPath::SmallestSrtt || self.tunes_receive_buffer();
+        let needed = self.config.sack.path == SackPath::SmallestSrtt
+            || self.config.receive_buffer_max.is_some();
         view.srtt.is_none() && needed
     }
 
     /// Copies the congestion windows into the views.
     pub(crate) fn refresh_windows(&mut self, now: Time) {
         let congestion = &*self.policies.congestion;
-        for view in &mut self.paths.views {
-            let (cwnd, ssthresh) = (congestion.cwnd(view.id), congestion.ssthresh(view.id));
-            let (path, group) = (view.id, congestion.group(view.id));
-            if view.group != group {
-                view.group = group;
-                self.tracer.emit(now, || TraceEvent::Group { path, group });
-            }
-            let cwnd = self.tx.recovery_window(view.id, view.outstanding).unwrap_or(cwnd);
-            if (view.cwnd, view.ssthresh) != (cwnd, ssthresh) {
-                (view.cwnd, view.ssthresh) = (cwnd, ssthresh);
-                let (path, outstanding) = (view.id, view.outstanding);
-                self.tracer.emit(now, || TraceEvent::Window { path, cwnd, ssthresh, outstanding });
-            }
-        }
+        congestion_windows::refresh(now, congestion, &mut self.paths, &self.tx, &mut self.tracer);
     }
 
     /// A path's state changed: tell everyone.
     pub(crate) fn path_state_changed(&mut self, now: Time, p: PathId, state: PathState) {
         self.events.push_back(Event::PathState { path: p, state });
         self.tracer.emit(now, || TraceEvent::PathState { path: p, state });
-        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.path_scheduler.path_event(&view, p, PathChange::State(state));
         self.start_mtu_search(now, p);
         self.trigger(Trigger::Path);
@@ -537,30 +564,13 @@ impl Association {
         let settings = receiver_settings(&self.config, self.caps);
         self.rx = Receiver::new(settings, self.peer.initial_tsn);
         self.tx.set_interleaving(self.caps.agreed.interleaving);
-        self.tx.agree_on_giving_up(self.skips_messages());
-        self.forget_reconfigurations();
+        self.tx.agree_on_abandoning(self.skips_messages());
+        // The association begins anew: so do the sequence numbers.
+        self.reconfig = None;
     }
 }
 
-/// The view of an association from its parts, so that one part can be borrowed while another changes.
-#[inline]
-pub(crate) fn assoc_view<'a>(
-    now: Time,
-    paths: &'a PathSet,
-    tx: &Sender,
-    config: &AssocConfig,
-) -> AssocView<'a> {
-    let mut view = AssocView::new(now, &paths.views);
-    view.primary = paths.primary;
-    view.peer_rwnd = tx.peer_rwnd();
-    view.outstanding = tx.outstanding();
-    view.peer_rwnd_max = tx.peer_rwnd_max();
-    view.send_buffer = tx.buffer_view();
-    view.rto_initial = config.rto.initial;
-    view
-}
-
-fn receiver_settings(config: &AssocConfig, caps: Caps) -> ReceiverSettings {
+fn receiver_settings(config: &AssocConfig, caps: Capabilities) -> ReceiverSettings {
     ReceiverSettings {
         buffer: config.receive_buffer,
         chunk_charge: config.chunk_charge,

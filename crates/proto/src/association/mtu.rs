@@ -12,7 +12,7 @@ use crate::path::{HeartbeatInfo, MtuStep};
 use crate::policy::Trigger;
 use crate::stats::PathMtuStats;
 use crate::time::{Duration, Time};
-use crate::view::{PathState, PathView};
+use crate::view::PathState;
 
 /// PROBE_TIMER must not be shorter (RFC 8899 section 5.1.1).
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
@@ -132,7 +132,7 @@ impl Association {
             return;
         }
         let Some(path) = self.paths.get_mut(p) else { return };
-        let found = path.hole.data_given_up();
+        let found = path.black_hole.data_given_up();
         let Some(search) = &mut path.mtu else {
             if let Some(view) = self.paths.view(p).filter(|_| found) {
                 self.events.push_back(Event::PacketsTooBig { path: p, mtu: view.mtu });
@@ -194,16 +194,5 @@ impl Association {
     pub(super) fn is_mtu_unknown(&self, p: PathId) -> bool {
         let search = self.paths.get(p).and_then(|path| path.mtu.as_ref());
         search.is_some_and(|search| search.is_in_error())
-    }
-
-    /// `to`, or another open path that a chunk of `bytes` fits when it does not fit there (RFC 9260 section 6.9: chunks that were sent
-    /// keep their size).
-    pub(super) fn path_that_fits(&self, to: PathId, bytes: u32) -> PathId {
-        if self.paths.view(to).is_none_or(|v| v.pmdcs >= bytes) {
-            return to;
-        }
-        let open = |v: &&PathView| v.usable && v.has_room() && v.pmdcs >= bytes;
-        let fitting = self.paths.views.iter().filter(open).min_by_key(|v| (v.srtt, v.id));
-        fitting.map_or(to, |v| v.id)
     }
 }

@@ -2,7 +2,7 @@
 
 use polypath_wire::{GapBlocks, NrSackChunk, SackChunk, Tsn, Tsns, dac_count};
 
-use super::{Association, assoc_view};
+use super::Association;
 use crate::config::Cuc;
 use crate::event::Event;
 use crate::ids::PathId;
@@ -72,13 +72,27 @@ impl Association {
         self.stats.sacks_received += u64::from(!info.cum_only);
         let newest = self.newest_sack_path;
         let outcome = self.tx.on_sack(now, arrival, newest, info, &mut self.paths, &self.config);
+        let lives_on = self.apply_sack(now, arrival, info, &outcome);
+        self.tx.recycle(outcome);
+        lives_on
+    }
+
+    /// What the outcome of a SACK means to RTOs, windows, paths and the application. False if the
+    /// association is gone.
+    fn apply_sack(
+        &mut self,
+        now: Time,
+        arrival: PathId,
+        info: &SackInfo<'_>,
+        outcome: &SackOutcome,
+    ) -> bool {
         if outcome.verdict == SackVerdict::Violation {
             self.protocol_violation(now, PROTOCOL_VIOLATION, "acknowledges TSNs never sent");
             return false;
         }
         self.note_impossible_blocks(now, arrival, outcome.impossible_blocks);
         self.sack_in_shutdown(now);
-        self.take_rtt_samples(now);
+        self.take_rtt_samples(now, outcome);
         if outcome.verdict == SackVerdict::Stale {
             return true;
         }
@@ -89,17 +103,17 @@ impl Association {
         }
         // Who answers probes of a shut window is there, although nothing is acknowledged (RFC 9260 section 6.1 A): those that get lost
         // in an hour do not add up.
-        if outcome.news || self.tx.probing_window() {
+        if outcome.news || self.tx.outstanding.window().is_shut_by_living_peer() {
             self.errors = 0;
         }
         self.stats.reneged += outcome.reneged;
-        self.update_windows(now, &outcome);
-        self.note_living_paths(now);
+        self.update_windows(now, outcome);
+        self.note_living_paths(now, outcome);
         if outcome.news {
-            self.watch_silence(now);
+            self.watch_silence(now, outcome);
         }
         self.trace_sack(now, arrival, info);
-        self.after_sack(now, &outcome);
+        self.after_sack(now, outcome);
         true
     }
 
@@ -111,9 +125,9 @@ impl Association {
         }
     }
 
-    fn take_rtt_samples(&mut self, now: Time) {
-        for p in self.paths.ids() {
-            if let Some(sample) = self.tx.path_outcome(p).rtt {
+    fn take_rtt_samples(&mut self, now: Time, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
+            if let Some(sample) = acked.rtt {
                 let rto = &self.config.rto;
                 self.paths.rtt_sample(now, p, sample, rto, &mut self.tracer);
             }
@@ -122,10 +136,9 @@ impl Association {
 
     /// Increases first, then decreases (RFC 9260 section 7.2.4), path by path.
     fn update_windows(&mut self, now: Time, outcome: &SackOutcome) {
-        self.restore_windows(now);
+        self.restore_windows(now, outcome);
         let mut lossy = false;
-        for p in self.paths.ids() {
-            let acked = self.tx.path_outcome(p);
+        for (p, acked) in outcome.by_path() {
             lossy |= acked.entered_recovery || acked.lost > 0 && self.config.recovery.rack;
             if acked.newly_acked == 0 {
                 continue;
@@ -134,9 +147,8 @@ impl Association {
                 path.acked += acked.newly_acked;
                 path.on_probation = false;
             }
-            self.tx.clock_copies(p, self.tx.path_outcome(p).newly_acked);
-            let acked = self.tx.path_outcome(p);
-            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            self.tx.copies.add_credit(p, acked.newly_acked);
+            let view = self.tx.view(now, &self.paths);
             let Some(path) = view.path(p) else { continue };
             let moved = match self.config.cmt.cuc {
                 Cuc::Off => outcome.cum_advanced,
@@ -157,29 +169,28 @@ impl Association {
         }
         if lossy {
             self.refresh_windows(now);
-            self.cut_windows(now);
+            self.cut_windows(now, outcome);
         }
-        let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+        let view = self.tx.view(now, &self.paths);
         self.policies.congestion.sack_done(&view);
-        self.reduce_rates();
+        self.reduce_rates(outcome);
         self.refresh_windows(now);
     }
 
     /// Timeouts that turned out to be spurious (F-RTO) cut windows for nothing.
-    fn restore_windows(&mut self, now: Time) {
-        for p in self.paths.ids() {
-            if self.tx.path_outcome(p).spurious_timeout {
-                let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+    fn restore_windows(&mut self, now: Time, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
+            if acked.spurious_timeout {
+                let view = self.tx.view(now, &self.paths);
                 self.policies.congestion.spurious(&view, p);
                 self.refresh_windows(now);
             }
         }
     }
 
-    fn cut_windows(&mut self, now: Time) {
-        for p in self.paths.ids() {
-            let outcome = self.tx.path_outcome(p);
-            let losses = Losses { lost: outcome.lost, react: outcome.entered_recovery };
+    fn cut_windows(&mut self, now: Time, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
+            let losses = Losses { lost: acked.lost, react: acked.entered_recovery };
             self.cut_window(now, p, losses);
         }
     }
@@ -191,7 +202,7 @@ impl Association {
             self.tracer.emit(now, || TraceEvent::Lost { path: p, kind, chunks, rto: 0 });
         }
         if losses.react {
-            let view = assoc_view(now, &self.paths, &self.tx, &self.config);
+            let view = self.tx.view(now, &self.paths);
             let loss = LossInfo { path: p, kind: LossKind::FastRetransmit };
             self.policies.congestion.lost(&view, &loss);
             self.policies.path_scheduler.lost(&view, &loss);
@@ -200,21 +211,19 @@ impl Association {
     }
 
     /// Paths in fast recovery: how much they may send until the next SACK (PRR).
-    fn reduce_rates(&mut self) {
-        for p in self.paths.ids() {
-            let outcome = self.tx.path_outcome(p);
-            if outcome.newly_acked > 0 || outcome.lost > 0 {
+    fn reduce_rates(&mut self, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
+            if acked.newly_acked > 0 || acked.lost > 0 {
                 let target = self.policies.congestion.cwnd(p);
-                self.tx.step_rate(p, outcome.newly_acked, target, &self.paths);
+                self.tx.recovery.step_rate(p, acked.newly_acked, target, &self.paths);
             }
         }
     }
 
     /// Paths whose data was acknowledged are alive. With potentially failed paths on, an ambiguous ack (of a chunk sent more than
     /// once) proves nothing (CMT-PF).
-    fn note_living_paths(&mut self, now: Time) {
-        for p in self.paths.ids() {
-            let acked = self.tx.path_outcome(p);
+    fn note_living_paths(&mut self, now: Time, outcome: &SackOutcome) {
+        for (p, acked) in outcome.by_path() {
             let proves = match self.config.potentially_failed {
                 Some(pf) if pf.one_path_proves => acked.acked_once || acked.acked_here_alone,
                 Some(_) => acked.acked_once,
@@ -224,10 +233,10 @@ impl Association {
                 continue;
             }
             if let Some(path) = self.paths.get_mut(p) {
-                path.hole.data_arrived();
+                path.black_hole.data_arrived();
                 path.last_contact = now;
             }
-            self.end_suspicion(now, p);
+            self.on_path_heard_again(now, p);
             if let Some(state) = self.paths.alive(p) {
                 self.path_state_changed(now, p, state);
             }
@@ -259,7 +268,7 @@ impl Association {
             self.events.push_back(Event::SenderDry);
         }
         self.tx.forward_after_sack(now, &self.paths);
-        self.round.sack(outcome.fast_retransmission_acked);
+        self.attempt.note_sack(outcome.fast_retransmission_acked);
         self.trigger(Trigger::Sack);
         self.check_shutdown_progress(now);
     }

@@ -195,7 +195,7 @@ impl Association {
 
     /// SHUTDOWN ACK again, because the peer seems to have missed it.
     pub(crate) fn resend_shutdown_ack(&mut self, _now: Time) {
-        let queued = self.control.iter().any(|chunk| chunk.kind() == Some(kind::SHUTDOWN_ACK));
+        let queued = self.control.contains(kind::SHUTDOWN_ACK);
         if self.state == State::ShutdownAckSent && !queued {
             self.send_control(self.setup.path, &Chunk::ShutdownAck, Bundling::Free);
         }
@@ -220,8 +220,7 @@ impl Association {
     /// Sends SHUTDOWN with the present cum-ack and starts T2. One that still waits to go out says less than this one: it goes in its place.
     fn send_shutdown(&mut self, now: Time, path: PathId) {
         let chunk = ShutdownChunk { cumulative_tsn: self.rx.cumulative_tsn() };
-        let mut waiting = self.control.iter_mut();
-        match waiting.find(|chunk| chunk.kind() == Some(kind::SHUTDOWN)) {
+        match self.control.find_mut(kind::SHUTDOWN) {
             Some(before) => *before = ControlChunk::new(path, &chunk, Bundling::Free),
             None => self.send_control(path, &chunk, Bundling::Free),
         }

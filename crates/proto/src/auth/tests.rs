@@ -10,7 +10,7 @@
 use polypath_wire::{Chunk, PacketView};
 
 use super::*;
-use crate::config::{AssocConfig, AuthKey, ExtensionConfig};
+use crate::config::{AssocConfig, AuthConfig, AuthKey, ExtensionConfig, HmacAlgorithm};
 
 const ASCONF: [u8; 16] = [0xc1, 0, 0, 16, 0, 0, 0, 7, 0, 5, 0, 8, 10, 0, 0, 1];
 

@@ -5,10 +5,11 @@
 pub struct ExtensionConfig {
     /// Authenticated chunks (RFC 4895).
     pub authentication: bool,
-    /// Addresses that come and go during the association (RFC 5061). Offered only with `authentication`, which it
-    /// needs.
+    /// Addresses that come and go during the association (RFC 5061). Offered only with
+    /// `authentication`, which it needs.
     pub dynamic_addresses: bool,
-    /// I-DATA in place of DATA: large messages of one stream do not hold up other streams (RFC 8260).
+    /// I-DATA in place of DATA: large messages of one stream do not hold up other streams (RFC
+    /// 8260).
     pub interleaving: bool,
     /// Messages that may be given up (RFC 3758, RFC 7496).
     pub partial_reliability: bool,

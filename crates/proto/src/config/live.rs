@@ -11,7 +11,8 @@ const MAX_SACK_DELAY: Duration = Duration::from_millis(500);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AssocSettings {
-    /// Retransmission timeouts (SCTP_RTOINFO): bounds count from the next measurement or timeout on, `initial` for new paths.
+    /// Retransmission timeouts (SCTP_RTOINFO): bounds count from the next measurement or timeout
+    /// on, `initial` for new paths.
     pub rto: RtoConfig,
     /// Association.Max.Retrans (SCTP_ASSOCINFO).
     pub assoc_max_retrans: u32,

@@ -4,21 +4,12 @@
 use core::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use super::{Endpoint, init};
+use super::Endpoint;
+use super::address_changes::AddressChange;
 use crate::config::EndpointConfig;
+use crate::handshake::longest_cookie_life;
 use crate::ids::AssocHandle;
 use crate::time::Time;
-
-/// Changes that are remembered, at most: more in the life of a cookie is a driver that plays.
-const MAX_CHANGES: usize = 64;
-
-/// An address came or went.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
-    when: Time,
-    at: SocketAddr,
-    added: bool,
-}
 
 impl Endpoint {
     /// We have one more address, with its UDP port if packets are encapsulated (else 0). New associations announce it; those that
@@ -27,7 +18,8 @@ impl Endpoint {
         // Without a list, all addresses are ours, and associations announce those that their paths start at.
         let listed = !self.config.addresses.is_empty();
         if listed && !self.config.addresses.contains(&at.ip()) {
-            self.note_change(Change { when: now, at, added: true });
+            let change = AddressChange { when: now, at, added: true };
+            self.changes.note(change, longest_cookie_life(&self.config));
             Arc::make_mut(&mut self.config).addresses.push(at.ip());
         }
         for h in self.table.handles().collect::<Vec<_>>() {
@@ -41,7 +33,9 @@ impl Endpoint {
     /// cannot, paths from there are taken for failed.
     pub fn remove_address(&mut self, now: Time, address: IpAddr) {
         if self.config.addresses.contains(&address) {
-            self.note_change(Change { when: now, at: SocketAddr::new(address, 0), added: false });
+            let at = SocketAddr::new(address, 0);
+            let change = AddressChange { when: now, at, added: false };
+            self.changes.note(change, longest_cookie_life(&self.config));
             Arc::make_mut(&mut self.config).addresses.retain(|own| *own != address);
         }
         for h in self.table.handles().collect::<Vec<_>>() {
@@ -62,34 +56,16 @@ impl Endpoint {
         self.table.handles().any(here)
     }
 
-    fn note_change(&mut self, change: Change) {
-        let life = init::longest_cookie_life(&self.config);
-        let stale = |c: &Change| change.when.since(c.when) > life;
-        while self.changes.front().is_some_and(stale) || self.changes.len() >= MAX_CHANGES {
-            self.changes.pop_front();
-        }
-        self.changes.push_back(change);
-    }
-
     /// The configuration as it was when a cookie was made: that is what its peer was told.
     pub(super) fn config_at(&self, created: Time) -> Arc<EndpointConfig> {
-        let mut config = self.config.clone();
-        for change in self.changes.iter().rev().take_while(|c| c.when > created) {
-            let addresses = &mut Arc::make_mut(&mut config).addresses;
-            if change.added {
-                addresses.retain(|own| *own != change.at.ip());
-            } else {
-                addresses.push(change.at.ip());
-            }
-        }
-        config
+        self.changes.undo(&self.config, created)
     }
 
     /// What became of our addresses since then, the peer will be told.
     pub(super) fn catch_up(&mut self, h: AssocHandle, created: Time) {
         let Some(assoc) = self.table.touch(h) else { return };
-        for change in self.changes.iter().filter(|c| c.when > created) {
-            assoc.wish_local_address(change.at, change.added);
+        for change in self.changes.after(created) {
+            assoc.defer_address_change(change.at, change.added);
         }
     }
 }

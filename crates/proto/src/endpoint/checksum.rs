@@ -1,35 +1,13 @@
 //! Packets whose checksum is zero (RFC 9653): taken only from peers that were told that they may, and never where the packet may be for
 //! somebody else.
 
-use std::sync::Arc;
-
 use polypath_wire::chunk::kind;
-use polypath_wire::{ChecksumCheck, ChecksumMode, PacketView, WireError};
+use polypath_wire::{ChecksumCheck, PacketView, WireError};
 
-use super::{Endpoint, Extensions};
+use super::Endpoint;
 use crate::association::State;
-use crate::config::{AssocConfig, EndpointConfig};
+use crate::handshake::needs_checksum;
 use crate::ids::FourTuple;
-
-/// Whether a chunk of this type asks for a correct checksum whatever was agreed (section 5.2): who gets it may know of no association yet
-/// (INIT, COOKIE ECHO), or of none at that address (ASCONF).
-pub(crate) const fn needs_checksum(kind: u8) -> bool {
-    matches!(kind, kind::INIT | kind::COOKIE_ECHO | kind::ASCONF)
-}
-
-/// The checksum of an INIT ACK to a peer that said this in its INIT.
-pub(super) const fn of_init_ack(config: &AssocConfig, peer: Extensions) -> ChecksumMode {
-    let spared = config.zero_checksum.is_some() && peer.zero_checksum;
-    if spared { ChecksumMode::Zero } else { ChecksumMode::Crc32c }
-}
-
-/// The settings without what the lower layer does not allow: a zero checksum needs one that detects errors itself.
-pub(super) fn permitted(config: Arc<AssocConfig>, endpoint: &EndpointConfig) -> Arc<AssocConfig> {
-    if config.zero_checksum.is_none() || config.zero_checksum == endpoint.error_detection {
-        return config;
-    }
-    Arc::new(AssocConfig { zero_checksum: None, ..(*config).clone() })
-}
 
 impl Endpoint {
     /// Reads a packet and judges its checksum.

@@ -3,50 +3,12 @@
 use std::sync::Arc;
 
 use super::Endpoint;
-use super::checksum::permitted;
-use super::peer::is_unicast;
+use super::connect_error::ConnectError;
 use crate::association::{Association, State};
 use crate::config::{AssocConfig, MAX_PATHS};
+use crate::handshake::{is_unicast, permitted_config};
 use crate::ids::{AssocHandle, FourTuple};
 use crate::time::Time;
-
-/// Why an association was not opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ConnectError {
-    /// There must be at least one path, and at most [`MAX_PATHS`].
-    #[error("{count} paths given: 1 to {MAX_PATHS} are allowed")]
-    PathCount {
-        /// Paths given.
-        count: usize,
-    },
-    /// SCTP has no port 0.
-    #[error("peer port 0: 1 to 65535 are allowed")]
-    PortZero,
-    /// A path's two addresses must be unicast and of one family.
-    #[error("path {tuple}: both addresses must be unicast addresses of the same family")]
-    BadPath {
-        /// The path.
-        tuple: FourTuple,
-    },
-    /// A path starts at an address that is not one of the endpoint's.
-    #[error("path {tuple}: its local address is not one of the endpoint's addresses")]
-    ForeignAddress {
-        /// The path.
-        tuple: FourTuple,
-    },
-    /// There is an association with this peer already.
-    #[error("path {tuple}: there is an association with that address and these ports already")]
-    Exists {
-        /// The path.
-        tuple: FourTuple,
-    },
-    /// The endpoint has as many associations as it may.
-    #[error("the endpoint has {limit} associations already: no more are allowed")]
-    TooMany {
-        /// `max_associations`.
-        limit: usize,
-    },
-}
 
 impl Endpoint {
     /// Opens an association over the paths `tuples` to the peer's SCTP port `peer_port`. INITs go out on one path after the
@@ -63,7 +25,7 @@ impl Endpoint {
     ) -> Result<AssocHandle, ConnectError> {
         self.check_connect(tuples, peer_port)?;
         let (endpoint, rng) = (self.config.clone(), self.rng.fork());
-        let config = permitted(config, &endpoint);
+        let config = permitted_config(config, &endpoint);
         // A bare INIT tells of no address: what came from another one would be a stranger's.
         let first = tuples.first().map(|tuple| tuple.local);
         let known = |tuple: &&FourTuple| !config.bare_init || Some(tuple.local) == first;

@@ -5,28 +5,13 @@ use polypath_wire::COMMON_HEADER_LEN;
 use polypath_wire::chunk::kind;
 
 use super::Endpoint;
+use super::icmp_report::IcmpReport;
 use super::table::Tag;
 use crate::association::{Association, State};
 use crate::event::CloseReason;
 use crate::ids::FourTuple;
 use crate::time::{Duration, Time};
 use crate::view::PathState;
-
-/// What an ICMP or ICMPv6 message reports. Drivers drop messages of other kinds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IcmpReport {
-    /// The packet is larger than the next link carries: "fragmentation needed", "packet too big".
-    PacketTooBig {
-        /// What the link carries, bytes with IP header; 0 if the router did not say (RFC 1191 section 4).
-        mtu: u32,
-    },
-    /// "Protocol unreachable", or "unrecognized next header type": the host does not know SCTP.
-    ProtocolUnreachable,
-    /// "Port unreachable". Without encapsulation it means nothing: SCTP has ABORT for that.
-    PortUnreachable,
-    /// No way there: any other "destination unreachable".
-    Unreachable,
-}
 
 /// For so long a peer behind a NAT that changes its mind may take to be heard of from its new place.
 const MOVING: Duration = Duration::from_secs(2);

@@ -5,17 +5,16 @@ use core::net::{IpAddr, SocketAddr};
 use polypath_wire::{Chunk, ErrorCause, InitChunk, PacketView, Params, ParamsBuf, RawChunk};
 
 use super::Endpoint;
-use super::checksum::of_init_ack;
-use super::cookie::{Cookie, Session, TieTags};
-use super::extensions::Extensions;
-use super::offer::{Offer, address_parameter, fixed_part};
-use super::peer::{InitFault, PeerInit, is_unicast, listed_addresses, unrecognized};
 use super::reply::Address;
 use crate::association::{Association, State};
 use crate::auth::{AuthOffer, RANDOM_LEN};
-use crate::config::{AssocConfig, EndpointConfig};
+use crate::config::AssocConfig;
+use crate::handshake::{
+    Cookie, Extensions, InitFault, Offer, PeerInit, Session, TieTags, address_parameter,
+    fixed_part, init_ack_checksum, is_unicast, listed_addresses, longest_cookie_life, unrecognized,
+};
 use crate::ids::{AssocHandle, FourTuple, Tsn};
-use crate::time::{Duration, Time};
+use crate::time::Time;
 
 /// The longest INIT ACK as a multiple of the INIT, as far as it is ours to choose (RFC 5062 section 9), IP headers included.
 const MAX_GROWTH: usize = 3;
@@ -56,11 +55,6 @@ enum Verdict {
     NewAddresses(Vec<IpAddr>),
     ShutdownAck,
     Discard,
-}
-
-/// The life of a cookie whose peer asks for more: at most twice as long, because long lives invite replays.
-pub(super) fn longest_cookie_life(config: &EndpointConfig) -> Duration {
-    config.cookie_life.saturating_mul(2)
 }
 
 impl Endpoint {
@@ -245,7 +239,7 @@ impl Endpoint {
         let partial = config.extensions.partial_reliability;
         let unknown = unrecognized(request.init.params, partial);
         let chunk = offer.init_ack(&cookie, unknown, budget);
-        let checksum = of_init_ack(config, said);
+        let checksum = init_ack_checksum(config, said);
         self.replies.push(request.to, (&Encoded(&chunk), checksum), &mut self.stats);
     }
 

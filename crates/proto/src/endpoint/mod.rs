@@ -3,51 +3,45 @@
 //! Drive it like this: hand in datagrams and timeouts, then fetch events until there are none (and read and write), then fetch
 //! packets until there are none, then sleep until [`Endpoint::poll_timeout`].
 
+mod address_changes;
 mod addresses;
 mod checksum;
 mod connect;
-mod cookie;
-mod echo;
-mod extensions;
+mod connect_error;
+mod cookie_echo;
 mod icmp;
+mod icmp_report;
 mod init;
-mod keys;
 mod network;
-mod offer;
 mod ootb;
-mod peer;
 mod rate;
 mod reply;
 mod table;
 mod tag;
-mod used;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use polypath_wire::checksum::PacketChecksum;
 use polypath_wire::chunk::kind;
 use polypath_wire::{PacketView, RawChunk, WireErrorKind};
 
-pub(crate) use checksum::needs_checksum;
-pub use connect::ConnectError;
-pub(crate) use extensions::Extensions;
-pub use icmp::IcmpReport;
-pub(crate) use offer::{Offer, fixed_part};
-pub(crate) use peer::{InitFault, PeerAuth, PeerInit, state_cookie, unrecognized};
-pub(crate) use peer::{MAX_PEER_ADDRESSES, is_peer_address, is_unicast};
+pub use connect_error::ConnectError;
+pub use icmp_report::IcmpReport;
 
-use crate::association::{Association, PacketSize, Proof, State};
+use crate::association::{Association, PacketSize, State};
+use crate::auth::Proof;
 use crate::config::EndpointConfig;
 use crate::event::Event;
+use crate::handshake::{
+    CookieKeys, USED_COOKIES, UsedCookies, longest_cookie_life, permitted_config,
+};
 use crate::ids::{AssocHandle, FourTuple, PathId};
 use crate::rng::Rng;
 use crate::stats::EndpointStats;
 use crate::time::Time;
-use keys::CookieKeys;
+use address_changes::AddressChanges;
 use reply::Replies;
 use table::Table;
-use used::UsedCookies;
 
 /// An SCTP endpoint.
 #[derive(Debug)]
@@ -61,7 +55,7 @@ pub struct Endpoint {
     stats: EndpointStats,
     checksum: PacketChecksum,
     /// What became of our addresses while cookies may live that know nothing of it.
-    changes: VecDeque<addresses::Change>,
+    changes: AddressChanges,
 }
 
 /// A packet to be sent.
@@ -86,20 +80,20 @@ pub struct Transmit {
 impl Endpoint {
     /// An endpoint without associations. All its randomness comes from `rng`.
     pub fn new(mut config: EndpointConfig, mut rng: Rng) -> Self {
-        config.assoc = checksum::permitted(config.assoc.clone(), &config);
+        config.assoc = permitted_config(config.assoc.clone(), &config);
         // Cookies may live twice as long as configured when peers ask for it (Cookie Preservative).
-        let longest_life = init::longest_cookie_life(&config);
+        let longest_life = longest_cookie_life(&config);
         let mut keys = CookieKeys::new(config.cookie_key_life, longest_life, rng.fork());
         // Made of the other key: what else `rng` gives does not depend on how replies are limited.
         let replies = Replies::new(config.replies, keys.sign(Time::ZERO, [b"networks", b""]));
         Self {
             keys,
-            used: UsedCookies::new(longest_life, used::CAPACITY),
+            used: UsedCookies::new(longest_life, USED_COOKIES),
             replies,
             table: Table::default(),
             stats: EndpointStats::default(),
             checksum: PacketChecksum::default(),
-            changes: VecDeque::new(),
+            changes: AddressChanges::default(),
             config: Arc::new(config),
             rng,
         }
@@ -228,6 +222,12 @@ impl Endpoint {
         self.table.remove(h);
     }
 
+    /// Whether INITs from strangers are answered from now on (listen and its end). Associations
+    /// that there are, and set-ups that have begun, go on.
+    pub fn set_accept(&mut self, accept: bool) {
+        Arc::make_mut(&mut self.config).accept = accept;
+    }
+
     /// Counters of what happened outside associations.
     pub fn stats(&self) -> EndpointStats {
         self.stats.clone()
@@ -264,7 +264,7 @@ impl Endpoint {
             return self.on_packet_from_elsewhere(now, tuple, packet, first, false);
         };
         let Some(assoc) = self.table.touch(h) else { return };
-        if assoc.state().is_setup() && ootb::has_chunk(packet, kind::SHUTDOWN_ACK) {
+        if assoc.state().is_setup() && tag::has_chunk(packet, kind::SHUTDOWN_ACK) {
             // The peer still closes an association that we have forgotten (RFC 9260 section 8.5.1 E).
             self.on_out_of_the_blue(now, *tuple, packet);
         } else if tag::accepts(packet, first, assoc.local.tag, assoc.peer.tag) {
@@ -316,7 +316,7 @@ impl Endpoint {
         }
         let known = assoc.paths.by_tuple(tuple).is_some();
         self.table.refresh(h);
-        if !known && ootb::has_chunk(packet, kind::SHUTDOWN_ACK) {
+        if !known && tag::has_chunk(packet, kind::SHUTDOWN_ACK) {
             // Whoever waits for the end there shall have it (RFC 9260 section 8.4, rule 5).
             self.on_out_of_the_blue(now, *tuple, packet);
         } else {

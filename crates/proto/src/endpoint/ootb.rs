@@ -5,8 +5,9 @@ use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, PacketView, RawChunk};
 
 use super::Endpoint;
-use super::peer::is_unicast;
 use super::reply::Address;
+use super::tag::has_chunk;
+use crate::handshake::is_unicast;
 use crate::ids::FourTuple;
 use crate::time::Time;
 
@@ -100,11 +101,6 @@ fn answer(tuple: FourTuple, packet: &PacketView<'_>) -> Answer {
         return Answer::None;
     }
     Answer::Abort
-}
-
-/// Whether the packet has a chunk of this type.
-pub(super) fn has_chunk(packet: &PacketView<'_>, kind: u8) -> bool {
-    packet.chunks().map_while(Result::ok).any(|chunk| chunk.kind == kind)
 }
 
 fn is_stale_cookie(chunk: &RawChunk<'_>) -> bool {

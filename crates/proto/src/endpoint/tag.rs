@@ -42,6 +42,11 @@ fn accepts_all(packet: &PacketView<'_>, own: u32, peer: u32) -> bool {
     tag == own && (chunks == 1 || !lonely)
 }
 
+/// Whether the packet has a chunk of this type.
+pub(super) fn has_chunk(packet: &PacketView<'_>, kind: u8) -> bool {
+    packet.chunks().map_while(Result::ok).any(|chunk| chunk.kind == kind)
+}
+
 #[cfg(test)]
 mod tests {
     use polypath_wire::{AbortChunk, CausesBuf, ChecksumCheck, ChecksumMode, Chunk, PacketWriter};

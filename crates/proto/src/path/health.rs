@@ -7,28 +7,22 @@ use crate::ids::PathId;
 use crate::time::Time;
 use crate::view::PathState;
 
-/// What a timeout did to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    /// The path's new state, if it changed.
-    pub(crate) changed: Option<PathState>,
-}
-
 impl PathSet {
     /// Counts a timeout on `p` (T3-rtx, T1, T2 or an unanswered heartbeat) and backs its RTO off. `count` is false while a
-    /// zero window is probed and SACKs come back: no error then (RFC 9260 section 6.1 A).
+    /// zero window is probed and SACKs come back: no error then (RFC 9260 section 6.1 A). Gives the new state of the path, if
+    /// that changed.
     pub(crate) fn timeout(
         &mut self,
         now: Time,
         p: PathId,
         count: bool,
         config: &AssocConfig,
-    ) -> Failure {
-        let Some((view, path)) = self.both_mut(p) else { return Failure { changed: None } };
+    ) -> Option<PathState> {
+        let Some((view, path)) = self.both_mut(p) else { return None };
         back_off(view, &config.rto);
         path.timeouts_in_a_row += 1;
         if !count {
-            return Failure { changed: None };
+            return None;
         }
         view.errors = view.errors.saturating_add(1);
         let next = if view.errors > path.settings.max_retrans {
@@ -40,13 +34,13 @@ impl PathSet {
         };
         // An unconfirmed path stays unconfirmed however often it fails.
         if !view.state.is_confirmed() || next == view.state {
-            return Failure { changed: None };
+            return None;
         }
         if view.state == PathState::Active {
             path.failed_since = now;
         }
         self.set_state(p, next);
-        Failure { changed: Some(next) }
+        Some(next)
     }
 
     /// `p` fell silent, while others did not.

@@ -1,51 +1,12 @@
 //! Heartbeats (RFC 9260 section 8.3) and path verification by nonce (section 5.4).
 
 use super::PathSet;
+use super::heartbeat_info::{HeartbeatInfo, Outstanding};
 use crate::config::AssocConfig;
 use crate::ids::PathId;
 use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::view::PathState;
-
-/// A HEARTBEAT in flight.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outstanding {
-    pub(crate) nonce: u64,
-    pub(crate) sent: Time,
-}
-
-/// Overdue HEARTBEATs of a failed path whose answers still count, oldest first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Overdue(Vec<Outstanding>);
-
-/// So many at most.
-const OVERDUE: usize = 8;
-
-/// What we write into the Heartbeat Info parameter: opaque to the peer, checked when it comes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HeartbeatInfo {
-    pub(crate) path: PathId,
-    pub(crate) nonce: u64,
-}
-
-impl HeartbeatInfo {
-    pub(crate) const LEN: usize = 12;
-
-    pub(crate) fn encode(self) -> [u8; Self::LEN] {
-        let mut out = [0; Self::LEN];
-        let (path, nonce) = out.split_at_mut(4);
-        path.copy_from_slice(&u32::from(self.path.0).to_be_bytes());
-        nonce.copy_from_slice(&self.nonce.to_be_bytes());
-        out
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (path, nonce) = bytes.split_first_chunk::<4>()?;
-        let path = u8::try_from(u32::from_be_bytes(*path)).ok()?;
-        let nonce = u64::from_be_bytes(nonce.try_into().ok()?);
-        Some(Self { path: PathId(path), nonce })
-    }
-}
 
 impl PathSet {
     /// When the next heartbeat of `p` is due: every RTO + HB.interval, with a jitter of half an RTO either way; an
@@ -71,7 +32,7 @@ impl PathSet {
         let interval = match view.state {
             _ if view.suspect => Duration::ZERO,
             PathState::Unconfirmed if stranded => Duration::ZERO,
-            PathState::Unconfirmed if path.verification.asked_for() => Duration::ZERO,
+            PathState::Unconfirmed if path.verification.asked_for => Duration::ZERO,
             PathState::Unconfirmed if view.errors <= settings.max_retrans => Duration::ZERO,
             // Where heartbeats are off, a failed path gets none either (RFC 7829 section 3.2, item 5).
             PathState::PotentiallyFailed if settings.heartbeat_interval.is_some() => Duration::ZERO,
@@ -102,12 +63,12 @@ impl PathSet {
         let matches = |h: &Outstanding| h.nonce == info.nonce;
         let outstanding = match path.heartbeat.filter(matches) {
             Some(latest) => latest,
-            None => path.overdue.as_ref()?.0.iter().copied().find(matches)?,
+            None => path.overdue.as_ref()?.find(info.nonce)?,
         };
         path.heartbeat = None;
         path.overdue = None;
         path.stats.heartbeats_acked += 1;
-        path.hole.heartbeat_answered();
+        path.black_hole.heartbeat_answered();
         if let Some(search) = &mut path.mtu {
             search.heartbeat_answered();
         }
@@ -119,11 +80,7 @@ impl PathSet {
         let Some(path) = self.get_mut(p) else { return false };
         let Some(lost) = path.heartbeat.take() else { return false };
         if config.potentially_failed.is_some_and(|pf| pf.probe.is_some()) {
-            let overdue = &mut path.overdue.get_or_insert_default().0;
-            if overdue.len() == OVERDUE {
-                overdue.remove(0);
-            }
-            overdue.push(lost);
+            path.overdue.get_or_insert_default().push(lost);
         }
         true
     }
@@ -131,19 +88,5 @@ impl PathSet {
     /// Paths whose heartbeat timer has expired. Disabled ones are probed as well: what their state is stays known.
     pub(crate) fn heartbeats_due(&self, now: Time) -> impl Iterator<Item = PathId> + use<'_> {
         self.iter().filter(move |(_, p)| p.heartbeat_at <= now).map(|(v, _)| v.id)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn info_survives_the_wire_and_rejects_other_lengths() {
-        let info = HeartbeatInfo { path: PathId(3), nonce: 0x0123_4567_89ab_cdef };
-        let bytes = info.encode();
-        assert_eq!(HeartbeatInfo::decode(&bytes), Some(info));
-        assert_eq!(HeartbeatInfo::decode(&bytes[..11]), None);
-        assert_eq!(HeartbeatInfo::decode(&[0xff; 12]), None);
     }
 }

@@ -1,31 +1,34 @@
 //! The paths of an association: pairs (local address, remote address) and all that is known of each.
 
+mod black_hole;
+mod header;
 mod health;
 mod heartbeat;
-mod hole;
+mod heartbeat_info;
 mod learned;
 mod mtu;
 mod pacer;
+mod packet_size;
 mod retire;
 mod rto;
+mod rtt_probe;
+mod verification;
 mod verify;
 
-pub(crate) use health::Failure;
-pub(crate) use heartbeat::HeartbeatInfo;
+pub(crate) use heartbeat_info::HeartbeatInfo;
 pub(crate) use learned::Learned;
 pub(crate) use mtu::MtuStep;
 pub(crate) use pacer::Pacers;
-pub(crate) use rto::Probe;
-pub(crate) use verify::Verification;
+pub(crate) use rtt_probe::Probe;
+pub(crate) use verification::Verification;
 
-use core::net::IpAddr;
-
-use crate::association::PathSettings;
-use crate::config::{AssocConfig, Encapsulation, MAX_PATHS};
+use crate::config::{AssocConfig, Encapsulation, MAX_PATHS, PathSettings};
 use crate::ids::{FourTuple, PathId};
 use crate::stats::PathCounters;
 use crate::time::Time;
 use crate::view::{PathAdmin, PathState, PathView};
+use black_hole::BlackHoleDetector;
+use header::header_bytes;
 
 /// All paths. The views are what policies see; the rest is the engine's own.
 #[derive(Debug)]
@@ -51,9 +54,9 @@ pub(crate) struct Path {
     /// The next heartbeat; `Time::MAX` while there is none.
     pub(crate) heartbeat_at: Time,
     /// The HEARTBEAT in flight, if any.
-    pub(crate) heartbeat: Option<heartbeat::Outstanding>,
+    pub(crate) heartbeat: Option<heartbeat_info::Outstanding>,
     /// Earlier ones that were given up while the path was failed: a path that became slow may still answer them.
-    pub(crate) overdue: Option<Box<heartbeat::Overdue>>,
+    pub(crate) overdue: Option<Box<heartbeat_info::Overdue>>,
     /// Its local address is one that the peer does not know yet: nothing but ASCONF may go out (RFC 5061 section 5.3, F1).
     pub(crate) dormant: bool,
     /// What proving its address has cost so far.
@@ -61,13 +64,13 @@ pub(crate) struct Path {
     /// The timeout without back-off.
     pub(crate) rto_estimate: crate::time::Duration,
     /// The chunk whose acknowledgement gives the next RTT sample.
-    pub(crate) rtt_probe: Option<rto::Probe>,
+    pub(crate) rtt_probe: Option<Probe>,
     /// Packets of new data that this send attempt may still send (Max.Burst).
     pub(crate) burst_left: u32,
     /// DATA chunk bytes acknowledged since the last send attempt.
     pub(crate) acked: u64,
     /// What tells of an MTU hole.
-    pub(crate) hole: hole::HoleWatch,
+    pub(crate) black_hole: BlackHoleDetector,
     /// T3-rtx expired, and nothing was acknowledged since: one packet alone may be in flight (RFC 9260 section 7.2.1).
     pub(crate) on_probation: bool,
     /// Discovery of the path's MTU, where it is on.
@@ -98,6 +101,11 @@ impl Path {
     #[inline]
     pub(crate) const fn must_wait(&self, view: &PathView) -> bool {
         self.on_probation && view.outstanding > 0
+    }
+
+    /// Whether the path takes no new data for a while: a chunk of it blocked a buffer.
+    pub(crate) fn is_held_back(&self, now: Time) -> bool {
+        now < self.held_back_until
     }
 
     /// When discovery of the MTU must be served.
@@ -166,7 +174,7 @@ impl PathSet {
             rtt_probe: None,
             burst_left: 0,
             acked: 0,
-            hole: hole::HoleWatch::default(),
+            black_hole: BlackHoleDetector::default(),
             on_probation: false,
             settings: PathSettings::of(config),
             mtu: None,
@@ -259,30 +267,6 @@ impl PathSet {
         self.views.iter().zip(&self.own)
     }
 
-    /// The bytes of one SCTP packet on `p`: path MTU less IP and UDP headers.
-    #[inline]
-    pub(crate) fn packet_limit(&self, p: PathId) -> usize {
-        self.view(p).map_or(0, |v| v.pmdcs as usize + polypath_wire::COMMON_HEADER_LEN)
-    }
-
-    /// AMDCS: the largest DATA chunk that fits every path that may come to carry it (RFC 9260 section 6.9). While MTUs are searched for,
-    /// a path that waits for its verification does not count.
-    #[inline]
-    pub(crate) fn amdcs(&self) -> u32 {
-        let mut smallest = u32::MAX;
-        for view in &self.views {
-            let waits = self.searches && view.state == PathState::Unconfirmed;
-            if view.pmdcs < smallest && view.state != PathState::Removed && !waits {
-                smallest = view.pmdcs;
-            }
-        }
-        if smallest == u32::MAX {
-            let live = self.views.iter().find(|v| v.state != PathState::Removed);
-            smallest = live.map_or(512, |v| v.pmdcs);
-        }
-        smallest.saturating_sub(self.reserved)
-    }
-
     /// Recomputes which paths form the set A: confirmed, reachable and allowed; potentially failed, backup paths only
     /// while there is nothing better (RFC 7829 section 3.2).
     pub(crate) fn refresh_usable(&mut self) {
@@ -350,11 +334,4 @@ fn rank(view: &PathView) -> Option<Rank> {
         suspect: view.suspect,
         backup: view.admin == PathAdmin::Backup,
     })
-}
-
-/// Bytes of the path MTU that are not DATA chunks: IP header, UDP header if encapsulated, SCTP common header.
-fn header_bytes(remote: IpAddr, encapsulation: Encapsulation) -> u32 {
-    let ip = if remote.is_ipv4() { 20 } else { 40 };
-    let udp = if encapsulation == Encapsulation::Udp { 8 } else { 0 };
-    ip + udp + polypath_wire::COMMON_HEADER_LEN as u32
 }

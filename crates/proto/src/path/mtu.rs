@@ -1,8 +1,6 @@
 //! The state machine of path MTU discovery for one path (RFC 8899 section 5). Sizes are those of IP packets.
 
-use super::PathSet;
-use crate::config::{AssocConfig, PathMtuDiscovery, smallest_mtu};
-use crate::ids::PathId;
+use crate::config::{PathMtuDiscovery, smallest_mtu};
 use crate::stats::{MtuState, PathMtuStats};
 use crate::time::Time;
 
@@ -364,30 +362,6 @@ impl MtuSearch {
             self.plpmtu = self.plpmtu.min(self.limits.base);
             self.enter_base(now);
         }
-    }
-}
-
-impl PathSet {
-    /// A new search for `p`, if the association searches.
-    pub(crate) fn reset_mtu(&mut self, p: PathId, config: &AssocConfig) {
-        let Some(discovery) = config.path_mtu_discovery else { return };
-        self.searches = true;
-        let Some(path) = self.get_mut(p) else { return };
-        let v4 = path.tuple.remote.is_ipv4();
-        let search = MtuSearch::new(discovery, config.path_mtu, v4);
-        let mtu = search.plpmtu();
-        path.mtu = Some(Box::new(search));
-        self.set_mtu(p, mtu);
-    }
-
-    /// `p` carries packets of `mtu` bytes. True if that is news.
-    pub(crate) fn set_mtu(&mut self, p: PathId, mtu: u32) -> bool {
-        let Some(remote) = self.get(p).map(|path| path.tuple.remote.ip()) else { return false };
-        let pmdcs = mtu.saturating_sub(super::header_bytes(remote, self.encapsulation)) & !3;
-        let Some(view) = self.view_mut(p) else { return false };
-        let changed = view.mtu != mtu;
-        (view.mtu, view.pmdcs) = (mtu, pmdcs);
-        changed
     }
 }
 

@@ -19,6 +19,13 @@ impl PathSet {
         self.view(p).is_some_and(|v| v.state.is_confirmed())
     }
 
+    /// Whether `p` was learned from a packet, and only the verification tag of that speaks for it.
+    #[inline]
+    pub(crate) fn is_tentative(&self, p: PathId) -> bool {
+        self.get(p)
+            .is_some_and(|path| path.learned.as_ref().is_some_and(|learned| learned.tentative))
+    }
+
     /// Whether `p` starts at an address of ours that the peer has not accepted yet.
     pub(crate) fn is_dormant(&self, p: PathId) -> bool {
         self.get(p).is_some_and(|path| path.dormant)

@@ -1,21 +1,12 @@
 //! Round-trip times and retransmission timeouts (RFC 9260 section 6.3.1), per path.
 
+use super::rtt_probe::Probe;
 use super::{Path, PathSet};
 use crate::config::RtoConfig;
 use crate::ids::PathId;
 use crate::time::{Duration, Time};
 use crate::trace::{TraceEvent, Tracer};
 use crate::view::PathView;
-
-/// The chunk whose acknowledgement gives the next RTT sample: one at a time, so once per round trip.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Probe {
-    /// Extended TSN.
-    pub(crate) tsn: u64,
-    pub(crate) sent: Time,
-    /// It was acknowledged by a SACK that came along another path; a SACK on this path may still give the sample.
-    pub(crate) acked_elsewhere: Option<Time>,
-}
 
 impl PathSet {
     /// Takes an RTT sample on path `p`.

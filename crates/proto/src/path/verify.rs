@@ -15,24 +15,6 @@ use crate::ids::PathId;
 use crate::time::Time;
 use crate::view::PathState;
 
-/// What a path spent on proving its address.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Verification {
-    /// Heartbeats sent while the address was not proven.
-    probes: u32,
-    /// A packet came from there after the last of them: one more is allowed.
-    heard: bool,
-    /// The last of them was such a one.
-    asked_for: bool,
-}
-
-impl Verification {
-    /// The heartbeat in flight was asked for by a packet from there: its timeout is awaited before the next.
-    pub(super) const fn asked_for(&self) -> bool {
-        self.asked_for
-    }
-}
-
 impl super::Path {
     /// Whether its far end is this address and UDP port.
     fn leads_to(&self, at: SocketAddr) -> bool {

@@ -1,6 +1,6 @@
 //! May a path take more of the send or receive buffer?
 
-use super::Policy;
+use super::common::Policy;
 use crate::ids::PathId;
 use crate::view::AssocView;
 

@@ -3,8 +3,9 @@
 //! Most controllers differ only in how much a window grows and shrinks: that is a [`WindowRule`]. A rule that measures, or that
 //! grows otherwise than by one step per window, overrides the hooks; their provided bodies are RFC 9260.
 
-use super::{AckedInfo, CongestionControl, LossInfo, Policy};
-use crate::config::{CcConfig, InitialCwnd, InitialSsthresh};
+use super::common::Policy;
+use super::congestion::{AckedInfo, CongestionControl, LossInfo};
+use super::congestion_config::{CcConfig, InitialCwnd, InitialSsthresh};
 use crate::ids::PathId;
 use crate::view::{AssocView, LossKind, PathView};
 
@@ -95,13 +96,13 @@ impl Cut {
     }
 }
 
-/// RFC 9260 section 7.2 on each path by itself: CMT's own congestion control ("cmt").
+/// RFC 9260 section 7.2 on each path by itself ("rfc9260").
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rfc9260Rule;
 
 impl WindowRule for Rfc9260Rule {
     fn name(&self) -> &'static str {
-        "cmt"
+        "rfc9260"
     }
 
     fn decrease(

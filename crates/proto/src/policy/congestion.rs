@@ -1,6 +1,6 @@
 //! Congestion control: one object for the association, so that it can couple paths.
 
-use super::Policy;
+use super::common::Policy;
 use crate::ids::PathId;
 use crate::time::Duration;
 use crate::view::{AssocView, LossKind};

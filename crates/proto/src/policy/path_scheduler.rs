@@ -1,6 +1,7 @@
 //! Which path carries the next packet of new data?
 
-use super::{AckedInfo, LossInfo, Policy};
+use super::common::Policy;
+use super::congestion::{AckedInfo, LossInfo};
 use crate::ids::PathId;
 use crate::time::Time;
 use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState};

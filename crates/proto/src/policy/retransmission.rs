@@ -1,6 +1,6 @@
 //! Which path carries a retransmission?
 
-use super::Policy;
+use super::common::Policy;
 use crate::ids::PathId;
 use crate::view::{AssocView, LossKind, RtxMeta};
 

@@ -1,6 +1,6 @@
 //! Which stream's message is next? (RFC 8260 section 3)
 
-use super::Policy;
+use super::common::Policy;
 use crate::ids::StreamId;
 use crate::needs::StreamNeeds;
 use crate::time::Time;

@@ -2,29 +2,10 @@
 //! those that waited for them.
 
 use super::ack::Outcome;
+use super::verdict::{ForwardVerdict, GivenUpTo};
 use super::{Receiver, note_delivery};
-use crate::ids::{Mid, PathId, Ssn, StreamId, Tsn};
+use crate::ids::{PathId, StreamId, Tsn};
 use crate::time::Time;
-
-/// What became of a FORWARD-TSN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ForwardVerdict {
-    /// The cumulative TSN moved.
-    Taken,
-    /// It says nothing new: our SACK may have been lost.
-    Stale,
-    /// No sender that keeps to the window can have sent so many TSNs: to be answered with ABORT, cause Protocol Violation.
-    TooFar,
-}
-
-/// What of a stream is given up: messages up to a number.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum GivenUpTo {
-    /// Ordered ones.
-    Ssn(Ssn),
-    /// Ordered or unordered ones, of I-DATA.
-    Mid { unordered: bool, mid: Mid },
-}
 
 /// TSNs that may be skipped at once where the window is small: as many as a SACK can speak of.
 const REPORTABLE: u64 = u16::MAX as u64;

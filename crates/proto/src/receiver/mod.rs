@@ -3,16 +3,17 @@
 //! A chunk is judged by its TSN ([`tracker`]), finds room or not ([`buffer`]), is put together with
 //! its message ([`reassembly`]) and delivered in its stream's order ([`delivery`]); [`ack`] decides
 //! when a SACK is due and [`build`] what it says.
-#![cfg_attr(not(test), expect(dead_code, reason = "wired up by assoc"))]
 
 mod ack;
 mod buffer;
 mod build;
+mod deferred_reset;
 mod delivery;
 mod forward;
 mod interleaved;
 mod message;
-mod partial;
+mod partial_delivery;
+mod partial_state;
 mod paths;
 mod reassembly;
 mod reset;
@@ -20,6 +21,7 @@ mod skip;
 mod stats;
 mod stream;
 mod tracker;
+mod verdict;
 
 #[cfg(test)]
 mod tests;
@@ -30,20 +32,20 @@ use polypath_wire::PacketWriter;
 use self::ack::{AckPolicy, Outcome, WindowUpdates};
 use self::buffer::{Buffer, Charge};
 use self::build::SackBuilder;
+use self::deferred_reset::{Deferred, Jump};
 use self::delivery::Delivery;
 pub use self::delivery::RecvFrom;
-pub(crate) use self::forward::{ForwardVerdict, GivenUpTo};
 use self::interleaved::{Interleaved, TOO_LARGE};
 pub(crate) use self::message::Incoming;
 use self::message::{Assembled, Payload};
-use self::partial::PartialDelivery;
+use self::partial_state::PartialDelivery;
 use self::paths::DataPaths;
-pub(crate) use self::paths::PathSet;
+#[cfg(test)]
+use self::paths::PathSet;
 use self::reassembly::{Fragment, Reassembly};
-pub(crate) use self::reset::ResetVerdict;
-use self::reset::{Deferred, Jump};
 pub(crate) use self::stats::ReceiverStats;
 use self::tracker::{Arrival, Tracker};
+pub(crate) use self::verdict::{ForwardVerdict, GivenUpTo, ResetVerdict};
 use crate::config::{NrSack, SackConfig};
 use crate::event::{Message, Part};
 use crate::ids::{Mid, PathId, StreamId, Tsn};
@@ -470,6 +472,7 @@ impl Receiver {
     }
 
     /// The paths that DATA came on since the last SACK.
+    #[cfg(test)]
     pub(crate) const fn data_paths(&self) -> PathSet {
         self.paths.since_sack()
     }

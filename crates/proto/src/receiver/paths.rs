@@ -20,6 +20,7 @@ impl PathSet {
     }
 
     /// Whether it has no member.
+    #[cfg(test)]
     pub(crate) const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -122,6 +123,7 @@ impl DataPaths {
         self.first.unwrap_or(self.last)
     }
 
+    #[cfg(test)]
     pub(super) const fn since_sack(&self) -> PathSet {
         self.since_sack
     }

@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use bytes::Bytes;
-use polypath_wire::DataFlags;
-
 use super::buffer::Charge;
-use super::message::{Incoming, Label};
+use super::deferred_reset::{Deferred, Held, Jump};
+use super::message::Incoming;
+use super::verdict::{FinishedReset, ResetVerdict};
 use super::{Receiver, note_delivery};
 use crate::ids::{StreamId, Tsn};
 use crate::time::Time;
@@ -23,84 +22,6 @@ const OLD_TSNS: u32 = 1 << 17;
 
 /// They are not expected any more once so many TSNs have arrived since.
 const NEW_TSNS: u64 = 1 << 20;
-
-/// What became of a request to reset inbound streams.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ResetVerdict {
-    /// It is done; these streams (none: all).
-    Performed(Vec<StreamId>),
-    /// It is done when everything that was sent before has arrived.
-    Deferred,
-    /// Another one waits for that.
-    Busy,
-    /// No sender that keeps to the window has sent so much.
-    TooFar,
-}
-
-/// A reset that waits for TSNs.
-#[derive(Clone, Debug)]
-pub(super) struct Deferred {
-    /// Sequence number of the request.
-    request: u32,
-    /// The last TSN before the reset.
-    last: u64,
-    /// None: all.
-    streams: Vec<StreamId>,
-    /// It was performed; what is held is being taken in.
-    done: bool,
-    /// What belongs to the time after it. Charged to the buffer like everything else, hence bounded like it.
-    held: BTreeMap<u64, Held>,
-}
-
-/// A chunk of the time after a reset.
-#[derive(Clone, Debug)]
-struct Held {
-    tsn: Tsn,
-    label: Label,
-    fsn: u32,
-    flags: DataFlags,
-    data: Bytes,
-}
-
-/// TSNs that were reset.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Jump {
-    /// The cumulative TSN before.
-    from: Tsn,
-    /// The one after.
-    to: u64,
-}
-
-impl Deferred {
-    /// Whether a chunk must wait.
-    pub(super) fn holds(&self, tsn: u64, stream: StreamId) -> bool {
-        let concerned = self.streams.is_empty() || self.streams.contains(&stream);
-        !self.done && tsn > self.last && concerned
-    }
-
-    pub(super) fn hold(&mut self, tsn: u64, chunk: &Incoming<'_>) {
-        let Incoming { tsn: short, label, fsn, flags, payload } = *chunk;
-        let data = Bytes::copy_from_slice(payload);
-        self.held.insert(tsn, Held { tsn: short, label, fsn, flags, data });
-    }
-
-    pub(super) fn is_held(&self, tsn: u64) -> bool {
-        self.held.contains_key(&tsn)
-    }
-
-    /// The highest TSN that is held.
-    fn highest(&self) -> Option<u64> {
-        self.held.last_key_value().map(|(tsn, _)| *tsn)
-    }
-
-    /// Drops the chunk of the highest TSN; gives what it occupied.
-    fn drop_highest(&mut self) -> Option<Charge> {
-        self.held.pop_last().map(|(_, held)| Charge::of(held.data.len()))
-    }
-}
-
-/// A reset that was deferred: its request and its streams, or how the peer broke the rules.
-type Finished = Result<(u32, Vec<StreamId>), &'static str>;
 
 impl Receiver {
     /// The peer wants its streams (none: all) to start anew behind TSN `last`.
@@ -142,7 +63,7 @@ impl Receiver {
     }
 
     /// Performs a deferred reset whose time has come, and takes in what was kept aside.
-    pub(crate) fn take_finished_reset(&mut self, now: Time) -> Option<Finished> {
+    pub(crate) fn take_finished_reset(&mut self, now: Time) -> Option<FinishedReset> {
         let cumulative = self.tracker.cumulative();
         let deferred = self.deferred.as_mut().filter(|deferred| deferred.last <= cumulative)?;
         deferred.done = true;

@@ -4,33 +4,28 @@
 //! neither outstanding nor sent again. Where only a part was sent, a last TSN is taken that is never sent: the peer is told to
 //! skip up to it, and until then its hole keeps the unfinished message and the next one apart.
 
-use super::chunk::{ChunkState, TxChunk};
+use polypath_wire::PacketWriter;
+
 use super::memory::Room;
-use super::partial::Limit;
-use super::{Reliability, Sender};
+use super::outstanding::{ChunkState, TxChunk};
+use super::partial_reliability::{Limit, Partial};
+use super::send_options::Reliability;
+use super::sending_half::Sender;
+use super::types::AbandonedMessage;
 use crate::ids::{MessageId, PathId, StreamId};
 use crate::path::PathSet;
 use crate::policy::StreamScheduler;
 use crate::stats::AbandonedMessages;
 use crate::time::Time;
 
-/// A message that was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GivenUp {
-    pub(crate) message: MessageId,
-    pub(crate) stream: StreamId,
-    /// Something of it had been sent.
-    pub(crate) sent: bool,
-}
-
 impl Sender {
     /// The peer understands that messages are given up, or does not.
-    pub(crate) const fn agree_on_giving_up(&mut self, agreed: bool) {
+    pub(crate) const fn agree_on_abandoning(&mut self, agreed: bool) {
         self.may_skip = agreed;
     }
 
     /// Lists a message that may be given up.
-    pub(super) fn list(
+    pub(super) fn list_partially_reliable(
         &mut self,
         now: Time,
         id: MessageId,
@@ -49,42 +44,34 @@ impl Sender {
         self.partial.as_ref().map_or(Time::MAX, |partial| partial.deadline())
     }
 
-    /// A chunk was sent for the first time.
-    #[inline(never)]
-    pub(super) fn note_partial(&mut self, tsn: u64) {
-        let (Some(chunk), Some(entries)) = (self.ring.get(tsn), &mut self.partial) else { return };
-        if chunk.partial {
-            entries.sent(chunk.message, tsn, chunk.flags.ending);
-        }
-    }
-
-    /// Whether [`give_up`](Self::give_up) has something to look at.
+    /// Whether [`abandon_expired_messages`](Self::abandon_expired_messages) has something to look at.
     #[inline]
-    pub(crate) fn may_give_up(&self, now: Time) -> bool {
-        self.partial.as_ref().is_some_and(|partial| partial.has_work(now))
+    pub(crate) fn may_abandon_some(&self, now: Time) -> bool {
+        let expired = |partial: &Partial| partial.has_expired(now);
+        let lost = self.outstanding.has_lost_expendable();
+        self.partial.as_ref().is_some_and(|partial| lost || expired(partial))
     }
 
     /// Gives up what has expired, and what was lost and must not be sent again. To be called before anything is sent.
-    pub(crate) fn give_up(
+    pub(crate) fn abandon_expired_messages(
         &mut self,
         now: Time,
         paths: &mut PathSet,
         scheduler: &mut dyn StreamScheduler,
-    ) -> Vec<GivenUp> {
+    ) -> Vec<AbandonedMessage> {
         let mut out = Vec::new();
         while let Some(id) = self.partial.as_mut().and_then(|partial| partial.take_expired(now)) {
             if self.is_expendable(id) {
                 out.extend(self.abandon(now, id, paths, scheduler));
             }
         }
-        let lost = self.partial.as_mut().map(|partial| partial.take_lost()).unwrap_or_default();
-        for tsn in lost {
-            if let Some(id) = self.hopeless(now, tsn) {
+        for tsn in self.outstanding.take_lost_expendable() {
+            if let Some(id) = self.message_to_abandon(now, tsn) {
                 out.extend(self.abandon(now, id, paths, scheduler));
             }
         }
         if !out.is_empty() {
-            self.advance_point();
+            self.forward.advance_point(&self.outstanding);
         }
         out
     }
@@ -95,13 +82,13 @@ impl Sender {
         let Some(entry) = self.partial.as_ref().and_then(|partial| partial.get(id)) else {
             return false;
         };
-        let lost = |tsn: &u64| self.ring.get(*tsn).is_some_and(TxChunk::is_marked);
+        let lost = |tsn: &u64| self.outstanding.get(*tsn).is_some_and(TxChunk::is_marked);
         !entry.is_under_way() || entry.tsns.iter().any(lost)
     }
 
     /// The message of a chunk that was lost, if it must not be sent again.
-    fn hopeless(&self, now: Time, tsn: u64) -> Option<MessageId> {
-        let chunk = self.ring.get(tsn).filter(|chunk| chunk.is_marked())?;
+    fn message_to_abandon(&self, now: Time, tsn: u64) -> Option<MessageId> {
+        let chunk = self.outstanding.get(tsn).filter(|chunk| chunk.is_marked())?;
         let repeated = self.partial.as_ref().is_none_or(|p| p.may_repeat(now, chunk));
         (!repeated).then_some(chunk.message)
     }
@@ -122,7 +109,7 @@ impl Sender {
         reliability: Reliability,
         paths: &mut PathSet,
         scheduler: &mut dyn StreamScheduler,
-    ) -> Vec<GivenUp> {
+    ) -> Vec<AbandonedMessage> {
         let rank = match reliability {
             Reliability::Full => None,
             Reliability::Priority(rank) => Some(rank),
@@ -149,17 +136,17 @@ impl Sender {
         if !fits(freed) {
             return Vec::new();
         }
-        let given_up =
+        let abandoned_now =
             victims.iter().filter_map(|&id| self.abandon(now, id, paths, scheduler)).collect();
-        self.advance_point();
-        given_up
+        self.forward.advance_point(&self.outstanding);
+        abandoned_now
     }
 
     /// Bytes of a message in the send buffer.
     fn held(&self, id: MessageId, stream: StreamId, tsns: impl Iterator<Item = u64>) -> u64 {
-        let holds = |chunk: &&TxChunk| chunk.state != ChunkState::NrAcked;
+        let holds = |chunk: &&TxChunk| chunk.state() != ChunkState::NrAcked;
         let sent: u64 = tsns
-            .filter_map(|tsn| self.ring.get(tsn).filter(holds))
+            .filter_map(|tsn| self.outstanding.get(tsn).filter(holds))
             .map(|chunk| u64::from(chunk.bytes))
             .sum();
         sent + self.queue.unsent_of(stream, id)
@@ -172,7 +159,7 @@ impl Sender {
         id: MessageId,
         paths: &mut PathSet,
         scheduler: &mut dyn StreamScheduler,
-    ) -> Option<GivenUp> {
+    ) -> Option<AbandonedMessage> {
         let may_skip = self.may_skip;
         let partial = self.partial.as_mut()?;
         let entry = partial.get(id)?;
@@ -186,76 +173,36 @@ impl Sender {
         let entry = partial.remove(id)?;
         partial.count(&entry);
         for &tsn in &entry.tsns {
-            self.doom(tsn, paths);
+            if let Some((stream, bytes)) = self.outstanding.abandon(tsn, paths) {
+                self.release_payload(stream, bytes);
+            }
         }
         if let Some(removed) = self.queue.remove(entry.stream, id, scheduler) {
             self.used -= removed.bytes;
             if let Some(tail) = removed.tail {
-                let mut chunk = TxChunk::new(tail, entry.stream, PathId(0), now);
-                chunk.state = ChunkState::Abandoned;
-                self.ring.push(chunk);
+                let chunk = TxChunk::new(tail, entry.stream, PathId(0), now);
+                self.outstanding.push_abandoned(chunk);
             }
         }
-        Some(GivenUp { message: id, stream: entry.stream, sent: entry.begun })
+        Some(AbandonedMessage { message: id, stream: entry.stream, sent: entry.begun })
     }
 
-    /// A chunk's message is given up: it counts as acknowledged (RFC 3758 section 3.5, A2).
-    fn doom(&mut self, tsn: u64, paths: &mut PathSet) {
-        let Some(chunk) = self.ring.get_mut(tsn) else { return };
-        let before = chunk.state;
-        let in_flight = before == ChunkState::InFlight;
-        chunk.state = if in_flight { ChunkState::Doomed } else { ChunkState::Abandoned };
-        drop(core::mem::take(&mut chunk.payload));
-        let copies = core::mem::take(&mut chunk.copies);
-        let (stream, path, size, bytes) = (chunk.stream, chunk.path, chunk.size(), chunk.bytes);
-        if before != ChunkState::NrAcked {
-            self.release(stream, path, u64::from(bytes), paths);
-        }
-        self.acked.remove(tsn);
-        self.nr_acked.remove(tsn);
-        let list = self.paths.get_mut(path.index());
-        if !in_flight {
-            _ = list.is_some_and(|list| list.marked.remove(&tsn));
-            return;
-        }
-        if let Some(list) = list {
-            list.doomed += 1;
-        }
-        self.window.left(bytes);
-        if let Some((view, own)) = paths.both_mut(path) {
-            view.outstanding -= size;
-            view.outstanding_payload -= u64::from(bytes);
-            // The cum-ack may come to pass it without its having arrived.
-            own.cancel_probe(tsn);
-        }
-        for copy in &copies {
-            if let Some(view) = paths.view_mut(copy.path) {
-                view.outstanding -= size;
-                view.copied -= size;
-            }
-        }
+    /// Writes a FORWARD-TSN, if it fits, and lets T3 of `p` watch it (RFC 3758 section 3.5, C5).
+    pub(crate) fn write_forward_tsn(
+        &mut self,
+        now: Time,
+        p: PathId,
+        writer: &mut PacketWriter<'_>,
+        paths: &mut PathSet,
+    ) -> bool {
+        let interleaving = self.queue.is_interleaving();
+        self.forward.write(now, p, interleaving, &self.outstanding, writer, paths)
     }
 
-    /// A chunk whose message was given up while it was in flight was lost. Gives whether it is one.
-    pub(super) fn lose_doomed(&mut self, tsn: u64, paths: &mut PathSet) -> bool {
-        let Some(chunk) = self.ring.get_mut(tsn).filter(|c| c.state == ChunkState::Doomed) else {
-            return false;
-        };
-        chunk.state = ChunkState::Abandoned;
-        let path = chunk.path;
-        if let Some(list) = self.paths.get_mut(path.index()) {
-            list.doomed = list.doomed.saturating_sub(1);
-        }
-        if let Some(view) = paths.view_mut(path) {
-            view.lost_chunks += 1;
-        }
-        true
-    }
-
-    /// The fate of a chunk whose message was given up while it was in flight is known, or never will be.
-    pub(super) fn forget_doomed(&mut self, chunk: &TxChunk) {
-        if let Some(list) = self.paths.get_mut(chunk.path.index()) {
-            list.doomed = list.doomed.saturating_sub(1);
+    /// A SACK came: what is there to tell the peer now?
+    pub(crate) fn forward_after_sack(&mut self, now: Time, paths: &PathSet) {
+        if self.partial.is_some() {
+            self.forward.on_sack(now, &self.outstanding, paths);
         }
     }
 

@@ -3,9 +3,7 @@
 //! A message of a byte needs two hundred times as much to be remembered. So there are two limits: payload bytes, as configured, and
 //! memory, twice as much and 64 KiB. Messages of a few hundred bytes and more reach the first one first.
 
-use std::collections::VecDeque;
-
-use super::Sender;
+use super::sending_half::Sender;
 use crate::ids::StreamId;
 
 /// What a message that waits, or a chunk until it is cum-acked, counts beside its payload: about what either takes, with the room that its
@@ -20,12 +18,6 @@ const LISTED: u64 = 160;
 
 /// Memory granted beyond twice the buffer, so that small buffers can still hold some messages.
 const SLACK: u64 = 64 << 10;
-
-/// Entries for which a list keeps room in any case.
-const FEW: usize = 8;
-
-/// Shorter lists double.
-const MANY: usize = 64;
 
 /// What is left of both limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,13 +42,13 @@ impl Sender {
     /// What an entry counts beside its payload.
     #[inline]
     pub(super) const fn bookkeeping(&self) -> u64 {
-        BOOKKEEPING + PER_PATH * self.paths.len() as u64
+        BOOKKEEPING + PER_PATH * self.outstanding.path_count() as u64
     }
 
     /// Memory that counts against the limit, bytes.
     #[inline]
     pub(crate) fn memory(&self) -> u64 {
-        let entries = self.queue.messages() + self.ring.len() as u64;
+        let entries = self.queue.messages() + self.outstanding.len() as u64;
         let listed = self.partial.as_ref().map_or(0, |partial| partial.len() as u64);
         self.used + entries * self.bookkeeping() + listed * LISTED
     }
@@ -112,53 +104,5 @@ impl Sender {
     /// Whether half of the buffer is in use, of payload or of memory.
     pub(crate) fn is_half_full(&self) -> bool {
         self.used >= self.limit / 2 || self.memory() >= self.memory_limit() / 2
-    }
-}
-
-/// Appends to a list that grows by a quarter: it is not to take much more than it holds.
-#[inline]
-pub(super) fn append<T>(list: &mut VecDeque<T>, entry: T) {
-    if list.len() == list.capacity() {
-        grow(list);
-    }
-    list.push_back(entry);
-}
-
-#[cold]
-#[inline(never)]
-fn grow<T>(list: &mut VecDeque<T>) {
-    let len = list.len();
-    list.reserve_exact(if len < MANY { len.max(4) } else { len / 4 });
-}
-
-/// Gives back what a list does not need any more, once that is the most of it.
-#[inline]
-pub(super) fn trim<T>(list: &mut VecDeque<T>) {
-    if list.len() < list.capacity() / 2 && list.capacity() > FEW {
-        shrink(list);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn shrink<T>(list: &mut VecDeque<T>) {
-    list.shrink_to((list.len() + list.len() / 4).max(FEW));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_take_a_quarter_more_than_they_held_and_give_back_what_they_do_not_need() {
-        let mut list = VecDeque::new();
-        for i in 0..10_000 {
-            append(&mut list, i);
-            assert!(list.capacity() <= (list.len() + list.len() / 4).max(2 * MANY));
-        }
-        while list.pop_front().is_some() {
-            trim(&mut list);
-            assert!(list.capacity() <= (2 * list.len() + 1).max(FEW), "{}", list.len());
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! The numbers that tell messages and fragments apart: SSNs of DATA, MIDs and FSNs of I-DATA.
 
-use super::chunk::Number;
+use super::types::Number;
 use crate::ids::{Mid, Ssn};
 
 /// The counters of one outbound stream. Given out when a chunk leaves, so that what is never sent leaves no gap.
@@ -28,7 +28,7 @@ impl Numbers {
 
     /// The number of the next chunk, which ends its message or not.
     ///
-    /// A MID is never in use twice: at most 65,000 chunks are in flight ([`MAX_TSNS`](super::MAX_TSNS)), where RFC 8260 allows 2^31 - 1
+    /// A MID is never in use twice: at most 65,000 chunks are in flight (`sending_half::MAX_TSNS`), where RFC 8260 allows 2^31 - 1
     /// messages of a class and as many fragments.
     #[inline]
     pub(super) const fn next(&mut self, kind: Kind, unordered: bool, ends: bool) -> Number {

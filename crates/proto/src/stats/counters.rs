@@ -1,7 +1,7 @@
 //! The counters of a path as the path keeps them: an endpoint may have thousands of idle associations, so what is known elsewhere is
 //! not kept twice.
 
-use super::PathStats;
+use super::path::PathStats;
 use crate::ids::FourTuple;
 use crate::time::Duration;
 use crate::view::PathView;

@@ -1,18 +1,7 @@
 //! The limits of some paths under one buffer.
 
-use super::NoLimit;
+use super::model::{NoLimit, Path};
 use super::program::{self, Flow};
-
-/// One path, as far as the limits go.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Path {
-    /// Hold time in s, SACKs by the route of the flow.
-    pub(super) hold: f64,
-    /// Hold time in s, SACKs on the path itself.
-    pub(super) own_hold: f64,
-    /// Payload bit/s of each of its links, by the number of the link. None: the path is down.
-    pub(super) links: Vec<(usize, f64)>,
-}
 
 /// What paths and a buffer admit, payload bit/s.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,18 +10,6 @@ pub(super) struct Bounds {
     pub(super) ordered: f64,
     /// Each path alone.
     pub(super) single: Vec<f64>,
-}
-
-impl Path {
-    /// Payload bit/s of its slowest link; nothing while it is down.
-    pub(super) fn rate(&self) -> f64 {
-        let slowest = self.links.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
-        if self.links.is_empty() { 0.0 } else { slowest }
-    }
-
-    fn shares_links_with(&self, other: &Self) -> bool {
-        self.links.iter().any(|(link, _)| other.links.iter().any(|(known, _)| known == link))
-    }
 }
 
 /// The limits of a flow that has the network for itself, with a buffer of `bits` payload bits.

@@ -1,9 +1,9 @@
 //! What messages cost: bytes on the wire, room in the buffers.
 
 use polypath_proto::config::{Encapsulation, SackPath};
-use polypath_sim::spec::FlowSpec;
+use polypath_sim::spec::{AppSpec, FlowSpec, MessageSpec};
 
-use super::SackRoute;
+use super::model::{NoLimit, SackRoute};
 
 const COMMON_HEADER: f64 = 12.0;
 const DATA_HEADER: f64 = 16.0;
@@ -98,6 +98,21 @@ impl Wire {
             Self { payload: message, bytes: full * packet + last, packet, chunks }
         })
     }
+}
+
+/// How the flow sends, if it always has something to send.
+pub(super) fn sending(flow: &FlowSpec) -> Result<Sending, NoLimit> {
+    let messages: &MessageSpec = match &flow.app {
+        AppSpec::Saturated { messages, .. } => messages,
+        AppSpec::File { .. }
+        | AppSpec::ConstantRate { .. }
+        | AppSpec::OnOff { .. }
+        | AppSpec::RequestResponse { .. } => return Err(NoLimit::NotSaturated(flow.name.clone())),
+    };
+    if flow.reader.rate.is_some() || !flow.reader.pauses.is_empty() {
+        return Err(NoLimit::SlowReader(flow.name.clone()));
+    }
+    Sending::of(flow, messages.bytes).ok_or_else(|| NoLimit::NoRoom(flow.name.clone()))
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use polypath_link::{Change, LinkConfig, LossModel, Nanos};
 use polypath_sim::WorldSpec;
 use polypath_sim::spec::{FlowSpec, RouteSpec, Topology};
 
-use super::bound::Path;
 use super::message::Sending;
-use super::{NoLimit, SackRoute};
+use super::model::{NoLimit, Path, SackRoute};
 
 const S: f64 = 1e9;
 

@@ -4,11 +4,11 @@ use polypath_link::Nanos;
 use polypath_sim::WorldSpec;
 use polypath_sim::spec::{Action, FlowSpec};
 
-use super::bound::{Path, bounds};
-use super::message::Sending;
+use super::bound::bounds;
+use super::message::{Sending, sending};
+use super::model::{Limits, NoLimit, Path};
 use super::network::{Way, links_at, paths, ways};
 use super::program::{self, Flow};
-use super::{Limits, NoLimit, sending};
 
 /// The limits of a flow that has the network for itself.
 pub(super) fn alone(spec: &WorldSpec, flow: &FlowSpec) -> Result<Limits, NoLimit> {

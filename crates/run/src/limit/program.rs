@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 
-use super::NoLimit;
-use super::bound::Path;
+use super::model::{NoLimit, Path};
 
 /// The solver's tolerance is absolute, so rates are in Mbit/s and buffers in Mbit.
 const MEGA: f64 = 1e6;

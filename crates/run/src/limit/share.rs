@@ -4,7 +4,7 @@ use polypath_sim::RunResult;
 use polypath_sim::results::FlowResult;
 use serde::Serialize;
 
-use super::{Limits, NoLimit, SackRoute, WorldLimits};
+use super::model::{Limits, NoLimit, SackRoute, WorldLimits};
 
 /// The limits of a run's flows, and what was reached of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,7 +3,8 @@
 use polypath_scenario::Source;
 use proptest::prelude::*;
 
-use super::bound::{Path, bounds, knapsack};
+use super::bound::{bounds, knapsack};
+use super::model::Path;
 use super::program::{self, Flow};
 use super::{Limits, NoLimit, SackRoute, WorldLimits, of_world};
 use crate::world::world_spec;

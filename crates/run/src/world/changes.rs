@@ -9,7 +9,7 @@ use polypath_scenario::{
 };
 use polypath_sim::spec;
 
-use super::{directed, flow_path_names, way};
+use super::places::{directed, flow_path_names, way};
 
 /// What `[[at]]` has in store for one direction of a link.
 pub(super) fn schedule(

@@ -4,7 +4,7 @@ use polypath_scenario::units::{Delay, Rate, Size};
 use polypath_scenario::{CrossTraffic, Direction, Scenario, Spacing};
 use polypath_sim::spec;
 
-use super::directed;
+use super::places::directed;
 
 pub(super) fn sources(scenario: &Scenario) -> Vec<spec::CrossSpec> {
     let mut sources: Vec<spec::CrossSpec> = Vec::new();

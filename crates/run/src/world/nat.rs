@@ -6,7 +6,7 @@ use polypath_link as link;
 use polypath_scenario::{Action, Family, Filtering, Mapping, NatSpec, Ports, Scenario, Unmapped};
 use polypath_sim::spec;
 
-use super::addresses;
+use super::places::addresses;
 
 /// The boxes with their addresses. Those that are given none, and those that come later, have the next of a net for
 /// documentation.

@@ -1,4 +1,4 @@
-//! `out`: CMT-OUT, paths ranked by what is outstanding on them (S4 section III, S2).
+//! `cmt-out`: CMT-OUT, paths ranked by what is outstanding on them (S4 section III, S2).
 //!
 //! S4 leaves much open. What can be decided in more than one way is an option; its default is the
 //! reading that follows the paper's text or, where that is silent, the formula. Not options:
@@ -29,7 +29,7 @@ use crate::entry::{PolicyEntry, Recipe};
 use crate::error::PolicyError;
 use crate::options::Options;
 
-pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("out", read_options)
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("cmt-out", read_options)
     .summary("CMT-OUT: paths ranked by outstanding against newly sent data, round by round")
     .source("S4 section III, S2 section 4")
     .options(options::OPTIONS);

@@ -4,88 +4,16 @@ use core::net::{IpAddr, SocketAddr};
 
 use polypath_wire::{EncodeChunk as _, HeartbeatChunk};
 
-use super::send::{Request, Wanted};
-use super::{Asconf, Wish};
-use crate::association::control::{Bundling, Encoded};
-use crate::association::{Association, State};
-use crate::config::{MAX_PATHS, PathPairing};
-use crate::endpoint::is_unicast;
+use crate::association::Association;
+use crate::config::PathPairing;
+use crate::control::{Bundling, Encoded};
 use crate::event::{AddressChange, Event};
+use crate::extension::asconf::{
+    AddressChangeRequest, AddressError, Asconf, LocalAddress, MAX_LOCAL, Request, Standing, Wanted,
+};
+use crate::handshake::is_unicast;
 use crate::ids::{FourTuple, PathId};
 use crate::time::Time;
-
-/// Our addresses per association, at most.
-const MAX_LOCAL: usize = MAX_PATHS;
-
-/// Why a change of addresses was not begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AddressError {
-    /// Dynamic addresses are switched off, or the peer cannot do them.
-    #[error("the addresses of this association cannot change: both sides must support it")]
-    Unsupported,
-    /// No packet can come from such an address.
-    #[error("{address} is not the address of one host")]
-    NotUnicast {
-        /// The address.
-        address: IpAddr,
-    },
-    /// It is not one of ours.
-    #[error("{address} is not an address of this association")]
-    Unknown {
-        /// The address.
-        address: IpAddr,
-    },
-    /// There are as many as there may be.
-    #[error("the association has {MAX_LOCAL} addresses already: no more are allowed")]
-    TooMany,
-    /// The association shuts down, or is over.
-    #[error("the association is closing")]
-    Closing,
-}
-
-/// What an address is to an association.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::association) enum Home {
-    Ours,
-    /// It may not speak yet.
-    Asleep,
-    /// It may not speak any more.
-    Leaving,
-    Foreign,
-}
-
-/// Where an address of ours stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// The peer knows it.
-    Valid,
-    /// The peer was, or will be, asked to add it: until it answers, only ASCONF may come from there (section 5.3, F1).
-    Adding,
-    /// The peer was, or will be, asked to delete it: nothing may come from there, what arrives there counts (F4).
-    Deleting,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LocalAddress {
-    pub(super) ip: IpAddr,
-    /// UDP port; 0 without encapsulation.
-    pub(super) port: u16,
-    pub(super) standing: Standing,
-}
-
-impl Asconf {
-    pub(super) fn local(&mut self, ip: IpAddr) -> Option<&mut LocalAddress> {
-        self.locals.iter_mut().find(|l| l.ip == ip)
-    }
-
-    pub(super) fn standing(&self, ip: IpAddr) -> Option<Standing> {
-        self.locals.iter().find(|l| l.ip == ip).map(|l| l.standing)
-    }
-
-    pub(super) fn is_valid(&self, ip: IpAddr) -> bool {
-        self.standing(ip) == Some(Standing::Valid)
-    }
-}
 
 impl Association {
     /// Announces another address of ours to the peer, `address.port()` being our UDP port there (0 without encapsulation). Once the
@@ -104,7 +32,7 @@ impl Association {
             return Err(AddressError::NotUnicast { address: ip });
         }
         if self.state.is_setup() {
-            self.setup.wishes.push(Wish::Add(address));
+            self.setup.address_changes.push(AddressChangeRequest::Add(address));
             return Ok(());
         }
         let asconf = self.changeable()?;
@@ -139,7 +67,7 @@ impl Association {
     /// When it cannot be done; nothing has changed then.
     pub fn remove_local_address(&mut self, now: Time, ip: IpAddr) -> Result<(), AddressError> {
         if self.state.is_setup() {
-            self.setup.wishes.push(Wish::Remove(ip));
+            self.setup.address_changes.push(AddressChangeRequest::Remove(ip));
             return Ok(());
         }
         let asconf = self.changeable()?;
@@ -216,16 +144,20 @@ impl Association {
     }
 
     /// What happened to our addresses while the peer set the association up.
-    pub(crate) fn wish_local_address(&mut self, at: SocketAddr, add: bool) {
-        self.setup.wishes.push(if add { Wish::Add(at) } else { Wish::Remove(at.ip()) });
+    pub(crate) fn defer_address_change(&mut self, at: SocketAddr, add: bool) {
+        self.setup.address_changes.push(if add {
+            AddressChangeRequest::Add(at)
+        } else {
+            AddressChangeRequest::Remove(at.ip())
+        });
     }
 
     /// Does what was wished for during set-up. Where addresses cannot change, nothing: then wishes were not meant for this peer.
-    pub(crate) fn grant_wishes(&mut self, now: Time) {
-        for wish in core::mem::take(&mut self.setup.wishes) {
+    pub(crate) fn apply_pending_address_changes(&mut self, now: Time) {
+        for wish in core::mem::take(&mut self.setup.address_changes) {
             let _refused = match wish {
-                Wish::Add(address) => self.add_local_address(now, address),
-                Wish::Remove(ip) => self.remove_local_address(now, ip),
+                AddressChangeRequest::Add(address) => self.add_local_address(now, address),
+                AddressChangeRequest::Remove(ip) => self.remove_local_address(now, ip),
             };
         }
     }
@@ -237,17 +169,11 @@ impl Association {
         Some(present.map(|l| l.ip).collect())
     }
 
-    /// What `ip` is to this association.
-    pub(in crate::association) fn home_of(&self, ip: IpAddr) -> Home {
-        let Some(asconf) = self.asconf.as_deref() else {
-            let ours = self.endpoint.addresses.contains(&ip);
-            return if ours { Home::Ours } else { Home::Foreign };
-        };
-        match asconf.standing(ip) {
-            Some(Standing::Valid) => Home::Ours,
-            Some(Standing::Adding) => Home::Asleep,
-            Some(Standing::Deleting) => Home::Leaving,
-            None => Home::Foreign,
+    /// Where `ip` stands as an address of ours; `None`: it is not one.
+    pub(in crate::association) fn local_standing(&self, ip: IpAddr) -> Option<Standing> {
+        match self.asconf.as_deref() {
+            Some(asconf) => asconf.standing(ip),
+            None => self.endpoint.addresses.contains(&ip).then_some(Standing::Valid),
         }
     }
 
@@ -260,13 +186,13 @@ impl Association {
     /// Whether `ip` is being taken back from the peer.
     #[inline]
     pub(in crate::association) fn is_leaving(&self, ip: IpAddr) -> bool {
-        self.changes_addresses() && self.home_of(ip) == Home::Leaving
+        self.changes_addresses() && self.local_standing(ip) == Some(Standing::Deleting)
     }
 
     /// Whether packets go out from `ip`, or may still come in there.
     pub(crate) fn uses_local(&self, ip: IpAddr) -> bool {
         !self.paths_from(ip).is_empty()
-            || self.asconf.is_some() && self.home_of(ip) != Home::Foreign
+            || self.asconf.is_some() && self.local_standing(ip).is_some()
     }
 
     /// Answers a HEARTBEAT; where nothing may be sent yet, as soon as it may.
@@ -460,15 +386,5 @@ impl Association {
         for ip in adding {
             self.refused(now, Wanted::Add, ip, None);
         }
-    }
-}
-
-impl State {
-    /// ASCONF and ASCONF-ACK are sent and heeded (RFC 5061 section 5.1.1, C4).
-    pub(crate) const fn may_change_addresses(self) -> bool {
-        matches!(
-            self,
-            Self::Established | Self::ShutdownPending | Self::ShutdownReceived | Self::ShutdownSent
-        )
     }
 }

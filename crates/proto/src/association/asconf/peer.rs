@@ -2,11 +2,11 @@
 
 use core::net::{IpAddr, SocketAddr};
 
-use super::receive::Refusal;
 use crate::association::Association;
 use crate::config::PathPairing;
-use crate::endpoint::{MAX_PEER_ADDRESSES, is_peer_address};
 use crate::event::Event;
+use crate::extension::asconf::Refusal;
+use crate::handshake::{MAX_PEER_ADDRESSES, is_peer_address};
 use crate::ids::{FourTuple, PathId};
 use crate::policy::Trigger;
 use crate::time::Time;

@@ -1,58 +1,17 @@
 //! The way in: the peer's ASCONF and our answers (RFC 5061 section 5.2).
 
-use core::net::IpAddr;
-
-use polypath_wire::param::{AsconfError, AsconfRequest};
 use polypath_wire::{
-    AsconfAckChunk, AsconfChunk, COMMON_HEADER_LEN, CausesBuf, EncodeChunk as _, ErrorCause,
-    Parameter, Params, ParamsBuf, RawParam,
+    AsconfAckChunk, AsconfChunk, COMMON_HEADER_LEN, EncodeChunk as _, Parameter, ParamsBuf,
+    RawParam,
 };
 
 use crate::association::Association;
-use crate::association::control::{Bundling, ControlChunk};
+use crate::control::{Bundling, ControlChunk};
+use crate::extension::asconf::{
+    Answering, MAX_ANSWERS, Refusal, correlation_id, named_address, push_error,
+};
 use crate::ids::FourTuple;
 use crate::time::Time;
-
-/// Answers that are kept, at most. A packet cannot hold more ASCONF chunks that make sense.
-const MAX_ANSWERS: usize = 64;
-
-/// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// No room for another address, or a request before this one failed.
-    Shortage,
-    LastAddress,
-    SourceAddress,
-    /// No host can have that address, or the association does not.
-    Unresolvable,
-    /// The request itself is broken.
-    Malformed,
-    /// We do not know such requests.
-    Unknown,
-}
-
-impl Refusal {
-    /// The cause, quoting the request.
-    const fn cause<'a>(self, request: Params<'a>) -> ErrorCause<'a> {
-        match self {
-            Self::Shortage => ErrorCause::ResourceShortage(request),
-            Self::LastAddress => ErrorCause::DeleteLastIp(request),
-            Self::SourceAddress => ErrorCause::DeleteSourceIp(request),
-            Self::Unresolvable => ErrorCause::UnresolvableAddress(request.as_bytes()),
-            Self::Malformed => ErrorCause::InvalidMandatory,
-            Self::Unknown => ErrorCause::UnrecognizedParameters(request),
-        }
-    }
-}
-
-/// What the ASCONF chunks of one packet came to.
-#[derive(Debug, Default)]
-pub(in crate::association) struct Answering {
-    /// Chunks seen.
-    chunks: u32,
-    /// Bytes answered.
-    bytes: usize,
-}
 
 impl Association {
     /// An authentic ASCONF came from `source.remote`. The answer goes back there, however little we know of that address.
@@ -109,7 +68,7 @@ impl Association {
                 ControlChunk { path, bytes, bundling: Bundling::Alone, to }
             }
         };
-        self.queue_control(chunk);
+        self.control.push(chunk);
     }
 
     /// Where packets arrived, but not from an address that may not speak yet (section 5.3, F1) or any more (F4).
@@ -129,20 +88,20 @@ impl Association {
         let mut params = ParamsBuf::new();
         let (mut failed, mut failing) = (false, false);
         for raw in chunk.params.iter().map_while(Result::ok) {
-            let correlation = correlation(&raw);
+            let correlation = correlation_id(&raw);
             let (result, changes) = match raw.decode() {
                 Ok(Parameter::AddIp(_) | Parameter::DeleteIp(_)) if failing => {
                     // Section 5.3, F11: once one is refused, so are those behind it.
                     (Err(Refusal::Shortage), true)
                 }
                 Ok(Parameter::AddIp(request)) => {
-                    (self.add_peer_address(now, source, named(request, source)), true)
+                    (self.add_peer_address(now, source, named_address(request, source)), true)
                 }
                 Ok(Parameter::DeleteIp(request)) => {
                     (self.delete_peer_address(now, source, request.address), true)
                 }
                 Ok(Parameter::SetPrimary(request)) => {
-                    (self.prefer_address(now, named(request, source)), false)
+                    (self.prefer_address(now, named_address(request, source)), false)
                 }
                 Ok(Parameter::Unknown(_)) => {
                     let action = RawParam::unknown_action(raw.kind);
@@ -174,22 +133,4 @@ impl Association {
         ack.encode(&mut bytes);
         bytes
     }
-}
-
-/// The address of a request; a wildcard stands for the packet's source (sections 4.2.1 and 4.2.4).
-fn named(request: AsconfRequest, source: FourTuple) -> IpAddr {
-    let wildcard = request.address.is_unspecified();
-    if wildcard { source.remote.ip() } else { request.address }
-}
-
-/// The correlation id: it comes first in every request, also in those that we do not know.
-fn correlation(raw: &RawParam<'_>) -> u32 {
-    raw.value.first_chunk().map_or(0, |id| u32::from_be_bytes(*id))
-}
-
-fn push_error(params: &mut ParamsBuf, correlation: u32, refusal: Refusal, raw: &RawParam<'_>) {
-    let quoted: ParamsBuf = [Parameter::Unknown(*raw)].into_iter().collect();
-    let causes: CausesBuf = [refusal.cause(quoted.as_params())].into_iter().collect();
-    let error = AsconfError { correlation, causes: causes.as_causes() };
-    params.push(&Parameter::ErrorCauseIndication(error));
 }

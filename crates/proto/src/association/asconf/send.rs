@@ -8,69 +8,15 @@ use polypath_wire::{
     ParamsBuf,
 };
 
-use super::local::Standing;
 use crate::association::Association;
-use crate::association::control::{Bundling, Encoded};
+use crate::control::{Bundling, Encoded};
 use crate::event::AddressChange;
+use crate::extension::asconf::{
+    ASCONF_HEADER, Asconf, Outstanding, Request, Standing, Wanted, results,
+};
 use crate::ids::PathId;
 use crate::time::Time;
 use crate::view::PathState;
-
-/// What a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Wanted {
-    Add,
-    Primary,
-    Delete,
-}
-
-/// A request about one address of ours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) wanted: Wanted,
-    pub(super) ip: IpAddr,
-    pub(super) correlation: u32,
-}
-
-/// An ASCONF that waits for its answer.
-#[derive(Debug)]
-pub(super) struct Outstanding {
-    serial: u32,
-    requests: Vec<Request>,
-    /// As it went out, to go out again unchanged (section 5.1, B4).
-    chunk: Vec<u8>,
-    path: PathId,
-}
-
-/// Chunk header, serial number, address parameter.
-const ASCONF_HEADER: usize = 8 + 20;
-/// The longest request: headers and an IPv6 address.
-const REQUEST: usize = 8 + 20;
-
-impl super::Asconf {
-    /// Takes a request back that was not sent yet.
-    pub(super) fn take_queued(&mut self, ip: IpAddr, wanted: Wanted) -> bool {
-        let before = self.queue.len();
-        self.queue.retain(|r| r.ip != ip || r.wanted != wanted);
-        self.queue.len() != before
-    }
-
-    /// The requests of the next chunk: additions first, deletions last, so that there is an address at any time (section 5.3,
-    /// F5) and the preferred one exists when it is named (section 5.4). What is asked twice about one address goes one by one.
-    fn next_requests(&mut self, room: usize) -> Vec<Request> {
-        let mut taken: Vec<Request> = Vec::new();
-        while let Some(next) = self.queue.front().copied() {
-            let again = taken.iter().any(|r| r.ip == next.ip && r.wanted >= next.wanted);
-            if again || taken.len() * REQUEST + REQUEST > room {
-                break;
-            }
-            taken.push(next);
-            self.queue.pop_front();
-        }
-        taken.sort_by_key(|r| r.wanted);
-        taken
-    }
-}
 
 impl Association {
     /// Sends what is queued, unless an answer is awaited.
@@ -81,7 +27,7 @@ impl Association {
         let Some(path) = self.asconf_path(None) else { return };
         let limit = self.paths.packet_limit(path);
         let room = limit.saturating_sub(COMMON_HEADER_LEN + self.auth_reserve() + ASCONF_HEADER);
-        let idle = |a: &&mut super::Asconf| a.outstanding.is_none() && !a.queue.is_empty();
+        let idle = |a: &&mut Asconf| a.outstanding.is_none() && !a.queue.is_empty();
         let Some(asconf) = self.asconf.as_deref_mut().filter(idle) else { return };
         let requests = asconf.next_requests(room);
         let serial = asconf.next_serial;
@@ -276,82 +222,5 @@ impl Association {
     /// The peer says that it does not know the ASCONF chunk (section 5.1, A9).
     pub(in crate::association) fn on_unknown_asconf(&mut self, now: Time) {
         self.refuse_asconf(now);
-    }
-}
-
-/// What became of the requests (section 5.1, A6 to A8): without a word all that came before the first failure succeeded, and
-/// what came behind it failed. The second is told with cause 0.
-fn results(requests: &[Request], ack: &AsconfAckChunk<'_>) -> Vec<Result<(), u16>> {
-    let mut told: Vec<(u32, Result<(), u16>)> = Vec::new();
-    for raw in ack.params.iter().map_while(Result::ok) {
-        match raw.decode() {
-            Ok(Parameter::SuccessIndication(correlation)) => told.push((correlation, Ok(()))),
-            Ok(Parameter::ErrorCauseIndication(error)) => {
-                let cause = error.causes.iter().map_while(Result::ok).next();
-                told.push((error.correlation, Err(cause.map_or(0, |c| c.code))));
-            }
-            _ => {}
-        }
-    }
-    let mut failed = false;
-    let mut result = |request: &Request| {
-        let answer = told.iter().find(|(correlation, _)| *correlation == request.correlation);
-        let silent = if failed { Err(0) } else { Ok(()) };
-        let result = answer.map_or(silent, |(_, result)| *result);
-        failed |= result.is_err();
-        result
-    };
-    requests.iter().map(&mut result).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use polypath_wire::param::AsconfError;
-    use polypath_wire::{CausesBuf, Params};
-
-    use super::*;
-
-    fn request(wanted: Wanted, last: u8, correlation: u32) -> Request {
-        Request { wanted, ip: IpAddr::from([10, 0, 0, last]), correlation }
-    }
-
-    fn judged(params: Params<'_>) -> Vec<Result<(), u16>> {
-        let requests = [1, 2, 3].map(|n| request(Wanted::Add, n as u8, n));
-        results(&requests, &AsconfAckChunk { serial: 0, params })
-    }
-
-    #[test]
-    fn silence_means_success_before_the_first_failure_and_failure_behind_it() {
-        let causes: CausesBuf = [ErrorCause::OutOfResource].into_iter().collect();
-        let failed = AsconfError { correlation: 2, causes: causes.as_causes() };
-        let empty = ParamsBuf::new();
-        assert_eq!(judged(empty.as_params()), [Ok(()); 3]);
-        let one: ParamsBuf = [Parameter::ErrorCauseIndication(failed)].into_iter().collect();
-        assert_eq!(judged(one.as_params()), [Ok(()), Err(4), Err(0)]);
-        let two: ParamsBuf =
-            [Parameter::ErrorCauseIndication(failed), Parameter::SuccessIndication(3)]
-                .into_iter()
-                .collect();
-        assert_eq!(judged(two.as_params()), [Ok(()), Err(4), Ok(())]);
-        let stranger: ParamsBuf = [Parameter::SuccessIndication(9)].into_iter().collect();
-        assert_eq!(judged(stranger.as_params()), [Ok(()); 3]);
-    }
-
-    #[test]
-    fn additions_come_first_and_what_contradicts_them_waits() {
-        let mut asconf =
-            super::super::Asconf::new(crate::ids::Tsn(0), crate::ids::Tsn(0), Vec::new());
-        let asked = [
-            request(Wanted::Delete, 1, 0),
-            request(Wanted::Add, 2, 1),
-            request(Wanted::Primary, 2, 2),
-            request(Wanted::Add, 1, 3),
-        ];
-        asconf.queue.extend(asked);
-        let [delete, add, primary, again] = asked;
-        assert_eq!(asconf.next_requests(1000), [add, primary, delete]);
-        assert_eq!(asconf.next_requests(1000), [again]);
-        asconf.queue.extend(asked);
-        assert_eq!(asconf.next_requests(2 * REQUEST).len(), 2);
     }
 }

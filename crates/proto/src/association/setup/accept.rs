@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use polypath_wire::{Chunk, EncodeChunk as _, ErrorCause};
 
-use super::{PeerInit, Setup};
-use crate::association::control::ControlChunk;
-use crate::association::tuning::congestion;
-use crate::association::{Association, Bundling, LocalSide, State};
+use super::progress::Setup;
+use crate::association::timers::Timers;
+use crate::association::{Association, LocalSide, State};
 use crate::config::EndpointConfig;
+use crate::control::{Bundling, ControlChunk};
 use crate::event::Event;
+use crate::extension::buffer_tuning::congestion_config;
+use crate::handshake::PeerInit;
 use crate::ids::FourTuple;
 use crate::path::Verification;
 use crate::rng::Rng;
@@ -119,10 +121,10 @@ impl Association {
         self.asconf = None;
         self.address_generation = self.address_generation.wrapping_add(1);
         self.restart_auth();
-        self.policies = self.config.policies.build(&congestion(&self.config), &mut self.rng);
+        self.policies = self.config.policies.build(&congestion_config(&self.config), &mut self.rng);
         self.tx = Sender::new(self.local.initial_tsn, &self.config);
         self.setup = Setup::default();
-        self.timers = crate::association::timers::Timers::default();
+        self.timers = Timers::default();
         self.control.clear();
         self.adopt_peer(peer);
         self.events.push_back(Event::Restarted);
@@ -139,7 +141,7 @@ impl Association {
     fn reset_paths(&mut self, now: Time, proven: FourTuple) {
         let live: Vec<_> = self.paths.live().collect();
         for p in live {
-            self.tx.path_added(p);
+            self.tx.add_path(p);
             let initial = self.config.rto.initial;
             let Some((view, path)) = self.paths.both_mut(p) else { continue };
             (view.outstanding, view.outstanding_payload, view.queued) = (0, 0, 0);
@@ -172,7 +174,7 @@ impl Association {
             let (mut bytes, path) = (Vec::new(), self.paths.preferred());
             Chunk::CookieAck.encode(&mut bytes);
             let to = Some(Box::new(source));
-            return self.queue_control(ControlChunk { path, bytes, bundling: Bundling::Alone, to });
+            return self.control.push(ControlChunk { path, bytes, bundling: Bundling::Alone, to });
         }
         let path = arrival.unwrap_or_else(|| self.paths.preferred());
         let unconfirmed =

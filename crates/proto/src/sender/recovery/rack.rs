@@ -8,11 +8,11 @@
 //! SCTP differs from TCP in three ways. Duplicates are always reported, so every spurious retransmission is known. There is
 //! no timestamp to tell a retransmission's acknowledgement from the original's: RFC 8985's heuristic decides, an
 //! acknowledgement sooner than the smallest round trip belongs to the original. And "three segments above" is counted in
-//! miss indications, which know of DAC (`sender::miss`).
+//! miss indications, which know of DAC ([`fast_retransmit`](super::fast_retransmit)).
 
 use std::collections::BTreeSet;
 
-use crate::sender::chunk::TxChunk;
+use crate::sender::outstanding::TxChunk;
 use crate::time::{Duration, Time};
 
 /// Spurious retransmissions widen the window for so many recoveries (RFC 8985 section 6.2, step 4).
@@ -78,7 +78,7 @@ impl Rack {
             return false;
         }
         let known = self.min_rtt.value().is_some();
-        chunk.sends == 1 || known && !self.is_too_soon(now, chunk.sent)
+        chunk.transmissions == 1 || known && !self.is_too_soon(now, chunk.sent)
     }
 
     /// The smallest round trip of data.

@@ -1,41 +1,73 @@
-//! Detecting losses by their times, and how a path reacts to a loss: recovery begins, goes on, ends.
+//! Losses found by their times (RFC 8985 section 6.2), and how a path reacts to a loss: fast recovery
+//! begins, goes on, ends.
 
-use super::{PathRecovery, Prr, Resent};
+use super::frto::Resent;
+use super::loss_recovery::{LossRecovery, PathRecovery};
+use super::prr::Prr;
 use crate::config::RateReduction;
 use crate::ids::PathId;
 use crate::path::PathSet;
-use crate::sender::{Sender, TxPath};
+use crate::sender::outstanding::OutstandingQueue;
+use crate::sender::sack_outcome::SackOutcome;
+use crate::sender::types::Losses;
 use crate::time::{Duration, Time};
 use crate::view::LossKind;
 
-/// Chunks of one path that were declared lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Losses {
-    /// How many.
-    pub(crate) lost: u32,
-    /// Congestion control must react: recovery begins, or a retransmission was lost.
-    pub(crate) react: bool,
-}
+impl LossRecovery {
+    /// Miss indications are counted: what do times say, and did a probe repair a loss?
+    pub(super) fn detect_losses_by_time(
+        &mut self,
+        now: Time,
+        outcome: &mut SackOutcome,
+        outstanding: &mut OutstandingQueue,
+        paths: &mut PathSet,
+    ) {
+        if !self.config.watches_deliveries() {
+            return;
+        }
+        for p in paths.ids() {
+            let newest = outcome.path(p).and_then(|o| o.newest_delivered);
+            let Some(own) = self.paths.get_mut(p.index()) else { continue };
+            let PathRecovery { rack, tail, stats, .. } = own;
+            if let Some(newest) = newest {
+                rack.delivered(now, newest);
+            }
+            let repaired = tail.repaired(rack.latest(), longest_overtaking(paths, p));
+            stats.tail_losses += u64::from(repaired);
+            let mut losses = self.detect_losses_on(now, p, outstanding, paths);
+            losses.react |= repaired;
+            if let Some(outcome) = outcome.path_mut(p) {
+                outcome.lost += losses.lost;
+                outcome.entered_recovery |= losses.react;
+            }
+        }
+    }
 
-impl Sender {
-    /// RFC 8985 section 6.2, step 5: declares lost what was sent before the latest delivery and has had its time; for the
-    /// rest, sets the reordering timer.
-    pub(super) fn detect_losses(&mut self, now: Time, p: PathId, paths: &mut PathSet) -> Losses {
-        let Some(list) = self.paths.get_mut(p.index()).filter(|_| self.recovery.rack) else {
+    /// RFC 8985 section 6.2, step 5: declares lost what was sent before the latest delivery and has
+    /// had its time; for the rest, sets the reordering timer.
+    fn detect_losses_on(
+        &mut self,
+        now: Time,
+        p: PathId,
+        outstanding: &mut OutstandingQueue,
+        paths: &mut PathSet,
+    ) -> Losses {
+        let Some(own) = self.paths.get_mut(p.index()).filter(|_| self.config.rack) else {
             return Losses::default();
         };
-        list.recovery.rack.timer = Time::MAX;
-        let Some(latest) = list.recovery.rack.latest() else { return Losses::default() };
-        let mut suspicious = core::mem::take(&mut self.suspicious);
+        own.rack.timer = Time::MAX;
+        let Some(latest) = own.rack.latest() else { return Losses::default() };
+        let mut suspicious = core::mem::take(&mut self.tsns);
         suspicious.clear();
-        list.in_flight_before(&self.ring, p, latest, &mut suspicious);
+        outstanding.list_in_flight_before(p, latest, &mut suspicious);
         let patience = self.patience(p, paths);
         let (mut losses, mut highest, mut again) = (Losses::default(), 0, false);
         for &tsn in &suspicious {
-            let Some(chunk) = self.ring.get(tsn) else { continue };
+            let Some(chunk) = outstanding.get(tsn) else { continue };
             let Some(sent) = chunk.in_flight_on(p) else { continue };
-            let (due, retransmission) = (sent + patience, chunk.sends > 1 || chunk.path != p);
-            let after_cut = self.sent_after_cut(p, sent);
+            let retransmission = chunk.transmissions > 1 || chunk.path != p;
+            let due = sent + patience;
+            let after_cut = self.was_sent_after_cut(p, sent);
             if due > now {
                 self.wait_for_reordering(p, due);
                 continue;
@@ -43,102 +75,145 @@ impl Sender {
             losses.lost += 1;
             highest = highest.max(tsn);
             again |= retransmission && after_cut;
-            self.lose(p, tsn, retransmission, paths);
+            self.declare_transmission_lost(p, tsn, retransmission, outstanding, paths);
         }
-        self.suspicious = suspicious;
+        self.tsns = suspicious;
         if losses.lost > 0 {
-            losses.react =
-                self.enter_recovery(now, p, highest, paths) || again && self.react_again(now, p);
+            losses.react = self.enter_fast_recovery(now, p, highest, outstanding, paths)
+                || again && self.react_again(now, p);
         }
         losses
     }
 
+    /// How long after a transmission on `p` it counts as lost.
     fn patience(&self, p: PathId, paths: &PathSet) -> Duration {
-        let Some(list) = self.paths.get(p.index()) else { return Duration::MAX };
-        let recovering = list.recovery_exit.is_some() || list.recovery.timeout_exit.is_some();
-        list.recovery.rack.patience(paths.view(p).and_then(|v| v.srtt), recovering)
+        let Some(own) = self.paths.get(p.index()) else { return Duration::MAX };
+        own.rack.patience(paths.view(p).and_then(|v| v.srtt), own.is_recovering())
     }
 
-    fn sent_after_cut(&self, p: PathId, sent: Time) -> bool {
-        self.paths.get(p.index()).is_some_and(|l| sent >= l.recovery.cut)
+    fn was_sent_after_cut(&self, p: PathId, sent: Time) -> bool {
+        self.paths.get(p.index()).is_some_and(|own| sent >= own.cut)
     }
 
-    /// The timer runs until all that are within the window would be lost, as RFC 8985 has it: SACKs may come first.
+    /// The timer runs until all that are within the window would be lost, as RFC 8985 has it: SACKs
+    /// may come first.
     fn wait_for_reordering(&mut self, p: PathId, due: Time) {
-        if let Some(list) = self.paths.get_mut(p.index()) {
-            let timer = &mut list.recovery.rack.timer;
+        if let Some(own) = self.paths.get_mut(p.index()) {
+            let timer = &mut own.rack.timer;
             *timer = if *timer == Time::MAX { due } else { due.max(*timer) };
         }
     }
 
-    fn lose(&mut self, p: PathId, tsn: u64, retransmission: bool, paths: &mut PathSet) {
-        match self.ring.get_mut(tsn) {
-            Some(chunk) if chunk.path == p => {
-                chunk.fast_retransmitted = true;
-                self.mark(tsn, LossKind::FastRetransmit, paths);
-            }
-            _ => self.lose_copy(tsn, p, paths),
+    /// The transmission of a chunk on `p` is lost: that of its own path, or a copy.
+    fn declare_transmission_lost(
+        &mut self,
+        p: PathId,
+        tsn: u64,
+        retransmission: bool,
+        outstanding: &mut OutstandingQueue,
+        paths: &mut PathSet,
+    ) {
+        if outstanding.get(tsn).is_some_and(|chunk| chunk.path == p) {
+            outstanding.note_fast_retransmit(tsn);
+            self.declare_lost(tsn, LossKind::FastRetransmit, outstanding, paths);
+        } else {
+            outstanding.lose_copy(tsn, p, paths);
         }
-        if let Some(list) = self.paths.get_mut(p.index()) {
-            list.recovery.stats.rack_losses += 1;
-            list.recovery.stats.lost_again += u64::from(retransmission);
+        if let Some(own) = self.paths.get_mut(p.index()) {
+            own.stats.rack_losses += 1;
+            own.stats.lost_again += u64::from(retransmission);
         }
     }
 
-    /// A retransmission was lost: another reaction, unless PRR paces the recovery (RFC 8985 section 9.3).
+    /// A retransmission was lost: another reaction, unless PRR paces the recovery (RFC 8985 section
+    /// 9.3).
     fn react_again(&mut self, now: Time, p: PathId) -> bool {
-        let Some(list) = self.paths.get_mut(p.index()) else { return false };
-        let react = list.recovery_exit.is_some() && !self.recovery.reduces_rate();
+        let Some(own) = self.paths.get_mut(p.index()) else { return false };
+        let react = own.fast_recovery_exit.is_some() && !self.config.reduces_rate();
         if react {
-            list.recovery.cut = now;
+            own.cut = now;
         }
         react
     }
 
     /// The reordering timer of `p`: what is to do if it expired.
-    pub(crate) fn reordering_timeout(
+    pub(crate) fn expire_reordering_timer(
         &mut self,
         now: Time,
         p: PathId,
+        outstanding: &mut OutstandingQueue,
         paths: &mut PathSet,
     ) -> Losses {
-        let expired = |list: &TxPath| list.recovery.rack.timer <= now;
-        if !self.recovery.rack || !self.paths.get(p.index()).is_some_and(expired) {
+        let expired = |own: &PathRecovery| own.rack.timer <= now;
+        if !self.config.rack || !self.paths.get(p.index()).is_some_and(expired) {
             return Losses::default();
         }
-        if let Some((list, view)) = self.paths.get_mut(p.index()).zip(paths.view(p)) {
-            list.recovery.note_flight(view.outstanding);
+        if let Some(view) = paths.view(p) {
+            self.note_flight(p, view.outstanding);
         }
-        self.detect_losses(now, p, paths)
+        self.detect_losses_on(now, p, outstanding, paths)
     }
 
-    /// Fast recovery begins on `p`.
-    pub(in crate::sender) fn recovery_begins(&mut self, now: Time, p: PathId) {
-        let reduces = self.recovery.reduces_rate();
-        let Some(list) = self.paths.get_mut(p.index()) else { return };
-        list.recovery.cut = now;
-        list.recovery.tail.reset();
-        list.recovery.resent = Resent::default();
-        list.recovery.prr = reduces.then(|| Box::new(Prr::new(list.recovery.flight)));
+    /// Fast recovery per path: until the TSNs in flight now are dealt with, the window is cut only
+    /// once. `highest` is the highest TSN just lost. Gives whether fast recovery begins.
+    pub(crate) fn enter_fast_recovery(
+        &mut self,
+        now: Time,
+        p: PathId,
+        highest: u64,
+        outstanding: &mut OutstandingQueue,
+        paths: &mut PathSet,
+    ) -> bool {
+        let reduces = self.config.reduces_rate();
+        let Some(own) = self.paths.get_mut(p.index()) else { return false };
+        // Losses that belong to the timeout that the path is recovering from: no further reaction.
+        let of_timeout = own.timeout_exit.is_some_and(|exit| highest <= exit);
+        if of_timeout || own.fast_recovery_exit.is_some() {
+            return false;
+        }
+        // Copies may have taken over all that was in flight here: with nothing to wait for, recovery
+        // is over with the next SACK.
+        own.fast_recovery_exit = outstanding.highest_unacked(p).max(Some(highest));
+        own.allowance = true;
+        own.cut = now;
+        own.tail.reset();
+        own.resent = Resent::default();
+        own.prr = reduces.then(|| Box::new(Prr::new(own.flight)));
+        if let Some((view, path)) = paths.both_mut(p) {
+            view.in_recovery = true;
+            path.stats.fast_recoveries += 1;
+        }
+        true
     }
 
-    /// Whether miss indications say nothing on `p`: it reorders, so time alone decides (RFC 8985 section 6.2, step 4).
-    pub(in crate::sender) fn ignores_misses(&self, p: PathId) -> bool {
-        let reorders = |l: &TxPath| l.recovery.rack.reordering_seen();
-        self.recovery.rack && self.paths.get(p.index()).is_some_and(reorders)
+    /// Fast recovery ends when no TSN up to the exit point, last sent on the path, is unacknowledged:
+    /// by the cum-ack or by the path's pseudo-cum-acks alike.
+    pub(super) fn leave_recoveries(
+        &mut self,
+        outstanding: &mut OutstandingQueue,
+        paths: &mut PathSet,
+    ) {
+        for (view, own) in paths.views.iter_mut().zip(&mut self.paths) {
+            if !own.is_recovering() {
+                continue;
+            }
+            let lowest = outstanding.lowest_unacked_of_any_class(view.id);
+            own.leave_timeout(lowest);
+            let over = |exit: u64| lowest.is_none_or(|tsn| tsn > exit);
+            if own.fast_recovery_exit.is_some_and(over) {
+                own.fast_recovery_exit = None;
+                view.in_recovery = false;
+                own.prr = None;
+                own.rack.recovered();
+            }
+        }
     }
 
-    /// Whether losses up to `highest` belong to the timeout that the path is recovering from: no reaction beyond that.
-    pub(in crate::sender) fn belongs_to_timeout(&self, p: PathId, highest: u64) -> bool {
-        let exit = self.paths.get(p.index()).and_then(|l| l.recovery.timeout_exit);
-        exit.is_some_and(|exit| highest <= exit)
-    }
-
-    /// A SACK delivered so many bytes of `p`, or a timer found losses: how much may be sent on `p` now, if PRR governs it.
-    /// `target` is the window that congestion control wants.
+    /// A SACK delivered so many bytes of `p`, or a timer found losses: how much may be sent on `p`
+    /// now, if PRR governs it. `target` is the window that congestion control wants.
     pub(crate) fn step_rate(&mut self, p: PathId, delivered: u64, target: u64, paths: &PathSet) {
-        let (bound, view) = (self.recovery.rate_reduction, paths.view(p));
-        let prr = self.paths.get_mut(p.index()).and_then(|l| l.recovery.prr.as_mut());
+        let (bound, view) = (self.config.rate_reduction, paths.view(p));
+        let prr = self.paths.get_mut(p.index()).and_then(|own| own.prr.as_mut());
         if let Some((prr, view)) = prr.zip(view) {
             prr.step(bound, delivered, view.outstanding, target, u64::from(view.pmdcs));
         }
@@ -146,37 +221,34 @@ impl Sender {
 
     /// The window of `p` while PRR governs it.
     #[inline]
-    pub(crate) fn recovery_window(&self, p: PathId, outstanding: u64) -> Option<u64> {
-        if self.recovery.rate_reduction == RateReduction::Off {
+    pub(crate) fn window(&self, p: PathId, outstanding: u64) -> Option<u64> {
+        if self.config.rate_reduction == RateReduction::Off {
             return None;
         }
-        self.paths.get(p.index())?.recovery.prr.as_ref()?.window(outstanding)
+        self.paths.get(p.index())?.prr.as_ref()?.window(outstanding)
     }
 }
 
 impl PathRecovery {
-    /// Before a SACK or the reordering timer changes anything: PRR wants to know what was in flight.
-    pub(in crate::sender) const fn note_flight(&mut self, outstanding: u64) {
-        self.flight = outstanding;
+    /// Losses are not all repaired: of a fast recovery, or of a timeout.
+    pub(super) const fn is_recovering(&self) -> bool {
+        self.fast_recovery_exit.is_some() || self.timeout_exit.is_some()
     }
 
-    /// A timeout's losses are not all repaired.
-    pub(in crate::sender) const fn is_after_timeout(&self) -> bool {
-        self.timeout_exit.is_some()
-    }
-
-    /// Fast recovery is over.
-    pub(in crate::sender) fn left(&mut self) {
-        self.prr = None;
-        self.rack.recovered();
-    }
-
-    /// Recovery from a timeout is over once `lowest`, the lowest unacknowledged TSN, is above what was in flight then.
-    pub(in crate::sender) fn leave_timeout(&mut self, lowest: Option<u64>) {
+    /// Recovery from a timeout is over once `lowest`, the lowest unacknowledged TSN, is above what
+    /// was in flight then.
+    fn leave_timeout(&mut self, lowest: Option<u64>) {
         let Some(exit) = self.timeout_exit else { return };
         if lowest.is_none_or(|tsn| tsn > exit) {
             self.timeout_exit = None;
             self.rack.recovered();
         }
     }
+}
+
+/// By how much a SACK of what came by `p` may be overtaken by later ones, which come back by another
+/// path: what its round trip may be.
+fn longest_overtaking(paths: &PathSet, p: PathId) -> Duration {
+    let Some(view) = paths.view(p).filter(|_| paths.len() > 1) else { return Duration::ZERO };
+    view.srtt.unwrap_or_default() + 4 * view.rttvar
 }

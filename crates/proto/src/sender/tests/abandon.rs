@@ -7,7 +7,7 @@ use super::{Rig, SIZE};
 use crate::config::{AssocConfig, CmtConfig};
 use crate::ids::{PathId, StreamId, Tsn};
 use crate::policy::FirstCome;
-use crate::sender::{Departure, Reliability, SendOptions};
+use crate::sender::{NewChunk, Reliability, SendOptions};
 use crate::time::Duration;
 use crate::tsn_map::wire;
 
@@ -21,20 +21,20 @@ fn send(rig: &mut Rig, stream: u16, reliability: Reliability) {
     rig.tx.enqueue(rig.now, stream, data, options, &mut FirstCome).unwrap();
     let mut buf = Vec::new();
     let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
-    let departure = Departure { path: P, stream, bytes: 1000, immediate: false };
+    let departure = NewChunk { path: P, stream, bytes: 1000, immediate: false };
     rig.tx.send_new(rig.now, departure, &mut writer, &mut rig.paths, &mut FirstCome).unwrap();
 }
 
 fn give_up(rig: &mut Rig) -> usize {
-    rig.tx.agree_on_giving_up(true);
-    rig.tx.give_up(rig.now, &mut rig.paths, &mut FirstCome).len()
+    rig.tx.agree_on_abandoning(true);
+    rig.tx.abandon_expired_messages(rig.now, &mut rig.paths, &mut FirstCome).len()
 }
 
 /// What a FORWARD-TSN in a packet of `limit` bytes says: its TSN and how many streams.
 fn forward(rig: &mut Rig, limit: usize) -> Option<(Tsn, usize)> {
     let mut buf = Vec::new();
     let mut writer = PacketWriter::new(&mut buf, limit, 1, 2, 3);
-    let written = rig.tx.write_forward(rig.now, P, &mut writer, &mut rig.paths);
+    let written = rig.tx.write_forward_tsn(rig.now, P, &mut writer, &mut rig.paths);
     writer.finish(ChecksumMode::Crc32c);
     let view = PacketView::parse(&buf, ChecksumCheck::Verify).ok()?;
     let raw = view.chunks().next().filter(|_| written)?.ok()?;
@@ -56,16 +56,16 @@ fn what_was_given_up_never_lets_a_window_grow() {
     // The first chunk is lost; the second one's message goes by priority of another.
     rig.now += Duration::from_secs(1);
     let config = AssocConfig::default();
-    rig.tx.mark_timeout(rig.now, P, &mut rig.paths, &config);
+    rig.tx.on_timeout(rig.now, P, &mut rig.paths, &config);
     assert_eq!(give_up(&mut rig), 2);
     assert_eq!(rig.paths.view(P).map(|v| v.outstanding), Some(0));
-    while rig.tx.marked_tsn(P).is_some() {
+    while rig.tx.outstanding.lowest_marked(P).is_some() {
         rig.resend(0, 0);
     }
     assert_eq!(rig.paths.view(P).map(|v| v.outstanding), Some(2 * SIZE));
     rig.sack(0, 4, &[]);
     // Four chunks are cum-acked; two of them count.
-    assert_eq!(rig.tx.path_outcome(P).newly_acked, 2 * SIZE);
+    assert_eq!(rig.path_outcome(P).newly_acked, 2 * SIZE);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_chunk_given_up_in_flight_that_arrives_counts_for_nothing_and_one_that_is_lo
     for _ in 0..5 {
         send(&mut rig, 0, Reliability::Full);
     }
-    rig.tx.agree_on_giving_up(true);
+    rig.tx.agree_on_abandoning(true);
     let all = rig.tx.free() + 2_000;
     let given_up = rig.tx.make_room(
         rig.now,
@@ -90,13 +90,13 @@ fn a_chunk_given_up_in_flight_that_arrives_counts_for_nothing_and_one_that_is_lo
     assert_eq!(rig.paths.view(P).map(|v| v.outstanding), Some(5 * SIZE));
     // 1 arrived, 2 did not: three chunks behind it tell.
     rig.sack(0, 1, &[]);
-    assert_eq!(rig.tx.path_outcome(P).newly_acked, 0);
+    assert_eq!(rig.path_outcome(P).newly_acked, 0);
     for last in 3..=5 {
         rig.sack(0, 1, &[(3, last)]);
     }
-    let outcome = rig.tx.path_outcome(P);
+    let outcome = rig.path_outcome(P);
     assert_eq!((outcome.lost, outcome.entered_recovery), (1, true));
-    assert!(rig.tx.marked_tsn(P).is_none(), "it is not sent again");
+    assert!(rig.tx.outstanding.lowest_marked(P).is_none(), "it is not sent again");
 }
 
 #[test]
@@ -107,17 +107,17 @@ fn what_does_not_fit_a_packet_is_told_later() {
     }
     rig.now += Duration::from_secs(1);
     let config = AssocConfig::default();
-    rig.tx.mark_timeout(rig.now, P, &mut rig.paths, &config);
+    rig.tx.on_timeout(rig.now, P, &mut rig.paths, &config);
     assert_eq!(give_up(&mut rig), 6);
     // Common header, fixed part and four entries.
     let four = 12 + 8 + 16;
     assert_eq!(forward(&mut rig, four), Some((wire(rig.tsn(4)), 4)));
-    assert!(!rig.tx.forward_due());
+    assert!(!rig.tx.forward.is_due());
     rig.sack(0, 4, &[]);
     rig.tx.forward_after_sack(rig.now, &rig.paths);
-    assert!(rig.tx.forward_due());
+    assert!(rig.tx.forward.is_due());
     assert_eq!(forward(&mut rig, four), Some((wire(rig.tsn(6)), 2)));
     rig.sack(0, 6, &[]);
     rig.tx.forward_after_sack(rig.now, &rig.paths);
-    assert!(rig.tx.is_drained() && !rig.tx.forward_due());
+    assert!(rig.tx.is_drained() && !rig.tx.forward.is_due());
 }

@@ -25,7 +25,7 @@ fn rig() -> Rig {
 }
 
 fn acked(rig: &Rig, p: u8) -> u64 {
-    rig.tx.path_outcome(PathId(p)).newly_acked
+    rig.path_outcome(PathId(p)).newly_acked
 }
 
 fn queued(rig: &Rig, p: u8) -> u64 {
@@ -41,7 +41,7 @@ fn a_copy_counts_on_its_path_until_the_chunk_is_acknowledged() {
     assert_eq!(rig.copy(0, 1), None, "once each");
     assert_eq!((rig.outstanding(0), rig.outstanding(1)), (2 * SIZE, 2 * SIZE));
     assert_eq!((queued(&rig, 0), queued(&rig, 1)), (2000, 0), "held once");
-    assert_eq!(rig.tx.outstanding(), 2000, "the peer's window is taken once");
+    assert_eq!(rig.tx.bytes_in_flight(), 2000, "the peer's window is taken once");
     rig.wait(40);
     rig.sack(0, 5, &[]);
     assert_eq!((rig.outstanding(0), rig.outstanding(1)), (0, 0));
@@ -60,15 +60,15 @@ fn an_acknowledgement_is_credited_to_the_transmission_that_was_expected_last() {
     rig.wait(40);
     rig.sack(0, 4, &[]);
     assert_eq!((acked(&rig, 0), acked(&rig, 2)), (SIZE, 0));
-    assert!(rig.tx.path_outcome(PathId(0)).acked_once, "certain: the path lives");
+    assert!(rig.path_outcome(PathId(0)).acked_once, "certain: the path lives");
     // 100 ms after the copies they are due, the originals long overdue.
     rig.wait(60);
     rig.sack(0, 5, &[]);
     assert_eq!((acked(&rig, 0), acked(&rig, 2)), (0, SIZE));
-    assert!(!rig.tx.path_outcome(PathId(2)).acked_once, "ambiguous");
+    assert!(!rig.path_outcome(PathId(2)).acked_once, "ambiguous");
     // The peer got it twice: so the original did arrive.
     rig.duplicates(0, 5, &[5]);
-    assert!(rig.tx.path_outcome(PathId(0)).acked_once);
+    assert!(rig.path_outcome(PathId(0)).acked_once);
 }
 
 #[test]
@@ -79,13 +79,13 @@ fn what_a_timeout_loses_is_not_sent_again_while_a_copy_is_in_flight() {
     rig.copy(0, 1);
     rig.wait(1000);
     assert_eq!(rig.timeout(0), 2);
-    assert_eq!(rig.tx.marked_count(PathId(0)), 1, "the one without a copy");
+    assert_eq!(rig.tx.outstanding.marked_count(PathId(0)), 1, "the one without a copy");
     assert_eq!((rig.outstanding(0), rig.outstanding(1)), (0, SIZE));
     assert_eq!((queued(&rig, 0), queued(&rig, 1)), (1000, 1000), "it belongs to path 1 now");
     // And path 1 loses it, too.
     assert_eq!(rig.timeout(1), 1);
-    assert_eq!(rig.tx.marked_count(PathId(1)), 1);
-    assert_eq!((rig.outstanding(0), rig.outstanding(1), rig.tx.outstanding()), (0, 0, 0));
+    assert_eq!(rig.tx.outstanding.marked_count(PathId(1)), 1);
+    assert_eq!((rig.outstanding(0), rig.outstanding(1), rig.tx.bytes_in_flight()), (0, 0, 0));
 }
 
 #[test]
@@ -138,7 +138,8 @@ fn an_acknowledgement_of_either_transmission_proves_nothing_lost() {
 #[test]
 fn a_path_is_silent_when_others_are_heard_and_its_data_is_overdue() {
     let mut rig = rig();
-    let silent = |rig: &mut Rig, p: u8| rig.tx.is_silent(rig.now, PathId(p), &rig.paths);
+    let silent =
+        |rig: &mut Rig, p: u8| rig.tx.is_silent(rig.now, PathId(p), &rig.outcome, &rig.paths);
     // Chunk 4 on path 0, and one on path 1 every 10 ms.
     rig.send(&[0, 1]);
     for n in 6..12 {
@@ -164,8 +165,8 @@ fn copies_of_a_window_do_not_leave_in_one_go() {
     rig.tx.begin_copying(PathId(0));
     let copy_all = |rig: &mut Rig| {
         let mut copies = 0;
-        while rig.tx.may_copy(rig.paths.view(PathId(1)).unwrap()) {
-            let Some(head) = rig.tx.copy_head(PathId(0)) else { break };
+        while rig.tx.may_copy_to(rig.paths.view(PathId(1)).unwrap()) {
+            let Some(head) = rig.tx.outstanding.lowest_uncopied(PathId(0)) else { break };
             let mut buf = Vec::new();
             let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
             let (now, to) = (rig.now, PathId(1));
@@ -176,11 +177,11 @@ fn copies_of_a_window_do_not_leave_in_one_go() {
     };
     // 32 full packets' worth; with each acknowledgement two more.
     assert_eq!(copy_all(&mut rig), (32 * 1500_u64).div_ceil(SIZE));
-    rig.tx.clock_copies(PathId(1), 3 * SIZE);
+    rig.tx.copies.add_credit(PathId(1), 3 * SIZE);
     assert!((5..=6).contains(&copy_all(&mut rig)));
     assert_eq!(copy_all(&mut rig), 0);
     // A path without anything in flight has nothing that could let them go on.
     rig.wait(40);
     rig.paths.view_mut(PathId(1)).unwrap().outstanding = 0;
-    assert!(rig.tx.may_copy(rig.paths.view(PathId(1)).unwrap()));
+    assert!(rig.tx.may_copy_to(rig.paths.view(PathId(1)).unwrap()));
 }

@@ -42,7 +42,7 @@ fn the_retransmission_has_a_pseudo_cum_ack_of_its_own() {
     rig.sack(0, 0, &[(3, 5)]);
     rig.sack(0, 0, &[(3, 6)]);
     rig.nr_sack(0, 0, &[(3, 6)], &[], 1);
-    assert!(!rig.tx.has_marked(), "two indications so far");
+    assert!(!rig.tx.outstanding.has_marked(), "two indications so far");
     rig.send(&[0]);
     rig.sack(0, 0, &[(3, 7)]);
     assert_eq!(rig.resend(0, 0), 2);

@@ -14,7 +14,8 @@ mod timers;
 use bytes::Bytes;
 use polypath_wire::{GapBlock, GapBlocks, ItemsBuf, PacketWriter, Tsns};
 
-use super::{Departure, Losses, SackInfo, SackOutcome, SackVerdict, Sender};
+use super::sack_outcome::PathOutcome;
+use super::{Losses, NewChunk, SackInfo, SackOutcome, SackVerdict, Sender};
 use crate::config::{AssocConfig, CmtConfig, Encapsulation, RecoveryConfig};
 use crate::ids::{FourTuple, PathId, StreamId, Tsn};
 use crate::path::PathSet;
@@ -32,6 +33,8 @@ pub(super) struct Rig {
     pub(super) paths: PathSet,
     pub(super) config: AssocConfig,
     pub(super) now: Time,
+    /// What the latest SACK did.
+    pub(super) outcome: SackOutcome,
     newest: PathId,
     first: u64,
 }
@@ -56,10 +59,11 @@ impl Rig {
             let local = ([10, 0, i as u8, 1], 0).into();
             let remote = ([10, 0, i as u8, 2], 0).into();
             let p = paths.add(Time::ZERO, FourTuple { local, remote }, true, &config).unwrap();
-            tx.path_added(p);
+            tx.add_path(p);
         }
         let (now, newest) = (Time::from_secs(1), PathId(0));
-        Self { tx, paths, config, now, newest, first: extend(EPOCH, initial) }
+        let outcome = SackOutcome::new(Vec::new());
+        Self { tx, paths, config, now, outcome, newest, first: extend(EPOCH, initial) }
     }
 
     /// The extended TSN of the `n`-th chunk, counted from 1.
@@ -76,7 +80,7 @@ impl Rig {
             let mut buf = Vec::new();
             let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
             let path = PathId(p);
-            let departure = Departure { path, stream: StreamId(0), bytes: 1000, immediate: false };
+            let departure = NewChunk { path, stream: StreamId(0), bytes: 1000, immediate: false };
             let (paths, fcfs) = (&mut self.paths, &mut FirstCome);
             let sent = self.tx.send_new(self.now, departure, &mut writer, paths, fcfs);
             assert!(sent.is_some());
@@ -96,7 +100,7 @@ impl Rig {
     pub(super) fn copy(&mut self, from: u8, to: u8) -> Option<u64> {
         let (from, to) = (PathId(from), PathId(to));
         self.tx.begin_copying(from);
-        let head = self.tx.copy_head(from)?;
+        let head = self.tx.outstanding.lowest_uncopied(from)?;
         let mut buf = Vec::new();
         let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
         let sent = self.tx.send_copy(self.now, head.tsn, to, &mut writer, &mut self.paths);
@@ -136,7 +140,8 @@ impl Rig {
             cum_only: true,
         };
         let (now, paths, config) = (self.now, &mut self.paths, &self.config);
-        self.tx.on_sack(now, PathId(arrival), self.newest, &info, paths, config)
+        self.outcome = self.tx.on_sack(now, PathId(arrival), self.newest, &info, paths, config);
+        self.outcome.clone()
     }
 
     fn full_sack(
@@ -170,27 +175,28 @@ impl Rig {
         if outcome.news && outcome.verdict == SackVerdict::Taken {
             self.newest = arrival;
         }
+        self.outcome = outcome.clone();
         outcome
     }
 
     /// Serves the reordering timer and PTO of `p`; a probe goes out as a retransmission.
     pub(super) fn serve_timers(&mut self, p: u8) -> Losses {
         let p = PathId(p);
-        let losses = self.tx.reordering_timeout(self.now, p, &mut self.paths);
-        if self.tx.expired_probe(self.now, p, &mut self.paths) {
+        let losses = self.tx.expire_reordering_timer(self.now, p, &mut self.paths);
+        if self.tx.expire_probe_timer(self.now, p, &mut self.paths) {
             if let Some(probe) = self.tx.probe_candidate(self.now, p) {
                 let mut buf = Vec::new();
                 let mut writer = PacketWriter::new(&mut buf, 1480, 1, 2, 3);
                 let (now, paths) = (self.now, &mut self.paths);
                 assert!(self.tx.send_probe(now, probe.tsn, p, &mut writer, paths));
             }
-            self.tx.drop_probe(p);
+            self.tx.recovery.drop_probe(p);
         }
         losses
     }
 
     pub(super) fn timeout(&mut self, p: u8) -> u32 {
-        self.tx.mark_timeout(self.now, PathId(p), &mut self.paths, &self.config)
+        self.tx.on_timeout(self.now, PathId(p), &mut self.paths, &self.config)
     }
 
     pub(super) fn wait(&mut self, ms: u64) {
@@ -201,12 +207,17 @@ impl Rig {
         self.paths.view(PathId(p)).unwrap().outstanding
     }
 
+    /// What the latest SACK did to a path.
+    pub(super) fn path_outcome(&self, p: PathId) -> PathOutcome {
+        self.outcome.path(p).copied().unwrap_or_default()
+    }
+
     pub(super) fn lost(&self, p: u8) -> u32 {
-        self.tx.path_outcome(PathId(p)).lost
+        self.path_outcome(PathId(p)).lost
     }
 
     pub(super) fn pseudo(&self, p: u8) -> bool {
-        self.tx.path_outcome(PathId(p)).new_pseudo_cumack
+        self.path_outcome(PathId(p)).new_pseudo_cumack
     }
 
     pub(super) fn in_recovery(&self, p: u8) -> bool {

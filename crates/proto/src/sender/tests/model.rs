@@ -76,7 +76,7 @@ proptest! {
                 }
                 Op::Timeout(p) => {
                     rig.wait(1000);
-                    rig.tx.mark_timeout(rig.now, PathId(p), &mut rig.paths, &rig.config);
+                    rig.tx.on_timeout(rig.now, PathId(p), &mut rig.paths, &rig.config);
                 }
                 Op::Resend(from, to) => {
                     if rig.tx.marked_head(PathId(from)).is_some() {
@@ -102,15 +102,24 @@ proptest! {
 
 /// What is neither received nor marked is in flight; the paths' shares are the whole; the window agrees.
 fn check(rig: &Rig, sent: u64, got: &BTreeSet<u64>) -> Result<(), TestCaseError> {
-    let marked: usize = (0..3).map(|p| rig.tx.marked_count(PathId(p))).sum();
+    let marked: usize = (0..3).map(|p| rig.tx.outstanding.marked_count(PathId(p))).sum();
     let outstanding: u64 = rig.paths.views.iter().map(|v| v.outstanding - v.copied).sum();
     let copied: u64 = rig.paths.views.iter().map(|v| v.copied).sum();
-    prop_assert_eq!(copied, rig.tx.copies_in_flight() * SIZE);
-    let known = got.iter().filter(|n| rig.tx.is_acked(rig.tsn(**n))).count() as u64;
+    prop_assert_eq!(copied, copies_in_flight(rig) * SIZE);
+    let known = got.iter().filter(|n| is_acked(rig, rig.tsn(**n))).count() as u64;
     prop_assert_eq!(outstanding, (sent - known - marked as u64) * SIZE);
     let payload: u64 = rig.paths.views.iter().map(|v| v.outstanding_payload).sum();
-    prop_assert_eq!(payload, rig.tx.outstanding());
+    prop_assert_eq!(payload, rig.tx.bytes_in_flight());
     let queued: u64 = rig.paths.views.iter().map(|v| v.queued).sum();
     prop_assert_eq!(queued, rig.tx.buffer_view().used);
     Ok(())
+}
+
+fn copies_in_flight(rig: &Rig) -> u64 {
+    rig.tx.outstanding.iter().map(|(_, c)| c.copies.len() as u64).sum()
+}
+
+/// Whether a TSN that was sent is acknowledged in any way.
+fn is_acked(rig: &Rig, tsn: u64) -> bool {
+    tsn < rig.tx.outstanding.base() || rig.tx.outstanding.gap_acked().contains(tsn)
 }

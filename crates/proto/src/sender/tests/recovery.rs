@@ -24,7 +24,7 @@ fn measured(paths: u16, recovery: RecoveryConfig) -> (Rig, u64) {
 }
 
 fn spurious(rig: &Rig, p: u8) -> bool {
-    rig.tx.path_outcome(PathId(p)).spurious_timeout
+    rig.path_outcome(PathId(p)).spurious_timeout
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn another_path_s_deliveries_judge_nothing() {
     rig.wait(20);
     rig.sack(0, n, &[(n + 2, n + 7)]);
     assert_eq!((rig.lost(0), rig.lost(1)), (0, 0));
-    assert_eq!(rig.tx.recovery_deadline(), Time::MAX);
+    assert_eq!(rig.tx.recovery.deadline(), Time::MAX);
 }
 
 #[test]
@@ -47,14 +47,14 @@ fn the_reordering_timer_finds_a_loss_that_too_few_packets_follow() {
     rig.sack(0, n, &[(n + 2, n + 2)]);
     assert_eq!(rig.lost(0), 0);
     // Sent at 0, a round trip of 20 ms, a window of 5 ms: 25 ms; now it is 21 ms.
-    assert_eq!(rig.tx.recovery_deadline(), rig.now + Duration::from_millis(4));
+    assert_eq!(rig.tx.recovery.deadline(), rig.now + Duration::from_millis(4));
     rig.wait(3);
     assert_eq!(rig.serve_timers(0).lost, 0);
     rig.wait(1);
     let losses = rig.serve_timers(0);
     assert_eq!((losses.lost, losses.react), (1, true));
     assert!(rig.in_recovery(0));
-    assert_eq!((rig.resend(0, 0), rig.tx.recovery_deadline()), (n + 1, Time::MAX));
+    assert_eq!((rig.resend(0, 0), rig.tx.recovery.deadline()), (n + 1, Time::MAX));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_retransmission_is_judged_on_its_new_path() {
     rig.wait(5);
     let losses = rig.serve_timers(0);
     assert_eq!((losses.lost, losses.react), (1, true));
-    assert_eq!(rig.tx.recovery_stats(PathId(0)).lost_again, 1);
+    assert_eq!(rig.tx.recovery.stats(PathId(0)).lost_again, 1);
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn an_original_that_answers_too_soon_proves_a_timeout_spurious() {
     // The answer to the retransmission would take 20 ms.
     rig.sack(1, n + 2, &[]);
     assert!(spurious(&rig, 1) && !spurious(&rig, 0));
-    assert_eq!((rig.outstanding(1), rig.tx.has_marked()), (2 * SIZE, false));
-    assert_eq!(rig.tx.recovery_stats(PathId(1)).spurious_timeouts, 1);
+    assert_eq!((rig.outstanding(1), rig.tx.outstanding.has_marked()), (2 * SIZE, false));
+    assert_eq!(rig.tx.recovery.stats(PathId(1)).spurious_timeouts, 1);
 }
 
 #[test]
@@ -115,15 +115,18 @@ fn a_retransmission_s_answer_proves_nothing() {
     assert_eq!(rig.resend(0, 0), n + 1);
     rig.wait(20);
     rig.sack(0, n + 1, &[]);
-    assert!(!spurious(&rig, 0) && rig.tx.holds(PathId(0), PathId(0)));
-    assert!(!rig.tx.holds(PathId(0), PathId(1)), "another path need not wait");
+    assert!(!spurious(&rig, 0) && rig.tx.recovery.holds_retransmissions(PathId(0), PathId(0)));
+    assert!(
+        !rig.tx.recovery.holds_retransmissions(PathId(0), PathId(1)),
+        "another path need not wait"
+    );
     // New data goes out and is acknowledged first: the rest was lost.
     rig.send(&[0]);
-    assert!(!rig.tx.release_holds(&rig.paths));
+    assert!(!rig.tx.release_retransmissions(&rig.paths));
     rig.wait(20);
     rig.sack(0, n + 1, &[(n + 5, n + 5)]);
-    assert!(!spurious(&rig, 0) && !rig.tx.holds(PathId(0), PathId(0)));
-    assert_eq!(rig.tx.marked_count(PathId(0)), 3);
+    assert!(!spurious(&rig, 0) && !rig.tx.recovery.holds_retransmissions(PathId(0), PathId(0)));
+    assert_eq!(rig.tx.outstanding.marked_count(PathId(0)), 3);
 }
 
 #[test]
@@ -136,17 +139,17 @@ fn a_hold_ends_when_what_went_out_was_another_paths_and_all_is_acknowledged() {
     assert_eq!(rig.resend(1, 1), n + 2);
     rig.wait(20);
     rig.sack(1, n, &[(n + 2, n + 2)]);
-    assert!(rig.tx.holds(PathId(1), PathId(1)));
+    assert!(rig.tx.recovery.holds_retransmissions(PathId(1), PathId(1)));
     // Nothing new, but the other path's chunk.
     assert_eq!(rig.resend(0, 1), n + 1);
     rig.wait(20);
     rig.sack(1, n + 2, &[]);
-    assert_eq!((rig.outstanding(1), rig.tx.marked_count(PathId(1))), (0, 2));
+    assert_eq!((rig.outstanding(1), rig.tx.outstanding.marked_count(PathId(1))), (0, 2));
     // Neither an answer nor a timer is to come.
-    if rig.tx.holds(PathId(1), PathId(1)) {
-        assert!(rig.tx.release_holds(&rig.paths));
+    if rig.tx.recovery.holds_retransmissions(PathId(1), PathId(1)) {
+        assert!(rig.tx.release_retransmissions(&rig.paths));
     }
-    assert!(!rig.tx.holds(PathId(1), PathId(1)));
+    assert!(!rig.tx.recovery.holds_retransmissions(PathId(1), PathId(1)));
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn reordering_across_paths_makes_no_miss_indications() {
     rig.sack(0, 1, &[(3, 3), (5, 5)]);
     rig.sack(0, 1, &[(3, 3), (5, 5), (7, 7)]);
     rig.sack(0, 1, &[(3, 3), (5, 5), (7, 7), (9, 9)]);
-    assert!(!rig.tx.has_marked());
+    assert!(!rig.tx.outstanding.has_marked());
     assert_eq!((rig.outstanding(0), rig.outstanding(1)), (0, 5 * SIZE));
 }
 
@@ -27,7 +27,7 @@ fn without_sfr_the_same_sacks_make_a_spurious_retransmission() {
     let mut rig = reordered(CmtConfig { sfr: false, ..CmtConfig::default() });
     rig.sack(0, 1, &[(3, 3)]);
     rig.sack(0, 1, &[(3, 3), (5, 5)]);
-    assert!(!rig.tx.has_marked());
+    assert!(!rig.tx.outstanding.has_marked());
     rig.sack(0, 1, &[(3, 3), (5, 5), (7, 7)]);
     assert_eq!(rig.lost(1), 1, "chunk 2 was missed three times");
 }
@@ -38,10 +38,10 @@ fn three_newer_tsns_of_the_same_path_make_a_fast_retransmission_once() {
     rig.send(&[0, 1, 0, 0, 0, 0, 0]);
     rig.sack(0, 0, &[(3, 3)]);
     rig.sack(0, 0, &[(3, 4)]);
-    assert!(!rig.tx.has_marked());
+    assert!(!rig.tx.outstanding.has_marked());
     rig.sack(0, 0, &[(3, 5)]);
     assert_eq!((rig.lost(0), rig.lost(1)), (1, 0));
-    assert!(rig.in_recovery(0) && rig.tx.allowance(crate::PathId(0)));
+    assert!(rig.in_recovery(0) && rig.tx.recovery.has_allowance(crate::PathId(0)));
     assert_eq!(rig.outstanding(0), 2 * SIZE, "chunks 6 and 7; the marked one left the flight");
     assert_eq!(rig.resend(0, 0), 1);
     // The retransmission is lost as well: only T3 is left (RFC 9260 section 7.2.4, rule 5).
@@ -51,7 +51,7 @@ fn three_newer_tsns_of_the_same_path_make_a_fast_retransmission_once() {
     rig.sack(0, 0, &[(3, 8)]);
     rig.sack(0, 0, &[(3, 9)]);
     rig.sack(0, 0, &[(3, 10)]);
-    assert!(!rig.tx.has_marked());
+    assert!(!rig.tx.outstanding.has_marked());
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_retransmission_moved_to_another_path_does_not_speak_for_that_path() {
     }
     assert!(rig.sack(1, 0, &[(3, 8)]).news, "the third that brings news");
     assert_eq!(rig.outstanding(1), 2 * SIZE);
-    assert!(!rig.tx.has_marked(), "they are no evidence against 1 and 2");
+    assert!(!rig.tx.outstanding.has_marked(), "they are no evidence against 1 and 2");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn impossible_sacks_are_violations() {
 fn a_second_loss_in_one_recovery_cuts_nothing_more() {
     let mut rig = Rig::new(1, CmtConfig::default());
     rig.send(&[0; 12]);
-    let entered = |rig: &Rig| rig.tx.path_outcome(crate::PathId(0)).entered_recovery;
+    let entered = |rig: &Rig| rig.path_outcome(crate::PathId(0)).entered_recovery;
     for last in 2..=4 {
         rig.sack(0, 0, &[(2, last)]);
     }

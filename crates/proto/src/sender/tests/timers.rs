@@ -38,7 +38,7 @@ fn a_timeout_marks_the_chunks_of_its_path_alone() {
     let mut rig = Rig::new(2, CmtConfig::default());
     rig.send(&[0, 1, 0, 1]);
     rig.wait(1000);
-    let marked = rig.tx.mark_timeout(rig.now, PathId(1), &mut rig.paths, &rig.config);
+    let marked = rig.tx.on_timeout(rig.now, PathId(1), &mut rig.paths, &rig.config);
     assert_eq!(marked, 2);
     assert_eq!((rig.outstanding(0), rig.outstanding(1)), (2 * SIZE, 0));
     assert_eq!((rig.resend(1, 0), rig.resend(1, 1)), (2, 4));
@@ -57,7 +57,7 @@ fn the_2004_amendment_spares_young_chunks_at_the_first_timeout() {
     rig.wait(950);
     rig.send(&[0]);
     rig.wait(50);
-    let marked = rig.tx.mark_timeout(rig.now, PathId(0), &mut rig.paths, &rig.config);
+    let marked = rig.tx.on_timeout(rig.now, PathId(0), &mut rig.paths, &rig.config);
     assert_eq!((marked, rig.outstanding(0)), (1, SIZE));
     assert_ne!(t3(&rig, 0), Time::MAX, "the young one is still watched");
 }
@@ -70,7 +70,7 @@ fn an_srtt_beyond_the_longest_timeout_spares_no_chunk_for_ever() {
     rig.paths.view_mut(PathId(0)).unwrap().srtt = Some(Duration::from_secs(13_225));
     rig.send(&[0]);
     rig.wait(1000);
-    let marked = rig.tx.mark_timeout(rig.now, PathId(0), &mut rig.paths, &rig.config);
+    let marked = rig.tx.on_timeout(rig.now, PathId(0), &mut rig.paths, &rig.config);
     assert_eq!((marked, rig.outstanding(0)), (1, 0));
 }
 
@@ -80,13 +80,13 @@ fn rtt_comes_from_the_paths_own_sacks_even_when_they_were_overtaken() {
     rig.send(&[1, 0]);
     rig.wait(20);
     rig.sack(0, 0, &[(2, 2)]);
-    assert_eq!(rig.tx.path_outcome(PathId(0)).rtt, Some(Duration::from_millis(20)));
+    assert_eq!(rig.path_outcome(PathId(0)).rtt, Some(Duration::from_millis(20)));
     rig.wait(65);
     rig.sack(0, 2, &[]);
-    assert_eq!(rig.tx.path_outcome(PathId(1)).rtt, None, "it came back along path 0");
+    assert_eq!(rig.path_outcome(PathId(1)).rtt, None, "it came back along path 0");
     rig.wait(65);
     rig.sack(1, 1, &[]);
-    assert_eq!(rig.tx.path_outcome(PathId(1)).rtt, Some(Duration::from_millis(150)));
+    assert_eq!(rig.path_outcome(PathId(1)).rtt, Some(Duration::from_millis(150)));
 }
 
 #[test]
@@ -94,11 +94,11 @@ fn retransmissions_give_no_sample() {
     let mut rig = Rig::new(1, CmtConfig::default());
     rig.send(&[0]);
     rig.wait(1000);
-    rig.tx.mark_timeout(rig.now, PathId(0), &mut rig.paths, &rig.config);
+    rig.tx.on_timeout(rig.now, PathId(0), &mut rig.paths, &rig.config);
     rig.resend(0, 0);
     rig.wait(50);
     rig.sack(0, 1, &[]);
-    assert_eq!(rig.tx.path_outcome(PathId(0)).rtt, None);
+    assert_eq!(rig.path_outcome(PathId(0)).rtt, None);
 }
 
 /// RFC 9260 section 7.2.4, rule 4.
@@ -129,6 +129,6 @@ fn one_chunk_is_timed_per_round_trip() {
     rig.send(&[0]);
     rig.wait(20);
     rig.sack(0, 2, &[]);
-    let sample = rig.tx.path_outcome(PathId(0)).rtt;
+    let sample = rig.path_outcome(PathId(0)).rtt;
     assert_eq!(sample, Some(Duration::from_millis(50)), "the first that was not timed before");
 }

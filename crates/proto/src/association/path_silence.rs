@@ -1,0 +1,51 @@
+//! Paths that fall silent: their data goes out once more elsewhere, at once, while a heartbeat asks
+//! whether they live. A path that is only slow loses nothing but the time until something of it is
+//! acknowledged, or a heartbeat is answered.
+
+use super::Association;
+use crate::ids::PathId;
+use crate::policy::Trigger;
+use crate::sender::SackOutcome;
+use crate::time::Time;
+use crate::trace::TraceEvent;
+use crate::view::{PathState, PathView};
+
+impl Association {
+    /// After a SACK that brought news: which paths should have been in it, and were not?
+    pub(super) fn watch_silence(&mut self, now: Time, outcome: &SackOutcome) {
+        if !self.config.recovery.rescheduling.watches_silence() {
+            return;
+        }
+        for p in self.paths.ids() {
+            if self.tx.is_silent(now, p, outcome, &self.paths) {
+                self.on_path_silent(now, p);
+            }
+        }
+    }
+
+    /// `p` is silent: no data on it while there is a better path, its chunks go out on others, and it is asked for a sign.
+    pub(super) fn on_path_silent(&mut self, now: Time, p: PathId) {
+        let sound = |v: &PathView| v.usable && !v.suspect && v.state == PathState::Active;
+        let replaceable = self.paths.views.iter().any(|v| v.id != p && sound(v));
+        if !replaceable || !self.paths.view(p).is_some_and(sound) {
+            return;
+        }
+        self.paths.suspect(p);
+        self.tx.begin_copying(p);
+        self.data_given_up(now, p);
+        self.tracer.emit(now, || TraceEvent::Suspect { path: p, silent: true });
+        if self.state.sends_heartbeats() {
+            self.send_heartbeat(now, p);
+        }
+        self.trigger(Trigger::Path);
+    }
+
+    /// `p` was heard of: it needs no copies any more.
+    pub(super) fn on_path_heard_again(&mut self, now: Time, p: PathId) {
+        if self.paths.view(p).is_some_and(|v| v.suspect) {
+            self.tx.outstanding.end_copying(p);
+            self.tracer.emit(now, || TraceEvent::Suspect { path: p, silent: false });
+            self.trigger(Trigger::Path);
+        }
+    }
+}

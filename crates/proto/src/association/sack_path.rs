@@ -1,0 +1,86 @@
+//! The path that a SACK takes (RFC 9260 section 6.4, and what CMT makes of it).
+
+use crate::config::SackPath;
+use crate::ids::PathId;
+use crate::path::PathSet;
+use crate::receiver::Receiver;
+use crate::time::{Duration, Time};
+use crate::view::PathView;
+
+/// A path without DATA for so long, or for a round trip, may be dead.
+const LIVING: Duration = Duration::from_millis(50);
+
+/// A path is in doubt when no DATA came along it for so long, or for an eighth of its round trip.
+const DOUBT: Duration = Duration::from_millis(10);
+
+/// The round trip of a path that is still nearly as fast.
+fn nearly_as_fast(srtt: Duration) -> Duration {
+    srtt * 5 / 4
+}
+
+/// What the choice of a SACK's path looks at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SackPathChoice<'a> {
+    pub(super) rule: SackPath,
+    pub(super) paths: &'a PathSet,
+    pub(super) rx: &'a Receiver,
+}
+
+impl SackPathChoice<'_> {
+    /// The path by the configured rule, confirmed paths only.
+    pub(super) fn choose(self, now: Time) -> PathId {
+        let confirmed = |p: PathId| self.paths.is_confirmed(p);
+        let last = self.rx.last_data_path();
+        let choice = match self.rule {
+            SackPath::LastData => Some(last),
+            SackPath::FirstData => Some(self.rx.first_data_path()),
+            // Duplicates say that SACKs do not arrive there; an end that only receives may never
+            // hear of it otherwise.
+            SackPath::Primary if self.rx.misses_sacks() => Some(last),
+            SackPath::Primary => Some(self.paths.primary),
+            SackPath::RoundRobin => Some(self.rx.round_robin_path()),
+            SackPath::SmallestSrtt => self.fastest_living_path(now),
+        };
+        choice
+            .filter(|p| confirmed(*p))
+            .or_else(|| Some(last).filter(|p| confirmed(*p)))
+            .unwrap_or_else(|| self.paths.preferred())
+    }
+
+    /// The path for a second copy of a SACK that goes out on `path`: a faster one, left aside because
+    /// no DATA comes on it. It may be dead, or the sender may only have nothing for it; heartbeats
+    /// will tell. Until then neither is waited for.
+    pub(super) fn choose_for_copy(self, path: PathId) -> Option<PathId> {
+        if self.rule != SackPath::SmallestSrtt {
+            return None;
+        }
+        let measured = |v: &&PathView| v.usable && v.srtt.is_some();
+        let fastest = self.paths.views.iter().filter(measured).min_by_key(|v| v.srtt)?;
+        // A gain of less than a quarter of the round trip does not justify a second packet.
+        let sooner = |srtt| fastest.srtt.is_some_and(|fastest| fastest + fastest / 4 < srtt);
+        let slower = self.paths.view(path)?.srtt.is_none_or(sooner);
+        (fastest.id != path && slower).then_some(fastest.id)
+    }
+
+    /// The path of the smallest SRTT among those that DATA keeps coming on: an end that only receives
+    /// has no other way to notice that a path died; while it is in doubt, another one that is nearly
+    /// as fast. Duplicates say that SACKs do not arrive: then none (RFC 9260 section 6.4).
+    fn fastest_living_path(self, now: Time) -> Option<PathId> {
+        if self.rx.misses_sacks() {
+            return None;
+        }
+        let heard = |v: &PathView, age: fn(Duration) -> Duration| {
+            v.srtt.is_some_and(|srtt| self.rx.heard_within(v.id, now, age(srtt)))
+        };
+        // An end that only receives measures by heartbeats alone: too few samples for an average to
+        // follow.
+        let trip = |v: &PathView| v.last_rtt.or(v.srtt);
+        let usable = self.paths.views.iter().filter(|v| v.usable);
+        let living = usable.filter(|v| heard(v, |srtt| srtt.max(LIVING)));
+        let fastest = living.clone().min_by_key(|v| trip(v))?;
+        let sure = living.filter(|v| heard(v, |srtt| (srtt / 8).max(DOUBT)));
+        let stand_in =
+            sure.min_by_key(|v| trip(v)).filter(|v| trip(v) <= trip(fastest).map(nearly_as_fast));
+        Some(stand_in.unwrap_or(fastest).id)
+    }
+}

@@ -1,0 +1,141 @@
+//! A send attempt: from an event that may allow sending until nothing more can go (a "round" in
+//! CMT-OUT, the scheduler of Dreibholz et al. 2010).
+
+use crate::config::{AssocConfig, BurstRule};
+use crate::ids::PathId;
+use crate::path::PathSet;
+use crate::policy::Trigger;
+use crate::sender::ChunkInFlight;
+use crate::time::Time;
+use crate::view::ChunkMeta;
+
+/// The send attempt under way, and what is known of the next.
+#[derive(Debug, Default)]
+pub(crate) struct SendAttempt {
+    requested: Option<Trigger>,
+    active: Option<Trigger>,
+    began: Time,
+    /// Packets of new data so far.
+    packets: u32,
+    fast_retransmission_acked: bool,
+    /// Where the chunk that blocks a buffer shall move (see `chunk_rescheduling`).
+    pub(super) planned_move: Option<PathId>,
+}
+
+impl SendAttempt {
+    /// Asks for a send attempt. A SACK is the more telling reason when several come together.
+    pub(crate) fn request(&mut self, why: Trigger) {
+        if self.requested != Some(Trigger::Sack) {
+            self.requested = Some(why);
+        }
+    }
+
+    /// A SACK came. Whether it acknowledged a fast retransmission is ns-2's condition for Max.Burst.
+    pub(crate) const fn note_sack(&mut self, fast_retransmission_acked: bool) {
+        self.fast_retransmission_acked = fast_retransmission_acked;
+    }
+
+    /// A path was removed: the blocking chunk is to be moved nowhere.
+    pub(crate) const fn cancel_move(&mut self) {
+        self.planned_move = None;
+    }
+
+    /// Whether one is under way.
+    #[inline]
+    pub(super) const fn is_active(&self) -> bool {
+        self.active.is_some()
+    }
+
+    /// Takes the reason for another attempt, if there is one.
+    pub(super) const fn take_request(&mut self) -> Option<Trigger> {
+        self.requested.take()
+    }
+
+    /// There is no data: the attempt that was asked for does not begin.
+    pub(super) const fn skip(&mut self) {
+        self.fast_retransmission_acked = false;
+    }
+
+    /// Begins an attempt, and says of every path how many packets of new data it may send in it
+    /// (Max.Burst). A write in the same instant continues the attempt that the SACK began: Max.Burst
+    /// counts for both.
+    pub(super) fn begin(
+        &mut self,
+        now: Time,
+        why: Trigger,
+        paths: &mut PathSet,
+        config: &AssocConfig,
+    ) {
+        let fresh = why != Trigger::Write || now > self.began || self.began == Time::ZERO;
+        let limited = match config.max_burst_rule {
+            BurstRule::Always | BurstRule::PerAcked => true,
+            BurstRule::AfterFastRetransmit => self.fast_retransmission_acked,
+        };
+        self.active = Some(why);
+        self.began = now;
+        self.packets = 0;
+        self.fast_retransmission_acked = false;
+        if fresh {
+            let burst = if limited { config.max_burst.unwrap_or(u32::MAX) } else { u32::MAX };
+            grant_bursts(burst, paths, config.max_burst_rule);
+        }
+    }
+
+    /// Another packet of new data begins.
+    pub(super) const fn count_packet(&mut self) {
+        self.packets += 1;
+    }
+
+    /// Nothing more can go. Gives why the attempt had begun, and its packets; `None` if none was
+    /// under way.
+    pub(super) fn end(&mut self) -> Option<(Trigger, u32)> {
+        self.active.take().map(|why| (why, self.packets))
+    }
+}
+
+/// Packets of new data that each path may send in an attempt that begins: `burst`, or that for each
+/// packet that was acknowledged since the last one.
+fn grant_bursts(burst: u32, paths: &mut PathSet, rule: BurstRule) {
+    let per_acked = rule == BurstRule::PerAcked;
+    for (view, path) in paths.iter_mut() {
+        let acked = core::mem::take(&mut path.acked);
+        // SACKs come for every second packet (RFC 9260 section 6.2).
+        let sacks = if per_acked { acked / u64::from(2 * view.pmdcs.max(1)) } else { 1 };
+        let sacks = u32::try_from(sacks).unwrap_or(u32::MAX).max(1);
+        path.burst_left = burst.saturating_mul(sacks);
+    }
+}
+
+/// What goes out next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transmission {
+    /// The lowest marked chunk of path `from`, on `to`.
+    Retransmit { from: PathId, to: PathId, bytes: u32 },
+    /// A new chunk of a stream, of `size` bytes with its header.
+    NewData { path: PathId, chunk: ChunkMeta, size: u64 },
+    /// A chunk in flight on `from`, on `to` as well.
+    Duplicate { from: PathId, to: PathId, chunk: ChunkInFlight },
+    /// A chunk in flight once more, as a tail-loss probe.
+    TailLossProbe { path: PathId, chunk: ChunkInFlight },
+}
+
+impl Transmission {
+    /// The path that it takes.
+    pub(super) const fn path(&self) -> PathId {
+        match self {
+            Self::Retransmit { to, .. } | Self::Duplicate { to, .. } => *to,
+            Self::NewData { path, .. } | Self::TailLossProbe { path, .. } => *path,
+        }
+    }
+
+    /// Bytes of the data chunk, padded.
+    pub(super) const fn size(&self) -> usize {
+        match self {
+            Self::Retransmit { bytes, .. } => *bytes as usize,
+            Self::NewData { size, .. } => *size as usize,
+            Self::Duplicate { chunk, .. } | Self::TailLossProbe { chunk, .. } => {
+                chunk.bytes as usize
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! What goes out next, and where: one decision. Retransmissions go first (RFC 9260 section 6.1 C),
+//! then new data, for which the stream scheduler names a stream and the path scheduler a path among
+//! the [`sendable`](crate::view::PathView::sendable) ones.
+
+use smallvec::SmallVec;
+
+use super::congestion_windows;
+use super::limits::Limits;
+use super::send_attempt::{SendAttempt, Transmission};
+use crate::config::AssocConfig;
+use crate::ids::{PathId, StreamId};
+use crate::path::{Pacers, PathSet};
+use crate::policy::{PathPick, PolicySet, RtxPick};
+use crate::sender::Sender;
+use crate::time::{Duration, Time};
+use crate::trace::{Stop, TraceEvent, Tracer};
+use crate::view::{ChunkMeta, PathView};
+
+/// The parts of an association that a decision looks at and changes, borrowed for one decision.
+pub(super) struct SendDecision<'a> {
+    pub(super) now: Time,
+    /// Small messages wait for company now (see `nagle`).
+    pub(super) delays_small_messages: bool,
+    pub(super) config: &'a AssocConfig,
+    pub(super) paths: &'a mut PathSet,
+    pub(super) tx: &'a mut Sender,
+    pub(super) policies: &'a mut PolicySet,
+    pub(super) attempt: &'a mut SendAttempt,
+    pub(super) limits: &'a mut Limits,
+    pub(super) pacers: Option<&'a mut Pacers>,
+    /// When a zero-window probe may go out.
+    pub(super) window_probe_timer: &'a mut Time,
+    /// When the path scheduler is to be asked again.
+    pub(super) scheduler_timer: &'a mut Time,
+    pub(super) tracer: &'a mut Tracer,
+}
+
+impl SendDecision<'_> {
+    /// What goes out next; `None`: nothing may, now. `packet`: the path of the packet under way,
+    /// which alone is asked for.
+    pub(super) fn next_transmission(&mut self, packet: Option<PathId>) -> Option<Transmission> {
+        let urgent = self.tx.outstanding.has_marked() || self.tx.outstanding.is_copying();
+        let again = if urgent { self.next_retransmission(packet) } else { None };
+        let again = again.or_else(|| self.next_redundant_copy(packet));
+        let next = again.or_else(|| self.next_new_data(packet));
+        if next.is_some() || packet.is_some() {
+            return next;
+        }
+        if self.tx.release_retransmissions(self.paths) {
+            return self.next_retransmission(None);
+        }
+        self.next_tail_loss_probe()
+    }
+
+    /// The lowest marked chunk whose path, as the policy chooses it now, may send. Chunks last sent
+    /// on one path share their fate: if the head of the group must wait, so must the rest. So do
+    /// chunks in flight on a path that fell silent, which are copied to other paths.
+    fn next_retransmission(&mut self, packet: Option<PathId>) -> Option<Transmission> {
+        let (tx, paths) = (&self.tx.outstanding, &self.paths);
+        let mut groups: SmallVec<[(u64, PathId, bool); 4]> =
+            paths.ids().filter_map(|p| Some((tx.lowest_marked(p)?, p, false))).collect();
+        groups.extend(paths.ids().filter_map(|p| Some((tx.lowest_uncopied(p)?.tsn, p, true))));
+        groups.sort_unstable();
+        for (_, from, copy) in groups {
+            let next = if copy {
+                self.next_copy_of_silent_path(from, packet)
+            } else {
+                self.retransmission_from(from, packet)
+            };
+            if next.is_some() {
+                return next;
+            }
+        }
+        None
+    }
+
+    /// The lowest marked chunk of `from`, if the path that the policy names for it may send now.
+    fn retransmission_from(
+        &mut self,
+        from: PathId,
+        packet: Option<PathId>,
+    ) -> Option<Transmission> {
+        let meta = self.tx.marked_head(from)?;
+        let view = self.tx.view(self.now, self.paths);
+        let RtxPick::Use(to) = self.policies.retransmission.pick(&view, &meta) else {
+            return None;
+        };
+        if self.tx.recovery.holds_retransmissions(from, to) {
+            return None;
+        }
+        let to = path_that_fits(self.paths, to, meta.bytes);
+        let path = self.paths.view(to)?;
+        let in_packet = packet == Some(to) && path.has_room();
+        if packet.is_none() && self.paths.must_wait(to) {
+            return None;
+        }
+        let may_go = path.has_room() || in_packet || self.tx.recovery.has_allowance(from);
+        let next = Transmission::Retransmit { from, to, bytes: meta.bytes };
+        (path.usable && may_go).then_some(next)
+    }
+
+    /// The next new chunk and its path, within a send attempt.
+    fn next_new_data(&mut self, packet: Option<PathId>) -> Option<Transmission> {
+        if !self.attempt.is_active() {
+            let begun = self.begin_attempt();
+            if let Some(next) = self.next_rescheduled_chunk(packet) {
+                return Some(next);
+            }
+            begun?;
+        }
+        if packet.is_none() && self.must_wait_for_company() {
+            self.end_attempt(Stop::Company);
+            return None;
+        }
+        if packet.is_none() {
+            // Before the stream scheduler is asked: it may change streams only now (RFC 8260 section
+            // 3.3).
+            self.policies.stream_scheduler.packet_started();
+        }
+        match self.pick_chunk_and_path(packet) {
+            Ok(next) => Some(next),
+            Err(stop) => {
+                // A packet under way may be full for this chunk only; the attempt goes on with the
+                // next packet.
+                if packet.is_none() {
+                    self.end_attempt(stop);
+                }
+                None
+            }
+        }
+    }
+
+    /// Begins a send attempt, if one was asked for and there is data.
+    pub(super) fn begin_attempt(&mut self) -> Option<()> {
+        let why = self.attempt.take_request()?;
+        self.plan_move();
+        if self.tx.queue.messages() == 0 {
+            self.limits.note_stop(self.now, Stop::NoData, self.tx, self.paths);
+            self.attempt.skip();
+            return None;
+        }
+        self.attempt.begin(self.now, why, self.paths, self.config);
+        self.decay_idle_windows();
+        self.refresh_sendable(1, None);
+        let view = self.tx.view(self.now, self.paths);
+        self.policies.path_scheduler.round_begin(&view, why);
+        Some(())
+    }
+
+    /// Ends the send attempt under way, and notes what stopped it.
+    pub(super) fn end_attempt(&mut self, stop: Stop) {
+        let Some((trigger, packets)) = self.attempt.end() else { return };
+        self.limits.note_stop(self.now, stop, self.tx, self.paths);
+        let view = self.tx.view(self.now, self.paths);
+        self.policies.path_scheduler.round_end(&view);
+        self.tracer.emit(self.now, || TraceEvent::Round { trigger, packets, stop });
+    }
+
+    /// The next chunk by the stream scheduler, its path by the path scheduler, or what stands in the
+    /// way.
+    fn pick_chunk_and_path(&mut self, packet: Option<PathId>) -> Result<Transmission, Stop> {
+        let mut skipped: SmallVec<[StreamId; 8]> = SmallVec::new();
+        loop {
+            let Some(chunk) = self.peek_chunk(&skipped) else {
+                return Err(if skipped.is_empty() { Stop::NoData } else { Stop::Paths });
+            };
+            if !self.tx.has_tsn_room() {
+                return Err(Stop::PeerWindow);
+            }
+            let probe = !self.tx.window_admits(&chunk);
+            if probe && !self.may_probe_window() {
+                return Err(Stop::PeerWindow);
+            }
+            if !self.refresh_sendable(chunk.bytes, packet) {
+                return Err(Stop::Paths);
+            }
+            let view = self.tx.view(self.now, self.paths);
+            match self.policies.path_scheduler.pick(&view, &chunk) {
+                PathPick::Use(path) if view.path(path).is_some_and(|p| p.sendable) => {
+                    self.trace_decision(Some(path));
+                    // A choice that must wait is not made anew for another path: that would take
+                    // data from where the scheduler knows it belongs, for a millisecond.
+                    if packet != Some(path) && !self.pacer_admits(path) {
+                        return Err(Stop::Pacing);
+                    }
+                    let size = self.tx.chunk_size(chunk.bytes);
+                    return Ok(Transmission::NewData { path, chunk, size });
+                }
+                PathPick::Skip => {
+                    // A message under way cannot be overtaken by another stream's (no I-DATA).
+                    if self.tx.queue.in_progress().is_some() {
+                        return Err(Stop::Paths);
+                    }
+                    skipped.push(chunk.stream);
+                }
+                PathPick::WaitUntil(at) => {
+                    *self.scheduler_timer = at.max(self.now + Duration::from_nanos(1));
+                    return Err(Stop::Scheduler);
+                }
+                PathPick::Use(_) | PathPick::Wait => {
+                    self.trace_decision(None);
+                    return Err(Stop::Scheduler);
+                }
+            }
+        }
+    }
+
+    /// The next chunk of the stream that is next.
+    pub(super) fn peek_chunk(&mut self, skipped: &[StreamId]) -> Option<ChunkMeta> {
+        let (tx, pmdcs) = (&*self.tx, self.paths.amdcs());
+        let stream = match tx.queue.in_progress() {
+            Some(stream) => stream,
+            None => {
+                let eligible = |s: StreamId| !skipped.contains(&s) && tx.may_begin(s, pmdcs);
+                self.policies.stream_scheduler.peek(&tx.queue.heads(), &eligible)?
+            }
+        };
+        tx.peek(stream, pmdcs)
+    }
+
+    /// A window too small for the next chunk may be probed with one, when nothing is in flight, and
+    /// not before an RTO passed (RFC 9260 section 6.1 A). One probe in the whole association, not one
+    /// per path.
+    fn may_probe_window(&mut self) -> bool {
+        if self.tx.bytes_in_flight() > 0 || self.tx.outstanding.has_marked() {
+            return false;
+        }
+        if self.tx.outstanding.window().is_probe_allowed() {
+            return true;
+        }
+        if *self.window_probe_timer == Time::MAX {
+            let (path, limits) = (self.paths.preferred(), &self.config.rto);
+            let rto = self.paths.view(path).map_or(limits.initial, |v| v.rto);
+            let delay = self.tx.outstanding.window().probe_delay(rto, limits.max);
+            *self.window_probe_timer = self.now + delay;
+        }
+        false
+    }
+
+    /// Whether a packet may leave on `path` now.
+    fn pacer_admits(&mut self, path: PathId) -> bool {
+        let pacer = self.pacers.as_mut().and_then(|p| p.of(path));
+        pacer.is_none_or(|pacer| pacer.admits(self.now))
+    }
+
+    #[inline]
+    fn trace_decision(&mut self, path: Option<PathId>) {
+        if self.tracer.is_on() {
+            self.emit_decision(path);
+        }
+    }
+
+    #[inline(never)]
+    fn emit_decision(&mut self, path: Option<PathId>) {
+        let state = self.policies.path_scheduler.state();
+        let open = self.paths.views.iter().filter(|v| v.sendable);
+        let sendable = open.fold(0, |mask, v| mask | 1 << v.id.0);
+        self.tracer.emit(self.now, || TraceEvent::Decision { path, sendable, state });
+    }
+
+    /// Sets `sendable` of every path for a chunk of `bytes` (view.rs says when it holds). Gives
+    /// whether any path is.
+    pub(super) fn refresh_sendable(&mut self, bytes: u32, packet: Option<PathId>) -> bool {
+        let mut refused = None;
+        let mut sendable = 0_u32;
+        let view = self.tx.view(self.now, self.paths);
+        for (path, own) in self.paths.iter() {
+            let p = path.id;
+            let begins = packet != Some(p);
+            let open = path.usable
+                && path.has_room()
+                && !(begins && (own.burst_left == 0 || own.must_wait(path)))
+                && self.now >= own.held_back_until;
+            if open && self.policies.buffer.admit(&view, p, bytes) {
+                sendable |= 1 << p.0;
+            } else if open && refused.is_none() {
+                refused = Some(p);
+            }
+        }
+        // No buffer policy can dead-lock a transfer: with nothing in flight, one packet may go.
+        if let Some(p) = refused
+            && sendable == 0
+            && self.tx.bytes_in_flight() == 0
+            && !self.tx.outstanding.has_marked()
+        {
+            sendable = 1 << p.0;
+        }
+        for (path, bit) in self.paths.views.iter_mut().zip(0..) {
+            path.sendable = sendable >> bit & 1 == 1;
+        }
+        sendable != 0
+    }
+
+    /// RFC 9260 section 7.2.1: a path that sent nothing for an RTO loses part of its window, once per
+    /// RTO.
+    fn decay_idle_windows(&mut self) {
+        let mut decayed = false;
+        for p in self.paths.ids() {
+            let Some((view, own)) = self.paths.both_mut(p) else { continue };
+            if view.outstanding > 0 || view.data_chunks == 0 {
+                continue;
+            }
+            // Bounded: the window reaches its floor after a few halvings.
+            let mut halvings = 0;
+            while self.now.since(own.idle_since) > view.rto && halvings < 16 {
+                own.idle_since += view.rto;
+                halvings += 1;
+            }
+            for _ in 0..halvings {
+                let view = self.tx.view(self.now, self.paths);
+                self.policies.congestion.idle(&view, p);
+            }
+            decayed |= halvings > 0;
+        }
+        if decayed {
+            let congestion = &*self.policies.congestion;
+            congestion_windows::refresh(self.now, congestion, self.paths, self.tx, self.tracer);
+        }
+    }
+}
+
+/// `to`, or another open path that a chunk of `bytes` fits when it does not fit there (RFC 9260
+/// section 6.9: chunks that were sent keep their size).
+fn path_that_fits(paths: &PathSet, to: PathId, bytes: u32) -> PathId {
+    if paths.view(to).is_none_or(|v| v.pmdcs >= bytes) {
+        return to;
+    }
+    let open = |v: &&PathView| v.usable && v.has_room() && v.pmdcs >= bytes;
+    let fitting = paths.views.iter().filter(open).min_by_key(|v| (v.srtt, v.id));
+    fitting.map_or(to, |v| v.id)
+}

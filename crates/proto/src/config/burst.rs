@@ -1,0 +1,13 @@
+//! Limits of bursts.
+
+/// When Max.Burst applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstRule {
+    /// In every send attempt (RFC 9260 section 6.1 D).
+    Always,
+    /// Only when the SACK acknowledged a chunk that had been fast-retransmitted (ns-2's module, S1 and S2).
+    AfterFastRetransmit,
+    /// Once for every two packets of the path that were acknowledged since the last attempt, at least once: a SACK that answers a
+    /// whole batch, or SACKs that arrive in one, allow as much as if they had come one by one.
+    PerAcked,
+}

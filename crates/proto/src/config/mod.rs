@@ -1,0 +1,43 @@
+//! Settings of endpoints and associations. Defaults are RFC 9260's (section 16) where it has any.
+
+mod association;
+mod auth;
+mod burst;
+mod checksum;
+mod cmt;
+mod endpoint;
+mod extensions;
+mod failover;
+mod handshake;
+mod live;
+mod pairing;
+mod path;
+mod path_mtu;
+mod reconfiguration;
+mod recovery;
+mod replies;
+mod rto;
+mod sack;
+mod watch;
+
+pub use crate::policy::{CcConfig, CwndUnit, InitialCwnd, InitialSsthresh};
+pub use association::AssocConfig;
+pub use auth::{AuthConfig, AuthKey, HmacAlgorithm};
+pub use burst::BurstRule;
+pub use checksum::Edmid;
+pub use cmt::{CmtConfig, Cuc, NrSack, T3Marks};
+pub use endpoint::{Encapsulation, EndpointConfig};
+pub use extensions::{AgreedExtensions, ExtensionConfig};
+pub use failover::PfConfig;
+pub use handshake::Handshake;
+pub use live::{AssocSettings, SettingsError};
+pub use pairing::{MAX_PATHS, PathPairing};
+pub use path::PathSettings;
+pub use path_mtu::PathMtuDiscovery;
+pub(crate) use path_mtu::smallest_mtu;
+pub use reconfiguration::ReconfigConfig;
+pub use recovery::{RateReduction, RecoveryConfig, Rescheduling};
+pub use replies::ReplyLimits;
+pub use rto::RtoConfig;
+pub use sack::{SackConfig, SackPath};
+pub use watch::WatchConfig;

@@ -1,0 +1,69 @@
+//! Settings that every congestion control shares.
+
+use crate::view::PathView;
+
+/// Settings that every congestion control shares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CcConfig {
+    /// What "MTU" means in the window formulas.
+    pub unit: CwndUnit,
+    /// Initial congestion window of a path.
+    pub initial_cwnd: InitialCwnd,
+    /// Initial slow start threshold of a path.
+    pub initial_ssthresh: InitialSsthresh,
+    /// The smallest ssthresh after a loss, in MTUs. RFC 9260: 4; ns-2's module: 2.
+    pub loss_floor_mtus: u32,
+    /// L of appropriate byte counting: slow start growth per SACK, in MTUs, at most.
+    pub abc_limit: u32,
+}
+
+impl Default for CcConfig {
+    fn default() -> Self {
+        Self {
+            unit: CwndUnit::Pmdcs,
+            initial_cwnd: InitialCwnd::Rfc9260,
+            initial_ssthresh: InitialSsthresh::PeerWindow,
+            loss_floor_mtus: 4,
+            abc_limit: 1,
+        }
+    }
+}
+
+impl CcConfig {
+    /// The "MTU" of the window formulas on `path`, bytes.
+    pub const fn mtu(&self, path: &PathView) -> u64 {
+        match self.unit {
+            CwndUnit::Pmdcs => path.pmdcs as u64,
+            CwndUnit::PathMtu => path.mtu as u64,
+        }
+    }
+}
+
+/// What "MTU" means in the window formulas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CwndUnit {
+    /// The largest DATA chunk that fits (RFC 9260).
+    Pmdcs,
+    /// The path MTU, as in the simulators of the papers.
+    PathMtu,
+}
+
+/// Initial congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialCwnd {
+    /// min(4 MTU, max(2 MTU, 4404 bytes)), over IPv6 4344 bytes (RFC 9260 section 7.2.1).
+    Rfc9260,
+    /// So many bytes.
+    Bytes(u64),
+    /// So many MTUs.
+    Mtus(u32),
+}
+
+/// Initial slow start threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialSsthresh {
+    /// The window that the peer announced at set-up; with `send_buffer_max` that bound, since windows may grow.
+    PeerWindow,
+    /// So many bytes.
+    Bytes(u64),
+}

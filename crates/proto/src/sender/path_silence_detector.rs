@@ -1,0 +1,73 @@
+//! Silent paths. The SACKs for one path's data tell of all paths' data. So a path is silent when a SACK acknowledges data of
+//! another path that was due after this path's oldest chunk in flight, and nothing of this path was acknowledged for a while.
+//! No timer is needed for that: the SACKs of the living paths are the clock. Nor does it matter which way they come
+//! back, or how late: due times are compared with due times.
+
+use super::sack_outcome::SackOutcome;
+use super::sending_half::Sender;
+use crate::ids::PathId;
+use crate::path::PathSet;
+use crate::time::{Duration, Time};
+use crate::view::PathView;
+
+/// Jitter that no path is blamed for.
+const JITTER: Duration = Duration::from_millis(10);
+
+impl Sender {
+    /// Whether `p` is silent, after a SACK that acknowledged something.
+    pub(crate) fn is_silent(
+        &mut self,
+        now: Time,
+        p: PathId,
+        outcome: &SackOutcome,
+        paths: &PathSet,
+    ) -> bool {
+        if outcome.path(p).is_none_or(|o| o.acked) {
+            return false;
+        }
+        let Some(told) = self.latest_due_elsewhere(p, outcome, paths) else { return false };
+        let Some((view, last_acked)) = paths.view(p).zip(self.recovery.last_acked(p)) else {
+            return false;
+        };
+        let Some(trip) = view.srtt else { return false };
+        let Some((_, sent)) = self.outstanding.earliest_sent(p) else { return false };
+        sent + trip + grace(view, trip) <= told && now >= last_acked + (trip / 4).max(JITTER)
+    }
+
+    /// When the latest data of other paths that this SACK acknowledged was due.
+    fn latest_due_elsewhere(
+        &self,
+        p: PathId,
+        outcome: &SackOutcome,
+        paths: &PathSet,
+    ) -> Option<Time> {
+        let others = paths.ids().filter(|&q| q != p);
+        let due = |q: PathId| {
+            let (sent, _) = outcome.path(q)?.newest_delivered?;
+            Some(sent + self.shortest_trip(q, paths))
+        };
+        others.filter_map(due).max()
+    }
+
+    /// Whether the oldest chunk in flight on `p` was sent two round trips of the slowest path ago: whichever path
+    /// its SACK takes, it is overdue. But not where data of all paths is: then it is SACKs that are missing.
+    pub(crate) fn is_overdue(&mut self, now: Time, p: PathId, paths: &PathSet) -> bool {
+        let last_acked = |q: PathId| self.recovery.last_acked(q);
+        let others = paths.views.iter().filter(|v| v.usable && v.id != p);
+        let mut sound = others.filter(|v| v.outstanding == 0 || last_acked(v.id) > last_acked(p));
+        if sound.next().is_none() {
+            return false;
+        }
+        let usable = paths.views.iter().filter(|v| v.usable);
+        let slowest = usable.filter_map(|v| v.srtt).max().unwrap_or_default();
+        let earliest = self.outstanding.earliest_sent(p);
+        earliest.is_some_and(|(_, sent)| now >= sent + (2 * slowest).max(JITTER))
+    }
+}
+
+/// How much later than due a path's data may be: as the RTO has it (RFC 9260 section 6.3.1), without its lower bound, since a
+/// wrong suspicion costs little. After a jump the variation overstates what is to come.
+fn grace(view: &PathView, trip: Duration) -> Duration {
+    let longest = view.last_rtt.unwrap_or(trip).max(trip);
+    (view.rttvar * 4).min(longest).max(trip / 4).max(JITTER)
+}

@@ -1,0 +1,79 @@
+//! Messages that leave the send queues unsent.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use polypath_wire::DataFlags;
+
+use super::{Kind, Queued, SendQueue};
+use crate::ids::{MessageId, StreamId};
+use crate::policy::StreamScheduler;
+use crate::sender::lists::trim;
+use crate::sender::types::DequeuedFragment;
+
+/// What [`SendQueue::remove`] took out.
+#[derive(Debug)]
+pub(in crate::sender) struct Removed {
+    /// Unsent bytes.
+    pub(in crate::sender) bytes: u64,
+    /// Where the message was begun: an empty last chunk, so that its TSN, which is never sent, can be skipped.
+    pub(in crate::sender) tail: Option<DequeuedFragment>,
+}
+
+impl SendQueue {
+    /// Unsent bytes of a message.
+    pub(in crate::sender) fn unsent_of(&self, stream: StreamId, id: MessageId) -> u64 {
+        let mut unsent = self.stream(stream).into_iter().flat_map(super::Stream::unsent);
+        unsent.find(|m| m.id == id).map_or(0, |message| message.remaining() as u64)
+    }
+
+    /// Removes what is unsent of a message that was handed in whole.
+    pub(in crate::sender) fn remove(
+        &mut self,
+        stream: StreamId,
+        id: MessageId,
+        scheduler: &mut dyn StreamScheduler,
+    ) -> Option<Removed> {
+        let s = self.streams.get_mut(usize::from(stream.0))?;
+        let message = take(&mut s.queue, id).or_else(|| take(s.held.as_mut()?, id))?;
+        let (bytes, begun) = (message.remaining() as u64, !message.begins());
+        let flags = DataFlags {
+            unordered: message.options.unordered,
+            ending: true,
+            ..DataFlags::default()
+        };
+        s.unsent_bytes -= bytes;
+        self.unsent -= bytes;
+        self.messages -= 1;
+        let mut tail = None;
+        if begun {
+            let kind = if self.interleaving { Kind::IData } else { Kind::Data };
+            let number = s.numbers.next(kind, flags.unordered, true);
+            s.ordered_in_flight += u32::from(!flags.unordered);
+            if self.interleaving {
+                self.begin(stream, None);
+            } else {
+                self.in_progress = None;
+            }
+            let (payload, ppid) = (Bytes::new(), message.options.ppid);
+            tail = Some(DequeuedFragment {
+                message: id,
+                payload,
+                number,
+                ppid,
+                flags,
+                may_be_abandoned: true,
+            });
+        }
+        self.refresh_head(stream);
+        scheduler.removed(&self.heads(), stream);
+        Some(Removed { bytes, tail })
+    }
+}
+
+fn take(queue: &mut VecDeque<Queued>, id: MessageId) -> Option<Queued> {
+    let at = queue.binary_search_by_key(&id, |m| m.id).ok()?;
+    let removed = queue.remove(at);
+    trim(queue);
+    removed
+}

@@ -1,0 +1,48 @@
+//! Experiments as a report shows them, and how many of their claims hold.
+
+use polypath_experiments::evaluate::Verdict;
+use polypath_experiments::reproduce::{Deviation, ExperimentReport, Study};
+
+use crate::figure::{Drawing, Tabulated};
+
+/// An experiment with everything that a report shows.
+#[derive(Debug)]
+pub struct Chapter<'a> {
+    /// What was run.
+    pub study: &'a Study,
+    /// What came out.
+    pub report: &'a ExperimentReport,
+    /// Its diagrams.
+    pub drawings: &'a [Drawing],
+    /// Its tables.
+    pub tables: &'a [Tabulated],
+}
+
+/// Numbers of verdicts: holds, does not hold, unclear.
+pub fn tally<'a>(reports: impl IntoIterator<Item = &'a ExperimentReport>) -> [usize; 3] {
+    let mut tally = [0; 3];
+    for claim in reports.into_iter().flat_map(|report| &report.claims) {
+        let at = match claim.finding.verdict {
+            Verdict::Holds => 0,
+            Verdict::DoesNotHold => 1,
+            Verdict::Unclear => 2,
+        };
+        tally[at] += 1;
+    }
+    tally
+}
+
+/// The paper of an experiment: what stands before the dash of its id.
+pub fn paper(id: &str) -> &str {
+    id.split_once('-').map_or(id, |(paper, _)| paper)
+}
+
+/// How many points of the reference data agree, of those that were run. `None`: there are no such data.
+pub(crate) fn agreement(deviations: &[Deviation]) -> Option<String> {
+    let agreeing = deviations.iter().filter(|one| one.agrees).count();
+    let run = deviations.iter().filter(|one| one.ours.is_some()).count();
+    let all = deviations.len();
+    let share = if run > 0 { 100.0 * agreeing as f64 / run as f64 } else { 0.0 };
+    let left_out = if run < all { format!(", {} not run", all - run) } else { String::new() };
+    (all > 0).then(|| format!("{agreeing} of {run} points agree ({share:.1} %){left_out}"))
+}

@@ -1,0 +1,154 @@
+//! Summaries for the repository: short, and the same text from every run that found the same.
+
+use std::fmt::Write as _;
+
+use polypath_experiments::evaluate::Verdict;
+use polypath_experiments::reproduce::{ClaimReport, ExperimentReport, SensitivityReport};
+use polypath_experiments::store::stack_version;
+
+use crate::chapter::{agreement, paper, tally};
+
+/// One file per paper and one over all of them: names and texts.
+pub fn summaries(reports: &[ExperimentReport], command: &str) -> Vec<(String, String)> {
+    let papers = || reports.chunk_by(|a, b| paper(&a.id) == paper(&b.id)).filter_map(named);
+    let mut all = format!(
+        "# The papers, re-run\n\nMade by `{command}` with stack version {}.\n\n\
+         | paper | claims | hold | do not hold | unclear | reference points |\n\
+         |---|---|---|---|---|---|\n",
+        stack_version()
+    );
+    for (name, own) in papers() {
+        row(&mut all, &format!("[{name}]({name}.md)"), own);
+    }
+    row(&mut all, "all", reports);
+    let mut files = vec![("README.md".to_owned(), all)];
+    for (name, own) in papers() {
+        let mut text = format!("# {name}, re-run\n\nMade by `{command}`.\n");
+        own.iter().for_each(|report| experiment(&mut text, report));
+        files.push((format!("{name}.md"), text));
+    }
+    files
+}
+
+/// A paper's name and its experiments, which stand side by side.
+fn named(own: &[ExperimentReport]) -> Option<(&str, &[ExperimentReport])> {
+    own.first().map(|first| (paper(&first.id), own))
+}
+
+fn row(text: &mut String, name: &str, reports: &[ExperimentReport]) {
+    let [holds, not, unclear] = tally(reports);
+    let sum = holds + not + unclear;
+    let deviations: Vec<_> = reports.iter().flat_map(|report| report.deviations.clone()).collect();
+    let agreement = agreement(&deviations).unwrap_or_default();
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "| {name} | {sum} | {holds} | {not} | {unclear} | {agreement} |");
+}
+
+fn experiment(text: &mut String, report: &ExperimentReport) {
+    let _ = writeln!(text, "\n## {}: {}\n", report.id, report.title);
+    if !report.claims.is_empty() {
+        text.push_str("| claim | kind | verdict | measured | bound |\n|---|---|---|---|---|\n");
+    }
+    report.claims.iter().for_each(|one| claim(text, one));
+    let open: Vec<_> =
+        report.claims.iter().filter(|claim| claim.finding.verdict != Verdict::Holds).collect();
+    if !open.is_empty() {
+        text.push('\n');
+    }
+    for claim in open {
+        let why = claim.explain.as_deref().unwrap_or("No explanation given.");
+        let _ =
+            writeln!(text, "- {} {}: {} *{}*", claim.id, claim.finding.verdict, claim.says, why);
+    }
+    deviations(text, report);
+    if !report.sensitivity.is_empty() {
+        text.push_str("\n| another reading | seeds | verdicts that change |\n|---|---|---|\n");
+    }
+    report.sensitivity.iter().for_each(|one| sensitivity(text, one));
+}
+
+fn claim(text: &mut String, claim: &ClaimReport) {
+    let told = claim.finding.telling();
+    let at = told.map(|one| one.at.as_str()).filter(|at| !at.is_empty());
+    let measured = told.map(|one| one.measured.as_str()).unwrap_or_default();
+    let measured = at.map_or(measured.to_owned(), |at| format!("{at}: {measured}"));
+    let bound = told.map(|one| one.bound.as_str()).unwrap_or_default();
+    let bound =
+        if claim.bound_changed.is_some() { format!("{bound} (changed)") } else { bound.to_owned() };
+    let _ = writeln!(
+        text,
+        "| {} | {} | {} | {} | {} |",
+        claim.id,
+        claim.kind.letter(),
+        claim.finding.verdict,
+        escaped(&measured),
+        escaped(&bound)
+    );
+}
+
+/// The count, and the points that disagree.
+fn deviations(text: &mut String, report: &ExperimentReport) {
+    let Some(agreement) = agreement(&report.deviations) else { return };
+    let _ = writeln!(text, "\nReference data: {agreement}.");
+    let against: Vec<_> =
+        report.deviations.iter().filter(|one| one.ours.is_some() && !one.agrees).collect();
+    if !against.is_empty() {
+        text.push_str(
+            "\n| point that disagrees | reference | ours | deviation |\n|---|---|---|---|\n",
+        );
+    }
+    for one in against {
+        let place = escaped(&one.place());
+        let _ = writeln!(text, "| {place} | {} |", one.shown().join(" | "));
+    }
+}
+
+fn sensitivity(text: &mut String, one: &SensitivityReport) {
+    let flips: Vec<String> = one
+        .flips
+        .iter()
+        .map(|flip| format!("{} {} instead of {}", flip.claim, flip.to, flip.from))
+        .collect();
+    let none = format!("none of {}", one.judged);
+    let flips = if flips.is_empty() { none } else { flips.join("; ") };
+    let _ = writeln!(text, "| {} | {} | {flips} |", escaped(&one.name), one.seeds);
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_experiments::evaluate::undecided;
+    use polypath_experiments::experiment::ClaimKind;
+
+    use super::*;
+
+    #[test]
+    fn a_claim_without_explanation_says_so() {
+        let claim = ClaimReport {
+            id: "S9-F1-c1".into(),
+            kind: ClaimKind::Quantitative,
+            says: "Up | down.".into(),
+            finding: undecided("a | b"),
+            bound_changed: None,
+            explain: None,
+            note: None,
+        };
+        let report = ExperimentReport {
+            id: "S9-F1".into(),
+            title: "A test".into(),
+            source: String::new(),
+            claims: vec![claim],
+            deviations: Vec::new(),
+            sensitivity: Vec::new(),
+        };
+        let files = summaries(&[report], "polypath reproduce S9");
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["README.md", "S9.md"]);
+        assert!(files[0].1.contains("| [S9](S9.md) | 1 | 0 | 0 | 1 |"), "{}", files[0].1);
+        assert!(files[1].1.contains("| S9-F1-c1 | Q | unclear | a \\| b |"), "{}", files[1].1);
+        assert!(files[1].1.contains("*No explanation given.*"));
+    }
+}

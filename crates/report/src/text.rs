@@ -1,0 +1,105 @@
+//! Figures and verdicts for the terminal.
+
+use comfy_table::CellAlignment;
+use polypath_experiments::reproduce::ExperimentReport;
+
+use crate::chapter::agreement;
+use crate::columns::{print, table};
+use crate::figure::{Diagram, Drawing, Rows, rows};
+
+/// Columns of a terminal that a table may take.
+const WIDTH: usize = 110;
+
+/// A figure as tables, one per panel.
+pub fn figure(drawing: &Drawing) -> String {
+    let one = |(diagram, _): &(Diagram, String)| {
+        let heading = match diagram.heading.as_str() {
+            "" => drawing.title.clone(),
+            heading => format!("{}: {heading}", drawing.title),
+        };
+        let over = format!("{} over {}", diagram.y_label, diagram.x_label);
+        format!("{}: {heading}\n{over}\n{}", drawing.name, tables(&rows(diagram, false)))
+    };
+    drawing.panels.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+/// The columns in as many tables, one below the other, as the terminal's width asks for.
+fn tables(all: &Rows) -> String {
+    let width = |column: usize| {
+        let cells = all.rows.iter().filter_map(|row| row.get(column));
+        let cells = cells.chain(all.head.get(column)).map(|cell| cell.chars().count());
+        // A blank on both sides.
+        cells.max().unwrap_or(0) + 2
+    };
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    let mut room = 0;
+    for column in 1..all.head.len() {
+        match blocks.last_mut().filter(|_| room >= width(column)) {
+            Some(block) => block.push(column),
+            None => {
+                blocks.push(vec![0, column]);
+                room = WIDTH.saturating_sub(width(0));
+            }
+        }
+        room = room.saturating_sub(width(column));
+    }
+    blocks.iter().map(|block| block_table(all, block)).collect::<Vec<_>>().join("\n")
+}
+
+fn block_table(all: &Rows, columns: &[usize]) -> String {
+    let chosen = |cells: &[String]| -> Vec<String> {
+        columns.iter().filter_map(|column| cells.get(*column).cloned()).collect()
+    };
+    let head = chosen(&all.head);
+    let mut shown = table(&head.iter().map(String::as_str).collect::<Vec<_>>());
+    for row in &all.rows {
+        shown.add_row(chosen(row));
+    }
+    print(&shown)
+}
+
+/// The claims of an experiment and what was found.
+pub fn claims(report: &ExperimentReport) -> String {
+    let mut table = table(&["claim", "verdict", "effect", "measured"]);
+    for words in table.column_iter_mut().filter(|column| column.index != 2) {
+        words.set_cell_alignment(CellAlignment::Left);
+    }
+    for claim in &report.claims {
+        let told = claim.finding.telling();
+        let measured = told.map(|one| {
+            let at = if one.at.is_empty() { String::new() } else { format!("{}: ", one.at) };
+            let bound =
+                if one.bound.is_empty() { String::new() } else { format!(" ({})", one.bound) };
+            format!("{at}{}{bound}", one.measured)
+        });
+        let effect = told.and_then(|one| one.effect.clone()).unwrap_or_default();
+        let verdict = claim.finding.verdict.to_string();
+        table.add_row(vec![claim.id.clone(), verdict, effect, measured.unwrap_or_default()]);
+    }
+    let mut text = format!("{} {}\n{}", report.id, report.title, print(&table));
+    if let Some(agreement) = agreement(&report.deviations) {
+        text.push_str(&format!("  reference data: {agreement}\n"));
+    }
+    for one in &report.sensitivity {
+        let flips: Vec<String> =
+            one.flips.iter().map(|flip| format!("{} {}", flip.claim, flip.to)).collect();
+        let flips = if flips.is_empty() { "nothing changes".to_owned() } else { flips.join(", ") };
+        text.push_str(&format!("  with {}: {flips}\n", one.name));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_no_wider_than_a_terminal() {
+        let cells = |name: &str| (0..12).map(|n| format!("{name} {n:0>20}")).collect::<Vec<_>>();
+        let text = tables(&Rows { head: cells("curve"), rows: vec![cells("value")] });
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        for n in 0..12 {
+            assert!(text.contains(&format!("value {n:0>20}")), "{n}");
+        }
+    }
+}

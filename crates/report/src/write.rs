@@ -1,0 +1,224 @@
+//! Everything that `polypath reproduce` writes about experiments that were run.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use polypath_experiments::evaluate::Evaluator;
+use polypath_experiments::experiment::{Figure, Table};
+use polypath_experiments::output::Output;
+use polypath_experiments::reproduce::{ExperimentReport, Stored, Study, judge};
+use polypath_experiments::store::Store;
+
+use crate::chapter::Chapter;
+use crate::csv_table::write_csv;
+use crate::figure::{Drawing, Tabulated, diagrams, svg, tabulate, time_series};
+use crate::html::page;
+use crate::markdown::summaries;
+#[cfg(feature = "parquet")]
+use crate::parquet_table::write_parquet;
+use crate::runs::Runs;
+use crate::tables::{markdown, pages};
+
+/// Where a report goes, and what it says of its making.
+#[derive(Clone, Copy, Debug)]
+pub struct Destination<'a> {
+    /// The folder of everything: `report.html`, `summary/`, and a folder for each experiment.
+    pub folder: &'a Path,
+    /// The folder of those pages of the documentation that tables ask for; none are written without it.
+    pub pages: Option<&'a Path>,
+    /// The command that makes the same report.
+    pub command: &'a str,
+}
+
+/// What came out, and where most of it stands.
+#[derive(Debug)]
+pub struct Report {
+    /// Verdicts, in the order of the studies.
+    pub experiments: Vec<ExperimentReport>,
+    /// Figures, likewise.
+    pub drawings: Vec<Vec<Drawing>>,
+    /// The page with all of it.
+    pub page: PathBuf,
+    /// Pages of the documentation.
+    pub pages: Vec<PathBuf>,
+}
+
+/// Why there is no report, or only a part of it.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A figure or table shows what does not exist.
+    #[error("{experiment}: {what}: {problem}")]
+    Exhibit {
+        /// Id of the experiment.
+        experiment: String,
+        /// Which figure or table.
+        what: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A file could not be written.
+    #[error("{}: cannot be written: {problem}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
+}
+
+impl ReportError {
+    /// Whether an experiment's file is at fault.
+    pub const fn is_bad_input(&self) -> bool {
+        matches!(self, Self::Exhibit { .. })
+    }
+}
+
+/// Judges studies by what the store holds, and writes all there is to say about them: tables of
+/// runs, figures and tables of each experiment, a page with everything, and summaries.
+///
+/// # Errors
+/// A figure or table that shows what does not exist, or a file that cannot be written.
+pub fn write_report(
+    studies: &[Study],
+    store: &Store,
+    to: Destination<'_>,
+) -> Result<Report, ReportError> {
+    let (mut experiments, mut drawings, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+    for study in studies {
+        let (report, stored) = judge(study, store);
+        let folder = to.folder.join(&report.id);
+        write_runs(&folder, study, &stored)?;
+        let exhibits = Exhibits { study, report: &report, evaluator: Evaluator::new(&stored) };
+        drawings.push(exhibits.draw_into(&folder)?);
+        tables.push(exhibits.tabulate_into(&folder)?);
+        experiments.push(report);
+    }
+    let pages = to.pages.map(|folder| write_pages(folder, studies, &tables, to.command));
+    let pages = pages.transpose()?.unwrap_or_default();
+    let mut chapters = Vec::new();
+    for (n, study) in studies.iter().enumerate() {
+        let (report, drawings, tables) = (&experiments[n], &drawings[n], &tables[n]);
+        chapters.push(Chapter { study, report, drawings, tables });
+    }
+    let path = to.folder.join("report.html");
+    write_text(&path, &page(&chapters, to.command))?;
+    for (name, text) in summaries(&experiments, to.command) {
+        write_text(&to.folder.join("summary").join(name), &text)?;
+    }
+    Ok(Report { experiments, drawings, page: path, pages })
+}
+
+/// Writes a table of a study's runs into a folder, and says where the CSV file is.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_runs(folder: &Path, study: &Study, stored: &Stored) -> Result<PathBuf, ReportError> {
+    let runs = Runs::of(study, stored);
+    let path = folder.join("runs.csv");
+    let mut out = create(&path)?;
+    write_csv(&runs, &mut out).and_then(|()| out.keep()).map_err(|error| failed(&path, error))?;
+    #[cfg(feature = "parquet")]
+    {
+        let path = folder.join("runs.parquet");
+        let mut out = create(&path)?;
+        write_parquet(&runs, &mut out).map_err(|error| failed(&path, error))?;
+        out.keep().map_err(|error| failed(&path, error))?;
+    }
+    Ok(path)
+}
+
+/// What an experiment shows beside its verdicts.
+struct Exhibits<'a> {
+    study: &'a Study,
+    report: &'a ExperimentReport,
+    evaluator: Evaluator<'a>,
+}
+
+impl Exhibits<'_> {
+    fn draw_into(&self, folder: &Path) -> Result<Vec<Drawing>, ReportError> {
+        let figures = self.study.experiment.figures.iter();
+        let drawings = figures.map(|figure| self.draw(figure)).collect::<Result<Vec<_>, _>>()?;
+        for drawing in &drawings {
+            for (n, (_, svg)) in drawing.panels.iter().enumerate() {
+                let number = match drawing.panels.len() {
+                    1 => String::new(),
+                    _ => format!("-{}", n + 1),
+                };
+                write_text(&folder.join(format!("{}{number}.svg", drawing.name)), svg)?;
+            }
+        }
+        Ok(drawings)
+    }
+
+    fn draw(&self, figure: &Figure) -> Result<Drawing, ReportError> {
+        let problem = |text: String| self.problem(format!("figure {}", figure.name), text);
+        let shown = if figure.series.is_empty() {
+            diagrams(figure, &self.evaluator, &self.report.deviations)
+                .map_err(|why| problem(why.text().to_owned()))?
+        } else {
+            vec![time_series(figure, &self.study.observe(figure).map_err(problem)?)]
+        };
+        let mut panels = Vec::new();
+        for diagram in shown {
+            let drawn = svg(&diagram).map_err(|error| problem(error.to_string()))?;
+            panels.push((diagram, drawn));
+        }
+        Ok(Drawing { name: figure.name.clone(), title: figure.title.clone(), panels })
+    }
+
+    fn tabulate_into(&self, folder: &Path) -> Result<Vec<Tabulated>, ReportError> {
+        let fill = |table: &Table| {
+            let problem = |text: &str| self.problem(format!("table {}", table.name), text);
+            tabulate(table, &self.evaluator).map_err(|why| problem(why.text()))
+        };
+        let tables = self.study.experiment.tables.iter();
+        let tables = tables.map(fill).collect::<Result<Vec<_>, _>>()?;
+        for table in &tables {
+            write_text(&folder.join(format!("{}.md", table.name)), &markdown(table, 1))?;
+        }
+        Ok(tables)
+    }
+
+    fn problem(&self, what: String, problem: impl Into<String>) -> ReportError {
+        ReportError::Exhibit { experiment: self.report.id.clone(), what, problem: problem.into() }
+    }
+}
+
+/// The pages of the documentation that the tables ask for.
+fn write_pages(
+    folder: &Path,
+    studies: &[Study],
+    tables: &[Vec<Tabulated>],
+    command: &str,
+) -> Result<Vec<PathBuf>, ReportError> {
+    let command = format!("{command} --tables {}", folder.display());
+    let chapter = |(study, tables): (&Study, &Vec<Tabulated>)| {
+        let head = &study.experiment.head;
+        (head.title.clone(), head.question.clone(), tables.clone())
+    };
+    let chapters: Vec<_> = studies.iter().zip(tables).map(chapter).collect();
+    let mut written = Vec::new();
+    for (name, text) in pages(&chapters, &command) {
+        let path = folder.join(format!("{name}.md"));
+        write_text(&path, &text)?;
+        written.push(path);
+    }
+    Ok(written)
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
+    let mut out = create(path)?;
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.keep());
+    written.map_err(|error| failed(path, error))
+}
+
+/// A file, in a folder that is made where it is missing.
+fn create(path: &Path) -> Result<Output, ReportError> {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder.and_then(|()| Output::create(path)).map_err(|error: io::Error| failed(path, error))
+}
+
+fn failed(path: &Path, problem: impl ToString) -> ReportError {
+    ReportError::File { path: path.to_owned(), problem: problem.to_string() }
+}
