@@ -1,5 +1,6 @@
-//! The matrix of conversations with usrsctp. Needs root and a few programs: where POLYPATH_REQUIRE_ROOT=1 says that they must be
-//! there, what is skipped counts as failed; elsewhere the test says what it skipped, and why.
+//! The matrix of conversations with usrsctp. Needs root and a few programs: where
+//! POLYPATH_REQUIRE_ROOT=1 says that they must be there, what is skipped counts as failed;
+//! elsewhere the test says what it skipped, and why.
 
 use std::path::PathBuf;
 

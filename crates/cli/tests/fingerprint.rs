@@ -7,7 +7,8 @@
 //!
 //! ```text
 //! cargo build --release
-//! POLYPATH_FINGERPRINT=all POLYPATH_PROGRAM=$PWD/target/release/polypath cargo test --test fingerprint
+//! POLYPATH_FINGERPRINT=all POLYPATH_PROGRAM=$PWD/target/release/polypath \
+//!     cargo test --test fingerprint
 //! ```
 
 use std::path::{Path, PathBuf};

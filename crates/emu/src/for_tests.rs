@@ -18,7 +18,8 @@ pub fn skip(why: &dyn Display) {
     eprintln!("skipped: {why}");
 }
 
-/// What was made; `None`: the rights or programs that it takes are missing, and the test is skipped.
+/// What was made; `None`: the rights or programs that it takes are missing, and the test is
+/// skipped.
 ///
 /// # Panics
 /// As [`skip`], and when something else went wrong.
@@ -41,8 +42,8 @@ pub fn build(spec: NetworkSpec) -> Option<Emulation> {
     or_skip(Emulation::build(spec))
 }
 
-/// Two paths, called like their `devices`: 10.0.1.1 to 10.0.1.2 and 10.0.2.1 to 10.0.2.2, over a link of this kind
-/// each way.
+/// Two paths, called like their `devices`: 10.0.1.1 to 10.0.1.2 and 10.0.2.1 to 10.0.2.2, over a
+/// link of this kind each way.
 pub fn two_paths(devices: [&str; 2], link: &LinkConfig) -> NetworkSpec {
     let mut spec = NetworkSpec::default();
     for (net, path) in (1..).zip(devices) {

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use polypath_emu::for_tests::{self, build};
-use polypath_emu::{Bounds, Emulation, Error, Host, NetworkSpec};
+use polypath_emu::{Bounds, Emulation, Host, NetworkSpec};
 use polypath_link::{Change, LinkConfig, Queue};
 
 const MS: u64 = 1_000_000;

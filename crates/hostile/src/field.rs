@@ -96,7 +96,8 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A victim, an honest client and an attacker. The victim is connected to each of them, to the client twice.
+/// A victim, an honest client and an attacker. The victim is connected to each of them, to the
+/// client twice.
 #[derive(Debug)]
 pub struct Field {
     /// The honest client's namespace.
@@ -107,7 +108,8 @@ pub struct Field {
 }
 
 impl Field {
-    /// Makes the namespaces. `None`: it takes root, or a program that is missing, and may be skipped.
+    /// Makes the namespaces. `None`: it takes root, or a program that is missing, and may be
+    /// skipped.
     ///
     /// # Panics
     /// When POLYPATH_REQUIRE_ROOT=1 says that it must not be skipped, or the kernel refuses.
@@ -142,7 +144,8 @@ impl Field {
     /// The devices of both wires between victim and client, at either host.
     pub const DEVICES: [&'static str; 2] = [CLIENT_WIRE.0, SECOND_WIRE.0];
 
-    /// Bytes that the victim received from the attacker's wire, and sent there, with 14 bytes of Ethernet header for each packet.
+    /// Bytes that the victim received from the attacker's wire, and sent there, with 14 bytes of
+    /// Ethernet header for each packet.
     ///
     /// # Panics
     /// When /proc is not Linux's.

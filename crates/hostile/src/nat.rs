@@ -47,7 +47,8 @@ pub struct Nat {
 const OUTSIDE: [&str; 2] = ["out", "in"];
 
 impl Nat {
-    /// Makes the namespaces. `None`: it takes root, or a program that is missing, and may be skipped.
+    /// Makes the namespaces. `None`: it takes root, or a program that is missing, and may be
+    /// skipped.
     ///
     /// # Panics
     /// When POLYPATH_REQUIRE_ROOT=1 says that it must not be skipped, or the kernel refuses.

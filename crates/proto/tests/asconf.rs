@@ -1,4 +1,5 @@
-//! Addresses that come and go during an association (RFC 5061): what the side that changes its own does.
+//! Addresses that come and go during an association (RFC 5061): what the side that changes its own
+//! does.
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -245,7 +246,8 @@ fn an_association_whose_asconfs_are_never_answered_ends() {
     pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
     add(&mut pair, "10.0.2.1");
     pair.run(3600 * SECOND);
-    // Heartbeats are answered and clear the count between the expiries: the association lives on, and goes on trying.
+    // Heartbeats are answered and clear the count between the expiries: the association lives on,
+    // and goes on trying.
     assert!(pair.sent(Way::ToServer, ASCONF) > 10);
     pair.lose(|_| Verdict::Lose);
     pair.run(7200 * SECOND);
@@ -448,7 +450,8 @@ fn what_was_refused_is_undone() {
     let (now, h) = (pair.now, pair.client.handle());
     let client = pair.client.endpoint.association_mut(h).unwrap();
     assert_eq!(client.add_local_address(now, socket("10.6.0.99")), Err(AddressError::TooMany));
-    // A deletion that the server refuses: it is asked from another address than it is about, so only a lie makes it refuse.
+    // A deletion that the server refuses: it is asked from another address than it is about, so
+    // only a lie makes it refuse.
     pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
     remove(&mut pair, "10.0.1.1");
     pair.run(10 * MS);

@@ -1,4 +1,5 @@
-//! Addresses that come and go during an association (RFC 5061): what a received ASCONF may do, and what not.
+//! Addresses that come and go during an association (RFC 5061): what a received ASCONF may do, and
+//! what not.
 
 use polypath_proto::CloseReason;
 use polypath_proto::config::AssocConfig;
@@ -25,7 +26,8 @@ fn a_replayed_asconf_changes_nothing_and_is_answered_as_before() {
     inject(&mut pair, at_server(), &next);
     let now = peers_of(&pair.server);
     assert_eq!(now.len(), 3);
-    // The old one is forgotten, one from the future was never asked for: neither is answered, neither does anything.
+    // The old one is forgotten, one from the future was never asked for: neither is answered,
+    // neither does anything.
     let future = asconf(&pair, 3, "10.0.0.1", &[Ask::Delete("10.0.1.1")]);
     for late in [packet, future] {
         let answers = inject(&mut pair, at_server(), &late);
@@ -279,7 +281,8 @@ fn bundled_asconfs_are_performed_in_turn_and_answered_in_one_packet() {
     assert_eq!(peers_of(&pair.server).len(), 3);
 }
 
-/// The client names an address and takes the only proven one back: what the server then has was never answered from.
+/// The client names an address and takes the only proven one back: what the server then has was
+/// never answered from.
 fn move_to_unproven(pair: &mut Pair, asked: &[Ask], ahead: u32) {
     let packet = asconf(pair, ahead, "10.0.0.1", asked);
     inject(pair, reverse(tuple("10.6.0.1", "10.0.0.2")), &packet);
@@ -302,7 +305,8 @@ fn left_with_nothing_proven_an_association_gives_up_in_the_end() {
         move_to_unproven(&mut pair, &[Ask::Add("10.6.0.1"), Ask::Delete("10.0.0.1")], 0);
         pair.run(7200 * SECOND);
         assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
-        // What a stranger at that address could be made to get is bounded by Association.Max.Retrans.
+        // What a stranger at that address could be made to get is bounded by
+        // Association.Max.Retrans.
         let heartbeats = heartbeats_to(&pair, "10.6.0.1");
         assert!((2..=12).contains(&heartbeats), "{heartbeats} heartbeats");
     }

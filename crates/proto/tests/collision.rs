@@ -1,4 +1,5 @@
-//! Set-up chunks for an association that exists: collision, duplicate, restart (RFC 9260 section 5.2).
+//! Set-up chunks for an association that exists: collision, duplicate, restart (RFC 9260 section
+//! 5.2).
 
 use polypath_proto::config::{AssocConfig, Handshake};
 use polypath_proto::time::Duration;
@@ -59,8 +60,8 @@ fn simultaneous_opens_survive_the_loss_of_any_packet() {
 
 #[test]
 fn copies_of_an_init_do_not_end_the_association_that_a_bare_init_crosses() {
-    // Found by random worlds: the answer to a bare INIT is too short for all addresses, so a copy of the other side's INIT on its second
-    // path seemed to add one.
+    // Found by random worlds: the answer to a bare INIT is too short for all addresses, so a copy
+    // of the other side's INIT on its second path seemed to add one.
     let paths: Vec<_> =
         (0..8).map(|n| tuple(&format!("10.0.{n}.1"), &format!("10.0.{n}.2"))).collect();
     let ours: Vec<_> = paths.iter().map(|t| t.local.ip()).collect();
@@ -136,7 +137,8 @@ fn action_b_takes_the_peers_new_tag() {
     assert_eq!(pair.last_with(COOKIE_ACK).tag(), 55);
 }
 
-/// Both open; the server dies after `dies` and opens again, while packets of its first life with chunks of `kinds` are `late`.
+/// Both open; the server dies after `dies` and opens again, while packets of its first life with
+/// chunks of `kinds` are `late`.
 fn restarted_while_both_open(dies: Duration, late: Duration, kinds: &'static [u8]) -> Pair {
     let mut pair = Pair::new();
     let end = pair.now + dies + Duration::from_millis(10);
@@ -170,8 +172,9 @@ fn both_end_well(mut pair: Pair, what: &str) {
 
 #[test]
 fn a_peer_that_restarts_while_both_open_is_heard_from_its_new_first_tsn() {
-    // Found by random worlds: the former life's cookie comes after the new life's INIT, and DATA is in flight when the new life's cookie
-    // comes. Its tag alone was taken over, not its TSN, and the end was an ABORT for TSNs never sent.
+    // Found by random worlds: the former life's cookie comes after the new life's INIT, and DATA is
+    // in flight when the new life's cookie comes. Its tag alone was taken over, not its TSN, and
+    // the end was an ABORT for TSNs never sent.
     let ms = Duration::from_millis;
     let times = |dies| (2..60).map(move |late| (ms(dies), ms(late)));
     for (dies, late) in (21..60).step_by(3).flat_map(times) {
@@ -222,7 +225,8 @@ fn data(tsn: u32) -> DataChunk<'static> {
 
 #[test]
 fn action_c_leaves_everything_as_it_was() {
-    // A cookie of a time when the client had no association, for the peer's present tag but another of ours.
+    // A cookie of a time when the client had no association, for the peer's present tag but another
+    // of ours.
     let mut pair = Pair::new();
     pair.lose(|_| Verdict::Lose);
     pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(55))]));
@@ -298,7 +302,8 @@ fn an_init_in_shutdown_ack_sent_is_answered_with_shutdown_ack() {
     pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
     let kinds: Vec<u8> = pair.sent_since(before).iter().map(Packet::first_kind).collect();
     assert_eq!(kinds, [SHUTDOWN_ACK]);
-    // The reflected COMPLETE of a client that is setting up ends the old association; then the new one comes about.
+    // The reflected COMPLETE of a client that is setting up ends the old association; then the new
+    // one comes about.
     pair.deliver_all();
     restart_client(&mut pair);
     pair.run(5 * SECOND);
@@ -383,7 +388,8 @@ fn a_duplicate_cookie_is_acknowledged_in_shutdown_ack_sent() {
 
 #[test]
 fn a_late_copy_of_the_init_is_answered_and_changes_nothing() {
-    // INITs go out on all paths at once; behind NATs each comes from another address, which no INIT lists.
+    // INITs go out on all paths at once; behind NATs each comes from another address, which no INIT
+    // lists.
     let mut pair = Pair::connected();
     let (init, first) = (pair.last_with(INIT), read_init_ack(&pair.last_with(INIT_ACK)));
     let mut from_nat = init.tuple;
@@ -394,12 +400,14 @@ fn a_late_copy_of_the_init_is_answered_and_changes_nothing() {
         let answers = pair.sent_since(before).to_vec();
         assert_eq!(answers.len(), 1);
         let ack = &answers[0];
-        // To where it came from, with the tag that it named, and with a new one of ours (RFC 9260 section 5.2.2).
+        // To where it came from, with the tag that it named, and with a new one of ours (RFC 9260
+        // section 5.2.2).
         assert_eq!((ack.kinds(), ack.tag()), (vec![INIT_ACK], read_init(&init)));
         assert_eq!(ack.tuple, reverse(from));
         let (tag, cookie) = read_init_ack(ack);
         assert_ne!(tag, first.0);
-        // Nobody asked for that cookie. Who brings it all the same gets nothing: it is no restart and no association of its own.
+        // Nobody asked for that cookie. Who brings it all the same gets nothing: it is no restart
+        // and no association of its own.
         let before = pair.log.len();
         let echo = to_server(tag, &[&cookie_echo(cookie)]);
         pair.inject(Way::ToServer, from, &echo);

@@ -1,4 +1,5 @@
-//! A cookie sets up one association in its life, however often its COOKIE ECHO comes (RFC 9260 sections 5.1.5 and 5.2.4).
+//! A cookie sets up one association in its life, however often its COOKIE ECHO comes (RFC 9260
+//! sections 5.1.5 and 5.2.4).
 
 use bytes::Bytes;
 use polypath_proto::config::AssocConfig;
@@ -29,7 +30,8 @@ fn replay(pair: &mut Pair, packet: &Packet) {
     pair.inject(packet.way, packet.tuple, &packet.data);
 }
 
-/// The server's only answer to `echo` is an ABORT for the client's tag, and no association comes of it.
+/// The server's only answer to `echo` is an ABORT for the client's tag, and no association comes of
+/// it.
 fn assert_refused(pair: &mut Pair, echo: &Packet, client_tag: u32) {
     let (before, associations) = (pair.log.len(), pair.server.established());
     replay(pair, echo);
@@ -152,7 +154,8 @@ fn a_cookie_with_the_tag_of_our_own_init_does_not_bring_our_association_back() {
 
 #[test]
 fn a_former_cookie_of_a_collision_does_not_give_the_peer_its_former_tag() {
-    // The peer opens, restarts and opens again while we open: both cookies name the tag of our INIT.
+    // The peer opens, restarts and opens again while we open: both cookies name the tag of our
+    // INIT.
     let mut pair = Pair::new();
     lose_all(&mut pair);
     pair.connect();

@@ -1,4 +1,5 @@
-//! An end that gives up says so, once: the other one need not find out by itself (RFC 9260 sections 8.1, 9.2 and 5.1).
+//! An end that gives up says so, once: the other one need not find out by itself (RFC 9260 sections
+//! 8.1, 9.2 and 5.1).
 
 use polypath_proto::config::{AssocConfig, AuthConfig, ExtensionConfig};
 use polypath_proto::time::Duration;

@@ -113,7 +113,8 @@ fn nr_sacks_need_both_sides() {
 
 #[test]
 fn dac_needs_both_sides_to_say_so_or_one_to_know() {
-    // Announced by the client, announced by the server, assumed by the server: does it count packets in its SACKs?
+    // Announced by the client, announced by the server, assumed by the server: does it count
+    // packets in its SACKs?
     let cases = [
         (true, true, false, true),
         (false, true, false, false),

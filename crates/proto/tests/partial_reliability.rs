@@ -1,4 +1,5 @@
-//! Messages that are given up (RFC 3758, RFC 7496), end to end in virtual time: 10 ms there, 10 ms back, RTO.Min 1 s.
+//! Messages that are given up (RFC 3758, RFC 7496), end to end in virtual time: 10 ms there, 10 ms
+//! back, RTO.Min 1 s.
 
 use std::collections::BTreeSet;
 
@@ -564,7 +565,8 @@ fn i_forward_tsns_name_messages_of_both_classes() {
 fn a_fragment_that_comes_after_its_message_was_skipped_is_dropped() {
     let mut pair = pair(interleaving(), interleaving());
     let mut n = 0;
-    // Of two interleaved messages, one ordered and one not, every third packet is lost and every fourth late.
+    // Of two interleaved messages, one ordered and one not, every third packet is lost and every
+    // fourth late.
     pair.lose(move |packet| {
         let data = packet.kinds().contains(&kind::I_DATA);
         n += u32::from(data);
@@ -644,7 +646,8 @@ fn a_message_delivered_in_part_and_then_given_up_is_told() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every message is delivered, or abandoned and said so, never neither; in order per stream; and nothing is left behind.
+    /// Every message is delivered, or abandoned and said so, never neither; in order per stream;
+    /// and nothing is left behind.
     #[test]
     fn no_message_vanishes(
         seed: u64,

@@ -1,4 +1,5 @@
-//! Path MTU discovery (RFC 8899) and ICMP (RFC 9260 section 10) between whole endpoints, on links that drop what is too large.
+//! Path MTU discovery (RFC 8899) and ICMP (RFC 9260 section 10) between whole endpoints, on links
+//! that drop what is too large.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -197,7 +198,8 @@ fn a_link_that_shrinks_in_silence_is_noticed_by_lost_data_and_nothing_is_lost() 
     assert!(pair.client.saw(&Event::PathMtu { path: P0, mtu: 1200 }), "back to the base first");
     let assoc = pair.client.endpoint.association(pair.client.handle()).expect("association");
     let lost = assoc.sender_queue_info().used;
-    // The chunks that were cut for 1500 bytes can only go fragmented, which this world does not carry.
+    // The chunks that were cut for 1500 bytes can only go fragmented, which this world does not
+    // carry.
     assert!(lost > 0 || received(&pair) == 200_000);
     links.set(0, 1500);
     pair.run(Duration::from_secs(120));
@@ -403,8 +405,9 @@ fn without_discovery_a_routers_word_lowers_the_size_for_good() {
     assert_eq!(mtu(&pair, P0), 576, "no packets of a few bytes each");
 }
 
-/// Lets both sides talk for `ms` milliseconds without delay; the client's interfaces refuse IP packets above `limit` unless they may be
-/// taken apart. Gives the sizes of those that were refused.
+/// Lets both sides talk for `ms` milliseconds without delay; the client's interfaces refuse IP
+/// packets above `limit` unless they may be taken apart. Gives the sizes of those that were
+/// refused.
 fn talk(pair: &mut Pair, ms: u64, limit: u32, told: bool) -> Vec<usize> {
     let (mut buf, mut refused) = (Vec::new(), Vec::new());
     for _ in 0..ms {
@@ -462,7 +465,8 @@ fn without_discovery_the_interface_says_what_it_carries() {
 
 #[test]
 fn a_path_that_fails_because_the_base_size_does_not_pass_still_finds_that_out() {
-    // Lost data makes the path inactive long before three probes of the base are lost, and it is the only one.
+    // Lost data makes the path inactive long before three probes of the base are lost, and it is
+    // the only one.
     for path_max_retrans in [0, 1] {
         let links = Links::new(1000, 1000);
         let client = endpoint(CLIENT_PORT, &client_addresses()[..1]);

@@ -1,5 +1,5 @@
-//! Paths, rule by rule: heartbeats, verification, error counters, failover (RFC 9260 sections 5.4, 6.3, 6.4 and 8), potentially failed paths
-//! (RFC 7829).
+//! Paths, rule by rule: heartbeats, verification, error counters, failover (RFC 9260 sections 5.4,
+//! 6.3, 6.4 and 8), potentially failed paths (RFC 7829).
 
 use polypath_proto::config::{AssocConfig, PathPairing, PfConfig};
 use polypath_proto::time::{Duration, Time};
@@ -73,7 +73,8 @@ fn idle_paths_are_asked_every_interval_plus_rto_with_jitter() {
     for i in 0..2 {
         let waits = waits(&times(&pair, i, kind::HEARTBEAT));
         assert!((110..=120).contains(&waits.len()), "{}", waits.len());
-        // RTO is RTO.Min, 1 s; half of it either way. The period begins when the last one was answered, 20 ms after it was sent.
+        // RTO is RTO.Min, 1 s; half of it either way. The period begins when the last one was
+        // answered, 20 ms after it was sent.
         let (low, high) = (SECOND * 305 / 10, SECOND * 3152 / 100);
         // The first is at the end of path verification.
         assert!(waits.iter().skip(1).all(|w| *w >= low && *w <= high), "{waits:?}");
@@ -512,7 +513,8 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
     }
 }
 
-/// Data that was lost on one path and sent again on another: which of the two delivered it is not known, so neither is proven.
+/// Data that was lost on one path and sent again on another: which of the two delivered it is not
+/// known, so neither is proven.
 #[test]
 fn data_that_moved_proves_neither_path() {
     let pf = PfConfig { one_path_proves: true, ..PfConfig::default() };

@@ -1,4 +1,5 @@
-//! Stream reconfiguration (RFC 6525), end to end in virtual time: 10 ms there, 10 ms back, RTO.Min 1 s.
+//! Stream reconfiguration (RFC 6525), end to end in virtual time: 10 ms there, 10 ms back, RTO.Min
+//! 1 s.
 
 use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, ExtensionConfig, ReconfigConfig};
@@ -326,8 +327,9 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is reset or added in between, from whichever side, by a lossy way: messages arrive once and in order, or are
-    /// abandoned and said so; every request gets an answer, and none that its sequence number is bad.
+    /// Whatever is reset or added in between, from whichever side, by a lossy way: messages arrive
+    /// once and in order, or are abandoned and said so; every request gets an answer, and none that
+    /// its sequence number is bad.
     #[test]
     fn resets_lose_nothing(
         seed: u64,
@@ -339,8 +341,9 @@ proptest! {
         let extensions =
             ExtensionConfig { interleaving, partial_reliability: true, ..RECONFIG };
         let initial_tsn = wraps.then_some(Tsn(u32::MAX - 3));
-        // Timers of data and of requests both count (RFC 9260 section 8.1, RFC 6525 section 5.1.1): where a third is lost, five
-        // expirations in a row may end an association, and rightly so. That is not what is looked for here.
+        // Timers of data and of requests both count (RFC 9260 section 8.1, RFC 6525 section 5.1.1):
+        // where a third is lost, five expirations in a row may end an association, and rightly so.
+        // That is not what is looked for here.
         let assoc_max_retrans = 1_000;
         let both = AssocConfig { extensions, initial_tsn, assoc_max_retrans, ..config() };
         let mut pair = pair(both.clone(), both);

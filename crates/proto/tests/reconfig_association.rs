@@ -1,4 +1,5 @@
-//! Stream reconfiguration (RFC 6525): the whole association is reset (SSN/TSN reset request). 10 ms there, 10 ms back, RTO.Min 1 s.
+//! Stream reconfiguration (RFC 6525): the whole association is reset (SSN/TSN reset request). 10 ms
+//! there, 10 ms back, RTO.Min 1 s.
 
 use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
@@ -80,7 +81,8 @@ fn got_back(pair: &Pair, stream: u16) -> Vec<u32> {
     of.map(|m| m.ppid).collect()
 }
 
-/// Streams 0 and 1 have had messages when the association is reset, stream 2 has not; all answers come `late`.
+/// Streams 0 and 1 have had messages when the association is reset, stream 2 has not; all answers
+/// come `late`.
 fn answer_overtaken(interleaving: bool, late: Duration) -> (Pair, ReconfigId) {
     let extensions = ExtensionConfig { interleaving, partial_reliability: true, ..RECONFIG };
     let both = AssocConfig { extensions, ..config() };
@@ -134,7 +136,8 @@ fn data_overtakes_the_answer_to_a_reset_of_the_association() {
     }
 }
 
-/// The new number 0 is the next one by the old numbers, too: what is taken with it belongs to the time after the reset all the same.
+/// The new number 0 is the next one by the old numbers, too: what is taken with it belongs to the
+/// time after the reset all the same.
 #[test]
 fn data_overtakes_the_answer_to_a_reset_of_the_association_where_numbers_wrap() {
     for interleaving in [false, true] {
@@ -280,8 +283,8 @@ fn a_reset_of_streams_overtakes_the_answer_to_a_reset_of_the_association() {
 
 #[test]
 fn an_association_that_is_over_asks_for_nothing_and_resets_nothing() {
-    // Found by random worlds: what was in flight is forgotten at the end, which looked like "all is acknowledged". A peer that had
-    // not heard of the end skipped what it had not received.
+    // Found by random worlds: what was in flight is forgotten at the end, which looked like "all is
+    // acknowledged". A peer that had not heard of the end skipped what it had not received.
     for asks in [true, false] {
         let mut pair = pair(config(), config());
         for i in 0..10 {
@@ -293,7 +296,8 @@ fn an_association_that_is_over_asks_for_nothing_and_resets_nothing() {
         } else {
             server(&mut pair).reset_association(now).unwrap();
         }
-        // Data is lost, so the reset waits; then the application gives up, and its ABORT is lost as well.
+        // Data is lost, so the reset waits; then the application gives up, and its ABORT is lost as
+        // well.
         pair.lose(|p| match p.kinds()[0] {
             kind::DATA | kind::ABORT => Verdict::Lose,
             _ => Verdict::Deliver,

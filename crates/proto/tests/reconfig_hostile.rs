@@ -161,7 +161,8 @@ fn what_waits_for_a_reset_is_bounded_by_the_receive_buffer() {
     let held = server(&mut pair).receive_buffer().0;
     assert!((19_000..=21_000).contains(&held), "{held}");
     assert_eq!(pair.server.received.len(), 0);
-    // It comes after all: room is made for it, the reset is done, what was kept is delivered from number 0 on.
+    // It comes after all: room is made for it, the reset is done, what was kept is delivered from
+    // number 0 on.
     pair.inject(Way::ToServer, at_server(), &data(0, &[1; 1_000]));
     assert_eq!(resets(&pair.server), [(StreamDirection::Incoming, vec![])]);
     let got: Vec<u8> = pair.server.received.iter().map(|m| m.data[0]).collect();

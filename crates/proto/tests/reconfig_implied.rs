@@ -1,4 +1,5 @@
-//! Streams that both sides ask for at once (RFC 6525 sections 5.2.5 and 5.2.6): the peer's request looks like the answer to ours.
+//! Streams that both sides ask for at once (RFC 6525 sections 5.2.5 and 5.2.6): the peer's request
+//! looks like the answer to ours.
 
 use polypath_proto::config::{AssocConfig, ReconfigConfig};
 use polypath_proto::{ReconfigId, ReconfigOutcome, StreamDirection};
@@ -12,7 +13,8 @@ fn add(pair: &mut Pair, of_server: bool, outgoing: u16, incoming: u16) -> Reconf
     assoc.add_streams(now, outgoing, incoming).unwrap()
 }
 
-/// The client wishes for `count` of the server's streams, which adds as many of its own accord. The wish is lost `times` times.
+/// The client wishes for `count` of the server's streams, which adds as many of its own accord. The
+/// wish is lost `times` times.
 fn ask_in_vain(pair: &mut Pair, count: u16, times: usize) -> ReconfigId {
     pair.lose_first(times, |p| p.way == Way::ToServer && has_param(p, 18));
     let id = add(pair, false, 0, count);

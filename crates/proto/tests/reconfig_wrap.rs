@@ -1,5 +1,6 @@
-//! SSNs have 16 bits: after 2^16 messages of a stream, or twice as many, the next one has the number of the first, which is also the
-//! number that a reset gives (RFC 6525). Old and new messages are told apart all the same.
+//! SSNs have 16 bits: after 2^16 messages of a stream, or twice as many, the next one has the
+//! number of the first, which is also the number that a reset gives (RFC 6525). Old and new
+//! messages are told apart all the same.
 
 use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
@@ -86,8 +87,8 @@ fn the_peer_resets_its_stream_while_the_last_of_65536_old_messages_are_under_way
     in_order(&pair.client, count + 3);
 }
 
-/// The peer is asked to reset everything while its last old messages are under way; all that it answers comes late, and new messages
-/// overtake it with the number that an old one would have had.
+/// The peer is asked to reset everything while its last old messages are under way; all that it
+/// answers comes late, and new messages overtake it with the number that an old one would have had.
 #[test]
 fn the_association_is_reset_while_the_last_of_65536_old_messages_are_under_way() {
     for late in [60, 3_500, 9_000] {

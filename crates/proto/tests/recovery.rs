@@ -1,5 +1,5 @@
-//! Loss recovery beyond RFC 9260, end to end in virtual time: a path of 12 Mbit/s (a packet per millisecond), 20 ms there
-//! and back; RTO.Min 1 s.
+//! Loss recovery beyond RFC 9260, end to end in virtual time: a path of 12 Mbit/s (a packet per
+//! millisecond), 20 ms there and back; RTO.Min 1 s.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// An association over one path whose client recovers as told, with a window of some 30 packets and a measured round
-/// trip.
+/// An association over one path whose client recovers as told, with a window of some 30 packets and
+/// a measured round trip.
 fn connected(recovery: RecoveryConfig) -> Pair {
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
     let config = AssocConfig { recovery, max_burst: None, ..AssocConfig::default() };
@@ -66,8 +66,8 @@ fn tsns(packet: &Packet) -> Vec<u32> {
     chunks.filter_map(tsn).collect()
 }
 
-/// Decides about the packets with DATA, one of which passes the bottleneck per millisecond. The first from now on is number
-/// 1; `send` is 1 for a first transmission.
+/// Decides about the packets with DATA, one of which passes the bottleneck per millisecond. The
+/// first from now on is number 1; `send` is 1 for a first transmission.
 fn judge(pair: &mut Pair, fate: impl FnMut(&Packet, u32, u32) -> Verdict + 'static) {
     bottleneck(pair, Time::ZERO, fate);
 }
@@ -286,7 +286,8 @@ fn a_genuine_timeout_is_not_undone() {
     assert_eq!((pair.server.received.len(), recovered(&pair).spurious_timeouts), (250, 0));
 }
 
-/// The longest silence of the sender between the loss of packet 100 and the end of the transfer's first half.
+/// The longest silence of the sender between the loss of packet 100 and the end of the transfer's
+/// first half.
 fn silence(rate_reduction: RateReduction) -> Duration {
     let mut pair = connected(RecoveryConfig { rate_reduction, rack: true, ..RecoveryConfig::OFF });
     judge(
@@ -341,7 +342,8 @@ fn everything_arrives_whatever_is_lost_with_any_switches() {
 
 #[test]
 fn an_end_that_only_receives_notices_that_its_sacks_do_not_arrive() {
-    // No heartbeats, and SACKs take the primary path, which is dead in that direction: only duplicates tell.
+    // No heartbeats, and SACKs take the primary path, which is dead in that direction: only
+    // duplicates tell.
     let mut server = endpoint(SERVER_PORT, &server_addresses());
     let mut assoc = AssocConfig { heartbeat_interval: None, ..AssocConfig::default() };
     assoc.sack.path = polypath_proto::config::SackPath::Primary;

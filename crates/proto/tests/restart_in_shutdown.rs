@@ -1,5 +1,6 @@
-//! A former life of the peer sent SHUTDOWN, or our user did, and then the cookie of the peer's new life comes (RFC 9260 section 5.2.4,
-//! actions A and B): what we do in each state, what the new life sees, and that all ends.
+//! A former life of the peer sent SHUTDOWN, or our user did, and then the cookie of the peer's new
+//! life comes (RFC 9260 section 5.2.4, actions A and B): what we do in each state, what the new
+//! life sees, and that all ends.
 
 use polypath_proto::time::Duration;
 use polypath_proto::{AssocHandle, CloseReason, Event, State};
@@ -41,7 +42,8 @@ fn new_life(pair: &mut Pair) {
     pair.run(100 * MS);
 }
 
-/// Brings the server, which is us, to `state`: the former life knows its `tag` and that its first TSN is `tsn`.
+/// Brings the server, which is us, to `state`: the former life knows its `tag` and that its first
+/// TSN is `tsn`.
 fn bring_to(pair: &mut Pair, state: State, tag: u32, tsn: u32) {
     let now = pair.now;
     if matches!(state, State::ShutdownPending | State::ShutdownReceived) {
@@ -76,7 +78,8 @@ fn by_tie_tags(state: State, early: bool) -> Pair {
     pair
 }
 
-/// Action B. We open, too, and answer the INITs of both lives with the tag of ours. `heard`: the former life sent data.
+/// Action B. We open, too, and answer the INITs of both lives with the tag of ours. `heard`: the
+/// former life sent data.
 fn by_collision(state: State, heard: bool) -> Pair {
     let mut pair = Pair::new();
     pair.lose(|_| Verdict::Lose);
@@ -133,10 +136,11 @@ fn said(pair: &Pair, since: usize) -> Vec<Vec<u8>> {
 
 /// What became of the association whose peer began anew.
 #[derive(Debug, PartialEq)]
-enum End {
+enum Outcome {
     /// It goes on with the new life.
     Works,
-    /// Our user wanted it to end, and nothing was exchanged with the former life: the new one is told.
+    /// Our user wanted it to end, and nothing was exchanged with the former life: the new one is
+    /// told.
     Ends,
     /// It ends; the new life then gets an association of its own.
     EndsAndBegins,
@@ -152,24 +156,26 @@ fn check(what: &str, state: State, mut pair: Pair) {
     let shutdown = Some(CloseReason::Shutdown);
     let new = pair.server.endpoint.associations().any(|h| !all.contains(&h));
     let end = match (ours, theirs) {
-        (None, None) => End::Works,
-        (a, b) if a == shutdown && b == shutdown => End::Ends,
-        (a, None) if a == shutdown && new => End::EndsAndBegins,
-        (a, Some(CloseReason::PeerAbort { cause: None })) if a == shutdown => End::EndsForBoth,
+        (None, None) => Outcome::Works,
+        (a, b) if a == shutdown && b == shutdown => Outcome::Ends,
+        (a, None) if a == shutdown && new => Outcome::EndsAndBegins,
+        (a, Some(CloseReason::PeerAbort { cause: None })) if a == shutdown => Outcome::EndsForBoth,
         other => panic!("{what}: {other:?}"),
     };
     let expected = match state {
-        State::ShutdownPending | State::ShutdownSent if what.ends_with("not heard") => End::Ends,
-        state if state != State::ShutdownAckSent => End::Works,
-        _ if what.starts_with('A') => End::EndsAndBegins,
-        _ => End::EndsForBoth,
+        State::ShutdownPending | State::ShutdownSent if what.ends_with("not heard") => {
+            Outcome::Ends
+        }
+        state if state != State::ShutdownAckSent => Outcome::Works,
+        _ if what.starts_with('A') => Outcome::EndsAndBegins,
+        _ => Outcome::EndsForBoth,
     };
     assert_eq!(end, expected, "{what}");
     // Nothing was exchanged with the former life: there is no new one, only a new name.
     let renamed = what.ends_with("not heard") && state != State::ShutdownReceived;
     let restarted = state != State::ShutdownAckSent && !renamed;
     assert_eq!(pair.server.saw(&Event::Restarted), restarted, "{what}");
-    if end == End::Works {
+    if end == Outcome::Works {
         both_work(&mut pair, what);
         let now = pair.now;
         pair.client.shutdown(now);
@@ -209,7 +215,8 @@ fn in_shutdown_ack_sent_a_new_life_gets_shutdown_ack_and_an_error_and_no_associa
     }
 }
 
-/// Both open; the former life sends data or not, ends the association and dies; packets of it are late.
+/// Both open; the former life sends data or not, ends the association and dies; packets of it are
+/// late.
 #[test]
 fn a_former_life_that_ends_the_association_while_both_open_leaves_nothing_that_hangs() {
     for (dies, late) in (21..61).step_by(4).flat_map(|d| (2..90).step_by(8).map(move |l| (d, l))) {

@@ -1,4 +1,5 @@
-//! Set-up, rule by rule (RFC 9260 sections 3.3.2, 3.3.3, 5.1, 5.2 and 5.4), as far as the other files do not show it on the way.
+//! Set-up, rule by rule (RFC 9260 sections 3.3.2, 3.3.3, 5.1, 5.2 and 5.4), as far as the other
+//! files do not show it on the way.
 
 use polypath_proto::config::{AssocConfig, EndpointConfig, ExtensionConfig};
 use polypath_proto::time::Duration;
@@ -333,7 +334,8 @@ fn an_init_ack_goes_back_to_where_the_init_came_from() {
 
 #[test]
 fn an_init_ack_from_another_address_of_the_peer_counts() {
-    // From an address that nobody named; from the address of our other path to where the first begins.
+    // From an address that nobody named; from the address of our other path to where the first
+    // begins.
     for source in ["10.0.7.7", "10.0.1.2"] {
         let (mut pair, tag) = waiting_client();
         let listed = [[10, 0, 0, 2], [10, 0, 7, 7]].map(|a| Parameter::Ipv4(a.into()));
@@ -347,7 +349,8 @@ fn an_init_ack_from_another_address_of_the_peer_counts() {
         assert!(pair.log[before..].iter().all(|p| p.first_kind() == ABORT));
         pair.inject(Way::ToClient, from, &to_client(tag, &[&ack()]));
         let echo = pair.last_with(COOKIE_ECHO);
-        // Nothing but heartbeats goes to an address that is not verified: to the one that our user named.
+        // Nothing but heartbeats goes to an address that is not verified: to the one that our user
+        // named.
         assert_eq!((echo.tag(), echo.tuple), (55, at_server()), "{source}");
     }
 }

@@ -1,5 +1,5 @@
-//! Shutdown and abort, rule by rule (RFC 9260 section 9), as far as `shutdown.rs` does not show it on the way; and what a packet may trigger
-//! (section 12.4).
+//! Shutdown and abort, rule by rule (RFC 9260 section 9), as far as `shutdown.rs` does not show it
+//! on the way; and what a packet may trigger (section 12.4).
 
 use bytes::Bytes;
 use polypath_proto::config::AssocConfig;
@@ -196,7 +196,8 @@ fn a_peer_that_is_heard_of_is_not_given_up_before_the_guard_expires() {
     let now = pair.now;
     pair.server.shutdown(now);
     pair.exchange();
-    // It answers nothing, but it lives. Association.Max.Retrans SHUTDOWNs would be sent in about eight minutes.
+    // It answers nothing, but it lives. Association.Max.Retrans SHUTDOWNs would be sent in about
+    // eight minutes.
     let heartbeat = to_server(ids.tags.1, &[&chunk(HeartbeatRepr { info: &[0; 12] })]);
     let (mut shutdowns, began) = (0, pair.now);
     while pair.server.closed().is_none() {
@@ -420,8 +421,9 @@ fn an_abort_travels_alone_though_data_waits() {
 
 #[test]
 fn a_pending_shutdown_ends_where_heartbeats_are_answered_and_data_never_is() {
-    // Found by random worlds (seed 27065757): a forged INIT ACK took NR-SACK out of what both ends could do, so that one end knew none of
-    // the acknowledgements that the other sent. Answered heartbeats reset all counters (RFC 9260 section 8.1), and data went out for ever.
+    // Found by random worlds (seed 27065757): a forged INIT ACK took NR-SACK out of what both ends
+    // could do, so that one end knew none of the acknowledgements that the other sent. Answered
+    // heartbeats reset all counters (RFC 9260 section 8.1), and data went out for ever.
     let mut pair = Pair::connected();
     pair.lose(|p| if p.kinds().contains(&kind::SACK) { Verdict::Lose } else { Verdict::Deliver });
     send(&mut pair, |pair| &mut pair.client).expect("accepted");

@@ -1,4 +1,5 @@
-//! Messages so small that what must be remembered of them fills the memory that goes with the send buffer before their bytes fill the buffer.
+//! Messages so small that what must be remembered of them fills the memory that goes with the send
+//! buffer before their bytes fill the buffer.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,7 +15,8 @@ use polypath_wire::chunk::kind;
 const SECOND: Duration = Duration::from_secs(1);
 const BUFFER: u64 = 20_000;
 
-/// More would be more than twice the buffer and 64 KiB, with 128 bytes each and 64 for each of two paths.
+/// More would be more than twice the buffer and 64 KiB, with 128 bytes each and 64 for each of two
+/// paths.
 const MOST: usize = (2 * BUFFER as usize + (64 << 10)) / (1 + 128 + 2 * 64);
 
 fn config(send_buffer: u64) -> AssocConfig {
@@ -32,7 +34,8 @@ fn connected(config: AssocConfig) -> Pair {
     pair
 }
 
-/// Messages of a byte until there is no room. What the association says of its room is true all the time.
+/// Messages of a byte until there is no room. What the association says of its room is true all the
+/// time.
 fn fill(pair: &mut Pair, stream: u16, reliability: Reliability, most: usize) -> usize {
     let (now, stream) = (pair.now, StreamId(stream));
     let options = SendOptions { reliability, ..SendOptions::default() };

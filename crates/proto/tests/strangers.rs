@@ -1,4 +1,5 @@
-//! Packets that belong to no association, or claim to belong to one (RFC 9260 sections 5.1, 8.4 and 8.5; RFC 5062).
+//! Packets that belong to no association, or claim to belong to one (RFC 9260 sections 5.1, 8.4 and
+//! 8.5; RFC 5062).
 
 use core::net::Ipv4Addr;
 use polypath_proto::time::Duration;

@@ -42,7 +42,8 @@ fn pair(mbit: u64, bound: Option<u32>) -> Pair {
     pair
 }
 
-/// Saturates for so many seconds. Gives Mbit/s in the last two of them, and the sizes of the receiver's and the sender's buffers.
+/// Saturates for so many seconds. Gives Mbit/s in the last two of them, and the sizes of the
+/// receiver's and the sender's buffers.
 fn saturated(pair: &mut Pair, seconds: u64) -> (f64, u32, u64) {
     saturated_with(pair, 1400, seconds)
 }

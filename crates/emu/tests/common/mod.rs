@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-pub use polypath_emu::for_tests::{build, or_skip};
+pub use polypath_emu::for_tests::build;
 use polypath_emu::{InterfaceSpec, LinkSpec, Namespace, NatSpec, NetworkSpec, RouteSpec};
 use polypath_link::{LinkConfig, LinkSeed, NatConfig};
 
@@ -46,8 +46,8 @@ pub const V6: Family = Family {
     external: ["2001:db8::1", "2001:db8::2"],
 };
 
-/// Two uplinks of a client to a server with several addresses on one interface. `behind` says behind
-/// which box each uplink is; boxes of that many are made.
+/// Two uplinks of a client to a server with several addresses on one interface. `behind` says
+/// behind which box each uplink is; boxes of that many are made.
 pub fn uplinks(family: Family, behind: [usize; 2], change: impl Fn(&mut NatConfig)) -> NetworkSpec {
     let mut spec = NetworkSpec::default();
     let interface = |name: &str, addresses| InterfaceSpec { name: name.into(), addresses };

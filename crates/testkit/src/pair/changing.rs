@@ -221,7 +221,8 @@ pub fn raw_asconf(pair: &Pair, ahead: u32, lookup: &str, params: ParamsBuf) -> V
     overheard(pair).packet(PORTS, server_tag(pair), EMPTY, &[&push])
 }
 
-/// (correlation, cause code) of each error in an ASCONF-ACK, and the correlation ids reported as successful.
+/// (correlation, cause code) of each error in an ASCONF-ACK, and the correlation ids reported as
+/// successful.
 pub fn verdicts(packet: &Packet) -> (Vec<(u32, u16)>, Vec<u32>) {
     let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
     let (mut errors, mut good) = (Vec::new(), Vec::new());
@@ -241,7 +242,8 @@ pub fn verdicts(packet: &Packet) -> (Vec<(u32, u16)>, Vec<u32>) {
     (errors, good)
 }
 
-/// Injects `data` at the server as if it came along `way`; gives the packets sent in answer at once.
+/// Injects `data` at the server as if it came along `way`; gives the packets sent in answer at
+/// once.
 pub fn inject(pair: &mut Pair, at_server: FourTuple, data: &[u8]) -> Vec<Packet> {
     let before = pair.log.len();
     pair.inject(Way::ToServer, at_server, data);
@@ -271,7 +273,8 @@ pub fn first_param(packet: &[u8]) -> polypath_wire::RawParam<'_> {
     ack.params.iter().next().unwrap().unwrap()
 }
 
-/// The server, as it were, answers the client's latest ASCONF: its first request fails for this reason.
+/// The server, as it were, answers the client's latest ASCONF: its first request fails for this
+/// reason.
 pub fn answer_with(pair: &mut Pair, cause: &ErrorCause<'_>) {
     let sent = pair.log.iter().rfind(|p| p.kinds().contains(&ASCONF)).unwrap();
     let asked = chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();

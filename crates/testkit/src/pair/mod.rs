@@ -1,6 +1,6 @@
-//! Two endpoints in memory with virtual time, and full control of what is between them: packets take 10 ms, and a test
-//! may lose, keep, delay or forge each of them. For what one rule of an RFC wants; [`world`](crate::world) has links with
-//! losses of their own, more hosts and NATs.
+//! Two endpoints in memory with virtual time, and full control of what is between them: packets
+//! take 10 ms, and a test may lose, keep, delay or forge each of them. For what one rule of an RFC
+//! wants; [`world`](crate::world) has links with losses of their own, more hosts and NATs.
 
 mod addresses;
 pub mod authentic;

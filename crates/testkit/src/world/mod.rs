@@ -1,8 +1,9 @@
 //! Endpoints in one thread, with virtual time between them.
 //!
-//! Path i joins the address 10.0.i.1 of host 0 with 10.0.i.2 of host 1. A packet takes the link of the network its
-//! destination is in, so that every pair of addresses is a path. A third host, if there is one, is 10.0.i.3 and talks to host 1 over
-//! the same links. The first host may sit behind NATs that change their minds, and every host's clock may jump.
+//! Path i joins the address 10.0.i.1 of host 0 with 10.0.i.2 of host 1. A packet takes the link of
+//! the network its destination is in, so that every pair of addresses is a path. A third host, if
+//! there is one, is 10.0.i.3 and talks to host 1 over the same links. The first host may sit behind
+//! NATs that change their minds, and every host's clock may jump.
 
 mod link;
 mod log;
@@ -84,7 +85,8 @@ pub enum WorldError {
 
 /// Timeouts of one host at one instant, at most.
 const MAX_TIMEOUTS: u32 = 200;
-/// Bytes that a report of a router quotes of a packet: all of an INIT's fixed part, and some more (RFC 1812 section 4.3.2.3).
+/// Bytes that a report of a router quotes of a packet: all of an INIT's fixed part, and some more
+/// (RFC 1812 section 4.3.2.3).
 const QUOTED: usize = 128;
 /// Packets of one host at one instant, at most: more than the buffers of any test hold.
 const MAX_PACKETS: u32 = 20_000;
@@ -110,7 +112,8 @@ struct Arrival {
     host: HostId,
     tuple: FourTuple,
     bytes: Bytes,
-    /// It is no packet, but what a router says of one that the host sent: `bytes` are what it quotes.
+    /// It is no packet, but what a router says of one that the host sent: `bytes` are what it
+    /// quotes.
     report: Option<IcmpReport>,
 }
 
@@ -151,8 +154,8 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// Two hosts, or three, without endpoints' history, joined by links with these delays. `configs` get the addresses of the world
-    /// where they name none.
+    /// Two hosts, or three, without endpoints' history, joined by links with these delays.
+    /// `configs` get the addresses of the world where they name none.
     pub fn new(
         configs: impl IntoIterator<Item = EndpointConfig>,
         delays: &[Duration],
@@ -192,13 +195,15 @@ impl World {
         self.hosts.get(host.0).map_or(self.now, |h| self.now + h.ahead)
     }
 
-    /// The clock of `host` jumps, forward or (as far as it is ahead) backward. It was not looked at in between.
+    /// The clock of `host` jumps, forward or (as far as it is ahead) backward. It was not looked at
+    /// in between.
     pub fn jump_clock(&mut self, host: HostId, by: Duration, back: bool) {
         let Some(host) = self.hosts.get_mut(host.0) else { return };
         host.ahead = if back { host.ahead.saturating_sub(by) } else { host.ahead + by };
     }
 
-    /// From now on the NAT of `link` knows the client by this address, and nobody by the former one.
+    /// From now on the NAT of `link` knows the client by this address, and nobody by the former
+    /// one.
     pub fn rebind(&mut self, link: usize, public: SocketAddr) {
         if let Some(nat) = self.nats.get_mut(link) {
             *nat = public;
@@ -266,7 +271,8 @@ impl World {
         self.hosts.get_mut(host.0)?.endpoint.association_mut(handle)
     }
 
-    /// Replaces the endpoint of a host by a new one with the same addresses and port, as after a crash.
+    /// Replaces the endpoint of a host by a new one with the same addresses and port, as after a
+    /// crash.
     pub fn restart(&mut self, host: HostId) {
         let rng = self.rng.fork();
         let old = &mut self.hosts[host.0];
@@ -307,7 +313,8 @@ impl World {
         self.arrive(delay, Arrival { host: to, tuple, bytes, report: None });
     }
 
-    /// Tells `to` what a router, or somebody who poses as one, says of a packet that it sent over `link`. Quotes the beginning of `packet`.
+    /// Tells `to` what a router, or somebody who poses as one, says of a packet that it sent over
+    /// `link`. Quotes the beginning of `packet`.
     pub fn report(&mut self, to: HostId, link: usize, packet: &Bytes, report: IcmpReport) {
         let bytes = packet.slice(..packet.len().min(QUOTED));
         let tuple = tuple(to, link);
@@ -319,8 +326,9 @@ impl World {
         self.arrivals.is_empty()
     }
 
-    /// Sends what endpoints have to send, then goes on to the next thing that happens, up to `limit`. Its events
-    /// wait in [`Host::events`]; what the host has to say to it goes out in the next step.
+    /// Sends what endpoints have to send, then goes on to the next thing that happens, up to
+    /// `limit`. Its events wait in [`Host::events`]; what the host has to say to it goes out in the
+    /// next step.
     ///
     /// # Errors
     /// When an endpoint misbehaves towards its driver.
@@ -475,7 +483,8 @@ impl World {
         if to == HostId::CLIENT {
             back.local = translated(link, 0, 0);
         }
-        // A NAT changes the source of what leaves over its link; what leaves from another address it has nothing to do with.
+        // A NAT changes the source of what leaves over its link; what leaves from another address
+        // it has nothing to do with.
         if from == HostId::CLIENT && tuple.local == translated(link, 0, 0) {
             back.remote = nat;
         }
