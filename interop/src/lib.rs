@@ -1,4 +1,5 @@
-//! Polypath against usrsctp, a stack that others wrote: our side of the conversation, and the matrix of conversations.
+//! Polypath against usrsctp, a stack that others wrote: our side of the conversation, and the
+//! matrix of conversations.
 //!
 //! The other side is `peer.c`; both take the same options and print the same JSON.
 

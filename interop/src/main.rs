@@ -23,7 +23,8 @@ enum Command {
     #[command(after_help = "Example: polypath-interop peer client --local 10.0.1.1 \
         --remote 10.0.1.2 --send 100 --end shutdown")]
     Peer(Box<peer::Options>),
-    /// Hold all conversations between Polypath and usrsctp, in network namespaces; prints a table. Needs root
+    /// Hold all conversations between Polypath and usrsctp, in network namespaces; prints a table.
+    /// Needs root
     #[command(after_help = "Example: polypath-interop matrix --only restart --keep /tmp/captures")]
     Matrix {
         /// Write the table to this Markdown file, too

@@ -1,4 +1,5 @@
-//! Messages whose stream, number, length and content follow from one seed; `message.c` computes the same.
+//! Messages whose stream, number, length and content follow from one seed; `message.c` computes the
+//! same.
 
 use std::str::FromStr;
 

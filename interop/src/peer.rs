@@ -1,4 +1,5 @@
-//! Our side of a conversation: the counterpart of `peer.c`, with the same options and the same result.
+//! Our side of a conversation: the counterpart of `peer.c`, with the same options and the same
+//! result.
 
 mod extras;
 mod options;

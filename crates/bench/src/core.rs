@@ -1,4 +1,5 @@
-//! The core alone: two endpoints in memory, no links, no loss. Payload carried per CPU second, both ends together.
+//! The core alone: two endpoints in memory, no links, no loss. Payload carried per CPU second, both
+//! ends together.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -75,7 +76,8 @@ impl Pair {
         got
     }
 
-    /// One turn: the client writes, both ends exchange what they have. Gives the payload bytes that arrived.
+    /// One turn: the client writes, both ends exchange what they have. Gives the payload bytes that
+    /// arrived.
     fn step(&mut self, write: bool) -> u64 {
         self.now += Duration::from_micros(500);
         self.timers();

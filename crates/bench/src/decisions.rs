@@ -1,4 +1,5 @@
-//! What a path scheduler's decisions cost: packets go round through a model of paths that is as small as can be.
+//! What a path scheduler's decisions cost: packets go round through a model of paths that is as
+//! small as can be.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -15,7 +16,8 @@ use polypath_proto::view::{AssocView, ChunkMeta, PathState, PathView};
 
 use crate::cpu;
 
-/// Schedulers in the order of the table; `primary` decides nothing and shows what the model itself costs.
+/// Schedulers in the order of the table; `primary` decides nothing and shows what the model itself
+/// costs.
 pub(crate) const SCHEDULERS: [&str; 10] =
     ["primary", "rr", "out", "min-rtt", "blest", "ecf", "otias", "daps", "sttf", "knapsack"];
 
@@ -35,7 +37,8 @@ pub(crate) fn cost(scheduler: &str, paths: u8, packets: u64) -> Result<f64> {
     Ok(cpu.as_nanos() as f64 / black_box(sent) as f64)
 }
 
-/// Paths of 10 Mbit/s, 10 ms one way the first one and 65 ms more each of the others; a buffer of 256 KiB.
+/// Paths of 10 Mbit/s, 10 ms one way the first one and 65 ms more each of the others; a buffer of
+/// 256 KiB.
 struct Model {
     now: Time,
     paths: Vec<PathView>,

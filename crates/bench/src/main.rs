@@ -23,10 +23,12 @@ struct Args {
     /// Runs of each measurement; the fastest counts, because other load only ever slows down.
     #[arg(long, default_value_t = 3)]
     repeat: u32,
-    /// ns-2's script; its column stays empty where `ns` is not installed (Debian: apt-get install ns2).
+    /// ns-2's script; its column stays empty where `ns` is not installed (Debian: apt-get install
+    /// ns2).
     #[arg(long, default_value = "data/ns2/cmt.tcl")]
     ns2: String,
-    /// Carry this many GiB through the core alone and nothing else: for instruction counts under callgrind.
+    /// Carry this many GiB through the core alone and nothing else: for instruction counts under
+    /// callgrind.
     #[arg(long)]
     core_only_gib: Option<f64>,
     /// Paths of --core-only-gib.
@@ -35,7 +37,8 @@ struct Args {
     /// Message size of --core-only-gib, bytes; by default what fills a packet.
     #[arg(long, default_value_t = core::MESSAGE, value_parser = message_size)]
     message: usize,
-    /// With --core-only-gib: both ends offer AUTH, dynamic addresses, PR-SCTP and stream reconfiguration.
+    /// With --core-only-gib: both ends offer AUTH, dynamic addresses, PR-SCTP and stream
+    /// reconfiguration.
     #[arg(long)]
     extensions: bool,
     /// Run this set-up alone, by its number from 1, and neither ns-2 nor the core: for profilers.
@@ -44,11 +47,12 @@ struct Args {
     /// Print what path schedulers cost and nothing else.
     #[arg(long)]
     schedulers: bool,
-    /// Print the speed on veth pairs beside usrsctp, kernel TCP and kernel MPTCP, and nothing else (docs/speed.md). Needs root,
-    /// libusrsctp-dev, and `polypath` beside this program.
+    /// Print the speed on veth pairs beside usrsctp, kernel TCP and kernel MPTCP, and nothing else
+    /// (docs/speed.md). Needs root, libusrsctp-dev, and `polypath` beside this program.
     #[arg(long)]
     wire: bool,
-    /// Print the goodput over emulated links beside the same stacks, and nothing else. Needs the same.
+    /// Print the goodput over emulated links beside the same stacks, and nothing else. Needs the
+    /// same.
     #[arg(long)]
     links: bool,
     /// Length of each run of --wire and --links, seconds.

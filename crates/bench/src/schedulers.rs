@@ -1,4 +1,5 @@
-//! The simulator with our scheduler and with round robin, all else being profile `fast`, on the paths of S0's figure 4.
+//! The simulator with our scheduler and with round robin, all else being profile `fast`, on the
+//! paths of S0's figure 4.
 
 use anyhow::{Result, ensure};
 use polypath_run::world_spec;

@@ -1,5 +1,5 @@
-//! The simulator on the four set-ups for which the speed of ns-2 was recorded: two paths, each host - edge - core -
-//! edge - host, so that every packet crosses three links.
+//! The simulator on the four set-ups for which the speed of ns-2 was recorded: two paths, each host
+//! - edge - core - edge - host, so that every packet crosses three links.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, Stdio};
@@ -30,7 +30,8 @@ pub(crate) struct Setup {
     ssthresh: u64,
     /// Arguments of ns-2's script for the same run.
     ns2: &'static str,
-    /// Packets that both hosts of ns-2 send (recorded with queue monitors, which the timed run goes without).
+    /// Packets that both hosts of ns-2 send (recorded with queue monitors, which the timed run goes
+    /// without).
     ns2_packets: u64,
     /// How many times ns-2's packets per CPU second we aim for.
     pub(crate) aim: f64,

@@ -20,11 +20,9 @@ fn emulate(arguments: &[&str]) -> Option<Output> {
     fs::write(&file, SCENARIO).unwrap();
     let output = polypath().arg("emulate").arg(file).args(arguments).output().unwrap();
     if output.status.code() == Some(MISSING) {
-        let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
         let text = String::from_utf8_lossy(&output.stderr);
-        assert!(!required, "{text}");
         assert_eq!(text.lines().count(), 1, "{text}");
-        eprintln!("skipped: {text}");
+        polypath_emu::for_tests::skip(&text);
         return None;
     }
     Some(output)

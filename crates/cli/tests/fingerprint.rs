@@ -2,12 +2,13 @@
 //! `polypath_testkit::fingerprint`.
 //!
 //! Runs are told apart by profile, so that who improves `fast` renews that part alone. By hand,
-//! with the claims of all experiments (the better part of an hour), and with another build of the
-//! program:
+//! with the claims of all experiments (the better part of an hour) or of some (`S1-F2,S4-F4`), and
+//! with another build of the program:
 //!
 //! ```text
 //! cargo build --release
-//! POLYPATH_FINGERPRINT=all POLYPATH_PROGRAM=$PWD/target/release/polypath cargo test --test fingerprint
+//! POLYPATH_FINGERPRINT=all POLYPATH_PROGRAM=$PWD/target/release/polypath \
+//!     cargo test --test fingerprint
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -168,12 +169,13 @@ fn claims(experiments: &[&str]) -> Lines {
 
 #[test]
 fn claims_get_the_verdicts_that_they_always_got() {
-    if std::env::var("POLYPATH_FINGERPRINT").is_ok_and(|extent| extent == "all") {
-        let is_of_paper = |id: &str| id.starts_with('S');
-        let (papers, ours) = claims(&[]).into_iter().partition(|(id, _)| is_of_paper(id));
-        compare("verdicts", &papers);
-        compare("verdicts-fast", &ours);
-    } else {
-        compare_some("verdicts", &claims(&JUDGED));
-    }
+    let wanted = std::env::var("POLYPATH_FINGERPRINT").unwrap_or_else(|_| JUDGED.join(","));
+    let whole = wanted == "all";
+    let experiments: Vec<&str> = wanted.split(',').filter(|_| !whole).collect();
+    let is_of_paper = |id: &str| id.starts_with('S');
+    let (papers, ours): (Lines, Lines) =
+        claims(&experiments).into_iter().partition(|(id, _)| is_of_paper(id));
+    let compare = if whole { compare } else { compare_some };
+    compare("verdicts", &papers);
+    compare("verdicts-fast", &ours);
 }

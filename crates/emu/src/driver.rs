@@ -21,7 +21,8 @@ use crate::nat::NatCounters;
 use crate::port::Port;
 use crate::priority::serve_first;
 
-/// Is told of packets: when the kernel had them, in ns since 1970, the number of their route, and the IP packet.
+/// Is told of packets: when the kernel had them, in ns since 1970, the number of their route, and
+/// the IP packet.
 pub type Watcher = Box<dyn FnMut(Nanos, usize, &[u8]) + Send>;
 
 /// What the thread is told.

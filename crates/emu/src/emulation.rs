@@ -57,8 +57,8 @@ impl Emulation {
     /// and schedules until [`Self::start`].
     ///
     /// # Errors
-    /// [`Error::NotRoot`] and [`Error::Missing`] when something is missing, [`Error::Spec`] when the
-    /// specification is impossible, [`Error::System`] when the kernel refuses.
+    /// [`Error::NotRoot`] and [`Error::Missing`] when something is missing, [`Error::Spec`] when
+    /// the specification is impossible, [`Error::System`] when the kernel refuses.
     pub fn build(spec: NetworkSpec) -> Result<Self, Error> {
         spec.check()?;
         let [client, server, middle] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
@@ -84,8 +84,8 @@ impl Emulation {
         Ok(Self { client, server, plan, orders, wake, thread, _guard: guard })
     }
 
-    /// Starts the experiment: empties the links, and lets losses, jitter, schedules and cross traffic
-    /// begin. Counters count from zero.
+    /// Starts the experiment: empties the links, and lets losses, jitter, schedules and cross
+    /// traffic begin. Counters count from zero.
     ///
     /// # Errors
     /// [`Error::Stopped`].
@@ -164,8 +164,8 @@ impl Emulation {
         self.ask(|done| Order::ChangeNat(nat, change, done))
     }
 
-    /// Takes an interface of a host down, or up again with its addresses and routes. Other than with
-    /// [`Self::cut`] the host's kernel knows.
+    /// Takes an interface of a host down, or up again with its addresses and routes. Other than
+    /// with [`Self::cut`] the host's kernel knows.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::System`].
@@ -178,8 +178,9 @@ impl Emulation {
         namespace.ip(&format!("link set dev {name} down\n"))
     }
 
-    /// Tells `watcher` from now on of every packet that a host sends onto a route, before the links decide what becomes of it. It
-    /// runs on the thread that carries packets: what it takes long for makes them late.
+    /// Tells `watcher` from now on of every packet that a host sends onto a route, before the links
+    /// decide what becomes of it. It runs on the thread that carries packets: what it takes long
+    /// for makes them late.
     ///
     /// # Errors
     /// [`Error::Stopped`].

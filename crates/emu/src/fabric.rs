@@ -162,8 +162,8 @@ impl Fabric {
         self.route_from(port, frame).filter(|_| !hidden)
     }
 
-    /// The route of a frame whose addresses are those inside. What a client sends to a box goes up to
-    /// its own.
+    /// The route of a frame whose addresses are those inside. What a client sends to a box goes up
+    /// to its own.
     fn route_from(&self, port: usize, frame: &Frame) -> Option<usize> {
         let (from, to) = frame.addresses()?;
         if port < self.clients && self.boxes.is_external(to) && self.boxes.hides(from) {

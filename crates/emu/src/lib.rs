@@ -52,6 +52,7 @@ mod driver;
 mod emulation;
 mod error;
 mod fabric;
+pub mod for_tests;
 mod frame;
 mod guard;
 mod lateness;

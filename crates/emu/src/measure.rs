@@ -1,5 +1,5 @@
-//! The emulated network measures itself: does a packet take the time, and a stream of them the rate,
-//! that the links promise?
+//! The emulated network measures itself: does a packet take the time, and a stream of them the
+//! rate, that the links promise?
 #![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "measures real time")]
 
 use std::io::IoSliceMut;

@@ -1,5 +1,5 @@
-//! Switches off what a virtual device leaves to others: checksums to hardware that is not there, and
-//! cutting up of what is larger than a packet. Then frames are what they would be on a wire.
+//! Switches off what a virtual device leaves to others: checksums to hardware that is not there,
+//! and cutting up of what is larger than a packet. Then frames are what they would be on a wire.
 //!
 //! It speaks generic netlink with the kernel's "ethtool" family (Linux 5.6), and calls the command
 //! `ethtool` where there is none.

@@ -2,9 +2,10 @@
 
 use std::process::{Command, Stdio};
 
-/// Has the calling thread, and the threads and processes that it starts from now on, served before all ordinary ones, with precise
-/// timers: by a real-time policy with this priority (1 to 99) where there is `chrt` (util-linux) to set it, or else by a low niceness.
-/// What the kernel refuses is left as it is: lateness shows it.
+/// Has the calling thread, and the threads and processes that it starts from now on, served before
+/// all ordinary ones, with precise timers: by a real-time policy with this priority (1 to 99) where
+/// there is `chrt` (util-linux) to set it, or else by a low niceness. What the kernel refuses is
+/// left as it is: lateness shows it.
 pub fn serve_first(priority: u8) {
     let _ = nix::sys::prctl::set_timerslack(1);
     let (thread, priority) = (nix::unistd::gettid().to_string(), priority.to_string());

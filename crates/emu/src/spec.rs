@@ -90,8 +90,8 @@ pub struct NatSpec {
     pub name: String,
     /// Addresses of the client behind it. Nobody outside can send to them.
     pub inside: Vec<IpAddr>,
-    /// How it behaves. Its external addresses belong to nobody else; times of its schedule count from
-    /// [`crate::Emulation::start`].
+    /// How it behaves. Its external addresses belong to nobody else; times of its schedule count
+    /// from [`crate::Emulation::start`].
     pub config: NatConfig,
     /// What its ports are drawn from.
     pub seed: LinkSeed,

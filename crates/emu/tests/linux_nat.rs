@@ -1,12 +1,12 @@
-//! A box of ours beside one of Linux: nftables' masquerade between three namespaces, asked the same.
-//! It needs root and `nft`; without it says that it is skipped, and fails where
+//! A box of ours beside one of Linux: nftables' masquerade between three namespaces, asked the
+//! same. It needs root and `nft`; without it says that it is skipped, and fails where
 //! POLYPATH_REQUIRE_ROOT=1 says that it must not be.
 //!
 //! What was found (Linux 6): mapping is endpoint-independent, ports are preserved where they are
 //! free, filtering is address-and-port-dependent, who is not let in hears that the port is
 //! unreachable, and there is no hairpinning. One thing a table of RFC 4787 cannot say is left out
-//! here: once an endpoint outside has knocked in vain, Linux maps what the client then sends to it to
-//! another port, as the one that was knocked at is taken by the attempt.
+//! here: once an endpoint outside has knocked in vain, Linux maps what the client then sends to it
+//! to another port, as the one that was knocked at is taken by the attempt.
 
 mod common;
 
@@ -16,8 +16,9 @@ use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
 
-use common::{SHORT, V4, WAIT, build, ip, or_skip, receive, uplinks};
+use common::{SHORT, V4, WAIT, build, ip, receive, uplinks};
 use nix::sched::{CloneFlags, setns};
+use polypath_emu::for_tests::or_skip;
 use polypath_emu::{Error, Host};
 
 /// Hosts inside and outside, and how to open sockets there.

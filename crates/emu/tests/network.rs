@@ -6,48 +6,17 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 use std::time::Duration;
 
-use polypath_emu::{
-    Bounds, Emulation, Error, Host, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec,
-};
-use polypath_link::{Change, LinkConfig, LinkSeed, Queue};
+use polypath_emu::for_tests::{self, build};
+use polypath_emu::{Bounds, Emulation, Host, NetworkSpec};
+use polypath_link::{Change, LinkConfig, Queue};
 
 const MS: u64 = 1_000_000;
 
 /// Paths a and b, each with a link in either direction.
 fn two_paths(rate: Option<u64>, delay: u64) -> NetworkSpec {
-    let config =
-        LinkConfig { rate, delay, queue: Queue::DropTailBytes(60_000), ..LinkConfig::default() };
-    let mut spec = NetworkSpec::default();
-    for (n, path) in ["a", "b"].into_iter().enumerate() {
-        let ends = [1, 2].map(|host| format!("10.0.{}.{host}", n + 1).parse().unwrap());
-        for (host, address) in [&mut spec.client, &mut spec.server].into_iter().zip(ends) {
-            let name = path.to_owned();
-            host.interfaces.push(InterfaceSpec { name, addresses: vec![address] });
-        }
-        for (direction, from, to) in [("forward", 0, 1), ("reverse", 1, 0)] {
-            let links = vec![spec.links.len()];
-            let seed = LinkSeed::new(1, spec.links.len() as u64);
-            let name = format!("{path}.{direction}");
-            spec.links.push(LinkSpec { name, config: config.clone(), seed });
-            let (from, to) = (ends[from], ends[to]);
-            spec.routes.push(RouteSpec { path: path.into(), from, to, links, vanish_above: None });
-        }
-    }
-    spec
-}
-
-/// The network, or nothing without root.
-fn build(spec: NetworkSpec) -> Option<Emulation> {
-    match Emulation::build(spec) {
-        Ok(emulation) => Some(emulation),
-        Err(error @ (Error::NotRoot | Error::Missing { .. })) => {
-            let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
-            assert!(!required, "{error}");
-            eprintln!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    let queue = Queue::DropTailBytes(60_000);
+    let link = LinkConfig { rate, delay, queue, ..LinkConfig::default() };
+    for_tests::two_paths(["a", "b"], &link)
 }
 
 fn sockets(emulation: &Emulation, path: usize) -> (UdpSocket, UdpSocket) {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use polypath_emu::for_tests::or_skip;
 use polypath_emu::{Error, Namespace};
 use polypath_net::{Config, DEFAULT_PORT, Encapsulation};
 
@@ -95,7 +96,8 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A victim, an honest client and an attacker. The victim is connected to each of them, to the client twice.
+/// A victim, an honest client and an attacker. The victim is connected to each of them, to the
+/// client twice.
 #[derive(Debug)]
 pub struct Field {
     /// The honest client's namespace.
@@ -106,12 +108,13 @@ pub struct Field {
 }
 
 impl Field {
-    /// Makes the namespaces. `None`: it takes root, or a program that is missing, and may be skipped.
+    /// Makes the namespaces. `None`: it takes root, or a program that is missing, and may be
+    /// skipped.
     ///
     /// # Panics
     /// When POLYPATH_REQUIRE_ROOT=1 says that it must not be skipped, or the kernel refuses.
     pub fn build() -> Option<Self> {
-        unless_skipped(Self::try_build())
+        or_skip(Self::try_build())
     }
 
     fn try_build() -> Result<Self, Error> {
@@ -141,7 +144,8 @@ impl Field {
     /// The devices of both wires between victim and client, at either host.
     pub const DEVICES: [&'static str; 2] = [CLIENT_WIRE.0, SECOND_WIRE.0];
 
-    /// Bytes that the victim received from the attacker's wire, and sent there, with 14 bytes of Ethernet header for each packet.
+    /// Bytes that the victim received from the attacker's wire, and sent there, with 14 bytes of
+    /// Ethernet header for each packet.
     ///
     /// # Panics
     /// When /proc is not Linux's.
@@ -160,19 +164,5 @@ impl Field {
     /// When the system refuses raw sockets.
     pub fn source(&self, kind: Kind) -> Source {
         Source::open(&self.attacker, kind.victim())
-    }
-}
-
-/// What was built, or nothing without the rights or programs it takes.
-pub(crate) fn unless_skipped<T>(built: Result<T, Error>) -> Option<T> {
-    match built {
-        Ok(built) => Some(built),
-        Err(error @ (Error::NotRoot | Error::Missing { .. })) => {
-            let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
-            assert!(!required, "{error}");
-            eprintln!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
     }
 }

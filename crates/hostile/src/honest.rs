@@ -12,7 +12,8 @@ use crate::field::Kind;
 use crate::runtime::block_on;
 use crate::serve::{PORT, answer_to};
 
-/// A set-up that is answered within it needed no second INIT or COOKIE ECHO, which come after a second (RFC 9260 section 16).
+/// A set-up that is answered within it needed no second INIT or COOKIE ECHO, which come after a
+/// second (RFC 9260 section 16).
 const AT_ONCE: Duration = Duration::from_millis(900);
 
 /// Time between set-ups.
@@ -57,7 +58,8 @@ pub(crate) fn set_ups(host: &Namespace, kind: Kind, count: usize) -> usize {
     })
 }
 
-/// Sends messages for `time`, and demands the right answer to each. Gives the bytes of messages that were answered in time.
+/// Sends messages for `time`, and demands the right answer to each. Gives the bytes of messages
+/// that were answered in time.
 ///
 /// # Panics
 /// When an answer is wrong, or the association ends.
@@ -91,7 +93,8 @@ pub async fn transfer(association: &Association, pace: Pace, time: Duration) -> 
     }
 }
 
-/// A client at `host` that connects to the victim, sends `count` messages, and demands the right answer to each.
+/// A client at `host` that connects to the victim, sends `count` messages, and demands the right
+/// answer to each.
 ///
 /// # Errors
 /// In words, when it is not connected within 10 s, or not all is answered within another 10.

@@ -1,8 +1,10 @@
-//! Attacks on real sockets: a second floor above the hostile worlds of `polypath-testkit`, which attack the core. Tests only.
+//! Attacks on real sockets: a second floor above the hostile worlds of `polypath-testkit`, which
+//! attack the core. Tests only.
 //!
-//! A [`Field`] is three network namespaces: a victim, an honest client, and an attacker whose packets have any source he likes. The
-//! [`Victim`] is a process of its own, so that what an attack costs it can be read: descriptors, threads, memory, processor time
-//! ([`Usage`]). What strangers send is in [`packets`]; [`Source`] sends it, once or as a flood. An attack is a few lines:
+//! A [`Field`] is three network namespaces: a victim, an honest client, and an attacker whose
+//! packets have any source he likes. The [`Victim`] is a process of its own, so that what an attack
+//! costs it can be read: descriptors, threads, memory, processor time ([`Usage`]). What strangers
+//! send is in [`packets`]; [`Source`] sends it, once or as a flood. An attack is a few lines:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -19,9 +21,11 @@
 //! # }
 //! ```
 //!
-//! [`Nat`] is another field: two clients behind one address translator, made with nft, and a victim outside. All of it needs root, and the
-//! programs `ip` (iproute2) and, for address translation, `nft` (nftables); without them tests say that they are skipped, and fail where
-//! POLYPATH_REQUIRE_ROOT=1 says that they must not be. Namespaces vanish with the process, however it ends.
+//! [`Nat`] is another field: two clients behind one address translator, made with nft, and a victim
+//! outside. All of it needs root, and the programs `ip` (iproute2) and, for address translation,
+//! `nft` (nftables); without them tests say that they are skipped, and fail where
+//! POLYPATH_REQUIRE_ROOT=1 says that they must not be. Namespaces vanish with the process, however
+//! it ends.
 
 #![expect(clippy::disallowed_types, reason = "it drives the real world, and owns the clock")]
 

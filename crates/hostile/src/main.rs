@@ -1,5 +1,6 @@
-//! `polypath-hostile` prints what attacks on real sockets cost, as a table for the documentation; takes root and less than three minutes.
-//! `polypath-hostile victim ...` is the server that it and the tests attack.
+//! `polypath-hostile` prints what attacks on real sockets cost, as a table for the documentation;
+//! takes root and less than three minutes. `polypath-hostile victim ...` is the server that it and
+//! the tests attack.
 
 use std::time::Duration;
 

@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, Stdio};
 
+use polypath_emu::for_tests::or_skip;
 use polypath_emu::{Error, Namespace};
 
-use crate::field::{Kind, unless_skipped};
+use crate::field::Kind;
 use crate::wires::{self, End};
 
 /// How the translator chooses ports, as nft says it.
@@ -46,12 +47,13 @@ pub struct Nat {
 const OUTSIDE: [&str; 2] = ["out", "in"];
 
 impl Nat {
-    /// Makes the namespaces. `None`: it takes root, or a program that is missing, and may be skipped.
+    /// Makes the namespaces. `None`: it takes root, or a program that is missing, and may be
+    /// skipped.
     ///
     /// # Panics
     /// When POLYPATH_REQUIRE_ROOT=1 says that it must not be skipped, or the kernel refuses.
     pub fn build(kind: NatKind) -> Option<Self> {
-        unless_skipped(Self::try_build(kind))
+        or_skip(Self::try_build(kind))
     }
 
     fn try_build(kind: NatKind) -> Result<Self, Error> {

@@ -1,4 +1,5 @@
-//! What strangers send: whole IP packets to the victim, all checksums right. `n` numbers senders, or packets.
+//! What strangers send: whole IP packets to the victim, all checksums right. `n` numbers senders,
+//! or packets.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -19,7 +20,8 @@ const STRANGERS_PORT: u16 = 40_000;
 /// What makes the packet of stranger `n`.
 pub type Packet = fn(Kind, u32) -> Vec<u8>;
 
-/// What kinds of packets there are to flood a server with that has no association with their senders.
+/// What kinds of packets there are to flood a server with that has no association with their
+/// senders.
 pub const FLOODS: [(&str, Packet); 5] = [
     ("INIT", init),
     ("COOKIE ECHO, not ours", cookie_echo),
@@ -81,7 +83,8 @@ pub fn junk(kind: Kind, n: u32) -> Vec<u8> {
     sctp(kind, kind.stranger(n), &n.wrapping_mul(0x9e37_79b9).to_le_bytes().repeat(16))
 }
 
-/// ICMP "port unreachable", or "administratively prohibited" without UDP ports, for a packet of the victim to stranger `n` that never was.
+/// ICMP "port unreachable", or "administratively prohibited" without UDP ports, for a packet of the
+/// victim to stranger `n` that never was.
 pub fn port_unreachable(kind: Kind, n: u32) -> Vec<u8> {
     forged_icmp(kind, kind.stranger(n), STRANGERS_PORT, n)
 }

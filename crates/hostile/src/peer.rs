@@ -1,4 +1,5 @@
-//! Peers made by hand, without a stack: many associations from one UDP socket, each with an SCTP port of its own.
+//! Peers made by hand, without a stack: many associations from one UDP socket, each with an SCTP
+//! port of its own.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -62,8 +63,8 @@ impl Peers {
         ack.0
     }
 
-    /// Every association sends DATA number 2, 3, ... without number 1: unordered beginnings of messages that never end, one byte each, which the
-    /// victim must keep with all their books.
+    /// Every association sends DATA number 2, 3, ... without number 1: unordered beginnings of
+    /// messages that never end, one byte each, which the victim must keep with all their books.
     pub fn send_fragments(&self, count: u32) {
         const BEGINNING: u8 = 0b110;
         for n in 0..count {

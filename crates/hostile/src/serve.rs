@@ -21,8 +21,9 @@ pub fn answer_to(message: &[u8]) -> [u8; 8] {
     hasher.finish().to_be_bytes()
 }
 
-/// Listens as the arguments `udp|raw ADDRESS[,ADDRESS] [BUFFER]` have it, says "ready", and ends the process when its input ends. BUFFER: what
-/// to ask the kernel for per socket and direction, bytes.
+/// Listens as the arguments `udp|raw ADDRESS[,ADDRESS] [BUFFER]` have it, says "ready", and ends
+/// the process when its input ends. BUFFER: what to ask the kernel for per socket and direction,
+/// bytes.
 ///
 /// # Panics
 /// When they make no sense, or the addresses are not this host's.

@@ -1,4 +1,5 @@
-//! A source of packets outside every association: whole IP packets with any source, through a raw socket.
+//! A source of packets outside every association: whole IP packets with any source, through a raw
+//! socket.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -38,8 +39,8 @@ impl Source {
         let _ = self.socket.send_to(packet, &self.to);
     }
 
-    /// Sends `rate` packets per second for `time`: number 0, 1, 2 ... as `packet` makes them. Gives how many it came to: what it is late
-    /// with it makes up for, as long as the time is not over.
+    /// Sends `rate` packets per second for `time`: number 0, 1, 2 ... as `packet` makes them. Gives
+    /// how many it came to: what it is late with it makes up for, as long as the time is not over.
     #[expect(
         clippy::disallowed_types,
         clippy::disallowed_methods,

@@ -57,7 +57,8 @@ impl Victim {
         Usage::of(self.process.id())
     }
 
-    /// How many of `count` set-ups of the honest client are answered at once: before a lost packet would be sent again.
+    /// How many of `count` set-ups of the honest client are answered at once: before a lost packet
+    /// would be sent again.
     pub fn honest_set_ups(&self, field: &Field, count: usize) -> usize {
         honest::set_ups(&field.client, self.kind, count)
     }

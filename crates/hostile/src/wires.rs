@@ -1,12 +1,13 @@
-//! Veth pairs between namespaces, with addresses and routes, and no ARP: every packet goes to the other end, whatever its destination.
+//! Veth pairs between namespaces, with addresses and routes, and no ARP: every packet goes to the
+//! other end, whatever its destination.
 
 use std::fs;
 use std::net::IpAddr;
 
 use polypath_emu::{Error, Namespace};
 
-/// Both ends of all pairs have this address: without ARP, Linux puts a device's own address as destination into every frame, and the other
-/// end takes it for its own.
+/// Both ends of all pairs have this address: without ARP, Linux puts a device's own address as
+/// destination into every frame, and the other end takes it for its own.
 const HARDWARE_ADDRESS: &str = "02:70:70:00:00:02";
 
 /// One end of a wire.
@@ -37,7 +38,8 @@ fn addresses(end: &End<'_>) -> String {
     script
 }
 
-/// Everything that no other route leads to goes to `gateways`. One neighbour, whoever it is for: the system remembers few of them.
+/// Everything that no other route leads to goes to `gateways`. One neighbour, whoever it is for:
+/// the system remembers few of them.
 pub(crate) fn default_route(host: &Namespace, gateways: &[IpAddr]) -> Result<(), Error> {
     let line = |gateway: &IpAddr| {
         let all = if gateway.is_ipv4() { "0.0.0.0/0" } else { "::/0" };
@@ -55,7 +57,8 @@ pub(crate) fn set_up(host: &Namespace) -> Result<(), Error> {
     })
 }
 
-/// Sets a value below /proc/sys/net, unless it is so already. A kernel without the key needs no setting.
+/// Sets a value below /proc/sys/net, unless it is so already. A kernel without the key needs no
+/// setting.
 pub(crate) fn sysctl(host: &Namespace, key: &str, value: &str) -> Result<(), Error> {
     let path = format!("/proc/sys/net/{key}");
     let set = || match fs::read_to_string(&path) {

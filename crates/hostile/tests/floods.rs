@@ -1,4 +1,5 @@
-//! Floods of strangers' packets: honest set-ups are answered, and what the flood used is given back.
+//! Floods of strangers' packets: honest set-ups are answered, and what the flood used is given
+//! back.
 
 use std::time::Duration;
 
@@ -6,10 +7,12 @@ use polypath_hostile::{Field, Kind, Usage, Victim, packets};
 
 const TIME: Duration = Duration::from_millis(700);
 
-/// Packets per second. Low enough for a busy machine in debug mode, and far above what honest people send.
+/// Packets per second. Low enough for a busy machine in debug mode, and far above what honest
+/// people send.
 const RATE: u32 = 4_000;
 
-/// What may be in use afterwards beyond what was before, bytes: buffers that have their size by then.
+/// What may be in use afterwards beyond what was before, bytes: buffers that have their size by
+/// then.
 const MEMORY: u64 = 16 << 20;
 
 fn survives(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {

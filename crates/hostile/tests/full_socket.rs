@@ -1,4 +1,5 @@
-//! A device that takes next to nothing fills its socket's send buffer. What goes over other devices goes on.
+//! A device that takes next to nothing fills its socket's send buffer. What goes over other devices
+//! goes on.
 
 use std::process::Command;
 use std::sync::Arc;

@@ -1,11 +1,13 @@
-//! Forged ICMP: it leaves entries in the error queue of a socket, which count against the socket's receive buffer until they are read.
+//! Forged ICMP: it leaves entries in the error queue of a socket, which count against the socket's
+//! receive buffer until they are read.
 
 use std::time::Duration;
 
 use polypath_hostile::{Field, Kind, Victim, packets};
 
-/// Bytes of a receive buffer, about as distributions have it: full after some hundred entries. Each entry takes 832 bytes of twice this
-/// (Linux 6), and what is left over then is too little for a datagram.
+/// Bytes of a receive buffer, about as distributions have it: full after some hundred entries. Each
+/// entry takes 832 bytes of twice this (Linux 6), and what is left over then is too little for a
+/// datagram.
 const SMALL_BUFFER: &str = "104050";
 
 /// Entries that nobody reads would fill the largest buffer in use.

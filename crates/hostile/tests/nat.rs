@@ -1,4 +1,5 @@
-//! Two clients behind one address translator with the same SCTP port: both work, and neither gets anything of the other.
+//! Two clients behind one address translator with the same SCTP port: both work, and neither gets
+//! anything of the other.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The system refuses to send on one device of the victim: a firewall, no route, a device that is down. The others go on, and nothing spins.
+//! The system refuses to send on one device of the victim: a firewall, no route, a device that is
+//! down. The others go on, and nothing spins.
 
 use std::time::Duration;
 

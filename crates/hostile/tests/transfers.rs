@@ -1,4 +1,5 @@
-//! An association that transfers while somebody who does not see its packets forges them: every message arrives, once, whole and in order.
+//! An association that transfers while somebody who does not see its packets forges them: every
+//! message arrives, once, whole and in order.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ const TIME: Duration = Duration::from_secs(1);
 /// Packets per second.
 const RATE: u32 = 5_000;
 
-/// What the attacker forges about packet `n` of the honest client at `address` and SCTP port `port`.
+/// What the attacker forges about packet `n` of the honest client at `address` and SCTP port
+/// `port`.
 type Forgery = fn(Kind, std::net::SocketAddr, u16, u32) -> Vec<u8>;
 
 const FORGERIES: [(&str, Forgery); 4] = [

@@ -10,7 +10,8 @@ pub struct LinkConfig {
     pub rate: Option<u64>,
     /// When set, transmission follows the trace, and `rate` is not used.
     pub trace: Option<DeliveryTrace>,
-    /// The largest packet that it carries, bytes, the IP header included; larger ones vanish. `None` carries any.
+    /// The largest packet that it carries, bytes, the IP header included; larger ones vanish.
+    /// `None` carries any.
     pub mtu: Option<u32>,
     /// Propagation delay in ns, from the last bit sent to the last bit received.
     pub delay: Nanos,

@@ -11,7 +11,8 @@ pub enum ConfigError {
         /// What it was set to.
         value: f64,
     },
-    /// A rate of zero, which would never send anything; an outage is [`Change::Up`](crate::Change::Up)`(false)`.
+    /// A rate of zero, which would never send anything; an outage is
+    /// [`Change::Up`](crate::Change::Up)`(false)`.
     #[error("rate: 0 bit/s (allowed: at least 1 bit/s, or none for no limit)")]
     ZeroRate,
     /// RED's thresholds are not in order.

@@ -83,8 +83,8 @@ impl<P> Link<P> {
         self.offer_in_fragments(now, size, size, packet)
     }
 
-    /// The same of a packet that IP has cut into fragments, of which the largest has `largest` of the `size` bytes, all their headers
-    /// included. They are lost or arrive together.
+    /// The same of a packet that IP has cut into fragments, of which the largest has `largest` of
+    /// the `size` bytes, all their headers included. They are lost or arrive together.
     pub fn offer_in_fragments(&mut self, now: Nanos, size: u32, largest: u32, packet: P) -> Offer {
         self.apply_schedule(now);
         self.stats.offered += 1;

@@ -82,7 +82,8 @@ impl DeliveryTrace {
         Ok(Self { moments: moments.into(), period: previous * NANOS_PER_MILLI })
     }
 
-    /// The same trace from `start` on: what it had at that moment comes at time 0. The period stays.
+    /// The same trace from `start` on: what it had at that moment comes at time 0. The period
+    /// stays.
     #[must_use]
     pub fn from(&self, start: Nanos) -> Self {
         let start = start % self.period;

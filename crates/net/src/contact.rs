@@ -6,7 +6,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Contact {
-    /// How long ago a packet came on it, or data that it carried was acknowledged; `None`: nothing ever came back.
+    /// How long ago a packet came on it, or data that it carried was acknowledged; `None`: nothing
+    /// ever came back.
     pub silent_for: Option<Duration>,
     /// Timeouts and heartbeats without an answer, in a row.
     pub unanswered: u32,

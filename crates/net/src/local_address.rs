@@ -8,7 +8,8 @@ use std::net::IpAddr;
 pub struct LocalAddress {
     /// Which.
     pub address: IpAddr,
-    /// The network device that its packets must take, whatever the routing table says (SO_BINDTODEVICE).
+    /// The network device that its packets must take, whatever the routing table says
+    /// (SO_BINDTODEVICE).
     pub device: Option<String>,
 }
 

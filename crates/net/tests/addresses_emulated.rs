@@ -1,15 +1,13 @@
 //! Addresses of this host that come and go during a transfer, in emulated networks. They need root; without it they say that they are
 //! skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
 
-mod emulated;
-
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use polypath_emu::{Emulation, Host, NetworkSpec};
+use polypath_emu::{Emulation, Host, NetworkSpec, for_tests};
 use polypath_link::{LinkConfig, Queue};
 use polypath_net::{
     AssocConfig, Association, Config, Endpoint, ExtensionConfig, Follow, PathState,
@@ -23,7 +21,7 @@ fn network() -> NetworkSpec {
     let queue = Queue::DropTailBytes(100_000);
     let config =
         LinkConfig { rate: Some(20_000_000), delay: 5 * MS, queue, ..LinkConfig::default() };
-    emulated::two_paths(["aa", "ab"], &config)
+    for_tests::two_paths(["aa", "ab"], &config)
 }
 
 /// The addresses of this host change during transfers.
@@ -61,7 +59,7 @@ async fn settled(association: &Association, address: &str, wanted: bool) {
 
 #[tokio::test]
 async fn addresses_that_come_and_go_on_the_host_are_paths_that_come_and_go() {
-    let Some(emulation) = emulated::build(network()) else { return };
+    let Some(emulation) = for_tests::build(network()) else { return };
     ip(&emulation, &["address", "del", "10.0.2.1/24", "dev", "ab"]);
     let server = config(Config::server(emulation.addresses(Host::Server), PORT));
     let local: [IpAddr; 1] = ["10.0.1.1".parse().unwrap()];

@@ -2,15 +2,13 @@
 //! root; without it they say that they are skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says
 //! that they must not be.
 
-mod emulated;
-
 use std::net::IpAddr;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use polypath_emu::{Emulation, Host, NetworkSpec};
+use polypath_emu::{Emulation, Host, NetworkSpec, for_tests};
 use polypath_link::{LinkConfig, Queue};
 use polypath_net::{AssocConfig, Association, Config, Endpoint, ExtensionConfig};
 
@@ -23,7 +21,7 @@ fn network() -> NetworkSpec {
     let queue = Queue::DropTailBytes(50_000);
     let config =
         LinkConfig { rate: Some(10_000_000), delay: 10 * MS, queue, ..LinkConfig::default() };
-    emulated::two_paths(["aa", "ab"], &config)
+    for_tests::two_paths(["aa", "ab"], &config)
 }
 
 /// The addresses of this host change during transfers, as the applications have it.
@@ -126,7 +124,7 @@ async fn transfer(emulation: &Emulation, client: &Endpoint) -> Vec<u64> {
 
 #[tokio::test]
 async fn two_uplinks_behind_two_nats_carry_as_without() {
-    let Some(emulation) = emulated::build(network()) else { return };
+    let Some(emulation) = for_tests::build(network()) else { return };
     emulation.start().unwrap();
     let local = |addresses: [&str; 2]| {
         config(Config::client(addresses.map(|a| a.parse::<IpAddr>().unwrap())))

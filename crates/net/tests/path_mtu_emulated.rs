@@ -1,14 +1,12 @@
 //! Path MTU discovery in emulated networks: real sockets, links that carry less than the interfaces send. They need root; without it they say
 //! that they are skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
 
-mod emulated;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use polypath_emu::{Emulation, Host, NetworkSpec};
+use polypath_emu::{Emulation, Host, NetworkSpec, for_tests};
 use polypath_link::{LinkConfig, Queue};
 use polypath_net::{Association, Config, Encapsulation, Endpoint, MtuState, PathId};
 use polypath_proto::config::{AssocConfig, PathMtuDiscovery};
@@ -21,7 +19,7 @@ fn network() -> NetworkSpec {
     let queue = Queue::DropTailBytes(400_000);
     let config =
         LinkConfig { rate: Some(50_000_000), delay: 5 * MS, queue, ..LinkConfig::default() };
-    let mut spec = emulated::two_paths(["da", "db"], &config);
+    let mut spec = for_tests::two_paths(["da", "db"], &config);
     spec.mtu = Some(9000);
     for route in spec.routes.iter_mut().filter(|route| route.path == "da") {
         route.vanish_above = Some(1400);
@@ -54,7 +52,7 @@ async fn settled(association: &Association, path: PathId) -> u32 {
 }
 
 async fn both_paths_find_their_size(encapsulation: [Encapsulation; 2]) {
-    let Some(emulation) = emulated::build(network()) else { return };
+    let Some(emulation) = for_tests::build(network()) else { return };
     let server = endpoint(&emulation, Host::Server, encapsulation[1]);
     let client = endpoint(&emulation, Host::Client, encapsulation[0]);
     emulation.start().unwrap();
@@ -88,7 +86,7 @@ async fn without_discovery_packets_are_as_large_as_the_interface_takes() {
         ([Encapsulation::Udp(0), Encapsulation::Udp(9899)], [1300, 1500]),
         ([Encapsulation::Raw; 2], [1500, 1500]),
     ] {
-        let Some(emulation) = emulated::build(network()) else { return };
+        let Some(emulation) = for_tests::build(network()) else { return };
         let open = |host, encapsulation| {
             let addresses = emulation.addresses(host);
             let config = match host {

@@ -1,4 +1,5 @@
-//! Addresses that come and go during an association (RFC 5061): what the side that changes its own does.
+//! Addresses that come and go during an association (RFC 5061): what the side that changes its own
+//! does.
 
 use core::net::IpAddr;
 use std::sync::Arc;
@@ -97,7 +98,7 @@ fn all_addresses_are_replaced_one_after_the_other_during_a_transfer() {
         let mut n = 0;
         pair.lose(move |_| {
             n += 1;
-            if n % 40 == 0 { Fate::Lose } else { Fate::Deliver }
+            if n % 40 == 0 { Verdict::Lose } else { Verdict::Deliver }
         });
         submit(&mut pair, true, 3000);
         submit(&mut pair, false, 3000);
@@ -143,7 +144,7 @@ fn a_removed_path_loses_nothing_although_all_that_it_carried_was_lost() {
     let gone = ip("10.0.0.1");
     pair.lose(move |p| {
         let there = p.tuple.remote.ip() == gone || p.tuple.local.ip() == gone;
-        if there { Fate::Lose } else { Fate::Deliver }
+        if there { Verdict::Lose } else { Verdict::Deliver }
     });
     pair.run(50 * MS);
     let before = pair.log.len();
@@ -187,7 +188,7 @@ fn the_only_address_vanishes_and_another_takes_its_place() {
         let gone = ip("10.0.0.1");
         pair.lose(move |p| {
             let there = p.tuple.remote.ip() == gone || p.tuple.local.ip() == gone;
-            if there { Fate::Lose } else { Fate::Deliver }
+            if there { Verdict::Lose } else { Verdict::Deliver }
         });
         let before = pair.log.len();
         if add_first {
@@ -216,7 +217,7 @@ fn one_asconf_is_outstanding_and_goes_out_again_unchanged_on_another_path() {
     pair.lose(move |p| {
         let hit = p.kinds().contains(&ASCONF) && lost < 2;
         lost += u32::from(hit);
-        if hit { Fate::Lose } else { Fate::Deliver }
+        if hit { Verdict::Lose } else { Verdict::Deliver }
     });
     let before = pair.log.len();
     add(&mut pair, "10.0.2.1");
@@ -242,12 +243,13 @@ fn one_asconf_is_outstanding_and_goes_out_again_unchanged_on_another_path() {
 #[test]
 fn an_association_whose_asconfs_are_never_answered_ends() {
     let mut pair = connected();
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
     add(&mut pair, "10.0.2.1");
     pair.run(3600 * SECOND);
-    // Heartbeats are answered and clear the count between the expiries: the association lives on, and goes on trying.
+    // Heartbeats are answered and clear the count between the expiries: the association lives on,
+    // and goes on trying.
     assert!(pair.sent(Way::ToServer, ASCONF) > 10);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.run(7200 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
 }
@@ -332,7 +334,7 @@ fn serial_numbers_wrap() {
 #[test]
 fn a_peer_that_does_not_know_asconf_is_never_asked_again() {
     let mut pair = connected();
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
     add(&mut pair, "10.0.2.1");
     pair.run(100 * MS);
     let sent = pair.log.iter().find(|p| p.kinds().contains(&ASCONF)).unwrap();
@@ -354,7 +356,7 @@ fn a_peer_that_does_not_know_asconf_is_never_asked_again() {
 fn the_only_address_comes_back_when_its_successor_is_refused() {
     let mut pair = single();
     submit(&mut pair, true, 100);
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
     add(&mut pair, "10.7.0.1");
     remove(&mut pair, "10.0.0.1");
     pair.run(100 * MS);
@@ -375,7 +377,7 @@ fn the_only_address_comes_back_when_its_successor_is_refused() {
 fn requests_that_the_peer_does_not_know_are_never_made_again() {
     for primary in [false, true] {
         let mut pair = connected();
-        pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
+        pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
         if primary {
             let (now, h) = (pair.now, pair.client.handle());
             let client = pair.client.endpoint.association_mut(h).unwrap();
@@ -416,7 +418,7 @@ fn requests_that_the_peer_does_not_know_are_never_made_again() {
 #[test]
 fn an_abort_for_an_address_that_goes_is_ignored() {
     let mut pair = connected();
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
     remove(&mut pair, "10.0.1.1");
     pair.run(50 * MS);
     let tag = read_init(&pair.log[0]);
@@ -448,8 +450,9 @@ fn what_was_refused_is_undone() {
     let (now, h) = (pair.now, pair.client.handle());
     let client = pair.client.endpoint.association_mut(h).unwrap();
     assert_eq!(client.add_local_address(now, socket("10.6.0.99")), Err(AddressError::TooMany));
-    // A deletion that the server refuses: it is asked from another address than it is about, so only a lie makes it refuse.
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Fate::Lose } else { Fate::Deliver });
+    // A deletion that the server refuses: it is asked from another address than it is about, so
+    // only a lie makes it refuse.
+    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
     remove(&mut pair, "10.0.1.1");
     pair.run(10 * MS);
     let none = ParamsBuf::new();
@@ -568,7 +571,7 @@ fn a_restart_forgets_what_was_changed() {
     remove(&mut pair, "10.0.1.1");
     pair.run(SECOND);
     // The client has lost everything and comes back with one address that the server knows.
-    pair.client = Host::new(at(CLIENT_PORT, &[ip("10.0.0.1")], config()), 99);
+    pair.client = End::new(at(CLIENT_PORT, &[ip("10.0.0.1")], config()), 99);
     let path = [client_paths()[0]];
     pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, Arc::new(config())).unwrap();
     pair.run(3 * SECOND);

@@ -1,4 +1,5 @@
-//! Addresses that come and go during an association (RFC 5061): what a received ASCONF may do, and what not.
+//! Addresses that come and go during an association (RFC 5061): what a received ASCONF may do, and
+//! what not.
 
 use polypath_proto::CloseReason;
 use polypath_proto::config::AssocConfig;
@@ -25,7 +26,8 @@ fn a_replayed_asconf_changes_nothing_and_is_answered_as_before() {
     inject(&mut pair, at_server(), &next);
     let now = peers_of(&pair.server);
     assert_eq!(now.len(), 3);
-    // The old one is forgotten, one from the future was never asked for: neither is answered, neither does anything.
+    // The old one is forgotten, one from the future was never asked for: neither is answered,
+    // neither does anything.
     let future = asconf(&pair, 3, "10.0.0.1", &[Ask::Delete("10.0.1.1")]);
     for late in [packet, future] {
         let answers = inject(&mut pair, at_server(), &late);
@@ -63,7 +65,7 @@ fn a_victim_gets_no_data_before_it_proves_itself() {
     // A client that lies: nothing comes from there, and the victim answers nothing.
     pair.lose(move |p| {
         let there = p.tuple.local.ip() == victim || p.tuple.remote.ip() == victim;
-        if there { Fate::Lose } else { Fate::Deliver }
+        if there { Verdict::Lose } else { Verdict::Deliver }
     });
     add(&mut pair, "192.0.2.66");
     let (now, h) = (pair.now, pair.client.handle());
@@ -279,7 +281,8 @@ fn bundled_asconfs_are_performed_in_turn_and_answered_in_one_packet() {
     assert_eq!(peers_of(&pair.server).len(), 3);
 }
 
-/// The client names an address and takes the only proven one back: what the server then has was never answered from.
+/// The client names an address and takes the only proven one back: what the server then has was
+/// never answered from.
 fn move_to_unproven(pair: &mut Pair, asked: &[Ask], ahead: u32) {
     let packet = asconf(pair, ahead, "10.0.0.1", asked);
     inject(pair, reverse(tuple("10.6.0.1", "10.0.0.2")), &packet);
@@ -297,12 +300,13 @@ fn left_with_nothing_proven_an_association_gives_up_in_the_end() {
         let interval = config().heartbeat_interval.filter(|_| heartbeats);
         let server = AssocConfig { heartbeat_interval: interval, path_max_retrans: 1, ..config() };
         let mut pair = single_with(server);
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         submit(&mut pair, false, waiting);
         move_to_unproven(&mut pair, &[Ask::Add("10.6.0.1"), Ask::Delete("10.0.0.1")], 0);
         pair.run(7200 * SECOND);
         assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
-        // What a stranger at that address could be made to get is bounded by Association.Max.Retrans.
+        // What a stranger at that address could be made to get is bounded by
+        // Association.Max.Retrans.
         let heartbeats = heartbeats_to(&pair, "10.6.0.1");
         assert!((2..=12).contains(&heartbeats), "{heartbeats} heartbeats");
     }
@@ -313,12 +317,12 @@ fn probing_begins_anew_once_nothing_else_is_left() {
     let mut pair = single_with(config());
     // Nor may the client hear of an ASCONF that it never sent.
     let lost = |p: &Packet| p.tuple.local.ip() == ip("10.6.0.1") || p.kinds().contains(&ASCONF_ACK);
-    pair.lose(move |p| if lost(p) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(move |p| if lost(p) { Verdict::Lose } else { Verdict::Deliver });
     let add = asconf(&pair, 0, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
     inject(&mut pair, at_server(), &add);
     pair.run(600 * SECOND);
     assert_eq!(heartbeats_to(&pair, "10.6.0.1"), 6);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     move_to_unproven(&mut pair, &[Ask::Delete("10.0.0.1")], 1);
     pair.run(7200 * SECOND);
     assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));

@@ -89,7 +89,7 @@ fn talk(pair: &mut Pair) {
     assert_eq!(pair.client.texts().last(), Some(&&b"to client"[..]));
 }
 
-fn notices(host: &Host) -> Vec<AuthNotice> {
+fn notices(host: &End) -> Vec<AuthNotice> {
     let notice = |(_, e): &(_, Event)| match e {
         Event::Authentication(notice) => Some(*notice),
         _ => None,
@@ -300,7 +300,7 @@ fn a_random_number_of_another_length_is_a_violation() {
     };
     for (len, fine) in [(0, false), (31, false), (32, true), (33, false)] {
         let mut to = pair(config(&[]), config(&[]));
-        to.lose(|_| Fate::Lose);
+        to.lose(|_| Verdict::Lose);
         let init = polypath_wire::InitRepr { fixed: fixed(77), params: params(len) };
         let before = to.log.len();
         to.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
@@ -312,7 +312,7 @@ fn a_random_number_of_another_length_is_a_violation() {
         }
         // And in an INIT ACK.
         let mut from = pair(config(&[]), config(&[]));
-        from.lose(|_| Fate::Lose);
+        from.lose(|_| Verdict::Lose);
         from.exchange();
         let tag = read_init(&from.log[0]);
         let mut params = params(len);
@@ -332,13 +332,13 @@ fn addresses_that_cannot_be_protected_are_refused() {
     let mut config = config(&[]);
     config.extensions.dynamic_addresses = true;
     let mut to = pair(config.clone(), config.clone());
-    to.lose(|_| Fate::Lose);
+    to.lose(|_| Verdict::Lose);
     let init = init_with(fixed(77), &[Parameter::SupportedExtensions(&listed)]);
     to.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
     assert_eq!(to.sent(Way::ToClient, INIT_ACK), 0);
     assert_eq!(read_causes(&to.last_with(ABORT)), (false, vec![13]));
     let mut from = pair(config.clone(), config);
-    from.lose(|_| Fate::Lose);
+    from.lose(|_| Verdict::Lose);
     from.exchange();
     let tag = read_init(&from.log[0]);
     let params: ParamsBuf =
@@ -376,7 +376,9 @@ fn what_follows_an_authentic_cookie_echo_is_taken() {
     // COOKIE ECHO, then AUTH and DATA; and all behind one AUTH.
     for first in [false, true] {
         let mut pair = pair(config(&[]), config(&[DATA]));
-        pair.lose(|p| if p.kinds().contains(&COOKIE_ECHO) { Fate::Lose } else { Fate::Deliver });
+        pair.lose(
+            |p| if p.kinds().contains(&COOKIE_ECHO) { Verdict::Lose } else { Verdict::Deliver },
+        );
         pair.run(Duration::from_millis(100));
         let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
         let tsn = server_tag(&pair).1;
@@ -417,7 +419,7 @@ fn a_restarted_peer_gets_new_keys_unless_cookie_echos_must_be_authentic() {
     for (demanded, restarts) in [(DATA, true), (COOKIE_ECHO, false)] {
         let mut pair = connected(config(&[]), config(&[demanded]));
         talk(&mut pair);
-        pair.client = Host::new(at(CLIENT_PORT, &client_addresses(), config(&[])), 99);
+        pair.client = End::new(at(CLIENT_PORT, &client_addresses(), config(&[])), 99);
         pair.connect_with(config(&[]));
         pair.run(3 * SECOND);
         assert_eq!(pair.server.saw(&Event::Restarted), restarts);

@@ -1,4 +1,5 @@
-//! Set-up chunks for an association that exists: collision, duplicate, restart (RFC 9260 section 5.2).
+//! Set-up chunks for an association that exists: collision, duplicate, restart (RFC 9260 section
+//! 5.2).
 
 use polypath_proto::config::{AssocConfig, Handshake};
 use polypath_proto::time::Duration;
@@ -12,7 +13,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// A client that has forgotten everything connects again from the same addresses and port.
 fn restart_client(pair: &mut Pair) {
-    pair.client = Host::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
+    pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
     pair.connect();
 }
 
@@ -45,7 +46,7 @@ fn simultaneous_opens_survive_the_loss_of_any_packet() {
             pair.lose(move |p| {
                 let hit = p.first_kind() == kind && seen == nth;
                 seen += usize::from(p.first_kind() == kind);
-                if hit { Fate::Lose } else { Fate::Deliver }
+                if hit { Verdict::Lose } else { Verdict::Deliver }
             });
             pair.connect();
             pair.connect_back();
@@ -59,8 +60,8 @@ fn simultaneous_opens_survive_the_loss_of_any_packet() {
 
 #[test]
 fn copies_of_an_init_do_not_end_the_association_that_a_bare_init_crosses() {
-    // Found by random worlds: the answer to a bare INIT is too short for all addresses, so a copy of the other side's INIT on its second
-    // path seemed to add one.
+    // Found by random worlds: the answer to a bare INIT is too short for all addresses, so a copy
+    // of the other side's INIT on its second path seemed to add one.
     let paths: Vec<_> =
         (0..8).map(|n| tuple(&format!("10.0.{n}.1"), &format!("10.0.{n}.2"))).collect();
     let ours: Vec<_> = paths.iter().map(|t| t.local.ip()).collect();
@@ -70,9 +71,9 @@ fn copies_of_an_init_do_not_end_the_association_that_a_bare_init_crosses() {
         let first = ours[0];
         pair.lose(move |p| match p.first_kind() {
             INIT if p.way == Way::ToServer && p.tuple.remote.ip() != first => {
-                Fate::Delay(Duration::from_millis(late))
+                Verdict::Delay(Duration::from_millis(late))
             }
-            _ => Fate::Deliver,
+            _ => Verdict::Deliver,
         });
         let all = AssocConfig { handshake: Handshake::AllPaths, ..AssocConfig::default() };
         pair.client.endpoint.connect(pair.now, &paths, SERVER_PORT, all.into()).expect("connects");
@@ -107,7 +108,7 @@ fn opens_at_any_offset_become_one_association() {
 #[test]
 fn an_init_in_cookie_wait_is_answered_with_our_own_tag() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     let own = read_init(&pair.log[0]);
@@ -126,7 +127,7 @@ fn an_init_in_cookie_wait_is_answered_with_our_own_tag() {
 #[test]
 fn action_b_takes_the_peers_new_tag() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(55))]));
@@ -136,14 +137,15 @@ fn action_b_takes_the_peers_new_tag() {
     assert_eq!(pair.last_with(COOKIE_ACK).tag(), 55);
 }
 
-/// Both open; the server dies after `dies` and opens again, while packets of its first life with chunks of `kinds` are `late`.
+/// Both open; the server dies after `dies` and opens again, while packets of its first life with
+/// chunks of `kinds` are `late`.
 fn restarted_while_both_open(dies: Duration, late: Duration, kinds: &'static [u8]) -> Pair {
     let mut pair = Pair::new();
     let end = pair.now + dies + Duration::from_millis(10);
     pair.lose(move |p| {
         let slow = p.way == Way::ToClient && p.at < end;
         let hit = slow && p.kinds().iter().any(|kind| kinds.contains(kind));
-        if hit { Fate::Delay(late) } else { Fate::Deliver }
+        if hit { Verdict::Delay(late) } else { Verdict::Deliver }
     });
     pair.connect();
     pair.connect_back();
@@ -151,7 +153,7 @@ fn restarted_while_both_open(dies: Duration, late: Duration, kinds: &'static [u8
     pair.client.send(now, b"early");
     pair.server.send(now, b"of the first life");
     pair.run(dies);
-    pair.server = Host::new(endpoint(SERVER_PORT, &server_addresses()), 99);
+    pair.server = End::new(endpoint(SERVER_PORT, &server_addresses()), 99);
     pair.connect_back();
     pair
 }
@@ -170,8 +172,9 @@ fn both_end_well(mut pair: Pair, what: &str) {
 
 #[test]
 fn a_peer_that_restarts_while_both_open_is_heard_from_its_new_first_tsn() {
-    // Found by random worlds: the former life's cookie comes after the new life's INIT, and DATA is in flight when the new life's cookie
-    // comes. Its tag alone was taken over, not its TSN, and the end was an ABORT for TSNs never sent.
+    // Found by random worlds: the former life's cookie comes after the new life's INIT, and DATA is
+    // in flight when the new life's cookie comes. Its tag alone was taken over, not its TSN, and
+    // the end was an ABORT for TSNs never sent.
     let ms = Duration::from_millis;
     let times = |dies| (2..60).map(move |late| (ms(dies), ms(late)));
     for (dies, late) in (21..60).step_by(3).flat_map(times) {
@@ -186,7 +189,7 @@ fn a_peer_that_restarts_while_both_open_is_heard_from_its_new_first_tsn() {
 fn a_peer_that_restarts_while_both_open_has_restarted_only_if_its_former_life_sent_data() {
     for heard in [false, true] {
         let mut pair = Pair::new();
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         pair.connect();
         pair.exchange();
         let path = client_paths()[0];
@@ -222,9 +225,10 @@ fn data(tsn: u32) -> DataChunk<'static> {
 
 #[test]
 fn action_c_leaves_everything_as_it_was() {
-    // A cookie of a time when the client had no association, for the peer's present tag but another of ours.
+    // A cookie of a time when the client had no association, for the peer's present tag but another
+    // of ours.
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(55))]));
     let (old_tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
     pair.connect();
@@ -250,7 +254,7 @@ fn a_restarted_client_gets_its_association_back_in_place() {
     pair.client.send(now, b"before");
     pair.run(SECOND);
     // Data is in flight when the client dies.
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     pair.server.send(now, b"lost in the restart");
     pair.run(Duration::from_millis(50));
@@ -268,7 +272,9 @@ fn a_restarted_client_gets_its_association_back_in_place() {
 fn a_restart_is_seen_in_established_and_shutdown_sent() {
     for (by_server, drop) in [(true, SHUTDOWN), (false, SHUTDOWN_ACK)] {
         let mut pair = Pair::connected();
-        pair.lose(move |p| if p.kinds().contains(&drop) { Fate::Lose } else { Fate::Deliver });
+        pair.lose(
+            move |p| if p.kinds().contains(&drop) { Verdict::Lose } else { Verdict::Deliver },
+        );
         let now = pair.now;
         if by_server {
             pair.server.shutdown(now);
@@ -285,7 +291,9 @@ fn a_restart_is_seen_in_established_and_shutdown_sent() {
 fn an_init_in_shutdown_ack_sent_is_answered_with_shutdown_ack() {
     let mut pair = Pair::connected();
     // The server never hears SHUTDOWN COMPLETE; the client has closed and opens anew.
-    pair.lose(|p| if p.kinds().contains(&SHUTDOWN_COMPLETE) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| {
+        if p.kinds().contains(&SHUTDOWN_COMPLETE) { Verdict::Lose } else { Verdict::Deliver }
+    });
     let now = pair.now;
     pair.client.shutdown(now);
     pair.run(Duration::from_millis(100));
@@ -294,7 +302,8 @@ fn an_init_in_shutdown_ack_sent_is_answered_with_shutdown_ack() {
     pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
     let kinds: Vec<u8> = pair.sent_since(before).iter().map(Packet::first_kind).collect();
     assert_eq!(kinds, [SHUTDOWN_ACK]);
-    // The reflected COMPLETE of a client that is setting up ends the old association; then the new one comes about.
+    // The reflected COMPLETE of a client that is setting up ends the old association; then the new
+    // one comes about.
     pair.deliver_all();
     restart_client(&mut pair);
     pair.run(5 * SECOND);
@@ -307,7 +316,9 @@ fn a_restart_cookie_in_shutdown_ack_sent_is_refused() {
     let mut pair = Pair::connected();
     pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
-    pair.lose(|p| if p.kinds().contains(&SHUTDOWN_COMPLETE) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| {
+        if p.kinds().contains(&SHUTDOWN_COMPLETE) { Verdict::Lose } else { Verdict::Deliver }
+    });
     let now = pair.now;
     pair.client.shutdown(now);
     pair.run(Duration::from_millis(100));
@@ -363,7 +374,9 @@ fn the_restart_cookie_does_not_reveal_the_tags() {
 fn a_duplicate_cookie_is_acknowledged_in_shutdown_ack_sent() {
     let mut pair = Pair::connected();
     let echo = pair.last_with(COOKIE_ECHO);
-    pair.lose(|p| if p.kinds().contains(&SHUTDOWN_COMPLETE) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| {
+        if p.kinds().contains(&SHUTDOWN_COMPLETE) { Verdict::Lose } else { Verdict::Deliver }
+    });
     let now = pair.now;
     pair.client.shutdown(now);
     pair.run(Duration::from_millis(100));
@@ -375,7 +388,8 @@ fn a_duplicate_cookie_is_acknowledged_in_shutdown_ack_sent() {
 
 #[test]
 fn a_late_copy_of_the_init_is_answered_and_changes_nothing() {
-    // INITs go out on all paths at once; behind NATs each comes from another address, which no INIT lists.
+    // INITs go out on all paths at once; behind NATs each comes from another address, which no INIT
+    // lists.
     let mut pair = Pair::connected();
     let (init, first) = (pair.last_with(INIT), read_init_ack(&pair.last_with(INIT_ACK)));
     let mut from_nat = init.tuple;
@@ -386,12 +400,14 @@ fn a_late_copy_of_the_init_is_answered_and_changes_nothing() {
         let answers = pair.sent_since(before).to_vec();
         assert_eq!(answers.len(), 1);
         let ack = &answers[0];
-        // To where it came from, with the tag that it named, and with a new one of ours (RFC 9260 section 5.2.2).
+        // To where it came from, with the tag that it named, and with a new one of ours (RFC 9260
+        // section 5.2.2).
         assert_eq!((ack.kinds(), ack.tag()), (vec![INIT_ACK], read_init(&init)));
         assert_eq!(ack.tuple, reverse(from));
         let (tag, cookie) = read_init_ack(ack);
         assert_ne!(tag, first.0);
-        // Nobody asked for that cookie. Who brings it all the same gets nothing: it is no restart and no association of its own.
+        // Nobody asked for that cookie. Who brings it all the same gets nothing: it is no restart
+        // and no association of its own.
         let before = pair.log.len();
         let echo = to_server(tag, &[&cookie_echo(cookie)]);
         pair.inject(Way::ToServer, from, &echo);

@@ -1,4 +1,5 @@
-//! A cookie sets up one association in its life, however often its COOKIE ECHO comes (RFC 9260 sections 5.1.5 and 5.2.4).
+//! A cookie sets up one association in its life, however often its COOKIE ECHO comes (RFC 9260
+//! sections 5.1.5 and 5.2.4).
 
 use bytes::Bytes;
 use polypath_proto::config::AssocConfig;
@@ -14,7 +15,7 @@ const DATA: u8 = 0;
 /// The server's application aborts; the client never hears of it.
 fn abort_in_silence(pair: &mut Pair) {
     let (now, h) = (pair.now, pair.server.handle());
-    pair.lose(|p| if p.first_kind() == ABORT { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.first_kind() == ABORT { Verdict::Lose } else { Verdict::Deliver });
     pair.server.endpoint.association_mut(h).unwrap().abort(now, Bytes::new());
     pair.exchange();
     pair.deliver_all();
@@ -22,14 +23,15 @@ fn abort_in_silence(pair: &mut Pair) {
 
 /// Nobody answers for the client any more: its host is gone.
 fn lose_all(pair: &mut Pair) {
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
 }
 
 fn replay(pair: &mut Pair, packet: &Packet) {
     pair.inject(packet.way, packet.tuple, &packet.data);
 }
 
-/// The server's only answer to `echo` is an ABORT for the client's tag, and no association comes of it.
+/// The server's only answer to `echo` is an ABORT for the client's tag, and no association comes of
+/// it.
 fn assert_refused(pair: &mut Pair, echo: &Packet, client_tag: u32) {
     let (before, associations) = (pair.log.len(), pair.server.established());
     replay(pair, echo);
@@ -98,8 +100,8 @@ fn an_old_message_does_not_come_back_with_its_cookie() {
 fn a_client_that_waits_for_the_cookie_ack_of_an_aborted_association_hears_of_it() {
     let mut pair = Pair::new();
     pair.lose(|p| match p.first_kind() {
-        COOKIE_ACK => Fate::Lose,
-        _ => Fate::Deliver,
+        COOKIE_ACK => Verdict::Lose,
+        _ => Verdict::Deliver,
     });
     pair.connect();
     pair.run(Duration::from_millis(200));
@@ -121,7 +123,7 @@ fn a_client_that_waits_for_the_cookie_ack_of_an_aborted_association_hears_of_it(
 fn neither_cookie_of_an_association_that_restarted_comes_back() {
     let mut pair = Pair::connected();
     let first = (read_init(&pair.log[0]), pair.last_with(COOKIE_ECHO));
-    pair.client = Host::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
+    pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
     pair.connect();
     pair.run(SECOND);
     let second = (read_init(&pair.last_with(INIT)), pair.last_with(COOKIE_ECHO));
@@ -152,7 +154,8 @@ fn a_cookie_with_the_tag_of_our_own_init_does_not_bring_our_association_back() {
 
 #[test]
 fn a_former_cookie_of_a_collision_does_not_give_the_peer_its_former_tag() {
-    // The peer opens, restarts and opens again while we open: both cookies name the tag of our INIT.
+    // The peer opens, restarts and opens again while we open: both cookies name the tag of our
+    // INIT.
     let mut pair = Pair::new();
     lose_all(&mut pair);
     pair.connect();

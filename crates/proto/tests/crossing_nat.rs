@@ -1,4 +1,5 @@
-//! Both open, and a NAT hides from the one that the other's INIT is its peer's: they must not end with two associations for one.
+//! Both open, and a NAT hides from the one that the other's INIT is its peer's: they must not end
+//! with two associations for one.
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use polypath_testkit::pair::*;
 
 const MILLI: Duration = Duration::from_millis(1);
 
-/// The server opens `offset` ms after the client, whose first address is behind a NAT; packets of the server's second
-/// address take `late` ms longer.
+/// The server opens `offset` ms after the client, whose first address is behind a NAT; packets of
+/// the server's second address take `late` ms longer.
 fn crossed(offset: u64, late: u64, lost: u8) -> (Pair, AssocHandle) {
     let mut pair = Pair::new();
     // Nobody outside reaches the address inside.
@@ -25,11 +26,11 @@ fn crossed(offset: u64, late: u64, lost: u8) -> (Pair, AssocHandle) {
         let second = [p.tuple.local.ip(), p.tuple.remote.ip()].contains(&ip("10.0.1.2"));
         if p.first_kind() == lost && losses > 0 {
             losses -= 1;
-            Fate::Lose
+            Verdict::Lose
         } else if second {
-            Fate::Delay(Duration::from_millis(late))
+            Verdict::Delay(Duration::from_millis(late))
         } else {
-            Fate::Deliver
+            Verdict::Deliver
         }
     });
     let bare = AssocConfig { bare_init: true, ..AssocConfig::default() };
@@ -50,7 +51,7 @@ fn end_of(pair: &Pair, h: AssocHandle) -> Option<&CloseReason> {
     })
 }
 
-fn living(host: &Host) -> Vec<AssocHandle> {
+fn living(host: &End) -> Vec<AssocHandle> {
     let lives = |h: &AssocHandle| {
         host.endpoint.association(*h).is_some_and(|assoc| assoc.state() == State::Established)
     };
@@ -59,8 +60,9 @@ fn living(host: &Host) -> Vec<AssocHandle> {
 
 #[test]
 fn one_association_is_left_and_works() {
-    // Found by random worlds (seed 24072350): the one side had two associations with the same peer; the COOKIE ECHO of the later made the other side
-    // begin anew under the tag of the former, whose SHUTDOWN then acknowledged what nobody had sent.
+    // Found by random worlds (seed 24072350): the one side had two associations with the same peer;
+    // the COOKIE ECHO of the later made the other side begin anew under the tag of the former,
+    // whose SHUTDOWN then acknowledged what nobody had sent.
     let mut gave_way = 0;
     for lost in [0xff, INIT, INIT_ACK, COOKIE_ECHO, COOKIE_ACK] {
         for (offset, late) in

@@ -1,4 +1,5 @@
-//! Sending and acknowledging, rule by rule (RFC 9260 section 6), seen from outside; what needs no association is shown in `src/tx` and `src/rx`.
+//! Sending and acknowledging, rule by rule (RFC 9260 section 6), seen from outside; what needs no
+//! association is shown in `src/tx` and `src/rx`.
 
 use std::sync::Arc;
 
@@ -71,7 +72,7 @@ impl Solo {
         let init = &pair.log[0];
         let tag = read_init(init);
         let first = u32::from_be_bytes(init.data[28..32].try_into().unwrap());
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         Self { pair, tag, first }
     }
 
@@ -91,7 +92,8 @@ impl Solo {
         sent(self.pair.sent_since(before))
     }
 
-    /// The server acknowledges the first `cum` chunks and these ranges; gives what goes out at once.
+    /// The server acknowledges the first `cum` chunks and these ranges; gives what goes out at
+    /// once.
     fn sack(&mut self, cum: u32, a_rwnd: u32, gaps: &[(u16, u16)]) -> Vec<Seen> {
         let before = self.pair.log.len();
         let cumulative_tsn = Tsn(self.first.wrapping_add(cum).wrapping_sub(1));
@@ -288,8 +290,8 @@ fn what_is_lost_goes_out_before_what_is_new() {
     assert!(answer[1..].iter().all(|c| solo.number(c) > 3));
 }
 
-/// RFC 9260 section 7.2.4: what a SACK acknowledges counts before what it shows to be lost. The first packet of a fast retransmit then goes,
-/// although the window is full.
+/// RFC 9260 section 7.2.4: what a SACK acknowledges counts before what it shows to be lost. The
+/// first packet of a fast retransmit then goes, although the window is full.
 #[test]
 fn a_sack_that_shows_a_loss_first_earns_what_it_acknowledges() {
     let config = AssocConfig { fast_retransmit_after: 1, ..no_burst_limit() };
@@ -351,9 +353,9 @@ fn control_comes_before_data_and_data_in_the_order_of_its_tsns() {
             // The second path is slower.
             let slow = p.tuple.local.ip() == ip("10.0.1.2") || p.tuple.local.ip() == ip("10.0.1.1");
             match n >> 28 {
-                0 => Fate::Lose,
-                _ if slow => Fate::Delay(Duration::from_millis(35)),
-                _ => Fate::Deliver,
+                0 => Verdict::Lose,
+                _ if slow => Verdict::Delay(Duration::from_millis(35)),
+                _ => Verdict::Deliver,
             }
         });
         for _ in 0..20 {
@@ -386,8 +388,8 @@ fn control_comes_before_data_and_data_in_the_order_of_its_tsns() {
     }
 }
 
-/// New chunks take two paths in turn; what the first lost waits until the second sends again, and then goes along; or it takes the path that
-/// lost it, if the policy is faithful.
+/// New chunks take two paths in turn; what the first lost waits until the second sends again, and
+/// then goes along; or it takes the path that lost it, if the policy is faithful.
 #[derive(Clone, Debug, Default)]
 struct Fickle {
     turn: u8,
@@ -436,14 +438,15 @@ fn a_packet_never_steps_back_whatever_the_policies_want() {
     let mut pair = Pair::new();
     pair.connect_with(config);
     pair.run(SECOND);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     for _ in 0..4 {
         pair.client.send(now, &[7; 300]);
     }
     pair.exchange();
     let before = pair.log.len();
-    // T3-rtx of both paths expires in the same instant. What the second lost, chunk 2, is asked for first; chunk 1 would fit behind it.
+    // T3-rtx of both paths expires in the same instant. What the second lost, chunk 2, is asked for
+    // first; chunk 1 would fit behind it.
     pair.run(SECOND * 11 / 10);
     let packets: Vec<_> =
         pair.sent_since(before).iter().map(chunks).filter(|c| !c.is_empty()).collect();
@@ -459,7 +462,7 @@ fn data_for_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
     let mut pair = Pair::connected();
     let tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
     let tsn = u32::from_be_bytes(pair.log[0].data[28..32].try_into().unwrap());
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let flags = DataFlags { beginning: true, ending: true, ..DataFlags::default() };
     let data = |tsn: u32, stream| DataChunk {
         tsn: Tsn(tsn),
@@ -572,7 +575,8 @@ fn padding_and_what_may_be_skipped_are_skipped_without_a_word() {
 fn a_chunk_of_unknown_type_is_quoted_with_its_padding() {
     let mut pair = Pair::connected();
     let tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
-    // A type that asks for a report; five bytes, then three of padding that are not zero, as they should be.
+    // A type that asks for a report; five bytes, then three of padding that are not zero, as they
+    // should be.
     let strange = |w: &mut polypath_wire::PacketWriter<'_>| {
         w.push(&Raw(&[0xf7, 1, 0, 5, 9, 1, 1, 1])).unwrap();
     };

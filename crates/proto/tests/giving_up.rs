@@ -1,4 +1,5 @@
-//! An end that gives up says so, once: the other one need not find out by itself (RFC 9260 sections 8.1, 9.2 and 5.1).
+//! An end that gives up says so, once: the other one need not find out by itself (RFC 9260 sections
+//! 8.1, 9.2 and 5.1).
 
 use polypath_proto::config::{AssocConfig, AuthConfig, ExtensionConfig};
 use polypath_proto::time::Duration;
@@ -37,8 +38,8 @@ fn data_that_nobody_acknowledges() {
     // The first path is dead both ways, the second on the way back.
     let dead = client_paths()[0].remote.ip();
     pair.lose(move |p| match p.way {
-        Way::ToServer if p.tuple.local.ip() != dead => Fate::Deliver,
-        _ => Fate::Lose,
+        Way::ToServer if p.tuple.local.ip() != dead => Verdict::Deliver,
+        _ => Verdict::Lose,
     });
     let now = pair.now;
     pair.client.send(now, b"is anybody there?");
@@ -52,8 +53,8 @@ fn a_cookie_echo_that_nobody_acknowledges() {
     let config = AssocConfig { max_init_retrans: 2, ..AssocConfig::default() };
     let mut pair = pair(config, AssocConfig::default());
     pair.lose(|p| match p.way {
-        Way::ToClient if p.first_kind() != INIT_ACK => Fate::Lose,
-        _ => Fate::Deliver,
+        Way::ToClient if p.first_kind() != INIT_ACK => Verdict::Lose,
+        _ => Verdict::Deliver,
     });
     pair.run(20 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::HandshakeTimeout));
@@ -64,7 +65,7 @@ fn a_cookie_echo_that_nobody_acknowledges() {
 fn a_shutdown_that_nobody_acknowledges_has_left_nothing_undone() {
     let mut pair = pair(AssocConfig::default(), AssocConfig::default());
     pair.run(SECOND);
-    pair.lose(|p| if p.way == Way::ToClient { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.way == Way::ToClient { Verdict::Lose } else { Verdict::Deliver });
     let now = pair.now;
     pair.client.shutdown(now);
     pair.run(1000 * SECOND);
@@ -78,7 +79,7 @@ fn a_shutdown_that_nobody_acknowledges_has_left_nothing_undone() {
 fn an_init_that_nobody_answers_ends_in_silence() {
     let config = AssocConfig { max_init_retrans: 2, ..AssocConfig::default() };
     let mut pair = pair(config, AssocConfig::default());
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.run(20 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::HandshakeTimeout));
     assert!(pair.log.iter().all(|p| p.kinds() == [INIT]), "there is no tag to send it with");
@@ -98,7 +99,7 @@ fn who_was_aborted_says_nothing() {
 #[test]
 fn two_ends_that_lose_each_other_say_it_once_each() {
     let mut pair = Pair::connected();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     pair.client.send(now, b"there");
     pair.server.send(now, b"back");
@@ -120,7 +121,7 @@ fn it_is_authenticated_where_the_peer_wants_aborts_authenticated() {
     };
     let mut pair = pair(proven.clone(), proven);
     pair.run(SECOND);
-    pair.lose(|p| if p.way == Way::ToClient { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.way == Way::ToClient { Verdict::Lose } else { Verdict::Deliver });
     let now = pair.now;
     pair.client.send(now, b"is anybody there?");
     pair.run(1000 * SECOND);

@@ -54,7 +54,9 @@ fn each_lost_handshake_packet_is_made_good() {
 #[test]
 fn a_dead_first_path_costs_one_timeout() {
     let mut pair = Pair::new();
-    pair.lose(|p| if p.tuple.local.ip() == ip("10.0.0.2") { Fate::Lose } else { Fate::Deliver });
+    pair.lose(
+        |p| if p.tuple.local.ip() == ip("10.0.0.2") { Verdict::Lose } else { Verdict::Deliver },
+    );
     pair.connect();
     pair.run(Duration::from_millis(1100));
     assert_eq!(
@@ -67,7 +69,7 @@ fn a_dead_first_path_costs_one_timeout() {
 #[test]
 fn without_an_answer_it_gives_up_after_max_init_retransmits() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.run(Duration::from_secs(600));
     assert_eq!(pair.log.len(), 1 + 8);
@@ -111,7 +113,8 @@ fn nr_sacks_need_both_sides() {
 
 #[test]
 fn dac_needs_both_sides_to_say_so_or_one_to_know() {
-    // Announced by the client, announced by the server, assumed by the server: does it count packets in its SACKs?
+    // Announced by the client, announced by the server, assumed by the server: does it count
+    // packets in its SACKs?
     let cases = [
         (true, true, false, true),
         (false, true, false, false),
@@ -233,9 +236,9 @@ fn a_client_with_a_stale_cookie_asks_for_a_longer_life_once() {
     pair.lose(move |p| {
         if first && p.first_kind() == COOKIE_ECHO {
             first = false;
-            return Fate::Delay(Duration::from_millis(120));
+            return Verdict::Delay(Duration::from_millis(120));
         }
-        Fate::Deliver
+        Verdict::Deliver
     });
     pair.connect();
     pair.run(SECOND);
@@ -270,7 +273,7 @@ fn bad_init_acks_end_the_attempt_with_the_right_cause() {
     ];
     for (ack, cause) in cases {
         let mut pair = Pair::new();
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         pair.connect();
         pair.exchange();
         let tag = read_init(&pair.log[0]);
@@ -284,7 +287,7 @@ fn bad_init_acks_end_the_attempt_with_the_right_cause() {
 #[test]
 fn an_init_ack_with_tag_zero_ends_the_attempt_with_our_tag_reflected() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     let tag = read_init(&pair.log[0]);
@@ -298,7 +301,7 @@ fn an_init_ack_with_tag_zero_ends_the_attempt_with_our_tag_reflected() {
 #[test]
 fn an_init_ack_with_a_tiny_window_is_refused_and_the_attempt_goes_on() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     let tag = read_init(&pair.log[0]);

@@ -44,7 +44,8 @@ fn send(pair: &mut Pair, stream: u16, len: usize) {
     client(pair).send(now, StreamId(stream), data, SendOptions::default()).expect("accepted");
 }
 
-/// The data chunks that the client sent: TSN, stream, MID, FSN or protocol identifier, flags B and E, payload bytes.
+/// The data chunks that the client sent: TSN, stream, MID, FSN or protocol identifier, flags B and
+/// E, payload bytes.
 fn i_data(pair: &Pair) -> Vec<(u32, u16, u32, u32, bool, bool, usize)> {
     let mut all = Vec::new();
     for packet in pair.log.iter().filter(|p| p.way == Way::ToServer) {
@@ -176,7 +177,7 @@ fn a_transfer_crosses_the_wraps_of_tsn_and_mid() {
     let mut n = 0;
     pair.lose(move |_| {
         n += 1;
-        if n % 9 == 0 { Fate::Lose } else { Fate::Deliver }
+        if n % 9 == 0 { Verdict::Lose } else { Verdict::Deliver }
     });
     for i in 0..60u8 {
         let data = Bytes::from(vec![i; 2000]);
@@ -284,8 +285,9 @@ fn broken_fragments_end_the_association() {
     }
 }
 
-/// Sends `total` bytes on stream 0 in parts, as fast as the send buffer takes them, and a small message on stream 1 every
-/// second part; the server reads at once. Gives the bytes that came on stream 0 by parts, and the small messages.
+/// Sends `total` bytes on stream 0 in parts, as fast as the send buffer takes them, and a small
+/// message on stream 1 every second part; the server reads at once. Gives the bytes that came on
+/// stream 0 by parts, and the small messages.
 fn send_in_parts(pair: &mut Pair, total: usize, part: usize) -> (Vec<usize>, usize) {
     let mut sent = 0;
     let deadline = pair.now + Duration::from_secs(600);
@@ -346,7 +348,7 @@ fn a_message_of_8_mib_passes_through_buffers_of_256_kib() {
         let mut n = 0;
         pair.lose(move |_| {
             n += 1;
-            if n % 200 == 0 { Fate::Lose } else { Fate::Deliver }
+            if n % 200 == 0 { Verdict::Lose } else { Verdict::Deliver }
         });
         let (parts, small) = send_in_parts(&mut pair, 8 << 20, 50_000);
         assert!(parts.len() > 32 && parts.iter().rev().skip(1).all(|len| *len >= 32 << 10));
@@ -373,7 +375,8 @@ fn without_partial_delivery_a_message_beyond_the_buffer_ends_the_association() {
     }
 }
 
-/// Messages in parts, whose sizes the sender does not know, of as many bytes as `sizes` say: all begun before any is ended, or one after the other.
+/// Messages in parts, whose sizes the sender does not know, of as many bytes as `sizes` say: all
+/// begun before any is ended, or one after the other.
 fn send_in_turn(pair: &mut Pair, sizes: &[usize], side_by_side: bool) {
     const PART: usize = 5_000;
     let mut parts: Vec<_> = (0..)
@@ -396,8 +399,9 @@ fn send_in_turn(pair: &mut Pair, sizes: &[usize], side_by_side: bool) {
     pair.run(Duration::from_secs(10));
 }
 
-/// The peer hands messages over whole, and its buffer has room for any of them, but not for all: none would ever be complete. The size of a message
-/// in parts is not known before its end, so its sender cannot tell.
+/// The peer hands messages over whole, and its buffer has room for any of them, but not for all:
+/// none would ever be complete. The size of a message in parts is not known before its end, so its
+/// sender cannot tell.
 #[test]
 fn messages_in_parts_that_fill_the_buffer_together_end_the_association_and_the_largest_is_named() {
     let small = AssocConfig { receive_buffer: 100_000, partial_delivery: None, ..interleaving() };
@@ -411,7 +415,8 @@ fn messages_in_parts_that_fill_the_buffer_together_end_the_association_and_the_l
     assert!((0..4).any(|stream| pair.server.saw(&named(stream))));
     assert!(pair.server.received.is_empty());
 
-    // One after the other they pass, and so they do side by side where messages are handed over in parts.
+    // One after the other they pass, and so they do side by side where messages are handed over in
+    // parts.
     let parts = AssocConfig { partial_delivery: Some(10_000), ..small.clone() };
     for (config, side_by_side) in [(small.clone(), false), (parts, true)] {
         let mut pair = both(config);
@@ -458,7 +463,7 @@ fn a_message_larger_than_the_peers_buffer_is_sent_and_may_be_given_up() {
                 continue;
             }
             // The way is closed until its time is over.
-            pair.lose(|_| Fate::Lose);
+            pair.lose(|_| Verdict::Lose);
             let reliability = Reliability::Timed(Duration::from_millis(500));
             let short = SendOptions { reliability, ..options };
             let now = pair.now;
@@ -475,7 +480,8 @@ fn a_message_larger_than_the_peers_buffer_is_sent_and_may_be_given_up() {
     }
 }
 
-/// It may begin while messages of other streams are under way, and they while it is: who takes it takes parts.
+/// It may begin while messages of other streams are under way, and they while it is: who takes it
+/// takes parts.
 #[test]
 fn a_message_larger_than_the_peers_buffer_neither_waits_for_others_nor_holds_them_up() {
     let factory = Arc::new(RoundRobinStreams);
@@ -599,8 +605,8 @@ fn the_end_of_the_association_is_told_of_messages_delivered_in_part() {
     }
 }
 
-/// Ten large messages on ten streams, in turn, through a buffer that holds two of them: begun together, and delivered whole, they would
-/// never end.
+/// Ten large messages on ten streams, in turn, through a buffer that holds two of them: begun
+/// together, and delivered whole, they would never end.
 #[test]
 fn no_more_messages_are_begun_than_the_peer_delivers_whole() {
     let factory = Arc::new(RoundRobinStreams);
@@ -631,7 +637,8 @@ fn a_restart_ends_messages_in_part_before_it_is_told() {
 
 #[test]
 fn a_restart_ends_a_message_in_part_whose_rest_was_not_read() {
-    // Found by random worlds: the rest had come and waited to be read. The restart drops it, so nobody would ever read the end.
+    // Found by random worlds: the rest had come and waited to be read. The restart drops it, so
+    // nobody would ever read the end.
     for (config, ended) in [AssocConfig::default(), interleaving()]
         .into_iter()
         .flat_map(|c| [(c.clone(), true), (c, false)])
@@ -660,9 +667,10 @@ fn a_restart_ends_a_message_in_part_whose_rest_was_not_read() {
     }
 }
 
-/// The client starts anew; the server tells its application first that the message on stream 3 ends, once.
+/// The client starts anew; the server tells its application first that the message on stream 3
+/// ends, once.
 fn restarts_and_aborts_the_part(pair: &mut Pair, config: AssocConfig) {
-    pair.client = Host::new(endpoint(CLIENT_PORT, &[]), 99);
+    pair.client = End::new(endpoint(CLIENT_PORT, &[]), 99);
     let (path, config) = (tuple("10.1.0.1", "10.2.0.1"), Arc::new(small_buffers(config)));
     pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).expect("connects");
     pair.run(Duration::from_secs(1));

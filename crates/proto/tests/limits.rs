@@ -7,7 +7,7 @@ use polypath_proto::stats::{Limit, LimitStats, Stall};
 use polypath_proto::time::Duration;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{Event, PathId, SendOptions};
-use polypath_testkit::pair::{self, Fate, Pair, client_paths, reverse};
+use polypath_testkit::pair::{self, Pair, Verdict, client_paths, reverse};
 use polypath_wire::chunk::kind;
 
 const P0: PathId = PathId(0);
@@ -130,7 +130,7 @@ fn a_peer_that_does_not_read_is_a_stall_told_once_until_it_reads() {
 #[test]
 fn data_that_vanishes_while_heartbeats_are_answered_is_a_black_hole() {
     let mut pair = connected(watching());
-    pair.lose(|p| if p.kinds().contains(&kind::DATA) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.kinds().contains(&kind::DATA) { Verdict::Lose } else { Verdict::Deliver });
     send(&mut pair, 10_000);
     pair.run(Duration::from_secs(20));
     assert!(matches!(stalls(&pair)[..], [Stall::BlackHole(_)]), "{:?}", stalls(&pair));
@@ -139,7 +139,7 @@ fn data_that_vanishes_while_heartbeats_are_answered_is_a_black_hole() {
 #[test]
 fn dead_paths_are_no_stall_and_nothing_is_told_without_watch() {
     let mut pair = connected(watching());
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     send(&mut pair, 10_000);
     pair.run(Duration::from_secs(30));
     assert!(stalls(&pair).is_empty());

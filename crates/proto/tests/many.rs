@@ -48,7 +48,7 @@ fn each_message_arrives_once() {
 #[test]
 fn every_association_has_its_own_timers() {
     let (mut pair, handles) = crowd();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     for h in &handles {
         say(&mut pair, *h, "into the void".into());
     }

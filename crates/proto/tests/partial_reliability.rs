@@ -1,4 +1,5 @@
-//! Messages that are given up (RFC 3758, RFC 7496), end to end in virtual time: 10 ms there, 10 ms back, RTO.Min 1 s.
+//! Messages that are given up (RFC 3758, RFC 7496), end to end in virtual time: 10 ms there, 10 ms
+//! back, RTO.Min 1 s.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +97,7 @@ fn all_forwards(pair: &Pair) -> Vec<(Tsn, Vec<SkippedStream>)> {
 fn lose_messages(pair: &mut Pair, bytes: &'static [u8]) {
     pair.lose(move |packet| {
         let lost = data(packet).iter().any(|(_, b)| b.is_some_and(|b| bytes.contains(&b)));
-        if lost { Fate::Lose } else { Fate::Deliver }
+        if lost { Verdict::Lose } else { Verdict::Deliver }
     });
 }
 
@@ -167,7 +168,7 @@ fn an_expired_message_of_which_nothing_was_sent_takes_no_tsn() {
 #[test]
 fn the_only_message_expires_by_its_own_timer() {
     let mut pair = pair(config(), config());
-    pair.lose(|packet| if data(packet).is_empty() { Fate::Deliver } else { Fate::Lose });
+    pair.lose(|packet| if data(packet).is_empty() { Verdict::Deliver } else { Verdict::Lose });
     send(&mut pair, 0, vec![1; 30_000], Reliability::Timed(ms(50)));
     let before = pair.now;
     pair.run(ms(60));
@@ -207,7 +208,7 @@ fn all_fragments_of_a_message_are_given_up_together() {
     let mut n = 0;
     pair.lose(move |packet| {
         n += usize::from(!data(packet).is_empty());
-        if n == 2 && !data(packet).is_empty() { Fate::Lose } else { Fate::Deliver }
+        if n == 2 && !data(packet).is_empty() { Verdict::Lose } else { Verdict::Deliver }
     });
     send(&mut pair, 3, vec![1; 6_000], Reliability::Limited(0));
     send(&mut pair, 3, vec![2; 6_000], Reliability::Limited(0));
@@ -227,7 +228,7 @@ fn a_lost_forward_tsn_is_sent_again_by_t3() {
         let message = data(packet).iter().any(|(_, b)| *b == Some(9));
         let forward = !forwards(packet).is_empty() && lost < 2;
         lost += usize::from(forward);
-        if message || forward { Fate::Lose } else { Fate::Deliver }
+        if message || forward { Verdict::Lose } else { Verdict::Deliver }
     });
     send(&mut pair, 0, vec![9; 100], Reliability::Limited(0));
     pair.run(ms(20_000));
@@ -243,7 +244,7 @@ fn a_lost_forward_tsn_is_sent_again_by_t3() {
 #[test]
 fn a_peer_that_never_answers_a_forward_tsn_is_given_up_in_the_end() {
     let mut pair = pair(config(), config());
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     send(&mut pair, 0, vec![9; 100], Reliability::Limited(0));
     pair.run(Duration::from_secs(1_200));
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
@@ -273,7 +274,7 @@ fn unordered_messages_are_not_listed() {
 fn less_important_messages_make_room() {
     let small = AssocConfig { send_buffer: 10_000, ..config() };
     let mut pair = pair(small, config());
-    pair.lose(|packet| if data(packet).is_empty() { Fate::Deliver } else { Fate::Lose });
+    pair.lose(|packet| if data(packet).is_empty() { Verdict::Deliver } else { Verdict::Lose });
     let low: Vec<_> =
         (0..5).map(|i| send(&mut pair, 0, vec![i; 2_000], Reliability::Priority(7))).collect();
     // As important as the others: it has to wait.
@@ -323,7 +324,11 @@ fn tsns_and_stream_numbers_may_wrap() {
     let mut n = 0u32;
     pair.lose(move |packet| {
         n += u32::from(packet.way == Way::ToServer);
-        if packet.way == Way::ToServer && n.is_multiple_of(7) { Fate::Lose } else { Fate::Deliver }
+        if packet.way == Way::ToServer && n.is_multiple_of(7) {
+            Verdict::Lose
+        } else {
+            Verdict::Deliver
+        }
     });
     let mut sent = BTreeSet::new();
     for i in 0..100u8 {
@@ -360,7 +365,7 @@ fn to_the_server(pair: &Pair) -> (u32, u32) {
 /// From here on the server hears what the test says in the client's name.
 fn impostor() -> Pair {
     let mut pair = pair(config(), config());
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair
 }
 
@@ -530,7 +535,7 @@ fn lose_i_data(pair: &mut Pair, bytes: &'static [u8]) {
             Ok(Chunk::IData(d)) => bytes.contains(&d.payload[0]),
             _ => false,
         });
-        if lost { Fate::Lose } else { Fate::Deliver }
+        if lost { Verdict::Lose } else { Verdict::Deliver }
     });
 }
 
@@ -560,15 +565,16 @@ fn i_forward_tsns_name_messages_of_both_classes() {
 fn a_fragment_that_comes_after_its_message_was_skipped_is_dropped() {
     let mut pair = pair(interleaving(), interleaving());
     let mut n = 0;
-    // Of two interleaved messages, one ordered and one not, every third packet is lost and every fourth late.
+    // Of two interleaved messages, one ordered and one not, every third packet is lost and every
+    // fourth late.
     pair.lose(move |packet| {
         let data = packet.kinds().contains(&kind::I_DATA);
         n += u32::from(data);
         match n {
-            _ if !data => Fate::Deliver,
-            n if n.is_multiple_of(3) => Fate::Lose,
-            n if n.is_multiple_of(4) => Fate::Delay(ms(150)),
-            _ => Fate::Deliver,
+            _ if !data => Verdict::Deliver,
+            n if n.is_multiple_of(3) => Verdict::Lose,
+            n if n.is_multiple_of(4) => Verdict::Delay(ms(150)),
+            _ => Verdict::Deliver,
         }
     });
     let now = pair.now;
@@ -623,7 +629,7 @@ fn a_message_delivered_in_part_and_then_given_up_is_told() {
         pair.lose(move |packet| {
             let data = packet.kinds().iter().any(|k| [kind::DATA, kind::I_DATA].contains(k));
             n += u32::from(data && packet.way == Way::ToServer);
-            if data && n > 3 { Fate::Lose } else { Fate::Deliver }
+            if data && n > 3 { Verdict::Lose } else { Verdict::Deliver }
         });
         send(&mut pair, 0, vec![1; 20_000], Reliability::Timed(ms(100)));
         pair.run(ms(5_000));
@@ -640,7 +646,8 @@ fn a_message_delivered_in_part_and_then_given_up_is_told() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every message is delivered, or abandoned and said so, never neither; in order per stream; and nothing is left behind.
+    /// Every message is delivered, or abandoned and said so, never neither; in order per stream;
+    /// and nothing is left behind.
     #[test]
     fn no_message_vanishes(
         seed: u64,
@@ -662,7 +669,7 @@ proptest! {
             rng ^= rng << 13;
             rng ^= rng >> 7;
             rng ^= rng << 17;
-            if rng % 100 < u64::from(loss) { Fate::Lose } else if rng.is_multiple_of(11) { Fate::Delay(ms(rng % 40)) } else { Fate::Deliver }
+            if rng % 100 < u64::from(loss) { Verdict::Lose } else if rng.is_multiple_of(11) { Verdict::Delay(ms(rng % 40)) } else { Verdict::Deliver }
         });
         let mut sent = Vec::new();
         for (i, (stream, bytes, kind, unordered, pause)) in plan.into_iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Messages that are handed in part by part, and what waits for their end: other streams, resets, shutdowns.
+//! Messages that are handed in part by part, and what waits for their end: other streams, resets,
+//! shutdowns.
 
 use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};

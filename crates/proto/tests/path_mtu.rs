@@ -1,4 +1,5 @@
-//! Path MTU discovery (RFC 8899) and ICMP (RFC 9260 section 10) between whole endpoints, on links that drop what is too large.
+//! Path MTU discovery (RFC 8899) and ICMP (RFC 9260 section 10) between whole endpoints, on links
+//! that drop what is too large.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,7 +12,7 @@ use polypath_proto::stats::MtuState;
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, PathId, SendOptions, State};
 use polypath_testkit::pair::{
-    self, CLIENT_PORT, Fate, Packet, Pair, SERVER_PORT, Way, client_addresses, client_paths,
+    self, CLIENT_PORT, Packet, Pair, SERVER_PORT, Verdict, Way, client_addresses, client_paths,
     endpoint, reverse, server_addresses,
 };
 use polypath_wire::chunk::kind;
@@ -51,13 +52,13 @@ impl Links {
     }
 
     /// Packets that may be fragmented pass in any case.
-    fn fate_with_fragments(self) -> impl FnMut(&Packet) -> Fate + 'static {
+    fn fate_with_fragments(self) -> impl FnMut(&Packet) -> Verdict + 'static {
         let mut strict = self.fate();
-        move |packet| if packet.may_fragment { Fate::Deliver } else { strict(packet) }
+        move |packet| if packet.may_fragment { Verdict::Deliver } else { strict(packet) }
     }
 
-    fn fate(self) -> impl FnMut(&Packet) -> Fate + 'static {
-        move |packet| if self.carry(packet) { Fate::Deliver } else { Fate::Lose }
+    fn fate(self) -> impl FnMut(&Packet) -> Verdict + 'static {
+        move |packet| if self.carry(packet) { Verdict::Deliver } else { Verdict::Lose }
     }
 }
 
@@ -197,7 +198,8 @@ fn a_link_that_shrinks_in_silence_is_noticed_by_lost_data_and_nothing_is_lost() 
     assert!(pair.client.saw(&Event::PathMtu { path: P0, mtu: 1200 }), "back to the base first");
     let assoc = pair.client.endpoint.association(pair.client.handle()).expect("association");
     let lost = assoc.sender_queue_info().used;
-    // The chunks that were cut for 1500 bytes can only go fragmented, which this world does not carry.
+    // The chunks that were cut for 1500 bytes can only go fragmented, which this world does not
+    // carry.
     assert!(lost > 0 || received(&pair) == 200_000);
     links.set(0, 1500);
     pair.run(Duration::from_secs(120));
@@ -216,7 +218,7 @@ fn chunks_too_large_for_a_path_take_one_that_carries_them() {
     pair.lose(move |packet| {
         let first = packet.tuple == reverse(client_paths()[0]);
         let lost = first && cut.get() || packet.data.len() + 20 > losing.of(packet);
-        if lost { Fate::Lose } else { Fate::Deliver }
+        if lost { Verdict::Lose } else { Verdict::Deliver }
     });
     send(&mut pair, 100_000);
     pair.run(Duration::from_millis(5));
@@ -237,7 +239,7 @@ fn a_chunk_that_fits_nowhere_asks_for_fragmentation_and_goes_alone() {
     let links = Links::new(1500, 1500);
     let mut pair = connected(searching(), &links);
     pair.run(Duration::from_secs(60));
-    pair.lose(|packet| if packet.data.len() > 1000 { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|packet| if packet.data.len() > 1000 { Verdict::Lose } else { Verdict::Deliver });
     send(&mut pair, 20_000);
     pair.run(Duration::from_millis(5));
     let quoted = last_data(&pair).data[..20].to_vec();
@@ -245,7 +247,7 @@ fn a_chunk_that_fits_nowhere_asks_for_fragmentation_and_goes_alone() {
         let told = IcmpReport::PacketTooBig { mtu: 1300 };
         assert!(pair.client.endpoint.handle_icmp(pair.now, tuple, &quoted, told));
     }
-    pair.lose(|_| Fate::Deliver);
+    pair.lose(|_| Verdict::Deliver);
     let (mut fragmented, mut whole) = (0, 0);
     let mut buf = Vec::new();
     for _ in 0..200 {
@@ -329,7 +331,7 @@ fn protocol_unreachable_ends_the_association_like_an_abort() {
 #[test]
 fn a_quoted_init_counts_only_in_cookie_wait_and_only_ours() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.run(Duration::from_millis(1));
     let init = pair.last_with(kind::INIT).data;
@@ -403,8 +405,9 @@ fn without_discovery_a_routers_word_lowers_the_size_for_good() {
     assert_eq!(mtu(&pair, P0), 576, "no packets of a few bytes each");
 }
 
-/// Lets both sides talk for `ms` milliseconds without delay; the client's interfaces refuse IP packets above `limit` unless they may be
-/// taken apart. Gives the sizes of those that were refused.
+/// Lets both sides talk for `ms` milliseconds without delay; the client's interfaces refuse IP
+/// packets above `limit` unless they may be taken apart. Gives the sizes of those that were
+/// refused.
 fn talk(pair: &mut Pair, ms: u64, limit: u32, told: bool) -> Vec<usize> {
     let (mut buf, mut refused) = (Vec::new(), Vec::new());
     for _ in 0..ms {
@@ -462,7 +465,8 @@ fn without_discovery_the_interface_says_what_it_carries() {
 
 #[test]
 fn a_path_that_fails_because_the_base_size_does_not_pass_still_finds_that_out() {
-    // Lost data makes the path inactive long before three probes of the base are lost, and it is the only one.
+    // Lost data makes the path inactive long before three probes of the base are lost, and it is
+    // the only one.
     for path_max_retrans in [0, 1] {
         let links = Links::new(1000, 1000);
         let client = endpoint(CLIENT_PORT, &client_addresses()[..1]);

@@ -1,5 +1,5 @@
-//! Paths, rule by rule: heartbeats, verification, error counters, failover (RFC 9260 sections 5.4, 6.3, 6.4 and 8), potentially failed paths
-//! (RFC 7829).
+//! Paths, rule by rule: heartbeats, verification, error counters, failover (RFC 9260 sections 5.4,
+//! 6.3, 6.4 and 8), potentially failed paths (RFC 7829).
 
 use polypath_proto::config::{AssocConfig, PathPairing, PfConfig};
 use polypath_proto::time::{Duration, Time};
@@ -39,7 +39,7 @@ fn on(packet: &Packet, path: FourTuple) -> bool {
 /// Path `i` is dead both ways.
 fn cut(pair: &mut Pair, i: usize) {
     let dead = client_paths()[i];
-    pair.lose(move |p| if on(p, dead) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(move |p| if on(p, dead) { Verdict::Lose } else { Verdict::Deliver });
 }
 
 /// When the client sent chunks of type `kind` on path `i`.
@@ -73,7 +73,8 @@ fn idle_paths_are_asked_every_interval_plus_rto_with_jitter() {
     for i in 0..2 {
         let waits = waits(&times(&pair, i, kind::HEARTBEAT));
         assert!((110..=120).contains(&waits.len()), "{}", waits.len());
-        // RTO is RTO.Min, 1 s; half of it either way. The period begins when the last one was answered, 20 ms after it was sent.
+        // RTO is RTO.Min, 1 s; half of it either way. The period begins when the last one was
+        // answered, 20 ms after it was sent.
         let (low, high) = (SECOND * 305 / 10, SECOND * 3152 / 100);
         // The first is at the end of path verification.
         assert!(waits.iter().skip(1).all(|w| *w >= low && *w <= high), "{waits:?}");
@@ -152,12 +153,12 @@ fn no_heartbeat_follows_a_shutdown() {
         pair.run(60 * SECOND);
         let now = pair.now;
         if by_peer {
-            pair.lose(
-                |p| if p.kinds().contains(&SHUTDOWN_ACK) { Fate::Lose } else { Fate::Deliver },
-            );
+            pair.lose(|p| {
+                if p.kinds().contains(&SHUTDOWN_ACK) { Verdict::Lose } else { Verdict::Deliver }
+            });
             pair.server.shutdown(now);
         } else {
-            pair.lose(|p| if p.way == Way::ToServer { Fate::Lose } else { Fate::Deliver });
+            pair.lose(|p| if p.way == Way::ToServer { Verdict::Lose } else { Verdict::Deliver });
             pair.client.shutdown(now);
         }
         let before = pair.log.len();
@@ -177,7 +178,7 @@ fn a_heartbeat_is_answered_word_for_word_where_it_came_from_in_the_states_that_a
         let tsn = u32::from_be_bytes(ack.data[28..32].try_into().unwrap());
         (read_init_ack(&ack).0, tsn)
     };
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     // A second TLV behind the info, and padding between them.
     let info = b"opaque \x01\x02\x03";
     let heartbeat = to_server(tag, &[&chunk(HeartbeatRepr { info })]);
@@ -202,7 +203,7 @@ fn a_heartbeat_is_answered_word_for_word_where_it_came_from_in_the_states_that_a
     assert_eq!(pair.log.len(), before);
     // Nor before the COOKIE ECHO.
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     let (own, before) = (read_init(&pair.log[0]), pair.log.len());
@@ -216,7 +217,7 @@ fn unverified() -> (Pair, u32) {
     let mut server = endpoint(SERVER_PORT, &server_addresses());
     server.pairing = PathPairing::Index;
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let both = [Parameter::Ipv4([10, 0, 0, 1].into()), Parameter::Ipv4([10, 0, 1, 1].into())];
     pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init_with(fixed(77), &both))]));
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
@@ -335,7 +336,7 @@ fn a_timeout_doubles_the_rto_counts_once_and_an_acknowledgement_clears_it() {
     let path = [client_paths()[0]];
     pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, config.into()).unwrap();
     pair.run(SECOND);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     pair.client.send(now, b"x");
     pair.run(Duration::from_millis(7500));
@@ -356,7 +357,7 @@ fn a_timeout_doubles_the_rto_counts_once_and_an_acknowledgement_clears_it() {
 fn association_max_retrans_ends_it_and_everything_undelivered_is_reported() {
     let mut pair = pair_with(AssocConfig::default());
     let now = pair.now;
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     for _ in 0..30 {
         pair.client.send(now, &[1; 1400]);
     }
@@ -381,7 +382,7 @@ fn with_every_path_down_data_keeps_trying_and_comes_through_in_the_end() {
             AssocConfig { assoc_max_retrans: 40, potentially_failed, ..AssocConfig::default() };
         config.rto.max = 5 * SECOND;
         let mut pair = pair_with(config);
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         let now = pair.now;
         pair.client.send(now, b"in the end");
         pair.run(60 * SECOND);
@@ -467,7 +468,7 @@ fn with_every_path_potentially_failed_one_alone_carries_data() {
     let config =
         AssocConfig { potentially_failed: Some(PfConfig::default()), ..AssocConfig::default() };
     let mut pair = pair_with(config);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     pair.client.send(now, b"x");
     pair.run(SECOND * 25 / 10);
@@ -494,7 +495,7 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
         pair.run(SECOND);
         let tag = read_init(&pair.log[0]);
         let tsn = client_tsn(&pair);
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         let now = pair.now;
         pair.client.send(now, b"x");
         pair.run(SECOND * 11 / 10);
@@ -512,7 +513,8 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
     }
 }
 
-/// Data that was lost on one path and sent again on another: which of the two delivered it is not known, so neither is proven.
+/// Data that was lost on one path and sent again on another: which of the two delivered it is not
+/// known, so neither is proven.
 #[test]
 fn data_that_moved_proves_neither_path() {
     let pf = PfConfig { one_path_proves: true, ..PfConfig::default() };
@@ -522,7 +524,7 @@ fn data_that_moved_proves_neither_path() {
         ..AssocConfig::default()
     };
     let mut pair = pair_with(config);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     pair.client.send(now, b"x");
     pair.run(SECOND * 25 / 10);
@@ -589,7 +591,7 @@ fn a_heartbeat_goes_out_on_demand() {
     assert_eq!(view(&pair, SECOND_PATH).srtt, Some(Duration::from_millis(20)));
     // Not once a shutdown is on its way.
     let now = pair.now;
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.client.shutdown(now);
     let assoc = pair.client.endpoint.association_mut(h).unwrap();
     assert!(!assoc.request_heartbeat(now, SECOND_PATH));

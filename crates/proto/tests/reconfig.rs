@@ -1,4 +1,5 @@
-//! Stream reconfiguration (RFC 6525), end to end in virtual time: 10 ms there, 10 ms back, RTO.Min 1 s.
+//! Stream reconfiguration (RFC 6525), end to end in virtual time: 10 ms there, 10 ms back, RTO.Min
+//! 1 s.
 
 use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, ExtensionConfig, ReconfigConfig};
@@ -46,7 +47,7 @@ fn a_reset_waits_at_the_receiver_for_what_was_lost_before_it() {
     pair.lose(move |packet| {
         let first = packet.way == Way::ToServer && packet.kinds().contains(&kind::DATA) && !lost;
         lost |= first;
-        if first { Fate::Lose } else { Fate::Deliver }
+        if first { Verdict::Lose } else { Verdict::Deliver }
     });
     send(&mut pair, 1, 2, 100);
     pair.exchange();
@@ -84,13 +85,13 @@ fn lost_requests_and_responses_are_made_good() {
 #[test]
 fn a_peer_that_never_answers_is_unreachable_in_the_end() {
     let mut pair = pair(config(), config());
-    pair.lose(|p| if is_reconfig(p) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if is_reconfig(p) { Verdict::Lose } else { Verdict::Deliver });
     let heartbeats = AssocConfig::default().heartbeat_interval.is_some();
     assert!(heartbeats, "they answer, but do not speak for the request");
     reset(&mut pair, StreamDirection::Outgoing, &[0]);
     pair.run(ms(3_000));
     assert!(reconfigs(&pair, Way::ToServer) >= 2);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.run(Duration::from_secs(1_500));
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
 }
@@ -326,8 +327,9 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is reset or added in between, from whichever side, by a lossy way: messages arrive once and in order, or are
-    /// abandoned and said so; every request gets an answer, and none that its sequence number is bad.
+    /// Whatever is reset or added in between, from whichever side, by a lossy way: messages arrive
+    /// once and in order, or are abandoned and said so; every request gets an answer, and none that
+    /// its sequence number is bad.
     #[test]
     fn resets_lose_nothing(
         seed: u64,
@@ -339,8 +341,9 @@ proptest! {
         let extensions =
             ExtensionConfig { interleaving, partial_reliability: true, ..RECONFIG };
         let initial_tsn = wraps.then_some(Tsn(u32::MAX - 3));
-        // Timers of data and of requests both count (RFC 9260 section 8.1, RFC 6525 section 5.1.1): where a third is lost, five
-        // expirations in a row may end an association, and rightly so. That is not what is looked for here.
+        // Timers of data and of requests both count (RFC 9260 section 8.1, RFC 6525 section 5.1.1):
+        // where a third is lost, five expirations in a row may end an association, and rightly so.
+        // That is not what is looked for here.
         let assoc_max_retrans = 1_000;
         let both = AssocConfig { extensions, initial_tsn, assoc_max_retrans, ..config() };
         let mut pair = pair(both.clone(), both);
@@ -349,7 +352,7 @@ proptest! {
             rng ^= rng << 13;
             rng ^= rng >> 7;
             rng ^= rng << 17;
-            if rng % 100 < u64::from(loss) { Fate::Lose } else { Fate::Deliver }
+            if rng % 100 < u64::from(loss) { Verdict::Lose } else { Verdict::Deliver }
         });
         let mut sent = [Vec::new(), Vec::new()];
         let mut asked = [Vec::new(), Vec::new()];

@@ -1,4 +1,5 @@
-//! Stream reconfiguration (RFC 6525): the whole association is reset (SSN/TSN reset request). 10 ms there, 10 ms back, RTO.Min 1 s.
+//! Stream reconfiguration (RFC 6525): the whole association is reset (SSN/TSN reset request). 10 ms
+//! there, 10 ms back, RTO.Min 1 s.
 
 use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
@@ -41,7 +42,7 @@ fn the_whole_association_starts_anew() {
     assert_eq!(sent.iter().filter(|n| n.0 == 0).map(|n| n.1).max(), Some(6));
     let now = pair.now;
     assert_eq!(client(&mut pair).reset_association(now), Err(ReconfigError::TooSoon));
-    let told = |host: &Host| {
+    let told = |host: &End| {
         host.events.iter().find_map(|(_, e)| match e {
             Event::AssociationReset { next_sent, next_received } => {
                 Some((*next_sent, *next_received))
@@ -80,7 +81,8 @@ fn got_back(pair: &Pair, stream: u16) -> Vec<u32> {
     of.map(|m| m.ppid).collect()
 }
 
-/// Streams 0 and 1 have had messages when the association is reset, stream 2 has not; all answers come `late`.
+/// Streams 0 and 1 have had messages when the association is reset, stream 2 has not; all answers
+/// come `late`.
 fn answer_overtaken(interleaving: bool, late: Duration) -> (Pair, ReconfigId) {
     let extensions = ExtensionConfig { interleaving, partial_reliability: true, ..RECONFIG };
     let both = AssocConfig { extensions, ..config() };
@@ -95,7 +97,7 @@ fn answer_overtaken(interleaving: bool, late: Duration) -> (Pair, ReconfigId) {
 
 /// The client asks for a reset, and the server has performed it; all answers come `late`.
 fn reset_with_late_answer(pair: &mut Pair, late: Duration) -> ReconfigId {
-    pair.lose(move |p| if is_answer(p) { Fate::Delay(late) } else { Fate::Deliver });
+    pair.lose(move |p| if is_answer(p) { Verdict::Delay(late) } else { Verdict::Deliver });
     let now = pair.now;
     let id = client(pair).reset_association(now).unwrap();
     pair.run(ms(15));
@@ -134,7 +136,8 @@ fn data_overtakes_the_answer_to_a_reset_of_the_association() {
     }
 }
 
-/// The new number 0 is the next one by the old numbers, too: what is taken with it belongs to the time after the reset all the same.
+/// The new number 0 is the next one by the old numbers, too: what is taken with it belongs to the
+/// time after the reset all the same.
 #[test]
 fn data_overtakes_the_answer_to_a_reset_of_the_association_where_numbers_wrap() {
     for interleaving in [false, true] {
@@ -188,12 +191,12 @@ fn what_is_given_up_overtakes_the_answer_to_a_reset_of_the_association() {
         let (mut pair, id) = answer_overtaken(interleaving, ms(8_000));
         let mut lost = 1;
         pair.lose(move |p| match p.kinds() {
-            _ if is_answer(p) => Fate::Delay(ms(8_000)),
+            _ if is_answer(p) => Verdict::Delay(ms(8_000)),
             kinds if p.way == Way::ToClient && lost > 0 => {
                 lost -= u32::from(kinds.contains(&kind::DATA) || kinds.contains(&kind::I_DATA));
-                Fate::Lose
+                Verdict::Lose
             }
-            _ => Fate::Deliver,
+            _ => Verdict::Deliver,
         });
         send_back(&mut pair, stream, 10, 100, Reliability::Limited(0));
         pair.run(ms(3_000));
@@ -221,7 +224,7 @@ fn an_unordered_message_overtakes_the_answer_to_a_reset_of_the_association() {
     pair.lose_first(1, |p| p.way == Way::ToClient);
     unordered(&mut pair, 1, Reliability::Limited(0));
     pair.run(Duration::from_secs(10));
-    pair.lose(|p| if is_answer(p) { Fate::Delay(ms(500)) } else { Fate::Deliver });
+    pair.lose(|p| if is_answer(p) { Verdict::Delay(ms(500)) } else { Verdict::Deliver });
     let now = pair.now;
     let id = client(&mut pair).reset_association(now).unwrap();
     pair.run(ms(15));
@@ -257,9 +260,13 @@ fn a_reset_of_streams_overtakes_the_answer_to_a_reset_of_the_association() {
             let data = p.kinds().iter().any(|k| matches!(*k, kind::DATA | kind::I_DATA));
             if p.way == Way::ToClient && data && lost > 0 {
                 lost -= 1;
-                return Fate::Delay(ms(8_000));
+                return Verdict::Delay(ms(8_000));
             }
-            if p.way == Way::ToClient && data { Fate::Delay(ms(5_000)) } else { Fate::Deliver }
+            if p.way == Way::ToClient && data {
+                Verdict::Delay(ms(5_000))
+            } else {
+                Verdict::Deliver
+            }
         });
         send_back(&mut pair, 2, 10, 100, Reliability::Full);
         send_back(&mut pair, 1, 11, 100, Reliability::Full);
@@ -276,8 +283,8 @@ fn a_reset_of_streams_overtakes_the_answer_to_a_reset_of_the_association() {
 
 #[test]
 fn an_association_that_is_over_asks_for_nothing_and_resets_nothing() {
-    // Found by random worlds: what was in flight is forgotten at the end, which looked like "all is acknowledged". A peer that had
-    // not heard of the end skipped what it had not received.
+    // Found by random worlds: what was in flight is forgotten at the end, which looked like "all is
+    // acknowledged". A peer that had not heard of the end skipped what it had not received.
     for asks in [true, false] {
         let mut pair = pair(config(), config());
         for i in 0..10 {
@@ -289,10 +296,11 @@ fn an_association_that_is_over_asks_for_nothing_and_resets_nothing() {
         } else {
             server(&mut pair).reset_association(now).unwrap();
         }
-        // Data is lost, so the reset waits; then the application gives up, and its ABORT is lost as well.
+        // Data is lost, so the reset waits; then the application gives up, and its ABORT is lost as
+        // well.
         pair.lose(|p| match p.kinds()[0] {
-            kind::DATA | kind::ABORT => Fate::Lose,
-            _ => Fate::Deliver,
+            kind::DATA | kind::ABORT => Verdict::Lose,
+            _ => Verdict::Deliver,
         });
         pair.run(ms(300));
         let (now, before) = (pair.now, pair.log.len());

@@ -113,7 +113,7 @@ fn what_a_peer_wants_and_then_refuses_is_denied() {
         let now = pair.now;
         server(&mut pair).send(now, StreamId(0), "x".into(), Default::default()).unwrap();
         pair.run(ms(300));
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         if busy {
             server(&mut pair).add_streams(now, 1, 0).unwrap();
         }
@@ -161,7 +161,8 @@ fn what_waits_for_a_reset_is_bounded_by_the_receive_buffer() {
     let held = server(&mut pair).receive_buffer().0;
     assert!((19_000..=21_000).contains(&held), "{held}");
     assert_eq!(pair.server.received.len(), 0);
-    // It comes after all: room is made for it, the reset is done, what was kept is delivered from number 0 on.
+    // It comes after all: room is made for it, the reset is done, what was kept is delivered from
+    // number 0 on.
     pair.inject(Way::ToServer, at_server(), &data(0, &[1; 1_000]));
     assert_eq!(resets(&pair.server), [(StreamDirection::Incoming, vec![])]);
     let got: Vec<u8> = pair.server.received.iter().map(|m| m.data[0]).collect();

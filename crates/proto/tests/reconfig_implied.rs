@@ -1,4 +1,5 @@
-//! Streams that both sides ask for at once (RFC 6525 sections 5.2.5 and 5.2.6): the peer's request looks like the answer to ours.
+//! Streams that both sides ask for at once (RFC 6525 sections 5.2.5 and 5.2.6): the peer's request
+//! looks like the answer to ours.
 
 use polypath_proto::config::{AssocConfig, ReconfigConfig};
 use polypath_proto::{ReconfigId, ReconfigOutcome, StreamDirection};
@@ -12,7 +13,8 @@ fn add(pair: &mut Pair, of_server: bool, outgoing: u16, incoming: u16) -> Reconf
     assoc.add_streams(now, outgoing, incoming).unwrap()
 }
 
-/// The client wishes for `count` of the server's streams, which adds as many of its own accord. The wish is lost `times` times.
+/// The client wishes for `count` of the server's streams, which adds as many of its own accord. The
+/// wish is lost `times` times.
 fn ask_in_vain(pair: &mut Pair, count: u16, times: usize) -> ReconfigId {
     pair.lose_first(times, |p| p.way == Way::ToServer && has_param(p, 18));
     let id = add(pair, false, 0, count);
@@ -131,7 +133,7 @@ fn a_peer_that_answers_with_nothing_but_its_streams_is_believed_after_two_more_r
             let answer = p.way == Way::ToClient && is_reconfig(p) && has_param(p, 16);
             let again = p.way == Way::ToServer && is_reconfig(p) && has_param(p, 18);
             let lost = answer || again && core::mem::replace(&mut asked, true);
-            if lost { Fate::Lose } else { Fate::Deliver }
+            if lost { Verdict::Lose } else { Verdict::Deliver }
         });
         let wish = add(&mut pair, false, 0, count);
         let all = (10, 10 + count * (count + 1) / 2);

@@ -1,5 +1,6 @@
-//! SSNs have 16 bits: after 2^16 messages of a stream, or twice as many, the next one has the number of the first, which is also the
-//! number that a reset gives (RFC 6525). Old and new messages are told apart all the same.
+//! SSNs have 16 bits: after 2^16 messages of a stream, or twice as many, the next one has the
+//! number of the first, which is also the number that a reset gives (RFC 6525). Old and new
+//! messages are told apart all the same.
 
 use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
@@ -30,7 +31,7 @@ fn send_numbered(pair: &mut Pair, of_server: bool, range: core::ops::Range<u32>)
     }
 }
 
-fn in_order(host: &Host, count: u32) {
+fn in_order(host: &End, count: u32) {
     let got: Vec<u32> = host.received.iter().map(|m| m.ppid).collect();
     assert_eq!(got.len(), count as usize);
     assert!(got.iter().copied().eq(0..count), "{:?}", &got[got.len().saturating_sub(20)..]);
@@ -86,8 +87,8 @@ fn the_peer_resets_its_stream_while_the_last_of_65536_old_messages_are_under_way
     in_order(&pair.client, count + 3);
 }
 
-/// The peer is asked to reset everything while its last old messages are under way; all that it answers comes late, and new messages
-/// overtake it with the number that an old one would have had.
+/// The peer is asked to reset everything while its last old messages are under way; all that it
+/// answers comes late, and new messages overtake it with the number that an old one would have had.
 #[test]
 fn the_association_is_reset_while_the_last_of_65536_old_messages_are_under_way() {
     for late in [60, 3_500, 9_000] {
@@ -98,11 +99,11 @@ fn the_association_is_reset_while_the_last_of_65536_old_messages_are_under_way()
         let mut lost = 0;
         pair.lose(move |p| {
             if p.way == Way::ToClient && is_reconfig(p) {
-                return Fate::Delay(ms(late));
+                return Verdict::Delay(ms(late));
             }
             let hit = p.way == Way::ToClient && has_data(p) && lost < 2;
             lost += usize::from(hit);
-            if hit { Fate::Lose } else { Fate::Deliver }
+            if hit { Verdict::Lose } else { Verdict::Deliver }
         });
         for n in count - 2..count {
             send_numbered(&mut pair, true, n..n + 1);
@@ -141,7 +142,7 @@ fn a_stream_goes_on_whatever_number_of_its_messages_is_given_up_at_once() {
             let data = DataChunk { tsn, stream, ssn, ppid: n, flags, payload: b"x" };
             pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&chunk(data)]));
         };
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         // What comes before and behind them has arrived.
         inject(&mut pair, 0);
         inject(&mut pair, given_up + 1);

@@ -1,5 +1,5 @@
-//! Loss recovery beyond RFC 9260, end to end in virtual time: a path of 12 Mbit/s (a packet per millisecond), 20 ms there
-//! and back; RTO.Min 1 s.
+//! Loss recovery beyond RFC 9260, end to end in virtual time: a path of 12 Mbit/s (a packet per
+//! millisecond), 20 ms there and back; RTO.Min 1 s.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// An association over one path whose client recovers as told, with a window of some 30 packets and a measured round
-/// trip.
+/// An association over one path whose client recovers as told, with a window of some 30 packets and
+/// a measured round trip.
 fn connected(recovery: RecoveryConfig) -> Pair {
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
     let config = AssocConfig { recovery, max_burst: None, ..AssocConfig::default() };
     let path = tuple("10.1.0.1", "10.2.0.1");
     pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, Arc::new(config)).unwrap();
     pair.run(ms(200));
-    judge(&mut pair, |_, _, _| Fate::Deliver);
+    judge(&mut pair, |_, _, _| Verdict::Deliver);
     for _ in 0..3 {
         send(&mut pair, 50);
         pair.run(ms(500));
@@ -66,34 +66,34 @@ fn tsns(packet: &Packet) -> Vec<u32> {
     chunks.filter_map(tsn).collect()
 }
 
-/// Decides about the packets with DATA, one of which passes the bottleneck per millisecond. The first from now on is number
-/// 1; `send` is 1 for a first transmission.
-fn judge(pair: &mut Pair, fate: impl FnMut(&Packet, u32, u32) -> Fate + 'static) {
+/// Decides about the packets with DATA, one of which passes the bottleneck per millisecond. The
+/// first from now on is number 1; `send` is 1 for a first transmission.
+fn judge(pair: &mut Pair, fate: impl FnMut(&Packet, u32, u32) -> Verdict + 'static) {
     bottleneck(pair, Time::ZERO, fate);
 }
 
 /// The bottleneck stands still for a while, and its queue with it.
 fn stall(pair: &mut Pair, stall: Duration) {
-    bottleneck(pair, pair.now + stall, |_, _, _| Fate::Deliver);
+    bottleneck(pair, pair.now + stall, |_, _, _| Verdict::Deliver);
 }
 
 fn bottleneck(
     pair: &mut Pair,
     moves: Time,
-    mut fate: impl FnMut(&Packet, u32, u32) -> Fate + 'static,
+    mut fate: impl FnMut(&Packet, u32, u32) -> Verdict + 'static,
 ) {
     let (mut first, mut sends, mut free) = (None, BTreeMap::new(), moves);
     pair.lose(move |packet| {
-        let Some(&tsn) = tsns(packet).first() else { return Fate::Deliver };
+        let Some(&tsn) = tsns(packet).first() else { return Verdict::Deliver };
         let number = tsn.wrapping_sub(*first.get_or_insert(tsn)) + 1;
         let send = sends.entry(tsn).or_insert(0);
         *send += 1;
         free = packet.at.max(free + ms(1));
         let queued = free.since(packet.at);
         match fate(packet, number, *send) {
-            Fate::Deliver => Fate::Delay(queued),
-            Fate::Delay(more) => Fate::Delay(queued + more),
-            Fate::Lose => Fate::Lose,
+            Verdict::Deliver => Verdict::Delay(queued),
+            Verdict::Delay(more) => Verdict::Delay(queued + more),
+            Verdict::Lose => Verdict::Lose,
         }
     });
 }
@@ -118,7 +118,7 @@ fn a_lost_tail_is_recovered_in_two_round_trips() {
         let mut pair = connected(recovery);
         judge(
             &mut pair,
-            |_, n, send| if n == 10 && send == 1 { Fate::Lose } else { Fate::Deliver },
+            |_, n, send| if n == 10 && send == 1 { Verdict::Lose } else { Verdict::Deliver },
         );
         send(&mut pair, 10);
         let took = time_for(&mut pair, 10);
@@ -142,7 +142,7 @@ fn a_lost_tail_is_recovered_in_two_round_trips() {
 #[test]
 fn a_lost_flight_is_recovered_without_a_timeout() {
     let mut pair = connected(RecoveryConfig::MODERN);
-    judge(&mut pair, |_, _, send| if send == 1 { Fate::Lose } else { Fate::Deliver });
+    judge(&mut pair, |_, _, send| if send == 1 { Verdict::Lose } else { Verdict::Deliver });
     send(&mut pair, 10);
     let took = time_for(&mut pair, 10);
     // The probe tells of the other nine, which go out in the slow start of PRR.
@@ -158,7 +158,7 @@ fn a_probe_is_new_data_where_there_is_any() {
     judge(
         &mut pair,
         move |_, n, send| {
-            if n <= flight && send == 1 { Fate::Lose } else { Fate::Deliver }
+            if n <= flight && send == 1 { Verdict::Lose } else { Verdict::Deliver }
         },
     );
     let before = pair.log.len();
@@ -192,7 +192,10 @@ fn a_probe_that_nothing_needed_cuts_no_window() {
 fn a_lost_retransmission_is_found_without_a_timeout() {
     let run = |recovery| {
         let mut pair = connected(recovery);
-        judge(&mut pair, |_, n, send| if n == 5 && send <= 3 { Fate::Lose } else { Fate::Deliver });
+        judge(
+            &mut pair,
+            |_, n, send| if n == 5 && send <= 3 { Verdict::Lose } else { Verdict::Deliver },
+        );
         send(&mut pair, 200);
         let took = time_for(&mut pair, 200);
         (pair, took)
@@ -210,7 +213,7 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 fn reordering_within_a_quarter_of_the_round_trip_is_no_loss() {
     let mut pair = connected(RecoveryConfig::MODERN);
     // Two packets overtake number 8.
-    judge(&mut pair, |_, n, _| if n == 8 { Fate::Delay(ms(4)) } else { Fate::Deliver });
+    judge(&mut pair, |_, n, _| if n == 8 { Verdict::Delay(ms(4)) } else { Verdict::Deliver });
     send(&mut pair, 10);
     time_for(&mut pair, 10);
     pair.run(ms(500));
@@ -220,24 +223,22 @@ fn reordering_within_a_quarter_of_the_round_trip_is_no_loss() {
 #[test]
 fn persistent_reordering_is_learnt() {
     // Every tenth packet is late by less than half a round trip: more than the window has at first.
-    let run = |recovery| {
-        let mut pair = connected(recovery);
-        let late = |_: &Packet, n: u32, send: u32| n % 10 == 3 && send == 1;
-        judge(
-            &mut pair,
-            move |p, n, send| {
-                if late(p, n, send) { Fate::Delay(ms(9)) } else { Fate::Deliver }
-            },
-        );
-        let mut after = [0; 4];
-        for count in &mut after {
-            send(&mut pair, 300);
-            time_for(&mut pair, 300);
-            pair.run(ms(300));
-            *count = stats(&pair).retransmissions_fast - recovered(&pair).tail_probes;
-        }
-        after
-    };
+    let run =
+        |recovery| {
+            let mut pair = connected(recovery);
+            let late = |_: &Packet, n: u32, send: u32| n % 10 == 3 && send == 1;
+            judge(&mut pair, move |p, n, send| {
+                if late(p, n, send) { Verdict::Delay(ms(9)) } else { Verdict::Deliver }
+            });
+            let mut after = [0; 4];
+            for count in &mut after {
+                send(&mut pair, 300);
+                time_for(&mut pair, 300);
+                pair.run(ms(300));
+                *count = stats(&pair).retransmissions_fast - recovered(&pair).tail_probes;
+            }
+            after
+        };
     let counts = run(RecoveryConfig::OFF);
     assert!(counts[3] - counts[0] > 20, "{counts:?}");
     let counts = run(RecoveryConfig::MODERN);
@@ -276,7 +277,7 @@ fn a_delay_spike_does_not_collapse_the_window() {
 fn a_genuine_timeout_is_not_undone() {
     let mut pair = connected(RecoveryConfig { f_rto: true, ..RecoveryConfig::OFF });
     let dark = pair.now + ms(500);
-    pair.lose(move |packet| if packet.at < dark { Fate::Lose } else { Fate::Deliver });
+    pair.lose(move |packet| if packet.at < dark { Verdict::Lose } else { Verdict::Deliver });
     let before = cwnd(&pair);
     send(&mut pair, 100);
     pair.run(ms(1010));
@@ -285,10 +286,14 @@ fn a_genuine_timeout_is_not_undone() {
     assert_eq!((pair.server.received.len(), recovered(&pair).spurious_timeouts), (250, 0));
 }
 
-/// The longest silence of the sender between the loss of packet 100 and the end of the transfer's first half.
+/// The longest silence of the sender between the loss of packet 100 and the end of the transfer's
+/// first half.
 fn silence(rate_reduction: RateReduction) -> Duration {
     let mut pair = connected(RecoveryConfig { rate_reduction, rack: true, ..RecoveryConfig::OFF });
-    judge(&mut pair, |_, n, send| if n == 100 && send == 1 { Fate::Lose } else { Fate::Deliver });
+    judge(
+        &mut pair,
+        |_, n, send| if n == 100 && send == 1 { Verdict::Lose } else { Verdict::Deliver },
+    );
     let before = pair.log.len();
     send(&mut pair, 300);
     time_for(&mut pair, 300);
@@ -324,9 +329,9 @@ fn everything_arrives_whatever_is_lost_with_any_switches() {
         pair.lose(move |_| {
             noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             match noise >> 28 {
-                0 | 1 => Fate::Lose,
-                2 => Fate::Delay(Duration::from_micros(u64::from(noise >> 16 & 0xffff))),
-                _ => Fate::Deliver,
+                0 | 1 => Verdict::Lose,
+                2 => Verdict::Delay(Duration::from_micros(u64::from(noise >> 16 & 0xffff))),
+                _ => Verdict::Deliver,
             }
         });
         send(&mut pair, 300);
@@ -337,7 +342,8 @@ fn everything_arrives_whatever_is_lost_with_any_switches() {
 
 #[test]
 fn an_end_that_only_receives_notices_that_its_sacks_do_not_arrive() {
-    // No heartbeats, and SACKs take the primary path, which is dead in that direction: only duplicates tell.
+    // No heartbeats, and SACKs take the primary path, which is dead in that direction: only
+    // duplicates tell.
     let mut server = endpoint(SERVER_PORT, &server_addresses());
     let mut assoc = AssocConfig { heartbeat_interval: None, ..AssocConfig::default() };
     assoc.sack.path = polypath_proto::config::SackPath::Primary;
@@ -350,7 +356,7 @@ fn an_end_that_only_receives_notices_that_its_sacks_do_not_arrive() {
     assert_eq!(primary, polypath_proto::PathId(0));
     pair.lose(|p| {
         let dead = p.way == Way::ToClient && p.tuple.local.ip() == ip("10.0.0.1");
-        if dead { Fate::Lose } else { Fate::Deliver }
+        if dead { Verdict::Lose } else { Verdict::Deliver }
     });
     let (now, h) = (pair.now, pair.client.handle());
     let client = pair.client.endpoint.association_mut(h).unwrap();

@@ -1,5 +1,6 @@
-//! A former life of the peer sent SHUTDOWN, or our user did, and then the cookie of the peer's new life comes (RFC 9260 section 5.2.4,
-//! actions A and B): what we do in each state, what the new life sees, and that all ends.
+//! A former life of the peer sent SHUTDOWN, or our user did, and then the cookie of the peer's new
+//! life comes (RFC 9260 section 5.2.4, actions A and B): what we do in each state, what the new
+//! life sees, and that all ends.
 
 use polypath_proto::time::Duration;
 use polypath_proto::{AssocHandle, CloseReason, Event, State};
@@ -26,9 +27,9 @@ fn first_tsn(packet: &Packet) -> u32 {
 /// Nothing but what set-up needs passes; COOKIE ECHOs take a second.
 fn only_set_up(pair: &mut Pair) {
     pair.lose(|p| match p.first_kind() {
-        COOKIE_ECHO => Fate::Delay(SECOND),
-        INIT | INIT_ACK => Fate::Deliver,
-        _ => Fate::Lose,
+        COOKIE_ECHO => Verdict::Delay(SECOND),
+        INIT | INIT_ACK => Verdict::Deliver,
+        _ => Verdict::Lose,
     });
 }
 
@@ -36,12 +37,13 @@ fn only_set_up(pair: &mut Pair) {
 fn new_life(pair: &mut Pair) {
     only_set_up(pair);
     let seed = 99 + pair.log.len() as u64;
-    pair.client = Host::new(endpoint(CLIENT_PORT, &client_addresses()), seed);
+    pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), seed);
     pair.connect();
     pair.run(100 * MS);
 }
 
-/// Brings the server, which is us, to `state`: the former life knows its `tag` and that its first TSN is `tsn`.
+/// Brings the server, which is us, to `state`: the former life knows its `tag` and that its first
+/// TSN is `tsn`.
 fn bring_to(pair: &mut Pair, state: State, tag: u32, tsn: u32) {
     let now = pair.now;
     if matches!(state, State::ShutdownPending | State::ShutdownReceived) {
@@ -76,10 +78,11 @@ fn by_tie_tags(state: State, early: bool) -> Pair {
     pair
 }
 
-/// Action B. We open, too, and answer the INITs of both lives with the tag of ours. `heard`: the former life sent data.
+/// Action B. We open, too, and answer the INITs of both lives with the tag of ours. `heard`: the
+/// former life sent data.
 fn by_collision(state: State, heard: bool) -> Pair {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect_back();
     pair.exchange();
     let (own, tsn) = (read_init(&pair.log[0]), first_tsn(&pair.log[0]));
@@ -133,10 +136,11 @@ fn said(pair: &Pair, since: usize) -> Vec<Vec<u8>> {
 
 /// What became of the association whose peer began anew.
 #[derive(Debug, PartialEq)]
-enum End {
+enum Outcome {
     /// It goes on with the new life.
     Works,
-    /// Our user wanted it to end, and nothing was exchanged with the former life: the new one is told.
+    /// Our user wanted it to end, and nothing was exchanged with the former life: the new one is
+    /// told.
     Ends,
     /// It ends; the new life then gets an association of its own.
     EndsAndBegins,
@@ -145,31 +149,33 @@ enum End {
 }
 
 fn check(what: &str, state: State, mut pair: Pair) {
-    pair.lose(|_| Fate::Deliver);
+    pair.lose(|_| Verdict::Deliver);
     let all: Vec<_> = pair.server.endpoint.associations().collect();
     pair.run(15 * SECOND);
     let (ours, theirs) = (pair.server.closed(), pair.client.closed());
     let shutdown = Some(CloseReason::Shutdown);
     let new = pair.server.endpoint.associations().any(|h| !all.contains(&h));
     let end = match (ours, theirs) {
-        (None, None) => End::Works,
-        (a, b) if a == shutdown && b == shutdown => End::Ends,
-        (a, None) if a == shutdown && new => End::EndsAndBegins,
-        (a, Some(CloseReason::PeerAbort { cause: None })) if a == shutdown => End::EndsForBoth,
+        (None, None) => Outcome::Works,
+        (a, b) if a == shutdown && b == shutdown => Outcome::Ends,
+        (a, None) if a == shutdown && new => Outcome::EndsAndBegins,
+        (a, Some(CloseReason::PeerAbort { cause: None })) if a == shutdown => Outcome::EndsForBoth,
         other => panic!("{what}: {other:?}"),
     };
     let expected = match state {
-        State::ShutdownPending | State::ShutdownSent if what.ends_with("not heard") => End::Ends,
-        state if state != State::ShutdownAckSent => End::Works,
-        _ if what.starts_with('A') => End::EndsAndBegins,
-        _ => End::EndsForBoth,
+        State::ShutdownPending | State::ShutdownSent if what.ends_with("not heard") => {
+            Outcome::Ends
+        }
+        state if state != State::ShutdownAckSent => Outcome::Works,
+        _ if what.starts_with('A') => Outcome::EndsAndBegins,
+        _ => Outcome::EndsForBoth,
     };
     assert_eq!(end, expected, "{what}");
     // Nothing was exchanged with the former life: there is no new one, only a new name.
     let renamed = what.ends_with("not heard") && state != State::ShutdownReceived;
     let restarted = state != State::ShutdownAckSent && !renamed;
     assert_eq!(pair.server.saw(&Event::Restarted), restarted, "{what}");
-    if end == End::Works {
+    if end == Outcome::Works {
         both_work(&mut pair, what);
         let now = pair.now;
         pair.client.shutdown(now);
@@ -192,7 +198,7 @@ fn in_shutdown_ack_sent_a_new_life_gets_shutdown_ack_and_an_error_and_no_associa
         by_collision(State::ShutdownAckSent, false),
         by_collision(State::ShutdownAckSent, true),
     ] {
-        pair.lose(|p| if p.way == Way::ToServer { Fate::Lose } else { Fate::Deliver });
+        pair.lose(|p| if p.way == Way::ToServer { Verdict::Lose } else { Verdict::Deliver });
         let echo = pair.last_with(COOKIE_ECHO);
         pair.flying.clear();
         let before = pair.log.len();
@@ -209,7 +215,8 @@ fn in_shutdown_ack_sent_a_new_life_gets_shutdown_ack_and_an_error_and_no_associa
     }
 }
 
-/// Both open; the former life sends data or not, ends the association and dies; packets of it are late.
+/// Both open; the former life sends data or not, ends the association and dies; packets of it are
+/// late.
 #[test]
 fn a_former_life_that_ends_the_association_while_both_open_leaves_nothing_that_hangs() {
     for (dies, late) in (21..61).step_by(4).flat_map(|d| (2..90).step_by(8).map(move |l| (d, l))) {
@@ -220,14 +227,14 @@ fn a_former_life_that_ends_the_association_while_both_open_leaves_nothing_that_h
             pair.lose(move |p| {
                 let slow = p.way == Way::ToServer && p.at < end;
                 let hit = slow && p.kinds().iter().any(|kind| kinds.contains(kind));
-                if hit { Fate::Delay(late * MS) } else { Fate::Deliver }
+                if hit { Verdict::Delay(late * MS) } else { Verdict::Deliver }
             });
             pair.connect();
             pair.connect_back();
             let now = pair.now;
             pair.client.shutdown(now);
             pair.run(dies * MS);
-            pair.client = Host::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
+            pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
             pair.connect();
             pair.run(20 * SECOND);
             match (pair.client.closed(), pair.server.endpoint.associations().count()) {

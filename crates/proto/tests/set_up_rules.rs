@@ -1,4 +1,5 @@
-//! Set-up, rule by rule (RFC 9260 sections 3.3.2, 3.3.3, 5.1, 5.2 and 5.4), as far as the other files do not show it on the way.
+//! Set-up, rule by rule (RFC 9260 sections 3.3.2, 3.3.3, 5.1, 5.2 and 5.4), as far as the other
+//! files do not show it on the way.
 
 use polypath_proto::config::{AssocConfig, EndpointConfig, ExtensionConfig};
 use polypath_proto::time::Duration;
@@ -16,7 +17,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// A client that has sent its INIT and hears nothing but what the test injects; and its tag.
 fn waiting_client() -> (Pair, u32) {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     let tag = read_init(&pair.log[0]);
@@ -82,7 +83,7 @@ fn unknown(params: &ParamsBuf) -> RawParam<'_> {
 fn tags_are_not_zero_and_differ_as_do_first_tsns() {
     let ends: Vec<(u32, u32)> = (0..50)
         .map(|seed| {
-            let mut host = Host::new(endpoint(CLIENT_PORT, &[]), seed);
+            let mut host = End::new(endpoint(CLIENT_PORT, &[]), seed);
             let path = tuple("10.0.0.1", "10.0.0.2");
             let config = AssocConfig::default().into();
             host.endpoint.connect(polypath_proto::time::Time::ZERO, &[path], 9, config).unwrap();
@@ -210,7 +211,7 @@ fn where_partial_reliability_is_off_its_parameter_is_unknown() {
         let extensions = ExtensionConfig { partial_reliability: on, ..ExtensionConfig::NONE };
         server.assoc = AssocConfig { extensions, ..AssocConfig::default() }.into();
         let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         let init = init_with(fixed(77), &[Parameter::ForwardTsnSupported]);
         pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
         first(&pair.last_with(INIT_ACK), |chunk| {
@@ -244,7 +245,7 @@ fn what_has_no_room_behind_the_cookie_echo_is_reported_after_the_cookie_ack() {
 fn unknown_parameters_of_an_init_are_reported_in_the_init_ack() {
     let strange = strange(b"what is it?!");
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let init = init_with(fixed(77), &[Parameter::Unknown(unknown(&strange))]);
     pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
     first(&pair.last_with(INIT_ACK), |chunk| {
@@ -261,7 +262,7 @@ fn no_unknown_parameter_keeps_a_handshake_from_going_on() {
         let strange = strange_of(top, b"!");
         let params = [Parameter::Unknown(unknown(&strange)), Parameter::Ipv4([10, 0, 1, 1].into())];
         let mut pair = Pair::new();
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         let init = init_with(fixed(77), &params);
         pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
         let count = first(&pair.last_with(INIT_ACK), |chunk| {
@@ -296,7 +297,7 @@ fn a_malformed_parameter_ends_the_attempt_with_abort_13() {
         init
     };
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.inject(Way::ToServer, at_server(), &broken);
     assert_eq!(pair.log.len(), 1);
     assert_eq!((pair.log[0].tag(), read_causes(&pair.log[0])), (77, (false, vec![13])));
@@ -311,7 +312,7 @@ fn reseal(packet: &mut [u8]) {
 #[test]
 fn an_init_ack_offers_no_more_streams_than_the_init_takes() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let init = init_with(InitFixed { inbound_streams: 3, ..fixed(77) }, &[]);
     pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
     first(&pair.last_with(INIT_ACK), |chunk| {
@@ -323,7 +324,7 @@ fn an_init_ack_offers_no_more_streams_than_the_init_takes() {
 #[test]
 fn an_init_ack_goes_back_to_where_the_init_came_from() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let elsewhere = [Parameter::Ipv4([10, 0, 9, 9].into())];
     let init = to_server(0, &[&chunk(init_with(fixed(77), &elsewhere))]);
     pair.inject(Way::ToServer, at_server(), &init);
@@ -333,7 +334,8 @@ fn an_init_ack_goes_back_to_where_the_init_came_from() {
 
 #[test]
 fn an_init_ack_from_another_address_of_the_peer_counts() {
-    // From an address that nobody named; from the address of our other path to where the first begins.
+    // From an address that nobody named; from the address of our other path to where the first
+    // begins.
     for source in ["10.0.7.7", "10.0.1.2"] {
         let (mut pair, tag) = waiting_client();
         let listed = [[10, 0, 0, 2], [10, 0, 7, 7]].map(|a| Parameter::Ipv4(a.into()));
@@ -347,7 +349,8 @@ fn an_init_ack_from_another_address_of_the_peer_counts() {
         assert!(pair.log[before..].iter().all(|p| p.first_kind() == ABORT));
         pair.inject(Way::ToClient, from, &to_client(tag, &[&ack()]));
         let echo = pair.last_with(COOKIE_ECHO);
-        // Nothing but heartbeats goes to an address that is not verified: to the one that our user named.
+        // Nothing but heartbeats goes to an address that is not verified: to the one that our user
+        // named.
         assert_eq!((echo.tag(), echo.tuple), (55, at_server()), "{source}");
     }
 }
@@ -355,7 +358,7 @@ fn an_init_ack_from_another_address_of_the_peer_counts() {
 #[test]
 fn a_cookie_echo_with_data_is_acknowledged_in_one_packet_cookie_ack_first() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
     let before = pair.log.len();
@@ -434,7 +437,7 @@ fn an_init_is_answered_in_cookie_wait_only_where_it_says_it_is() {
 fn a_collision_is_answered_with_what_our_own_init_said() {
     // No address was named at the endpoint: the INIT lists those of the paths.
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(55))]));
@@ -518,7 +521,7 @@ fn a_restart_begins_with_fresh_windows_and_numbers() {
     (0..200).for_each(|_| pair.server.send(now, &[3; 1400]));
     pair.run(5 * SECOND);
     assert!(windows(&pair)[0].0 > fresh[0].0, "the window has grown");
-    pair.client = Host::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
+    pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
     pair.connect();
     pair.run(SECOND);
     assert!(pair.server.saw(&Event::Restarted));
@@ -590,7 +593,7 @@ fn an_unverified_address_gets_small_heartbeats_and_a_cookie_ack_only_beside_one(
         &to_server(0, &[&chunk(init_with(fixed(77), &[Parameter::Ipv4([10, 0, 1, 1].into())]))]),
     );
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let before = pair.log.len();
     // The COOKIE ECHO comes from the address that is not verified yet.
     let second = reverse(client_paths()[1]);
@@ -612,7 +615,7 @@ fn late_in_a_shutdown_a_cookie_ack_takes_a_verified_path() {
         &to_server(0, &[&chunk(init_with(fixed(77), &[Parameter::Ipv4([10, 0, 1, 1].into())]))]),
     );
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let echo = to_server(tag, &[&cookie_echo(cookie)]);
     pair.inject(Way::ToServer, at_server(), &echo);
     let shutdown = polypath_wire::ShutdownChunk {

@@ -24,7 +24,7 @@ fn three_packets_end_an_association() {
     assert_eq!(kinds, [SHUTDOWN, SHUTDOWN_ACK, SHUTDOWN_COMPLETE]);
     both_closed(&pair, &CloseReason::Shutdown);
     assert!(pair.server.saw(&Event::PeerShutdown));
-    let last = |host: &Host| host.events.last().map(|(_, e)| matches!(e, Event::Closed(_)));
+    let last = |host: &End| host.events.last().map(|(_, e)| matches!(e, Event::Closed(_)));
     assert_eq!((last(&pair.client), last(&pair.server)), (Some(true), Some(true)));
 }
 
@@ -77,7 +77,7 @@ fn shutdowns_that_cross_end_both_sides() {
 #[test]
 fn a_peer_that_never_answers_is_given_up() {
     let mut pair = Pair::connected();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let (now, before) = (pair.now, pair.log.len());
     pair.client.shutdown(now);
     pair.run(Duration::from_secs(3600));
@@ -89,7 +89,9 @@ fn a_peer_that_never_answers_is_given_up() {
 #[test]
 fn shutdowns_are_retransmitted_over_the_other_path() {
     let mut pair = Pair::connected();
-    pair.lose(|p| if p.tuple.local.ip() == ip("10.0.0.2") { Fate::Lose } else { Fate::Deliver });
+    pair.lose(
+        |p| if p.tuple.local.ip() == ip("10.0.0.2") { Verdict::Lose } else { Verdict::Deliver },
+    );
     let now = pair.now;
     pair.client.shutdown(now);
     pair.run(10 * SECOND);
@@ -114,7 +116,7 @@ fn a_shutdown_for_unsent_tsns_is_a_protocol_violation() {
     let tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
     let peer_tag = read_init(&pair.log[0]);
     let tsn = pair.last_with(INIT_ACK).data[28..32].try_into().map(u32::from_be_bytes).unwrap();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     pair.server.send(now, b"under way");
     pair.exchange();
@@ -140,7 +142,7 @@ fn a_shutdown_during_set_up_waits_for_its_end() {
 #[test]
 fn a_shutdown_chunk_during_set_up_is_ignored() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     let tag = read_init(&pair.log[0]);

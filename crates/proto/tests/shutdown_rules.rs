@@ -1,5 +1,5 @@
-//! Shutdown and abort, rule by rule (RFC 9260 section 9), as far as `shutdown.rs` does not show it on the way; and what a packet may trigger
-//! (section 12.4).
+//! Shutdown and abort, rule by rule (RFC 9260 section 9), as far as `shutdown.rs` does not show it
+//! on the way; and what a packet may trigger (section 12.4).
 
 use bytes::Bytes;
 use polypath_proto::config::AssocConfig;
@@ -32,7 +32,7 @@ fn ids(pair: &Pair) -> Ids {
 fn deaf() -> (Pair, Ids) {
     let mut pair = Pair::connected();
     let ids = ids(&pair);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     (pair, ids)
 }
 
@@ -45,7 +45,7 @@ fn shutdown(cum: u32) -> ShutdownChunk {
     ShutdownChunk { cumulative_tsn: Tsn(cum) }
 }
 
-fn send(pair: &mut Pair, at: fn(&mut Pair) -> &mut Host) -> Result<(), SendError> {
+fn send(pair: &mut Pair, at: fn(&mut Pair) -> &mut End) -> Result<(), SendError> {
     let now = pair.now;
     let host = at(pair);
     let h = host.handle();
@@ -178,7 +178,7 @@ fn a_shutdown_that_acknowledges_too_much_harms_no_transfer_that_is_done() {
             pair.run(SECOND);
             assert_eq!(pair.client.texts(), [b"all there is"]);
         }
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         let wrong = to_server(ids.tags.1, &[&chunk(shutdown(ids.tsns.1.wrapping_add(1000)))]);
         pair.inject(Way::ToServer, at_server(), &wrong);
         assert_eq!(pair.log.last().unwrap().kinds(), [SHUTDOWN_ACK]);
@@ -196,7 +196,8 @@ fn a_peer_that_is_heard_of_is_not_given_up_before_the_guard_expires() {
     let now = pair.now;
     pair.server.shutdown(now);
     pair.exchange();
-    // It answers nothing, but it lives. Association.Max.Retrans SHUTDOWNs would be sent in about eight minutes.
+    // It answers nothing, but it lives. Association.Max.Retrans SHUTDOWNs would be sent in about
+    // eight minutes.
     let heartbeat = to_server(ids.tags.1, &[&chunk(HeartbeatRepr { info: &[0; 12] })]);
     let (mut shutdowns, began) = (0, pair.now);
     while pair.server.closed().is_none() {
@@ -223,7 +224,7 @@ fn the_guard_follows_rto_max() {
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
     pair.connect();
     pair.run(SECOND);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let now = pair.now;
     pair.server.shutdown(now);
     pair.run(SECOND * 99 / 10);
@@ -245,7 +246,7 @@ fn t2_backs_off_as_any_timer_and_ends_after_association_max_retrans() {
         pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, config).unwrap();
         pair.run(SECOND);
         let ids = ids(&pair);
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         let before = pair.log.len();
         if by_peer {
             let cum = ids.tsns.1.wrapping_sub(1);
@@ -420,10 +421,11 @@ fn an_abort_travels_alone_though_data_waits() {
 
 #[test]
 fn a_pending_shutdown_ends_where_heartbeats_are_answered_and_data_never_is() {
-    // Found by random worlds (seed 27065757): a forged INIT ACK took NR-SACK out of what both ends could do, so that one end knew none of
-    // the acknowledgements that the other sent. Answered heartbeats reset all counters (RFC 9260 section 8.1), and data went out for ever.
+    // Found by random worlds (seed 27065757): a forged INIT ACK took NR-SACK out of what both ends
+    // could do, so that one end knew none of the acknowledgements that the other sent. Answered
+    // heartbeats reset all counters (RFC 9260 section 8.1), and data went out for ever.
     let mut pair = Pair::connected();
-    pair.lose(|p| if p.kinds().contains(&kind::SACK) { Fate::Lose } else { Fate::Deliver });
+    pair.lose(|p| if p.kinds().contains(&kind::SACK) { Verdict::Lose } else { Verdict::Deliver });
     send(&mut pair, |pair| &mut pair.client).expect("accepted");
     let (now, began) = (pair.now, pair.now);
     pair.client.shutdown(now);

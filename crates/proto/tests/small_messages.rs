@@ -1,4 +1,5 @@
-//! Messages so small that what must be remembered of them fills the memory that goes with the send buffer before their bytes fill the buffer.
+//! Messages so small that what must be remembered of them fills the memory that goes with the send
+//! buffer before their bytes fill the buffer.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,7 +15,8 @@ use polypath_wire::chunk::kind;
 const SECOND: Duration = Duration::from_secs(1);
 const BUFFER: u64 = 20_000;
 
-/// More would be more than twice the buffer and 64 KiB, with 128 bytes each and 64 for each of two paths.
+/// More would be more than twice the buffer and 64 KiB, with 128 bytes each and 64 for each of two
+/// paths.
 const MOST: usize = (2 * BUFFER as usize + (64 << 10)) / (1 + 128 + 2 * 64);
 
 fn config(send_buffer: u64) -> AssocConfig {
@@ -32,7 +34,8 @@ fn connected(config: AssocConfig) -> Pair {
     pair
 }
 
-/// Messages of a byte until there is no room. What the association says of its room is true all the time.
+/// Messages of a byte until there is no room. What the association says of its room is true all the
+/// time.
 fn fill(pair: &mut Pair, stream: u16, reliability: Reliability, most: usize) -> usize {
     let (now, stream) = (pair.now, StreamId(stream));
     let options = SendOptions { reliability, ..SendOptions::default() };
@@ -145,7 +148,7 @@ fn room_that_frees_no_byte_wakes_the_sender() {
     pair.lose(move |packet| {
         let tells = packet.kinds().contains(&kind::FORWARD_TSN);
         let goes = packet.way == Way::ToClient || tells && open.get();
-        if goes { Fate::Delay(Duration::from_millis(20)) } else { Fate::Lose }
+        if goes { Verdict::Delay(Duration::from_millis(20)) } else { Verdict::Lose }
     });
     // All is given up, as it is lost; chunks that were sent are still to be remembered.
     while fill(&mut pair, 0, lifetime, usize::MAX) > 0 {
@@ -163,7 +166,7 @@ fn room_that_frees_no_byte_wakes_the_sender() {
 #[test]
 fn small_important_messages_take_the_place_of_small_unimportant_ones() {
     let mut pair = connected(config(BUFFER));
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     let unimportant = fill(&mut pair, 0, Reliability::Priority(9), usize::MAX);
     let important = {
         let (now, mut taken) = (pair.now, 0);

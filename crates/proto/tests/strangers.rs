@@ -1,4 +1,5 @@
-//! Packets that belong to no association, or claim to belong to one (RFC 9260 sections 5.1, 8.4 and 8.5; RFC 5062).
+//! Packets that belong to no association, or claim to belong to one (RFC 9260 sections 5.1, 8.4 and
+//! 8.5; RFC 5062).
 
 use core::net::Ipv4Addr;
 use polypath_proto::time::Duration;
@@ -17,7 +18,7 @@ fn complete(reflected: bool) -> Chunk<'static> {
 /// What the server answers to `data` out of the blue.
 fn answer(data: &[u8]) -> Vec<Packet> {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.inject(Way::ToServer, at_server(), data);
     assert_eq!(pair.server.count(), 0);
     pair.log
@@ -93,7 +94,7 @@ fn stateless_replies_are_limited_per_second() {
     let mut config = endpoint(SERVER_PORT, &server_addresses());
     config.replies.out_of_the_blue = 5;
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), config);
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     for _ in 0..50 {
         pair.inject(Way::ToServer, at_server(), &to_server(7, &[&chunk(Chunk::ShutdownAck)]));
     }
@@ -171,7 +172,7 @@ fn a_thousand_addresses_get_a_bounded_number_of_heartbeats_and_nothing_else() {
         .map(|i| Parameter::Ipv4(Ipv4Addr::new(192, 0, (i >> 8) as u8, i as u8)))
         .collect();
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.inject(
         Way::ToServer,
         at_server(),
@@ -259,7 +260,7 @@ fn who_knows_nothing_of_us_where_nobody_ever_answered_ends_nothing() {
     // Nothing of the second path is ever answered.
     pair.lose(|packet| {
         let second = packet.tuple.local == client_paths()[1].remote;
-        if second && packet.way == Way::ToServer { Fate::Lose } else { Fate::Deliver }
+        if second && packet.way == Way::ToServer { Verdict::Lose } else { Verdict::Deliver }
     });
     pair.connect();
     // Until a heartbeat was answered on the first.
@@ -276,7 +277,7 @@ fn who_knows_nothing_of_us_where_nobody_ever_answered_ends_nothing() {
 #[test]
 fn a_blind_abort_with_tag_zero_does_not_stop_a_handshake() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     for reflected in [false, true] {
@@ -288,7 +289,7 @@ fn a_blind_abort_with_tag_zero_does_not_stop_a_handshake() {
 #[test]
 fn a_shutdown_ack_during_set_up_is_out_of_the_blue() {
     let mut pair = Pair::new();
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.connect();
     pair.exchange();
     let data = to_client(0x77, &[&chunk(Chunk::ShutdownAck)]);

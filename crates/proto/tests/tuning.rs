@@ -2,7 +2,7 @@
 
 use polypath_proto::config::{AssocConfig, EndpointConfig};
 use polypath_proto::time::{Duration, Time};
-use polypath_testkit::pair::{self, Fate, Pair};
+use polypath_testkit::pair::{self, Pair, Verdict};
 use std::sync::Arc;
 
 const START: u32 = 64 << 10;
@@ -32,17 +32,18 @@ fn pair(mbit: u64, bound: Option<u32>) -> Pair {
         let way = packet.way as usize;
         let start = free[way].max(packet.at);
         if start - packet.at > Duration::from_millis(200) {
-            return Fate::Lose;
+            return Verdict::Lose;
         }
         free[way] = start + Duration::from_nanos(packet.data.len() as u64 * 8000 / mbit);
-        Fate::Delay(free[way] - packet.at + Duration::from_millis(40))
+        Verdict::Delay(free[way] - packet.at + Duration::from_millis(40))
     });
     pair.connect_with(config(bound));
     pair.run(Duration::from_secs(1));
     pair
 }
 
-/// Saturates for so many seconds. Gives Mbit/s in the last two of them, and the sizes of the receiver's and the sender's buffers.
+/// Saturates for so many seconds. Gives Mbit/s in the last two of them, and the sizes of the
+/// receiver's and the sender's buffers.
 fn saturated(pair: &mut Pair, seconds: u64) -> (f64, u32, u64) {
     saturated_with(pair, 1400, seconds)
 }
@@ -56,7 +57,7 @@ fn saturated_with(pair: &mut Pair, bytes: usize, seconds: u64) -> (f64, u32, u64
     let before = pair.server.received.len();
     pair.run(Duration::from_secs(2));
     let rate = (pair.server.received.len() - before) as f64 * bytes as f64 * 8.0 / 2e6;
-    let sizes = |host: &pair::Host| {
+    let sizes = |host: &pair::End| {
         host.endpoint.association(host.handle()).expect("association").buffer_sizes()
     };
     (rate, sizes(&pair.server).0, sizes(&pair.client).1)

@@ -38,7 +38,7 @@ fn probing() -> AssocConfig {
 fn an_idle_association_ends_when_the_peer_has_vanished() {
     for config in [AssocConfig::default(), probing()] {
         let mut pair = idle(config);
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         pair.run(3600 * SECOND);
         assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
         assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
@@ -49,7 +49,7 @@ fn an_idle_association_ends_when_the_peer_has_vanished() {
 fn nothing_but_one_abort_is_sent_once_it_has_ended() {
     for config in [AssocConfig::default(), probing()] {
         let mut pair = idle(config);
-        pair.lose(|_| Fate::Lose);
+        pair.lose(|_| Verdict::Lose);
         let mut sent = pair.log.len();
         while pair.client.closed().is_none() {
             sent = pair.log.len();
@@ -68,7 +68,7 @@ fn nothing_but_one_abort_is_sent_once_it_has_ended() {
 #[test]
 fn without_heartbeats_nobody_notices() {
     let mut pair = idle(AssocConfig { heartbeat_interval: None, ..AssocConfig::default() });
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.run(3600 * SECOND);
     assert_eq!(states(&pair), [State::Established; 2]);
 }
@@ -81,7 +81,7 @@ fn an_idle_association_lives_while_any_path_does() {
         let dead = client_paths()[0];
         pair.lose(move |p| {
             let on_it = p.tuple == dead || p.tuple == reverse(dead);
-            if on_it { Fate::Lose } else { Fate::Deliver }
+            if on_it { Verdict::Lose } else { Verdict::Deliver }
         });
         pair.run(3600 * SECOND);
         assert_eq!(states(&pair), [State::Established; 2]);
@@ -95,7 +95,7 @@ fn an_idle_association_lives_while_any_path_does() {
 #[test]
 fn frequent_probes_do_not_end_it_sooner_than_timeouts_would() {
     let mut pair = idle(probing());
-    pair.lose(|_| Fate::Lose);
+    pair.lose(|_| Verdict::Lose);
     pair.run(20 * SECOND);
     assert_eq!(states(&pair), [State::Established; 2]);
     pair.deliver_all();

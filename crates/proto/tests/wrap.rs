@@ -24,7 +24,7 @@ fn a_transfer_crosses_the_wrap_of_its_tsns() {
     let mut n = 0;
     pair.lose(move |_| {
         n += 1;
-        if n % 9 == 0 { Fate::Lose } else { Fate::Deliver }
+        if n % 9 == 0 { Verdict::Lose } else { Verdict::Deliver }
     });
     for i in 0..100u8 {
         let assoc = pair.client.endpoint.association_mut(h).unwrap();
@@ -44,7 +44,7 @@ fn a_stream_crosses_the_wrap_of_its_ssns() {
     let mut n = 0;
     pair.lose(move |_| {
         n += 1;
-        if n % 50 == 0 { Fate::Lose } else { Fate::Deliver }
+        if n % 50 == 0 { Verdict::Lose } else { Verdict::Deliver }
     });
     let count = (1u32 << 16) + 500;
     for i in 0..count {

@@ -93,13 +93,14 @@ fn one_willing_end_is_not_enough_and_the_lower_layer_must_allow_it() {
 #[test]
 fn an_init_ack_without_checksum_is_the_answer_to_who_said_that_it_may_lack_one() {
     for (client, taken) in [(YES, true), (NO, false)] {
-        // Where the INIT went; another address of the server; one that nobody has named (RFC 9260 section 5.1.2 D).
+        // Where the INIT went; another address of the server; one that nobody has named (RFC 9260
+        // section 5.1.2 D).
         for source in ["10.0.0.2", "10.0.1.2", "10.0.7.7"] {
             let mut pair = Pair::with(
                 endpoint(client, pair::CLIENT_PORT, &pair::client_addresses()),
                 endpoint(NO, pair::SERVER_PORT, &pair::server_addresses()),
             );
-            pair.lose(|_| pair::Fate::Lose);
+            pair.lose(|_| pair::Verdict::Lose);
             pair.connect_with(settings(client));
             pair.exchange();
             let init = pair.log[0].clone();

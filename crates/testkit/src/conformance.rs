@@ -1,8 +1,9 @@
 //! What every policy must keep to, whoever wrote it.
 //!
-//! Each check drives a policy with seeded random views and events, twice, and panics with the seed when the policy
-//! names a path or stream that it may not, starves data that could go, or decides differently the second time.
-//! A policy is given its own seed, so that the randomness of its ties repeats.
+//! Each check drives a policy with seeded random views and events, twice, and panics with the seed
+//! when the policy names a path or stream that it may not, starves data that could go, or decides
+//! differently the second time. A policy is given its own seed, so that the randomness of its ties
+//! repeats.
 
 mod buffer;
 mod congestion;

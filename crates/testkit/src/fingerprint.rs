@@ -1,8 +1,9 @@
-//! Fingerprints of behaviour: hashes of what runs produce, kept in files. A change that is meant to leave
-//! packets and results as they are is right when no file has to change.
+//! Fingerprints of behaviour: hashes of what runs produce, kept in files. A change that is meant to
+//! leave packets and results as they are is right when no file has to change.
 //!
-//! A part is one file of `crates/testkit/fingerprints`, one line for each run: its name and its hash. The
-//! variable `POLYPATH_RENEW` names the parts, separated by commas, that a test writes anew.
+//! A part is one file of `crates/testkit/fingerprints`, one line for each run: its name and its
+//! hash. The variable `POLYPATH_RENEW` names the parts, separated by commas, that a test writes
+//! anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -45,8 +45,8 @@ pub fn check(assoc: &Association, config: &AssocConfig, now: Time) -> Result<(),
     ensure(receive <= largest, "the receive buffer has grown beyond its limit")?;
     let most = config.send_buffer.max(config.send_buffer_max.unwrap_or(0));
     ensure(send <= most, "the send buffer has grown beyond its limit")?;
-    // One chunk may overbook the window (RFC 9260 section 6.2), and the memory bound of a receiver that must not
-    // renege is twice the buffer and a constant.
+    // One chunk may overbook the window (RFC 9260 section 6.2), and the memory bound of a receiver
+    // that must not renege is twice the buffer and a constant.
     let (held, _) = assoc.receive_buffer();
     let packet =
         config.path_mtu_discovery.map_or(config.path_mtu, |on| on.max.max(config.path_mtu));

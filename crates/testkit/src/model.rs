@@ -1,5 +1,5 @@
-//! What applications may expect: each message exactly once, unchanged, in order within its stream; or a report that it
-//! failed. Nothing that was not sent, nothing from an association that is gone.
+//! What applications may expect: each message exactly once, unchanged, in order within its stream;
+//! or a report that it failed. Nothing that was not sent, nothing from an association that is gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 

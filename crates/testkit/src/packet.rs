@@ -1,4 +1,5 @@
-//! Packets made by hand: well-formed ones from chunks, and the same with every lie a peer could tell.
+//! Packets made by hand: well-formed ones from chunks, and the same with every lie a peer could
+//! tell.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! A peer made of hand-written packets: it sets an association up by the rules, then says what the test tells it to.
+//! A peer made of hand-written packets: it sets an association up by the rules, then says what the
+//! test tells it to.
 
 use bytes::Bytes;
 use polypath_proto::config::{AssocConfig, EndpointConfig, PathPairing};

@@ -1,5 +1,5 @@
-//! The compliance tables (`docs/compliance`) speak of what is there: no cell is empty, and every file, item and test that a row names
-//! exists.
+//! The compliance tables (`docs/compliance`) speak of what is there: no cell is empty, and every
+//! file, item and test that a row names exists.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Paths fail and come back in the middle of a transfer: nothing is lost, duplicated or reordered within a stream.
+//! Paths fail and come back in the middle of a transfer: nothing is lost, duplicated or reordered
+//! within a stream.
 
 mod common;
 

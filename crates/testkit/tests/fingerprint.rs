@@ -1,8 +1,8 @@
 //! Every packet of hostile worlds, hashed: see `polypath_testkit::fingerprint`.
 //!
-//! What is drawn here is written down here, so that a policy that is added or moved in the registry changes no
-//! world. The policies of the profile `fast` have worlds of their own: who improves one of them renews
-//! `worlds-fast` alone.
+//! What is drawn here is written down here, so that a policy that is added or moved in the registry
+//! changes no world. The policies of the profile `fast` have worlds of their own: who improves one
+//! of them renews `worlds-fast` alone.
 
 use polypath_policies::{PolicySpec, factory};
 use polypath_proto::rng::Rng;

@@ -1,4 +1,5 @@
-//! What hostile packets may and may not do to an association (RFC 9260 sections 8.5 and 12.4, RFC 5062).
+//! What hostile packets may and may not do to an association (RFC 9260 sections 8.5 and 12.4, RFC
+//! 5062).
 
 use std::collections::VecDeque;
 
@@ -134,7 +135,8 @@ fn malformed_gap_blocks_do_no_harm() {
         let sent = [(); 2].map(|()| tsns(&p.make_it_send(4000)).len() as u32).iter().sum::<u32>();
         let cum = p.victim_tsn.prev();
         let answers = p.tell(&sack(cum, 1 << 20, &gaps));
-        // Those that cannot be true are counted and passed over; those that name what was never sent are a violation.
+        // Those that cannot be true are counted and passed over; those that name what was never
+        // sent are a violation.
         let state = p.assoc().state();
         let sent_all = gaps.iter().all(|gap| u32::from(gap.end) <= sent);
         assert_eq!(abort_cause(&answers), (!sent_all).then_some(13), "{gaps:?}");
@@ -335,14 +337,16 @@ fn tiny_chunks_out_of_order_are_bounded() {
     assert!(held <= 16 << 10, "{held} bytes held");
 }
 
-/// The window stays shut for 20,000 s; of the probes those are answered whose number `answered` says. Gives how many there were.
+/// The window stays shut for 20,000 s; of the probes those are answered whose number `answered`
+/// says. Gives how many there were.
 fn shut_for_hours(p: &mut Puppet, answered: impl Fn(usize) -> bool) -> usize {
     let first = p.make_it_send(50_000);
     let mut cum = *tsns(&first).last().expect("it sends");
     p.tell(&sack(cum, 0, &[]));
     let mut probes = 0;
     for _ in 0..2000 {
-        // It may believe in what was in flight when the window closed; from then on only probes are due.
+        // It may believe in what was in flight when the window closed; from then on only probes are
+        // due.
         let sent = p.advance(10 * SECOND);
         let seen = tsns(&sent);
         assert!(seen.len() <= 20, "{}", show(&sent));

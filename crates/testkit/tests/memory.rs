@@ -1,4 +1,5 @@
-//! Memory, counted by the allocator: what an idle association costs, and that nothing a peer does makes it grow.
+//! Memory, counted by the allocator: what an idle association costs, and that nothing a peer does
+//! makes it grow.
 
 mod counting;
 
@@ -75,7 +76,8 @@ fn an_idle_association_costs_less_than_8_kib() {
     }
 }
 
-/// What two endpoints may hold beyond the buffers they were given: chunk bookkeeping, queues, packets under way.
+/// What two endpoints may hold beyond the buffers they were given: chunk bookkeeping, queues,
+/// packets under way.
 const CONSTANT: i64 = 256 * KIB;
 
 #[test]
@@ -116,7 +118,8 @@ fn a_transfer_holds_its_buffers_and_a_constant() {
         world.host(HostId::SERVER).events.clear();
         worst = worst.max(held() - start);
     }
-    // The log and the links of the world hold packets too: at most what is in flight, and 256 packets.
+    // The log and the links of the world hold packets too: at most what is in flight, and 256
+    // packets.
     let world_share = i64::from(BUFFER) + 256 * 1500;
     // `data` is shared by all messages in the send buffer, so only the receiver holds payload.
     let bound = i64::from(BUFFER) + CONSTANT + world_share;
@@ -195,7 +198,8 @@ fn tiny_chunks_out_of_order_stay_within_the_memory_bound() {
                 break;
             }
         }
-        // Twice the buffer and 64 KiB are granted; sets of TSNs and streams take a constant beside them.
+        // Twice the buffer and 64 KiB are granted; sets of TSNs and streams take a constant beside
+        // them.
         let bound = 2 * i64::from(BUFFER) + 64 * KIB + 32 * KIB;
         println!("fragments {fragments}: {worst} bytes at most, {bound} allowed");
         assert!(worst < bound, "fragments {fragments}: {worst} bytes held, {bound} allowed");

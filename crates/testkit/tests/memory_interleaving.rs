@@ -1,5 +1,5 @@
-//! Memory, counted by the allocator, under I-DATA that never becomes messages: open messages without number, fragments without an
-//! end, messages that wait for ever.
+//! Memory, counted by the allocator, under I-DATA that never becomes messages: open messages
+//! without number, fragments without an end, messages that wait for ever.
 
 mod counting;
 
@@ -49,7 +49,8 @@ fn i_data_that_never_becomes_messages_stays_within_the_memory_bound() {
         for gap in [false, true] {
             for point in [None, Some(1 << 20)] {
                 let worst = worst_case(make, gap, point);
-                // Twice the buffer and 64 KiB are granted; sets of TSNs and streams take a constant beside them.
+                // Twice the buffer and 64 KiB are granted; sets of TSNs and streams take a constant
+                // beside them.
                 let bound = 2 * i64::from(BUFFER) + 64 * KIB + 32 * KIB;
                 println!(
                     "{name}, gap {gap}, parts {point:?}: {worst} bytes at most, {bound} allowed"
@@ -60,7 +61,8 @@ fn i_data_that_never_becomes_messages_stays_within_the_memory_bound() {
     }
 }
 
-/// What the victim holds at most while 60,000 chunks of one byte arrive, behind a missing TSN or not, and nobody reads.
+/// What the victim holds at most while 60,000 chunks of one byte arrive, behind a missing TSN or
+/// not, and nobody reads.
 fn worst_case(make: Make, gap: bool, point: Option<u32>) -> i64 {
     let mut p = victim(point);
     let start = held();

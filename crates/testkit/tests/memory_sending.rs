@@ -1,4 +1,5 @@
-//! Memory, counted by the allocator, of an end that sends small messages: in queues, in flight, behind gaps, and to a peer that says nothing.
+//! Memory, counted by the allocator, of an end that sends small messages: in queues, in flight,
+//! behind gaps, and to a peer that says nothing.
 
 mod counting;
 
@@ -13,7 +14,8 @@ use polypath_wire::{GapBlock, Parameter, SackRepr};
 
 const BUFFER: u64 = 256 << 10;
 
-/// Twice the send buffer and 64 KiB are granted; streams, paths and the latest packets take a constant beside them.
+/// Twice the send buffer and 64 KiB are granted; streams, paths and the latest packets take a
+/// constant beside them.
 const BOUND: i64 = 2 * BUFFER as i64 + 96 * KIB;
 
 /// What the peer says to what it gets.

@@ -1,6 +1,7 @@
 //! Random interaction of two endpoints: see `polypath_testkit::interact`.
 //!
-//! `POLYPATH_CASES` and `POLYPATH_SEED` choose how many scripts are played and with which seed they begin.
+//! `POLYPATH_CASES` and `POLYPATH_SEED` choose how many scripts are played and with which seed they
+//! begin.
 
 mod common;
 

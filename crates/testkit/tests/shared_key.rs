@@ -1,4 +1,5 @@
-//! Two ends whose shared keys differ (RFC 4895): what must be authenticated is dropped in silence, while heartbeats are answered.
+//! Two ends whose shared keys differ (RFC 4895): what must be authenticated is dropped in silence,
+//! while heartbeats are answered.
 
 use std::sync::Arc;
 
@@ -38,7 +39,8 @@ fn keyed(base: &AssocConfig, secret: &[u8]) -> Arc<AssocConfig> {
     Arc::new(AssocConfig { auth, extensions, watch, ..base.clone() })
 }
 
-/// A client with this key, connected over two paths to a server whose key is "right", with a megabyte to send.
+/// A client with this key, connected over two paths to a server whose key is "right", with a
+/// megabyte to send.
 fn sending(base: &AssocConfig, secret: &[u8]) -> (World, AssocHandle) {
     let (ours, theirs) = (keyed(base, secret), keyed(base, b"right"));
     let end = |port, assoc: &Arc<AssocConfig>| EndpointConfig {

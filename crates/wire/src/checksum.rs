@@ -32,11 +32,13 @@ pub fn packet_checksum(packet: &[u8]) -> u32 {
     crc.finish()
 }
 
-/// The CRC32c of packet after packet, as [`packet_checksum`] gives it. The packets of an association begin with the same ports and
-/// tag: what these contribute is kept from packet to packet.
+/// The CRC32c of packet after packet, as [`packet_checksum`] gives it. The packets of an
+/// association begin with the same ports and tag: what these contribute is kept from packet to
+/// packet.
 #[derive(Clone, Debug, Default)]
 pub struct PacketChecksum {
-    /// Ports and tag of the latest packet, and the state behind its common header, its checksum field taken as zero.
+    /// Ports and tag of the latest packet, and the state behind its common header, its checksum
+    /// field taken as zero.
     latest: Option<([u8; 8], u64)>,
 }
 

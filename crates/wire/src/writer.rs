@@ -114,8 +114,9 @@ impl<'b> PacketWriter<'b> {
         self.buf.get_mut(self.start + COMMON_HEADER_LEN..).unwrap_or_default()
     }
 
-    /// Puts a chunk in front of what stands at byte `at` of the [chunk area](Self::chunk_area): an AUTH chunk before what it
-    /// shall cover. The limit is not asked: who inserts has kept the room. Beyond the end it does nothing.
+    /// Puts a chunk in front of what stands at byte `at` of the [chunk area](Self::chunk_area): an
+    /// AUTH chunk before what it shall cover. The limit is not asked: who inserts has kept the
+    /// room. Beyond the end it does nothing.
     pub fn insert(&mut self, at: usize, chunk: &impl EncodeChunk) {
         let at = self.start + COMMON_HEADER_LEN + at;
         if at > self.buf.len() {

@@ -1,4 +1,5 @@
-//! Padding is anything on the way in, and zeros, as few as may be, on the way out (RFC 9260 sections 3.2 and 3.2.1).
+//! Padding is anything on the way in, and zeros, as few as may be, on the way out (RFC 9260
+//! sections 3.2 and 3.2.1).
 
 use polypath_wire::checksum::crc32c;
 use polypath_wire::{

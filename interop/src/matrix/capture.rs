@@ -12,7 +12,8 @@ use polypath_emu::Namespace;
 
 use super::facts::{FIELDS, Facts};
 
-/// tshark with all dissectors off but those of the layers that are ours: payload is random, and would be taken for this and that.
+/// tshark with all dissectors off but those of the layers that are ours: payload is random, and
+/// would be taken for this and that.
 #[derive(Debug)]
 pub(super) struct Tshark {
     settings: PathBuf,
@@ -20,7 +21,8 @@ pub(super) struct Tshark {
 
 const OURS: [&str; 8] = ["frame", "eth", "ethertype", "ip", "ipv6", "udp", "sctp", "data"];
 
-/// Checksums are not verified unless one asks for it; and a value that tshark does not know, it ignores.
+/// Checksums are not verified unless one asks for it; and a value that tshark does not know, it
+/// ignores.
 const VERIFY: [&str; 3] =
     ["sctp.checksum:CRC 32c", "udp.check_checksum:TRUE", "ip.check_checksum:TRUE"];
 

@@ -331,7 +331,8 @@ pub const CASES: &[Case] = &[
         name: "restart: the client vanishes and comes back",
         group: ENDS,
         both: "--sizes 1-3000 --streams 4",
-        // What is not acknowledged is sent again, to a port that nobody has any more: the answer ends the association (RFC 6951 section 5.5).
+        // What is not acknowledged is sent again, to a port that nobody has any more: the answer
+        // ends the association (RFC 6951 section 5.5).
         client: "--send 100 --expect 100 --end vanish --linger 500",
         again: Some("--send 100 --expect 100 --end shutdown"),
         server: "--expect 100 --echo",
@@ -343,7 +344,8 @@ pub const CASES: &[Case] = &[
         group: ENDS,
         network: TWO,
         both: "--sizes 1-3000 --streams 4 --cmt 1",
-        // What is not acknowledged is sent again, to a port that nobody has any more: the answer ends the association (RFC 6951 section 5.5).
+        // What is not acknowledged is sent again, to a port that nobody has any more: the answer
+        // ends the association (RFC 6951 section 5.5).
         client: "--send 100 --expect 100 --end vanish --linger 500",
         again: Some("--send 100 --expect 100 --end shutdown"),
         server: "--expect 100 --echo",
@@ -689,7 +691,8 @@ pub const CASES: &[Case] = &[
         ..PLAIN
     },
     Case {
-        // With longer ones usrsctp puts other messages between the fragments of one (interop/README.md).
+        // With longer ones usrsctp puts other messages between the fragments of one
+        // (interop/README.md).
         name: "streams are added in the middle, messages of one packet",
         group: STANDARDS,
         both: "--sizes 1-1400 --streams 5",

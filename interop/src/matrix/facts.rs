@@ -30,7 +30,8 @@ pub(super) const FIELDS: [&str; 9] = [
     "_ws.malformed",
 ];
 
-/// tshark's words for a checksum that is wrong, and one that is right; others mean that it did not look.
+/// tshark's words for a checksum that is wrong, and one that is right; others mean that it did not
+/// look.
 const BAD: &str = "0";
 const GOOD: &str = "1";
 

@@ -1,4 +1,5 @@
-//! All conversations between Polypath and usrsctp, each in both roles, over emulated networks; their captures are read by tshark.
+//! All conversations between Polypath and usrsctp, each in both roles, over emulated networks;
+//! their captures are read by tshark.
 
 mod capture;
 mod case;

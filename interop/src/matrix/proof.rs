@@ -8,7 +8,8 @@ use crate::peer::Role;
 /// Something that the results or the capture must show.
 #[derive(Clone, Copy, Debug)]
 pub enum Proof {
-    /// The host sent DATA from so many addresses, on each at least a twentieth of its packets with DATA.
+    /// The host sent DATA from so many addresses, on each at least a twentieth of its packets with
+    /// DATA.
     DataPaths {
         /// Who.
         from: Role,

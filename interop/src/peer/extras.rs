@@ -1,4 +1,5 @@
-//! Extensions that a conversation uses, and what is done in the middle of it; the same as in `extras.c`.
+//! Extensions that a conversation uses, and what is done in the middle of it; the same as in
+//! `extras.c`.
 
 use std::cell::Cell;
 use std::net::IpAddr;

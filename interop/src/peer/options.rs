@@ -95,7 +95,8 @@ pub struct Options {
     /// Path MTU, bytes
     #[arg(long, value_name = "BYTES")]
     pub mtu: Option<u32>,
-    /// Paths at the same time: 0 not, 1 CMT, 2 CMT/RPv1, 3 CMT/RPv2, 4 LIA; left out: as the profile has it
+    /// Paths at the same time: 0 not, 1 CMT, 2 CMT/RPv1, 3 CMT/RPv2, 4 LIA; left out: as the
+    /// profile has it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=4))]
     pub cmt: Option<u8>,
     /// DAC, also with a peer that does not say that it has it

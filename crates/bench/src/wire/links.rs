@@ -1,4 +1,5 @@
-//! Two emulated links of 20 Mbit/s, with rates that count Ethernet frames: what is made of them, by delays and buffers.
+//! Two emulated links of 20 Mbit/s, with rates that count Ethernet frames: what is made of them, by
+//! delays and buffers.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Speed on wires: Polypath beside the stacks that others wrote, measured in one run over veth pairs between two network
-//! namespaces, or over emulated links.
+//! Speed on wires: Polypath beside the stacks that others wrote, measured in one run over veth
+//! pairs between two network namespaces, or over emulated links.
 
 mod links;
 mod many;
@@ -24,7 +24,8 @@ pub(crate) struct Effort {
     pub(crate) seconds: u32,
 }
 
-/// Runs this program again between two namespaces that are joined by four veth pairs; they vanish with it.
+/// Runs this program again between two namespaces that are joined by four veth pairs; they vanish
+/// with it.
 pub(crate) fn enter_namespaces(more: &[String]) -> Result<()> {
     let mut words =
         vec![std::env::current_exe()?.display().to_string(), "--wire-inside".to_owned()];

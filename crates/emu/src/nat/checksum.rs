@@ -5,8 +5,8 @@ pub(super) fn whole(parts: &[&[u8]]) -> u16 {
     !fold(parts.iter().map(|part| sum(part)).sum())
 }
 
-/// The checksum after `new` took the place of `old` (RFC 1624, equation 3). Both have an even length
-/// and began at an even place.
+/// The checksum after `new` took the place of `old` (RFC 1624, equation 3). Both have an even
+/// length and began at an even place.
 pub(super) fn adjusted(checksum: u16, old: &[u8], new: &[u8]) -> u16 {
     let without = sum(old);
     // In ones' complement the complement of a sum is its negative.

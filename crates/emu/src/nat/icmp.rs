@@ -8,7 +8,8 @@ use super::packet::{Header, ICMP, ICMP_V6, Layout, addresses, put};
 
 /// Bytes of the header in front of the quoted packet.
 const HEADER: usize = 8;
-/// An error is no larger than what every host takes (RFC 1812 section 4.3.2.3, RFC 4443 section 2.4).
+/// An error is no larger than what every host takes (RFC 1812 section 4.3.2.3, RFC 4443 section
+/// 2.4).
 const MOST_V4: usize = 576;
 const MOST_V6: usize = 1280;
 
@@ -77,8 +78,8 @@ impl IcmpError {
 }
 
 /// The error that tells of an unreachable port: in the name of the address to which `packet` went.
-/// `None` in answer to what is itself an ICMP message (RFC 1122 section 3.2.2), or is none of UDP and
-/// TCP.
+/// `None` in answer to what is itself an ICMP message (RFC 1122 section 3.2.2), or is none of UDP
+/// and TCP.
 pub(super) fn port_unreachable(packet: &[u8]) -> Option<Vec<u8>> {
     let Header { v4, next, .. } = Header::read(packet)?;
     Layout::read(packet).filter(|_| next != ICMP && next != ICMP_V6)?;

@@ -1,8 +1,8 @@
 //! Boxes that translate addresses between the clients' links and the server, without I/O.
 //!
-//! UDP, TCP and ICMP echo are translated, and so are ICMP errors about them. All else is dropped and
-//! counted: fragments, IPv6 extension headers, and SCTP directly over IP, of which most boxes know
-//! nothing (RFC 6951 section 1).
+//! UDP, TCP and ICMP echo are translated, and so are ICMP errors about them. All else is dropped
+//! and counted: fragments, IPv6 extension headers, and SCTP directly over IP, of which most boxes
+//! know nothing (RFC 6951 section 1).
 
 mod checksum;
 mod icmp;
@@ -97,8 +97,8 @@ impl Boxes {
         self.on && self.boxes.iter().any(|each| each.is_external(address))
     }
 
-    /// A packet leaves the links of a client: rewrites it if the client is behind a box. False if it
-    /// is dropped there.
+    /// A packet leaves the links of a client: rewrites it if the client is behind a box. False if
+    /// it is dropped there.
     pub(crate) fn leave(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
         let Some((source, _)) = addresses(packet).filter(|_| self.on) else { return true };
         let mut boxes = self.boxes.iter_mut();

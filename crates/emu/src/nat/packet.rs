@@ -42,8 +42,8 @@ const UDP: u8 = 17;
 const FRAGMENT: u16 = 0x3fff;
 
 impl Header {
-    /// `None`: no IP packet, cut short, a fragment, or with IPv6 extension headers. Fragments have no
-    /// ports but the first, and boxes here do not put them together.
+    /// `None`: no IP packet, cut short, a fragment, or with IPv6 extension headers. Fragments have
+    /// no ports but the first, and boxes here do not put them together.
     pub(super) fn read(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => {
@@ -63,8 +63,8 @@ impl Header {
 }
 
 impl Layout {
-    /// `None` if there is nothing to translate. What is behind the ports may be missing, as it is in
-    /// packets that ICMP errors quote.
+    /// `None` if there is nothing to translate. What is behind the ports may be missing, as it is
+    /// in packets that ICMP errors quote.
     pub(super) fn read(packet: &[u8]) -> Option<Self> {
         let Header { v4, next, end } = Header::read(packet)?;
         let of = |protocol, source_port, destination_port, checksum, pseudo| {
@@ -121,7 +121,8 @@ impl Layout {
         }
     }
 
-    /// The transport's checksum. UDP's may be absent, which is 0, and is never 0 otherwise (RFC 768).
+    /// The transport's checksum. UDP's may be absent, which is 0, and is never 0 otherwise (RFC
+    /// 768).
     fn adjust(&self, packet: &mut [u8], old: &[u8], new: &[u8]) {
         let udp = self.protocol == Protocol::Udp;
         if udp && word(packet, self.checksum) == Some(0) {

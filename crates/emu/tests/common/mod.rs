@@ -4,34 +4,14 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use polypath_emu::{
-    Emulation, Error, InterfaceSpec, LinkSpec, Namespace, NatSpec, NetworkSpec, RouteSpec,
-};
+pub use polypath_emu::for_tests::build;
+use polypath_emu::{InterfaceSpec, LinkSpec, Namespace, NatSpec, NetworkSpec, RouteSpec};
 use polypath_link::{LinkConfig, LinkSeed, NatConfig};
 
 /// For what comes.
 pub const WAIT: Duration = Duration::from_secs(5);
 /// For what does not.
 pub const SHORT: Duration = Duration::from_millis(100);
-
-/// Whatever this returned, or nothing without root.
-pub fn or_skip<T>(result: Result<T, Error>) -> Option<T> {
-    match result {
-        Ok(value) => Some(value),
-        Err(error @ (Error::NotRoot | Error::Missing { .. })) => {
-            let required = std::env::var_os("POLYPATH_REQUIRE_ROOT").is_some_and(|v| v == "1");
-            assert!(!required, "{error}");
-            eprintln!("skipped: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// The network, or nothing without root.
-pub fn build(spec: NetworkSpec) -> Option<Emulation> {
-    or_skip(Emulation::build(spec))
-}
 
 pub fn socket(namespace: &Namespace, address: IpAddr, port: u16) -> UdpSocket {
     namespace.run(|| UdpSocket::bind((address, port)).unwrap()).unwrap()
@@ -66,8 +46,8 @@ pub const V6: Family = Family {
     external: ["2001:db8::1", "2001:db8::2"],
 };
 
-/// Two uplinks of a client to a server with several addresses on one interface. `behind` says behind
-/// which box each uplink is; boxes of that many are made.
+/// Two uplinks of a client to a server with several addresses on one interface. `behind` says
+/// behind which box each uplink is; boxes of that many are made.
 pub fn uplinks(family: Family, behind: [usize; 2], change: impl Fn(&mut NatConfig)) -> NetworkSpec {
     let mut spec = NetworkSpec::default();
     let interface = |name: &str, addresses| InterfaceSpec { name: name.into(), addresses };

@@ -23,8 +23,8 @@ pub struct NatConfig {
     /// How long a mapping, and what its filter lets in, outlives its last packet from inside, in ns
     /// (section 4.3).
     pub timeout: Nanos,
-    /// Pairs of a mapping and what its filter lets in, at most. When the table is full, new ones are
-    /// refused; others stay.
+    /// Pairs of a mapping and what its filter lets in, at most. When the table is full, new ones
+    /// are refused; others stay.
     pub capacity: usize,
     /// Whether who is not let in hears of it (ICMP port unreachable).
     pub answers: bool,

@@ -2,8 +2,8 @@
 //! time, with ports drawn from a seeded generator.
 //!
 //! A [`Nat`] translates the endpoints of one transport protocol, as ports of UDP and TCP are
-//! different things. It looks at no packet: the caller hands in addresses and ports and rewrites its
-//! packets with what it gets back.
+//! different things. It looks at no packet: the caller hands in addresses and ports and rewrites
+//! its packets with what it gets back.
 //!
 //! ```
 //! use polypath_link::{LinkSeed, Nat, NatConfig, NatVerdict};
@@ -85,13 +85,13 @@ impl Nat {
         Self { config, table, rng, stats: NatStats::default(), done: 0 }
     }
 
-    /// The source that a packet from `inside` to `outside` has behind the box; `None` if it does not
-    /// get out: no room, no external address of its family, or a way back in (hairpin) that is not
-    /// allowed. It makes the mapping, renews it, and opens the filter for answers.
+    /// The source that a packet from `inside` to `outside` has behind the box; `None` if it does
+    /// not get out: no room, no external address of its family, or a way back in (hairpin) that is
+    /// not allowed. It makes the mapping, renews it, and opens the filter for answers.
     ///
-    /// Is `outside` itself an external endpoint ([`Self::is_external`]), the packet turns round in the
-    /// box: its way in is then `inbound(now, mapped, outside)`, with the external source that RFC 4787
-    /// section 6 (REQ-9) asks for.
+    /// Is `outside` itself an external endpoint ([`Self::is_external`]), the packet turns round in
+    /// the box: its way in is then `inbound(now, mapped, outside)`, with the external source that
+    /// RFC 4787 section 6 (REQ-9) asks for.
     pub fn outbound(
         &mut self,
         now: Nanos,
@@ -107,8 +107,8 @@ impl Nat {
         mapped
     }
 
-    /// What becomes of a packet from `outside` to the external endpoint `mapped`. It renews nothing:
-    /// only packets from inside do (RFC 4787 section 4.3, REQ-6).
+    /// What becomes of a packet from `outside` to the external endpoint `mapped`. It renews
+    /// nothing: only packets from inside do (RFC 4787 section 4.3, REQ-6).
     pub fn inbound(&mut self, now: Nanos, outside: SocketAddr, mapped: SocketAddr) -> NatVerdict {
         self.advance(now);
         let from = self.config.filtering.part_of(outside);
@@ -195,8 +195,8 @@ impl Nat {
         }
     }
 
-    /// Gives every mapping another external port. Its filter stays open for whom it was open; packets
-    /// to the old ports find no mapping.
+    /// Gives every mapping another external port. Its filter stays open for whom it was open;
+    /// packets to the old ports find no mapping.
     pub fn rebind(&mut self) {
         for mapping in self.table.take() {
             let old = mapping.endpoint();
@@ -207,8 +207,8 @@ impl Nat {
         }
     }
 
-    /// Makes `external` the only external address of its family. Mappings keep their ports where these
-    /// are free there.
+    /// Makes `external` the only external address of its family. Mappings keep their ports where
+    /// these are free there.
     pub fn readdress(&mut self, external: IpAddr) {
         self.config.external.retain(|address| address.is_ipv4() != external.is_ipv4());
         self.config.external.push(external);

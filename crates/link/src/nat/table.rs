@@ -13,7 +13,8 @@ pub(super) enum Part {
     Endpoint(SocketAddr),
 }
 
-/// Whose packets have one external endpoint: those of an endpoint inside, to such endpoints outside.
+/// Whose packets have one external endpoint: those of an endpoint inside, to such endpoints
+/// outside.
 pub(super) type Key = (SocketAddr, Part);
 
 /// All mappings. What has expired is taken out when somebody looks for it, or when room is needed.

@@ -7,8 +7,8 @@ use super::{check_name, same_twice};
 
 const STEPS: usize = 1000;
 
-/// Checks a buffer policy: when nothing is in flight or held anywhere, every usable path may send a packet; no path is
-/// granted nothing at all.
+/// Checks a buffer policy: when nothing is in flight or held anywhere, every usable path may send a
+/// packet; no path is granted nothing at all.
 ///
 /// # Panics
 /// When the policy breaks a rule.

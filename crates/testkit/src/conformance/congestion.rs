@@ -9,10 +9,12 @@ use super::{check_name, same_twice};
 
 const STEPS: usize = 2000;
 
-/// Checks a congestion control: every window is at least one byte, whatever happens, and a group is named by its lowest path.
+/// Checks a congestion control: every window is at least one byte, whatever happens, and a group is
+/// named by its lowest path.
 ///
 /// # Panics
-/// When a window is zero, a group is named by a path that is not its lowest, or the control decides differently in a second run.
+/// When a window is zero, a group is named by a path that is not its lowest, or the control decides
+/// differently in a second run.
 pub fn check_congestion(make: impl Fn(u64) -> Box<dyn CongestionControl>, seed: u64) {
     check_name(&*make(seed));
     let what = make(seed).name();

@@ -19,8 +19,9 @@ const TRIGGERS: [Trigger; 4] = [Trigger::Sack, Trigger::Write, Trigger::Timer, T
 
 /// Checks a path scheduler.
 ///
-/// It may wait for a better path while something is in flight, for a bounded number of rounds. When nothing is in
-/// flight, all usable paths are open and every stream has data, it must send (or say when it will).
+/// It may wait for a better path while something is in flight, for a bounded number of rounds. When
+/// nothing is in flight, all usable paths are open and every stream has data, it must send (or say
+/// when it will).
 ///
 /// # Panics
 /// When the scheduler breaks a rule.

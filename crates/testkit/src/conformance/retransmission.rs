@@ -12,8 +12,8 @@ const STEPS: usize = 1000;
 /// Questions with an open path that may go unanswered, at most.
 const PATIENCE: u32 = 64;
 
-/// Checks a retransmission policy: it names usable paths only, and while a usable path has room it does not wait for
-/// long.
+/// Checks a retransmission policy: it names usable paths only, and while a usable path has room it
+/// does not wait for long.
 ///
 /// # Panics
 /// When the policy breaks a rule.

@@ -15,8 +15,8 @@ const CHUNK: u32 = 1000;
 
 /// Checks a stream scheduler, with chunks of messages interleaved and not.
 ///
-/// Where a packet begins it must offer a stream if there is an eligible one that is not empty; asking must not change
-/// the offer. Offering nothing within a packet closes it.
+/// Where a packet begins it must offer a stream if there is an eligible one that is not empty;
+/// asking must not change the offer. Offering nothing within a packet closes it.
 ///
 /// # Panics
 /// When the scheduler breaks a rule.

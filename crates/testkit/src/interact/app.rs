@@ -46,9 +46,11 @@ pub(super) struct App {
     pub(super) heard: BTreeMap<&'static str, u64>,
     /// When a message was last read.
     read_at: Time,
-    /// T5-shutdown-guard ended an association whose peer was still sending: its right (RFC 9260 section 9.2).
+    /// T5-shutdown-guard ended an association whose peer was still sending: its right (RFC 9260
+    /// section 9.2).
     pub(super) guarded: bool,
-    /// Associations that ended and were not removed yet: what they had to say last must go out first.
+    /// Associations that ended and were not removed yet: what they had to say last must go out
+    /// first.
     over: Vec<AssocHandle>,
     /// The application removes associations as soon as it hears that they ended.
     hasty: bool,
@@ -62,11 +64,12 @@ pub(super) struct Books {
     pub(super) ledger: Ledger,
     /// Nobody forges packets.
     promised: bool,
-    /// A NAT gives the client other addresses: its restart comes from one that it never named, and must be refused (RFC 9260
-    /// section 5.2.2).
+    /// A NAT gives the client other addresses: its restart comes from one that it never named, and
+    /// must be refused (RFC 9260 section 5.2.2).
     renumbered: bool,
-    /// Interleaved messages filled a receive buffer together, at an end that takes them whole alone: nobody broke the protocol, and yet none of
-    /// them could ever be complete (docs/interleaving.md).
+    /// Interleaved messages filled a receive buffer together, at an end that takes them whole
+    /// alone: nobody broke the protocol, and yet none of them could ever be complete
+    /// (docs/interleaving.md).
     pub(super) filled: bool,
     sides: u32,
 }
@@ -94,7 +97,8 @@ impl Books {
     }
 }
 
-/// Something happened at one end after which nobody knows what its application would still have read.
+/// Something happened at one end after which nobody knows what its application would still have
+/// read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aftermath {
     Nothing,
@@ -336,10 +340,12 @@ impl App {
         let (unordered, immediate, reliability) = (job.unordered, ppid % 16 == 0, job.reliability);
         let options = SendOptions { unordered, ppid, immediate, reliability };
         let assoc = world.assoc_mut(self.host, handle).ok_or(SendError::Closed)?;
-        // Without interleaving nothing else is sent until an open message is ended; a stream takes nothing else in any case.
+        // Without interleaving nothing else is sent until an open message is ended; a stream takes
+        // nothing else in any case.
         let own = || self.unfinished.iter().filter(|message| message.handle == handle);
         let here = own().any(|message| message.stream == job.stream);
-        // How much of a peer's buffer messages of unknown size will take cannot be told: one at a time where it must hold them whole.
+        // How much of a peer's buffer messages of unknown size will take cannot be told: one at a
+        // time where it must hold them whole.
         let alone = !assoc.is_interleaving() || !self.peer_takes_parts;
         if here || own().next().is_some() && alone {
             return Err(SendError::MessageOpen { stream: job.stream });

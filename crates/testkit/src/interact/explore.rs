@@ -116,7 +116,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Plays the scripts of these seeds; `done` is told of each. Stops at the first that fails, and shrinks it.
+/// Plays the scripts of these seeds; `done` is told of each. Stops at the first that fails, and
+/// shrinks it.
 ///
 /// # Errors
 /// The failure.
@@ -188,7 +189,8 @@ fn failure(script: Script, first: &Trouble) -> Box<Failure> {
     let script = shrink(script, |s| run_caught(s).is_err_and(|(trouble, _)| same_kind(&trouble)));
     let (trouble, log) = match run_caught(&script) {
         Err(failed) => failed,
-        // A run is a pure function of its script, so this cannot be; the first trouble is reported anyway.
+        // A run is a pure function of its script, so this cannot be; the first trouble is reported
+        // anyway.
         Ok(_) => (first.clone(), String::new()),
     };
     Box::new(Failure { seed: script.seed, trouble, script, log })

@@ -13,11 +13,13 @@ pub enum Flood {
     Noise,
     /// Packets that were sent before, sent again.
     Replay,
-    /// Packets with a bit flipped, the checksum made right and another verification tag: blind attacks.
+    /// Packets with a bit flipped, the checksum made right and another verification tag: blind
+    /// attacks.
     Blind,
     /// Packets cut off somewhere, the checksum made right.
     Truncated,
-    /// Packets with bits flipped and the checksum made right. Nothing protects from that but the end of the script.
+    /// Packets with bits flipped and the checksum made right. Nothing protects from that but the
+    /// end of the script.
     Forged,
 }
 

@@ -1,8 +1,9 @@
-//! Random interaction: everything that applications, links and strangers can do to two endpoints, in random order.
+//! Random interaction: everything that applications, links and strangers can do to two endpoints,
+//! in random order.
 //!
-//! A [`Script`] is made from a seed; [`run`] plays it, restores the links and demands that everything ends: with all
-//! messages delivered and a graceful shutdown, or with a reported failure. A script that fails is made short by
-//! [`shrink`].
+//! A [`Script`] is made from a seed; [`run`] plays it, restores the links and demands that
+//! everything ends: with all messages delivered and a graceful shutdown, or with a reported
+//! failure. A script that fails is made short by [`shrink`].
 
 mod app;
 mod explore;

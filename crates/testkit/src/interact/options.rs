@@ -1,4 +1,5 @@
-//! Random settings of what a stack need not have: path MTUs, buffers that grow, partial delivery, the watch.
+//! Random settings of what a stack need not have: path MTUs, buffers that grow, partial delivery,
+//! the watch.
 
 use polypath_proto::config::{PathMtuDiscovery, WatchConfig};
 use polypath_proto::ids::Mid;

@@ -1,4 +1,5 @@
-//! Messages in parts: those that an application hands in part by part, and those that it receives so.
+//! Messages in parts: those that an application hands in part by part, and those that it receives
+//! so.
 
 use std::collections::BTreeMap;
 

@@ -56,7 +56,8 @@ pub struct Report {
     pub log: String,
 }
 
-/// Virtual time after which what was not done never will be: RTO.Max times Association.Max.Retrans several times over.
+/// Virtual time after which what was not done never will be: RTO.Max times Association.Max.Retrans
+/// several times over.
 const PATIENCE: Duration = Duration::from_secs(2 * 3600);
 /// Packets and timeouts of one run, at most.
 const MAX_STEPS: u64 = 2_000_000;
@@ -231,7 +232,8 @@ impl Run {
     }
 
     fn restart(&mut self, host: HostId, connect: bool) {
-        // Its TSNs begin elsewhere this time, as RFC 9260 section 3.3.2 wants it: late packets of its former life must not fit.
+        // Its TSNs begin elsewhere this time, as RFC 9260 section 3.3.2 wants it: late packets of
+        // its former life must not fit.
         let config = AssocConfig { initial_tsn: None, ..(*self.configs[host.0]).clone() };
         self.configs[host.0] = Arc::new(config);
         self.world.host(host).config.assoc = self.configs[host.0].clone();
@@ -350,7 +352,8 @@ impl Run {
         Err(Trouble::Stuck("before the shutdown", self.describe()))
     }
 
-    /// Closes gracefully: from one end, from the other, or from both at once; then whatever is left.
+    /// Closes gracefully: from one end, from the other, or from both at once; then whatever is
+    /// left.
     fn close(&mut self, manner: u64) -> Result<(), Trouble> {
         let mut turns: Vec<usize> = (0..self.apps.len()).collect();
         match manner {
@@ -393,8 +396,8 @@ impl Run {
         }
         let reasons: Vec<_> = self.apps.iter().flat_map(|app| app.endings.clone()).collect();
         let graceful = reasons.iter().all(|r| *r == CloseReason::Shutdown);
-        // What was still under way on a slow path when one end was done is answered with ABORT: the other end, which
-        // waits for SHUTDOWN COMPLETE, may get that first (RFC 9260 section 8.4).
+        // What was still under way on a slow path when one end was done is answered with ABORT: the
+        // other end, which waits for SHUTDOWN COMPLETE, may get that first (RFC 9260 section 8.4).
         let fair = |r: &CloseReason| {
             matches!(r, CloseReason::Shutdown | CloseReason::PeerAbort { cause: None })
         };

@@ -233,7 +233,8 @@ impl Op {
         }
     }
 
-    /// Whether it can end an association other than gracefully, or break what the application was promised.
+    /// Whether it can end an association other than gracefully, or break what the application was
+    /// promised.
     pub(super) const fn is_violent(&self) -> bool {
         matches!(
             self,
@@ -398,14 +399,16 @@ impl Script {
         Self { seed, setup, ops }
     }
 
-    /// Whether somebody on the path forges packets: then applications are promised nothing but an end.
+    /// Whether somebody on the path forges packets: then applications are promised nothing but an
+    /// end.
     pub fn is_forged(&self) -> bool {
         self.ops.iter().any(|op| matches!(op, Op::Flood { kind: Flood::Forged, .. }))
     }
 
-    /// Whether a host ever restarts with an address that its peer does not know (any more): a NAT gave it one, it was taken back,
-    /// or the answer to a bare INIT was too short to name it (RFC 5062's bound). Where both open, an attempt that begins anew, because
-    /// losses or a clock made its cookie stale, is like a restart to the other: its INIT has another tag (section 5.2.1).
+    /// Whether a host ever restarts with an address that its peer does not know (any more): a NAT
+    /// gave it one, it was taken back, or the answer to a bare INIT was too short to name it (RFC
+    /// 5062's bound). Where both open, an attempt that begins anew, because losses or a clock made
+    /// its cookie stale, is like a restart to the other: its INIT has another tag (section 5.2.1).
     pub(super) fn is_renumbered(&self) -> bool {
         let renumbers = |op: &Op| {
             matches!(op, Op::Rebind { number: 1.., .. } | Op::Address { there: false, .. })
@@ -421,7 +424,8 @@ impl Script {
         let mild = self.setup.links.iter().all(|l| l.loss + l.corrupt < 0.02);
         let patient = self.setup.ends.iter().all(|e| e.assoc.assoc_max_retrans >= 10);
         let dropped: u32 = self.ops.iter().map(Op::drops).sum();
-        // Who closes and does not read keeps the peer's data from arriving until T5-shutdown-guard strikes.
+        // Who closes and does not read keeps the peer's data from arriving until T5-shutdown-guard
+        // strikes.
         let any = |wanted: fn(&Op) -> bool| self.ops.iter().any(wanted);
         // So does who forbids its own only path.
         let deaf = |op: &Op| {
@@ -430,13 +434,15 @@ impl Script {
         let deaf = any(deaf);
         let patient = patient && !(deaf && any(|op| matches!(op, Op::Shutdown(_))));
         let passes = !self.setup.has_narrow_links();
-        // Each of 16 paths that loses its data counts against Association.Max.Retrans (RFC 9260 section 8.1), and what overtakes the answer to a
-        // reset of the association is dropped: one round trip may be one too many.
+        // Each of 16 paths that loses its data counts against Association.Max.Retrans (RFC 9260
+        // section 8.1), and what overtakes the answer to a reset of the association is dropped: one
+        // round trip may be one too many.
         let crowd = self.setup.pairing == PathPairing::Mesh && self.setup.links.len() > 3;
         let reset = |op: &Op| matches!(op, Op::Reconfigure { what: Reconfigure::Association, .. });
         let passes = passes && !(crowd && self.ops.iter().any(reset));
-        // Where both open, the COOKIE ECHO of the one finds the other in COOKIE-WAIT and is discarded (RFC 9260 section 5.2.4) for as long as that
-        // one's INITs are lost: five in a row take longer than the patience of the first.
+        // Where both open, the COOKIE ECHO of the one finds the other in COOKIE-WAIT and is
+        // discarded (RFC 9260 section 5.2.4) for as long as that one's INITs are lost: five in a
+        // row take longer than the patience of the first.
         let both = self.setup.both_connect || any(|op| matches!(op, Op::Connect(_)));
         let bound = if both { 4 } else { 6 };
         mild && patient && passes && dropped < bound && !self.ops.iter().any(Op::is_violent)

@@ -92,7 +92,8 @@ pub struct Setup {
     pub pairing: PathPairing,
     /// Both ends connect at the same time.
     pub both_connect: bool,
-    /// Applications remove associations as soon as they hear of their end, before the last packet went out.
+    /// Applications remove associations as soon as they hear of their end, before the last packet
+    /// went out.
     pub hasty: bool,
     /// A third host connects to the server, too, with the settings of the first.
     pub guest: bool,
@@ -159,14 +160,16 @@ impl Setup {
         }
     }
 
-    /// The longest message that `host` can send and its peer can hold, beside what it charges for chunks.
+    /// The longest message that `host` can send and its peer can hold, beside what it charges for
+    /// chunks.
     pub fn longest_message(&self, host: HostId) -> usize {
         let (own, peer) = (&self.end(host.0).assoc, &self.end(host.peer().0).assoc);
         let fits = own.send_buffer.min(u64::from(peer.receive_buffer) / 2);
         fits.clamp(1, LONGEST as u64) as usize
     }
 
-    /// The longest that `host` can send in parts of so many bytes: its own buffer need not hold it, nor the peer's if that delivers in parts.
+    /// The longest that `host` can send in parts of so many bytes: its own buffer need not hold it,
+    /// nor the peer's if that delivers in parts.
     pub fn longest_in_parts_of(&self, host: HostId, part: usize) -> usize {
         let peer = &self.end(host.peer().0).assoc;
         if peer.partial_delivery.is_some() {

@@ -6,8 +6,8 @@ use super::setup::LinkSetup;
 /// Attempts, at most: a stuck run takes a while.
 const ATTEMPTS: u32 = 300;
 
-/// Drops what is not needed for `fails` to hold: halves of the script first, then smaller pieces, then single ones,
-/// then what the links do to packets.
+/// Drops what is not needed for `fails` to hold: halves of the script first, then smaller pieces,
+/// then single ones, then what the links do to packets.
 pub fn shrink(script: Script, fails: impl Fn(&Script) -> bool) -> Script {
     let mut left = ATTEMPTS;
     let mut still_fails = |candidate: &Script| {

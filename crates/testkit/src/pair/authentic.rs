@@ -1,4 +1,5 @@
-//! Authenticated packets made by hand, from what was seen of the handshake: RFC 4895 written a second time.
+//! Authenticated packets made by hand, from what was seen of the handshake: RFC 4895 written a
+//! second time.
 
 use hmac::{Hmac, KeyInit, Mac};
 use polypath_wire::{ChecksumCheck, ChecksumMode, PacketView, PacketWriter, RawChunk};

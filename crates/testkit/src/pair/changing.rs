@@ -19,8 +19,8 @@ use polypath_wire::{
 use super::authentic::{ASCONF, ASCONF_ACK, Overheard, chunks};
 use super::craft::{INIT_ACK, read_init, read_init_ack};
 use super::{
-    CLIENT_PORT, Host, Packet, Pair, SERVER_PORT, Way, client_addresses, client_paths, endpoint,
-    ip, server_addresses, tuple,
+    CLIENT_PORT, End, Packet, Pair, SERVER_PORT, Way, client_addresses, client_paths, endpoint, ip,
+    server_addresses, tuple,
 };
 
 /// A second.
@@ -125,21 +125,21 @@ pub fn remove(pair: &mut Pair, address: &str) {
 }
 
 /// The peer's addresses, as the host knows them, sorted.
-pub fn peers_of(host: &Host) -> Vec<IpAddr> {
+pub fn peers_of(host: &End) -> Vec<IpAddr> {
     let mut all = host.endpoint.association(host.handle()).unwrap().peer_addresses().to_vec();
     all.sort();
     all
 }
 
 /// The host's own addresses, sorted.
-pub fn ours_of(host: &Host) -> Vec<IpAddr> {
+pub fn ours_of(host: &End) -> Vec<IpAddr> {
     let mut all = host.endpoint.association(host.handle()).unwrap().local_addresses();
     all.sort();
     all
 }
 
 /// The live paths and their states.
-pub fn paths_of(host: &Host) -> Vec<(FourTuple, PathState)> {
+pub fn paths_of(host: &End) -> Vec<(FourTuple, PathState)> {
     let assoc = host.endpoint.association(host.handle()).unwrap();
     let view = assoc.view(polypath_proto::time::Time::from_secs(1));
     let live = view.paths.iter().filter(|p| p.state != PathState::Removed);
@@ -147,12 +147,12 @@ pub fn paths_of(host: &Host) -> Vec<(FourTuple, PathState)> {
 }
 
 /// Whether the host has this path, and it is active.
-pub fn is_active(host: &Host, local: &str, remote: &str) -> bool {
+pub fn is_active(host: &End, local: &str, remote: &str) -> bool {
     paths_of(host).contains(&(tuple(local, remote), PathState::Active))
 }
 
 /// Whether the application was told this of its address.
-pub fn said(host: &Host, address: &str, change: AddressChange) -> bool {
+pub fn said(host: &End, address: &str, change: AddressChange) -> bool {
     host.saw(&Event::LocalAddress { address: ip(address), change })
 }
 
@@ -169,7 +169,7 @@ pub fn submit(pair: &mut Pair, from_client: bool, count: u32) {
 }
 
 /// The numbers of all messages that the host read.
-pub fn numbers(host: &Host) -> Vec<u32> {
+pub fn numbers(host: &End) -> Vec<u32> {
     let number = |m: &polypath_proto::Message| u32::from_be_bytes(m.data[..4].try_into().unwrap());
     host.received.iter().map(number).collect()
 }
@@ -221,7 +221,8 @@ pub fn raw_asconf(pair: &Pair, ahead: u32, lookup: &str, params: ParamsBuf) -> V
     overheard(pair).packet(PORTS, server_tag(pair), EMPTY, &[&push])
 }
 
-/// (correlation, cause code) of each error in an ASCONF-ACK, and the correlation ids reported as successful.
+/// (correlation, cause code) of each error in an ASCONF-ACK, and the correlation ids reported as
+/// successful.
 pub fn verdicts(packet: &Packet) -> (Vec<(u32, u16)>, Vec<u32>) {
     let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
     let (mut errors, mut good) = (Vec::new(), Vec::new());
@@ -241,7 +242,8 @@ pub fn verdicts(packet: &Packet) -> (Vec<(u32, u16)>, Vec<u32>) {
     (errors, good)
 }
 
-/// Injects `data` at the server as if it came along `way`; gives the packets sent in answer at once.
+/// Injects `data` at the server as if it came along `way`; gives the packets sent in answer at
+/// once.
 pub fn inject(pair: &mut Pair, at_server: FourTuple, data: &[u8]) -> Vec<Packet> {
     let before = pair.log.len();
     pair.inject(Way::ToServer, at_server, data);
@@ -271,7 +273,8 @@ pub fn first_param(packet: &[u8]) -> polypath_wire::RawParam<'_> {
     ack.params.iter().next().unwrap().unwrap()
 }
 
-/// The server, as it were, answers the client's latest ASCONF: its first request fails for this reason.
+/// The server, as it were, answers the client's latest ASCONF: its first request fails for this
+/// reason.
 pub fn answer_with(pair: &mut Pair, cause: &ErrorCause<'_>) {
     let sent = pair.log.iter().rfind(|p| p.kinds().contains(&ASCONF)).unwrap();
     let asked = chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();

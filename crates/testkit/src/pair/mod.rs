@@ -1,12 +1,12 @@
-//! Two endpoints in memory with virtual time, and full control of what is between them: packets take 10 ms, and a test
-//! may lose, keep, delay or forge each of them. For what one rule of an RFC wants; [`world`](crate::world) has links with
-//! losses of their own, more hosts and NATs.
+//! Two endpoints in memory with virtual time, and full control of what is between them: packets
+//! take 10 ms, and a test may lose, keep, delay or forge each of them. For what one rule of an RFC
+//! wants; [`world`](crate::world) has links with losses of their own, more hosts and NATs.
 
 mod addresses;
 pub mod authentic;
 pub mod changing;
 pub mod craft;
-mod host;
+mod end;
 mod packet;
 pub mod reconfig;
 mod streams;
@@ -23,23 +23,23 @@ pub use addresses::{
     CLIENT_PORT, SERVER_PORT, at_server, client_addresses, client_paths, endpoint, ip, reverse,
     server_addresses, tuple,
 };
-pub use host::Host;
-pub use packet::{Fate, Packet, Way};
+pub use end::End;
+pub use packet::{Packet, Verdict, Way};
 pub use streams::RoundRobinStreams;
 
 const DELAY: Duration = Duration::from_millis(10);
 
 /// Decides what becomes of a packet.
-pub type Judge = Box<dyn FnMut(&Packet) -> Fate>;
+pub type Judge = Box<dyn FnMut(&Packet) -> Verdict>;
 
 /// Client, server and what is between them.
 pub struct Pair {
     /// The present.
     pub now: Time,
     /// The one that connects.
-    pub client: Host,
+    pub client: End,
     /// The one that is connected to.
-    pub server: Host,
+    pub server: End,
     /// Decides about each packet as it is sent.
     pub fate: Judge,
     /// Packets under way.
@@ -64,9 +64,9 @@ impl Pair {
     pub fn with(client: EndpointConfig, server: EndpointConfig) -> Self {
         Self {
             now: Time::from_secs(1),
-            client: Host::new(client, 1),
-            server: Host::new(server, 2),
-            fate: Box::new(|_| Fate::Deliver),
+            client: End::new(client, 1),
+            server: End::new(server, 2),
+            fate: Box::new(|_| Verdict::Deliver),
             flying: Vec::new(),
             log: Vec::new(),
             translate: |address| address,
@@ -114,7 +114,7 @@ impl Pair {
     }
 
     /// From now on `fate` decides about packets.
-    pub fn lose(&mut self, fate: impl FnMut(&Packet) -> Fate + 'static) {
+    pub fn lose(&mut self, fate: impl FnMut(&Packet) -> Verdict + 'static) {
         self.fate = Box::new(fate);
     }
 
@@ -124,15 +124,15 @@ impl Pair {
         self.lose(move |packet| {
             if left > 0 && is(packet) {
                 left -= 1;
-                return Fate::Lose;
+                return Verdict::Lose;
             }
-            Fate::Deliver
+            Verdict::Deliver
         });
     }
 
     /// From now on all packets arrive.
     pub fn deliver_all(&mut self) {
-        self.lose(|_| Fate::Deliver);
+        self.lose(|_| Verdict::Deliver);
     }
 
     /// Lets `span` of virtual time pass.
@@ -175,7 +175,7 @@ impl Pair {
         self.log.iter().filter(|p| p.way == way && p.kinds().contains(&kind)).count()
     }
 
-    fn host(&mut self, way: Way) -> &mut Host {
+    fn host(&mut self, way: Way) -> &mut End {
         match way {
             Way::ToServer => &mut self.server,
             Way::ToClient => &mut self.client,
@@ -231,9 +231,9 @@ impl Pair {
     fn launch(&mut self, mut packet: Packet) {
         self.log.push(packet.clone());
         match (self.fate)(&packet) {
-            Fate::Deliver => self.flying.push(packet),
-            Fate::Lose => {}
-            Fate::Delay(more) => {
+            Verdict::Deliver => self.flying.push(packet),
+            Verdict::Lose => {}
+            Verdict::Delay(more) => {
                 packet.at += more;
                 self.flying.push(packet);
             }

@@ -57,7 +57,7 @@ impl Packet {
 
 /// What to do with a packet that was just sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Verdict {
     /// It arrives.
     Deliver,
     /// It does not.

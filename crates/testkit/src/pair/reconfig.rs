@@ -8,7 +8,7 @@ use polypath_proto::{Event, ReconfigId, ReconfigOutcome, SendOptions, State, Str
 use polypath_wire::chunk::kind;
 use polypath_wire::{ChecksumCheck, Chunk, PacketView};
 
-use super::{Host, Packet, Pair, Way, client};
+use super::{End, Packet, Pair, Way, client};
 
 /// Milliseconds.
 pub const fn ms(ms: u64) -> Duration {
@@ -47,7 +47,7 @@ pub fn reset(pair: &mut Pair, direction: StreamDirection, streams: &[u16]) -> Re
 }
 
 /// What became of a request; `None`: nothing yet.
-pub fn outcome(host: &Host, id: ReconfigId) -> Option<ReconfigOutcome> {
+pub fn outcome(host: &End, id: ReconfigId) -> Option<ReconfigOutcome> {
     host.events.iter().find_map(|(_, e)| match e {
         Event::Reconfigured { request, outcome } if *request == id => Some(*outcome),
         _ => None,
@@ -55,7 +55,7 @@ pub fn outcome(host: &Host, id: ReconfigId) -> Option<ReconfigOutcome> {
 }
 
 /// The resets that the application was told of.
-pub fn resets(host: &Host) -> Vec<(StreamDirection, Vec<u16>)> {
+pub fn resets(host: &End) -> Vec<(StreamDirection, Vec<u16>)> {
     let reset = |(_, e): &(_, Event)| match e {
         Event::StreamsReset { direction, streams } => {
             Some((*direction, streams.iter().map(|s| s.0).collect()))

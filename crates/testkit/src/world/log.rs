@@ -20,8 +20,6 @@ pub enum Fate {
     Lost,
     /// It was larger than its link carries.
     TooLarge,
-    /// A filter dropped it.
-    Filtered,
     /// Nobody sent it: a test made it up.
     Injected,
 }
@@ -60,7 +58,6 @@ impl LogEntry {
             Fate::Arrives(times) => times.into(),
             Fate::Lost => 0x100,
             Fate::TooLarge => 0x101,
-            Fate::Filtered => 0x102,
             Fate::Injected => 0x103,
         });
         digest.bytes(&self.bytes);

@@ -1,8 +1,9 @@
 //! Endpoints in one thread, with virtual time between them.
 //!
-//! Path i joins the address 10.0.i.1 of host 0 with 10.0.i.2 of host 1. A packet takes the link of the network its
-//! destination is in, so that every pair of addresses is a path. A third host, if there is one, is 10.0.i.3 and talks to host 1 over
-//! the same links. The first host may sit behind NATs that change their minds, and every host's clock may jump.
+//! Path i joins the address 10.0.i.1 of host 0 with 10.0.i.2 of host 1. A packet takes the link of
+//! the network its destination is in, so that every pair of addresses is a path. A third host, if
+//! there is one, is 10.0.i.3 and talks to host 1 over the same links. The first host may sit behind
+//! NATs that change their minds, and every host's clock may jump.
 
 mod link;
 mod log;
@@ -84,36 +85,11 @@ pub enum WorldError {
 
 /// Timeouts of one host at one instant, at most.
 const MAX_TIMEOUTS: u32 = 200;
-/// Bytes that a report of a router quotes of a packet: all of an INIT's fixed part, and some more (RFC 1812 section 4.3.2.3).
+/// Bytes that a report of a router quotes of a packet: all of an INIT's fixed part, and some more
+/// (RFC 1812 section 4.3.2.3).
 const QUOTED: usize = 128;
 /// Packets of one host at one instant, at most: more than the buffers of any test hold.
 const MAX_PACKETS: u32 = 20_000;
-
-/// What a filter sees of a packet that is about to travel.
-#[derive(Debug)]
-pub struct Sighting<'a> {
-    /// Now.
-    pub at: Time,
-    /// Who sent it.
-    pub from: HostId,
-    /// The link that it takes.
-    pub link: usize,
-    /// The packet.
-    pub packet: PacketView<'a>,
-}
-
-/// What a filter wants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FilterVerdict {
-    /// As the link wants.
-    Pass,
-    /// It is lost.
-    Drop,
-    /// It arrives later by this much.
-    Delay(Duration),
-}
-
-type Filter = Box<dyn FnMut(&Sighting<'_>) -> FilterVerdict + Send>;
 
 /// A host.
 #[derive(Debug)]
@@ -136,7 +112,8 @@ struct Arrival {
     host: HostId,
     tuple: FourTuple,
     bytes: Bytes,
-    /// It is no packet, but what a router says of one that the host sent: `bytes` are what it quotes.
+    /// It is no packet, but what a router says of one that the host sent: `bytes` are what it
+    /// quotes.
     report: Option<IcmpReport>,
 }
 
@@ -167,7 +144,6 @@ pub struct World {
     rng: Rng,
     /// The latest packets.
     pub log: PacketLog,
-    filter: Option<Filter>,
     buf: Vec<u8>,
 }
 
@@ -178,8 +154,8 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// Two hosts, or three, without endpoints' history, joined by links with these delays. `configs` get the addresses of the world
-    /// where they name none.
+    /// Two hosts, or three, without endpoints' history, joined by links with these delays.
+    /// `configs` get the addresses of the world where they name none.
     pub fn new(
         configs: impl IntoIterator<Item = EndpointConfig>,
         delays: &[Duration],
@@ -205,7 +181,6 @@ impl World {
             cut: 0,
             rng,
             log: PacketLog::new(256),
-            filter: None,
             buf: Vec::with_capacity(2048),
         }
     }
@@ -220,13 +195,15 @@ impl World {
         self.hosts.get(host.0).map_or(self.now, |h| self.now + h.ahead)
     }
 
-    /// The clock of `host` jumps, forward or (as far as it is ahead) backward. It was not looked at in between.
+    /// The clock of `host` jumps, forward or (as far as it is ahead) backward. It was not looked at
+    /// in between.
     pub fn jump_clock(&mut self, host: HostId, by: Duration, back: bool) {
         let Some(host) = self.hosts.get_mut(host.0) else { return };
         host.ahead = if back { host.ahead.saturating_sub(by) } else { host.ahead + by };
     }
 
-    /// From now on the NAT of `link` knows the client by this address, and nobody by the former one.
+    /// From now on the NAT of `link` knows the client by this address, and nobody by the former
+    /// one.
     pub fn rebind(&mut self, link: usize, public: SocketAddr) {
         if let Some(nat) = self.nats.get_mut(link) {
             *nat = public;
@@ -294,24 +271,12 @@ impl World {
         self.hosts.get_mut(host.0)?.endpoint.association_mut(handle)
     }
 
-    /// Replaces the endpoint of a host by a new one with the same addresses and port, as after a crash.
+    /// Replaces the endpoint of a host by a new one with the same addresses and port, as after a
+    /// crash.
     pub fn restart(&mut self, host: HostId) {
         let rng = self.rng.fork();
         let old = &mut self.hosts[host.0];
         *old = Host { ahead: old.ahead, ..Host::new(old.config.clone(), rng) };
-    }
-
-    /// Shows every packet to `filter` before it travels.
-    pub fn set_filter(
-        &mut self,
-        filter: impl FnMut(&Sighting<'_>) -> FilterVerdict + Send + 'static,
-    ) {
-        self.filter = Some(Box::new(filter));
-    }
-
-    /// No filter any more.
-    pub fn clear_filter(&mut self) {
-        self.filter = None;
     }
 
     /// Lets `host` connect to the other one over the paths 0..`paths`.
@@ -348,7 +313,8 @@ impl World {
         self.arrive(delay, Arrival { host: to, tuple, bytes, report: None });
     }
 
-    /// Tells `to` what a router, or somebody who poses as one, says of a packet that it sent over `link`. Quotes the beginning of `packet`.
+    /// Tells `to` what a router, or somebody who poses as one, says of a packet that it sent over
+    /// `link`. Quotes the beginning of `packet`.
     pub fn report(&mut self, to: HostId, link: usize, packet: &Bytes, report: IcmpReport) {
         let bytes = packet.slice(..packet.len().min(QUOTED));
         let tuple = tuple(to, link);
@@ -360,8 +326,9 @@ impl World {
         self.arrivals.is_empty()
     }
 
-    /// Sends what endpoints have to send, then goes on to the next thing that happens, up to `limit`. Its events
-    /// wait in [`Host::events`]; what the host has to say to it goes out in the next step.
+    /// Sends what endpoints have to send, then goes on to the next thing that happens, up to
+    /// `limit`. Its events wait in [`Host::events`]; what the host has to say to it goes out in the
+    /// next step.
     ///
     /// # Errors
     /// When an endpoint misbehaves towards its driver.
@@ -474,27 +441,15 @@ impl World {
             self.log.push(LogEntry { at, from, tuple, fate: Fate::Lost, bytes });
             return Ok(());
         };
-        let packet = PacketView::parse(&bytes, ChecksumCheck::Skip).map_err(|error| {
+        PacketView::parse(&bytes, ChecksumCheck::Skip).map_err(|error| {
             WorldError::Undecodable { host: from.0, at, what: error.to_string() }
         })?;
-        let verdict = self
-            .filter
-            .as_mut()
-            .map_or(FilterVerdict::Pass, |filter| filter(&Sighting { at, from, link, packet }));
-        let later = match verdict {
-            FilterVerdict::Pass => Duration::ZERO,
-            FilterVerdict::Delay(later) => later,
-            FilterVerdict::Drop => {
-                self.log.push(LogEntry { at, from, tuple, fate: Fate::Filtered, bytes });
-                return Ok(());
-            }
-        };
         let direction = &self.links[link][from.direction()];
         if !transmit.may_fragment && !direction.fits(bytes.len()) {
             self.refuse(from, link, tuple, bytes);
             return Ok(());
         }
-        self.travel(from, to, link, tuple, later, bytes);
+        self.travel(from, to, link, tuple, bytes);
         Ok(())
     }
 
@@ -518,15 +473,7 @@ impl World {
         self.log.push(LogEntry { at: self.now, from, tuple, fate: Fate::TooLarge, bytes });
     }
 
-    fn travel(
-        &mut self,
-        from: HostId,
-        to: HostId,
-        link: usize,
-        tuple: FourTuple,
-        later: Duration,
-        bytes: Bytes,
-    ) {
+    fn travel(&mut self, from: HostId, to: HostId, link: usize, tuple: FourTuple, bytes: Bytes) {
         let direction = &mut self.links[link][from.direction()];
         let nat = self.nats[link];
         let passes = to != HostId::CLIENT || tuple.remote == nat;
@@ -536,7 +483,8 @@ impl World {
         if to == HostId::CLIENT {
             back.local = translated(link, 0, 0);
         }
-        // A NAT changes the source of what leaves over its link; what leaves from another address it has nothing to do with.
+        // A NAT changes the source of what leaves over its link; what leaves from another address
+        // it has nothing to do with.
         if from == HostId::CLIENT && tuple.local == translated(link, 0, 0) {
             back.remote = nat;
         }
@@ -549,7 +497,7 @@ impl World {
                 bytes = broken.into();
             }
             let arrival = Arrival { host: to, tuple: back, bytes, report: None };
-            self.arrive(copy.delay + later, arrival);
+            self.arrive(copy.delay, arrival);
             arriving += 1;
         }
         let fate = if arriving == 0 { Fate::Lost } else { Fate::Arrives(arriving) };

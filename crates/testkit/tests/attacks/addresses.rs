@@ -18,7 +18,8 @@ use super::meter::{Bound, Meter, SILENCE, packets, tell};
 use super::paths::{VICTIM, answer, probes};
 use super::{SECOND, assert_well};
 
-/// An ASCONF that adds addresses and makes the last one primary, `ahead` of the first serial number.
+/// An ASCONF that adds addresses and makes the last one primary, `ahead` of the first serial
+/// number.
 fn asconf(p: &Puppet, ahead: u32, added: &[IpAddr]) -> Vec<u8> {
     let request =
         |i: usize, address: &IpAddr| AsconfRequest { correlation: i as u32, address: *address };
@@ -124,7 +125,8 @@ fn a09_addresses_without_end() {
     let rest = m.advance(&mut p.victim, &mut p.now, 3600 * SECOND);
     seen.extend(rest.iter().map(|(tuple, _)| tuple.remote.ip()));
     assert!(seen.len() <= MAX_PATHS, "{} addresses hear of us", seen.len());
-    // An answer to each request, of at most a packet that quotes it, and 15 addresses with 6 heartbeats.
+    // An answer to each request, of at most a packet that quotes it, and 15 addresses with 6
+    // heartbeats.
     let packets_out = m.cost.packets_in + 15 * 6;
     let bound = Bound {
         packets_out,

@@ -1,4 +1,5 @@
-//! A peer that authenticates its packets (RFC 4895), from what was said in the handshake: written a second time.
+//! A peer that authenticates its packets (RFC 4895), from what was said in the handshake: written a
+//! second time.
 
 use hmac::{Hmac, KeyInit, Mac};
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
@@ -40,7 +41,8 @@ pub(crate) fn connect() -> Puppet {
     Puppet::connect_with(config(), 1, params(&RANDOM, &extensions))
 }
 
-/// The AUTH parameters of an INIT or INIT ACK, without padding, in the order of the keys (RFC 4895 section 6.1).
+/// The AUTH parameters of an INIT or INIT ACK, without padding, in the order of the keys (RFC 4895
+/// section 6.1).
 fn key_vector(packet: &[u8]) -> Vec<u8> {
     let raw = raw_chunks(packet).next().expect("a chunk");
     let mut rest = &raw.value[16..];

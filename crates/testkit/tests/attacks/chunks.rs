@@ -131,7 +131,8 @@ fn a19_storms_of_unknown_chunks() {
         let one = p.packet().raw(0xea, 0, &[]).build();
         m.hit(&mut p.victim, p.now, &one);
     }
-    // A lone empty chunk is quoted in a cause: 4 bytes for the ERROR chunk and 4 for the cause more than came.
+    // A lone empty chunk is quoted in a cause: 4 bytes for the ERROR chunk and 4 for the cause more
+    // than came.
     let (packets_out, bytes_out) = (m.cost.packets_in, m.cost.bytes_in + 8 * m.cost.packets_in);
     m.settle(
         19,

@@ -197,7 +197,8 @@ fn a14_a_window_that_never_opens() {
 #[test]
 fn a15_tiny_chunks_and_messages_without_end() {
     const BUFFER: u32 = 64 << 10;
-    // Twice the buffer and 64 KiB are granted to small chunks; sets of TSNs and streams take a constant beside them.
+    // Twice the buffer and 64 KiB are granted to small chunks; sets of TSNs and streams take a
+    // constant beside them.
     const MEMORY: i64 = 2 * BUFFER as i64 + 64 * KIB + 32 * KIB;
     let config = AssocConfig { receive_buffer: BUFFER, ..quiet() };
     for (name, size, stride, fragments) in [

@@ -1,4 +1,5 @@
-//! Floods from forged sources, and whether honest strangers are served meanwhile (numbers 2 to 4, 20, 36).
+//! Floods from forged sources, and whether honest strangers are served meanwhile (numbers 2 to 4,
+//! 20, 36).
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -27,7 +28,8 @@ const HONEST_EVERY: u64 = 100;
 /// How long it lasts, seconds.
 const SECONDS: u64 = 3;
 
-/// Most replies of all kinds to one network: its rate, what the common bucket and its own held at the beginning.
+/// Most replies of all kinds to one network: its rate, what the common bucket and its own held at
+/// the beginning.
 const PER_NETWORK: u64 = SECONDS * 5_000 + 5_000 + 1_250;
 
 fn from(source: impl Into<IpAddr>) -> FourTuple {
@@ -88,7 +90,8 @@ fn flood(
     outcome
 }
 
-/// `work`: allocations per hostile packet. A reply costs eight, a packet that gets none at most one.
+/// `work`: allocations per hostile packet. A reply costs eight, a packet that gets none at most
+/// one.
 fn settle(m: &Meter, number: u32, name: &str, packets_out: u64, work: u64) {
     // The table of networks takes 16 KiB while strangers are many.
     let bytes_out = packets_out * 156;

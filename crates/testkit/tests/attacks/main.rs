@@ -1,6 +1,6 @@
-//! Attacks: what the victim answers, and what each costs it in packets, bytes, memory and work. The numbers are those of
-//! docs/compliance/security.md, whose table is this binary's output:
-//! `cargo test -p polypath-testkit --test attacks -- --nocapture --test-threads 1`.
+//! Attacks: what the victim answers, and what each costs it in packets, bytes, memory and work. The
+//! numbers are those of docs/compliance/security.md, whose table is this binary's output: `cargo
+//! test -p polypath-testkit --test attacks -- --nocapture --test-threads 1`.
 
 #[path = "../counting/mod.rs"]
 mod counting;

@@ -86,7 +86,8 @@ impl Meter {
         self.drain(victim, now)
     }
 
-    /// The answer of another victim reaches this one, and is none of the attacker's packets; what it answers.
+    /// The answer of another victim reaches this one, and is none of the attacker's packets; what
+    /// it answers.
     pub(crate) fn pass_on(
         &mut self,
         victim: &mut Endpoint,

@@ -122,7 +122,8 @@ pub(super) fn answer(endpoint: &mut Endpoint, now: Time, tag: u32, packet: &[u8]
     }
 }
 
-/// A puppet that claims a stranger's address, and the HEARTBEAT that went there. Its victim would use all paths in turn.
+/// A puppet that claims a stranger's address, and the HEARTBEAT that went there. Its victim would
+/// use all paths in turn.
 fn claimer() -> (Puppet, PathId, Vec<u8>) {
     let policies = factory(&PolicySpec::default()).expect("registered names");
     let config = AssocConfig { policies, ..quiet() };
@@ -230,7 +231,8 @@ fn a05_silence_ends_when_the_peer_speaks_from_there() {
     let heartbeat = p.packet().chunk(&HeartbeatRepr { info: b"it is me" }).build();
     let mut m = Meter::new();
     let mut now = p.now;
-    // Somebody who has the tag, and spoofs: one heartbeat per packet at most, and not more often than once per RTO.
+    // Somebody who has the tag, and spoofs: one heartbeat per packet at most, and not more often
+    // than once per RTO.
     let mut probes = 0;
     for _ in 0..100 {
         let mut sent = m.hit_from(&mut p.victim, now, claimed, &heartbeat);
@@ -265,8 +267,8 @@ fn a21_a_udp_port_does_not_move_without_the_tag() {
     let sent = m.hit_from(&mut p.victim, p.now, elsewhere, &init(5, ParamsBuf::new()));
     assert_eq!(sent[0].0.remote.port(), 6666);
     assert_eq!(p.assoc().path_tuple(PathId(0)), Some(victim_tuple()));
-    // With the tag it may be the peer behind a NAT that forgot (RFC 6951 section 5.4): it is asked for a nonce, and nothing but
-    // heartbeats counts until that came back.
+    // With the tag it may be the peer behind a NAT that forgot (RFC 6951 section 5.4): it is asked
+    // for a nonce, and nothing but heartbeats counts until that came back.
     let said =
         p.packet().chunk(&HeartbeatRepr { info: b"moved" }).chunk(&Chunk::ShutdownAck).build();
     let sent = m.hit_from(&mut p.victim, p.now, elsewhere, &said);
@@ -319,7 +321,8 @@ fn a24_sources_that_are_no_hosts() {
 
 #[test]
 fn a27_camping_on_a_strangers_address() {
-    // The attacker's association claims the address of somebody who will want to come from the same SCTP port.
+    // The attacker's association claims the address of somebody who will want to come from the same
+    // SCTP port.
     let (mut p, _, _) = claimer();
     let (mut m, now) = (Meter::new(), p.now);
     let local = SocketAddr::new(address(HostId::SERVER, 0), 0);

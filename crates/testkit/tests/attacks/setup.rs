@@ -350,7 +350,8 @@ fn a36_no_address_has_more_than_its_share_of_associations() {
 
 #[test]
 fn a38_tags_and_tsns_cannot_be_guessed() {
-    // Not a proof of a good generator (ChaCha12, seeded by the system's): but a counter or a clock would fail here.
+    // Not a proof of a good generator (ChaCha12, seeded by the system's): but a counter or a clock
+    // would fail here.
     let mut endpoint = victim(AssocConfig::default(), 1);
     let mut seen = std::collections::BTreeSet::new();
     let mut m = Meter::new();

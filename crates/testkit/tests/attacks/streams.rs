@@ -1,4 +1,5 @@
-//! Messages that are skipped and streams that are reset, by those who mean no good (numbers 16, 17).
+//! Messages that are skipped and streams that are reset, by those who mean no good (numbers 16,
+//! 17).
 
 use polypath_proto::State;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
@@ -198,7 +199,8 @@ fn a17_what_waits_for_a_reset_that_cannot_come_yet() {
     const BUFFER: u32 = 64 << 10;
     let mut p = resetting(AssocConfig { receive_buffer: BUFFER, ..quiet() });
     let none = [].into_iter().collect::<ItemsBuf<StreamId, 2>>();
-    // The reset waits for a TSN that never comes, and behind it lies what belongs to the time after.
+    // The reset waits for a TSN that never comes, and behind it lies what belongs to the time
+    // after.
     let packet = reconfig(&p, &[reset(p.tsn.0, p.tsn.add(10), &none)]);
     let mut m = Meter::new();
     m.hit(&mut p.victim, p.now, &packet);

@@ -1,4 +1,5 @@
-//! An allocator that counts what each thread holds, held at most, and asked for: tests side by side do not disturb each other.
+//! An allocator that counts what each thread holds, held at most, and asked for: tests side by side
+//! do not disturb each other.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -28,7 +29,8 @@ fn note(bytes: i64) {
     unsafe_code,
     reason = "counting allocations takes a GlobalAlloc; it hands all through to the system's"
 )]
-// SAFETY: every call goes to `System` with the arguments it came with; counting touches no memory of theirs.
+// SAFETY: every call goes to `System` with the arguments it came with; counting touches no memory
+// of theirs.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         note(layout.size() as i64);

@@ -1,19 +1,22 @@
 //! Which file takes names from which other, and which crate from which.
 //!
-//! **The rule.** An arrow goes from the file in which a name stands to the file that defines the item of that
-//! name, in the same package. Names are those of `use` lines and of paths in code, in the arguments of macros,
-//! too; what a module merely hands on is followed to where it is defined. Four things are no arrows:
+//! **The rule.** An arrow goes from the file in which a name stands to the file that defines the
+//! item of that name, in the same package. Names are those of `use` lines and of paths in code, in
+//! the arguments of macros, too; what a module merely hands on is followed to where it is defined.
+//! Four things are no arrows:
 //!
-//! - `mod child;`, and a `pub use` (of any visibility) of something below the file itself: a folder's `mod.rs` shows what the folder
-//!   holds. Where the file uses such a name in its own code, it is an arrow.
+//! - `mod child;`, and a `pub use` (of any visibility) of something below the file itself: a
+//!   folder's `mod.rs` shows what the folder holds. Where the file uses such a name in its own
+//!   code, it is an arrow.
 //! - Importing a module: the names that are then taken from it count.
 //! - Methods, and an `impl` of a type that lives elsewhere, beyond the name of the type.
 //! - Tests: `tests/`, `examples/`, `benches/`, and what is under `#[cfg(test)]`.
 //!
-//! So types in `mod.rs` that its children use, while `mod.rs` calls what the children define, are a circle: such types
-//! belong into a file of their own, below both.
+//! So types in `mod.rs` that its children use, while `mod.rs` calls what the children define, are a
+//! circle: such types belong into a file of their own, below both.
 //!
-//! Files in a circle can only be understood together, and none of them can be moved alone. There shall be none.
+//! Files in a circle can only be understood together, and none of them can be moved alone. There
+//! shall be none.
 
 mod architecture;
 mod circles;

@@ -84,7 +84,8 @@ impl Package {
         arrows
     }
 
-    /// Whether `path` is only a `pub use` of something in `to`, below the module, whose name its own code does not use.
+    /// Whether `path` is only a `pub use` of something in `to`, below the module, whose name its
+    /// own code does not use.
     fn is_shown(&self, at: usize, id: ModuleId, path: &[String], to: &str) -> bool {
         let module = &self.crates[at].modules[id];
         let import = module.imports.iter().find(|import| import.path == path);

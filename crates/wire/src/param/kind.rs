@@ -56,7 +56,7 @@ pub const SET_PRIMARY: u16 = 0xc004;
 pub const SUCCESS_INDICATION: u16 = 0xc005;
 /// Adaptation Layer Indication (RFC 5061).
 pub const ADAPTATION_LAYER: u16 = 0xc006;
-/// "My SACK flags count packets" (delayed acknowledgements for CMT, Iyengar et al. 2006): a parameter
-/// of this project without a value. No number was ever assigned for it. The top bits 10 make other
-/// receivers skip it silently (RFC 9260 section 3.2.1).
+/// "My SACK flags count packets" (delayed acknowledgements for CMT, Iyengar et al. 2006): a
+/// parameter of this project without a value. No number was ever assigned for it. The top bits 10
+/// make other receivers skip it silently (RFC 9260 section 3.2.1).
 pub const DELAYED_ACK_CMT: u16 = 0x8dac;

@@ -11,7 +11,7 @@ use polypath_proto::{
 
 /// One side.
 #[derive(Debug)]
-pub struct Host {
+pub struct End {
     /// Its endpoint.
     pub endpoint: Endpoint,
     /// All that its application was told.
@@ -24,7 +24,7 @@ pub struct Host {
     pub saturates: Option<usize>,
 }
 
-impl Host {
+impl End {
     /// A side with these settings.
     pub fn new(config: EndpointConfig, seed: u64) -> Self {
         let endpoint = Endpoint::new(config, Rng::from_u64(seed));
