@@ -99,8 +99,8 @@ Example:
     /// more than their 95 % intervals.
     #[command(after_help = "\
 Examples:
-  polypath cross-check scenarios/W/equal.toml
-  polypath cross-check scenarios/W/*.toml --runs 5 --markdown > docs/worlds-table.md")]
+  polypath cross-check scenarios/cross-check/equal.toml
+  polypath cross-check scenarios/cross-check/*.toml --runs 5 --markdown > docs/worlds-table.md")]
     #[command(alias = "worlds")]
     CrossCheck(CrossCheckArgs),
     /// List every policy with its options.

@@ -91,6 +91,8 @@ fn chosen(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
     for path in found(args)? {
         all.push(Experiment::read(&path)?);
     }
+    // By id, so that reports list them alike wherever their files are.
+    all.sort_by(|a, b| a.head.id.cmp(&b.head.id));
     let known: Vec<String> = all.iter().map(|one| one.head.id.clone()).collect();
     all_known(args, &known)?;
     all.retain(|one| args.ids.is_empty() || args.ids.iter().any(|id| is_named(&one.head.id, id)));

@@ -7,7 +7,7 @@
 //! use polypath_experiments::reproduce::{Options, execute, jobs, judge, study};
 //! use polypath_experiments::store::Store;
 //!
-//! let experiment = Experiment::read(Path::new("scenarios/S1/V3.toml"))?;
+//! let experiment = Experiment::read(Path::new("scenarios/papers/iyengar-2007/section-3-blocking.toml"))?;
 //! let study = study(experiment, Options::default())?;
 //! // Runs that the store has are not made again.
 //! let mut store = Store::open(Path::new("results/runs"))?;

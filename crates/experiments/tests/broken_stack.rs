@@ -18,7 +18,7 @@ struct Case {
 
 /// Round robin and the fixed mapping over two loss-free paths of different bandwidth.
 const BANDWIDTHS: Case = Case {
-    file: "S0/F6.toml",
+    file: "papers/dreibholz-2010/figure-6.toml",
     quick: ["\"time.measure\" = \"20s\"", "\"time.settle\" = \"5s\", \"time.measure\" = \"5s\""],
     claims: &["S0-F6-c1", "S0-F6-c4"],
 };

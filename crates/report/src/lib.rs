@@ -11,7 +11,7 @@
 //! use polypath_experiments::store::Store;
 //! use polypath_report::{Destination, write_report};
 //!
-//! let experiment = Experiment::read(Path::new("scenarios/S1/V3.toml"))?;
+//! let experiment = Experiment::read(Path::new("scenarios/papers/iyengar-2007/section-3-blocking.toml"))?;
 //! let studies = [study(experiment, Options::default())?];
 //! let mut store = Store::open(Path::new("results/runs"))?;
 //! execute(&jobs(&studies), &mut store, &|_done| ())?;
