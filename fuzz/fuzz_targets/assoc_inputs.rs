@@ -5,7 +5,7 @@
 use arbitrary::Arbitrary;
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use polypath_proto::config::{AssocConfig, NrSack, PathMtuDiscovery, PfConfig, WatchConfig};
+use polypath_proto::config::{AssocConfig, NrSack, PathMtuDiscovery, PfConfig, StallDetectionConfig};
 use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
@@ -13,7 +13,7 @@ use polypath_proto::view::PathAdmin;
 use polypath_proto::{PathId, RecvFrom, Reliability, SendOptions, StreamDirection};
 use polypath_testkit::invariants;
 use polypath_testkit::packet::PacketBuilder;
-use polypath_testkit::puppet::{PORTS, Puppet, victim_tuple};
+use polypath_testkit::scripted_peer::{PORTS, ScriptedPeer, victim_tuple};
 use polypath_wire::chunk::kind;
 use polypath_wire::param::{
     AddStreams, IncomingReset, OutgoingReset, ReconfigResponse, ReconfigResult,
@@ -149,7 +149,7 @@ fuzz_target!(|input: Input| {
     let config = config(&input.switches);
     let supported = [kind::NR_SACK, kind::I_DATA, kind::I_FORWARD_TSN, kind::RECONFIG];
     let extensions = [Parameter::SupportedExtensions(&supported), Parameter::ForwardTsnSupported];
-    let mut p = Puppet::connect_with(config.clone(), 1, extensions.into_iter().collect());
+    let mut p = ScriptedPeer::connect_with(config.clone(), 1, extensions.into_iter().collect());
     let first = p.tsn;
     for step in input.steps.iter().take(200) {
         perform(&mut p, first, step);
@@ -177,14 +177,14 @@ fn config(switches: &Switches) -> AssocConfig {
     extensions.stream_reconfiguration = switches.reconfiguration;
     config.partial_delivery = switches.partial_delivery.then_some(500);
     config.path_mtu_discovery = switches.discovery.then(PathMtuDiscovery::default);
-    config.watch = switches.watch.then(WatchConfig::default);
+    config.stall_detection = switches.watch.then(StallDetectionConfig::default);
     if !switches.heartbeats {
         config.heartbeat_interval = None;
     }
     config
 }
 
-fn perform(p: &mut Puppet, first: Tsn, step: &Step) {
+fn perform(p: &mut ScriptedPeer, first: Tsn, step: &Step) {
     let now = p.now;
     match step {
         Step::Datagram(bytes) => drop(p.deliver(bytes)),
@@ -242,10 +242,10 @@ fn perform(p: &mut Puppet, first: Tsn, step: &Step) {
     // API calls may have something to send.
     p.advance(Duration::ZERO);
     let now = p.now;
-    drop(polypath_testkit::puppet::drain(&mut p.victim, now));
+    drop(polypath_testkit::scripted_peer::drain(&mut p.victim, now));
 }
 
-fn add(b: PacketBuilder, p: &Puppet, first: Tsn, part: &Part) -> PacketBuilder {
+fn add(b: PacketBuilder, p: &ScriptedPeer, first: Tsn, part: &Part) -> PacketBuilder {
     let near = |from: Tsn, by: i32| Tsn(from.0.wrapping_add_signed(by));
     match part {
         Part::Raw { kind, flags, lie: Some(length), value } => b.lie(*kind, *flags, *length, value),
@@ -307,7 +307,7 @@ fn forward(
     b.chunk(&ForwardTsnRepr { new_cumulative_tsn, skipped: &skipped })
 }
 
-/// Numbers of the puppet's requests and of the victim's.
+/// Numbers of the scripted peer's requests and of the victim's.
 fn reconfig(
     b: PacketBuilder,
     ask: u8,

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::time::Time;
 use polypath_testkit::packet::{PacketBuilder, reseal};
-use polypath_testkit::puppet::{PORTS, drain, init, read_init_ack, victim, victim_tuple};
+use polypath_testkit::scripted_peer::{PORTS, drain, init, read_init_ack, victim, victim_tuple};
 use polypath_wire::{CookieEchoChunk, Parameter, ParamsBuf};
 
 #[derive(Arbitrary, Debug)]

@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use polypath_proto::RecvFrom;
 use polypath_proto::config::AssocConfig;
-use polypath_testkit::puppet::Puppet;
+use polypath_testkit::scripted_peer::ScriptedPeer;
 use polypath_wire::{DataChunk, DataFlags, Ssn, StreamId, Tsn};
 
 #[derive(Arbitrary, Debug)]
@@ -28,7 +28,7 @@ struct Fragment {
 
 fuzz_target!(|input: Input| {
     let config = AssocConfig { heartbeat_interval: None, ..AssocConfig::default() };
-    let mut p = Puppet::connect(config, 1);
+    let mut p = ScriptedPeer::connect(config, 1);
     let mut next: BTreeMap<u16, u16> = BTreeMap::new();
     let (mut fragments, mut places) = (Vec::new(), Vec::new());
     for (i, (stream, unordered, count)) in input.messages.iter().take(40).enumerate() {
@@ -112,7 +112,7 @@ fuzz_target!(|input: Input| {
     }
 });
 
-fn read(p: &mut Puppet, got: &mut Vec<Vec<u8>>) {
+fn read(p: &mut ScriptedPeer, got: &mut Vec<Vec<u8>>) {
     let now = p.now;
     while let Some(message) = p.assoc().recv(now, RecvFrom::Any) {
         got.push(message.data.to_vec());

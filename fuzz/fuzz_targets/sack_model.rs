@@ -6,7 +6,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use polypath_proto::State;
 use polypath_proto::config::{AssocConfig, InitialCwnd, NrSack};
-use polypath_testkit::puppet::{Puppet, abort_cause, tsns};
+use polypath_testkit::scripted_peer::{ScriptedPeer, abort_cause, tsns};
 use polypath_wire::chunk::kind;
 use polypath_wire::{GapBlock, NrSackRepr, Parameter, SackRepr};
 
@@ -31,7 +31,7 @@ fuzz_target!(|sacks: Vec<Sack>| {
     config.congestion.initial_cwnd = InitialCwnd::Mtus(100);
     config.cmt.nr_sack = NrSack::Delivered;
     let params = [Parameter::SupportedExtensions(&[kind::NR_SACK])].into_iter().collect();
-    let mut p = Puppet::connect_with(config, 1, params);
+    let mut p = ScriptedPeer::connect_with(config, 1, params);
     let mut sent = 0;
     for _ in 0..COUNT {
         sent += tsns(&p.make_it_send(SIZE)).len() as u64;

@@ -37,7 +37,7 @@ pub fn note(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<String> {
             Some("packets came from there, but no heartbeat was answered".to_owned())
         }
         PathState::Unconfirmed => Some("not proven yet".to_owned()),
-        PathState::Active if contact.suspect => Some(format!("fell silent, {heard}{why}")),
+        PathState::Active if contact.silent => Some(format!("fell silent, {heard}{why}")),
         PathState::Active => unused(path, all, sends).map(str::to_owned),
     }
 }
@@ -186,7 +186,7 @@ mod tests {
         let line = told(path(1, PathState::PotentiallyFailed, 9, heard(1_260, 1)), 1);
         assert!(line.ends_with("in doubt after 1 packet unanswered, last heard of 1.3 s ago"));
         let mut suspect = heard(300, 0);
-        suspect.suspect = true;
+        suspect.silent = true;
         let line = told(path(1, PathState::Active, 9, suspect), 1);
         assert!(line.ends_with("fell silent, last heard of 0.3 s ago"), "{line}");
         let line = told(path(1, PathState::Removed, 9, heard(300, 0)), 1);

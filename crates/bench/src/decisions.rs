@@ -19,7 +19,7 @@ use crate::cpu;
 /// Schedulers in the order of the table; `primary` decides nothing and shows what the model itself
 /// costs.
 pub(crate) const SCHEDULERS: [&str; 10] =
-    ["primary", "rr", "out", "min-rtt", "blest", "ecf", "otias", "daps", "sttf", "knapsack"];
+    ["primary", "rr", "cmt-out", "min-rtt", "blest", "ecf", "otias", "daps", "sttf", "knapsack"];
 
 /// A chunk that fills a packet of 1500 bytes.
 const CHUNK: u32 = 1468;
@@ -70,12 +70,12 @@ impl Model {
         let mut sent = 0;
         while sent < packets {
             self.acknowledge(scheduler);
-            scheduler.round_begin(&self.view(), Trigger::Sack);
-            while let Some(path) = self.pick(scheduler) {
+            scheduler.begin_attempt(&self.view(), Trigger::Sack);
+            while let Some(path) = self.pick_path(scheduler) {
                 self.send(scheduler, path);
                 sent += 1;
             }
-            scheduler.round_end(&self.view());
+            scheduler.end_attempt(&self.view());
         }
         sent
     }
@@ -104,10 +104,10 @@ impl Model {
         let (path, outstanding) = (path.id, path.outstanding);
         let rtt = Some(rtt);
         let ev = AckedInfo { path, bytes, outstanding_before, outstanding, may_grow: true, rtt };
-        scheduler.acked(&self.view(), &ev);
+        scheduler.on_acked(&self.view(), &ev);
     }
 
-    fn pick(&mut self, scheduler: &mut dyn PathScheduler) -> Option<PathId> {
+    fn pick_path(&mut self, scheduler: &mut dyn PathScheduler) -> Option<PathId> {
         for path in &mut self.paths {
             path.sendable = path.outstanding + u64::from(CHUNK) <= path.cwnd;
         }
@@ -115,7 +115,7 @@ impl Model {
         if view.peer_rwnd < u64::from(CHUNK) {
             return None;
         }
-        match scheduler.pick(&view, &ChunkMeta::whole(StreamId(0), CHUNK - 16)) {
+        match scheduler.pick_path(&view, &ChunkMeta::whole(StreamId(0), CHUNK - 16)) {
             PathPick::Use(path) if view.path(path)?.sendable => Some(path),
             _ => None,
         }
@@ -132,7 +132,7 @@ impl Model {
         path.data_packets += 1;
         path.data_chunks += 1;
         let chunk = ChunkMeta::whole(StreamId(0), CHUNK - 16);
-        scheduler.sent(&self.view(), id, &chunk, true);
+        scheduler.on_sent(&self.view(), id, &chunk, true);
     }
 }
 

@@ -14,6 +14,9 @@ pub(crate) fn source(path: &Path, set: &[String]) -> Result<Source, Failure> {
     for assignment in set {
         source.set(&assignment.parse()?)?;
     }
+    for hint in source.hints() {
+        eprintln!("polypath: {}: {hint}", source.name());
+    }
     Ok(source)
 }
 

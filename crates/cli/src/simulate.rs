@@ -2,7 +2,7 @@
 
 use polypath_experiments::recording::{RecordingFiles, record};
 use polypath_report::table;
-use polypath_run::limit::{self, Shares};
+use polypath_run::limit::{self, BoundUtilisation};
 use polypath_run::{RunError, RunResult, read_scenario, run_world, world_spec};
 use polypath_scenario::Scenario;
 use serde::Serialize;
@@ -20,7 +20,7 @@ struct Report<'a> {
     /// What the run found out.
     result: &'a RunResult,
     /// What the paths and buffers admit, and what was reached of it.
-    limits: &'a Shares,
+    limits: &'a BoundUtilisation,
 }
 
 pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use polypath_apps::place;
-use polypath_net::{AssocConfig, PathMtuDiscovery, Profile, WatchConfig};
+use polypath_net::{AssocConfig, PathMtuDiscovery, Profile, StallDetectionConfig};
 use polypath_policies::{PolicyError, PolicySpec, Registry, profile};
 use polypath_scenario::units::Size;
 
@@ -90,7 +90,7 @@ impl StackArgs {
             Mtu::Auto => Some(PathMtuDiscovery::default()),
         };
         // Somebody looks on and wants to be told.
-        assoc.watch = Some(WatchConfig::default());
+        assoc.stall_detection = Some(StallDetectionConfig::default());
         place::let_addresses_change(self.profile, &mut assoc);
         Ok(assoc)
     }

@@ -19,7 +19,12 @@ use serde_json::Value;
 
 /// Words of today's results, each with the word that stood in its place when the fingerprint was
 /// first taken: what is only renamed has not changed.
-const RENAMED: [(&str, &str); 0] = [];
+const RENAMED: [(&str, &str); 4] = [
+    ("duplicate_chunks", "spurious"),
+    ("path_silences", "suspicions"),
+    ("duplicate-chunks", "spurious"),
+    ("path-silences", "suspicions"),
+];
 /// Seeds of each example as it is; with another profile it runs with the first of them.
 const SEEDS: [u64; 3] = [1, 2, 3];
 const PROFILES: [&str; 3] = ["fast", "paper", "ns2"];

@@ -5,7 +5,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use polypath_testkit::packet::PacketBuilder;
-use polypath_testkit::puppet::read_init_ack;
+use polypath_testkit::scripted_peer::read_init_ack;
 use polypath_wire::chunk::kind as chunk_kind;
 use polypath_wire::{CookieEchoChunk, InitFixed, InitRepr, ParamsBuf, Tsn};
 

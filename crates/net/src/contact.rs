@@ -12,7 +12,7 @@ pub struct Contact {
     /// Timeouts and heartbeats without an answer, in a row.
     pub unanswered: u32,
     /// It fell silent while other paths did not, and carries no data meanwhile.
-    pub suspect: bool,
+    pub silent: bool,
     /// Why the system refused to send on it, if it ever did.
     pub refusal: Option<String>,
 }

@@ -465,7 +465,7 @@ impl State {
         Contact {
             silent_for: core.last_heard.map(|heard| now.since(heard)),
             unanswered: core.unanswered,
-            suspect: core.suspect,
+            silent: core.silent,
             refusal: refusal.map(|(_, why)| why.clone()),
         }
     }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use polypath_net::{
-    AssocConfig, Config, Encapsulation, Endpoint, Event, Limit, Stall, WatchConfig,
+    AssocConfig, Config, Encapsulation, Endpoint, Event, Limit, Stall, StallDetectionConfig,
 };
 
 const PORT: u16 = 5000;
@@ -17,7 +17,7 @@ async fn a_peer_that_does_not_read_is_told_of_once() {
     let small = AssocConfig {
         receive_buffer: 64 << 10,
         send_buffer: 64 << 10,
-        watch: Some(WatchConfig {
+        stall_detection: Some(StallDetectionConfig {
             interval: Duration::from_millis(50),
             stalled_after: Duration::from_millis(300),
         }),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use polypath_proto::config::{
-    AssocConfig, AuthConfig, Edmid, PathMtuDiscovery, RtoConfig, WatchConfig,
+    AssocConfig, AuthConfig, Edmid, PathMtuDiscovery, RtoConfig, StallDetectionConfig,
 };
 use polypath_proto::policy::PolicyFactory;
 use polypath_proto::time::Duration;
@@ -205,8 +205,8 @@ impl AssocBuilder {
     }
 
     /// Tells by events what limits a transfer, and that it has stopped.
-    pub fn watch(mut self, watch: WatchConfig) -> Self {
-        self.assoc.watch = Some(watch);
+    pub fn watch(mut self, watch: StallDetectionConfig) -> Self {
+        self.assoc.stall_detection = Some(watch);
         self
     }
 

@@ -27,7 +27,7 @@
 //! }
 //!
 //! impl PathScheduler for MostRoom {
-//!     fn pick(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
+//!     fn pick_path(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
 //!         let busy = view.paths.iter().any(|p| p.outstanding > 0);
 //!         // An empty network sends no feedback that could wake us up: then the reserve does not count.
 //!         let reserve = if busy { self.reserve } else { 0 };

@@ -97,7 +97,7 @@ impl FromStr for Profile {
 /// RFC 9260 with CMT, whose parts are on by default in the core; but for the second packet after a
 /// timeout, with which the papers' experiments were repeated.
 pub fn paper() -> (AssocConfig, PolicySpec) {
-    let assoc = AssocConfig { one_packet_after_timeout: false, ..AssocConfig::default() };
+    let assoc = AssocConfig { limit_to_one_packet_after_t3: false, ..AssocConfig::default() };
     (assoc, PolicySpec::default())
 }
 
@@ -109,8 +109,8 @@ pub fn ns2() -> (AssocConfig, PolicySpec) {
     assoc.send_buffer = u64::MAX;
     assoc.rto.initial = Duration::from_secs(3);
     assoc.sack.window_updates = false;
-    assoc.sack.filled_gap = false;
-    assoc.sack.timer_count = false;
+    assoc.sack.sack_when_gap_fills = false;
+    assoc.sack.dac_count_in_timer_sack = false;
     assoc.max_burst_rule = BurstRule::AfterFastRetransmit;
     assoc.cmt.rtt_same_path = false;
     let congestion = &mut assoc.congestion;

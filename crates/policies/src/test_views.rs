@@ -40,7 +40,7 @@ pub(crate) fn send(
     let p = &mut paths[id.index()];
     p.outstanding += u64::from(bytes) + 16;
     p.outstanding_payload += u64::from(bytes);
-    scheduler.sent(&view(paths), id, &chunk(0, bytes), true);
+    scheduler.on_sent(&view(paths), id, &chunk(0, bytes), true);
 }
 
 /// A chunk whose only transmission, on path `last`, was lost.

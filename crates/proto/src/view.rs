@@ -70,7 +70,7 @@ pub struct PathView {
     pub usable: bool,
     /// Silent although other paths' SACKs should have told of its data: not usable while a better
     /// path exists.
-    pub suspect: bool,
+    pub silent: bool,
     /// May take new data in this send attempt: usable, cwnd open, Max.Burst not reached, and the
     /// buffer policy agrees. Set by the engine right before it asks the path scheduler.
     pub sendable: bool,
@@ -91,7 +91,7 @@ pub struct PathView {
     /// The payload bytes among `outstanding`, copies left out.
     pub outstanding_payload: u64,
     /// The bytes among `outstanding` that are copies of chunks in flight on another path.
-    pub copied: u64,
+    pub duplicate_bytes_in_flight: u64,
     /// Q_p: payload bytes sent on this path and still in the send buffer: not cum-acked and not
     /// NR-acked.
     pub queued: u64,
@@ -130,7 +130,7 @@ impl PathView {
             admin: PathAdmin::Active,
             state: PathState::Unconfirmed,
             usable: false,
-            suspect: false,
+            silent: false,
             sendable: false,
             ipv6: false,
             mtu,
@@ -139,7 +139,7 @@ impl PathView {
             ssthresh: 0,
             outstanding: 0,
             outstanding_payload: 0,
-            copied: 0,
+            duplicate_bytes_in_flight: 0,
             queued: 0,
             srtt: None,
             rttvar: Duration::ZERO,

@@ -79,7 +79,7 @@ fn copies_of_an_init_do_not_end_the_association_that_a_bare_init_crosses() {
         pair.client.endpoint.connect(pair.now, &paths, SERVER_PORT, all.into()).expect("connects");
         pair.run(Duration::from_millis(offset));
         if pair.server.count() == 0 {
-            let bare = AssocConfig { bare_init: true, ..AssocConfig::default() };
+            let bare = AssocConfig { minimal_init: true, ..AssocConfig::default() };
             let back = [reverse(paths[0])];
             let opened = pair.server.endpoint.connect(pair.now, &back, CLIENT_PORT, bare.into());
             opened.expect("connects");

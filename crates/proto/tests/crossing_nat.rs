@@ -33,7 +33,7 @@ fn crossed(offset: u64, late: u64, lost: u8) -> (Pair, AssocHandle) {
             Verdict::Deliver
         }
     });
-    let bare = AssocConfig { bare_init: true, ..AssocConfig::default() };
+    let bare = AssocConfig { minimal_init: true, ..AssocConfig::default() };
     let paths = [client_paths()[0], tuple("10.0.0.1", "10.0.1.2")];
     pair.client.endpoint.connect(pair.now, &paths, SERVER_PORT, Arc::new(bare)).expect("connects");
     pair.run(Duration::from_millis(offset));

@@ -331,7 +331,7 @@ fn after_a_timeout_one_packet_alone_is_in_flight_until_something_is_acknowledged
     }
     // As the named profiles have it: one beside what the window takes.
     let mut config = no_burst_limit();
-    config.one_packet_after_timeout = false;
+    config.limit_to_one_packet_after_t3 = false;
     let mut solo = Solo::new(config);
     solo.send(12, AMDCS_PAYLOAD, SendOptions::default());
     assert_eq!(solo.run(SECOND * 11 / 10).len(), 2);
@@ -404,19 +404,19 @@ impl Policy for Fickle {
 }
 
 impl PathScheduler for Fickle {
-    fn pick(&mut self, view: &AssocView<'_>, _: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, _: &ChunkMeta) -> PathPick {
         let turn = PathId(self.turn);
         let sendable = view.path(turn).is_some_and(|p| p.sendable);
         PathPick::Use(if self.faithful && !sendable { PathId(1 - self.turn) } else { turn })
     }
 
-    fn sent(&mut self, _: &AssocView<'_>, _: PathId, _: &ChunkMeta, _: bool) {
+    fn on_sent(&mut self, _: &AssocView<'_>, _: PathId, _: &ChunkMeta, _: bool) {
         self.turn = 1 - self.turn;
     }
 }
 
 impl RetransmissionPolicy for Fickle {
-    fn pick(&mut self, _: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
+    fn pick_path(&mut self, _: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
         if self.faithful {
             return RtxPick::Use(chunk.last);
         }

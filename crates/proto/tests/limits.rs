@@ -1,7 +1,7 @@
 //! What limits a transfer, and what tells that it has stopped.
 
 use bytes::Bytes;
-use polypath_proto::config::{AssocConfig, WatchConfig};
+use polypath_proto::config::{AssocConfig, StallDetectionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::stats::{Limit, LimitStats, Stall};
 use polypath_proto::time::Duration;
@@ -13,7 +13,7 @@ use polypath_wire::chunk::kind;
 const P0: PathId = PathId(0);
 
 fn watching() -> AssocConfig {
-    AssocConfig { watch: Some(WatchConfig::default()), ..AssocConfig::default() }
+    AssocConfig { stall_detection: Some(StallDetectionConfig::default()), ..AssocConfig::default() }
 }
 
 fn connected(config: AssocConfig) -> Pair {

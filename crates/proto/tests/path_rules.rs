@@ -482,8 +482,10 @@ fn with_every_path_potentially_failed_one_alone_carries_data() {
 #[test]
 fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
     // The data was sent on both paths: no proof. It was sent twice on one: proof, if so configured.
-    for (paths, one_path_proves, back) in [(2, true, false), (1, false, false), (1, true, true)] {
-        let pf = PfConfig { one_path_proves, ..PfConfig::default() };
+    for (paths, single_path_ack_proves_path, back) in
+        [(2, true, false), (1, false, false), (1, true, true)]
+    {
+        let pf = PfConfig { single_path_ack_proves_path, ..PfConfig::default() };
         let config = AssocConfig {
             potentially_failed: Some(pf),
             heartbeat_interval: None,
@@ -509,7 +511,7 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
         };
         pair.inject(Way::ToClient, all[0], &to_client(tag, &[&chunk(sack)]));
         let active = view(&pair, FIRST).state == PathState::Active;
-        assert_eq!(active, back, "{paths} paths, {one_path_proves}");
+        assert_eq!(active, back, "{paths} paths, {single_path_ack_proves_path}");
     }
 }
 
@@ -517,7 +519,7 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
 /// known, so neither is proven.
 #[test]
 fn data_that_moved_proves_neither_path() {
-    let pf = PfConfig { one_path_proves: true, ..PfConfig::default() };
+    let pf = PfConfig { single_path_ack_proves_path: true, ..PfConfig::default() };
     let config = AssocConfig {
         potentially_failed: Some(pf),
         heartbeat_interval: None,

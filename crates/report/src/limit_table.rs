@@ -1,12 +1,12 @@
 //! Limits and shares for the terminal.
 
-use polypath_run::limit::{FlowShares, Share, Shares};
+use polypath_run::limit::{BoundUtilisation, FlowUtilisation, Share};
 
 use crate::columns::{print, table};
 use crate::format::{NONE, bytes, rate};
 
 /// What a run reached of its limits, as tables.
-pub(crate) fn shares(shares: &Shares) -> String {
+pub(crate) fn shares(shares: &BoundUtilisation) -> String {
     let several = shares.flows.len() > 1;
     let mut text: String = shares.flows.iter().map(|flow| one(flow, several)).collect();
     if let Some(joint) = shares.joint {
@@ -19,13 +19,13 @@ pub(crate) fn shares(shares: &Shares) -> String {
     text
 }
 
-fn one(flow: &FlowShares, several: bool) -> String {
+fn one(flow: &FlowUtilisation, several: bool) -> String {
     let of = |name: &str| if several { format!(" of {name}") } else { String::new() };
     match flow {
-        FlowShares::Unlimited { flow, no_limit } => {
+        FlowUtilisation::Unlimited { flow, no_limit } => {
             format!("Limit{}: none, {no_limit}\n", of(flow))
         }
-        FlowShares::Limited { flow, sack_route, buffer, free, ordered, best_path, best } => {
+        FlowUtilisation::Limited { flow, sack_route, buffer, free, ordered, best_path, best } => {
             let mut rows = table(&[&format!("limit{}", of(flow)), "computed", "reached"]);
             let best = format!("best path alone ({best})");
             let all =

@@ -1,6 +1,6 @@
 //! The result of a run as tables.
 
-use polypath_run::limit::Shares;
+use polypath_run::limit::BoundUtilisation;
 use polypath_sim::RunResult;
 use polypath_sim::results::{
     Abandoned, Counters, CrossResult, Delivered, FlowResult, LinkResult, Outcome, PathResult,
@@ -11,7 +11,7 @@ use crate::format::{NONE, bytes, count, rate, share, time};
 use crate::limit_table;
 
 /// The whole result, and what it reached of its limits.
-pub fn result(result: &RunResult, limits: &Shares) -> String {
+pub fn result(result: &RunResult, limits: &BoundUtilisation) -> String {
     let mut text = format!(
         "seed {}, measured {} of {}, {} packets\n",
         result.seed,
@@ -147,27 +147,27 @@ fn transfer(flow: &FlowResult) -> String {
         timeouts,
         fast_recoveries,
         copies,
-        suspicions,
-        spurious,
+        path_silences,
+        duplicate_chunks,
         sacks_sent,
         ..
     } = flow.counters;
     let retransmitted = retransmissions_fast + retransmissions_timeout;
     let mut text = format!(
-        "retransmitted {} (fast {}, timeout {}), timeouts {}, fast recoveries {}, spurious {}, SACKs {}\n",
+        "retransmitted {} (fast {}, timeout {}), timeouts {}, fast recoveries {}, duplicate chunks {}, SACKs {}\n",
         count(retransmitted),
         count(retransmissions_fast),
         count(retransmissions_timeout),
         count(timeouts),
         count(fast_recoveries),
-        count(spurious),
+        count(duplicate_chunks),
         count(sacks_sent),
     );
     if copies > 0 {
         text.push_str(&format!(
             "sent on a second path {}, paths suspected {} times\n",
             count(copies),
-            count(suspicions)
+            count(path_silences)
         ));
     }
     if let Some(given_up) = flow.abandoned {

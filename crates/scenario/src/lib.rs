@@ -44,6 +44,7 @@ mod nat;
 mod needs;
 mod plan;
 pub mod profile;
+mod renamed;
 mod scenario;
 pub mod schema;
 mod set;

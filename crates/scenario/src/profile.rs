@@ -115,8 +115,8 @@ impl Stack {
         set(&mut assoc.sack.delay, settings.sack_delay.map(|d| d.duration()));
         set(&mut assoc.sack.every, settings.sack_every.map(count));
         set(&mut assoc.sack.window_updates, settings.window_updates);
-        set(&mut assoc.sack.filled_gap, settings.sack_filled_gap);
-        set(&mut assoc.sack.timer_count, settings.dac_timer_count);
+        set(&mut assoc.sack.sack_when_gap_fills, settings.sack_when_gap_fills);
+        set(&mut assoc.sack.dac_count_in_timer_sack, settings.dac_count_in_timer_sack);
         set(&mut assoc.sack.path, settings.sack_path);
         set(&mut assoc.sack.max_gap_blocks, settings.max_gap_blocks.map(Some));
         set(&mut assoc.heartbeat_interval, settings.heartbeat.map(interval));

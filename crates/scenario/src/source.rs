@@ -14,6 +14,7 @@ use crate::error::{Problem, ScenarioError};
 use crate::field_path::{FieldPath, Step};
 use crate::files::Files;
 use crate::plan::Axis;
+use crate::renamed;
 use crate::scenario::Scenario;
 use crate::set::{Assignment, AssignmentError};
 
@@ -28,6 +29,8 @@ pub struct Source {
     table: Table,
     /// Places that an assignment has set, and who made it.
     assigned: Vec<(FieldPath, String)>,
+    /// What was said in words of before.
+    hints: Vec<String>,
     /// The files that the text names.
     files: Arc<dyn Files>,
 }
@@ -52,7 +55,10 @@ impl Source {
     ) -> Result<Self, ScenarioError> {
         let (name, text) = (name.into(), text.into());
         match text.parse::<Table>() {
-            Ok(table) => Ok(Self { name, text, table, assigned: Vec::new(), files }),
+            Ok(mut table) => {
+                let hints = renamed::modernize(&mut table);
+                Ok(Self { name, text, table, assigned: Vec::new(), hints, files })
+            }
             Err(error) => {
                 let line = error.span().map(|span| line_of(&text, span.start));
                 // The place has no dotted name yet; the line itself says where it is.
@@ -82,6 +88,7 @@ impl Source {
     /// See [`set`](Self::set).
     pub fn set_by(&mut self, origin: &str, assignment: &Assignment) -> Result<(), AssignmentError> {
         let place = assignment.apply(&mut self.table)?;
+        self.hints.extend(renamed::modernize(&mut self.table));
         self.assigned.push((place, origin.to_owned()));
         Ok(())
     }
@@ -114,6 +121,12 @@ impl Source {
     /// The file's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The words of before that the text uses, each with the word of today; they go on to work for one
+    /// release.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
     }
 
     /// The text with its assignments, as TOML.

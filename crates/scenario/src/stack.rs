@@ -23,7 +23,7 @@ settings! {
         retransmission: String,
         /// How paths share the buffers, such as shared or "split?side=both&by=queued".
         buffer: String,
-        /// Congestion control, such as cmt or rp-v1.
+        /// Congestion control, such as rfc9260 or rp-v1.
         congestion: String,
         /// Outbound streams to ask for; at least those that the application uses.
         outbound_streams: u16,
@@ -77,10 +77,10 @@ settings! {
         window_updates: bool,
         /// Without DAC, a SACK at once for the packet that fills the last gap (RFC 5681). Off, as in ns-2's module: that
         /// packet waits for the next one, or for sack-delay.
-        sack_filled_gap: bool,
+        sack_when_gap_fills: bool,
         /// DAC: packets that a SACK of the delay's timer covers count as reports of what is missing. Off, as in ns-2's
         /// module, whose timer forgets them.
-        dac_timer_count: bool,
+        dac_count_in_timer_sack: bool,
         /// Which path a SACK takes.
         sack_path: SackPath,
         /// Gap ack blocks that a SACK reports at most, the lowest first. Linux: 16. Absent: as many as its packet takes.

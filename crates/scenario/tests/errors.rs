@@ -120,7 +120,7 @@ fn names_of_fields_and_values() {
         with("profile = \"paper\"", "path-max-retrans = \"5\""),
         with("profile = \"paper\"", "nr-sack = true"),
         with("profile = \"paper\"", "path-scheduler = \"rr?visit=sometimes\""),
-        with("profile = \"paper\"", "congestion = \"cmt?x=1\""),
+        with("profile = \"paper\"", "congestion = \"rfc9260?x=1\""),
     ]));
 }
 

@@ -1,7 +1,7 @@
 //! How well shared bottlenecks are found: prints the tables of `docs/sharing.md`.
 //!
 //! `cargo run --release -p polypath-sim --example sharing -- seeds=1,5 rates=8,30
-//! delays=10,30,40,40 queues=50,200 paths=shared beside=Flow scheduler=knapsack congestion=cmt
+//! delays=10,30,40,40 queues=50,200 paths=shared beside=Flow scheduler=knapsack congestion=rfc9260
 //! other=min-rtt` (the first and last seed; rates of the bottleneck in Mbit/s; one-way delays of
 //! both paths in ms, pair by pair; queues in packets; `times=40,60,90`: from when on runs count
 //! that were grouped 5 s before, and all runs, and the end, in s; `paths` are `shared`, `disjoint`

@@ -89,8 +89,8 @@ fn counters_since(client: &AssocStats, server: &AssocStats, flow: &Flow) -> Coun
         retransmissions_fast: sent(|s| s.retransmissions_fast),
         retransmissions_timeout: sent(|s| s.retransmissions_timeout),
         copies: sent(|s| s.copies),
-        suspicions: sent(|s| s.paths.iter().map(|p| p.suspicions).sum()),
-        spurious: received(|s| s.duplicates_received),
+        path_silences: sent(|s| s.paths.iter().map(|p| p.path_silences).sum()),
+        duplicate_chunks: received(|s| s.duplicates_received),
         dropped_no_room: received(|s| s.dropped_no_room),
         timeouts: sent(|s| s.paths.iter().map(|p| p.timeouts).sum()),
         timeouts_by_rto: core::array::from_fn(|class| {

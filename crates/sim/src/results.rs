@@ -229,9 +229,9 @@ pub struct Counters {
     /// DATA chunks in flight that were sent once more on another path: rescheduled, or redundant.
     pub copies: u64,
     /// Times that a path was silent while others were not.
-    pub suspicions: u64,
+    pub path_silences: u64,
     /// DATA chunks that the server received more than once.
-    pub spurious: u64,
+    pub duplicate_chunks: u64,
     /// DATA chunks that the server dropped for want of buffer space.
     pub dropped_no_room: u64,
     /// Expiries of T3-rtx.

@@ -36,7 +36,7 @@ fn check_name(policy: &(impl Policy + ?Sized)) {
     let name = policy.name();
     let ok = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     assert!(!name.is_empty() && name.chars().all(ok), "name {name:?}: lower case, digits, hyphens");
-    for (key, value) in policy.state() {
+    for (key, value) in policy.trace_values() {
         assert!(!key.is_empty() && value.is_finite(), "{name}: state {key:?} is {value}");
     }
 }

@@ -29,8 +29,11 @@ pub fn check(assoc: &Association, config: &AssocConfig, now: Time) -> Result<(),
         ensure(payload == view.outstanding, "the paths' outstanding is not the association's")?;
     }
     for path in view.paths {
-        ensure(path.outstanding >= path.copied, "more copies than chunks are in flight")?;
-        let own = path.outstanding - path.copied;
+        ensure(
+            path.outstanding >= path.duplicate_bytes_in_flight,
+            "more copies than chunks are in flight",
+        )?;
+        let own = path.outstanding - path.duplicate_bytes_in_flight;
         ensure(own >= path.outstanding_payload, "payload exceeds chunk bytes")?;
         ensure(
             (own == 0) == (path.outstanding_payload == 0),

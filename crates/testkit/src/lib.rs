@@ -20,5 +20,5 @@ pub mod invariants;
 pub mod model;
 pub mod packet;
 pub mod pair;
-pub mod puppet;
+pub mod scripted_peer;
 pub mod world;

@@ -198,8 +198,8 @@ fn with_and_without_potentially_failed_paths() {
     for_each(&samples(), |_, policies| {
         let probe = Some(Duration::from_secs(1));
         for (max_retrans, return_mtus, probe) in [(0, 2, None), (2, 4, None), (0, 10, probe)] {
-            let one_path_proves = max_retrans > 0;
-            let pf = PfConfig { max_retrans, return_mtus, probe, one_path_proves };
+            let single_path_ack_proves_path = max_retrans > 0;
+            let pf = PfConfig { max_retrans, return_mtus, probe, single_path_ack_proves_path };
             for recovery in [RecoveryConfig::OFF, failover()] {
                 let setup = world(policies, |assoc| {
                     (assoc.potentially_failed, assoc.recovery) = (Some(pf), recovery);

@@ -36,7 +36,7 @@ const PUBLISHED: Choice = Choice {
         "daps",
         "sttf",
         "weighted",
-        "out-split",
+        "cmt-out-split",
         "redundant",
     ],
     stream_schedulers: &["fcfs", "rr", "rr-packet", "priority", "fair", "wfq"],
@@ -49,9 +49,9 @@ const PUBLISHED: Choice = Choice {
 const FAST: Choice = Choice {
     path_schedulers: &["knapsack"],
     stream_schedulers: &["needs"],
-    retransmission: &["soonest"],
+    retransmission: &["earliest-delivery"],
     buffers: &["shared"],
-    congestion: &["cmt?couple=detected&unqueued=true"],
+    congestion: &["rfc9260?couple=detected&unqueued=true"],
 };
 
 impl Choice {

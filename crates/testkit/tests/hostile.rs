@@ -8,7 +8,7 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{CloseReason, Endpoint, Event, RecvFrom, State};
 use polypath_testkit::packet::{PacketBuilder, reseal};
-use polypath_testkit::puppet::{PORTS, Puppet, abort_cause, count, drain, show, tsns};
+use polypath_testkit::scripted_peer::{PORTS, ScriptedPeer, abort_cause, count, drain, show, tsns};
 use polypath_testkit::world::{HostId, address, tuple};
 use polypath_wire::chunk::kind;
 use polypath_wire::{
@@ -19,8 +19,8 @@ use proptest::prelude::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn puppet() -> Puppet {
-    Puppet::connect(quiet(), 1)
+fn scripted_peer() -> ScriptedPeer {
+    ScriptedPeer::connect(quiet(), 1)
 }
 
 /// No heartbeats, so that whatever is sent is an answer.
@@ -40,12 +40,12 @@ fn abort(causes: Causes<'_>, reflected: bool) -> AbortChunk<'_> {
     AbortChunk { reflected, causes }
 }
 
-fn cwnd(p: &mut Puppet) -> u64 {
+fn cwnd(p: &mut ScriptedPeer) -> u64 {
     let now = p.now;
     p.assoc().view(now).paths[0].cwnd
 }
 
-fn is_well(p: &mut Puppet) -> bool {
+fn is_well(p: &mut ScriptedPeer) -> bool {
     let data = p.data(9, 0, b"still there?");
     let answers = p.tell(&data);
     let late = p.advance(SECOND);
@@ -57,7 +57,7 @@ fn is_well(p: &mut Puppet) -> bool {
 fn acknowledging_what_was_never_sent_ends_in_abort_13() {
     let gap = [GapBlock { start: 2, end: 9 }];
     for (name, beyond, gaps) in [("cum", 5, &[][..]), ("gap", 0, &gap[..])] {
-        let mut p = puppet();
+        let mut p = scripted_peer();
         p.make_it_send(100);
         let cum = p.victim_tsn.prev().add(beyond);
         let answers = p.tell(&sack(cum, 1 << 20, gaps));
@@ -73,7 +73,7 @@ fn an_nr_sack_for_what_was_never_sent_ends_in_abort_13() {
     config.cmt.nr_sack = NrSack::Delivered;
     let params: ParamsBuf =
         [Parameter::SupportedExtensions(&[kind::NR_SACK])].into_iter().collect();
-    let mut p = Puppet::connect_with(config, 1, params);
+    let mut p = ScriptedPeer::connect_with(config, 1, params);
     p.make_it_send(100);
     let lie = NrSackRepr {
         flags: 0,
@@ -89,7 +89,7 @@ fn an_nr_sack_for_what_was_never_sent_ends_in_abort_13() {
 
 #[test]
 fn a_shutdown_for_what_was_never_sent_ends_in_abort_13_while_data_is_under_way() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     p.make_it_send(100);
     let cumulative_tsn = p.victim_tsn.add(5);
     let answers = p.tell(&ShutdownChunk { cumulative_tsn });
@@ -98,7 +98,7 @@ fn a_shutdown_for_what_was_never_sent_ends_in_abort_13_while_data_is_under_way()
 
 #[test]
 fn an_unnegotiated_nr_sack_stops_the_packet() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     p.make_it_send(100);
     let lie = NrSackRepr {
         flags: 0,
@@ -116,7 +116,7 @@ fn an_unnegotiated_nr_sack_stops_the_packet() {
 
 #[test]
 fn data_without_user_data_ends_in_abort_9() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     let empty = p.data(0, 0, b"");
     let answers = p.tell(&empty);
     assert_eq!(abort_cause(&answers), Some(9), "{}", show(&answers));
@@ -131,7 +131,7 @@ fn malformed_gap_blocks_do_no_harm() {
         ([GapBlock { start: 2, end: 5 }, GapBlock { start: 3, end: 4 }], 0),
     ];
     for (gaps, impossible) in blocks {
-        let mut p = puppet();
+        let mut p = scripted_peer();
         let sent = [(); 2].map(|()| tsns(&p.make_it_send(4000)).len() as u32).iter().sum::<u32>();
         let cum = p.victim_tsn.prev();
         let answers = p.tell(&sack(cum, 1 << 20, &gaps));
@@ -149,7 +149,7 @@ fn malformed_gap_blocks_do_no_harm() {
 
 #[test]
 fn as_many_gap_blocks_as_fit_are_borne() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     for _ in 0..20 {
         p.make_it_send(1400);
     }
@@ -165,7 +165,7 @@ fn as_many_gap_blocks_as_fit_are_borne() {
 
 #[test]
 fn counts_and_lengths_that_lie_are_dropped() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     p.make_it_send(100);
     let cum = p.victim_tsn.0.to_be_bytes();
     // 65535 gap blocks, and no room for one.
@@ -198,7 +198,7 @@ fn unknown_chunks_do_as_their_top_bits_say() {
     for (unknown, goes_on, reported) in
         [(0x2a, false, false), (0x6a, false, true), (0xaa, true, false), (0xea, true, true)]
     {
-        let mut p = puppet();
+        let mut p = scripted_peer();
         let data = p.data(0, 0, b"behind");
         let packet = p.packet().raw(unknown, 0, b"????").chunk(&data).build();
         let answers = p.deliver(&packet);
@@ -212,7 +212,7 @@ fn unknown_chunks_do_as_their_top_bits_say() {
 #[test]
 fn ecne_and_cwr_stop_the_packet() {
     for reserved in [12, 13] {
-        let mut p = puppet();
+        let mut p = scripted_peer();
         let data = p.data(0, 0, b"behind");
         let packet = p.packet().raw(reserved, 0, &[0; 4]).chunk(&data).build();
         assert!(p.deliver(&packet).is_empty());
@@ -221,7 +221,7 @@ fn ecne_and_cwr_stop_the_packet() {
 
 #[test]
 fn many_requests_in_one_packet_get_one_answer() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     let heartbeats = (0..40).fold(p.packet(), |b, _| b.chunk(&HeartbeatRepr { info: &[1; 12] }));
     let answers = p.deliver(&heartbeats.build());
     assert_eq!((answers.len(), count(&answers, kind::HEARTBEAT_ACK)), (1, 1));
@@ -234,7 +234,7 @@ fn many_requests_in_one_packet_get_one_answer() {
 
 #[test]
 fn blind_packets_with_a_wrong_tag_change_nothing() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     let (wrong, own, cum) = (p.tag ^ 1, p.own_tag, p.victim_tsn.prev());
     let causes = no_causes();
     let data = p.data(0, 0, b"blind");
@@ -284,7 +284,7 @@ fn a_blind_abort_with_tag_0_does_not_end_a_set_up() {
 
 #[test]
 fn a_replayed_cookie_echo_is_acknowledged_and_changes_nothing() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     let first = p.data(0, 0, b"before");
     p.tell(&first);
     let echo = p.cookie_echo.clone();
@@ -306,7 +306,7 @@ fn a_replayed_cookie_echo_is_acknowledged_and_changes_nothing() {
 #[test]
 fn a_message_that_never_ends_is_bounded() {
     let config = AssocConfig { receive_buffer: 64 << 10, ..quiet() };
-    let mut p = Puppet::connect(config, 1);
+    let mut p = ScriptedPeer::connect(config, 1);
     let payload = [1; 1400];
     for i in 0..2000_u32 {
         let flags = DataFlags { beginning: i == 0, ..DataFlags::default() };
@@ -325,7 +325,7 @@ fn a_message_that_never_ends_is_bounded() {
 #[test]
 fn tiny_chunks_out_of_order_are_bounded() {
     let config = AssocConfig { receive_buffer: 16 << 10, ..quiet() };
-    let mut p = Puppet::connect(config, 1);
+    let mut p = ScriptedPeer::connect(config, 1);
     p.tsn = p.tsn.next();
     for i in 0..60_000_u16 {
         // Every other TSN, one byte each: as many gaps and as much bookkeeping as can be.
@@ -339,7 +339,7 @@ fn tiny_chunks_out_of_order_are_bounded() {
 
 /// The window stays shut for 20,000 s; of the probes those are answered whose number `answered`
 /// says. Gives how many there were.
-fn shut_for_hours(p: &mut Puppet, answered: impl Fn(usize) -> bool) -> usize {
+fn shut_for_hours(p: &mut ScriptedPeer, answered: impl Fn(usize) -> bool) -> usize {
     let first = p.make_it_send(50_000);
     let mut cum = *tsns(&first).last().expect("it sends");
     p.tell(&sack(cum, 0, &[]));
@@ -362,7 +362,7 @@ fn shut_for_hours(p: &mut Puppet, answered: impl Fn(usize) -> bool) -> usize {
 
 #[test]
 fn a_window_that_stays_closed_is_probed_for_ever() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     let probes = shut_for_hours(&mut p, |_| true);
     assert_eq!(p.assoc().state(), State::Established, "a peer that answers is not given up");
     assert!(probes > 50, "{probes} probes in 20000 s");
@@ -370,7 +370,7 @@ fn a_window_that_stays_closed_is_probed_for_ever() {
 
 #[test]
 fn probes_of_a_closed_window_that_are_lost_now_and_then_do_not_add_up() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     // RFC 9260 section 6.1 A: who answers at all is there.
     let probes = shut_for_hours(&mut p, |probe| probe % 3 != 0);
     assert_eq!(p.assoc().state(), State::Established, "after {probes} probes");
@@ -379,7 +379,7 @@ fn probes_of_a_closed_window_that_are_lost_now_and_then_do_not_add_up() {
 
 #[test]
 fn a_closed_window_without_answers_ends_the_association() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     let first = p.make_it_send(50_000);
     let cum = *tsns(&first).last().expect("it sends");
     p.tell(&sack(cum, 0, &[]));
@@ -389,7 +389,7 @@ fn a_closed_window_without_answers_ends_the_association() {
 
 #[test]
 fn split_and_repeated_acks_earn_no_more_than_they_acknowledge() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     let start = cwnd(&mut p);
     let mut sent = VecDeque::from(tsns(&p.make_it_send(1 << 20)));
     let mut acked = 0;
@@ -409,7 +409,7 @@ fn split_and_repeated_acks_earn_no_more_than_they_acknowledge() {
 
 #[test]
 fn reneging_for_ever_neither_stops_nor_swells_the_sender() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     let sent = tsns(&p.make_it_send(60_000));
     let cum = p.victim_tsn.prev();
     let last = sent.last().expect("it sends").distance(cum) as u16;
@@ -429,7 +429,7 @@ fn reneging_for_ever_neither_stops_nor_swells_the_sender() {
 
 #[test]
 fn tsns_far_outside_the_window_are_dropped() {
-    let mut p = puppet();
+    let mut p = scripted_peer();
     for ahead in [65_536, 1 << 20, 1 << 30, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, u32::MAX - 1] {
         let here = p.tsn;
         let far = DataChunk { tsn: here.add(ahead), ..p.data(0, 0, b"far") };
@@ -444,7 +444,7 @@ fn tsns_far_outside_the_window_are_dropped() {
 #[test]
 fn tsns_and_ssns_wrap_around() {
     for start in [u32::MAX - 20, u32::MAX, 0] {
-        let mut p = Puppet::connect_from(quiet(), 1, ParamsBuf::new(), Tsn(start));
+        let mut p = ScriptedPeer::connect_from(quiet(), 1, ParamsBuf::new(), Tsn(start));
         for i in 0..66_000_u32 {
             let payload = i.to_be_bytes();
             // Pairs arrive the wrong way round, so that the wrap meets a gap.
@@ -466,7 +466,7 @@ proptest! {
 
     #[test]
     fn random_bytes_are_dropped(mut noise in prop::collection::vec(any::<u8>(), 0..300), seal: bool) {
-        let mut p = puppet();
+        let mut p = scripted_peer();
         if seal {
             reseal(&mut noise);
         }
@@ -479,7 +479,7 @@ proptest! {
     fn random_chunks_behind_the_right_tag_do_no_harm(
         chunks in prop::collection::vec((any::<u8>(), any::<u8>(), any::<u16>(), prop::collection::vec(any::<u8>(), 0..80)), 1..6),
     ) {
-        let mut p = puppet();
+        let mut p = scripted_peer();
         p.make_it_send(3000);
         let build = |b: PacketBuilder, (kind, flags, length, value): &(u8, u8, u16, Vec<u8>)| {
             // Half of the lengths tell the truth.
@@ -497,7 +497,7 @@ proptest! {
 
     #[test]
     fn truncated_packets_do_no_harm(keep in 0_usize..120, seal: bool) {
-        let mut p = puppet();
+        let mut p = scripted_peer();
         let (one, two) = (p.data(0, 0, &[1; 40]), p.data(0, 1, &[2; 40]));
         let mut packet = p.packet().chunk(&one).chunk(&two).build();
         packet.truncate(keep);

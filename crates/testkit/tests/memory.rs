@@ -12,7 +12,7 @@ use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Endpoint, RecvFrom, SendOptions, State};
-use polypath_testkit::puppet::{self, Puppet, drain, victim_tuple};
+use polypath_testkit::scripted_peer::{self, ScriptedPeer, drain, victim_tuple};
 use polypath_testkit::world::{HostId, World, address, tuple};
 use polypath_wire::{DataFlags, Parameter, ParamsBuf};
 
@@ -131,13 +131,17 @@ fn a_transfer_holds_its_buffers_and_a_constant() {
 
 #[test]
 fn an_init_flood_leaves_nothing_behind() {
-    let mut victim = puppet::victim(AssocConfig::default(), 1);
+    let mut victim = scripted_peer::victim(AssocConfig::default(), 1);
     let flood = |victim: &mut Endpoint, from: u32, count: u32| {
         let mut packet = Vec::with_capacity(2048);
         for tag in from..from + count {
             // 20,000 a second: more than one network gets replies.
             let now = Time::from_millis(u64::from(tag) / 20);
-            victim.handle_datagram(now, victim_tuple(), &puppet::init(tag, ParamsBuf::new()));
+            victim.handle_datagram(
+                now,
+                victim_tuple(),
+                &scripted_peer::init(tag, ParamsBuf::new()),
+            );
             packet.clear();
             while victim.poll_transmit(now, &mut packet).is_some() {
                 packet.clear();
@@ -165,7 +169,7 @@ fn an_init_with_a_thousand_addresses_is_bounded() {
         })
         .collect();
     let start = held();
-    let mut p = Puppet::connect_with(AssocConfig::default(), 1, params);
+    let mut p = ScriptedPeer::connect_with(AssocConfig::default(), 1, params);
     let sent = p.advance(Duration::from_secs(1));
     let grown = held() - start;
     let now = p.now;
@@ -181,7 +185,7 @@ fn tiny_chunks_out_of_order_stay_within_the_memory_bound() {
     let config =
         AssocConfig { receive_buffer: BUFFER, heartbeat_interval: None, ..AssocConfig::default() };
     for fragments in [false, true] {
-        let mut p = Puppet::connect(config.clone(), 1);
+        let mut p = ScriptedPeer::connect(config.clone(), 1);
         let start = held();
         p.tsn = p.tsn.next();
         let mut worst = 0;
@@ -209,12 +213,12 @@ fn tiny_chunks_out_of_order_stay_within_the_memory_bound() {
 #[test]
 fn duplicates_and_requests_without_end_leave_nothing_behind() {
     let config = AssocConfig { heartbeat_interval: None, ..AssocConfig::default() };
-    let mut p = Puppet::connect(config, 1);
+    let mut p = ScriptedPeer::connect(config, 1);
     let data = p.data(0, 0, b"again and again");
     let duplicate = p.packet().chunk(&data).build();
     let heartbeat = p.packet().chunk(&polypath_wire::HeartbeatRepr { info: &[3; 40] }).build();
     let unknown = p.packet().raw(0xea, 0, &[0; 400]).build();
-    let storm = |p: &mut Puppet, rounds: usize| {
+    let storm = |p: &mut ScriptedPeer, rounds: usize| {
         for _ in 0..rounds {
             for packet in [&duplicate, &heartbeat, &unknown] {
                 // The victim has no time to answer each of them.

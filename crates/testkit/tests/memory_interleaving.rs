@@ -6,13 +6,13 @@ mod counting;
 use counting::{KIB, held};
 use polypath_proto::State;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
-use polypath_testkit::puppet::Puppet;
+use polypath_testkit::scripted_peer::ScriptedPeer;
 use polypath_wire::chunk::kind;
 use polypath_wire::{DataFlags, IDataChunk, Mid, Parameter, ParamsBuf, StreamId};
 
 const BUFFER: u32 = 64 << 10;
 
-fn victim(partial_delivery: Option<u32>) -> Puppet {
+fn victim(partial_delivery: Option<u32>) -> ScriptedPeer {
     let config = AssocConfig {
         receive_buffer: BUFFER,
         heartbeat_interval: None,
@@ -22,9 +22,9 @@ fn victim(partial_delivery: Option<u32>) -> Puppet {
     };
     let mut params = ParamsBuf::default();
     params.push(&Parameter::SupportedExtensions(&[kind::I_DATA]));
-    let mut puppet = Puppet::connect_with(config, 1, params);
-    assert!(puppet.assoc().is_interleaving());
-    puppet
+    let mut scripted_peer = ScriptedPeer::connect_with(config, 1, params);
+    assert!(scripted_peer.assoc().is_interleaving());
+    scripted_peer
 }
 
 /// The i-th chunk: stream, MID, FSN, flags.

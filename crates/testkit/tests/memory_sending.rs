@@ -9,7 +9,7 @@ use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::ids::{StreamId, Tsn};
 use polypath_proto::time::Duration;
 use polypath_proto::{Reliability, SendError, SendOptions, State};
-use polypath_testkit::puppet::{Puppet, drain, tsns};
+use polypath_testkit::scripted_peer::{ScriptedPeer, drain, tsns};
 use polypath_wire::{GapBlock, Parameter, SackRepr};
 
 const BUFFER: u64 = 256 << 10;
@@ -38,7 +38,7 @@ const PEERS: [Peer; 5] =
 
 /// Small messages, as many as the send buffer takes.
 struct Load {
-    puppet: Puppet,
+    scripted_peer: ScriptedPeer,
     peer: Peer,
     options: SendOptions,
     /// The highest TSN that the peer saw.
@@ -59,30 +59,30 @@ impl Load {
             ..AssocConfig::default()
         };
         let params = [Parameter::ForwardTsnSupported].into_iter().collect();
-        let mut puppet = Puppet::connect_with(config, 1, params);
+        let mut scripted_peer = ScriptedPeer::connect_with(config, 1, params);
         if peer == Peer::Shut {
-            puppet.tell(&SackRepr {
+            scripted_peer.tell(&SackRepr {
                 flags: 0,
-                cumulative_tsn: puppet.victim_tsn.prev(),
+                cumulative_tsn: scripted_peer.victim_tsn.prev(),
                 a_rwnd: 0,
                 gap_blocks: &[],
                 duplicates: &[],
             });
         }
-        let highest = puppet.victim_tsn.prev();
+        let highest = scripted_peer.victim_tsn.prev();
         let options = SendOptions { reliability, ..SendOptions::default() };
-        Self { puppet, peer, options, highest, start: held(), worst: 0 }
+        Self { scripted_peer, peer, options, highest, start: held(), worst: 0 }
     }
 
     fn look(&mut self) {
-        self.puppet.events = Vec::new();
+        self.scripted_peer.events = Vec::new();
         self.worst = self.worst.max(held() - self.start);
     }
 
     /// Hands in messages until there is no room; gives how many.
     fn fill(&mut self, bytes: usize) -> u64 {
         for sent in 0_u64.. {
-            let (p, options) = (&mut self.puppet, self.options);
+            let (p, options) = (&mut self.scripted_peer, self.options);
             let (now, data) = (p.now, Bytes::from(vec![7; bytes]));
             match p.assoc().send(now, StreamId((sent % 4) as u16), data, options) {
                 Ok(_) => {}
@@ -95,7 +95,7 @@ impl Load {
 
     /// Lets `time` pass, and the peer hear what is sent.
     fn pass(&mut self, time: Duration) {
-        let p = &mut self.puppet;
+        let p = &mut self.scripted_peer;
         let at_once = drain(&mut p.victim, p.now);
         let later = p.advance(time);
         self.hear(&at_once);
@@ -115,7 +115,7 @@ impl Load {
     }
 
     fn acknowledge(&mut self) {
-        let first = self.puppet.victim_tsn.prev();
+        let first = self.scripted_peer.victim_tsn.prev();
         let cumulative_tsn = if self.peer == Peer::Acknowledges { self.highest } else { first };
         let span = self.highest.0.wrapping_sub(cumulative_tsn.0) as u16;
         let block = |start, end| GapBlock { start, end };
@@ -131,7 +131,7 @@ impl Load {
             gap_blocks: &gap_blocks,
             duplicates: &[],
         };
-        let answers = self.puppet.tell(&sack);
+        let answers = self.scripted_peer.tell(&sack);
         self.hear(&answers);
     }
 }
@@ -143,7 +143,7 @@ fn worst_case(peer: Peer, bytes: usize, reliability: Reliability) -> (i64, u64) 
         taken += load.fill(bytes);
         load.look();
         load.pass(Duration::from_millis(100));
-        assert_ne!(load.puppet.assoc().state(), State::Closed);
+        assert_ne!(load.scripted_peer.assoc().state(), State::Closed);
     }
     (load.worst, taken)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use polypath_policies::profile;
 use polypath_proto::config::{
-    AssocConfig, AuthConfig, AuthKey, EndpointConfig, ExtensionConfig, WatchConfig,
+    AssocConfig, AuthConfig, AuthKey, EndpointConfig, ExtensionConfig, StallDetectionConfig,
 };
 use polypath_proto::event::AuthNotice;
 use polypath_proto::ids::StreamId;
@@ -35,8 +35,8 @@ fn keyed(base: &AssocConfig, secret: &[u8]) -> Arc<AssocConfig> {
         ..AuthConfig::default()
     };
     let extensions = ExtensionConfig { authentication: true, ..base.extensions };
-    let watch = Some(WatchConfig::default());
-    Arc::new(AssocConfig { auth, extensions, watch, ..base.clone() })
+    let stall_detection = Some(StallDetectionConfig::default());
+    Arc::new(AssocConfig { auth, extensions, stall_detection, ..base.clone() })
 }
 
 /// A client with this key, connected over two paths to a server whose key is "right", with a

@@ -18,7 +18,7 @@ impl Policy for MostRoom {
 }
 
 impl PathScheduler for MostRoom {
-    fn pick(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
         // Nothing in flight: no acknowledgement would ask again, so the reserve does not count.
         let idle = view.paths.iter().all(|path| path.outstanding == 0);
         let reserve = if idle { 0 } else { self.reserve };

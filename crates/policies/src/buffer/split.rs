@@ -157,7 +157,7 @@ impl Policy for SplitBuffer {
 }
 
 impl BufferPolicy for SplitBuffer {
-    fn admit(&self, view: &AssocView<'_>, path: PathId, _bytes: u32) -> bool {
+    fn may_take(&self, view: &AssocView<'_>, path: PathId, _bytes: u32) -> bool {
         let Some(path) = view.path(path) else { return false };
         let (taken, mtu) = (self.bytes_taken(path), u64::from(path.mtu));
         let sender = self.sender_share(view);
@@ -167,7 +167,7 @@ impl BufferPolicy for SplitBuffer {
                 .is_none_or(|share| packet_fits(taken, mtu, share, self.slack != Slack::Strict))
     }
 
-    fn share(&self, view: &AssocView<'_>, path: PathId) -> u64 {
+    fn share_of(&self, view: &AssocView<'_>, path: PathId) -> u64 {
         let mtu = view.path(path).map_or(0, |p| u64::from(p.mtu));
         let shares = self.sender_share(view).into_iter().chain(self.receiver_share(view));
         shares.min().unwrap_or(u64::MAX).max(mtu)
@@ -198,7 +198,7 @@ mod tests {
         view.peer_rwnd = 30_000 - flying;
         view.peer_rwnd_max = 36_000;
         view.send_buffer = SendBufferView::new(40_000, queued, 0, 0);
-        split.admit(&view, PathId(0), 1452)
+        split.may_take(&view, PathId(0), 1452)
     }
 
     /// The largest amount that still admits.
@@ -242,8 +242,8 @@ mod tests {
             let admit = |p: &[PathView], rwnd| {
                 let mut view = AssocView::new(Time::ZERO, p);
                 view.peer_rwnd = rwnd;
-                assert_eq!(split.share(&view, PathId(0)), (rwnd / 4).max(1500));
-                split.admit(&view, PathId(0), 1452)
+                assert_eq!(split.share_of(&view, PathId(0)), (rwnd / 4).max(1500));
+                split.may_take(&view, PathId(0), 1452)
             };
             assert!(admit(&p, 5999) && admit(&p, 0) && admit(&p, 6000));
             p[0].queued = 1;
@@ -258,7 +258,7 @@ mod tests {
         let share = |p: &[PathView]| {
             let mut view = AssocView::new(Time::ZERO, p);
             view.peer_rwnd = 60_000;
-            S0.share(&view, PathId(0))
+            S0.share_of(&view, PathId(0))
         };
         assert_eq!(share(&p), 20_000);
         p[2].state = PathState::Inactive;
@@ -271,8 +271,8 @@ mod tests {
         p[0].queued = 1 << 40;
         let view = AssocView::new(Time::ZERO, &p);
         let sender = SplitBuffer { side: Side::Sender, ..S0 };
-        assert!(sender.admit(&view, PathId(0), 1452));
-        assert_eq!(sender.share(&view, PathId(0)), u64::MAX);
-        assert!(!S0.admit(&view, PathId(9), 1452), "no such path");
+        assert!(sender.may_take(&view, PathId(0), 1452));
+        assert_eq!(sender.share_of(&view, PathId(0)), u64::MAX);
+        assert!(!S0.may_take(&view, PathId(9), 1452), "no such path");
     }
 }

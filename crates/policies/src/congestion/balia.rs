@@ -61,13 +61,13 @@ impl WindowRule for Balia {
         self.name
     }
 
-    fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
+    fn avoidance_growth(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
         let (x, max) = (coupled_increase::send_rate(view, path), fastest_rate(view, path));
         let total = coupled_increase::total_rate(view, path);
         coupled_increase::part_of(mtu, (x + max) * (4.0 * x + max) / (10.0 * total * total))
     }
 
-    fn decrease(
+    fn windows_after_loss(
         &self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(p: &[PathView], i: usize, kind: LossKind) -> Cut {
-        Balia::default().decrease(&view(p), &p[i], kind, 1500, 4)
+        Balia::default().windows_after_loss(&view(p), &p[i], kind, 1500, 4)
     }
 
     #[test]
@@ -101,11 +101,11 @@ mod tests {
         // x = 4e5 and 1e5, Σ = 5e5: (8e5 x 20e5) / (10 x 25e10) = 0.64; (5e5 x 8e5) / (25e11) =
         // 0.16.
         let p = measured(&[(40_000, 100), (20_000, 200)]);
-        assert_eq!(Balia::default().avoidance(&view(&p), &p[0], 1500), 960);
-        assert_eq!(Balia::default().avoidance(&view(&p), &p[1], 1500), 240);
+        assert_eq!(Balia::default().avoidance_growth(&view(&p), &p[0], 1500), 960);
+        assert_eq!(Balia::default().avoidance_growth(&view(&p), &p[1], 1500), 240);
         // Equal: (2 x 5) / (10 x 4) = 1/4.
         let p = measured(&[(30_000, 50), (30_000, 50)]);
-        assert_eq!(Balia::default().avoidance(&view(&p), &p[0], 1500), 375);
+        assert_eq!(Balia::default().avoidance_growth(&view(&p), &p[0], 1500), 375);
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
     fn a_path_alone_is_rfc_9260() {
         let mut p = measured(&[(40_000, 100), (90_000, 100)]);
         (p[1].state, p[1].usable) = (PathState::Inactive, false);
-        assert_eq!(Balia::default().avoidance(&view(&p), &p[0], 1500), 1500);
+        assert_eq!(Balia::default().avoidance_growth(&view(&p), &p[0], 1500), 1500);
         assert_eq!(cut(&p, 0, LossKind::FastRetransmit).cwnd, 20_000);
         p[0].cwnd = 7000;
         assert_eq!(cut(&p, 0, LossKind::FastRetransmit).cwnd, 6000, "four MTUs");
@@ -134,7 +134,9 @@ mod tests {
         let cut = |paths: usize| {
             let p = measured(&vec![(5000, 100); paths]);
             let fast = LossKind::FastRetransmit;
-            Balia::for_coupled_paths("rfc9260").decrease(&view(&p), &p[0], fast, 1500, 4).cwnd
+            Balia::for_coupled_paths("rfc9260")
+                .windows_after_loss(&view(&p), &p[0], fast, 1500, 4)
+                .cwnd
         };
         assert_eq!([1, 2, 8].map(cut), [6000, 3000, 2500], "MTUs: four, two; half of the window");
     }
@@ -146,7 +148,7 @@ mod tests {
         ) {
             let p = measured(&shape);
             for i in 0..p.len() {
-                let growth = Balia::default().avoidance(&view(&p), &p[i], 1500);
+                let growth = Balia::default().avoidance_growth(&view(&p), &p[i], 1500);
                 prop_assert!((1..=1500).contains(&growth), "{growth}");
                 let cut = cut(&p, i, LossKind::FastRetransmit);
                 prop_assert!(cut.cwnd >= 6000 && cut.cwnd <= (p[i].cwnd / 2 + 1).max(6000));

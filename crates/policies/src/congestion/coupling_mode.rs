@@ -56,8 +56,8 @@ pub(super) fn with_groups(
 /// Who says which paths belong together.
 trait Groups: core::fmt::Debug + Send {
     fn path_added(&mut self, _path: PathId) {}
-    fn acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
-    fn group(&self, path: PathId) -> PathId;
+    fn on_acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
+    fn group_of(&self, path: PathId) -> PathId;
 
     /// The next path that was found to belong to others.
     fn take_joined(&mut self) -> Option<PathId> {
@@ -80,7 +80,7 @@ trait Groups: core::fmt::Debug + Send {
 struct OneGroup;
 
 impl Groups for OneGroup {
-    fn group(&self, _path: PathId) -> PathId {
+    fn group_of(&self, _path: PathId) -> PathId {
         PathId(0)
     }
 }
@@ -90,12 +90,12 @@ impl Groups for Detector {
         Self::path_added(self, path);
     }
 
-    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
-        Self::acked(self, view, ev);
+    fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+        Self::on_acked(self, view, ev);
     }
 
-    fn group(&self, path: PathId) -> PathId {
-        Self::group(self, path)
+    fn group_of(&self, path: PathId) -> PathId {
+        Self::group_of(self, path)
     }
 
     fn take_joined(&mut self) -> Option<PathId> {
@@ -143,8 +143,8 @@ impl<C: CongestionControl, G: Groups> Policy for Grouped<C, G> {
         self.inner.name()
     }
 
-    fn state(&self) -> Vec<(&'static str, f64)> {
-        self.inner.state()
+    fn trace_values(&self) -> Vec<(&'static str, f64)> {
+        self.inner.trace_values()
     }
 }
 
@@ -154,42 +154,42 @@ impl<C: CongestionControl, G: Groups> CongestionControl for Grouped<C, G> {
         self.inner.path_added(view, path);
     }
 
-    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
-        self.groups.acked(view, ev);
-        self.with_windows(view, |inner, view| inner.acked(view, ev));
+    fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+        self.groups.on_acked(view, ev);
+        self.with_windows(view, |inner, view| inner.on_acked(view, ev));
         // So far each had a share of its own. A group takes one.
         while let Some(path) = self.groups.take_joined() {
             let ev = LossInfo { path, kind: LossKind::FastRetransmit };
-            self.with_windows(view, |inner, view| inner.lost(view, &ev));
+            self.with_windows(view, |inner, view| inner.on_lost(view, &ev));
         }
     }
 
-    fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
-        self.with_windows(view, |inner, view| inner.lost(view, ev));
+    fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
+        self.with_windows(view, |inner, view| inner.on_lost(view, ev));
     }
 
-    fn spurious(&mut self, view: &AssocView<'_>, path: PathId) {
-        self.with_windows(view, |inner, view| inner.spurious(view, path));
+    fn on_spurious_timeout(&mut self, view: &AssocView<'_>, path: PathId) {
+        self.with_windows(view, |inner, view| inner.on_spurious_timeout(view, path));
     }
 
     fn sack_done(&mut self, view: &AssocView<'_>) {
         self.with_windows(view, |inner, view| inner.sack_done(view));
     }
 
-    fn idle(&mut self, view: &AssocView<'_>, path: PathId) {
-        self.with_windows(view, |inner, view| inner.idle(view, path));
+    fn on_idle(&mut self, view: &AssocView<'_>, path: PathId) {
+        self.with_windows(view, |inner, view| inner.on_idle(view, path));
     }
 
-    fn resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32) {
-        self.with_windows(view, |inner, view| inner.resumed(view, path, mtus));
+    fn on_resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32) {
+        self.with_windows(view, |inner, view| inner.on_resumed(view, path, mtus));
     }
 
     fn pacing_rate(&self, view: &AssocView<'_>, path: PathId) -> Option<u64> {
         self.inner.pacing_rate(view, path)
     }
 
-    fn group(&self, path: PathId) -> PathId {
-        self.groups.group(path)
+    fn group_of(&self, path: PathId) -> PathId {
+        self.groups.group_of(path)
     }
 
     fn cwnd(&self, path: PathId) -> u64 {
@@ -214,7 +214,7 @@ mod tests {
     struct Held(Option<PathId>);
 
     impl Groups for Held {
-        fn group(&self, path: PathId) -> PathId {
+        fn group_of(&self, path: PathId) -> PathId {
             path
         }
         fn take_joined(&mut self) -> Option<PathId> {
@@ -239,17 +239,17 @@ mod tests {
                 path.cwnd = cc.inner.cwnd(PathId(p as u8));
             }
             let window = cc.inner.cwnd(PathId(1));
-            cc.inner.acked(&view(&paths), &acked(PathId(0), 1_468, window));
-            cc.inner.acked(&view(&paths), &acked(PathId(1), 1_468, window));
+            cc.inner.on_acked(&view(&paths), &acked(PathId(0), 1_468, window));
+            cc.inner.on_acked(&view(&paths), &acked(PathId(1), 1_468, window));
         }
         let whole = cc.inner.cwnd(PathId(1));
         assert_eq!((cc.cwnd(PathId(0)), cc.cwnd(PathId(1))), (whole, 20_000));
         // The views have what is seen; the loss cuts what is there, once.
         paths[1].cwnd = 20_000;
-        cc.acked(&view(&paths), &acked(PathId(1), 0, 0));
+        cc.on_acked(&view(&paths), &acked(PathId(1), 0, 0));
         assert_eq!((cc.cwnd(PathId(0)), cc.inner.cwnd(PathId(1))), (whole / 2, whole));
         let loss = LossInfo { path: PathId(1), kind: LossKind::FastRetransmit };
-        cc.lost(&view(&paths), &loss);
+        cc.on_lost(&view(&paths), &loss);
         assert_eq!(cc.inner.cwnd(PathId(1)), whole / 2);
     }
 }

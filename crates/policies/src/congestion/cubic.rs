@@ -208,7 +208,7 @@ impl WindowRule for Cubic {
         ENTRY.name
     }
 
-    fn avoid(
+    fn grow_in_avoidance(
         &mut self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -249,7 +249,7 @@ impl WindowRule for Cubic {
         *self.paths.value_of(path) = Curve::default();
     }
 
-    fn measure(
+    fn observe_ack(
         &mut self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -268,7 +268,7 @@ impl WindowRule for Cubic {
         }
     }
 
-    fn decrease(
+    fn windows_after_loss(
         &self,
         _view: &AssocView<'_>,
         path: &PathView,
@@ -280,7 +280,7 @@ impl WindowRule for Cubic {
         Cut::to(left.max(floor_mtus * mtu), kind, mtu)
     }
 
-    fn lost(&mut self, _view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
+    fn on_lost(&mut self, _view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
         let known = self.paths.get(path.id).copied();
         self.before_timeout.remember(path, kind, cut, known);
         let (edition, fast_convergence) = (self.edition, self.fast_convergence);
@@ -294,7 +294,7 @@ impl WindowRule for Cubic {
         }
     }
 
-    fn spurious(&mut self, path: PathId) {
+    fn on_spurious_timeout(&mut self, path: PathId) {
         if let Some(before) = self.before_timeout.take(path) {
             let curve = self.paths.value_of(path);
             *curve = before;
@@ -335,8 +335,8 @@ mod tests {
         fn lose(&mut self, kind: LossKind) {
             let p = self.views();
             let view = AssocView::new(self.now, &p);
-            let cut = self.rule.decrease(&view, &p[0], kind, MTU, 2);
-            self.rule.lost(&view, &p[0], kind, cut);
+            let cut = self.rule.windows_after_loss(&view, &p[0], kind, MTU, 2);
+            self.rule.on_lost(&view, &p[0], kind, cut);
             // The engine leaves slow start with the first step beyond ssthresh.
             self.w = PathWindow::new(cut.cwnd.max(cut.ssthresh), cut.ssthresh - 1);
         }
@@ -348,9 +348,9 @@ mod tests {
             let view = AssocView::new(self.now, &p);
             let before = if full { self.w.cwnd } else { self.w.cwnd / 2 };
             let ev = acked(PathId(0), MTU, before);
-            self.rule.measure(&view, &p[0], &ev, &mut self.w);
+            self.rule.observe_ack(&view, &p[0], &ev, &mut self.w);
             let unit = CwndStep { mtu: MTU, limit: MTU };
-            self.rule.avoid(&view, &p[0], &ev, unit, &mut self.w);
+            self.rule.grow_in_avoidance(&view, &p[0], &ev, unit, &mut self.w);
         }
 
         fn curve(&self) -> Curve {
@@ -374,7 +374,7 @@ mod tests {
         p.lose(LossKind::Timeout);
         assert_eq!(p.curve().w_max, None);
         p.now += Duration::from_secs(1);
-        p.rule.spurious(PathId(0));
+        p.rule.on_spurious_timeout(PathId(0));
         p.w = window;
         p.ack(2, true);
         let (stage, old) = (p.curve().stage.expect("kept"), before.stage.expect("in avoidance"));
@@ -385,7 +385,7 @@ mod tests {
             p.curve().stage.map(|s| s.elapsed),
             Some(old.elapsed + Duration::from_millis(2))
         );
-        p.rule.spurious(PathId(0));
+        p.rule.on_spurious_timeout(PathId(0));
         assert_eq!(p.curve().w_max, before.w_max, "only once");
     }
 
@@ -488,7 +488,7 @@ mod tests {
         let rule = Cubic::new(CubicRfc::Rfc9438, true);
         let p = measured(&[(100_000, 10), (3000, 10)]);
         let view = AssocView::new(Time::ZERO, &p);
-        let cut = |i: usize, kind| rule.decrease(&view, &p[i], kind, 1500, 4);
+        let cut = |i: usize, kind| rule.windows_after_loss(&view, &p[i], kind, 1500, 4);
         assert_eq!(cut(0, LossKind::Timeout), Cut { cwnd: 1500, ssthresh: 70_000 });
         assert_eq!(cut(1, LossKind::FastRetransmit), Cut { cwnd: 6000, ssthresh: 6000 });
     }
@@ -515,7 +515,7 @@ mod tests {
         path.ack(5, true);
         let p = path.views();
         let ev = AckedInfo { outstanding: 0, ..acked(PathId(0), MTU, path.w.cwnd) };
-        path.rule.measure(&AssocView::new(path.now, &p), &p[0], &ev, &mut path.w);
+        path.rule.observe_ack(&AssocView::new(path.now, &p), &p[0], &ev, &mut path.w);
         path.ack(60_000, true);
         assert_eq!(path.curve().stage.map(|s| s.elapsed), Some(Duration::ZERO));
     }

@@ -48,11 +48,11 @@ impl Policy for FixedWindow {
 impl CongestionControl for FixedWindow {
     fn path_added(&mut self, _view: &AssocView<'_>, _path: PathId) {}
 
-    fn acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
+    fn on_acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
 
-    fn lost(&mut self, _view: &AssocView<'_>, _ev: &LossInfo) {}
+    fn on_lost(&mut self, _view: &AssocView<'_>, _ev: &LossInfo) {}
 
-    fn resumed(&mut self, _view: &AssocView<'_>, _path: PathId, _mtus: u32) {}
+    fn on_resumed(&mut self, _view: &AssocView<'_>, _path: PathId, _mtus: u32) {}
 
     fn cwnd(&self, path: PathId) -> u64 {
         self.windows.get(path.index()).copied().unwrap_or(self.others)

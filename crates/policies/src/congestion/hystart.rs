@@ -222,7 +222,7 @@ mod tests {
             let mut w = PathWindow::new(6000, 1_000_000);
             // The first acknowledgement begins a round of 6000 bytes.
             let p = measured(&[(6000, 100)]);
-            rule.measure(&view(&p), &p[0], &acked(p[0].id, 1500, 7500), &mut w);
+            rule.observe_ack(&view(&p), &p[0], &acked(p[0].id, 1500, 7500), &mut w);
             Self { rule, w }
         }
 
@@ -237,7 +237,7 @@ mod tests {
             let bytes = 6000 / samples.len() as u64;
             for &ms in samples {
                 let ev = AckedInfo { rtt: Some(MS(ms)), ..acked(p[0].id, bytes, 6000 + bytes) };
-                self.rule.measure(&view(&p), &p[0], &ev, &mut self.w);
+                self.rule.observe_ack(&view(&p), &p[0], &ev, &mut self.w);
             }
             self.rule.slow_start(&view(&p), &p[0], 3000, 1500)
         }
@@ -291,8 +291,8 @@ mod tests {
         let mut path = Path::new(1);
         assert_eq!([40, 60].map(|ms| path.round(&[ms])), [1500, 375]);
         let p = measured(&[(6000, 100)]);
-        let cut = path.rule.decrease(&view(&p), &p[0], LossKind::Timeout, 1500, 4);
-        path.rule.lost(&view(&p), &p[0], LossKind::Timeout, cut);
+        let cut = path.rule.windows_after_loss(&view(&p), &p[0], LossKind::Timeout, 1500, 4);
+        path.rule.on_lost(&view(&p), &p[0], LossKind::Timeout, cut);
         assert_eq!([40, 90].map(|ms| path.round(&[ms])), [1500, 1500]);
         path.rule.path_added(PathId(0));
         assert_eq!([40, 60].map(|ms| path.round(&[ms])), [1500, 375]);

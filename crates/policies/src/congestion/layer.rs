@@ -66,11 +66,11 @@ impl<L: RuleLayer, R: WindowRule> WindowRule for Layered<L, R> {
         self.layer.scale_slow_start(path.id, growth)
     }
 
-    fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
-        self.inner.avoidance(view, path, mtu)
+    fn avoidance_growth(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
+        self.inner.avoidance_growth(view, path, mtu)
     }
 
-    fn avoid(
+    fn grow_in_avoidance(
         &mut self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -79,7 +79,7 @@ impl<L: RuleLayer, R: WindowRule> WindowRule for Layered<L, R> {
         w: &mut PathWindow,
     ) {
         let bound = self.layer.fast_growth_bound(view.now, path, ev, w);
-        self.inner.avoid(view, path, ev, unit, w);
+        self.inner.grow_in_avoidance(view, path, ev, unit, w);
         let more = ev.bytes.min(unit.limit);
         w.cwnd = w.cwnd.saturating_add(more.min(bound.saturating_sub(w.cwnd)));
     }
@@ -89,18 +89,18 @@ impl<L: RuleLayer, R: WindowRule> WindowRule for Layered<L, R> {
         self.layer.forget_path(path);
     }
 
-    fn measure(
+    fn observe_ack(
         &mut self,
         view: &AssocView<'_>,
         path: &PathView,
         ev: &AckedInfo,
         w: &mut PathWindow,
     ) {
-        self.inner.measure(view, path, ev, w);
+        self.inner.observe_ack(view, path, ev, w);
         self.layer.note_ack(view.now, path, ev, w);
     }
 
-    fn decrease(
+    fn windows_after_loss(
         &self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -108,16 +108,16 @@ impl<L: RuleLayer, R: WindowRule> WindowRule for Layered<L, R> {
         mtu: u64,
         floor_mtus: u64,
     ) -> Cut {
-        self.inner.decrease(view, path, kind, mtu, floor_mtus)
+        self.inner.windows_after_loss(view, path, kind, mtu, floor_mtus)
     }
 
-    fn lost(&mut self, view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
-        self.inner.lost(view, path, kind, cut);
+    fn on_lost(&mut self, view: &AssocView<'_>, path: &PathView, kind: LossKind, cut: Cut) {
+        self.inner.on_lost(view, path, kind, cut);
         self.layer.note_loss(view.now, path, kind, cut);
     }
 
-    fn spurious(&mut self, path: PathId) {
-        self.inner.spurious(path);
+    fn on_spurious_timeout(&mut self, path: PathId) {
+        self.inner.on_spurious_timeout(path);
         self.layer.undo_timeout(path);
     }
 }

@@ -42,11 +42,11 @@ impl WindowRule for Lia {
         ENTRY.name
     }
 
-    fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
+    fn avoidance_growth(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
         coupled_increase::part_of(mtu, growth_part(view, path))
     }
 
-    fn decrease(
+    fn windows_after_loss(
         &self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -54,7 +54,7 @@ impl WindowRule for Lia {
         mtu: u64,
         floor_mtus: u64,
     ) -> Cut {
-        Rfc9260Rule.decrease(view, path, kind, mtu, floor_mtus)
+        Rfc9260Rule.windows_after_loss(view, path, kind, mtu, floor_mtus)
     }
 }
 
@@ -70,8 +70,8 @@ mod tests {
         // w/rtt² = 3e6 each; Σ w/rtt = 6e5: 30,000 x 3e6 / 3.6e11 = 1/4 for each, half an MTU for
         // both.
         let p = measured(&[(30_000, 100), (30_000, 100)]);
-        assert_eq!(Lia.avoidance(&view(&p), &p[0], 1500), 375);
-        assert_eq!(Lia.avoidance(&view(&p), &p[1], 1500), 375);
+        assert_eq!(Lia.avoidance_growth(&view(&p), &p[0], 1500), 375);
+        assert_eq!(Lia.avoidance_growth(&view(&p), &p[1], 1500), 375);
     }
 
     #[test]
@@ -79,33 +79,33 @@ mod tests {
         // w/rtt: 4e5 and 5e4; w/rtt²: 4e6 and 2.5e5; 4e6 / 4.5e5² = 1.97531e-5: 0.790123 and
         // 0.197531.
         let p = measured(&[(40_000, 100), (10_000, 200)]);
-        assert_eq!(Lia.avoidance(&view(&p), &p[0], 1500), 1185);
-        assert_eq!(Lia.avoidance(&view(&p), &p[1], 1500), 296);
+        assert_eq!(Lia.avoidance_growth(&view(&p), &p[0], 1500), 1185);
+        assert_eq!(Lia.avoidance_growth(&view(&p), &p[1], 1500), 296);
     }
 
     #[test]
     fn no_path_is_faster_than_rfc_9260() {
         // A long path with a large window: 200,000 x 1e6 / 3e5² = 2.2 without the minimum.
         let p = measured(&[(10_000, 100), (200_000, 1000)]);
-        assert_eq!(Lia.avoidance(&view(&p), &p[1], 1500), 1500);
+        assert_eq!(Lia.avoidance_growth(&view(&p), &p[1], 1500), 1500);
     }
 
     #[test]
     fn a_path_alone_is_rfc_9260() {
         let mut p = measured(&[(40_000, 100), (10_000, 200)]);
         (p[1].state, p[1].usable) = (PathState::Inactive, false);
-        assert_eq!(Lia.avoidance(&view(&p), &p[0], 1500), 1500);
-        let cut = Lia.decrease(&view(&p), &p[0], LossKind::FastRetransmit, 1500, 4);
+        assert_eq!(Lia.avoidance_growth(&view(&p), &p[0], 1500), 1500);
+        let cut = Lia.windows_after_loss(&view(&p), &p[0], LossKind::FastRetransmit, 1500, 4);
         assert_eq!(cut, Cut { cwnd: 20_000, ssthresh: 20_000 });
     }
 
     #[test]
     fn growth_is_a_byte_at_least_and_an_unmeasured_path_has_rto_initial() {
         let p = measured(&[(1 << 40, 1), (1500, 5000)]);
-        assert_eq!(Lia.avoidance(&view(&p), &p[1], 1500), 1);
+        assert_eq!(Lia.avoidance_growth(&view(&p), &p[1], 1500), 1);
         let mut p = paths(2);
         (p[0].cwnd, p[1].cwnd) = (30_000, 30_000);
-        assert_eq!(Lia.avoidance(&view(&p), &p[0], 1500), 375, "both have one second");
+        assert_eq!(Lia.avoidance_growth(&view(&p), &p[0], 1500), 375, "both have one second");
     }
 
     proptest! {
@@ -117,7 +117,7 @@ mod tests {
         ) {
             let p = measured(&shape);
             let v = view(&p);
-            let speed = |i: usize| Lia.avoidance(&v, &p[i], 1500) as f64 / coupled_increase::rtt_seconds(&v, &p[i]);
+            let speed = |i: usize| Lia.avoidance_growth(&v, &p[i], 1500) as f64 / coupled_increase::rtt_seconds(&v, &p[i]);
             let all: f64 = (0..p.len()).map(speed).sum();
             let best = p.iter().max_by(|a, b| {
                 let of = |p| coupled_increase::send_rate(&v, p) / coupled_increase::rtt_seconds(&v, p);

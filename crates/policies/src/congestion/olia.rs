@@ -125,7 +125,7 @@ impl WindowRule for Olia {
         ENTRY.name
     }
 
-    fn avoid(
+    fn grow_in_avoidance(
         &mut self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -146,7 +146,7 @@ impl WindowRule for Olia {
         *losses = LossDistance::default();
     }
 
-    fn measure(
+    fn observe_ack(
         &mut self,
         _view: &AssocView<'_>,
         path: &PathView,
@@ -157,7 +157,7 @@ impl WindowRule for Olia {
         losses.since_last = losses.since_last.saturating_add(ev.bytes);
     }
 
-    fn decrease(
+    fn windows_after_loss(
         &self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -165,10 +165,10 @@ impl WindowRule for Olia {
         mtu: u64,
         floor_mtus: u64,
     ) -> Cut {
-        Rfc9260Rule.decrease(view, path, kind, mtu, floor_mtus)
+        Rfc9260Rule.windows_after_loss(view, path, kind, mtu, floor_mtus)
     }
 
-    fn lost(&mut self, _view: &AssocView<'_>, path: &PathView, _kind: LossKind, _cut: Cut) {
+    fn on_lost(&mut self, _view: &AssocView<'_>, path: &PathView, _kind: LossKind, _cut: Cut) {
         // A second expiry without an acknowledgement in between is the same loss.
         let losses = self.losses.value_of(path.id);
         if losses.since_last > 0 {
@@ -186,19 +186,19 @@ mod tests {
     /// Acknowledges `bytes` on path `i` outside of growth.
     fn count(olia: &mut Olia, p: &[PathView], i: usize, bytes: u64) {
         let ev = AckedInfo { may_grow: false, ..acked(p[i].id, bytes, bytes) };
-        olia.measure(&view(p), &p[i], &ev, &mut PathWindow::default());
+        olia.observe_ack(&view(p), &p[i], &ev, &mut PathWindow::default());
     }
 
     fn lose(olia: &mut Olia, p: &[PathView], i: usize) {
-        let cut = olia.decrease(&view(p), &p[i], LossKind::FastRetransmit, 1500, 4);
-        olia.lost(&view(p), &p[i], LossKind::FastRetransmit, cut);
+        let cut = olia.windows_after_loss(&view(p), &p[i], LossKind::FastRetransmit, 1500, 4);
+        olia.on_lost(&view(p), &p[i], LossKind::FastRetransmit, cut);
     }
 
     /// One fully acknowledged window on path `i`.
     fn window_acked(olia: &mut Olia, p: &[PathView], i: usize) -> PathWindow {
         let mut w = PathWindow::new(p[i].cwnd, 3000);
         let ev = acked(p[i].id, w.cwnd, w.cwnd);
-        olia.avoid(&view(p), &p[i], &ev, CwndStep { mtu: 1500, limit: 1500 }, &mut w);
+        olia.grow_in_avoidance(&view(p), &p[i], &ev, CwndStep { mtu: 1500, limit: 1500 }, &mut w);
         w
     }
 
@@ -232,7 +232,7 @@ mod tests {
         count(&mut olia, &p, 1, 1000);
         let mut w = PathWindow::new(60_000, 59_900);
         let ev = acked(p[0].id, 60_000, 60_000);
-        olia.avoid(&view(&p), &p[0], &ev, CwndStep { mtu: 1500, limit: 1500 }, &mut w);
+        olia.grow_in_avoidance(&view(&p), &p[0], &ev, CwndStep { mtu: 1500, limit: 1500 }, &mut w);
         // 1500 x (1/25 - 1/3) = -440.
         assert_eq!((w.cwnd, w.slow_start()), (59_560, false));
         let p = measured(&[(1500, 300), (1400, 1)]);

@@ -115,11 +115,11 @@ impl WindowRule for ResourcePooling {
         self.share_growth(view, path, acked.min(limit))
     }
 
-    fn avoidance(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
+    fn avoidance_growth(&self, view: &AssocView<'_>, path: &PathView, mtu: u64) -> u64 {
         self.share_growth(view, path, mtu)
     }
 
-    fn decrease(
+    fn windows_after_loss(
         &self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -159,15 +159,16 @@ mod tests {
             let p = two();
             assert_eq!(RULE.slow_start(&view(&p), &p[0], 1001, 1500), 751, "ceil(1001 x 3/4)");
             assert_eq!(RULE.slow_start(&view(&p), &p[0], 3000, 1500), 1125);
-            assert_eq!(RULE.avoidance(&view(&p), &p[1], 1500), 375);
-            assert_eq!(RULE.avoidance(&view(&p), &p[1], 1501), 376, "ceil(375.25)");
+            assert_eq!(RULE.avoidance_growth(&view(&p), &p[1], 1500), 375);
+            assert_eq!(RULE.avoidance_growth(&view(&p), &p[1], 1501), 376, "ceil(375.25)");
         }
 
         #[test]
         fn a_loss_takes_half_of_all_windows_down_to_the_floor() {
             let mut p = two();
-            let cut =
-                |p: &[PathView], i: usize, kind| RULE.decrease(&view(p), &p[i], kind, 1500, 4);
+            let cut = |p: &[PathView], i: usize, kind| {
+                RULE.windows_after_loss(&view(p), &p[i], kind, 1500, 4)
+            };
             // C/2 = 24,000; floors: max(4 x 1500 x 3/4, 1500) = 4500 and max(4 x 1500 x 1/4, 1500)
             // = 1500.
             let fast = LossKind::FastRetransmit;
@@ -183,8 +184,8 @@ mod tests {
             let mut p = two();
             p[1].state = PathState::Inactive;
             p[1].usable = false;
-            assert_eq!(RULE.avoidance(&view(&p), &p[0], 1500), 1500);
-            let cut = RULE.decrease(&view(&p), &p[0], LossKind::FastRetransmit, 1500, 4);
+            assert_eq!(RULE.avoidance_growth(&view(&p), &p[0], 1500), 1500);
+            let cut = RULE.windows_after_loss(&view(&p), &p[0], LossKind::FastRetransmit, 1500, 4);
             assert_eq!(cut, Cut { cwnd: 20_000, ssthresh: 20_000 });
         }
 
@@ -212,15 +213,15 @@ mod tests {
         }
 
         fn cut(p: &[PathView], i: usize, kind: LossKind) -> Cut {
-            RULE.decrease(&view(p), &p[i], kind, 1500, 4)
+            RULE.windows_after_loss(&view(p), &p[i], kind, 1500, 4)
         }
 
         #[test]
         fn growth_is_shared_by_bandwidth_and_rounded_up() {
             let p = two();
             assert_eq!(RULE.slow_start(&view(&p), &p[0], 1001, 1500), 751);
-            assert_eq!(RULE.avoidance(&view(&p), &p[0], 1500), 1125);
-            assert_eq!(RULE.avoidance(&view(&p), &p[1], 1501), 376);
+            assert_eq!(RULE.avoidance_growth(&view(&p), &p[0], 1500), 1125);
+            assert_eq!(RULE.avoidance_growth(&view(&p), &p[1], 1501), 376);
         }
 
         #[test]
@@ -242,7 +243,7 @@ mod tests {
             let mut p = two();
             p[1].srtt = None;
             // 20,000 per second: share 300/320.
-            assert_eq!(RULE.avoidance(&view(&p), &p[0], 1600), 1500);
+            assert_eq!(RULE.avoidance_growth(&view(&p), &p[0], 1600), 1500);
             p[0].cwnd = 0;
             assert_eq!(cut(&p, 0, LossKind::FastRetransmit), Cut { cwnd: 1500, ssthresh: 1500 });
         }

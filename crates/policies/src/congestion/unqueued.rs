@@ -253,8 +253,8 @@ mod tests {
                 let mut v = view(&self.paths);
                 v.now = self.now;
                 let ev = acked(self.window.cwnd, rtt);
-                self.rule.measure(&v, &self.paths[0], &ev, &mut self.window);
-                self.rule.avoid(&v, &self.paths[0], &ev, UNIT, &mut self.window);
+                self.rule.observe_ack(&v, &self.paths[0], &ev, &mut self.window);
+                self.rule.grow_in_avoidance(&v, &self.paths[0], &ev, UNIT, &mut self.window);
             }
             self.window.cwnd - before
         }
@@ -265,7 +265,7 @@ mod tests {
             let cut = Cut::to((self.window.cwnd / 2).max(6000), kind, 1500);
             let mut v = view(&self.paths);
             v.now = self.now;
-            self.rule.lost(&v, &self.paths[0], kind, cut);
+            self.rule.on_lost(&v, &self.paths[0], kind, cut);
             self.window = PathWindow::new(cut.cwnd, cut.ssthresh);
         }
     }
@@ -342,7 +342,7 @@ mod tests {
         fed.lose(LossKind::Timeout);
         assert_eq!(fed.ceiling(), bound);
         assert!(bound.is_some_and(|bound| bound > before.cwnd / 2), "{bound:?}");
-        fed.rule.spurious(PathId(0));
+        fed.rule.on_spurious_timeout(PathId(0));
         fed.window = before;
         assert!(fed.rounds(2, RTT) > before.cwnd / 2, "it rests no more");
     }
@@ -354,7 +354,7 @@ mod tests {
         let v = view(&fed.paths);
         let ev = acked(WINDOW / 2, RTT);
         let before = fed.window.cwnd;
-        fed.rule.avoid(&v, &fed.paths[0], &ev, UNIT, &mut fed.window);
+        fed.rule.grow_in_avoidance(&v, &fed.paths[0], &ev, UNIT, &mut fed.window);
         assert_eq!(fed.window.cwnd, before);
     }
 }

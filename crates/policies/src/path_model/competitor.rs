@@ -130,7 +130,7 @@ impl Competitor {
     }
 
     /// A SACK acknowledged data of the path, of which so much is known. Gives the round trip of a way that became longer.
-    pub fn acked(
+    pub fn on_acked(
         &mut self,
         now: Time,
         path: &PathView,
@@ -139,7 +139,7 @@ impl Competitor {
     ) -> Option<Duration> {
         // After a test, back to the window as slow start would go there, not in one burst.
         self.limit = self.limit.max(ev.outstanding_before).saturating_add(ev.bytes);
-        let rtt = self.rounds.acked(now, path, ev)?;
+        let rtt = self.rounds.on_acked(now, path, ev)?;
         self.round_ended(path, ev, known, rtt).then_some(rtt)
     }
 
@@ -257,7 +257,7 @@ mod tests {
                     rtt: Some(rtt),
                 };
                 let known = Known { base: BASE, rate, slack: 2 };
-                let longer = self.competitor.acked(self.now, &path, &ev, &known);
+                let longer = self.competitor.on_acked(self.now, &path, &ev, &known);
                 self.longer = self.longer.or(longer);
             }
             self.flight = self.competitor.cap(FAIR).min(WINDOW);

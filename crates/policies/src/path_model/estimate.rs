@@ -163,7 +163,7 @@ impl Plateau {
 
 impl PathEstimate {
     /// A SACK acknowledged data of the path. Gives whether a round ended.
-    pub fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
+    pub fn on_acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
         let ended = self.note(now, path, ev);
         if std::mem::take(&mut self.news) {
             self.bdp = self.held(path);
@@ -179,7 +179,7 @@ impl PathEstimate {
                 return false;
             }
         }
-        self.restless.acked(now, ev.bytes, self.rate);
+        self.restless.on_acked(now, ev.bytes, self.rate);
         // One SACK may answer all that a host handed over at once: where round trips are shorter than that, nothing in flight is no rest.
         let trip = ev.rtt.or(path.srtt).unwrap_or(path.rto);
         // Neither is it in a test, which may leave so little that one SACK answers it all: it has to come to an end.
@@ -503,7 +503,7 @@ pub(crate) mod tests {
                 may_grow: true,
                 rtt: Some(if now == start + gap { rtt } else { queued }),
             };
-            estimate.acked(now, &path, &ev);
+            estimate.on_acked(now, &path, &ev);
         }
         now
     }
@@ -642,7 +642,7 @@ pub(crate) mod tests {
                 may_grow: true,
                 rtt,
             };
-            e.acked(now, &path, &ev);
+            e.on_acked(now, &path, &ev);
         }
         assert_eq!(e.test_limit(&path), None);
     }

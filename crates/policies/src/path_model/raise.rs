@@ -83,7 +83,7 @@ impl Raise {
     }
 
     /// A SACK acknowledged data of the path, of which so much is known. Gives the round trip of a way that became longer.
-    pub fn acked(
+    pub fn on_acked(
         &mut self,
         now: Time,
         path: &PathView,
@@ -91,7 +91,7 @@ impl Raise {
         known: &Known,
     ) -> Option<Duration> {
         self.most.0 = self.most.0.max(ev.outstanding_before);
-        let trip = self.rounds.acked(now, path, ev)?;
+        let trip = self.rounds.on_acked(now, path, ev)?;
         let out = self.most.0.max(self.most.1);
         self.most = (0, self.most.0);
         let packet = known.packets(path, 1);
@@ -227,7 +227,7 @@ mod tests {
                     may_grow: true,
                     rtt: Some(trip),
                 };
-                let longer = self.raise.acked(self.now, &path, &ev, &KNOWN);
+                let longer = self.raise.on_acked(self.now, &path, &ev, &KNOWN);
                 self.longer = self.longer.or(longer);
             }
             self.flight = self.raise.cap(FLIGHT).min(self.cwnd).min(self.wanted);

@@ -37,7 +37,7 @@ pub(crate) struct Restless {
 impl Restless {
     /// So many bytes were acknowledged on a path of `rate` bytes per second.
     #[inline]
-    pub(crate) fn acked(&mut self, now: Time, bytes: u64, rate: f64) {
+    pub(crate) fn on_acked(&mut self, now: Time, bytes: u64, rate: f64) {
         let expected = rate * 1e-9 * now.0.saturating_sub(self.began.0) as f64;
         if self.acked as f64 <= expected {
             (self.began, self.acked) = (now, bytes);
@@ -86,7 +86,7 @@ mod tests {
         for ms in 0..20 {
             held += 1_000;
             if ms % (late + 1) == late {
-                path.acked(Time::from_millis(start + ms), held, RATE);
+                path.on_acked(Time::from_millis(start + ms), held, RATE);
                 held = 0;
             }
         }

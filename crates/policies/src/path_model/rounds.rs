@@ -13,7 +13,12 @@ pub(crate) struct Rounds {
 
 impl Rounds {
     /// A SACK acknowledged data of the path. Gives the smallest round trip of the round that it ends, if one was measured.
-    pub(crate) fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> Option<Duration> {
+    pub(crate) fn on_acked(
+        &mut self,
+        now: Time,
+        path: &PathView,
+        ev: &AckedInfo,
+    ) -> Option<Duration> {
         self.smallest = match (self.smallest, ev.rtt) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -59,7 +59,7 @@ struct Step {
 impl Train {
     /// So many bytes were acknowledged. At the end of a train that shows it, what the link carries.
     #[inline]
-    pub(crate) fn acked(
+    pub(crate) fn on_acked(
         &mut self,
         now: Time,
         rtt: Option<Duration>,
@@ -119,7 +119,7 @@ mod tests {
         let mut note = |(gap, growth): (u64, i64)| {
             now = Time(now.0 + gap);
             rtt += growth;
-            train.acked(now, Some(Duration::from_nanos(rtt as u64)), 1500, MTU)
+            train.on_acked(now, Some(Duration::from_nanos(rtt as u64)), 1500, MTU)
         };
         steps.into_iter().filter_map(&mut note).collect()
     }

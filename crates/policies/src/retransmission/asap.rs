@@ -35,7 +35,7 @@ impl Policy for RtxAsap {
 }
 
 impl RetransmissionPolicy for RtxAsap {
-    fn pick(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
         let open = view.usable().filter(|p| p.has_room());
         match tie_break::best_at_random(&mut self.rng, open, |_, _| Ordering::Equal) {
             // The one packet that may ignore cwnd after a loss (RFC 9260 7.2.4) belongs to the path
@@ -60,9 +60,13 @@ mod tests {
         p[0].outstanding = p[0].cwnd;
         p[2].usable = false;
         let mut asap = RtxAsap::new(Rng::from_u64(1));
-        assert!((0..50).all(|_| asap.pick(&view(&p), &lost_on(0)) == RtxPick::Use(p[1].id)));
+        assert!((0..50).all(|_| asap.pick_path(&view(&p), &lost_on(0)) == RtxPick::Use(p[1].id)));
         p[1].outstanding = p[1].cwnd;
-        assert_eq!(asap.pick(&view(&p), &lost_on(0)), RtxPick::Use(p[0].id), "if it may at all");
-        assert_eq!(asap.pick(&view(&p), &lost_on(2)), RtxPick::Wait);
+        assert_eq!(
+            asap.pick_path(&view(&p), &lost_on(0)),
+            RtxPick::Use(p[0].id),
+            "if it may at all"
+        );
+        assert_eq!(asap.pick_path(&view(&p), &lost_on(2)), RtxPick::Wait);
     }
 }

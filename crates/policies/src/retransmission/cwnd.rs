@@ -33,7 +33,7 @@ impl Policy for RtxCwnd {
 }
 
 impl RetransmissionPolicy for RtxCwnd {
-    fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
         tie_break::best_at_random(&mut self.rng, view.usable(), |a, b| a.cwnd.cmp(&b.cwnd))
     }
 }
@@ -49,8 +49,8 @@ mod tests {
         (p[0].cwnd, p[1].cwnd, p[2].cwnd) = (3000, 9000, 6000);
         p[1].outstanding = 10_000;
         let mut policy = RtxCwnd::new(Rng::from_u64(1));
-        assert_eq!(policy.pick(&view(&p), &lost_on(0)), RtxPick::Use(p[1].id));
+        assert_eq!(policy.pick_path(&view(&p), &lost_on(0)), RtxPick::Use(p[1].id));
         p[1].usable = false;
-        assert_eq!(policy.pick(&view(&p), &lost_on(0)), RtxPick::Use(p[2].id));
+        assert_eq!(policy.pick_path(&view(&p), &lost_on(0)), RtxPick::Use(p[2].id));
     }
 }

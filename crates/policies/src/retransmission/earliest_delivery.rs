@@ -30,7 +30,7 @@ impl Policy for EarliestDelivery {
 }
 
 impl RetransmissionPolicy for EarliestDelivery {
-    fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
         let sooner = |a: &&PathView, b: &&PathView| {
             expected_arrival(view, a).total_cmp(&expected_arrival(view, b))
         };
@@ -46,7 +46,7 @@ mod tests {
     use polypath_proto::time::Duration;
 
     fn pick(p: &[PathView]) -> RtxPick {
-        EarliestDelivery.pick(&view(p), &lost_on(0))
+        EarliestDelivery.pick_path(&view(p), &lost_on(0))
     }
 
     #[test]

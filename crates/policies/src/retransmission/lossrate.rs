@@ -47,7 +47,7 @@ impl Policy for RtxLossrate {
 }
 
 impl RetransmissionPolicy for RtxLossrate {
-    fn pick(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
         let rate = |p: PathId| self.rates.get(p.index()).copied().unwrap_or(0.0);
         tie_break::best_at_random(&mut self.rng, view.usable(), |a, b| {
             rate(b.id).total_cmp(&rate(a.id))
@@ -64,8 +64,8 @@ mod tests {
     fn the_smallest_rate_among_the_usable() {
         let mut p = paths(3);
         let mut policy = RtxLossrate::new(vec![0.01, 0.1, 0.04], Rng::from_u64(1));
-        assert_eq!(policy.pick(&view(&p), &lost_on(1)), RtxPick::Use(p[0].id));
+        assert_eq!(policy.pick_path(&view(&p), &lost_on(1)), RtxPick::Use(p[0].id));
         p[0].usable = false;
-        assert_eq!(policy.pick(&view(&p), &lost_on(1)), RtxPick::Use(p[2].id));
+        assert_eq!(policy.pick_path(&view(&p), &lost_on(1)), RtxPick::Use(p[2].id));
     }
 }

@@ -22,7 +22,7 @@ impl Policy for RtxSame {
 }
 
 impl RetransmissionPolicy for RtxSame {
-    fn pick(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
         let same = view.path(chunk.last).into_iter();
         let choice = same.chain(paths_after(view, Some(chunk.last))).find(|p| p.usable);
         choice.map_or(RtxPick::Wait, |p| RtxPick::Use(p.id))
@@ -38,12 +38,12 @@ mod tests {
     #[test]
     fn same_until_it_fails_then_next_in_the_list() {
         let mut p = paths(3);
-        assert_eq!(RtxSame.pick(&view(&p), &lost_on(1)), RtxPick::Use(PathId(1)));
+        assert_eq!(RtxSame.pick_path(&view(&p), &lost_on(1)), RtxPick::Use(PathId(1)));
         p[1].usable = false;
-        assert_eq!(RtxSame.pick(&view(&p), &lost_on(1)), RtxPick::Use(PathId(2)));
+        assert_eq!(RtxSame.pick_path(&view(&p), &lost_on(1)), RtxPick::Use(PathId(2)));
         p[2].usable = false;
-        assert_eq!(RtxSame.pick(&view(&p), &lost_on(1)), RtxPick::Use(PathId(0)));
+        assert_eq!(RtxSame.pick_path(&view(&p), &lost_on(1)), RtxPick::Use(PathId(0)));
         p[0].usable = false;
-        assert_eq!(RtxSame.pick(&view(&p), &lost_on(1)), RtxPick::Wait);
+        assert_eq!(RtxSame.pick_path(&view(&p), &lost_on(1)), RtxPick::Wait);
     }
 }

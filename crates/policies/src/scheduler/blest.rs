@@ -124,23 +124,23 @@ impl Policy for Blest {
         ENTRY.name
     }
 
-    fn state(&self) -> Vec<(&'static str, f64)> {
+    fn trace_values(&self) -> Vec<(&'static str, f64)> {
         vec![("lambda", self.lambda)]
     }
 }
 
 impl PathScheduler for Blest {
-    fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
+    fn begin_attempt(&mut self, view: &AssocView<'_>, _why: Trigger) {
         if self.adapt {
             self.adapt_lambda(view);
         }
     }
 
-    fn round_end(&mut self, view: &AssocView<'_>) {
+    fn end_attempt(&mut self, view: &AssocView<'_>) {
         self.blocked |= is_blocked(view);
     }
 
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let (Some(f), Some(s)) = (fastest_usable(view), fastest_open(view)) else {
             return PathPick::Wait;
         };
@@ -175,7 +175,7 @@ mod tests {
         let admits = |rwnd: &u64| {
             let mut view = view(p);
             view.peer_rwnd = *rwnd;
-            blest.pick(&view, &chunk(0, 1452)) == PathPick::Use(PathId(1))
+            blest.pick_path(&view, &chunk(0, 1452)) == PathPick::Use(PathId(1))
         };
         (0..1 << 20).find(admits).expect("a wide window admits")
     }
@@ -206,9 +206,9 @@ mod tests {
         let mut view = view(&p);
         view.peer_rwnd = 1 << 20;
         view.send_buffer = SendBufferView::new(89_531, 14_520, 1452, 1);
-        assert_eq!(blest.pick(&view, &chunk(0, 1452)), PathPick::Wait);
+        assert_eq!(blest.pick_path(&view, &chunk(0, 1452)), PathPick::Wait);
         view.send_buffer.limit = 89_532;
-        assert_eq!(blest.pick(&view, &chunk(0, 1452)), PathPick::Use(PathId(1)));
+        assert_eq!(blest.pick_path(&view, &chunk(0, 1452)), PathPick::Use(PathId(1)));
     }
 
     #[test]
@@ -216,11 +216,11 @@ mod tests {
         let mut p = full_fast_path();
         let mut blest = Blest::new(1.0, false);
         p[0].outstanding = 0;
-        assert_eq!(blest.pick(&view(&p), &chunk(0, 1452)), PathPick::Use(PathId(1)));
+        assert_eq!(blest.pick_path(&view(&p), &chunk(0, 1452)), PathPick::Use(PathId(1)));
         p[0].sendable = true;
-        assert_eq!(blest.pick(&view(&p), &chunk(0, 1452)), PathPick::Use(PathId(0)));
+        assert_eq!(blest.pick_path(&view(&p), &chunk(0, 1452)), PathPick::Use(PathId(0)));
         p.iter_mut().for_each(|p| p.sendable = false);
-        assert_eq!(blest.pick(&view(&p), &chunk(0, 1452)), PathPick::Wait);
+        assert_eq!(blest.pick_path(&view(&p), &chunk(0, 1452)), PathPick::Wait);
     }
 
     #[test]
@@ -233,8 +233,8 @@ mod tests {
             view.now = Time::from_millis(ms);
             view.peer_rwnd = rwnd;
             view.send_buffer.unsent = 10_000;
-            blest.round_begin(&view, Trigger::Sack);
-            blest.round_end(&view);
+            blest.begin_attempt(&view, Trigger::Sack);
+            blest.end_attempt(&view);
             (blest.lambda * 1000.0).round()
         };
         assert_eq!(at(90, 0), 1190.0, "nothing was blocked before");

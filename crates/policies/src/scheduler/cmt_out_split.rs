@@ -153,28 +153,28 @@ impl Policy for CmtOutSplit {
 }
 
 impl PathScheduler for CmtOutSplit {
-    fn round_begin(&mut self, _view: &AssocView<'_>, _why: Trigger) {
+    fn begin_attempt(&mut self, _view: &AssocView<'_>, _why: Trigger) {
         self.open.close();
     }
 
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let bundle = self.open.path_for(next).and_then(|p| view.path(p)).filter(|p| p.sendable);
         let path = bundle.map(|p| p.id).or_else(|| self.choose_path(view, next));
         path.map_or(PathPick::Wait, PathPick::Use)
     }
 
-    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+    fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
         self.smallest.resize(view.paths.len(), None);
         if let (Some(smallest), Some(rtt)) = (self.smallest.get_mut(ev.path.index()), ev.rtt) {
             *smallest = Some(smallest.map_or(rtt, |s| s.min(rtt)));
         }
     }
 
-    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
-        self.open.sent(view, path, chunk, new_packet);
+    fn on_sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
+        self.open.on_sent(view, path, chunk, new_packet);
     }
 
-    fn path_event(&mut self, _view: &AssocView<'_>, path: PathId, _change: PathChange) {
+    fn on_path_change(&mut self, _view: &AssocView<'_>, path: PathId, _change: PathChange) {
         if let Some(smallest) = self.smallest.get_mut(path.index()) {
             *smallest = None;
         }
@@ -244,7 +244,7 @@ mod tests {
             let mut view = view(p);
             view.send_buffer = SendBufferView::new(1 << 20, 0, 0, 0);
             (view.peer_rwnd, view.peer_rwnd_max) = (1 << 20, 1 << 20);
-            CmtOutSplit::new(3).pick(&view, &chunk(0, 100))
+            CmtOutSplit::new(3).pick_path(&view, &chunk(0, 100))
         };
         // 40 (1 + 5.1 / 20) = 50.2 and 45 (1 + 8 / 80) = 49.5 ms.
         let mut p = world(&[(40, 40, 10_000, 5_100), (45, 45, 40_000, 8_000)]);
@@ -274,8 +274,8 @@ mod tests {
             may_grow: true,
             rtt: Some(Duration::from_millis(rtt)),
         };
-        out.acked(&view(&p), &sample(35));
-        out.acked(&view(&p), &sample(36));
+        out.on_acked(&view(&p), &sample(35));
+        out.on_acked(&view(&p), &sample(36));
         assert_eq!(order(&out), [0, 1]);
         assert_eq!(out.smallest, [None, Some(Duration::from_millis(35))]);
     }
@@ -286,6 +286,6 @@ mod tests {
         p[0].sendable = false;
         let mut view = view(&p);
         view.send_buffer = SendBufferView::new(60_000, 0, 0, 0);
-        assert_eq!(CmtOutSplit::new(3).pick(&view, &chunk(0, 100)), PathPick::Use(PathId(1)));
+        assert_eq!(CmtOutSplit::new(3).pick_path(&view, &chunk(0, 100)), PathPick::Use(PathId(1)));
     }
 }

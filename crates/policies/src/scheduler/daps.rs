@@ -86,21 +86,21 @@ impl Policy for Daps {
 }
 
 impl PathScheduler for Daps {
-    fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
+    fn begin_attempt(&mut self, view: &AssocView<'_>, _why: Trigger) {
         self.open.close();
         if !in_flight(view) {
             self.restart_plan();
         }
     }
 
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         self.follow_paths(view);
         let bundle = self.open.path_for(next).and_then(|p| view.path(p)).filter(|p| p.sendable);
         bundle.or_else(|| self.path_in_turn(view)).map_or(PathPick::Wait, |p| PathPick::Use(p.id))
     }
 
-    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
-        self.open.sent(view, path, chunk, new_packet);
+    fn on_sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
+        self.open.on_sent(view, path, chunk, new_packet);
         let Some(path) = view.path(path) else { return };
         let Some(Some(emission)) = self.plan.get_mut(path.id.index()) else { return };
         self.now = self.now.max(emission.arrival);
@@ -111,7 +111,7 @@ impl PathScheduler for Daps {
         }
     }
 
-    fn path_event(&mut self, _view: &AssocView<'_>, _path: PathId, _change: PathChange) {
+    fn on_path_change(&mut self, _view: &AssocView<'_>, _path: PathId, _change: PathChange) {
         self.restart_plan();
     }
 }
@@ -136,9 +136,11 @@ mod tests {
     fn order(own: &[(u64, u64)], packets: usize) -> Vec<u8> {
         let mut p = world(own);
         let mut daps = Daps::default();
-        daps.round_begin(&view(&p), Trigger::Write);
+        daps.begin_attempt(&view(&p), Trigger::Write);
         let mut next = || {
-            let PathPick::Use(id) = daps.pick(&view(&p), &chunk(0, 1000)) else { panic!("open") };
+            let PathPick::Use(id) = daps.pick_path(&view(&p), &chunk(0, 1000)) else {
+                panic!("open")
+            };
             send(&mut p, &mut daps, id, 1000);
             id.0
         };
@@ -160,9 +162,13 @@ mod tests {
         let mut daps = Daps::default();
         send(&mut p, &mut daps, PathId(0), 1000);
         p[0].sendable = false;
-        assert_eq!(daps.pick(&view(&p), &chunk(0, 1000)), PathPick::Wait);
+        assert_eq!(daps.pick_path(&view(&p), &chunk(0, 1000)), PathPick::Wait);
         p[0].outstanding = 0;
-        assert_eq!(daps.pick(&view(&p), &chunk(0, 1000)), PathPick::Use(PathId(1)), "not forever");
+        assert_eq!(
+            daps.pick_path(&view(&p), &chunk(0, 1000)),
+            PathPick::Use(PathId(1)),
+            "not forever"
+        );
     }
 
     #[test]
@@ -171,7 +177,9 @@ mod tests {
         let mut daps = Daps::default();
         p[1].usable = false;
         let one = |daps: &mut Daps, p: &mut Vec<PathView>| {
-            let PathPick::Use(id) = daps.pick(&view(p), &chunk(0, 1000)) else { panic!("open") };
+            let PathPick::Use(id) = daps.pick_path(&view(p), &chunk(0, 1000)) else {
+                panic!("open")
+            };
             send(p, daps, id, 1000);
             id.0
         };

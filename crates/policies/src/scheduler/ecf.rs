@@ -105,13 +105,13 @@ impl Policy for Ecf {
         ENTRY.name
     }
 
-    fn state(&self) -> Vec<(&'static str, f64)> {
+    fn trace_values(&self) -> Vec<(&'static str, f64)> {
         vec![("waiting", f64::from(u8::from(self.waiting)))]
     }
 }
 
 impl PathScheduler for Ecf {
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let (Some(f), Some(s)) = (fastest_usable(view), fastest_open(view)) else {
             return PathPick::Wait;
         };
@@ -138,7 +138,7 @@ mod tests {
     fn uses_slow(ecf: &mut Ecf, p: &[PathView], unsent: u64) -> bool {
         let mut view = view(p);
         view.send_buffer.unsent = unsent;
-        match ecf.pick(&view, &chunk(0, 1)) {
+        match ecf.pick_path(&view, &chunk(0, 1)) {
             PathPick::Use(id) => {
                 assert_eq!(id, PathId(1));
                 true

@@ -83,7 +83,7 @@ impl Policy for FixedMap {
 }
 
 impl PathScheduler for FixedMap {
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         if view.sendable().next().is_none() {
             return PathPick::Wait;
         }
@@ -98,7 +98,7 @@ mod tests {
     use crate::test_views::{chunk, paths, view};
 
     fn picks(map: &mut FixedMap, p: &[PathView], streams: u16) -> Vec<Option<u8>> {
-        let pick = |s| match map.pick(&view(p), &chunk(s, 100)) {
+        let pick = |s| match map.pick_path(&view(p), &chunk(s, 100)) {
             PathPick::Use(path) => Some(path.0),
             other => {
                 assert_eq!(other, PathPick::Skip);
@@ -133,7 +133,7 @@ mod tests {
         p[1].sendable = false;
         assert_eq!(picks(&mut map, &p, 4), [Some(0), None, Some(0), None]);
         p[0].sendable = false;
-        assert_eq!(map.pick(&view(&p), &chunk(0, 100)), PathPick::Wait);
+        assert_eq!(map.pick_path(&view(&p), &chunk(0, 100)), PathPick::Wait);
     }
 
     #[test]

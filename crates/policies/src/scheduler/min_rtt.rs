@@ -48,7 +48,7 @@ impl Policy for MinRtt {
 }
 
 impl PathScheduler for MinRtt {
-    fn pick(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
         let unmeasured = match self.unmeasured {
             Unmeasured::RtoInitial => view.rto_initial,
             Unmeasured::First => Duration::ZERO,
@@ -70,12 +70,12 @@ mod tests {
         p[0].srtt = Some(Duration::from_millis(90));
         p[1].srtt = Some(Duration::from_millis(20));
         let mut scheduler = MinRtt { unmeasured: Unmeasured::RtoInitial };
-        assert_eq!(scheduler.pick(&view(&p), &chunk(0, 1)), PathPick::Use(PathId(1)));
+        assert_eq!(scheduler.pick_path(&view(&p), &chunk(0, 1)), PathPick::Use(PathId(1)));
         p[1].sendable = false;
-        assert_eq!(scheduler.pick(&view(&p), &chunk(0, 1)), PathPick::Use(PathId(0)));
+        assert_eq!(scheduler.pick_path(&view(&p), &chunk(0, 1)), PathPick::Use(PathId(0)));
         scheduler.unmeasured = Unmeasured::First;
-        assert_eq!(scheduler.pick(&view(&p), &chunk(0, 1)), PathPick::Use(PathId(2)));
+        assert_eq!(scheduler.pick_path(&view(&p), &chunk(0, 1)), PathPick::Use(PathId(2)));
         p.iter_mut().for_each(|p| p.sendable = false);
-        assert_eq!(scheduler.pick(&view(&p), &chunk(0, 1)), PathPick::Wait);
+        assert_eq!(scheduler.pick_path(&view(&p), &chunk(0, 1)), PathPick::Wait);
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct OpenPacket(Option<(PathId, u32)>);
 
 impl OpenPacket {
     /// `chunk` went out on `path`.
-    pub(super) fn sent(
+    pub(super) fn on_sent(
         &mut self,
         view: &AssocView<'_>,
         path: PathId,

@@ -106,23 +106,23 @@ impl Policy for Otias {
 }
 
 impl PathScheduler for Otias {
-    fn round_begin(&mut self, _view: &AssocView<'_>, _why: Trigger) {
+    fn begin_attempt(&mut self, _view: &AssocView<'_>, _why: Trigger) {
         self.open.close();
     }
 
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         self.assign_unsent(view, next);
         self.choose_path(view, next).map_or(PathPick::Wait, PathPick::Use)
     }
 
-    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
-        self.open.sent(view, path, chunk, new_packet);
+    fn on_sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
+        self.open.on_sent(view, path, chunk, new_packet);
         if let Some(queue) = self.queues.get_mut(path.index()) {
             *queue = queue.saturating_sub(chunk.bytes.into());
         }
     }
 
-    fn path_event(&mut self, _view: &AssocView<'_>, _path: PathId, _change: PathChange) {
+    fn on_path_change(&mut self, _view: &AssocView<'_>, _path: PathId, _change: PathChange) {
         // Whatever was assigned before the paths changed is assigned anew.
         self.queues.clear();
     }
@@ -145,7 +145,7 @@ mod tests {
     fn pick(otias: &mut Otias, p: &[PathView], unsent: u64) -> PathPick {
         let mut view = view(p);
         view.send_buffer.unsent = unsent;
-        otias.pick(&view, &chunk(0, 984))
+        otias.pick_path(&view, &chunk(0, 984))
     }
 
     #[test]
@@ -166,8 +166,8 @@ mod tests {
         let mut p = full_fast_path();
         let mut otias = Otias::default();
         assert_eq!(pick(&mut otias, &p, 10_000), PathPick::Use(PathId(1)));
-        otias.sent(&view(&p), PathId(1), &chunk(0, 1_000), true);
-        otias.round_begin(&view(&p), Trigger::Sack);
+        otias.on_sent(&view(&p), PathId(1), &chunk(0, 1_000), true);
+        otias.begin_attempt(&view(&p), Trigger::Sack);
         p[0].srtt = Some(Duration::from_millis(500));
         assert_eq!(pick(&mut otias, &p, 9_000), PathPick::Wait, "the queue of path 0 is as it was");
         assert_eq!(pick(&mut otias, &p, 10_000), PathPick::Use(PathId(1)), "new data is not");

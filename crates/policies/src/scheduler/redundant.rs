@@ -50,14 +50,14 @@ impl Policy for Redundant {
 }
 
 impl PathScheduler for Redundant {
-    fn pick(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
         let fastest = rank_paths(view).first().copied().filter(|p| p.sendable);
         // Without anything in flight there is no feedback that could wake us.
         let any = || view.sendable().next().filter(|_| view.outstanding == 0);
         fastest.or_else(any).map_or(PathPick::Wait, |p| PathPick::Use(p.id))
     }
 
-    fn copies(&self, view: &AssocView<'_>, path: PathId, _chunk: &ChunkMeta) -> Vec<PathId> {
+    fn copy_paths(&self, view: &AssocView<'_>, path: PathId, _chunk: &ChunkMeta) -> Vec<PathId> {
         let others = rank_paths(view).into_iter().map(|p| p.id).filter(|&p| p != path);
         others.take(self.paths.saturating_sub(1)).collect()
     }
@@ -77,16 +77,20 @@ mod tests {
         }
         let mut scheduler = Redundant { paths: 2 };
         let next = chunk(0, 1);
-        assert_eq!(scheduler.pick(&view(&p), &next), PathPick::Use(PathId(1)));
-        assert_eq!(scheduler.copies(&view(&p), PathId(1), &next), [PathId(2)]);
+        assert_eq!(scheduler.pick_path(&view(&p), &next), PathPick::Use(PathId(1)));
+        assert_eq!(scheduler.copy_paths(&view(&p), PathId(1), &next), [PathId(2)]);
         scheduler.paths = 16;
-        assert_eq!(scheduler.copies(&view(&p), PathId(1), &next), [PathId(2), PathId(0)]);
+        assert_eq!(scheduler.copy_paths(&view(&p), PathId(1), &next), [PathId(2), PathId(0)]);
         p[1].sendable = false;
         let mut busy = view(&p);
         busy.outstanding = 1000;
-        assert_eq!(scheduler.pick(&busy, &next), PathPick::Wait, "no faster than the best path");
+        assert_eq!(
+            scheduler.pick_path(&busy, &next),
+            PathPick::Wait,
+            "no faster than the best path"
+        );
         p[1].usable = false;
-        assert_eq!(scheduler.pick(&view(&p), &next), PathPick::Use(PathId(2)));
-        assert_eq!(scheduler.copies(&view(&p), PathId(2), &next), [PathId(0)]);
+        assert_eq!(scheduler.pick_path(&view(&p), &next), PathPick::Use(PathId(2)));
+        assert_eq!(scheduler.copy_paths(&view(&p), PathId(2), &next), [PathId(0)]);
     }
 }

@@ -79,13 +79,13 @@ impl Policy for RoundRobin {
 }
 
 impl PathScheduler for RoundRobin {
-    fn round_begin(&mut self, _view: &AssocView<'_>, _why: Trigger) {
+    fn begin_attempt(&mut self, _view: &AssocView<'_>, _why: Trigger) {
         self.start = self.last.map_or(0, |last| last.index() + 1);
         self.passed = 0;
         self.open.close();
     }
 
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let path = match self.visit {
             Visit::Fill => self.next_in_turn(view),
             Visit::Packet => self.next_packet(view, next),
@@ -93,9 +93,9 @@ impl PathScheduler for RoundRobin {
         path.map_or(PathPick::Wait, PathPick::Use)
     }
 
-    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
+    fn on_sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
         self.last = Some(path);
-        self.open.sent(view, path, chunk, new_packet);
+        self.open.on_sent(view, path, chunk, new_packet);
     }
 }
 
@@ -109,12 +109,12 @@ mod tests {
         let mut p = paths(3);
         let mut left = room;
         let mut out = Vec::new();
-        rr.round_begin(&view(&p), Trigger::Sack);
+        rr.begin_attempt(&view(&p), Trigger::Sack);
         loop {
             for (path, left) in p.iter_mut().zip(left) {
                 path.sendable = left > 0;
             }
-            let PathPick::Use(id) = rr.pick(&view(&p), &chunk(0, bytes)) else { return out };
+            let PathPick::Use(id) = rr.pick_path(&view(&p), &chunk(0, bytes)) else { return out };
             left[id.index()] -= 1;
             out.push(id.0);
             send(&mut p, rr, id, bytes);
@@ -142,15 +142,15 @@ mod tests {
     fn a_packet_is_filled_before_the_next_visit() {
         let mut rr = RoundRobin::new(Visit::Packet);
         let p = paths(2);
-        rr.round_begin(&view(&p), Trigger::Write);
+        rr.begin_attempt(&view(&p), Trigger::Write);
         let mut picks = Vec::new();
         for i in 0..6 {
             // 16 + 351 bytes, padded to 368, twice, and 16 + 716: exactly 1468.
             let next = chunk(0, if i % 3 == 2 { 716 } else { 351 });
-            assert_eq!(rr.pick(&view(&p), &next), rr.pick(&view(&p), &next));
-            let PathPick::Use(id) = rr.pick(&view(&p), &next) else { panic!("open") };
+            assert_eq!(rr.pick_path(&view(&p), &next), rr.pick_path(&view(&p), &next));
+            let PathPick::Use(id) = rr.pick_path(&view(&p), &next) else { panic!("open") };
             picks.push(id.0);
-            rr.sent(&view(&p), id, &next, i % 3 == 0);
+            rr.on_sent(&view(&p), id, &next, i % 3 == 0);
         }
         assert_eq!(picks, [0, 0, 0, 1, 1, 1]);
     }

@@ -104,7 +104,7 @@ impl Policy for Sttf {
 }
 
 impl PathScheduler for Sttf {
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let bytes = u64::from(next.bytes);
         let best = least_by(view.sendable(), |p| transfer_time(p, bytes) * srtt_seconds(view, p));
         match best {
@@ -157,7 +157,7 @@ mod tests {
     fn pick(p: &[PathView], unsent: u64) -> PathPick {
         let mut view = view(p);
         view.send_buffer.unsent = unsent;
-        Sttf.pick(&view, &chunk(0, 1000))
+        Sttf.pick_path(&view, &chunk(0, 1000))
     }
 
     #[test]

@@ -187,11 +187,11 @@ impl Policy for Weighted {
 }
 
 impl PathScheduler for Weighted {
-    fn round_begin(&mut self, _view: &AssocView<'_>, _why: Trigger) {
+    fn begin_attempt(&mut self, _view: &AssocView<'_>, _why: Trigger) {
         self.open.close();
     }
 
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let open = self.open.path_for(next).and_then(|p| view.path(p));
         match open.filter(|p| p.sendable && self.is_granted(p)) {
             Some(bundle) => PathPick::Use(bundle.id),
@@ -199,8 +199,8 @@ impl PathScheduler for Weighted {
         }
     }
 
-    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
-        self.open.sent(view, path, chunk, new_packet);
+    fn on_sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
+        self.open.on_sent(view, path, chunk, new_packet);
         let Some(seen) = view.path(path) else { return };
         let weight = f64::from(self.weight_of(path).max(1));
         self.now = self.start_of(seen);
@@ -227,7 +227,7 @@ mod tests {
     /// Sends packets of 1452 bytes; says which path took each.
     fn walk(weighted: &mut dyn PathScheduler, p: &mut [PathView], packets: usize) -> Vec<u8> {
         let mut next = || {
-            let PathPick::Use(id) = weighted.pick(&view(p), &chunk(0, 1452)) else {
+            let PathPick::Use(id) = weighted.pick_path(&view(p), &chunk(0, 1452)) else {
                 panic!("a path is open")
             };
             send(p, weighted, id, 1452);
@@ -253,7 +253,7 @@ mod tests {
         p[1].outstanding = 0;
         let mut strict = scheduler("weighted?full=wait");
         assert_eq!(walk(&mut *strict, &mut p, 1), [1], "nothing in flight: path 0 will not open");
-        assert_eq!(strict.pick(&view(&p), &chunk(0, 1452)), PathPick::Wait);
+        assert_eq!(strict.pick_path(&view(&p), &chunk(0, 1452)), PathPick::Wait);
         p[0].sendable = true;
         assert_eq!(walk(&mut *strict, &mut p, 3), [0, 0, 1]);
     }
@@ -288,11 +288,18 @@ mod tests {
         let mut next = chunk(0, 1452);
         next.enqueued = Time::from_millis(960);
         // The present is 1 s.
-        assert_eq!(weighted.pick(&view(&p), &next), PathPick::WaitUntil(Time::from_millis(1010)));
+        assert_eq!(
+            weighted.pick_path(&view(&p), &next),
+            PathPick::WaitUntil(Time::from_millis(1010))
+        );
         next.enqueued = Time::from_millis(950);
-        assert_eq!(weighted.pick(&view(&p), &next), PathPick::Use(PathId(1)));
+        assert_eq!(weighted.pick_path(&view(&p), &next), PathPick::Use(PathId(1)));
         (p[0].usable, next.enqueued) = (false, Time::from_millis(990));
-        assert_eq!(weighted.pick(&view(&p), &next), PathPick::Use(PathId(1)), "none is cheaper");
+        assert_eq!(
+            weighted.pick_path(&view(&p), &next),
+            PathPick::Use(PathId(1)),
+            "none is cheaper"
+        );
     }
 
     #[test]
@@ -301,7 +308,7 @@ mod tests {
         let mut p = paths(2);
         assert_eq!(walk(&mut *weighted, &mut p, 6), [0, 1, 0, 1, 1, 1]);
         p[1].sendable = false;
-        assert_eq!(weighted.pick(&view(&p), &chunk(0, 1452)), PathPick::Wait);
+        assert_eq!(weighted.pick_path(&view(&p), &chunk(0, 1452)), PathPick::Wait);
         p[1].usable = false;
         assert_eq!(walk(&mut *weighted, &mut p, 1), [0]);
     }

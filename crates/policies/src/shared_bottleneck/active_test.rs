@@ -176,7 +176,7 @@ impl ActiveTests {
 
     /// A SACK acknowledged data of a path. Gives the test that ended with it, which is to be
     /// concluded.
-    pub(super) fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) -> Option<ActiveTest> {
+    pub(super) fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) -> Option<ActiveTest> {
         if self.phase != Phase::Resting
             && let Some(track) = self.tracks.get_mut(ev.path.index())
         {
@@ -242,7 +242,7 @@ impl ActiveTests {
         let next = able.min_by_key(|p| (p.id <= self.latest, p.id));
         // Nothing is learnt of paths that rest, or carry nothing but copies, whose acknowledgements
         // may answer the original.
-        let used = view.usable().filter(|p| p.outstanding > p.copied).count();
+        let used = view.usable().filter(|p| p.outstanding > p.duplicate_bytes_in_flight).count();
         let Some(path) = next.filter(|_| used > 1) else {
             return self.pause_tests(view, LOOK_AGAIN);
         };

@@ -71,7 +71,7 @@ impl Loop {
                     may_grow: true,
                     rtt: Some(rtt),
                 };
-                self.detector.acked(&view, &ev);
+                self.detector.on_acked(&view, &ev);
             }
         }
     }
@@ -81,7 +81,7 @@ impl Loop {
         let began = self.now;
         while self.now < began + Duration::from_secs(seconds) {
             self.step();
-            if self.detector.group(PathId(1)) == PathId(0) {
+            if self.detector.group_of(PathId(1)) == PathId(0) {
                 return Some(self.now.since(began));
             }
         }
@@ -122,7 +122,7 @@ fn a_queue_that_moves_to_one_place_or_to_two_is_noticed() {
     assert!(l.grouped(120).is_some());
     l.shared = false;
     (0..150 * 500).for_each(|_| l.step());
-    assert_eq!(l.detector.group(PathId(1)), PathId(1));
+    assert_eq!(l.detector.group_of(PathId(1)), PathId(1));
 }
 
 #[test]

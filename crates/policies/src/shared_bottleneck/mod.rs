@@ -109,14 +109,14 @@ impl Detector {
     }
 
     /// A SACK acknowledged data of a path.
-    pub fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+    pub fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
         let mut changed = false;
         for pair in self.pairs.iter_mut().filter(|p| p.ids.contains(&ev.path)) {
-            changed |= pair.acked(view, ev);
+            changed |= pair.on_acked(view, ev);
         }
         if !self.pairs.is_empty()
             && self.tests.is_awake(view.now)
-            && let Some(test) = self.tests.acked(view, ev)
+            && let Some(test) = self.tests.on_acked(view, ev)
         {
             changed |= self.apply_test(view, &test);
         }
@@ -167,7 +167,7 @@ impl Detector {
     }
 
     /// The lowest path that shares a bottleneck with `path`; itself while none is known.
-    pub fn group(&self, path: PathId) -> PathId {
+    pub fn group_of(&self, path: PathId) -> PathId {
         self.groups.get(path.index()).copied().unwrap_or(path)
     }
 
@@ -193,7 +193,7 @@ impl Pair {
     }
 
     /// Whether the verdict changed.
-    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) -> bool {
+    fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) -> bool {
         let Some([a, b]) = self.both_views(view) else { return false };
         let (Some(ra), Some(rb)) = (a.srtt, b.srtt) else { return false };
         let round = ra.max(rb).max(SHORTEST);

@@ -85,14 +85,14 @@ impl Run {
             may_grow: true,
             rtt: Some(rtt),
         };
-        self.detector.acked(&view, &ev);
+        self.detector.on_acked(&view, &ev);
     }
 
     /// Rounds until the verdict is `shared`, at most `rounds`.
     fn until(&mut self, network: Network, shared: bool, rounds: u32) -> Option<u32> {
         (0..rounds).find(|_| {
             self.round(network);
-            (self.detector.group(PathId(1)) == PathId(0)) == shared
+            (self.detector.group_of(PathId(1)) == PathId(0)) == shared
         })
     }
 }
@@ -101,7 +101,7 @@ impl Run {
 fn one_queue_is_found_and_left_again() {
     for seed in 0..20 {
         let mut run = Run::new(seed);
-        assert_eq!(run.detector.group(PathId(1)), PathId(1), "nothing is coupled at first");
+        assert_eq!(run.detector.group_of(PathId(1)), PathId(1), "nothing is coupled at first");
         let found = run.until(Network::Shared, true, 400);
         assert!(found.is_some_and(|rounds| rounds >= INTERVALS_TO_JOIN), "seed {seed}: {found:?}");
         assert_eq!(run.until(Network::Shared, false, 2000), None, "seed {seed}: it stays");
@@ -130,7 +130,7 @@ fn first_slow_starts_side_by_side_are_one_event() {
             let noise = run.rng.below(300) as f64 / 1e3;
             run.sample(path, Duration::from_secs_f64((ms[path] + noise) / 1e3));
         }
-        run.detector.group(PathId(1))
+        run.detector.group_of(PathId(1))
     };
     // Each fills a queue of its own, by chance to the same height.
     let rise = [8, 15, 28, 53, 93, 53].map(|kb| kb * 1000);

@@ -40,7 +40,7 @@ impl Model {
     pub(super) fn push(&mut self, scheduler: &mut dyn StreamScheduler, stream: u16, chunks: u32) {
         self.tell(scheduler);
         let message = self.append(stream, chunks);
-        scheduler.queued(&StreamQueues::new(&self.heads(), false), &message);
+        scheduler.on_queued(&StreamQueues::new(&self.heads(), false), &message);
     }
 
     /// Sends one chunk: the stream it came from.
@@ -55,7 +55,7 @@ impl Model {
         let queues = StreamQueues { heads: &heads, unit };
         let stream = match self.begun.filter(|_| !interleaved) {
             Some(stream) => stream,
-            None => scheduler.peek(&queues, &|_| true)?,
+            None => scheduler.peek_stream(&queues, &|_| true)?,
         };
         let queue = self.queues.get_mut(&stream).expect("peek names a stream that has messages");
         queue[0].bytes -= CHUNK;
@@ -64,7 +64,7 @@ impl Model {
             queue.pop_front();
         }
         self.begun = (!done).then_some(stream);
-        scheduler.took(&StreamQueues { heads: &self.heads(), unit }, stream, CHUNK, done);
+        scheduler.on_taken(&StreamQueues { heads: &self.heads(), unit }, stream, CHUNK, done);
         Some(stream.0)
     }
 
@@ -90,7 +90,7 @@ impl Model {
     fn tell(&mut self, scheduler: &mut dyn StreamScheduler) {
         let heads = self.heads();
         for message in self.untold.drain(..) {
-            scheduler.queued(&StreamQueues::new(&heads, false), &message);
+            scheduler.on_queued(&StreamQueues::new(&heads, false), &message);
         }
     }
 

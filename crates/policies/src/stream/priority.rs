@@ -47,7 +47,7 @@ impl Policy for Priority {
 }
 
 impl StreamScheduler for Priority {
-    fn peek(
+    fn peek_stream(
         &mut self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
@@ -56,7 +56,7 @@ impl StreamScheduler for Priority {
         streams.min_by_key(|s| self.values.get(s).copied().unwrap_or_default())
     }
 
-    fn took(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
+    fn on_taken(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
         self.last = Some(stream);
     }
 

@@ -32,7 +32,7 @@ impl Policy for ByRequirements {
 }
 
 impl StreamScheduler for ByRequirements {
-    fn peek(
+    fn peek_stream(
         &mut self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
@@ -42,7 +42,7 @@ impl StreamScheduler for ByRequirements {
         heads.min_by_key(|m| order_of(m)).map(|m| m.stream)
     }
 
-    fn took(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
+    fn on_taken(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
         self.last = Some(stream);
     }
 }

@@ -23,7 +23,7 @@ impl Policy for RoundRobin {
 }
 
 impl StreamScheduler for RoundRobin {
-    fn peek(
+    fn peek_stream(
         &mut self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
@@ -31,7 +31,7 @@ impl StreamScheduler for RoundRobin {
         queues.after(self.last).map(|m| m.stream).find(|&s| eligible(s))
     }
 
-    fn took(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
+    fn on_taken(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
         self.last = Some(stream);
     }
 }

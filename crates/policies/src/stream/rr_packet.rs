@@ -13,7 +13,7 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("rr-packet",
 
 /// SS_RR_PKT: as round robin, but the stream changes only where a packet begins.
 ///
-/// While a packet is open, [`peek`](StreamScheduler::peek) offers its stream or none; none closes
+/// While a packet is open, [`peek_stream`](StreamScheduler::peek_stream) offers its stream or none; none closes
 /// the packet. An engine must announce a packet before it asks for its first chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobinPacket {
@@ -29,7 +29,7 @@ impl Policy for RoundRobinPacket {
 }
 
 impl StreamScheduler for RoundRobinPacket {
-    fn peek(
+    fn peek_stream(
         &mut self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
@@ -41,7 +41,7 @@ impl StreamScheduler for RoundRobinPacket {
         offer
     }
 
-    fn took(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
+    fn on_taken(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
         self.last = Some(stream);
         self.locked = true;
     }

@@ -22,7 +22,7 @@ pub(super) struct VirtualTime {
 
 impl VirtualTime {
     /// `stream` has something to send, and may have had nothing before.
-    pub(super) fn queued(&mut self, stream: StreamId) {
+    pub(super) fn on_queued(&mut self, stream: StreamId) {
         let start = self.now;
         self.starts.entry(stream).or_insert(start);
     }
@@ -43,7 +43,7 @@ impl VirtualTime {
     }
 
     /// `bytes` of `stream` were sent.
-    pub(super) fn took(
+    pub(super) fn on_taken(
         &mut self,
         queues: &StreamQueues<'_>,
         stream: StreamId,
@@ -61,7 +61,7 @@ impl VirtualTime {
     }
 
     /// A message of `stream` left the queue without having been sent.
-    pub(super) fn removed(&mut self, queues: &StreamQueues<'_>, stream: StreamId) {
+    pub(super) fn on_removed(&mut self, queues: &StreamQueues<'_>, stream: StreamId) {
         if queues.head(stream).is_none() {
             self.starts.remove(&stream);
         }

@@ -60,11 +60,11 @@ impl Policy for WeightedFair {
 }
 
 impl StreamScheduler for WeightedFair {
-    fn queued(&mut self, _queues: &StreamQueues<'_>, message: &MessageInfo) {
-        self.time.queued(message.stream);
+    fn on_queued(&mut self, _queues: &StreamQueues<'_>, message: &MessageInfo) {
+        self.time.on_queued(message.stream);
     }
 
-    fn peek(
+    fn peek_stream(
         &mut self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
@@ -72,13 +72,13 @@ impl StreamScheduler for WeightedFair {
         self.time.first_to_finish(queues, eligible, |s| self.weight_of(s))
     }
 
-    fn took(&mut self, queues: &StreamQueues<'_>, stream: StreamId, bytes: u32, _done: bool) {
+    fn on_taken(&mut self, queues: &StreamQueues<'_>, stream: StreamId, bytes: u32, _done: bool) {
         let weight = self.weight_of(stream);
-        self.time.took(queues, stream, bytes, weight);
+        self.time.on_taken(queues, stream, bytes, weight);
     }
 
-    fn removed(&mut self, queues: &StreamQueues<'_>, stream: StreamId) {
-        self.time.removed(queues, stream);
+    fn on_removed(&mut self, queues: &StreamQueues<'_>, stream: StreamId) {
+        self.time.on_removed(queues, stream);
     }
 
     fn set_param(&mut self, stream: StreamId, param: StreamParam) {

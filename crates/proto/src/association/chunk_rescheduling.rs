@@ -34,7 +34,7 @@ impl SendDecision<'_> {
     /// Half of the buffer that the path may use is taken by what it delivered.
     fn is_blocked(&self, view: &AssocView<'_>, p: &PathView) -> bool {
         let queued: u64 = view.paths.iter().map(|p| p.queued).sum();
-        let share = self.policies.buffer.share(view, p.id);
+        let share = self.policies.buffer.share_of(view, p.id);
         let limit = view.send_buffer.limit.min(view.peer_rwnd + queued).min(share);
         2 * p.queued.saturating_sub(p.outstanding_payload) >= limit
     }

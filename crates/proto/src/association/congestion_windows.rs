@@ -17,7 +17,7 @@ pub(super) fn refresh(
 ) {
     for view in &mut paths.views {
         let (cwnd, ssthresh) = (congestion.cwnd(view.id), congestion.ssthresh(view.id));
-        let (path, group) = (view.id, congestion.group(view.id));
+        let (path, group) = (view.id, congestion.group_of(view.id));
         if view.group != group {
             view.group = group;
             tracer.emit(now, || TraceEvent::Group { path, group });

@@ -282,7 +282,7 @@ impl Association {
         let was_failed = self.paths.view(p).is_some_and(|v| {
             v.state == PathState::PotentiallyFailed || probed && v.state == PathState::Inactive
         });
-        let was_silent = self.paths.view(p).is_some_and(|v| v.suspect);
+        let was_silent = self.paths.view(p).is_some_and(|v| v.silent);
         self.on_path_heard_again(now, p);
         if let Some(state) = self.paths.alive(p) {
             if was_failed && was_silent {
@@ -298,7 +298,7 @@ impl Association {
     /// was.
     fn take_back_timeout(&mut self, now: Time, p: PathId) {
         let view = self.tx.view(now, &self.paths);
-        self.policies.congestion.spurious(&view, p);
+        self.policies.congestion.on_spurious_timeout(&view, p);
         if let Some(path) = self.paths.get_mut(p) {
             path.idle_since = now;
         }
@@ -309,7 +309,7 @@ impl Association {
     fn resume_path(&mut self, now: Time, p: PathId, was_failed: bool) {
         let Some(pf) = self.config.potentially_failed.filter(|_| was_failed) else { return };
         let view = self.tx.view(now, &self.paths);
-        self.policies.congestion.resumed(&view, p, pf.return_mtus);
+        self.policies.congestion.on_resumed(&view, p, pf.return_mtus);
         self.refresh_windows(now);
     }
 }

@@ -1,6 +1,6 @@
 //! What limits the transfer, and for how long it did. Costs one comparison per send attempt.
 
-use crate::config::WatchConfig;
+use crate::config::StallDetectionConfig;
 use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::sender::Sender;
@@ -24,7 +24,7 @@ pub(crate) struct Limits {
 /// What the events need.
 #[derive(Debug)]
 pub(super) struct Watch {
-    pub(super) config: WatchConfig,
+    pub(super) config: StallDetectionConfig,
     /// When to look next; `Time::MAX` while there is nothing to send.
     pub(super) timer: Time,
     /// Times spent at the last look.
@@ -40,7 +40,7 @@ pub(super) struct Watch {
 }
 
 impl Limits {
-    pub(super) fn new(config: Option<WatchConfig>) -> Self {
+    pub(super) fn new(config: Option<StallDetectionConfig>) -> Self {
         let watch = config.map(|config| {
             Box::new(Watch {
                 config,

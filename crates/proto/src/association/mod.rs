@@ -174,7 +174,7 @@ impl Association {
             abort_reason: None,
             close_reason: None,
             reconfig: None,
-            limits: limits::Limits::new(config.watch),
+            limits: limits::Limits::new(config.stall_detection),
             tuning: BufferTuning::new(&config),
             config,
             endpoint,

@@ -298,8 +298,8 @@ impl Association {
         self.stats.data_chunks_sent += 1;
         self.stats.data_bytes_sent += u64::from(chunk.bytes);
         let view = self.tx.view(now, &self.paths);
-        self.policies.path_scheduler.sent(&view, path, chunk, new_packet);
-        for also in self.policies.path_scheduler.copies(&view, path, chunk) {
+        self.policies.path_scheduler.on_sent(&view, path, chunk, new_packet);
+        for also in self.policies.path_scheduler.copy_paths(&view, path, chunk) {
             self.tx.copies.push_wanted(also, tsn);
         }
         self.tracer.emit(now, || TraceEvent::Sent {

@@ -26,7 +26,7 @@ impl Association {
     /// `p` is silent: no data on it while there is a better path, its chunks go out on others, and
     /// it is asked for a sign.
     pub(super) fn on_path_silent(&mut self, now: Time, p: PathId) {
-        let sound = |v: &PathView| v.usable && !v.suspect && v.state == PathState::Active;
+        let sound = |v: &PathView| v.usable && !v.silent && v.state == PathState::Active;
         let replaceable = self.paths.views.iter().any(|v| v.id != p && sound(v));
         if !replaceable || !self.paths.view(p).is_some_and(sound) {
             return;
@@ -43,7 +43,7 @@ impl Association {
 
     /// Something of `p` was acknowledged, or a heartbeat answered: its chunks are no longer copied.
     pub(super) fn on_path_heard_again(&mut self, now: Time, p: PathId) {
-        if self.paths.view(p).is_some_and(|v| v.suspect) {
+        if self.paths.view(p).is_some_and(|v| v.silent) {
             self.tx.outstanding.end_copying(p);
             self.tracer.emit(now, || TraceEvent::Suspect { path: p, silent: false });
             self.trigger(Trigger::Path);

@@ -24,7 +24,7 @@ impl Association {
         Some(PathContact {
             last_heard: (path.last_contact != Time::MAX).then_some(path.last_contact),
             unanswered: view.errors,
-            suspect: view.suspect,
+            silent: view.silent,
         })
     }
 
@@ -109,7 +109,7 @@ impl Association {
         self.events.push_back(Event::PathRemoved(p));
         self.tracer.emit(now, || TraceEvent::PathState { path: p, state: PathState::Removed });
         let view = self.tx.view(now, &self.paths);
-        self.policies.path_scheduler.path_event(&view, p, PathChange::Removed);
+        self.policies.path_scheduler.on_path_change(&view, p, PathChange::Removed);
         self.trigger(Trigger::Path);
     }
 
@@ -117,7 +117,7 @@ impl Association {
     pub(crate) fn start_windows(&mut self, now: Time, p: PathId) {
         let view = self.tx.view(now, &self.paths);
         self.policies.congestion.path_added(&view, p);
-        self.policies.path_scheduler.path_event(&view, p, PathChange::Added);
+        self.policies.path_scheduler.on_path_change(&view, p, PathChange::Added);
         self.refresh_windows(now);
     }
 
@@ -150,7 +150,7 @@ impl Association {
         self.events.push_back(Event::PathState { path: p, state });
         self.tracer.emit(now, || TraceEvent::PathState { path: p, state });
         let view = self.tx.view(now, &self.paths);
-        self.policies.path_scheduler.path_event(&view, p, PathChange::State(state));
+        self.policies.path_scheduler.on_path_change(&view, p, PathChange::State(state));
         self.start_mtu_search(now, p);
         self.trigger(Trigger::Path);
     }

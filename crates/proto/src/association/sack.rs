@@ -171,8 +171,8 @@ impl Association {
                 may_grow: moved && !recovering,
                 rtt: acked.latest_rtt(now),
             };
-            self.policies.congestion.acked(&view, &ev);
-            self.policies.path_scheduler.acked(&view, &ev);
+            self.policies.congestion.on_acked(&view, &ev);
+            self.policies.path_scheduler.on_acked(&view, &ev);
         }
         if lossy {
             self.refresh_windows(now);
@@ -189,7 +189,7 @@ impl Association {
         for (p, acked) in outcome.by_path() {
             if acked.spurious_timeout {
                 let view = self.tx.view(now, &self.paths);
-                self.policies.congestion.spurious(&view, p);
+                self.policies.congestion.on_spurious_timeout(&view, p);
                 self.refresh_windows(now);
             }
         }
@@ -211,8 +211,8 @@ impl Association {
         if losses.react {
             let view = self.tx.view(now, &self.paths);
             let loss = LossInfo { path: p, kind: LossKind::FastRetransmit };
-            self.policies.congestion.lost(&view, &loss);
-            self.policies.path_scheduler.lost(&view, &loss);
+            self.policies.congestion.on_lost(&view, &loss);
+            self.policies.path_scheduler.on_lost(&view, &loss);
             self.refresh_windows(now);
         }
     }
@@ -232,7 +232,9 @@ impl Association {
     fn note_living_paths(&mut self, now: Time, outcome: &SackOutcome) {
         for (p, acked) in outcome.by_path() {
             let proves = match self.config.potentially_failed {
-                Some(pf) if pf.one_path_proves => acked.acked_once || acked.acked_here_alone,
+                Some(pf) if pf.single_path_ack_proves_path => {
+                    acked.acked_once || acked.acked_here_alone
+                }
                 Some(_) => acked.acked_once,
                 None => acked.acked,
             };

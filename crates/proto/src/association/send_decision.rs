@@ -82,7 +82,7 @@ impl SendDecision<'_> {
     ) -> Option<Transmission> {
         let meta = self.tx.marked_head(from)?;
         let view = self.tx.view(self.now, self.paths);
-        let RtxPick::Use(to) = self.policies.retransmission.pick(&view, &meta) else {
+        let RtxPick::Use(to) = self.policies.retransmission.pick_path(&view, &meta) else {
             return None;
         };
         if self.tx.recovery.holds_retransmissions(from, to) {
@@ -143,7 +143,7 @@ impl SendDecision<'_> {
         self.decay_idle_windows();
         self.refresh_sendable(1, None);
         let view = self.tx.view(self.now, self.paths);
-        self.policies.path_scheduler.round_begin(&view, why);
+        self.policies.path_scheduler.begin_attempt(&view, why);
         Some(())
     }
 
@@ -152,7 +152,7 @@ impl SendDecision<'_> {
         let Some((trigger, packets)) = self.attempt.end() else { return };
         self.limits.note_stop(self.now, stop, self.tx, self.paths);
         let view = self.tx.view(self.now, self.paths);
-        self.policies.path_scheduler.round_end(&view);
+        self.policies.path_scheduler.end_attempt(&view);
         self.tracer.emit(self.now, || TraceEvent::Round { trigger, packets, stop });
     }
 
@@ -175,7 +175,7 @@ impl SendDecision<'_> {
                 return Err(Stop::Paths);
             }
             let view = self.tx.view(self.now, self.paths);
-            match self.policies.path_scheduler.pick(&view, &chunk) {
+            match self.policies.path_scheduler.pick_path(&view, &chunk) {
                 PathPick::Use(path) if view.path(path).is_some_and(|p| p.sendable) => {
                     self.trace_decision(Some(path));
                     // A choice that must wait is not made anew for another path: that would take
@@ -212,7 +212,7 @@ impl SendDecision<'_> {
             Some(stream) => stream,
             None => {
                 let eligible = |s: StreamId| !skipped.contains(&s) && tx.may_begin(s, pmdcs);
-                self.policies.stream_scheduler.peek(&tx.queue.heads(), &eligible)?
+                self.policies.stream_scheduler.peek_stream(&tx.queue.heads(), &eligible)?
             }
         };
         tx.peek(stream, pmdcs)
@@ -252,7 +252,7 @@ impl SendDecision<'_> {
 
     #[inline(never)]
     fn emit_decision(&mut self, path: Option<PathId>) {
-        let state = self.policies.path_scheduler.state();
+        let state = self.policies.path_scheduler.trace_values();
         let open = self.paths.views.iter().filter(|v| v.sendable);
         let sendable = open.fold(0, |mask, v| mask | 1 << v.id.0);
         self.tracer.emit(self.now, || TraceEvent::Decision { path, sendable, state });
@@ -271,7 +271,7 @@ impl SendDecision<'_> {
                 && path.has_room()
                 && !(begins && (own.burst_left == 0 || own.must_wait(path)))
                 && self.now >= own.held_back_until;
-            if open && self.policies.buffer.admit(&view, p, bytes) {
+            if open && self.policies.buffer.may_take(&view, p, bytes) {
                 sendable |= 1 << p.0;
             } else if open && refused.is_none() {
                 refused = Some(p);
@@ -308,7 +308,7 @@ impl SendDecision<'_> {
             }
             for _ in 0..halvings {
                 let view = self.tx.view(self.now, self.paths);
-                self.policies.congestion.idle(&view, p);
+                self.policies.congestion.on_idle(&view, p);
             }
             decayed |= halvings > 0;
         }

@@ -50,12 +50,12 @@ impl SendDecision<'_> {
         }
         self.refresh_sendable(chunk.bytes, None);
         let view = self.tx.view(self.now, self.paths);
-        if !self.policies.buffer.admit(&view, p, chunk.bytes) {
+        if !self.policies.buffer.may_take(&view, p, chunk.bytes) {
             return None;
         }
         self.paths.view_mut(p)?.sendable = true;
         let view = self.tx.view(self.now, self.paths);
-        let pick = self.policies.path_scheduler.pick(&view, &chunk);
+        let pick = self.policies.path_scheduler.pick_path(&view, &chunk);
         (pick == PathPick::Use(p)).then_some(chunk)
     }
 }

@@ -114,7 +114,7 @@ impl Association {
         self.stats.timeouts += 1;
         if let Some(path) = self.paths.get_mut(p) {
             path.stats.count_timeout(rto);
-            path.on_probation = self.config.one_packet_after_timeout;
+            path.on_probation = self.config.limit_to_one_packet_after_t3;
         }
         let rto_ns = rto.as_nanos() as u64;
         self.tracer.emit(now, || TraceEvent::Lost {
@@ -127,8 +127,8 @@ impl Association {
         self.refresh_windows(now);
         let view = self.tx.view(now, &self.paths);
         let loss = LossInfo { path: p, kind: LossKind::Timeout };
-        self.policies.congestion.lost(&view, &loss);
-        self.policies.path_scheduler.lost(&view, &loss);
+        self.policies.congestion.on_lost(&view, &loss);
+        self.policies.path_scheduler.on_lost(&view, &loss);
         self.refresh_windows(now);
         let excused = probing && self.excused(now, p, rto);
         self.count_failure(now, p, !excused, true);

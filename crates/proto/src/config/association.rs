@@ -14,7 +14,7 @@ use super::reconfiguration::ReconfigConfig;
 use super::recovery::RecoveryConfig;
 use super::rto::RtoConfig;
 use super::sack::SackConfig;
-use super::watch::WatchConfig;
+use super::stall_detection::StallDetectionConfig;
 use crate::ids::{Mid, Tsn};
 use crate::policy::{CcConfig, PolicyFactory, Rfc9260Policies};
 use crate::rng::Rng;
@@ -76,7 +76,7 @@ pub struct AssocConfig {
     /// acknowledged (RFC 9260 section 7.2.1). Off: beside the packet that the window of one packet
     /// takes, one of retransmissions may ignore it, as in what the named profiles were measured
     /// with.
-    pub one_packet_after_timeout: bool,
+    pub limit_to_one_packet_after_t3: bool,
     /// Miss indications for a fast retransmit (RFC 9260: 3; RFC 2960: 4).
     pub fast_retransmit_after: u32,
     /// Delayed acknowledgement.
@@ -109,10 +109,10 @@ pub struct AssocConfig {
     /// INIT and INIT ACK without addresses and without what no RFC knows (DAC, NR-SACK): for peers
     /// that drop what they do not expect, as in WebRTC, and for hosts behind NAT (RFC 6951 section
     /// 5.4). Paths from further addresses of ours are then told to the peer by ASCONF alone.
-    pub bare_init: bool,
+    pub minimal_init: bool,
     /// Events that tell what limits a transfer, and that it has stopped; `None`: only the
     /// statistics do.
-    pub watch: Option<WatchConfig>,
+    pub stall_detection: Option<StallDetectionConfig>,
     /// Makes the policies.
     pub policies: Arc<dyn PolicyFactory>,
     /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests
@@ -153,7 +153,7 @@ impl Default for AssocConfig {
             handshake: Handshake::OnePath,
             max_burst: Some(4),
             max_burst_rule: BurstRule::Always,
-            one_packet_after_timeout: true,
+            limit_to_one_packet_after_t3: true,
             fast_retransmit_after: 3,
             sack: SackConfig::default(),
             cmt: CmtConfig::default(),
@@ -166,8 +166,8 @@ impl Default for AssocConfig {
             nagle: false,
             pacing: false,
             zero_checksum: None,
-            bare_init: false,
-            watch: None,
+            minimal_init: false,
+            stall_detection: None,
             policies: Arc::new(Rfc9260Policies),
             initial_tsn: None,
             first_mid: Mid(0),

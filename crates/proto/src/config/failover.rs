@@ -18,11 +18,11 @@ pub struct PfConfig {
     pub probe: Option<Duration>,
     /// Data sent more than once, but on one path alone, proves by its acknowledgement that the path
     /// works (RFC 7829 section 3.2, item 10). Off: only data sent once does, as in CMT-PF.
-    pub one_path_proves: bool,
+    pub single_path_ack_proves_path: bool,
 }
 
 impl Default for PfConfig {
     fn default() -> Self {
-        Self { max_retrans: 0, return_mtus: 2, probe: None, one_path_proves: false }
+        Self { max_retrans: 0, return_mtus: 2, probe: None, single_path_ack_proves_path: false }
     }
 }

@@ -18,7 +18,7 @@ mod recovery;
 mod replies;
 mod rto;
 mod sack;
-mod watch;
+mod stall_detection;
 
 pub use crate::policy::{CcConfig, CwndUnit, InitialCwnd, InitialSsthresh};
 pub use association::AssocConfig;
@@ -40,4 +40,4 @@ pub use recovery::{RateReduction, RecoveryConfig, Rescheduling};
 pub use replies::ReplyLimits;
 pub use rto::RtoConfig;
 pub use sack::{SackConfig, SackPath};
-pub use watch::WatchConfig;
+pub use stall_detection::StallDetectionConfig;

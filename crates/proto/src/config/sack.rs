@@ -18,11 +18,11 @@ pub struct SackConfig {
     /// Where DAC does not delay it anyway, answer at once the packet that fills the last gap: RFC
     /// 5681 section 4.2 asks for it, RFC 9260 section 6.7 leaves it open. Off, as in ns-2's module:
     /// a packet that leaves no gap waits for the next one, or for the delay.
-    pub filled_gap: bool,
+    pub sack_when_gap_fills: bool,
     /// DAC: tell, and let count, the packets that a SACK of the delay's timer covers. Off, as in
     /// ns-2's module, whose timer clears the count before it writes the SACK: such a SACK alone
     /// makes no chunk missing.
-    pub timer_count: bool,
+    pub dac_count_in_timer_sack: bool,
     /// Gap ack blocks that a SACK reports at most, the lowest first; in an NR-SACK, blocks of both
     /// kinds together. `None`: as many as its packet takes. RFC 9260 section 3.3.4 leaves the
     /// number to the receiver; Linux reports 16.
@@ -36,8 +36,8 @@ impl Default for SackConfig {
             every: 2,
             path: SackPath::LastData,
             window_updates: true,
-            filled_gap: true,
-            timer_count: true,
+            sack_when_gap_fills: true,
+            dac_count_in_timer_sack: true,
             max_gap_blocks: None,
         }
     }

@@ -29,7 +29,7 @@ impl Endpoint {
         let config = permitted_config(config, &endpoint);
         // A bare INIT tells of no address: what came from another one would be a stranger's.
         let first = tuples.first().map(|tuple| tuple.local);
-        let known = |tuple: &&FourTuple| !config.bare_init || Some(tuple.local) == first;
+        let known = |tuple: &&FourTuple| !config.minimal_init || Some(tuple.local) == first;
         let tuples: &[_] = &tuples.iter().filter(known).copied().collect::<Vec<_>>();
         let assoc = Association::connect(now, config, endpoint, tuples, peer_port, rng);
         Ok(self.table.insert(assoc))

@@ -233,7 +233,7 @@ impl Endpoint {
         let mut extensions = Extensions::agreed(config, said);
         // What we accept does not depend on what the peer accepts.
         extensions.zero_checksum = config.zero_checksum.is_some();
-        let addresses = if config.bare_init { &[] } else { addresses };
+        let addresses = if config.minimal_init { &[] } else { addresses };
         let auth = extensions.authentication.then(|| {
             let random = identity.random.unwrap_or_else(|| self.rng.bytes32());
             AuthOffer::ours(config, random)

@@ -35,8 +35,8 @@ impl Extensions {
     pub(crate) fn of(config: &AssocConfig) -> Self {
         let on = config.extensions;
         Self {
-            nr_sack: config.cmt.nr_sack != NrSack::Off && !config.bare_init,
-            dac: config.cmt.dac && !config.bare_init,
+            nr_sack: config.cmt.nr_sack != NrSack::Off && !config.minimal_init,
+            dac: config.cmt.dac && !config.minimal_init,
             authentication: on.authentication,
             // RFC 5061 section 4.2.7: who lists ASCONF without AUTH gets no association.
             dynamic_addresses: on.dynamic_addresses && on.authentication,

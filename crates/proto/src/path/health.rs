@@ -46,8 +46,8 @@ impl PathSet {
     /// `p` fell silent, while others did not.
     pub(crate) fn suspect(&mut self, p: PathId) {
         let Some((view, path)) = self.both_mut(p) else { return };
-        view.suspect = true;
-        path.stats.suspicions += 1;
+        view.silent = true;
+        path.stats.path_silences += 1;
         self.refresh_usable();
     }
 
@@ -57,7 +57,7 @@ impl PathSet {
         view.errors = 0;
         path.timeouts_in_a_row = 0;
         path.refused = Time::MAX;
-        if core::mem::take(&mut view.suspect) {
+        if core::mem::take(&mut view.silent) {
             self.refresh_usable();
         }
         match self.view(p)?.state {

@@ -30,7 +30,7 @@ impl PathSet {
         }
         let settings = path.settings;
         let interval = match view.state {
-            _ if view.suspect => Duration::ZERO,
+            _ if view.silent => Duration::ZERO,
             PathState::Unconfirmed if stranded => Duration::ZERO,
             PathState::Unconfirmed if path.verification.asked_for => Duration::ZERO,
             PathState::Unconfirmed if view.errors <= settings.max_retrans => Duration::ZERO,

@@ -334,7 +334,7 @@ struct Rank {
     /// 8.4), or nobody would notice that a path works again, or that none ever will.
     inactive: bool,
     potentially_failed: bool,
-    suspect: bool,
+    silent: bool,
     backup: bool,
 }
 
@@ -348,7 +348,7 @@ fn rank(view: &PathView) -> Option<Rank> {
     Some(Rank {
         inactive: view.state == PathState::Inactive,
         potentially_failed: view.state == PathState::PotentiallyFailed,
-        suspect: view.suspect,
+        silent: view.silent,
         backup: view.admin == PathAdmin::Backup,
     })
 }

@@ -54,7 +54,7 @@ impl PathSet {
     pub(crate) fn remove(&mut self, now: Time, p: PathId) {
         let Some((view, path)) = self.both_mut(p) else { return };
         view.state = PathState::Removed;
-        (view.sendable, view.suspect, view.in_recovery) = (false, false, false);
+        (view.sendable, view.silent, view.in_recovery) = (false, false, false);
         (path.t3, path.heartbeat_at, path.heartbeat) = (Time::MAX, Time::MAX, None);
         (path.rtt_probe, path.dormant, path.burst_left) = (None, false, 0);
         path.overdue = None;

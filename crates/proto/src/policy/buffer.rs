@@ -11,10 +11,10 @@ use crate::view::AssocView;
 /// all the same: a policy cannot dead-lock a transfer.
 pub trait BufferPolicy: Policy {
     /// Whether `bytes` more payload bytes may go out on `path`.
-    fn admit(&self, view: &AssocView<'_>, path: PathId, bytes: u32) -> bool;
+    fn may_take(&self, view: &AssocView<'_>, path: PathId, bytes: u32) -> bool;
 
     /// The bytes granted to `path` in all, for traces; `u64::MAX` when not limited.
-    fn share(&self, _view: &AssocView<'_>, _path: PathId) -> u64 {
+    fn share_of(&self, _view: &AssocView<'_>, _path: PathId) -> u64 {
         u64::MAX
     }
 }
@@ -30,7 +30,7 @@ impl Policy for SharedBuffer {
 }
 
 impl BufferPolicy for SharedBuffer {
-    fn admit(&self, _view: &AssocView<'_>, _path: PathId, _bytes: u32) -> bool {
+    fn may_take(&self, _view: &AssocView<'_>, _path: PathId, _bytes: u32) -> bool {
         true
     }
 }

@@ -27,14 +27,14 @@ pub trait WindowRule: Send + core::fmt::Debug {
     }
 
     /// Growth in congestion avoidance, per fully acknowledged window.
-    fn avoidance(&self, _view: &AssocView<'_>, _path: &PathView, mtu: u64) -> u64 {
+    fn avoidance_growth(&self, _view: &AssocView<'_>, _path: &PathView, mtu: u64) -> u64 {
         mtu
     }
 
     /// Congestion avoidance on one acknowledgement: one step per fully acknowledged window that was
     /// in use (RFC 9260 section 7.2.2). `unit.limit` is for rules that grow with every
     /// acknowledgement.
-    fn avoid(
+    fn grow_in_avoidance(
         &mut self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -43,7 +43,7 @@ pub trait WindowRule: Send + core::fmt::Debug {
         w: &mut PathWindow,
     ) {
         if w.full_window_acked(ev) {
-            w.cwnd = w.cwnd.saturating_add(self.avoidance(view, path, unit.mtu));
+            w.cwnd = w.cwnd.saturating_add(self.avoidance_growth(view, path, unit.mtu));
         }
     }
 
@@ -52,7 +52,7 @@ pub trait WindowRule: Send + core::fmt::Debug {
 
     /// A SACK acknowledged data of `path`, whether or not the window may grow by it; called before
     /// it grows. A rule that ends slow start by itself lowers `w.ssthresh` here.
-    fn measure(
+    fn observe_ack(
         &mut self,
         _view: &AssocView<'_>,
         _path: &PathView,
@@ -61,16 +61,16 @@ pub trait WindowRule: Send + core::fmt::Debug {
     ) {
     }
 
-    /// `path` lost data; `cut` is what [`decrease`](Self::decrease) just answered.
-    fn lost(&mut self, _view: &AssocView<'_>, _path: &PathView, _kind: LossKind, _cut: Cut) {}
+    /// `path` lost data; `cut` is what [`windows_after_loss`](Self::windows_after_loss) just answered.
+    fn on_lost(&mut self, _view: &AssocView<'_>, _path: &PathView, _kind: LossKind, _cut: Cut) {}
 
     /// The timeout that `path` suffered was spurious, and its windows are restored: take back what
-    /// [`lost`](Self::lost) did at the first expiry in a row, the one that found more than its cut
+    /// [`on_lost`](Self::on_lost) did at the first expiry in a row, the one that found more than its cut
     /// left.
-    fn spurious(&mut self, _path: PathId) {}
+    fn on_spurious_timeout(&mut self, _path: PathId) {}
 
     /// The windows after a loss; `floor_mtus` is the smallest ssthresh in MTUs (RFC 9260: 4).
-    fn decrease(
+    fn windows_after_loss(
         &self,
         view: &AssocView<'_>,
         path: &PathView,
@@ -109,7 +109,7 @@ impl WindowRule for Rfc9260Rule {
         "rfc9260"
     }
 
-    fn decrease(
+    fn windows_after_loss(
         &self,
         _view: &AssocView<'_>,
         path: &PathView,
@@ -225,7 +225,7 @@ impl<R: WindowRule> ClassicCc<R> {
         let limit = u64::from(self.config.abc_limit) * mtu;
         let Some(w) = self.windows.get_mut(ev.path.index()) else { return };
         if !w.slow_start() {
-            self.rule.avoid(view, path, ev, CwndStep { mtu, limit }, w);
+            self.rule.grow_in_avoidance(view, path, ev, CwndStep { mtu, limit }, w);
         } else if w.was_full(ev) {
             w.cwnd = w.cwnd.saturating_add(self.rule.slow_start(view, path, ev.bytes, limit));
         }
@@ -256,10 +256,10 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         self.rule.path_added(path);
     }
 
-    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+    fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
         let Some(path) = view.path(ev.path) else { return };
         if let Some(w) = self.windows.get_mut(ev.path.index()) {
-            self.rule.measure(view, path, ev, w);
+            self.rule.observe_ack(view, path, ev, w);
         }
         if ev.may_grow {
             self.grow(view, path, ev);
@@ -272,29 +272,34 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         }
     }
 
-    fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
+    fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
         let Some(path) = view.path(ev.path) else { return };
         let mtu = self.config.mtu(path);
-        let cut =
-            self.rule.decrease(view, path, ev.kind, mtu, u64::from(self.config.loss_floor_mtus));
+        let cut = self.rule.windows_after_loss(
+            view,
+            path,
+            ev.kind,
+            mtu,
+            u64::from(self.config.loss_floor_mtus),
+        );
         self.remember(ev, cut);
         if let Some(w) = self.windows.get_mut(ev.path.index()) {
             *w = PathWindow::new(cut.cwnd, cut.ssthresh);
         }
-        self.rule.lost(view, path, ev.kind, cut);
+        self.rule.on_lost(view, path, ev.kind, cut);
     }
 
-    fn spurious(&mut self, _view: &AssocView<'_>, path: PathId) {
+    fn on_spurious_timeout(&mut self, _view: &AssocView<'_>, path: PathId) {
         let before = self.before_timeout.get_mut(path.index()).and_then(Option::take);
         if let Some((w, before)) = self.windows.get_mut(path.index()).zip(before) {
             // What grew since, grew for good.
             w.cwnd = w.cwnd.max(before.cwnd);
             w.ssthresh = before.ssthresh;
-            self.rule.spurious(path);
+            self.rule.on_spurious_timeout(path);
         }
     }
 
-    fn idle(&mut self, view: &AssocView<'_>, path: PathId) {
+    fn on_idle(&mut self, view: &AssocView<'_>, path: PathId) {
         // RFC 9260 section 7.2.1: halve per RTO, keep what was learnt in ssthresh.
         let Some(p) = view.path(path) else { return };
         let floor = 4 * self.config.mtu(p);
@@ -306,7 +311,7 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         w.cwnd = (w.cwnd / 2).max(floor.min(w.cwnd));
     }
 
-    fn resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32) {
+    fn on_resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32) {
         let Some(p) = view.path(path) else { return };
         let cwnd = u64::from(mtus) * self.config.mtu(p);
         if let Some(w) = self.windows.get_mut(path.index()) {
@@ -365,7 +370,7 @@ mod tests {
             may_grow: true,
             rtt: None,
         };
-        cc.acked(&AssocView::new(Time::ZERO, &p), &ev);
+        cc.on_acked(&AssocView::new(Time::ZERO, &p), &ev);
     }
 
     #[test]
@@ -406,11 +411,11 @@ mod tests {
         assert_eq!(cc.cwnd(PathId(0)), above + 1468);
         let p = [path(&cc)];
         let view = AssocView::new(Time::ZERO, &p);
-        cc.lost(&view, &LossInfo { path: PathId(0), kind: LossKind::FastRetransmit });
+        cc.on_lost(&view, &LossInfo { path: PathId(0), kind: LossKind::FastRetransmit });
         assert_eq!(cc.cwnd(PathId(0)), (above + 1468) / 2);
         let p = [path(&cc)];
         let view = AssocView::new(Time::ZERO, &p);
-        cc.lost(&view, &LossInfo { path: PathId(0), kind: LossKind::Timeout });
+        cc.on_lost(&view, &LossInfo { path: PathId(0), kind: LossKind::Timeout });
         assert_eq!((cc.cwnd(PathId(0)), cc.ssthresh(PathId(0))), (1468, 4 * 1468));
     }
 
@@ -424,14 +429,14 @@ mod tests {
         let before = (cc.cwnd(PathId(0)), cc.ssthresh(PathId(0)));
         let mut lose = |kind| {
             let p = [path(&cc)];
-            cc.lost(&AssocView::new(Time::ZERO, &p), &LossInfo { path: PathId(0), kind });
+            cc.on_lost(&AssocView::new(Time::ZERO, &p), &LossInfo { path: PathId(0), kind });
         };
         lose(LossKind::Timeout);
         lose(LossKind::Timeout);
         assert_eq!(cc.cwnd(PathId(0)), 1468);
-        cc.spurious(&AssocView::new(Time::ZERO, &[]), PathId(0));
+        cc.on_spurious_timeout(&AssocView::new(Time::ZERO, &[]), PathId(0));
         assert_eq!((cc.cwnd(PathId(0)), cc.ssthresh(PathId(0))), before);
-        cc.spurious(&AssocView::new(Time::ZERO, &[]), PathId(0));
+        cc.on_spurious_timeout(&AssocView::new(Time::ZERO, &[]), PathId(0));
         assert_eq!((cc.cwnd(PathId(0)), cc.ssthresh(PathId(0))), before, "once");
     }
 }

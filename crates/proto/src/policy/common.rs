@@ -8,7 +8,7 @@ pub trait Policy: Send + fmt::Debug {
     fn name(&self) -> &'static str;
 
     /// Its inner state as named numbers, for traces. Empty where there is none worth showing.
-    fn state(&self) -> Vec<(&'static str, f64)> {
+    fn trace_values(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 }

@@ -7,33 +7,33 @@ use crate::view::{AssocView, LossKind};
 
 /// The congestion windows of all paths.
 ///
-/// The engine calls [`acked`](Self::acked) for each path of a SACK, then [`lost`](Self::lost) for
+/// The engine calls [`on_acked`](Self::on_acked) for each path of a SACK, then [`on_lost`](Self::on_lost) for
 /// the paths that enter fast recovery by it (increase before decrease, RFC 9260 section 7.2.4),
 /// then [`sack_done`](Self::sack_done), and then reads [`cwnd`](Self::cwnd),
-/// [`ssthresh`](Self::ssthresh) and [`group`](Self::group) back into the views.
+/// [`ssthresh`](Self::ssthresh) and [`group_of`](Self::group_of) back into the views.
 pub trait CongestionControl: Policy {
     /// `path` joins, or starts anew after a restart of the peer.
     fn path_added(&mut self, view: &AssocView<'_>, path: PathId);
 
     /// A SACK acknowledged data of a path.
-    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo);
+    fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo);
 
     /// A path lost data: once when it enters fast recovery, once per expiry of T3-rtx.
-    fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo);
+    fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo);
 
     /// The timeout that `path` last suffered was spurious (F-RTO, RFC 5682): its data had only been
-    /// late. Take back what [`lost`](Self::lost) did to the windows at the first expiry in a row.
-    fn spurious(&mut self, _view: &AssocView<'_>, _path: PathId) {}
+    /// late. Take back what [`on_lost`](Self::on_lost) did to the windows at the first expiry in a row.
+    fn on_spurious_timeout(&mut self, _view: &AssocView<'_>, _path: PathId) {}
 
     /// The SACK is processed.
     fn sack_done(&mut self, _view: &AssocView<'_>) {}
 
     /// `path` sent no data for another RTO (RFC 9260 section 7.2.1).
-    fn idle(&mut self, _view: &AssocView<'_>, _path: PathId) {}
+    fn on_idle(&mut self, _view: &AssocView<'_>, _path: PathId) {}
 
     /// `path` answers again after it was potentially failed: start with `mtus` path MTUs in slow
     /// start (CMT-PF).
-    fn resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32);
+    fn on_resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32);
 
     /// The rate at which packets should leave on `path`, bytes per second, for an engine that
     /// spreads them over the round trip. `None`: no opinion, send when the window lets you.
@@ -43,7 +43,7 @@ pub trait CongestionControl: Policy {
 
     /// The group of `path`: the lowest path among those that are taken to share one bottleneck with
     /// it.
-    fn group(&self, path: PathId) -> PathId {
+    fn group_of(&self, path: PathId) -> PathId {
         path
     }
 

@@ -9,24 +9,24 @@ use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState};
 /// Chooses the path of new data.
 ///
 /// A *send attempt* (a round) begins when something happened that may allow sending:
-/// [`round_begin`](Self::round_begin). The engine then asks [`pick`](Self::pick) for each chunk
+/// [`begin_attempt`](Self::begin_attempt). The engine then asks [`pick_path`](Self::pick_path) for each chunk
 /// until there is no data, no window or the policy waits, and closes with
-/// [`round_end`](Self::round_end). `pick` may be asked several times about the same chunk; only
-/// [`sent`](Self::sent) says that it went out. Paths with
+/// [`end_attempt`](Self::end_attempt). `pick` may be asked several times about the same chunk; only
+/// [`on_sent`](Self::on_sent) says that it went out. Paths with
 /// [`sendable`](crate::view::PathView::sendable) set may be used; a path once unsendable stays so
 /// until the round ends.
 pub trait PathScheduler: Policy {
     /// A send attempt begins.
-    fn round_begin(&mut self, _view: &AssocView<'_>, _why: Trigger) {}
+    fn begin_attempt(&mut self, _view: &AssocView<'_>, _why: Trigger) {}
 
     /// The send attempt is over.
-    fn round_end(&mut self, _view: &AssocView<'_>) {}
+    fn end_attempt(&mut self, _view: &AssocView<'_>) {}
 
     /// The path for `next`.
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick;
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick;
 
     /// `chunk` went out on `path`; the view includes it. `new_packet` says that it began a packet.
-    fn sent(
+    fn on_sent(
         &mut self,
         _view: &AssocView<'_>,
         _path: PathId,
@@ -36,17 +36,17 @@ pub trait PathScheduler: Policy {
     }
 
     /// Further paths for `chunk`, which just went out on `path`: each carries a copy as soon as its
-    /// window has room, unless the chunk is acknowledged before. Copies bypass [`pick`](Self::pick)
+    /// window has room, unless the chunk is acknowledged before. Copies bypass [`pick_path`](Self::pick_path)
     /// and the buffer policy: they hold no buffer of their own.
-    fn copies(&self, _view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> Vec<PathId> {
+    fn copy_paths(&self, _view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> Vec<PathId> {
         Vec::new()
     }
 
     /// A SACK acknowledged data of a path; the windows follow it already.
-    fn acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
+    fn on_acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
 
     /// A path lost data: once when it enters fast recovery, once per expiry of T3-rtx.
-    fn lost(&mut self, _view: &AssocView<'_>, _ev: &LossInfo) {}
+    fn on_lost(&mut self, _view: &AssocView<'_>, _ev: &LossInfo) {}
 
     /// Whether `chunk`, about to go out on `path`, asks for its SACK at once (the I bit, RFC 9260
     /// section 3.3.1): worth a packet on the way back while the buffers are what limits the
@@ -56,7 +56,7 @@ pub trait PathScheduler: Policy {
     }
 
     /// A path came, went, or changed its state.
-    fn path_event(&mut self, _view: &AssocView<'_>, _path: PathId, _change: PathChange) {}
+    fn on_path_change(&mut self, _view: &AssocView<'_>, _path: PathId, _change: PathChange) {}
 }
 
 /// Why a send attempt begins.
@@ -107,7 +107,7 @@ impl Policy for PrimaryPath {
 }
 
 impl PathScheduler for PrimaryPath {
-    fn pick(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
         // The engine keeps `usable` true for backups only while no active path is usable.
         let primary =
             view.path(view.primary).filter(|p| p.usable && p.admin != PathAdmin::Disabled);

@@ -9,7 +9,7 @@ pub trait RetransmissionPolicy: Policy {
     /// The path for `chunk`. When the chosen path's cwnd is full, nothing is sent for this chunk
     /// now, and the next feedback asks anew; the engine knows the one packet that may ignore cwnd
     /// after a loss.
-    fn pick(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick;
+    fn pick_path(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick;
 }
 
 /// A retransmission policy's answer.
@@ -33,7 +33,7 @@ impl Policy for Rfc9260Retransmission {
 }
 
 impl RetransmissionPolicy for Rfc9260Retransmission {
-    fn pick(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
         let same = view.path(chunk.last).filter(|p| p.usable);
         let next = || {
             let (before, after) = view.paths.split_at(chunk.last.index().min(view.paths.len()));

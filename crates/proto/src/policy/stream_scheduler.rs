@@ -7,17 +7,17 @@ use crate::time::Time;
 
 /// Chooses the stream that the next message is taken from.
 ///
-/// Two-phase: [`peek`](Self::peek) proposes, [`took`](Self::took) commits. Without I-DATA the
+/// Two-phase: [`peek_stream`](Self::peek_stream) proposes, [`on_taken`](Self::on_taken) commits. Without I-DATA the
 /// fragments of a message have consecutive TSNs, so the engine asks only at message borders and
 /// finishes a message once it has begun. With it, it asks for every chunk, and messages of several
 /// streams are under way at once.
 pub trait StreamScheduler: Policy {
     /// A message, or a further part of one, entered the queue of its stream; `queues` shows it
     /// already.
-    fn queued(&mut self, _queues: &StreamQueues<'_>, _message: &MessageInfo) {}
+    fn on_queued(&mut self, _queues: &StreamQueues<'_>, _message: &MessageInfo) {}
 
     /// The stream to take from, among the non-empty ones for which `eligible` holds.
-    fn peek(
+    fn peek_stream(
         &mut self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
@@ -25,10 +25,17 @@ pub trait StreamScheduler: Policy {
 
     /// `bytes` of the head message of `stream` were sent; `done` when that was its last chunk,
     /// which has then left `queues`.
-    fn took(&mut self, _queues: &StreamQueues<'_>, _stream: StreamId, _bytes: u32, _done: bool) {}
+    fn on_taken(
+        &mut self,
+        _queues: &StreamQueues<'_>,
+        _stream: StreamId,
+        _bytes: u32,
+        _done: bool,
+    ) {
+    }
 
     /// A message of `stream` was given up, wholly or in part unsent; `queues` no longer shows it.
-    fn removed(&mut self, _queues: &StreamQueues<'_>, _stream: StreamId) {}
+    fn on_removed(&mut self, _queues: &StreamQueues<'_>, _stream: StreamId) {}
 
     /// A new packet begins.
     fn packet_started(&mut self) {}
@@ -105,7 +112,7 @@ impl Policy for FirstCome {
 }
 
 impl StreamScheduler for FirstCome {
-    fn peek(
+    fn peek_stream(
         &mut self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,

@@ -38,8 +38,8 @@ pub(super) struct AckPolicy {
     delay: Duration,
     every: u32,
     dac: bool,
-    filled_gap: bool,
-    timer_count: bool,
+    sack_when_gap_fills: bool,
+    dac_count_in_timer_sack: bool,
     packet: PacketSummary,
     /// Packets with DATA since the last SACK.
     packets: u32,
@@ -56,8 +56,8 @@ impl AckPolicy {
             delay: config.delay.min(MAX_DELAY),
             every: config.every,
             dac,
-            filled_gap: config.filled_gap,
-            timer_count: config.timer_count,
+            sack_when_gap_fills: config.sack_when_gap_fills,
+            dac_count_in_timer_sack: config.dac_count_in_timer_sack,
             packet: PacketSummary::default(),
             packets: 0,
             had_gaps: false,
@@ -92,7 +92,7 @@ impl AckPolicy {
         self.packets += 1;
         let again = packet.duplicate && !packet.new;
         // The packet that fills the last gap is answered at once, too: RFC 5681 section 4.2.
-        let gap = !self.dac && (gaps || self.filled_gap && self.had_gaps);
+        let gap = !self.dac && (gaps || self.sack_when_gap_fills && self.had_gaps);
         self.had_gaps = gaps;
         let first = core::mem::take(&mut self.fresh);
         self.immediate |= packet.urgent || again || gap || first || self.packets >= self.every;
@@ -122,7 +122,7 @@ impl AckPolicy {
 
     /// The flags of the SACK: the number of packets that it covers, if both ends know DAC.
     pub(super) fn flags(&self) -> u8 {
-        let counts = self.dac && (self.immediate || self.timer_count);
+        let counts = self.dac && (self.immediate || self.dac_count_in_timer_sack);
         if counts { dac_flags(u8::try_from(self.packets).unwrap_or(u8::MAX)) } else { 0 }
     }
 
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_packet_that_fills_the_gap_may_wait_like_any_other() {
-        let config = SackConfig { filled_gap: false, ..SackConfig::default() };
+        let config = SackConfig { sack_when_gap_fills: false, ..SackConfig::default() };
         let mut p = AckPolicy::new(config, false);
         for gaps in [false, true] {
             assert!(packet(&mut p, &[NEW], gaps));
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_sack_of_the_timer_may_count_nothing() {
-        let config = SackConfig { timer_count: false, ..SackConfig::default() };
+        let config = SackConfig { dac_count_in_timer_sack: false, ..SackConfig::default() };
         let mut p = AckPolicy::new(config, true);
         assert!(packet(&mut p, &[NEW], true));
         assert_eq!(p.flags(), 0x40, "the first DATA is answered at once");

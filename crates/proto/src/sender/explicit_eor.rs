@@ -156,7 +156,7 @@ impl SendQueue {
         if was_empty {
             self.add_head(message);
         }
-        scheduler.queued(&self.heads(), &message);
+        scheduler.on_queued(&self.heads(), &message);
     }
 
     #[inline(never)]

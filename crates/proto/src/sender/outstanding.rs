@@ -592,7 +592,7 @@ impl OutstandingQueue {
         age: Duration,
         paths: &mut PathSet,
     ) -> u32 {
-        if paths.view(p).is_none_or(|v| v.copied == 0) {
+        if paths.view(p).is_none_or(|v| v.duplicate_bytes_in_flight == 0) {
             return 0;
         }
         let mut tsns = Vec::new();

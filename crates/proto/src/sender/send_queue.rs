@@ -306,7 +306,7 @@ impl SendQueue {
             self.note_begun(stream, begun);
         }
         self.refresh_head(stream);
-        scheduler.took(&self.heads(), stream, bytes as u32, flags.ending);
+        scheduler.on_taken(&self.heads(), stream, bytes as u32, flags.ending);
         Some(DequeuedFragment { message, payload, number, ppid, flags, may_be_abandoned })
     }
 

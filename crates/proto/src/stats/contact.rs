@@ -12,5 +12,5 @@ pub struct PathContact {
     /// 8.2.
     pub unanswered: u32,
     /// It fell silent while other paths did not, and carries no data meanwhile.
-    pub suspect: bool,
+    pub silent: bool,
 }

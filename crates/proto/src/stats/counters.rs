@@ -20,7 +20,7 @@ pub(crate) struct PathCounters {
     pub(crate) copies: u64,
     pub(crate) fast_recoveries: u64,
     // Of rare events: 32 bits last for years.
-    pub(crate) suspicions: u32,
+    pub(crate) path_silences: u32,
     timeouts: u32,
     timeouts_by_rto: [u32; 5],
     pub(crate) heartbeats_sent: u32,
@@ -43,7 +43,7 @@ impl PathCounters {
             retransmissions_fast: self.retransmissions_fast,
             retransmissions_timeout: self.retransmissions_timeout,
             copies: self.copies,
-            suspicions: self.suspicions.into(),
+            path_silences: self.path_silences.into(),
             timeouts: self.timeouts.into(),
             timeouts_by_rto: self.timeouts_by_rto.map(u64::from),
             fast_recoveries: self.fast_recoveries,

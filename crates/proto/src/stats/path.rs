@@ -37,7 +37,7 @@ pub struct PathStats {
     /// Copies sent *on* this path of chunks in flight on another.
     pub copies: u64,
     /// Times that this path went silent while others did not.
-    pub suspicions: u64,
+    pub path_silences: u64,
     /// Expiries of this path's T3-rtx.
     pub timeouts: u64,
     /// Expiries by the RTO that expired: below 2 s, 4 s, 8 s, 16 s, and longer.
@@ -78,7 +78,7 @@ impl PathStats {
             retransmissions_fast: 0,
             retransmissions_timeout: 0,
             copies: 0,
-            suspicions: 0,
+            path_silences: 0,
             timeouts: 0,
             timeouts_by_rto: [0; 5],
             fast_recoveries: 0,

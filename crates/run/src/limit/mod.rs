@@ -1,9 +1,9 @@
-//! Yardsticks: what no schedule can pass, computed from a world's paths and buffers before anything
+//! Throughput bounds: what no schedule can pass, computed from a world's paths and buffers before anything
 //! is run.
 //!
 //! A byte sent on path i occupies the buffer for at least its *hold time* h_i: the way there, a
 //! packet's serialisation, and the way of the SACK back. With rates x_i and a buffer of B bytes,
-//! sum x_i h_i <= B, and no link carries more than its rate. `docs/yardsticks.md` has the
+//! sum x_i h_i <= B, and no link carries more than its rate. `docs/throughput-bounds.md` has the
 //! reasoning, and how far the figures can be off.
 
 mod bound;
@@ -18,5 +18,5 @@ mod tests;
 mod world;
 
 pub use model::{Limits, NoLimit, SackRoute, WorldLimits};
-pub use share::{FlowShares, Share, Shares};
+pub use share::{BoundUtilisation, FlowUtilisation, Share};
 pub use world::of_world;

@@ -8,9 +8,9 @@ use super::model::{Limits, NoLimit, SackRoute, WorldLimits};
 
 /// The limits of a run's flows, and what was reached of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Shares {
+pub struct BoundUtilisation {
     /// In the order of the flows.
-    pub flows: Vec<FlowShares>,
+    pub flows: Vec<FlowUtilisation>,
     /// All saturated flows together, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joint: Option<Share>,
@@ -19,7 +19,7 @@ pub struct Shares {
 /// The limits of a flow and what it reached of them, or why there are none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum FlowShares {
+pub enum FlowUtilisation {
     /// There are limits.
     Limited {
         /// Name of the flow.
@@ -63,25 +63,25 @@ impl Share {
 
 impl WorldLimits {
     /// What a run of this world reached.
-    pub fn shares(&self, result: &RunResult) -> Shares {
+    pub fn shares(&self, result: &RunResult) -> BoundUtilisation {
         let flows = self.flows.iter().zip(&result.flows);
         let saturated = flows.clone().filter(|(limits, _)| limits.is_ok());
         let sum = saturated.map(|(_, flow)| flow.total.goodput).sum();
         let joint = self.joint.as_ref().and_then(|joint| joint.as_ref().ok());
-        Shares {
+        BoundUtilisation {
             flows: flows.map(|(limits, flow)| shares(limits, flow)).collect(),
             joint: joint.map(|joint| Share::of(*joint, sum)),
         }
     }
 }
 
-fn shares(limits: &Result<Limits, NoLimit>, flow: &FlowResult) -> FlowShares {
+fn shares(limits: &Result<Limits, NoLimit>, flow: &FlowResult) -> FlowUtilisation {
     let name = flow.name.clone();
     match limits {
-        Err(reason) => FlowShares::Unlimited { flow: name, no_limit: reason.to_string() },
+        Err(reason) => FlowUtilisation::Unlimited { flow: name, no_limit: reason.to_string() },
         Ok(limits) => {
             let share = |limit| Share::of(limit, flow.total.goodput);
-            FlowShares::Limited {
+            FlowUtilisation::Limited {
                 flow: name,
                 sack_route: limits.sack_route,
                 buffer: limits.buffer,

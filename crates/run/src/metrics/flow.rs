@@ -53,12 +53,14 @@ pub(super) static METRICS: &[Metric] = &[
         whole(f.counters.retransmissions_timeout)
     }),
     count("copies", "chunks sent on a second path while in flight", |f| whole(f.counters.copies)),
-    count("suspicions", "times that a path fell silent while others did not", |f| {
-        whole(f.counters.suspicions)
+    count("path-silences", "times that a path fell silent while others did not", |f| {
+        whole(f.counters.path_silences)
     }),
     count("timeouts", "T3-rtx expiries", |f| whole(f.counters.timeouts)),
     count("fast-recoveries", "fast recoveries", |f| whole(f.counters.fast_recoveries)),
-    count("spurious", "DATA chunks received more than once", |f| whole(f.counters.spurious)),
+    count("duplicate-chunks", "DATA chunks received more than once", |f| {
+        whole(f.counters.duplicate_chunks)
+    }),
     count("dropped-no-room", "DATA chunks that the receiver dropped for want of buffer", |f| {
         whole(f.counters.dropped_no_room)
     }),

@@ -1,6 +1,6 @@
 //! The throughput bounds of one flow.
 
-use crate::limit::{FlowShares, Share};
+use crate::limit::{FlowUtilisation, Share};
 
 /// The throughput bounds of a flow, and what was reached of them.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +15,8 @@ pub(super) struct FlowBounds {
 
 impl FlowBounds {
     /// `None`: the flow has none.
-    pub(super) fn of(shares: &FlowShares) -> Option<Self> {
-        let FlowShares::Limited { free, ordered, best_path, .. } = shares else { return None };
+    pub(super) fn of(shares: &FlowUtilisation) -> Option<Self> {
+        let FlowUtilisation::Limited { free, ordered, best_path, .. } = shares else { return None };
         Some(Self { free: *free, ordered: *ordered, best_path: *best_path })
     }
 }

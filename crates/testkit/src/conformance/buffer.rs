@@ -28,8 +28,8 @@ fn drive(policy: &dyn BufferPolicy, seed: u64) -> Vec<(bool, u64)> {
         for path in world.paths.clone() {
             let bytes = 1 + world.rng.below(path.pmdcs as usize - 16) as u32;
             let view = world.view();
-            let admitted = policy.admit(&view, path.id, bytes);
-            let share = policy.share(&view, path.id);
+            let admitted = policy.may_take(&view, path.id, bytes);
+            let share = policy.share_of(&view, path.id);
             let name = policy.name();
             assert!(
                 admitted || !empty || !path.usable,

@@ -47,19 +47,19 @@ impl Drive {
         let path = PathId(self.world.rng.below(self.world.paths.len()) as u8);
         let kind = [LossKind::FastRetransmit, LossKind::Timeout][self.world.rng.below(2)];
         match self.world.rng.below(12) {
-            0 => self.cc.lost(&self.world.view(), &LossInfo { path, kind }),
-            1 => self.cc.idle(&self.world.view(), path),
+            0 => self.cc.on_lost(&self.world.view(), &LossInfo { path, kind }),
+            1 => self.cc.on_idle(&self.world.view(), path),
             2 => {
                 let mtus = 1 + self.world.rng.below(4) as u32;
-                self.cc.resumed(&self.world.view(), path, mtus);
+                self.cc.on_resumed(&self.world.view(), path, mtus);
             }
-            _ => self.acked(path),
+            _ => self.on_acked(path),
         }
         self.cc.sack_done(&self.world.view());
     }
 
     /// The path had filled its window, or half of it; some of that was acknowledged.
-    fn acked(&mut self, path: PathId) {
+    fn on_acked(&mut self, path: PathId) {
         let cwnd = self.cc.cwnd(path);
         let outstanding_before = if self.world.rng.below(4) == 0 { cwnd / 2 } else { cwnd };
         let bytes = (1 + self.world.rng.below(3000) as u64).min(outstanding_before);
@@ -67,7 +67,7 @@ impl Drive {
         let outstanding = outstanding_before - bytes;
         let rtt = self.world.paths.get(path.index()).and_then(|p| p.last_rtt);
         let info = AckedInfo { path, bytes, outstanding_before, outstanding, may_grow, rtt };
-        self.cc.acked(&self.world.view(), &info);
+        self.cc.on_acked(&self.world.view(), &info);
     }
 
     /// The windows of the first `count` paths go into the view, as the engine does it.
@@ -78,8 +78,8 @@ impl Drive {
             let (name, seed) = (self.cc.name(), self.seed);
             assert!(path.cwnd > 0, "{name}, seed {seed}: the window of {} is zero", path.id);
             windows.push((path.cwnd, path.ssthresh));
-            path.group = self.cc.group(path.id);
-            let named = self.cc.group(path.group) == path.group && path.group <= path.id;
+            path.group = self.cc.group_of(path.id);
+            let named = self.cc.group_of(path.group) == path.group && path.group <= path.id;
             assert!(named, "{name}, seed {seed}: {} is in group {}", path.id, path.group);
         }
         windows

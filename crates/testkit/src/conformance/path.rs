@@ -59,11 +59,11 @@ impl Drive {
 
     fn run(mut self) -> Vec<PathPick> {
         for id in 0..self.world.paths.len() as u8 {
-            self.scheduler.path_event(&self.world.view(), PathId(id), PathChange::Added);
+            self.scheduler.on_path_change(&self.world.view(), PathId(id), PathChange::Added);
         }
         for step in 0..STEPS {
             if let Some((path, change)) = self.world.disturb() {
-                self.scheduler.path_event(&self.world.view(), path, change);
+                self.scheduler.on_path_change(&self.world.view(), path, change);
             }
             // Every eighth round finds an empty network.
             self.world.acknowledge(step % 8 == 7);
@@ -80,10 +80,10 @@ impl Drive {
         let view = self.world.view();
         let empty = view.paths.iter().all(|p| p.outstanding == 0);
         let open = view.sendable().next().is_some();
-        self.scheduler.round_begin(&view, TRIGGERS[self.picks.len() % TRIGGERS.len()]);
+        self.scheduler.begin_attempt(&view, TRIGGERS[self.picks.len() % TRIGGERS.len()]);
         let before = self.picks.len();
         let sent = core::iter::from_fn(|| self.send_one()).count();
-        self.scheduler.round_end(&self.world.view());
+        self.scheduler.end_attempt(&self.world.view());
         let will = self.picks[before..].iter().any(|p| matches!(p, PathPick::WaitUntil(_)));
         self.barren = if sent > 0 || !open { 0 } else { self.barren + 1 };
         let (name, seed) = (self.scheduler.name(), self.seed);
@@ -101,7 +101,7 @@ impl Drive {
         let bytes = 1 + self.world.rng.below(500) as u32;
         for i in 0..STREAMS {
             let chunk = ChunkMeta::whole(StreamId((first + i) % STREAMS), bytes);
-            let pick = self.scheduler.pick(&self.world.view(), &chunk);
+            let pick = self.scheduler.pick_path(&self.world.view(), &chunk);
             self.picks.push(pick);
             match pick {
                 PathPick::Use(path) => {
@@ -138,7 +138,7 @@ impl Drive {
             self.bursts[path.index()] -= 1;
         }
         // As in the engine, the view that `sent` sees has the flags of the pick.
-        self.scheduler.sent(&self.world.view(), path, chunk, room.is_none());
+        self.scheduler.on_sent(&self.world.view(), path, chunk, room.is_none());
     }
 
     fn mark_sendable(&mut self) {

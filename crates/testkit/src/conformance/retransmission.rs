@@ -32,7 +32,7 @@ fn drive(mut policy: Box<dyn RetransmissionPolicy>, seed: u64) -> Vec<RtxPick> {
         world.acknowledge(false);
         let chunk = lost_chunk(&mut world);
         let view = world.view();
-        let pick = policy.pick(&view, &chunk);
+        let pick = policy.pick_path(&view, &chunk);
         let open = view.usable().any(|p| p.has_room());
         waited = if pick == RtxPick::Wait && open { waited + 1 } else { 0 };
         assert!(waited <= PATIENCE, "{}, seed {seed}: starves", policy.name());

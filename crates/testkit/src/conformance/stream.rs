@@ -73,8 +73,8 @@ impl Drive {
         let eligible = |s: StreamId| closed >> (s.0 % 32) & 1 == 0;
         let heads = self.heads();
         let queues = StreamQueues::new(&heads, self.interleaved);
-        let pick = self.scheduler.peek(&queues, &eligible);
-        let again = self.scheduler.peek(&queues, &eligible);
+        let pick = self.scheduler.peek_stream(&queues, &eligible);
+        let again = self.scheduler.peek_stream(&queues, &eligible);
         let (name, seed) = (self.scheduler.name(), self.seed);
         assert!(pick.is_none() || pick == again, "{name}, seed {seed}: asking changes the answer");
         let mut open = heads.iter().filter(|m| eligible(m.stream));
@@ -101,7 +101,7 @@ impl Drive {
             queue.pop_front();
         }
         self.begun = (!done && !self.interleaved).then_some(stream);
-        self.scheduler.took(
+        self.scheduler.on_taken(
             &StreamQueues::new(&self.heads(), self.interleaved),
             stream,
             bytes,
@@ -121,7 +121,7 @@ impl Drive {
         };
         self.order += 1;
         self.queues.entry(stream).or_default().push_back(message);
-        self.scheduler.queued(&StreamQueues::new(&self.heads(), self.interleaved), &message);
+        self.scheduler.on_queued(&StreamQueues::new(&self.heads(), self.interleaved), &message);
     }
 
     fn set_param(&mut self) {

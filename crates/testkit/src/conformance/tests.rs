@@ -24,13 +24,13 @@ impl<T: Send + Debug> Policy for Stubborn<T> {
 }
 
 impl PathScheduler for Stubborn<PathPick> {
-    fn pick(&mut self, _view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, _view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
         self.0
     }
 }
 
 impl StreamScheduler for Stubborn<Option<StreamId>> {
-    fn peek(
+    fn peek_stream(
         &mut self,
         _queues: &StreamQueues<'_>,
         _eligible: &dyn Fn(StreamId) -> bool,
@@ -40,22 +40,22 @@ impl StreamScheduler for Stubborn<Option<StreamId>> {
 }
 
 impl RetransmissionPolicy for Stubborn<RtxPick> {
-    fn pick(&mut self, _view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
+    fn pick_path(&mut self, _view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
         self.0
     }
 }
 
 impl BufferPolicy for Stubborn<bool> {
-    fn admit(&self, _view: &AssocView<'_>, _path: PathId, _bytes: u32) -> bool {
+    fn may_take(&self, _view: &AssocView<'_>, _path: PathId, _bytes: u32) -> bool {
         self.0
     }
 }
 
 impl CongestionControl for Stubborn<u64> {
     fn path_added(&mut self, _view: &AssocView<'_>, _path: PathId) {}
-    fn acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
-    fn lost(&mut self, _view: &AssocView<'_>, _ev: &LossInfo) {}
-    fn resumed(&mut self, _view: &AssocView<'_>, _path: PathId, _mtus: u32) {}
+    fn on_acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}
+    fn on_lost(&mut self, _view: &AssocView<'_>, _ev: &LossInfo) {}
+    fn on_resumed(&mut self, _view: &AssocView<'_>, _path: PathId, _mtus: u32) {}
     fn cwnd(&self, _path: PathId) -> u64 {
         self.0
     }

@@ -1,7 +1,7 @@
 //! Random settings of what a stack need not have: path MTUs, buffers that grow, partial delivery,
 //! the watch.
 
-use polypath_proto::config::{PathMtuDiscovery, WatchConfig};
+use polypath_proto::config::{PathMtuDiscovery, StallDetectionConfig};
 use polypath_proto::ids::Mid;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::Duration;
@@ -50,10 +50,10 @@ pub(super) fn partial_delivery(rng: &mut Rng) -> Option<u32> {
 }
 
 /// Half of all ends watch what limits them.
-pub(super) fn watch(rng: &mut Rng) -> Option<WatchConfig> {
+pub(super) fn watch(rng: &mut Rng) -> Option<StallDetectionConfig> {
     let seconds = |n: usize| Duration::from_secs(n as u64);
     let (interval, stalled_after) = (seconds(1 + rng.below(3)), seconds(1 + rng.below(10)));
-    [None, Some(WatchConfig { interval, stalled_after })][rng.below(2)]
+    [None, Some(StallDetectionConfig { interval, stalled_after })][rng.below(2)]
 }
 
 /// Message numbers begin at 0, or shortly before they wrap.

@@ -413,7 +413,7 @@ impl Script {
         let renumbers = |op: &Op| {
             matches!(op, Op::Rebind { number: 1.., .. } | Op::Address { there: false, .. })
         };
-        let bare = self.setup.ends.iter().any(|end| end.assoc.bare_init);
+        let bare = self.setup.ends.iter().any(|end| end.assoc.minimal_init);
         let anew = |op: &Op| matches!(op, Op::Restart { .. } | Op::Connect(_));
         let restarts = |op: &Op| bare && anew(op);
         bare && self.setup.both_connect || self.ops.iter().any(|op| renumbers(op) || restarts(op))

@@ -205,8 +205,8 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         receive_buffer_max: options::buffer_max(rng, receive_buffer.into()).map(|max| max as u32),
         send_buffer_max: options::buffer_max(rng, send_buffer),
         partial_delivery: options::partial_delivery(rng),
-        bare_init: rng.below(10) == 0,
-        watch: options::watch(rng),
+        minimal_init: rng.below(10) == 0,
+        stall_detection: options::watch(rng),
         rto: random_rto(rng),
         heartbeat_interval: [Some(30), Some(30), Some(2), None][rng.below(4)]
             .map(Duration::from_secs),
@@ -217,7 +217,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         max_burst,
         max_burst_rule: [BurstRule::Always, BurstRule::AfterFastRetransmit, BurstRule::PerAcked]
             [rng.below(3)],
-        one_packet_after_timeout: rng.below(2) == 0,
+        limit_to_one_packet_after_t3: rng.below(2) == 0,
         fast_retransmit_after,
         sack: random_sack(rng),
         cmt: random_cmt(rng),
@@ -258,8 +258,8 @@ fn random_sack(rng: &mut Rng) -> SackConfig {
         every: 1 + rng.below(3) as u32,
         path: path[rng.below(4)],
         window_updates: rng.below(8) != 0,
-        filled_gap: true,
-        timer_count: true,
+        sack_when_gap_fills: true,
+        dac_count_in_timer_sack: true,
         max_gap_blocks: None,
     }
 }

@@ -25,7 +25,7 @@ impl Policy for InTurn {
 }
 
 impl StreamScheduler for InTurn {
-    fn peek(
+    fn peek_stream(
         &mut self,
         queues: &StreamQueues<'_>,
         eligible: &dyn Fn(StreamId) -> bool,
@@ -33,7 +33,7 @@ impl StreamScheduler for InTurn {
         queues.after(self.0).map(|m| m.stream).find(|s| eligible(*s))
     }
 
-    fn took(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
+    fn on_taken(&mut self, _queues: &StreamQueues<'_>, stream: StreamId, _bytes: u32, _done: bool) {
         self.0 = Some(stream);
     }
 }

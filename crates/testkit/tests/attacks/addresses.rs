@@ -7,7 +7,9 @@ use polypath_proto::State;
 use polypath_proto::config::MAX_PATHS;
 use polypath_proto::time::Time;
 use polypath_testkit::packet::{PacketBuilder, reseal};
-use polypath_testkit::puppet::{PORTS, Puppet, abort_cause, count, init, victim, victim_tuple};
+use polypath_testkit::scripted_peer::{
+    PORTS, ScriptedPeer, abort_cause, count, init, victim, victim_tuple,
+};
 use polypath_wire::chunk::kind;
 use polypath_wire::param::AsconfRequest;
 use polypath_wire::{AsconfChunk, EncodeChunk, Parameter};
@@ -20,7 +22,7 @@ use super::{SECOND, assert_well};
 
 /// An ASCONF that adds addresses and makes the last one primary, `ahead` of the first serial
 /// number.
-fn asconf(p: &Puppet, ahead: u32, added: &[IpAddr]) -> Vec<u8> {
+fn asconf(p: &ScriptedPeer, ahead: u32, added: &[IpAddr]) -> Vec<u8> {
     let request =
         |i: usize, address: &IpAddr| AsconfRequest { correlation: i as u32, address: *address };
     let adds = added.iter().enumerate().map(|(i, a)| Parameter::AddIp(request(i, a)));
@@ -41,7 +43,7 @@ fn tampered(packet: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     packet
 }
 
-fn peers(p: &mut Puppet) -> usize {
+fn peers(p: &mut ScriptedPeer) -> usize {
     p.assoc().peer_addresses().len()
 }
 

@@ -4,7 +4,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal};
-use polypath_testkit::puppet::Puppet;
+use polypath_testkit::scripted_peer::ScriptedPeer;
 use polypath_wire::chunk::kind;
 use polypath_wire::{ItemsBuf, Parameter, ParamsBuf};
 use sha2::Sha256;
@@ -36,9 +36,9 @@ pub(crate) fn params(random: &[u8], extensions: &[u8]) -> ParamsBuf {
 }
 
 /// A peer that may change its addresses.
-pub(crate) fn connect() -> Puppet {
+pub(crate) fn connect() -> ScriptedPeer {
     let extensions = [kind::AUTH, kind::ASCONF, kind::ASCONF_ACK];
-    Puppet::connect_with(config(), 1, params(&RANDOM, &extensions))
+    ScriptedPeer::connect_with(config(), 1, params(&RANDOM, &extensions))
 }
 
 /// The AUTH parameters of an INIT or INIT ACK, without padding, in the order of the keys (RFC 4895
@@ -59,7 +59,7 @@ fn key_vector(packet: &[u8]) -> Vec<u8> {
 }
 
 /// A packet of the peer whose chunks (their bytes) stand behind an AUTH chunk with the empty key.
-pub(crate) fn authentic(p: &Puppet, chunks: &[u8]) -> Vec<u8> {
+pub(crate) fn authentic(p: &ScriptedPeer, chunks: &[u8]) -> Vec<u8> {
     let mut packet = PacketBuilder::new(5000, 5001, p.tag).build();
     let mut auth = vec![kind::AUTH, 0, 0, AUTH_LEN as u8, 0, 0, 0, SHA_256 as u8];
     auth.extend_from_slice(&[0; 32]);

@@ -5,7 +5,7 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::Time;
 use polypath_proto::{Endpoint, FourTuple, State};
 use polypath_testkit::packet::PacketBuilder;
-use polypath_testkit::puppet::{PORTS, Puppet, count, init, victim, victim_tuple};
+use polypath_testkit::scripted_peer::{PORTS, ScriptedPeer, count, init, victim, victim_tuple};
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     AbortChunk, CausesBuf, Chunk, HeartbeatRepr, Parameter, ParamsBuf, SackRepr, ShutdownChunk,
@@ -17,7 +17,7 @@ use super::{assert_well, quiet};
 
 #[test]
 fn a01_blind_packets() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let (own, cum) = (p.own_tag, p.victim_tsn.prev());
     let causes = CausesBuf::new();
     let abort = |reflected| AbortChunk { reflected, causes: causes.as_causes() };
@@ -58,7 +58,7 @@ fn a01_blind_packets() {
 
 #[test]
 fn a18_lengths_and_counts_that_lie() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     p.make_it_send(100);
     let cum = p.victim_tsn.0.to_be_bytes();
     let mut many_gaps = [cum, [0, 0, 255, 255]].concat();
@@ -117,7 +117,7 @@ fn a18_lies_in_an_init() {
 
 #[test]
 fn a19_storms_of_unknown_chunks() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let mut m = Meter::new();
     for kind in [0x6a_u8, 0xea] {
         for each in [0, 4, 60] {
@@ -196,7 +196,7 @@ fn a20_two_hosts_that_answer_each_other() {
 
 #[test]
 fn a25_reserved_and_expired_chunks() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let mut m = Meter::new();
     for (reserved, goes_on) in [(12, false), (13, false), (129, true)] {
         let data = p.data(0, 0, b"behind");
@@ -215,7 +215,7 @@ fn a25_reserved_and_expired_chunks() {
 #[test]
 fn a30_one_packet_one_answer() {
     for path_mtu in [1500, 576, 120] {
-        let mut p = Puppet::connect(AssocConfig { path_mtu, ..quiet() }, 1);
+        let mut p = ScriptedPeer::connect(AssocConfig { path_mtu, ..quiet() }, 1);
         let mut m = Meter::new();
         let requests = (0..20).fold(p.packet(), |b, _| {
             b.chunk(&HeartbeatRepr { info: &[1; 12] }).raw(0xea, 0, &[0; 8])

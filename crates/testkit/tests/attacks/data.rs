@@ -2,7 +2,7 @@
 
 use polypath_proto::State;
 use polypath_proto::config::{AssocConfig, NrSack};
-use polypath_testkit::puppet::{Puppet, abort_cause, tsns};
+use polypath_testkit::scripted_peer::{ScriptedPeer, abort_cause, tsns};
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     DataChunk, DataFlags, EncodeChunk, GapBlock, NrSackRepr, Parameter, SackRepr, ShutdownChunk,
@@ -17,21 +17,21 @@ fn sack(cumulative_tsn: Tsn, a_rwnd: u32, gap_blocks: &[GapBlock]) -> SackRepr<'
     SackRepr { flags: 0, cumulative_tsn, a_rwnd, gap_blocks, duplicates: &[] }
 }
 
-fn with_nr_sack() -> Puppet {
+fn with_nr_sack() -> ScriptedPeer {
     let mut config = quiet();
     config.cmt.nr_sack = NrSack::Delivered;
     let params = [Parameter::SupportedExtensions(&[kind::NR_SACK])].into_iter().collect();
-    Puppet::connect_with(config, 1, params)
+    ScriptedPeer::connect_with(config, 1, params)
 }
 
-fn alone(p: &Puppet, chunk: &impl EncodeChunk) -> Vec<u8> {
+fn alone(p: &ScriptedPeer, chunk: &impl EncodeChunk) -> Vec<u8> {
     p.packet().chunk(chunk).build()
 }
 
 #[test]
 fn a10_acknowledging_what_was_never_sent() {
     let gap = [GapBlock { start: 2, end: 9 }];
-    type Lie = fn(&Puppet, &[GapBlock]) -> Vec<u8>;
+    type Lie = fn(&ScriptedPeer, &[GapBlock]) -> Vec<u8>;
     let lies: [Lie; 5] = [
         |p, _| alone(p, &sack(p.victim_tsn.add(5), 1 << 20, &[])),
         |p, _| alone(p, &sack(p.victim_tsn.add(1 << 30), 1 << 20, &[])),
@@ -67,7 +67,7 @@ fn a10_acknowledging_what_was_never_sent() {
 
 #[test]
 fn a11_acknowledgements_in_pieces_and_again() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let sent = tsns(&p.make_it_send(1 << 20));
     let now = p.now;
     let before = p.assoc().view(now).paths[0].cwnd;
@@ -90,7 +90,7 @@ fn a11_acknowledgements_in_pieces_and_again() {
 
 #[test]
 fn a12_as_many_gap_blocks_and_duplicates_as_fit() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     p.make_it_send(20_000);
     let blocks: Vec<_> = (0..8000).map(|_| GapBlock { start: 2, end: 2 }).collect();
     let duplicates: Vec<_> = (0..8000).map(|i| p.victim_tsn.add(i)).collect();
@@ -114,7 +114,7 @@ fn a12_as_many_gap_blocks_and_duplicates_as_fit() {
 
 #[test]
 fn a12_the_widest_gap_blocks() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     p.make_it_send(20_000);
     let blocks: Vec<_> = (0..15_000).map(|_| GapBlock { start: 1, end: u16::MAX }).collect();
     let packet = alone(&p, &sack(p.victim_tsn.prev(), 1 << 20, &blocks));
@@ -127,7 +127,7 @@ fn a12_the_widest_gap_blocks() {
 
 #[test]
 fn a12_duplicates_without_end() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let data = p.data(0, 0, b"again");
     let one = alone(&p, &data);
     let full = (0..2500).fold(p.packet(), |b, _| b.chunk(&data)).build();
@@ -147,7 +147,7 @@ fn a12_duplicates_without_end() {
 
 #[test]
 fn a13_reneging_for_ever() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let sent = tsns(&p.make_it_send(60_000));
     let cum = p.victim_tsn.prev();
     let last = sent.last().expect("it sends").distance(cum) as u16;
@@ -167,7 +167,7 @@ fn a13_reneging_for_ever() {
 #[test]
 fn a14_a_window_that_never_opens() {
     for answers in [true, false] {
-        let mut p = Puppet::connect(quiet(), 1);
+        let mut p = ScriptedPeer::connect(quiet(), 1);
         let first = p.make_it_send(50_000);
         let cum = *tsns(&first).last().expect("it sends");
         p.tell(&sack(cum, 0, &[]));
@@ -207,7 +207,7 @@ fn a15_tiny_chunks_and_messages_without_end() {
         ("fragments without end, in order", 1, 1, true),
         ("a message without end", 1400, 1, true),
     ] {
-        let mut p = Puppet::connect(config.clone(), 1);
+        let mut p = ScriptedPeer::connect(config.clone(), 1);
         let payload = vec![b'x'; size];
         if stride == 2 {
             p.tsn = p.tsn.next();
@@ -237,7 +237,7 @@ fn a15_tiny_chunks_and_messages_without_end() {
 
 #[test]
 fn a22_nr_sacks_without_agreement() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     p.make_it_send(100);
     let lie = NrSackRepr {
         flags: 0,
@@ -261,7 +261,7 @@ fn a22_nr_sacks_that_overlap_and_withdraw() {
     for _ in 0..3 {
         p.make_it_send(1400);
     }
-    let say = |p: &Puppet, gaps: &[GapBlock], nr: &[GapBlock]| {
+    let say = |p: &ScriptedPeer, gaps: &[GapBlock], nr: &[GapBlock]| {
         let cumulative_tsn = p.victim_tsn.prev();
         alone(
             p,
@@ -278,7 +278,7 @@ fn a22_nr_sacks_that_overlap_and_withdraw() {
     let block = [GapBlock { start: 2, end: 3 }];
     let rounds = [(&block[..], &block[..]), (&[], &block), (&block, &[]), (&[], &[])];
     let mut m = Meter::new();
-    let used = |p: &mut Puppet| {
+    let used = |p: &mut ScriptedPeer| {
         let now = p.now;
         p.assoc().view(now).send_buffer.used
     };
@@ -299,7 +299,7 @@ fn a22_nr_sacks_that_overlap_and_withdraw() {
 fn a23_dac_counts_of_255() {
     let mut config = quiet();
     config.cmt.dac_unannounced = true;
-    let mut p = Puppet::connect(config, 1);
+    let mut p = ScriptedPeer::connect(config, 1);
     let sent = tsns(&p.make_it_send(4 * 1400));
     assert!(sent.len() >= 3, "{} chunks are in flight", sent.len());
     let gap = [GapBlock { start: 2, end: 2 }];
@@ -320,7 +320,7 @@ fn a23_dac_counts_of_255() {
 
 #[test]
 fn a37_tsns_far_outside_the_window() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let mut m = Meter::new();
     let here = p.tsn;
     for ahead in [65_536, 1 << 20, 1 << 30, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, u32::MAX - 1] {

@@ -8,7 +8,7 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Endpoint, FourTuple};
 use polypath_testkit::packet::{PacketBuilder, reseal};
-use polypath_testkit::puppet::{
+use polypath_testkit::scripted_peer::{
     PORTS, abort_cause, count, init, read_init_ack, victim, victim_tuple,
 };
 use polypath_testkit::world::{HostId, address};
@@ -83,7 +83,7 @@ fn flood(
             outcome.honest += 1;
             // Not the attacker's packets: they are not metered.
             endpoint.handle_datagram(now, from(honest(i)), &init(1, ParamsBuf::new()));
-            let sent = polypath_testkit::puppet::drain(endpoint, now);
+            let sent = polypath_testkit::scripted_peer::drain(endpoint, now);
             outcome.answered += u64::from(count(&sent, kind::INIT_ACK) == 1);
         }
     }
@@ -174,7 +174,7 @@ fn a20_set_ups_go_before_answers_out_of_the_blue_in_one_network() {
         m.hit_from(&mut endpoint, now, source(i), &stray);
         if i % HONEST_EVERY == 0 {
             endpoint.handle_datagram(now, source(9), &init(1, ParamsBuf::new()));
-            let sent = polypath_testkit::puppet::drain(&mut endpoint, now);
+            let sent = polypath_testkit::scripted_peer::drain(&mut endpoint, now);
             answered += count(&sent, kind::INIT_ACK) as u64;
         }
     }

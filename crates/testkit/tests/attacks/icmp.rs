@@ -4,7 +4,7 @@ use polypath_proto::State;
 use polypath_proto::config::{AssocConfig, PathMtuDiscovery};
 use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::ids::PathId;
-use polypath_testkit::puppet::{Puppet, victim_tuple};
+use polypath_testkit::scripted_peer::{ScriptedPeer, victim_tuple};
 
 use super::meter::{Bound, Meter, SILENCE};
 use super::{assert_well, quiet};
@@ -16,7 +16,7 @@ const REPORTS: [IcmpReport; 4] = [
     IcmpReport::Unreachable,
 ];
 
-fn mtu(p: &mut Puppet) -> u32 {
+fn mtu(p: &mut ScriptedPeer) -> u32 {
     p.assoc().path_mtu(PathId(0)).expect("a path").mtu
 }
 
@@ -24,7 +24,7 @@ fn mtu(p: &mut Puppet) -> u32 {
 fn a31_icmp_of_those_who_saw_nothing() {
     let discovery = Some(PathMtuDiscovery::default());
     for config in [quiet(), AssocConfig { path_mtu_discovery: discovery, ..quiet() }] {
-        let mut p = Puppet::connect(config, 1);
+        let mut p = ScriptedPeer::connect(config, 1);
         let seen = p.make_it_send(1000).concat();
         let before = mtu(&mut p);
         let mut forged = vec![Vec::new(), seen[..7].to_vec()];
@@ -62,7 +62,7 @@ fn a31_icmp_of_those_who_saw_nothing() {
 fn a31_a_router_that_says_the_smallest_size_over_and_over() {
     let discovery = Some(PathMtuDiscovery::default());
     for config in [quiet(), AssocConfig { path_mtu_discovery: discovery, ..quiet() }] {
-        let mut p = Puppet::connect(config, 1);
+        let mut p = ScriptedPeer::connect(config, 1);
         let seen = p.make_it_send(1000).concat();
         let mut m = Meter::new();
         for mtu in (68..1500).rev().chain(68..1500) {

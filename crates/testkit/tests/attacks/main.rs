@@ -19,7 +19,7 @@ mod streams;
 use polypath_proto::State;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::time::Duration;
-use polypath_testkit::puppet::{Puppet, count, show};
+use polypath_testkit::scripted_peer::{ScriptedPeer, count, show};
 use polypath_wire::chunk::kind;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ fn quiet() -> AssocConfig {
 }
 
 /// The association still takes data and acknowledges it.
-fn assert_well(p: &mut Puppet) {
+fn assert_well(p: &mut ScriptedPeer) {
     let data = p.data(9, 0, b"still there?");
     let answers = p.tell(&data);
     let late = p.advance(SECOND);

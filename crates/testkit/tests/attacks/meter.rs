@@ -4,7 +4,7 @@ use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Endpoint, FourTuple};
 use polypath_testkit::packet::render;
-use polypath_testkit::puppet::victim_tuple;
+use polypath_testkit::scripted_peer::victim_tuple;
 
 use crate::counting::{calls, forget_peak, held, peak};
 

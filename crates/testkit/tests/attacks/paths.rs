@@ -11,8 +11,8 @@ use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathState;
 use polypath_proto::{Endpoint, FourTuple, PathId};
 use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal};
-use polypath_testkit::puppet::{
-    PORTS, Puppet, count, drain, init, read_init_ack, tsns, victim_tuple,
+use polypath_testkit::scripted_peer::{
+    PORTS, ScriptedPeer, count, drain, init, read_init_ack, tsns, victim_tuple,
 };
 use polypath_testkit::world::{HostId, address};
 use polypath_wire::chunk::kind;
@@ -122,13 +122,13 @@ pub(super) fn answer(endpoint: &mut Endpoint, now: Time, tag: u32, packet: &[u8]
     }
 }
 
-/// A puppet that claims a stranger's address, and the HEARTBEAT that went there. Its victim would
+/// A scripted peer that claims a stranger's address, and the HEARTBEAT that went there. Its victim would
 /// use all paths in turn.
-fn claimer() -> (Puppet, PathId, Vec<u8>) {
+fn claimer() -> (ScriptedPeer, PathId, Vec<u8>) {
     let policies = factory(&PolicySpec::default()).expect("registered names");
     let config = AssocConfig { policies, ..quiet() };
     let listed = [Parameter::Ipv4([10, 0, 0, 1].into()), Parameter::Ipv4([192, 0, 2, 66].into())];
-    let mut p = Puppet::connect_with(config, 1, listed.into_iter().collect());
+    let mut p = ScriptedPeer::connect_with(config, 1, listed.into_iter().collect());
     let now = p.now;
     p.victim.handle_timeout(now);
     let view = p.assoc().view(now);
@@ -139,7 +139,7 @@ fn claimer() -> (Puppet, PathId, Vec<u8>) {
     (p, path, probe.expect("the address is probed"))
 }
 
-fn heartbeat_ack(p: &Puppet, info: &[u8]) -> Vec<u8> {
+fn heartbeat_ack(p: &ScriptedPeer, info: &[u8]) -> Vec<u8> {
     let length = (info.len() as u16 + 4).to_be_bytes();
     let value = [&[0, 1][..], &length, info].concat();
     p.packet().raw(kind::HEARTBEAT_ACK, 0, &value).build()
@@ -148,7 +148,7 @@ fn heartbeat_ack(p: &Puppet, info: &[u8]) -> Vec<u8> {
 #[test]
 fn a06_forged_heartbeat_acks() {
     let (mut p, path, probe) = claimer();
-    let state = |p: &mut Puppet| {
+    let state = |p: &mut ScriptedPeer| {
         let now = p.now;
         p.assoc().view(now).path(path).map(|v| v.state)
     };
@@ -180,7 +180,7 @@ fn a06_forged_heartbeat_acks() {
     p.deliver(&right);
     assert_eq!(state(&mut p), Some(PathState::Active));
     m.begin();
-    let srtt = |p: &mut Puppet| {
+    let srtt = |p: &mut ScriptedPeer| {
         let now = p.now;
         p.assoc().view(now).path(path).and_then(|v| v.srtt)
     };
@@ -248,7 +248,7 @@ fn a05_silence_ends_when_the_peer_speaks_from_there() {
 
 #[test]
 fn a21_a_udp_port_does_not_move_without_the_tag() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let mut elsewhere = victim_tuple();
     elsewhere.remote.set_port(6666);
     let mut m = Meter::new();
@@ -285,7 +285,7 @@ fn a21_a_udp_port_does_not_move_without_the_tag() {
     assert_eq!(state_at(&mut p, elsewhere), Some(PathState::Active));
 }
 
-fn state_at(p: &mut Puppet, tuple: FourTuple) -> Option<PathState> {
+fn state_at(p: &mut ScriptedPeer, tuple: FourTuple) -> Option<PathState> {
     let now = p.now;
     let assoc = p.assoc();
     let view = assoc.view(now);
@@ -294,7 +294,7 @@ fn state_at(p: &mut Puppet, tuple: FourTuple) -> Option<PathState> {
 
 #[test]
 fn a24_sources_that_are_no_hosts() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let request = init(5, ParamsBuf::new());
     let shutdown = PacketBuilder::new(PORTS.0, PORTS.1, 9)
         .chunk(&ShutdownChunk { cumulative_tsn: p.tsn })
@@ -313,7 +313,7 @@ fn a24_sources_that_are_no_hosts() {
         .map(|octets| Parameter::Ipv4(octets.into()))
         .into_iter()
         .collect();
-    let mut p = Puppet::connect_with(quiet(), 1, listed);
+    let mut p = ScriptedPeer::connect_with(quiet(), 1, listed);
     let now = p.now;
     assert_eq!(p.assoc().view(now).paths.len(), 1);
     assert_well(&mut p);

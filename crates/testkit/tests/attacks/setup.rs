@@ -8,8 +8,8 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Association, Endpoint, Event, FourTuple, State};
 use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal};
-use polypath_testkit::puppet::{
-    self, PORTS, Puppet, abort_cause, count, init, read_init_ack, victim, victim_tuple,
+use polypath_testkit::scripted_peer::{
+    self, PORTS, ScriptedPeer, abort_cause, count, init, read_init_ack, victim, victim_tuple,
 };
 use polypath_testkit::world::{HostId, address};
 use polypath_wire::chunk::kind;
@@ -24,7 +24,7 @@ use super::{assert_well, quiet};
 /// A stranger's COOKIE ECHO with a cookie that `victim` made for it.
 fn stranger(victim: &mut Endpoint, now: Time, tag: u32) -> Vec<u8> {
     victim.handle_datagram(now, victim_tuple(), &init(tag, ParamsBuf::new()));
-    let answers = puppet::drain(victim, now);
+    let answers = scripted_peer::drain(victim, now);
     let ack = answers.first().and_then(|packet| read_init_ack(packet)).expect("INIT ACK");
     let echo = CookieEchoChunk { cookie: &ack.cookie };
     PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).chunk(&echo).build()
@@ -32,7 +32,7 @@ fn stranger(victim: &mut Endpoint, now: Time, tag: u32) -> Vec<u8> {
 
 #[test]
 fn a02_replayed_cookie_echoes() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let (echo, mut m) = (p.cookie_echo.clone(), Meter::new());
     for _ in 0..1000 {
         let sent = packets(&m.hit(&mut p.victim, p.now, &echo));
@@ -64,7 +64,7 @@ fn a02_replayed_cookie_echoes() {
     // After the victim's application gave up: each cookie is good for one association.
     let now = p.now;
     p.assoc().abort(now, Bytes::new());
-    puppet::drain(&mut p.victim, now);
+    scripted_peer::drain(&mut p.victim, now);
     m.begin();
     for _ in 0..1000 {
         let sent = packets(&m.hit(&mut p.victim, p.now, &echo));
@@ -148,7 +148,7 @@ fn a04_a_flood_of_inits() {
 
 #[test]
 fn a07_a_restart_that_adds_an_address() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let mut m = Meter::new();
     for tag in 1..1000 {
         let added = [Parameter::Ipv4([192, 0, 2, 66].into())].into_iter().collect();
@@ -166,7 +166,7 @@ fn a07_a_restart_that_adds_an_address() {
 
 #[test]
 fn a26_inits_in_company_or_with_a_tag() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let mut m = Meter::new();
     let lone = init(5, ParamsBuf::new());
     let mut tagged = lone.clone();
@@ -192,7 +192,7 @@ fn a26_inits_in_company_or_with_a_tag() {
 
 #[test]
 fn a28_a_cookie_does_not_tell_the_tags() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let mut m = Meter::new();
     for tag in 1..=1000 {
         let sent = packets(&m.hit(&mut p.victim, p.now, &init(tag, ParamsBuf::new())));
@@ -214,7 +214,7 @@ fn a29_a_blind_abort_of_a_set_up() {
     let handle = endpoint
         .connect(Time::ZERO, &[victim_tuple()], PORTS.0, quiet().into())
         .expect("nothing speaks against it");
-    puppet::drain(&mut endpoint, Time::ZERO);
+    scripted_peer::drain(&mut endpoint, Time::ZERO);
     let (causes, mut m) = (CausesBuf::new(), Meter::new());
     for reflected in [false, true] {
         let abort = AbortChunk { reflected, causes: causes.as_causes() };
@@ -274,7 +274,7 @@ fn a32_an_init_ack_is_at_most_three_times_the_init() {
 
 #[test]
 fn a33_a_restart_is_always_reported() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     for tag in 100..110 {
         let echo = stranger(&mut p.victim, p.now, tag);
         p.deliver(&echo);
@@ -286,7 +286,7 @@ fn a33_a_restart_is_always_reported() {
 #[test]
 fn a33_restarts_without_end() {
     const RESTARTS: u64 = 10_000;
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let mut m = Meter::new();
     for tag in 1..=RESTARTS {
         // No faster than stateless replies are given.

@@ -4,7 +4,7 @@
 use polypath_proto::State;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_testkit::packet::raw_chunks;
-use polypath_testkit::puppet::{Puppet, abort_cause, count};
+use polypath_testkit::scripted_peer::{ScriptedPeer, abort_cause, count};
 use polypath_wire::chunk::kind;
 use polypath_wire::param::{AddStreams, OutgoingReset, ReconfigResponse, ReconfigResult};
 use polypath_wire::{
@@ -16,19 +16,19 @@ use super::counting::KIB;
 use super::meter::{Bound, Meter, packets, tell};
 use super::{assert_well, quiet};
 
-fn skipping() -> Puppet {
+fn skipping() -> ScriptedPeer {
     let extensions = ExtensionConfig { partial_reliability: true, ..ExtensionConfig::NONE };
     let params = [Parameter::ForwardTsnSupported].into_iter().collect();
-    Puppet::connect_with(AssocConfig { extensions, ..quiet() }, 1, params)
+    ScriptedPeer::connect_with(AssocConfig { extensions, ..quiet() }, 1, params)
 }
 
-fn forward(p: &Puppet, new_cumulative_tsn: Tsn, skipped: &[SkippedStream]) -> Vec<u8> {
+fn forward(p: &ScriptedPeer, new_cumulative_tsn: Tsn, skipped: &[SkippedStream]) -> Vec<u8> {
     p.packet().chunk(&ForwardTsnRepr { new_cumulative_tsn, skipped }).build()
 }
 
 #[test]
 fn a16_forward_tsn_that_nobody_agreed_on() {
-    let mut p = Puppet::connect(quiet(), 1);
+    let mut p = ScriptedPeer::connect(quiet(), 1);
     let packet = forward(&p, p.tsn.add(10), &[]);
     let mut m = Meter::new();
     for _ in 0..1000 {
@@ -101,13 +101,13 @@ fn a16_messages_half_sent_and_skipped_and_streams_that_are_not() {
     assert_eq!(p.assoc().state(), State::Established);
 }
 
-fn resetting(config: AssocConfig) -> Puppet {
+fn resetting(config: AssocConfig) -> ScriptedPeer {
     let extensions = ExtensionConfig { stream_reconfiguration: true, ..ExtensionConfig::NONE };
     let params = [Parameter::SupportedExtensions(&[kind::RECONFIG])].into_iter().collect();
-    Puppet::connect_with(AssocConfig { extensions, ..config }, 1, params)
+    ScriptedPeer::connect_with(AssocConfig { extensions, ..config }, 1, params)
 }
 
-fn reconfig(p: &Puppet, asked: &[Parameter<'_>]) -> Vec<u8> {
+fn reconfig(p: &ScriptedPeer, asked: &[Parameter<'_>]) -> Vec<u8> {
     let params: ParamsBuf = asked.iter().copied().collect();
     p.packet().chunk(&ReconfigChunk { params: params.as_params() }).build()
 }

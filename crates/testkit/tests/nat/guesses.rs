@@ -5,7 +5,7 @@ use core::net::SocketAddr;
 use polypath_link::NatConfig;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_testkit::packet::{PacketBuilder, has_chunk, header, raw_chunks};
-use polypath_testkit::puppet::show;
+use polypath_testkit::scripted_peer::show;
 use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, EncodeChunk as _, HeartbeatRepr, ShutdownChunk, Tsn};
 

@@ -6,7 +6,7 @@ use polypath_link::NatConfig;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::{Event, State};
 use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal};
-use polypath_testkit::puppet::{count, read_init_ack, show};
+use polypath_testkit::scripted_peer::{count, read_init_ack, show};
 use polypath_wire::chunk::kind;
 use polypath_wire::{CookieEchoChunk, InitFixed, InitRepr, Parameter, ParamsBuf, Tsn};
 

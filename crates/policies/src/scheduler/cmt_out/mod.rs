@@ -157,7 +157,7 @@ impl Policy for CmtOut {
         ENTRY.name
     }
 
-    fn state(&self) -> Vec<(&'static str, f64)> {
+    fn trace_values(&self) -> Vec<(&'static str, f64)> {
         const NAMES: [&str; 16] = [
             "pqu0", "pqu1", "pqu2", "pqu3", "pqu4", "pqu5", "pqu6", "pqu7", "pqu8", "pqu9",
             "pqu10", "pqu11", "pqu12", "pqu13", "pqu14", "pqu15",
@@ -167,12 +167,12 @@ impl Policy for CmtOut {
 }
 
 impl PathScheduler for CmtOut {
-    fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
+    fn begin_attempt(&mut self, view: &AssocView<'_>, _why: Trigger) {
         self.open.close();
         self.begin_walk(view);
     }
 
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let mut path = self.head_of_ranking(view, next);
         if path.is_none() && self.config.repeat && self.progress() {
             self.begin_walk(view);
@@ -181,8 +181,8 @@ impl PathScheduler for CmtOut {
         path.map_or(PathPick::Wait, PathPick::Use)
     }
 
-    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
-        self.open.sent(view, path, chunk, new_packet);
+    fn on_sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
+        self.open.on_sent(view, path, chunk, new_packet);
         let outstanding = view.path(path).map_or(0, |p| p.outstanding_payload);
         let Some(record) = self.records.get_mut(path.index()) else { return };
         if record.round_data == 0 {
@@ -197,7 +197,7 @@ impl PathScheduler for CmtOut {
         record.pqu = Pqu::new(sample, record.round_data);
     }
 
-    fn path_event(&mut self, _view: &AssocView<'_>, path: PathId, change: PathChange) {
+    fn on_path_change(&mut self, _view: &AssocView<'_>, path: PathId, change: PathChange) {
         let Some(record) = self.records.get_mut(path.index()) else { return };
         if change == PathChange::Added {
             *record = Record::new(self.config.initial);

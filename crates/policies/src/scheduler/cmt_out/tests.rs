@@ -9,12 +9,12 @@ const PACKET: u32 = 1452;
 /// One send attempt; `room` packets per path.
 fn attempt(out: &mut CmtOut, p: &mut [PathView], mut room: Vec<u32>) -> Vec<u8> {
     let mut sent = Vec::new();
-    out.round_begin(&view(p), Trigger::Sack);
+    out.begin_attempt(&view(p), Trigger::Sack);
     loop {
         for (path, left) in p.iter_mut().zip(&room) {
             path.sendable = path.usable && *left > 0;
         }
-        let PathPick::Use(id) = out.pick(&view(p), &chunk(0, PACKET)) else { return sent };
+        let PathPick::Use(id) = out.pick_path(&view(p), &chunk(0, PACKET)) else { return sent };
         room[id.index()] -= 1;
         sent.push(id.0);
         send(p, out, id, PACKET);
@@ -22,7 +22,7 @@ fn attempt(out: &mut CmtOut, p: &mut [PathView], mut room: Vec<u32>) -> Vec<u8> 
 }
 
 fn pqus(out: &CmtOut) -> Vec<f64> {
-    out.state().into_iter().map(|(_, value)| value).collect()
+    out.trace_values().into_iter().map(|(_, value)| value).collect()
 }
 
 fn ranked(out: &mut CmtOut, p: &[PathView]) -> Vec<u8> {
@@ -205,6 +205,6 @@ fn unusable_paths_take_no_part_in_the_minimum() {
 #[test]
 fn a_path_added_again_starts_anew() {
     let (mut out, p) = seen(CmtOutConfig::default(), [(1, 1), (1, 1), (1, 1)]);
-    out.path_event(&view(&p), PathId(1), PathChange::Added);
+    out.on_path_change(&view(&p), PathId(1), PathChange::Added);
     assert_eq!(pqus(&out), [0.5, 1.0, 0.5]);
 }

@@ -34,13 +34,13 @@ impl Burst {
         PACKETS * u64::from(path.mtu)
     }
 
-    pub(super) fn acked(&mut self, path: &PathView, ev: &AckedInfo) {
+    pub(super) fn on_acked(&mut self, path: &PathView, ev: &AckedInfo) {
         self.granted = 2 * ev.bytes;
         self.left = self.left.min(Self::most(path)) + self.granted;
     }
 
     #[inline]
-    pub(super) fn sent(&mut self, path: &PathView, bytes: u32) {
+    pub(super) fn on_sent(&mut self, path: &PathView, bytes: u32) {
         // The view has the chunk already: nothing else in flight means that the path begins anew.
         if path.outstanding <= u64::from(path.pmdcs) {
             self.left = Self::most(path).max(self.granted);
@@ -96,7 +96,7 @@ mod tests {
             let mut packets = 0;
             while burst.allows(path) {
                 path.outstanding += 1500;
-                burst.sent(path, 1500);
+                burst.on_sent(path, 1500);
                 packets += 1;
             }
             packets
@@ -115,7 +115,7 @@ mod tests {
             may_grow,
             rtt: None,
         };
-        burst.acked(&path, &ev);
+        burst.on_acked(&path, &ev);
         assert_eq!(send(&mut burst, &mut path), 2);
     }
 

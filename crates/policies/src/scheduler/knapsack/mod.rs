@@ -394,7 +394,7 @@ impl Policy for Knapsack {
         ENTRY.name
     }
 
-    fn state(&self) -> Vec<(&'static str, f64)> {
+    fn trace_values(&self) -> Vec<(&'static str, f64)> {
         // At most this many paths have a name here.
         const NAMES: [[&str; 2]; 4] =
             [["rate0", "full0"], ["rate1", "full1"], ["rate2", "full2"], ["rate3", "full3"]];
@@ -411,7 +411,7 @@ impl Policy for Knapsack {
 }
 
 impl PathScheduler for Knapsack {
-    fn round_begin(&mut self, view: &AssocView<'_>, _why: Trigger) {
+    fn begin_attempt(&mut self, view: &AssocView<'_>, _why: Trigger) {
         if self.ordered {
             self.set = self.choose(view);
         }
@@ -424,7 +424,7 @@ impl PathScheduler for Knapsack {
                 true => u64::from(path.usable),
                 false => view.usable().filter(|p| p.group == path.group).count() as u64,
             };
-            own.round_begin(path, self.slack, spare, members);
+            own.begin_attempt(path, self.slack, spare, members);
         }
         self.wanted = Some(self.caps(view));
         self.spread = self.to_spread(view);
@@ -436,7 +436,7 @@ impl PathScheduler for Knapsack {
         self.streams.retain(|s| view.now.since(s.last_sent) < memory);
     }
 
-    fn pick(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
+    fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let others = self.streams.iter().any(|s| s.id != next.stream);
         let pick = if next.needs.is_urgent() {
             self.soonest(view, next)
@@ -465,17 +465,23 @@ impl PathScheduler for Knapsack {
         }
     }
 
-    fn lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
+    fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
         self.wanted = None;
         if let (Some(own), Some(path)) = (self.paths.get_mut(ev.path.index()), view.path(ev.path)) {
             own.loss.cut(path);
         }
     }
 
-    fn sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, _new_packet: bool) {
+    fn on_sent(
+        &mut self,
+        view: &AssocView<'_>,
+        path: PathId,
+        chunk: &ChunkMeta,
+        _new_packet: bool,
+    ) {
         let now = view.now;
         if let (Some(own), Some(view)) = (self.paths.get_mut(path.index()), view.path(path)) {
-            own.burst.sent(view, chunk.bytes);
+            own.burst.on_sent(view, chunk.bytes);
             own.burst.occupy(now, chunk.bytes, own.estimate.rate());
             if self.spread & bit(path) != 0 {
                 own.burst.spread(now, chunk.bytes, own.estimate.rate());
@@ -504,14 +510,14 @@ impl PathScheduler for Knapsack {
         }
     }
 
-    fn acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
+    fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
         let Some(path) = view.path(ev.path) else { return };
         self.wanted = None;
         if self.paths.len() <= ev.path.index() {
             self.paths.resize(ev.path.index() + 1, Own::default());
         }
         if let Some(own) = self.paths.get_mut(ev.path.index()) {
-            own.acked(view.now, path, ev, self.slack);
+            own.on_acked(view.now, path, ev, self.slack);
         }
     }
 
@@ -577,14 +583,14 @@ mod tests {
     fn paths_fill_in_the_order_of_their_hold_times_up_to_the_cap() {
         let mut s = scheduler();
         let mut p = two(&mut s);
-        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
+        assert_eq!(s.pick_path(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
         // 10 Mbit/s for 21.2 ms are 25.9 kB, and two packets of slack.
         p[0].outstanding = 27_000;
-        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
+        assert_eq!(s.pick_path(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
         p[0].outstanding = 28_500;
-        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
+        assert_eq!(s.pick_path(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
         p[1].outstanding = 110_000;
-        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Wait);
+        assert_eq!(s.pick_path(&buffered(&p, 64), &unordered()), PathPick::Wait);
     }
 
     #[test]
@@ -594,9 +600,9 @@ mod tests {
         s.paths[1] = s.paths[0];
         p[1].min_rtt = p[0].min_rtt;
         p[0].outstanding = 3_000;
-        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
+        assert_eq!(s.pick_path(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
         p[1].outstanding = 4_500;
-        assert_eq!(s.pick(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
+        assert_eq!(s.pick_path(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(0)));
     }
 
     #[test]
@@ -608,9 +614,9 @@ mod tests {
         p[0].outstanding = 3_000;
         let mut v = buffered(&p, 64);
         v.send_buffer.unsent = 1452;
-        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(1)));
+        assert_eq!(s.pick_path(&v, &ordered(0)), PathPick::Use(PathId(1)));
         v.send_buffer.unsent = 2 * 1452;
-        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(0)));
+        assert_eq!(s.pick_path(&v, &ordered(0)), PathPick::Use(PathId(0)));
     }
 
     #[test]
@@ -623,8 +629,8 @@ mod tests {
             [(64, PathPick::Wait), (96, PathPick::Wait), (128, PathPick::Use(PathId(1)))]
         {
             let v = buffered(&p, kib);
-            s.round_begin(&v, Trigger::Sack);
-            assert_eq!(s.pick(&v, &ordered(0)), pick, "{kib} KiB");
+            s.begin_attempt(&v, Trigger::Sack);
+            assert_eq!(s.pick_path(&v, &ordered(0)), pick, "{kib} KiB");
         }
     }
 
@@ -637,13 +643,13 @@ mod tests {
             path.min_rtt = Some(Duration::from_millis(90));
             (path.cwnd, path.ssthresh) = (4_404, 256 * KIB);
         }
-        assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(0)));
+        assert_eq!(s.pick_path(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(0)));
         p[0].outstanding = 4_404;
-        assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(1)));
+        assert_eq!(s.pick_path(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(1)));
         // One that is slower waits for what the fast one turns out to carry.
         p[1].min_rtt = Some(Duration::from_millis(120));
-        s.round_begin(&buffered(&p, 256), Trigger::Sack);
-        assert_eq!(s.pick(&buffered(&p, 256), &ordered(0)), PathPick::Wait);
+        s.begin_attempt(&buffered(&p, 256), Trigger::Sack);
+        assert_eq!(s.pick_path(&buffered(&p, 256), &ordered(0)), PathPick::Wait);
     }
 
     #[test]
@@ -656,11 +662,11 @@ mod tests {
             p[1].lost_chunks = lost;
             let mut v = buffered(&p, kib);
             v.now += Duration::from_secs(kib + lost);
-            s.pick(&v, &ordered(0));
-            s.round_begin(&v, Trigger::Sack);
+            s.pick_path(&v, &ordered(0));
+            s.begin_attempt(&v, Trigger::Sack);
             let mut sent = 0;
-            while sent < 4 && s.pick(&v, &ordered(0)) == PathPick::Use(PathId(1)) {
-                s.sent(&v, PathId(1), &ordered(0), true);
+            while sent < 4 && s.pick_path(&v, &ordered(0)) == PathPick::Use(PathId(1)) {
+                s.on_sent(&v, PathId(1), &ordered(0), true);
                 sent += 1;
             }
             assert_eq!(sent, packets, "{kib} KiB, {lost} lost");
@@ -673,15 +679,15 @@ mod tests {
         let mut p = two(&mut s);
         let v = buffered(&p, 64);
         for stream in [0, 1] {
-            assert_eq!(s.pick(&v, &ordered(stream)), PathPick::Use(PathId(0)));
-            s.sent(&v, PathId(0), &ordered(stream), true);
+            assert_eq!(s.pick_path(&v, &ordered(stream)), PathPick::Use(PathId(0)));
+            s.on_sent(&v, PathId(0), &ordered(stream), true);
         }
         p[0].outstanding = 28_500;
         let mut v = buffered(&p, 64);
-        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Skip, "it came only now");
+        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Skip, "it came only now");
         v.now += Duration::from_millis(100);
-        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Use(PathId(1)));
-        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Skip, "alone on its path");
+        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Use(PathId(1)));
+        assert_eq!(s.pick_path(&v, &ordered(0)), PathPick::Skip, "alone on its path");
     }
 
     #[test]
@@ -690,13 +696,13 @@ mod tests {
         let mut p = two(&mut s);
         p[0].outstanding = 20_000;
         let mut v = buffered(&p, 64);
-        s.sent(&v, PathId(0), &ordered(0), true);
-        s.sent(&v, PathId(1), &ordered(1), true);
-        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Skip);
-        assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(0)));
+        s.on_sent(&v, PathId(0), &ordered(0), true);
+        s.on_sent(&v, PathId(1), &ordered(1), true);
+        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Skip);
+        assert_eq!(s.pick_path(&v, &ordered(0)), PathPick::Use(PathId(0)));
         // Nobody filled the fast path while the slow one's data arrived: the stream moves.
         v.now += Duration::from_millis(90);
-        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Use(PathId(0)));
+        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Use(PathId(0)));
     }
 
     #[test]
@@ -705,12 +711,12 @@ mod tests {
         let mut p = two(&mut s);
         p[0].outstanding = 20_000;
         let v = buffered(&p, 64);
-        s.sent(&v, PathId(0), &ordered(0), true);
-        s.sent(&v, PathId(1), &ordered(1), true);
-        assert_eq!(s.pick(&v, &ordered(1)), PathPick::Skip);
+        s.on_sent(&v, PathId(0), &ordered(0), true);
+        s.on_sent(&v, PathId(1), &ordered(1), true);
+        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Skip);
         // Less than half of the 28.9 kB: the other stream has nothing to send.
         p[0].outstanding = 14_000;
-        assert_eq!(s.pick(&buffered(&p, 64), &ordered(1)), PathPick::Use(PathId(0)));
+        assert_eq!(s.pick_path(&buffered(&p, 64), &ordered(1)), PathPick::Use(PathId(0)));
     }
 
     #[test]
@@ -725,10 +731,10 @@ mod tests {
         feed(&mut s.paths[1].estimate, Time::ZERO, TEN, rtt, 40_000, 3);
         p[1].min_rtt = Some(rtt);
         let mut v = buffered(&p, 64);
-        s.sent(&v, PathId(1), &ordered(0), true);
-        s.sent(&v, PathId(1), &ordered(1), true);
+        s.on_sent(&v, PathId(1), &ordered(0), true);
+        s.on_sent(&v, PathId(1), &ordered(1), true);
         for _ in 0..2 {
-            assert_eq!(s.pick(&v, &ordered(0)), PathPick::Use(PathId(1)));
+            assert_eq!(s.pick_path(&v, &ordered(0)), PathPick::Use(PathId(1)));
             v.now += Duration::from_millis(90);
         }
     }
@@ -749,6 +755,6 @@ mod tests {
         p.iter_mut().for_each(|p| p.outstanding = 200_000);
         let mut v = buffered(&p, 64);
         v.outstanding = 0;
-        assert_eq!(s.pick(&v, &unordered()), PathPick::Use(PathId(0)));
+        assert_eq!(s.pick_path(&v, &unordered()), PathPick::Use(PathId(0)));
     }
 }

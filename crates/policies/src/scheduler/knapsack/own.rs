@@ -51,34 +51,34 @@ impl PathFacts {
 
 impl Own {
     /// A SACK acknowledged data of the path.
-    pub(super) fn acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, slack: u64) {
+    pub(super) fn on_acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, slack: u64) {
         self.known_cap = None;
-        self.burst.acked(path, ev);
+        self.burst.on_acked(path, ev);
         self.note_train(now, path, ev);
-        self.rounds += u32::from(self.estimate.acked(now, path, ev));
+        self.rounds += u32::from(self.estimate.on_acked(now, path, ev));
         let Some(known) = self.known(path, slack) else {
             (self.competitor, self.raise) = Default::default();
             return;
         };
-        if let Some(longer) = self.competitor.acked(now, path, ev, &known) {
+        if let Some(longer) = self.competitor.on_acked(now, path, ev, &known) {
             self.estimate.became_longer(now, path, longer);
         } else if !self.competitor.is_calm() || self.estimate.test_limit(path).is_some() {
             self.raise.stop();
-        } else if let Some(longer) = self.raise.acked(now, path, ev, &known) {
+        } else if let Some(longer) = self.raise.on_acked(now, path, ev, &known) {
             self.estimate.became_longer(now, path, longer);
         }
     }
 
     /// Beside somebody who fills the queue, what comes through is our share of it and not what the path carries.
     fn note_train(&mut self, now: Time, path: &PathView, ev: &AckedInfo) {
-        let busy = self.train.acked(now, ev.rtt, ev.bytes, path.mtu);
+        let busy = self.train.on_acked(now, ev.rtt, ev.bytes, path.mtu);
         if let Some(busy) = busy.filter(|_| !self.competitor.is_competing()) {
             self.estimate.was_busy(now, path, busy);
         }
     }
 
     /// A round begins, with so much to spare and so many paths at its bottleneck.
-    pub(super) fn round_begin(&mut self, path: &PathView, slack: u64, spare: f64, members: u64) {
+    pub(super) fn begin_attempt(&mut self, path: &PathView, slack: u64, spare: f64, members: u64) {
         let facts = Some(PathFacts::of(path));
         let same = self.spare == spare && self.members == members && self.facts == facts;
         if same && self.known_cap.is_some() {
@@ -187,7 +187,7 @@ mod tests {
                 may_grow: true,
                 rtt: Some(Duration::from_micros(130_000 + 1_500 * n)),
             };
-            own.acked(now, &path, &ev, SLACK);
+            own.on_acked(now, &path, &ev, SLACK);
         }
         assert!((0.49e6..0.51e6).contains(&own.estimate.rate()), "{}", own.estimate.rate());
     }

@@ -76,23 +76,23 @@ mod tests {
             // Enough that both paths are wanted.
             let mut v = buffered(&p, 256);
             (v.send_buffer.unsent, v.send_buffer.unsent_messages) = (1452, 1);
-            assert_eq!(s.pick(&v, &next), PathPick::Use(PathId(1)));
-            s.sent(&v, PathId(1), &next, true);
-            assert_eq!(s.pick(&v, &next), PathPick::Use(PathId(0)));
+            assert_eq!(s.pick_path(&v, &next), PathPick::Use(PathId(1)));
+            s.on_sent(&v, PathId(1), &next, true);
+            assert_eq!(s.pick_path(&v, &next), PathPick::Use(PathId(0)));
             // Who has more to send than goes out wants both filled.
             v.send_buffer.unsent_messages = 3;
-            assert_eq!(s.pick(&v, &next), PathPick::Use(PathId(1)));
+            assert_eq!(s.pick_path(&v, &next), PathPick::Use(PathId(1)));
             v.send_buffer.unsent_messages = 1;
             // It is sent by then.
             v.now += Duration::from_millis(2);
-            assert_eq!(s.pick(&v, &next), PathPick::Use(PathId(1)));
+            assert_eq!(s.pick_path(&v, &next), PathPick::Use(PathId(1)));
             s.paths[1].burst = super::super::burst::Burst::UNBOUNDED;
         }
         // One packet is the limit.
         p[0].outstanding = 30_000;
         let v = buffered(&p, 256);
-        s.sent(&v, PathId(1), &unordered(), true);
-        assert_eq!(s.pick(&v, &unordered()), PathPick::Use(PathId(1)));
+        s.on_sent(&v, PathId(1), &unordered(), true);
+        assert_eq!(s.pick_path(&v, &unordered()), PathPick::Use(PathId(1)));
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
         let p = two(&mut s);
         let mut v = buffered(&p, 256);
         (v.send_buffer.unsent, v.send_buffer.unsent_messages) = (1452, 1);
-        s.sent(&v, PathId(1), &unordered(), true);
+        s.on_sent(&v, PathId(1), &unordered(), true);
         s.paths[0].compete();
         let pick = s.unless_busy(&v, PathPick::Use(PathId(1)), &unordered(), 0b11);
         assert_eq!(pick, PathPick::Use(PathId(0)));
@@ -116,9 +116,9 @@ mod tests {
         // The acknowledgement of two packets of the first is under way.
         (p[0].outstanding, p[1].outstanding) = (6_000, 4_500);
         let mut v = buffered(&p, 256);
-        s.sent(&v, PathId(1), &unordered(), true);
-        assert_eq!(s.pick(&v, &unordered()), PathPick::Use(PathId(0)));
+        s.on_sent(&v, PathId(1), &unordered(), true);
+        assert_eq!(s.pick_path(&v, &unordered()), PathPick::Use(PathId(0)));
         v.send_buffer.unsent_messages = 3;
-        assert_eq!(s.pick(&v, &unordered()), PathPick::Use(PathId(1)));
+        assert_eq!(s.pick_path(&v, &unordered()), PathPick::Use(PathId(1)));
     }
 }

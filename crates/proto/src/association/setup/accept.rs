@@ -85,7 +85,7 @@ impl Association {
     fn reached_on(&mut self, now: Time, tuple: FourTuple) {
         let Some(path) = self.add_path(now, tuple, true) else { return };
         self.prefer_path(path);
-        if !self.config.bare_init {
+        if !self.config.minimal_init {
             return;
         }
         for p in self.paths.ids() {
@@ -151,7 +151,7 @@ impl Association {
             let initial = self.config.rto.initial;
             let Some((view, path)) = self.paths.both_mut(p) else { continue };
             (view.outstanding, view.outstanding_payload, view.queued) = (0, 0, 0);
-            (view.copied, view.suspect) = (0, false);
+            (view.duplicate_bytes_in_flight, view.silent) = (0, false);
             (view.errors, view.in_recovery, view.rto) = (0, false, initial);
             (path.t3, path.heartbeat, path.rtt_probe) = (Time::MAX, None, None);
             (path.timeouts_in_a_row, path.rto_estimate, path.idle_since) = (0, initial, now);

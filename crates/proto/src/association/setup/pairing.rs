@@ -14,7 +14,7 @@ impl Association {
         if let Some(present) = self.present_locals() {
             return present;
         }
-        if self.config.bare_init {
+        if self.config.minimal_init {
             // The peer knows of the address that it got packets from, and of no other until ASCONF
             // tells.
             let first = self.paths.get(self.paths.primary).map(|path| path.tuple.local.ip());

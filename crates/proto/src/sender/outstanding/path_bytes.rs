@@ -23,13 +23,13 @@ pub(super) fn remove_chunk(view: &mut PathView, size: u64, payload: u32) {
 /// A copy of a chunk of `size` bytes is in flight on the path.
 pub(super) fn add_copy(view: &mut PathView, size: u64) {
     view.outstanding += size;
-    view.copied += size;
+    view.duplicate_bytes_in_flight += size;
 }
 
 /// It is so no more.
 pub(super) fn remove_copy(view: &mut PathView, size: u64) {
     view.outstanding -= size;
-    view.copied -= size;
+    view.duplicate_bytes_in_flight -= size;
 }
 
 /// The payload of a chunk in the send buffer belongs to another path.

@@ -62,7 +62,7 @@ impl LossRecovery {
         let acked_paths = outcome.paths.iter().filter(|p| p.acked).count();
         // A mixed SACK says only that one packet of each path arrived; one that tells no number, at
         // least that one did.
-        let least = u8::from(config.sack.timer_count);
+        let least = u8::from(config.sack.dac_count_in_timer_sack);
         let count = if acked_paths > 1 { 1 } else { count.clamp(least, 3) };
         for p in paths.ids() {
             if self.ignores_misses(p) {

@@ -67,7 +67,7 @@ impl SendQueue {
             });
         }
         self.refresh_head(stream);
-        scheduler.removed(&self.heads(), stream);
+        scheduler.on_removed(&self.heads(), stream);
         Some(Removed { bytes, tail })
     }
 }

@@ -205,7 +205,7 @@ fn recount(rig: &Rig) -> Result<(), TestCaseError> {
         let payload = bytes(&|c| here(c) && c.is_in_flight());
         prop_assert_eq!(view.outstanding, in_flight + copied, "outstanding of {:?}", view.id);
         prop_assert_eq!(view.outstanding_payload, payload, "payload of {:?}", view.id);
-        prop_assert_eq!(view.copied, copied, "copies on {:?}", view.id);
+        prop_assert_eq!(view.duplicate_bytes_in_flight, copied, "copies on {:?}", view.id);
         let queued = bytes(&|c| here(c) && c.holds_buffer());
         prop_assert_eq!(view.queued, queued, "queued of {:?}", view.id);
         let marked: Vec<u64> =

@@ -107,8 +107,9 @@ proptest! {
 /// agrees.
 fn check(rig: &Rig, sent: u64, got: &BTreeSet<u64>) -> Result<(), TestCaseError> {
     let marked: usize = (0..3).map(|p| rig.tx.outstanding.marked_count(PathId(p))).sum();
-    let outstanding: u64 = rig.paths.views.iter().map(|v| v.outstanding - v.copied).sum();
-    let copied: u64 = rig.paths.views.iter().map(|v| v.copied).sum();
+    let outstanding: u64 =
+        rig.paths.views.iter().map(|v| v.outstanding - v.duplicate_bytes_in_flight).sum();
+    let copied: u64 = rig.paths.views.iter().map(|v| v.duplicate_bytes_in_flight).sum();
     prop_assert_eq!(copied, copies_in_flight(rig) * SIZE);
     let known = got.iter().filter(|n| is_acked(rig, rig.tsn(**n))).count() as u64;
     prop_assert_eq!(outstanding, (sent - known - marked as u64) * SIZE);

@@ -15,12 +15,12 @@ use polypath_wire::{
 use crate::packet::{PacketBuilder, raw_chunks, render};
 use crate::world::{HostId, address, tuple};
 
-/// The puppet's port and the victim's.
+/// The scripted peer's port and the victim's.
 pub const PORTS: (u16, u16) = (5000, 5001);
 
 /// The hand-made peer, and the endpoint that has to bear it.
 #[derive(Debug)]
-pub struct Puppet {
+pub struct ScriptedPeer {
     /// The real endpoint.
     pub victim: Endpoint,
     /// Its association with us.
@@ -91,7 +91,7 @@ pub fn drain(endpoint: &mut Endpoint, now: Time) -> Vec<Vec<u8>> {
     }
 }
 
-impl Puppet {
+impl ScriptedPeer {
     /// Sets an association up with an endpoint of these settings.
     ///
     /// # Panics
@@ -127,7 +127,7 @@ impl Puppet {
         let handle = victim.associations().next().expect("the cookie was good");
         let own_tag = OWN.0;
         let events = Vec::new();
-        let mut puppet = Self {
+        let mut scripted_peer = Self {
             victim,
             handle,
             now,
@@ -139,8 +139,8 @@ impl Puppet {
             cookie_echo,
             handshake,
         };
-        puppet.take_events();
-        puppet
+        scripted_peer.take_events();
+        scripted_peer
     }
 
     /// A packet to the victim with the right ports and tag.

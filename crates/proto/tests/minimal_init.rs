@@ -9,7 +9,7 @@ use polypath_wire::{ChecksumCheck, Chunk, PacketView};
 
 fn bare(extensions: ExtensionConfig) -> AssocConfig {
     let cmt = CmtConfig { nr_sack: NrSack::Delivered, ..CmtConfig::default() };
-    AssocConfig { bare_init: true, cmt, extensions, ..AssocConfig::default() }
+    AssocConfig { minimal_init: true, cmt, extensions, ..AssocConfig::default() }
 }
 
 /// The types of the parameters of the first INIT and the first INIT ACK.
