@@ -95,12 +95,12 @@ impl Intervals {
             return None;
         }
         let bin = self.open.pop_front()?;
-        Some(bin.to_sample().map_or(IntervalOutcome::Incomplete, IntervalOutcome::Complete))
+        Some(bin.sample().map_or(IntervalOutcome::Incomplete, IntervalOutcome::Complete))
     }
 }
 
 impl Interval {
-    fn to_sample(&self) -> Option<Sample> {
+    fn sample(&self) -> Option<Sample> {
         let both = |[a, b]: [Mean; 2]| Some([a.mean_value()?, b.mean_value()?]);
         Some(Sample { flight: both(self.flight)?, delay: both(self.delay)? })
     }
