@@ -1,6 +1,8 @@
 //! What a run of a scenario needs works without files, threads, sockets and clocks, in a browser
 //! for one: none of the crates below it brings them along.
 
+#![expect(clippy::disallowed_types, reason = "a test asks cargo")]
+
 use std::path::Path;
 use std::process::Command;
 
@@ -23,7 +25,6 @@ const UNFIT: [&str; 14] = [
 ];
 
 /// Names of a crate of ours and of all that it is built from.
-#[expect(clippy::disallowed_types, reason = "a test asks cargo")]
 fn tree(package: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let ask = ["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"];

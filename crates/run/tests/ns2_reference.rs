@@ -62,6 +62,10 @@ fn mean_and_ci(values: &[f64]) -> (f64, f64) {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test takes the number of seeds from whoever runs it"
+)]
 fn transfer_times_agree_with_the_original_simulator() {
     let seeds: u64 = std::env::var("POLYPATH_SEEDS").map_or(30, |s| s.parse().unwrap());
     let mut missed = Vec::new();
