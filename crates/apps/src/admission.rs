@@ -1,9 +1,10 @@
 //! Who is let in, and who gives way: places for associations at a server that strangers can reach.
 //!
-//! Every association takes a [`Place`]. Nobody has them all: there is a share for each [`Source`]. Who has not said hello
-//! properly is *mute*, and holds its place for [`HELLO`] at most, which [`Door::turn_out_mute`] sees to; where places run out, the oldest mute one gives way to a newcomer, of the
-//! source that has the most of them. So handshakes alone keep nobody out: that takes as many sources as there are shares, which
-//! all speak the application's protocol.
+//! Every association takes a [`Place`]. Nobody has them all: there is a share for each [`Source`].
+//! Who has not said hello properly is *mute*, and holds its place for [`HELLO`] at most, which
+//! [`Door::turn_out_mute`] sees to; where places run out, the oldest mute one gives way to a
+//! newcomer, of the source that has the most of them. So handshakes alone keep nobody out: that
+//! takes as many sources as there are shares, which all speak the application's protocol.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,8 +31,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// Lets an endpoint take a few associations more than there are places: those who give way need a moment to go, and who is
-    /// turned away hears why.
+    /// Lets an endpoint take a few associations more than there are places: those who give way need
+    /// a moment to go, and who is turned away hears why.
     pub fn bound(self, endpoint: Config) -> Config {
         let more = |places: usize| places + (places / 4).max(4);
         endpoint
@@ -40,8 +41,8 @@ impl Places {
     }
 }
 
-/// Where associations come from, as far as shares go: an IPv4 address, or 64 bits of an IPv6 one, since one host commonly has all
-/// addresses with them.
+/// Where associations come from, as far as shares go: an IPv4 address, or 64 bits of an IPv6 one,
+/// since one host commonly has all addresses with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source(IpAddr);
 
@@ -167,8 +168,9 @@ impl Door {
         Ok(Place { door: self.clone(), number, dismissal })
     }
 
-    /// Takes the places of those who are mute for [`HELLO`]; never ends. To be awaited anew after somebody
-    /// [came in](Self::enter). One timer for all: a timer for each would be a good part of what a mute one costs.
+    /// Takes the places of those who are mute for [`HELLO`]; never ends. To be awaited anew after
+    /// somebody [came in](Self::enter). One timer for all: a timer for each would be a good part of
+    /// what a mute one costs.
     pub async fn turn_out_mute(&self) {
         loop {
             let oldest = self.room().oldest_mute_came();
@@ -242,7 +244,8 @@ impl Room {
 }
 
 impl Place {
-    /// Waits for the first words: no longer than the place is theirs. Whoever speaks properly gets to [`keep`](Self::keep) it.
+    /// Waits for the first words: no longer than the place is theirs. Whoever speaks properly gets
+    /// to [`keep`](Self::keep) it.
     ///
     /// # Errors
     /// When they do not come.
@@ -257,7 +260,8 @@ impl Place {
         }
     }
 
-    /// The hello was a proper one: from now on the place is taken, as long as this lives. False: it is too late, somebody else has it.
+    /// The hello was a proper one: from now on the place is taken, as long as this lives. False: it
+    /// is too late, somebody else has it.
     pub fn keep(&self) -> bool {
         let mut room = self.door.room();
         let guest = room.guests.get_mut(&self.number);

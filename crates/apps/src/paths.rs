@@ -8,7 +8,8 @@ use polypath_net::{LocalAddress, PathAdmin, PathInfo, PathState};
 /// With less than this to send, bytes, it tells nothing that a path was left out.
 const WORTH_SHARING: u64 = 256 << 10;
 
-/// Why `path`, one of `all`, carries nothing, or may soon; `None` if all is well. `sends`: data goes from this end.
+/// Why `path`, one of `all`, carries nothing, or may soon; `None` if all is well. `sends`: data
+/// goes from this end.
 pub fn note(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<String> {
     let (stats, contact) = (&path.stats, &path.contact);
     let unanswered = match contact.unanswered {
@@ -76,8 +77,8 @@ pub fn notes(all: &[PathInfo], sends: bool) -> Vec<String> {
     all.iter().filter_map(line).collect()
 }
 
-/// A line for each address of ours and of `hosts` (`HOST[:PORT],...`) that the user named, and that became none of the `paths` (our
-/// address, the peer's).
+/// A line for each address of ours and of `hosts` (`HOST[:PORT],...`) that the user named, and that
+/// became none of the `paths` (our address, the peer's).
 pub fn left_out(local: &[LocalAddress], hosts: &str, paths: &[(IpAddr, IpAddr)]) -> Vec<String> {
     if paths.is_empty() {
         return Vec::new();

@@ -1,10 +1,11 @@
-//! What a peer said, fit for people's terminals and logs: nothing in it moves the cursor, breaks the line, hides, or turns the direction of
-//! writing.
+//! What a peer said, fit for people's terminals and logs: nothing in it moves the cursor, breaks
+//! the line, hides, or turns the direction of writing.
 
 /// The longest remark of a peer that is shown, characters.
 const LONGEST: usize = 200;
 
-/// Characters that are not seen, but change how others are seen, are escaped as Rust writes them: `\n`, `\u{1b}`, `\u{202e}`.
+/// Characters that are not seen, but change how others are seen, are escaped as Rust writes them:
+/// `\n`, `\u{1b}`, `\u{202e}`.
 pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -17,7 +18,8 @@ pub fn text(text: &str) -> String {
     out
 }
 
-/// Like [`text`], for bytes that need not be UTF-8, such as names of files; what is not is replaced.
+/// Like [`text`], for bytes that need not be UTF-8, such as names of files; what is not is
+/// replaced.
 pub fn bytes(bytes: &[u8]) -> String {
     text(&String::from_utf8_lossy(bytes))
 }
@@ -30,8 +32,9 @@ pub fn remark(remark: &str) -> String {
     text(&short) + more
 }
 
-/// Controls (C0, DEL, C1), and what Unicode calls bidirectional controls, separators of lines and paragraphs, annotations, tags, and invisible
-/// characters. Joiners (U+200C, U+200D) stay: languages and emoji need them.
+/// Controls (C0, DEL, C1), and what Unicode calls bidirectional controls, separators of lines and
+/// paragraphs, annotations, tags, and invisible characters. Joiners (U+200C, U+200D) stay:
+/// languages and emoji need them.
 fn changes_others(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -1,4 +1,5 @@
-//! What an idle association costs a server of `perf`, counted by the allocator of its process. The clients are another process.
+//! What an idle association costs a server of `perf`, counted by the allocator of its process. The
+//! clients are another process.
 
 use std::alloc::System;
 use std::io::{BufRead as _, BufReader};

@@ -1,4 +1,5 @@
-//! No path is lost in silence: paths through a relay of the test's own, which can be switched off. Over the loopback device.
+//! No path is lost in silence: paths through a relay of the test's own, which can be switched off.
+//! Over the loopback device.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

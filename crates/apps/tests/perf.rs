@@ -1,4 +1,5 @@
-//! Tests of a fraction of a second over the loopback device: what both ends say has to agree. No assertion about speed.
+//! Tests of a fraction of a second over the loopback device: what both ends say has to agree. No
+//! assertion about speed.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -80,7 +81,8 @@ async fn a_saturated_test_is_told_by_both_ends_alike() {
         (None, server.received)
     );
     assert!(one.clock.common, "{:?}", one.clock);
-    // What is handed in after the last cut belongs to nobody's measured time; what was handed in before arrives.
+    // What is handed in after the last cut belongs to nobody's measured time; what was handed in
+    // before arrives.
     assert!(server.received.messages + server.late.messages >= one.client.sent.messages);
     assert_eq!(server.received.bytes, server.received.messages * 1000);
     assert_eq!((one.client.intervals.len(), server.intervals.len()), (3, 3));
@@ -231,7 +233,8 @@ async fn strangers_who_speak_nonsense_are_sent_away_and_others_served() {
     serving.abort();
 }
 
-/// A server that goes along until the test begins, and then sends `odd` (stream, payload protocol identifier, bytes).
+/// A server that goes along until the test begins, and then sends `odd` (stream, payload protocol
+/// identifier, bytes).
 async fn lying_server(endpoint: Endpoint, ready: &'static str, odd: Vec<(u16, u32, Vec<u8>)>) {
     let association = endpoint.accept().await.unwrap();
     let tell = async |stream, ppid, bytes: Vec<u8>| {

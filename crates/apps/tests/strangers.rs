@@ -1,4 +1,5 @@
-//! A server of `perf` among strangers who take places and say nothing. Over the loopback device, without assertions about speed.
+//! A server of `perf` among strangers who take places and say nothing. Over the loopback device,
+//! without assertions about speed.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -107,7 +108,8 @@ async fn those_who_say_nothing_keep_nobody_out() {
     for from in [2, 2, 2, 2, 3, 3, 3, 3] {
         strangers.push(serving.stranger(from).await);
     }
-    // From elsewhere, and from the strangers' own address, with all the places that one address may have.
+    // From elsewhere, and from the strangers' own address, with all the places that one address may
+    // have.
     serving.test(4, 1).await.unwrap();
     serving.test(2, 4).await.unwrap();
     drop(strangers);
@@ -135,7 +137,8 @@ async fn those_who_said_hello_stay_and_have_no_more_than_their_share() {
 async fn a_hello_has_ten_seconds() {
     let mut serving = Serving::new(21, Places { all: 6, per_source: 4 }, false);
     let endpoint = Endpoint::bind(Config::client([ip(22)])).unwrap();
-    // The clock of this runtime jumps to the next timer while the network is waited for; there is none but the server's patience.
+    // The clock of this runtime jumps to the next timer while the network is waited for; there is
+    // none but the server's patience.
     let _association = endpoint.connect(&serving.at, serving.port).await;
     let session = serving.ended().await;
     assert_eq!(session.error.as_deref(), Some("no greeting within 10 s"));

@@ -1,7 +1,7 @@
 //! Trace files: one JSON object per line and trace event, for scripts and for people with `jq`.
 //!
-//! A line holds `flow` (the association's name), `host` (which end saw it), `at` (nanoseconds) and the fields of the
-//! event:
+//! A line holds `flow` (the association's name), `host` (which end saw it), `at` (nanoseconds) and
+//! the fields of the event:
 //!
 //! ```json
 //! {"flow":"file","host":"client","at":1500000000,"event":"rtt","path":0,"sample":90000000,"srtt":90000000,"rto":1000000000}
@@ -14,8 +14,8 @@ use serde::Serialize;
 
 /// Writes trace records, one line each.
 ///
-/// It makes one write per line; give it a [`std::io::BufWriter`] if that is costly. The first failure ends the
-/// trace and is reported by [`Self::finish`].
+/// It makes one write per line; give it a [`std::io::BufWriter`] if that is costly. The first
+/// failure ends the trace and is reported by [`Self::finish`].
 #[derive(Debug)]
 pub struct TraceWriter<W> {
     out: W,

@@ -1,5 +1,5 @@
-//! What two endpoints say to each other, with path MTU discovery and without checksums, as tshark reads it: it finds every chunk and parameter
-//! where it should be, and nothing to complain of.
+//! What two endpoints say to each other, with path MTU discovery and without checksums, as tshark
+//! reads it: it finds every chunk and parameter where it should be, and nothing to complain of.
 #![expect(clippy::disallowed_types, reason = "tests ask tshark")]
 
 use std::io::Write;
@@ -40,7 +40,8 @@ fn endpoint(port: u16, ip: &str, assoc: &Arc<AssocConfig>) -> Endpoint {
     Endpoint::new(config, Rng::from_u64(port.into()))
 }
 
-/// Two endpoints set an association up, find path MTUs and exchange a message, in virtual time without delay; what they sent.
+/// Two endpoints set an association up, find path MTUs and exchange a message, in virtual time
+/// without delay; what they sent.
 fn conversation(zero_checksum: Option<Edmid>) -> Vec<(FourTuple, Vec<u8>)> {
     let (assoc, mut now) = (config(zero_checksum), Time::from_secs(1));
     let ips = ["10.0.0.1", "10.0.0.2"];
@@ -83,7 +84,8 @@ fn capture(packets: &[(FourTuple, Vec<u8>)]) -> Vec<u8> {
     writer.finish().expect("memory")
 }
 
-/// Per packet: chunk types, parameter types, checksum status, what is malformed, what experts say. `None` where tshark is not installed.
+/// Per packet: chunk types, parameter types, checksum status, what is malformed, what experts say.
+/// `None` where tshark is not installed.
 fn tshark(file: &[u8]) -> Option<Vec<Vec<String>>> {
     let fields =
         ["sctp.chunk_type", "sctp.parameter_type", "sctp.checksum.status", "_ws.malformed"];

@@ -31,7 +31,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Until the peer says goodbye. Who reads slowly is read from slowly: `send` waits while the buffer is full.
+/// Until the peer says goodbye. Who reads slowly is read from slowly: `send` waits while the buffer
+/// is full.
 async fn echo(association: &Association) -> Result<u64, SendError> {
     let mut count = 0;
     while let Some(message) = association.recv().await? {

@@ -1,5 +1,5 @@
-//! Outgoing packets, put together so that one call to the kernel carries many: packets of one path and one size, the last of which
-//! may be shorter (generic segmentation offload).
+//! Outgoing packets, put together so that one call to the kernel carries many: packets of one path
+//! and one size, the last of which may be shorter (generic segmentation offload).
 
 use std::collections::VecDeque;
 
@@ -127,7 +127,8 @@ impl Outbox {
         self.waiting.push_front(batch);
     }
 
-    /// Takes a batch apart that could not be sent in one call: its packets are the oldest again, each for itself.
+    /// Takes a batch apart that could not be sent in one call: its packets are the oldest again,
+    /// each for itself.
     pub(crate) fn take_apart(&mut self, batch: &Batch) {
         let Batch { flow, whole, .. } = *batch;
         let packets: Vec<&[u8]> = batch.packets().collect();

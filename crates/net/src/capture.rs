@@ -20,11 +20,13 @@ const INTERFACES: usize = 65_536;
 /// Packets of strangers that are written, per second.
 const STRANGERS_PER_SECOND: u32 = 1000;
 
-/// Writes packets, with IP and UDP headers made up from their addresses, to a pcapng file. Clones write to the same file. An error
-/// stops the capture, not the transfer; [`finish`](Self::finish) reports it.
+/// Writes packets, with IP and UDP headers made up from their addresses, to a pcapng file. Clones
+/// write to the same file. An error stops the capture, not the transfer; [`finish`](Self::finish)
+/// reports it.
 ///
-/// Each path of an association is an interface of the file. What belongs to no association (set-ups that we only answer, mistakes, attacks)
-/// is on one interface together, "strangers", at most 1000 packets a second of it: whoever floods a server shall not fill its disk.
+/// Each path of an association is an interface of the file. What belongs to no association (set-ups
+/// that we only answer, mistakes, attacks) is on one interface together, "strangers", at most 1000
+/// packets a second of it: whoever floods a server shall not fill its disk.
 #[derive(Clone)]
 pub struct Capture(Arc<Mutex<Inner>>);
 

@@ -24,8 +24,8 @@ const RECEIVE_ROUNDS: usize = 4;
 /// Messages of routers about one socket's packets before other things get their turn.
 const TROUBLES_AT_ONCE: usize = 64;
 
-/// Attempts to send a batch. Each ICMP message leaves an error behind that the next call gives instead of doing its work; anybody may have
-/// sent it, and it says nothing of this batch.
+/// Attempts to send a batch. Each ICMP message leaves an error behind that the next call gives
+/// instead of doing its work; anybody may have sent it, and it says nothing of this batch.
 const ATTEMPTS: usize = 8;
 
 /// Those errors (Linux, icmp_err_convert and its counterpart for IPv6).
@@ -114,10 +114,12 @@ impl Driver {
         }
     }
 
-    /// Takes over the sockets of new addresses, and closes those of addresses that nobody uses any more.
+    /// Takes over the sockets of new addresses, and closes those of addresses that nobody uses any
+    /// more.
     fn take_over_sockets(&mut self, state: &mut State) {
         for opened in std::mem::take(&mut state.opened) {
-            // One that the runtime does not take stays silent, as an address does that leads nowhere.
+            // One that the runtime does not take stays silent, as an address does that leads
+            // nowhere.
             self.lanes.extend(opened.into_sockets().unwrap_or_default());
         }
         if self.lanes.len() > state.local.len() {
@@ -226,7 +228,8 @@ impl Driver {
         round.more |= !troubles.is_empty();
     }
 
-    /// Takes note of what routers said, once all is taken in that had arrived by then: who closes its port may have said goodbye before.
+    /// Takes note of what routers said, once all is taken in that had arrived by then: who closes
+    /// its port may have said goodbye before.
     fn hear(&mut self, more_to_receive: bool) {
         if more_to_receive && self.troubles.len() < TROUBLES_AT_ONCE {
             return;
@@ -255,7 +258,8 @@ impl Driver {
         let unwatched = self.full.iter().any(|(_, room)| room.is_none());
         let again = unwatched.then(|| Instant::now() + TRY_AGAIN);
         let first = deadline.into_iter().chain(again).min();
-        // While a socket is full the core may have what is long due: the runtime must get to look for room nevertheless.
+        // While a socket is full the core may have what is long due: the runtime must get to look
+        // for room nevertheless.
         let patient = (!self.full.is_empty()).then(|| Instant::now() + SHORT);
         let first = first.map(|at| patient.map_or(at, |earliest| at.max(earliest)));
         let mut sleep = first.map(|at| Box::pin(tokio::time::sleep_until(at.into())));
@@ -345,7 +349,8 @@ fn past_icmp(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     result
 }
 
-/// Reads what routers say of a socket's packets. Gives what the interface carries, bytes of an IP packet, if it refused one.
+/// Reads what routers say of a socket's packets. Gives what the interface carries, bytes of an IP
+/// packet, if it refused one.
 fn listen(
     socket: &Socket,
     next: impl FnMut() -> Option<Option<Trouble>>,
@@ -379,7 +384,8 @@ mod tests {
     use super::*;
     use crate::{Bytes, CloseReason, Config, Encapsulation, Endpoint, SendOptions};
 
-    /// What becomes of a call that fails with these errors in turn, and works then; and how many calls it took.
+    /// What becomes of a call that fails with these errors in turn, and works then; and how many
+    /// calls it took.
     fn sent(errors: &[Errno]) -> (Option<i32>, usize) {
         let mut calls = 0;
         let result = past_icmp(|| {
@@ -417,7 +423,8 @@ mod tests {
         // Time for what was said at the beginning to be answered.
         tokio::time::sleep(Duration::from_millis(100)).await;
         {
-            // The client's reactor found nothing to receive, and waits for the core with something to send.
+            // The client's reactor found nothing to receive, and waits for the core with something
+            // to send.
             let mut state = client.inner.shared.lock();
             let now = client.inner.shared.clock.now();
             let h = state.slots.keys().copied().next().unwrap();

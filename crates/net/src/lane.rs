@@ -1,4 +1,5 @@
-//! The sockets of a reactor and what waits for each of them. Every socket has its own fate: one whose buffer is full holds up no other.
+//! The sockets of a reactor and what waits for each of them. Every socket has its own fate: one
+//! whose buffer is full holds up no other.
 
 use polypath_proto::time::{Duration, Time};
 
@@ -7,10 +8,12 @@ use crate::batch::{Batch, Flow, Outbox, Whole};
 /// Packets that are made before they are sent. More would let SACKs wait, fewer cost more calls.
 const PACKETS_AT_ONCE: usize = 256;
 
-/// Packets that wait for a full socket, at most. Further ones are dropped, as a device drops them whose queue is full.
+/// Packets that wait for a full socket, at most. Further ones are dropped, as a device drops them
+/// whose queue is full.
 const WAITING: usize = PACKETS_AT_ONCE;
 
-/// A socket that took nothing for so long does not move at all: what waits for it is worth nothing any more.
+/// A socket that took nothing for so long does not move at all: what waits for it is worth nothing
+/// any more.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What became of a batch.
@@ -127,8 +130,8 @@ impl<S> Lanes<S> {
         self.lanes.iter().map(|lane| lane.outbox.packets()).sum()
     }
 
-    /// Whether to fetch another packet: some socket can send, and what waits for those that can is not much. With all sockets full the
-    /// core keeps its packets.
+    /// Whether to fetch another packet: some socket can send, and what waits for those that can is
+    /// not much. With all sockets full the core keeps its packets.
     pub(crate) fn has_room(&self) -> bool {
         let able = || self.lanes.iter().filter(|lane| !lane.is_blocked());
         able().next().is_some()

@@ -69,7 +69,7 @@ impl Association {
         let core = state.association(self.handle()).ok_or(closed)?;
         let request = ask(core, now)?;
         if let Some(slot) = state.slots.get_mut(&self.handle()) {
-            slot.reconfigurations.insert(request, None);
+            slot.await_reconfiguration(request);
         }
         drop(state);
         self.shared().work.notify_one();
@@ -87,14 +87,12 @@ impl Waiting<'_> {
     fn answer(&self) -> Option<Result<(), ReconfigError>> {
         let h = self.association.handle();
         let state = self.association.shared().lock();
-        let answer = state.slots.get(&h).and_then(|slot| slot.reconfigurations.get(&self.request));
+        let answer = state.slots.get(&h).and_then(|slot| slot.reconfiguration(self.request));
         match answer {
-            Some(Some(ReconfigOutcome::Performed)) => Some(Ok(())),
-            Some(Some(ReconfigOutcome::Denied)) => Some(Err(ReconfigError::Denied)),
-            Some(Some(ReconfigOutcome::Failed { result })) => {
-                Some(Err(ReconfigError::Failed(*result)))
-            }
-            Some(None) | None => state.closed_error(h).map(|closed| Err(closed.into())),
+            Some(ReconfigOutcome::Performed) => Some(Ok(())),
+            Some(ReconfigOutcome::Denied) => Some(Err(ReconfigError::Denied)),
+            Some(ReconfigOutcome::Failed { result }) => Some(Err(ReconfigError::Failed(result))),
+            None => state.closed_error(h).map(|closed| Err(closed.into())),
         }
     }
 }
@@ -103,7 +101,7 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let mut state = self.association.shared().lock();
         if let Some(slot) = state.slots.get_mut(&self.association.handle()) {
-            slot.reconfigurations.remove(&self.request);
+            slot.forget_reconfiguration(self.request);
         }
     }
 }

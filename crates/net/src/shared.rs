@@ -1,4 +1,5 @@
-//! What the reactor thread and the application share: the core behind one lock, and how each wakes the other.
+//! What the reactor thread and the application share: the core behind one lock, and how each wakes
+//! the other.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -77,16 +78,16 @@ pub(crate) struct Slot {
     pub(crate) room_wanted: Option<u64>,
     /// Made for the first listener.
     events: Option<broadcast::Sender<Event>>,
-    /// Requests to reconfigure streams that somebody waits for, and the peer's answers.
-    pub(crate) reconfigurations: BTreeMap<ReconfigId, Option<ReconfigOutcome>>,
-    /// Most have none, and a server has many associations.
-    complaints: Option<Box<Complaints>>,
+    /// Most have none of it, and a server has many associations.
+    seldom: Option<Box<SeldomUsed>>,
 }
 
-/// What the system said of the packets of an association.
+/// What most associations have none of.
 #[derive(Debug, Default)]
-struct Complaints {
-    /// During set-up, of those to these addresses.
+struct SeldomUsed {
+    /// Requests to reconfigure streams that somebody waits for, and the peer's answers.
+    reconfigurations: BTreeMap<ReconfigId, Option<ReconfigOutcome>>,
+    /// What the system said of packets to these addresses, during set-up.
     trouble: Vec<(SocketAddr, String)>,
     /// Why it refused to send on these paths.
     refusals: Vec<(FourTuple, String)>,
@@ -115,8 +116,8 @@ const EVENTS_KEPT: usize = 256;
 /// Addresses whose devices are remembered.
 const DEVICES_KEPT: usize = 64;
 
-/// A sender that waits for room is woken once there is this much, bytes, or an eighth of the buffer if that is less: being woken
-/// for every packet would cost more than sending it.
+/// A sender that waits for room is woken once there is this much, bytes, or an eighth of the buffer
+/// if that is less: being woken for every packet would cost more than sending it.
 const WORTH_WAKING: u64 = 64 << 10;
 
 impl Slot {
@@ -129,27 +130,43 @@ impl Slot {
             leaving: false,
             room_wanted: None,
             events: None,
-            reconfigurations: BTreeMap::new(),
-            complaints: None,
+            seldom: None,
         }
     }
 
     /// During set-up the system, or somebody else, said that packets do not get there.
     fn note_trouble(&mut self, tuple: FourTuple, error: &io::Error) {
         if !self.established && self.trouble().iter().all(|(at, _)| *at != tuple.remote) {
-            let complaints = self.complaints.get_or_insert_default();
-            complaints.trouble.push((tuple.remote, words(error)));
+            let seldom = self.seldom.get_or_insert_default();
+            seldom.trouble.push((tuple.remote, words(error)));
             self.signals.changed.notify_waiters();
         }
     }
 
     /// What the system said of packets to these addresses, during set-up.
     pub(crate) fn trouble(&self) -> &[(SocketAddr, String)] {
-        self.complaints.as_ref().map_or(&[], |complaints| &complaints.trouble)
+        self.seldom.as_ref().map_or(&[], |seldom| &seldom.trouble)
     }
 
     fn refusals(&self) -> &[(FourTuple, String)] {
-        self.complaints.as_ref().map_or(&[], |complaints| &complaints.refusals)
+        self.seldom.as_ref().map_or(&[], |seldom| &seldom.refusals)
+    }
+
+    /// Somebody waits for the answer to `request` from now on.
+    pub(crate) fn await_reconfiguration(&mut self, request: ReconfigId) {
+        self.seldom.get_or_insert_default().reconfigurations.insert(request, None);
+    }
+
+    /// The peer's answer to `request`, if it came.
+    pub(crate) fn reconfiguration(&self, request: ReconfigId) -> Option<ReconfigOutcome> {
+        *self.seldom.as_ref()?.reconfigurations.get(&request)?
+    }
+
+    /// Nobody waits for the answer to `request` any more.
+    pub(crate) fn forget_reconfiguration(&mut self, request: ReconfigId) {
+        if let Some(seldom) = &mut self.seldom {
+            seldom.reconfigurations.remove(&request);
+        }
     }
 
     pub(crate) fn subscribe(&mut self) -> broadcast::Receiver<Event> {
@@ -187,7 +204,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody holds association `h` any more: it says goodbye and goes, or gives up if it was never set up.
+    /// Nobody holds association `h` any more: it says goodbye and goes, or gives up if it was never
+    /// set up.
     pub(crate) fn abandon_association(&self, h: AssocHandle) {
         let now = self.clock.now();
         let mut state = self.lock();
@@ -240,8 +258,8 @@ impl Shared {
         self.lock().local.iter().copied().find(|at| at.ip() == address)
     }
 
-    /// Takes the address back. Its socket is closed once no association has a path from there. False: it was not ours, or
-    /// is the last one.
+    /// Takes the address back. Its socket is closed once no association has a path from there.
+    /// False: it was not ours, or is the last one.
     pub(crate) fn remove_address(&self, address: IpAddr) -> bool {
         let mut state = self.lock();
         let known = state.local.iter().any(|at| at.ip() == address);
@@ -275,7 +293,8 @@ impl Shared {
         self.gone.notify_waiters();
     }
 
-    /// A packet could not be sent: the system itself says that this path does not work now. An answer to a stranger is lost.
+    /// A packet could not be sent: the system itself says that this path does not work now. An
+    /// answer to a stranger is lost.
     pub(crate) fn send_failed(&self, flow: Flow, error: &io::Error) {
         let Some(h) = flow.assoc else { return };
         let now = self.clock.now();
@@ -292,15 +311,17 @@ impl Shared {
         }
     }
 
-    /// A packet was too large for its interface, which carries IP packets of `carried` bytes, if that is known.
+    /// A packet was too large for its interface, which carries IP packets of `carried` bytes, if
+    /// that is known.
     pub(crate) fn packet_refused(&self, tuple: FourTuple, packet: &[u8], carried: Option<u32>) {
         let now = self.clock.now();
         self.lock().core.packet_refused(now, tuple, packet, carried);
     }
 
-    /// A router, or the peer's host, says that a packet did not arrive. During set-up it is told to the user, when it is the same everywhere;
-    /// later the core judges what quotes enough of the packet to prove that its sender saw it. Anybody may say it, as often as he likes: what
-    /// it takes does not grow with the number of associations.
+    /// A router, or the peer's host, says that a packet did not arrive. During set-up it is told to
+    /// the user, when it is the same everywhere; later the core judges what quotes enough of the
+    /// packet to prove that its sender saw it. Anybody may say it, as often as he likes: what it
+    /// takes does not grow with the number of associations.
     pub(crate) fn heard_of_trouble(&self, tuple: FourTuple, trouble: &Trouble) {
         let now = self.clock.now();
         let mut state = self.lock();
@@ -310,8 +331,8 @@ impl Shared {
             }
             return;
         }
-        // Linux says "protocol unreachable" also when the buffer of the peer's raw socket is full for a moment: no reason to
-        // end an association whose silence would tell the truth.
+        // Linux says "protocol unreachable" also when the buffer of the peer's raw socket is full
+        // for a moment: no reason to end an association whose silence would tell the truth.
         let true_word = |report: &IcmpReport| *report != IcmpReport::ProtocolUnreachable;
         if let Some(report) = trouble.report.filter(true_word) {
             state.core.handle_icmp(now, tuple, trouble.quoted(), report);
@@ -342,7 +363,8 @@ impl Shared {
                 slot.signals.changed.notify_waiters();
             }
             Event::Reconfigured { request, outcome } => {
-                if let Some(answer) = slot.reconfigurations.get_mut(request) {
+                let waiting = slot.seldom.as_mut().map(|seldom| &mut seldom.reconfigurations);
+                if let Some(answer) = waiting.and_then(|waiting| waiting.get_mut(request)) {
                     *answer = Some(*outcome);
                     slot.signals.changed.notify_waiters();
                 }
@@ -362,7 +384,8 @@ impl Shared {
         }
     }
 
-    /// Tells of the ends of associations, once their last packets are out: the process may end on hearing of it.
+    /// Tells of the ends of associations, once their last packets are out: the process may end on
+    /// hearing of it.
     pub(crate) fn tell_ends(&self) {
         let mut state = self.lock();
         for (h, reason) in std::mem::take(&mut state.ended) {
@@ -437,7 +460,7 @@ impl State {
     /// The system refuses to send on a path of `h`: the latest reason is kept for each.
     fn note_refusal(&mut self, h: AssocHandle, tuple: FourTuple, error: &io::Error) {
         let Some(slot) = self.slots.get_mut(&h) else { return };
-        let refusals = &mut slot.complaints.get_or_insert_default().refusals;
+        let refusals = &mut slot.seldom.get_or_insert_default().refusals;
         refusals.retain(|(at, _)| *at != tuple);
         if refusals.len() < MAX_PATHS {
             refusals.push((tuple, words(error)));

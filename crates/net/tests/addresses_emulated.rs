@@ -1,5 +1,6 @@
-//! Addresses of this host that come and go during a transfer, in emulated networks. They need root; without it they say that they are
-//! skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
+//! Addresses of this host that come and go during a transfer, in emulated networks. They need root;
+//! without it they say that they are skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they
+//! must not be.
 
 use std::net::{IpAddr, SocketAddr};
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Endpoints of one process over the loopback device: real sockets, real time, no assertion about how long anything takes.
+//! Endpoints of one process over the loopback device: real sockets, real time, no assertion about
+//! how long anything takes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -77,7 +78,8 @@ async fn every_path_carries_data_and_one_server_address_is_enough() {
     }
 }
 
-/// SCTP_NODELAY (RFC 6458 section 8.1.5) can be switched while the association lives; nothing is held for ever either way.
+/// SCTP_NODELAY (RFC 6458 section 8.1.5) can be switched while the association lives; nothing is
+/// held for ever either way.
 #[tokio::test]
 async fn small_messages_arrive_whether_or_not_they_wait_for_company() {
     let (a, b, ..) = pair(&[1], &[2]).await;

@@ -1,5 +1,6 @@
-//! Path MTU discovery in emulated networks: real sockets, links that carry less than the interfaces send. They need root; without it they say
-//! that they are skipped, and fail where POLYPATH_REQUIRE_ROOT=1 says that they must not be.
+//! Path MTU discovery in emulated networks: real sockets, links that carry less than the interfaces
+//! send. They need root; without it they say that they are skipped, and fail where
+//! POLYPATH_REQUIRE_ROOT=1 says that they must not be.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Packets without checksum (RFC 9653), where something below the sockets detects errors: here a stack of this test's own on a UDP socket.
+//! Packets without checksum (RFC 9653), where something below the sockets detects errors: here a
+//! stack of this test's own on a UDP socket.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use polypath_wire::{
 const PORT: u16 = 5000;
 const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Answers an INIT without checksum; then waits for the COOKIE ECHO. Gives its checksum, and whether the INIT said that there need be none.
+/// Answers an INIT without checksum; then waits for the COOKIE ECHO. Gives its checksum, and
+/// whether the INIT said that there need be none.
 fn answer(socket: &UdpSocket) -> (bool, Option<u32>) {
     let mut buf = [0; 2000];
     let (mut told, mut echoed) = (false, None);

@@ -154,7 +154,8 @@ fn transfer(flow: &FlowResult) -> String {
     } = flow.counters;
     let retransmitted = retransmissions_fast + retransmissions_timeout;
     let mut text = format!(
-        "retransmitted {} (fast {}, timeout {}), timeouts {}, fast recoveries {}, duplicate chunks {}, SACKs {}\n",
+        "retransmitted {} (fast {}, timeout {}), timeouts {}, fast recoveries {}\n\
+         duplicate chunks {}, SACKs {}\n",
         count(retransmitted),
         count(retransmissions_fast),
         count(retransmissions_timeout),

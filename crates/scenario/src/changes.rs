@@ -19,7 +19,8 @@ use crate::units::{Delay, Probability, Quantity, Rate};
 pub struct Change {
     /// When, from the start of the run.
     pub time: Delay,
-    /// A path, link or nat by name. Of a path of `[path.*]` the core link changes; of a route, each of its links.
+    /// A path, link or nat by name. Of a path of `[path.*]` the core link changes; of a route, each
+    /// of its links.
     pub target: String,
     /// Which direction changes; with `admin`, which flows are meant. Absent: both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,18 +37,21 @@ pub struct Change {
     /// A new loss probability, in place of all losses so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Probability>,
-    /// What senders want of a path from then on. Every flow that has the path and is open is meant; links do not change.
+    /// What senders want of a path from then on. Every flow that has the path and is open is meant;
+    /// links do not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub admin: Option<PathAdmin>,
 }
 
-/// Changes that come again and again. A list is taken in turn, a range is drawn from anew each time.
+/// Changes that come again and again. A list is taken in turn, a range is drawn from anew each
+/// time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Repeat {
     /// Time from one change to the next.
     pub period: Delay,
-    /// A path or link by name. Of a path of `[path.*]` the core link changes; of a route, each of its links.
+    /// A path or link by name. Of a path of `[path.*]` the core link changes; of a route, each of
+    /// its links.
     pub target: String,
     /// Which direction changes. Absent: both, alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]

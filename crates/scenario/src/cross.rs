@@ -23,7 +23,8 @@ pub struct CrossTraffic {
     /// How packets follow one another. Absent: poisson.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spacing: Option<Spacing>,
-    /// How long it sends, then is silent for `off` (means of exponential distributions unless `fixed`). Absent: always.
+    /// How long it sends, then is silent for `off` (means of exponential distributions unless
+    /// `fixed`). Absent: always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<Delay>,
     /// How long it is silent (likewise).

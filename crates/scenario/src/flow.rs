@@ -16,7 +16,8 @@ pub struct FlowSpec {
     pub name: Option<String>,
     /// What is sent.
     pub app: App,
-    /// Names of the paths it may use, the first one primary. Absent: all. One name: single-path SCTP.
+    /// Names of the paths it may use, the first one primary. Absent: all. One name: single-path
+    /// SCTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,
     /// Who sends. Absent: forward, from client to server.
@@ -40,10 +41,12 @@ pub struct FlowSpec {
     /// When the application begins to send. Absent: once the association is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_at: Option<Delay>,
-    /// `send-at`, or `start` without it, moves by up to this, later, drawn from the seed. Absent: 0s.
+    /// `send-at`, or `start` without it, moves by up to this, later, drawn from the seed. Absent:
+    /// 0s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Delay>,
-    /// app = saturated: refill by each stream's own share of the send buffer (sender-queue information, S0 6.2). Absent: no.
+    /// app = saturated: refill by each stream's own share of the send buffer (sender-queue
+    /// information, S0 6.2). Absent: no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_stream_share: Option<bool>,
     /// app = saturated: refill the stream that has the fewest unsent bytes. Absent: no.
@@ -73,11 +76,12 @@ pub struct FlowSpec {
     /// app = request: how many requests. Absent: until the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// What the application's streams need of the paths, for schedulers that heed it. Absent: nothing in particular.
+    /// What the application's streams need of the paths, for schedulers that heed it. Absent:
+    /// nothing in particular.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<NeedsSpec>,
-    /// Streams beside the application's, which send at fixed intervals: the first one is numbered behind the
-    /// application's last. Absent: none.
+    /// Streams beside the application's, which send at fixed intervals: the first one is numbered
+    /// behind the application's last. Absent: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<BesideSpec>,
     /// How fast the receiving application reads. Absent: at once.

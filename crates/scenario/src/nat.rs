@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use crate::units::Delay;
 
-/// A box that translates addresses and UDP ports of the paths that name it, at the server's end of their links.
+/// A box that translates addresses and UDP ports of the paths that name it, at the server's end of
+/// their links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NatSpec {
@@ -16,7 +17,8 @@ pub struct NatSpec {
     pub mapping: Mapping,
     /// Whose packets get in (RFC 4787 section 5).
     pub filtering: Filtering,
-    /// The address outside, of the family of the endpoints. Absent: one of 198.51.100.0/24 or 2001:db8::/64.
+    /// The address outside, of the family of the endpoints. Absent: one of 198.51.100.0/24 or
+    /// 2001:db8::/64.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "address")]
     pub external: Option<IpAddr>,
     /// What becomes of packets from outside that do not get in.
@@ -26,7 +28,8 @@ pub struct NatSpec {
     pub timeout: Option<Delay>,
     /// Which ports mappings have outside.
     pub ports: Ports,
-    /// Whether those inside reach each other by their addresses outside (RFC 4787 section 6). Absent: yes.
+    /// Whether those inside reach each other by their addresses outside (RFC 4787 section 6).
+    /// Absent: yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hairpin: Option<bool>,
 }

@@ -1,4 +1,5 @@
-//! What streams declare, how long it is tried to deliver their messages, and streams beside an application's own.
+//! What streams declare, how long it is tried to deliver their messages, and streams beside an
+//! application's own.
 
 use polypath_proto::Service;
 use schemars::JsonSchema;
@@ -29,8 +30,8 @@ pub struct ReliabilitySpec {
     /// A message is given up when it is lost once more often than this; 0: it is never sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmissions: Option<u32>,
-    /// A message is given up when the send buffer has no room for one that goes before it: one of a lower number, or one that is
-    /// fully reliable.
+    /// A message is given up when the send buffer has no room for one that goes before it: one of a
+    /// lower number, or one that is fully reliable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
 }

@@ -203,7 +203,8 @@ impl<'a> Layers<'a> {
         Stack::of_profile(settings.profile.unwrap_or(Profile::Paper)).with(&settings)
     }
 
-    /// The dotted name of the last table that sets `field`, with the field; `stack` where none does.
+    /// The dotted name of the last table that sets `field`, with the field; `stack` where none
+    /// does.
     pub(crate) fn place(&self, field: &str) -> String {
         let mut place = "stack".to_owned();
         for (name, spec) in self.specs() {
@@ -233,7 +234,8 @@ fn set<T>(slot: &mut T, value: Option<T>) {
     }
 }
 
-// The core counts in 32 bits. Checks refuse larger sizes; larger counts mean "no bound" all the same.
+// The core counts in 32 bits. Checks refuse larger sizes; larger counts mean "no bound" all the
+// same.
 
 fn bytes(size: Size) -> u32 {
     u32::try_from(size.0).unwrap_or(u32::MAX)
@@ -317,7 +319,8 @@ mod tests {
         }
     }
 
-    /// S1's files spell these out above the paper's profile, and must stay comparable with their `ns2` grids.
+    /// S1's files spell these out above the paper's profile, and must stay comparable with their
+    /// `ns2` grids.
     #[test]
     fn the_ns2_profile_is_the_stack_of_s1_with_the_receiver_of_ns2() {
         let settings: StackSettings = toml::from_str(
@@ -328,7 +331,7 @@ mod tests {
         .unwrap();
         let s1 = Stack::of_profile(Profile::Paper).with(&settings);
         let receiver: StackSettings = toml::from_str(
-            "window-updates = false\nsack-filled-gap = false\ndac-timer-count = false",
+            "window-updates = false\nsack-when-gap-fills = false\ndac-count-in-timer-sack = false",
         )
         .unwrap();
         let ns2 = format!("{:?}", Stack::of_profile(Profile::Ns2));

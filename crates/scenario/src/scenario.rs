@@ -37,7 +37,8 @@ pub struct Scenario {
     /// Boxes that translate addresses between the links of paths and the server, by name.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub nat: IndexMap<String, NatSpec>,
-    /// Changes at set times: cuts, new rates, new losses, new ports of a nat, paths that senders shall avoid.
+    /// Changes at set times: cuts, new rates, new losses, new ports of a nat, paths that senders
+    /// shall avoid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<Change>,
     /// Changes that come again and again: rates and delays that move, links that flap.
@@ -59,7 +60,8 @@ pub struct Scenario {
     /// Settings to vary. The first axis varies slowest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sweep: Vec<Axis>,
-    /// What `polypath sweep` reports, such as goodput or delay.mean (docs/reference/metrics.md lists all). Empty: goodput.
+    /// What `polypath sweep` reports, such as goodput or delay.mean (docs/reference/metrics.md
+    /// lists all). Empty: goodput.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
 }
@@ -77,7 +79,8 @@ impl Scenario {
         own?.as_deref()
     }
 
-    /// The links that a name stands for: the core link of a path of its own, a link, or all links of a route.
+    /// The links that a name stands for: the core link of a path of its own, a link, or all links
+    /// of a route.
     pub fn links_of<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
         self.route
             .get(name)

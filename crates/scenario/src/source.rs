@@ -123,8 +123,8 @@ impl Source {
         &self.name
     }
 
-    /// The words of before that the text uses, each with the word of today; they go on to work for one
-    /// release.
+    /// The words of before that the text uses, each with the word of today; they go on to work for
+    /// one release.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }

@@ -15,7 +15,8 @@ settings! {
     pub struct StackSettings {
         /// The settings to start from. Absent: paper.
         profile: Profile,
-        /// Which path carries the next new data, such as rr, min-rtt or "rr?visit=packet" (see `polypath policies`).
+        /// Which path carries the next new data, such as rr, min-rtt or "rr?visit=packet" (see
+        /// `polypath policies`).
         path_scheduler: String,
         /// Which stream's message is next, such as fcfs or rr.
         stream_scheduler: String,
@@ -33,19 +34,23 @@ settings! {
         receive_buffer: Size,
         /// Send buffer: payload.
         send_buffer: Limit,
-        /// The receive buffer grows up to this as the application reads what the paths deliver. Absent: it stays as it is.
+        /// The receive buffer grows up to this as the application reads what the paths deliver.
+        /// Absent: it stays as it is.
         receive_buffer_max: Size,
         /// The send buffer grows up to this with what the paths carry. Absent: it stays as it is.
         send_buffer_max: Size,
-        /// What a chunk costs in the receive window beside its payload. RFC 9260: 0B; ns-2: 16B; FreeBSD: 256B.
+        /// What a chunk costs in the receive window beside its payload. RFC 9260: 0B; ns-2: 16B;
+        /// FreeBSD: 256B.
         chunk_charge: Size,
         /// The largest message that is sent or reassembled.
         max_message: Size,
         /// Path MTU, IP header included.
         mtu: Size,
-        /// Find out by probes how large packets may be on each path (RFC 8899); `mtu` is then a guess.
+        /// Find out by probes how large packets may be on each path (RFC 8899); `mtu` is then a
+        /// guess.
         path_mtu_discovery: bool,
-        /// path-mtu-discovery: the size of packets on a path until a larger one is proven. Absent: 1200B, over IPv6 1280B.
+        /// path-mtu-discovery: the size of packets on a path until a larger one is proven. Absent:
+        /// 1200B, over IPv6 1280B.
         path_mtu_base: Size,
         /// path-mtu-discovery: no larger packet is tried. Absent: 9000B.
         path_mtu_max: Size,
@@ -73,17 +78,19 @@ settings! {
         sack_delay: Delay,
         /// A SACK for every so many packets with DATA.
         sack_every: Packets,
-        /// SACKs that tell of freed buffer space. Off, as in ns-2's module: only data and probes draw SACKs.
+        /// SACKs that tell of freed buffer space. Off, as in ns-2's module: only data and probes
+        /// draw SACKs.
         window_updates: bool,
-        /// Without DAC, a SACK at once for the packet that fills the last gap (RFC 5681). Off, as in ns-2's module: that
-        /// packet waits for the next one, or for sack-delay.
+        /// Without DAC, a SACK at once for the packet that fills the last gap (RFC 5681). Off, as
+        /// in ns-2's module: that packet waits for the next one, or for sack-delay.
         sack_when_gap_fills: bool,
-        /// DAC: packets that a SACK of the delay's timer covers count as reports of what is missing. Off, as in ns-2's
-        /// module, whose timer forgets them.
+        /// DAC: packets that a SACK of the delay's timer covers count as reports of what is
+        /// missing. Off, as in ns-2's module, whose timer forgets them.
         dac_count_in_timer_sack: bool,
         /// Which path a SACK takes.
         sack_path: SackPath,
-        /// Gap ack blocks that a SACK reports at most, the lowest first. Linux: 16. Absent: as many as its packet takes.
+        /// Gap ack blocks that a SACK reports at most, the lowest first. Linux: 16. Absent: as many
+        /// as its packet takes.
         max_gap_blocks: u16,
         /// Split fast retransmit (CMT).
         sfr: bool,
@@ -117,8 +124,8 @@ settings! {
         pf_max_retrans: u32,
         /// Window of a path that comes back from potentially failed.
         pf_return_cwnd: Mtus,
-        /// A failed path is probed whenever it has been down for a tenth longer, but at least this often. "off": with
-        /// exponential back-off (RFC 7829).
+        /// A failed path is probed whenever it has been down for a tenth longer, but at least this
+        /// often. "off": with exponential back-off (RFC 7829).
         pf_probe: Interval,
         /// What "MTU" means in the window formulas.
         cwnd_unit: CwndUnit,

@@ -14,13 +14,14 @@ settings! {
     pub struct LinkSettings {
         /// Transmission rate, headers included. Absent: packets take no time to send.
         rate: Rate,
-        /// A file that says when the link can send, as recorded networks do, in place of `rate`: one line with a time in
-        /// milliseconds for every 1500 bytes, repeated with the last time as period (Mahimahi's format). Its name is
-        /// relative to the scenario file's folder.
+        /// A file that says when the link can send, as recorded networks do, in place of `rate`:
+        /// one line with a time in milliseconds for every 1500 bytes, repeated with the last time
+        /// as period (Mahimahi's format). Its name is relative to the scenario file's folder.
         trace: TraceFile,
         /// Where in the trace the run begins. Absent: 0s.
         trace_start: Delay,
-        /// The largest packet that the link carries, IP header included; larger ones vanish without a word. Absent: any.
+        /// The largest packet that the link carries, IP header included; larger ones vanish without
+        /// a word. Absent: any.
         mtu: Size,
         /// Propagation delay in one direction. Absent: none.
         delay: Delay,
@@ -50,7 +51,8 @@ settings! {
         forward: LinkSettings,
         /// What differs from server to client.
         reverse: LinkSettings,
-        /// A link in front of and one behind the core link, in both directions: host, edge, core, edge, host.
+        /// A link in front of and one behind the core link, in both directions: host, edge, core,
+        /// edge, host.
         edge: LinkSettings,
         /// The box of `[nat.*]` that the client's end of the path is behind. Absent: none.
         nat: String,
@@ -58,8 +60,8 @@ settings! {
 }
 
 impl PathSpec {
-    /// The settings of one direction. There a rate takes the place of a trace that both directions have, and a trace
-    /// that of a rate.
+    /// The settings of one direction. There a rate takes the place of a trace that both directions
+    /// have, and a trace that of a rate.
     #[must_use]
     pub fn one_way(&self, direction: Direction) -> LinkSettings {
         let over = match direction {

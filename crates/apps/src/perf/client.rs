@@ -38,7 +38,8 @@ pub struct ClientOptions {
 /// Questions for the server's clock.
 const PINGS: usize = 10;
 
-/// Associations that are set up at a time: the first must not have waited for too long when the last is ready.
+/// Associations that are set up at a time: the first must not have waited for too long when the
+/// last is ready.
 const AT_ONCE: usize = 16;
 
 /// Time between agreement and load, beside two round trips.
@@ -58,7 +59,8 @@ struct Ready {
     setup: Duration,
 }
 
-/// Runs a test: connects, measures, and puts together what both ends saw. `warnings` hears what works less well than it could.
+/// Runs a test: connects, measures, and puts together what both ends saw. `warnings` hears what
+/// works less well than it could.
 ///
 /// # Errors
 /// When the test could not begin. One that ended early is in the report.

@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 pub struct ClockRelation {
     /// Both ends run on one machine and read the same clock: one-way delays are exact.
     pub common: bool,
-    /// The server's clock minus the client's, nanoseconds; 0 with a common clock. Estimated from the fastest of some round trips, half
-    /// of which is taken for the way there.
+    /// The server's clock minus the client's, nanoseconds; 0 with a common clock. Estimated from
+    /// the fastest of some round trips, half of which is taken for the way there.
     pub offset_ns: i64,
     /// The estimate, and so every one-way delay, may be wrong by this, nanoseconds, either way.
     pub error_ns: u64,
@@ -24,8 +24,8 @@ pub(crate) fn now_ns() -> u64 {
     })
 }
 
-/// What two ends have in common if they read the same clock: a digest, so that it tells others nothing. `None` where the
-/// system does not say.
+/// What two ends have in common if they read the same clock: a digest, so that it tells others
+/// nothing. `None` where the system does not say.
 pub(crate) fn mark() -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     // A time namespace shifts the clock.

@@ -1,5 +1,5 @@
-//! What the ends tell each other on stream 0: small messages in JSON, told apart from load by their payload protocol identifiers.
-//! Whatever is longer, unknown or odd ends the test.
+//! What the ends tell each other on stream 0: small messages in JSON, told apart from load by their
+//! payload protocol identifiers. Whatever is longer, unknown or odd ends the test.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,7 +39,8 @@ const LONGEST: usize = 4096;
 const PART: usize = 64 << 10;
 /// Longest report, bytes.
 const LONGEST_REPORT: usize = 64 << 20;
-/// Control messages that may wait to be read, and their bytes: a report. Nobody has reason to send more.
+/// Control messages that may wait to be read, and their bytes: a report. Nobody has reason to send
+/// more.
 const WAITING: usize = 2048;
 
 /// Bytes of them at a server, which is sent only short ones.
@@ -154,8 +155,9 @@ pub(crate) struct Outlet {
     waiting: Arc<AtomicUsize>,
 }
 
-/// Stream 0 between the loop that receives everything and who reads control messages. What waits in between is bounded, since the
-/// receive buffer does not count it any more; only a client is sent reports.
+/// Stream 0 between the loop that receives everything and who reads control messages. What waits in
+/// between is bounded, since the receive buffer does not count it any more; only a client is sent
+/// reports.
 pub(crate) fn pipe(client: bool) -> (Inlet, Outlet) {
     let limit = if client { LONGEST_REPORT } else { WAITING_FOR_SERVER };
     let waiting = Arc::<AtomicUsize>::default();

@@ -1,7 +1,8 @@
 //! Measuring: load over associations, and what both ends saw of it, per interval, path and stream.
 //!
-//! One association is one test. On its stream 0 travel the messages of `control`, on the others the load. The client says what
-//! it wants ([`TestSpec`]); the server checks it, takes part, and ships its [`EndReport`] at the end.
+//! One association is one test. On its stream 0 travel the messages of `control`, on the others the
+//! load. The client says what it wants ([`TestSpec`]); the server checks it, takes part, and ships
+//! its [`EndReport`] at the end.
 
 mod client;
 mod clock;

@@ -84,7 +84,8 @@ pub struct EndReport {
     pub received: Flow,
     /// Delivered after the measured time: what was in the buffers.
     pub late: Flow,
-    /// From handing in to delivery, of messages received; with requests and responses, at the client, from one to the other.
+    /// From handing in to delivery, of messages received; with requests and responses, at the
+    /// client, from one to the other.
     pub delay: Option<Delay>,
     /// Of the whole process, while it was measured.
     pub cpu: Cpu,
@@ -300,10 +301,12 @@ pub struct ClientReport {
     pub interrupted: bool,
     /// Per association.
     pub associations: Vec<AssociationReport>,
-    /// Addresses that the user named and that became no path: a line each, by whoever knows what was named.
+    /// Addresses that the user named and that became no path: a line each, by whoever knows what
+    /// was named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// All of them together, per direction that carried load. What an end did not report is missing in it.
+    /// All of them together, per direction that carried load. What an end did not report is missing
+    /// in it.
     pub sums: Vec<DirectionSum>,
 }
 
@@ -339,7 +342,8 @@ impl DirectionSum {
             receiver_cpu_per_gb: 0.0,
         };
         let nothing = EndReport::default();
-        // Associations of one test share their processes: the one that saw most CPU time saw that of all.
+        // Associations of one test share their processes: the one that saw most CPU time saw that
+        // of all.
         let (mut sender_cpu, mut receiver_cpu) = (0.0_f64, 0.0_f64);
         for association in associations {
             let (client, server) =

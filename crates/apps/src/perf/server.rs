@@ -130,7 +130,8 @@ impl Server {
 
     /// Takes part in tests until `stop`, or, if told so, until the first is over.
     pub async fn run(self, observer: mpsc::UnboundedSender<SessionUpdate>, stop: Stop) {
-        // Every session has an end of this; a `JoinSet` would keep a record of each, beside its task.
+        // Every session has an end of this; a `JoinSet` would keep a record of each, beside its
+        // task.
         let (alive, mut all_over) = mpsc::channel::<Infallible>(1);
         let mut number = 0;
         loop {
@@ -162,8 +163,8 @@ struct Guest {
     place: Place,
 }
 
-/// A server may have many guests that only wait, so what others need is kept out of this future, in boxes made when
-/// it is needed.
+/// A server may have many guests that only wait, so what others need is kept out of this future, in
+/// boxes made when it is needed.
 #[expect(
     clippy::manual_async_fn,
     reason = "the arguments of an `async fn` are in its future twice"

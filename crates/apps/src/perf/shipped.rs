@@ -1,5 +1,6 @@
-//! What the other end's report says, before anybody sees it or counts with it: its texts cannot drive a terminal, its numbers cannot
-//! overflow a sum, and its lists are no longer than an honest one's.
+//! What the other end's report says, before anybody sees it or counts with it: its texts cannot
+//! drive a terminal, its numbers cannot overflow a sum, and its lists are no longer than an honest
+//! one's.
 
 use super::report::{EndReport, PathInterval};
 use crate::shown;

@@ -14,8 +14,8 @@ use crate::paths;
 pub const HEADER: &str =
     "[ ID] Interval             Transfer       Goodput  Retr  Delay p50       p99\n";
 
-/// One line of an interval, and one per path where there are several. What this end received counts if it received anything,
-/// otherwise what left it.
+/// One line of an interval, and one per path where there are several. What this end received counts
+/// if it received anything, otherwise what left it.
 pub fn interval(id: u64, interval: &Interval) -> String {
     let mut text = String::new();
     let bytes = match interval.received {

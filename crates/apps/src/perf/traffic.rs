@@ -12,7 +12,8 @@ use super::report::Flow;
 use super::run::Run;
 use super::spec::Load;
 
-/// A message begins with the sender's time in nanoseconds, or zeros for "not measured"; shorter ones are never measured.
+/// A message begins with the sender's time in nanoseconds, or zeros for "not measured"; shorter
+/// ones are never measured.
 const STAMP: usize = 8;
 
 /// Bytes that are handed over at once, so that the cost of handing over does not count.
@@ -22,11 +23,12 @@ const BATCH_MESSAGES: usize = 256;
 /// Messages that are taken over at once.
 const TAKEN: usize = 1024;
 
-/// A sender with a rate that wakes up this late stamps its messages as if it had been in time: the association's refusal to take them
-/// is part of their delay, the timer's coarseness is not.
+/// A sender with a rate that wakes up this late stamps its messages as if it had been in time: the
+/// association's refusal to take them is part of their delay, the timer's coarseness is not.
 const PUNCTUAL_NS: u64 = 2_000_000;
 
-/// Lets other tasks of this thread act now and then: calls that never have to wait would starve them.
+/// Lets other tasks of this thread act now and then: calls that never have to wait would starve
+/// them.
 #[derive(Debug)]
 struct Breather {
     last_ns: u64,

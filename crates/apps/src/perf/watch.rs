@@ -7,8 +7,8 @@ use super::spec::TestSpec;
 
 /// How long a peer may be silent. A working one sends at least heartbeats.
 const SILENCE: Duration = Duration::from_secs(20);
-/// How long no load may move, beside the time between two messages of a slow one: who asks for a test and does not take part, or does not
-/// leave after it, holds a place for nothing.
+/// How long no load may move, beside the time between two messages of a slow one: who asks for a
+/// test and does not take part, or does not leave after it, holds a place for nothing.
 const IDLE: Duration = Duration::from_secs(60);
 /// How long what was sent may be on its way after the end, as long as the peer is not silent.
 const GRACE: Duration = Duration::from_secs(300);

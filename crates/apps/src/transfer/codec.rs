@@ -1,7 +1,8 @@
-//! The messages of a transfer as bytes. Whatever comes from the network is checked here: lengths, counts, known values.
+//! The messages of a transfer as bytes. Whatever comes from the network is checked here: lengths,
+//! counts, known values.
 //!
-//! A message is a tag byte and fields in little-endian order. All but blocks travel in order on stream 0; blocks are unordered, since each
-//! says where it belongs.
+//! A message is a tag byte and fields in little-endian order. All but blocks travel in order on
+//! stream 0; blocks are unordered, since each says where it belongs.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
@@ -25,9 +26,11 @@ pub(crate) type Realm = [u8; 16];
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
-    /// First of the sender: what is to come, for the display alone, and blocks of at most two to the power of so many bytes.
+    /// First of the sender: what is to come, for the display alone, and blocks of at most two to
+    /// the power of so many bytes.
     Hello { files: u64, bytes: u64, block_shift: u8 },
-    /// First of the receiver: blocks have two to the power of so many bytes, no more than the sender asked for.
+    /// First of the receiver: blocks have two to the power of so many bytes, no more than the
+    /// sender asked for.
     Welcome { block_shift: u8, realm: Realm },
     /// Second of the sender: who it is, in this realm alone.
     Identity { id: Digest },

@@ -1,7 +1,8 @@
 //! Who a sender is. Not a proof: whoever sees the packets, or is told, may say the same.
 //!
-//! A sender keeps a secret and tells each receiver another hash of it, so that a receiver does not learn what the sender is called elsewhere. A
-//! receiver keeps hashes of those. An identity keeps senders from each other's files, and lets one go on after a break.
+//! A sender keeps a secret and tells each receiver another hash of it, so that a receiver does not
+//! learn what the sender is called elsewhere. A receiver keeps hashes of those. An identity keeps
+//! senders from each other's files, and lets one go on after a break.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -55,7 +56,8 @@ impl Identity {
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        // Whole or not at all, also if two begin at the same time: the link fails if the name is taken.
+        // Whole or not at all, also if two begin at the same time: the link fails if the name is
+        // taken.
         let whole = path.with_extension(format!("new-{}", std::process::id()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&whole)?;
         let written = file.write_all(&fresh.0).and_then(|()| file.sync_all());

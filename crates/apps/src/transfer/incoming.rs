@@ -110,7 +110,8 @@ impl From<Refusal> for BlockError {
 }
 
 impl Incoming {
-    /// Takes over what is there of the file. It may take long: what an earlier receiver left is hashed, once.
+    /// Takes over what is there of the file. It may take long: what an earlier receiver left is
+    /// hashed, once.
     pub(crate) fn begin(
         store: Arc<Store>,
         session: Arc<Session>,
@@ -168,7 +169,8 @@ impl Incoming {
         Ok(())
     }
 
-    /// Hashes the chunks that an earlier receiver left. Holes were never sent, so nobody makes us read more than once was written.
+    /// Hashes the chunks that an earlier receiver left. Holes were never sent, so nobody makes us
+    /// read more than once was written.
     fn read_what_is_left(&self, folder: &Folder) -> Result<(), Refusal> {
         let Some(part) = Part::open(folder, &self.place.unfinished)? else { return Ok(()) };
         let mut left = part.allocated()?;
@@ -339,7 +341,8 @@ impl Incoming {
         books.ahead -= self.open.values().map(|open| open.ahead.len()).sum::<usize>();
     }
 
-    /// Checks the whole file and gives it its name. Gives the number of the name ([`name::copy`]). It may take long: everything goes to the disk.
+    /// Checks the whole file and gives it its name. Gives the number of the name ([`name::copy`]).
+    /// It may take long: everything goes to the disk.
     pub(crate) fn finish(mut self) -> Result<u32, Refusal> {
         self.store.spend(ENTRY_BYTES)?;
         let digest = self.checked()?;
@@ -381,7 +384,8 @@ impl Incoming {
         Err(Refusal::new(Verdict::Damaged, text))
     }
 
-    /// What to remember of an unfinished file. Without a whole chunk there is nothing to go on from, and it goes.
+    /// What to remember of an unfinished file. Without a whole chunk there is nothing to go on
+    /// from, and it goes.
     fn leave(&self) -> Option<Stamp> {
         let content = self.shelf.content(&self.session).ok()?;
         if let Some(left) = content.stamp {

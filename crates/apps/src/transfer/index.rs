@@ -1,5 +1,6 @@
-//! What a receiver remembers of its folder: what it calls itself, and which files senders have stored there, so that the same file is known again
-//! without reading it. One file of short lines in the folder, appended to. Losing it means that files travel once more, and nothing else.
+//! What a receiver remembers of its folder: what it calls itself, and which files senders have
+//! stored there, so that the same file is known again without reading it. One file of short lines
+//! in the folder, appended to. Losing it means that files travel once more, and nothing else.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsStr;
@@ -153,7 +154,8 @@ fn new_realm() -> io::Result<Realm> {
 
 type Entries = Vec<(FileKey, Entry)>;
 
-/// The realm and the entries with the number of lines. Lines that are not whole, or no lines of ours, are passed over.
+/// The realm and the entries with the number of lines. Lines that are not whole, or no lines of
+/// ours, are passed over.
 fn read(file: &File) -> io::Result<(Option<Realm>, (Entries, usize))> {
     let mut lines = BufReader::new(file.take(MAX_BYTES)).split(b'\n');
     let Some(first) = lines.next().transpose()? else { return Ok((None, (Vec::new(), 0))) };

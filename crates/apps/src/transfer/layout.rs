@@ -1,4 +1,5 @@
-//! How a file is cut: into blocks, which travel, and chunks of blocks, which are hashed, claimed and compared.
+//! How a file is cut: into blocks, which travel, and chunks of blocks, which are hashed, claimed
+//! and compared.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +16,8 @@ const CHUNK_SHIFT: u8 = 20;
 /// Chunks of a file, at most, so that their hashes stay small however large the file is.
 const MAX_CHUNKS: u64 = 1 << 16;
 
-/// Blocks of a sixteenth of a buffer of so many bytes at most, so that several travel at a time: two to the power of what is returned.
+/// Blocks of a sixteenth of a buffer of so many bytes at most, so that several travel at a time:
+/// two to the power of what is returned.
 pub(crate) fn block_shift(buffer: u64) -> u8 {
     let shift = (buffer / 16).max(1).ilog2();
     (shift as u8).clamp(*BLOCK_SHIFTS.start(), *BLOCK_SHIFTS.end())

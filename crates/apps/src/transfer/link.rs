@@ -1,4 +1,5 @@
-//! The association as a transfer uses it: control messages in order on one stream, blocks without order on another, and a watch on a silent peer.
+//! The association as a transfer uses it: control messages in order on one stream, blocks without
+//! order on another, and a watch on a silent peer.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -82,8 +83,8 @@ impl Still {
     }
 }
 
-/// Ends when no packet came from the peer for `limit`, give or take a second, or none of its words, or when it only said for 20 times as long that
-/// it is working.
+/// Ends when no packet came from the peer for `limit`, give or take a second, or none of its words,
+/// or when it only said for 20 times as long that it is working.
 pub(crate) async fn silence(
     association: &Association,
     pulse: &Pulse,

@@ -1,12 +1,16 @@
 //! Files and folders over every path at once.
 //!
-//! The sender offers files ahead, the receiver answers what it has of them from this sender, and blocks travel unordered, each with its place: no path
-//! waits for another. BLAKE3 hashes of chunks, and of a file over them, go from end to end. A file gets its name when it is whole and on the disk;
-//! until then it is `.NAME.ID.polypath-part`, of which the next transfer of the same sender keeps what is right.
+//! The sender offers files ahead, the receiver answers what it has of them from this sender, and
+//! blocks travel unordered, each with its place: no path waits for another. BLAKE3 hashes of
+//! chunks, and of a file over them, go from end to end. A file gets its name when it is whole and
+//! on the disk; until then it is `.NAME.ID.polypath-part`, of which the next transfer of the same
+//! sender keeps what is right.
 //!
-//! Senders are strangers to each other: none touches, reads or learns of the files of another ([`Store`], [`Identity`]).
+//! Senders are strangers to each other: none touches, reads or learns of the files of another
+//! ([`Store`], [`Identity`]).
 //!
-//! The futures need a tokio runtime with a timer. They read and write files on the thread that they run on; what takes long goes to another.
+//! The futures need a tokio runtime with a timer. They read and write files on the thread that they
+//! run on; what takes long goes to another.
 //!
 //! Nothing is encrypted.
 

@@ -10,8 +10,9 @@ const PART_SUFFIX: &[u8] = b".polypath-part";
 /// What a receiver remembers of its folder.
 pub(crate) const STATE_FILE: &str = ".polypath-received";
 
-/// The parts of a relative name, folders first; or what is wrong with it. A name that passes cannot lead out of the folder that it is used in, but
-/// for symbolic links, which are somebody else's care. Names that begin with a dot steer programs and are not seen: they need to be `hidden`.
+/// The parts of a relative name, folders first; or what is wrong with it. A name that passes cannot
+/// lead out of the folder that it is used in, but for symbolic links, which are somebody else's
+/// care. Names that begin with a dot steer programs and are not seen: they need to be `hidden`.
 pub(crate) fn parts(name: &[u8], hidden: bool) -> Result<Vec<&[u8]>, &'static str> {
     if name.len() > MAX_NAME {
         return Err("it is too long");

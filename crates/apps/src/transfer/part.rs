@@ -1,4 +1,5 @@
-//! A file that is not whole yet: made under a name of its own, written in any order, given its own name at the end.
+//! A file that is not whole yet: made under a name of its own, written in any order, given its own
+//! name at the end.
 
 use std::ffi::OsStr;
 use std::fs::{File, FileTimes, Permissions};
@@ -101,7 +102,8 @@ impl Part {
         hole.is_ok_and(|hole| u64::try_from(hole).is_ok_and(|hole| hole >= from + len))
     }
 
-    /// Makes it what its sender wants it to be, as far as permissions outside `mask` go, and sees to it that it is on the disk.
+    /// Makes it what its sender wants it to be, as far as permissions outside `mask` go, and sees
+    /// to it that it is on the disk.
     pub(crate) fn complete(&self, size: u64, mode: u32, mtime: (i64, u32)) -> Result<(), Refusal> {
         self.0.set_len(size)?;
         self.0.set_permissions(Permissions::from_mode(mode))?;
@@ -111,8 +113,9 @@ impl Part {
         Ok(self.0.sync_all()?)
     }
 
-    /// Gives the complete file its name, or the next one that is free; gives the number of the name ([`name::copy`]). With `overwrite` another
-    /// file of the name goes. `same`: whether a file that has the name already is just as good; then this one goes.
+    /// Gives the complete file its name, or the next one that is free; gives the number of the name
+    /// ([`name::copy`]). With `overwrite` another file of the name goes. `same`: whether a file
+    /// that has the name already is just as good; then this one goes.
     pub(crate) fn name(
         &self,
         folder: &Folder,

@@ -1,5 +1,5 @@
-//! Who may send, where anybody may come: places are few, no address has all of them, and who does nothing gives way. Told what happens and how much
-//! time passes; nothing is done here.
+//! Who may send, where anybody may come: places are few, no address has all of them, and who does
+//! nothing gives way. Told what happens and how much time passes; nothing is done here.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,7 +13,8 @@ pub fn neighbourhood(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Those who have not said yet what they want. There is always room for one more: if need be, one of those goes of whose address there are most.
+/// Those who have not said yet what they want. There is always room for one more: if need be, one
+/// of those goes of whose address there are most.
 #[derive(Debug)]
 pub struct Hall {
     most: usize,

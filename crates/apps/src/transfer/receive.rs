@@ -67,8 +67,8 @@ pub async fn greeting(
     greeting
 }
 
-/// Receives files and folders from a peer that [sends](super::send()) and has [greeted](greeting), until it shuts the association down. Files that
-/// fail do not stop the others: see the report.
+/// Receives files and folders from a peer that [sends](super::send()) and has [greeted](greeting),
+/// until it shuts the association down. Files that fail do not stop the others: see the report.
 ///
 /// # Errors
 /// When the transfer as a whole ends early; then the association is aborted.
@@ -249,7 +249,8 @@ impl Receiver<'_> {
         Ok((owner, Place::new(&parts, &owner).ok_or_else(too_large)?))
     }
 
-    /// How the file is cut, and its hash if this sender stored it before and nobody has changed it since. What others stored makes no difference.
+    /// How the file is cut, and its hash if this sender stored it before and nobody has changed it
+    /// since. What others stored makes no difference.
     fn look(&self, offer: Offer) -> Result<(Offer, Layout, Option<Digest>), Refusal> {
         let layout = Layout::new(offer.size, self.block_shift).ok_or_else(too_large)?;
         let (owner, place) = self.place(&offer)?;

@@ -20,7 +20,8 @@ use super::walk::{Found, Opened, Source, Sources, Walk};
 use super::{Cause, Failure, MAX_OFFERED, Observer, Report, TransferError};
 use crate::shown;
 
-/// Hashes of chunks that the receiver claims to have, kept at the same time. What is beyond is sent again.
+/// Hashes of chunks that the receiver claims to have, kept at the same time. What is beyond is sent
+/// again.
 const MAX_CLAIMS: usize = 1 << 18;
 /// Tasks that the receiver may have about one file: to compare it, and to send it.
 const ROUNDS: u8 = 2;
@@ -40,8 +41,8 @@ pub struct SendFilesOptions {
     pub identity: Identity,
 }
 
-/// Sends files and folders to a peer that [receives](super::receive), and shuts the association down. Files that fail do not stop the others: see
-/// the report.
+/// Sends files and folders to a peer that [receives](super::receive), and shuts the association
+/// down. Files that fail do not stop the others: see the report.
 ///
 /// # Errors
 /// When the transfer as a whole ends early; then the association is aborted.
@@ -244,7 +245,8 @@ impl Sender<'_> {
         }
     }
 
-    /// Sends the chunks that the receiver does not have. Gives the number of blocks and the file's hash; `None`: the receiver gave the file up.
+    /// Sends the chunks that the receiver does not have. Gives the number of blocks and the file's
+    /// hash; `None`: the receiver gave the file up.
     async fn send_file(
         &mut self,
         id: u32,
@@ -340,7 +342,8 @@ impl Sender<'_> {
         self.attend(link::say(self.association, message)).await
     }
 
-    /// Waits for `sending` and listens meanwhile: if both sides only spoke, both would wait for ever.
+    /// Waits for `sending` and listens meanwhile: if both sides only spoke, both would wait for
+    /// ever.
     async fn attend(
         &mut self,
         sending: impl Future<Output = Result<(), TransferError>>,

@@ -1,5 +1,6 @@
-//! Unfinished files: whose turn it is to write one, and which of its chunks are there. One sender's file is one session's at a time; a newer session
-//! of the same sender takes it over at once, with what is known of it, because the older one is dead most likely.
+//! Unfinished files: whose turn it is to write one, and which of its chunks are there. One sender's
+//! file is one session's at a time; a newer session of the same sender takes it over at once, with
+//! what is known of it, because the older one is dead most likely.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -120,7 +121,8 @@ impl Shelves {
         }
     }
 
-    /// The session is done with the file. What is there of it, as `stamp` says, is remembered; with `None` it is forgotten.
+    /// The session is done with the file. What is there of it, as `stamp` says, is remembered; with
+    /// `None` it is forgotten.
     pub(crate) fn leave(
         &self,
         key: FileKey,

@@ -1,4 +1,5 @@
-//! A receiver's folder with all that its sessions share: what is remembered, who writes what, and what may be taken.
+//! A receiver's folder with all that its sessions share: what is remembered, who writes what, and
+//! what may be taken.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +25,8 @@ pub struct StoreOptions {
     pub overwrite: bool,
     /// Take files and folders whose names begin with a dot.
     pub hidden: bool,
-    /// Bytes to take in all, from all senders together, a file or folder counting as 4096 more than its content.
+    /// Bytes to take in all, from all senders together, a file or folder counting as 4096 more than
+    /// its content.
     pub quota: Option<u64>,
     /// Unfinished files that one session has open at a time, from 1.
     pub open_files: usize,
@@ -125,7 +127,8 @@ fn over_quota() -> Refusal {
     Refusal::new(Verdict::NoSpace, "the receiver takes no more than its --quota")
 }
 
-/// The umask of this process, which cannot be asked for without changing it; where the system does not tell, nobody else gets anything.
+/// The umask of this process, which cannot be asked for without changing it; where the system does
+/// not tell, nobody else gets anything.
 fn umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
@@ -142,10 +145,11 @@ pub fn discard_unused(folder: &Path) {
     }
 }
 
-/// Unfinished files that each of so many sessions may have open where a process may have `limit` files open, so that sockets and what is opened
-/// for a moment find room.
+/// Unfinished files that each of so many sessions may have open where a process may have `limit`
+/// files open, so that sockets and what is opened for a moment find room.
 pub fn open_files(limit: u64, sessions: usize) -> usize {
-    // Per session: a runtime (3), the folders on the way to a file (2), a file that is hashed or named. Besides: sockets, the terminal, a capture.
+    // Per session: a runtime (3), the folders on the way to a file (2), a file that is hashed or
+    // named. Besides: sockets, the terminal, a capture.
     const RESERVE: u64 = 64;
     const PER_SESSION: u64 = 8;
     let sessions = sessions.max(1) as u64;

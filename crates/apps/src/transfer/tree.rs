@@ -1,5 +1,5 @@
-//! The folder that files arrive in, and those below it. Every step down is taken without following symbolic links, so a name that passed
-//! [`name::parts`](super::name::parts) stays inside.
+//! The folder that files arrive in, and those below it. Every step down is taken without following
+//! symbolic links, so a name that passed [`name::parts`](super::name::parts) stays inside.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -77,8 +77,9 @@ impl Folder {
         &self.0
     }
 
-    /// The folder with these parts below this one; missing ones are made, the last with permissions `mode`. Where something else has a part's name,
-    /// the folder gets the next free one, so that strangers do not learn what is there.
+    /// The folder with these parts below this one; missing ones are made, the last with permissions
+    /// `mode`. Where something else has a part's name, the folder gets the next free one, so that
+    /// strangers do not learn what is there.
     pub(crate) fn below(&self, parts: &[&[u8]], mode: Option<u16>) -> Result<Self, Refusal> {
         let mut here = Self(self.0.try_clone()?);
         for (i, part) in parts.iter().enumerate() {

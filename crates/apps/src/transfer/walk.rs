@@ -1,4 +1,5 @@
-//! What is to be sent: the named files and folders, and all below them, in the order of their names.
+//! What is to be sent: the named files and folders, and all below them, in the order of their
+//! names.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;

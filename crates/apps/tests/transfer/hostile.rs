@@ -220,7 +220,8 @@ async fn a_sender_survives_any_receiver() {
 async fn a_silent_peer_is_given_up() {
     let to = tempfile::tempdir().unwrap();
     let (sender, receiver) = (endpoint(&[1], false), endpoint(&[2], true));
-    // In between sits a socket that hands packets on until it is told to stop. It stays open: a closed port would be told of (ICMP).
+    // In between sits a socket that hands packets on until it is told to stop. It stays open: a
+    // closed port would be told of (ICMP).
     let middle = std::sync::Arc::new(tokio::net::UdpSocket::bind("127.0.0.9:0").await.unwrap());
     let at = middle.local_addr().unwrap();
     let open = middle.clone();

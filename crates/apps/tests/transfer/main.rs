@@ -1,4 +1,5 @@
-//! Files over the loopback device: real sockets, real disks, no assertion about how long anything takes.
+//! Files over the loopback device: real sockets, real disks, no assertion about how long anything
+//! takes.
 
 mod hostile;
 mod strangers;

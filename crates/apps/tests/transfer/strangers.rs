@@ -151,7 +151,8 @@ async fn nothing_is_read_twice_for_an_offer() {
     let to = tempfile::tempdir().unwrap();
     says_to(&store(to.path()), 1, &beginning(b"f", 40 * MIB, 8)).await.0.unwrap_err();
     let part = to.path().join(&parts(to.path())[0]);
-    // An older receiver left it. Reading shows in the time of the last access where that is kept: here what was read is changed under the receiver.
+    // An older receiver left it. Reading shows in the time of the last access where that is kept:
+    // here what was read is changed under the receiver.
     let store = store(to.path());
     let (_, first) = says_to(&store, 1, &beginning(b"f", 40 * MIB, 0)).await;
     assert!(told_of_chunks(&first));
@@ -272,8 +273,8 @@ async fn permissions_are_what_the_umask_leaves() {
     assert_eq!(fs::metadata(to.path().join("f")).unwrap().mode() & 0o7777, allowed);
 }
 
-/// A receiver that says these things, the first at once and the others when it has an offer, and then one word for ever or nothing, to a sender that
-/// waits for half a second.
+/// A receiver that says these things, the first at once and the others when it has an offer, and
+/// then one word for ever or nothing, to a sender that waits for half a second.
 async fn receiver_says(messages: Vec<Vec<u8>>, forever: Option<Vec<u8>>) -> (Outcome, u64) {
     let from = tempfile::tempdir().unwrap();
     let path = from.path().join("f");

@@ -213,7 +213,8 @@ async fn a_file_that_changes_is_withdrawn_and_the_others_arrive() {
 
 #[tokio::test]
 async fn a_full_disk_is_said_at_both_ends_and_the_rest_arrives() {
-    // A file that no disk has room for stands for a full one: its room is asked for before anything travels.
+    // A file that no disk has room for stands for a full one: its room is asked for before anything
+    // travels.
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let huge = from.path().join("huge");
     File::create(&huge).unwrap().set_len(15 << 40).unwrap();

@@ -47,7 +47,8 @@ fn a_sender_that_vanishes_is_noticed() {
     sender.wait().unwrap();
     let (status, _, talk) = receiver.end();
     assert_eq!(status.code(), Some(3), "{talk}");
-    // This host says at once that nobody is at the port any more (ICMP); silence would tell after two seconds.
+    // This host says at once that nobody is at the port any more (ICMP); silence would tell after
+    // two seconds.
     let told = talk.contains("cannot be reached any more") || talk.contains("silent for 2 s");
     assert!(told && talk.contains("kept for the next attempt"), "{talk}");
 }
@@ -56,7 +57,8 @@ fn a_sender_that_vanishes_is_noticed() {
 fn a_killed_sender_sends_again_at_once() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let path = file(from.path(), "f", 60_000_000);
-    // Longer than this test may take: the receiver learns of the death by the second sender or not at all.
+    // Longer than this test may take: the receiver learns of the death by the second sender or not
+    // at all.
     let more = ["--buffer", "32KiB", "--timeout", "10min"];
     let receiver = Receiver::start(&["127.0.1.11"], to.path(), &more);
     let port: u16 = receiver.at.rsplit(':').next().unwrap().parse().unwrap();

@@ -8,7 +8,8 @@ use rustix::net::sockopt::{
     set_ip_mtu_discover, set_ipv6_mtu_discover,
 };
 
-/// Packets stay whole, and may be as large as the interface takes, whatever the system believes of the path (RFC 8899 section 3).
+/// Packets stay whole, and may be as large as the interface takes, whatever the system believes of
+/// the path (RFC 8899 section 3).
 pub(super) fn keep_whole(fd: BorrowedFd<'_>, local: IpAddr) {
     // A system that refuses would make probes prove nothing; Linux does not.
     let _ = match local {

@@ -90,8 +90,8 @@ impl Socket {
         Room::of(self.watched())
     }
 
-    /// Takes what has arrived, as much as one call gives. False when there is nothing. An error on reception is one of a path: its silence
-    /// will tell.
+    /// Takes what has arrived, as much as one call gives. False when there is nothing. An error on
+    /// reception is one of a path: its silence will tell.
     pub(crate) fn receive(&self, inbox: &mut Inbox) -> bool {
         let Inbox { buffers, meta, filled } = inbox;
         let received = self.watched().receive(|io| match &self.kind {
@@ -115,7 +115,8 @@ impl Socket {
         }
     }
 
-    /// Before a probe: Don't Fragment on all packets from now on. A UDP socket has it from the beginning.
+    /// Before a probe: Don't Fragment on all packets from now on. A UDP socket has it from the
+    /// beginning.
     fn keep_whole(&self) -> Option<fragment::Restore<'_>> {
         if let Kind::Raw(socket) = &self.kind {
             fragment::keep_whole(socket.io.as_fd(), self.local.ip());
@@ -136,8 +137,8 @@ impl Socket {
         }
     }
 
-    /// What routers said of packets that we sent (ICMP), one at a time, if the runtime has seen that there is something; `Some(None)`: they
-    /// said nothing of use.
+    /// What routers said of packets that we sent (ICMP), one at a time, if the runtime has seen
+    /// that there is something; `Some(None)`: they said nothing of use.
     pub(crate) fn trouble(&self) -> Option<Option<Trouble>> {
         self.watched().next_error(|| self.trouble_now())
     }

@@ -58,7 +58,8 @@ impl Opened {
 pub(crate) fn open_all(config: &Config) -> Result<Opened, BindError> {
     check(config)?;
     let mut opened = Opened { sockets: Vec::new(), warnings: Vec::new() };
-    // One free port for all addresses where possible: peers guess the port of our other addresses (RFC 6951 section 5.4).
+    // One free port for all addresses where possible: peers guess the port of our other addresses
+    // (RFC 6951 section 5.4).
     let mut port = match config.encapsulation {
         Encapsulation::Udp(port) => port,
         Encapsulation::Raw => 0,
@@ -80,7 +81,8 @@ pub(crate) fn open_all(config: &Config) -> Result<Opened, BindError> {
     Ok(opened)
 }
 
-/// Opens a socket for one more address of an endpoint with such a configuration, at UDP port `port` where that is free.
+/// Opens a socket for one more address of an endpoint with such a configuration, at UDP port `port`
+/// where that is free.
 pub(crate) fn open_another(
     config: &Config,
     local: &LocalAddress,

@@ -1,4 +1,5 @@
-//! The error queue of a socket: what ICMP says of packets that it sent, with what it quotes of them.
+//! The error queue of a socket: what ICMP says of packets that it sent, with what it quotes of
+//! them.
 
 use std::io::IoSliceMut;
 use std::net::SocketAddr;
@@ -38,7 +39,8 @@ const ORIGIN_LOCAL: u8 = 1;
 const ORIGIN_ICMP: u8 = 2;
 const ORIGIN_ICMP6: u8 = 3;
 
-/// The oldest entry of the socket's error queue; `Some(None)`: one that says nothing of use. `None`: the queue is empty.
+/// The oldest entry of the socket's error queue; `Some(None)`: one that says nothing of use.
+/// `None`: the queue is empty.
 pub(super) fn next(socket: &impl AsRawFd) -> Option<Option<Trouble>> {
     let mut quoted = [0; QUOTED];
     let mut slices = [IoSliceMut::new(&mut quoted)];
@@ -91,7 +93,8 @@ const fn report_v4(kind: u8, code: u8, info: u32) -> Option<IcmpReport> {
     }
 }
 
-/// ICMPv6: "destination unreachable", "packet too big", and an unrecognized next header (ICMP2, ICMP4).
+/// ICMPv6: "destination unreachable", "packet too big", and an unrecognized next header (ICMP2,
+/// ICMP4).
 const fn report_v6(kind: u8, code: u8, info: u32) -> Option<IcmpReport> {
     match (kind, code) {
         (1, 4) => Some(IcmpReport::PortUnreachable),

@@ -10,11 +10,13 @@ use std::task::{Context, Poll};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// Errors in a row after which a socket is left alone until something new happens to it. Each ICMP message leaves one behind for the next
-/// call, beside its entry in the error queue; a flood of them shall not hide what arrived.
+/// Errors in a row after which a socket is left alone until something new happens to it. Each ICMP
+/// message leaves one behind for the next call, beside its entry in the error queue; a flood of
+/// them shall not hide what arrived.
 const ERRORS_IN_A_ROW: usize = 8;
 
-/// A UDP or raw IP socket. The runtime tells when packets, and when errors, have arrived; who wants to send waits by means of a [`Room`].
+/// A UDP or raw IP socket. The runtime tells when packets, and when errors, have arrived; who wants
+/// to send waits by means of a [`Room`].
 pub(super) struct Watched {
     io: Arc<UdpSocket>,
     /// Ends when the error queue has something. It stays registered from one wait to the next.
@@ -49,7 +51,8 @@ impl Watched {
         if readable | in_error { Poll::Ready(()) } else { Poll::Pending }
     }
 
-    /// Receives by `call`, past errors that are not about what has arrived. `None` when there is nothing.
+    /// Receives by `call`, past errors that are not about what has arrived. `None` when there is
+    /// nothing.
     pub(super) fn receive(
         &self,
         mut call: impl FnMut(&UdpSocket) -> io::Result<usize>,
@@ -85,8 +88,8 @@ async fn errors(io: Arc<UdpSocket>) {
     let _ = io.ready(Interest::ERROR).await;
 }
 
-/// Waits until a full socket takes packets again. A registration of its own, made anew each time: epoll shows a queued error as the end of
-/// writing, and the runtime never forgets an end.
+/// Waits until a full socket takes packets again. A registration of its own, made anew each time:
+/// epoll shows a queued error as the end of writing, and the runtime never forgets an end.
 #[derive(Debug)]
 pub(crate) struct Room(UdpSocket);
 

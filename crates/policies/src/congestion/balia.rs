@@ -7,9 +7,9 @@
 //! is RFC 9260's, so that a path alone behaves as RFC 9260 says; the Linux implementation stops at
 //! one MSS. Slow start is that of RFC 9260 on each path.
 //!
-//! As the coupled form of `rfc9260`, whose groups were found to share a bottleneck, the members divide
-//! the smallest ssthresh: in a pipe of two dozen packets a group would else never yield to a single
-//! flow what it takes beyond its half.
+//! As the coupled form of `rfc9260`, whose groups were found to share a bottleneck, the members
+//! divide the smallest ssthresh: in a pipe of two dozen packets a group would else never yield to a
+//! single flow what it takes beyond its half.
 
 use polypath_proto::policy::{CongestionControl, Cut, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};

@@ -27,8 +27,8 @@ pub use unqueued::Unqueued;
 
 use crate::entry::PolicyEntry;
 
-/// Congestion controls, in the order in which lists show them. A new one adds its line here, and its `mod`
-/// line above.
+/// Congestion controls, in the order in which lists show them. A new one adds its line here, and
+/// its `mod` line above.
 pub(crate) const ENTRIES: &[PolicyEntry] = &[
     rfc9260::ENTRY,
     resource_pooling::ENTRY_V1,

@@ -1,18 +1,21 @@
 //! Somebody else's queue on our path: when to stop yielding to it.
 //!
-//! A sender that keeps its bytes in flight at a path's bandwidth-delay product leaves no queue. Beside one that fills the queue
-//! until it overflows it starves: the queue holds its packets back, its delivery rate falls, and what it keeps in flight falls with
-//! that. The way out is Copa's (Arun, Balakrishnan, NSDI 2018): notice that a queue stays although we do not feed it, and then
+//! A sender that keeps its bytes in flight at a path's bandwidth-delay product leaves no queue.
+//! Beside one that fills the queue until it overflows it starves: the queue holds its packets back,
+//! its delivery rate falls, and what it keeps in flight falls with that. The way out is Copa's
+//! (Arun, Balakrishnan, NSDI 2018): notice that a queue stays although we do not feed it, and then
 //! compete like everybody else, by the congestion window alone.
 //!
-//! Whose queue it is cannot be seen from one place: with a queue, flight = rate x round trip holds for any share of it. So the
-//! sender *drains*: for a round trip it keeps half of the bandwidth-delay product in flight. If the queue was its own, the next round
-//! trip is the path's smallest; if not, the queue stays. While *yielding* that is tried when several rounds in a row took longer than
-//! our own probing and slack explain; while *competing*, from time to time.
+//! Whose queue it is cannot be seen from one place: with a queue, flight = rate x round trip holds
+//! for any share of it. So the sender *drains*: for a round trip it keeps half of the
+//! bandwidth-delay product in flight. If the queue was its own, the next round trip is the path's
+//! smallest; if not, the queue stays. While *yielding* that is tried when several rounds in a row
+//! took longer than our own probing and slack explain; while *competing*, from time to time.
 //!
-//! There may be no queue at all: the way may have become longer. Then round trips stay exactly as they are while half of what was in flight is
-//! missing; any queue would be shorter by it, and one that others fill changes by packets from round to round. Where the queue changed but stayed (some of
-//! it was ours), half of that half is taken away, too, before we compete.
+//! There may be no queue at all: the way may have become longer. Then round trips stay exactly as
+//! they are while half of what was in flight is missing; any queue would be shorter by it, and one
+//! that others fill changes by packets from round to round. Where the queue changed but stayed
+//! (some of it was ours), half of that half is taken away, too, before we compete.
 
 use polypath_proto::policy::AckedInfo;
 use polypath_proto::time::{Duration, Time};
@@ -24,13 +27,16 @@ use crate::path_model::rounds::Rounds;
 const SUSPICION: u32 = 4;
 /// A queue of less than this part of the smallest round trip disturbs nobody.
 const NOTICED: f64 = 0.15;
-/// Part of the smallest round trip that packets of slack explain, at most: a starving sender's packets are far apart.
+/// Part of the smallest round trip that packets of slack explain, at most: a starving sender's
+/// packets are far apart.
 const SLACK: f64 = 0.25;
 /// Packets in flight that a test leaves, at least.
 const LEAST: u64 = 4;
-/// Part of the queue that stays in a test if it is not ours: while we yield, and while we compete and have our share of it.
+/// Part of the queue that stays in a test if it is not ours: while we yield, and while we compete
+/// and have our share of it.
 const STAYS: (f64, f64) = (0.33, 0.25);
-/// Part of a packet's time by which the queue changes in a test if there is none: the way became longer.
+/// Part of a packet's time by which the queue changes in a test if there is none: the way became
+/// longer.
 const SAME: f64 = 0.25;
 /// Rounds after a test in which flight grows back as in slow start.
 const RAMP: u32 = 6;
@@ -129,7 +135,8 @@ impl Competitor {
         !self.competing && matches!(self.stage, Stage::Watching { .. })
     }
 
-    /// A SACK acknowledged data of the path, of which so much is known. Gives the round trip of a way that became longer.
+    /// A SACK acknowledged data of the path, of which so much is known. Gives the round trip of a
+    /// way that became longer.
     pub fn on_acked(
         &mut self,
         now: Time,
@@ -195,7 +202,8 @@ impl Competitor {
         longer
     }
 
-    /// The queue stayed in a test, or it did not. A test that changed nothing is repeated later than the one before.
+    /// The queue stayed in a test, or it did not. A test that changed nothing is repeated later
+    /// than the one before.
     fn conclude(&mut self, stayed: bool) {
         self.patience = if stayed == self.competing {
             (2 * self.patience).clamp(PATIENCE.0, PATIENCE.1)
@@ -236,8 +244,8 @@ mod tests {
             Self { competitor, now, flight: FAIR, rates, way: BASE, longer: None }
         }
 
-        /// A round trip in which somebody else keeps `foreign` bytes in the queue: five acknowledgements, a fifth of the
-        /// flight each.
+        /// A round trip in which somebody else keeps `foreign` bytes in the queue: five
+        /// acknowledgements, a fifth of the flight each.
         fn round(&mut self, foreign: u64) {
             let held = self.flight + foreign;
             let rtt = Duration::from_secs_f64(held as f64 / RATE).max(self.way);
@@ -281,7 +289,8 @@ mod tests {
     #[test]
     fn beside_somebody_who_fills_the_queue_the_window_decides() {
         let mut p = Path::new();
-        // 100 kB more: 153 ms in place of 53. Four rounds are odd; in the test 100 kB and what little is ours still take over 100 ms.
+        // 100 kB more: 153 ms in place of 53. Four rounds are odd; in the test 100 kB and what
+        // little is ours still take over 100 ms.
         assert_eq!(p.rounds(30, 100_000), WINDOW);
         // From then on it is tested now and then; most rounds are at the window.
         let full = (0..200).filter(|_| p.rounds(1, 100_000) == WINDOW).count();

@@ -7,15 +7,17 @@ use polypath_proto::view::PathView;
 use crate::path_model::restless::Restless;
 use crate::path_model::train::Busy;
 
-/// Hosts and their devices hand packets on in batches, and processes wait for their turn: what is in flight must last so long, or a fast path
-/// of a short round trip runs dry between two looks at it.
+/// Hosts and their devices hand packets on in batches, and processes wait for their turn: what is
+/// in flight must last so long, or a fast path of a short round trip runs dry between two looks at
+/// it.
 const HOST_JITTER: Duration = Duration::from_millis(1);
 
 /// Rounds that the greatest delivery rate is remembered for.
 const RATE_ROUNDS: usize = 6;
 /// Time that the smallest round trip is remembered for, at least; twice of it at most.
 const RTT_MEMORY: Duration = Duration::from_secs(10);
-/// A round that had this many times the bytes in flight that the path holds without a queue saw a queue.
+/// A round that had this many times the bytes in flight that the path holds without a queue saw a
+/// queue.
 const QUEUE: f64 = 1.02;
 
 /// A rate that grows by this without a queue shows that the path is not full yet.
@@ -27,9 +29,11 @@ const SLOWER: f64 = 0.85;
 /// So many of eight rounds with a queue that bring no more show that the path is full.
 const STANDING: u32 = 3;
 
-/// Round trips of a whole round that are so many times as long as what is in flight explains want an explanation.
+/// Round trips of a whole round that are so many times as long as what is in flight explains want
+/// an explanation.
 const STRANGE: f64 = 1.08;
-/// So do single round trips; a quarter more than the smallest is none of them, whatever is in flight.
+/// So do single round trips; a quarter more than the smallest is none of them, whatever is in
+/// flight.
 const SUDDEN: f64 = 1.25;
 /// Packets that may queue without anybody wondering.
 const SLACK_PACKETS: f64 = 2.0;
@@ -40,14 +44,15 @@ const REST: u8 = 2;
 
 /// Delivery rate and smallest round trip of one path.
 ///
-/// A round begins with an acknowledgement and ends with the first one that comes a round trip later; its delivery rate is
-/// what was acknowledged meanwhile. The greatest of the last rounds counts, as in BBR (Cardwell et al. 2016): single rounds
-/// read too low when acknowledgements bunch. A rate is what the path *can* carry only if more was in flight all the time
-/// than the path holds, so that a queue stood; else it is what was asked of it.
+/// A round begins with an acknowledgement and ends with the first one that comes a round trip
+/// later; its delivery rate is what was acknowledged meanwhile. The greatest of the last rounds
+/// counts, as in BBR (Cardwell et al. 2016): single rounds read too low when acknowledgements
+/// bunch. A rate is what the path *can* carry only if more was in flight all the time than the path
+/// holds, so that a queue stood; else it is what was asked of it.
 ///
-/// Round trips that grow mean that the way became longer, or that the path became slower and a queue stands. The two ask for
-/// the opposite: more in flight, or less. They differ in how acknowledgements come and in what follows from sending less;
-/// see `Plateau` and `Test`.
+/// Round trips that grow mean that the way became longer, or that the path became slower and a
+/// queue stands. The two ask for the opposite: more in flight, or less. They differ in how
+/// acknowledgements come and in what follows from sending less; see `Plateau` and `Test`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathEstimate {
     round: Option<Round>,
@@ -60,7 +65,8 @@ pub struct PathEstimate {
     /// The rate or the smallest round trip may have changed since that was computed.
     news: bool,
     full: bool,
-    /// Of the last eight rounds, those in which no packet found the path empty and which brought no more than before.
+    /// Of the last eight rounds, those in which no packet found the path empty and which brought no
+    /// more than before.
     standing: u8,
     /// The rate when a queue stood last.
     full_rate: f64,
@@ -91,9 +97,9 @@ struct Round {
 
 /// Round trips that are longer than before and all alike.
 ///
-/// By Little's law a queue's rate times the time in it is what is in flight. When the way becomes longer, acknowledgements stop for the
-/// difference and then go on as fast as before: rate times round trip is then more than what is in flight, which no
-/// queue can do.
+/// By Little's law a queue's rate times the time in it is what is in flight. When the way becomes
+/// longer, acknowledgements stop for the difference and then go on as fast as before: rate times
+/// round trip is then more than what is in flight, which no queue can do.
 #[derive(Clone, Copy, Debug)]
 struct Plateau {
     began: Time,
@@ -103,7 +109,8 @@ struct Plateau {
     delivered: u64,
 }
 
-/// Less is in flight for a round or two, to see what becomes of the round trip: a queue gets shorter, a way does not.
+/// Less is in flight for a round or two, to see what becomes of the round trip: a queue gets
+/// shorter, a way does not.
 #[derive(Clone, Copy, Debug)]
 struct Test {
     /// Bytes in flight before, and the round trip and rate of them.
@@ -180,15 +187,18 @@ impl PathEstimate {
             }
         }
         self.restless.on_acked(now, ev.bytes, self.rate);
-        // One SACK may answer all that a host handed over at once: where round trips are shorter than that, nothing in flight is no rest.
+        // One SACK may answer all that a host handed over at once: where round trips are shorter
+        // than that, nothing in flight is no rest.
         let trip = ev.rtt.or(path.srtt).unwrap_or(path.rto);
-        // Neither is it in a test, which may leave so little that one SACK answers it all: it has to come to an end.
+        // Neither is it in a test, which may leave so little that one SACK answers it all: it has
+        // to come to an end.
         let goes_on = ev.outstanding > 0 || trip < HOST_JITTER || self.test.is_some();
         let Some(round) = &mut self.round else {
             self.round = goes_on.then_some(Round::from(now));
             return false;
         };
-        // Data that comes in one burst per round trip leaves nothing in flight for as long; a path that rests longer says nothing.
+        // Data that comes in one burst per round trip leaves nothing in flight for as long; a path
+        // that rests longer says nothing.
         let trip = trip.max(HOST_JITTER);
         if round.empty_since.is_some_and(|since| now.since(since) > trip + trip / 2) {
             *round = Round::from(now);
@@ -217,7 +227,8 @@ impl PathEstimate {
         (rtt.as_secs_f64() - explained).max(0.0)
     }
 
-    /// Whether a round trip is `factor` times as long as with so many bytes in flight on the path as we know it.
+    /// Whether a round trip is `factor` times as long as with so many bytes in flight on the path
+    /// as we know it.
     fn exceeds(&self, factor: f64, rtt: Duration, outstanding: u64, path: &PathView) -> bool {
         let Some(base) = self.min_rtt(path).filter(|_| self.rate() > 0.0) else { return false };
         let held = (outstanding as f64 / self.rate()).max(base.as_secs_f64());
@@ -225,7 +236,8 @@ impl PathEstimate {
         rtt.as_secs_f64() > factor * held + slack
     }
 
-    /// The round trip of a way that became longer, as soon as acknowledgements show that it is no queue.
+    /// The round trip of a way that became longer, as soon as acknowledgements show that it is no
+    /// queue.
     fn longer_way(
         &mut self,
         now: Time,
@@ -239,7 +251,8 @@ impl PathEstimate {
             self.plateau = None;
             return None;
         }
-        // A round trip answers for what was in flight when it began, which may have been more than now.
+        // A round trip answers for what was in flight when it began, which may have been more than
+        // now.
         let round = self.round.map_or(0, |round| round.most_outstanding).max(self.most_before);
         let outstanding = round.max(ev.outstanding_before);
         if !self.exceeds(SUDDEN, rtt, outstanding, path) {
@@ -254,9 +267,11 @@ impl PathEstimate {
         Some(plateau.least)
     }
 
-    /// The link carried so much while packets waited for it: at once what a path carries that became slower, or faster.
+    /// The link carried so much while packets waited for it: at once what a path carries that
+    /// became slower, or faster.
     pub(crate) fn was_busy(&mut self, now: Time, path: &PathView, busy: Busy) {
-        // A path that was never full is taken for boundless until it is: trains of a slow start say too little of what it carries.
+        // A path that was never full is taken for boundless until it is: trains of a slow start say
+        // too little of what it carries.
         if !self.was_full() {
             return;
         }
@@ -314,7 +329,8 @@ impl PathEstimate {
             return;
         }
         if strange {
-            // A queue stands even so: what comes through is what the path carries, whatever it was before.
+            // A queue stands even so: what comes through is what the path carries, whatever it was
+            // before.
             self.rates = [0.0; RATE_ROUNDS];
             self.record(rate);
             (self.full, self.full_rate) = (true, rate);
@@ -325,15 +341,17 @@ impl PathEstimate {
 
     fn note_rate(&mut self, round: &Round, rate: f64, path: &PathView) {
         let held = rate * self.trip(path).as_secs_f64();
-        // What is in flight on average is the rate times the round trip (Little): what acknowledgements see of it in
-        // passing deceives when data comes in bursts, the round trip alone when a burst waits behind itself.
+        // What is in flight on average is the rate times the round trip (Little): what
+        // acknowledgements see of it in passing deceives when data comes in bursts, the round trip
+        // alone when a burst waits behind itself.
         let average = round.least_rtt.map_or(0.0, |rtt| rate * rtt.as_secs_f64());
         let seen = round.least_outstanding as f64;
         let mtu = f64::from(path.mtu);
         let empty = QUEUE * held + 1.5 * mtu;
         let queue = seen.min(average) > empty;
-        // Bursts leave little in flight before them. Where every second packet's round trip is known, the smallest tells that none found the
-        // path empty, however they came; and if that brings no more, it is full (as BBR finds it in its start-up).
+        // Bursts leave little in flight before them. Where every second packet's round trip is
+        // known, the smallest tells that none found the path empty, however they came; and if that
+        // brings no more, it is full (as BBR finds it in its start-up).
         let dense = (2 * round.trips) as f64 * mtu >= round.delivered as f64;
         let standing = self.standing << 1 | u8::from(dense && average > empty);
         self.standing = if self.full || rate > GROWTH * self.rate() { 0 } else { standing };
@@ -344,7 +362,8 @@ impl PathEstimate {
             self.full_rate = self.rate();
             self.rest = self.rest.max(if self.full { 0 } else { REST });
         }
-        // A little more than before is noise; much more without a queue means that there is more to have.
+        // A little more than before is noise; much more without a queue means that there is more to
+        // have.
         self.full = queue || self.full && rate < GROWTH * self.full_rate;
         if !self.full && self.standing.count_ones() >= STANDING {
             (self.full, self.full_rate) = (true, self.rate());
@@ -467,7 +486,8 @@ const fn within(memory: Duration, then: Time, now: Time) -> bool {
     now.0.saturating_sub(then.0) <= nanos(memory)
 }
 
-/// Round trips in nanoseconds: these are compared with every acknowledgement, and durations of two numbers cost.
+/// Round trips in nanoseconds: these are compared with every acknowledgement, and durations of two
+/// numbers cost.
 #[inline]
 const fn nanos(trip: Duration) -> u64 {
     trip.as_nanos() as u64
@@ -478,8 +498,9 @@ pub(crate) mod tests {
     use super::*;
     use polypath_proto::PathId;
 
-    /// Feeds a path of `rate` bytes/s and `rtt` with `outstanding` bytes in flight all the time, one SACK a packet, for
-    /// `rounds` round trips from `start` on. The first packet finds the path empty, the others what is outstanding.
+    /// Feeds a path of `rate` bytes/s and `rtt` with `outstanding` bytes in flight all the time,
+    /// one SACK a packet, for `rounds` round trips from `start` on. The first packet finds the path
+    /// empty, the others what is outstanding.
     pub(crate) fn feed(
         estimate: &mut PathEstimate,
         start: Time,
@@ -527,7 +548,8 @@ pub(crate) mod tests {
         let mut e = PathEstimate::default();
         let now = feed(&mut e, Time::ZERO, 1e6, RTT, 130_000, 3);
         assert!(close(e.rate(), 1e6) && e.is_full());
-        // A path that became slower: the queue tells, and six rounds later nothing else is remembered.
+        // A path that became slower: the queue tells, and six rounds later nothing else is
+        // remembered.
         let now = feed(&mut e, now, 0.5e6, RTT, 130_000, 8);
         assert!(close(e.rate(), 0.5e6) && e.is_full(), "{}", e.rate());
         // Faster without a queue: not full any more.
@@ -535,8 +557,9 @@ pub(crate) mod tests {
         assert!(close(e.rate(), 2e6) && !e.is_full(), "{}", e.rate());
     }
 
-    /// Whether a path of 1 MB/s and 100 ms is known to be full after `rounds`, each given by its smallest round trip in ms, where
-    /// bursts leave less in flight before them than it holds, and so many round trips are known.
+    /// Whether a path of 1 MB/s and 100 ms is known to be full after `rounds`, each given by its
+    /// smallest round trip in ms, where bursts leave less in flight before them than it holds, and
+    /// so many round trips are known.
     fn full_after_bursts(rounds: &[u64], trips: u64) -> bool {
         let mut e = PathEstimate::default();
         let now = feed(&mut e, Time::ZERO, 1e6, RTT, 100_000, 3);
@@ -568,8 +591,8 @@ pub(crate) mod tests {
     fn a_way_that_became_longer_is_noticed_within_a_round() {
         let mut e = PathEstimate::default();
         let now = feed(&mut e, Time::ZERO, 1e6, RTT, 130_000, 3);
-        // Acknowledgements come as fast as before but twice as late, and answer for 106 kB: a queue at 1 MB/s would take
-        // 106 ms for them, not 200.
+        // Acknowledgements come as fast as before but twice as late, and answer for 106 kB: a queue
+        // at 1 MB/s would take 106 ms for them, not 200.
         let now = feed(&mut e, now, 1e6, RTT * 2, 106_000, 1);
         assert_eq!(e.data_rtt(now), Some(RTT * 2));
         assert!(close(e.rate(), 1e6) && e.is_full(), "{}", e.rate());

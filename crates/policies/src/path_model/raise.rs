@@ -1,12 +1,15 @@
 //! A way that became a little longer: asked by putting more in flight.
 //!
-//! What is in flight is the known rate times the known round trip, and two packets of slack. Where the way becomes longer by no more than the
-//! slack explains, what comes through is a little less than the known rate, the round trip a little longer, and their product what is in flight:
-//! exactly what a queue of our own would show (Little's law). If the path became ten times as fast meanwhile, nobody would ever know: nothing
-//! asks for more, and a test that takes something away looks for longer queues than that ([`competitor`](crate::path_model::competitor)).
+//! What is in flight is the known rate times the known round trip, and two packets of slack. Where
+//! the way becomes longer by no more than the slack explains, what comes through is a little less
+//! than the known rate, the round trip a little longer, and their product what is in flight:
+//! exactly what a queue of our own would show (Little's law). If the path became ten times as fast
+//! meanwhile, nobody would ever know: nothing asks for more, and a test that takes something away
+//! looks for longer queues than that ([`competitor`](crate::path_model::competitor)).
 //!
-//! So when round trips grew and then stayed, a quarter more goes in flight for two rounds, once. A queue grows by as much; if the round trip
-//! stays the same there is none, and it is the way's. It costs less than taking half away, and comes before that.
+//! So when round trips grew and then stayed, a quarter more goes in flight for two rounds, once. A
+//! queue grows by as much; if the round trip stays the same there is none, and it is the way's. It
+//! costs less than taking half away, and comes before that.
 
 use polypath_proto::policy::AckedInfo;
 use polypath_proto::time::{Duration, Time};
@@ -34,7 +37,8 @@ pub struct Raise {
     rounds: Rounds,
     /// The smallest round trip of the round before.
     last: Option<Duration>,
-    /// The most that was outstanding in this round and in the one before, which round trips answer for.
+    /// The most that was outstanding in this round and in the one before, which round trips answer
+    /// for.
     most: (u64, u64),
     /// Round trips up to this one were asked about.
     answered: Option<Duration>,
@@ -82,7 +86,8 @@ impl Raise {
         self.stage = Stage::Watching;
     }
 
-    /// A SACK acknowledged data of the path, of which so much is known. Gives the round trip of a way that became longer.
+    /// A SACK acknowledged data of the path, of which so much is known. Gives the round trip of a
+    /// way that became longer.
     pub fn on_acked(
         &mut self,
         now: Time,
@@ -178,7 +183,8 @@ mod tests {
         flight: u64,
         /// Bytes that are there to be sent.
         wanted: u64,
-        /// Little is in flight for a moment as rounds end, as where another path takes from the same buffer.
+        /// Little is in flight for a moment as rounds end, as where another path takes from the
+        /// same buffer.
         dips: bool,
         longer: Option<Duration>,
         most: u64,

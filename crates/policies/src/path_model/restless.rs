@@ -1,14 +1,16 @@
-//! How restless a path is: what it needs in flight beyond its bandwidth-delay product, because its acknowledgements do not come as
-//! evenly as its packets were sent.
+//! How restless a path is: what it needs in flight beyond its bandwidth-delay product, because its
+//! acknowledgements do not come as evenly as its packets were sent.
 //!
-//! Two things are measured, neither of which a queue of our own changes: one delays acknowledgements, but as long as what is in
-//! flight explains, and they come at the path's rate. (RTTVAR grows with it, and a reserve by RTTVAR would feed itself.)
+//! Two things are measured, neither of which a queue of our own changes: one delays
+//! acknowledgements, but as long as what is in flight explains, and they come at the path's rate.
+//! (RTTVAR grows with it, and a reserve by RTTVAR would feed itself.)
 //!
-//! * *Bunches*: where SACKs wait for their turn, on a radio link or behind others, the path runs dry while they wait. What a bunch acknowledges
-//!   beyond rate times time since they were late last is what it needs; BBR (Cardwell et al., `extra_acked`) keeps as much.
-//!   A single one is no reason, say when SACKs change to a faster way: what each of the last rounds showed counts.
-//! * *Round trips that vary* beyond what is in flight explains, as the rate of a radio link does: without a queue the path misses its
-//!   good moments.
+//! * *Bunches*: where SACKs wait for their turn, on a radio link or behind others, the path runs
+//!   dry while they wait. What a bunch acknowledges beyond rate times time since they were late
+//!   last is what it needs; BBR (Cardwell et al., `extra_acked`) keeps as much. A single one is no
+//!   reason, say when SACKs change to a faster way: what each of the last rounds showed counts.
+//! * *Round trips that vary* beyond what is in flight explains, as the rate of a radio link does:
+//!   without a queue the path misses its good moments.
 
 use polypath_proto::time::Time;
 
@@ -29,7 +31,8 @@ pub(crate) struct Restless {
     next: usize,
     /// The least of these.
     bunch: f64,
-    /// Seconds of a round trip that what was in flight does not explain, on average, and how far they deviate from that.
+    /// Seconds of a round trip that what was in flight does not explain, on average, and how far
+    /// they deviate from that.
     unexplained: f64,
     deviation: f64,
 }
@@ -48,8 +51,8 @@ impl Restless {
         }
     }
 
-    /// A round trip is over, and so many seconds of it are unexplained; the averages are those of SRTT and RTTVAR (RFC 9260
-    /// section 6.3.1).
+    /// A round trip is over, and so many seconds of it are unexplained; the averages are those of
+    /// SRTT and RTTVAR (RFC 9260 section 6.3.1).
     pub(crate) fn round_ended(&mut self, unexplained: Option<f64>) {
         if let Some(slot) = self.rounds.get_mut(self.next) {
             *slot = std::mem::take(&mut self.most);
@@ -64,8 +67,8 @@ impl Restless {
         }
     }
 
-    /// Bytes beyond the bandwidth-delay product and `slack` that keep the path busy, at `rate` bytes per second and with a smallest round trip of
-    /// `base` seconds.
+    /// Bytes beyond the bandwidth-delay product and `slack` that keep the path busy, at `rate`
+    /// bytes per second and with a smallest round trip of `base` seconds.
     pub(crate) fn reserve(&self, rate: f64, base: f64, slack: f64) -> f64 {
         let varies = rate * (DEVIATIONS * self.deviation - base / 2.0);
         varies.max(self.bunch - slack).max(0.0)
@@ -80,7 +83,8 @@ mod tests {
     const RATE: f64 = 1e6;
     const BASE: f64 = 0.02;
 
-    /// A round of 20 ms in which 1,000 bytes come every millisecond, but `late` milliseconds' with those of the one after.
+    /// A round of 20 ms in which 1,000 bytes come every millisecond, but `late` milliseconds' with
+    /// those of the one after.
     fn round(path: &mut Restless, start: u64, late: u64) {
         let mut held = 0;
         for ms in 0..20 {

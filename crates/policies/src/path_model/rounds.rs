@@ -4,7 +4,8 @@ use polypath_proto::policy::AckedInfo;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
-/// A round ends with the first acknowledgement that comes a smoothed round trip after its beginning.
+/// A round ends with the first acknowledgement that comes a smoothed round trip after its
+/// beginning.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rounds {
     began: Time,
@@ -12,7 +13,8 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// A SACK acknowledged data of the path. Gives the smallest round trip of the round that it ends, if one was measured.
+    /// A SACK acknowledged data of the path. Gives the smallest round trip of the round that it
+    /// ends, if one was measured.
     pub(crate) fn on_acked(
         &mut self,
         now: Time,

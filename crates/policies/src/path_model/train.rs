@@ -1,17 +1,20 @@
 //! What a link carries, told by packets that queue behind each other.
 //!
-//! While packets of a train take longer and longer they wait for each other: the link was busy with them, and its rate is what was acknowledged over the
-//! time between their acknowledgements. That takes a dozen packets, where a round takes a round trip, and depends neither on how much is
-//! in flight nor on how long the way is. (Self-induced congestion, as in pathload, Jain and Dovrolis 2002; the spacing of
-//! acknowledgements itself is that of packet trains, Keshav 1991.)
+//! While packets of a train take longer and longer they wait for each other: the link was busy with
+//! them, and its rate is what was acknowledged over the time between their acknowledgements. That
+//! takes a dozen packets, where a round takes a round trip, and depends neither on how much is in
+//! flight nor on how long the way is. (Self-induced congestion, as in pathload, Jain and Dovrolis
+//! 2002; the spacing of acknowledgements itself is that of packet trains, Keshav 1991.)
 //!
-//! A way that became longer makes round trips grow, too, but all at once: the greatest step of a train is left out, with its time and its bytes.
+//! A way that became longer makes round trips grow, too, but all at once: the greatest step of a
+//! train is left out, with its time and its bytes.
 
 use polypath_proto::time::{Duration, Time};
 
 /// Packets of a train, at least.
 const PACKETS: u64 = 12;
-/// How long one lasts, at least: hosts hand packets over in batches, and processes wait for their turn.
+/// How long one lasts, at least: hosts hand packets over in batches, and processes wait for their
+/// turn.
 const LASTS: Duration = Duration::from_millis(4);
 /// Round trips grow by this part of the train's time, at least.
 const SLOPE: f64 = 0.2;
@@ -21,7 +24,8 @@ const SLOPE: f64 = 0.2;
 pub(crate) struct Busy {
     /// Bytes per second that it carried.
     pub(crate) rate: f64,
-    /// It was so all the time: no round trip was much shorter than the one before, as after a pause. Else it may carry more.
+    /// It was so all the time: no round trip was much shorter than the one before, as after a
+    /// pause. Else it may carry more.
     pub(crate) throughout: bool,
 }
 
@@ -113,7 +117,8 @@ mod tests {
     /// 1 MB/s: one packet every 1.5 ms.
     const PACKET: u64 = 1_500_000;
 
-    /// What acknowledgements tell that come so many nanoseconds after each other, each with a round trip longer by so many than the one before.
+    /// What acknowledgements tell that come so many nanoseconds after each other, each with a round
+    /// trip longer by so many than the one before.
     fn told(steps: impl IntoIterator<Item = (u64, i64)>) -> Vec<Busy> {
         let (mut train, mut now, mut rtt) = (Train::default(), Time::from_secs(1), 50_000_000_i64);
         let mut note = |(gap, growth): (u64, i64)| {

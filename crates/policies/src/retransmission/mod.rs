@@ -18,8 +18,8 @@ pub use ssthresh::RtxSsthresh;
 
 use crate::entry::PolicyEntry;
 
-/// Retransmission policies, in the order in which lists show them. A new one adds its line here, and its `mod`
-/// line above.
+/// Retransmission policies, in the order in which lists show them. A new one adds its line here,
+/// and its `mod` line above.
 pub(crate) const ENTRIES: &[PolicyEntry] = &[
     same::ENTRY,
     asap::ENTRY,

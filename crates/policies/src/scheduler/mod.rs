@@ -33,8 +33,8 @@ pub use weighted::{Weighted, WeightedConfig, WhenFull};
 
 use crate::entry::PolicyEntry;
 
-/// Path schedulers, in the order in which lists show them. A new one adds its line here, and its `mod`
-/// line above.
+/// Path schedulers, in the order in which lists show them. A new one adds its line here, and its
+/// `mod` line above.
 pub(crate) const ENTRIES: &[PolicyEntry] = &[
     rr::ENTRY,
     primary::ENTRY,

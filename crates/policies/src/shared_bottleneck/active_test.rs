@@ -24,12 +24,12 @@ use super::intervals::{Mean, SHORTEST};
 // The constants below were chosen with `cargo run --release -p polypath-sim --example sharing`
 // (docs/sharing.md has its rows).
 
-/// A path that is tested yields this part of its own bytes in the queue, but no more than the second
-/// part of what it has in flight.
+/// A path that is tested yields this part of its own bytes in the queue, but no more than the
+/// second part of what it has in flight.
 const YIELD_OF_QUEUE: f64 = 0.75;
 const MOST_OF_FLIGHT: f64 = 0.5;
-/// Packets that must be yielded for anything to be seen: more than a scheduler leaves in a queue for its
-/// own sake.
+/// Packets that must be yielded for anything to be seen: more than a scheduler leaves in a queue
+/// for its own sake.
 const LEAST_YIELD: u64 = 3;
 /// Packets that stay in flight.
 const LEAST_FLIGHT: u64 = 4;
@@ -39,8 +39,8 @@ const DIP_ROUND_TRIPS: u32 = 3;
 const FILLED_AGAIN: f64 = 0.9;
 /// Round trips until it is looked again whether a queue stands that is worth a test.
 const LOOK_AGAIN: u32 = 4;
-/// A dip met no queue if it shortened the round trip of the tested path by less than this part of what it
-/// would have done to a queue of its own.
+/// A dip met no queue if it shortened the round trip of the tested path by less than this part of
+/// what it would have done to a queue of its own.
 const LEAST_EFFECT: f64 = 0.1;
 /// Round trips between tests that tell nothing new, at most.
 const LONGEST_PAUSE: u32 = 64;

@@ -12,8 +12,8 @@
 //! - both directions are asked, and neither may contradict the other.
 //!
 //! Where a queue stands, nobody has to wait for chances: a path yields a part of what it has there,
-//! at a time of our own choice, and the round trips of both tell (`active_test`, `likelihood`). What was
-//! tried outweighs what was watched.
+//! at a time of our own choice, and the round trips of both tell (`active_test`, `likelihood`).
+//! What was tried outweighs what was watched.
 //!
 //! RFC 8382 compares the *shapes* of delays instead (skewness, variability, oscillation), and so
 //! would a correlation of delays or of losses. For flows of strangers that works. The paths of one
@@ -39,31 +39,32 @@ use likelihood::Likelihood;
 use regression::Sample;
 use regression::{Regression, Response};
 
-// The constants below were chosen with `cargo run --release -p polypath-sim --example sharing`, whose
-// rows docs/sharing.md has: paths of one queue and of two, alike and unlike, with and without others.
+// The constants below were chosen with `cargo run --release -p polypath-sim --example sharing`,
+// whose rows docs/sharing.md has: paths of one queue and of two, alike and unlike, with and without
+// others.
 
-/// A change of flight or delay is the difference from a moving average, of which each interval makes
-/// this part.
+/// A change of flight or delay is the difference from a moving average, of which each interval
+/// makes this part.
 const CHANGE_FOLLOWS: f64 = 1.0 / 8.0;
 /// Weight of an interval in the regression, as a part of that of the next one.
 const INTERVAL_FADE: f64 = 1.0 - 1.0 / 200.0;
-/// A path tells something only if at least this part of the variance of its flight is its own, and not
-/// explained by the other path's flight.
+/// A path tells something only if at least this part of the variance of its flight is its own, and
+/// not explained by the other path's flight.
 const LEAST_OWN_VARIANCE: f64 = 0.3;
 /// A path shares a queue if its effect on the other one and on itself are so many standard errors.
 const SHARED_CROSS_ERRORS: f64 = 4.0;
 const SHARED_OWN_ERRORS: f64 = 3.0;
 /// It does not share one if half of its effect on itself is ruled out on the other one by so many.
 const APART_ERRORS: f64 = 2.5;
-/// A shared queue is confirmed by the other direction with this many standard errors. An effect of the
-/// second number needs no confirmation: smaller ones occur by chance within hours of looking.
+/// A shared queue is confirmed by the other direction with this many standard errors. An effect of
+/// the second number needs no confirmation: smaller ones occur by chance within hours of looking.
 const CONFIRMING_ERRORS: f64 = 2.0;
 const UNCONFIRMED_ERRORS: f64 = 8.0;
-/// The ratio of both effects is 1 in one queue and 0 in two: above the first number it speaks for one,
-/// below the second for two.
+/// The ratio of both effects is 1 in one queue and 0 in two: above the first number it speaks for
+/// one, below the second for two.
 const RATIO_BOUNDS: (f64, f64) = (0.5, 0.33);
-/// A group that takes more than this part of the bottleneck has more than the share of one flow beside
-/// another, which is a half; the rest is what a measurement may be wrong by.
+/// A group that takes more than this part of the bottleneck has more than the share of one flow
+/// beside another, which is a half; the rest is what a measurement may be wrong by.
 const MORE_THAN_FAIR: f64 = 0.6;
 /// Intervals in a row that must agree before paths are grouped, and before they are separated.
 const INTERVALS_TO_JOIN: u32 = 40;

@@ -17,8 +17,8 @@ pub use wfq::WeightedFair;
 
 use crate::entry::PolicyEntry;
 
-/// Stream schedulers, in the order in which lists show them. A new one adds its line here, and its `mod`
-/// line above.
+/// Stream schedulers, in the order in which lists show them. A new one adds its line here, and its
+/// `mod` line above.
 pub(crate) const ENTRIES: &[PolicyEntry] = &[
     fcfs::ENTRY,
     rr::ENTRY,

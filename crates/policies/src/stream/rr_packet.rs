@@ -13,8 +13,8 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("rr-packet",
 
 /// SS_RR_PKT: as round robin, but the stream changes only where a packet begins.
 ///
-/// While a packet is open, [`peek_stream`](StreamScheduler::peek_stream) offers its stream or none; none closes
-/// the packet. An engine must announce a packet before it asks for its first chunk.
+/// While a packet is open, [`peek_stream`](StreamScheduler::peek_stream) offers its stream or none;
+/// none closes the packet. An engine must announce a packet before it asks for its first chunk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobinPacket {
     last: Option<StreamId>,

@@ -61,12 +61,13 @@ pub trait WindowRule: Send + core::fmt::Debug {
     ) {
     }
 
-    /// `path` lost data; `cut` is what [`windows_after_loss`](Self::windows_after_loss) just answered.
+    /// `path` lost data; `cut` is what [`windows_after_loss`](Self::windows_after_loss) just
+    /// answered.
     fn on_lost(&mut self, _view: &AssocView<'_>, _path: &PathView, _kind: LossKind, _cut: Cut) {}
 
     /// The timeout that `path` suffered was spurious, and its windows are restored: take back what
-    /// [`on_lost`](Self::on_lost) did at the first expiry in a row, the one that found more than its cut
-    /// left.
+    /// [`on_lost`](Self::on_lost) did at the first expiry in a row, the one that found more than
+    /// its cut left.
     fn on_spurious_timeout(&mut self, _path: PathId) {}
 
     /// The windows after a loss; `floor_mtus` is the smallest ssthresh in MTUs (RFC 9260: 4).

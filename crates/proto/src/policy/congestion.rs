@@ -7,10 +7,11 @@ use crate::view::{AssocView, LossKind};
 
 /// The congestion windows of all paths.
 ///
-/// The engine calls [`on_acked`](Self::on_acked) for each path of a SACK, then [`on_lost`](Self::on_lost) for
-/// the paths that enter fast recovery by it (increase before decrease, RFC 9260 section 7.2.4),
-/// then [`sack_done`](Self::sack_done), and then reads [`cwnd`](Self::cwnd),
-/// [`ssthresh`](Self::ssthresh) and [`group_of`](Self::group_of) back into the views.
+/// The engine calls [`on_acked`](Self::on_acked) for each path of a SACK, then
+/// [`on_lost`](Self::on_lost) for the paths that enter fast recovery by it (increase before
+/// decrease, RFC 9260 section 7.2.4), then [`sack_done`](Self::sack_done), and then reads
+/// [`cwnd`](Self::cwnd), [`ssthresh`](Self::ssthresh) and [`group_of`](Self::group_of) back into
+/// the views.
 pub trait CongestionControl: Policy {
     /// `path` joins, or starts anew after a restart of the peer.
     fn path_added(&mut self, view: &AssocView<'_>, path: PathId);
@@ -22,7 +23,8 @@ pub trait CongestionControl: Policy {
     fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo);
 
     /// The timeout that `path` last suffered was spurious (F-RTO, RFC 5682): its data had only been
-    /// late. Take back what [`on_lost`](Self::on_lost) did to the windows at the first expiry in a row.
+    /// late. Take back what [`on_lost`](Self::on_lost) did to the windows at the first expiry in a
+    /// row.
     fn on_spurious_timeout(&mut self, _view: &AssocView<'_>, _path: PathId) {}
 
     /// The SACK is processed.

@@ -9,8 +9,8 @@ use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState};
 /// Chooses the path of new data.
 ///
 /// A *send attempt* (a round) begins when something happened that may allow sending:
-/// [`begin_attempt`](Self::begin_attempt). The engine then asks [`pick_path`](Self::pick_path) for each chunk
-/// until there is no data, no window or the policy waits, and closes with
+/// [`begin_attempt`](Self::begin_attempt). The engine then asks [`pick_path`](Self::pick_path) for
+/// each chunk until there is no data, no window or the policy waits, and closes with
 /// [`end_attempt`](Self::end_attempt). `pick` may be asked several times about the same chunk; only
 /// [`on_sent`](Self::on_sent) says that it went out. Paths with
 /// [`sendable`](crate::view::PathView::sendable) set may be used; a path once unsendable stays so
@@ -36,8 +36,8 @@ pub trait PathScheduler: Policy {
     }
 
     /// Further paths for `chunk`, which just went out on `path`: each carries a copy as soon as its
-    /// window has room, unless the chunk is acknowledged before. Copies bypass [`pick_path`](Self::pick_path)
-    /// and the buffer policy: they hold no buffer of their own.
+    /// window has room, unless the chunk is acknowledged before. Copies bypass
+    /// [`pick_path`](Self::pick_path) and the buffer policy: they hold no buffer of their own.
     fn copy_paths(&self, _view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> Vec<PathId> {
         Vec::new()
     }

@@ -7,10 +7,10 @@ use crate::time::Time;
 
 /// Chooses the stream that the next message is taken from.
 ///
-/// Two-phase: [`peek_stream`](Self::peek_stream) proposes, [`on_taken`](Self::on_taken) commits. Without I-DATA the
-/// fragments of a message have consecutive TSNs, so the engine asks only at message borders and
-/// finishes a message once it has begun. With it, it asks for every chunk, and messages of several
-/// streams are under way at once.
+/// Two-phase: [`peek_stream`](Self::peek_stream) proposes, [`on_taken`](Self::on_taken) commits.
+/// Without I-DATA the fragments of a message have consecutive TSNs, so the engine asks only at
+/// message borders and finishes a message once it has begun. With it, it asks for every chunk, and
+/// messages of several streams are under way at once.
 pub trait StreamScheduler: Policy {
     /// A message, or a further part of one, entered the queue of its stream; `queues` shows it
     /// already.

@@ -1,5 +1,5 @@
-//! Packets that the system here refused to send: their data never left, so it need not wait for a timer
-//! to be known as lost.
+//! Packets that the system here refused to send: their data never left, so it need not wait for a
+//! timer to be known as lost.
 
 use polypath_wire::{ChecksumCheck, Chunk, PacketView};
 
@@ -9,10 +9,10 @@ use crate::path::PathSet;
 use crate::tsn_map::extend;
 
 impl Sender {
-    /// `packet` was too large for the interface of `p`, which is known to carry less now: its data goes
-    /// out again at once, in smaller packets or in one that IP may fragment. No chunk is taken back for
-    /// ever: only from its first flight, or when the path is `newly` known to carry less; what is refused
-    /// again waits for T3. Gives whether there is something to send again.
+    /// `packet` was too large for the interface of `p`, which is known to carry less now: its data
+    /// goes out again at once, in smaller packets or in one that IP may fragment. No chunk is taken
+    /// back for ever: only from its first flight, or when the path is `newly` known to carry less;
+    /// what is refused again waits for T3. Gives whether there is something to send again.
     pub(crate) fn take_back_packet(
         &mut self,
         p: PathId,

@@ -1,5 +1,5 @@
-//! Throughput bounds: what no schedule can pass, computed from a world's paths and buffers before anything
-//! is run.
+//! Throughput bounds: what no schedule can pass, computed from a world's paths and buffers before
+//! anything is run.
 //!
 //! A byte sent on path i occupies the buffer for at least its *hold time* h_i: the way there, a
 //! packet's serialisation, and the way of the SACK back. With rates x_i and a buffer of B bytes,

@@ -122,8 +122,8 @@ pub(super) fn answer(endpoint: &mut Endpoint, now: Time, tag: u32, packet: &[u8]
     }
 }
 
-/// A scripted peer that claims a stranger's address, and the HEARTBEAT that went there. Its victim would
-/// use all paths in turn.
+/// A scripted peer that claims a stranger's address, and the HEARTBEAT that went there. Its victim
+/// would use all paths in turn.
 fn claimer() -> (ScriptedPeer, PathId, Vec<u8>) {
     let policies = factory(&PolicySpec::default()).expect("registered names");
     let config = AssocConfig { policies, ..quiet() };

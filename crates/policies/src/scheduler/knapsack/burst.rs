@@ -4,19 +4,23 @@ use polypath_proto::policy::AckedInfo;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
-/// Packets that may leave at once: a third of what a usual queue takes. Fewer cost more than they save where paths change.
+/// Packets that may leave at once: a third of what a usual queue takes. Fewer cost more than they
+/// save where paths change.
 const PACKETS: u64 = 32;
 
-/// Packets that are spread go by so many times the rate that the path is known to carry, so that it may turn out to carry more.
+/// Packets that are spread go by so many times the rate that the path is known to carry, so that it
+/// may turn out to carry more.
 const SPREAD: f64 = 1.25;
 
-/// What the path may take beyond what is acknowledged on it: as much again, as in slow start. A path that gets its whole
-/// bandwidth-delay product in one go, because it rested or another one's SACK freed the buffer, drops the better part of it.
+/// What the path may take beyond what is acknowledged on it: as much again, as in slow start. A
+/// path that gets its whole bandwidth-delay product in one go, because it rested or another one's
+/// SACK freed the buffer, drops the better part of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Burst {
     /// Bytes that may leave.
     left: u64,
-    /// What the latest SACK added to that: the one SACK that answers a host's whole batch is no rest.
+    /// What the latest SACK added to that: the one SACK that answers a host's whole batch is no
+    /// rest.
     granted: u64,
     /// When the next packet is due, where packets are spread.
     due: Time,
@@ -53,8 +57,8 @@ impl Burst {
         self.left > 0 || path.outstanding == 0
     }
 
-    /// Such a packet left on a path of `rate` bytes per second, if that is known: after a rest two leave at once, then they are a packet's time
-    /// apart.
+    /// Such a packet left on a path of `rate` bytes per second, if that is known: after a rest two
+    /// leave at once, then they are a packet's time apart.
     pub(super) fn spread(&mut self, now: Time, bytes: u32, rate: f64) {
         if rate > 0.0 {
             let took = Duration::from_nanos((f64::from(bytes) / (SPREAD * rate) * 1e9) as u64);
@@ -62,7 +66,8 @@ impl Burst {
         }
     }
 
-    /// Such a packet left: the path is busy with it for a while. A rate that is known too low must not add up.
+    /// Such a packet left: the path is busy with it for a while. A rate that is known too low must
+    /// not add up.
     pub(super) fn occupy(&mut self, now: Time, bytes: u32, rate: f64) {
         if rate > 0.0 {
             let took = Duration::from_nanos((f64::from(bytes) / rate * 1e9) as u64);

@@ -7,12 +7,13 @@ use polypath_proto::view::PathView;
 const WINDOW: u64 = 512;
 const WINDOW_TIME: Duration = Duration::from_secs(16);
 
-/// Chunks without a loss that every path is credited with: the first loss proves little, and a path that is not used is believed in
-/// again as its record fades. With more, a path that loses a tenth carries ordered data for seconds before that is known.
+/// Chunks without a loss that every path is credited with: the first loss proves little, and a path
+/// that is not used is believed in again as its record fades. With more, a path that loses a tenth
+/// carries ordered data for seconds before that is known.
 const CREDIT: f64 = 32.0;
 
-/// The same for cuts of the window. A path whose window is thought small gets company that it would do better without: an early cut or
-/// two must not decide that.
+/// The same for cuts of the window. A path whose window is thought small gets company that it would
+/// do better without: an early cut or two must not decide that.
 const CUT_CREDIT: f64 = 384.0;
 
 /// The share of lost chunks among those sent, the newest ones weighing most.
@@ -30,8 +31,8 @@ pub(super) struct LossShare {
     overshoot: Overshoot,
 }
 
-/// Slow start ends when a queue overflows, and loses up to a window at once. That tells of the queue's size, not of how the path carries
-/// data from then on.
+/// Slow start ends when a queue overflows, and loses up to a window at once. That tells of the
+/// queue's size, not of how the path carries data from then on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Overshoot {
     #[default]
@@ -78,7 +79,8 @@ impl LossShare {
         ((self.before.1 + lost as f64) / sent).min(1.0)
     }
 
-    /// The share of chunks after which the window was cut: the losses of one window count once (Mathis et al. 1997).
+    /// The share of chunks after which the window was cut: the losses of one window count once
+    /// (Mathis et al. 1997).
     pub(super) fn cut_share(&self, path: &PathView) -> f64 {
         let (sent, _) = self.latest(path);
         ((self.before.2 + self.cuts as f64) / (self.before.0 + sent as f64 + CUT_CREDIT)).min(1.0)
@@ -90,9 +92,10 @@ impl LossShare {
     }
 }
 
-/// Packets that a window comes to on average which is halved after a share `cuts` of packets, grows by one a round trip and never beyond `most`.
-/// Without the bound it is sqrt(3 / 2 cuts) (Mathis et al. 1997). One that reaches the bound stays there until 1 / cuts packets are sent:
-/// it has lost most² / 8 of them on its way up.
+/// Packets that a window comes to on average which is halved after a share `cuts` of packets, grows
+/// by one a round trip and never beyond `most`. Without the bound it is sqrt(3 / 2 cuts) (Mathis et
+/// al. 1997). One that reaches the bound stays there until 1 / cuts packets are sent: it has lost
+/// most² / 8 of them on its way up.
 pub(super) fn average_window(cuts: f64, most: f64) -> f64 {
     let way_up = 0.375 * most * most;
     if cuts * way_up < 1.0 { most / (1.0 + cuts * most * most / 8.0) } else { (1.5 / cuts).sqrt() }

@@ -1,4 +1,5 @@
-//! `knapsack`: fill the paths in the order of how long they hold a byte, none beyond its bandwidth-delay product.
+//! `knapsack`: fill the paths in the order of how long they hold a byte, none beyond its
+//! bandwidth-delay product.
 
 mod burst;
 mod loss;
@@ -71,19 +72,22 @@ pub struct Knapsack {
     slack: u64,
     gain: f64,
     paths: Vec<Own>,
-    /// The paths for one ordered stream, as bits; kept up once a chunk to be delivered in order was seen.
+    /// The paths for one ordered stream, as bits; kept up once a chunk to be delivered in order was
+    /// seen.
     set: u64,
     choice: Choice,
     /// The slower ones of them while the buffer is the limit: their packets are spread.
     spread: u64,
     ordered: bool,
     streams: Vec<Stream>,
-    /// The caps of usable paths together, which every chunk of a send attempt asks for; none since something else changed.
+    /// The caps of usable paths together, which every chunk of a send attempt asks for; none since
+    /// something else changed.
     wanted: Option<u64>,
 }
 
 impl Knapsack {
-    /// `slack` packets beyond the bandwidth-delay product; another path must be worth a share `gain` to an ordered stream.
+    /// `slack` packets beyond the bandwidth-delay product; another path must be worth a share
+    /// `gain` to an ordered stream.
     pub fn new(slack: u64, gain: f64) -> Self {
         let (paths, streams) = (Vec::new(), Vec::new());
         let choice = Choice::default();
@@ -116,8 +120,9 @@ impl Knapsack {
         buffer(view) < wanted as f64
     }
 
-    /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats say. These return on their
-    /// own path, while SACKs may return on the fastest: half of either round trip.
+    /// How long an empty path holds a byte: as long as its data took, or else as its heartbeats
+    /// say. These return on their own path, while SACKs may return on the fastest: half of either
+    /// round trip.
     #[inline]
     fn hold(&self, view: &AssocView<'_>, path: &PathView) -> Duration {
         let own = self.paths.get(path.id.index());
@@ -129,7 +134,8 @@ impl Knapsack {
 
     fn hold_of_idle(view: &AssocView<'_>, path: &PathView) -> Duration {
         let fastest = view.usable().filter_map(|p| p.min_rtt).min();
-        // Heartbeats of a path without data see no queue of ours: the latest one is what counts, as paths change.
+        // Heartbeats of a path without data see no queue of ours: the latest one is what counts, as
+        // paths change.
         let guess = path.last_rtt.or(path.min_rtt).zip(fastest);
         guess.map_or(view.rto_initial, |(own, fastest)| (own + fastest) / 2)
     }
@@ -166,12 +172,12 @@ impl Knapsack {
         self.paths.get(path.id.index()).map_or(0.0, |own| own.loss.share(path))
     }
 
-    /// What the path carries as a part of one ordered stream: no more than its window lets it, or will once it stops to
-    /// grow fast.
+    /// What the path carries as a part of one ordered stream: no more than its window lets it, or
+    /// will once it stops to grow fast.
     fn share(&self, path: &PathView, hold: f64, loss: f64, buffer: f64) -> f64 {
         let window = path.cwnd.max(path.ssthresh) as f64;
-        // What it comes to on average with such losses: a choice that followed every halving would not settle, and a path
-        // left with a small window would not be used again.
+        // What it comes to on average with such losses: a choice that followed every halving would
+        // not settle, and a path left with a small window would not be used again.
         let own = self.paths.get(path.id.index()).filter(|_| loss > 0.0);
         let cuts = own.map_or(0.0, |own| own.loss.cut_share(path));
         let mtu = f64::from(path.mtu);
@@ -188,8 +194,8 @@ impl Knapsack {
         Candidate { bit: bit(path.id), empty: hold, held: hold + queue, rate, sure, loss }
     }
 
-    /// Bytes per second that the path carried, or that its window lets it carry now while it was never full: of equally fast
-    /// paths none waits for the end of another one's first slow start.
+    /// Bytes per second that the path carried, or that its window lets it carry now while it was
+    /// never full: of equally fast paths none waits for the end of another one's first slow start.
     fn sure(&self, path: &PathView, hold: f64) -> f64 {
         let estimate = self.paths.get(path.id.index()).map(|own| &own.estimate);
         let carried = estimate.map_or(0.0, |estimate| estimate.rate());
@@ -208,9 +214,10 @@ impl Knapsack {
         self.choice.of(case)
     }
 
-    /// Paths on which packets of one ordered stream do not go in bursts. All that follows waits for the slowest path, so a packet that queues there
-    /// lengthens the turn of the whole buffer, and the burst that is freed when it arrives makes the next one queue. Repairs of losses free most
-    /// of the buffer at once, and filling it again in time is worth more.
+    /// Paths on which packets of one ordered stream do not go in bursts. All that follows waits for
+    /// the slowest path, so a packet that queues there lengthens the turn of the whole buffer, and
+    /// the burst that is freed when it arrives makes the next one queue. Repairs of losses free
+    /// most of the buffer at once, and filling it again in time is worth more.
     fn to_spread(&self, view: &AssocView<'_>) -> u64 {
         let one = self.ordered && self.streams.len() <= 1;
         if !one || !self.is_scarce(view) {
@@ -270,8 +277,9 @@ impl Knapsack {
         best.map(|(path, _)| path.id)
     }
 
-    /// The same where the order of chunks does not bind them to a path: of paths that are as fast, the one with least in
-    /// flight. A source that does not fill them would else find a queue on the one that is faster by a hair.
+    /// The same where the order of chunks does not bind them to a path: of paths that are as fast,
+    /// the one with least in flight. A source that does not fill them would else find a queue on
+    /// the one that is faster by a hair.
     fn fastest_of_equals(&self, view: &AssocView<'_>, next: &ChunkMeta, set: u64) -> PathPick {
         let Some(fastest) = self.fastest(view, next, set).and_then(|id| view.path(id)) else {
             return PathPick::Wait;
@@ -290,7 +298,8 @@ impl Knapsack {
         PathPick::Use(best.id)
     }
 
-    /// Whether `path` holds `next` for no longer than `fastest`, to a part of the time that a packet takes.
+    /// Whether `path` holds `next` for no longer than `fastest`, to a part of the time that a
+    /// packet takes.
     fn as_fast(
         &self,
         view: &AssocView<'_>,
@@ -301,7 +310,8 @@ impl Knapsack {
         let Some(own) = self.paths.get(fastest.id.index()) else { return false };
         let equal = EQUAL * f64::from(fastest.mtu) / own.estimate.rate().max(1.0);
         let later = |a: Duration, b: Duration| a.saturating_sub(b).as_secs_f64();
-        // Without what is in flight, too: a faster path with a queue is not like a slow one without.
+        // Without what is in flight, too: a faster path with a queue is not like a slow one
+        // without.
         later(self.hold(view, path), self.hold(view, fastest)) <= equal
             && later(self.expected(view, path, next), self.expected(view, fastest, next)) <= equal
     }
@@ -312,8 +322,8 @@ impl Knapsack {
         paths.min().map_or(PathPick::Wait, |(_, id)| PathPick::Use(id))
     }
 
-    /// The path for a chunk of one ordered stream among several: each stays on its path, so that none waits for another
-    /// one's path; a full path passes streams on.
+    /// The path for a chunk of one ordered stream among several: each stays on its path, so that
+    /// none waits for another one's path; a full path passes streams on.
     fn home(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let Some(fastest) = self.fastest(view, next, ALL) else { return PathPick::Wait };
         let Some(at) = self.streams.iter().position(|s| s.id == next.stream) else {
@@ -325,14 +335,16 @@ impl Knapsack {
         if !home.usable {
             return self.settle(view, at, fastest);
         }
-        // By a hair is for nothing: heartbeats, which an idle path is judged by, are short and never wait.
+        // By a hair is for nothing: heartbeats, which an idle path is judged by, are short and
+        // never wait.
         if there.is_some_and(|there| there + there / 32 < here) {
             return self.hold_back(view, at, here, fastest);
         }
         if self.is_open(home, next) {
             return self.stay(at);
         }
-        // A stream that came back in vain, because others wait for it or have too little to fill the path, tries ever less.
+        // A stream that came back in vain, because others wait for it or have too little to fill
+        // the path, tries ever less.
         let rested = view.now.since(stream.moved) > here * (2 << stream.returns.min(8));
         // What remains must be able to fill the path.
         let others = self.streams.iter().filter(|s| s.home == stream.home && s.id != stream.id);
@@ -363,9 +375,10 @@ impl Knapsack {
         PathPick::Skip
     }
 
-    /// A faster path is open. The slower one waits, so that the buffer goes to those streams that fill the faster one; if
-    /// there are none, the stream moves there: once its data on the slower one has arrived, or before the faster one runs dry, when those that
-    /// could fill it wait for this stream, because their application fills them in turn.
+    /// A faster path is open. The slower one waits, so that the buffer goes to those streams that
+    /// fill the faster one; if there are none, the stream moves there: once its data on the slower
+    /// one has arrived, or before the faster one runs dry, when those that could fill it wait for
+    /// this stream, because their application fills them in turn.
     fn hold_back(
         &mut self,
         view: &AssocView<'_>,
@@ -448,8 +461,9 @@ impl PathScheduler for Knapsack {
             if !std::mem::replace(&mut self.ordered, true) {
                 self.set = self.choose(view);
             }
-            // While data waits, not of equals in turn: with as much in flight on either, SACKs have no faster way, and a cut of
-            // the way that they happen to take is missed late (`crates/run/tests/failover.rs`).
+            // While data waits, not of equals in turn: with as much in flight on either, SACKs have
+            // no faster way, and a cut of the way that they happen to take is missed late
+            // (`crates/run/tests/failover.rs`).
             if view.send_buffer.unsent <= next.message_remaining {
                 let pick = self.fastest_of_equals(view, next, self.due(view.now));
                 self.unless_busy(view, pick, next, self.set)
@@ -487,7 +501,8 @@ impl PathScheduler for Knapsack {
                 own.burst.spread(now, chunk.bytes, own.estimate.rate());
             }
         }
-        // Streams of low delay take whatever path is best, and too little to be in the way of others.
+        // Streams of low delay take whatever path is best, and too little to be in the way of
+        // others.
         if !chunk.ordered || chunk.needs.is_urgent() {
             return;
         }
@@ -537,7 +552,8 @@ mod tests {
     /// Bytes of DATA chunks per second that 10 Mbit/s carry.
     const TEN: f64 = 1_223_333.0;
 
-    /// Two paths of 10 Mbit/s with hold times of 21.2 and 86.2 ms (10 and 75 ms one way, S0), both known to be full.
+    /// Two paths of 10 Mbit/s with hold times of 21.2 and 86.2 ms (10 and 75 ms one way, S0), both
+    /// known to be full.
     pub(super) fn two(scheduler: &mut Knapsack) -> Vec<PathView> {
         let mut p = paths(2);
         for (path, ms) in p.iter_mut().zip([21.2, 86.2]) {
@@ -657,7 +673,8 @@ mod tests {
         let mut s = scheduler();
         let mut p = two(&mut s);
         p[0].outstanding = 28_500;
-        // Packets in one attempt, the fast path full: 128 KiB are too few for both, 256 are not; with losses room is taken as it comes.
+        // Packets in one attempt, the fast path full: 128 KiB are too few for both, 256 are not;
+        // with losses room is taken as it comes.
         for (kib, lost, packets) in [(128, 0, 2), (256, 0, 4), (128, 9, 4)] {
             p[1].lost_chunks = lost;
             let mut v = buffered(&p, kib);
@@ -723,7 +740,8 @@ mod tests {
     fn a_stream_stays_where_another_path_is_faster_by_a_hair() {
         let mut s = scheduler();
         let mut p = two(&mut s);
-        // Nothing was sent on the first path: its heartbeats took 21.2 ms, data on the second one 21.6.
+        // Nothing was sent on the first path: its heartbeats took 21.2 ms, data on the second one
+        // 21.6.
         let rtt = Duration::from_micros(21_600);
         let mut idle = Own::default();
         idle.burst = Burst::UNBOUNDED;

@@ -69,7 +69,8 @@ impl Own {
         }
     }
 
-    /// Beside somebody who fills the queue, what comes through is our share of it and not what the path carries.
+    /// Beside somebody who fills the queue, what comes through is our share of it and not what the
+    /// path carries.
     fn note_train(&mut self, now: Time, path: &PathView, ev: &AckedInfo) {
         let busy = self.train.on_acked(now, ev.rtt, ev.bytes, path.mtu);
         if let Some(busy) = busy.filter(|_| !self.competitor.is_competing()) {
@@ -88,7 +89,8 @@ impl Own {
         self.known_cap = Some(self.new_cap(path, slack));
     }
 
-    /// What may be in flight on the path, bytes. It holds for a send attempt, or until the next acknowledgement.
+    /// What may be in flight on the path, bytes. It holds for a send attempt, or until the next
+    /// acknowledgement.
     #[inline]
     pub(super) fn cap(&self, path: &PathView, slack: u64) -> u64 {
         self.known_cap.unwrap_or_else(|| self.new_cap(path, slack))
@@ -104,8 +106,9 @@ impl Own {
         // Paths of one bottleneck keep one queue between them and ask for one share more.
         let slack = slack * u64::from(path.mtu) / self.members.max(1);
         if !self.estimate.is_full() {
-            // Rates come a round late: twice the product alone would double every second round trip. In slow start the window is twice
-            // what went through without a queue a round trip ago.
+            // Rates come a round late: twice the product alone would double every second round
+            // trip. In slow start the window is twice what went through without a queue a round
+            // trip ago.
             let first = !self.estimate.was_full() && path.cwnd < path.ssthresh;
             let window = if first { path.cwnd } else { path.cwnd.min(10 * u64::from(path.mtu)) };
             return ((2.0 * bdp) as u64).max(window) + slack;
@@ -153,8 +156,8 @@ mod tests {
 
     const SLACK: u64 = 2;
 
-    /// Bytes that a path of `rate` bytes per second and `ms` takes in the round in which its turn to be probed is, beyond its
-    /// bandwidth-delay product.
+    /// Bytes that a path of `rate` bytes per second and `ms` takes in the round in which its turn
+    /// to be probed is, beyond its bandwidth-delay product.
     fn beyond(rate: f64, ms: u64) -> u64 {
         let (path, mut own) = (paths(1).remove(0), Own::default());
         let rtt = Duration::from_millis(ms);
@@ -176,7 +179,8 @@ mod tests {
         let (path, mut own) = (paths(1).remove(0), Own::default());
         let rtt = Duration::from_millis(100);
         let mut now = feed(&mut own.estimate, Time::ZERO, 1e6, rtt, 130_000, 3);
-        // They come every 3 ms, were sent every 1.5 ms, and so each waits for longer: 39 ms after the change, less than half a round trip.
+        // They come every 3 ms, were sent every 1.5 ms, and so each waits for longer: 39 ms after
+        // the change, less than half a round trip.
         for n in 0..13_u64 {
             now += Duration::from_millis(3);
             let ev = AckedInfo {

@@ -1,4 +1,5 @@
-//! Sources that do not fill the paths: what is left to choose is the order of packets, and with it their queues.
+//! Sources that do not fill the paths: what is left to choose is the order of packets, and with it
+//! their queues.
 
 use polypath_proto::policy::PathPick;
 use polypath_proto::time::Time;
@@ -8,15 +9,16 @@ use super::own::Own;
 use super::set::NEARLY;
 use super::{Knapsack, bit};
 
-/// Whether the application hands in less than what would go out: hardly anything waits, and there is room for more.
+/// Whether the application hands in less than what would go out: hardly anything waits, and there
+/// is room for more.
 const fn is_paced(view: &AssocView<'_>) -> bool {
     let buffer = &view.send_buffer;
     buffer.unsent_messages <= 2 && buffer.used <= buffer.limit - buffer.limit / 8
 }
 
 impl Knapsack {
-    /// Of two equally fast paths, whether `a` has less to do. Of a source that fills neither, what was sent tells that better than
-    /// what is in flight: acknowledgements come in pairs.
+    /// Of two equally fast paths, whether `a` has less to do. Of a source that fills neither, what
+    /// was sent tells that better than what is in flight: acknowledgements come in pairs.
     #[inline]
     pub(super) fn is_emptier(&self, view: &AssocView<'_>, a: &PathView, b: &PathView) -> bool {
         let alike = a.outstanding.abs_diff(b.outstanding) <= 2 * u64::from(a.mtu);
@@ -29,9 +31,10 @@ impl Knapsack {
         (idle(a), a.outstanding) < (idle(b), b.outstanding)
     }
 
-    /// In place of the slower path `pick`, while that is busy with a packet of a source that fills neither, the fastest one of `set`,
-    /// for one packet beyond its cap: acknowledgements in pairs have it take two packets in a row and leave the next three to the other one. `next`
-    /// waits for a packet's time on either, and arrives earlier here.
+    /// In place of the slower path `pick`, while that is busy with a packet of a source that fills
+    /// neither, the fastest one of `set`, for one packet beyond its cap: acknowledgements in pairs
+    /// have it take two packets in a row and leave the next three to the other one. `next` waits
+    /// for a packet's time on either, and arrives earlier here.
     pub(super) fn unless_busy(
         &self,
         view: &AssocView<'_>,

@@ -30,7 +30,8 @@ pub(super) struct Case {
     pub(super) gain: f64,
 }
 
-/// The latest choice: the same case gives the same set, and cases rarely change from one round to the next.
+/// The latest choice: the same case gives the same set, and cases rarely change from one round to
+/// the next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
     made: Option<(Case, u64)>,
@@ -60,15 +61,16 @@ pub(super) const NEARLY: f64 = 1.1;
 /// A path with fewer packets in flight often has none behind a lost one that would tell of it.
 const FEW_PACKETS: f64 = 5.0;
 
-/// The share of the buffer that may be taken while a path is tried in the company of another one that was never full either: with more, the
-/// buffer would be the limit, and the path that could carry all of it alone would never show that.
+/// The share of the buffer that may be taken while a path is tried in the company of another one
+/// that was never full either: with more, the buffer would be the limit, and the path that could
+/// carry all of it alone would never show that.
 const MOST: f64 = 0.75;
 
 /// With more faster paths, all of them or none are tried.
 const ALL_SETS: u32 = 5;
 
-/// The set that carries most through `buffer` bytes, packets of `packet` bytes; a slower path only where it is worth a
-/// share `gain`; `current` is the set in use.
+/// The set that carries most through `buffer` bytes, packets of `packet` bytes; a slower path only
+/// where it is worth a share `gain`; `current` is the set in use.
 fn best(
     candidates: &mut SmallVec<[Candidate; 4]>,
     buffer: f64,
@@ -104,8 +106,9 @@ fn best(
     bits(set)
 }
 
-/// The same set with those that are as fast, where its own may carry less than is hoped: paths that were never full count as boundless, so
-/// that they are tried, and what is known to carry something must not rest meanwhile.
+/// The same set with those that are as fast, where its own may carry less than is hoped: paths that
+/// were never full count as boundless, so that they are tried, and what is known to carry something
+/// must not rest meanwhile.
 fn with_sure_ones(
     mut candidates: SmallVec<[Candidate; 4]>,
     mut set: u64,
@@ -151,18 +154,21 @@ fn with_slowest(slowest: u32) -> SmallVec<[u32; 16]> {
     }
 }
 
-/// min(sum of the rates, B / greatest hold time), and less while a loss is repaired, which holds all that came behind it.
+/// min(sum of the rates, B / greatest hold time), and less while a loss is repaired, which holds
+/// all that came behind it.
 ///
-/// A repair takes the hold time of the fastest path and a quarter of its own path's, which its detection takes longer than an
-/// acknowledgement (RFC 8985), or two of these where only a probe finds the loss (section 7). Repairs are averaged over time, not over
-/// hold times: what the buffer bridges on average it does not bridge while one goes on.
+/// A repair takes the hold time of the fastest path and a quarter of its own path's, which its
+/// detection takes longer than an acknowledgement (RFC 8985), or two of these where only a probe
+/// finds the loss (section 7). Repairs are averaged over time, not over hold times: what the buffer
+/// bridges on average it does not bridge while one goes on.
 fn carried(all: &[Candidate], members: u32, buffer: f64, packet: f64, fastest: f64) -> f64 {
     let set = || all.iter().enumerate().filter(|(n, _)| members & 1 << n != 0).map(|(_, c)| c);
     let rate = |c: &Candidate| c.rate.min(buffer / c.held.max(1e-6));
     let sum: f64 = set().map(rate).sum();
     let held = set().map(|c| c.held).fold(1e-6, f64::max);
     let undisturbed = sum.min(buffer / held);
-    // For each path: seconds under repair per second, each loss for itself, and bytes that get through meanwhile.
+    // For each path: seconds under repair per second, each loss for itself, and bytes that get
+    // through meanwhile.
     let repairs = |c: &Candidate| {
         let few = rate(c) * c.held < FEW_PACKETS * packet;
         let time = held + c.held * if few { 2.0 } else { 0.25 } + fastest;
@@ -205,8 +211,8 @@ mod tests {
 
     #[test]
     fn a_lossy_path_is_left_while_its_repairs_cost_more_than_it_brings() {
-        // 5 Mbit/s alone need 60 KiB. The other one's losses: 1 Mbit/s, 10 %, 8.3 a second, 115 ms each, hold it up half of
-        // the time: 64 KiB / 150 ms is 3.5 Mbit/s.
+        // 5 Mbit/s alone need 60 KiB. The other one's losses: 1 Mbit/s, 10 %, 8.3 a second, 115 ms
+        // each, hold it up half of the time: 64 KiB / 150 ms is 3.5 Mbit/s.
         let paths = [path(0, 92.0, 5.0, 0.0), path(1, 92.0, 1.0, 0.1)];
         assert_eq!(choose(&paths, 64.0), 1);
         assert_eq!(choose(&paths, 256.0), 3, "enough to bridge the repairs");
@@ -214,8 +220,9 @@ mod tests {
 
     #[test]
     fn a_buffer_that_bridges_repairs_on_average_does_not_bridge_each() {
-        // Windows of 24 and 5 packets over 92 ms, 44 packets of buffer: 29 fit, and with a repair of 115 ms under way 0.38 of the time
-        // the mean hold time of 136 ms would need 43. While it goes on, though, 44 packets in 207 ms come through in place of 65.
+        // Windows of 24 and 5 packets over 92 ms, 44 packets of buffer: 29 fit, and with a repair
+        // of 115 ms under way 0.38 of the time the mean hold time of 136 ms would need 43. While it
+        // goes on, though, 44 packets in 207 ms come through in place of 65.
         let packets = |n: f64| n * 1500.0 / 0.092 / 125e3;
         let paths = [path(0, 92.0, packets(24.0), 0.0), path(1, 92.0, packets(5.0), 0.1)];
         assert_eq!(choose(&paths, 64.5), 1);
@@ -254,7 +261,8 @@ mod tests {
             Choice::default().of(Case { candidates, buffer, packet: 1500.0, gain: 0.06 })
         };
         assert_eq!(set(64.0), 3);
-        // 40 kB are more than three quarters: the first one shows whether it carries all of it alone.
+        // 40 kB are more than three quarters: the first one shows whether it carries all of it
+        // alone.
         assert_eq!(set(48.0), 1);
     }
 
