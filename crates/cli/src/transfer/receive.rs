@@ -12,6 +12,7 @@ use super::LOCAL;
 use super::args::ReceiveArgs;
 use super::serve::{SENDERS, Server, WAITING};
 use crate::failure::Failure;
+use crate::interrupt;
 
 pub(crate) fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
     let capture = super::capture(&args.common)?;
@@ -22,6 +23,8 @@ pub(crate) fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
 async fn serve(args: &ReceiveArgs, capture: Option<Capture>) -> Result<(), Failure> {
     let descriptors = descriptors();
     let endpoint = listen(args, capture)?;
+    // A folder that was made is taken back from here on, however soon somebody presses Ctrl-C.
+    interrupt::hold();
     let folder = folder(args)?;
     let options = StoreOptions {
         folder: folder.clone(),
