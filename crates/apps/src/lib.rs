@@ -8,9 +8,10 @@
 //! use polypath_apps::place::{self, Ends};
 //! use polypath_net::Config;
 //!
-//! // Addresses of this host: what the routing table says; those of the peer: all that its names
-//! have. let Ends { local, remote, .. } = place::ends(&[], &[], "127.0.0.1:9899,127.0.0.2")?;
-//! assert_eq!(remote.len(), 2); let config = Config::client([]).local(local);
+//! // Addresses of this host: what the routing table says; those of the peer: all that its names have.
+//! let Ends { local, remote, .. } = place::ends(&[], &[], "127.0.0.1:9899,127.0.0.2")?;
+//! assert_eq!(remote.len(), 2);
+//! let config = Config::client([]).local(local);
 //! # drop(config);
 //! # Ok::<(), place::PlaceError>(())
 //! ```

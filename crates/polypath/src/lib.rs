@@ -91,7 +91,7 @@ pub mod policy {
     //! }
     //!
     //! impl PathScheduler for MostRoom {
-    //!     fn pick(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
+    //!     fn pick_path(&mut self, view: &AssocView<'_>, _next: &ChunkMeta) -> PathPick {
     //!         let roomiest = view.sendable().max_by_key(|path| path.room());
     //!         roomiest.map_or(PathPick::Wait, |path| PathPick::Use(path.id))
     //!     }

@@ -72,7 +72,7 @@ pub enum Event {
         mtu: u32,
     },
     /// Something else limits the transfer most than before
-    /// ([`AssocConfig::watch`](crate::config::AssocConfig::watch)).
+    /// ([`AssocConfig::stall_detection`](crate::config::AssocConfig::stall_detection)).
     Limited(Limit),
     /// Data makes no progress although the peer is heard. Told once until data is acknowledged
     /// again.

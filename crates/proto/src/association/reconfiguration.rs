@@ -14,7 +14,7 @@ impl Association {
     /// Lets streams start at number 0 again, `streams` or, if there are none, all. Messages already
     /// handed in to outgoing streams are sent before, with their old numbers; those that follow
     /// wait for the peer's answer. Incoming streams are reset by the peer, if it wants to.
-    /// [`Event::Reconfigured`] tells the outcome, [`Event::StreamsReset`] what was reset.
+    /// [`Event::Reconfigured`](crate::Event::Reconfigured) tells the outcome, [`Event::StreamsReset`](crate::Event::StreamsReset) what was reset.
     ///
     /// # Errors
     /// See [`ReconfigError`].
@@ -38,7 +38,7 @@ impl Association {
         self.reconfigure(now, Reconfig::reset_association)
     }
 
-    /// Adds streams behind those that there are. They can be used once [`Event::StreamsAdded`] says
+    /// Adds streams behind those that there are. They can be used once [`Event::StreamsAdded`](crate::Event::StreamsAdded) says
     /// so.
     ///
     /// # Errors

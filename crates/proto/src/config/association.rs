@@ -103,7 +103,7 @@ pub struct AssocConfig {
     /// Retransmissions and control chunks do not wait.
     pub pacing: bool,
     /// Send and take packets without a checksum where the peer does the same (RFC 9653). Counts
-    /// only at an endpoint whose lower layer [detects errors](EndpointConfig::error_detection) in
+    /// only at an endpoint whose lower layer [detects errors](crate::config::EndpointConfig::error_detection) in
     /// the same way.
     pub zero_checksum: Option<Edmid>,
     /// INIT and INIT ACK without addresses and without what no RFC knows (DAC, NR-SACK): for peers
