@@ -10,6 +10,9 @@ step "formatting"
 if cargo fmt --version >/dev/null 2>&1; then cargo fmt --all --check; else echo "rustfmt is not installed: skipped" >&2; fi
 step "lints"
 if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; else echo "clippy is not installed: skipped" >&2; fi
+step "fuzz targets compile"
+# They are a workspace of their own, so nothing above has seen them.
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" cargo check --quiet --manifest-path fuzz/Cargo.toml
 step "defences that can be switched off"
 bash tools/mutants.sh --check
 step "tests"

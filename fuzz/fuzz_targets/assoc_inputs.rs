@@ -5,7 +5,9 @@
 use arbitrary::Arbitrary;
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
-use polypath_proto::config::{AssocConfig, NrSack, PathMtuDiscovery, PfConfig, StallDetectionConfig};
+use polypath_proto::config::{
+    AssocConfig, NrSack, PathMtuDiscovery, PfConfig, StallDetectionConfig,
+};
 use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
@@ -156,7 +158,7 @@ fuzz_target!(|input: Input| {
         p.events.clear();
         let now = p.now;
         let Some(assoc) = p.victim.association(p.handle) else { return };
-        if let Err(wrong) = invariants::check(assoc, &config, now) {
+        if let Err(wrong) = invariants::check_books(assoc, &config, now) {
             panic!("{step:?}: {wrong}");
         }
     }
@@ -187,12 +189,12 @@ fn config(switches: &Switches) -> AssocConfig {
 fn perform(p: &mut ScriptedPeer, first: Tsn, step: &Step) {
     let now = p.now;
     match step {
-        Step::Datagram(bytes) => drop(p.deliver(bytes)),
+        Step::Datagram(bytes) => drop(p.deliver_packet(bytes)),
         Step::Packet(parts) => {
             let builder = parts.iter().take(20).fold(p.packet(), |b, part| add(b, p, first, part));
-            p.deliver(&builder.build());
+            p.deliver_packet(&builder.build());
         }
-        Step::Wait { ms } => drop(p.advance(Duration::from_millis(u64::from(*ms % 600_000)))),
+        Step::Wait { ms } => drop(p.advance_time(Duration::from_millis(u64::from(*ms % 600_000)))),
         Step::Send { stream, bytes, unordered, times } => {
             let data = Bytes::from(vec![1; usize::from(*bytes)]);
             let reliability =
@@ -236,21 +238,23 @@ fn perform(p: &mut ScriptedPeer, first: Tsn, step: &Step) {
         Step::Abort => p.assoc().abort(now, Bytes::new()),
         Step::ReplayCookie => {
             let echo = p.cookie_echo.clone();
-            p.deliver(&echo);
+            p.deliver_packet(&echo);
         }
     }
     // API calls may have something to send.
-    p.advance(Duration::ZERO);
+    p.advance_time(Duration::ZERO);
     let now = p.now;
-    drop(polypath_testkit::scripted_peer::drain(&mut p.victim, now));
+    drop(polypath_testkit::scripted_peer::drain_packets(&mut p.victim, now));
 }
 
 fn add(b: PacketBuilder, p: &ScriptedPeer, first: Tsn, part: &Part) -> PacketBuilder {
     let near = |from: Tsn, by: i32| Tsn(from.0.wrapping_add_signed(by));
     match part {
-        Part::Raw { kind, flags, lie: Some(length), value } => b.lie(*kind, *flags, *length, value),
-        Part::Raw { kind, flags, lie: None, value } => b.raw(*kind, *flags, value),
-        Part::Data { ahead, stream, ssn, flags, payload } => b.chunk(&DataChunk {
+        Part::Raw { kind, flags, lie: Some(length), value } => {
+            b.push_lying(*kind, *flags, *length, value)
+        }
+        Part::Raw { kind, flags, lie: None, value } => b.push_raw(*kind, *flags, value),
+        Part::Data { ahead, stream, ssn, flags, payload } => b.push_chunk(&DataChunk {
             tsn: near(first, (*ahead).into()),
             stream: StreamId((*stream).into()),
             ssn: Ssn((*ssn).into()),
@@ -261,7 +265,7 @@ fn add(b: PacketBuilder, p: &ScriptedPeer, first: Tsn, part: &Part) -> PacketBui
         Part::Sack { cum, a_rwnd, gaps, nr } => {
             sack(b, near(p.victim_tsn, (*cum).into()), *a_rwnd, gaps, *nr)
         }
-        Part::IData { ahead, stream, mid, fsn, flags, payload } => b.chunk(&IDataChunk {
+        Part::IData { ahead, stream, mid, fsn, flags, payload } => b.push_chunk(&IDataChunk {
             tsn: near(first, (*ahead).into()),
             stream: StreamId((*stream).into()),
             mid: Mid((*mid).into()),
@@ -278,11 +282,11 @@ fn add(b: PacketBuilder, p: &ScriptedPeer, first: Tsn, part: &Part) -> PacketBui
             reconfig(b, *ask, numbers, near(first, (*last).into()), streams)
         }
         Part::Shutdown { cum } => {
-            b.chunk(&ShutdownChunk { cumulative_tsn: near(p.victim_tsn, (*cum).into()) })
+            b.push_chunk(&ShutdownChunk { cumulative_tsn: near(p.victim_tsn, (*cum).into()) })
         }
-        Part::ShutdownAck => b.raw(kind::SHUTDOWN_ACK, 0, &[]),
-        Part::ShutdownComplete => b.raw(kind::SHUTDOWN_COMPLETE, 0, &[]),
-        Part::CookieAck => b.raw(kind::COOKIE_ACK, 0, &[]),
+        Part::ShutdownAck => b.push_raw(kind::SHUTDOWN_ACK, 0, &[]),
+        Part::ShutdownComplete => b.push_raw(kind::SHUTDOWN_COMPLETE, 0, &[]),
+        Part::CookieAck => b.push_raw(kind::COOKIE_ACK, 0, &[]),
     }
 }
 
@@ -300,11 +304,11 @@ fn forward(
             mid: Mid(u32::from(n) / 2),
         };
         let skipped: Vec<_> = skipped.iter().map(message).collect();
-        return b.chunk(&IForwardTsnRepr { new_cumulative_tsn, skipped: &skipped });
+        return b.push_chunk(&IForwardTsnRepr { new_cumulative_tsn, skipped: &skipped });
     }
     let number = |&(s, n): &(u8, u8)| SkippedStream { stream: of(s), ssn: Ssn(n.into()) };
     let skipped: Vec<_> = skipped.iter().map(number).collect();
-    b.chunk(&ForwardTsnRepr { new_cumulative_tsn, skipped: &skipped })
+    b.push_chunk(&ForwardTsnRepr { new_cumulative_tsn, skipped: &skipped })
 }
 
 /// Numbers of the scripted peer's requests and of the victim's.
@@ -332,7 +336,7 @@ fn reconfig(
         }),
     };
     let params: ParamsBuf = [asked].into_iter().collect();
-    b.chunk(&ReconfigChunk { params: params.as_params() })
+    b.push_chunk(&ReconfigChunk { params: params.as_params() })
 }
 
 fn sack(
@@ -345,10 +349,16 @@ fn sack(
     let blocks: Vec<_> = gaps.iter().map(|&(start, end)| GapBlock { start, end }).collect();
     if !nr {
         let (gap_blocks, duplicates) = (&blocks[..], &[][..]);
-        return b.chunk(&SackRepr { flags: 0, cumulative_tsn, a_rwnd, gap_blocks, duplicates });
+        return b.push_chunk(&SackRepr {
+            flags: 0,
+            cumulative_tsn,
+            a_rwnd,
+            gap_blocks,
+            duplicates,
+        });
     }
     let (gap_blocks, nr_gap_blocks) = blocks.split_at(blocks.len() / 2);
-    b.chunk(&polypath_wire::NrSackRepr {
+    b.push_chunk(&polypath_wire::NrSackRepr {
         flags: 0,
         cumulative_tsn,
         a_rwnd,

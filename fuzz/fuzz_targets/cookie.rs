@@ -6,8 +6,10 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::time::Time;
-use polypath_testkit::packet::{PacketBuilder, reseal};
-use polypath_testkit::scripted_peer::{PORTS, drain, init, read_init_ack, victim, victim_tuple};
+use polypath_testkit::packet::{PacketBuilder, reseal_checksum};
+use polypath_testkit::scripted_peer::{
+    PORTS, drain_packets, init, read_init_ack, victim, victim_tuple,
+};
 use polypath_wire::{CookieEchoChunk, Parameter, ParamsBuf};
 
 #[derive(Arbitrary, Debug)]
@@ -30,7 +32,7 @@ fuzz_target!(|input: Input| {
     let params: ParamsBuf = named.chain(unknown).collect();
     let request = init(9, params);
     endpoint.handle_datagram(Time::ZERO, victim_tuple(), &request);
-    let answers = drain(&mut endpoint, Time::ZERO);
+    let answers = drain_packets(&mut endpoint, Time::ZERO);
     let Some(ack) = answers.first().and_then(|packet| read_init_ack(packet)) else { return };
     assert!(
         answers[0].len() + 20 <= 3 * (request.len() + 20),
@@ -46,13 +48,13 @@ fuzz_target!(|input: Input| {
     cookie.truncate(cookie.len().saturating_sub((input.cut % 100).into()));
     cookie.extend(input.more.iter().take(50));
     let echo = CookieEchoChunk { cookie: &cookie };
-    let honest = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).chunk(&echo).build();
+    let honest = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).push_chunk(&echo).build();
     let mut packet = honest.clone();
     if let Some((at, xor)) = input.header {
         packet[usize::from(at) % 8] ^= xor;
     }
     let same = cookie == ack.cookie && packet == honest;
-    reseal(&mut packet);
+    reseal_checksum(&mut packet);
     let late = input.late_ms % 200_000;
     endpoint.handle_datagram(Time::from_millis(late.into()), victim_tuple(), &packet);
     let accepted = endpoint.associations().count() == 1;

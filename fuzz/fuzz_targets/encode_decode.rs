@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn encode(chunk: &Chunk<'_>, raw: &RawChunk<'_>) -> Option<Vec<u8>> {
     fn packet(chunk: &impl EncodeChunk) -> Vec<u8> {
-        PacketBuilder::new(1, 2, 3).chunk(chunk).build()
+        PacketBuilder::new(1, 2, 3).push_chunk(chunk).build()
     }
     Some(match chunk {
         Chunk::Data(c) => packet(c),

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use polypath_testkit::packet::render;
+use polypath_testkit::packet::render_packet;
 use polypath_wire::{Causes, ChecksumCheck, Chunk, PacketView, Params};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
         let Ok(chunk) = raw.and_then(|raw| raw.decode()) else { continue };
         read(&chunk);
     }
-    let _ = render(bytes);
+    let _ = render_packet(bytes);
 });
 
 fn read(chunk: &Chunk<'_>) {

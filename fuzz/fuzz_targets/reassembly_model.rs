@@ -62,7 +62,7 @@ fuzz_target!(|input: Input| {
     for pick in input.order.iter().take(400) {
         let at = usize::from(*pick) % fragments.len();
         let Fragment { chunk: (tsn, stream, ssn, flags), payload, .. } = &fragments[at];
-        p.tell(&DataChunk {
+        p.send_chunk(&DataChunk {
             tsn: *tsn,
             stream: *stream,
             ssn: *ssn,

@@ -6,7 +6,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use polypath_proto::State;
 use polypath_proto::config::{AssocConfig, InitialCwnd, NrSack};
-use polypath_testkit::scripted_peer::{ScriptedPeer, abort_cause, tsns};
+use polypath_testkit::scripted_peer::{ScriptedPeer, abort_cause, data_tsns};
 use polypath_wire::chunk::kind;
 use polypath_wire::{GapBlock, NrSackRepr, Parameter, SackRepr};
 
@@ -34,7 +34,7 @@ fuzz_target!(|sacks: Vec<Sack>| {
     let mut p = ScriptedPeer::connect_with(config, 1, params);
     let mut sent = 0;
     for _ in 0..COUNT {
-        sent += tsns(&p.make_it_send(SIZE)).len() as u64;
+        sent += data_tsns(&p.make_it_send(SIZE)).len() as u64;
     }
     assert_eq!(sent, COUNT, "all of them are out");
     // Counted from the first TSN: all below are acknowledged, and those above are non-renegable.
@@ -50,7 +50,7 @@ fuzz_target!(|sacks: Vec<Sack>| {
         let cumulative_tsn = first.add(named as u32);
         let answers = if nr.is_empty() {
             let (gap_blocks, duplicates) = (&gaps[..], &[][..]);
-            p.tell(&SackRepr {
+            p.send_chunk(&SackRepr {
                 flags: sack.flags,
                 cumulative_tsn,
                 a_rwnd: sack.a_rwnd.into(),
@@ -58,7 +58,7 @@ fuzz_target!(|sacks: Vec<Sack>| {
                 duplicates,
             })
         } else {
-            p.tell(&NrSackRepr {
+            p.send_chunk(&NrSackRepr {
                 flags: sack.flags,
                 cumulative_tsn,
                 a_rwnd: sack.a_rwnd.into(),

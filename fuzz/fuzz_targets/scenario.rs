@@ -23,17 +23,17 @@ fuzz_target!(|data: &[u8]| {
         match line.parse::<Assignment>() {
             Err(error) => check_line(&error.to_string()),
             Ok(assignment) => {
-                if let Err(error) = source.set(&assignment) {
+                if let Err(error) = source.set_field(&assignment) {
                     check_line(&error.to_string());
                 }
             }
         }
     }
-    match source.scenario() {
+    match source.parse_scenario() {
         Err(error) => check_line(&error.to_string()),
         Ok(scenario) => {
             let again = Source::new("again.toml", source.resolved()).expect("it was TOML");
-            let again = again.scenario().map(|again| format!("{again:?}"));
+            let again = again.parse_scenario().map(|again| format!("{again:?}"));
             assert_eq!(again.map_err(|error| error.to_string()), Ok(format!("{scenario:?}")));
         }
     }

@@ -47,36 +47,36 @@ impl Ledger {
     }
 
     /// Enters a message: number `number` of `stream`.
-    pub fn enter(&mut self, stream: u16, number: u32, data: &[u8]) {
+    pub fn enter_message(&mut self, stream: u16, number: u32, data: &[u8]) {
         self.bytes += data.len() as u64;
         let k = u64::from(number) * u64::from(self.plan.streams) + u64::from(stream);
         let at = format!("stream {stream} number {number}");
         if stream >= self.plan.streams || k >= self.count {
-            return self.fault(format!("{at}: never sent"));
+            return self.note_fault(format!("{at}: never sent"));
         }
         if std::mem::replace(&mut self.seen[k as usize], true) {
-            return self.fault(format!("{at}: delivered twice"));
+            return self.note_fault(format!("{at}: delivered twice"));
         }
         self.received += 1;
         let due = std::mem::replace(&mut self.next[usize::from(stream)], number + 1);
         let wrong = if self.skips { number < due } else { number != due };
         if !self.unordered && wrong {
-            self.fault(format!("{at}: number {due} was due"));
+            self.note_fault(format!("{at}: number {due} was due"));
         }
         if data.len() != self.plan.length(k) as usize {
-            return self.fault(format!(
+            return self.note_fault(format!(
                 "{at}: {} bytes, sent were {}",
                 data.len(),
                 self.plan.length(k)
             ));
         }
         if self.plan.content(k) != data {
-            self.fault(format!("{at}: other content than was sent"));
+            self.note_fault(format!("{at}: other content than was sent"));
         }
     }
 
     /// Notes that something is wrong.
-    pub fn fault(&mut self, what: String) {
+    pub fn note_fault(&mut self, what: String) {
         self.faults += 1;
         if self.faults == 1 {
             self.first_fault = what;
@@ -84,7 +84,7 @@ impl Ledger {
     }
 
     /// Whether messages are to be checked at all.
-    pub const fn checks(&self) -> bool {
+    pub const fn checks_messages(&self) -> bool {
         self.count > 0
     }
 
@@ -119,7 +119,7 @@ mod tests {
 
     fn enter(ledger: &mut Ledger, k: u64) {
         let (stream, number) = plan().place(k);
-        ledger.enter(stream, number, &plan().content(k));
+        ledger.enter_message(stream, number, &plan().content(k));
     }
 
     fn first_fault(count: u64, unordered: bool, act: impl FnOnce(&mut Ledger)) -> String {
@@ -159,13 +159,13 @@ mod tests {
         let changed = |l: &mut Ledger| {
             let mut data = plan().content(0).to_vec();
             data[0] ^= 1;
-            l.enter(0, 0, &data);
+            l.enter_message(0, 0, &data);
         };
         assert_eq!(
             first_fault(4, false, changed),
             "stream 0 number 0: other content than was sent"
         );
-        let cut = |l: &mut Ledger| l.enter(0, 0, &[]);
+        let cut = |l: &mut Ledger| l.enter_message(0, 0, &[]);
         assert!(first_fault(4, false, cut).starts_with("stream 0 number 0: 0 bytes, sent were"));
     }
 }

@@ -44,11 +44,11 @@ enum Command {
 
 fn main() -> ExitCode {
     match Cli::parse().command {
-        Command::Peer(options) => peer::run(*options),
+        Command::Peer(options) => peer::run_peer(*options),
         Command::Matrix { write, only, keep, jobs } => {
             let own = std::env::current_exe().unwrap_or_else(|_| "polypath-interop".into());
             let settings = Settings { own, only, keep, jobs };
-            match matrix::report(&settings, write.as_deref()) {
+            match matrix::report_matrix(&settings, write.as_deref()) {
                 Ok(true) => ExitCode::SUCCESS,
                 Ok(false) => ExitCode::FAILURE,
                 Err(error) => {

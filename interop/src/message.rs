@@ -53,7 +53,7 @@ impl Plan {
         match &self.sizes {
             Sizes::InTurn(sizes) => sizes[(k % sizes.len() as u64) as usize],
             &Sizes::Range(least, greatest) => {
-                let mut state = self.state(k);
+                let mut state = self.random_state(k);
                 let widths = u64::from(greatest.ilog2() - least.ilog2() + 1);
                 let floor = 1 << (u64::from(least.ilog2()) + split_mix(&mut state) % widths);
                 let length = floor + split_mix(&mut state) % floor;
@@ -65,7 +65,7 @@ impl Plan {
     /// Content of message `k`.
     pub fn content(&self, k: u64) -> Bytes {
         let length = self.length(k) as usize;
-        let mut state = self.state(k) ^ length as u64;
+        let mut state = self.random_state(k) ^ length as u64;
         let mut data = Vec::with_capacity(length.next_multiple_of(8));
         while data.len() < length {
             data.extend(split_mix(&mut state).to_le_bytes());
@@ -80,7 +80,7 @@ impl Plan {
         ((k % streams) as u16, (k / streams) as u32)
     }
 
-    fn state(&self, k: u64) -> u64 {
+    fn random_state(&self, k: u64) -> u64 {
         let mut number = k + 1;
         self.seed ^ split_mix(&mut number)
     }

@@ -32,37 +32,37 @@ mod code {
 }
 
 /// Holds a conversation, prints the result as one line of JSON, and says how it went.
-pub fn run(options: Options) -> ExitCode {
+pub fn run_peer(options: Options) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(error) => return complain(&error, code::USAGE),
+        Err(error) => return print_error(&error, code::USAGE),
     };
     let limit = Duration::from_secs(options.timeout);
-    let conversation = async { tokio::time::timeout(limit, talk(options)).await };
+    let conversation = async { tokio::time::timeout(limit, hold_conversation(options)).await };
     match runtime.block_on(conversation) {
         Ok(code) => code,
-        Err(_) => complain(&format!("nothing came of it within {limit:?}"), code::TIMED_OUT),
+        Err(_) => print_error(&format!("nothing came of it within {limit:?}"), code::TIMED_OUT),
     }
 }
 
-fn complain(error: &dyn std::fmt::Display, code: u8) -> ExitCode {
+fn print_error(error: &dyn std::fmt::Display, code: u8) -> ExitCode {
     eprintln!("{error}");
     ExitCode::from(code)
 }
 
-async fn talk(options: Options) -> ExitCode {
-    let endpoint = match endpoint(&options) {
+async fn hold_conversation(options: Options) -> ExitCode {
+    let endpoint = match open_endpoint(&options) {
         Ok(endpoint) => endpoint,
-        Err(error) => return complain(&error, code::USAGE),
+        Err(error) => return print_error(&error, code::USAGE),
     };
     let begin = Instant::now();
-    let association = match associate(&endpoint, &options).await {
+    let association = match open_association(&endpoint, &options).await {
         Ok(association) => association,
-        Err(error) => return complain(&error, code::NO_ASSOCIATION),
+        Err(error) => return print_error(&error, code::NO_ASSOCIATION),
     };
     let conversation = Conversation::new(options, endpoint.clone(), association, begin);
-    conversation.hold().await;
+    conversation.hold_until_over().await;
     let report = conversation.report(&endpoint);
     println!("{}", report.json());
     // The last chunk may get lost; whoever waits for it asks again.
@@ -72,7 +72,7 @@ async fn talk(options: Options) -> ExitCode {
     ExitCode::from(if report.verified { code::VERIFIED } else { code::FAULTY })
 }
 
-fn endpoint(options: &Options) -> anyhow::Result<Endpoint> {
+fn open_endpoint(options: &Options) -> anyhow::Result<Endpoint> {
     let local = options.local.iter().copied();
     let config = match options.role {
         Role::Client => Config::client(local).port(options.port),
@@ -95,7 +95,7 @@ fn endpoint(options: &Options) -> anyhow::Result<Endpoint> {
     Ok(Endpoint::bind(config)?)
 }
 
-async fn associate(endpoint: &Endpoint, options: &Options) -> anyhow::Result<Association> {
+async fn open_association(endpoint: &Endpoint, options: &Options) -> anyhow::Result<Association> {
     if options.role == Role::Server {
         eprintln!("listening");
         return endpoint.accept().await.ok_or_else(|| anyhow::anyhow!("the endpoint was closed"));
@@ -152,7 +152,7 @@ impl Conversation {
     }
 
     /// Until the association is over.
-    async fn hold(&self) {
+    async fn hold_until_over(&self) {
         let events = self.association.events();
         tokio::join!(self.send_all(), self.receive_all(events));
         let reason = self.association.closed().await;
@@ -185,7 +185,8 @@ impl Conversation {
                 break;
             }
             self.sent.set(self.sent.get() + 1);
-            let act = self.options.extras.act(&self.endpoint, &self.association, self.sent.get());
+            let act =
+                self.options.extras.act_between(&self.endpoint, &self.association, self.sent.get());
             if let Err(error) = act.await {
                 eprintln!("after message {k}: {error}");
                 break;
@@ -194,7 +195,7 @@ impl Conversation {
                 tokio::time::sleep(Duration::from_millis(self.options.delay)).await;
             }
         }
-        self.done(&self.all_sent);
+        self.finish_half(&self.all_sent);
     }
 
     async fn receive_all(&self, mut events: Events) {
@@ -236,18 +237,18 @@ impl Conversation {
             let options = SendOptions { unordered, ppid, ..SendOptions::default() };
             match self.association.send_with(stream.0, data.clone(), options).await {
                 Ok(_) => self.sent.set(self.sent.get() + 1),
-                Err(error) => self.ledger.borrow_mut().fault(format!("echo: {error}")),
+                Err(error) => self.ledger.borrow_mut().note_fault(format!("echo: {error}")),
             }
         }
         let complete = {
             let mut ledger = self.ledger.borrow_mut();
-            if ledger.checks() {
-                ledger.enter(stream.0, ppid, &data);
+            if ledger.checks_messages() {
+                ledger.enter_message(stream.0, ppid, &data);
             }
-            ledger.checks() && ledger.is_complete()
+            ledger.checks_messages() && ledger.is_complete()
         };
         if complete {
-            self.done(&self.all_received);
+            self.finish_half(&self.all_received);
         }
     }
 
@@ -263,7 +264,7 @@ impl Conversation {
     }
 
     /// Marks one half as done; after the other the association ends as was asked for.
-    fn done(&self, half: &Cell<bool>) {
+    fn finish_half(&self, half: &Cell<bool>) {
         half.set(true);
         self.note_paths();
         if !self.all_sent.get() || !self.all_received.get() || self.ended.replace(true) {
@@ -273,12 +274,12 @@ impl Conversation {
             Ending::Wait => {}
             Ending::Shutdown => self.association.begin_shutdown(),
             Ending::Abort => self.association.abort("asked to"),
-            Ending::Vanish => self.vanish(),
+            Ending::Vanish => self.vanish_silently(),
         }
     }
 
     /// Nobody is told, so nothing may be tidied up.
-    fn vanish(&self) -> ! {
+    fn vanish_silently(&self) -> ! {
         self.closed.set("vanished");
         // The endpoint's own thread goes on meanwhile.
         std::thread::sleep(Duration::from_millis(self.options.linger));
@@ -290,7 +291,7 @@ impl Conversation {
 
     fn is_verified(&self) -> bool {
         let ledger = self.ledger.borrow();
-        let complete = ledger.is_complete() || !ledger.checks();
+        let complete = ledger.is_complete() || !ledger.checks_messages();
         let complete = complete && self.sent.get() >= self.options.send;
         ledger.faults().0 == 0 && (complete || self.options.partial)
     }

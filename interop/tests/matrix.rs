@@ -12,7 +12,7 @@ fn polypath_and_usrsctp_understand_each_other() {
     let own = PathBuf::from(env!("CARGO_BIN_EXE_polypath-interop"));
     let keep = std::env::var_os("POLYPATH_INTEROP_KEEP").map(PathBuf::from);
     let settings = Settings { own, only: String::new(), keep, jobs: 3 };
-    let matrix = matrix::run(&settings).unwrap();
+    let matrix = matrix::run_matrix(&settings).unwrap();
     let failures = matrix.failures();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     for skipped in &matrix.skipped {

@@ -33,7 +33,7 @@ pub struct Places {
 impl Places {
     /// Lets an endpoint take a few associations more than there are places: those who give way need
     /// a moment to go, and who is turned away hears why.
-    pub fn bound(self, endpoint: Config) -> Config {
+    pub fn bound_config(self, endpoint: Config) -> Config {
         let more = |places: usize| places + (places / 4).max(4);
         endpoint
             .max_associations(more(self.all))
@@ -100,12 +100,12 @@ struct Dismissal {
 
 impl Dismissal {
     /// The first reason stands.
-    fn dismiss(&self, reason: Dismissed) {
+    fn note_reason(&self, reason: Dismissed) {
         let _ = self.reason.set(reason);
         self.told.notify_one();
     }
 
-    async fn reason(&self) -> Dismissed {
+    async fn await_reason(&self) -> Dismissed {
         loop {
             if let Some(reason) = self.reason.get() {
                 return *reason;
@@ -154,8 +154,8 @@ impl Door {
     ///
     /// # Errors
     /// When there is no place, and nobody gives way.
-    pub fn enter(&self, from: IpAddr) -> Result<Place, Full> {
-        let mut room = self.room();
+    pub fn admit_guest(&self, from: IpAddr) -> Result<Place, Full> {
+        let mut room = self.lock_room();
         let source = from.into();
         room.make_way(source)?;
         let number = room.next;
@@ -169,24 +169,24 @@ impl Door {
     }
 
     /// Takes the places of those who are mute for [`HELLO`]; never ends. To be awaited anew after
-    /// somebody [came in](Self::enter). One timer for all: a timer for each would be a good part of
-    /// what a mute one costs.
+    /// somebody [came in](Self::admit_guest). One timer for all: a timer for each would be a good
+    /// part of what a mute one costs.
     pub async fn turn_out_mute(&self) {
         loop {
-            let oldest = self.room().oldest_mute_came();
+            let oldest = self.lock_room().oldest_mute_came();
             let Some(came) = oldest else { return std::future::pending().await };
             tokio::time::sleep_until(came + HELLO).await;
             let now = Instant::now();
-            self.room().dismiss_mute(Dismissed::Mute, |guest| guest.came + HELLO <= now);
+            self.lock_room().dismiss_mute(Dismissed::Mute, |guest| guest.came + HELLO <= now);
         }
     }
 
     /// Takes the places of all who are mute.
-    pub fn close(&self) {
-        self.room().dismiss_mute(Dismissed::Closed, |_| true);
+    pub fn dismiss_mute(&self) {
+        self.lock_room().dismiss_mute(Dismissed::Closed, |_| true);
     }
 
-    fn room(&self) -> MutexGuard<'_, Room> {
+    fn lock_room(&self) -> MutexGuard<'_, Room> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -204,7 +204,7 @@ impl Room {
             return Ok(());
         };
         let guest = who.and_then(|number| self.guests.remove(&number)).ok_or(full)?;
-        guest.dismissal.dismiss(Dismissed::GaveWay);
+        guest.dismissal.note_reason(Dismissed::GaveWay);
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl Room {
         self.guests.retain(|_, guest| {
             let goes = guest.mute && which(guest);
             if goes {
-                guest.dismissal.dismiss(reason);
+                guest.dismissal.note_reason(reason);
             }
             !goes
         });
@@ -223,19 +223,19 @@ impl Room {
         self.guests.values().find(|guest| guest.mute).map(|guest| guest.came)
     }
 
-    fn mute(&self) -> impl Iterator<Item = (u64, Source)> {
+    fn mute_places(&self) -> impl Iterator<Item = (u64, Source)> {
         let mute = self.guests.iter().filter(|(_, guest)| guest.mute);
         mute.map(|(&number, guest)| (number, guest.source))
     }
 
     fn oldest_mute(&self, of: Source) -> Option<u64> {
-        self.mute().find(|(_, source)| *source == of).map(|(number, _)| number)
+        self.mute_places().find(|(_, source)| *source == of).map(|(number, _)| number)
     }
 
     /// The source with the most mute ones; of several the one whose oldest came first.
     fn most_mute(&self) -> Option<Source> {
         let mut count = BTreeMap::<Source, (usize, u64)>::new();
-        for (number, source) in self.mute() {
+        for (number, source) in self.mute_places() {
             count.entry(source).or_insert((0, number)).0 += 1;
         }
         let most = count.into_iter().max_by_key(|(_, (n, first))| (*n, core::cmp::Reverse(*first)));
@@ -245,25 +245,25 @@ impl Room {
 
 impl Place {
     /// Waits for the first words: no longer than the place is theirs. Whoever speaks properly gets
-    /// to [`keep`](Self::keep) it.
+    /// to [`keep`](Self::keep_place) it.
     ///
     /// # Errors
     /// When they do not come.
-    pub async fn greeting<T>(
+    pub async fn await_greeting<T>(
         &self,
         words: Pin<&mut impl Future<Output = T>>,
     ) -> Result<T, Dismissed> {
         tokio::select! {
             biased;
-            reason = self.dismissal.reason() => Err(reason),
+            reason = self.dismissal.await_reason() => Err(reason),
             words = words => Ok(words),
         }
     }
 
     /// The hello was a proper one: from now on the place is taken, as long as this lives. False: it
     /// is too late, somebody else has it.
-    pub fn keep(&self) -> bool {
-        let mut room = self.door.room();
+    pub fn keep_place(&self) -> bool {
+        let mut room = self.door.lock_room();
         let guest = room.guests.get_mut(&self.number);
         guest.map(|guest| guest.mute = false).is_some()
     }
@@ -271,7 +271,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.door.room().guests.remove(&self.number);
+        self.door.lock_room().guests.remove(&self.number);
     }
 }
 
@@ -289,26 +289,26 @@ mod tests {
     }
 
     fn enter(door: &Door, from: u8, proper: bool) -> Place {
-        let place = door.enter(ip(from)).unwrap();
-        assert!(!proper || place.keep());
+        let place = door.admit_guest(ip(from)).unwrap();
+        assert!(!proper || place.keep_place());
         place
     }
 
     fn gave_way(place: &Place) -> bool {
-        !place.door.room().guests.contains_key(&place.number)
+        !place.door.lock_room().guests.contains_key(&place.number)
     }
 
     #[test]
     fn one_source_has_its_share_and_no_more() {
         let door = Door::new(PLACES);
         let mut first: Vec<_> = (0..4).map(|_| enter(&door, 1, true)).collect();
-        let refused = door.enter(ip(1)).unwrap_err();
+        let refused = door.admit_guest(ip(1)).unwrap_err();
         assert_eq!(refused, Full::Share(ip(1).into(), 4));
         assert!(refused.to_string().starts_with("192.0.2.1 has 4"), "{refused}");
         let _others: Vec<_> = (2..6).map(|from| enter(&door, from, true)).collect();
-        assert_eq!(door.enter(ip(9)).unwrap_err(), Full::All(8));
+        assert_eq!(door.admit_guest(ip(9)).unwrap_err(), Full::All(8));
         first.pop();
-        assert!(door.enter(ip(1)).is_ok());
+        assert!(door.admit_guest(ip(1)).is_ok());
     }
 
     #[test]
@@ -329,10 +329,10 @@ mod tests {
         // Of the crowd's three mute ones two may go before the lone one, which is older, is next.
         let mut newcomers = vec![enter(&door, 7, true), enter(&door, 8, true)];
         assert_eq!(crowd.iter().map(gave_way).collect::<Vec<_>>(), [false, true, true, false]);
-        assert!(!gave_way(&lone) && lone.keep());
+        assert!(!gave_way(&lone) && lone.keep_place());
         newcomers.push(enter(&door, 9, true));
-        assert!(gave_way(&crowd[3]) && !crowd[3].keep());
-        assert_eq!(door.enter(ip(10)).unwrap_err(), Full::All(8));
+        assert!(gave_way(&crowd[3]) && !crowd[3].keep_place());
+        assert_eq!(door.admit_guest(ip(10)).unwrap_err(), Full::All(8));
     }
 
     #[test]
@@ -342,7 +342,7 @@ mod tests {
         let _newcomer = enter(&door, 1, false);
         assert!(gave_way(&mute[0]) && !gave_way(&mute[1]));
         drop(mute);
-        assert_eq!(door.room().guests.len(), 1);
+        assert_eq!(door.lock_room().guests.len(), 1);
     }
 
     #[tokio::test(start_paused = true)]
@@ -355,7 +355,7 @@ mod tests {
         let place = enter(&door, 1, false);
         let late = tokio::time::sleep(HELLO - Duration::from_millis(1));
         assert_eq!(greeted(&door, &place, late).await, Ok(()));
-        assert!(place.keep());
+        assert!(place.keep_place());
     }
 
     /// What comes of waiting for `words`, where the door is looked after.
@@ -365,7 +365,7 @@ mod tests {
         words: impl Future<Output = T>,
     ) -> Result<T, Dismissed> {
         tokio::select! {
-            greeting = async { place.greeting(pin!(words)).await } => greeting,
+            greeting = async { place.await_greeting(pin!(words)).await } => greeting,
             () = door.turn_out_mute() => unreachable!("it never ends"),
         }
     }
@@ -383,9 +383,9 @@ mod tests {
     async fn who_is_mute_goes_when_the_server_ends() {
         let door = Door::new(PLACES);
         let (proper, mute) = (enter(&door, 1, true), enter(&door, 1, false));
-        door.close();
+        door.dismiss_mute();
         let words = pin!(pending::<()>());
-        assert_eq!(mute.greeting(words).await, Err(Dismissed::Closed));
+        assert_eq!(mute.await_greeting(words).await, Err(Dismissed::Closed));
         assert!(!gave_way(&proper));
     }
 
@@ -395,14 +395,15 @@ mod tests {
         let place = enter(&door, 1, false);
         let began = Instant::now();
         let words = pin!(pending::<()>());
-        let (waited, newcomer) = tokio::join!(place.greeting(words), async { door.enter(ip(2)) });
+        let (waited, newcomer) =
+            tokio::join!(place.await_greeting(words), async { door.admit_guest(ip(2)) });
         assert_eq!((waited, began.elapsed()), (Err(Dismissed::GaveWay), Duration::ZERO));
-        assert!(newcomer.unwrap().keep() && !place.keep());
+        assert!(newcomer.unwrap().keep_place() && !place.keep_place());
     }
 
     #[test]
     fn an_endpoint_takes_more_than_there_are_places() {
-        let config = PLACES.bound(Config::server([ip(1)], 1));
+        let config = PLACES.bound_config(Config::server([ip(1)], 1));
         assert_eq!((config.max_associations, config.max_associations_per_address), (12, 8));
     }
 }

@@ -8,8 +8,9 @@
 //! use polypath_apps::place::{self, Ends};
 //! use polypath_net::Config;
 //!
-//! // Addresses of this host: what the routing table says; those of the peer: all that its names have.
-//! let Ends { local, remote, .. } = place::ends(&[], &[], "127.0.0.1:9899,127.0.0.2")?;
+//! // Addresses of this host: what the routing table says; those of the peer: all that its names
+//! // have.
+//! let Ends { local, remote, .. } = place::resolve_ends(&[], &[], "127.0.0.1:9899,127.0.0.2")?;
 //! assert_eq!(remote.len(), 2);
 //! let config = Config::client([]).local(local);
 //! # drop(config);
@@ -30,7 +31,7 @@ pub mod shown;
 pub mod transfer;
 
 /// The line that tells of a stall ([`polypath_net::Event::Stalled`]).
-fn stalled(cause: Stall, silence: Duration) -> String {
+fn stall_line(cause: Stall, silence: Duration) -> String {
     format!("stalled for {:.0} s: {cause}", silence.as_secs_f64())
 }
 
@@ -40,10 +41,10 @@ mod tests {
 
     #[test]
     fn a_stall_is_told_in_one_line() {
-        let line = stalled(Stall::PeerReader, Duration::from_millis(5_040));
+        let line = stall_line(Stall::PeerReader, Duration::from_millis(5_040));
         assert_eq!(line, "stalled for 5 s: the peer's program does not read");
         let hole = Stall::BlackHole(polypath_net::PathId(1));
-        let line = stalled(hole, Duration::from_secs(5));
+        let line = stall_line(hole, Duration::from_secs(5));
         assert!(line.contains("heartbeats are answered on path 1"), "{line}");
     }
 }

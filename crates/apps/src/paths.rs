@@ -10,7 +10,7 @@ const WORTH_SHARING: u64 = 256 << 10;
 
 /// Why `path`, one of `all`, carries nothing, or may soon; `None` if all is well. `sends`: data
 /// goes from this end.
-pub fn note(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<String> {
+pub fn explain_path(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<String> {
     let (stats, contact) = (&path.stats, &path.contact);
     let unanswered = match contact.unanswered {
         1 => "1 packet".to_owned(),
@@ -25,7 +25,7 @@ pub fn note(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<String> {
             None => "nothing ever came back (NAT or firewall?)".to_owned(),
         });
     };
-    let heard = format!("last heard of {} ago", ago(silent_for));
+    let heard = format!("last heard of {} ago", format_ago(silent_for));
     match stats.state {
         PathState::Removed => Some(format!("its address went away, {heard}")),
         PathState::Inactive => {
@@ -39,12 +39,12 @@ pub fn note(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<String> {
         }
         PathState::Unconfirmed => Some("not proven yet".to_owned()),
         PathState::Active if contact.silent => Some(format!("fell silent, {heard}{why}")),
-        PathState::Active => unused(path, all, sends).map(str::to_owned),
+        PathState::Active => explain_unused(path, all, sends).map(str::to_owned),
     }
 }
 
 /// Why a path that works carries no data.
-fn unused(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<&'static str> {
+fn explain_unused(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<&'static str> {
     let carried = |path: &PathInfo| match sends {
         true => path.stats.payload_bytes,
         false => path.stats.payload_received,
@@ -63,16 +63,16 @@ fn unused(path: &PathInfo, all: &[PathInfo], sends: bool) -> Option<&'static str
 }
 
 /// A path as it is called in front of people: the device where one was named.
-pub fn name(device: Option<&str>, local: SocketAddr, remote: SocketAddr) -> String {
+pub fn name_path(device: Option<&str>, local: SocketAddr, remote: SocketAddr) -> String {
     let from = device.map_or_else(|| local.ip().to_string(), str::to_owned);
     format!("path {from} -> {}", remote.ip())
 }
 
-/// A line for each path of which there is a [`note`].
-pub fn notes(all: &[PathInfo], sends: bool) -> Vec<String> {
+/// A line for each path of which there is a [`explain_path`].
+pub fn explain_paths(all: &[PathInfo], sends: bool) -> Vec<String> {
     let line = |path: &PathInfo| {
-        let name = name(path.device.as_deref(), path.stats.local, path.stats.remote);
-        Some(format!("{name}: {}", note(path, all, sends)?))
+        let name = name_path(path.device.as_deref(), path.stats.local, path.stats.remote);
+        Some(format!("{name}: {}", explain_path(path, all, sends)?))
     };
     all.iter().filter_map(line).collect()
 }
@@ -116,7 +116,7 @@ const fn other_family(address: IpAddr) -> &'static str {
 }
 
 /// A time that has passed, as exact as anybody wants it.
-fn ago(time: Duration) -> String {
+fn format_ago(time: Duration) -> String {
     match time.as_secs_f64() {
         seconds @ ..10.0 => format!("{seconds:.1} s"),
         seconds => format!("{seconds:.0} s"),
@@ -149,7 +149,7 @@ mod tests {
     /// What is said of `path` beside one that carried `bytes`.
     fn told(path: PathInfo, bytes: u64) -> String {
         let all = [super::tests::path(0, PathState::Active, bytes, heard(10, 0)), path];
-        notes(&all, true).join("\n")
+        explain_paths(&all, true).join("\n")
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
         backup.admin = PathAdmin::Backup;
         assert!(told(backup, 1 << 20).ends_with("kept for when the others fail"));
         let busy = path(0, PathState::Active, 1 << 20, heard(1, 0));
-        let received = notes(&[busy, idle], false).join("\n");
+        let received = explain_paths(&[busy, idle], false).join("\n");
         assert!(received.ends_with("usable, but the other end sent nothing on it"), "{received}");
     }
 

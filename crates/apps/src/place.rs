@@ -84,7 +84,7 @@ pub enum PlaceError {
 ///
 /// # Errors
 /// When a host has a malformed port or is unknown.
-pub fn resolve(list: &str, local: &[LocalAddress]) -> Result<Vec<SocketAddr>, PlaceError> {
+pub fn resolve_hosts(list: &str, local: &[LocalAddress]) -> Result<Vec<SocketAddr>, PlaceError> {
     let found = resolve_all(list)?;
     let first: Vec<_> = found.first().map(SocketAddr::is_ipv4).into_iter().collect();
     let of_local: Vec<_> = local.iter().map(|l| l.address.is_ipv4()).collect();
@@ -111,7 +111,7 @@ fn of_families(mut all: Vec<SocketAddr>, ipv4: &[bool]) -> Vec<SocketAddr> {
 }
 
 fn resolve_one(text: &str) -> Result<Vec<SocketAddr>, PlaceError> {
-    let (host, port) = split(text)?;
+    let (host, port) = split_port(text)?;
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![SocketAddr::new(address, port)]);
     }
@@ -127,7 +127,7 @@ fn resolve_one(text: &str) -> Result<Vec<SocketAddr>, PlaceError> {
 }
 
 /// Host and port of `HOST`, `HOST:PORT`, `[IPV6]` or `[IPV6]:PORT`.
-fn split(text: &str) -> Result<(&str, u16), PlaceError> {
+fn split_port(text: &str) -> Result<(&str, u16), PlaceError> {
     let malformed = || PlaceError::Malformed { text: text.to_owned() };
     if text.parse::<IpAddr>().is_ok() {
         return Ok((text, DEFAULT_PORT));
@@ -157,11 +157,11 @@ fn split(text: &str) -> Result<(&str, u16), PlaceError> {
 ///
 /// # Errors
 /// When there is none, one is not an address, or ports differ.
-pub fn listen(given: &[String]) -> Result<(Vec<IpAddr>, u16), PlaceError> {
+pub fn parse_listen(given: &[String]) -> Result<(Vec<IpAddr>, u16), PlaceError> {
     let mut addresses = Vec::new();
     let mut port = None;
     for text in given.iter().flat_map(|list| list.split(',')) {
-        let (host, this) = split(text.trim())?;
+        let (host, this) = split_port(text.trim())?;
         let address = host.parse::<IpAddr>();
         addresses
             .push(address.map_err(|_| PlaceError::NotAnAddress { text: text.trim().to_owned() })?);
@@ -196,26 +196,27 @@ pub struct Ends {
 /// that have none, with the other family, if the hosts have it.
 ///
 /// # Errors
-/// As [`resolve`] and [`routed`]; when a named device does not exist, or has no usable address.
-pub fn ends(local: &[IpAddr], paths: &[String], hosts: &str) -> Result<Ends, PlaceError> {
+/// As [`resolve_hosts`] and [`routed_sources`]; when a named device does not exist, or has no
+/// usable address.
+pub fn resolve_ends(local: &[IpAddr], paths: &[String], hosts: &str) -> Result<Ends, PlaceError> {
     let auto = paths.iter().any(|name| name == AUTO);
     if paths.is_empty() {
         let given: Vec<LocalAddress> = local.iter().map(|&address| address.into()).collect();
-        let remote = resolve(hosts, &given)?;
-        let local = if given.is_empty() { routed(&remote)? } else { given };
+        let remote = resolve_hosts(hosts, &given)?;
+        let local = if given.is_empty() { routed_sources(&remote)? } else { given };
         return Ok(Ends { local, remote, follow: None });
     }
     let all = resolve_all(hosts)?;
     // Nothing but loopback leads to a loopback address.
     if auto && all.iter().all(|to| to.ip().is_loopback()) {
-        return ends(&[], &[], hosts);
+        return resolve_ends(&[], &[], hosts);
     }
-    let own = interfaces()?;
+    let own = list_interfaces()?;
     let mut given =
         if auto { of_all_devices(&own, &all) } else { at_most(of_devices(&own, paths, &all)?)? };
     given.truncate(MAX_ADDRESSES);
     if given.is_empty() {
-        return ends(&[], &[], hosts);
+        return resolve_ends(&[], &[], hosts);
     }
     let families: Vec<_> = given.iter().map(|l| l.address.is_ipv4()).collect();
     let remote = at_most(of_families(all, &families))?;
@@ -245,7 +246,8 @@ fn of_devices(
 ) -> Result<Vec<LocalAddress>, PlaceError> {
     let mut found = Vec::new();
     for name in names.iter().flat_map(|list| list.split(',')).map(str::trim) {
-        let fail = |why| Err(PlaceError::Device { device: name.to_owned(), why, own: shown(own) });
+        let fail =
+            |why| Err(PlaceError::Device { device: name.to_owned(), why, own: join_names(own) });
         let mut of_it = own.iter().filter(|i| i.device == name).peekable();
         if of_it.peek().is_none() {
             return fail("does not exist or has no address");
@@ -282,7 +284,7 @@ fn of_device(own: &[Interface], name: &str, remote: &[SocketAddr]) -> Vec<LocalA
 ///
 /// # Errors
 /// When there is no route to any of them.
-pub fn routed(remote: &[SocketAddr]) -> Result<Vec<LocalAddress>, PlaceError> {
+pub fn routed_sources(remote: &[SocketAddr]) -> Result<Vec<LocalAddress>, PlaceError> {
     let mut found: Vec<LocalAddress> = Vec::new();
     let mut trouble = None;
     for &to in remote {
@@ -323,7 +325,7 @@ struct Interface {
     up: bool,
 }
 
-fn interfaces() -> Result<Vec<Interface>, PlaceError> {
+fn list_interfaces() -> Result<Vec<Interface>, PlaceError> {
     let all = nix::ifaddrs::getifaddrs().map_err(|e| PlaceError::Interfaces(e.into()))?;
     let with_address = all.filter_map(|entry| {
         let storage = entry.address?;
@@ -336,10 +338,10 @@ fn interfaces() -> Result<Vec<Interface>, PlaceError> {
 }
 
 fn own_list() -> Result<String, PlaceError> {
-    Ok(shown(&interfaces()?))
+    Ok(join_names(&list_interfaces()?))
 }
 
-fn shown(interfaces: &[Interface]) -> String {
+fn join_names(interfaces: &[Interface]) -> String {
     let usable = interfaces.iter().filter(|i| i.up && !link_local(i.address));
     let all: Vec<_> = usable.map(|i| format!("{} ({})", i.address, i.device)).collect();
     if all.is_empty() { "no address".to_owned() } else { all.join(", ") }
@@ -369,9 +371,9 @@ mod tests {
 
     #[test]
     fn hosts_come_with_or_without_ports() {
-        let all = resolve("192.0.2.1, 192.0.2.2:7,192.0.2.1:9899", &[]).unwrap();
+        let all = resolve_hosts("192.0.2.1, 192.0.2.2:7,192.0.2.1:9899", &[]).unwrap();
         assert_eq!(all, ["192.0.2.1:9899".parse().unwrap(), "192.0.2.2:7".parse().unwrap()]);
-        let v6 = resolve("2001:db8::1,[2001:db8::2]:7,[2001:db8::3]", &[]).unwrap();
+        let v6 = resolve_hosts("2001:db8::1,[2001:db8::2]:7,[2001:db8::3]", &[]).unwrap();
         let shown: Vec<_> = v6.iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["[2001:db8::1]:9899", "[2001:db8::2]:7", "[2001:db8::3]:9899"]);
     }
@@ -379,38 +381,42 @@ mod tests {
     #[test]
     fn the_family_follows_the_local_addresses() {
         let list = "192.0.2.1,2001:db8::1";
-        assert!(resolve(list, &[]).unwrap().iter().all(SocketAddr::is_ipv4));
-        assert!(resolve(list, &[local("::1")]).unwrap().iter().all(SocketAddr::is_ipv6));
-        assert_eq!(resolve(list, &[local("::1"), local("127.0.0.1")]).unwrap().len(), 2);
+        assert!(resolve_hosts(list, &[]).unwrap().iter().all(SocketAddr::is_ipv4));
+        assert!(resolve_hosts(list, &[local("::1")]).unwrap().iter().all(SocketAddr::is_ipv6));
+        assert_eq!(resolve_hosts(list, &[local("::1"), local("127.0.0.1")]).unwrap().len(), 2);
     }
 
     #[test]
     fn nonsense_is_named() {
         for bad in ["", "a:b", "host:0", "host:70000", "[::1", "[::1]x", "a b", "1.2.3.4:", ":7"] {
-            let error = resolve(bad, &[]).unwrap_err().to_string();
+            let error = resolve_hosts(bad, &[]).unwrap_err().to_string();
             assert!(error.contains(&format!("{bad:?}")), "{bad}: {error}");
         }
         let many: Vec<_> = (1..=17).map(|port| format!("192.0.2.1:{port}")).collect();
-        assert!(resolve(&many.join(","), &[]).unwrap_err().to_string().contains("17"));
+        assert!(resolve_hosts(&many.join(","), &[]).unwrap_err().to_string().contains("17"));
     }
 
     #[test]
     fn one_listens_at_named_addresses_with_one_port() {
         let given = ["127.0.0.1:7000".to_owned(), "127.0.0.2:7000,[::1]:7000".to_owned()];
-        let (addresses, port) = listen(&given).unwrap();
+        let (addresses, port) = parse_listen(&given).unwrap();
         assert_eq!((addresses.len(), port), (3, 7000));
-        let none = listen(&[]).unwrap_err().to_string();
+        let none = parse_listen(&[]).unwrap_err().to_string();
         assert!(none.contains("--listen") && none.contains("127.0.0.1 (lo)"), "{none}");
-        let two = listen(&["127.0.0.1".to_owned(), "127.0.0.2:1".to_owned()]).unwrap_err();
+        let two = parse_listen(&["127.0.0.1".to_owned(), "127.0.0.2:1".to_owned()]).unwrap_err();
         assert!(matches!(two, PlaceError::TwoPorts { first: 9899, second: 1 }));
-        assert!(matches!(listen(&["localhost".to_owned()]), Err(PlaceError::NotAnAddress { .. })));
+        assert!(matches!(
+            parse_listen(&["localhost".to_owned()]),
+            Err(PlaceError::NotAnAddress { .. })
+        ));
     }
 
     #[test]
     fn devices_have_addresses() {
-        let lo = ends(&[], &["lo".to_owned()], "127.0.0.1").unwrap().local;
+        let lo = resolve_ends(&[], &["lo".to_owned()], "127.0.0.1").unwrap().local;
         assert_eq!(lo[0].device.as_deref(), Some("lo"));
-        let error = ends(&[], &["nosuch0".to_owned()], "127.0.0.1").unwrap_err().to_string();
+        let error =
+            resolve_ends(&[], &["nosuch0".to_owned()], "127.0.0.1").unwrap_err().to_string();
         assert!(error.contains("nosuch0") && error.contains("lo"), "{error}");
     }
 
@@ -479,9 +485,9 @@ mod tests {
     #[test]
     fn auto_takes_all_devices_and_goes_on_watching_them() {
         let auto = [AUTO.to_owned()];
-        let here = ends(&[], &auto, "127.0.0.1").unwrap();
+        let here = resolve_ends(&[], &auto, "127.0.0.1").unwrap();
         assert_eq!((here.local, here.follow), (vec![local("127.0.0.1")], None));
-        let Ok(there) = ends(&[], &auto, "192.0.2.1") else { return };
+        let Ok(there) = resolve_ends(&[], &auto, "192.0.2.1") else { return };
         assert!(there.follow.is_some_and(|follow| follow.ipv4 && !follow.ipv6));
         assert!(there.local.iter().all(|l| l.address.is_ipv4() && !l.address.is_loopback()));
     }
@@ -501,6 +507,6 @@ mod tests {
     #[test]
     fn routes_name_the_local_address() {
         let to = ["127.0.0.5:9".parse().unwrap(), "127.0.0.6:9".parse().unwrap()];
-        assert_eq!(routed(&to).unwrap(), [local("127.0.0.1")]);
+        assert_eq!(routed_sources(&to).unwrap(), [local("127.0.0.1")]);
     }
 }

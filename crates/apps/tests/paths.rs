@@ -85,7 +85,7 @@ async fn a_path_that_never_answered_is_told_of_at_the_end_and_in_json() {
     let (_switch, stop) = stop_switch();
     let report = run_client(options, progress, stop, |_| {}).await.unwrap();
     assert_eq!(report.error(), None);
-    let told = text::client(&report);
+    let told = text::format_client(&report);
     let line = "path 127.0.10.4 -> 127.0.10.2: nothing ever came back (NAT or firewall?)";
     assert!(told.contains(line), "{told}");
     let json = serde_json::to_value(&report).unwrap();
@@ -122,7 +122,7 @@ async fn a_path_that_is_cut_in_mid_transfer_is_told_of() {
 /// The first thing that is said of its paths.
 async fn first_note(association: &Association) -> String {
     for _ in 0..1200 {
-        if let Some(line) = paths::notes(&association.paths(), true).pop() {
+        if let Some(line) = paths::explain_paths(&association.paths(), true).pop() {
             return line;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -345,7 +345,7 @@ async fn what_a_servers_report_says_is_shown_escaped() {
     assert_eq!(report.error(), None);
     let server = report.associations[0].server.as_ref().unwrap();
     assert!(server.limits.len() <= 32, "{} limits", server.limits.len());
-    let shown = polypath_apps::perf::text::client(&report);
+    let shown = polypath_apps::perf::text::format_client(&report);
     assert!(is_plain(&shown), "{shown:?}");
     assert!(!shown.lines().any(|line| line.starts_with("[  1] forged")), "{shown}");
     let json = serde_json::to_value(&report).unwrap();

@@ -62,36 +62,36 @@ impl Pair {
         let mut pair = Self { client, server, handle, now: Time::ZERO, packet, message };
         // Long enough for every path to be verified.
         for _ in 0..4000 {
-            pair.step(false);
+            pair.exchange_turn(false);
         }
         Ok(pair)
     }
 
     /// Sends messages until `bytes` arrived; gives how many bytes did.
-    pub(crate) fn carry(&mut self, bytes: u64) -> u64 {
+    pub(crate) fn carry_payload(&mut self, bytes: u64) -> u64 {
         let mut got = 0;
         while got < bytes {
-            got += self.step(true);
+            got += self.exchange_turn(true);
         }
         got
     }
 
     /// One turn: the client writes, both ends exchange what they have. Gives the payload bytes that
     /// arrived.
-    fn step(&mut self, write: bool) -> u64 {
+    fn exchange_turn(&mut self, write: bool) -> u64 {
         self.now += Duration::from_micros(500);
-        self.timers();
+        self.handle_timers();
         if write {
-            self.write();
+            self.write_messages();
         }
-        exchange(&mut self.client, &mut self.server, self.now, &mut self.packet);
-        let got = read(&mut self.server, self.now);
-        exchange(&mut self.server, &mut self.client, self.now, &mut self.packet);
+        exchange_packets(&mut self.client, &mut self.server, self.now, &mut self.packet);
+        let got = read_messages(&mut self.server, self.now);
+        exchange_packets(&mut self.server, &mut self.client, self.now, &mut self.packet);
         while self.client.poll_event().is_some() {}
         got
     }
 
-    fn timers(&mut self) {
+    fn handle_timers(&mut self) {
         for end in [&mut self.client, &mut self.server] {
             if end.poll_timeout().is_some_and(|at| at <= self.now) {
                 end.handle_timeout(self.now);
@@ -99,7 +99,7 @@ impl Pair {
         }
     }
 
-    fn write(&mut self) {
+    fn write_messages(&mut self) {
         let Some(assoc) = self.client.association_mut(self.handle) else { return };
         let send = |a: &mut polypath_proto::Association| {
             a.send(self.now, StreamId(0), self.message.clone(), SendOptions::default())
@@ -108,7 +108,7 @@ impl Pair {
     }
 }
 
-fn exchange(from: &mut Endpoint, to: &mut Endpoint, now: Time, packet: &mut Vec<u8>) {
+fn exchange_packets(from: &mut Endpoint, to: &mut Endpoint, now: Time, packet: &mut Vec<u8>) {
     packet.clear();
     while let Some(sent) = from.poll_transmit(now, packet) {
         let tuple = FourTuple { local: sent.tuple.remote, remote: sent.tuple.local };
@@ -117,7 +117,7 @@ fn exchange(from: &mut Endpoint, to: &mut Endpoint, now: Time, packet: &mut Vec<
     }
 }
 
-fn read(end: &mut Endpoint, now: Time) -> u64 {
+fn read_messages(end: &mut Endpoint, now: Time) -> u64 {
     let mut got = 0;
     while let Some((handle, event)) = end.poll_event() {
         if event != Event::Readable {

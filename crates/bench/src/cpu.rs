@@ -13,7 +13,7 @@ pub(crate) struct Usage {
     pub(crate) peak_kib: u64,
 }
 
-fn usage(who: UsageWho) -> Result<Usage> {
+fn read_usage(who: UsageWho) -> Result<Usage> {
     let usage = getrusage(who)?;
     let part = |t: nix::sys::time::TimeVal| {
         Duration::from_micros((t.tv_sec() * 1_000_000 + t.tv_usec()) as u64)
@@ -23,20 +23,20 @@ fn usage(who: UsageWho) -> Result<Usage> {
 }
 
 /// CPU seconds that `work` took in this process.
-pub(crate) fn of<T>(work: impl FnOnce() -> T) -> Result<(T, Duration)> {
-    let before = usage(UsageWho::RUSAGE_SELF)?;
+pub(crate) fn measure_cpu<T>(work: impl FnOnce() -> T) -> Result<(T, Duration)> {
+    let before = read_usage(UsageWho::RUSAGE_SELF)?;
     let value = work();
-    Ok((value, usage(UsageWho::RUSAGE_SELF)?.cpu - before.cpu))
+    Ok((value, read_usage(UsageWho::RUSAGE_SELF)?.cpu - before.cpu))
 }
 
 /// CPU seconds that the child processes of `work` took.
 pub(crate) fn of_children<T>(work: impl FnOnce() -> T) -> Result<(T, Duration)> {
-    let before = usage(UsageWho::RUSAGE_CHILDREN)?;
+    let before = read_usage(UsageWho::RUSAGE_CHILDREN)?;
     let value = work();
-    Ok((value, usage(UsageWho::RUSAGE_CHILDREN)?.cpu - before.cpu))
+    Ok((value, read_usage(UsageWho::RUSAGE_CHILDREN)?.cpu - before.cpu))
 }
 
 /// Peak memory of this process so far, KiB.
 pub(crate) fn peak_kib() -> Result<u64> {
-    Ok(usage(UsageWho::RUSAGE_SELF)?.peak_kib)
+    Ok(read_usage(UsageWho::RUSAGE_SELF)?.peak_kib)
 }

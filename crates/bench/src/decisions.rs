@@ -26,14 +26,15 @@ const CHUNK: u32 = 1468;
 const PACKET_TIME: Duration = Duration::from_micros(1200);
 
 /// CPU nanoseconds per packet sent: its acknowledgement, the round and all picks in it.
-pub(crate) fn cost(scheduler: &str, paths: u8, packets: u64) -> Result<f64> {
+pub(crate) fn cost_per_packet(scheduler: &str, paths: u8, packets: u64) -> Result<f64> {
     let policies = PolicySpec { path_scheduler: scheduler.to_owned(), ..PolicySpec::default() };
     let factory = polypath_policies::factory(&policies)?;
     let mut policies = factory.build(&CcConfig::default(), &mut Rng::from_u64(1));
     let mut model = Model::new(paths);
     // Long enough for its estimates to settle.
-    model.carry(&mut *policies.path_scheduler, 20_000);
-    let (sent, cpu) = cpu::of(|| model.carry(&mut *policies.path_scheduler, packets))?;
+    model.carry_packets(&mut *policies.path_scheduler, 20_000);
+    let (sent, cpu) =
+        cpu::measure_cpu(|| model.carry_packets(&mut *policies.path_scheduler, packets))?;
     Ok(cpu.as_nanos() as f64 / black_box(sent) as f64)
 }
 
@@ -54,7 +55,7 @@ impl Model {
             path.usable = true;
             (path.cwnd, path.ssthresh) = (1 << 17, 1 << 17);
             path.group = path.id;
-            path.srtt = Some(base(i));
+            path.srtt = Some(base_rtt(i));
             path.min_rtt = path.srtt;
             path
         };
@@ -66,21 +67,21 @@ impl Model {
     }
 
     /// Sends `packets`; gives how many were sent.
-    fn carry(&mut self, scheduler: &mut dyn PathScheduler, packets: u64) -> u64 {
+    fn carry_packets(&mut self, scheduler: &mut dyn PathScheduler, packets: u64) -> u64 {
         let mut sent = 0;
         while sent < packets {
-            self.acknowledge(scheduler);
-            scheduler.begin_attempt(&self.view(), Trigger::Sack);
+            self.acknowledge_next(scheduler);
+            scheduler.begin_attempt(&self.assoc_view(), Trigger::Sack);
             while let Some(path) = self.pick_path(scheduler) {
-                self.send(scheduler, path);
+                self.send_packet(scheduler, path);
                 sent += 1;
             }
-            scheduler.end_attempt(&self.view());
+            scheduler.end_attempt(&self.assoc_view());
         }
         sent
     }
 
-    fn view(&self) -> AssocView<'_> {
+    fn assoc_view(&self) -> AssocView<'_> {
         let mut view = AssocView::new(self.now, &self.paths);
         view.peer_rwnd_max = 1 << 18;
         view.outstanding = self.paths.iter().map(|p| p.outstanding).sum();
@@ -90,7 +91,7 @@ impl Model {
     }
 
     /// The earliest acknowledgement on its way arrives.
-    fn acknowledge(&mut self, scheduler: &mut dyn PathScheduler) {
+    fn acknowledge_next(&mut self, scheduler: &mut dyn PathScheduler) {
         let first =
             |(i, flight): (usize, &VecDeque<(Time, Duration)>)| Some((flight.front()?.0, i));
         let Some((at, i)) = self.flights.iter().enumerate().filter_map(first).min() else { return };
@@ -104,14 +105,14 @@ impl Model {
         let (path, outstanding) = (path.id, path.outstanding);
         let rtt = Some(rtt);
         let ev = AckedInfo { path, bytes, outstanding_before, outstanding, may_grow: true, rtt };
-        scheduler.on_acked(&self.view(), &ev);
+        scheduler.on_acked(&self.assoc_view(), &ev);
     }
 
     fn pick_path(&mut self, scheduler: &mut dyn PathScheduler) -> Option<PathId> {
         for path in &mut self.paths {
             path.sendable = path.outstanding + u64::from(CHUNK) <= path.cwnd;
         }
-        let view = self.view();
+        let view = self.assoc_view();
         if view.peer_rwnd < u64::from(CHUNK) {
             return None;
         }
@@ -121,9 +122,9 @@ impl Model {
         }
     }
 
-    fn send(&mut self, scheduler: &mut dyn PathScheduler, id: PathId) {
+    fn send_packet(&mut self, scheduler: &mut dyn PathScheduler, id: PathId) {
         let flight = &mut self.flights[id.index()];
-        let earliest = self.now + base(id.0);
+        let earliest = self.now + base_rtt(id.0);
         let at = flight.back().map_or(earliest, |&(last, _)| earliest.max(last + PACKET_TIME));
         flight.push_back((at, at.since(self.now)));
         let path = &mut self.paths[id.index()];
@@ -132,11 +133,11 @@ impl Model {
         path.data_packets += 1;
         path.data_chunks += 1;
         let chunk = ChunkMeta::whole(StreamId(0), CHUNK - 16);
-        scheduler.on_sent(&self.view(), id, &chunk, true);
+        scheduler.on_sent(&self.assoc_view(), id, &chunk, true);
     }
 }
 
 /// The round trip of path `i` without a queue; SACKs take the fastest path.
-fn base(i: u8) -> Duration {
+fn base_rtt(i: u8) -> Duration {
     Duration::from_micros(21_200) + Duration::from_millis(65) * u32::from(i)
 }

@@ -110,7 +110,7 @@ fn real_networks(args: &Args) -> Result<()> {
         return wire::enter_namespaces(&more);
     }
     let folder = tempfile::tempdir()?;
-    let programs = wire::Programs::find(args.optimised.clone(), folder.path())?;
+    let programs = wire::Programs::find_programs(args.optimised.clone(), folder.path())?;
     if args.links {
         wire::links_table(&programs, &effort, folder.path())
     } else {
@@ -125,7 +125,7 @@ fn scheduler_tables(repeat: u32) -> Result<()> {
         let mut best = [f64::INFINITY; 2];
         for _ in 0..repeat.max(1) {
             for (best, paths) in best.iter_mut().zip([2, 4]) {
-                *best = best.min(decisions::cost(scheduler, paths, 1_000_000)?);
+                *best = best.min(decisions::cost_per_packet(scheduler, paths, 1_000_000)?);
             }
         }
         println!("| `{scheduler}` | {:.0} | {:.0} |", best[0], best[1]);
@@ -137,7 +137,7 @@ fn scheduler_tables(repeat: u32) -> Result<()> {
         let mut best = [f64::INFINITY; 2];
         for _ in 0..repeat.max(1) {
             for (best, scheduler) in best.iter_mut().zip(["rr", "knapsack"]) {
-                *best = best.min(1e9 / schedulers::run(delay, unordered, scheduler)?.rate());
+                *best = best.min(1e9 / schedulers::run(delay, unordered, scheduler)?.packet_rate());
             }
         }
         let (order, ratio) = (if unordered { "any order" } else { "in order" }, best[1] / best[0]);
@@ -158,14 +158,14 @@ fn core_only(gib: f64, args: &Args) -> Result<()> {
         false => ExtensionConfig::NONE,
     };
     let mut pair = core::Pair::new(args.paths, args.message, extensions)?;
-    println!("{} messages", pair.carry((gib * GIB) as u64) / args.message as u64);
+    println!("{} messages", pair.carry_payload((gib * GIB) as u64) / args.message as u64);
     Ok(())
 }
 
 fn one_setup(place: usize, repeat: u32) -> Result<()> {
     let Some(setup) = simulator::SETUPS.get(place) else { return Ok(()) };
-    let ours = fastest(repeat, || setup.run().map(Some))?;
-    let (packets, rate) = ours.map_or((0, 0.0), |cost| (cost.packets, cost.rate()));
+    let ours = fastest_run(repeat, || setup.run().map(Some))?;
+    let (packets, rate) = ours.map_or((0, 0.0), |cost| (cost.packets, cost.packet_rate()));
     println!("{}: {packets} packets, {rate:.0} per CPU s", setup.name);
     Ok(())
 }
@@ -174,17 +174,19 @@ fn simulator_table(args: &Args) -> Result<()> {
     println!("| set-up | packets | CPU s | packets per CPU s | ns-2 | ratio | aim |");
     println!("|---|---|---|---|---|---|---|");
     for setup in &simulator::SETUPS {
-        let ours = fastest(args.repeat, || setup.run().map(Some))?;
-        let theirs = fastest(args.repeat, || setup.run_ns2(&args.ns2))?;
+        let ours = fastest_run(args.repeat, || setup.run().map(Some))?;
+        let theirs = fastest_run(args.repeat, || setup.run_ns2(&args.ns2))?;
         let Some(ours) = ours else { continue };
-        let theirs_rate = theirs.map_or("not installed".into(), |c| format!("{:.0}", c.rate()));
-        let ratio = theirs.map_or("-".into(), |c| format!("{:.1}", ours.rate() / c.rate()));
+        let theirs_rate =
+            theirs.map_or("not installed".into(), |c| format!("{:.0}", c.packet_rate()));
+        let ratio =
+            theirs.map_or("-".into(), |c| format!("{:.1}", ours.packet_rate() / c.packet_rate()));
         println!(
             "| {} | {} | {:.2} | {:.0} | {theirs_rate} | {ratio} | {} |",
             setup.name,
             ours.packets,
             ours.cpu.as_secs_f64(),
-            ours.rate(),
+            ours.packet_rate(),
             setup.aim
         );
     }
@@ -192,7 +194,7 @@ fn simulator_table(args: &Args) -> Result<()> {
     Ok(())
 }
 
-fn fastest(
+fn fastest_run(
     repeat: u32,
     mut run: impl FnMut() -> Result<Option<simulator::Cost>>,
 ) -> Result<Option<simulator::Cost>> {
@@ -216,7 +218,7 @@ fn core_table(args: &Args) -> Result<()> {
         let mut pair = core::Pair::new(paths, core::MESSAGE, ExtensionConfig::NONE)?;
         let mut best: f64 = 0.0;
         for _ in 0..args.repeat.max(1) {
-            let (bytes, cpu) = cpu::of(|| pair.carry(2 * GIB as u64))?;
+            let (bytes, cpu) = cpu::measure_cpu(|| pair.carry_payload(2 * GIB as u64))?;
             best = best.max(bytes as f64 * 8e-9 / cpu.as_secs_f64());
         }
         println!("| {paths} path{} | {best:.1} | 10 |", if paths == 1 { "" } else { "s" });

@@ -28,8 +28,8 @@ pub(crate) fn run(delay: u32, unordered: bool, scheduler: &str) -> Result<Cost> 
          [time]
          measure = '120s'"
     );
-    let spec = world_spec(&Source::new("bench", &text)?.scenario()?, false)?;
-    let (result, cpu) = cpu::of(|| polypath_sim::run(&spec, 1, None))?;
+    let spec = world_spec(&Source::new("bench", &text)?.parse_scenario()?, false)?;
+    let (result, cpu) = cpu::measure_cpu(|| polypath_sim::run(&spec, 1, None))?;
     let result = result?;
     ensure!(result.flows.iter().all(|f| f.integrity.holds()), "data was damaged");
     Ok(Cost { packets: result.packets, cpu })

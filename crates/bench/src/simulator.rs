@@ -106,7 +106,7 @@ pub(crate) struct Cost {
 
 impl Cost {
     /// SCTP packets sent by both hosts, per CPU second.
-    pub(crate) fn rate(&self) -> f64 {
+    pub(crate) fn packet_rate(&self) -> f64 {
         self.packets as f64 / self.cpu.as_secs_f64()
     }
 }
@@ -114,8 +114,8 @@ impl Cost {
 impl Setup {
     /// Runs our simulator.
     pub(crate) fn run(&self) -> Result<Cost> {
-        let spec = self.spec()?;
-        let (result, cpu) = cpu::of(|| polypath_sim::run(&spec, 1, None))?;
+        let spec = self.world_spec()?;
+        let (result, cpu) = cpu::measure_cpu(|| polypath_sim::run(&spec, 1, None))?;
         let result = result?;
         for flow in &result.flows {
             ensure!(flow.integrity.holds(), "{}: {} was damaged", self.name, flow.name);
@@ -140,8 +140,8 @@ impl Setup {
         }
     }
 
-    fn spec(&self) -> Result<WorldSpec> {
-        let (sender, receiver) = (|i| ip(i, 1), |i| ip(i, 2));
+    fn world_spec(&self) -> Result<WorldSpec> {
+        let (sender, receiver) = (|i| host_address(i, 1), |i| host_address(i, 2));
         let mut topology = Topology {
             hosts: vec![
                 HostSpec { name: "sender".into(), addresses: (0..2).map(sender).collect() },
@@ -153,7 +153,7 @@ impl Setup {
             for (direction, from, to) in
                 [("forward", sender(i), receiver(i)), ("reverse", receiver(i), sender(i))]
             {
-                let links = self.links(i, direction);
+                let links = self.link_specs(i, direction);
                 topology.routes.push(RouteSpec {
                     name: format!("path {i}"),
                     from,
@@ -166,7 +166,7 @@ impl Setup {
         let messages = MessageSpec { unordered: true, ..MessageSpec::default() };
         let app = AppSpec::Saturated { messages, refill: Refill::RoundRobin };
         let paths = (0..2).map(|i| (sender(i), receiver(i))).collect();
-        let flow = FlowSpec::new("flow", paths, app).with_assoc(self.assoc()?);
+        let flow = FlowSpec::new("flow", paths, app).with_assoc(self.assoc_config()?);
         let measure = self.seconds * 1_000_000_000;
         Ok(WorldSpec {
             topology,
@@ -177,7 +177,7 @@ impl Setup {
     }
 
     /// Edge, core, edge. ns-2's queue limit counts one packet more than may wait.
-    fn links(&self, path: u8, direction: &str) -> Vec<LinkSpec> {
+    fn link_specs(&self, path: u8, direction: &str) -> Vec<LinkSpec> {
         let ms = 1_000_000;
         let edge = LinkConfig {
             rate: Some(self.edge_mbit * 1_000_000),
@@ -197,7 +197,7 @@ impl Setup {
             .into()
     }
 
-    fn assoc(&self) -> Result<Arc<AssocConfig>> {
+    fn assoc_config(&self) -> Result<Arc<AssocConfig>> {
         Ok(Arc::new(AssocConfig {
             receive_buffer: self.receive_buffer,
             // The saturated source of ns-2 never runs dry; four windows never do either.
@@ -208,6 +208,7 @@ impl Setup {
                 initial_ssthresh: InitialSsthresh::Bytes(self.ssthresh),
                 loss_floor_mtus: 2,
                 abc_limit: 1,
+                abc_per_acked: false,
             },
             policies: polypath_policies::factory(&PolicySpec::default())?,
             ..AssocConfig::default()
@@ -215,6 +216,6 @@ impl Setup {
     }
 }
 
-fn ip(path: u8, host: u8) -> IpAddr {
+fn host_address(path: u8, host: u8) -> IpAddr {
     Ipv4Addr::new(10, 0, path, host).into()
 }

@@ -41,7 +41,7 @@ impl<W: Write> TraceWriter<W> {
     /// Adds what `host` recorded about the association `flow`.
     pub fn record(&mut self, flow: &str, host: &str, record: &TraceRecord) {
         if self.error.is_none() {
-            self.error = self.write(&Line { flow, host, record }).err();
+            self.error = self.write_line(&Line { flow, host, record }).err();
         }
     }
 
@@ -57,7 +57,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(self.out)
     }
 
-    fn write(&mut self, line: &Line<'_>) -> io::Result<()> {
+    fn write_line(&mut self, line: &Line<'_>) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, line)?;
         self.line.push(b'\n');
@@ -69,7 +69,7 @@ impl<W: Write> TraceWriter<W> {
 ///
 /// # Errors
 /// Each item may fail: when the input does, or when a line is not JSON.
-pub fn read(input: impl BufRead) -> impl Iterator<Item = io::Result<serde_json::Value>> {
+pub fn read_lines(input: impl BufRead) -> impl Iterator<Item = io::Result<serde_json::Value>> {
     input.lines().map(|line| Ok(serde_json::from_str(&line?)?))
 }
 
@@ -91,7 +91,7 @@ mod tests {
         writer.record("file", "client", &record());
         writer.record("file", "server", &record());
         let file = writer.finish().unwrap();
-        let lines: Vec<_> = read(&file[..]).map(Result::unwrap).collect();
+        let lines: Vec<_> = read_lines(&file[..]).map(Result::unwrap).collect();
         assert_eq!(lines.len(), 2);
         assert_eq!(
             lines[1],
@@ -117,6 +117,6 @@ mod tests {
         writer.record("file", "client", &record());
         writer.record("file", "client", &record());
         assert_eq!(writer.finish().err().unwrap().to_string(), "disk full");
-        assert!(read(&b"{}\nnot json\n"[..]).nth(1).unwrap().is_err());
+        assert!(read_lines(&b"{}\nnot json\n"[..]).nth(1).unwrap().is_err());
     }
 }

@@ -73,13 +73,13 @@ fn conversation(zero_checksum: Option<Edmid>) -> Vec<(FourTuple, Vec<u8>)> {
 
 fn capture(packets: &[(FourTuple, Vec<u8>)]) -> Vec<u8> {
     let mut writer = PcapngWriter::new(Vec::new(), "polypath").expect("memory");
-    let interface = writer.interface("path", "", 65_535).expect("memory");
+    let interface = writer.add_interface("path", "", 65_535).expect("memory");
     for (tuple, packet) in packets {
         let (source, destination) = (tuple.local.ip(), tuple.remote.ip());
         let mut frame = Vec::new();
         let route = Route { source, destination, udp: None };
-        IpFramer::default().frame(&route, packet, &mut frame).expect("it fits");
-        writer.packet(interface, 0, &frame, PacketOptions::default()).expect("memory");
+        IpFramer::default().frame_packet(&route, packet, &mut frame).expect("it fits");
+        writer.add_packet(interface, 0, &frame, PacketOptions::default()).expect("memory");
     }
     writer.finish().expect("memory")
 }

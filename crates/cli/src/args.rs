@@ -82,6 +82,19 @@ Examples:
   polypath sweep scenarios/examples/two-equal-paths.toml --axis path.B.delay=10ms..100ms/30ms --seeds 8
   polypath sweep crossing.toml --axis stack.path-scheduler=rr,min-rtt --metric goodput --ci 2%")]
     Sweep(SweepArgs),
+    /// Draw networks at random, and say how the stack does on all of them.
+    ///
+    /// Each draw is run with all paths, with each path alone, and with other path schedulers. Seeds
+    /// below 1000000 are for tuning; those from there on are for reports, and nobody looks at their
+    /// draws one by one.
+    #[command(after_help = "\
+A run that Ctrl-C ends prints what it has, and goes on with --resume.
+
+Examples:
+  polypath population --draws 200 --seed 1 --schedulers none
+  polypath population --draws 2000 --seed 1000000 --out results/population
+  polypath population --seed 1 --draw 17 --out worst && polypath simulate worst/draw-1-17.toml")]
+    Population(PopulationArgs),
     /// Draw a figure from a table of runs.
     #[command(after_help = "\
 Example:
@@ -96,10 +109,12 @@ Example:
     ///
     /// Both worlds have the same links, stacks and applications. Needs root, as `emulate` does.
     /// Exit code 1 if goodputs differ by more than 5 %, or, where packets are lost at random, by
-    /// more than their 95 % intervals.
+    /// more than their 95 % intervals; with --draws, if fewer than nine in ten are within 5 % of
+    /// what the simulator makes of the seeds.
     #[command(after_help = "\
 Examples:
   polypath cross-check scenarios/cross-check/equal.toml
+  polypath cross-check --draws 20 --seed 1000001
   polypath cross-check scenarios/cross-check/*.toml --runs 5 --markdown > docs/worlds-table.md")]
     #[command(alias = "worlds")]
     CrossCheck(CrossCheckArgs),
@@ -216,15 +231,34 @@ pub(crate) struct EmulateArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CrossCheckArgs {
     /// Scenario files (TOML); - reads from stdin.
-    #[arg(required = true, value_name = "SCENARIO")]
+    #[arg(required_unless_present = "draws", value_name = "SCENARIO")]
     pub(crate) scenarios: Vec<PathBuf>,
     /// Set a field over what the files say; may be repeated.
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Runs in each world, each with the next seed.
+    /// In place of files, so many draws of the population that this machine can carry in real time:
+    /// each once in the emulated network, once more if outside of what the simulator makes of
+    /// --runs seeds.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=1_000),
+        conflicts_with_all = ["scenarios", "set", "no_check"]
+    )]
+    pub(crate) draws: Option<u64>,
+    /// With --draws: packets that a run may carry, about.
+    #[arg(
+        long,
+        requires = "draws",
+        default_value_t = 100_000,
+        value_parser = clap::value_parser!(u64).range(1_000..=100_000_000)
+    )]
+    pub(crate) packets: u64,
+    /// Runs in each world, each with the next seed; with --draws, in the simulator.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
-    /// The first seed, instead of the scenario's.
+    /// The first seed, instead of the scenario's; with --draws, the population's, by default
+    /// 1000001.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Do not measure the emulated networks first.
@@ -300,6 +334,37 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "DIR", default_value = "results")]
     pub(crate) out: PathBuf,
     /// Print JSON instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PopulationArgs {
+    /// How many networks.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) draws: u64,
+    /// Seed of the population; from 1000000 on for reports.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Other path schedulers to compare with, separated by commas, or all, or none.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "all")]
+    pub(crate) schedulers: Vec<String>,
+    /// Packets that a run may carry, about; runs are made shorter to fit.
+    #[arg(long, default_value_t = 400_000, value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
+    pub(crate) packets: u64,
+    /// Folder for the records of draws, the page, and the scenarios of the worst ten.
+    #[arg(long, value_name = "DIR", default_value = "results/population")]
+    pub(crate) out: PathBuf,
+    /// Go on with the records that are there.
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Draws at the same time; 0: one per core.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) jobs: usize,
+    /// Write this one draw as a scenario file, run it, and print what came of it.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["draws", "resume", "jobs"])]
+    pub(crate) draw: Option<u64>,
+    /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use polypath_experiments::evaluate::{Bindings, Evaluator};
 use polypath_experiments::experiment::{Quantity, Selection};
-use polypath_experiments::reproduce::places;
+use polypath_experiments::reproduce::point_bindings;
 use polypath_report::RunTable;
 use serde::Serialize;
 
@@ -25,18 +25,19 @@ struct Row<'a> {
 }
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let table = |path| read(path, &args.grid);
-    let shared = table(&args.first)?.shared(&table(&args.second)?).map_err(Failure::input)?;
+    let table = |path| read_run_table(path, &args.grid);
+    let shared =
+        table(&args.first)?.shared_runs(&table(&args.second)?).map_err(Failure::bad_input)?;
     let (before, after) = (Evaluator::new(&shared.first), Evaluator::new(&shared.second));
-    let points = places(shared.first.shape());
+    let points = point_bindings(shared.first.shape());
     let mut rows = Vec::new();
     for at in &points {
         for metric in &args.metric {
             let quantity = Quantity::Metric { metric: metric.clone(), at: Selection::default() };
             let both = before
-                .estimate(&quantity, at)
-                .and_then(|a| Ok((a, after.estimate(&quantity, at)?)));
-            let (a, b) = both.map_err(|why| Failure::input(why.text()))?;
+                .estimate_quantity(&quantity, at)
+                .and_then(|a| Ok((a, after.estimate_quantity(&quantity, at)?)));
+            let (a, b) = both.map_err(|why| Failure::bad_input(why.text()))?;
             let difference = b.minus(1.0, &a).interval();
             rows.push(Row {
                 at,
@@ -55,28 +56,29 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         alone.iter().for_each(|point| eprintln!("only in {}: {point}", file.display()));
     }
     if args.json {
-        output::json(&rows)
+        output::print_json(&rows)
     } else {
-        output::text(&rows.iter().map(line).collect::<String>())
+        output::print_text(&rows.iter().map(format_row).collect::<String>())
     }
 }
 
-fn line(row: &Row<'_>) -> String {
-    let unit = polypath_run::metrics::unit(row.metric);
+fn format_row(row: &Row<'_>) -> String {
+    let unit = polypath_run::metrics::metric_unit(row.metric);
     let at: Vec<String> = row.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
-    let half = row.difference.1.map_or(String::new(), |half| format!(" +- {}", unit.show(half)));
+    let half =
+        row.difference.1.map_or(String::new(), |half| format!(" +- {}", unit.format_value(half)));
     let differs = if row.differs { " *" } else { "" };
     let at = if at.is_empty() { String::new() } else { format!("{}: ", at.join(", ")) };
     format!(
         "{at}{} {} to {}, difference {}{half}{differs}\n",
         row.metric,
-        unit.show(row.first),
-        unit.show(row.second),
-        unit.show(row.difference.0)
+        unit.format_value(row.first),
+        unit.format_value(row.second),
+        unit.format_value(row.difference.0)
     )
 }
 
-fn read(path: &Path, grid: &str) -> Result<RunTable, Failure> {
-    RunTable::read(path, grid)
-        .map_err(|error| Failure::input(format!("{}: cannot be read: {error}", path.display())))
+fn read_run_table(path: &Path, grid: &str) -> Result<RunTable, Failure> {
+    RunTable::read_csv(path, grid)
+        .map_err(|error| Failure::bad_input(format!("{}: cannot be read: {error}", path.display())))
 }

@@ -1,9 +1,13 @@
 //! `polypath cross-check`.
 
+mod draws;
+
 use std::path::Path;
 
 use polypath_run::read_scenario;
-use polypath_testbed::{Comparison, Options, TestbedError, compare, markdown, text};
+use polypath_testbed::{
+    Comparison, Options, TestbedError, compare_worlds, format_comparison, format_markdown,
+};
 use serde::Serialize;
 
 use crate::args::CrossCheckArgs;
@@ -19,54 +23,61 @@ struct Report<'a> {
 }
 
 pub(crate) fn cross_check(args: &CrossCheckArgs) -> Result<(), Failure> {
+    match args.draws {
+        Some(wanted) => draws::check_draws(args, wanted),
+        None => check_scenarios(args),
+    }
+}
+
+fn check_scenarios(args: &CrossCheckArgs) -> Result<(), Failure> {
     let mut all = Vec::new();
     for path in &args.scenarios {
-        let scenario = read_scenario(&input::source(path, &args.set)?)?;
-        let name = name(path);
+        let scenario = read_scenario(&input::read_source(path, &args.set)?)?;
+        let name = scenario_name(path);
         let options = Options {
             first_seed: args.seed.unwrap_or(scenario.seeds.first),
             runs: args.runs,
             check: !args.no_check,
         };
         let mut told = |what: &str| eprintln!("{name}: {what}");
-        let comparison = compare(&scenario, options, &mut told)?;
+        let comparison = compare_worlds(&scenario, options, &mut told)?;
         if !args.json && !args.markdown {
-            output::text(&format!("{name}\n{}\n", text(&comparison)))?;
+            output::print_text(&format!("{name}\n{}\n", format_comparison(&comparison)))?;
         }
         all.push((name, comparison));
     }
-    print(args, &all)?;
+    print_comparisons(args, &all)?;
     let bad: Vec<_> = all.iter().filter(|(_, c)| !c.flows.iter().all(|flow| flow.agree)).collect();
     if bad.is_empty() {
         return Ok(());
     }
     let names: Vec<_> = bad.iter().map(|(name, _)| name.as_str()).collect();
-    Err(Failure::run(format!("the worlds disagree in {}", names.join(", "))))
+    Err(Failure::run_failed(format!("the worlds disagree in {}", names.join(", "))))
 }
 
-fn print(args: &CrossCheckArgs, all: &[(String, Comparison)]) -> Result<(), Failure> {
+fn print_comparisons(args: &CrossCheckArgs, all: &[(String, Comparison)]) -> Result<(), Failure> {
     if args.json {
         let reports = all.iter().map(|(scenario, comparison)| Report { scenario, comparison });
         let reports: Vec<_> = reports.collect();
-        output::json(&reports)?;
+        output::print_json(&reports)?;
     } else if args.markdown {
-        output::text(&markdown(all))?;
+        output::print_text(&format_markdown(all))?;
     }
     Ok(())
 }
 
-fn name(path: &Path) -> String {
+fn scenario_name(path: &Path) -> String {
     path.file_stem().map_or_else(|| "stdin".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
 impl From<TestbedError> for Failure {
     fn from(error: TestbedError) -> Self {
         if error.is_bad_input() {
-            Self::input(error)
+            Self::bad_input(error)
         } else if error.is_missing_requirement() {
-            Self::missing(error)
+            Self::missing_requirement(error)
         } else {
-            Self::run(error)
+            Self::run_failed(error)
         }
     }
 }

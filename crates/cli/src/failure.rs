@@ -18,27 +18,27 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// The run failed.
-    pub(crate) fn run(message: impl Display) -> Self {
-        Self::with(1, message)
+    pub(crate) fn run_failed(message: impl Display) -> Self {
+        Self::with_code(1, message)
     }
 
     /// The input is bad.
-    pub(crate) fn input(message: impl Display) -> Self {
-        Self::with(2, message)
+    pub(crate) fn bad_input(message: impl Display) -> Self {
+        Self::with_code(2, message)
     }
 
     /// The machine or the user's rights lack something.
-    pub(crate) fn missing(message: impl Display) -> Self {
-        Self::with(3, message)
+    pub(crate) fn missing_requirement(message: impl Display) -> Self {
+        Self::with_code(3, message)
     }
 
     /// A program that was run on the user's behalf ended so, and has said why itself.
-    pub(crate) fn status(code: u8) -> Self {
-        Self::with(code, "")
+    pub(crate) fn from_status(code: u8) -> Self {
+        Self::with_code(code, "")
     }
 
     /// Anything else, with the exit code that the command's help names.
-    pub(crate) fn with(code: u8, message: impl Display) -> Self {
+    pub(crate) fn with_code(code: u8, message: impl Display) -> Self {
         Self { code, message: message.to_string() }
     }
 
@@ -50,7 +50,7 @@ impl Failure {
         &self.message
     }
 
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report_to_user(self) -> ExitCode {
         if !self.message.is_empty() {
             eprintln!("polypath: {}", self.message);
         }
@@ -60,35 +60,35 @@ impl Failure {
 
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
-        Self::input(error)
+        Self::bad_input(error)
     }
 }
 
 impl From<AssignmentError> for Failure {
     fn from(error: AssignmentError) -> Self {
-        Self::input(error)
+        Self::bad_input(error)
     }
 }
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        if error.is_bad_input() { Self::input(error) } else { Self::run(error) }
+        if error.is_bad_input() { Self::bad_input(error) } else { Self::run_failed(error) }
     }
 }
 
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
-        if error.is_bad_input() { Self::input(error) } else { Self::run(error) }
+        if error.is_bad_input() { Self::bad_input(error) } else { Self::run_failed(error) }
     }
 }
 
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Self {
-        if error.is_bad_input() { Self::input(error) } else { Self::run(error) }
+        if error.is_bad_input() { Self::bad_input(error) } else { Self::run_failed(error) }
     }
 }
 
 /// A file that could not be written.
-pub(crate) fn unwritten(path: &Path, error: &impl Display) -> Failure {
-    Failure::run(format!("{}: cannot be written: {error}", path.display()))
+pub(crate) fn file_not_written(path: &Path, error: &impl Display) -> Failure {
+    Failure::run_failed(format!("{}: cannot be written: {error}", path.display()))
 }

@@ -14,7 +14,7 @@ static PRESSED: AtomicBool = AtomicBool::new(false);
 static NEWS: Notify = Notify::const_new();
 
 /// Begins to listen. Where that fails, Ctrl-C ends the process as it would have anyway.
-pub(crate) fn handle() {
+pub(crate) fn install_handler() {
     let _ = ctrlc::set_handler(|| {
         abandon_unfinished();
         let first = !PRESSED.swap(true, Ordering::SeqCst);
@@ -27,7 +27,7 @@ pub(crate) fn handle() {
 }
 
 /// Waits for Ctrl-C, and keeps it from ending the process.
-pub(crate) async fn interrupted() {
+pub(crate) async fn wait_for_interrupt() {
     let news = NEWS.notified();
     tokio::pin!(news);
     news.as_mut().enable();
@@ -37,12 +37,12 @@ pub(crate) async fn interrupted() {
     }
 }
 
-/// From now on the first Ctrl-C no longer ends the process, but is told by [`came`].
-pub(crate) fn hold() {
+/// From now on the first Ctrl-C no longer ends the process, but is told by [`was_interrupted`].
+pub(crate) fn hold_interrupt() {
     ASKED.store(true, Ordering::SeqCst);
 }
 
 /// Whether there was a Ctrl-C.
-pub(crate) fn came() -> bool {
+pub(crate) fn was_interrupted() -> bool {
     PRESSED.load(Ordering::SeqCst)
 }

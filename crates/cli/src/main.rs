@@ -16,6 +16,7 @@ mod list;
 mod output;
 mod perf;
 mod plot;
+mod population;
 mod progress;
 mod renamed;
 mod reproduce;
@@ -37,15 +38,15 @@ use crate::failure::Failure;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    interrupt::handle();
-    renamed::hint(std::env::args_os().nth(1).as_deref());
-    match dispatch(Args::parse().command) {
+    interrupt::install_handler();
+    renamed::hint_at_new_word(std::env::args_os().nth(1).as_deref());
+    match dispatch_command(Args::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report_to_user(),
     }
 }
 
-fn dispatch(command: Command) -> Result<(), Failure> {
+fn dispatch_command(command: Command) -> Result<(), Failure> {
     match command {
         Command::Simulate(args) => simulate::simulate(&args),
         Command::Demo(args) => demo::demo(&args),
@@ -55,13 +56,14 @@ fn dispatch(command: Command) -> Result<(), Failure> {
         Command::Receive(args) => transfer::receive(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Sweep(args) => sweep::sweep(&args),
+        Command::Population(args) => population::population(&args),
         Command::Plot(args) => plot::plot(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::CrossCheck(args) => cross_check::cross_check(&args),
-        Command::Policies(args) => list::policies(args.json),
-        Command::Metrics => list::metrics(),
-        Command::Schema(_) => list::schema(),
-        Command::Init(args) => list::init(args.file.as_deref()),
-        Command::Completions(args) => list::completions(args.shell),
+        Command::Policies(args) => list::print_policies(args.json),
+        Command::Metrics => list::print_metrics(),
+        Command::Schema(_) => list::print_schema(),
+        Command::Init(args) => list::write_example(args.file.as_deref()),
+        Command::Completions(args) => list::print_completions(args.shell),
     }
 }

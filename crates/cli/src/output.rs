@@ -7,11 +7,11 @@ use serde::Serialize;
 use crate::failure::Failure;
 
 /// Prints a text. A reader that has seen enough (`| head`) is no error.
-pub(crate) fn text(text: &str) -> Result<(), Failure> {
+pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::run(format!("stdout: {error}")))
+            Err(Failure::run_failed(format!("stdout: {error}")))
         }
         _ => Ok(()),
     }
@@ -19,14 +19,14 @@ pub(crate) fn text(text: &str) -> Result<(), Failure> {
 
 /// Prints a value as one line of JSON.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
-    let mut json = serde_json::to_string(value).map_err(Failure::run)?;
+    let mut json = serde_json::to_string(value).map_err(Failure::run_failed)?;
     json.push('\n');
-    text(&json)
+    print_text(&json)
 }
 
 /// Prints a value as JSON, with a newline at the end.
-pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    let mut json = serde_json::to_string_pretty(value).map_err(Failure::run)?;
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut json = serde_json::to_string_pretty(value).map_err(Failure::run_failed)?;
     json.push('\n');
-    text(&json)
+    print_text(&json)
 }

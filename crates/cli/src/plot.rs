@@ -3,7 +3,7 @@
 use polypath_experiments::evaluate::{Evaluator, Results as _, Sample};
 use polypath_experiments::experiment::{Figure, Quantity, Selection};
 use polypath_report::RunTable;
-use polypath_report::figure::{diagrams, svg};
+use polypath_report::figure::{build_diagrams, draw_svg};
 
 use crate::args::PlotArgs;
 use crate::failure::Failure;
@@ -11,9 +11,9 @@ use crate::output;
 
 pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
     let shown = args.runs.display();
-    let table = RunTable::read(&args.runs, &args.grid)
-        .map_err(|error| Failure::input(format!("{shown}: cannot be read: {error}")))?;
-    check(args, &table).map_err(|why| Failure::input(format!("{shown}: {why}")))?;
+    let table = RunTable::read_csv(&args.runs, &args.grid)
+        .map_err(|error| Failure::bad_input(format!("{shown}: cannot be read: {error}")))?;
+    check_axes(args, &table).map_err(|why| Failure::bad_input(format!("{shown}: {why}")))?;
     let others = table.shape().axes.iter().map(|axis| axis.name.clone());
     let others = others.filter(|axis| *axis != args.x).collect();
     let figure = Figure {
@@ -23,16 +23,16 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
         y: Some(Quantity::Metric { metric: args.y.clone(), at: Selection::default() }),
         ..Figure::default()
     };
-    let drawn = diagrams(&figure, &Evaluator::new(&table), &[])
-        .map_err(|why| Failure::input(format!("{shown}: {}", why.text())))?;
+    let drawn = build_diagrams(&figure, &Evaluator::new(&table), &[])
+        .map_err(|why| Failure::bad_input(format!("{shown}: {}", why.text())))?;
     for diagram in &drawn {
-        output::text(&svg(diagram).map_err(Failure::run)?)?;
+        output::print_text(&draw_svg(diagram).map_err(Failure::run_failed)?)?;
     }
     Ok(())
 }
 
 /// Every axis exists, and the metric has a value somewhere.
-fn check(args: &PlotArgs, table: &RunTable) -> Result<(), String> {
+fn check_axes(args: &PlotArgs, table: &RunTable) -> Result<(), String> {
     let shape = table.shape();
     let known: Vec<&str> = shape.axes.iter().map(|axis| axis.name.as_str()).collect();
     let mut asked = std::iter::once(&args.x).chain(args.curves.iter().flatten());

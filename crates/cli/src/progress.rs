@@ -33,7 +33,7 @@ impl Progress {
     }
 
     /// `fraction` of the work, from 0 to 1, is done.
-    pub(crate) fn report(&mut self, fraction: f64) {
+    pub(crate) fn report_fraction(&mut self, fraction: f64) {
         if self.bar.is_hidden() && self.start.elapsed() >= PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 const RENAMED: [(&str, &str); 2] = [("worlds", "cross-check"), ("new", "init")];
 
 /// Tells on stderr if `command` is an old word.
-pub(crate) fn hint(command: Option<&OsStr>) {
+pub(crate) fn hint_at_new_word(command: Option<&OsStr>) {
     if let Some((old, new)) = RENAMED.iter().find(|(old, _)| command == Some(OsStr::new(old))) {
         eprintln!("hint: `polypath {old}` is called `polypath {new}` now; the old word will go");
     }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use polypath_experiments::experiment::{Experiment, files};
-use polypath_experiments::reproduce::{Options, Study, execute, jobs, study};
+use polypath_experiments::experiment::{Experiment, find_files};
+use polypath_experiments::reproduce::{Options, Study, collect_jobs, execute_jobs, prepare_study};
 use polypath_experiments::store::Store;
-use polypath_report::{Destination, paper, tally, text, write_report};
+use polypath_report::{Destination, count_verdicts, paper_name, text, write_report};
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
@@ -15,9 +15,9 @@ use crate::progress::Progress;
 
 pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.check {
-        return check(args);
+        return check_experiments(args);
     }
-    let experiments = chosen(args)?;
+    let experiments = choose_experiments(args)?;
     let options = Options {
         quick: args.quick,
         seeds: args.seeds,
@@ -25,33 +25,33 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     };
     let studies: Vec<Study> = experiments
         .into_iter()
-        .map(|experiment| study(experiment, options))
+        .map(|experiment| prepare_study(experiment, options))
         .collect::<Result<_, _>>()?;
-    let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run)?;
-    run(&studies, &mut store)?;
-    write(args, &studies, &store)
+    let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run_failed)?;
+    run_studies(&studies, &mut store)?;
+    write_reports(args, &studies, &store)
 }
 
 /// Says what is wrong with the files, one line each, and how many runs they need.
-fn check(args: &ReproduceArgs) -> Result<(), Failure> {
+fn check_experiments(args: &ReproduceArgs) -> Result<(), Failure> {
     let (mut wrong, mut known) = (0, Vec::new());
     let options = Options { quick: args.quick, seeds: args.seeds, sensitivity: !args.quick };
-    for path in found(args)? {
-        let read = Experiment::read(&path).map(|one| {
+    for path in find_experiments(args)? {
+        let read = Experiment::from_file(&path).map(|one| {
             let asked = args.ids.is_empty() || args.ids.iter().any(|id| is_named(&one.head.id, id));
             known.push(one.head.id.clone());
             asked.then_some(one)
         });
         let studied = match read {
             Ok(None) => continue,
-            Ok(Some(experiment)) => study(experiment, options),
+            Ok(Some(experiment)) => prepare_study(experiment, options),
             Err(error) => Err(error),
         };
         match studied {
             Ok(study) => {
                 let id = &study.experiment.head.id;
-                let (claims, runs) = (study.experiment.claims.len(), jobs([&study]).len());
-                output::text(&format!("{id}: {claims} claims, {runs} runs\n"))?;
+                let (claims, runs) = (study.experiment.claims.len(), collect_jobs([&study]).len());
+                output::print_text(&format!("{id}: {claims} claims, {runs} runs\n"))?;
             }
             Err(error) => {
                 wrong += 1;
@@ -60,7 +60,7 @@ fn check(args: &ReproduceArgs) -> Result<(), Failure> {
         }
     }
     if wrong > 0 {
-        return Err(Failure::input(format!("{wrong} files are wrong")));
+        return Err(Failure::bad_input(format!("{wrong} files are wrong")));
     }
     all_known(args, &known)
 }
@@ -68,28 +68,31 @@ fn check(args: &ReproduceArgs) -> Result<(), Failure> {
 /// Every name means an experiment, and there are some at all.
 fn all_known(args: &ReproduceArgs, known: &[String]) -> Result<(), Failure> {
     if known.is_empty() {
-        return Err(Failure::input(format!("{}: no experiment files", args.scenarios.display())));
+        return Err(Failure::bad_input(format!(
+            "{}: no experiment files",
+            args.scenarios.display()
+        )));
     }
     let unknown = args.ids.iter().find(|id| !known.iter().any(|own| is_named(own, id)));
     unknown.map_or(Ok(()), |id| {
         let known = known.join(", ");
-        Err(Failure::input(format!("no experiment {id:?} (allowed: {known})")))
+        Err(Failure::bad_input(format!("no experiment {id:?} (allowed: {known})")))
     })
 }
 
-fn found(args: &ReproduceArgs) -> Result<Vec<PathBuf>, Failure> {
+fn find_experiments(args: &ReproduceArgs) -> Result<Vec<PathBuf>, Failure> {
     let folder = &args.scenarios;
-    files(folder).map_err(|error| {
+    find_files(folder).map_err(|error| {
         let hint = "(allowed: a folder of experiment files; --scenarios names it)";
-        Failure::input(format!("{}: {error} {hint}", folder.display()))
+        Failure::bad_input(format!("{}: {error} {hint}", folder.display()))
     })
 }
 
 /// The experiments that the arguments name; all without names.
-fn chosen(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
+fn choose_experiments(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
     let mut all = Vec::new();
-    for path in found(args)? {
-        all.push(Experiment::read(&path)?);
+    for path in find_experiments(args)? {
+        all.push(Experiment::from_file(&path)?);
     }
     // By id, so that reports list them alike wherever their files are.
     all.sort_by(|a, b| a.head.id.cmp(&b.head.id));
@@ -101,47 +104,48 @@ fn chosen(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
 
 /// `S0` names all of a paper, `S0-F4` one.
 fn is_named(own: &str, id: &str) -> bool {
-    own == id || paper(own) == id
+    own == id || paper_name(own) == id
 }
 
-fn run(studies: &[Study], store: &mut Store) -> Result<(), Failure> {
-    let jobs = jobs(studies);
+fn run_studies(studies: &[Study], store: &mut Store) -> Result<(), Failure> {
+    let jobs = collect_jobs(studies);
     let progress = Mutex::new(Progress::new());
-    let made = execute(&jobs, store, &|done| told(&progress, done)).map_err(Failure::run)?;
-    store.settle().map_err(Failure::run)?;
+    let made = execute_jobs(&jobs, store, &|done| advance_shared_bar(&progress, done))
+        .map_err(Failure::run_failed)?;
+    store.sort_tables().map_err(Failure::run_failed)?;
     drop(progress);
     eprintln!("{made} runs made, {} found in the store", jobs.len() - made);
     Ok(())
 }
 
 /// Moves a bar that several threads share.
-pub(crate) fn told(progress: &Mutex<Progress>, done: f64) {
+pub(crate) fn advance_shared_bar(progress: &Mutex<Progress>, done: f64) {
     if let Ok(mut progress) = progress.lock() {
-        progress.report(done);
+        progress.report_fraction(done);
     }
 }
 
-fn write(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), Failure> {
-    let command = command(args);
+fn write_reports(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), Failure> {
+    let command = command_line(args);
     let to = Destination { folder: &args.out, pages: args.tables.as_deref(), command: &command };
     let report = write_report(studies, store, to)?;
     report.pages.iter().for_each(|page| eprintln!("tables: {}", page.display()));
     if args.json {
-        output::json(&report.experiments)?;
+        output::print_json(&report.experiments)?;
     } else {
         for (experiment, drawings) in report.experiments.iter().zip(&report.drawings) {
             let figures: String =
-                drawings.iter().map(|drawing| text::figure(drawing) + "\n").collect();
-            output::text(&format!("{figures}{}\n", text::claims(experiment)))?;
+                drawings.iter().map(|drawing| text::format_figure(drawing) + "\n").collect();
+            output::print_text(&format!("{figures}{}\n", text::format_claims(experiment)))?;
         }
-        let [holds, not, unclear] = tally(&report.experiments);
-        output::text(&format!("{holds} claims hold, {not} do not, {unclear} are unclear\n"))?;
+        let [holds, not, unclear] = count_verdicts(&report.experiments);
+        output::print_text(&format!("{holds} claims hold, {not} do not, {unclear} are unclear\n"))?;
     }
     eprintln!("report: {}", report.page.display());
     Ok(())
 }
 
-fn command(args: &ReproduceArgs) -> String {
+fn command_line(args: &ReproduceArgs) -> String {
     let mut command = String::from("polypath reproduce");
     for id in &args.ids {
         command.push_str(&format!(" {id}"));

@@ -1,6 +1,6 @@
 //! `polypath simulate`.
 
-use polypath_experiments::recording::{RecordingFiles, record};
+use polypath_experiments::recording::{RecordingFiles, with_recording};
 use polypath_report::table;
 use polypath_run::limit::{self, BoundUtilisation};
 use polypath_run::{RunError, RunResult, read_scenario, run_world, world_spec};
@@ -24,25 +24,25 @@ struct Report<'a> {
 }
 
 pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
-    let scenario = read_scenario(&input::source(&args.scenario, &args.set)?)?;
+    let scenario = read_scenario(&input::read_source(&args.scenario, &args.set)?)?;
     let seed = args.seed.unwrap_or(scenario.seeds.first);
     let files = RecordingFiles { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
     let mut progress = Progress::new();
     let spec = world_spec(&scenario, files.trace.is_some()).map_err(RunError::from)?;
-    let result = record(&files, |recording| {
-        run_world(&spec, seed, recording, &mut |done| progress.report(done))
+    let result = with_recording(&files, |recording| {
+        run_world(&spec, seed, recording, &mut |done| progress.report_fraction(done))
     })?;
     drop(progress);
-    let limits = limit::of_world(&spec, seed).shares(&result);
+    let limits = limit::of_world(&spec, seed).measure_utilisation(&result);
     if args.json {
-        output::json(&Report { scenario: &scenario, result: &result, limits: &limits })?;
+        output::print_json(&Report { scenario: &scenario, result: &result, limits: &limits })?;
     } else {
-        output::text(&heading(&scenario))?;
-        output::text(&table::result(&result, &limits))?;
+        output::print_text(&format_heading(&scenario))?;
+        output::print_text(&table::format_result(&result, &limits))?;
     }
-    table::failures(&result).map_or(Ok(()), |failures| Err(Failure::run(failures)))
+    table::describe_failures(&result).map_or(Ok(()), |failures| Err(Failure::run_failed(failures)))
 }
 
-fn heading(scenario: &Scenario) -> String {
+fn format_heading(scenario: &Scenario) -> String {
     scenario.title.as_ref().map_or(String::new(), |title| format!("{title}: "))
 }

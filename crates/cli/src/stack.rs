@@ -21,7 +21,7 @@ const USUAL_MTU: u32 = 1500;
 #[derive(Debug, Args)]
 pub(crate) struct StackArgs {
     /// The stack of this end.
-    #[arg(long, value_name = "NAME", default_value_t, value_parser = profiles())]
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = profile_parser())]
     pub(crate) profile: Profile,
     /// Path scheduler of this end, such as min-rtt; `polypath policies` lists them with their
     /// options.
@@ -32,10 +32,10 @@ pub(crate) struct StackArgs {
     #[arg(short = 'C', long, value_name = "POLICY")]
     pub(crate) congestion: Option<String>,
     /// Send and receive buffers of this end, such as 2MB or 64KiB; by default the profile's.
-    #[arg(long, value_name = "SIZE", value_parser = buffer)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_buffer_size)]
     pub(crate) buffer: Option<u32>,
     /// The buffers grow up to this with what the paths can carry; by default they stay as they are.
-    #[arg(long, value_name = "SIZE", value_parser = buffer)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_buffer_size)]
     pub(crate) buffer_max: Option<u32>,
     /// The largest IP packet that every path carries; auto: found out for each path
     /// (docs/path-mtu.md).
@@ -45,15 +45,16 @@ pub(crate) struct StackArgs {
 
 impl StackArgs {
     /// The profile with what was said on top, and room for at least so many outbound streams.
-    pub(crate) fn config(&self, streams: u16) -> Result<AssocConfig, Failure> {
-        let mut assoc = self.settings()?;
+    pub(crate) fn assoc_config(&self, streams: u16) -> Result<AssocConfig, Failure> {
+        let mut assoc = self.config_settings()?;
         assoc.outbound_streams = assoc.outbound_streams.max(streams);
-        profile::config((assoc, self.policies()?)).map_err(Failure::input)
+        profile::config((assoc, self.policy_spec()?)).map_err(Failure::bad_input)
     }
 
-    fn policies(&self) -> Result<PolicySpec, Failure> {
+    fn policy_spec(&self) -> Result<PolicySpec, Failure> {
         let registry = Registry::builtin();
-        let refused = |flag| move |error: PolicyError| Failure::input(format!("{flag}: {error}"));
+        let refused =
+            |flag| move |error: PolicyError| Failure::bad_input(format!("{flag}: {error}"));
         let (_, mut policies) = self.profile.stack();
         if let Some(scheduler) = &self.scheduler {
             registry.path_scheduler(scheduler).map(drop).map_err(refused("--scheduler"))?;
@@ -66,7 +67,7 @@ impl StackArgs {
         Ok(policies)
     }
 
-    fn settings(&self) -> Result<AssocConfig, Failure> {
+    fn config_settings(&self) -> Result<AssocConfig, Failure> {
         let (mut assoc, _) = self.profile.stack();
         // The send buffer of ns-2 has no end: a sender of all it has would fill this host's memory.
         assoc.send_buffer = assoc.send_buffer.min(LARGEST_BUFFER.into());
@@ -79,12 +80,12 @@ impl StackArgs {
             if u64::from(most) < least {
                 let (most, least) = (Size(most.into()), Size(least));
                 let text = format!("--buffer-max {most}: below the buffer (allowed: from {least})");
-                return Err(Failure::input(text));
+                return Err(Failure::bad_input(text));
             }
             assoc.receive_buffer_max = Some(most);
             assoc.send_buffer_max = Some(most.into());
         }
-        assoc.path_mtu = self.mtu.guess();
+        assoc.path_mtu = self.mtu.initial_size();
         assoc.path_mtu_discovery = match self.mtu {
             Mtu::Fixed(_) => None,
             Mtu::Auto => Some(PathMtuDiscovery::default()),
@@ -97,7 +98,7 @@ impl StackArgs {
 }
 
 /// Takes the names of profiles; help and errors list them.
-fn profiles() -> impl TypedValueParser<Value = Profile> {
+fn profile_parser() -> impl TypedValueParser<Value = Profile> {
     PossibleValuesParser::new(Profile::ALL.map(Profile::name)).try_map(|name| name.parse())
 }
 
@@ -112,7 +113,7 @@ pub(crate) enum Mtu {
 
 impl Mtu {
     /// Bytes, as long as nothing is known.
-    pub(crate) const fn guess(self) -> u32 {
+    pub(crate) const fn initial_size(self) -> u32 {
         match self {
             Self::Fixed(bytes) => bytes,
             Self::Auto => USUAL_MTU,
@@ -133,7 +134,7 @@ impl FromStr for Mtu {
     }
 }
 
-fn buffer(text: &str) -> Result<u32, String> {
+fn parse_buffer_size(text: &str) -> Result<u32, String> {
     let size = text.parse::<Size>().map_err(|error| error.to_string())?;
     let bytes = u32::try_from(size.0)
         .ok()
@@ -159,18 +160,18 @@ mod tests {
     #[test]
     fn buffers_grow_from_what_they_are() {
         let line = "--buffer 64KiB --buffer-max 1MiB --mtu 1400";
-        let assoc = args(line).config(0).unwrap();
+        let assoc = args(line).assoc_config(0).unwrap();
         assert_eq!((assoc.receive_buffer, assoc.receive_buffer_max), (1 << 16, Some(1 << 20)));
         assert_eq!((assoc.send_buffer, assoc.send_buffer_max), (1 << 16, Some(1 << 20)));
         assert_eq!((assoc.path_mtu, assoc.path_mtu_discovery), (1400, None));
-        let error = args("--buffer-max 1MiB").config(0).unwrap_err();
+        let error = args("--buffer-max 1MiB").assoc_config(0).unwrap_err();
         let error = error.message();
         assert!(error.contains("--buffer-max 1MiB") && error.contains("from 4MiB"), "{error}");
     }
 
     #[test]
     fn packet_sizes_are_given_or_found() {
-        let assoc = args("--mtu auto").config(0).unwrap();
+        let assoc = args("--mtu auto").assoc_config(0).unwrap();
         assert_eq!(assoc.path_mtu, 1500);
         assert_eq!(assoc.path_mtu_discovery, Some(PathMtuDiscovery::default()));
         for bad in ["", "575", "65536", "AUTO", "1e3"] {
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn a_profile_is_one_of_those_that_there_are() {
         for profile in Profile::ALL {
-            let assoc = args(&format!("--profile {profile}")).config(20).unwrap();
+            let assoc = args(&format!("--profile {profile}")).assoc_config(20).unwrap();
             assert_eq!(assoc.outbound_streams, 20);
             assert!(assoc.send_buffer <= LARGEST_BUFFER.into(), "{profile}");
             assert_eq!(assoc.extensions.dynamic_addresses, !profile.is_reproduction());
@@ -191,10 +192,10 @@ mod tests {
     #[test]
     fn policies_are_chosen_by_name_and_unknown_ones_refused_with_the_list() {
         let line = "--scheduler min-rtt -C cubic";
-        let policies = args(line).policies().unwrap();
+        let policies = args(line).policy_spec().unwrap();
         assert_eq!((&*policies.path_scheduler, &*policies.congestion), ("min-rtt", "cubic"));
         for (line, known) in [("--scheduler best", "min-rtt"), ("--congestion best", "cubic")] {
-            let error = args(line).config(0).unwrap_err();
+            let error = args(line).assoc_config(0).unwrap_err();
             let flag = line.split(' ').next().unwrap();
             let begin = error.message().starts_with(&format!("{flag}: "));
             assert!(begin && error.message().contains(known), "{}", error.message());

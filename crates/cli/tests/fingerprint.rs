@@ -14,7 +14,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use polypath_testkit::fingerprint::{Digest, Lines, compare, compare_some, name};
+use polypath_testkit::fingerprint::{Digest, Lines, compare_part, compare_some, name_run};
 use serde_json::Value;
 
 /// Words of today's results, each with the word that stood in its place when the fingerprint was
@@ -76,10 +76,10 @@ fn hash(value: &Value) -> String {
     values.sort();
     let mut digest = Digest::new();
     for (place, value) in values {
-        digest.bytes(place.as_bytes());
-        digest.bytes(value.as_bytes());
+        digest.add_bytes(place.as_bytes());
+        digest.add_bytes(value.as_bytes());
     }
-    digest.text()
+    digest.to_hex()
 }
 
 /// The hash of a run's result, and of what it reached of its bounds; the scenario, which is printed
@@ -117,15 +117,15 @@ fn compare_profile(profile: &str) {
         let stem = file.trim_end_matches(".toml");
         if own == profile {
             for seed in SEEDS {
-                let name = name(&[stem, &format!("seed-{seed}")]);
+                let name = name_run(&[stem, &format!("seed-{seed}")]);
                 lines.insert(name, simulate(&file, seed, None));
             }
         } else {
-            let name = name(&[stem, &format!("seed-{}", SEEDS[0]), &format!("as-{profile}")]);
+            let name = name_run(&[stem, &format!("seed-{}", SEEDS[0]), &format!("as-{profile}")]);
             lines.insert(name, simulate(&file, SEEDS[0], Some(profile)));
         }
     }
-    compare(profile, &lines);
+    compare_part(profile, &lines);
 }
 
 #[test]
@@ -149,14 +149,14 @@ fn judged(claim: &Value) -> String {
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let mut digest = Digest::new();
     for comparison in claim["comparisons"].as_array().into_iter().flatten() {
-        digest.bytes(text(comparison, "verdict").as_bytes());
+        digest.add_bytes(text(comparison, "verdict").as_bytes());
         for field in ["measured", "effect"] {
             let words = text(comparison, field);
             let figures = words.split([' ', ',', ';']).filter(|word| word.parse::<f64>().is_ok());
-            figures.for_each(|figure| digest.bytes(figure.as_bytes()));
+            figures.for_each(|figure| digest.add_bytes(figure.as_bytes()));
         }
     }
-    format!("{} {}", digest.text(), text(claim, "verdict"))
+    format!("{} {}", digest.to_hex(), text(claim, "verdict"))
 }
 
 /// The claims of experiments, run quickly, by id.
@@ -180,7 +180,7 @@ fn claims_get_the_verdicts_that_they_always_got() {
     let is_of_paper = |id: &str| id.starts_with('S');
     let (papers, ours): (Lines, Lines) =
         claims(&experiments).into_iter().partition(|(id, _)| is_of_paper(id));
-    let compare = if whole { compare } else { compare_some };
+    let compare = if whole { compare_part } else { compare_some };
     compare("verdicts", &papers);
     compare("verdicts-fast", &ours);
 }

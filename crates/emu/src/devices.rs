@@ -25,32 +25,38 @@ pub(crate) fn middle_name(port: usize) -> String {
 }
 
 /// Makes all devices, up and with their addresses and routes.
-pub(crate) fn make(
+pub(crate) fn make_devices(
     spec: &NetworkSpec,
     client: &Namespace,
     server: &Namespace,
     middle: &Namespace,
 ) -> Result<(), Error> {
     sysctl::quiet_middle(middle)?;
-    middle.ip(&pairs(spec, client, server))?;
+    middle.run_ip_commands(&veth_commands(spec, client, server))?;
     offload::switch_off(middle, &middle_names(spec))?;
     for (host, namespace) in [(&spec.client, client), (&spec.server, server)] {
-        sysctl::multihomed(namespace)?;
+        sysctl::allow_multihoming(namespace)?;
         let names: Vec<_> = host.interfaces.iter().map(|i| i.name.clone()).collect();
         offload::switch_off(namespace, &names)?;
-        namespace.ip(&addresses(host))?;
-        FAMILIES.iter().try_for_each(|family| namespace.ip_of(family, &routes(host, family)))?;
+        namespace.run_ip_commands(&address_commands(host))?;
+        FAMILIES
+            .iter()
+            .try_for_each(|family| namespace.ip_of(family, &route_commands(host, family)))?;
     }
     Ok(())
 }
 
 /// Takes one interface of a host up again after it was down, when Linux has forgotten its routes.
-pub(crate) fn revive(host: &HostSpec, namespace: &Namespace, name: &str) -> Result<(), Error> {
+pub(crate) fn revive_interface(
+    host: &HostSpec,
+    namespace: &Namespace,
+    name: &str,
+) -> Result<(), Error> {
     let mut script = format!("link set dev {name} up\n");
     let interfaces = || host.interfaces.iter().enumerate().filter(|(_, i)| i.name == name);
     // IPv6 addresses go with the interface; IPv4's stay, and "replace" minds neither.
     script.extend(interfaces().map(|(_, interface)| address_lines(interface, "replace")));
-    namespace.ip(&script)?;
+    namespace.run_ip_commands(&script)?;
     FAMILIES.iter().try_for_each(|family| {
         let lines = interfaces().map(|(n, interface)| route_lines(n, interface, family));
         namespace.ip_of(family, &lines.collect::<String>())
@@ -62,7 +68,7 @@ fn middle_names(spec: &NetworkSpec) -> Vec<String> {
     (0..ports).map(middle_name).collect()
 }
 
-fn pairs(spec: &NetworkSpec, client: &Namespace, server: &Namespace) -> String {
+fn veth_commands(spec: &NetworkSpec, client: &Namespace, server: &Namespace) -> String {
     let mtu = spec.mtu();
     let of = |host: &HostSpec, namespace: &Namespace| {
         let path = namespace.path();
@@ -83,7 +89,7 @@ fn pairs(spec: &NetworkSpec, client: &Namespace, server: &Namespace) -> String {
     script
 }
 
-fn addresses(host: &HostSpec) -> String {
+fn address_commands(host: &HostSpec) -> String {
     let mut script = String::from("link set lo up\n");
     for interface in &host.interfaces {
         let _ = writeln!(script, "link set dev {} arp off addrgenmode none up", interface.name);
@@ -101,7 +107,7 @@ fn address_lines(interface: &InterfaceSpec, verb: &str) -> String {
 }
 
 /// A packet leaves by the interface that has its source address, whatever its destination.
-fn routes(host: &HostSpec, family: &str) -> String {
+fn route_commands(host: &HostSpec, family: &str) -> String {
     let mut script = String::new();
     for (n, interface) in host.interfaces.iter().enumerate() {
         script += &route_lines(n, interface, family);

@@ -75,7 +75,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// `sockets` are those of [`Port::open`], the client's first.
+    /// `sockets` are those of [`Port::open_socket`], the client's first.
     pub(crate) fn new(
         sockets: Vec<OwnedFd>,
         fabric: Fabric,
@@ -100,16 +100,16 @@ impl Driver {
     /// Carries frames until nobody can give orders any more.
     pub(crate) fn run(mut self) {
         serve_first(PRIORITY);
-        while self.obey() {
-            let ready = self.wait();
-            self.receive(&ready);
-            self.fabric.advance(self.clock.now(), &mut self.deliveries);
-            self.deliver();
+        while self.obey_orders() {
+            let ready = self.wait_for_work();
+            self.receive_frames(&ready);
+            self.fabric.advance_frames(self.clock.now(), &mut self.deliveries);
+            self.deliver_frames();
         }
     }
 
     /// Carries out what has been ordered; false when there will be no more orders.
-    fn obey(&mut self) -> bool {
+    fn obey_orders(&mut self) -> bool {
         loop {
             match self.orders.try_recv() {
                 Ok(order) => self.carry_out(order),
@@ -124,14 +124,14 @@ impl Driver {
         match order {
             Order::Start(done) => {
                 self.clock = Clock::new();
-                self.fabric.start();
+                self.fabric.start_experiment();
                 self.lateness = Recorder::new();
                 self.ports.iter_mut().for_each(|port| port.refused = 0);
                 let _ = done.send(());
             }
             Order::Change(links, change, done) => {
                 let now = self.clock.now();
-                links.iter().for_each(|&link| self.fabric.change(now, link, change.clone()));
+                links.iter().for_each(|&link| self.fabric.change_link(now, link, change.clone()));
                 let _ = done.send(());
             }
             Order::ChangeNat(number, change, done) => {
@@ -143,26 +143,26 @@ impl Driver {
                 let _ = done.send(());
             }
             Order::Report(answer) => {
-                let _ = answer.send(self.counters());
+                let _ = answer.send(self.read_counters());
             }
         }
     }
 
-    fn counters(&self) -> Counters {
+    fn read_counters(&self) -> Counters {
         Counters {
-            links: self.fabric.stats(),
-            nats: self.fabric.nats(),
-            unrouted: self.fabric.unrouted(),
-            vanished: self.fabric.vanished(),
+            links: self.fabric.link_stats(),
+            nats: self.fabric.nat_counters(),
+            unrouted: self.fabric.unrouted_frames(),
+            vanished: self.fabric.oversized_frames(),
             refused: self.ports.iter().map(|port| port.refused).sum(),
             lateness: self.lateness.summary(),
-            epoch: self.clock.epoch(),
+            epoch: self.clock.unix_epoch(),
         }
     }
 
     /// Sleeps until a frame comes in, one is due, or there is an order; returns the ports that have
     /// something to read.
-    fn wait(&self) -> Vec<usize> {
+    fn wait_for_work(&self) -> Vec<usize> {
         let mut fds: Vec<_> =
             self.ports.iter().map(|port| PollFd::new(port.fd(), PollFlags::POLLIN)).collect();
         fds.push(PollFd::new(self.wake.as_fd(), PollFlags::POLLIN));
@@ -177,24 +177,29 @@ impl Driver {
         fds.iter().enumerate().filter(|(_, fd)| ready(fd)).map(|(port, _)| port).collect()
     }
 
-    fn receive(&mut self, ready: &[usize]) {
+    fn receive_frames(&mut self, ready: &[usize]) {
         let (spare, fabric, mtu) = (&mut self.spare, &mut self.fabric, self.mtu);
         let watcher = &mut self.watcher;
         for &number in ready {
             let Some(port) = self.ports.get_mut(number) else { continue };
             for _ in 0..ROUNDS {
-                let epoch = self.clock.epoch();
+                let epoch = self.clock.unix_epoch();
                 let now = self.clock.now();
                 let mut back = Vec::new();
                 let empty = || spare.pop().unwrap_or_else(|| Frame::with_room(mtu));
-                let more = port.receive(empty, |stamp, frame| {
+                let more = port.receive_frames(empty, |stamp, frame| {
                     let at = stamp.and_then(|stamp| stamp.checked_sub(epoch)).unwrap_or(now);
                     if let Some(watcher) = watcher
                         && let Some(route) = fabric.route_of(at.min(now), number, &frame)
                     {
                         watcher(stamp.unwrap_or(epoch + now), route, frame.packet());
                     }
-                    back.extend(fabric.enter(at.min(now), number, frame, &mut self.deliveries));
+                    back.extend(fabric.enter_frame(
+                        at.min(now),
+                        number,
+                        frame,
+                        &mut self.deliveries,
+                    ));
                 });
                 spare.append(&mut back);
                 if !more {
@@ -204,7 +209,7 @@ impl Driver {
         }
     }
 
-    fn deliver(&mut self) {
+    fn deliver_frames(&mut self) {
         if self.deliveries.is_empty() {
             return;
         }
@@ -217,14 +222,14 @@ impl Driver {
         }
         for port in self.ports.iter_mut().filter(|port| !port.queue.is_empty()) {
             let spare = &mut self.spare;
-            port.send(|frame| {
+            port.send_queue(|frame| {
                 if spare.len() < SPARE {
                     spare.push(frame);
                 }
             });
         }
         let now = self.clock.now();
-        dues.iter().for_each(|due| self.lateness.record(now.saturating_sub(*due)));
+        dues.iter().for_each(|due| self.lateness.record_delay(now.saturating_sub(*due)));
     }
 }
 
@@ -243,7 +248,7 @@ impl Clock {
     }
 
     /// When it began, in ns since 1970 by the clock that stamps frames, which may be set.
-    fn epoch(&self) -> Nanos {
+    fn unix_epoch(&self) -> Nanos {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         (since.as_nanos() as Nanos).saturating_sub(self.now())
     }

@@ -62,12 +62,12 @@ impl Emulation {
     pub fn build(spec: NetworkSpec) -> Result<Self, Error> {
         spec.check()?;
         let [client, server, middle] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
-        devices::make(&spec, &client, &server, &middle)?;
-        let plan = Plan::of(&spec);
+        devices::make_devices(&spec, &client, &server, &middle)?;
+        let plan = Plan::from_spec(&spec);
         let sockets = open_ports(&middle, plan.ports())?;
         let guard = Guard::new(&[&client, &server])?;
         let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK);
-        let wake = Arc::new(wake.map_err(Error::system("eventfd"))?);
+        let wake = Arc::new(wake.map_err(Error::system_error("eventfd"))?);
         let (orders, received) = channel();
         let thread = {
             let wake = Arc::clone(&wake);
@@ -78,7 +78,7 @@ impl Emulation {
                 Driver::new(sockets, Fabric::new(spec), mtu, received, wake).run();
             };
             let named = std::thread::Builder::new().name("network".into());
-            named.spawn(run).map_err(Error::system("thread"))?
+            named.spawn(run).map_err(Error::system_error("thread"))?
         };
         let (orders, thread) = (Some(orders), Some(thread));
         Ok(Self { client, server, plan, orders, wake, thread, _guard: guard })
@@ -90,7 +90,7 @@ impl Emulation {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn start(&self) -> Result<(), Error> {
-        self.ask(Order::Start)
+        self.ask_driver(Order::Start)
     }
 
     /// The client's namespace.
@@ -117,42 +117,42 @@ impl Emulation {
     /// The addresses of `host`, interface by interface.
     #[must_use]
     pub fn addresses(&self, host: Host) -> Vec<IpAddr> {
-        self.plan.host(host).addresses().collect()
+        self.plan.host_spec(host).addresses().collect()
     }
 
     /// Cuts all links of the routes of this path, in both directions: what is on them is lost, and
-    /// so is all that comes until [`Self::restore`]. The hosts are told nothing.
+    /// so is all that comes until [`Self::restore_path`]. The hosts are told nothing.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::Stopped`].
-    pub fn cut(&self, path: &str) -> Result<(), Error> {
+    pub fn cut_path(&self, path: &str) -> Result<(), Error> {
         self.change_path(path, Change::Up(false))
     }
 
-    /// Undoes [`Self::cut`].
+    /// Undoes [`Self::cut_path`].
     ///
     /// # Errors
-    /// As [`Self::cut`].
-    pub fn restore(&self, path: &str) -> Result<(), Error> {
+    /// As [`Self::cut_path`].
+    pub fn restore_path(&self, path: &str) -> Result<(), Error> {
         self.change_path(path, Change::Up(true))
     }
 
     /// Changes all links of the routes of this path, in both directions, now.
     ///
     /// # Errors
-    /// As [`Self::cut`].
+    /// As [`Self::cut_path`].
     pub fn change_path(&self, path: &str, change: Change) -> Result<(), Error> {
         let links = self.plan.links_of_path(path)?;
-        self.ask(|done| Order::Change(links, change, done))
+        self.ask_driver(|done| Order::Change(links, change, done))
     }
 
     /// Changes one link, that is, one direction, now.
     ///
     /// # Errors
-    /// As [`Self::cut`].
+    /// As [`Self::cut_path`].
     pub fn change_link(&self, link: &str, change: Change) -> Result<(), Error> {
-        let link = self.plan.link(link)?;
-        self.ask(|done| Order::Change(vec![link], change, done))
+        let link = self.plan.link_index(link)?;
+        self.ask_driver(|done| Order::Change(vec![link], change, done))
     }
 
     /// Changes a box that translates addresses, now.
@@ -160,22 +160,22 @@ impl Emulation {
     /// # Errors
     /// [`Error::Unknown`], [`Error::Stopped`].
     pub fn change_nat(&self, name: &str, change: NatChange) -> Result<(), Error> {
-        let nat = self.plan.nat(name)?;
-        self.ask(|done| Order::ChangeNat(nat, change, done))
+        let nat = self.plan.nat_index(name)?;
+        self.ask_driver(|done| Order::ChangeNat(nat, change, done))
     }
 
     /// Takes an interface of a host down, or up again with its addresses and routes. Other than
-    /// with [`Self::cut`] the host's kernel knows.
+    /// with [`Self::cut_path`] the host's kernel knows.
     ///
     /// # Errors
     /// [`Error::Unknown`], [`Error::System`].
     pub fn set_interface(&self, host: Host, name: &str, up: bool) -> Result<(), Error> {
-        let spec = self.plan.interface(host, name)?;
+        let spec = self.plan.find_interface(host, name)?;
         let namespace = self.namespace(host);
         if up {
-            return devices::revive(spec, namespace, name);
+            return devices::revive_interface(spec, namespace, name);
         }
-        namespace.ip(&format!("link set dev {name} down\n"))
+        namespace.run_ip_commands(&format!("link set dev {name} down\n"))
     }
 
     /// Tells `watcher` from now on of every packet that a host sends onto a route, before the links
@@ -184,8 +184,8 @@ impl Emulation {
     ///
     /// # Errors
     /// [`Error::Stopped`].
-    pub fn watch(&self, watcher: Watcher) -> Result<(), Error> {
-        self.ask(|done| Order::Watch(watcher, done))
+    pub fn watch_packets(&self, watcher: Watcher) -> Result<(), Error> {
+        self.ask_driver(|done| Order::Watch(watcher, done))
     }
 
     /// The counters so far.
@@ -193,15 +193,15 @@ impl Emulation {
     /// # Errors
     /// [`Error::Stopped`].
     pub fn stats(&self) -> Result<Stats, Error> {
-        let counters = self.ask(Order::Report)?;
+        let counters = self.ask_driver(Order::Report)?;
         let Counters { links, nats, unrouted, vanished, refused, lateness, .. } = counters;
         let links = self.plan.link_names().zip(links).collect();
         Ok(Stats { links, nats, unrouted, vanished, refused, lateness })
     }
 
     /// When the links' clock began, in ns since 1970.
-    pub(crate) fn epoch(&self) -> Result<Nanos, Error> {
-        self.ask(Order::Report).map(|counters| counters.epoch)
+    pub(crate) fn clock_epoch(&self) -> Result<Nanos, Error> {
+        self.ask_driver(Order::Report).map(|counters| counters.epoch)
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -209,15 +209,15 @@ impl Emulation {
     }
 
     /// Gives an order and waits for the answer.
-    fn ask<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Result<T, Error> {
+    fn ask_driver<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Result<T, Error> {
         let (answer, answered) = channel();
         let orders = self.orders.as_ref().ok_or(Error::Stopped)?;
         orders.send(order(answer)).map_err(|_| Error::Stopped)?;
-        self.wake();
+        self.wake_driver();
         answered.recv().map_err(|_| Error::Stopped)
     }
 
-    fn wake(&self) {
+    fn wake_driver(&self) {
         // It fails when it is so full of wake-ups that it wakes anyway.
         let _ = self.wake.write(1);
     }
@@ -227,18 +227,18 @@ impl Drop for Emulation {
     fn drop(&mut self) {
         // Without anyone to order, the thread ends.
         self.orders = None;
-        self.wake();
+        self.wake_driver();
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 fn open_ports(middle: &Namespace, ports: usize) -> Result<Vec<OwnedFd>, Error> {
     let open = || {
-        let socket = |port| Port::open(&devices::middle_name(port));
+        let socket = |port| Port::open_socket(&devices::middle_name(port));
         (0..ports).map(socket).collect::<Result<Vec<_>, _>>()
     };
-    let opened = middle.run(open).map_err(Error::system("setns"))?;
-    opened.map_err(Error::system("packet socket"))
+    let opened = middle.run(open).map_err(Error::system_error("setns"))?;
+    opened.map_err(Error::system_error("packet socket"))
 }
 
 impl Host {
@@ -253,12 +253,12 @@ impl Host {
 }
 
 impl Plan {
-    fn interface(&self, host: Host, name: &str) -> Result<&HostSpec, Error> {
-        let spec = self.host(host);
+    fn find_interface(&self, host: Host, name: &str) -> Result<&HostSpec, Error> {
+        let spec = self.host_spec(host);
         if spec.interfaces.iter().any(|interface| interface.name == name) {
             return Ok(spec);
         }
         let known = spec.interfaces.iter().map(|interface| interface.name.clone()).collect();
-        Err(Self::unknown("interface", name, known))
+        Err(Self::unknown_name("interface", name, known))
     }
 }

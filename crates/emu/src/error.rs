@@ -48,7 +48,7 @@ pub enum Error {
 
 impl Error {
     /// For `map_err`: names what was tried.
-    pub(crate) fn system<E: ToString>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
+    pub(crate) fn system_error<E: ToString>(what: impl Into<String>) -> impl FnOnce(E) -> Self {
         let what = what.into();
         move |cause| Self::System { what, cause: cause.to_string() }
     }

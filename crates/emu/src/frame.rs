@@ -43,7 +43,7 @@ impl Frame {
     }
 
     /// Another packet, as far as there is room, in a frame with the same header and room.
-    pub(crate) fn carrying(&self, packet: &[u8]) -> Self {
+    pub(crate) fn with_packet(&self, packet: &[u8]) -> Self {
         let mut buffer = self.buffer.clone();
         let room = buffer.get_mut(ETHERNET_HEADER..).unwrap_or_default();
         let len = packet.len().min(room.len());
@@ -61,18 +61,18 @@ impl Frame {
     pub(crate) fn addresses(&self) -> Option<(IpAddr, IpAddr)> {
         let bytes = self.bytes();
         match bytes.get(12..ETHERNET_HEADER)? {
-            [0x08, 0x00] => Some((v4(bytes.get(26..30)?)?, v4(bytes.get(30..34)?)?)),
-            [0x86, 0xdd] => Some((v6(bytes.get(22..38)?)?, v6(bytes.get(38..54)?)?)),
+            [0x08, 0x00] => Some((read_ipv4(bytes.get(26..30)?)?, read_ipv4(bytes.get(30..34)?)?)),
+            [0x86, 0xdd] => Some((read_ipv6(bytes.get(22..38)?)?, read_ipv6(bytes.get(38..54)?)?)),
             _ => None,
         }
     }
 }
 
-fn v4(bytes: &[u8]) -> Option<IpAddr> {
+fn read_ipv4(bytes: &[u8]) -> Option<IpAddr> {
     Some(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?).into())
 }
 
-fn v6(bytes: &[u8]) -> Option<IpAddr> {
+fn read_ipv6(bytes: &[u8]) -> Option<IpAddr> {
     Some(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).into())
 }
 

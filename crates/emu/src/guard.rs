@@ -43,12 +43,12 @@ impl Guard {
         shell.args(["-c", SCRIPT, "polypath-guard"]).args(&namespaces);
         // A group of its own: Ctrl-C is not meant for it.
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        let shell = shell.spawn().map_err(Error::system("/bin/sh"))?;
+        let shell = shell.spawn().map_err(Error::system_error("/bin/sh"))?;
         Ok(Self { shell, namespaces })
     }
 
     /// Kills what is in the namespaces, this process excepted.
-    fn clear(&self) {
+    fn kill_processes(&self) {
         let own = std::process::id().to_string();
         for _ in 0..2 {
             let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -68,7 +68,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.clear();
+        self.kill_processes();
         let _ = self.shell.kill();
         let _ = self.shell.wait();
     }

@@ -30,7 +30,7 @@ impl Recorder {
         Self(Histogram::new_with_bounds(1, LATEST, 2).ok())
     }
 
-    pub(crate) fn record(&mut self, late: Nanos) {
+    pub(crate) fn record_delay(&mut self, late: Nanos) {
         if let Some(histogram) = &mut self.0 {
             histogram.saturating_record(late);
         }

@@ -41,8 +41,8 @@
 //! let socket = emulation.client().run(|| UdpSocket::bind((client, 0)))??;
 //! emulation.start()?; // losses, jitter and schedules begin
 //! socket.send_to(b"hello", (server, 9))?;
-//! emulation.cut("wifi")?; // what is on the way is lost, and what comes, until:
-//! emulation.restore("wifi")?;
+//! emulation.cut_path("wifi")?; // what is on the way is lost, and what comes, until:
+//! emulation.restore_path("wifi")?;
 //! println!("{:?}", emulation.stats()?.lateness);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

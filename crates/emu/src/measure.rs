@@ -14,7 +14,7 @@ use polypath_link::{LinkConfig, Nanos};
 use crate::emulation::Emulation;
 use crate::error::Error;
 use crate::model;
-use crate::port::nanos;
+use crate::port::to_nanos;
 use crate::spec::{Host, RouteSpec};
 
 /// By how much an emulated network may differ from its specification.
@@ -65,7 +65,7 @@ pub struct Measurement {
 impl Measurement {
     /// What is off by more than the bounds, in one line.
     #[must_use]
-    pub fn fault(&self, bounds: &Bounds) -> Option<String> {
+    pub fn describe_fault(&self, bounds: &Bounds) -> Option<String> {
         let what = self.delay_fault(bounds).or_else(|| self.rate_fault(bounds.rate))?;
         Some(format!("path {}, {} to {}: {what}", self.path, self.from, self.to))
     }
@@ -111,14 +111,14 @@ impl Emulation {
     ///
     /// # Errors
     /// [`Error::System`] when packets cannot be sent, [`Error::Stopped`].
-    pub fn measure(&self, bounds: &Bounds) -> Result<Vec<Measurement>, Error> {
+    pub fn measure_routes(&self, bounds: &Bounds) -> Result<Vec<Measurement>, Error> {
         self.plan().routes().iter().map(|route| self.measure_until(route, bounds)).collect()
     }
 
     fn measure_until(&self, route: &RouteSpec, bounds: &Bounds) -> Result<Measurement, Error> {
         let mut last = self.measure_route(route)?;
         for _ in 1..ATTEMPTS {
-            if last.fault(bounds).is_none() {
+            if last.describe_fault(bounds).is_none() {
                 break;
             }
             last = self.measure_route(route)?;
@@ -131,17 +131,17 @@ impl Emulation {
         let mut trial = Trial::new(self, route)?;
         (0..PROBES).try_for_each(|_| {
             std::thread::sleep(PROBE_GAP);
-            trial.send(PROBE_BYTES.max(trial.least()))
+            trial.send_packet(PROBE_BYTES.max(trial.least_size()))
         })?;
-        let delay = trial.finish(&links)?.delay();
-        let rate = match bottleneck(&links) {
+        let delay = trial.collect_outcome(&links)?.compare_delay();
+        let rate = match bottleneck_rate(&links) {
             None => None,
             Some(rate) => {
                 let routes = self.plan().routes().len().max(1) as f64;
                 let time = (STREAMS_TIME / routes).clamp(STREAM_TIME.0, STREAM_TIME.1);
                 let mut trial = Trial::new(self, route)?;
-                trial.stream(rate as f64, time)?;
-                Some(trial.finish(&links)?.rate())
+                trial.send_stream(rate as f64, time)?;
+                Some(trial.collect_outcome(&links)?.compare_rate())
             }
         };
         let RouteSpec { path, from, to, .. } = route.clone();
@@ -150,7 +150,7 @@ impl Emulation {
 }
 
 /// The lowest rate in bit/s of a chain of links, if any has one.
-fn bottleneck(links: &[LinkConfig]) -> Option<u64> {
+fn bottleneck_rate(links: &[LinkConfig]) -> Option<u64> {
     let rate = |link: &LinkConfig| link.trace.as_ref().map(|t| t.mean_rate()).or(link.rate);
     links.iter().filter_map(rate).min()
 }
@@ -180,10 +180,10 @@ impl Trial {
         let bind = |address: IpAddr| -> Result<UdpSocket, Error> {
             let socket = host(address).run(|| UdpSocket::bind((address, 0)));
             let socket = socket.and_then(|socket| socket);
-            socket.map_err(Error::system(format!("UDP socket on {address}")))
+            socket.map_err(Error::system_error(format!("UDP socket on {address}")))
         };
         let (sender, receiver) = (bind(route.from)?, bind(route.to)?);
-        prepare(&sender, &receiver).map_err(Error::system("UDP socket"))?;
+        prepare_sockets(&sender, &receiver).map_err(Error::system_error("UDP socket"))?;
         let plan = emulation.plan();
         Ok(Self {
             sender,
@@ -191,30 +191,30 @@ impl Trial {
             headers: if route.to.is_ipv4() { 28 } else { 48 },
             mtu: plan.mtu.min(route.vanish_above.unwrap_or(u32::MAX)),
             overhead: plan.overhead,
-            epoch: emulation.epoch()?,
+            epoch: emulation.clock_epoch()?,
             sent: Vec::new(),
         })
     }
 
     /// The least size of a packet that carries a number.
-    fn least(&self) -> u32 {
+    fn least_size(&self) -> u32 {
         self.headers + 4
     }
 
     /// Sends a packet of `bytes` bytes, headers included, that carries its number.
-    fn send(&mut self, bytes: u32) -> Result<(), Error> {
+    fn send_packet(&mut self, bytes: u32) -> Result<(), Error> {
         let number = self.sent.len() as u32;
         let mut payload = vec![0; bytes.saturating_sub(self.headers) as usize];
         if let Some(place) = payload.first_chunk_mut() {
             *place = number.to_be_bytes();
         }
         self.sent.push((since_1970().saturating_sub(self.epoch), bytes + self.overhead));
-        self.sender.send(&payload).map_err(Error::system("send"))?;
+        self.sender.send(&payload).map_err(Error::system_error("send"))?;
         Ok(())
     }
 
     /// Sends a little more than `rate` bit/s for `time` s, and at least twenty packets.
-    fn stream(&mut self, rate: f64, time: f64) -> Result<(), Error> {
+    fn send_stream(&mut self, rate: f64, time: f64) -> Result<(), Error> {
         // On slow routes packets of 10 ms each.
         let bytes = ((rate * 0.01 / 8.0) as u32).clamp(200.min(self.mtu), self.mtu);
         let gap = f64::from(bytes + self.overhead) * 8.0 / rate / PUSH;
@@ -226,22 +226,22 @@ impl Trial {
             if due > passed {
                 std::thread::sleep(Duration::from_secs_f64(due - passed));
             } else {
-                self.send(bytes)?;
+                self.send_packet(bytes)?;
             }
         }
         Ok(())
     }
 
     /// Waits until all is there that should be.
-    fn finish(self, links: &[LinkConfig]) -> Result<Outcome, Error> {
-        let expected = model::arrivals(links, &self.sent);
+    fn collect_outcome(self, links: &[LinkConfig]) -> Result<Outcome, Error> {
+        let expected = model::predict_arrivals(links, &self.sent);
         let last = expected.iter().flatten().max().copied().unwrap_or(0);
         let rest = last.saturating_sub(since_1970().saturating_sub(self.epoch));
         std::thread::sleep(Duration::from_nanos(rest));
         let mut arrived = vec![None; self.sent.len()];
         let mut missing = expected.iter().flatten().count();
         while missing > 0 {
-            let Some((number, stamp)) = self.receive() else { break };
+            let Some((number, stamp)) = self.receive_packet() else { break };
             if let Some(place) = arrived.get_mut(number).filter(|place| place.is_none()) {
                 *place = Some(stamp.saturating_sub(self.epoch));
                 missing -= 1;
@@ -260,14 +260,14 @@ impl Trial {
     }
 
     /// The number of the next packet, and when the kernel had it.
-    fn receive(&self) -> Option<(usize, Nanos)> {
+    fn receive_packet(&self) -> Option<(usize, Nanos)> {
         let mut buffer = [0; 4];
         let mut slices = [IoSliceMut::new(&mut buffer)];
         let mut space = nix::cmsg_space!(TimeSpec);
         let fd = self.receiver.as_raw_fd();
         let message = recvmsg::<()>(fd, &mut slices, Some(&mut space), MsgFlags::MSG_TRUNC).ok()?;
         let stamp = message.cmsgs().ok()?.find_map(|cmsg| match cmsg {
-            ControlMessageOwned::ScmTimestampns(time) => nanos(time),
+            ControlMessageOwned::ScmTimestampns(time) => to_nanos(time),
             _ => None,
         });
         let stamp = stamp.unwrap_or_else(since_1970);
@@ -276,7 +276,7 @@ impl Trial {
 }
 
 impl Outcome {
-    fn delay(&self) -> Compared {
+    fn compare_delay(&self) -> Compared {
         let median = |time: fn(&(u32, Nanos, Nanos, Nanos)) -> Nanos| {
             let delay = |packet| time(packet).saturating_sub(packet.1);
             let mut delays: Vec<_> = self.0.iter().map(delay).collect();
@@ -286,7 +286,7 @@ impl Outcome {
         Compared { expected: median(|p| p.2), measured: median(|p| p.3) }
     }
 
-    fn rate(&self) -> Compared {
+    fn compare_rate(&self) -> Compared {
         let rate = |time: fn(&(u32, Nanos, Nanos, Nanos)) -> Nanos| {
             let times = || self.0.iter().map(time);
             let took = times().max().unwrap_or(0) - times().min().unwrap_or(0);
@@ -297,7 +297,7 @@ impl Outcome {
     }
 }
 
-fn prepare(sender: &UdpSocket, receiver: &UdpSocket) -> std::io::Result<()> {
+fn prepare_sockets(sender: &UdpSocket, receiver: &UdpSocket) -> std::io::Result<()> {
     sender.connect(receiver.local_addr()?)?;
     receiver.set_read_timeout(Some(GRACE))?;
     setsockopt(receiver, sockopt::ReceiveTimestampns, &true)?;
@@ -323,7 +323,7 @@ mod tests {
             delay: compared(delay),
             rate: rate.map(compared),
         };
-        measurement.fault(&Bounds::default())
+        measurement.describe_fault(&Bounds::default())
     }
 
     #[test]

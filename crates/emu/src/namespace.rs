@@ -31,12 +31,12 @@ impl Namespace {
         let make = || -> Result<File, Error> {
             unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
                 Errno::EPERM => Error::NotRoot,
-                errno => Error::system("new network namespace")(errno),
+                errno => Error::system_error("new network namespace")(errno),
             })?;
-            current().map_err(Error::system("/proc/thread-self/ns/net"))
+            open_current().map_err(Error::system_error("/proc/thread-self/ns/net"))
         };
         let file = on_a_thread(make)?;
-        let inode = file.metadata().map_err(Error::system("network namespace"))?.ino();
+        let inode = file.metadata().map_err(Error::system_error("network namespace"))?.ino();
         Ok(Self { file: Arc::new(file), inode })
     }
 
@@ -86,7 +86,7 @@ impl Namespace {
     ///
     /// # Errors
     /// [`Error::Missing`] without that program, [`Error::System`] when it refuses a command.
-    pub fn ip(&self, script: &str) -> Result<(), Error> {
+    pub fn run_ip_commands(&self, script: &str) -> Result<(), Error> {
         self.run_ip(&[], script)
     }
 
@@ -104,27 +104,27 @@ impl Namespace {
         ip.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = self.spawn(&mut ip).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::Missing { command: "ip", package: "iproute2" },
-            _ => Error::system("ip")(error),
+            _ => Error::system_error("ip")(error),
         })?;
         // A broken pipe shows in the exit status.
         let _ = child.stdin.take().map(|mut stdin| stdin.write_all(script.as_bytes()));
-        let output = child.wait_with_output().map_err(Error::system("ip"))?;
+        let output = child.wait_with_output().map_err(Error::system_error("ip"))?;
         if output.status.success() {
             return Ok(());
         }
-        Err(refused(script, &String::from_utf8_lossy(&output.stderr)))
+        Err(refused_line(script, &String::from_utf8_lossy(&output.stderr)))
     }
 }
 
 /// What `ip` says of a script ends with "Command failed -:N", N being the line.
-fn refused(script: &str, said: &str) -> Error {
+fn refused_line(script: &str, said: &str) -> Error {
     let number = said.trim_end().rsplit(':').next().and_then(|n| n.parse::<usize>().ok());
     let line = number.and_then(|n| script.lines().nth(n.checked_sub(1)?)).unwrap_or_default();
     let cause = said.lines().next().unwrap_or_default().to_owned();
     Error::System { what: format!("ip {line}"), cause }
 }
 
-fn current() -> io::Result<File> {
+fn open_current() -> io::Result<File> {
     File::open("/proc/thread-self/ns/net")
 }
 

@@ -44,7 +44,7 @@ const GENERIC_HEADER: usize = 4;
 /// Switches these devices' offloads off.
 pub(crate) fn switch_off(namespace: &Namespace, devices: &[String]) -> Result<(), Error> {
     let all = || devices.iter().try_for_each(|device| by_netlink(device));
-    match namespace.run(all).map_err(Error::system("setns"))? {
+    match namespace.run(all).map_err(Error::system_error("setns"))? {
         Ok(()) => Ok(()),
         Err(_) => devices.iter().try_for_each(|device| by_command(namespace, device)),
     }
@@ -52,12 +52,13 @@ pub(crate) fn switch_off(namespace: &Namespace, devices: &[String]) -> Result<()
 
 fn by_netlink(device: &str) -> io::Result<()> {
     let socket = Netlink::open()?;
-    let name = attribute(CTRL_ATTR_FAMILY_NAME, b"ethtool\0");
-    let answer = socket.ask(GENL_ID_CTRL, NLM_F_REQUEST, CTRL_CMD_GETFAMILY, &name)?;
-    let family = find(&answer, CTRL_ATTR_FAMILY_ID).and_then(|id| id.first_chunk().copied());
-    let family = family.map(u16::from_ne_bytes).ok_or_else(malformed)?;
+    let name = encode_attribute(CTRL_ATTR_FAMILY_NAME, b"ethtool\0");
+    let answer = socket.send_request(GENL_ID_CTRL, NLM_F_REQUEST, CTRL_CMD_GETFAMILY, &name)?;
+    let family =
+        find_attribute(&answer, CTRL_ATTR_FAMILY_ID).and_then(|id| id.first_chunk().copied());
+    let family = family.map(u16::from_ne_bytes).ok_or_else(malformed_error)?;
     let set = features_off(device);
-    socket.ask(family, NLM_F_REQUEST | NLM_F_ACK, ETHTOOL_MSG_FEATURES_SET, &set)?;
+    socket.send_request(family, NLM_F_REQUEST | NLM_F_ACK, ETHTOOL_MSG_FEATURES_SET, &set)?;
     Ok(())
 }
 
@@ -66,9 +67,9 @@ fn by_command(namespace: &Namespace, device: &str) -> Result<(), Error> {
     command.args(["-K", device, "tx", "off"]).stdout(Stdio::null()).stderr(Stdio::null());
     let child = namespace.spawn(&mut command).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Error::Missing { command: "ethtool", package: "ethtool" },
-        _ => Error::system("ethtool")(error),
+        _ => Error::system_error("ethtool")(error),
     });
-    let status = child?.wait().map_err(Error::system("ethtool"))?;
+    let status = child?.wait().map_err(Error::system_error("ethtool"))?;
     if status.success() {
         return Ok(());
     }
@@ -78,26 +79,26 @@ fn by_command(namespace: &Namespace, device: &str) -> Result<(), Error> {
 /// The attributes of a request that names the device and the features that shall be off: those
 /// listed in the mask and without a value.
 fn features_off(device: &str) -> Vec<u8> {
-    let mut header = attribute(ETHTOOL_A_HEADER_DEV_NAME, &terminated(device));
+    let mut header = encode_attribute(ETHTOOL_A_HEADER_DEV_NAME, &terminated_bytes(device));
     let flags = ETHTOOL_FLAG_OMIT_REPLY.to_ne_bytes();
-    header.extend(attribute(ETHTOOL_A_HEADER_FLAGS, &flags));
+    header.extend(encode_attribute(ETHTOOL_A_HEADER_FLAGS, &flags));
     let bit = |name: &&str| {
-        let name = attribute(ETHTOOL_A_BITSET_BIT_NAME, &terminated(name));
-        attribute(ETHTOOL_A_BITSET_BITS_BIT | NLA_F_NESTED, &name)
+        let name = encode_attribute(ETHTOOL_A_BITSET_BIT_NAME, &terminated_bytes(name));
+        encode_attribute(ETHTOOL_A_BITSET_BITS_BIT | NLA_F_NESTED, &name)
     };
     let bits: Vec<u8> = FEATURES.iter().flat_map(bit).collect();
-    let bits = attribute(ETHTOOL_A_BITSET_BITS | NLA_F_NESTED, &bits);
-    let mut request = attribute(ETHTOOL_A_FEATURES_HEADER | NLA_F_NESTED, &header);
-    request.extend(attribute(ETHTOOL_A_FEATURES_WANTED | NLA_F_NESTED, &bits));
+    let bits = encode_attribute(ETHTOOL_A_BITSET_BITS | NLA_F_NESTED, &bits);
+    let mut request = encode_attribute(ETHTOOL_A_FEATURES_HEADER | NLA_F_NESTED, &header);
+    request.extend(encode_attribute(ETHTOOL_A_FEATURES_WANTED | NLA_F_NESTED, &bits));
     request
 }
 
-fn terminated(text: &str) -> Vec<u8> {
+fn terminated_bytes(text: &str) -> Vec<u8> {
     text.bytes().chain([0]).collect()
 }
 
 /// An attribute: length, type, value, and zeros up to a multiple of four bytes.
-fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+fn encode_attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     // Attributes here are far below 64 KiB.
     let len = (4 + value.len()) as u16;
     let mut bytes = [len.to_ne_bytes(), kind.to_ne_bytes()].concat();
@@ -107,7 +108,7 @@ fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
 }
 
 /// The value of the first attribute of this kind.
-fn find(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
+fn find_attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
     loop {
         let (head, _) = attributes.split_first_chunk::<4>()?;
         let len = usize::from(u16::from_ne_bytes([head[0], head[1]]));
@@ -134,7 +135,13 @@ impl Netlink {
     }
 
     /// Sends a request and returns the attributes of the answer, none for a plain acknowledgement.
-    fn ask(&self, kind: u16, flags: u16, command: u8, attributes: &[u8]) -> io::Result<Vec<u8>> {
+    fn send_request(
+        &self,
+        kind: u16,
+        flags: u16,
+        command: u8,
+        attributes: &[u8],
+    ) -> io::Result<Vec<u8>> {
         let len = (NETLINK_HEADER + GENERIC_HEADER + attributes.len()) as u32;
         let mut request = len.to_ne_bytes().to_vec();
         request.extend([kind.to_ne_bytes(), flags.to_ne_bytes()].concat());
@@ -153,16 +160,16 @@ fn read_answer(answer: &[u8]) -> io::Result<Vec<u8>> {
     let kind = answer.get(4..6).and_then(|kind| kind.first_chunk().copied());
     if kind.map(u16::from_ne_bytes) != Some(NLMSG_ERROR) {
         let attributes = answer.get(NETLINK_HEADER + GENERIC_HEADER..);
-        return attributes.map(<[u8]>::to_vec).ok_or_else(malformed);
+        return attributes.map(<[u8]>::to_vec).ok_or_else(malformed_error);
     }
     let code = answer.get(NETLINK_HEADER..).and_then(|rest| rest.first_chunk().copied());
-    match i32::from_ne_bytes(code.ok_or_else(malformed)?) {
+    match i32::from_ne_bytes(code.ok_or_else(malformed_error)?) {
         0 => Ok(Vec::new()),
         code => Err(io::Error::from_raw_os_error(code.saturating_neg())),
     }
 }
 
-fn malformed() -> io::Error {
+fn malformed_error() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "netlink answer is cut short")
 }
 
@@ -172,13 +179,13 @@ mod tests {
 
     #[test]
     fn attributes_are_padded_and_found_again() {
-        let mut list = attribute(7, b"abc");
-        list.extend(attribute(9, &[1, 2, 3, 4]));
+        let mut list = encode_attribute(7, b"abc");
+        list.extend(encode_attribute(9, &[1, 2, 3, 4]));
         assert_eq!(list.len(), 16);
-        assert_eq!(find(&list, 9), Some(&[1, 2, 3, 4][..]));
-        assert_eq!(find(&list, 7), Some(&b"abc"[..]));
-        assert_eq!(find(&list, 8), None);
-        assert_eq!(find(&list[..10], 9), None);
+        assert_eq!(find_attribute(&list, 9), Some(&[1, 2, 3, 4][..]));
+        assert_eq!(find_attribute(&list, 7), Some(&b"abc"[..]));
+        assert_eq!(find_attribute(&list, 8), None);
+        assert_eq!(find_attribute(&list[..10], 9), None);
     }
 
     #[test]

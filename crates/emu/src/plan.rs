@@ -3,7 +3,7 @@
 use polypath_link::LinkConfig;
 
 use crate::error::Error;
-use crate::fabric::steady;
+use crate::fabric::steady_config;
 use crate::spec::{Host, HostSpec, NetworkSpec, RouteSpec};
 
 #[derive(Debug)]
@@ -18,8 +18,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn of(spec: &NetworkSpec) -> Self {
-        let link = |link: &crate::spec::LinkSpec| (link.name.clone(), steady(&link.config));
+    pub(crate) fn from_spec(spec: &NetworkSpec) -> Self {
+        let link = |link: &crate::spec::LinkSpec| (link.name.clone(), steady_config(&link.config));
         Self {
             client: spec.client.clone(),
             server: spec.server.clone(),
@@ -31,7 +31,7 @@ impl Plan {
         }
     }
 
-    pub(crate) fn host(&self, host: Host) -> &HostSpec {
+    pub(crate) fn host_spec(&self, host: Host) -> &HostSpec {
         match host {
             Host::Client => &self.client,
             Host::Server => &self.server,
@@ -48,9 +48,9 @@ impl Plan {
     }
 
     /// The number of the box of this name.
-    pub(crate) fn nat(&self, name: &str) -> Result<usize, Error> {
+    pub(crate) fn nat_index(&self, name: &str) -> Result<usize, Error> {
         let found = self.nats.iter().position(|known| known == name);
-        found.ok_or_else(|| Self::unknown("nat", name, self.nats.clone()))
+        found.ok_or_else(|| Self::unknown_name("nat", name, self.nats.clone()))
     }
 
     pub(crate) fn link_names(&self) -> impl Iterator<Item = String> {
@@ -63,9 +63,9 @@ impl Plan {
         route.links.iter().filter_map(config).collect()
     }
 
-    pub(crate) fn link(&self, name: &str) -> Result<usize, Error> {
+    pub(crate) fn link_index(&self, name: &str) -> Result<usize, Error> {
         let found = self.links.iter().position(|(known, _)| known == name);
-        found.ok_or_else(|| Self::unknown("link", name, self.link_names().collect()))
+        found.ok_or_else(|| Self::unknown_name("link", name, self.link_names().collect()))
     }
 
     pub(crate) fn links_of_path(&self, path: &str) -> Result<Vec<usize>, Error> {
@@ -73,7 +73,7 @@ impl Plan {
         if of_path().next().is_none() {
             let mut known: Vec<_> = self.routes.iter().map(|route| route.path.clone()).collect();
             known.dedup();
-            return Err(Self::unknown("path", path, known));
+            return Err(Self::unknown_name("path", path, known));
         }
         let mut links: Vec<_> = of_path().flat_map(|route| route.links.iter().copied()).collect();
         links.sort_unstable();
@@ -81,7 +81,7 @@ impl Plan {
         Ok(links)
     }
 
-    pub(crate) fn unknown(kind: &'static str, name: &str, known: Vec<String>) -> Error {
+    pub(crate) fn unknown_name(kind: &'static str, name: &str, known: Vec<String>) -> Error {
         Error::Unknown { kind, name: name.to_owned(), known: known.join(", ") }
     }
 }

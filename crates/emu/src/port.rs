@@ -37,7 +37,7 @@ pub(crate) struct Port {
 
 impl Port {
     /// Opens the socket; to be called inside the namespace of the device, which must be up.
-    pub(crate) fn open(device: &str) -> io::Result<OwnedFd> {
+    pub(crate) fn open_socket(device: &str) -> io::Result<OwnedFd> {
         let fd = socket(
             AddressFamily::Packet,
             SockType::Raw,
@@ -69,12 +69,12 @@ impl Port {
 
     /// Receives what is there, up to a batch, and hands out each frame with the time of its arrival
     /// in ns since 1970; `spare` gives an empty frame for each. Returns whether there may be more.
-    pub(crate) fn receive(
+    pub(crate) fn receive_frames(
         &mut self,
         mut spare: impl FnMut() -> Frame,
         mut each: impl FnMut(Option<Nanos>, Frame),
     ) -> bool {
-        let count = self.fill();
+        let count = self.fill_slots();
         if self.stamps.iter().any(Option::is_none) {
             // The kernel shortens the room for stamps to what it used.
             self.incoming = incoming_headers();
@@ -86,7 +86,7 @@ impl Port {
     }
 
     /// Fills slots, sets their frames' lengths, and notes the stamps.
-    fn fill(&mut self) -> usize {
+    fn fill_slots(&mut self) -> usize {
         let mut lengths = [0; BATCH];
         let mut slots = self.slots.iter_mut();
         let mut slices: [[IoSliceMut<'_>; 1]; BATCH] =
@@ -97,7 +97,7 @@ impl Port {
         let Ok(received) = received else { return 0 };
         for (message, length) in received.zip(&mut lengths) {
             *length = message.bytes;
-            self.stamps.push(message.cmsgs().ok().and_then(|mut all| all.find_map(stamp)));
+            self.stamps.push(message.cmsgs().ok().and_then(|mut all| all.find_map(arrival_stamp)));
         }
         for (slot, length) in self.slots.iter_mut().zip(lengths) {
             slot.set_len(length);
@@ -107,7 +107,7 @@ impl Port {
 
     /// Sends the queue; what the device does not take is dropped and counted. Gives the empty
     /// frames back.
-    pub(crate) fn send(&mut self, mut done: impl FnMut(Frame)) {
+    pub(crate) fn send_queue(&mut self, mut done: impl FnMut(Frame)) {
         let mut sent = 0;
         while sent < self.queue.len() {
             match self.send_batch(sent) {
@@ -139,15 +139,15 @@ fn incoming_headers() -> MultiHeaders<()> {
     MultiHeaders::preallocate(BATCH, Some(nix::cmsg_space!(TimeSpec)))
 }
 
-fn stamp(message: ControlMessageOwned) -> Option<Nanos> {
+fn arrival_stamp(message: ControlMessageOwned) -> Option<Nanos> {
     match message {
-        ControlMessageOwned::ScmTimestampns(time) => nanos(time),
+        ControlMessageOwned::ScmTimestampns(time) => to_nanos(time),
         _ => None,
     }
 }
 
 /// Since 1970.
-pub(crate) fn nanos(time: TimeSpec) -> Option<Nanos> {
+pub(crate) fn to_nanos(time: TimeSpec) -> Option<Nanos> {
     let seconds = Nanos::try_from(time.tv_sec()).ok()?;
     Some(seconds * 1_000_000_000 + Nanos::try_from(time.tv_nsec()).ok()?)
 }

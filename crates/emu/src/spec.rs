@@ -188,7 +188,7 @@ impl NetworkSpec {
     /// # Errors
     /// The first thing that is wrong.
     pub fn check(&self) -> Result<(), SpecError> {
-        self.hosts().try_for_each(HostSpec::check)?;
+        self.hosts().try_for_each(HostSpec::check_interfaces)?;
         self.check_unique_addresses()?;
         for link in &self.links {
             let named = |error| SpecError::Link { name: link.name.clone(), error };
@@ -227,8 +227,8 @@ impl NetworkSpec {
 
     fn check_route(&self, route: &RouteSpec) -> Result<(), SpecError> {
         let (from, to) = (route.from, route.to);
-        let there = self.client.has(from) && self.server.has(to);
-        let back = self.server.has(from) && self.client.has(to);
+        let there = self.client.has_address(from) && self.server.has_address(to);
+        let back = self.server.has_address(from) && self.client.has_address(to);
         if !(there || back) {
             return Err(SpecError::Ends { path: route.path.clone(), from, to });
         }
@@ -244,7 +244,8 @@ impl NetworkSpec {
             Err(SpecError::NatAddress { name: nat.name.clone(), address: *address, allowed })
         };
         let taken = |inside: &&IpAddr| earlier.iter().any(|other| other.inside.contains(inside));
-        if let Some(address) = nat.inside.iter().find(|a| !self.client.has(**a) || taken(a)) {
+        if let Some(address) = nat.inside.iter().find(|a| !self.client.has_address(**a) || taken(a))
+        {
             return refuse(address, "inside: addresses of the client, each behind one box");
         }
         let readdressed = nat.config.schedule.iter().filter_map(|(_, change)| match change {
@@ -254,7 +255,8 @@ impl NetworkSpec {
         let all = self.nats.iter().enumerate().filter(|(other, _)| *other != n);
         let others: Vec<_> = all.flat_map(|(_, other)| &other.config.external).collect();
         let mut external = nat.config.external.iter().chain(readdressed);
-        let used = |address: IpAddr| self.client.has(address) || self.server.has(address);
+        let used =
+            |address: IpAddr| self.client.has_address(address) || self.server.has_address(address);
         match external.find(|address| used(**address) || others.contains(address)) {
             Some(address) => refuse(address, "external: addresses of no host and no other box"),
             None => Ok(()),
@@ -276,11 +278,11 @@ impl HostSpec {
         self.interfaces.iter().flat_map(|interface| interface.addresses.iter().copied())
     }
 
-    fn has(&self, address: IpAddr) -> bool {
+    fn has_address(&self, address: IpAddr) -> bool {
         self.addresses().any(|own| own == address)
     }
 
-    fn check(&self) -> Result<(), SpecError> {
+    fn check_interfaces(&self) -> Result<(), SpecError> {
         for (n, interface) in self.interfaces.iter().enumerate() {
             let earlier = self.interfaces.iter().take(n);
             if !is_name(&interface.name) || earlier.map(|i| &i.name).any(|i| *i == interface.name) {

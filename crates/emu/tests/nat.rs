@@ -213,5 +213,5 @@ fn tcp_and_ping_pass_too() {
 fn links_are_measured_before_boxes_begin() {
     let Some(emulation) = build(uplinks(V4, [0, 1], |_| ())) else { return };
     let bounds = polypath_emu::Bounds::default();
-    assert_eq!(emulation.measure(&bounds).unwrap().len(), 12);
+    assert_eq!(emulation.measure_routes(&bounds).unwrap().len(), 12);
 }

@@ -72,9 +72,10 @@ fn it_keeps_its_rates_and_delays() {
     for (rate, delay) in [(20_000_000, 5), (5_000_000, 100), (200_000_000, 1)] {
         let Some(emulation) = build(two_paths(Some(rate), delay * MS)) else { return };
         let bounds = Bounds::default();
-        let found = emulation.measure(&bounds).unwrap();
+        let found = emulation.measure_routes(&bounds).unwrap();
         assert_eq!(found.len(), 4);
-        let faults: Vec<_> = found.iter().filter_map(|route| route.fault(&bounds)).collect();
+        let faults: Vec<_> =
+            found.iter().filter_map(|route| route.describe_fault(&bounds)).collect();
         assert!(faults.is_empty(), "{faults:?}");
     }
 }
@@ -83,18 +84,18 @@ fn it_keeps_its_rates_and_delays() {
 fn a_cut_path_is_silent_until_it_is_restored() {
     let Some(emulation) = build(two_paths(None, MS)) else { return };
     let (client, server) = sockets(&emulation, 0);
-    emulation.cut("a").unwrap();
+    emulation.cut_path("a").unwrap();
     client.send(b"lost").unwrap();
     server.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     assert!(server.recv(&mut [0; 10]).is_err());
     let (other, end) = sockets(&emulation, 1);
     assert!(crosses(&other, &end));
-    emulation.restore("a").unwrap();
+    emulation.restore_path("a").unwrap();
     server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     assert!(crosses(&client, &server));
     let stats = emulation.stats().unwrap();
     assert_eq!((stats.links[0].1.dropped.down, stats.links[0].1.delivered), (1, 1));
-    let error = emulation.cut("c").unwrap_err().to_string();
+    let error = emulation.cut_path("c").unwrap_err().to_string();
     assert_eq!(error, "path \"c\" does not exist (there are: a, b)");
 }
 

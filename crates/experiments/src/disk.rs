@@ -23,7 +23,7 @@ impl Files for Disk {
 pub fn read_source(path: &Path) -> Result<Source, ScenarioError> {
     let name = path.display().to_string();
     match std::fs::read_to_string(path) {
-        Ok(text) => source(name, text),
+        Ok(text) => source_from_text(name, text),
         Err(error) => Err(ScenarioError::of_file(name, format!("cannot be read: {error}"))),
     }
 }
@@ -33,6 +33,9 @@ pub fn read_source(path: &Path) -> Result<Source, ScenarioError> {
 ///
 /// # Errors
 /// When it is not TOML.
-pub fn source(name: impl Into<String>, text: impl Into<String>) -> Result<Source, ScenarioError> {
+pub fn source_from_text(
+    name: impl Into<String>,
+    text: impl Into<String>,
+) -> Result<Source, ScenarioError> {
     Source::with_files(name, text, Arc::new(Disk))
 }

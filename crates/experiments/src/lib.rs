@@ -4,15 +4,18 @@
 //! use std::path::Path;
 //!
 //! use polypath_experiments::experiment::Experiment;
-//! use polypath_experiments::reproduce::{Options, execute, jobs, judge, study};
+//! use polypath_experiments::reproduce::{
+//!     Options, collect_jobs, execute_jobs, judge_study, prepare_study,
+//! };
 //! use polypath_experiments::store::Store;
 //!
-//! let experiment = Experiment::read(Path::new("scenarios/papers/iyengar-2007/section-3-blocking.toml"))?;
-//! let study = study(experiment, Options::default())?;
+//! let file = Path::new("scenarios/papers/iyengar-2007/section-3-blocking.toml");
+//! let experiment = Experiment::from_file(file)?;
+//! let study = prepare_study(experiment, Options::default())?;
 //! // Runs that the store has are not made again.
 //! let mut store = Store::open(Path::new("results/runs"))?;
-//! execute(&jobs([&study]), &mut store, &|_done| ())?;
-//! let (report, _runs) = judge(&study, &store);
+//! execute_jobs(&collect_jobs([&study]), &mut store, &|_done| ())?;
+//! let (report, _runs) = judge_study(&study, &store);
 //! for claim in &report.claims {
 //!     println!("{}: {}", claim.id, claim.finding.verdict);
 //! }

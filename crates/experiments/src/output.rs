@@ -13,18 +13,19 @@ static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Removes every file that is not whole yet; for programs that are interrupted and end at once.
 pub fn abandon_unfinished() {
-    for path in unfinished().iter() {
+    for path in unfinished_files().iter() {
         // What cannot be removed stays; there is nobody left to tell.
         let _ = fs::remove_file(path);
     }
 }
 
 /// A set of paths is whole even if a thread panicked while it held the lock.
-fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+fn unfinished_files() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file being written. What is dropped before [`keep`](Self::keep) leaves nothing under its name.
+/// A file being written. What is dropped before [`keep_file`](Self::keep_file) leaves nothing under
+/// its name.
 #[derive(Debug)]
 pub struct Output(Kind);
 
@@ -42,7 +43,7 @@ struct Listed(PathBuf);
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        unfinished().remove(&self.0);
+        unfinished_files().remove(&self.0);
     }
 }
 
@@ -59,9 +60,9 @@ impl Output {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = Builder::new();
         builder.prefix(".polypath-").suffix(".part");
-        readable(&mut builder);
+        make_readable(&mut builder);
         // The lock is held until the file is listed, so that none is overlooked.
-        let mut list = unfinished();
+        let mut list = unfinished_files();
         let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
         list.insert(file.path().to_owned());
         let listed = Listed(file.path().to_owned());
@@ -72,7 +73,7 @@ impl Output {
     ///
     /// # Errors
     /// When the last bytes cannot be written, or the name cannot be taken.
-    pub fn keep(self) -> io::Result<()> {
+    pub fn keep_file(self) -> io::Result<()> {
         match self.0 {
             Kind::Direct(mut file) => file.flush(),
             Kind::Hidden(file, _listed, path) => {
@@ -85,13 +86,13 @@ impl Output {
 
 /// Temporary files are private by default; results are not secrets, so the umask decides.
 #[cfg(unix)]
-fn readable(builder: &mut Builder<'_, '_>) {
+fn make_readable(builder: &mut Builder<'_, '_>) {
     use std::os::unix::fs::PermissionsExt as _;
     builder.permissions(std::fs::Permissions::from_mode(0o666));
 }
 
 #[cfg(not(unix))]
-fn readable(_: &mut Builder<'_, '_>) {}
+fn make_readable(_: &mut Builder<'_, '_>) {}
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -124,18 +125,19 @@ mod tests {
         let mut kept = Output::create(&path).unwrap();
         kept.write_all(b"whole").unwrap();
         assert!(!path.exists());
-        kept.keep().unwrap();
+        kept.keep_file().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
     }
 
     #[test]
     fn what_is_whole_or_dropped_is_no_longer_listed() {
         let folder = tempfile::tempdir().unwrap();
-        let listed = || unfinished().iter().filter(|path| path.starts_with(folder.path())).count();
+        let listed =
+            || unfinished_files().iter().filter(|path| path.starts_with(folder.path())).count();
         let one = Output::create(&folder.path().join("one")).unwrap();
         let two = Output::create(&folder.path().join("two")).unwrap();
         assert_eq!(listed(), 2);
-        one.keep().unwrap();
+        one.keep_file().unwrap();
         drop(two);
         assert_eq!(listed(), 0);
     }

@@ -46,12 +46,12 @@ impl RecordError {
 ///
 /// # Errors
 /// Those of the run, and of files that cannot be written.
-pub fn record<T>(
+pub fn with_recording<T>(
     files: &RecordingFiles,
     run: impl FnOnce(Recording<'_>) -> Result<T, RunError>,
 ) -> Result<T, RecordError> {
-    let mut pcap = files.pcap.as_deref().map(create).transpose()?;
-    let mut trace = files.trace.as_deref().map(create).transpose()?;
+    let mut pcap = files.pcap.as_deref().map(create_file).transpose()?;
+    let mut trace = files.trace.as_deref().map(create_file).transpose()?;
     let recording = Recording {
         pcap: pcap.as_mut().map(|out| out as &mut dyn Write),
         trace: trace.as_mut().map(|out| out as &mut dyn Write),
@@ -59,7 +59,7 @@ pub fn record<T>(
     let result = run(recording).map_err(|error| files.name_in(error))?;
     for (out, path) in [(pcap, &files.pcap), (trace, &files.trace)] {
         if let (Some(out), Some(path)) = (out, path) {
-            out.keep().map_err(|error| unwritten(path, error))?;
+            out.keep_file().map_err(|error| file_not_written(path, error))?;
         }
     }
     Ok(result)
@@ -69,17 +69,17 @@ impl RecordingFiles {
     /// The error with the name of the file, if one is meant.
     fn name_in(&self, error: RunError) -> RecordError {
         match (error, &self.pcap, &self.trace) {
-            (RunError::Capture(error), Some(path), _) => unwritten(path, error),
-            (RunError::Trace(error), _, Some(path)) => unwritten(path, error),
+            (RunError::Capture(error), Some(path), _) => file_not_written(path, error),
+            (RunError::Trace(error), _, Some(path)) => file_not_written(path, error),
             (error, ..) => error.into(),
         }
     }
 }
 
-fn create(path: &Path) -> Result<Output, RecordError> {
-    Output::create(path).map_err(|error| unwritten(path, error))
+fn create_file(path: &Path) -> Result<Output, RecordError> {
+    Output::create(path).map_err(|error| file_not_written(path, error))
 }
 
-fn unwritten(path: &Path, error: io::Error) -> RecordError {
+fn file_not_written(path: &Path, error: io::Error) -> RecordError {
     RecordError::File { path: path.to_owned(), error }
 }

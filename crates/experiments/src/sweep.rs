@@ -21,8 +21,8 @@ pub struct Point {
 ///
 /// # Errors
 /// A range that cannot be read, a value that its field does not take, too many points.
-pub fn expand(source: &Source) -> Result<Vec<Point>, ScenarioError> {
-    let axes = steps(source)?;
+pub fn expand_sweep(source: &Source) -> Result<Vec<Point>, ScenarioError> {
+    let axes = read_axes(source)?;
     let mut points = vec![(Vec::new(), source.clone())];
     for (n, (name, steps)) in axes.iter().enumerate() {
         if points.len().saturating_mul(steps.len()) > MAX_POINTS {
@@ -72,7 +72,7 @@ fn one_step(
 }
 
 /// Name and values of each axis.
-fn steps(source: &Source) -> Result<Vec<(String, Vec<Step>)>, ScenarioError> {
+fn read_axes(source: &Source) -> Result<Vec<(String, Vec<Step>)>, ScenarioError> {
     let axes = read_scenario(source)?.sweep;
     let named = |(n, axis): (usize, &Axis)| {
         let name = axis.name.clone().or_else(|| axis.set.first().cloned());
@@ -94,9 +94,8 @@ fn axis_steps(source: &Source, n: usize, axis: &Axis) -> Result<Vec<Step>, Scena
         return Ok(axis.cases.iter().map(step).collect());
     }
     let values = match &axis.range {
-        Some(text) => {
-            range(text).map_err(|problem| source.problem(&format!("sweep[{n}].range"), problem))?
-        }
+        Some(text) => expand_range(text)
+            .map_err(|problem| source.problem(&format!("sweep[{n}].range"), problem))?,
         None => axis.values.clone(),
     };
     let step = |value: &Scalar| Step {
@@ -107,7 +106,7 @@ fn axis_steps(source: &Source, n: usize, axis: &Axis) -> Result<Vec<Step>, Scena
 }
 
 /// The values of `first..last/step`.
-fn range(text: &str) -> Result<Vec<Scalar>, String> {
+fn expand_range(text: &str) -> Result<Vec<Scalar>, String> {
     let malformed = || "expected FIRST..LAST/STEP, such as 10ms..100ms/10ms or 1..10/1".to_owned();
     let (ends, step) = text
         .split_once('/')
@@ -121,7 +120,7 @@ fn range(text: &str) -> Result<Vec<Scalar>, String> {
     let parts = [first.trim(), last.trim(), step.trim()];
     if let [Ok(first), Ok(last), Ok(step)] = parts.map(str::parse::<u64>) {
         let number = |n: u64| i64::try_from(n).map(Scalar::Number).map_err(|_| malformed());
-        return counted(first, last, step)?.into_iter().map(number).collect();
+        return count_up(first, last, step)?.into_iter().map(number).collect();
     }
     let kinds = [Delay::KIND, Size::KIND, Rate::KIND, Probability::KIND, Packets::KIND, Mtus::KIND];
     let read = |kind: &&'static Kind| {
@@ -130,7 +129,7 @@ fn range(text: &str) -> Result<Vec<Scalar>, String> {
     };
     let (kind, first, last, step) = kinds.iter().find_map(read).ok_or_else(malformed)?;
     let text = |base| Scalar::Text(kind.show(base));
-    Ok(counted(first, last, step)?.into_iter().map(text).collect())
+    Ok(count_up(first, last, step)?.into_iter().map(text).collect())
 }
 
 /// Splits `A..B/STEP` where A, B and STEP are rates, which end in `bit/s`.
@@ -140,7 +139,7 @@ fn rate_range(text: &str) -> Option<(&str, &str)> {
     Some((ends, step.trim_start().strip_prefix('/')?))
 }
 
-fn counted(first: u64, last: u64, step: u64) -> Result<Vec<u64>, String> {
+fn count_up(first: u64, last: u64, step: u64) -> Result<Vec<u64>, String> {
     if step == 0 || first > last {
         return Err("never arrives (allowed: a step above 0, and last not below first)".to_owned());
     }
@@ -169,7 +168,7 @@ mod tests {
 
     fn labels(sweep: &str) -> Result<Vec<String>, String> {
         let source = Source::new("test", format!("{BASE}\n{sweep}")).unwrap();
-        let points = expand(&source).map_err(|error| error.to_string())?;
+        let points = expand_sweep(&source).map_err(|error| error.to_string())?;
         let row = |point: &Point| {
             let parts = point.labels.iter().map(|(name, label)| format!("{name}={label}"));
             parts.collect::<Vec<_>>().join(" ")
@@ -201,7 +200,7 @@ mod tests {
         let sweep = "[[sweep]]\nset = ['stack.send-buffer', 'stack.receive-buffer']\n\
                      values = ['64KiB', '128KiB']";
         let source = Source::new("test", format!("{BASE}\n{sweep}")).unwrap();
-        let points = expand(&source).unwrap();
+        let points = expand_sweep(&source).unwrap();
         let stack = &points[1].scenario.stack;
         assert_eq!(stack.receive_buffer, Some(Size(131_072)));
         assert_eq!(stack.send_buffer, Some(polypath_scenario::units::Limit::Bytes(Size(131_072))));
@@ -214,8 +213,9 @@ mod tests {
 
     #[test]
     fn ranges_hold_both_ends() {
-        let texts =
-            |text: &str| range(text).map(|v| v.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let texts = |text: &str| {
+            expand_range(text).map(|v| v.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
         assert_eq!(texts("10ms..30ms/10ms").unwrap(), ["10ms", "20ms", "30ms"]);
         assert_eq!(texts("1%..2%/0.5%").unwrap(), ["1%", "1.5%", "2%"]);
         assert_eq!(
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(texts("64KiB..128KiB/32KiB").unwrap(), ["64KiB", "96KiB", "128KiB"]);
         assert_eq!(texts("1..7/3").unwrap(), ["1", "4", "7"]);
         for bad in ["", "1..2", "1ms..2ms", "1ms..2s/1B", "2..1/1", "1..2/0", "0..9999999/1"] {
-            assert!(range(bad).is_err(), "{bad}");
+            assert!(expand_range(bad).is_err(), "{bad}");
         }
     }
 

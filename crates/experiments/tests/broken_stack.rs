@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use polypath_experiments::evaluate::{Verdict, needs};
+use polypath_experiments::evaluate::{Verdict, collect_needs};
 use polypath_experiments::experiment::{Alternative, Cases, Experiment};
-use polypath_experiments::reproduce::{Flip, Job, Options, Study, execute, jobs, judge, study};
+use polypath_experiments::reproduce::{
+    Flip, Job, Options, Study, collect_jobs, execute_jobs, judge_study, prepare_study,
+};
 use polypath_experiments::store::Store;
 use polypath_scenario::{Scalar, Scenario};
 
@@ -36,10 +38,10 @@ fn without_cuc_and_sfr_the_claims_of_s0_figure_6_fail() {
 fn judged(case: &Case, broken: &[(&str, Scalar)]) -> (Vec<Verdict>, Vec<Flip>) {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { quick: true, sensitivity: true, ..Options::default() };
-    let study = study(experiment(case, broken, folder.path()), options).unwrap();
+    let study = prepare_study(experiment(case, broken, folder.path()), options).unwrap();
     let mut store = Store::open(&folder.path().join("runs")).unwrap();
-    execute(&needed(&study), &mut store, &|_| {}).unwrap();
-    let (report, _) = judge(&study, &store);
+    execute_jobs(&needed(&study), &mut store, &|_| {}).unwrap();
+    let (report, _) = judge_study(&study, &store);
     let verdicts = report.claims.iter().map(|claim| claim.finding.verdict).collect();
     (verdicts, report.sensitivity.into_iter().flat_map(|broken| broken.flips).collect())
 }
@@ -52,7 +54,7 @@ fn experiment(case: &Case, broken: &[(&str, Scalar)], folder: &Path) -> Experime
     assert_eq!(text.matches(from).count(), 1, "{}: the quick run has changed", case.file);
     let copy = folder.join("copy.toml");
     fs::write(&copy, text.replace(from, to)).unwrap();
-    let mut experiment = Experiment::read(&copy).unwrap();
+    let mut experiment = Experiment::from_file(&copy).unwrap();
     experiment.figures.clear();
     experiment.references.clear();
     experiment.claims.retain(|claim| case.claims.contains(&claim.id.as_str()));
@@ -70,14 +72,14 @@ fn experiment(case: &Case, broken: &[(&str, Scalar)], folder: &Path) -> Experime
 /// look at.
 fn needed(study: &Study) -> Vec<Job> {
     let grids = &study.points.grids;
-    let points = needs(&study.experiment.claims, grids).into_keys();
+    let points = collect_needs(&study.experiment.claims, grids).into_keys();
     let scenario = |(name, point): (String, usize)| {
         &grids.iter().find(|grid| grid.name == name).unwrap().points[point].scenario
     };
     let wanted: Vec<&Scenario> = points.map(scenario).collect();
     let of_experiment =
         |job: &Job| grids.iter().flat_map(|g| &g.points).any(|p| p.scenario == *job.scenario);
-    let mut all = jobs([study]);
+    let mut all = collect_jobs([study]);
     all.retain(|job| !of_experiment(job) || wanted.contains(&&*job.scenario));
     all
 }

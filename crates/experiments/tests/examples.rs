@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use polypath_experiments::disk::{read_source, source};
+use polypath_experiments::disk::{read_source, source_from_text};
 use polypath_experiments::sweep;
 use polypath_run::{read_scenario, world_spec};
 
@@ -24,17 +24,17 @@ fn every_example_makes_a_world() {
         let scenario = read_scenario(&source).unwrap_or_else(|error| panic!("{error}"));
         let spec = world_spec(&scenario, false).unwrap();
         spec.check().unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        assert!(!sweep::expand(&source).unwrap_or_else(|error| panic!("{error}")).is_empty());
+        assert!(!sweep::expand_sweep(&source).unwrap_or_else(|error| panic!("{error}")).is_empty());
     }
 }
 
 #[test]
 fn a_scenario_survives_being_written_and_read() {
     for file in examples() {
-        let scenario = read_source(&file).unwrap().scenario().unwrap();
+        let scenario = read_source(&file).unwrap().parse_scenario().unwrap();
         let text = toml::to_string(&scenario).unwrap();
         // Where the file was, for the names of traces are relative.
-        let again = source(file.display().to_string(), text).unwrap().scenario();
+        let again = source_from_text(file.display().to_string(), text).unwrap().parse_scenario();
         assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use polypath_experiments::experiment::Experiment;
 use polypath_experiments::reproduce::{
-    ExperimentReport, Options, Study, execute, jobs, judge, study,
+    ExperimentReport, Options, Study, collect_jobs, execute_jobs, judge_study, prepare_study,
 };
 use polypath_experiments::store::Store;
 use tempfile::TempDir;
@@ -72,16 +72,17 @@ impl Lab {
     }
 
     fn study(&self, text: &str, options: Options) -> Result<Study, String> {
-        let experiment = Experiment::read(&self.file(text)).map_err(|error| error.to_string())?;
-        study(experiment, options).map_err(|error| error.to_string())
+        let experiment =
+            Experiment::from_file(&self.file(text)).map_err(|error| error.to_string())?;
+        prepare_study(experiment, options).map_err(|error| error.to_string())
     }
 
     /// The report, and how many runs were made.
     fn run(&self, text: &str, store: &str) -> (ExperimentReport, usize) {
         let study = self.study(text, Options::default()).unwrap();
         let mut store = Store::open(&self.folder.path().join(store)).unwrap();
-        let made = execute(&jobs([&study]), &mut store, &|_| {}).unwrap();
-        (judge(&study, &store).0, made)
+        let made = execute_jobs(&collect_jobs([&study]), &mut store, &|_| {}).unwrap();
+        (judge_study(&study, &store).0, made)
     }
 
     fn refusal(&self, from: &str, to: &str) -> String {
@@ -136,9 +137,9 @@ fn finished_runs_are_found_again_and_changed_points_are_not() {
 fn an_interrupted_set_goes_on_where_it_stopped() {
     let lab = Lab::new();
     let study = lab.study(FILE, Options::default()).unwrap();
-    let all = jobs([&study]);
+    let all = collect_jobs([&study]);
     let mut store = Store::open(&lab.folder.path().join("store")).unwrap();
-    execute(&all[..3], &mut store, &|_| {}).unwrap();
+    execute_jobs(&all[..3], &mut store, &|_| {}).unwrap();
     drop(store);
     assert_eq!(lab.run(FILE, "store").1, all.len() - 3);
 }

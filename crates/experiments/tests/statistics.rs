@@ -1,6 +1,6 @@
 //! Statistics against published tables, data sets and textbook formulas.
 
-use polypath_experiments::stats::{Estimate, fit, t_quantile};
+use polypath_experiments::stats::{Estimate, fit_line, t_quantile};
 
 /// Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom, as printed since Fisher
 /// and Yates (1938).
@@ -67,7 +67,7 @@ const NORRIS: [(f64, f64); 36] = [
 fn a_line_is_fitted_as_nist_certifies() {
     let (ys, xs): (Vec<f64>, Vec<f64>) = NORRIS.into_iter().unzip();
     let ys: Vec<Estimate> = ys.into_iter().map(Estimate::constant).collect();
-    let fit = fit(&xs, &ys).unwrap();
+    let fit = fit_line(&xs, &ys).unwrap();
     assert!((fit.slope.value - 1.00211681802045).abs() < 1e-11, "{}", fit.slope.value);
     assert!((fit.r2.value - 0.999993745883712).abs() < 1e-12, "{}", fit.r2.value);
 }
@@ -87,10 +87,10 @@ const RUNS: [[f64; 4]; 5] = [
 fn the_interval_of_a_slope_is_that_of_the_seeds_own_slopes() {
     let xs = [64.0, 96.0, 128.0, 192.0, 256.0];
     let means = RUNS.map(|runs| Estimate::of_runs(&runs));
-    let ours = fit(&xs, &means).unwrap().slope.interval();
+    let ours = fit_line(&xs, &means).unwrap().slope.interval();
     let slopes = [0, 1, 2, 3].map(|seed| {
         let ys = RUNS.map(|runs| Estimate::constant(runs[seed]));
-        fit(&xs, &ys).unwrap().slope.value
+        fit_line(&xs, &ys).unwrap().slope.value
     });
     let expected = Estimate::of_runs(&slopes).interval();
     assert!((ours.mean - expected.mean).abs() < 1e-12);

@@ -1,6 +1,6 @@
 //! Runs over delivery traces are known by what the traces hold.
 
-use polypath_experiments::disk::source;
+use polypath_experiments::disk::source_from_text;
 use polypath_experiments::store::Key;
 
 const TRACED: &str = r#"
@@ -18,7 +18,7 @@ fn two_traces_of_one_name_are_two_runs() {
     let read = |content: &str| {
         std::fs::write(folder.path().join("x.trace"), content).unwrap();
         let name = folder.path().join("s.toml").display().to_string();
-        source(name, TRACED).unwrap().scenario().unwrap()
+        source_from_text(name, TRACED).unwrap().parse_scenario().unwrap()
     };
     let (one, two) = (read("1\n"), read("2\n"));
     assert_ne!(Key::of_run(&one, 1, false), Key::of_run(&two, 1, false));

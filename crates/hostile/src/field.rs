@@ -14,17 +14,20 @@ use crate::wires::{self, End};
 /// A network device's name at a host, the victim's addresses there and the other host's.
 type Wire = (&'static str, [IpAddr; 2], [IpAddr; 2]);
 
-const fn v4(net: u8, host: u8) -> IpAddr {
+const fn ipv4_in(net: u8, host: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, net, host))
 }
 
-const fn v6(net: u16, host: u16) -> IpAddr {
+const fn ipv6_in(net: u16, host: u16) -> IpAddr {
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, net, 0, 0, 0, host))
 }
 
-const CLIENT_WIRE: Wire = ("honest", [v4(1, 2), v6(1, 2)], [v4(1, 1), v6(1, 1)]);
-const SECOND_WIRE: Wire = ("second", [v4(3, 2), v6(3, 2)], [v4(3, 1), v6(3, 1)]);
-const ATTACKER_WIRE: Wire = ("hostile", [v4(2, 2), v6(2, 2)], [v4(2, 1), v6(2, 1)]);
+const CLIENT_WIRE: Wire =
+    ("honest", [ipv4_in(1, 2), ipv6_in(1, 2)], [ipv4_in(1, 1), ipv6_in(1, 1)]);
+const SECOND_WIRE: Wire =
+    ("second", [ipv4_in(3, 2), ipv6_in(3, 2)], [ipv4_in(3, 1), ipv6_in(3, 1)]);
+const ATTACKER_WIRE: Wire =
+    ("hostile", [ipv4_in(2, 2), ipv6_in(2, 2)], [ipv4_in(2, 1), ipv6_in(2, 1)]);
 
 /// How SCTP travels, and over which IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +52,12 @@ impl Kind {
 
     /// Where the victim listens; the port is 0 without UDP.
     pub fn victim(self) -> SocketAddr {
-        self.at(CLIENT_WIRE.1)
+        self.address_at(CLIENT_WIRE.1)
     }
 
     /// The honest client's address.
     pub fn client(self) -> SocketAddr {
-        self.at(CLIENT_WIRE.2)
+        self.address_at(CLIENT_WIRE.2)
     }
 
     /// The address of stranger `n`, who does not exist.
@@ -70,7 +73,7 @@ impl Kind {
     }
 
     /// The settings of an endpoint of this kind.
-    pub fn configure(self, config: Config) -> Config {
+    pub fn configure_endpoint(self, config: Config) -> Config {
         let encapsulation = match (self.udp, config.accept) {
             (false, _) => Encapsulation::Raw,
             (true, true) => Encapsulation::Udp(DEFAULT_PORT),
@@ -84,7 +87,7 @@ impl Kind {
         if self.udp { DEFAULT_PORT } else { 0 }
     }
 
-    fn at(self, [v4, v6]: [IpAddr; 2]) -> SocketAddr {
+    fn address_at(self, [v4, v6]: [IpAddr; 2]) -> SocketAddr {
         SocketAddr::new(if self.ipv4 { v4 } else { v6 }, self.port())
     }
 }
@@ -128,7 +131,7 @@ impl Field {
         let wires = [(CLIENT_WIRE, client), (SECOND_WIRE, client), (ATTACKER_WIRE, attacker)];
         for ((device, here, there), host) in wires {
             let here = End { host: victim, device, addresses: &here };
-            wires::connect(&here, &End { host, device, addresses: &there })?;
+            wires::connect_hosts(&here, &End { host, device, addresses: &there })?;
         }
         // What the victim answers strangers goes to the attacker, who drops it.
         wires::default_route(victim, &ATTACKER_WIRE.2)?;

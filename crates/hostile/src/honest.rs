@@ -36,7 +36,7 @@ pub enum Pace {
 
 /// An endpoint of the client.
 pub(crate) fn client(host: &Namespace, kind: Kind) -> Endpoint {
-    let config = kind.configure(Config::client([kind.client().ip()]));
+    let config = kind.configure_endpoint(Config::client([kind.client().ip()]));
     host.run(|| Endpoint::bind(config)).expect("the namespace").expect("the client binds")
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn set_ups(host: &Namespace, kind: Kind, count: usize) -> usize {
 ///
 /// # Panics
 /// When an answer is wrong, or the association ends.
-pub async fn transfer(association: &Association, pace: Pace, time: Duration) -> u64 {
+pub async fn transfer_for(association: &Association, pace: Pace, time: Duration) -> u64 {
     let end = Instant::now() + time;
     let mut expected = std::collections::VecDeque::new();
     let (mut sent, mut answered) = (0_u32, 0_u64);
@@ -109,7 +109,7 @@ pub async fn receive_all(
         Ok(Err(error)) => return Err(error.to_string()),
         Err(_) => return Err("not connected within 10 s".to_owned()),
     };
-    match timeout(Duration::from_secs(10), exchange(&association, count)).await {
+    match timeout(Duration::from_secs(10), exchange_messages(&association, count)).await {
         Ok(done) => done.map(|()| association),
         Err(_) => Err("not answered within 10 s".to_owned()),
     }
@@ -119,7 +119,7 @@ pub async fn receive_all(
 ///
 /// # Errors
 /// In words, at the first that gets none.
-pub async fn exchange(association: &Association, count: u32) -> Result<(), String> {
+pub async fn exchange_messages(association: &Association, count: u32) -> Result<(), String> {
     for n in 0..count {
         let message: Bytes = n.to_be_bytes().repeat(MESSAGE / 4).into();
         let expected = answer_to(&message);

@@ -15,7 +15,7 @@
 //! for kind in Kind::ALL {
 //!     let victim = Victim::start(&field, kind);
 //!     let mut source = field.source(kind);
-//!     source.flood(10_000, Duration::from_secs(1), |n| packets::init(kind, n));
+//!     source.flood_victim(10_000, Duration::from_secs(1), |n| packets::init(kind, n));
 //!     assert_eq!(victim.honest_set_ups(&field, 5), 5);
 //! }
 //! # }
@@ -42,9 +42,9 @@ mod victim;
 mod wires;
 
 pub use field::{Field, Kind};
-pub use honest::{Pace, exchange, receive_all, transfer};
+pub use honest::{Pace, exchange_messages, receive_all, transfer_for};
 pub use meter::Usage;
-pub use nat::{Nat, NatKind, nft};
+pub use nat::{Nat, NatKind, run_nft};
 pub use peer::Peers;
 pub use serve::{PORT, answer_to, serve};
 pub use source::{Flood, Source};

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use polypath_hostile::{Field, Kind, Pace, Peers, Victim, packets, serve, transfer};
+use polypath_hostile::{Field, Kind, Pace, Peers, Victim, packets, serve, transfer_for};
 use polypath_net::{Config, Endpoint};
 
 /// Packets per second of strangers.
@@ -29,66 +29,71 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.split_first() {
         Some((first, rest)) if first == "victim" => serve(rest),
-        _ => table(),
+        _ => print_table(),
     }
 }
 
-fn table() {
+fn print_table() {
     let Some(field) = Field::build() else { return };
     println!("| what | of | figure |\n|---|---|---|");
-    memory(&field);
+    measure_memory(&field);
     for kind in Kind::ALL {
         for (what, packet) in packets::FLOODS {
             per_packet(&field, kind, what, packet);
         }
         set_ups(&field, kind);
         for (what, packet) in packets::FLOODS {
-            goodput(&field, kind, what, packet);
+            measure_goodput(&field, kind, what, packet);
         }
     }
 }
 
-fn row(what: &str, of: &str, figure: &str) {
+fn print_row(what: &str, of: &str, figure: &str) {
     println!("| {what} | {of} | {figure} |");
 }
 
-fn memory(field: &Field) {
+fn measure_memory(field: &Field) {
     let kind = Kind::COMMON;
     let victim = Victim::start(field, kind);
     // What has its size once and for all is there by then.
     victim.honest_set_ups(field, 2);
     let before = victim.usage().resident;
-    let sent = field.source(kind).flood(GENTLE, Duration::from_secs(2), |n| packets::init(kind, n));
+    let sent =
+        field.source(kind).flood_victim(GENTLE, Duration::from_secs(2), |n| packets::init(kind, n));
     let half_open = victim.usage().resident;
     let each = |more: u64, less: u64, count: u32| {
         format!("{} bytes", more.saturating_sub(less) / u64::from(count))
     };
-    row("memory", "half-open set-up (INIT, no COOKIE ECHO)", &each(half_open, before, sent));
+    print_row("memory", "half-open set-up (INIT, no COOKIE ECHO)", &each(half_open, before, sent));
     let _idle = Peers::connect(field, MANY);
     let idle = victim.usage().resident;
-    row("memory", "idle association", &each(idle, half_open, MANY.into()));
+    print_row("memory", "idle association", &each(idle, half_open, MANY.into()));
     drop(victim);
     let victim = Victim::start(field, kind);
     let hostile = Peers::connect(field, SOME);
     let before = victim.usage().resident;
     hostile.send_fragments(20_000);
     let kept = each(victim.usage().resident, before, SOME.into());
-    row("memory", "association with 20,000 one-byte fragments sent", &kept);
+    print_row("memory", "association with 20,000 one-byte fragments sent", &kept);
 }
 
 fn per_packet(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {
     let victim = Victim::start(field, kind);
     let (before, traffic) = (victim.usage().cpu, field.hostile_bytes());
     let time = Duration::from_secs(1);
-    let sent = field.source(kind).flood(GENTLE, time, |n| packet(kind, n)).max(1);
+    let sent = field.source(kind).flood_victim(GENTLE, time, |n| packet(kind, n)).max(1);
     let cost = (victim.usage().cpu - before) / sent;
     let after = field.hostile_bytes();
     let times = (after.1 - traffic.1) as f64 / (after.0 - traffic.0).max(1) as f64;
-    row("processor per packet", &format!("{what}, {kind}"), &format!("{:.1} us", micros(cost)));
-    row("bytes in reply per byte", &format!("{what}, {kind}"), &format!("{times:.2}"));
+    print_row(
+        "processor per packet",
+        &format!("{what}, {kind}"),
+        &format!("{:.1} us", to_micros(cost)),
+    );
+    print_row("bytes in reply per byte", &format!("{what}, {kind}"), &format!("{times:.2}"));
 }
 
-fn micros(time: Duration) -> f64 {
+fn to_micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
@@ -102,12 +107,16 @@ fn set_ups(field: &Field, kind: Kind) {
     let answered = victim.honest_set_ups(field, HONEST);
     let rate = f64::from(flood.wait()) / time.as_secs_f64();
     let what = "honest set-ups answered at once";
-    row(what, &format!("beside {rate:.0} INITs/s, {kind}"), &format!("{answered} of {HONEST}"));
+    print_row(
+        what,
+        &format!("beside {rate:.0} INITs/s, {kind}"),
+        &format!("{answered} of {HONEST}"),
+    );
 }
 
-fn goodput(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {
+fn measure_goodput(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {
     let _victim = Victim::start(field, kind);
-    let config = kind.configure(Config::client([kind.client().ip()]));
+    let config = kind.configure_endpoint(Config::client([kind.client().ip()]));
     let client = field.client.run(|| Endpoint::bind(config)).expect("the namespace");
     let client = client.expect("the client binds");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -117,12 +126,12 @@ fn goodput(field: &Field, kind: Kind, what: &str, packet: packets::Packet) {
         let association = client.connect(&there, polypath_hostile::PORT).await;
         let association = association.expect("the victim answers");
         let flood = field.source(kind).flood_on(FLOOD, time, move |n| packet(kind, n));
-        let answered = transfer(&association, Pace::Bits(GOODPUT), time).await;
+        let answered = transfer_for(&association, Pace::Bits(GOODPUT), time).await;
         association.abort("done");
         (answered, flood.wait())
     });
     let seconds = time.as_secs_f64();
     let of = format!("beside {:.0} a second of {what}, {kind}", f64::from(sent) / seconds);
     let figure = format!("{:.1} Mbit/s", answered as f64 * 8.0 / seconds / 1e6);
-    row("goodput of 50 Mbit/s", &of, &figure);
+    print_row("goodput of 50 Mbit/s", &of, &figure);
 }

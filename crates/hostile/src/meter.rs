@@ -21,7 +21,7 @@ impl Usage {
     ///
     /// # Panics
     /// When there is no such process, or /proc is not Linux's.
-    pub fn of(pid: u32) -> Self {
+    pub fn of_process(pid: u32) -> Self {
         let count =
             |what: &str| fs::read_dir(format!("/proc/{pid}/{what}")).expect("/proc").count();
         let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("/proc");
@@ -31,13 +31,13 @@ impl Usage {
             descriptors: count("fd"),
             threads: count("task"),
             resident: kib.expect("VmRSS in kB") * 1024,
-            cpu: cpu(pid),
+            cpu: cpu_time(pid),
         }
     }
 }
 
 /// Sum of the first fields of schedstat, nanoseconds, over all threads.
-fn cpu(pid: u32) -> Duration {
+fn cpu_time(pid: u32) -> Duration {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("/proc").flatten();
     let nanos = tasks.filter_map(|task| {
         let text = fs::read_to_string(task.path().join("schedstat")).ok()?;

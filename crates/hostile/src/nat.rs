@@ -65,9 +65,10 @@ impl Nat {
         let Self { clients, victim, translator } = &nat;
         clients.iter().chain([victim, translator]).try_for_each(wires::set_up)?;
         for (n, client) in (0..).zip(clients) {
-            let (device, [inside, gateway]) = (format!("lan{n}"), [Self::client(n), lan(n, 1)]);
+            let (device, [inside, gateway]) =
+                (format!("lan{n}"), [Self::client(n), lan_address(n, 1)]);
             let here = End { host: client, device: &device, addresses: &[inside] };
-            wires::connect(
+            wires::connect_hosts(
                 &here,
                 &End { host: translator, device: &device, addresses: &[gateway] },
             )?;
@@ -77,24 +78,27 @@ impl Nat {
         let outside =
             End { host: translator, device: out, addresses: &[Kind::COMMON.client().ip()] };
         let addresses = [Kind::COMMON.victim().ip()];
-        wires::connect(&outside, &End { host: victim, device: inside, addresses: &addresses })?;
-        wires::sysctl(translator, "ipv4/ip_forward", "1")?;
-        nat.translate(kind)?;
+        wires::connect_hosts(
+            &outside,
+            &End { host: victim, device: inside, addresses: &addresses },
+        )?;
+        wires::set_sysctl(translator, "ipv4/ip_forward", "1")?;
+        nat.translate_as(kind)?;
         Ok(nat)
     }
 
     /// The address of client `n`, inside.
     pub fn client(n: u8) -> IpAddr {
-        lan(n, 2)
+        lan_address(n, 2)
     }
 
     /// Translates so from now on what is new to it; mappings that live stay as they are.
     ///
     /// # Errors
     /// When `nft` is missing or refuses.
-    pub fn translate(&self, kind: NatKind) -> Result<(), Error> {
+    pub fn translate_as(&self, kind: NatKind) -> Result<(), Error> {
         let (out, statement) = (OUTSIDE[0], kind.statement());
-        nft(
+        run_nft(
             &self.translator,
             &format!(
                 "table ip nat\ndelete table ip nat\ntable ip nat {{ chain post {{ \
@@ -104,7 +108,7 @@ impl Nat {
     }
 }
 
-fn lan(net: u8, host: u8) -> IpAddr {
+fn lan_address(net: u8, host: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(192, 168, net, host))
 }
 
@@ -112,7 +116,7 @@ fn lan(net: u8, host: u8) -> IpAddr {
 ///
 /// # Errors
 /// [`Error::Missing`] without that program, [`Error::System`] when it refuses the script.
-pub fn nft(host: &Namespace, script: &str) -> Result<(), Error> {
+pub fn run_nft(host: &Namespace, script: &str) -> Result<(), Error> {
     let mut command = Command::new("nft");
     command.args(["-f", "-"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -45,42 +45,42 @@ pub fn forged_init(kind: Kind, client: SocketAddr, port: u16, n: u32) -> Vec<u8>
         initial_tsn: Tsn(n),
     };
     let chunk = InitRepr { fixed, params: ParamsBuf::new() };
-    let packet = PacketBuilder::new(port, PORT, 0).chunk(&chunk).build();
-    sctp(kind, client, &packet)
+    let packet = PacketBuilder::new(port, PORT, 0).push_chunk(&chunk).build();
+    frame_sctp(kind, client, &packet)
 }
 
 /// A COOKIE ECHO with a cookie that nobody made.
 pub fn cookie_echo(kind: Kind, n: u32) -> Vec<u8> {
     let cookie = n.to_be_bytes().repeat(40);
     let packet = PacketBuilder::new(STRANGERS_PORT, PORT, n | 1);
-    let packet = packet.chunk(&CookieEchoChunk { cookie: &cookie }).build();
-    sctp(kind, kind.stranger(n), &packet)
+    let packet = packet.push_chunk(&CookieEchoChunk { cookie: &cookie }).build();
+    frame_sctp(kind, kind.stranger(n), &packet)
 }
 
 /// DATA of an association that does not exist.
 pub fn data(kind: Kind, n: u32) -> Vec<u8> {
-    sctp(kind, kind.stranger(n), &data_packet(STRANGERS_PORT, n))
+    frame_sctp(kind, kind.stranger(n), &data_packet(STRANGERS_PORT, n))
 }
 
 /// DATA from the honest client's address and `port`, with a tag that is guessed.
 pub fn forged_data(kind: Kind, client: SocketAddr, port: u16, n: u32) -> Vec<u8> {
-    sctp(kind, client, &data_packet(port, n | 1))
+    frame_sctp(kind, client, &data_packet(port, n | 1))
 }
 
 fn data_packet(port: u16, tag: u32) -> Vec<u8> {
     let value: Vec<u8> = tag.to_be_bytes().repeat(16);
-    PacketBuilder::new(port, PORT, tag).raw(chunk_kind::DATA, 3, &value).build()
+    PacketBuilder::new(port, PORT, tag).push_raw(chunk_kind::DATA, 3, &value).build()
 }
 
 /// An ABORT from the honest client's address and `port`, with a tag that is guessed.
 pub fn forged_abort(kind: Kind, client: SocketAddr, port: u16, n: u32) -> Vec<u8> {
-    let packet = PacketBuilder::new(port, PORT, n | 1).raw(chunk_kind::ABORT, 0, &[]).build();
-    sctp(kind, client, &packet)
+    let packet = PacketBuilder::new(port, PORT, n | 1).push_raw(chunk_kind::ABORT, 0, &[]).build();
+    frame_sctp(kind, client, &packet)
 }
 
 /// No SCTP at all.
 pub fn junk(kind: Kind, n: u32) -> Vec<u8> {
-    sctp(kind, kind.stranger(n), &n.wrapping_mul(0x9e37_79b9).to_le_bytes().repeat(16))
+    frame_sctp(kind, kind.stranger(n), &n.wrapping_mul(0x9e37_79b9).to_le_bytes().repeat(16))
 }
 
 /// ICMP "port unreachable", or "administratively prohibited" without UDP ports, for a packet of the
@@ -91,13 +91,13 @@ pub fn port_unreachable(kind: Kind, n: u32) -> Vec<u8> {
 
 /// The same for a packet to the honest client's address and `port`.
 pub fn forged_icmp(kind: Kind, client: SocketAddr, port: u16, n: u32) -> Vec<u8> {
-    let quote = PacketBuilder::new(PORT, port, n | 1).raw(chunk_kind::SACK, 0, &[0; 12]);
+    let quote = PacketBuilder::new(PORT, port, n | 1).push_raw(chunk_kind::SACK, 0, &[0; 12]);
     unreachable(kind, client, &quote.build())
 }
 
 /// The same for any SCTP packet of the victim to `to`.
 pub fn unreachable(kind: Kind, to: SocketAddr, quoted: &[u8]) -> Vec<u8> {
-    let quote = wrapped(kind, kind.victim(), to, quoted);
+    let quote = wrap_packet(kind, kind.victim(), to, quoted);
     let router = kind.stranger(0);
     match (kind.victim().ip(), router.ip()) {
         (IpAddr::V4(victim), IpAddr::V4(router)) => {
@@ -107,7 +107,7 @@ pub fn unreachable(kind: Kind, to: SocketAddr, quoted: &[u8]) -> Vec<u8> {
             };
             let headers = Headers::ipv4(router.octets(), victim.octets(), TTL);
             let icmp = headers.icmpv4(etherparse::Icmpv4Type::DestinationUnreachable(why));
-            built(icmp.size(quote.len()), |out| icmp.write(out, &quote))
+            build_packet(icmp.size(quote.len()), |out| icmp.write(out, &quote))
         }
         (IpAddr::V6(victim), IpAddr::V6(router)) => {
             let why = match kind.udp {
@@ -116,18 +116,18 @@ pub fn unreachable(kind: Kind, to: SocketAddr, quoted: &[u8]) -> Vec<u8> {
             };
             let headers = Headers::ipv6(router.octets(), victim.octets(), TTL);
             let icmp = headers.icmpv6(etherparse::Icmpv6Type::DestinationUnreachable(why));
-            built(icmp.size(quote.len()), |out| icmp.write(out, &quote))
+            build_packet(icmp.size(quote.len()), |out| icmp.write(out, &quote))
         }
         _ => Vec::new(),
     }
 }
 
 /// An SCTP packet to the victim.
-pub fn sctp(kind: Kind, from: SocketAddr, packet: &[u8]) -> Vec<u8> {
-    wrapped(kind, from, kind.victim(), packet)
+pub fn frame_sctp(kind: Kind, from: SocketAddr, packet: &[u8]) -> Vec<u8> {
+    wrap_packet(kind, from, kind.victim(), packet)
 }
 
-fn wrapped(kind: Kind, from: SocketAddr, to: SocketAddr, packet: &[u8]) -> Vec<u8> {
+fn wrap_packet(kind: Kind, from: SocketAddr, to: SocketAddr, packet: &[u8]) -> Vec<u8> {
     let headers = match (from.ip(), to.ip()) {
         (IpAddr::V4(from), IpAddr::V4(to)) => Headers::ipv4(from.octets(), to.octets(), TTL),
         (IpAddr::V6(from), IpAddr::V6(to)) => Headers::ipv6(from.octets(), to.octets(), TTL),
@@ -135,17 +135,17 @@ fn wrapped(kind: Kind, from: SocketAddr, to: SocketAddr, packet: &[u8]) -> Vec<u
     };
     if kind.udp {
         let udp = headers.udp(from.port(), to.port());
-        return built(udp.size(packet.len()), |out| udp.write(out, packet));
+        return build_packet(udp.size(packet.len()), |out| udp.write(out, packet));
     }
     over_ip(headers, packet)
 }
 
 fn over_ip(headers: PacketBuilderStep<etherparse::IpHeaders>, packet: &[u8]) -> Vec<u8> {
     let size = headers.size(packet.len());
-    built(size, |out| headers.write(out, PROTOCOL_SCTP, packet))
+    build_packet(size, |out| headers.write(out, PROTOCOL_SCTP, packet))
 }
 
-fn built<E: std::fmt::Debug>(
+fn build_packet<E: std::fmt::Debug>(
     size: usize,
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
 ) -> Vec<u8> {

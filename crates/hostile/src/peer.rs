@@ -55,11 +55,12 @@ impl Peers {
             initial_tsn: Tsn(1),
         };
         let init = InitRepr { fixed, params: ParamsBuf::new() };
-        self.say(&PacketBuilder::new(port, PORT, 0).chunk(&init).build());
-        let ack = self.hear(|packet| read_init_ack(packet).map(|ack| (ack.tag, ack.cookie)));
+        self.send_packet(&PacketBuilder::new(port, PORT, 0).push_chunk(&init).build());
+        let ack =
+            self.await_answer(|packet| read_init_ack(packet).map(|ack| (ack.tag, ack.cookie)));
         let echo = CookieEchoChunk { cookie: &ack.1 };
-        self.say(&PacketBuilder::new(port, PORT, ack.0).chunk(&echo).build());
-        self.hear(|packet| (packet.get(12) == Some(&chunk_kind::COOKIE_ACK)).then_some(()));
+        self.send_packet(&PacketBuilder::new(port, PORT, ack.0).push_chunk(&echo).build());
+        self.await_answer(|packet| (packet.get(12) == Some(&chunk_kind::COOKIE_ACK)).then_some(()));
         ack.0
     }
 
@@ -72,17 +73,17 @@ impl Peers {
                 let mut value = (2 + 2 * n).to_be_bytes().to_vec();
                 value.extend([0; 9]);
                 let packet = PacketBuilder::new(*port, PORT, *tag);
-                self.say(&packet.raw(chunk_kind::DATA, BEGINNING, &value).build());
+                self.send_packet(&packet.push_raw(chunk_kind::DATA, BEGINNING, &value).build());
             }
         }
     }
 
-    fn say(&self, packet: &[u8]) {
+    fn send_packet(&self, packet: &[u8]) {
         // What is lost is lost.
         let _ = self.socket.send(packet);
     }
 
-    fn hear<T>(&self, wanted: impl Fn(&[u8]) -> Option<T>) -> T {
+    fn await_answer<T>(&self, wanted: impl Fn(&[u8]) -> Option<T>) -> T {
         let mut buffer = [0; 2000];
         loop {
             let length = self.socket.recv(&mut buffer).expect("the victim answers");

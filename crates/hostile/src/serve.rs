@@ -42,10 +42,10 @@ pub fn serve(arguments: &[String]) {
         config.socket_buffer = buffer.parse().expect("BUFFER is a number");
     }
     (config.max_associations, config.max_associations_per_address) = (ASSOCIATIONS, ASSOCIATIONS);
-    block_on(listen(config));
+    block_on(listen_forever(config));
 }
 
-async fn listen(config: Config) {
+async fn listen_forever(config: Config) {
     let endpoint = Endpoint::bind(config).expect("the addresses are this host's");
     tokio::task::spawn_blocking(|| {
         println!("ready");
@@ -54,11 +54,11 @@ async fn listen(config: Config) {
         std::process::exit(0);
     });
     while let Some(association) = endpoint.accept().await {
-        tokio::spawn(answer(association));
+        tokio::spawn(answer_messages(association));
     }
 }
 
-async fn answer(association: Association) {
+async fn answer_messages(association: Association) {
     while let Ok(Some(message)) = association.recv().await {
         let answer = answer_to(&message.data).to_vec();
         if association.send(message.stream.0, answer).await.is_err() {

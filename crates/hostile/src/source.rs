@@ -46,7 +46,12 @@ impl Source {
         clippy::disallowed_methods,
         reason = "it sends in real time"
     )]
-    pub fn flood(&mut self, rate: u32, time: Duration, packet: impl Fn(u32) -> Vec<u8>) -> u32 {
+    pub fn flood_victim(
+        &mut self,
+        rate: u32,
+        time: Duration,
+        packet: impl Fn(u32) -> Vec<u8>,
+    ) -> u32 {
         let start = Instant::now();
         let mut sent = 0;
         while start.elapsed() < time {
@@ -68,7 +73,7 @@ impl Source {
         time: Duration,
         packet: impl Fn(u32) -> Vec<u8> + Send + 'static,
     ) -> Flood {
-        Flood(thread::spawn(move || self.flood(rate, time, packet)))
+        Flood(thread::spawn(move || self.flood_victim(rate, time, packet)))
     }
 }
 

@@ -40,7 +40,7 @@ impl Victim {
     /// When it does not start.
     pub fn start_at(host: &Namespace, kind: Kind, at: &str, arguments: &[&str]) -> Self {
         let how = if kind.udp { "udp" } else { "raw" };
-        let mut command = Command::new(program());
+        let mut command = Command::new(find_program());
         command.args(["victim", how, at]).args(arguments);
         // It ends when its input does, whatever becomes of this process.
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -54,7 +54,7 @@ impl Victim {
 
     /// What it uses.
     pub fn usage(&self) -> Usage {
-        Usage::of(self.process.id())
+        Usage::of_process(self.process.id())
     }
 
     /// How many of `count` set-ups of the honest client are answered at once: before a lost packet
@@ -73,7 +73,7 @@ impl Drop for Victim {
 }
 
 /// `polypath-hostile` lies one folder above the tests, or is this program.
-fn program() -> PathBuf {
+fn find_program() -> PathBuf {
     let own = std::env::current_exe().expect("the path of this program");
     let folders = own.ancestors().skip(1).take(2);
     let found = folders.map(|folder| folder.join("polypath-hostile")).find(|path| path.is_file());

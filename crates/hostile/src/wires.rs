@@ -18,17 +18,17 @@ pub(crate) struct End<'a> {
 }
 
 /// Makes the pair, up, with addresses.
-pub(crate) fn connect(a: &End<'_>, b: &End<'_>) -> Result<(), Error> {
+pub(crate) fn connect_hosts(a: &End<'_>, b: &End<'_>) -> Result<(), Error> {
     let (path, device, peer) = (b.host.path(), a.device, b.device);
-    a.host.ip(&format!(
+    a.host.run_ip_commands(&format!(
         "link add name {device} address {HARDWARE_ADDRESS} type veth peer name {peer} \
          address {HARDWARE_ADDRESS} netns {}\n",
         path.display()
     ))?;
-    [a, b].into_iter().try_for_each(|end| end.host.ip(&addresses(end)))
+    [a, b].into_iter().try_for_each(|end| end.host.run_ip_commands(&address_commands(end)))
 }
 
-fn addresses(end: &End<'_>) -> String {
+fn address_commands(end: &End<'_>) -> String {
     let device = end.device;
     let mut script = format!("link set dev {device} arp off addrgenmode none up\n");
     for address in end.addresses {
@@ -45,21 +45,21 @@ pub(crate) fn default_route(host: &Namespace, gateways: &[IpAddr]) -> Result<(),
         let all = if gateway.is_ipv4() { "0.0.0.0/0" } else { "::/0" };
         format!("route add {all} via {gateway}\n")
     };
-    host.ip(&gateways.iter().map(line).collect::<String>())
+    host.run_ip_commands(&gateways.iter().map(line).collect::<String>())
 }
 
 /// A host that takes packets from whatever source by whatever device.
 pub(crate) fn set_up(host: &Namespace) -> Result<(), Error> {
-    host.ip("link set lo up\n")?;
+    host.run_ip_commands("link set lo up\n")?;
     ["all", "default"].into_iter().try_for_each(|which| {
-        sysctl(host, &format!("ipv4/conf/{which}/rp_filter"), "0")?;
-        sysctl(host, &format!("ipv6/conf/{which}/accept_ra"), "0")
+        set_sysctl(host, &format!("ipv4/conf/{which}/rp_filter"), "0")?;
+        set_sysctl(host, &format!("ipv6/conf/{which}/accept_ra"), "0")
     })
 }
 
 /// Sets a value below /proc/sys/net, unless it is so already. A kernel without the key needs no
 /// setting.
-pub(crate) fn sysctl(host: &Namespace, key: &str, value: &str) -> Result<(), Error> {
+pub(crate) fn set_sysctl(host: &Namespace, key: &str, value: &str) -> Result<(), Error> {
     let path = format!("/proc/sys/net/{key}");
     let set = || match fs::read_to_string(&path) {
         Ok(now) if now.trim() == value => Ok(()),

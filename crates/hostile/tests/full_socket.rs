@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use polypath_hostile::{Field, Kind, PORT, Pace, Victim, exchange, transfer};
+use polypath_hostile::{Field, Kind, PORT, Pace, Victim, exchange_messages, transfer_for};
 use polypath_net::{Association, Config, Endpoint, FourTuple};
 
 /// Bytes: the least that the kernel gives. A few packets fill it.
@@ -38,11 +38,11 @@ async fn a_full_socket_holds_up_no_other() {
     let client = field.client.run(|| Endpoint::bind(config)).unwrap().unwrap();
     let (slow, fast) = (over(&client, 0).await, over(&client, 1).await);
     slow_down(&field, Field::DEVICES[0]);
-    let greedy = async { transfer(&slow, Pace::Greedy, Duration::from_secs(8)).await };
+    let greedy = async { transfer_for(&slow, Pace::Greedy, Duration::from_secs(8)).await };
     let modest = async {
         // By then the slow device's socket is full.
         tokio::time::sleep(Duration::from_millis(500)).await;
-        tokio::time::timeout(Duration::from_secs(5), exchange(&fast, 200)).await
+        tokio::time::timeout(Duration::from_secs(5), exchange_messages(&fast, 200)).await
     };
     let (carried, answered) = tokio::join!(greedy, modest);
     answered.expect("200 messages over the other device in 5 s").expect("all answers are right");

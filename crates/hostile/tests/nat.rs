@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use polypath_hostile::{Kind, Nat, NatKind, Victim, exchange, receive_all};
+use polypath_hostile::{Kind, Nat, NatKind, Victim, exchange_messages, receive_all};
 use polypath_net::{Config, Encapsulation, Endpoint};
 
 /// Both clients' SCTP port, and their UDP port inside.
@@ -28,7 +28,8 @@ async fn both_work(kind: NatKind) {
     let there = Kind::COMMON.victim();
     let a = receive_all(&first, there, MESSAGES).await.expect("the first client is served");
     let b = receive_all(&second, there, MESSAGES).await.expect("the second client is served");
-    let again = |association| tokio::time::timeout(PATIENCE, exchange(association, MESSAGES));
+    let again =
+        |association| tokio::time::timeout(PATIENCE, exchange_messages(association, MESSAGES));
     again(&a).await.expect("in time").expect("the first still gets its own answers");
     again(&b).await.expect("in time").expect("and so does the second");
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use polypath_hostile::{Field, Kind, PORT, Pace, Victim, packets, transfer};
+use polypath_hostile::{Field, Kind, PORT, Pace, Victim, packets, transfer_for};
 use polypath_net::{Config, Endpoint};
 
 const TIME: Duration = Duration::from_secs(1);
@@ -24,12 +24,12 @@ const FORGERIES: [(&str, Forgery); 4] = [
 
 async fn goes_on(field: &Field, kind: Kind, what: &str, forgery: Forgery) {
     let victim = Victim::start(field, kind);
-    let config = kind.configure(Config::client([kind.client().ip()]));
+    let config = kind.configure_endpoint(Config::client([kind.client().ip()]));
     let client = field.client.run(|| Endpoint::bind(config)).unwrap().unwrap();
     let association = client.connect(&[kind.victim()], PORT).await.expect("the victim answers");
     let (address, port) = (client.local_addresses()[0], client.port());
     let flood = field.source(kind).flood_on(RATE, TIME, move |n| forgery(kind, address, port, n));
-    let answered = transfer(&association, Pace::Bits(10_000_000), TIME).await;
+    let answered = transfer_for(&association, Pace::Bits(10_000_000), TIME).await;
     let sent = flood.wait();
     assert!(answered > 100_000, "{what}, {kind}: {answered} bytes beside {sent} packets");
     assert!(!association.is_closed(), "{what}, {kind}");

@@ -1,7 +1,7 @@
 //! What a link is made of, and the check that it makes sense.
 
 use crate::error::ConfigError;
-use crate::{Change, DeliveryTrace, LossModel, Nanos, Queue};
+use crate::{Change, DeliveryTrace, Jitter, LossModel, Nanos, Queue};
 
 /// One direction of a link. The default is an ideal wire: no rate limit, no delay, no loss.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,16 +28,6 @@ pub struct LinkConfig {
     pub schedule: Vec<(Nanos, Change)>,
 }
 
-/// An extra delay, uniform in `0..=max`, drawn for each packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Jitter {
-    /// Greatest extra delay in ns.
-    pub max: Nanos,
-    /// Whether packets may overtake each other. If not, a late packet also holds back those behind
-    /// it.
-    pub reorder: bool,
-}
-
 /// Where packets are lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossAt {
@@ -56,13 +46,13 @@ impl LinkConfig {
     /// The first setting that is out of its range.
     pub fn check(&self) -> Result<(), ConfigError> {
         check_rate(self.rate)?;
-        self.loss.iter().try_for_each(LossModel::check)?;
+        self.loss.iter().try_for_each(LossModel::check_probabilities)?;
         if let Queue::Red(red) = &self.queue {
             red.check()?;
         }
         self.schedule.iter().try_for_each(|(_, change)| match change {
             Change::Rate(rate) => check_rate(*rate),
-            Change::Loss(models) => models.iter().try_for_each(LossModel::check),
+            Change::Loss(models) => models.iter().try_for_each(LossModel::check_probabilities),
             Change::Up(_) | Change::Delay(_) => Ok(()),
         })
     }

@@ -8,14 +8,15 @@
 //! // 10 Mbit/s and 45 ms: a 1500-byte packet takes 1.2 ms to send.
 //! let config = LinkConfig { rate: Some(10_000_000), delay: 45_000_000, ..LinkConfig::default() };
 //! let mut link = Link::new(config, LinkSeed::new(1, 7));
-//! assert_eq!(link.offer(0, 1500, "packet"), Offer::Accepted);
+//! assert_eq!(link.offer_packet(0, 1500, "packet"), Offer::Accepted);
 //! assert_eq!(link.next_delivery(), Some(46_200_000));
-//! assert_eq!(link.poll(46_200_000), Some("packet"));
+//! assert_eq!(link.poll_arrival(46_200_000), Some("packet"));
 //! ```
 
 mod arrival;
 mod config;
 mod error;
+mod jitter;
 mod link;
 mod loss;
 mod nat;
@@ -29,8 +30,9 @@ mod stats;
 mod trace;
 
 pub use arrival::QueueLen;
-pub use config::{Jitter, LinkConfig, LossAt};
+pub use config::{LinkConfig, LossAt};
 pub use error::ConfigError;
+pub use jitter::{Jitter, JitterShape};
 pub use link::{Link, Offer};
 pub use loss::LossModel;
 pub use nat::{

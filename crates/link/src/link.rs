@@ -6,9 +6,9 @@ use crate::arrival::Arrival;
 use crate::loss::Losses;
 use crate::pipe::{Pipe, Transit};
 use crate::queue::Admission;
-use crate::random::{Stream, up_to};
+use crate::random::Stream;
 use crate::schedule::Schedule;
-use crate::server::{Server, Slot, work};
+use crate::server::{Server, Slot, packet_work};
 use crate::{
     Change, DropReason, Jitter, LinkConfig, LinkSeed, LinkStats, LossAt, LossModel, Nanos, QueueLen,
 };
@@ -61,7 +61,9 @@ impl<P> Link<P> {
             },
             mtu: config.mtu.unwrap_or(u32::MAX),
             delay: config.delay,
-            jitter: config.jitter.map(|jitter| Box::new((jitter, seed.stream(Stream::Jitter)))),
+            jitter: config
+                .jitter
+                .map(|jitter| Box::new((jitter, seed.random_stream(Stream::Jitter)))),
             admission: Admission::new(config.queue, seed),
             losses: Losses::new(config.loss, seed),
             loss_at: config.loss_at,
@@ -79,7 +81,7 @@ impl<P> Link<P> {
     }
 
     /// Hands a packet of `size` bytes, the IP header included, to the link.
-    pub fn offer(&mut self, now: Nanos, size: u32, packet: P) -> Offer {
+    pub fn offer_packet(&mut self, now: Nanos, size: u32, packet: P) -> Offer {
         self.offer_in_fragments(now, size, size, packet)
     }
 
@@ -90,18 +92,18 @@ impl<P> Link<P> {
         self.stats.offered += 1;
         self.stats.offered_bytes += u64::from(size);
         if largest > self.mtu {
-            return self.dropped(DropReason::TooLarge);
+            return self.count_drop(DropReason::TooLarge);
         }
-        match self.admit(now, size) {
+        match self.admit_packet(now, size) {
             Ok(lost_at_exit) => {
-                self.transmit(now, size, lost_at_exit.is_none().then_some(packet));
-                lost_at_exit.map_or(Offer::Accepted, |reason| self.dropped(reason))
+                self.transmit_packet(now, size, lost_at_exit.is_none().then_some(packet));
+                lost_at_exit.map_or(Offer::Accepted, |reason| self.count_drop(reason))
             }
-            Err(reason) => self.dropped(reason),
+            Err(reason) => self.count_drop(reason),
         }
     }
 
-    /// When to call [`Self::poll`] next: at the next arrival, or at a scheduled change before it,
+    /// When to call [`Self::poll_arrival`] next: at the next arrival, or at a scheduled change before it,
     /// at which `poll` may have nothing to give. `None` while no packet is on its way.
     #[must_use]
     pub fn next_delivery(&self) -> Option<Nanos> {
@@ -109,9 +111,9 @@ impl<P> Link<P> {
     }
 
     /// The next packet that has arrived by `now`; call until it gives none.
-    pub fn poll(&mut self, now: Nanos) -> Option<P> {
+    pub fn poll_arrival(&mut self, now: Nanos) -> Option<P> {
         self.apply_schedule(now);
-        let (size, packet) = self.pipe.pop(now)?;
+        let (size, packet) = self.pipe.pop_arrived(now)?;
         self.stats.delivered += 1;
         self.stats.delivered_bytes += u64::from(size);
         Some(packet)
@@ -144,7 +146,7 @@ impl<P> Link<P> {
     /// states and fresh random streams.
     pub fn set_loss(&mut self, now: Nanos, models: Vec<LossModel>) {
         self.apply_schedule(now);
-        self.losses.replace(models);
+        self.losses.replace_models(models);
     }
 
     /// What waits for the transmitter at `now`, without the packet in transmission. Scheduled
@@ -173,56 +175,56 @@ impl<P> Link<P> {
     }
 
     /// Whether the packet may enter: `Ok` with a reason if it enters and is lost on the wire.
-    fn admit(&mut self, now: Nanos, size: u32) -> Result<Option<DropReason>, DropReason> {
+    fn admit_packet(&mut self, now: Nanos, size: u32) -> Result<Option<DropReason>, DropReason> {
         if !self.up {
             return Err(DropReason::Down);
         }
         if self.loss_at == LossAt::Entry {
-            self.losses.next(size).map_or(Ok(()), Err)?;
+            self.losses.next_loss(size).map_or(Ok(()), Err)?;
         }
-        self.pipe.advance(now);
-        let arrival = self.arrival(now, size);
-        self.admission.refuse(arrival).map_or(Ok(()), Err)?;
+        self.pipe.note_departures(now);
+        let arrival = self.describe_arrival(now, size);
+        self.admission.refuse_packet(arrival).map_or(Ok(()), Err)?;
         match self.loss_at {
             LossAt::Entry => Ok(None),
-            LossAt::Exit => Ok(self.losses.next(size)),
+            LossAt::Exit => Ok(self.losses.next_loss(size)),
         }
     }
 
-    fn arrival(&self, now: Nanos, size: u32) -> Arrival {
+    fn describe_arrival(&self, now: Nanos, size: u32) -> Arrival {
         let wants_time = matches!(self.admission, Admission::Red(_));
         Arrival {
             size,
-            waiting: self.pipe.waiting(),
+            waiting: self.pipe.queue_len(),
             idle: now.checked_sub(self.server.busy_until()),
-            transmission: if wants_time { self.server.transmission(size) } else { 0 },
+            transmission: if wants_time { self.server.transmission_time(size) } else { 0 },
         }
     }
 
-    fn transmit(&mut self, now: Nanos, size: u32, packet: Option<P>) {
+    fn transmit_packet(&mut self, now: Nanos, size: u32, packet: Option<P>) {
         let busy_from = self.server.busy_until().max(now);
-        let slot = self.server.serve(now, size);
+        let slot = self.server.serve_packet(now, size);
         self.stats.busy += self.server.busy_until().saturating_sub(busy_from);
         let jitter = self.jitter.as_deref_mut();
-        let jitter = jitter.map_or(0, |(jitter, rng)| up_to(rng, jitter.max));
+        let jitter = jitter.map_or(0, |(jitter, rng)| jitter.draw_delay(rng));
         let mut arrives = slot.departs.saturating_add(self.delay).saturating_add(jitter);
-        if !self.pipe.reorders() {
+        if !self.pipe.may_reorder() {
             arrives = arrives.max(self.last_arrival);
         }
         self.last_arrival = arrives;
-        self.pipe.push(Transit { slot, arrives, jitter, size, packet });
-        self.pipe.advance(now);
+        self.pipe.push_transit(Transit { slot, arrives, jitter, size, packet });
+        self.pipe.note_departures(now);
         self.note_queue();
     }
 
     fn note_queue(&mut self) {
-        let (waiting, max) = (self.pipe.waiting(), &mut self.stats.max_queue);
+        let (waiting, max) = (self.pipe.queue_len(), &mut self.stats.max_queue);
         max.packets = max.packets.max(waiting.packets);
         max.bytes = max.bytes.max(waiting.bytes);
     }
 
-    fn dropped(&mut self, reason: DropReason) -> Offer {
-        self.stats.dropped.add(reason, 1);
+    fn count_drop(&mut self, reason: DropReason) -> Offer {
+        self.stats.dropped.count_reason(reason, 1);
         Offer::Dropped(reason)
     }
 
@@ -235,12 +237,12 @@ impl<P> Link<P> {
 
     #[cold]
     fn apply_due(&mut self, now: Nanos) {
-        while let Some((at, change)) = self.schedule.pop(now) {
+        while let Some((at, change)) = self.schedule.pop_due(now) {
             match change {
                 Change::Up(up) => self.change_up(at, up),
                 Change::Rate(rate) => self.change_rate(at, rate),
                 Change::Delay(delay) => self.change_delay(at, delay),
-                Change::Loss(models) => self.losses.replace(models),
+                Change::Loss(models) => self.losses.replace_models(models),
             }
         }
     }
@@ -248,8 +250,8 @@ impl<P> Link<P> {
     fn change_up(&mut self, now: Nanos, up: bool) {
         if self.up && !up {
             self.stats.busy = self.busy_time(now);
-            self.stats.dropped.add(DropReason::Down, self.pipe.cut(now));
-            self.server.abandon(now);
+            self.stats.dropped.count_reason(DropReason::Down, self.pipe.lose_all(now));
+            self.server.abandon_work(now);
             self.last_arrival = 0;
         }
         self.up = up;
@@ -257,25 +259,26 @@ impl<P> Link<P> {
 
     fn change_delay(&mut self, now: Nanos, delay: Nanos) {
         self.delay = delay;
-        self.reschedule(now, |_, _| ());
+        self.reschedule_packets(now, |_, _| ());
     }
 
     fn change_rate(&mut self, now: Nanos, rate: Option<u64>) {
-        self.pipe.advance(now);
+        self.pipe.note_departures(now);
         self.stats.busy = self.busy_time(now);
         let backlog = self.server.backlog(now);
-        let waiting = u128::from(self.pipe.waiting().bytes);
+        let waiting = u128::from(self.pipe.queue_len().bytes);
         let mut server = Server::with_rate(rate).idle_since(self.server.busy_until().min(now));
         // Without a count of work (a trace) the packet in transmission is sent again from its first
         // bit.
-        let rest_of_current = backlog.map(|backlog| backlog.saturating_sub(waiting * work(1)));
-        self.reschedule(now, |transit, now| {
+        let rest_of_current =
+            backlog.map(|backlog| backlog.saturating_sub(waiting * packet_work(1)));
+        self.reschedule_packets(now, |transit, now| {
             transit.slot = match rest_of_current {
                 Some(rest) if transit.slot.starts <= now => {
-                    let slot = server.resume(now, rest);
+                    let slot = server.resume_packet(now, rest);
                     Slot { starts: transit.slot.starts, ..slot }
                 }
-                _ => server.serve(now, transit.size),
+                _ => server.serve_packet(now, transit.size),
             }
         });
         self.stats.busy += server.busy_until().saturating_sub(now);
@@ -284,9 +287,9 @@ impl<P> Link<P> {
 
     /// Works out anew the departures, by `depart`, and the arrivals of all packets that have not
     /// left.
-    fn reschedule(&mut self, now: Nanos, mut depart: impl FnMut(&mut Transit<P>, Nanos)) {
-        let (in_order, delay) = (!self.pipe.reorders(), self.delay);
-        let (last, undeparted) = self.pipe.undeparted(now);
+    fn reschedule_packets(&mut self, now: Nanos, mut depart: impl FnMut(&mut Transit<P>, Nanos)) {
+        let (in_order, delay) = (!self.pipe.may_reorder(), self.delay);
+        let (last, undeparted) = self.pipe.split_undeparted(now);
         let mut last = last.unwrap_or(0);
         for transit in undeparted {
             depart(transit, now);
@@ -297,6 +300,6 @@ impl<P> Link<P> {
         }
         self.last_arrival = last;
         self.pipe.restore_order();
-        self.pipe.advance(now);
+        self.pipe.note_departures(now);
     }
 }

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha12Rng;
 
 use crate::error::{ConfigError, check_probability};
-use crate::random::{Stream, chance};
+use crate::random::{Stream, draw_chance};
 use crate::{DropReason, LinkSeed};
 
 /// A cause of loss.
@@ -31,7 +31,7 @@ pub enum LossModel {
 }
 
 impl LossModel {
-    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+    pub(crate) fn check_probabilities(&self) -> Result<(), ConfigError> {
         match self {
             Self::Bernoulli(p) => check_probability("loss", *p),
             Self::BitError(p) => check_probability("bit_error", *p),
@@ -58,20 +58,20 @@ pub(crate) struct Losses {
 impl Losses {
     pub(crate) fn new(models: Vec<LossModel>, seed: LinkSeed) -> Self {
         let mut losses = Self { losses: Vec::new(), seed, replaced: 0 };
-        losses.install(models);
+        losses.install_models(models);
         losses
     }
 
     /// Puts others in the models' place, with random streams of their own: from the start of the
     /// old streams, the packets after the change would meet the fates of those before.
-    pub(crate) fn replace(&mut self, models: Vec<LossModel>) {
+    pub(crate) fn replace_models(&mut self, models: Vec<LossModel>) {
         self.replaced = self.replaced.wrapping_add(1);
-        self.install(models);
+        self.install_models(models);
     }
 
-    fn install(&mut self, models: Vec<LossModel>) {
+    fn install_models(&mut self, models: Vec<LossModel>) {
         let (seed, replaced) = (self.seed, self.replaced);
-        let stream = |place| seed.stream(Stream::Loss { replaced, place });
+        let stream = |place| seed.random_stream(Stream::Loss { replaced, place });
         let loss = |(place, model)| Loss::new(model, stream(place));
         self.losses = (0..).zip(models).map(loss).collect();
     }
@@ -79,10 +79,10 @@ impl Losses {
     /// Why the next packet, of `size` bytes, is lost, if it is. Every model sees every packet,
     /// whatever the models before it said: otherwise one model's drops would shift the next one's
     /// draws.
-    pub(crate) fn next(&mut self, size: u32) -> Option<DropReason> {
+    pub(crate) fn next_loss(&mut self, size: u32) -> Option<DropReason> {
         self.losses.iter_mut().fold(None, |reason, loss| {
-            let lost = loss.next(size);
-            reason.or(lost.then_some(loss.reason()))
+            let lost = loss.loses_next(size);
+            reason.or(lost.then_some(loss.drop_reason()))
         })
     }
 }
@@ -132,26 +132,26 @@ impl Loss {
         Self { state, rng }
     }
 
-    fn reason(&self) -> DropReason {
+    fn drop_reason(&self) -> DropReason {
         match self.state {
             State::BitError(_) => DropReason::BitError,
             _ => DropReason::Loss,
         }
     }
 
-    fn next(&mut self, size: u32) -> bool {
+    fn loses_next(&mut self, size: u32) -> bool {
         match &mut self.state {
-            State::Bernoulli(p) => chance(&mut self.rng, *p),
+            State::Bernoulli(p) => draw_chance(&mut self.rng, *p),
             State::BitError(ln_right) => {
                 // 1 - (1 - ber)^bits, without the cancellation that tiny rates would suffer.
                 let p = -(f64::from(size) * 8.0 * *ln_right).exp_m1();
-                chance(&mut self.rng, p)
+                draw_chance(&mut self.rng, p)
             }
             State::GilbertElliott { bad, leave, loss } => {
                 let [p_leave, p_loss] =
                     if *bad { [leave[1], loss[1]] } else { [leave[0], loss[0]] };
-                let lost = chance(&mut self.rng, p_loss);
-                *bad ^= chance(&mut self.rng, p_leave);
+                let lost = draw_chance(&mut self.rng, p_loss);
+                *bad ^= draw_chance(&mut self.rng, p_leave);
                 lost
             }
             State::Scripted { numbers, next } => {
@@ -171,7 +171,7 @@ mod tests {
     fn a_script_loses_the_packets_it_names_in_any_order_and_once() {
         let mut losses =
             Losses::new(vec![LossModel::Scripted(vec![4, 1, 1, 0])], LinkSeed::new(0, 0));
-        let lost: Vec<_> = (0..6).filter(|_| losses.next(100).is_some()).collect();
+        let lost: Vec<_> = (0..6).filter(|_| losses.next_loss(100).is_some()).collect();
         assert_eq!(lost, [0, 1, 4]);
     }
 
@@ -179,12 +179,12 @@ mod tests {
     fn the_first_model_is_blamed() {
         let models = vec![LossModel::BitError(1.0), LossModel::Bernoulli(1.0)];
         let mut losses = Losses::new(models, LinkSeed::new(0, 0));
-        assert_eq!(losses.next(1), Some(DropReason::BitError));
+        assert_eq!(losses.next_loss(1), Some(DropReason::BitError));
     }
 
     #[test]
     fn sure_things_are_sure() {
         let mut losses = Losses::new(vec![LossModel::BitError(0.0)], LinkSeed::new(0, 0));
-        assert!((0..1000).all(|_| losses.next(1500).is_none()));
+        assert!((0..1000).all(|_| losses.next_loss(1500).is_none()));
     }
 }

@@ -50,11 +50,11 @@ impl<P> Pipe<P> {
     }
 
     /// Whether packets may overtake each other.
-    pub(crate) fn reorders(&self) -> bool {
+    pub(crate) fn may_reorder(&self) -> bool {
         self.order.is_some()
     }
 
-    pub(crate) fn push(&mut self, transit: Transit<P>) {
+    pub(crate) fn push_transit(&mut self, transit: Transit<P>) {
         if let Some(order) = self.order.as_mut().filter(|_| transit.packet.is_some()) {
             order.arrivals.insert((transit.arrives, order.front + self.transits.len() as u64));
         }
@@ -63,15 +63,15 @@ impl<P> Pipe<P> {
     }
 
     /// Takes note of the transmissions that have started by `now`.
-    pub(crate) fn advance(&mut self, now: Nanos) {
+    pub(crate) fn note_departures(&mut self, now: Nanos) {
         while let Some(transit) = self.transits.get(self.started).filter(|t| t.slot.starts <= now) {
             self.waiting_bytes -= u64::from(transit.size);
             self.started += 1;
         }
     }
 
-    /// What waited at the time of the last [`Self::advance`], with all that was pushed since.
-    pub(crate) fn waiting(&self) -> QueueLen {
+    /// What waited at the time of the last [`Self::note_departures`], with all that was pushed since.
+    pub(crate) fn queue_len(&self) -> QueueLen {
         QueueLen { packets: (self.transits.len() - self.started) as u64, bytes: self.waiting_bytes }
     }
 
@@ -79,7 +79,7 @@ impl<P> Pipe<P> {
     pub(crate) fn waiting_at(&self, now: Nanos) -> QueueLen {
         let newly_started = self.transits.iter().skip(self.started);
         newly_started.take_while(|transit| transit.slot.starts <= now).fold(
-            self.waiting(),
+            self.queue_len(),
             |w, transit| QueueLen {
                 packets: w.packets - 1,
                 bytes: w.bytes - u64::from(transit.size),
@@ -96,7 +96,7 @@ impl<P> Pipe<P> {
     }
 
     /// The next packet that has arrived by `now`, with its size.
-    pub(crate) fn pop(&mut self, now: Nanos) -> Option<(u32, P)> {
+    pub(crate) fn pop_arrived(&mut self, now: Nanos) -> Option<(u32, P)> {
         if self.order.is_some() {
             return self.pop_reordered(now);
         }
@@ -141,7 +141,7 @@ impl<P> Pipe<P> {
     }
 
     /// Loses all packets that have not arrived by `now`; returns how many would have arrived.
-    pub(crate) fn cut(&mut self, now: Nanos) -> u64 {
+    pub(crate) fn lose_all(&mut self, now: Nanos) -> u64 {
         let mut lost = 0;
         self.transits.retain(|transit| {
             let arrived = transit.arrives <= now;
@@ -157,7 +157,7 @@ impl<P> Pipe<P> {
     /// Splits at `now` into the arrival of the last packet that has left the transmitter, if it is
     /// still on the link, and the packets that have not left. Whoever changes these calls
     /// [`Self::restore_order`] afterwards.
-    pub(crate) fn undeparted(
+    pub(crate) fn split_undeparted(
         &mut self,
         now: Nanos,
     ) -> (Option<Nanos>, impl Iterator<Item = &mut Transit<P>> + '_) {

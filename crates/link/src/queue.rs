@@ -39,12 +39,14 @@ impl Admission {
             Queue::Unlimited => Self::Unlimited,
             Queue::DropTailPackets(limit) => Self::Packets(limit.into()),
             Queue::DropTailBytes(limit) => Self::Bytes(limit),
-            Queue::Red(config) => Self::Red(Box::new((Red::new(config), seed.stream(Stream::Red)))),
+            Queue::Red(config) => {
+                Self::Red(Box::new((Red::new(config), seed.random_stream(Stream::Red))))
+            }
         }
     }
 
     /// Why the arriving packet does not get in, if it does not.
-    pub(crate) fn refuse(&mut self, arrival: Arrival) -> Option<DropReason> {
+    pub(crate) fn refuse_packet(&mut self, arrival: Arrival) -> Option<DropReason> {
         let busy = arrival.idle.is_none();
         let full = match self {
             Self::Unlimited => false,
@@ -54,7 +56,7 @@ impl Admission {
             }
             Self::Red(red) => {
                 let (red, rng) = red.as_mut();
-                return red.refuse(arrival, rng);
+                return red.refuse_packet(arrival, rng);
             }
         };
         full.then_some(DropReason::QueueFull)

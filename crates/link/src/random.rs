@@ -18,7 +18,7 @@ impl LinkSeed {
         Self(key)
     }
 
-    pub(crate) fn stream(self, stream: Stream) -> ChaCha12Rng {
+    pub(crate) fn random_stream(self, stream: Stream) -> ChaCha12Rng {
         let mut rng = ChaCha12Rng::from_seed(self.0);
         rng.set_stream(stream.number());
         rng
@@ -58,9 +58,14 @@ impl Stream {
 
 /// True with probability `p`. It always draws once, so that runs which differ only in `p` compare
 /// the same draws.
-pub(crate) fn chance(rng: &mut ChaCha12Rng, p: f64) -> bool {
+pub(crate) fn draw_chance(rng: &mut ChaCha12Rng, p: f64) -> bool {
+    draw_unit(rng) < p
+}
+
+/// Uniform in [0, 1).
+pub(crate) fn draw_unit(rng: &mut ChaCha12Rng) -> f64 {
     const STEP: f64 = 1.0 / (1u64 << 53) as f64;
-    ((rng.next_u64() >> 11) as f64) * STEP < p
+    ((rng.next_u64() >> 11) as f64) * STEP
 }
 
 /// Uniform in `0..=max`, by the high half of a 128-bit product (bias below 2^-64 of the range).

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha12Rng;
 
 use crate::arrival::Arrival;
 use crate::error::{ConfigError, check_probability};
-use crate::random::chance;
+use crate::random::draw_chance;
 use crate::{DropReason, Nanos};
 
 /// Settings of RED; the averages count waiting packets.
@@ -58,7 +58,11 @@ impl Red {
     }
 
     /// Updates the average and decides about the arriving packet.
-    pub(crate) fn refuse(&mut self, arrival: Arrival, rng: &mut ChaCha12Rng) -> Option<DropReason> {
+    pub(crate) fn refuse_packet(
+        &mut self,
+        arrival: Arrival,
+        rng: &mut ChaCha12Rng,
+    ) -> Option<DropReason> {
         self.update_average(arrival);
         let forced = arrival.idle.is_none()
             && arrival.waiting.packets >= u64::from(self.config.limit_packets);
@@ -99,12 +103,12 @@ impl Red {
         let count = self.since_drop.map_or(0, |count| count.saturating_add(1));
         self.since_drop = Some(count);
         let base = max_p * (self.average - min_packets) / (max_packets - min_packets);
-        chance(rng, spread(base, count))
+        draw_chance(rng, spread_drops(base, count))
     }
 }
 
 /// Makes the gaps between drops uniform instead of geometric: `p / (1 - count p)`.
-fn spread(base: f64, count: u32) -> f64 {
+fn spread_drops(base: f64, count: u32) -> f64 {
     let rest = 1.0 - f64::from(count) * base;
     if rest > base { base / rest } else { 1.0 }
 }
@@ -139,7 +143,7 @@ mod tests {
     fn drop_share(waiting: u64) -> f64 {
         const N: u32 = 200_000;
         let (mut red, mut rng) = (unsmoothed(), ChaCha12Rng::seed_from_u64(1));
-        let refused = |_: &u32| red.refuse(arrival(waiting, None), &mut rng).is_some();
+        let refused = |_: &u32| red.refuse_packet(arrival(waiting, None), &mut rng).is_some();
         (0..N).filter(refused).count() as f64 / f64::from(N)
     }
 
@@ -160,7 +164,7 @@ mod tests {
         let mut gap = 0;
         for _ in 0..100_000 {
             gap += 1;
-            if red.refuse(arrival(20, None), &mut rng).is_some() {
+            if red.refuse_packet(arrival(20, None), &mut rng).is_some() {
                 assert!(gap <= 20, "{gap}");
                 gap = 0;
             }
@@ -171,8 +175,8 @@ mod tests {
     fn the_limit_holds_whatever_the_average() {
         let config = RedConfig { limit_packets: 3, ..RedConfig::default() };
         let (mut red, mut rng) = (Red::new(config), ChaCha12Rng::seed_from_u64(3));
-        assert_eq!(red.refuse(arrival(3, None), &mut rng), Some(DropReason::QueueFull));
-        assert_eq!(red.refuse(arrival(2, None), &mut rng), None);
+        assert_eq!(red.refuse_packet(arrival(3, None), &mut rng), Some(DropReason::QueueFull));
+        assert_eq!(red.refuse_packet(arrival(2, None), &mut rng), None);
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Schedule {
     }
 
     /// The next change due by `now`, with its time.
-    pub(crate) fn pop(&mut self, now: Nanos) -> Option<(Nanos, Change)> {
+    pub(crate) fn pop_due(&mut self, now: Nanos) -> Option<(Nanos, Change)> {
         if self.next_at > now {
             return None;
         }
@@ -65,10 +65,10 @@ mod tests {
             (10, Change::Delay(2)),
         ]);
         assert_eq!(schedule.next_at(), 10);
-        assert_eq!(schedule.pop(9), None);
-        assert_eq!(schedule.pop(30), Some((10, Change::Delay(1))));
-        assert_eq!(schedule.pop(30), Some((10, Change::Delay(2))));
-        assert_eq!(schedule.pop(30), Some((20, Change::Up(true))));
-        assert_eq!(schedule.pop(Nanos::MAX), None);
+        assert_eq!(schedule.pop_due(9), None);
+        assert_eq!(schedule.pop_due(30), Some((10, Change::Delay(1))));
+        assert_eq!(schedule.pop_due(30), Some((10, Change::Delay(2))));
+        assert_eq!(schedule.pop_due(30), Some((20, Change::Up(true))));
+        assert_eq!(schedule.pop_due(Nanos::MAX), None);
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Slot {
 }
 
 /// Work that a packet of `size` bytes makes.
-pub(crate) fn work(size: u32) -> u128 {
+pub(crate) fn packet_work(size: u32) -> u128 {
     u128::from(size) * 8 * WORK_PER_BIT
 }
 
@@ -51,28 +51,28 @@ impl Server {
     }
 
     /// Transmits a packet that comes at `now`, behind all that came before.
-    pub(crate) fn serve(&mut self, now: Nanos, size: u32) -> Slot {
+    pub(crate) fn serve_packet(&mut self, now: Nanos, size: u32) -> Slot {
         match self {
             Self::Unlimited => Slot { starts: now, departs: now },
-            Self::Rate(server) => server.serve(now, work(size)),
-            Self::Trace(server) => server.serve(now, size),
+            Self::Rate(server) => server.serve_work(now, packet_work(size)),
+            Self::Trace(server) => server.serve_packet(now, size),
         }
     }
 
     /// Transmits the rest of a packet whose transmission began on another server.
-    pub(crate) fn resume(&mut self, now: Nanos, remaining: u128) -> Slot {
+    pub(crate) fn resume_packet(&mut self, now: Nanos, remaining: u128) -> Slot {
         match self {
             Self::Unlimited => Slot { starts: now, departs: now },
-            Self::Rate(server) => server.serve(now, remaining),
+            Self::Rate(server) => server.serve_work(now, remaining),
             Self::Trace(server) => {
                 let bytes = remaining.div_ceil(8 * WORK_PER_BIT);
-                server.serve(now, u32::try_from(bytes).unwrap_or(u32::MAX))
+                server.serve_packet(now, u32::try_from(bytes).unwrap_or(u32::MAX))
             }
         }
     }
 
     /// Forgets all work not done by `now`.
-    pub(crate) fn abandon(&mut self, now: Nanos) {
+    pub(crate) fn abandon_work(&mut self, now: Nanos) {
         match self {
             Self::Unlimited => {}
             Self::Rate(server) => {
@@ -105,13 +105,13 @@ impl Server {
     }
 
     /// Time in ns that a packet of `size` bytes needs, on average for a trace.
-    pub(crate) fn transmission(&self, size: u32) -> Nanos {
+    pub(crate) fn transmission_time(&self, size: u32) -> Nanos {
         let rate = match self {
             Self::Unlimited => return 0,
             Self::Rate(server) => server.rate,
             Self::Trace(server) => server.trace.mean_rate().max(1),
         };
-        saturate(work(size).div_ceil(rate.into()))
+        saturate(packet_work(size).div_ceil(rate.into()))
     }
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct RateServer {
 }
 
 impl RateServer {
-    fn serve(&mut self, now: Nanos, work: u128) -> Slot {
+    fn serve_work(&mut self, now: Nanos, work: u128) -> Slot {
         // A packet that comes in the very nanosecond in which the last one ends follows it without
         // a gap.
         if now > self.busy_until() {
@@ -162,14 +162,14 @@ pub(crate) struct TraceServer {
 }
 
 impl TraceServer {
-    fn serve(&mut self, now: Nanos, size: u32) -> Slot {
+    fn serve_packet(&mut self, now: Nanos, size: u32) -> Slot {
         if self.left == 0 {
             self.skip_to(self.moment.saturating_add(1));
         }
-        if self.trace.at(self.moment) < now {
+        if self.trace.moment_at(self.moment) < now {
             self.skip_to(self.trace.first_from(now));
         }
-        let starts = self.trace.at(self.moment);
+        let starts = self.trace.moment_at(self.moment);
         if size > self.left {
             let beyond = size - self.left;
             let moments = beyond.div_ceil(DeliveryTrace::BYTES);
@@ -179,7 +179,7 @@ impl TraceServer {
         } else {
             self.left -= size;
         }
-        self.busy_until = self.trace.at(self.moment);
+        self.busy_until = self.trace.moment_at(self.moment);
         Slot { starts, departs: self.busy_until }
     }
 
@@ -212,9 +212,9 @@ mod tests {
             let mut server = Server::with_rate(Some(rate));
             let mut last = Slot { starts: 0, departs: 0 };
             for _ in 0..1_000_000 {
-                last = server.serve(0, 1500);
+                last = server.serve_packet(0, 1500);
             }
-            let exact = (1_000_000 * work(1500)).div_ceil(rate.into());
+            let exact = (1_000_000 * packet_work(1500)).div_ceil(rate.into());
             assert_eq!(u128::from(last.departs), exact.min(u64::MAX.into()), "{rate} bit/s");
         }
     }
@@ -224,16 +224,19 @@ mod tests {
         let mut server = Server::with_rate(Some(7_000_000));
         let mut now = 0;
         for _ in 0..1_000_000 {
-            now = server.serve(now, 1500).departs;
+            now = server.serve_packet(now, 1500).departs;
         }
-        assert_eq!(u128::from(now), (1_000_000 * work(1500)).div_ceil(7_000_000));
+        assert_eq!(u128::from(now), (1_000_000 * packet_work(1500)).div_ceil(7_000_000));
     }
 
     #[test]
     fn an_idle_server_starts_at_once() {
         let mut server = Server::with_rate(Some(8_000_000));
-        assert_eq!(server.serve(0, 1000), Slot { starts: 0, departs: 1_000_000 });
-        assert_eq!(server.serve(5_000_000, 1000), Slot { starts: 5_000_000, departs: 6_000_000 });
+        assert_eq!(server.serve_packet(0, 1000), Slot { starts: 0, departs: 1_000_000 });
+        assert_eq!(
+            server.serve_packet(5_000_000, 1000),
+            Slot { starts: 5_000_000, departs: 6_000_000 }
+        );
     }
 
     #[test]
@@ -244,11 +247,11 @@ mod tests {
             starts: starts * 1_000_000,
             departs: departs * 1_000_000,
         };
-        assert_eq!(server.serve(0, 700), ms(1, 1));
-        assert_eq!(server.serve(0, 800), ms(1, 1));
-        assert_eq!(server.serve(0, 100), ms(2, 2));
-        assert_eq!(server.serve(0, 3000), ms(2, 4));
-        assert_eq!(server.serve(0, 1400), ms(4, 4));
-        assert_eq!(server.serve(6_500_000, 1500), ms(7, 7));
+        assert_eq!(server.serve_packet(0, 700), ms(1, 1));
+        assert_eq!(server.serve_packet(0, 800), ms(1, 1));
+        assert_eq!(server.serve_packet(0, 100), ms(2, 2));
+        assert_eq!(server.serve_packet(0, 3000), ms(2, 4));
+        assert_eq!(server.serve_packet(0, 1400), ms(4, 4));
+        assert_eq!(server.serve_packet(6_500_000, 1500), ms(7, 7));
     }
 }

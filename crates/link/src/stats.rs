@@ -43,7 +43,7 @@ impl Drops {
         self.loss + self.bit_error + self.queue_full + self.red + self.down + self.too_large
     }
 
-    pub(crate) fn add(&mut self, reason: DropReason, packets: u64) {
+    pub(crate) fn count_reason(&mut self, reason: DropReason, packets: u64) {
         *match reason {
             DropReason::Loss => &mut self.loss,
             DropReason::BitError => &mut self.bit_error,

@@ -85,7 +85,7 @@ impl DeliveryTrace {
     /// The same trace from `start` on: what it had at that moment comes at time 0. The period
     /// stays.
     #[must_use]
-    pub fn from(&self, start: Nanos) -> Self {
+    pub fn starting_at(&self, start: Nanos) -> Self {
         let start = start % self.period;
         let (before, after) = self.moments.split_at(self.moments.partition_point(|&at| at < start));
         let moments = after.iter().map(|at| at - start);
@@ -112,7 +112,7 @@ impl DeliveryTrace {
     }
 
     /// When moment number `n` is.
-    pub(crate) fn at(&self, n: u64) -> Nanos {
+    pub(crate) fn moment_at(&self, n: u64) -> Nanos {
         let len = self.moments.len() as u64;
         let within = self.moments.get((n % len) as usize).copied().unwrap_or(0);
         (n / len).saturating_mul(self.period).saturating_add(within)
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn moments_repeat_with_the_last_one_as_period() {
         let trace = DeliveryTrace::parse("# recorded\n1\n1\n\n5\n10\n").unwrap();
-        let times: Vec<_> = (0..8).map(|n| trace.at(n) / NANOS_PER_MILLI).collect();
+        let times: Vec<_> = (0..8).map(|n| trace.moment_at(n) / NANOS_PER_MILLI).collect();
         assert_eq!(times, [1, 1, 5, 10, 11, 11, 15, 20]);
         assert_eq!(trace.mean_rate(), 4 * 12_000 * 100);
     }
@@ -149,7 +149,7 @@ mod tests {
         let trace = DeliveryTrace::parse("0\n3\n3\n7\n").unwrap();
         for now in 0..40 * NANOS_PER_MILLI / 500_000 {
             let now = now * 500_000;
-            let simple = (0..).find(|&n| trace.at(n) >= now).unwrap();
+            let simple = (0..).find(|&n| trace.moment_at(n) >= now).unwrap();
             assert_eq!(trace.first_from(now), simple, "at {now}");
         }
     }
@@ -158,10 +158,10 @@ mod tests {
     fn a_later_start_shifts_what_comes_and_keeps_the_period() {
         let trace = DeliveryTrace::parse("0\n3\n3\n7\n").unwrap();
         for start in 0..20 {
-            let later = trace.from(start * NANOS_PER_MILLI);
+            let later = trace.starting_at(start * NANOS_PER_MILLI);
             for now in 0..30 {
                 let (now, start) = (now * NANOS_PER_MILLI, start * NANOS_PER_MILLI);
-                let next = |trace: &DeliveryTrace, at| trace.at(trace.first_from(at));
+                let next = |trace: &DeliveryTrace, at| trace.moment_at(trace.first_from(at));
                 assert_eq!(next(&later, now) + start, next(&trace, now + start), "{start} {now}");
             }
             assert_eq!(later.mean_rate(), trace.mean_rate());

@@ -1,8 +1,8 @@
 //! What a link promises its users, one promise per test.
 
 use polypath_link::{
-    Change, DeliveryTrace, DropReason, Jitter, Link, LinkConfig, LinkSeed, LossAt, LossModel,
-    Nanos, Offer, Queue, QueueLen, RedConfig,
+    Change, DeliveryTrace, DropReason, Jitter, JitterShape, Link, LinkConfig, LinkSeed, LossAt,
+    LossModel, Nanos, Offer, Queue, QueueLen, RedConfig,
 };
 
 const MS: Nanos = 1_000_000;
@@ -21,14 +21,14 @@ fn link<P>(config: LinkConfig) -> Link<P> {
 fn arrivals<P>(link: &mut Link<P>) -> Vec<(Nanos, P)> {
     let mut all = Vec::new();
     while let Some(at) = link.next_delivery() {
-        all.extend(std::iter::from_fn(|| link.poll(at)).map(|packet| (at, packet)));
+        all.extend(std::iter::from_fn(|| link.poll_arrival(at)).map(|packet| (at, packet)));
     }
     all
 }
 
 fn offer_all<P>(link: &mut Link<P>, now: Nanos, packets: impl IntoIterator<Item = P>) {
     for packet in packets {
-        assert_eq!(link.offer(now, 1500, packet), Offer::Accepted);
+        assert_eq!(link.offer_packet(now, 1500, packet), Offer::Accepted);
     }
 }
 
@@ -37,8 +37,8 @@ fn a_drop_tail_queue_holds_its_limit_besides_the_packet_in_transmission() {
     let mut link = link(LinkConfig { queue: Queue::DropTailPackets(2), ..config() });
     offer_all(&mut link, 0, 0..3);
     assert_eq!(link.queue_len(0), QueueLen { packets: 2, bytes: 3000 });
-    assert_eq!(link.offer(MS - 1, 1500, 3), Offer::Dropped(DropReason::QueueFull));
-    assert_eq!(link.offer(MS, 1500, 4), Offer::Accepted);
+    assert_eq!(link.offer_packet(MS - 1, 1500, 3), Offer::Dropped(DropReason::QueueFull));
+    assert_eq!(link.offer_packet(MS, 1500, 4), Offer::Accepted);
     let ids: Vec<_> = arrivals(&mut link).into_iter().map(|(_, id)| id).collect();
     assert_eq!(ids, [0, 1, 2, 4]);
     assert_eq!(link.stats().dropped.queue_full, 1);
@@ -49,16 +49,16 @@ fn a_drop_tail_queue_holds_its_limit_besides_the_packet_in_transmission() {
 fn a_byte_limit_counts_the_bytes_that_wait() {
     let mut link = link(LinkConfig { queue: Queue::DropTailBytes(2000), ..config() });
     offer_all(&mut link, 0, ["in transmission", "waits"]);
-    assert_eq!(link.offer(0, 501, "too long"), Offer::Dropped(DropReason::QueueFull));
-    assert_eq!(link.offer(0, 500, "fits"), Offer::Accepted);
+    assert_eq!(link.offer_packet(0, 501, "too long"), Offer::Dropped(DropReason::QueueFull));
+    assert_eq!(link.offer_packet(0, 500, "fits"), Offer::Accepted);
 }
 
 #[test]
 fn a_link_without_room_still_sends_when_idle() {
     let mut link = link(LinkConfig { queue: Queue::DropTailPackets(0), ..config() });
-    assert_eq!(link.offer(0, 1500, 0), Offer::Accepted);
-    assert_eq!(link.offer(0, 1500, 1), Offer::Dropped(DropReason::QueueFull));
-    assert_eq!(link.offer(MS, 1500, 2), Offer::Accepted);
+    assert_eq!(link.offer_packet(0, 1500, 0), Offer::Accepted);
+    assert_eq!(link.offer_packet(0, 1500, 1), Offer::Dropped(DropReason::QueueFull));
+    assert_eq!(link.offer_packet(MS, 1500, 2), Offer::Accepted);
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn going_down_loses_what_waits_and_what_flies() {
     offer_all(&mut link, 0, 0..20);
     // At 12 ms packets 0 and 1 have arrived, 2 to 11 fly, and the others have not left.
     link.set_up(12 * MS, false);
-    assert_eq!(link.offer(13 * MS, 1500, 20), Offer::Dropped(DropReason::Down));
+    assert_eq!(link.offer_packet(13 * MS, 1500, 20), Offer::Dropped(DropReason::Down));
     assert_eq!(link.queue_len(13 * MS), QueueLen::default());
-    assert_eq!(std::iter::from_fn(|| link.poll(14 * MS)).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(std::iter::from_fn(|| link.poll_arrival(14 * MS)).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(link.next_delivery(), None);
     assert_eq!(link.stats().dropped.down, 19);
     assert_eq!(link.busy_time(14 * MS), 12 * MS);
@@ -84,7 +84,7 @@ fn a_scheduled_outage_needs_no_event_of_the_caller() {
     let mut link = link(LinkConfig { schedule, ..config() });
     offer_all(&mut link, 0, [0]);
     assert_eq!(link.next_delivery(), Some(5 * MS), "the outage comes before the arrival");
-    assert_eq!(link.poll(5 * MS), None);
+    assert_eq!(link.poll_arrival(5 * MS), None);
     assert_eq!(link.next_delivery(), None);
     offer_all(&mut link, 8 * MS, [1]);
     assert_eq!(arrivals(&mut link), [(19 * MS, 1)]);
@@ -119,7 +119,7 @@ fn a_rate_takes_over_from_a_trace() {
 #[test]
 fn jitter_keeps_the_order_unless_told_otherwise() {
     let run = |reorder| {
-        let jitter = Some(Jitter { max: 5 * MS, reorder });
+        let jitter = Some(Jitter { max: 5 * MS, shape: JitterShape::Uniform, reorder });
         let mut link = link(LinkConfig { jitter, ..config() });
         offer_all(&mut link, 0, 0..1000u64);
         arrivals(&mut link)
@@ -138,13 +138,13 @@ fn jitter_keeps_the_order_unless_told_otherwise() {
 
 #[test]
 fn reordering_survives_changes_and_outages() {
-    let jitter = Some(Jitter { max: 5 * MS, reorder: true });
+    let jitter = Some(Jitter { max: 5 * MS, shape: JitterShape::Uniform, reorder: true });
     let mut link = link(LinkConfig { jitter, ..config() });
     offer_all(&mut link, 0, 0..100u64);
-    let mut seen: Vec<_> = std::iter::from_fn(|| link.poll(30 * MS)).collect();
+    let mut seen: Vec<_> = std::iter::from_fn(|| link.poll_arrival(30 * MS)).collect();
     link.set_rate(30 * MS, Some(24_000_000));
     link.set_delay(40 * MS, 20 * MS);
-    seen.extend(std::iter::from_fn(|| link.poll(60 * MS)));
+    seen.extend(std::iter::from_fn(|| link.poll_arrival(60 * MS)));
     link.set_up(60 * MS, false);
     assert_eq!(link.next_delivery(), None);
     assert_eq!(seen.len() as u64 + link.stats().dropped.down, 100);
@@ -162,8 +162,8 @@ fn loss_at_entry_takes_no_time_and_loss_at_exit_does() {
     let second_packet_arrives = |loss_at| {
         let loss = vec![LossModel::Scripted(vec![0])];
         let mut link = link(LinkConfig { loss, loss_at, ..config() });
-        assert_eq!(link.offer(0, 1500, 0), Offer::Dropped(DropReason::Loss));
-        assert_eq!(link.offer(0, 1500, 1), Offer::Accepted);
+        assert_eq!(link.offer_packet(0, 1500, 0), Offer::Dropped(DropReason::Loss));
+        assert_eq!(link.offer_packet(0, 1500, 1), Offer::Accepted);
         arrivals(&mut link)
     };
     assert_eq!(second_packet_arrives(LossAt::Entry), [(11 * MS, 1)]);
@@ -173,7 +173,7 @@ fn loss_at_entry_takes_no_time_and_loss_at_exit_does() {
 /// The drops of 10,000 packets under `loss`, by reason.
 fn drops(loss: Vec<LossModel>, seed: LinkSeed) -> Vec<Option<DropReason>> {
     let mut link = Link::new(LinkConfig { loss, ..config() }, seed);
-    let offers = (0..10_000).map(|n| link.offer(n * MS, 1500, ()));
+    let offers = (0..10_000).map(|n| link.offer_packet(n * MS, 1500, ()));
     offers
         .map(|offer| if let Offer::Dropped(reason) = offer { Some(reason) } else { None })
         .collect()
@@ -204,12 +204,12 @@ fn one_loss_model_does_not_shift_the_draws_of_another() {
 #[test]
 fn nothing_overflows_at_the_end_of_time() {
     let mut link = link(LinkConfig { rate: Some(1), delay: Nanos::MAX, ..LinkConfig::default() });
-    assert_eq!(link.offer(Nanos::MAX - 1, u32::MAX, 0), Offer::Accepted);
-    assert_eq!(link.offer(Nanos::MAX, u32::MAX, 1), Offer::Accepted);
+    assert_eq!(link.offer_packet(Nanos::MAX - 1, u32::MAX, 0), Offer::Accepted);
+    assert_eq!(link.offer_packet(Nanos::MAX, u32::MAX, 1), Offer::Accepted);
     link.set_rate(Nanos::MAX, Some(u64::MAX));
     link.set_delay(Nanos::MAX, 0);
     assert_eq!(link.next_delivery(), Some(Nanos::MAX));
-    assert_eq!(link.poll(Nanos::MAX), Some(0));
+    assert_eq!(link.poll_arrival(Nanos::MAX), Some(0));
 }
 
 #[test]
@@ -217,7 +217,8 @@ fn replaced_loss_models_draw_anew() {
     let schedule = vec![(1000 * MS, Change::Loss(vec![LossModel::Bernoulli(0.3)]))];
     let loss = vec![LossModel::Bernoulli(0.3)];
     let mut link = link(LinkConfig { loss, schedule, ..config() });
-    let lost: Vec<_> = (0..2000).map(|n| link.offer(n * MS, 1500, ()) != Offer::Accepted).collect();
+    let lost: Vec<_> =
+        (0..2000).map(|n| link.offer_packet(n * MS, 1500, ()) != Offer::Accepted).collect();
     let (before, after) = lost.split_at(1000);
     assert_ne!(before, after);
     assert!(after.iter().any(|lost| *lost));
@@ -235,13 +236,13 @@ fn a_red_queue_remembers_across_a_rate_change_how_long_it_was_idle() {
     let drops_after_idle = |rate_changes: bool| {
         let mut link = link(LinkConfig { queue: Queue::Red(red), ..config() });
         for _ in 0..12 {
-            let _ = link.offer(0, 1500, ());
+            let _ = link.offer_packet(0, 1500, ());
         }
         let idle_from = link.busy_time(Nanos::MAX);
         if rate_changes {
             link.set_rate(idle_from, Some(12_000_000));
         }
-        let offers = (0..20).map(|_| link.offer(idle_from, 1500, ()));
+        let offers = (0..20).map(|_| link.offer_packet(idle_from, 1500, ()));
         offers.map(|offer| offer == Offer::Accepted).collect::<Vec<_>>()
     };
     assert_eq!(drops_after_idle(true), drops_after_idle(false));

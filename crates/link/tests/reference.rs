@@ -112,7 +112,7 @@ impl Reference {
 
 fn drain(link: &mut Link<u32>, until: Nanos, delivered: &mut Vec<(Nanos, u32)>) {
     while let Some(at) = link.next_delivery().filter(|at| *at <= until) {
-        while let Some(id) = link.poll(at) {
+        while let Some(id) = link.poll_arrival(at) {
             delivered.push((at, id));
         }
     }
@@ -163,7 +163,7 @@ proptest! {
             drain(&mut link, now, &mut delivered);
             match step {
                 Step::Offer { packets, size } => for _ in 0..packets {
-                    let accepted = link.offer(now, size, id) == Offer::Accepted;
+                    let accepted = link.offer_packet(now, size, id) == Offer::Accepted;
                     prop_assert_eq!(accepted, model.offer(id, size), "packet {} at {}", id, now);
                     id += 1;
                 },
@@ -204,7 +204,7 @@ proptest! {
             model.run_until(now);
             match step {
                 Step::Offer { packets, size } => for _ in 0..packets {
-                    let accepted = link.offer(now, size, id) == Offer::Accepted;
+                    let accepted = link.offer_packet(now, size, id) == Offer::Accepted;
                     prop_assert_eq!(accepted, model.offer(id, size));
                     id += 1;
                 },
@@ -213,7 +213,7 @@ proptest! {
         }
         let end = model.now + 5_000;
         model.run_until(end);
-        let arrived: Vec<_> = std::iter::from_fn(|| link.poll(end)).collect();
+        let arrived: Vec<_> = std::iter::from_fn(|| link.poll_arrival(end)).collect();
         let expected: Vec<_> = model.delivered.iter().map(|(_, id)| *id).collect();
         prop_assert_eq!(arrived, expected);
     }

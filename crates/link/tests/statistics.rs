@@ -13,8 +13,8 @@ fn losses(model: LossModel, packets: u64, size: u32) -> Vec<bool> {
     let mut link = Link::new(config, LinkSeed::new(11, 3));
     (0..packets)
         .map(|now| {
-            let lost = link.offer(now, size, ()) != Offer::Accepted;
-            link.poll(now);
+            let lost = link.offer_packet(now, size, ()) != Offer::Accepted;
+            link.poll_arrival(now);
             lost
         })
         .collect()
@@ -92,7 +92,7 @@ fn mean_wait(load: f64, service: f64) -> f64 {
     let (mut clock, mut total) = (0.0, 0.0);
     let mut collect = |link: &mut Link<Nanos>, until: Nanos| {
         while let Some(at) = link.next_delivery().filter(|at| *at <= until) {
-            let sent = link.poll(at).expect("a packet is due");
+            let sent = link.poll_arrival(at).expect("a packet is due");
             total += (at - sent - DELAY) as f64 - service;
         }
     };
@@ -101,7 +101,7 @@ fn mean_wait(load: f64, service: f64) -> f64 {
         clock -= (1.0 - uniform).ln() * service / load;
         let now = clock as Nanos;
         collect(&mut link, now);
-        assert_eq!(link.offer(now, 1500, now), Offer::Accepted);
+        assert_eq!(link.offer_packet(now, 1500, now), Offer::Accepted);
     }
     collect(&mut link, Nanos::MAX);
     total / f64::from(N)
@@ -124,8 +124,8 @@ fn an_overloaded_red_queue_settles_where_drops_balance_the_load() {
     let (mut waiting, mut red_drops, mut samples) = (0, 0, 0);
     // 1500 bytes every 1 ms into 1.2 ms of service: one packet in six has to go.
     for now in (0..400_000).map(|n| n * 1_000_000) {
-        let offer = link.offer(now, 1500, ());
-        while link.poll(now).is_some() {}
+        let offer = link.offer_packet(now, 1500, ());
+        while link.poll_arrival(now).is_some() {}
         if now >= 20_000_000_000 {
             samples += 1;
             red_drops += u64::from(offer == Offer::Dropped(DropReason::Red));

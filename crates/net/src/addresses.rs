@@ -34,7 +34,7 @@ impl Association {
     /// When the peer cannot do that, it is none of our addresses, or the association is over.
     pub fn set_peer_primary(&self, address: IpAddr) -> Result<(), AddressError> {
         let now = self.shared().clock.now();
-        let asked = self.with(|core| core.set_peer_primary(now, address));
+        let asked = self.with_core(|core| core.set_peer_primary(now, address));
         Ok(asked.ok_or_else(|| self.why_closed())??)
     }
 
@@ -58,7 +58,7 @@ impl Association {
             opened => Some(opened?),
         };
         let now = self.shared().clock.now();
-        let offered = at.and_then(|at| self.with(|core| core.add_local_address(now, at)));
+        let offered = at.and_then(|at| self.with_core(|core| core.add_local_address(now, at)));
         offered.ok_or_else(|| self.why_closed())??;
         loop {
             if let Some(path) = self.active_path_from(address) {

@@ -271,7 +271,7 @@ impl Association {
             if let Some(message) = self.try_recv_from(want) {
                 return Ok(Some(message));
             }
-            if let Some(end) = self.end() {
+            if let Some(end) = self.end_outcome() {
                 return end;
             }
             readable.await;
@@ -296,7 +296,7 @@ impl Association {
             if taken > 0 {
                 return Ok(taken);
             }
-            if let Some(end) = self.end() {
+            if let Some(end) = self.end_outcome() {
                 return end.map(|_| 0);
             }
             readable.await;
@@ -335,7 +335,7 @@ impl Association {
     }
 
     /// How the association ended, if it did.
-    fn end(&self) -> Option<Result<Option<Message>, Closed>> {
+    fn end_outcome(&self) -> Option<Result<Option<Message>, Closed>> {
         match self.endpoint.shared.lock().closed_error(self.h)? {
             Closed::Shutdown => Some(Ok(None)),
             reason => Some(Err(reason)),
@@ -362,10 +362,10 @@ impl Association {
             return Some(Ok(()));
         }
         let remote = remote.to_vec();
-        let everywhere = remote.iter().all(|r| slot.trouble().iter().any(|(at, _)| at == r));
+        let everywhere = remote.iter().all(|r| slot.setup_errors().iter().any(|(at, _)| at == r));
         let trouble = || {
             let all: Vec<_> =
-                slot.trouble().iter().map(|(at, why)| format!("{at}: {why}")).collect();
+                slot.setup_errors().iter().map(|(at, why)| format!("{at}: {why}")).collect();
             all.join("; ")
         };
         let error = match &slot.closed {
@@ -378,7 +378,7 @@ impl Association {
             Some(CloseReason::PeerAbort { cause }) => {
                 ConnectError::Rejected { remote, cause: *cause }
             }
-            Some(CloseReason::HandshakeTimeout) if !slot.trouble().is_empty() => {
+            Some(CloseReason::HandshakeTimeout) if !slot.setup_errors().is_empty() => {
                 ConnectError::Unreachable { remote, why: trouble() }
             }
             Some(CloseReason::HandshakeTimeout) => ConnectError::NoAnswer { remote },
@@ -409,13 +409,13 @@ impl Association {
         if let Some(slot) = self.endpoint.shared.lock().slots.get_mut(&self.h) {
             slot.leaving = true;
         }
-        self.with(|association| association.shutdown(now));
+        self.with_core(|association| association.shutdown(now));
     }
 
     /// Ends the association at once and tells the peer `reason`. What was not delivered is lost.
     pub fn abort(&self, reason: impl Into<Bytes>) {
         let now = self.endpoint.shared.clock.now();
-        self.with(|association| association.abort(now, reason.into()));
+        self.with_core(|association| association.abort(now, reason.into()));
     }
 
     /// Waits until the association is over.
@@ -424,7 +424,7 @@ impl Association {
             let changed = self.signals.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            if let Some(reason) = self.endpoint.shared.lock().closed(self.h) {
+            if let Some(reason) = self.endpoint.shared.lock().close_reason(self.h) {
                 return reason;
             }
             changed.await;
@@ -441,7 +441,7 @@ impl Association {
 
     /// Whether it is over.
     pub fn is_closed(&self) -> bool {
-        self.endpoint.shared.lock().closed(self.h).is_some()
+        self.endpoint.shared.lock().close_reason(self.h).is_some()
     }
 
     /// Where it stands in its life.
@@ -468,8 +468,8 @@ impl Association {
             admin: path.admin,
             primary: view.primary == path.id,
             mtu: association.path_mtu(path.id).unwrap_or_default(),
-            device: state.device(stats.local.ip()),
-            contact: state.contact(self.h, association, &stats, now),
+            device: state.device_of(stats.local.ip()),
+            contact: state.last_contact(self.h, association, &stats, now),
             stats,
         };
         stats.zip(view.paths).map(info).collect()
@@ -502,7 +502,7 @@ impl Association {
     /// Says what a path may be used for.
     pub fn set_path_admin(&self, path: PathId, admin: PathAdmin) {
         let now = self.endpoint.shared.clock.now();
-        self.with(|association| association.set_path_admin(now, path, admin));
+        self.with_core(|association| association.set_path_admin(now, path, admin));
     }
 
     /// The settings of a path: heartbeats and Path.Max.Retrans.
@@ -514,7 +514,7 @@ impl Association {
     /// Changes the settings of a path. False if there is no such path.
     pub fn set_path_settings(&self, path: PathId, settings: PathSettings) -> bool {
         let now = self.endpoint.shared.clock.now();
-        self.with(|a| a.set_path_settings(now, path, settings)).unwrap_or(false)
+        self.with_core(|a| a.set_path_settings(now, path, settings)).unwrap_or(false)
     }
 
     /// Whether small messages are sent at once (SCTP_NODELAY); true once the association is over.
@@ -527,20 +527,20 @@ impl Association {
     /// are unless the settings say otherwise. Where they are not, what does not fill a packet waits
     /// for more while data is in flight (Nagle's rule).
     pub fn set_nodelay(&self, on: bool) {
-        self.with(|association| association.set_nodelay(on));
+        self.with_core(|association| association.set_nodelay(on));
     }
 
     /// Sends a heartbeat on a path now: its answer measures the path, and shows that it lives.
     /// False where none may be sent.
     pub fn request_heartbeat(&self, path: PathId) -> bool {
         let now = self.endpoint.shared.clock.now();
-        self.with(|association| association.request_heartbeat(now, path)).unwrap_or(false)
+        self.with_core(|association| association.request_heartbeat(now, path)).unwrap_or(false)
     }
 
     /// Makes a path the primary one. False if there is no such confirmed path.
     pub fn set_primary(&self, path: PathId) -> bool {
         let now = self.endpoint.shared.clock.now();
-        self.with(|association| association.set_primary(now, path)).unwrap_or(false)
+        self.with_core(|association| association.set_primary(now, path)).unwrap_or(false)
     }
 
     /// Outbound and inbound streams, as negotiated.
@@ -574,7 +574,7 @@ impl Association {
     /// When they contradict each other or the protocol, or the association is over; nothing has
     /// changed then.
     pub fn set_settings(&self, settings: AssocSettings) -> Result<(), SettingsError> {
-        let set = self.with(|association| association.set_settings(settings));
+        let set = self.with_core(|association| association.set_settings(settings));
         Ok(set.ok_or_else(|| self.why_closed())??)
     }
 
@@ -583,13 +583,14 @@ impl Association {
     /// # Errors
     /// When there is no such stream.
     pub fn set_stream_needs(&self, stream: u16, needs: StreamNeeds) -> Result<(), SendError> {
-        let set = self.with(|association| association.set_stream_needs(StreamId(stream), needs));
+        let set =
+            self.with_core(|association| association.set_stream_needs(StreamId(stream), needs));
         set.unwrap_or(Err(SendRefusal::Closed)).map_err(SendError::from)
     }
 
     /// Sets a parameter of an outbound stream for the stream scheduler.
     pub fn set_stream_param(&self, stream: u16, param: StreamParam) {
-        self.with(|association| association.set_stream_param(StreamId(stream), param));
+        self.with_core(|association| association.set_stream_param(StreamId(stream), param));
     }
 
     /// Counters of the association, its paths and its streams.
@@ -617,7 +618,7 @@ impl Association {
         self.endpoint.shared.lock().why_closed(self.h)
     }
 
-    pub(crate) fn with<T>(
+    pub(crate) fn with_core<T>(
         &self,
         act: impl FnOnce(&mut polypath_proto::Association) -> T,
     ) -> Option<T> {

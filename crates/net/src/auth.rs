@@ -11,7 +11,7 @@ impl Association {
     /// # Errors
     /// When authentication is switched off, or the association is over.
     pub fn set_auth_key(&self, id: u16, secret: &[u8]) -> Result<(), AuthKeyError> {
-        self.keys(|core| core.set_auth_key(id, secret))
+        self.change_keys(|core| core.set_auth_key(id, secret))
     }
 
     /// Authenticates what is sent from now on, retransmissions included, with this key.
@@ -19,7 +19,7 @@ impl Association {
     /// # Errors
     /// When there is no such key, it was deactivated, or the association is over.
     pub fn activate_auth_key(&self, id: u16) -> Result<(), AuthKeyError> {
-        self.keys(|core| core.activate_auth_key(id))
+        self.change_keys(|core| core.activate_auth_key(id))
     }
 
     /// Sends nothing with this key any more; what the peer still sends with it is good.
@@ -27,7 +27,7 @@ impl Association {
     /// # Errors
     /// When there is no such key, it is the active one, or the association is over.
     pub fn deactivate_auth_key(&self, id: u16) -> Result<(), AuthKeyError> {
-        self.keys(|core| core.deactivate_auth_key(id))
+        self.change_keys(|core| core.deactivate_auth_key(id))
     }
 
     /// Forgets a key: what the peer still sends with it is dropped.
@@ -35,14 +35,14 @@ impl Association {
     /// # Errors
     /// When there is no such key, it is the active one, or the association is over.
     pub fn delete_auth_key(&self, id: u16) -> Result<(), AuthKeyError> {
-        self.keys(|core| core.delete_auth_key(id))
+        self.change_keys(|core| core.delete_auth_key(id))
     }
 
-    fn keys(
+    fn change_keys(
         &self,
         act: impl FnOnce(&mut polypath_proto::Association) -> Result<(), AuthKeyRefusal>,
     ) -> Result<(), AuthKeyError> {
-        let done = self.with(act).ok_or_else(|| self.why_closed())?;
+        let done = self.with_core(act).ok_or_else(|| self.why_closed())?;
         Ok(done?)
     }
 }

@@ -44,7 +44,7 @@ pub(crate) enum Whole {
 }
 
 impl Batch {
-    fn admits(&self, flow: Flow, len: usize, segments: usize) -> bool {
+    fn may_take(&self, flow: Flow, len: usize, segments: usize) -> bool {
         !self.closed
             && self.whole == Whole::AsUsual
             && self.flow == flow
@@ -90,7 +90,7 @@ impl Outbox {
     pub(crate) fn push(&mut self, flow: Flow, packet: &[u8], segments: usize) {
         // The latest batch of the path, or none: an earlier one would let this packet overtake.
         let latest = self.waiting.iter_mut().rev().find(|b| b.flow == flow);
-        if let Some(batch) = latest.filter(|b| b.admits(flow, packet.len(), segments)) {
+        if let Some(batch) = latest.filter(|b| b.may_take(flow, packet.len(), segments)) {
             self.packets += 1;
             batch.push(packet);
             return;
@@ -122,7 +122,7 @@ impl Outbox {
     }
 
     /// Gives back a batch that could not be sent yet; it is the oldest again.
-    pub(crate) fn unpop(&mut self, batch: Batch) {
+    pub(crate) fn put_back(&mut self, batch: Batch) {
         self.packets += batch.packets;
         self.waiting.push_front(batch);
     }
@@ -134,7 +134,7 @@ impl Outbox {
         let packets: Vec<&[u8]> = batch.packets().collect();
         for packet in packets.into_iter().rev() {
             let (bytes, segment) = (packet.to_vec(), packet.len());
-            self.unpop(Batch { flow, bytes, segment, packets: 1, whole, closed: true });
+            self.put_back(Batch { flow, bytes, segment, packets: 1, whole, closed: true });
         }
     }
 
@@ -210,7 +210,7 @@ mod tests {
         push(&mut outbox, 0, 100);
         push(&mut outbox, 1, 100);
         let first = outbox.pop().unwrap();
-        outbox.unpop(first);
+        outbox.put_back(first);
         assert_eq!(drained(&mut outbox), [(0, 100, 1), (1, 100, 1)]);
     }
 }

@@ -78,20 +78,20 @@ impl Capture {
     }
 
     /// Takes note that an association sends along `tuple`: its packets are not a stranger's.
-    pub(crate) fn belongs(&self, tuple: FourTuple) {
+    pub(crate) fn note_association(&self, tuple: FourTuple) {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.error.is_none()
-            && let Err(error) = inner.name(tuple)
+            && let Err(error) = inner.name_path(tuple)
         {
             inner.error = Some(error);
         }
     }
 
     /// Writes one SCTP packet that just left us or just arrived.
-    pub(crate) fn packet(&self, tuple: FourTuple, outbound: bool, data: &[u8]) {
+    pub(crate) fn write_packet(&self, tuple: FourTuple, outbound: bool, data: &[u8]) {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.error.is_none()
-            && let Err(error) = inner.write(tuple, outbound, data)
+            && let Err(error) = inner.write_packet(tuple, outbound, data)
         {
             inner.error = Some(error);
         }
@@ -99,7 +99,7 @@ impl Capture {
 }
 
 impl Inner {
-    fn name(&mut self, tuple: FourTuple) -> Result<(), WriteError> {
+    fn name_path(&mut self, tuple: FourTuple) -> Result<(), WriteError> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         if self.paths.interface(tuple).is_some() {
             return Ok(());
@@ -107,16 +107,16 @@ impl Inner {
         let id = match self.paths.count {
             0..INTERFACES => {
                 let name = format!("{} - {}", tuple.local, tuple.remote);
-                writer.interface(&name, "", 0)?
+                writer.add_interface(&name, "", 0)?
             }
-            _ => common(&mut self.strangers, writer)?,
+            _ => add_common(&mut self.strangers, writer)?,
         };
         self.paths.insert(tuple, id);
         Ok(())
     }
 
     /// The interface for a packet; `None`: one too many of strangers.
-    fn interface(
+    fn interface_for(
         &mut self,
         tuple: FourTuple,
         now_ns: u64,
@@ -125,15 +125,20 @@ impl Inner {
         if let Some(id) = self.paths.interface(tuple) {
             return Ok(Some(id));
         }
-        if !self.quota.admits(now_ns) {
+        if !self.quota.may_pass(now_ns) {
             return Ok(None);
         }
-        common(&mut self.strangers, writer).map(Some)
+        add_common(&mut self.strangers, writer).map(Some)
     }
 
-    fn write(&mut self, tuple: FourTuple, outbound: bool, data: &[u8]) -> Result<(), WriteError> {
+    fn write_packet(
+        &mut self,
+        tuple: FourTuple,
+        outbound: bool,
+        data: &[u8],
+    ) -> Result<(), WriteError> {
         let now_ns = epoch_nanos();
-        let Some(interface) = self.interface(tuple, now_ns)? else { return Ok(()) };
+        let Some(interface) = self.interface_for(tuple, now_ns)? else { return Ok(()) };
         let Some(writer) = &mut self.writer else { return Ok(()) };
         let (from, to) =
             if outbound { (tuple.local, tuple.remote) } else { (tuple.remote, tuple.local) };
@@ -142,23 +147,23 @@ impl Inner {
         let udp = (to.port() != 0).then_some(ports);
         let route = Route { udp, ..Route::new(from.ip(), to.ip()) };
         self.frame.clear();
-        if self.framer.frame(&route, data, &mut self.frame).is_err() {
+        if self.framer.frame_packet(&route, data, &mut self.frame).is_err() {
             return Ok(());
         }
         let direction = if outbound { Direction::Outbound } else { Direction::Inbound };
         let options = PacketOptions { direction: Some(direction), ..PacketOptions::default() };
-        writer.packet(interface, now_ns, &self.frame, options)
+        writer.add_packet(interface, now_ns, &self.frame, options)
     }
 }
 
 /// The interface of all that has none of its own.
-fn common<W: Write>(
+fn add_common<W: Write>(
     strangers: &mut Option<InterfaceId>,
     writer: &mut PcapngWriter<W>,
 ) -> Result<InterfaceId, WriteError> {
     match strangers {
         Some(id) => Ok(*id),
-        none => Ok(*none.insert(writer.interface("strangers", "", 0)?)),
+        none => Ok(*none.insert(writer.add_interface("strangers", "", 0)?)),
     }
 }
 
@@ -177,16 +182,16 @@ impl Paths {
             return Some(*id);
         }
         let id = self.earlier.remove(&tuple)?;
-        self.keep(tuple, id);
+        self.note_use(tuple, id);
         Some(id)
     }
 
     fn insert(&mut self, tuple: FourTuple, id: InterfaceId) {
         self.count += 1;
-        self.keep(tuple, id);
+        self.note_use(tuple, id);
     }
 
-    fn keep(&mut self, tuple: FourTuple, id: InterfaceId) {
+    fn note_use(&mut self, tuple: FourTuple, id: InterfaceId) {
         if self.latest.len() >= REMEMBERED {
             self.earlier = core::mem::take(&mut self.latest);
         }
@@ -202,7 +207,7 @@ struct Quota {
 }
 
 impl Quota {
-    fn admits(&mut self, now_ns: u64) -> bool {
+    fn may_pass(&mut self, now_ns: u64) -> bool {
         let second = now_ns / 1_000_000_000;
         if second != self.second {
             *self = Self { second, written: 0 };
@@ -257,7 +262,7 @@ mod tests {
         let file = File::default();
         let capture = Capture::new(file.clone()).unwrap();
         for n in 0..50_000 {
-            capture.packet(tuple(n), false, &[0; 40]);
+            capture.write_packet(tuple(n), false, &[0; 40]);
         }
         capture.finish().unwrap();
         let file = file.0.lock().unwrap();
@@ -272,10 +277,10 @@ mod tests {
         let file = File::default();
         let capture = Capture::new(file.clone()).unwrap();
         for n in 0..5_000 {
-            capture.belongs(tuple(n));
-            capture.belongs(tuple(0));
-            capture.packet(tuple(0), true, &[0; 40]);
-            capture.packet(tuple(n), false, &[0; 40]);
+            capture.note_association(tuple(n));
+            capture.note_association(tuple(0));
+            capture.write_packet(tuple(0), true, &[0; 40]);
+            capture.write_packet(tuple(n), false, &[0; 40]);
         }
         let inner = capture.0.lock().unwrap();
         assert!(inner.paths.latest.len() + inner.paths.earlier.len() <= 2 * REMEMBERED);

@@ -21,7 +21,7 @@ impl Clock {
     }
 
     /// When `time` is on the system's clock; a day ahead where it is out of reach.
-    pub(crate) fn instant(&self, time: Time) -> Instant {
+    pub(crate) fn to_instant(self, time: Time) -> Instant {
         let wait = time
             .since(Time::ZERO)
             .min(self.start.elapsed() + std::time::Duration::from_secs(86_400));

@@ -189,7 +189,11 @@ fn default_assoc() -> Arc<AssocConfig> {
 
 impl Pairing {
     /// The pairs (local, remote).
-    pub(crate) fn pairs(self, local: &[SocketAddr], remote: &[SocketAddr]) -> Vec<FourTuple> {
+    pub(crate) fn pair_addresses(
+        self,
+        local: &[SocketAddr],
+        remote: &[SocketAddr],
+    ) -> Vec<FourTuple> {
         let one_family = |t: &FourTuple| t.local.is_ipv4() == t.remote.is_ipv4();
         let zipped: Vec<_> =
             local.iter().zip(remote).map(|(&local, &remote)| FourTuple { local, remote }).collect();
@@ -212,7 +216,7 @@ mod tests {
     }
 
     fn shown(pairing: Pairing, local: &[&str], remote: &[&str]) -> Vec<String> {
-        let pairs = pairing.pairs(&addresses(local), &addresses(remote));
+        let pairs = pairing.pair_addresses(&addresses(local), &addresses(remote));
         pairs.iter().map(ToString::to_string).collect()
     }
 

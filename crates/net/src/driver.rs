@@ -75,7 +75,7 @@ struct Round {
 
 impl Driver {
     /// Starts the thread.
-    pub(crate) fn start(shared: Arc<Shared>, opened: Opened) -> io::Result<()> {
+    pub(crate) fn start_thread(shared: Arc<Shared>, opened: Opened) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let within = runtime.enter();
         let sockets = opened.into_sockets()?;
@@ -92,25 +92,25 @@ impl Driver {
             capture,
         };
         drop(within);
-        let run = move || runtime.block_on(driver.run());
+        let run = move || runtime.block_on(driver.run_reactor());
         std::thread::Builder::new().name("polypath".to_owned()).spawn(run).map(drop)
     }
 
-    async fn run(&mut self) {
+    async fn run_reactor(&mut self) {
         let _stopping = Stopping(self.shared.clone());
         loop {
-            let received = self.receive();
-            self.hear(received);
-            let mut round = self.collect();
+            let received = self.receive_packets();
+            self.hear_routers(received);
+            let mut round = self.collect_packets();
             round.more |= received;
-            self.flush(&mut round);
+            self.flush_lanes(&mut round);
             if round.ended && self.lanes.packets() == 0 {
                 self.shared.tell_ends();
             }
             if self.is_over() {
                 return;
             }
-            self.wait(&round).await;
+            self.wait_for_work(&round).await;
         }
     }
 
@@ -120,16 +120,18 @@ impl Driver {
         for opened in std::mem::take(&mut state.opened) {
             // One that the runtime does not take stays silent, as an address does that leads
             // nowhere.
-            self.lanes.extend(opened.into_sockets().unwrap_or_default());
+            self.lanes.add_sockets(opened.into_sockets().unwrap_or_default());
         }
         if self.lanes.len() > state.local.len() {
             let State { core, local, .. } = state;
-            self.lanes.retain(|s| local.contains(&s.local()) || core.uses_address(s.local().ip()));
+            self.lanes.retain_sockets(|s| {
+                local.contains(&s.local()) || core.uses_address(s.local().ip())
+            });
         }
     }
 
     /// Takes in what has arrived. True if there may be more.
-    fn receive(&mut self) -> bool {
+    fn receive_packets(&mut self) -> bool {
         let Self { lanes, inbox, shared, capture, .. } = self;
         let mut more = false;
         for lane in lanes.iter() {
@@ -145,7 +147,7 @@ impl Driver {
     }
 
     /// Lets the core act, tells the application, and fetches packets.
-    fn collect(&mut self) -> Round {
+    fn collect_packets(&mut self) -> Round {
         let now = self.shared.clock.now();
         let shared = self.shared.clone();
         let mut state = shared.lock();
@@ -153,19 +155,19 @@ impl Driver {
         if state.core.poll_timeout().is_some_and(|at| at <= now) {
             state.core.handle_timeout(now);
         }
-        shared.dispatch(&mut state, now);
-        let drained = self.fetch(now, &mut state);
+        shared.dispatch_events(&mut state, now);
+        let drained = self.fetch_packets(now, &mut state);
         // What was sent may have ended an association.
-        shared.dispatch(&mut state, now);
+        shared.dispatch_events(&mut state, now);
         // With all sockets full the core waits, and its timers do not.
         let more = !drained && !self.lanes.all_blocked();
         let deadline = if more { None } else { state.core.poll_timeout() };
-        let deadline = deadline.into_iter().chain(self.lanes.deadline()).min();
+        let deadline = deadline.into_iter().chain(self.lanes.next_deadline()).min();
         Round { more, ended: drained && state.has_ended(), deadline }
     }
 
     /// Fetches packets as long as there is room for them; true if there are no more.
-    fn fetch(&mut self, now: Time, state: &mut State) -> bool {
+    fn fetch_packets(&mut self, now: Time, state: &mut State) -> bool {
         while self.lanes.has_room() {
             self.packet.clear();
             let Some(transmit) = state.core.poll_transmit(now, &mut self.packet) else {
@@ -173,7 +175,7 @@ impl Driver {
             };
             let tuple = transmit.tuple;
             if let (Some(capture), Some(_)) = (&self.capture, transmit.assoc) {
-                capture.belongs(tuple);
+                capture.note_association(tuple);
             }
             let Some(lane) =
                 self.lanes.iter_mut().find(|l| l.socket.local().ip() == tuple.local.ip())
@@ -186,51 +188,53 @@ impl Driver {
                 _ => Whole::AsUsual,
             };
             let flow = Flow { tuple, assoc: transmit.assoc };
-            lane.push(flow, &self.packet, whole, lane.socket.segments());
+            lane.push_packet(flow, &self.packet, whole, lane.socket.segments());
         }
         false
     }
 
     /// Sends what was fetched.
-    fn flush(&mut self, round: &mut Round) {
+    fn flush_lanes(&mut self, round: &mut Round) {
         let Self { lanes, full, shared, troubles, capture, .. } = self;
-        lanes.flush(shared.clock.now(), |socket, batch| match past_icmp(|| socket.send(batch)) {
-            Ok(()) => {
-                if let Some(capture) = capture {
-                    batch
-                        .packets()
-                        .for_each(|packet| capture.packet(batch.flow.tuple, true, packet));
+        lanes.flush_batches(shared.clock.now(), |socket, batch| {
+            match past_icmp(|| socket.send(batch)) {
+                Ok(()) => {
+                    if let Some(capture) = capture {
+                        batch.packets().for_each(|packet| {
+                            capture.write_packet(batch.flow.tuple, true, packet)
+                        });
+                    }
+                    Fate::Gone
                 }
-                Fate::Gone
-            }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                full.push((socket.local(), socket.room().ok()));
-                Fate::Full
-            }
-            Err(e) if e.raw_os_error() == Some(Errno::EMSGSIZE as i32) => {
-                // The next size may be tried at once.
-                round.more = true;
-                if batch.packets > 1 {
-                    return Fate::TakeApart;
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    full.push((socket.local(), socket.writable_room().ok()));
+                    Fate::Full
                 }
-                let carried = listen(socket, || socket.trouble_now(), troubles);
-                shared.packet_refused(batch.flow.tuple, &batch.bytes, carried);
-                Fate::Gone
-            }
-            Err(e) => {
-                shared.send_failed(batch.flow, &e);
-                Fate::Gone
+                Err(e) if e.raw_os_error() == Some(Errno::EMSGSIZE as i32) => {
+                    // The next size may be tried at once.
+                    round.more = true;
+                    if batch.packets > 1 {
+                        return Fate::TakeApart;
+                    }
+                    let carried = read_router_errors(socket, || socket.trouble_now(), troubles);
+                    shared.packet_refused(batch.flow.tuple, &batch.bytes, carried);
+                    Fate::Gone
+                }
+                Err(e) => {
+                    shared.send_failed(batch.flow, &e);
+                    Fate::Gone
+                }
             }
         });
         for lane in lanes.iter() {
-            listen(&lane.socket, || lane.socket.trouble(), troubles);
+            read_router_errors(&lane.socket, || lane.socket.next_trouble(), troubles);
         }
         round.more |= !troubles.is_empty();
     }
 
     /// Takes note of what routers said, once all is taken in that had arrived by then: who closes
     /// its port may have said goodbye before.
-    fn hear(&mut self, more_to_receive: bool) {
+    fn hear_routers(&mut self, more_to_receive: bool) {
         if more_to_receive && self.troubles.len() < TROUBLES_AT_ONCE {
             return;
         }
@@ -241,11 +245,11 @@ impl Driver {
 
     fn is_over(&self) -> bool {
         let state = self.shared.lock();
-        let idle = state.live() == 0 && self.lanes.packets() == 0;
+        let idle = state.count_live() == 0 && self.lanes.packets() == 0;
         (state.abandoned || state.stopped) && idle
     }
 
-    async fn wait(&mut self, round: &Round) {
+    async fn wait_for_work(&mut self, round: &Round) {
         if round.more {
             // The runtime looks for what has arrived, and for sockets that are full no more.
             tokio::task::yield_now().await;
@@ -254,7 +258,7 @@ impl Driver {
             }
             return;
         }
-        let deadline = round.deadline.map(|at| self.shared.clock.instant(at));
+        let deadline = round.deadline.map(|at| self.shared.clock.to_instant(at));
         let unwatched = self.full.iter().any(|(_, room)| room.is_none());
         let again = unwatched.then(|| Instant::now() + TRY_AGAIN);
         let first = deadline.into_iter().chain(again).min();
@@ -273,7 +277,7 @@ impl Driver {
         .await;
         if unwatched {
             self.full.retain(|(_, room)| room.is_some());
-            self.resume();
+            self.resume_sockets();
         }
     }
 
@@ -298,16 +302,17 @@ impl Driver {
             ready |= lane.socket.poll_arrivals(cx).is_ready();
         }
         let full = self.full.len();
-        self.full.retain(|(_, room)| room.as_ref().is_none_or(|r| r.poll(cx).is_pending()));
+        self.full
+            .retain(|(_, room)| room.as_ref().is_none_or(|r| r.poll_writable(cx).is_pending()));
         if self.full.len() < full {
-            self.resume();
+            self.resume_sockets();
             ready = true;
         }
         ready
     }
 
     /// Lets those sockets go on that are not full any more.
-    fn resume(&mut self) {
+    fn resume_sockets(&mut self) {
         let Self { lanes, full, .. } = self;
         let still = |local| full.iter().any(|(at, _)| *at == local);
         lanes.iter_mut().filter(|l| !still(l.socket.local())).for_each(Lane::resume);
@@ -320,7 +325,7 @@ fn take_in(shared: &Shared, inbox: &Inbox, capture: Option<&Capture>, local: Soc
     for (remote, packet) in inbox.packets() {
         let tuple = FourTuple { local, remote };
         if let Some(capture) = capture {
-            capture.packet(tuple, false, packet);
+            capture.write_packet(tuple, false, packet);
         }
         state.core.handle_datagram(now, tuple, packet);
     }
@@ -351,7 +356,7 @@ fn past_icmp(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
 
 /// Reads what routers say of a socket's packets. Gives what the interface carries, bytes of an IP
 /// packet, if it refused one.
-fn listen(
+fn read_router_errors(
     socket: &Socket,
     next: impl FnMut() -> Option<Option<Trouble>>,
     troubles: &mut Vec<(SocketAddr, Trouble)>,
@@ -371,7 +376,7 @@ struct Stopping(Arc<Shared>);
 
 impl Drop for Stopping {
     fn drop(&mut self) {
-        self.0.stop();
+        self.0.stop_reactor();
     }
 }
 

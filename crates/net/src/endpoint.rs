@@ -34,7 +34,7 @@ impl Endpoint {
         let mut opened = open_all(&config)?;
         let warnings = std::mem::take(&mut opened.warnings);
         let local = opened.addresses();
-        let mut rng = Rng::from_seed(entropy().map_err(BindError::Thread)?);
+        let mut rng = Rng::from_seed(draw_entropy().map_err(BindError::Thread)?);
         let port = match (config.port, config.encapsulation, local.first()) {
             // The system's choice differs for every socket of this host, so no two of its endpoints
             // look alike to a peer.
@@ -45,7 +45,7 @@ impl Endpoint {
         };
         let core = polypath_proto::Endpoint::new(core_config(&config, port, &local), rng);
         let shared = Arc::new(Shared::new(core, local, config));
-        Driver::start(shared.clone(), opened).map_err(BindError::Thread)?;
+        Driver::start_thread(shared.clone(), opened).map_err(BindError::Thread)?;
         Ok(Self { inner: Arc::new(Inner { shared, port, warnings }) })
     }
 
@@ -97,8 +97,8 @@ impl Endpoint {
         config: Arc<AssocConfig>,
     ) -> Result<Association, ConnectError> {
         let local = self.local_addresses();
-        let remote: Vec<_> = remote.iter().map(|&r| self.normal(r)).collect();
-        let paths = pairing.pairs(&local, &remote);
+        let remote: Vec<_> = remote.iter().map(|&r| self.normalize_address(r)).collect();
+        let paths = pairing.pair_addresses(&local, &remote);
         if paths.is_empty() {
             return Err(ConnectError::NoPath { local, remote });
         }
@@ -115,13 +115,13 @@ impl Endpoint {
         port: u16,
         config: Arc<AssocConfig>,
     ) -> Result<Association, ConnectError> {
-        let association = self.begin(paths, port, config)?;
+        let association = self.begin_association(paths, port, config)?;
         let remote: Vec<_> = paths.iter().map(|path| path.remote).collect();
         association.set_up(&remote).await?;
         Ok(association)
     }
 
-    fn begin(
+    fn begin_association(
         &self,
         paths: &[FourTuple],
         port: u16,
@@ -134,7 +134,7 @@ impl Endpoint {
         let h = state.core.connect(now, paths, port, config)?;
         let slot = Slot::new();
         let signals = slot.signals.clone();
-        state.begin(h, slot);
+        state.begin_association(h, slot);
         drop(state);
         shared.work.notify_one();
         Ok(self.handle(h, signals))
@@ -145,7 +145,7 @@ impl Endpoint {
     }
 
     /// Raw IP has no ports.
-    fn normal(&self, mut remote: SocketAddr) -> SocketAddr {
+    fn normalize_address(&self, mut remote: SocketAddr) -> SocketAddr {
         if self.inner.shared.config.encapsulation == Encapsulation::Raw {
             remote.set_port(0);
         }
@@ -200,7 +200,7 @@ impl Endpoint {
 
     /// Associations that are not over, accepted or not.
     pub fn associations(&self) -> usize {
-        self.inner.shared.lock().live()
+        self.inner.shared.lock().count_live()
     }
 
     /// Waits until no association is left: until what was sent has arrived, if their handles are
@@ -211,7 +211,7 @@ impl Endpoint {
             let gone = shared.gone.notified();
             tokio::pin!(gone);
             gone.as_mut().enable();
-            if shared.lock().live() == 0 {
+            if shared.lock().count_live() == 0 {
                 return;
             }
             gone.await;
@@ -261,7 +261,7 @@ fn core_config(config: &Config, port: u16, local: &[SocketAddr]) -> EndpointConf
     }
 }
 
-fn entropy() -> std::io::Result<[u8; 32]> {
+fn draw_entropy() -> std::io::Result<[u8; 32]> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(std::io::Error::other)?;
     Ok(seed)

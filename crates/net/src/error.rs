@@ -234,7 +234,7 @@ pub enum Closed {
     #[error("the association was aborted by this side")]
     LocalAbort,
     /// The peer ended it.
-    #[error("the peer aborted the association{}{}", cause_suffix(*.cause), said(.reason))]
+    #[error("the peer aborted the association{}{}", cause_suffix(*.cause), quote_reason(.reason))]
     PeerAbort {
         /// Its error cause code, if it gave one.
         cause: Option<u16>,
@@ -277,13 +277,13 @@ pub enum Closed {
 }
 
 /// The peer's words behind a colon, made harmless: it may have said anything.
-fn said(reason: &Bytes) -> String {
+fn quote_reason(reason: &Bytes) -> String {
     if reason.is_empty() { String::new() } else { format!(": \"{}\"", reason.escape_ascii()) }
 }
 
 impl Closed {
     /// The end of an association for this `reason`, of which the peer said `words`.
-    pub(crate) fn of(reason: CloseReason, words: &Bytes) -> Self {
+    pub(crate) fn from_reason(reason: CloseReason, words: &Bytes) -> Self {
         match reason.into() {
             Self::PeerAbort { cause, .. } => Self::PeerAbort { cause, reason: words.clone() },
             other => other,

@@ -15,6 +15,6 @@ pub(crate) struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.shared.abandon();
+        self.shared.abandon_endpoint();
     }
 }

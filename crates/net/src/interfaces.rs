@@ -47,12 +47,13 @@ impl Follow {
     /// # Errors
     /// When the system does not tell.
     pub fn present(&self) -> io::Result<Vec<LocalAddress>> {
-        let mut found: Vec<LocalAddress> = own()?.filter(|own| self.admits(own)).collect();
+        let mut found: Vec<LocalAddress> =
+            list_own()?.filter(|own| self.admits_address(own)).collect();
         found.truncate(MAX_PATHS);
         Ok(found)
     }
 
-    fn admits(&self, own: &LocalAddress) -> bool {
+    fn admits_address(&self, own: &LocalAddress) -> bool {
         let family = if own.address.is_ipv4() { self.ipv4 } else { self.ipv6 };
         let device = own.device.as_ref();
         let named = self.devices.is_empty() || device.is_some_and(|d| self.devices.contains(d));
@@ -65,7 +66,7 @@ impl Follow {
 }
 
 /// The addresses of all devices that are up.
-fn own() -> io::Result<impl Iterator<Item = LocalAddress>> {
+fn list_own() -> io::Result<impl Iterator<Item = LocalAddress>> {
     use nix::net::if_::InterfaceFlags;
     let all = nix::ifaddrs::getifaddrs()?;
     Ok(all.filter_map(|entry| {
@@ -102,7 +103,7 @@ impl Watcher {
         loop {
             match self.events.poll_if_event(cx) {
                 Poll::Ready(Ok(IfEvent::Up(net))) => {
-                    if let Some(own) = self.find(net.addr()) {
+                    if let Some(own) = self.find_address(net.addr()) {
                         return Poll::Ready(Change::Came(own));
                     }
                 }
@@ -115,9 +116,9 @@ impl Watcher {
         }
     }
 
-    fn find(&self, address: IpAddr) -> Option<LocalAddress> {
-        let mut own = own().ok()?;
-        own.find(|own| own.address == address && self.follow.admits(own))
+    fn find_address(&self, address: IpAddr) -> Option<LocalAddress> {
+        let mut own = list_own().ok()?;
+        own.find(|own| own.address == address && self.follow.admits_address(own))
     }
 }
 
@@ -133,14 +134,14 @@ mod tests {
     fn families_and_devices_decide_and_no_address_of_this_host_alone() {
         let remote = ["192.0.2.1".parse().unwrap()];
         let any = Follow::families_of(&remote);
-        assert!(any.admits(&own("198.51.100.1", "eth0")));
-        assert!(!any.admits(&own("2001:db8::1", "eth0")));
-        assert!(!any.admits(&own("127.0.0.1", "lo")));
-        assert!(!any.admits(&own("169.254.3.4", "eth0")));
+        assert!(any.admits_address(&own("198.51.100.1", "eth0")));
+        assert!(!any.admits_address(&own("2001:db8::1", "eth0")));
+        assert!(!any.admits_address(&own("127.0.0.1", "lo")));
+        assert!(!any.admits_address(&own("169.254.3.4", "eth0")));
         let both = ["192.0.2.1".parse().unwrap(), "2001:db8::9".parse().unwrap()];
         let wwan = Follow { devices: vec!["wwan0".to_owned()], ..Follow::families_of(&both) };
-        assert!(wwan.admits(&own("2001:db8::1", "wwan0")));
-        assert!(!wwan.admits(&own("fe80::1", "wwan0")));
-        assert!(!wwan.admits(&own("198.51.100.1", "eth0")));
+        assert!(wwan.admits_address(&own("2001:db8::1", "wwan0")));
+        assert!(!wwan.admits_address(&own("fe80::1", "wwan0")));
+        assert!(!wwan.admits_address(&own("198.51.100.1", "eth0")));
     }
 }

@@ -64,7 +64,7 @@ impl<S> Lane<S> {
     }
 
     /// Appends a packet, `segments` of which may share a call, unless the queue is full.
-    pub(crate) fn push(&mut self, flow: Flow, packet: &[u8], whole: Whole, segments: usize) {
+    pub(crate) fn push_packet(&mut self, flow: Flow, packet: &[u8], whole: Whole, segments: usize) {
         match whole {
             _ if self.is_full() => {}
             Whole::AsUsual => self.outbox.push(flow, packet, segments),
@@ -81,7 +81,7 @@ impl<S> Lane<S> {
         match send(&self.socket, &batch) {
             Fate::Full => {
                 self.blocked = Some(now);
-                self.outbox.unpop(batch);
+                self.outbox.put_back(batch);
                 return false;
             }
             Fate::TakeApart => self.outbox.take_apart(&batch),
@@ -104,12 +104,12 @@ impl<S> Lanes<S> {
         Self { lanes: sockets.into_iter().map(Lane::new).collect() }
     }
 
-    pub(crate) fn extend(&mut self, sockets: impl IntoIterator<Item = S>) {
+    pub(crate) fn add_sockets(&mut self, sockets: impl IntoIterator<Item = S>) {
         self.lanes.extend(sockets.into_iter().map(Lane::new));
     }
 
     /// Closes the sockets that are not wanted any more, and for which nothing waits.
-    pub(crate) fn retain(&mut self, mut wanted: impl FnMut(&S) -> bool) {
+    pub(crate) fn retain_sockets(&mut self, mut wanted: impl FnMut(&S) -> bool) {
         self.lanes.retain(|lane| lane.outbox.packets() > 0 || wanted(&lane.socket));
     }
 
@@ -144,13 +144,13 @@ impl<S> Lanes<S> {
     }
 
     /// When a socket that stays full loses what waits for it.
-    pub(crate) fn deadline(&self) -> Option<Time> {
+    pub(crate) fn next_deadline(&self) -> Option<Time> {
         let waiting = self.lanes.iter().filter(|lane| lane.outbox.packets() > 0);
         waiting.filter_map(|lane| lane.blocked).min().map(|since| since + PATIENCE)
     }
 
     /// Hands what waits to `send`, a batch of each socket in turn, until all are empty or full.
-    pub(crate) fn flush(&mut self, now: Time, mut send: impl FnMut(&S, &Batch) -> Fate) {
+    pub(crate) fn flush_batches(&mut self, now: Time, mut send: impl FnMut(&S, &Batch) -> Fate) {
         self.lanes.iter_mut().for_each(|lane| lane.lose_patience(now));
         loop {
             let sent = self.lanes.iter_mut().map(|lane| lane.send_one(now, &mut send));
@@ -176,13 +176,13 @@ mod tests {
 
     fn push(lanes: &mut Lanes<u8>, lane: u8, packet: u8) {
         let at = lanes.iter_mut().find(|l| l.socket == lane).unwrap();
-        at.push(flow(lane), &[packet; 100], Whole::AsUsual, 1);
+        at.push_packet(flow(lane), &[packet; 100], Whole::AsUsual, 1);
     }
 
     /// Sends on all sockets but `full`; (socket, first byte) of each batch that went.
     fn flushed(lanes: &mut Lanes<u8>, now: Time, full: Option<u8>) -> Vec<(u8, u8)> {
         let mut sent = Vec::new();
-        lanes.flush(now, |socket, batch| {
+        lanes.flush_batches(now, |socket, batch| {
             if Some(*socket) == full {
                 return Fate::Full;
             }
@@ -236,12 +236,12 @@ mod tests {
         let mut lanes = Lanes::new([0, 1]);
         push(&mut lanes, 0, 0);
         flushed(&mut lanes, NOW, Some(0));
-        let end = lanes.deadline().unwrap();
+        let end = lanes.next_deadline().unwrap();
         assert_eq!(end, NOW + PATIENCE);
         flushed(&mut lanes, NOW + PATIENCE / 2, None);
         assert_eq!(lanes.packets(), 1);
         flushed(&mut lanes, end, None);
-        assert_eq!((lanes.packets(), lanes.deadline()), (0, None));
+        assert_eq!((lanes.packets(), lanes.next_deadline()), (0, None));
         push(&mut lanes, 0, 1);
         assert_eq!(lanes.packets(), 0);
         lanes.iter_mut().for_each(Lane::resume);

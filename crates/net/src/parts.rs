@@ -49,6 +49,6 @@ impl Association {
 
     /// Whether messages of different streams are interleaved: both ends offered it (RFC 8260).
     pub fn is_interleaving(&self) -> bool {
-        self.with(|core| core.is_interleaving()).unwrap_or(false)
+        self.with_core(|core| core.is_interleaving()).unwrap_or(false)
     }
 }

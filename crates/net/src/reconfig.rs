@@ -22,7 +22,7 @@ impl Association {
         streams: &[u16],
     ) -> Result<(), ReconfigError> {
         let streams: Vec<_> = streams.iter().map(|stream| StreamId(*stream)).collect();
-        self.reconfigure(|core, now| core.reset_streams(now, direction, &streams)).await
+        self.await_reconfiguration(|core, now| core.reset_streams(now, direction, &streams)).await
     }
 
     /// Lets TSNs and the numbers of all streams start anew, once all that was sent is acknowledged;
@@ -31,7 +31,7 @@ impl Association {
     /// # Errors
     /// As [`reset_streams`](Self::reset_streams); not within 30 s of the last time.
     pub async fn reset_association(&self) -> Result<(), ReconfigError> {
-        self.reconfigure(|core, now| core.reset_association(now)).await
+        self.await_reconfiguration(|core, now| core.reset_association(now)).await
     }
 
     /// Adds streams behind those that there are; waits for the peer's answer. Outgoing ones can be
@@ -40,26 +40,26 @@ impl Association {
     /// # Errors
     /// As [`reset_streams`](Self::reset_streams); beyond the limits of either side.
     pub async fn add_streams(&self, outgoing: u16, incoming: u16) -> Result<(), ReconfigError> {
-        self.reconfigure(|core, now| core.add_streams(now, outgoing, incoming)).await
+        self.await_reconfiguration(|core, now| core.add_streams(now, outgoing, incoming)).await
     }
 
-    async fn reconfigure(
+    async fn await_reconfiguration(
         &self,
         ask: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<ReconfigId, ReconfigRefusal>,
     ) -> Result<(), ReconfigError> {
-        let request = Waiting { association: self, request: self.ask(ask)? };
+        let request = Waiting { association: self, request: self.request_reconfiguration(ask)? };
         loop {
             let changed = self.signals().changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            if let Some(answer) = request.answer() {
+            if let Some(answer) = request.final_answer() {
                 return answer;
             }
             changed.await;
         }
     }
 
-    fn ask(
+    fn request_reconfiguration(
         &self,
         ask: impl FnOnce(&mut polypath_proto::Association, Time) -> Result<ReconfigId, ReconfigRefusal>,
     ) -> Result<ReconfigId, ReconfigError> {
@@ -84,7 +84,7 @@ struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    fn answer(&self) -> Option<Result<(), ReconfigError>> {
+    fn final_answer(&self) -> Option<Result<(), ReconfigError>> {
         let h = self.association.handle();
         let state = self.association.shared().lock();
         let answer = state.slots.get(&h).and_then(|slot| slot.reconfiguration(self.request));

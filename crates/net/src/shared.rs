@@ -103,7 +103,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    fn all(&self) {
+    fn notify_all(&self) {
         self.readable.notify_waiters();
         self.writable.notify_waiters();
         self.changed.notify_waiters();
@@ -136,15 +136,15 @@ impl Slot {
 
     /// During set-up the system, or somebody else, said that packets do not get there.
     fn note_trouble(&mut self, tuple: FourTuple, error: &io::Error) {
-        if !self.established && self.trouble().iter().all(|(at, _)| *at != tuple.remote) {
+        if !self.established && self.setup_errors().iter().all(|(at, _)| *at != tuple.remote) {
             let seldom = self.seldom.get_or_insert_default();
-            seldom.trouble.push((tuple.remote, words(error)));
+            seldom.trouble.push((tuple.remote, error_words(error)));
             self.signals.changed.notify_waiters();
         }
     }
 
     /// What the system said of packets to these addresses, during set-up.
-    pub(crate) fn trouble(&self) -> &[(SocketAddr, String)] {
+    pub(crate) fn setup_errors(&self) -> &[(SocketAddr, String)] {
         self.seldom.as_ref().map_or(&[], |seldom| &seldom.trouble)
     }
 
@@ -213,7 +213,7 @@ impl Shared {
         (slot.owned, slot.leaving) = (false, true);
         let established = slot.established;
         if slot.closed.is_some() {
-            state.forget(h);
+            state.forget_association(h);
             self.gone.notify_waiters();
         } else if let Some(association) = state.core.association_mut(h) {
             if established {
@@ -274,18 +274,18 @@ impl Shared {
     }
 
     /// No handle is left at all.
-    pub(crate) fn abandon(&self) {
+    pub(crate) fn abandon_endpoint(&self) {
         self.lock().abandoned = true;
         self.work.notify_one();
     }
 
     /// The reactor ends, orderly or not: nobody shall wait for it.
-    pub(crate) fn stop(&self) {
+    pub(crate) fn stop_reactor(&self) {
         let mut state = self.lock();
         state.stopped = true;
         for slot in state.slots.values_mut() {
             slot.closed.get_or_insert(CloseReason::LocalAbort);
-            slot.signals.all();
+            slot.signals.notify_all();
             slot.events = None;
         }
         drop(state);
@@ -335,12 +335,12 @@ impl Shared {
         // for a moment: no reason to end an association whose silence would tell the truth.
         let true_word = |report: &IcmpReport| *report != IcmpReport::ProtocolUnreachable;
         if let Some(report) = trouble.report.filter(true_word) {
-            state.core.handle_icmp(now, tuple, trouble.quoted(), report);
+            state.core.handle_icmp(now, tuple, trouble.quoted_packet(), report);
         }
     }
 
     /// Passes on what the core has to tell.
-    pub(crate) fn dispatch(&self, state: &mut State, now: Time) {
+    pub(crate) fn dispatch_events(&self, state: &mut State, now: Time) {
         while let Some((h, event)) = state.core.poll_event() {
             self.dispatch_one(state, now, h, event);
         }
@@ -391,13 +391,13 @@ impl Shared {
         for (h, reason) in std::mem::take(&mut state.ended) {
             let Some(slot) = state.slots.get_mut(&h) else { continue };
             slot.closed = Some(reason.clone());
-            slot.signals.all();
+            slot.signals.notify_all();
             // Listeners get what was sent before, and then the end.
             if let Some(events) = slot.events.take() {
                 let _nobody_listens = events.send(Event::Closed(reason));
             }
             if !slot.owned {
-                state.forget(h);
+                state.forget_association(h);
             }
             self.gone.notify_waiters();
         }
@@ -410,7 +410,7 @@ impl State {
     }
 
     /// We begin to set `h` up.
-    pub(crate) fn begin(&mut self, h: AssocHandle, slot: Slot) {
+    pub(crate) fn begin_association(&mut self, h: AssocHandle, slot: Slot) {
         self.forget_opened();
         self.slots.insert(h, slot);
         self.opening.push(h);
@@ -434,7 +434,7 @@ impl State {
     }
 
     /// Why `h` is over, if it is.
-    pub(crate) fn closed(&self, h: AssocHandle) -> Option<CloseReason> {
+    pub(crate) fn close_reason(&self, h: AssocHandle) -> Option<CloseReason> {
         match self.slots.get(&h) {
             Some(slot) => slot.closed.clone(),
             None => Some(CloseReason::LocalAbort),
@@ -445,14 +445,14 @@ impl State {
     pub(crate) fn closed_error(&self, h: AssocHandle) -> Option<Closed> {
         let words = self.core.association(h).map(Association::abort_reason);
         let words = words.unwrap_or_default();
-        self.closed(h).map(|reason| Closed::of(reason, &words))
+        self.close_reason(h).map(|reason| Closed::from_reason(reason, &words))
     }
 
     /// The error for whoever finds `h` of no use, also when nobody was told of its end yet.
     pub(crate) fn why_closed(&self, h: AssocHandle) -> Closed {
         let early = || {
             let core = self.core.association(h)?;
-            Some(Closed::of(core.close_reason()?.clone(), &core.abort_reason()))
+            Some(Closed::from_reason(core.close_reason()?.clone(), &core.abort_reason()))
         };
         self.closed_error(h).or_else(early).unwrap_or(Closed::LocalAbort)
     }
@@ -463,18 +463,18 @@ impl State {
         let refusals = &mut slot.seldom.get_or_insert_default().refusals;
         refusals.retain(|(at, _)| *at != tuple);
         if refusals.len() < MAX_PATHS {
-            refusals.push((tuple, words(error)));
+            refusals.push((tuple, error_words(error)));
         }
     }
 
     /// The device of one of our addresses, if it was given with one.
-    pub(crate) fn device(&self, address: IpAddr) -> Option<String> {
+    pub(crate) fn device_of(&self, address: IpAddr) -> Option<String> {
         let known = self.devices.iter().find(|(at, _)| *at == address);
         known.map(|(_, device)| device.clone())
     }
 
     /// What was heard of a path of `h`.
-    pub(crate) fn contact(
+    pub(crate) fn last_contact(
         &self,
         h: AssocHandle,
         association: &Association,
@@ -499,11 +499,11 @@ impl State {
     }
 
     /// Associations that are not over.
-    pub(crate) fn live(&self) -> usize {
+    pub(crate) fn count_live(&self) -> usize {
         self.slots.values().filter(|slot| slot.closed.is_none()).count()
     }
 
-    fn forget(&mut self, h: AssocHandle) {
+    fn forget_association(&mut self, h: AssocHandle) {
         self.core.remove(h);
         self.slots.remove(&h);
         self.orphans.retain(|other| *other != h);
@@ -556,7 +556,7 @@ impl State {
 }
 
 /// An error in words, without the system's number.
-fn words(error: &io::Error) -> String {
+fn error_words(error: &io::Error) -> String {
     let text = error.to_string();
     let plain = text.split(" (os error").next().unwrap_or(&text);
     plain.to_lowercase()

@@ -144,6 +144,20 @@ impl TsnMap {
         }
     }
 
+    /// The first of the members that lead up to `tsn`, which is one, without a gap.
+    pub(crate) fn run_start(&self, tsn: u64) -> u64 {
+        let mut at = tsn;
+        loop {
+            let bits = self.word(at / 64) << (63 - at % 64);
+            let ones = u64::from(bits.leading_ones()).min(at % 64 + 1);
+            let start = (at + 1) - ones;
+            if start > at || !start.is_multiple_of(64) || start == 0 {
+                return start;
+            }
+            at = start - 1;
+        }
+    }
+
     /// The bits of word `index` (TSNs `64 * index ..`); zero where there are no members.
     #[inline]
     pub(crate) fn word(&self, index: u64) -> u64 {
@@ -194,6 +208,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_run_begins_where_it_is_said_to(
+            tsns in proptest::collection::btree_set(1000u64..1400, 0..300),
+        ) {
+            let mut map = TsnMap::new(1000);
+            tsns.iter().for_each(|tsn| _ = map.insert(*tsn));
+            for (first, last) in map.runs() {
+                prop_assert_eq!(map.run_start(last), first);
+            }
+        }
+
         #[test]
         fn agrees_with_a_plain_set(ops in proptest::collection::vec(op(), 0..400)) {
             let (mut map, mut model, mut base) = (TsnMap::new(1000), BTreeSet::new(), 1000);

@@ -115,6 +115,11 @@ pub struct PathView {
     pub data_chunks: u64,
     /// DATA chunks of this path that were declared lost so far.
     pub lost_chunks: u64,
+    /// DATA chunk bytes that this path is known to have delivered so far (C.delivered of
+    /// draft-ietf-ccwg-bbr). What another path may have delivered is counted on neither.
+    pub delivered: u64,
+    /// DATA chunk bytes of this path that were declared lost so far (C.lost).
+    pub lost: u64,
     /// When DATA was last sent on this path.
     pub last_data: Time,
     /// Its group: the lowest path among those that the congestion control takes to share one
@@ -151,6 +156,8 @@ impl PathView {
             data_packets: 0,
             data_chunks: 0,
             lost_chunks: 0,
+            delivered: 0,
+            lost: 0,
             last_data: Time::ZERO,
             group: id,
         }
@@ -172,6 +179,44 @@ impl PathView {
     /// The smoothed RTT in seconds, or `unmeasured` where there is no sample yet.
     pub fn srtt_or(&self, unmeasured: Duration) -> f64 {
         self.srtt.unwrap_or(unmeasured).as_secs_f64()
+    }
+}
+
+/// What one SACK tells of the rate at which a path delivers: RS of draft-ietf-ccwg-bbr.
+///
+/// It belongs to the newest transmission that the SACK acknowledges. Bytes are DATA chunk bytes,
+/// headers and padding included, as congestion windows count them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RateSample {
+    /// Bytes delivered from that transmission until now.
+    pub delivered: u64,
+    /// What the path had delivered when that transmission left.
+    pub prior_delivered: u64,
+    /// How long that took: the longer of the times of sending and of acknowledging.
+    pub interval: Duration,
+    /// The interval is at least the path's smallest round trip: shorter ones come of
+    /// retransmissions whose originals arrived, and measure nothing.
+    pub is_valid: bool,
+    /// Round trip of that transmission, from the time of its chunk's latest transmission.
+    pub rtt: Duration,
+    /// Meanwhile the path could have sent more, but the application or the path scheduler left it
+    /// idle: the path may be faster than that.
+    pub is_app_limited: bool,
+    /// Bytes that the SACK newly acknowledged on this path.
+    pub newly_acked: u64,
+    /// Bytes that were declared lost by the SACK.
+    pub newly_lost: u64,
+    /// Bytes that were declared lost from that transmission until now.
+    pub lost: u64,
+    /// Bytes in flight right after that transmission.
+    pub sent_in_flight: u64,
+}
+
+impl RateSample {
+    /// The delivery rate, bytes per second; `None` if the sample is invalid.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        self.is_valid.then(|| self.delivered as f64 / self.interval.as_secs_f64())
     }
 }
 

@@ -19,10 +19,10 @@ use polypath_wire::{CausesBuf, ErrorCause, ErrorChunk, ParamsBuf};
 fn an_added_address_becomes_a_path_once_it_is_verified() {
     let mut pair = connected();
     let before = pair.log.len();
-    add(&mut pair, "10.0.2.1");
+    add_address(&mut pair, "10.0.2.1");
     assert_eq!(ours_of(&pair.client), client_addresses());
-    pair.run(2 * SECOND);
-    assert!(said(&pair.client, "10.0.2.1", AddressChange::Added));
+    pair.run_for(2 * SECOND);
+    assert!(was_told(&pair.client, "10.0.2.1", AddressChange::Added));
     let all = [ip("10.0.0.1"), ip("10.0.1.1"), ip("10.0.2.1")];
     assert_eq!((ours_of(&pair.client), peers_of(&pair.server)), (all.to_vec(), all.to_vec()));
     assert!(is_active(&pair.client, "10.0.2.1", "10.0.0.2"));
@@ -50,11 +50,11 @@ fn an_added_address_becomes_a_path_once_it_is_verified() {
 #[test]
 fn an_added_path_carries_data_during_the_transfer() {
     let mut pair = connected();
-    submit(&mut pair, true, 400);
-    submit(&mut pair, false, 400);
-    pair.run(100 * MS);
-    add(&mut pair, "10.0.2.1");
-    pair.run(SECOND);
+    submit_numbered(&mut pair, true, 400);
+    submit_numbered(&mut pair, false, 400);
+    pair.run_for(100 * MS);
+    add_address(&mut pair, "10.0.2.1");
+    pair.run_for(SECOND);
     let (now, h) = (pair.now, pair.client.handle());
     let client = pair.client.endpoint.association_mut(h).unwrap();
     client.set_peer_primary(now, ip("10.0.2.1")).unwrap();
@@ -65,18 +65,18 @@ fn an_added_path_carries_data_during_the_transfer() {
         .find(|p| client.path_tuple(p.id) == Some(tuple("10.0.2.1", "10.0.0.2")));
     let new = new.unwrap().id;
     assert!(client.set_primary(now, new));
-    submit(&mut pair, true, 100);
-    submit(&mut pair, false, 100);
+    submit_numbered(&mut pair, true, 100);
+    submit_numbered(&mut pair, false, 100);
     let before = pair.log.len();
-    pair.run(60 * SECOND);
+    pair.run_for(60 * SECOND);
     let carried = with_kinds(&pair.log[before..], "10.0.2.1", &[DATA]);
     let ways = [Way::ToServer, Way::ToClient];
     assert!(ways.iter().all(|way| carried.iter().any(|p| p.way == *way)));
     for host in [&pair.client, &pair.server] {
-        let got = numbers(host);
+        let got = read_numbers(host);
         assert_eq!(got.len(), 500);
     }
-    assert!(said(&pair.client, "10.0.2.1", AddressChange::Primary));
+    assert!(was_told(&pair.client, "10.0.2.1", AddressChange::Primary));
 }
 
 #[test]
@@ -93,15 +93,15 @@ fn all_addresses_are_replaced_one_after_the_other_during_a_transfer() {
         let assoc = client.assoc.clone();
         let mut pair = Pair::with(client, server);
         pair.client.endpoint.connect(pair.now, &client_paths(), SERVER_PORT, assoc).unwrap();
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         // One packet in 40 is lost all the time, so that something is missing whenever a path goes.
         let mut n = 0;
-        pair.lose(move |_| {
+        pair.lose_packets(move |_| {
             n += 1;
             if n % 40 == 0 { Verdict::Lose } else { Verdict::Deliver }
         });
-        submit(&mut pair, true, 3000);
-        submit(&mut pair, false, 3000);
+        submit_numbered(&mut pair, true, 3000);
+        submit_numbered(&mut pair, false, 3000);
         let steps = [
             (Way::ToServer, "10.9.0.1", "10.0.0.1"),
             (Way::ToClient, "10.9.0.2", "10.0.0.2"),
@@ -109,20 +109,23 @@ fn all_addresses_are_replaced_one_after_the_other_during_a_transfer() {
             (Way::ToClient, "10.9.1.2", "10.0.1.2"),
         ];
         for (way, new, old) in steps {
-            pair.run(200 * MS);
+            pair.run_for(200 * MS);
             let now = pair.now;
             let host = if way == Way::ToServer { &mut pair.client } else { &mut pair.server };
             host.endpoint.add_address(now, socket(new));
-            pair.run(600 * MS);
+            pair.run_for(600 * MS);
             let now = pair.now;
             let host = if way == Way::ToServer { &mut pair.client } else { &mut pair.server };
             host.endpoint.remove_address(now, ip(old));
         }
         assert!(pair.server.received.len() < 3000, "the transfer goes on meanwhile");
-        pair.run(300 * SECOND);
+        pair.run_for(300 * SECOND);
         assert_eq!((pair.client.closed(), pair.server.closed()), (None, None), "{pairing:?}");
         let wanted: Vec<u32> = (0..3000).collect();
-        assert!(numbers(&pair.server) == wanted && numbers(&pair.client) == wanted, "{pairing:?}");
+        assert!(
+            read_numbers(&pair.server) == wanted && read_numbers(&pair.client) == wanted,
+            "{pairing:?}"
+        );
         let new = ["10.9.0.1", "10.9.1.1"].map(ip).to_vec();
         assert_eq!((ours_of(&pair.client), peers_of(&pair.server)), (new.clone(), new));
         let new = ["10.9.0.2", "10.9.1.2"].map(ip).to_vec();
@@ -139,22 +142,22 @@ fn all_addresses_are_replaced_one_after_the_other_during_a_transfer() {
 #[test]
 fn a_removed_path_loses_nothing_although_all_that_it_carried_was_lost() {
     let mut pair = connected();
-    submit(&mut pair, true, 100);
+    submit_numbered(&mut pair, true, 100);
     // The device is gone: what leaves on the first path is lost.
     let gone = ip("10.0.0.1");
-    pair.lose(move |p| {
+    pair.lose_packets(move |p| {
         let there = p.tuple.remote.ip() == gone || p.tuple.local.ip() == gone;
         if there { Verdict::Lose } else { Verdict::Deliver }
     });
-    pair.run(50 * MS);
+    pair.run_for(50 * MS);
     let before = pair.log.len();
-    remove(&mut pair, "10.0.0.1");
-    pair.run(500 * MS);
+    remove_address(&mut pair, "10.0.0.1");
+    pair.run_for(500 * MS);
     // Well before any timeout of a second: the other path took over at once.
-    assert_eq!(numbers(&pair.server), (0..100).collect::<Vec<u32>>());
+    assert_eq!(read_numbers(&pair.server), (0..100).collect::<Vec<u32>>());
     assert!(with_kinds(&pair.log[before..], "10.0.0.1", &[DATA, ASCONF, SACK]).is_empty());
-    assert!(pair.client.saw(&Event::PathRemoved(PathId(0))));
-    assert!(pair.server.saw(&Event::PathRemoved(PathId(0))));
+    assert!(pair.client.has_seen(&Event::PathRemoved(PathId(0))));
+    assert!(pair.server.has_seen(&Event::PathRemoved(PathId(0))));
     assert_eq!(peers_of(&pair.server), [ip("10.0.1.1")]);
     let h = pair.client.handle();
     let stats = pair.client.endpoint.association(h).unwrap().stats();
@@ -163,14 +166,14 @@ fn a_removed_path_loses_nothing_although_all_that_it_carried_was_lost() {
 
 #[test]
 fn the_only_address_is_replaced_gently() {
-    let mut pair = single();
-    submit(&mut pair, true, 300);
-    pair.run(30 * MS);
-    add(&mut pair, "10.7.0.1");
-    pair.run(200 * MS);
-    remove(&mut pair, "10.0.0.1");
-    pair.run(60 * SECOND);
-    assert_eq!(numbers(&pair.server), (0..300).collect::<Vec<u32>>());
+    let mut pair = single_homed();
+    submit_numbered(&mut pair, true, 300);
+    pair.run_for(30 * MS);
+    add_address(&mut pair, "10.7.0.1");
+    pair.run_for(200 * MS);
+    remove_address(&mut pair, "10.0.0.1");
+    pair.run_for(60 * SECOND);
+    assert_eq!(read_numbers(&pair.server), (0..300).collect::<Vec<u32>>());
     assert_eq!(
         (ours_of(&pair.client), peers_of(&pair.server)),
         (vec![ip("10.7.0.1")], vec![ip("10.7.0.1")])
@@ -181,31 +184,34 @@ fn the_only_address_is_replaced_gently() {
 fn the_only_address_vanishes_and_another_takes_its_place() {
     // The new one comes first, or last.
     for add_first in [true, false] {
-        let mut pair = single();
-        submit(&mut pair, true, 300);
-        submit(&mut pair, false, 300);
-        pair.run(30 * MS);
+        let mut pair = single_homed();
+        submit_numbered(&mut pair, true, 300);
+        submit_numbered(&mut pair, false, 300);
+        pair.run_for(30 * MS);
         let gone = ip("10.0.0.1");
-        pair.lose(move |p| {
+        pair.lose_packets(move |p| {
             let there = p.tuple.remote.ip() == gone || p.tuple.local.ip() == gone;
             if there { Verdict::Lose } else { Verdict::Deliver }
         });
         let before = pair.log.len();
         if add_first {
-            add(&mut pair, "10.7.0.1");
-            remove(&mut pair, "10.0.0.1");
+            add_address(&mut pair, "10.7.0.1");
+            remove_address(&mut pair, "10.0.0.1");
         } else {
-            remove(&mut pair, "10.0.0.1");
-            pair.run(3 * SECOND);
-            add(&mut pair, "10.7.0.1");
+            remove_address(&mut pair, "10.0.0.1");
+            pair.run_for(3 * SECOND);
+            add_address(&mut pair, "10.7.0.1");
         }
-        pair.run(120 * SECOND);
+        pair.run_for(120 * SECOND);
         let wanted: Vec<u32> = (0..300).collect();
-        assert!(numbers(&pair.server) == wanted && numbers(&pair.client) == wanted, "{add_first}");
+        assert!(
+            read_numbers(&pair.server) == wanted && read_numbers(&pair.client) == wanted,
+            "{add_first}"
+        );
         assert_eq!(peers_of(&pair.server), [ip("10.7.0.1")]);
         // Found by the address parameter: the source was unknown to the server (5.3.2).
         let asconfs = with_kinds(&pair.log[before..], "10.7.0.1", &[ASCONF]);
-        let chunk = chunks(asconfs[0]).into_iter().find(|c| c[0] == ASCONF).unwrap();
+        let chunk = split_chunks(asconfs[0]).into_iter().find(|c| c[0] == ASCONF).unwrap();
         assert_eq!(chunk[12..16], [10, 0, 0, 1]);
     }
 }
@@ -214,20 +220,20 @@ fn the_only_address_vanishes_and_another_takes_its_place() {
 fn one_asconf_is_outstanding_and_goes_out_again_unchanged_on_another_path() {
     let mut pair = connected();
     let mut lost = 0;
-    pair.lose(move |p| {
+    pair.lose_packets(move |p| {
         let hit = p.kinds().contains(&ASCONF) && lost < 2;
         lost += u32::from(hit);
         if hit { Verdict::Lose } else { Verdict::Deliver }
     });
     let before = pair.log.len();
-    add(&mut pair, "10.0.2.1");
-    pair.run(100 * MS);
-    add(&mut pair, "10.0.3.1");
-    add(&mut pair, "10.0.4.1");
-    pair.run(20 * SECOND);
+    add_address(&mut pair, "10.0.2.1");
+    pair.run_for(100 * MS);
+    add_address(&mut pair, "10.0.3.1");
+    add_address(&mut pair, "10.0.4.1");
+    pair.run_for(20 * SECOND);
     let sent: Vec<Packet> =
         pair.log[before..].iter().filter(|p| p.kinds().contains(&ASCONF)).cloned().collect();
-    let only = |p: &Packet| chunks(p).into_iter().find(|c| c[0] == ASCONF).unwrap();
+    let only = |p: &Packet| split_chunks(p).into_iter().find(|c| c[0] == ASCONF).unwrap();
     assert_eq!(sent.len(), 4, "thrice the first, then the other two together");
     assert!(only(&sent[0]) == only(&sent[1]) && only(&sent[1]) == only(&sent[2]));
     assert_ne!(sent[0].tuple, sent[1].tuple);
@@ -243,32 +249,34 @@ fn one_asconf_is_outstanding_and_goes_out_again_unchanged_on_another_path() {
 #[test]
 fn an_association_whose_asconfs_are_never_answered_ends() {
     let mut pair = connected();
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
-    add(&mut pair, "10.0.2.1");
-    pair.run(3600 * SECOND);
+    pair.lose_packets(
+        |p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver },
+    );
+    add_address(&mut pair, "10.0.2.1");
+    pair.run_for(3600 * SECOND);
     // Heartbeats are answered and clear the count between the expiries: the association lives on,
     // and goes on trying.
     assert!(pair.sent(Way::ToServer, ASCONF) > 10);
-    pair.lose(|_| Verdict::Lose);
-    pair.run(7200 * SECOND);
+    pair.lose_packets(|_| Verdict::Lose);
+    pair.run_for(7200 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
 }
 
 #[test]
 fn the_wish_for_a_primary_is_heeded_once_the_address_is_proven() {
     let mut pair = connected();
-    add(&mut pair, "10.0.2.1");
+    add_address(&mut pair, "10.0.2.1");
     let (now, h) = (pair.now, pair.client.handle());
     let client = pair.client.endpoint.association_mut(h).unwrap();
     assert_eq!(client.set_peer_primary(now, ip("10.0.2.1")), Ok(()));
     let unknown = AddressError::Unknown { address: ip("10.8.8.8") };
     assert_eq!(client.set_peer_primary(now, ip("10.8.8.8")), Err(unknown));
-    pair.run(2 * SECOND);
+    pair.run_for(2 * SECOND);
     let h = pair.server.handle();
     let server = pair.server.endpoint.association(h).unwrap();
     let primary = server.view(pair.now).primary;
     assert_eq!(server.path_tuple(primary).unwrap().remote.ip(), ip("10.0.2.1"));
-    assert!(pair.server.saw(&Event::PrimaryChanged(primary)));
+    assert!(pair.server.has_seen(&Event::PrimaryChanged(primary)));
 }
 
 #[test]
@@ -289,19 +297,19 @@ fn behind_a_nat_addresses_are_told_by_wildcards() {
     };
     let path = tuple("192.168.0.1", "10.0.0.2");
     pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, Arc::new(config())).unwrap();
-    pair.run(SECOND);
-    submit(&mut pair, true, 200);
-    submit(&mut pair, false, 200);
-    pair.run(20 * MS);
-    add(&mut pair, "192.168.1.1");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
+    submit_numbered(&mut pair, true, 200);
+    submit_numbered(&mut pair, false, 200);
+    pair.run_for(20 * MS);
+    add_address(&mut pair, "192.168.1.1");
+    pair.run_for(SECOND);
     assert_eq!(peers_of(&pair.server), [ip("10.50.0.1"), ip("10.50.1.1")]);
     assert!(is_active(&pair.server, "10.0.0.2", "10.50.1.1"));
-    remove(&mut pair, "192.168.0.1");
-    pair.run(60 * SECOND);
+    remove_address(&mut pair, "192.168.0.1");
+    pair.run_for(60 * SECOND);
     assert_eq!(peers_of(&pair.server), [ip("10.50.1.1")]);
     let wanted: Vec<u32> = (0..200).collect();
-    assert!(numbers(&pair.server) == wanted && numbers(&pair.client) == wanted);
+    assert!(read_numbers(&pair.server) == wanted && read_numbers(&pair.client) == wanted);
     // No address of ours was ever told.
     for packet in pair.log.iter().filter(|p| p.way == Way::ToServer) {
         assert!(packet.data.windows(2).all(|bytes| bytes != [192, 168]));
@@ -314,9 +322,9 @@ fn serial_numbers_wrap() {
     let mut pair = connected_with(near.clone(), near);
     for i in 0..5 {
         let address = format!("10.6.0.{}", i + 1);
-        add(&mut pair, &address);
-        pair.run(SECOND);
-        assert!(said(&pair.client, &address, AddressChange::Added), "{i}");
+        add_address(&mut pair, &address);
+        pair.run_for(SECOND);
+        assert!(was_told(&pair.client, &address, AddressChange::Added), "{i}");
     }
     assert_eq!(peers_of(&pair.server).len(), 7);
     let serials: Vec<u32> = pair
@@ -324,7 +332,7 @@ fn serial_numbers_wrap() {
         .iter()
         .filter(|p| p.kinds().contains(&ASCONF))
         .map(|p| {
-            let chunk = chunks(p).into_iter().find(|c| c[0] == ASCONF).unwrap();
+            let chunk = split_chunks(p).into_iter().find(|c| c[0] == ASCONF).unwrap();
             u32::from_be_bytes(chunk[4..8].try_into().unwrap())
         })
         .collect();
@@ -334,19 +342,21 @@ fn serial_numbers_wrap() {
 #[test]
 fn a_peer_that_does_not_know_asconf_is_never_asked_again() {
     let mut pair = connected();
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
-    add(&mut pair, "10.0.2.1");
-    pair.run(100 * MS);
+    pair.lose_packets(
+        |p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver },
+    );
+    add_address(&mut pair, "10.0.2.1");
+    pair.run_for(100 * MS);
     let sent = pair.log.iter().find(|p| p.kinds().contains(&ASCONF)).unwrap();
-    let quoted = chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();
+    let quoted = split_chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();
     let causes: CausesBuf = [ErrorCause::UnrecognizedChunk(&quoted)].into_iter().collect();
     let tag = read_init(&pair.log[0]);
     let error = to_client(tag, &[&chunk(ErrorChunk { causes: causes.as_causes() })]);
-    pair.inject(Way::ToClient, client_paths()[0], &error);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &error);
     let before = pair.sent(Way::ToServer, ASCONF);
-    pair.run(60 * SECOND);
+    pair.run_for(60 * SECOND);
     assert_eq!(pair.sent(Way::ToServer, ASCONF), before);
-    assert!(said(&pair.client, "10.0.2.1", AddressChange::AddRefused { cause: None }));
+    assert!(was_told(&pair.client, "10.0.2.1", AddressChange::AddRefused { cause: None }));
     let (now, h) = (pair.now, pair.client.handle());
     let client = pair.client.endpoint.association_mut(h).unwrap();
     assert_eq!(client.add_local_address(now, socket("10.0.3.1")), Err(AddressError::Unsupported));
@@ -354,40 +364,44 @@ fn a_peer_that_does_not_know_asconf_is_never_asked_again() {
 
 #[test]
 fn the_only_address_comes_back_when_its_successor_is_refused() {
-    let mut pair = single();
-    submit(&mut pair, true, 100);
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
-    add(&mut pair, "10.7.0.1");
-    remove(&mut pair, "10.0.0.1");
-    pair.run(100 * MS);
+    let mut pair = single_homed();
+    submit_numbered(&mut pair, true, 100);
+    pair.lose_packets(
+        |p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver },
+    );
+    add_address(&mut pair, "10.7.0.1");
+    remove_address(&mut pair, "10.0.0.1");
+    pair.run_for(100 * MS);
     let sent = pair.log.iter().find(|p| p.kinds().contains(&ASCONF)).unwrap();
-    let quoted = chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();
+    let quoted = split_chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();
     let causes: CausesBuf = [ErrorCause::UnrecognizedChunk(&quoted)].into_iter().collect();
     let error =
         to_client(read_init(&pair.log[0]), &[&chunk(ErrorChunk { causes: causes.as_causes() })]);
-    pair.inject(Way::ToClient, client_paths()[0], &error);
-    assert!(said(&pair.client, "10.7.0.1", AddressChange::AddRefused { cause: None }));
-    assert!(said(&pair.client, "10.0.0.1", AddressChange::RemoveRefused { cause: 0 }));
-    pair.run(60 * SECOND);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &error);
+    assert!(was_told(&pair.client, "10.7.0.1", AddressChange::AddRefused { cause: None }));
+    assert!(was_told(&pair.client, "10.0.0.1", AddressChange::RemoveRefused { cause: 0 }));
+    pair.run_for(60 * SECOND);
     assert_eq!(ours_of(&pair.client), [ip("10.0.0.1")]);
-    assert_eq!(numbers(&pair.server), (0..100).collect::<Vec<u32>>());
+    assert_eq!(read_numbers(&pair.server), (0..100).collect::<Vec<u32>>());
 }
 
 #[test]
 fn requests_that_the_peer_does_not_know_are_never_made_again() {
     for primary in [false, true] {
         let mut pair = connected();
-        pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
+        pair.lose_packets(|p| {
+            if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver }
+        });
         if primary {
             let (now, h) = (pair.now, pair.client.handle());
             let client = pair.client.endpoint.association_mut(h).unwrap();
             client.set_peer_primary(now, ip("10.0.1.1")).unwrap();
         } else {
-            add(&mut pair, "10.0.2.1");
+            add_address(&mut pair, "10.0.2.1");
         }
-        pair.run(10 * MS);
+        pair.run_for(10 * MS);
         if !primary {
-            remove(&mut pair, "10.0.1.1");
+            remove_address(&mut pair, "10.0.1.1");
         }
         let none = ParamsBuf::new();
         answer_with(&mut pair, &ErrorCause::UnrecognizedParameters(none.as_params()));
@@ -399,7 +413,7 @@ fn requests_that_the_peer_does_not_know_are_never_made_again() {
         assert_eq!(client.set_peer_primary(now, ip("10.0.1.1")), refused);
         let other = client.add_local_address(now, socket("10.0.3.1"));
         assert_eq!(other, if primary { Ok(()) } else { refused });
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let more = pair.sent(Way::ToServer, ASCONF) - asked;
         assert_eq!(more > 0, primary, "the other kind of request is not meant");
         let change = if primary {
@@ -407,10 +421,10 @@ fn requests_that_the_peer_does_not_know_are_never_made_again() {
         } else {
             AddressChange::AddRefused { cause: Some(8) }
         };
-        assert!(said(&pair.client, if primary { "10.0.1.1" } else { "10.0.2.1" }, change));
+        assert!(was_told(&pair.client, if primary { "10.0.1.1" } else { "10.0.2.1" }, change));
         // What waited for its turn is refused with it.
         let kept = AddressChange::RemoveRefused { cause: 0 };
-        assert_eq!(said(&pair.client, "10.0.1.1", kept), !primary);
+        assert_eq!(was_told(&pair.client, "10.0.1.1", kept), !primary);
         assert!(ours_of(&pair.client).contains(&ip("10.0.1.1")));
     }
 }
@@ -418,12 +432,14 @@ fn requests_that_the_peer_does_not_know_are_never_made_again() {
 #[test]
 fn an_abort_for_an_address_that_goes_is_ignored() {
     let mut pair = connected();
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
-    remove(&mut pair, "10.0.1.1");
-    pair.run(50 * MS);
+    pair.lose_packets(
+        |p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver },
+    );
+    remove_address(&mut pair, "10.0.1.1");
+    pair.run_for(50 * MS);
     let tag = read_init(&pair.log[0]);
     let abort = to_client(tag, &[&abort(false)]);
-    pair.inject(Way::ToClient, client_paths()[1], &abort);
+    pair.inject_packet(Way::ToClient, client_paths()[1], &abort);
     assert_eq!(pair.client.closed(), None);
     // DATA that arrives there counts (F4).
     let before = pair.client.received.len();
@@ -431,10 +447,10 @@ fn an_abort_for_an_address_that_goes_is_ignored() {
     let h = pair.server.handle();
     let now = pair.now;
     assert!(pair.server.endpoint.association_mut(h).unwrap().set_primary(now, PathId(1)));
-    submit(&mut pair, false, 3);
-    pair.run(100 * MS);
+    submit_numbered(&mut pair, false, 3);
+    pair.run_for(100 * MS);
     assert_eq!(pair.client.received.len(), before + 3);
-    pair.inject(Way::ToClient, client_paths()[0], &abort);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &abort);
     assert!(pair.client.closed().is_some(), "elsewhere it counts");
 }
 
@@ -443,23 +459,25 @@ fn what_was_refused_is_undone() {
     // The server has no room for another address: the client asks for one too many.
     let mut pair = connected();
     for i in 1..=14 {
-        add(&mut pair, &format!("10.6.0.{i}"));
+        add_address(&mut pair, &format!("10.6.0.{i}"));
     }
-    pair.run(5 * SECOND);
+    pair.run_for(5 * SECOND);
     assert_eq!(peers_of(&pair.server).len(), 16);
     let (now, h) = (pair.now, pair.client.handle());
     let client = pair.client.endpoint.association_mut(h).unwrap();
     assert_eq!(client.add_local_address(now, socket("10.6.0.99")), Err(AddressError::TooMany));
     // A deletion that the server refuses: it is asked from another address than it is about, so
     // only a lie makes it refuse.
-    pair.lose(|p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver });
-    remove(&mut pair, "10.0.1.1");
-    pair.run(10 * MS);
+    pair.lose_packets(
+        |p| if p.kinds().contains(&ASCONF) { Verdict::Lose } else { Verdict::Deliver },
+    );
+    remove_address(&mut pair, "10.0.1.1");
+    pair.run_for(10 * MS);
     let none = ParamsBuf::new();
     answer_with(&mut pair, &ErrorCause::NoAuthorization(none.as_params()));
     pair.deliver_all();
-    pair.run(2 * SECOND);
-    assert!(said(&pair.client, "10.0.1.1", AddressChange::RemoveRefused { cause: 0xa4 }));
+    pair.run_for(2 * SECOND);
+    assert!(was_told(&pair.client, "10.0.1.1", AddressChange::RemoveRefused { cause: 0xa4 }));
     assert!(ours_of(&pair.client).contains(&ip("10.0.1.1")));
     assert!(
         paths_of(&pair.client)
@@ -481,10 +499,10 @@ fn without_agreement_nothing_changes() {
     );
     pair.client.endpoint.add_address(now, socket("10.0.2.1"));
     pair.client.endpoint.remove_address(now, ip("10.0.1.1"));
-    submit(&mut pair, true, 20);
-    pair.run(10 * SECOND);
+    submit_numbered(&mut pair, true, 20);
+    pair.run_for(10 * SECOND);
     assert_eq!(pair.sent(Way::ToServer, ASCONF), 0);
-    assert_eq!(numbers(&pair.server).len(), 20);
+    assert_eq!(read_numbers(&pair.server).len(), 20);
 }
 
 #[test]
@@ -496,12 +514,12 @@ fn what_is_wished_for_during_set_up_is_done_afterwards() {
     pair.connect_with(config());
     let now = pair.now;
     pair.client.endpoint.add_address(now, socket("10.0.2.1"));
-    pair.run(15 * MS);
+    pair.run_for(15 * MS);
     // The INIT ACK is on its way, with the server's addresses of now.
     let now = pair.now;
     pair.server.endpoint.add_address(now, socket("10.0.2.2"));
     pair.server.endpoint.remove_address(now, ip("10.0.1.2"));
-    pair.run(3 * SECOND);
+    pair.run_for(3 * SECOND);
     assert_eq!(peers_of(&pair.server), [ip("10.0.0.1"), ip("10.0.1.1"), ip("10.0.2.1")]);
     assert_eq!(peers_of(&pair.client), [ip("10.0.0.2"), ip("10.0.2.2")]);
     let asked = |way| pair.log.iter().any(|p| p.way == way && p.kinds().contains(&ASCONF));
@@ -510,15 +528,15 @@ fn what_is_wished_for_during_set_up_is_done_afterwards() {
 
 #[test]
 fn numbers_of_paths_are_used_again_only_when_there_are_no_others() {
-    let mut pair = single();
+    let mut pair = single_homed();
     for i in 1..=40_u32 {
-        add(&mut pair, &format!("10.6.0.{i}"));
-        pair.run(SECOND);
+        add_address(&mut pair, &format!("10.6.0.{i}"));
+        pair.run_for(SECOND);
         let old = if i == 1 { "10.0.0.1".to_owned() } else { format!("10.6.0.{}", i - 1) };
-        remove(&mut pair, &old);
-        submit(&mut pair, true, 5);
-        submit(&mut pair, false, 5);
-        pair.run(SECOND);
+        remove_address(&mut pair, &old);
+        submit_numbered(&mut pair, true, 5);
+        submit_numbered(&mut pair, false, 5);
+        pair.run_for(SECOND);
         assert_eq!(pair.server.received.len() as u32, 5 * i);
         assert_eq!(pair.client.received.len() as u32, 5 * i);
         let h = pair.client.handle();
@@ -531,18 +549,18 @@ fn numbers_of_paths_are_used_again_only_when_there_are_no_others() {
 #[test]
 fn both_sides_change_at_the_same_time() {
     let mut pair = connected();
-    submit(&mut pair, true, 300);
-    submit(&mut pair, false, 300);
-    pair.run(50 * MS);
+    submit_numbered(&mut pair, true, 300);
+    submit_numbered(&mut pair, false, 300);
+    pair.run_for(50 * MS);
     for (i, address) in [(0, "10.0.5.1"), (1, "10.0.5.2")] {
         let now = pair.now;
         let host = if i == 0 { &mut pair.client } else { &mut pair.server };
         host.endpoint.add_address(now, socket(address));
         host.endpoint.remove_address(now, ip(["10.0.0.1", "10.0.1.2"][i]));
     }
-    pair.run(60 * SECOND);
+    pair.run_for(60 * SECOND);
     let wanted: Vec<u32> = (0..300).collect();
-    assert!(numbers(&pair.server) == wanted && numbers(&pair.client) == wanted);
+    assert!(read_numbers(&pair.server) == wanted && read_numbers(&pair.client) == wanted);
     assert_eq!(peers_of(&pair.server), [ip("10.0.1.1"), ip("10.0.5.1")]);
     assert_eq!(peers_of(&pair.client), [ip("10.0.0.2"), ip("10.0.5.2")]);
 }
@@ -550,15 +568,15 @@ fn both_sides_change_at_the_same_time() {
 #[test]
 fn addresses_change_while_the_association_shuts_down() {
     let mut pair = connected();
-    submit(&mut pair, true, 200);
-    pair.run(30 * MS);
+    submit_numbered(&mut pair, true, 200);
+    pair.run_for(30 * MS);
     let now = pair.now;
     pair.client.shutdown(now);
-    pair.run(10 * MS);
-    add(&mut pair, "10.0.2.1");
-    remove(&mut pair, "10.0.0.1");
-    pair.run(60 * SECOND);
-    assert_eq!(numbers(&pair.server), (0..200).collect::<Vec<u32>>());
+    pair.run_for(10 * MS);
+    add_address(&mut pair, "10.0.2.1");
+    remove_address(&mut pair, "10.0.0.1");
+    pair.run_for(60 * SECOND);
+    assert_eq!(read_numbers(&pair.server), (0..200).collect::<Vec<u32>>());
     assert_eq!(pair.server.closed(), Some(CloseReason::Shutdown));
     assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown));
 }
@@ -566,24 +584,24 @@ fn addresses_change_while_the_association_shuts_down() {
 #[test]
 fn a_restart_forgets_what_was_changed() {
     let mut pair = connected();
-    add(&mut pair, "10.0.2.1");
-    pair.run(SECOND);
-    remove(&mut pair, "10.0.1.1");
-    pair.run(SECOND);
+    add_address(&mut pair, "10.0.2.1");
+    pair.run_for(SECOND);
+    remove_address(&mut pair, "10.0.1.1");
+    pair.run_for(SECOND);
     // The client has lost everything and comes back with one address that the server knows.
     pair.client = End::new(at(CLIENT_PORT, &[ip("10.0.0.1")], config()), 99);
     let path = [client_paths()[0]];
     pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, Arc::new(config())).unwrap();
-    pair.run(3 * SECOND);
-    assert!(pair.server.saw(&Event::Restarted));
+    pair.run_for(3 * SECOND);
+    assert!(pair.server.has_seen(&Event::Restarted));
     // What was taken back is not known any more.
     assert_eq!(peers_of(&pair.server), [ip("10.0.0.1"), ip("10.0.2.1")]);
-    add(&mut pair, "10.0.3.1");
-    pair.run(2 * SECOND);
+    add_address(&mut pair, "10.0.3.1");
+    pair.run_for(2 * SECOND);
     let known = [ip("10.0.0.1"), ip("10.0.2.1"), ip("10.0.3.1")];
     assert_eq!(peers_of(&pair.server), known);
     let (now, before) = (pair.now, pair.server.received.len());
     pair.client.send(now, b"new life");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(pair.server.received.len(), before + 1);
 }

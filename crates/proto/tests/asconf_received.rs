@@ -14,23 +14,24 @@ use polypath_wire::{AsconfAckChunk, AsconfChunk, Parameter, ParamsBuf};
 #[test]
 fn a_replayed_asconf_changes_nothing_and_is_answered_as_before() {
     let mut pair = connected();
-    let packet = asconf(&pair, 0, "10.0.0.1", &[Ask::Add("10.6.0.1"), Ask::Delete("10.0.1.1")]);
-    let first = inject(&mut pair, at_server(), &packet);
-    assert_eq!(verdicts(last_ack(&first)), (vec![], vec![]));
+    let packet =
+        forge_asconf(&pair, 0, "10.0.0.1", &[Ask::Add("10.6.0.1"), Ask::Delete("10.0.1.1")]);
+    let first = inject_at_server(&mut pair, at_server(), &packet);
+    assert_eq!(asconf_verdicts(last_ack(&first)), (vec![], vec![]));
     let after = vec![ip("10.0.0.1"), ip("10.6.0.1")];
     assert_eq!(peers_of(&pair.server), after);
-    let again = inject(&mut pair, at_server(), &packet);
-    assert_eq!(chunks(last_ack(&again))[1], chunks(last_ack(&first))[1]);
+    let again = inject_at_server(&mut pair, at_server(), &packet);
+    assert_eq!(split_chunks(last_ack(&again))[1], split_chunks(last_ack(&first))[1]);
     assert_eq!(peers_of(&pair.server), after);
-    let next = asconf(&pair, 1, "10.0.0.1", &[Ask::Add("10.0.1.1")]);
-    inject(&mut pair, at_server(), &next);
+    let next = forge_asconf(&pair, 1, "10.0.0.1", &[Ask::Add("10.0.1.1")]);
+    inject_at_server(&mut pair, at_server(), &next);
     let now = peers_of(&pair.server);
     assert_eq!(now.len(), 3);
     // The old one is forgotten, one from the future was never asked for: neither is answered,
     // neither does anything.
-    let future = asconf(&pair, 3, "10.0.0.1", &[Ask::Delete("10.0.1.1")]);
+    let future = forge_asconf(&pair, 3, "10.0.0.1", &[Ask::Delete("10.0.1.1")]);
     for late in [packet, future] {
-        let answers = inject(&mut pair, at_server(), &late);
+        let answers = inject_at_server(&mut pair, at_server(), &late);
         assert!(answers.iter().all(|p| !p.kinds().contains(&ASCONF_ACK)));
         assert_eq!(peers_of(&pair.server), now);
     }
@@ -39,21 +40,21 @@ fn a_replayed_asconf_changes_nothing_and_is_answered_as_before() {
 #[test]
 fn an_asconf_without_proof_is_dropped_in_silence() {
     let mut pair = connected();
-    let good = asconf(&pair, 0, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
-    let bare = tampered(&good, |bytes| {
+    let good = forge_asconf(&pair, 0, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
+    let bare = tamper_with(&good, |bytes| {
         bytes.drain(12..52);
     });
-    let forged = tampered(&good, |bytes| *bytes.last_mut().unwrap() ^= 1);
-    let unknown_key = tampered(&good, |bytes| bytes[17] = 9);
-    let short = tampered(&good, |bytes| {
+    let forged = tamper_with(&good, |bytes| *bytes.last_mut().unwrap() ^= 1);
+    let unknown_key = tamper_with(&good, |bytes| bytes[17] = 9);
+    let short = tamper_with(&good, |bytes| {
         bytes.drain(48..52);
         bytes[15] -= 4;
     });
     for packet in [bare, forged, unknown_key, short] {
-        assert_eq!(inject(&mut pair, at_server(), &packet).len(), 0);
+        assert_eq!(inject_at_server(&mut pair, at_server(), &packet).len(), 0);
         // Nor from an address that the association does not have.
-        let elsewhere = reverse(tuple("10.6.0.1", "10.0.0.2"));
-        assert_eq!(inject(&mut pair, elsewhere, &packet).len(), 0);
+        let elsewhere = reverse_tuple(tuple("10.6.0.1", "10.0.0.2"));
+        assert_eq!(inject_at_server(&mut pair, elsewhere, &packet).len(), 0);
     }
     assert_eq!(peers_of(&pair.server), client_addresses());
 }
@@ -63,19 +64,19 @@ fn a_victim_gets_no_data_before_it_proves_itself() {
     let mut pair = connected();
     let victim = ip("192.0.2.66");
     // A client that lies: nothing comes from there, and the victim answers nothing.
-    pair.lose(move |p| {
+    pair.lose_packets(move |p| {
         let there = p.tuple.local.ip() == victim || p.tuple.remote.ip() == victim;
         if there { Verdict::Lose } else { Verdict::Deliver }
     });
-    add(&mut pair, "192.0.2.66");
+    add_address(&mut pair, "192.0.2.66");
     let (now, h) = (pair.now, pair.client.handle());
     let client = pair.client.endpoint.association_mut(h).unwrap();
     client.set_peer_primary(now, victim).unwrap();
-    pair.run(100 * MS);
-    assert!(said(&pair.client, "192.0.2.66", AddressChange::Primary));
-    submit(&mut pair, false, 200);
-    pair.run(600 * SECOND);
-    assert_eq!(numbers(&pair.client).len(), 200);
+    pair.run_for(100 * MS);
+    assert!(was_told(&pair.client, "192.0.2.66", AddressChange::Primary));
+    submit_numbered(&mut pair, false, 200);
+    pair.run_for(600 * SECOND);
+    assert_eq!(read_numbers(&pair.client).len(), 200);
     let to_victim: Vec<&Packet> = pair
         .log
         .iter()
@@ -117,12 +118,12 @@ fn what_cannot_be_done_is_refused_with_its_cause() {
     ];
     for (asked, errors, good) in cases {
         let mut pair = connected();
-        let packet = asconf(&pair, 0, "10.0.0.1", asked);
-        let answers = inject(&mut pair, at_server(), &packet);
-        assert_eq!(verdicts(last_ack(&answers)), (errors.to_vec(), good.to_vec()));
+        let packet = forge_asconf(&pair, 0, "10.0.0.1", asked);
+        let answers = inject_at_server(&mut pair, at_server(), &packet);
+        assert_eq!(asconf_verdicts(last_ack(&answers)), (errors.to_vec(), good.to_vec()));
         // The refused request is quoted.
         if let Some((_, 0xa0..=0xa4)) = errors.first() {
-            let ack = chunks(last_ack(&answers)).pop().unwrap();
+            let ack = split_chunks(last_ack(&answers)).pop().unwrap();
             assert_eq!(ack[8..16], [0xc0, 3, 0, 28, 0, 0, 0, errors[0].0 as u8]);
             assert_eq!(ack[20..24], [0xc0, 2, 0, 16]);
         }
@@ -151,9 +152,9 @@ fn more_addresses_than_there_is_room_for_are_refused() {
         "10.6.0.16",
     ];
     let asked = NEW.map(Ask::Add);
-    let packet = asconf(&pair, 0, "10.0.0.1", &asked);
-    let answers = inject(&mut pair, at_server(), &packet);
-    let (errors, good) = verdicts(last_ack(&answers));
+    let packet = forge_asconf(&pair, 0, "10.0.0.1", &asked);
+    let answers = inject_at_server(&mut pair, at_server(), &packet);
+    let (errors, good) = asconf_verdicts(last_ack(&answers));
     assert_eq!((errors, good), (vec![(114, 0xa1), (115, 0xa1)], vec![]));
     assert_eq!(peers_of(&pair.server).len(), 16);
 }
@@ -180,8 +181,8 @@ fn unknown_requests_are_reported_by_their_top_bits() {
             params.push(&Parameter::AddIp(second));
             params
         });
-        let answers = inject(&mut pair, at_server(), &packet);
-        let (errors, good) = verdicts(last_ack(&answers));
+        let answers = inject_at_server(&mut pair, at_server(), &packet);
+        let (errors, good) = asconf_verdicts(last_ack(&answers));
         assert_eq!(errors, if reported { vec![(55, 8)] } else { vec![] });
         assert_eq!(good, if reported && goes_on { vec![2] } else { vec![] });
         assert_eq!(peers_of(&pair.server).len(), if goes_on { 4 } else { 3 });
@@ -192,21 +193,21 @@ fn unknown_requests_are_reported_by_their_top_bits() {
 fn wildcards_stand_for_the_source_or_for_all_others() {
     let mut pair = connected();
     // From an address that the association has not: found by the address parameter.
-    let elsewhere = reverse(tuple("10.6.0.1", "10.0.0.2"));
+    let elsewhere = reverse_tuple(tuple("10.6.0.1", "10.0.0.2"));
     let asked = [Ask::Add("0.0.0.0"), Ask::Primary("0.0.0.0")];
-    let packet = asconf(&pair, 0, "10.0.0.1", &asked);
-    let answers = inject(&mut pair, elsewhere, &packet);
-    assert_eq!(last_ack(&answers).tuple, reverse(elsewhere), "answered where it came from");
+    let packet = forge_asconf(&pair, 0, "10.0.0.1", &asked);
+    let answers = inject_at_server(&mut pair, elsewhere, &packet);
+    assert_eq!(last_ack(&answers).tuple, reverse_tuple(elsewhere), "answered where it came from");
     let all = vec![ip("10.0.0.1"), ip("10.0.1.1"), ip("10.6.0.1")];
     assert_eq!(peers_of(&pair.server), all);
-    let packet = asconf(&pair, 1, "0.0.0.0", &[Ask::Delete("0.0.0.0")]);
-    let answers = inject(&mut pair, elsewhere, &packet);
-    assert_eq!(verdicts(last_ack(&answers)), (vec![], vec![]));
+    let packet = forge_asconf(&pair, 1, "0.0.0.0", &[Ask::Delete("0.0.0.0")]);
+    let answers = inject_at_server(&mut pair, elsewhere, &packet);
+    assert_eq!(asconf_verdicts(last_ack(&answers)), (vec![], vec![]));
     assert_eq!(peers_of(&pair.server), [ip("10.6.0.1")]);
     // From the old addresses the server hears nothing any more: out of the blue (F13).
     let tag = server_tag(&pair);
     let cookie_ack = to_server(tag, &[&chunk(polypath_wire::Chunk::ShutdownAck)]);
-    let answers = inject(&mut pair, at_server(), &cookie_ack);
+    let answers = inject_at_server(&mut pair, at_server(), &cookie_ack);
     assert_eq!(answers[0].first_kind(), SHUTDOWN_COMPLETE);
     assert_eq!(answers[0].first_flags(), 1, "reflected: belongs to no association");
 }
@@ -214,16 +215,16 @@ fn wildcards_stand_for_the_source_or_for_all_others() {
 #[test]
 fn a_wildcard_finds_its_association_by_the_tag() {
     let mut pair = connected();
-    let elsewhere = reverse(tuple("10.6.0.1", "10.0.0.2"));
-    let packet = asconf(&pair, 0, "0.0.0.0", &[Ask::Add("0.0.0.0")]);
+    let elsewhere = reverse_tuple(tuple("10.6.0.1", "10.0.0.2"));
+    let packet = forge_asconf(&pair, 0, "0.0.0.0", &[Ask::Add("0.0.0.0")]);
     // With a wrong tag there is none, and with a wrong proof nothing happens.
-    let wrong_tag = tampered(&packet, |bytes| bytes[4] ^= 1);
-    let answers = inject(&mut pair, elsewhere, &wrong_tag);
+    let wrong_tag = tamper_with(&packet, |bytes| bytes[4] ^= 1);
+    let answers = inject_at_server(&mut pair, elsewhere, &wrong_tag);
     assert!(answers.iter().all(|p| p.first_kind() == ABORT));
-    let forged = tampered(&packet, |bytes| bytes[30] ^= 1);
-    assert!(inject(&mut pair, elsewhere, &forged).is_empty());
+    let forged = tamper_with(&packet, |bytes| bytes[30] ^= 1);
+    assert!(inject_at_server(&mut pair, elsewhere, &forged).is_empty());
     assert_eq!(peers_of(&pair.server), client_addresses());
-    inject(&mut pair, elsewhere, &packet);
+    inject_at_server(&mut pair, elsewhere, &packet);
     assert_eq!(peers_of(&pair.server).len(), 3);
 }
 
@@ -232,14 +233,19 @@ fn an_answer_to_nothing_ends_the_association() {
     for (ahead, ends) in [(0_u32, true), (1000, true), (0x7fff_ffff, true), (u32::MAX, false)] {
         let mut pair = connected();
         // From client to server: the server never sent an ASCONF.
-        let ack = chunks(&pair.last_with(INIT_ACK)).remove(0);
+        let ack = split_chunks(&pair.last_with(INIT_ACK)).remove(0);
         let serial = u32::from_be_bytes(ack[16..20].try_into().unwrap()).wrapping_add(ahead);
         let push = move |w: &mut polypath_wire::PacketWriter<'_>| {
             let params = ParamsBuf::new();
             w.push(&AsconfAckChunk { serial, params: params.as_params() }).unwrap();
         };
-        let packet = overheard(&pair).packet(PORTS, server_tag(&pair), EMPTY, &[&push]);
-        let answers = inject(&mut pair, at_server(), &packet);
+        let packet = overhear_handshake(&pair).authenticated_packet(
+            PORTS,
+            server_tag(&pair),
+            EMPTY,
+            &[&push],
+        );
+        let answers = inject_at_server(&mut pair, at_server(), &packet);
         assert_eq!(pair.server.closed().is_some(), ends, "{ahead}");
         if ends {
             assert_eq!(read_causes(&answers[0]).1, [0xa3]);
@@ -266,8 +272,9 @@ fn bundled_asconfs_are_performed_in_turn_and_answered_in_one_packet() {
         let end = w.chunk_area().len();
         w.insert(end, &pair::authentic::Bytes(&all));
     };
-    let packet = overheard(&pair).packet(PORTS, server_tag(&pair), EMPTY, &[&push]);
-    let answers = inject(&mut pair, at_server(), &packet);
+    let packet =
+        overhear_handshake(&pair).authenticated_packet(PORTS, server_tag(&pair), EMPTY, &[&push]);
+    let answers = inject_at_server(&mut pair, at_server(), &packet);
     assert_eq!(peers_of(&pair.server).len(), 3, "the last was performed, too");
     let acks: Vec<&Packet> = answers.iter().filter(|p| p.kinds().contains(&ASCONF_ACK)).collect();
     assert_eq!(acks.len(), 1);
@@ -275,17 +282,17 @@ fn bundled_asconfs_are_performed_in_turn_and_answered_in_one_packet() {
     let told = kinds.iter().filter(|kind| **kind == ASCONF_ACK).count();
     assert!((30..50).contains(&told) && acks[0].data.len() <= 1480, "{told} answers");
     // The peer asks again for what it misses.
-    let last = asconf(&pair, 50, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
-    let again = inject(&mut pair, at_server(), &last);
-    assert_eq!(verdicts(last_ack(&again)), (vec![], vec![]));
+    let last = forge_asconf(&pair, 50, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
+    let again = inject_at_server(&mut pair, at_server(), &last);
+    assert_eq!(asconf_verdicts(last_ack(&again)), (vec![], vec![]));
     assert_eq!(peers_of(&pair.server).len(), 3);
 }
 
 /// The client names an address and takes the only proven one back: what the server then has was
 /// never answered from.
 fn move_to_unproven(pair: &mut Pair, asked: &[Ask], ahead: u32) {
-    let packet = asconf(pair, ahead, "10.0.0.1", asked);
-    inject(pair, reverse(tuple("10.6.0.1", "10.0.0.2")), &packet);
+    let packet = forge_asconf(pair, ahead, "10.0.0.1", asked);
+    inject_at_server(pair, reverse_tuple(tuple("10.6.0.1", "10.0.0.2")), &packet);
     assert_eq!(peers_of(&pair.server), [ip("10.6.0.1")]);
 }
 
@@ -300,10 +307,10 @@ fn left_with_nothing_proven_an_association_gives_up_in_the_end() {
         let interval = config().heartbeat_interval.filter(|_| heartbeats);
         let server = AssocConfig { heartbeat_interval: interval, path_max_retrans: 1, ..config() };
         let mut pair = single_with(server);
-        pair.lose(|_| Verdict::Lose);
-        submit(&mut pair, false, waiting);
+        pair.lose_packets(|_| Verdict::Lose);
+        submit_numbered(&mut pair, false, waiting);
         move_to_unproven(&mut pair, &[Ask::Add("10.6.0.1"), Ask::Delete("10.0.0.1")], 0);
-        pair.run(7200 * SECOND);
+        pair.run_for(7200 * SECOND);
         assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
         // What a stranger at that address could be made to get is bounded by
         // Association.Max.Retrans.
@@ -317,14 +324,14 @@ fn probing_begins_anew_once_nothing_else_is_left() {
     let mut pair = single_with(config());
     // Nor may the client hear of an ASCONF that it never sent.
     let lost = |p: &Packet| p.tuple.local.ip() == ip("10.6.0.1") || p.kinds().contains(&ASCONF_ACK);
-    pair.lose(move |p| if lost(p) { Verdict::Lose } else { Verdict::Deliver });
-    let add = asconf(&pair, 0, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
-    inject(&mut pair, at_server(), &add);
-    pair.run(600 * SECOND);
+    pair.lose_packets(move |p| if lost(p) { Verdict::Lose } else { Verdict::Deliver });
+    let add = forge_asconf(&pair, 0, "10.0.0.1", &[Ask::Add("10.6.0.1")]);
+    inject_at_server(&mut pair, at_server(), &add);
+    pair.run_for(600 * SECOND);
     assert_eq!(heartbeats_to(&pair, "10.6.0.1"), 6);
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     move_to_unproven(&mut pair, &[Ask::Delete("10.0.0.1")], 1);
-    pair.run(7200 * SECOND);
+    pair.run_for(7200 * SECOND);
     assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
     let heartbeats = heartbeats_to(&pair, "10.6.0.1");
     assert!((8..=18).contains(&heartbeats), "{heartbeats} heartbeats");

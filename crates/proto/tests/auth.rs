@@ -50,7 +50,7 @@ fn pair(client: AssocConfig, server: AssocConfig) -> Pair {
 
 fn connected(client: AssocConfig, server: AssocConfig) -> Pair {
     let mut pair = pair(client, server);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(
         (pair.client.state(), pair.server.state()),
         (State::Established, State::Established)
@@ -64,7 +64,7 @@ fn overheard(pair: &Pair) -> Overheard {
 
 /// The tag of packets to the server, and the client's first TSN.
 fn server_tag(pair: &Pair) -> (u32, u32) {
-    let init = &chunks(&pair.log[0])[0];
+    let init = &split_chunks(&pair.log[0])[0];
     let tsn = u32::from_be_bytes([init[16], init[17], init[18], init[19]]);
     (read_init_ack(&pair.last_with(INIT_ACK)).0, tsn)
 }
@@ -84,7 +84,7 @@ fn talk(pair: &mut Pair) {
     let (now, before) = (pair.now, pair.server.received.len());
     pair.client.send(now, b"to server");
     pair.server.send(now, b"to client");
-    pair.run(2 * SECOND);
+    pair.run_for(2 * SECOND);
     assert_eq!(pair.server.texts()[before..], [b"to server"]);
     assert_eq!(pair.client.texts().last(), Some(&&b"to client"[..]));
 }
@@ -108,7 +108,7 @@ fn everything_may_be_authenticated_both_ways() {
     assoc
         .send(pair.now, StreamId(0), Bytes::from(message.clone()), SendOptions::default())
         .unwrap();
-    pair.run(5 * SECOND);
+    pair.run_for(5 * SECOND);
     assert!(pair.server.received[0].data == message);
     talk(&mut pair);
     for packet in &pair.log {
@@ -124,7 +124,7 @@ fn everything_may_be_authenticated_both_ways() {
     assert_eq!((stats.auth_failures, stats.unauthenticated_chunks), (0, 0));
     let now = pair.now;
     pair.client.shutdown(now);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(pair.server.closed(), Some(CloseReason::Shutdown));
     assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown));
 }
@@ -169,11 +169,11 @@ fn with_a_side_that_does_not_authenticate_nothing_is_authenticated() {
 #[test]
 fn who_demands_authentication_refuses_a_peer_without() {
     let mut one = pair(config(&[DATA]), AssocConfig::default());
-    one.run(SECOND);
+    one.run_for(SECOND);
     assert_eq!(one.client.closed(), Some(CloseReason::NoAuthentication));
     assert_eq!(one.sent(Way::ToServer, COOKIE_ECHO), 0);
     let mut other = pair(AssocConfig::default(), config(&[DATA]));
-    other.run(SECOND);
+    other.run_for(SECOND);
     assert_eq!(other.client.closed(), Some(CloseReason::PeerAbort { cause: Some(13) }));
     assert_eq!(other.server.count(), 0);
 }
@@ -183,27 +183,34 @@ fn data_without_proof_is_dropped_in_silence() {
     let mut pair = connected(config(&[]), config(&[DATA]));
     let (tag, tsn) = server_tag(&pair);
     let ports = (CLIENT_PORT, SERVER_PORT);
-    let good = overheard(&pair).packet(ports, tag, EMPTY, &[&chunk(data(tsn, b"good"))]);
+    let good =
+        overheard(&pair).authenticated_packet(ports, tag, EMPTY, &[&chunk(data(tsn, b"good"))]);
     let plain = to_server(tag, &[&chunk(data(tsn, b"evil"))]);
-    let after = overheard(&pair).packet(ports, tag, EMPTY, &[]);
+    let after = overheard(&pair).authenticated_packet(ports, tag, EMPTY, &[]);
     // DATA in front of AUTH is not covered by it.
-    let before = tampered(&good, |bytes| bytes[12..].rotate_left(40));
-    let flipped = tampered(&good, |bytes| *bytes.last_mut().unwrap() ^= 1);
-    let wrong_mac = tampered(&good, |bytes| bytes[25] ^= 1);
-    let unknown_key = overheard(&pair).packet(ports, tag, (7, b""), &[&chunk(data(tsn, b"evil"))]);
+    let before = tamper_with(&good, |bytes| bytes[12..].rotate_left(40));
+    let flipped = tamper_with(&good, |bytes| *bytes.last_mut().unwrap() ^= 1);
+    let wrong_mac = tamper_with(&good, |bytes| bytes[25] ^= 1);
+    let unknown_key =
+        overheard(&pair).authenticated_packet(ports, tag, (7, b""), &[&chunk(data(tsn, b"evil"))]);
     // Authentic, but there is another AUTH chunk in what it covers.
     let auth = chunk(OwnedBytes(good[12..52].to_vec()));
-    let twice = overheard(&pair).packet(ports, tag, EMPTY, &[&auth, &chunk(data(tsn, b"evil"))]);
+    let twice = overheard(&pair).authenticated_packet(
+        ports,
+        tag,
+        EMPTY,
+        &[&auth, &chunk(data(tsn, b"evil"))],
+    );
     let alone = pair.log.len();
     for forged in [plain, after, before, flipped, wrong_mac, unknown_key, twice] {
-        pair.inject(Way::ToServer, at_server(), &forged);
-        pair.run(Duration::from_millis(300));
+        pair.inject_packet(Way::ToServer, at_server(), &forged);
+        pair.run_for(Duration::from_millis(300));
         assert_eq!(pair.log.len(), alone, "neither SACK nor ERROR nor ABORT");
     }
     let h = pair.server.handle();
     let stats = pair.server.endpoint.association(h).unwrap().stats();
     assert_eq!((stats.auth_failures, stats.unauthenticated_chunks), (4, 2));
-    pair.inject(Way::ToServer, at_server(), &good);
+    pair.inject_packet(Way::ToServer, at_server(), &good);
     assert_eq!(pair.server.texts(), [b"good"]);
 }
 
@@ -211,16 +218,20 @@ fn data_without_proof_is_dropped_in_silence() {
 fn an_hmac_that_was_not_offered_is_reported() {
     let mut pair = connected(config(&[]), config(&[DATA]));
     let (tag, tsn) = server_tag(&pair);
-    let good =
-        overheard(&pair).packet((CLIENT_PORT, SERVER_PORT), tag, EMPTY, &[&chunk(data(tsn, b"x"))]);
+    let good = overheard(&pair).authenticated_packet(
+        (CLIENT_PORT, SERVER_PORT),
+        tag,
+        EMPTY,
+        &[&chunk(data(tsn, b"x"))],
+    );
     for id in [0, 2, 4] {
-        let other = tampered(&good, |bytes| bytes[19] = id);
+        let other = tamper_with(&good, |bytes| bytes[19] = id);
         let before = pair.log.len();
-        pair.inject(Way::ToServer, at_server(), &other);
+        pair.inject_packet(Way::ToServer, at_server(), &other);
         let sent = pair.sent_since(before);
         assert_eq!(sent.len(), 1);
         assert_eq!(read_causes(&sent[0]).1, [0x105]);
-        assert_eq!(chunks(&sent[0])[0][8..10], [0, id]);
+        assert_eq!(split_chunks(&sent[0])[0][8..10], [0, id]);
     }
     assert!(pair.server.received.is_empty());
 }
@@ -232,7 +243,7 @@ fn the_peers_favourite_hmac_is_used() {
     let mut pair = connected(config(&[DATA]), server);
     talk(&mut pair);
     for packet in pair.log.iter().filter(|p| p.kinds().contains(&AUTH)) {
-        let auth = chunks(packet).into_iter().find(|c| c[0] == AUTH).unwrap();
+        let auth = split_chunks(packet).into_iter().find(|c| c[0] == AUTH).unwrap();
         let (id, len) = if packet.way == Way::ToServer { (1, 28) } else { (3, 40) };
         assert_eq!((auth[7], auth.len()), (id, len));
     }
@@ -264,7 +275,7 @@ fn keys_change_while_data_flows() {
     talk(&mut pair);
     assert!(notices(&pair.client).contains(&AuthNotice::KeyFree(0)));
     let last = pair.log.iter().rev().find(|p| p.kinds().contains(&DATA)).unwrap();
-    let auth = chunks(last).into_iter().find(|c| c[0] == AUTH).unwrap();
+    let auth = split_chunks(last).into_iter().find(|c| c[0] == AUTH).unwrap();
     assert_eq!(auth[5], 9);
 }
 
@@ -277,14 +288,14 @@ fn data_waits_for_a_peer_that_learns_the_key_late() {
     client.activate_auth_key(1).unwrap();
     let now = pair.now;
     pair.client.send(now, b"early");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert!(pair.server.received.is_empty());
     // The wrong secret is no better than none.
     pair.server.endpoint.association_mut(s).unwrap().set_auth_key(1, b"other").unwrap();
-    pair.run(3 * SECOND);
+    pair.run_for(3 * SECOND);
     assert!(pair.server.received.is_empty());
     pair.server.endpoint.association_mut(s).unwrap().set_auth_key(1, b"secret").unwrap();
-    pair.run(10 * SECOND);
+    pair.run_for(10 * SECOND);
     assert_eq!(pair.server.texts(), [b"early"]);
 }
 
@@ -300,10 +311,10 @@ fn a_random_number_of_another_length_is_a_violation() {
     };
     for (len, fine) in [(0, false), (31, false), (32, true), (33, false)] {
         let mut to = pair(config(&[]), config(&[]));
-        to.lose(|_| Verdict::Lose);
+        to.lose_packets(|_| Verdict::Lose);
         let init = polypath_wire::InitRepr { fixed: fixed(77), params: params(len) };
         let before = to.log.len();
-        to.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
+        to.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
         let from_server = |p: &&Packet| p.way == Way::ToClient;
         let answer = to.log[before..].iter().find(from_server).expect("an answer").clone();
         assert_eq!(answer.first_kind(), if fine { INIT_ACK } else { ABORT }, "{len} bytes");
@@ -312,13 +323,13 @@ fn a_random_number_of_another_length_is_a_violation() {
         }
         // And in an INIT ACK.
         let mut from = pair(config(&[]), config(&[]));
-        from.lose(|_| Verdict::Lose);
-        from.exchange();
+        from.lose_packets(|_| Verdict::Lose);
+        from.exchange_packets();
         let tag = read_init(&from.log[0]);
         let mut params = params(len);
         params.push(&Parameter::StateCookie(b"cookie"));
         let ack = to_client(tag, &[&chunk(init_ack(fixed(78), params))]);
-        from.inject(Way::ToClient, client_paths()[0], &ack);
+        from.inject_packet(Way::ToClient, client_paths()[0], &ack);
         let answer = from.log.last().unwrap();
         assert_eq!(answer.first_kind(), if fine { COOKIE_ECHO } else { ABORT }, "{len} bytes");
         let violation = CloseReason::ProtocolViolation { cause: 13 };
@@ -332,21 +343,21 @@ fn addresses_that_cannot_be_protected_are_refused() {
     let mut config = config(&[]);
     config.extensions.dynamic_addresses = true;
     let mut to = pair(config.clone(), config.clone());
-    to.lose(|_| Verdict::Lose);
+    to.lose_packets(|_| Verdict::Lose);
     let init = init_with(fixed(77), &[Parameter::SupportedExtensions(&listed)]);
-    to.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
+    to.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
     assert_eq!(to.sent(Way::ToClient, INIT_ACK), 0);
     assert_eq!(read_causes(&to.last_with(ABORT)), (false, vec![13]));
     let mut from = pair(config.clone(), config);
-    from.lose(|_| Verdict::Lose);
-    from.exchange();
+    from.lose_packets(|_| Verdict::Lose);
+    from.exchange_packets();
     let tag = read_init(&from.log[0]);
     let params: ParamsBuf =
         [Parameter::SupportedExtensions(&listed), Parameter::StateCookie(b"cookie")]
             .into_iter()
             .collect();
     let ack = to_client(tag, &[&chunk(init_ack(fixed(78), params))]);
-    from.inject(Way::ToClient, client_paths()[0], &ack);
+    from.inject_packet(Way::ToClient, client_paths()[0], &ack);
     assert_eq!(from.sent(Way::ToServer, COOKIE_ECHO), 0);
     assert_eq!(from.client.closed(), Some(CloseReason::NoAuthentication));
 }
@@ -360,14 +371,14 @@ fn a_server_may_want_the_cookie_echo_authenticated() {
     talk(&mut good);
     // A client with another secret never gets in, nor does one that leaves AUTH out.
     let mut stranger = pair(with_keys(&[], &[(4, b"a guess")]), with_keys(&[COOKIE_ECHO], &keys));
-    stranger.run(5 * SECOND);
+    stranger.run_for(5 * SECOND);
     assert_eq!((stranger.server.count(), stranger.client.state()), (0, State::CookieEchoed));
     let packet = stranger.last_with(AUTH);
-    let bare = tampered(&packet.data, |bytes| {
+    let bare = tamper_with(&packet.data, |bytes| {
         bytes.drain(12..52);
     });
     let before = stranger.log.len();
-    stranger.inject(Way::ToServer, packet.tuple, &bare);
+    stranger.inject_packet(Way::ToServer, packet.tuple, &bare);
     assert_eq!((stranger.server.count(), stranger.log.len()), (0, before));
 }
 
@@ -376,26 +387,26 @@ fn what_follows_an_authentic_cookie_echo_is_taken() {
     // COOKIE ECHO, then AUTH and DATA; and all behind one AUTH.
     for first in [false, true] {
         let mut pair = pair(config(&[]), config(&[DATA]));
-        pair.lose(
-            |p| if p.kinds().contains(&COOKIE_ECHO) { Verdict::Lose } else { Verdict::Deliver },
-        );
-        pair.run(Duration::from_millis(100));
+        pair.lose_packets(|p| {
+            if p.kinds().contains(&COOKIE_ECHO) { Verdict::Lose } else { Verdict::Deliver }
+        });
+        pair.run_for(Duration::from_millis(100));
         let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
         let tsn = server_tag(&pair).1;
         let echo = cookie_echo(cookie);
         let ports = (CLIENT_PORT, SERVER_PORT);
         let data = chunk(data(tsn, b"early"));
         let packet = if first {
-            overheard(&pair).packet(ports, tag, EMPTY, &[&echo, &data])
+            overheard(&pair).authenticated_packet(ports, tag, EMPTY, &[&echo, &data])
         } else {
-            let auth = overheard(&pair).packet(ports, tag, EMPTY, &[&data]);
+            let auth = overheard(&pair).authenticated_packet(ports, tag, EMPTY, &[&data]);
             let behind = move |writer: &mut polypath_wire::PacketWriter<'_>| {
                 let end = writer.chunk_area().len();
                 writer.insert(end, &pair::authentic::Bytes(&auth[12..]));
             };
             to_server(tag, &[&echo, &behind])
         };
-        pair.inject(Way::ToServer, at_server(), &packet);
+        pair.inject_packet(Way::ToServer, at_server(), &packet);
         assert_eq!(pair.server.texts(), [b"early"], "AUTH first: {first}");
     }
 }
@@ -405,10 +416,10 @@ fn simultaneous_opens_agree_on_the_keys() {
     for kind in [0xff, INIT, INIT_ACK, COOKIE_ECHO, COOKIE_ACK] {
         let mut pair = pair(config(&[DATA]), config(&[DATA]));
         pair.lose_first(1, move |p| p.first_kind() == kind);
-        let paths = client_paths().map(reverse);
+        let paths = client_paths().map(reverse_tuple);
         let both = Arc::new(config(&[DATA]));
         pair.server.endpoint.connect(pair.now, &paths, CLIENT_PORT, both).unwrap();
-        pair.run(5 * SECOND);
+        pair.run_for(5 * SECOND);
         assert_eq!((pair.client.established(), pair.server.established()), (1, 1), "{kind}");
         talk(&mut pair);
     }
@@ -421,8 +432,8 @@ fn a_restarted_peer_gets_new_keys_unless_cookie_echos_must_be_authentic() {
         talk(&mut pair);
         pair.client = End::new(at(CLIENT_PORT, &client_addresses(), config(&[])), 99);
         pair.connect_with(config(&[]));
-        pair.run(3 * SECOND);
-        assert_eq!(pair.server.saw(&Event::Restarted), restarts);
+        pair.run_for(3 * SECOND);
+        assert_eq!(pair.server.has_seen(&Event::Restarted), restarts);
         if restarts {
             talk(&mut pair);
         }
@@ -433,11 +444,11 @@ fn a_restarted_peer_gets_new_keys_unless_cookie_echos_must_be_authentic() {
 fn a_forged_abort_does_nothing_where_aborts_must_be_authentic() {
     let mut pair = connected(config(&[]), config(&[ABORT]));
     let (tag, _) = server_tag(&pair);
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&abort(false)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&abort(false)]));
     assert_eq!(pair.server.closed(), None);
     let (now, h) = (pair.now, pair.client.handle());
     pair.client.endpoint.association_mut(h).unwrap().abort(now, Bytes::from_static(b"enough"));
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(pair.server.closed(), Some(CloseReason::PeerAbort { cause: Some(12) }));
 }
 
@@ -448,9 +459,9 @@ fn out_of_the_blue_a_leading_auth_chunk_is_left_out_of_account() {
     let auth = [AUTH, 0, 0, 28].into_iter().chain([0; 24]).collect::<Vec<u8>>();
     let auth = chunk(OwnedBytes(auth));
     let complete = chunk(polypath_wire::Chunk::ShutdownAck);
-    pair.inject(Way::ToServer, at_server(), &to_server(9, &[&auth, &complete]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(9, &[&auth, &complete]));
     assert_eq!(pair.log.last().unwrap().first_kind(), SHUTDOWN_COMPLETE);
-    pair.inject(Way::ToServer, at_server(), &to_server(9, &[&auth, &abort(false)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(9, &[&auth, &abort(false)]));
     assert_eq!(pair.log.len(), 1);
 }
 

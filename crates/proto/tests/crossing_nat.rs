@@ -22,7 +22,7 @@ fn crossed(offset: u64, late: u64, lost: u8) -> (Pair, AssocHandle) {
         other => other,
     };
     let mut losses = 1;
-    pair.lose(move |p| {
+    pair.lose_packets(move |p| {
         let second = [p.tuple.local.ip(), p.tuple.remote.ip()].contains(&ip("10.0.1.2"));
         if p.first_kind() == lost && losses > 0 {
             losses -= 1;
@@ -36,9 +36,9 @@ fn crossed(offset: u64, late: u64, lost: u8) -> (Pair, AssocHandle) {
     let bare = AssocConfig { minimal_init: true, ..AssocConfig::default() };
     let paths = [client_paths()[0], tuple("10.0.0.1", "10.0.1.2")];
     pair.client.endpoint.connect(pair.now, &paths, SERVER_PORT, Arc::new(bare)).expect("connects");
-    pair.run(Duration::from_millis(offset));
+    pair.run_for(Duration::from_millis(offset));
     let all = AssocConfig { handshake: Handshake::AllPaths, ..AssocConfig::default() };
-    let back = client_paths().map(reverse);
+    let back = client_paths().map(reverse_tuple);
     let opened = pair.server.endpoint.connect(pair.now, &back, CLIENT_PORT, Arc::new(all));
     (pair, opened.expect("connects"))
 }
@@ -69,17 +69,17 @@ fn one_association_is_left_and_works() {
             (0..60).step_by(4).flat_map(|o| (0..90).step_by(6).map(move |l| (o, l)))
         {
             let (mut pair, opened) = crossed(offset, late, lost);
-            pair.run(300 * MILLI);
+            pair.run_for(300 * MILLI);
             let case = format!("{offset} ms, {late} ms, {lost} lost");
             if pair.client.state() == State::Established {
                 pair.client.send(pair.now, b"early");
             }
-            pair.run(Duration::from_secs(20));
+            pair.run_for(Duration::from_secs(20));
             assert_eq!(pair.client.state(), State::Established, "{case}");
             assert_eq!(pair.client.closed(), None, "{case}");
             let left = living(&pair.server);
             // An INIT that comes later is a restart for the client: nothing in it says whose it is.
-            if !pair.client.saw(&Event::Restarted) {
+            if !pair.client.has_seen(&Event::Restarted) {
                 assert_eq!(left.len(), 1, "{case}: {:?}", end_of(&pair, opened));
             }
             if !left.contains(&opened) {
@@ -87,7 +87,7 @@ fn one_association_is_left_and_works() {
                 gave_way += 1;
             }
             pair.client.shutdown(pair.now);
-            pair.run(Duration::from_secs(20));
+            pair.run_for(Duration::from_secs(20));
             assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown), "{case}");
         }
     }

@@ -68,11 +68,11 @@ impl Solo {
         let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
         let path = [client_paths()[0]];
         pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, config.into()).unwrap();
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let init = &pair.log[0];
         let tag = read_init(init);
         let first = u32::from_be_bytes(init.data[28..32].try_into().unwrap());
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         Self { pair, tag, first }
     }
 
@@ -88,7 +88,7 @@ impl Solo {
             let data = Bytes::from(vec![5; bytes]);
             self.assoc().send(now, StreamId(0), data, options).unwrap();
         }
-        self.pair.exchange();
+        self.pair.exchange_packets();
         sent(self.pair.sent_since(before))
     }
 
@@ -101,14 +101,14 @@ impl Solo {
         let sack =
             SackRepr { flags: 0, cumulative_tsn, a_rwnd, gap_blocks: &blocks, duplicates: &[] };
         let packet = to_client(self.tag, &[&chunk(sack)]);
-        self.pair.inject(Way::ToClient, client_paths()[0], &packet);
+        self.pair.inject_packet(Way::ToClient, client_paths()[0], &packet);
         sent(self.pair.sent_since(before))
     }
 
     /// What goes out within `span`.
     fn run(&mut self, span: Duration) -> Vec<Seen> {
         let before = self.pair.log.len();
-        self.pair.run(span);
+        self.pair.run_for(span);
         sent(self.pair.sent_since(before))
     }
 
@@ -135,7 +135,7 @@ fn messages_are_cut_at_the_largest_chunk_and_arrive_whole() {
             let data = Bytes::from((0..bytes).map(|i| i as u8).collect::<Vec<_>>());
             let options = SendOptions { unordered, ppid: 0xfeed, ..SendOptions::default() };
             assoc.send(now, StreamId(3), data.clone(), options).unwrap();
-            pair.run(5 * SECOND);
+            pair.run_for(5 * SECOND);
             assert_eq!(pair.server.received.len(), 1, "{bytes}");
             assert_eq!(
                 (&pair.server.received[0].data, pair.server.received[0].ppid),
@@ -270,7 +270,7 @@ fn a_window_that_no_chunk_fits_when_it_is_all_open_takes_one_chunk_at_a_time() {
         let assoc = pair.client.endpoint.association_mut(h).unwrap();
         assoc.send(now, StreamId(0), data, SendOptions::default()).unwrap();
     }
-    pair.run(5 * SECOND);
+    pair.run_for(5 * SECOND);
     assert_eq!(pair.server.received.len(), 20);
 }
 
@@ -346,9 +346,9 @@ fn control_comes_before_data_and_data_in_the_order_of_its_tsns() {
         server.assoc = Arc::new(config.clone());
         let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
         pair.connect_with(config);
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let mut n = 0_u32;
-        pair.lose(move |p| {
+        pair.lose_packets(move |p| {
             n = n.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             // The second path is slower.
             let slow = p.tuple.local.ip() == ip("10.0.1.2") || p.tuple.local.ip() == ip("10.0.1.1");
@@ -364,12 +364,12 @@ fn control_comes_before_data_and_data_in_the_order_of_its_tsns() {
                 pair.client.send(now, &[1; 300]);
                 pair.server.send(now, &[2; 500]);
             }
-            pair.run(SECOND / 4);
+            pair.run_for(SECOND / 4);
         }
-        pair.run(60 * SECOND);
+        pair.run_for(60 * SECOND);
         let now = pair.now;
         pair.client.shutdown(now);
-        pair.run(60 * SECOND);
+        pair.run_for(60 * SECOND);
         assert_eq!((pair.server.received.len(), pair.client.received.len()), (400, 400));
         let mut bundled = [0, 0];
         for packet in &pair.log {
@@ -437,17 +437,17 @@ fn a_packet_never_steps_back_whatever_the_policies_want() {
     let config = AssocConfig { policies: Arc::new(Fickle::default()), ..no_burst_limit() };
     let mut pair = Pair::new();
     pair.connect_with(config);
-    pair.run(SECOND);
-    pair.lose(|_| Verdict::Lose);
+    pair.run_for(SECOND);
+    pair.lose_packets(|_| Verdict::Lose);
     let now = pair.now;
     for _ in 0..4 {
         pair.client.send(now, &[7; 300]);
     }
-    pair.exchange();
+    pair.exchange_packets();
     let before = pair.log.len();
     // T3-rtx of both paths expires in the same instant. What the second lost, chunk 2, is asked for
     // first; chunk 1 would fit behind it.
-    pair.run(SECOND * 11 / 10);
+    pair.run_for(SECOND * 11 / 10);
     let packets: Vec<_> =
         pair.sent_since(before).iter().map(chunks).filter(|c| !c.is_empty()).collect();
     assert!(!packets.is_empty());
@@ -462,7 +462,7 @@ fn data_for_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
     let mut pair = Pair::connected();
     let tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
     let tsn = u32::from_be_bytes(pair.log[0].data[28..32].try_into().unwrap());
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let flags = DataFlags { beginning: true, ending: true, ..DataFlags::default() };
     let data = |tsn: u32, stream| DataChunk {
         tsn: Tsn(tsn),
@@ -481,7 +481,7 @@ fn data_for_a_stream_that_does_not_exist_is_acknowledged_and_reported() {
             &chunk(data(tsn.wrapping_add(2), 0)),
         ],
     );
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     let answers = pair.sent_since(before);
     assert_eq!(answers.len(), 1, "one packet, and one report for any number of them");
     assert_eq!(answers[0].kinds(), [ERROR, SACK]);
@@ -503,7 +503,7 @@ fn the_i_bit_goes_out_when_asked_for_and_is_answered_at_once() {
         let assoc = pair.client.endpoint.association_mut(h).unwrap();
         let options = SendOptions { immediate, ..SendOptions::default() };
         assoc.send(now, StreamId(0), Bytes::from_static(b"x"), options).unwrap();
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let log = pair.sent_since(before);
         let sack = log.iter().find(|p| p.kinds().contains(&SACK)).expect("a SACK");
         (chunks(&log[0])[0].flags.immediate, sack.at - log[0].at)
@@ -520,15 +520,15 @@ fn a_sack_waits_for_a_second_packet_but_not_for_long() {
     let now = pair.now;
     pair.client.send(now, b"first of all");
     let before = pair.log.len();
-    pair.exchange();
-    pair.run(Duration::from_millis(15));
+    pair.exchange_packets();
+    pair.run_for(Duration::from_millis(15));
     assert_eq!(pair.sent_since(before).len(), 2, "the very first DATA is acknowledged at once");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     let before = pair.log.len();
     for _ in 0..2 {
         let now = pair.now;
         pair.client.send(now, &[1; 1400]);
-        pair.run(Duration::from_millis(15));
+        pair.run_for(Duration::from_millis(15));
     }
     let kinds: Vec<u8> = pair.sent_since(before).iter().map(Packet::first_kind).collect();
     assert_eq!(kinds, [kind::DATA, kind::DATA, SACK], "a SACK for two packets");
@@ -565,7 +565,7 @@ fn padding_and_what_may_be_skipped_are_skipped_without_a_word() {
     let dropped = |w: &mut polypath_wire::PacketWriter<'_>| w.push(&Raw(&[129, 0, 0, 4])).unwrap();
     let before = pair.log.len();
     let packet = to_server(tag, &[&pad, &dropped, &pad, &chunk(data)]);
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     let kinds: Vec<_> = pair.sent_since(before).iter().map(Packet::kinds).collect();
     assert_eq!(kinds, [[SACK]]);
     assert_eq!(pair.server.texts(), [b"behind"]);
@@ -580,7 +580,7 @@ fn a_chunk_of_unknown_type_is_quoted_with_its_padding() {
     let strange = |w: &mut polypath_wire::PacketWriter<'_>| {
         w.push(&Raw(&[0xf7, 1, 0, 5, 9, 1, 1, 1])).unwrap();
     };
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&strange]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&strange]));
     let error = pair.last_with(ERROR);
     // ERROR of 16 bytes; the cause of 12 counts the padding, which is zero.
     let said = [ERROR, 0, 0, 16, 0, 6, 0, 12, 0xf7, 1, 0, 5, 9, 0, 0, 0];
@@ -590,7 +590,7 @@ fn a_chunk_of_unknown_type_is_quoted_with_its_padding() {
         let header = [0xf7, 0, (3001_u16 >> 8) as u8, 3001_u16 as u8];
         w.push(&Raw(&[&header[..], &[7; 3000]].concat())).unwrap();
     };
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&long]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&long]));
     let error = pair.last_with(ERROR);
     let len = error.data.len();
     assert!(len <= 1480 && len.is_multiple_of(4), "{len} bytes");

@@ -34,16 +34,16 @@ fn was_told(pair: &Pair) {
 #[test]
 fn data_that_nobody_acknowledges() {
     let mut pair = pair(AssocConfig::default(), AssocConfig::default());
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     // The first path is dead both ways, the second on the way back.
     let dead = client_paths()[0].remote.ip();
-    pair.lose(move |p| match p.way {
+    pair.lose_packets(move |p| match p.way {
         Way::ToServer if p.tuple.local.ip() != dead => Verdict::Deliver,
         _ => Verdict::Lose,
     });
     let now = pair.now;
     pair.client.send(now, b"is anybody there?");
-    pair.run(1000 * SECOND);
+    pair.run_for(1000 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
     was_told(&pair);
 }
@@ -52,11 +52,11 @@ fn data_that_nobody_acknowledges() {
 fn a_cookie_echo_that_nobody_acknowledges() {
     let config = AssocConfig { max_init_retrans: 2, ..AssocConfig::default() };
     let mut pair = pair(config, AssocConfig::default());
-    pair.lose(|p| match p.way {
+    pair.lose_packets(|p| match p.way {
         Way::ToClient if p.first_kind() != INIT_ACK => Verdict::Lose,
         _ => Verdict::Deliver,
     });
-    pair.run(20 * SECOND);
+    pair.run_for(20 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::HandshakeTimeout));
     was_told(&pair);
 }
@@ -64,11 +64,11 @@ fn a_cookie_echo_that_nobody_acknowledges() {
 #[test]
 fn a_shutdown_that_nobody_acknowledges_has_left_nothing_undone() {
     let mut pair = pair(AssocConfig::default(), AssocConfig::default());
-    pair.run(SECOND);
-    pair.lose(|p| if p.way == Way::ToClient { Verdict::Lose } else { Verdict::Deliver });
+    pair.run_for(SECOND);
+    pair.lose_packets(|p| if p.way == Way::ToClient { Verdict::Lose } else { Verdict::Deliver });
     let now = pair.now;
     pair.client.shutdown(now);
-    pair.run(1000 * SECOND);
+    pair.run_for(1000 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
     // Both had everything, so the server need not think that something went wrong.
     assert_eq!(aborts(&pair, Way::ToServer).len(), 1);
@@ -79,8 +79,8 @@ fn a_shutdown_that_nobody_acknowledges_has_left_nothing_undone() {
 fn an_init_that_nobody_answers_ends_in_silence() {
     let config = AssocConfig { max_init_retrans: 2, ..AssocConfig::default() };
     let mut pair = pair(config, AssocConfig::default());
-    pair.lose(|_| Verdict::Lose);
-    pair.run(20 * SECOND);
+    pair.lose_packets(|_| Verdict::Lose);
+    pair.run_for(20 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::HandshakeTimeout));
     assert!(pair.log.iter().all(|p| p.kinds() == [INIT]), "there is no tag to send it with");
 }
@@ -91,7 +91,7 @@ fn who_was_aborted_says_nothing() {
     let (now, before) = (pair.now, pair.log.len());
     let h = pair.client.handle();
     pair.client.endpoint.association_mut(h).unwrap().abort(now, bytes::Bytes::new());
-    pair.run(100 * SECOND);
+    pair.run_for(100 * SECOND);
     assert_eq!(pair.server.closed(), Some(CloseReason::PeerAbort { cause: Some(12) }));
     assert_eq!(pair.log.len(), before + 1);
 }
@@ -99,11 +99,11 @@ fn who_was_aborted_says_nothing() {
 #[test]
 fn two_ends_that_lose_each_other_say_it_once_each() {
     let mut pair = Pair::connected();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let now = pair.now;
     pair.client.send(now, b"there");
     pair.server.send(now, b"back");
-    pair.run(2000 * SECOND);
+    pair.run_for(2000 * SECOND);
     for (host, way) in [(&pair.client, Way::ToServer), (&pair.server, Way::ToClient)] {
         assert_eq!(host.state(), State::Closed);
         assert_eq!(aborts(&pair, way).len(), 1);
@@ -120,11 +120,11 @@ fn it_is_authenticated_where_the_peer_wants_aborts_authenticated() {
         ..AssocConfig::default()
     };
     let mut pair = pair(proven.clone(), proven);
-    pair.run(SECOND);
-    pair.lose(|p| if p.way == Way::ToClient { Verdict::Lose } else { Verdict::Deliver });
+    pair.run_for(SECOND);
+    pair.lose_packets(|p| if p.way == Way::ToClient { Verdict::Lose } else { Verdict::Deliver });
     let now = pair.now;
     pair.client.send(now, b"is anybody there?");
-    pair.run(1000 * SECOND);
+    pair.run_for(1000 * SECOND);
     assert_eq!(aborts(&pair, Way::ToServer)[0].kinds(), [kind::AUTH, ABORT]);
     was_told(&pair);
 }

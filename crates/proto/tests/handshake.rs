@@ -13,7 +13,7 @@ const SECOND: Duration = Duration::from_secs(1);
 fn four_packets_set_up_both_sides_and_data_flows_both_ways() {
     let mut pair = Pair::new();
     pair.connect();
-    pair.run(Duration::from_millis(100));
+    pair.run_for(Duration::from_millis(100));
     let kinds: Vec<u8> = pair.log.iter().take(4).map(Packet::first_kind).collect();
     assert_eq!(kinds, [INIT, INIT_ACK, COOKIE_ECHO, COOKIE_ACK]);
     assert_eq!((pair.client.established(), pair.server.established()), (1, 1));
@@ -21,7 +21,7 @@ fn four_packets_set_up_both_sides_and_data_flows_both_ways() {
     let now = pair.now;
     pair.client.send(now, b"question");
     pair.server.send(now, b"answer");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(pair.server.texts(), [b"question"]);
     assert_eq!(pair.client.texts(), [b"answer"]);
 }
@@ -32,7 +32,7 @@ fn messages_sent_before_set_up_arrive_after_it() {
     pair.connect();
     let now = pair.now;
     pair.client.send(now, b"early");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(pair.server.texts(), [b"early"]);
 }
 
@@ -44,7 +44,7 @@ fn each_lost_handshake_packet_is_made_good() {
         pair.connect();
         let now = pair.now;
         pair.client.send(now, b"x");
-        pair.run(3 * SECOND);
+        pair.run_for(3 * SECOND);
         assert_eq!((pair.client.established(), pair.server.established()), (1, 1), "lost {kind}");
         assert_eq!((pair.client.count(), pair.server.count()), (1, 1));
         assert_eq!(pair.server.texts(), [b"x"]);
@@ -54,11 +54,11 @@ fn each_lost_handshake_packet_is_made_good() {
 #[test]
 fn a_dead_first_path_costs_one_timeout() {
     let mut pair = Pair::new();
-    pair.lose(
-        |p| if p.tuple.local.ip() == ip("10.0.0.2") { Verdict::Lose } else { Verdict::Deliver },
-    );
+    pair.lose_packets(|p| {
+        if p.tuple.local.ip() == ip("10.0.0.2") { Verdict::Lose } else { Verdict::Deliver }
+    });
     pair.connect();
-    pair.run(Duration::from_millis(1100));
+    pair.run_for(Duration::from_millis(1100));
     assert_eq!(
         (pair.client.state(), pair.server.state()),
         (State::Established, State::Established)
@@ -69,9 +69,9 @@ fn a_dead_first_path_costs_one_timeout() {
 #[test]
 fn without_an_answer_it_gives_up_after_max_init_retransmits() {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.connect();
-    pair.run(Duration::from_secs(600));
+    pair.run_for(Duration::from_secs(600));
     assert_eq!(pair.log.len(), 1 + 8);
     assert_eq!(pair.client.closed(), Some(CloseReason::HandshakeTimeout));
     let tags: Vec<u32> = pair.log.iter().map(read_init).collect();
@@ -84,10 +84,10 @@ fn streams_are_the_smaller_of_offer_and_limit() {
     let config =
         AssocConfig { outbound_streams: 3000, inbound_streams: 4, ..AssocConfig::default() };
     pair.connect_with(config);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     let client = Event::Established { outbound_streams: 2048, inbound_streams: 4 };
     let server = Event::Established { outbound_streams: 4, inbound_streams: 2048 };
-    assert!(pair.client.saw(&client) && pair.server.saw(&server));
+    assert!(pair.client.has_seen(&client) && pair.server.has_seen(&server));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn nr_sacks_need_both_sides() {
         pair.connect_with(with(ours));
         let now = pair.now;
         pair.client.send(now, b"x");
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         assert_eq!(pair.sent(Way::ToClient, 16) > 0, expected, "{ours} {theirs}");
         assert_eq!(pair.sent(Way::ToClient, 3) > 0, !expected, "{ours} {theirs}");
     }
@@ -134,7 +134,7 @@ fn dac_needs_both_sides_to_say_so_or_one_to_know() {
         pair.connect_with(with(ours, false));
         let now = pair.now;
         pair.client.send(now, b"x");
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let counts = pair.last_with(SACK).first_flags() != 0;
         assert_eq!(counts, expected, "{ours} {theirs} {assumed}");
     }
@@ -149,7 +149,7 @@ fn paths_follow_the_pairing() {
         server.pairing = pairing;
         let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
         pair.connect();
-        pair.run(Duration::from_millis(35));
+        pair.run_for(Duration::from_millis(35));
         let h = pair.server.handle();
         let now = pair.now;
         let assoc = pair.server.endpoint.association(h).unwrap();
@@ -166,7 +166,7 @@ fn a_corrupt_packet_is_dropped_in_silence() {
     let mut data = pair.last_with(COOKIE_ECHO).data;
     data[20] ^= 1;
     let before = pair.log.len();
-    pair.inject(Way::ToServer, at_server(), &data);
+    pair.inject_packet(Way::ToServer, at_server(), &data);
     assert_eq!(pair.log.len(), before);
     assert_eq!(pair.server.endpoint.stats().bad_checksum, 1);
 }
@@ -174,29 +174,33 @@ fn a_corrupt_packet_is_dropped_in_silence() {
 #[test]
 fn a_cookie_with_a_flipped_bit_is_dropped_in_silence() {
     let mut pair = Pair::new();
-    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
     let before = pair.log.len();
     for bit in 0..cookie.len() * 8 {
         let mut forged = cookie.clone();
         forged[bit / 8] ^= 1 << (bit % 8);
-        pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(forged)]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(forged)]));
     }
     assert_eq!((pair.log.len(), pair.server.count()), (before, 0));
     assert_eq!(pair.server.endpoint.stats().bad_cookies, cookie.len() as u64 * 8);
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
     assert_eq!(pair.server.count(), 1);
 }
 
 #[test]
 fn a_cookie_is_bound_to_its_ports_and_tag() {
     let mut pair = Pair::new();
-    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
     let before = pair.log.len();
     let echo = cookie_echo(cookie);
-    pair.inject(Way::ToServer, at_server(), &to_server(tag ^ 1, &[&echo]));
-    pair.inject(Way::ToServer, at_server(), &packet(CLIENT_PORT + 1, SERVER_PORT, tag, &[&echo]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag ^ 1, &[&echo]));
+    pair.inject_packet(
+        Way::ToServer,
+        at_server(),
+        &packet(CLIENT_PORT + 1, SERVER_PORT, tag, &[&echo]),
+    );
     assert_eq!((pair.log.len(), pair.server.count()), (before, 0));
 }
 
@@ -204,12 +208,12 @@ fn a_cookie_is_bound_to_its_ports_and_tag() {
 fn a_replayed_cookie_makes_no_second_association() {
     let mut pair = Pair::connected();
     let echo = pair.last_with(COOKIE_ECHO);
-    pair.inject(Way::ToServer, echo.tuple, &echo.data);
+    pair.inject_packet(Way::ToServer, echo.tuple, &echo.data);
     assert_eq!((pair.server.count(), pair.server.established()), (1, 1));
     assert_eq!(pair.log.last().unwrap().first_kind(), COOKIE_ACK);
     // Both tags match, so it counts however old it is.
-    pair.run(Duration::from_secs(100));
-    pair.inject(Way::ToServer, echo.tuple, &echo.data);
+    pair.run_for(Duration::from_secs(100));
+    pair.inject_packet(Way::ToServer, echo.tuple, &echo.data);
     assert_eq!(pair.log.last().unwrap().first_kind(), COOKIE_ACK);
     assert_eq!(pair.server.endpoint.stats().bad_cookies, 0);
 }
@@ -217,10 +221,10 @@ fn a_replayed_cookie_makes_no_second_association() {
 #[test]
 fn a_stale_cookie_is_answered_with_its_staleness() {
     let mut pair = Pair::new();
-    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
-    pair.run(Duration::from_secs(61));
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
+    pair.run_for(Duration::from_secs(61));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
     let error = pair.last_with(ERROR);
     assert_eq!((error.tag(), read_causes(&error).1), (77, vec![3]));
     assert_eq!(pair.server.count(), 0);
@@ -233,7 +237,7 @@ fn a_client_with_a_stale_cookie_asks_for_a_longer_life_once() {
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
     // The first COOKIE ECHO comes 50 ms too late.
     let mut first = true;
-    pair.lose(move |p| {
+    pair.lose_packets(move |p| {
         if first && p.first_kind() == COOKIE_ECHO {
             first = false;
             return Verdict::Delay(Duration::from_millis(120));
@@ -241,7 +245,7 @@ fn a_client_with_a_stale_cookie_asks_for_a_longer_life_once() {
         Verdict::Deliver
     });
     pair.connect();
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(
         (pair.client.state(), pair.server.state()),
         (State::Established, State::Established)
@@ -255,7 +259,7 @@ fn a_cookie_that_is_always_stale_ends_the_attempt() {
     server.cookie_life = Duration::from_millis(1);
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
     pair.connect();
-    pair.run(5 * SECOND);
+    pair.run_for(5 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::StaleCookie));
     assert_eq!((pair.sent(Way::ToServer, INIT), pair.server.count()), (2, 0));
 }
@@ -273,11 +277,11 @@ fn bad_init_acks_end_the_attempt_with_the_right_cause() {
     ];
     for (ack, cause) in cases {
         let mut pair = Pair::new();
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         pair.connect();
-        pair.exchange();
+        pair.exchange_packets();
         let tag = read_init(&pair.log[0]);
-        pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(ack)]));
+        pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(ack)]));
         let abort = pair.last_with(ABORT);
         assert_eq!((abort.tag(), read_causes(&abort)), (55, (false, vec![cause])));
         assert_eq!(pair.client.closed(), Some(CloseReason::ProtocolViolation { cause }));
@@ -287,12 +291,12 @@ fn bad_init_acks_end_the_attempt_with_the_right_cause() {
 #[test]
 fn an_init_ack_with_tag_zero_ends_the_attempt_with_our_tag_reflected() {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.connect();
-    pair.exchange();
+    pair.exchange_packets();
     let tag = read_init(&pair.log[0]);
     let ack = init_ack(fixed(0), ParamsBuf::new());
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(ack)]));
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(ack)]));
     let abort = pair.last_with(ABORT);
     assert_eq!((abort.tag(), read_causes(&abort).0), (tag, true));
     assert!(pair.client.closed().is_some());
@@ -301,12 +305,12 @@ fn an_init_ack_with_tag_zero_ends_the_attempt_with_our_tag_reflected() {
 #[test]
 fn an_init_ack_with_a_tiny_window_is_refused_and_the_attempt_goes_on() {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.connect();
-    pair.exchange();
+    pair.exchange_packets();
     let tag = read_init(&pair.log[0]);
     let ack = init_ack(polypath_wire::InitFixed { a_rwnd: 1499, ..fixed(55) }, ParamsBuf::new());
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(ack)]));
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(ack)]));
     assert_eq!(pair.last_with(ABORT).tag(), 55);
     assert_eq!(pair.client.state(), State::CookieWait);
 }
@@ -316,7 +320,7 @@ fn an_init_ack_in_another_state_is_ignored() {
     let mut pair = Pair::connected();
     let ack = pair.last_with(INIT_ACK);
     let before = pair.log.len();
-    pair.inject(Way::ToClient, ack.tuple, &ack.data);
+    pair.inject_packet(Way::ToClient, ack.tuple, &ack.data);
     assert_eq!((pair.log.len(), pair.client.state()), (before, State::Established));
 }
 
@@ -349,7 +353,7 @@ fn the_same_seed_gives_the_same_packets() {
         let mut pair = Pair::connected();
         let now = pair.now;
         pair.client.send(now, b"x");
-        pair.run(Duration::from_secs(40));
+        pair.run_for(Duration::from_secs(40));
         pair.log.into_iter().map(|p| (p.at, p.data)).collect::<Vec<_>>()
     };
     assert_eq!(run(), run());

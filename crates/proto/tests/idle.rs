@@ -29,10 +29,10 @@ fn ten_hours_without_a_word_change_nothing() {
         server.assoc = std::sync::Arc::new(config.clone());
         let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
         let h = pair.connect_with(config);
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let before = pair.client.endpoint.association(h).unwrap().stats();
         for _ in 0..10 {
-            pair.run(HOUR);
+            pair.run_for(HOUR);
             pair.log.clear();
         }
         let told = pair.client.events.len();
@@ -44,7 +44,7 @@ fn ten_hours_without_a_word_change_nothing() {
             let data = Bytes::from(vec![i; 1200]);
             assoc.send(pair.now, StreamId(0), data, SendOptions::default()).unwrap();
         }
-        pair.run(10 * SECOND);
+        pair.run_for(10 * SECOND);
         let got: Vec<u8> = pair.server.received.iter().map(|m| m.data[0]).collect();
         assert_eq!(got, (0..50).collect::<Vec<u8>>());
         let paths = pair.client.endpoint.association(h).unwrap().stats().paths;

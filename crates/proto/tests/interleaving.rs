@@ -29,7 +29,7 @@ fn connected(client: AssocConfig, server: AssocConfig) -> Pair {
     let path = tuple("10.1.0.1", "10.2.0.1");
     let connected = pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, Arc::new(client));
     connected.expect("connects");
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.client.state(), State::Established);
     pair
 }
@@ -76,7 +76,7 @@ fn i_data_is_used_for_all_messages_if_both_ends_offer_it_and_else_for_none() {
         assert_eq!(server(&mut pair).is_interleaving(), agreed);
         send(&mut pair, 0, 4000);
         send(&mut pair, 1, 10);
-        pair.run(Duration::from_secs(1));
+        pair.run_for(Duration::from_secs(1));
         assert_eq!(pair.sent(Way::ToServer, I_DATA) > 0, agreed);
         assert_eq!(pair.sent(Way::ToServer, DATA) > 0, !agreed);
         assert_eq!(pair.server.received.len(), 2);
@@ -89,7 +89,7 @@ fn fragments_have_20_bytes_of_header_and_packets_fit_the_path() {
     let options = SendOptions { ppid: 77, ..SendOptions::default() };
     let now = pair.now;
     client(&mut pair).send(now, StreamId(2), Bytes::from(vec![1; 4000]), options).unwrap();
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     let largest = pair.log.iter().map(|p| p.data.len()).max();
     assert_eq!(largest, Some(1500 - 20), "path MTU less the IP header");
     // 1480 less the common header is 1468, less 20 is 1448.
@@ -113,7 +113,7 @@ fn messages_about_as_large_as_a_chunk_and_much_larger() {
         let mut pair = both(config);
         let sizes = [1, full - 1, full, full + 1, 2 * full, 65_536];
         sizes.iter().for_each(|len| send(&mut pair, 0, *len));
-        pair.run(Duration::from_secs(5));
+        pair.run_for(Duration::from_secs(5));
         let received: Vec<usize> = pair.server.received.iter().map(|m| m.data.len()).collect();
         assert_eq!(received, sizes);
         let chunks: usize = sizes.iter().map(|len| len.div_ceil(full)).sum();
@@ -142,9 +142,9 @@ fn i_data_without_data_or_for_a_stream_that_is_not_there() {
     let error = pair.log.iter().rev().find(|p| p.kinds().contains(&craft::ERROR)).expect("ERROR");
     assert_eq!(craft::read_causes(error).1, [1]);
     assert_eq!(pair.server.closed(), None);
-    let path = reverse(tuple("10.1.0.1", "10.2.0.1"));
+    let path = reverse_tuple(tuple("10.1.0.1", "10.2.0.1"));
     let next = Tsn(i_data(&pair).last().unwrap().0).add(2);
-    pair.inject(Way::ToServer, path, &make(next, 0, b""));
+    pair.inject_packet(Way::ToServer, path, &make(next, 0, b""));
     assert_eq!(pair.server.closed(), Some(CloseReason::ProtocolViolation { cause: 9 }));
 }
 
@@ -153,7 +153,7 @@ fn retransmissions_are_the_same_chunk() {
     let mut pair = both(interleaving());
     pair.lose_first(3, |p| p.way == Way::ToServer && p.first_kind() == I_DATA);
     send(&mut pair, 0, 9000);
-    pair.run(Duration::from_secs(20));
+    pair.run_for(Duration::from_secs(20));
     assert_eq!(pair.server.received[0].data.len(), 9000);
     let mut by_tsn = BTreeMap::new();
     let mut again = 0;
@@ -175,7 +175,7 @@ fn a_transfer_crosses_the_wraps_of_tsn_and_mid() {
     };
     let mut pair = both(config);
     let mut n = 0;
-    pair.lose(move |_| {
+    pair.lose_packets(move |_| {
         n += 1;
         if n % 9 == 0 { Verdict::Lose } else { Verdict::Deliver }
     });
@@ -185,7 +185,7 @@ fn a_transfer_crosses_the_wraps_of_tsn_and_mid() {
         let now = pair.now;
         client(&mut pair).send(now, StreamId(u16::from(i % 2)), data, options).unwrap();
     }
-    pair.run(Duration::from_secs(120));
+    pair.run_for(Duration::from_secs(120));
     let received = &pair.server.received;
     assert_eq!(received.len(), 60);
     for stream in 0..2 {
@@ -201,7 +201,7 @@ fn a_transfer_crosses_the_wraps_of_tsn_and_mid() {
 /// A packet of the client with one chunk, under the right tag.
 fn forge(pair: &mut Pair, make: impl Fn(Tsn) -> Vec<u8>) {
     send(pair, 0, 1);
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     let last = pair.log.iter().rev().find(|p| matches!(p.first_kind(), I_DATA | DATA));
     let view = PacketView::parse(&last.expect("data").data, ChecksumCheck::Verify).unwrap();
     let next = match view.chunks().next().unwrap().unwrap().decode().unwrap() {
@@ -209,8 +209,8 @@ fn forge(pair: &mut Pair, make: impl Fn(Tsn) -> Vec<u8>) {
         Chunk::Data(chunk) => chunk.tsn.next(),
         other => panic!("{other:?}"),
     };
-    let path = reverse(tuple("10.1.0.1", "10.2.0.1"));
-    pair.inject(Way::ToServer, path, &make(next));
+    let path = reverse_tuple(tuple("10.1.0.1", "10.2.0.1"));
+    pair.inject_packet(Way::ToServer, path, &make(next));
 }
 
 fn tag(pair: &Pair) -> u32 {
@@ -277,9 +277,9 @@ fn broken_fragments_end_the_association() {
         });
         if !before.is_empty() {
             assert_eq!(pair.server.closed(), None);
-            let path = reverse(tuple("10.1.0.1", "10.2.0.1"));
+            let path = reverse_tuple(tuple("10.1.0.1", "10.2.0.1"));
             let tsn = Tsn(i_data(&pair).last().unwrap().0).add(2);
-            pair.inject(Way::ToServer, path, &forged(tag_, tsn, last.0, last.1, last.2));
+            pair.inject_packet(Way::ToServer, path, &forged(tag_, tsn, last.0, last.1, last.2));
         }
         assert!(aborted(&pair), "{chunks:?}");
     }
@@ -312,7 +312,7 @@ fn send_in_parts(pair: &mut Pair, total: usize, part: usize) -> (Vec<usize>, usi
                 small += usize::from(on_one.is_ok());
             }
         }
-        pair.run(Duration::from_millis(10));
+        pair.run_for(Duration::from_millis(10));
         let ended = |m: &polypath_proto::Message| m.stream.0 == 0 && m.part.last;
         let others = pair.server.received.iter().filter(|m| m.stream.0 == 1).count();
         if pair.server.received.iter().any(ended) && others == small {
@@ -346,7 +346,7 @@ fn a_message_of_8_mib_passes_through_buffers_of_256_kib() {
     for config in [AssocConfig::default(), interleaving()] {
         let mut pair = both(small_buffers(config));
         let mut n = 0;
-        pair.lose(move |_| {
+        pair.lose_packets(move |_| {
             n += 1;
             if n % 200 == 0 { Verdict::Lose } else { Verdict::Deliver }
         });
@@ -366,10 +366,10 @@ fn without_partial_delivery_a_message_beyond_the_buffer_ends_the_association() {
         let now = pair.now;
         let (data, options) = (Bytes::from(vec![0; 250_000]), SendOptions::default());
         client(&mut pair).send_part(now, StreamId(0), data.clone(), options, false).unwrap();
-        pair.run(Duration::from_secs(10));
+        pair.run_for(Duration::from_secs(10));
         let now = pair.now;
         client(&mut pair).send_part(now, StreamId(0), data, options, true).unwrap();
-        pair.run(Duration::from_secs(60));
+        pair.run_for(Duration::from_secs(60));
         assert_eq!(pair.server.closed(), Some(CloseReason::ProtocolViolation { cause: 13 }));
         assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: Some(13) }));
     }
@@ -394,9 +394,9 @@ fn send_in_turn(pair: &mut Pair, sizes: &[usize], side_by_side: bool) {
         if assoc.send_part(now, StreamId(stream), data, options, last).is_err() {
             break;
         }
-        pair.run(Duration::from_millis(50));
+        pair.run_for(Duration::from_millis(50));
     }
-    pair.run(Duration::from_secs(10));
+    pair.run_for(Duration::from_secs(10));
 }
 
 /// The peer hands messages over whole, and its buffer has room for any of them, but not for all:
@@ -412,7 +412,7 @@ fn messages_in_parts_that_fill_the_buffer_together_end_the_association_and_the_l
     assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: Some(13) }));
     let named = |stream| Event::MessageTooLarge { stream: StreamId(stream), limit: 100_000 };
     // Equal parts of each were here.
-    assert!((0..4).any(|stream| pair.server.saw(&named(stream))));
+    assert!((0..4).any(|stream| pair.server.has_seen(&named(stream))));
     assert!(pair.server.received.is_empty());
 
     // One after the other they pass, and so they do side by side where messages are handed over in
@@ -433,11 +433,11 @@ fn messages_in_parts_that_fill_the_buffer_together_end_the_association_and_the_l
         let (data, options) = (Bytes::from(vec![0; size]), SendOptions::default());
         client(&mut pair).send_part(now, StreamId(stream), data, options, false).unwrap();
     }
-    pair.run(Duration::from_secs(5));
+    pair.run_for(Duration::from_secs(5));
     let (now, data) = (pair.now, Bytes::from(vec![0; 20_000]));
     client(&mut pair).send_part(now, StreamId(0), data, SendOptions::default(), false).unwrap();
-    pair.run(Duration::from_secs(5));
-    assert!(pair.server.saw(&named(1)));
+    pair.run_for(Duration::from_secs(5));
+    assert!(pair.server.has_seen(&named(1)));
 }
 
 /// Messages of 90,000 bytes through a receive buffer of 64 KiB, in one piece of the sender's.
@@ -456,25 +456,25 @@ fn a_message_larger_than_the_peers_buffer_is_sent_and_may_be_given_up() {
             let mut pair = connected(sender, parts);
             let (now, options) = (pair.now, SendOptions::default());
             client(&mut pair).send(now, StreamId(0), whole.clone(), options).unwrap();
-            pair.run(Duration::from_secs(20));
+            pair.run_for(Duration::from_secs(20));
             let got: usize = pair.server.received.iter().map(|m| m.data.len()).sum();
             assert_eq!((got, pair.client.closed()), (90_000, None));
             if !partial {
                 continue;
             }
             // The way is closed until its time is over.
-            pair.lose(|_| Verdict::Lose);
+            pair.lose_packets(|_| Verdict::Lose);
             let reliability = Reliability::Timed(Duration::from_millis(500));
             let short = SendOptions { reliability, ..options };
             let now = pair.now;
             let id = client(&mut pair).send(now, StreamId(0), whole.clone(), short).unwrap();
-            pair.run(Duration::from_secs(1));
+            pair.run_for(Duration::from_secs(1));
             let (message, stream) = (id, StreamId(0));
-            assert!(pair.client.saw(&Event::Abandoned { message, stream, sent: true }));
+            assert!(pair.client.has_seen(&Event::Abandoned { message, stream, sent: true }));
             pair.deliver_all();
             let now = pair.now;
             pair.client.send(now, b"next");
-            pair.run(Duration::from_secs(20));
+            pair.run_for(Duration::from_secs(20));
             assert_eq!(pair.server.received.last().unwrap().data, "next");
         }
     }
@@ -499,7 +499,7 @@ fn a_message_larger_than_the_peers_buffer_neither_waits_for_others_nor_holds_the
     }
     let large = Bytes::from(vec![2; 200_000]);
     client(&mut pair).send(now, StreamId(2), large, options).unwrap();
-    pair.run(Duration::from_secs(120));
+    pair.run_for(Duration::from_secs(120));
     let at = |wanted: fn(&polypath_proto::Message) -> bool| {
         let found = pair.server.received.iter().position(wanted);
         found.expect("delivered")
@@ -524,10 +524,10 @@ fn a_message_larger_than_the_peers_buffer_ends_the_association_if_the_peer_takes
         let mut pair = connected(config, whole);
         let (now, data) = (pair.now, Bytes::from(vec![5; 90_000]));
         let id = client(&mut pair).send(now, StreamId(0), data, SendOptions::default()).unwrap();
-        pair.run(Duration::from_secs(20));
+        pair.run_for(Duration::from_secs(20));
         let (stream, limit) = (StreamId(0), 64 << 10);
-        assert!(pair.server.saw(&Event::MessageTooLarge { stream, limit }));
-        assert!(pair.client.saw(&Event::SendFailed { message: id, stream, sent: true }));
+        assert!(pair.server.has_seen(&Event::MessageTooLarge { stream, limit }));
+        assert!(pair.client.has_seen(&Event::SendFailed { message: id, stream, sent: true }));
         assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: Some(13) }));
         let reason = client(&mut pair).abort_reason();
         assert_eq!(reason, "message is larger than this receiver takes");
@@ -549,10 +549,10 @@ fn messages_beyond_the_bound_are_refused_at_both_ends() {
         let refused = server(&mut pair).send_part(now, StreamId(1), part, options, true);
         assert_eq!(refused, Err(SendError::BadSize { bytes: 9_000, limit: 1_000 }));
         client(&mut pair).send(now, StreamId(0), large, options).unwrap();
-        pair.run(Duration::from_secs(5));
+        pair.run_for(Duration::from_secs(5));
         assert_eq!(pair.server.closed(), Some(CloseReason::ProtocolViolation { cause: 13 }));
         let lost = Event::MessageTooLarge { stream: StreamId(0), limit: 10_000 };
-        assert!(pair.server.saw(&lost));
+        assert!(pair.server.has_seen(&lost));
     }
 }
 
@@ -567,13 +567,13 @@ fn a_stream_with_an_open_message_takes_no_other_and_parts_have_its_options() {
     let refused = client(&mut pair).send(now, StreamId(0), text(b"x"), none);
     assert_eq!(refused, Err(SendError::MessageOpen { stream: StreamId(0) }));
     client(&mut pair).send(now, StreamId(1), text(b"other"), none).unwrap();
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.server.texts(), [b"other"]);
     let now = pair.now;
     let same = client(&mut pair).send_part(now, StreamId(0), text(b"two"), none, true).unwrap();
     assert_eq!(id, same);
     client(&mut pair).send(now, StreamId(0), text(b"next"), none).unwrap();
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     let message = &pair.server.received[1];
     assert_eq!((&*message.data, message.ppid, message.unordered), (&b"one two"[..], 9, true));
     assert_eq!(pair.server.received[2].data, "next");
@@ -587,19 +587,19 @@ fn the_end_of_the_association_is_told_of_messages_delivered_in_part() {
             let now = pair.now;
             let (data, options) = (Bytes::from(vec![0; 100_000]), SendOptions::default());
             let id = client(&mut pair).send_part(now, StreamId(3), data, options, false).unwrap();
-            pair.run(Duration::from_secs(5));
+            pair.run_for(Duration::from_secs(5));
             assert!(!pair.server.received.is_empty());
             let now = pair.now;
             match graceful {
                 true => client(&mut pair).shutdown(now),
                 false => client(&mut pair).abort(now, Bytes::new()),
             }
-            pair.run(Duration::from_secs(5));
+            pair.run_for(Duration::from_secs(5));
             let stream = StreamId(3);
             let aborted = Event::PartialDeliveryAborted { stream, unordered: false };
-            assert!(pair.server.saw(&aborted), "graceful: {graceful}");
+            assert!(pair.server.has_seen(&aborted), "graceful: {graceful}");
             let failed = Event::SendFailed { message: id, stream, sent: true };
-            assert!(pair.client.saw(&failed), "graceful: {graceful}");
+            assert!(pair.client.has_seen(&failed), "graceful: {graceful}");
             assert!(pair.client.closed().is_some() && pair.server.closed().is_some());
         }
     }
@@ -614,7 +614,7 @@ fn no_more_messages_are_begun_than_the_peer_delivers_whole() {
     let server = AssocConfig { receive_buffer: 200_000, ..interleaving() };
     let mut pair = connected(client, server);
     (0..10).for_each(|stream| send(&mut pair, stream, 60_000));
-    pair.run(Duration::from_secs(60));
+    pair.run_for(Duration::from_secs(60));
     assert_eq!(pair.server.received.len(), 10);
     assert_eq!(pair.server.closed(), None);
     let order: Vec<u16> = i_data(&pair).iter().map(|c| c.1).collect();
@@ -629,7 +629,7 @@ fn a_restart_ends_messages_in_part_before_it_is_told() {
         let now = pair.now;
         let (data, options) = (Bytes::from(vec![0; 100_000]), SendOptions::default());
         client(&mut pair).send_part(now, StreamId(3), data, options, false).unwrap();
-        pair.run(Duration::from_secs(5));
+        pair.run_for(Duration::from_secs(5));
         assert!(!pair.server.received.is_empty());
         restarts_and_aborts_the_part(&mut pair, config);
     }
@@ -649,7 +649,7 @@ fn a_restart_ends_a_message_in_part_whose_rest_was_not_read() {
             let now = pair.now;
             let data = data.clone();
             client(&mut pair).send_part(now, StreamId(3), data, options, last).unwrap();
-            pair.run(Duration::from_secs(5));
+            pair.run_for(Duration::from_secs(5));
             let begun = pair.server.received.last().is_some_and(|part| !part.part.last);
             assert!(begun, "the application has the beginning");
             pair.server.reads = !ended;
@@ -661,7 +661,7 @@ fn a_restart_ends_a_message_in_part_whose_rest_was_not_read() {
         let now = pair.now;
         pair.server.reads = false;
         let whole = ended.then(|| client(&mut pair).send(now, StreamId(4), data, options));
-        pair.run(Duration::from_secs(5));
+        pair.run_for(Duration::from_secs(5));
         assert!(!matches!(whole, Some(Err(_))));
         restarts_and_aborts_the_part(&mut pair, config);
     }
@@ -673,7 +673,7 @@ fn restarts_and_aborts_the_part(pair: &mut Pair, config: AssocConfig) {
     pair.client = End::new(endpoint(CLIENT_PORT, &[]), 99);
     let (path, config) = (tuple("10.1.0.1", "10.2.0.1"), Arc::new(small_buffers(config)));
     pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).expect("connects");
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     let wanted =
         |(_, e): &&(_, Event)| matches!(e, Event::Restarted | Event::PartialDeliveryAborted { .. });
     let told: Vec<_> = pair.server.events.iter().filter(wanted).map(|e| &e.1).collect();

@@ -7,7 +7,7 @@ use polypath_proto::stats::{Limit, LimitStats, Stall};
 use polypath_proto::time::Duration;
 use polypath_proto::view::PathAdmin;
 use polypath_proto::{Event, PathId, SendOptions};
-use polypath_testkit::pair::{self, Pair, Verdict, client_paths, reverse};
+use polypath_testkit::pair::{self, Pair, Verdict, client_paths, reverse_tuple};
 use polypath_wire::chunk::kind;
 
 const P0: PathId = PathId(0);
@@ -19,7 +19,7 @@ fn watching() -> AssocConfig {
 fn connected(config: AssocConfig) -> Pair {
     let mut pair = Pair::new();
     pair.connect_with(config);
-    pair.run(Duration::from_millis(500));
+    pair.run_for(Duration::from_millis(500));
     pair
 }
 
@@ -33,14 +33,14 @@ fn send(pair: &mut Pair, bytes: usize) {
     let assoc = pair.client.endpoint.association_mut(h).expect("association");
     let data = Bytes::from(vec![7; bytes]);
     assoc.send(now, StreamId(0), data, SendOptions::default()).expect("accepted");
-    pair.exchange();
+    pair.exchange_packets();
 }
 
 fn saturate(pair: &mut Pair) {
     let (h, now) = (pair.client.handle(), pair.now);
     pair.client.saturates = Some(1000);
-    pair.client.fill(now, h);
-    pair.exchange();
+    pair.client.fill_send_buffer(now, h);
+    pair.exchange_packets();
 }
 
 fn stalls(pair: &Pair) -> Vec<Stall> {
@@ -55,7 +55,7 @@ fn stalls(pair: &Pair) -> Vec<Stall> {
 fn an_idle_association_waits_for_its_application() {
     let mut pair = connected(AssocConfig::default());
     send(&mut pair, 100);
-    pair.run(Duration::from_secs(10));
+    pair.run_for(Duration::from_secs(10));
     let limits = limits(&pair);
     assert_eq!(limits.current, Limit::Application);
     assert!(limits.application >= Duration::from_secs(10), "{limits:?}");
@@ -68,7 +68,7 @@ fn a_window_that_is_full_is_named_with_its_path() {
     send(&mut pair, 200_000);
     assert_eq!(
         limits(&pair).current,
-        Limit::Scheduler,
+        Limit::Scheduler(P0),
         "it wants the primary, and the other is open"
     );
     let mut pair = connected(AssocConfig::default());
@@ -77,9 +77,9 @@ fn a_window_that_is_full_is_named_with_its_path() {
     assoc.set_path_admin(now, PathId(1), PathAdmin::Disabled);
     send(&mut pair, 200_000);
     assert_eq!(limits(&pair).current, Limit::Congestion(P0));
-    pair.run(Duration::from_millis(10));
+    pair.run_for(Duration::from_millis(10));
     assert_eq!(limits(&pair).current, Limit::Congestion(P0));
-    pair.run(Duration::from_secs(10));
+    pair.run_for(Duration::from_secs(10));
     let limits = limits(&pair);
     assert_eq!(limits.current, Limit::Application);
     assert!(limits.congestion[0] >= Duration::from_millis(20), "{limits:?}");
@@ -91,7 +91,7 @@ fn a_full_send_buffer_is_told_from_an_application_that_is_done() {
     let mut pair = connected(config);
     saturate(&mut pair);
     assert_eq!(limits(&pair).current, Limit::SendBuffer);
-    pair.run(Duration::from_secs(5));
+    pair.run_for(Duration::from_secs(5));
     let ranking = limits(&pair).ranking();
     assert_eq!(ranking[0].0, Limit::SendBuffer, "{ranking:?}");
 }
@@ -101,7 +101,7 @@ fn times_add_up_to_the_life_of_the_association() {
     let mut pair = connected(AssocConfig::default());
     let start = limits(&pair);
     saturate(&mut pair);
-    pair.run(Duration::from_secs(3));
+    pair.run_for(Duration::from_secs(3));
     let spent = |limits: &LimitStats| limits.ranking().iter().map(|l| l.1).sum::<Duration>();
     assert_eq!(spent(&limits(&pair)) - spent(&start), Duration::from_secs(3));
 }
@@ -111,18 +111,18 @@ fn a_peer_that_does_not_read_is_a_stall_told_once_until_it_reads() {
     let mut pair = connected(watching());
     pair.server.reads = false;
     saturate(&mut pair);
-    pair.run(Duration::from_secs(3));
+    pair.run_for(Duration::from_secs(3));
     assert!(stalls(&pair).is_empty());
-    pair.run(Duration::from_secs(60));
+    pair.run_for(Duration::from_secs(60));
     assert_eq!(stalls(&pair), [Stall::PeerReader]);
     assert_eq!(limits(&pair).ranking()[0].0, Limit::PeerWindow);
-    assert!(pair.client.saw(&Event::Limited(Limit::PeerWindow)));
+    assert!(pair.client.has_seen(&Event::Limited(Limit::PeerWindow)));
     pair.server.reads = true;
     let (h, now) = (pair.server.handle(), pair.now);
     let server = pair.server.endpoint.association_mut(h).expect("association");
     while server.recv(now, polypath_proto::RecvFrom::Any).is_some() {}
-    pair.exchange();
-    pair.run(Duration::from_secs(70));
+    pair.exchange_packets();
+    pair.run_for(Duration::from_secs(70));
     assert!(pair.server.received.len() > 1000, "it goes on");
     assert_eq!(stalls(&pair), [Stall::PeerReader]);
 }
@@ -130,23 +130,25 @@ fn a_peer_that_does_not_read_is_a_stall_told_once_until_it_reads() {
 #[test]
 fn data_that_vanishes_while_heartbeats_are_answered_is_a_black_hole() {
     let mut pair = connected(watching());
-    pair.lose(|p| if p.kinds().contains(&kind::DATA) { Verdict::Lose } else { Verdict::Deliver });
+    pair.lose_packets(|p| {
+        if p.kinds().contains(&kind::DATA) { Verdict::Lose } else { Verdict::Deliver }
+    });
     send(&mut pair, 10_000);
-    pair.run(Duration::from_secs(20));
+    pair.run_for(Duration::from_secs(20));
     assert!(matches!(stalls(&pair)[..], [Stall::BlackHole(_)]), "{:?}", stalls(&pair));
 }
 
 #[test]
 fn dead_paths_are_no_stall_and_nothing_is_told_without_watch() {
     let mut pair = connected(watching());
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     send(&mut pair, 10_000);
-    pair.run(Duration::from_secs(30));
+    pair.run_for(Duration::from_secs(30));
     assert!(stalls(&pair).is_empty());
     let mut pair = connected(AssocConfig::default());
     pair.server.reads = false;
     saturate(&mut pair);
-    pair.run(Duration::from_secs(60));
+    pair.run_for(Duration::from_secs(60));
     assert!(stalls(&pair).is_empty());
     let limited = |(_, e): &(_, Event)| matches!(e, Event::Limited(_));
     assert!(!pair.client.events.iter().any(limited));
@@ -168,9 +170,9 @@ fn without_a_usable_path_that_is_the_limit() {
 fn an_idle_association_is_not_woken_to_be_watched() {
     let mut pair = connected(watching());
     send(&mut pair, 1000);
-    pair.run(Duration::from_secs(5));
+    pair.run_for(Duration::from_secs(5));
     let wake = pair.client.endpoint.poll_timeout().expect("heartbeats");
     assert!(wake > pair.now + Duration::from_secs(3), "{wake:?} at {:?}", pair.now);
-    let first = |p: &&pair::Packet| p.tuple == reverse(client_paths()[0]);
+    let first = |p: &&pair::Packet| p.tuple == reverse_tuple(client_paths()[0]);
     assert!(pair.log.iter().filter(first).count() > 0);
 }

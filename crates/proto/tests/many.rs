@@ -24,7 +24,7 @@ fn crowd() -> (Pair, Vec<AssocHandle>) {
             pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).unwrap()
         })
         .collect();
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     (pair, handles)
 }
 
@@ -40,7 +40,7 @@ fn each_message_arrives_once() {
     for (i, h) in handles.iter().enumerate() {
         say(&mut pair, *h, format!("message {i}"));
     }
-    pair.run(Duration::from_secs(2));
+    pair.run_for(Duration::from_secs(2));
     let texts: BTreeSet<Vec<u8>> = pair.server.received.iter().map(|m| m.data.to_vec()).collect();
     assert_eq!((texts.len(), pair.server.received.len()), (COUNT, COUNT));
 }
@@ -48,11 +48,11 @@ fn each_message_arrives_once() {
 #[test]
 fn every_association_has_its_own_timers() {
     let (mut pair, handles) = crowd();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     for h in &handles {
         say(&mut pair, *h, "into the void".into());
     }
-    pair.run(Duration::from_secs(3600));
+    pair.run_for(Duration::from_secs(3600));
     let unreachable = Event::Closed(CloseReason::Unreachable);
     let closed: BTreeSet<AssocHandle> =
         pair.client.events.iter().filter(|(_, e)| *e == unreachable).map(|(h, _)| *h).collect();
@@ -83,7 +83,7 @@ fn reported_errors_do_not_pile_up() {
     for _ in 0..100 {
         pair.server.endpoint.handle_datagram(pair.now, at_server(), &data);
     }
-    pair.exchange();
+    pair.exchange_packets();
     let errors = pair.server.events.iter().filter(|(_, e)| matches!(e, Event::PeerError { .. }));
     assert_eq!(errors.count(), 16);
 }

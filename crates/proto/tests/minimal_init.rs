@@ -29,7 +29,7 @@ fn parameters(pair: &Pair) -> [Vec<u16>; 2] {
 
 fn connected(client: AssocConfig, server: AssocConfig) -> Pair {
     let mut pair = Pair::connecting(client, server);
-    pair.run(Duration::from_secs(60));
+    pair.run_for(Duration::from_secs(60));
     assert_eq!(pair.client.state(), State::Established);
     assert_eq!(pair.server.state(), State::Established, "no packet of a stranger's kills it");
     pair

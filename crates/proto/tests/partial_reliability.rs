@@ -32,7 +32,7 @@ fn config() -> AssocConfig {
 /// An association over two paths, between ends of these settings.
 fn pair(client: AssocConfig, server: AssocConfig) -> Pair {
     let mut pair = Pair::connecting(client, server);
-    pair.run(ms(400));
+    pair.run_for(ms(400));
     assert_eq!(pair.client.state(), State::Established);
     pair
 }
@@ -95,7 +95,7 @@ fn all_forwards(pair: &Pair) -> Vec<(Tsn, Vec<SkippedStream>)> {
 
 /// Loses every packet with the DATA of messages whose first byte is one of these.
 fn lose_messages(pair: &mut Pair, bytes: &'static [u8]) {
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         let lost = data(packet).iter().any(|(_, b)| b.is_some_and(|b| bytes.contains(&b)));
         if lost { Verdict::Lose } else { Verdict::Deliver }
     });
@@ -112,7 +112,7 @@ fn a_message_that_may_not_be_retransmitted_is_skipped_and_its_stream_goes_on() {
     lose_messages(&mut pair, &[2]);
     let ids: Vec<_> =
         (1..=8).map(|i| send(&mut pair, 0, vec![i; 1400], Reliability::Limited(0))).collect();
-    pair.run(ms(300));
+    pair.run_for(ms(300));
     assert_eq!(got(&pair), [1, 3, 4, 5, 6, 7, 8]);
     assert_eq!(abandoned(&pair), [(ids[1], true)]);
     let stats = client_path_stats(&pair);
@@ -128,10 +128,10 @@ fn a_message_that_may_not_be_retransmitted_is_skipped_and_its_stream_goes_on() {
     // Also once the association is over.
     let now = pair.now;
     pair.client.shutdown(now);
-    pair.run(Duration::from_secs(10));
+    pair.run_for(Duration::from_secs(10));
     assert!(pair.client.closed().is_some());
     assert_eq!(client(&mut pair).abandoned(None).total(), counts.total());
-    assert!(pair.client.saw(&Event::SenderDry));
+    assert!(pair.client.has_seen(&Event::SenderDry));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn so_many_retransmissions_as_allowed_are_tried() {
     lose_messages(&mut pair, &[9]);
     send(&mut pair, 0, vec![9; 100], Reliability::Limited(2));
     send(&mut pair, 1, vec![1; 100], Reliability::Full);
-    pair.run(ms(30_000));
+    pair.run_for(ms(30_000));
     let tries = pair.sent_since(start).iter().flat_map(data).filter(|d| d.1 == Some(9)).count();
     assert_eq!(tries, 3);
     assert_eq!(abandoned(&pair).len(), 1);
@@ -154,7 +154,7 @@ fn an_expired_message_of_which_nothing_was_sent_takes_no_tsn() {
     // 20 ms are too short for what the first window cannot take.
     let ids: Vec<_> =
         (0..20).map(|i| send(&mut pair, 0, vec![i; 1400], Reliability::Timed(ms(15)))).collect();
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     let sent = got(&pair);
     let gone = abandoned(&pair);
     assert!(!gone.is_empty() && gone.iter().all(|(_, sent)| !sent), "{gone:?}");
@@ -168,10 +168,12 @@ fn an_expired_message_of_which_nothing_was_sent_takes_no_tsn() {
 #[test]
 fn the_only_message_expires_by_its_own_timer() {
     let mut pair = pair(config(), config());
-    pair.lose(|packet| if data(packet).is_empty() { Verdict::Deliver } else { Verdict::Lose });
+    pair.lose_packets(
+        |packet| if data(packet).is_empty() { Verdict::Deliver } else { Verdict::Lose },
+    );
     send(&mut pair, 0, vec![1; 30_000], Reliability::Timed(ms(50)));
     let before = pair.now;
-    pair.run(ms(60));
+    pair.run_for(ms(60));
     // A part was sent: the rest is not, and the whole is skipped up to a TSN that was never sent.
     assert_eq!(abandoned(&pair).len(), 1);
     let told = all_forwards(&pair);
@@ -182,7 +184,7 @@ fn the_only_message_expires_by_its_own_timer() {
     assert_eq!((assoc.writable(), assoc.view(before).outstanding), (1 << 20, 0));
     pair.deliver_all();
     send(&mut pair, 0, vec![2; 100], Reliability::Full);
-    pair.run(ms(5_000));
+    pair.run_for(ms(5_000));
     assert_eq!(got(&pair), [2]);
 }
 
@@ -190,14 +192,14 @@ fn the_only_message_expires_by_its_own_timer() {
 fn what_expires_while_it_is_on_its_way_may_arrive() {
     let mut pair = pair(config(), config());
     send(&mut pair, 0, vec![1; 100], Reliability::Timed(ms(5)));
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     assert_eq!((got(&pair), abandoned(&pair)), (vec![1], vec![]));
     // Lost and expired: it is not sent again.
     lose_messages(&mut pair, &[2]);
     send(&mut pair, 0, vec![2; 100], Reliability::Timed(ms(5)));
-    pair.run(ms(5_000));
+    pair.run_for(ms(5_000));
     pair.deliver_all();
-    pair.run(ms(30_000));
+    pair.run_for(ms(30_000));
     assert_eq!((got(&pair), abandoned(&pair).len()), (vec![1], 1));
     assert_eq!(client_path_stats(&pair).retransmissions_timeout, 0);
 }
@@ -206,13 +208,13 @@ fn what_expires_while_it_is_on_its_way_may_arrive() {
 fn all_fragments_of_a_message_are_given_up_together() {
     let mut pair = pair(config(), config());
     let mut n = 0;
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         n += usize::from(!data(packet).is_empty());
         if n == 2 && !data(packet).is_empty() { Verdict::Lose } else { Verdict::Deliver }
     });
     send(&mut pair, 3, vec![1; 6_000], Reliability::Limited(0));
     send(&mut pair, 3, vec![2; 6_000], Reliability::Limited(0));
-    pair.run(ms(3_000));
+    pair.run_for(ms(3_000));
     assert_eq!((got(&pair), abandoned(&pair).len()), (vec![2], 1));
     // Nothing of the first is held at the receiver, and the sender's buffer is free.
     let h = pair.server.handle();
@@ -224,19 +226,19 @@ fn all_fragments_of_a_message_are_given_up_together() {
 fn a_lost_forward_tsn_is_sent_again_by_t3() {
     let mut pair = pair(config(), config());
     let mut lost = 0;
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         let message = data(packet).iter().any(|(_, b)| *b == Some(9));
         let forward = !forwards(packet).is_empty() && lost < 2;
         lost += usize::from(forward);
         if message || forward { Verdict::Lose } else { Verdict::Deliver }
     });
     send(&mut pair, 0, vec![9; 100], Reliability::Limited(0));
-    pair.run(ms(20_000));
+    pair.run_for(ms(20_000));
     assert_eq!(all_forwards(&pair).len(), 3);
     let errors = client(&mut pair).view(polypath_proto::time::Time::MAX).paths[0].errors;
     pair.deliver_all();
     send(&mut pair, 0, vec![1; 100], Reliability::Full);
-    pair.run(ms(1_000));
+    pair.run_for(ms(1_000));
     assert_eq!(got(&pair), [1]);
     assert!(errors <= 3);
 }
@@ -244,9 +246,9 @@ fn a_lost_forward_tsn_is_sent_again_by_t3() {
 #[test]
 fn a_peer_that_never_answers_a_forward_tsn_is_given_up_in_the_end() {
     let mut pair = pair(config(), config());
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     send(&mut pair, 0, vec![9; 100], Reliability::Limited(0));
-    pair.run(Duration::from_secs(1_200));
+    pair.run_for(Duration::from_secs(1_200));
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
 }
 
@@ -261,12 +263,12 @@ fn unordered_messages_are_not_listed() {
     };
     let now = pair.now;
     client(&mut pair).send(now, StreamId(0), Bytes::from(vec![9; 100]), options).unwrap();
-    pair.run(ms(4_000));
+    pair.run_for(ms(4_000));
     let told = all_forwards(&pair);
     assert!(told.len() == 1 && told[0].1.is_empty(), "{told:?}");
     pair.deliver_all();
     send(&mut pair, 0, vec![1; 100], Reliability::Full);
-    pair.run(ms(1_000));
+    pair.run_for(ms(1_000));
     assert_eq!(got(&pair), [1]);
 }
 
@@ -274,7 +276,9 @@ fn unordered_messages_are_not_listed() {
 fn less_important_messages_make_room() {
     let small = AssocConfig { send_buffer: 10_000, ..config() };
     let mut pair = pair(small, config());
-    pair.lose(|packet| if data(packet).is_empty() { Verdict::Deliver } else { Verdict::Lose });
+    pair.lose_packets(
+        |packet| if data(packet).is_empty() { Verdict::Deliver } else { Verdict::Lose },
+    );
     let low: Vec<_> =
         (0..5).map(|i| send(&mut pair, 0, vec![i; 2_000], Reliability::Priority(7))).collect();
     // As important as the others: it has to wait.
@@ -286,11 +290,11 @@ fn less_important_messages_make_room() {
     );
     send(&mut pair, 1, vec![21; 3_000], Reliability::Priority(6));
     send(&mut pair, 1, vec![22; 3_000], Reliability::Full);
-    pair.run(ms(5));
+    pair.run_for(ms(5));
     let gone: Vec<_> = abandoned(&pair).iter().map(|a| a.0).collect();
     assert_eq!(gone, [low[4], low[3], low[2]], "the newest first, and no more than necessary");
     pair.deliver_all();
-    pair.run(ms(10_000));
+    pair.run_for(ms(10_000));
     let mut all = got(&pair);
     all.sort_unstable();
     assert_eq!(all, [0, 1, 21, 22]);
@@ -303,13 +307,13 @@ fn without_the_peers_consent_only_what_is_unsent_is_given_up() {
     let mut pair = pair(config(), AssocConfig::default());
     lose_messages(&mut pair, &[1]);
     let limited = send(&mut pair, 0, vec![1; 100], Reliability::Limited(0));
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     for i in 2..30 {
         send(&mut pair, 0, vec![i; 1_400], Reliability::Timed(ms(30)));
     }
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     pair.deliver_all();
-    pair.run(ms(20_000));
+    pair.run_for(ms(20_000));
     let gone = abandoned(&pair);
     assert!(gone.iter().all(|(id, sent)| !sent && *id != limited) && !gone.is_empty(), "{gone:?}");
     assert_eq!(got(&pair).len() + gone.len(), 29);
@@ -322,7 +326,7 @@ fn tsns_and_stream_numbers_may_wrap() {
     let start = AssocConfig { initial_tsn: Some(Tsn(u32::MAX - 30)), ..config() };
     let mut pair = pair(start, config());
     let mut n = 0u32;
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         n += u32::from(packet.way == Way::ToServer);
         if packet.way == Way::ToServer && n.is_multiple_of(7) {
             Verdict::Lose
@@ -337,7 +341,7 @@ fn tsns_and_stream_numbers_may_wrap() {
             i,
         ));
     }
-    pair.run(Duration::from_secs(60));
+    pair.run_for(Duration::from_secs(60));
     let gone: BTreeSet<_> = abandoned(&pair).iter().map(|a| a.0).collect();
     let arrived: BTreeSet<u8> = got(&pair).into_iter().collect();
     assert!(!gone.is_empty());
@@ -365,7 +369,7 @@ fn to_the_server(pair: &Pair) -> (u32, u32) {
 /// From here on the server hears what the test says in the client's name.
 fn impostor() -> Pair {
     let mut pair = pair(config(), config());
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair
 }
 
@@ -379,7 +383,7 @@ fn forward(pair: &mut Pair, cum: u32, skipped: &[(u16, u16)]) -> Vec<u8> {
     let repr = ForwardTsnRepr { new_cumulative_tsn: Tsn(cum), skipped: &skipped };
     let packet = to_server(tag, &[&chunk(repr)]);
     let before = pair.log.len();
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     pair.sent_since(before).iter().flat_map(Packet::kinds).collect()
 }
 
@@ -389,7 +393,7 @@ fn message(pair: &mut Pair, tsn: u32, stream: u16, ssn: u16, flags: DataFlags) {
     let (stream, ssn) = (StreamId(stream), Ssn(ssn));
     let data = DataChunk { tsn: Tsn(tsn), stream, ssn, ppid: 0, flags, payload: &[7; 100] };
     let packet = to_server(tag, &[&chunk(data)]);
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
 }
 
 const WHOLE: DataFlags =
@@ -417,7 +421,7 @@ fn a_receiver_skips_delivers_and_acknowledges_as_for_data() {
     message(&mut pair, first.wrapping_add(5), 0, 2, WHOLE);
     assert!(pair.server.received.is_empty());
     forward(&mut pair, first.wrapping_add(2), &[(0, 0), (1, 0), (9_999, 3)]);
-    pair.run(ms(300));
+    pair.run_for(ms(300));
     assert_eq!(pair.server.received.len(), 2);
     assert_eq!(last_sack(&pair).0, first.wrapping_add(3));
     let h = pair.server.handle();
@@ -427,7 +431,7 @@ fn a_receiver_skips_delivers_and_acknowledges_as_for_data() {
     assert_eq!(pair.server.received.len(), 3);
     // What was skipped and comes after all is a duplicate.
     message(&mut pair, first, 0, 0, WHOLE);
-    pair.run(ms(300));
+    pair.run_for(ms(300));
     assert_eq!((pair.server.received.len(), last_sack(&pair)), (3, (first.wrapping_add(5), 1)));
 }
 
@@ -436,7 +440,7 @@ fn an_old_forward_tsn_is_answered_at_once_and_does_nothing() {
     let mut pair = impostor();
     let (_, first) = to_the_server(&pair);
     message(&mut pair, first, 0, 0, WHOLE);
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     for cum in [first, first.wrapping_sub(1), first.wrapping_sub(1 << 31)] {
         assert_eq!(forward(&mut pair, cum, &[(0, 40_000)]), [kind::SACK], "{cum}");
     }
@@ -529,7 +533,7 @@ fn i_forwards(packet: &Packet) -> Vec<(Tsn, Vec<Skipped>)> {
 
 /// Loses the I-DATA of messages whose first byte is one of these.
 fn lose_i_data(pair: &mut Pair, bytes: &'static [u8]) {
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
         let lost = view.chunks().any(|raw| match raw.unwrap().decode() {
             Ok(Chunk::IData(d)) => bytes.contains(&d.payload[0]),
@@ -551,7 +555,7 @@ fn i_forward_tsns_name_messages_of_both_classes() {
         client(&mut pair).send(now, StreamId(2), data, options).unwrap();
     }
     send(&mut pair, 2, vec![1; 100], Reliability::Full);
-    pair.run(ms(60_000));
+    pair.run_for(ms(60_000));
     assert_eq!((got(&pair), abandoned(&pair).len()), (vec![1], 4));
     let told: BTreeSet<_> = pair.log.iter().flat_map(i_forwards).flat_map(|t| t.1).collect();
     let both = [(2, false, 0), (2, false, 1), (2, true, 0), (2, true, 1)];
@@ -567,7 +571,7 @@ fn a_fragment_that_comes_after_its_message_was_skipped_is_dropped() {
     let mut n = 0;
     // Of two interleaved messages, one ordered and one not, every third packet is lost and every
     // fourth late.
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         let data = packet.kinds().contains(&kind::I_DATA);
         n += u32::from(data);
         match n {
@@ -584,12 +588,12 @@ fn a_fragment_that_comes_after_its_message_was_skipped_is_dropped() {
         let data = Bytes::from(vec![stream as u8; 20_000]);
         client(&mut pair).send(now, StreamId(stream), data, options).unwrap();
     }
-    pair.run(ms(20_000));
+    pair.run_for(ms(20_000));
     pair.deliver_all();
     for stream in 0..2 {
         send(&mut pair, stream, vec![7; 100], Reliability::Full);
     }
-    pair.run(ms(5_000));
+    pair.run_for(ms(5_000));
     assert_eq!(got(&pair), [7, 7]);
     assert_eq!(abandoned(&pair).len(), 4);
     assert_eq!((pair.client.closed(), pair.server.closed()), (None, None));
@@ -614,7 +618,7 @@ fn the_wrong_kind_of_forward_tsn_ends_the_association() {
         let repr = IForwardTsnRepr { new_cumulative_tsn: Tsn(first), skipped: &[] };
         let packet = to_server(tag, &[&chunk(repr)]);
         let before = pair.log.len();
-        pair.inject(Way::ToServer, at_server(), &packet);
+        pair.inject_packet(Way::ToServer, at_server(), &packet);
         let answers: Vec<u8> = pair.sent_since(before).iter().flat_map(Packet::kinds).collect();
         assert_eq!((answers, pair.server.closed()), (vec![answer], closed));
     }
@@ -626,19 +630,19 @@ fn a_message_delivered_in_part_and_then_given_up_is_told() {
         let ends = AssocConfig { extensions: offered, partial_delivery: Some(2_000), ..config() };
         let mut pair = pair(ends.clone(), ends);
         let mut n = 0;
-        pair.lose(move |packet| {
+        pair.lose_packets(move |packet| {
             let data = packet.kinds().iter().any(|k| [kind::DATA, kind::I_DATA].contains(k));
             n += u32::from(data && packet.way == Way::ToServer);
             if data && n > 3 { Verdict::Lose } else { Verdict::Deliver }
         });
         send(&mut pair, 0, vec![1; 20_000], Reliability::Timed(ms(100)));
-        pair.run(ms(5_000));
+        pair.run_for(ms(5_000));
         let aborted = Event::PartialDeliveryAborted { stream: StreamId(0), unordered: false };
-        assert!(pair.server.saw(&aborted), "{offered:?}: {:?}", pair.server.events);
+        assert!(pair.server.has_seen(&aborted), "{offered:?}: {:?}", pair.server.events);
         assert!(!pair.server.received.is_empty());
         pair.deliver_all();
         send(&mut pair, 0, vec![2; 100], Reliability::Full);
-        pair.run(ms(3_000));
+        pair.run_for(ms(3_000));
         assert_eq!(pair.server.received.last().map(|m| m.data[0]), Some(2));
     }
 }
@@ -665,11 +669,17 @@ proptest! {
         let both = AssocConfig { cmt, recovery, extensions, send_buffer: 60_000, ..config() };
         let mut pair = pair(both.clone(), both);
         let mut rng = seed | 1;
-        pair.lose(move |_| {
+        pair.lose_packets(move |_| {
             rng ^= rng << 13;
             rng ^= rng >> 7;
             rng ^= rng << 17;
-            if rng % 100 < u64::from(loss) { Verdict::Lose } else if rng.is_multiple_of(11) { Verdict::Delay(ms(rng % 40)) } else { Verdict::Deliver }
+            if rng % 100 < u64::from(loss) {
+                Verdict::Lose
+            } else if rng.is_multiple_of(11) {
+                Verdict::Delay(ms(rng % 40))
+            } else {
+                Verdict::Deliver
+            }
         });
         let mut sent = Vec::new();
         for (i, (stream, bytes, kind, unordered, pause)) in plan.into_iter().enumerate() {
@@ -685,11 +695,11 @@ proptest! {
             if let Ok(id) = client(&mut pair).send(now, StreamId(stream), data, options) {
                 sent.push((id, i as u32, bytes, reliability));
             }
-            pair.run(ms(pause));
+            pair.run_for(ms(pause));
         }
-        pair.run(Duration::from_secs(20));
+        pair.run_for(Duration::from_secs(20));
         pair.deliver_all();
-        pair.run(Duration::from_secs(200));
+        pair.run_for(Duration::from_secs(200));
         let gone: BTreeSet<_> = abandoned(&pair).iter().map(|a| a.0).collect();
         prop_assert_eq!(gone.len(), abandoned(&pair).len(), "each is said once");
         let mut delivered = BTreeSet::new();
@@ -719,7 +729,7 @@ proptest! {
         let h = pair.server.handle();
         prop_assert_eq!(pair.server.endpoint.association(h).unwrap().receive_buffer(), (0, 0));
         pair.client.shutdown(now);
-        pair.run(Duration::from_secs(5));
+        pair.run_for(Duration::from_secs(5));
         prop_assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown));
     }
 }
@@ -736,7 +746,7 @@ fn a_message_whose_stream_negotiation_took_away_fails_once() {
     let timed = Reliability::Timed(ms(1200));
     let id = send(&mut pair, 5, vec![1; 100], timed);
     let ranked = send(&mut pair, 5, vec![1; 100], Reliability::Priority(3));
-    pair.run(Duration::from_secs(5));
+    pair.run_for(Duration::from_secs(5));
     let failed = |(_, e): &(_, Event)| match e {
         Event::SendFailed { message, .. } => Some(*message),
         _ => None,

@@ -18,7 +18,7 @@ fn config(interleaving: bool) -> AssocConfig {
 
 fn connected(config: AssocConfig) -> Pair {
     let mut pair = Pair::connecting(config.clone(), config);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     pair
 }
 
@@ -52,9 +52,9 @@ fn failed(pair: &Pair) -> Vec<MessageId> {
 fn a_message_that_all_others_wait_for_can_be_ended_though_they_fill_the_buffer() {
     let mut pair = connected(config(false));
     part(&mut pair, 0, 10, false).unwrap();
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     let behind = fill(&mut pair, 1);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert!(pair.server.received.is_empty(), "nothing passes an open message without I-DATA");
     // Larger than what is free, and as large as the buffer.
     assert_eq!(client(&mut pair).writable_on(StreamId(0)), 10_000);
@@ -62,10 +62,10 @@ fn a_message_that_all_others_wait_for_can_be_ended_though_they_fill_the_buffer()
         part(&mut pair, 0, 10_000, last).unwrap();
         assert_eq!(part(&mut pair, 0, 1, true), Err(SendError::WouldBlock), "but no more");
         if !last {
-            pair.run(SECOND);
+            pair.run_for(SECOND);
         }
     }
-    pair.run(10 * SECOND);
+    pair.run_for(10 * SECOND);
     assert_eq!(pair.server.received.len(), 1 + behind.len());
     assert_eq!(pair.server.received[0].data.len(), 20_010);
 }
@@ -75,14 +75,14 @@ fn a_reset_that_waits_for_an_open_message_lets_it_end() {
     for interleaving in [false, true] {
         let mut pair = connected(config(interleaving));
         part(&mut pair, 0, 100, false).unwrap();
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let now = pair.now;
         client(&mut pair).reset_association(now).unwrap();
         // These wait for the reset.
         let behind = fill(&mut pair, 1);
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         part(&mut pair, 0, 4000, true).unwrap();
-        pair.run(10 * SECOND);
+        pair.run_for(10 * SECOND);
         assert_eq!(pair.server.received.len(), 1 + behind.len(), "interleaving {interleaving}");
         let reset = |(_, e): &(_, Event)| matches!(e, Event::AssociationReset { .. });
         assert!(pair.client.events.iter().any(reset));
@@ -94,7 +94,7 @@ fn a_shutdown_waits_neither_for_an_open_message_nor_for_what_waits_behind_it() {
     for by_client in [true, false] {
         let mut pair = connected(config(false));
         let open = part(&mut pair, 0, 10, false).unwrap();
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let behind = fill(&mut pair, 1);
         let now = pair.now;
         if by_client {
@@ -102,7 +102,7 @@ fn a_shutdown_waits_neither_for_an_open_message_nor_for_what_waits_behind_it() {
         } else {
             pair.server.shutdown(now)
         }
-        pair.run(10 * SECOND);
+        pair.run_for(10 * SECOND);
         assert_eq!(failed(&pair), [&[open][..], &behind].concat());
         let closed = (pair.client.closed(), pair.server.closed());
         assert_eq!(closed, (Some(CloseReason::Shutdown), Some(CloseReason::Shutdown)));
@@ -117,10 +117,10 @@ fn a_shutdown_does_not_wait_for_a_reset_that_waits_for_an_open_message() {
         let now = pair.now;
         client(&mut pair).reset_association(now).unwrap();
         let behind = fill(&mut pair, 1);
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let now = pair.now;
         pair.client.shutdown(now);
-        pair.run(30 * SECOND);
+        pair.run_for(30 * SECOND);
         assert_eq!(failed(&pair), [&[open][..], &behind].concat());
         let closed = (pair.client.closed(), pair.server.closed());
         assert_eq!(closed, (Some(CloseReason::Shutdown), Some(CloseReason::Shutdown)));
@@ -143,11 +143,11 @@ fn small_parts_that_take_more_than_their_payload_pass_a_small_buffer() {
             while sent < count {
                 match part(&mut pair, 0, bytes, sent + 1 == count) {
                     Ok(_) => sent += 1,
-                    Err(SendError::WouldBlock) => pair.run(SECOND),
+                    Err(SendError::WouldBlock) => pair.run_for(SECOND),
                     Err(error) => panic!("{error} after {sent} parts of {bytes} bytes"),
                 }
             }
-            pair.run(600 * SECOND);
+            pair.run_for(600 * SECOND);
             assert_eq!((pair.client.closed(), pair.server.closed()), (None, None));
             let received: usize = pair.server.received.iter().map(|m| m.data.len()).sum();
             assert_eq!(received, bytes * count, "interleaving {interleaving}");

@@ -19,7 +19,7 @@ const SECOND_PATH: PathId = PathId(1);
 /// Two paths, both ends with these settings, a while after set-up.
 fn pair_with(config: AssocConfig) -> Pair {
     let mut pair = Pair::connecting(config.clone(), config);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(
         (pair.client.state(), pair.server.state()),
         (State::Established, State::Established)
@@ -33,18 +33,18 @@ fn view(pair: &Pair, p: PathId) -> PathView {
 }
 
 fn on(packet: &Packet, path: FourTuple) -> bool {
-    packet.tuple == path || packet.tuple == reverse(path)
+    packet.tuple == path || packet.tuple == reverse_tuple(path)
 }
 
 /// Path `i` is dead both ways.
 fn cut(pair: &mut Pair, i: usize) {
     let dead = client_paths()[i];
-    pair.lose(move |p| if on(p, dead) { Verdict::Lose } else { Verdict::Deliver });
+    pair.lose_packets(move |p| if on(p, dead) { Verdict::Lose } else { Verdict::Deliver });
 }
 
 /// When the client sent chunks of type `kind` on path `i`.
 fn times(pair: &Pair, i: usize, kind: u8) -> Vec<Time> {
-    let there = reverse(client_paths()[i]);
+    let there = reverse_tuple(client_paths()[i]);
     let sent = pair.log.iter().filter(|p| p.tuple == there && p.kinds().contains(&kind));
     sent.map(|p| p.at).collect()
 }
@@ -69,7 +69,7 @@ fn states(pair: &Pair, p: PathId) -> Vec<PathState> {
 #[test]
 fn idle_paths_are_asked_every_interval_plus_rto_with_jitter() {
     let mut pair = pair_with(AssocConfig::default());
-    pair.run(3600 * SECOND);
+    pair.run_for(3600 * SECOND);
     for i in 0..2 {
         let waits = waits(&times(&pair, i, kind::HEARTBEAT));
         assert!((110..=120).contains(&waits.len()), "{}", waits.len());
@@ -89,7 +89,7 @@ fn a_path_that_does_not_answer_is_asked_ever_more_rarely_and_on_and_on() {
     let mut pair = pair_with(AssocConfig::default());
     cut(&mut pair, 1);
     let before = pair.now;
-    pair.run(3600 * SECOND);
+    pair.run_for(3600 * SECOND);
     assert_eq!(view(&pair, SECOND_PATH).state, PathState::Inactive);
     let sent: Vec<Time> =
         times(&pair, 1, kind::HEARTBEAT).into_iter().filter(|t| *t > before).collect();
@@ -100,7 +100,7 @@ fn a_path_that_does_not_answer_is_asked_ever_more_rarely_and_on_and_on() {
     // The association lives on by its other path, and is told when this one is back.
     assert_eq!(pair.client.state(), State::Established);
     pair.deliver_all();
-    pair.run(200 * SECOND);
+    pair.run_for(200 * SECOND);
     assert_eq!(states(&pair, SECOND_PATH).last(), Some(&PathState::Active));
     assert_eq!(view(&pair, SECOND_PATH).errors, 0);
 }
@@ -123,7 +123,7 @@ fn a_path_bears_path_max_retrans_failures_and_is_inactive_at_the_next() {
                 break;
             }
             assert!(path.errors <= most, "{path:?}");
-            pair.run(SECOND / 10);
+            pair.run_for(SECOND / 10);
         }
         let path = view(&pair, SECOND_PATH);
         assert_eq!((path.state, path.errors), (PathState::Inactive, most + 1));
@@ -134,12 +134,12 @@ fn a_path_bears_path_max_retrans_failures_and_is_inactive_at_the_next() {
 fn a_path_with_data_gets_no_heartbeats() {
     let config = AssocConfig { heartbeat_interval: Some(2 * SECOND), ..AssocConfig::default() };
     let mut pair = pair_with(config);
-    pair.run(10 * SECOND);
+    pair.run_for(10 * SECOND);
     let before = pair.now;
     for _ in 0..300 {
         let now = pair.now;
         pair.client.send(now, b"a little now and then");
-        pair.run(SECOND / 10);
+        pair.run_for(SECOND / 10);
     }
     let beats = |i| times(&pair, i, kind::HEARTBEAT).iter().filter(|t| **t > before).count();
     // Round robin over both paths would leave neither idle; the default sends on the primary alone.
@@ -150,19 +150,21 @@ fn a_path_with_data_gets_no_heartbeats() {
 fn no_heartbeat_follows_a_shutdown() {
     for by_peer in [false, true] {
         let mut pair = pair_with(AssocConfig::default());
-        pair.run(60 * SECOND);
+        pair.run_for(60 * SECOND);
         let now = pair.now;
         if by_peer {
-            pair.lose(|p| {
+            pair.lose_packets(|p| {
                 if p.kinds().contains(&SHUTDOWN_ACK) { Verdict::Lose } else { Verdict::Deliver }
             });
             pair.server.shutdown(now);
         } else {
-            pair.lose(|p| if p.way == Way::ToServer { Verdict::Lose } else { Verdict::Deliver });
+            pair.lose_packets(|p| {
+                if p.way == Way::ToServer { Verdict::Lose } else { Verdict::Deliver }
+            });
             pair.client.shutdown(now);
         }
         let before = pair.log.len();
-        pair.run(120 * SECOND);
+        pair.run_for(120 * SECOND);
         let own = |p: &&Packet| p.way == Way::ToServer;
         let kinds: Vec<u8> =
             pair.sent_since(before).iter().filter(own).flat_map(Packet::kinds).collect();
@@ -178,13 +180,13 @@ fn a_heartbeat_is_answered_word_for_word_where_it_came_from_in_the_states_that_a
         let tsn = u32::from_be_bytes(ack.data[28..32].try_into().unwrap());
         (read_init_ack(&ack).0, tsn)
     };
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     // A second TLV behind the info, and padding between them.
     let info = b"opaque \x01\x02\x03";
     let heartbeat = to_server(tag, &[&chunk(HeartbeatRepr { info })]);
     for path in client_paths() {
         let before = pair.log.len();
-        pair.inject(Way::ToServer, reverse(path), &heartbeat);
+        pair.inject_packet(Way::ToServer, reverse_tuple(path), &heartbeat);
         let [answer] = pair.sent_since(before) else { panic!("one answer") };
         assert_eq!((answer.tuple, answer.kinds()), (path, vec![kind::HEARTBEAT_ACK]));
         assert_eq!(answer.data[16..], heartbeat[16..], "the value is the same");
@@ -192,23 +194,23 @@ fn a_heartbeat_is_answered_word_for_word_where_it_came_from_in_the_states_that_a
     // On a new pair of known addresses, which is not verified, it is answered as well.
     let crossed = tuple("10.0.0.2", "10.0.1.1");
     let before = pair.log.len();
-    pair.inject(Way::ToServer, crossed, &heartbeat);
+    pair.inject_packet(Way::ToServer, crossed, &heartbeat);
     assert_eq!(pair.sent_since(before)[0].kinds(), [kind::HEARTBEAT_ACK]);
     // Not any more once SHUTDOWN ACK was sent.
     let shutdown = chunk(ShutdownChunk { cumulative_tsn: Tsn(tsn.wrapping_sub(1)) });
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&shutdown]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&shutdown]));
     assert_eq!(pair.server.state(), State::ShutdownAckSent);
     let before = pair.log.len();
-    pair.inject(Way::ToServer, at_server(), &heartbeat);
+    pair.inject_packet(Way::ToServer, at_server(), &heartbeat);
     assert_eq!(pair.log.len(), before);
     // Nor before the COOKIE ECHO.
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.connect();
-    pair.exchange();
+    pair.exchange_packets();
     let (own, before) = (read_init(&pair.log[0]), pair.log.len());
     let heartbeat = to_client(own, &[&chunk(HeartbeatRepr { info })]);
-    pair.inject(Way::ToClient, client_paths()[0], &heartbeat);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &heartbeat);
     assert_eq!((pair.log.len(), pair.client.state()), (before, State::CookieWait));
 }
 
@@ -217,12 +219,16 @@ fn unverified() -> (Pair, u32) {
     let mut server = endpoint(SERVER_PORT, &server_addresses());
     server.pairing = PathPairing::Index;
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let both = [Parameter::Ipv4([10, 0, 0, 1].into()), Parameter::Ipv4([10, 0, 1, 1].into())];
-    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init_with(fixed(77), &both))]));
+    pair.inject_packet(
+        Way::ToServer,
+        at_server(),
+        &to_server(0, &[&chunk(init_with(fixed(77), &both))]),
+    );
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
-    pair.run(SECOND / 100);
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
+    pair.run_for(SECOND / 100);
     (pair, tag)
 }
 
@@ -235,7 +241,7 @@ fn server_path(pair: &Pair, tuple: FourTuple) -> PathState {
 #[test]
 fn an_address_is_verified_by_the_answer_to_its_own_heartbeat_and_by_nothing_else() {
     let (mut pair, tag) = unverified();
-    let second = reverse(client_paths()[1]);
+    let second = reverse_tuple(client_paths()[1]);
     assert_eq!(server_path(&pair, second), PathState::Unconfirmed);
     let heartbeat = pair.log.iter().rev().find(|p| p.kinds() == [kind::HEARTBEAT]).unwrap().clone();
     assert_eq!(heartbeat.tuple, client_paths()[1]);
@@ -255,10 +261,10 @@ fn an_address_is_verified_by_the_answer_to_its_own_heartbeat_and_by_nothing_else
     for bit in 0..info.len() * 8 {
         let mut forged = info.clone();
         forged[bit / 8] ^= 1 << (bit % 8);
-        pair.inject(Way::ToServer, second, &answer(&forged));
+        pair.inject_packet(Way::ToServer, second, &answer(&forged));
     }
     assert_eq!(server_path(&pair, second), PathState::Unconfirmed);
-    pair.inject(Way::ToServer, second, &answer(&info));
+    pair.inject_packet(Way::ToServer, second, &answer(&info));
     assert_eq!(server_path(&pair, second), PathState::Active);
     // Again it gives no second sample, as it is not in flight any more.
     let acked = |pair: &Pair| {
@@ -266,7 +272,7 @@ fn an_address_is_verified_by_the_answer_to_its_own_heartbeat_and_by_nothing_else
         assoc.stats().paths.iter().map(|p| p.heartbeats_acked).sum::<u64>()
     };
     let before = acked(&pair);
-    pair.inject(Way::ToServer, second, &answer(&info));
+    pair.inject_packet(Way::ToServer, second, &answer(&info));
     assert_eq!(acked(&pair), before);
 }
 
@@ -289,7 +295,7 @@ fn an_unverified_address_is_asked_once_per_rto_and_gets_nothing_else() {
     for _ in 0..50 {
         pair.server.send(now, &[1; 1000]);
     }
-    pair.run(60 * SECOND);
+    pair.run_for(60 * SECOND);
     let there: Vec<&Packet> = pair.log.iter().filter(|p| p.tuple == client_paths()[1]).collect();
     assert!(there.iter().all(|p| p.kinds() == [kind::HEARTBEAT] && p.data.len() <= 100));
     let waits = waits(&there.iter().map(|p| p.at).collect::<Vec<_>>());
@@ -308,7 +314,7 @@ fn data_moves_off_a_dead_primary_and_comes_back_to_it() {
         for _ in 0..seconds {
             let now = pair.now;
             pair.client.send(now, b"a message");
-            pair.run(SECOND);
+            pair.run_for(SECOND);
         }
         let data = |p: &&Packet| p.way == Way::ToServer && p.kinds().contains(&kind::DATA);
         let sent: Vec<&Packet> = pair.sent_since(before).iter().filter(data).collect();
@@ -321,7 +327,7 @@ fn data_moves_off_a_dead_primary_and_comes_back_to_it() {
     let (first, second) = chat(&mut pair, 20);
     assert_eq!((first, second), (0, 20), "retransmissions and new data take the other path");
     pair.deliver_all();
-    pair.run(150 * SECOND);
+    pair.run_for(150 * SECOND);
     assert_eq!(states(&pair, FIRST), [PathState::Inactive, PathState::Active]);
     let (first, _) = chat(&mut pair, 20);
     assert!(first >= 10, "{first}");
@@ -335,21 +341,21 @@ fn a_timeout_doubles_the_rto_counts_once_and_an_acknowledgement_clears_it() {
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
     let path = [client_paths()[0]];
     pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, config.into()).unwrap();
-    pair.run(SECOND);
-    pair.lose(|_| Verdict::Lose);
+    pair.run_for(SECOND);
+    pair.lose_packets(|_| Verdict::Lose);
     let now = pair.now;
     pair.client.send(now, b"x");
-    pair.run(Duration::from_millis(7500));
+    pair.run_for(Duration::from_millis(7500));
     let data = times(&pair, 0, kind::DATA);
     assert_eq!(waits(&data), [SECOND, 2 * SECOND, 4 * SECOND]);
     assert_eq!((view(&pair, FIRST).errors, view(&pair, FIRST).rto), (3, 8 * SECOND));
     pair.deliver_all();
-    pair.run(9 * SECOND);
+    pair.run_for(9 * SECOND);
     assert_eq!(view(&pair, FIRST).errors, 0);
     assert_eq!(view(&pair, FIRST).rto, 16 * SECOND, "the retransmission is no sample (Karn)");
     let now = pair.now;
     pair.client.send(now, b"y");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(view(&pair, FIRST).rto, SECOND, "a new sample ends the back-off");
 }
 
@@ -357,11 +363,11 @@ fn a_timeout_doubles_the_rto_counts_once_and_an_acknowledgement_clears_it() {
 fn association_max_retrans_ends_it_and_everything_undelivered_is_reported() {
     let mut pair = pair_with(AssocConfig::default());
     let now = pair.now;
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     for _ in 0..30 {
         pair.client.send(now, &[1; 1400]);
     }
-    pair.run(1800 * SECOND);
+    pair.run_for(1800 * SECOND);
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
     let failed = |sent: bool| {
         let matches = |e: &Event| matches!(e, Event::SendFailed { sent: s, .. } if *s == sent);
@@ -371,7 +377,7 @@ fn association_max_retrans_ends_it_and_everything_undelivered_is_reported() {
     assert_eq!(failed(true) + failed(false), 30);
     // Nothing goes out any more.
     let before = pair.log.len();
-    pair.run(1800 * SECOND);
+    pair.run_for(1800 * SECOND);
     assert_eq!(pair.log.len(), before);
 }
 
@@ -382,10 +388,10 @@ fn with_every_path_down_data_keeps_trying_and_comes_through_in_the_end() {
             AssocConfig { assoc_max_retrans: 40, potentially_failed, ..AssocConfig::default() };
         config.rto.max = 5 * SECOND;
         let mut pair = pair_with(config);
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         let now = pair.now;
         pair.client.send(now, b"in the end");
-        pair.run(60 * SECOND);
+        pair.run_for(60 * SECOND);
         assert_eq!(view(&pair, FIRST).state, PathState::Inactive);
         assert_eq!(view(&pair, SECOND_PATH).state, PathState::Inactive);
         let usable = [FIRST, SECOND_PATH].iter().filter(|p| view(&pair, **p).usable).count();
@@ -394,11 +400,11 @@ fn with_every_path_down_data_keeps_trying_and_comes_through_in_the_end() {
         let before = view(&pair, FIRST).errors;
         let data = |pair: &Pair| pair.sent(Way::ToServer, kind::DATA);
         let sent = data(&pair);
-        pair.run(20 * SECOND);
+        pair.run_for(20 * SECOND);
         assert!(data(&pair) > sent, "it goes on trying");
         assert!(view(&pair, FIRST).errors >= before, "to be chosen clears nothing");
         pair.deliver_all();
-        pair.run(40 * SECOND);
+        pair.run_for(40 * SECOND);
         assert_eq!(pair.server.texts(), [b"in the end"]);
         assert_eq!(pair.client.state(), State::Established);
     }
@@ -413,7 +419,7 @@ fn potentially_failed(pf: PfConfig, heartbeats: bool) -> Pair {
     cut(&mut pair, 0);
     let now = pair.now;
     pair.client.send(now, b"over the primary");
-    pair.run(SECOND * 105 / 100);
+    pair.run_for(SECOND * 105 / 100);
     pair
 }
 
@@ -425,12 +431,12 @@ fn one_timeout_makes_a_path_potentially_failed_and_is_answered_by_heartbeats() {
     assert_eq!(pair.server.texts(), [b"over the primary"], "by way of the other path");
     // Asked at once, and every RTO, which doubles; HB.interval plays no part.
     let began = pair.now;
-    pair.run(40 * SECOND);
+    pair.run_for(40 * SECOND);
     let beats: Vec<Time> =
         times(&pair, 0, kind::HEARTBEAT).into_iter().filter(|t| *t + SECOND / 10 > began).collect();
     assert_eq!(waits(&beats)[..3], [2 * SECOND, 4 * SECOND, 8 * SECOND]);
     // Path.Max.Retrans more make it inactive.
-    pair.run(100 * SECOND);
+    pair.run_for(100 * SECOND);
     assert_eq!(states(&pair, FIRST), [PathState::PotentiallyFailed, PathState::Inactive]);
 }
 
@@ -438,7 +444,7 @@ fn one_timeout_makes_a_path_potentially_failed_and_is_answered_by_heartbeats() {
 fn an_answered_heartbeat_brings_a_potentially_failed_path_back_with_a_small_window() {
     let mut pair = potentially_failed(PfConfig::default(), true);
     pair.deliver_all();
-    pair.run(5 * SECOND);
+    pair.run_for(5 * SECOND);
     assert_eq!(states(&pair, FIRST), [PathState::PotentiallyFailed, PathState::Active]);
     let path = view(&pair, FIRST);
     assert_eq!((path.errors, path.usable, path.cwnd), (0, true, 2 * 1468));
@@ -451,7 +457,7 @@ fn pfmr_is_the_number_of_timeouts_that_are_borne() {
     assert_eq!(states(&pair, FIRST), []);
     let now = pair.now;
     pair.client.send(now, b"once more");
-    pair.run(3 * SECOND);
+    pair.run_for(3 * SECOND);
     assert_eq!(states(&pair, FIRST), [PathState::PotentiallyFailed]);
 }
 
@@ -459,7 +465,7 @@ fn pfmr_is_the_number_of_timeouts_that_are_borne() {
 fn where_heartbeats_are_off_a_failed_path_gets_none() {
     let mut pair = potentially_failed(PfConfig::default(), false);
     assert_eq!(states(&pair, FIRST), [PathState::PotentiallyFailed]);
-    pair.run(300 * SECOND);
+    pair.run_for(300 * SECOND);
     assert_eq!(times(&pair, 0, kind::HEARTBEAT), []);
 }
 
@@ -468,10 +474,10 @@ fn with_every_path_potentially_failed_one_alone_carries_data() {
     let config =
         AssocConfig { potentially_failed: Some(PfConfig::default()), ..AssocConfig::default() };
     let mut pair = pair_with(config);
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let now = pair.now;
     pair.client.send(now, b"x");
-    pair.run(SECOND * 25 / 10);
+    pair.run_for(SECOND * 25 / 10);
     let (first, second) = (view(&pair, FIRST), view(&pair, SECOND_PATH));
     assert_eq!(first.state, PathState::PotentiallyFailed);
     assert_eq!(second.state, PathState::PotentiallyFailed);
@@ -494,13 +500,13 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
         let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
         let (now, all) = (pair.now, client_paths());
         pair.client.endpoint.connect(now, &all[..paths], SERVER_PORT, config.into()).unwrap();
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let tag = read_init(&pair.log[0]);
         let tsn = client_tsn(&pair);
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         let now = pair.now;
         pair.client.send(now, b"x");
-        pair.run(SECOND * 11 / 10);
+        pair.run_for(SECOND * 11 / 10);
         assert_eq!(states(&pair, FIRST), [PathState::PotentiallyFailed]);
         let sack = SackRepr {
             flags: 0,
@@ -509,7 +515,7 @@ fn what_an_acknowledgement_of_data_sent_twice_proves_is_a_matter_of_the_path() {
             gap_blocks: &[],
             duplicates: &[],
         };
-        pair.inject(Way::ToClient, all[0], &to_client(tag, &[&chunk(sack)]));
+        pair.inject_packet(Way::ToClient, all[0], &to_client(tag, &[&chunk(sack)]));
         let active = view(&pair, FIRST).state == PathState::Active;
         assert_eq!(active, back, "{paths} paths, {single_path_ack_proves_path}");
     }
@@ -526,10 +532,10 @@ fn data_that_moved_proves_neither_path() {
         ..AssocConfig::default()
     };
     let mut pair = pair_with(config);
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let now = pair.now;
     pair.client.send(now, b"x");
-    pair.run(SECOND * 25 / 10);
+    pair.run_for(SECOND * 25 / 10);
     let tsn = client_tsn(&pair);
     let failed = [PathState::PotentiallyFailed; 2];
     let states = |pair: &Pair| [FIRST, SECOND_PATH].map(|p| view(pair, p).state);
@@ -542,7 +548,7 @@ fn data_that_moved_proves_neither_path() {
         duplicates: &[],
     };
     let tag = read_init(&pair.log[0]);
-    pair.inject(Way::ToClient, client_paths()[1], &to_client(tag, &[&chunk(sack)]));
+    pair.inject_packet(Way::ToClient, client_paths()[1], &to_client(tag, &[&chunk(sack)]));
     assert_eq!(states(&pair), failed);
 }
 
@@ -558,7 +564,7 @@ fn heartbeats_and_thresholds_can_be_set_path_by_path() {
     settings.heartbeat_interval = Some(3 * SECOND);
     assert!(assoc.set_path_settings(now, SECOND_PATH, settings));
     assert!(!assoc.set_path_settings(now, PathId(9), settings));
-    pair.run(100 * SECOND);
+    pair.run_for(100 * SECOND);
     let beats =
         |pair: &Pair, i| times(pair, i, kind::HEARTBEAT).iter().filter(|t| **t > now).count();
     // Every 3 s and an RTO of 1 s; none on the first.
@@ -566,7 +572,7 @@ fn heartbeats_and_thresholds_can_be_set_path_by_path() {
     assert!((23..=28).contains(&beats(&pair, 1)), "{}", beats(&pair, 1));
     // The second failure makes a path inactive, in place of the sixth.
     cut(&mut pair, 1);
-    pair.run(12 * SECOND);
+    pair.run_for(12 * SECOND);
     assert_eq!(states(&pair, SECOND_PATH).last(), Some(&PathState::Inactive));
     assert_eq!(view(&pair, SECOND_PATH).errors, 2);
     // On again.
@@ -574,7 +580,7 @@ fn heartbeats_and_thresholds_can_be_set_path_by_path() {
     let assoc = pair.client.endpoint.association_mut(h).unwrap();
     assert!(assoc.set_path_settings(now, FIRST, settings));
     let before = beats(&pair, 0);
-    pair.run(20 * SECOND);
+    pair.run_for(20 * SECOND);
     assert!(beats(&pair, 0) > before + 3);
 }
 
@@ -582,18 +588,18 @@ fn heartbeats_and_thresholds_can_be_set_path_by_path() {
 fn a_heartbeat_goes_out_on_demand() {
     let config = AssocConfig { heartbeat_interval: None, ..AssocConfig::default() };
     let mut pair = pair_with(config);
-    pair.run(100 * SECOND);
+    pair.run_for(100 * SECOND);
     assert_eq!(times(&pair, 1, kind::HEARTBEAT).len(), 0);
     let (now, h) = (pair.now, pair.client.handle());
     let assoc = pair.client.endpoint.association_mut(h).unwrap();
     assert!(assoc.request_heartbeat(now, SECOND_PATH));
     assert!(!assoc.request_heartbeat(now, PathId(9)));
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(times(&pair, 1, kind::HEARTBEAT).len(), 1);
     assert_eq!(view(&pair, SECOND_PATH).srtt, Some(Duration::from_millis(20)));
     // Not once a shutdown is on its way.
     let now = pair.now;
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.client.shutdown(now);
     let assoc = pair.client.endpoint.association_mut(h).unwrap();
     assert!(!assoc.request_heartbeat(now, SECOND_PATH));

@@ -23,13 +23,13 @@ fn a_stream_starts_at_zero_again_after_what_was_handed_in_before() {
         send(&mut pair, 1, i, 1_000);
         send(&mut pair, 2, i, 1_000);
     }
-    let id = reset(&mut pair, StreamDirection::Outgoing, &[1]);
+    let id = reset_streams(&mut pair, StreamDirection::Outgoing, &[1]);
     send(&mut pair, 1, 9, 100);
     send(&mut pair, 2, 9, 100);
-    pair.run(ms(2_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
-    assert_eq!(resets(&pair.client), [(StreamDirection::Outgoing, vec![1])]);
-    assert_eq!(resets(&pair.server), [(StreamDirection::Incoming, vec![1])]);
+    pair.run_for(ms(2_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    assert_eq!(told_resets(&pair.client), [(StreamDirection::Outgoing, vec![1])]);
+    assert_eq!(told_resets(&pair.server), [(StreamDirection::Incoming, vec![1])]);
     let sent = numbers(&pair, start);
     let of = |s: u16| sent.iter().filter(|n| n.0 == s).map(|n| (n.1, n.2)).collect::<Vec<_>>();
     assert_eq!(of(1), [(0, 0), (1, 1), (2, 2), (0, 9)]);
@@ -41,24 +41,24 @@ fn a_stream_starts_at_zero_again_after_what_was_handed_in_before() {
 fn a_reset_waits_at_the_receiver_for_what_was_lost_before_it() {
     let mut pair = pair(config(), config());
     send(&mut pair, 1, 1, 100);
-    pair.run(ms(300));
+    pair.run_for(ms(300));
     // The DATA before the reset is lost, the request is not.
     let mut lost = false;
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         let first = packet.way == Way::ToServer && packet.kinds().contains(&kind::DATA) && !lost;
         lost |= first;
         if first { Verdict::Lose } else { Verdict::Deliver }
     });
     send(&mut pair, 1, 2, 100);
-    pair.exchange();
-    let id = reset(&mut pair, StreamDirection::Outgoing, &[1]);
+    pair.exchange_packets();
+    let id = reset_streams(&mut pair, StreamDirection::Outgoing, &[1]);
     send(&mut pair, 1, 3, 100);
     send(&mut pair, 3, 4, 100);
-    pair.run(ms(300));
-    assert_eq!(outcome(&pair.client, id), None, "in progress");
+    pair.run_for(ms(300));
+    assert_eq!(request_outcome(&pair.client, id), None, "in progress");
     assert_eq!(pair.server.received.len(), 2, "the other stream goes on");
-    pair.run(ms(5_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    pair.run_for(ms(5_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     let on_1 = pair.server.received.iter().filter(|m| m.stream.0 == 1);
     assert_eq!(on_1.map(|m| m.data[0]).collect::<Vec<_>>(), [1, 2, 3]);
     // Waiting for a peer that is at work is no error.
@@ -70,13 +70,17 @@ fn lost_requests_and_responses_are_made_good() {
     for (name, way) in [("request", Way::ToServer), ("response", Way::ToClient)] {
         let mut pair = pair(config(), config());
         send(&mut pair, 0, 1, 100);
-        pair.run(ms(300));
+        pair.run_for(ms(300));
         pair.lose_first(2, move |p| p.way == way && is_reconfig(p));
-        let id = reset(&mut pair, StreamDirection::Outgoing, &[]);
+        let id = reset_streams(&mut pair, StreamDirection::Outgoing, &[]);
         send(&mut pair, 0, 2, 100);
-        pair.run(ms(20_000));
-        assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed), "{name}");
-        assert_eq!(resets(&pair.server).len(), 1, "{name}: once, however often it was asked for");
+        pair.run_for(ms(20_000));
+        assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed), "{name}");
+        assert_eq!(
+            told_resets(&pair.server).len(),
+            1,
+            "{name}: once, however often it was asked for"
+        );
         assert_eq!(pair.server.texts().len(), 2);
         assert_eq!(reconfigs(&pair, Way::ToServer), 3, "{name}");
     }
@@ -85,14 +89,14 @@ fn lost_requests_and_responses_are_made_good() {
 #[test]
 fn a_peer_that_never_answers_is_unreachable_in_the_end() {
     let mut pair = pair(config(), config());
-    pair.lose(|p| if is_reconfig(p) { Verdict::Lose } else { Verdict::Deliver });
+    pair.lose_packets(|p| if is_reconfig(p) { Verdict::Lose } else { Verdict::Deliver });
     let heartbeats = AssocConfig::default().heartbeat_interval.is_some();
     assert!(heartbeats, "they answer, but do not speak for the request");
-    reset(&mut pair, StreamDirection::Outgoing, &[0]);
-    pair.run(ms(3_000));
+    reset_streams(&mut pair, StreamDirection::Outgoing, &[0]);
+    pair.run_for(ms(3_000));
     assert!(reconfigs(&pair, Way::ToServer) >= 2);
-    pair.lose(|_| Verdict::Lose);
-    pair.run(Duration::from_secs(1_500));
+    pair.lose_packets(|_| Verdict::Lose);
+    pair.run_for(Duration::from_secs(1_500));
     assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
 }
 
@@ -104,20 +108,20 @@ fn the_peers_streams_are_reset_by_the_peer() {
         let data = Bytes::from(vec![i; 100]);
         server(&mut pair).send(now, StreamId(4), data, SendOptions::default()).unwrap();
     }
-    pair.run(ms(300));
-    let id = reset(&mut pair, StreamDirection::Incoming, &[4]);
-    pair.run(ms(1_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
-    assert_eq!(resets(&pair.client), [(StreamDirection::Incoming, vec![4])]);
-    assert_eq!(resets(&pair.server), [(StreamDirection::Outgoing, vec![4])]);
+    pair.run_for(ms(300));
+    let id = reset_streams(&mut pair, StreamDirection::Incoming, &[4]);
+    pair.run_for(ms(1_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    assert_eq!(told_resets(&pair.client), [(StreamDirection::Incoming, vec![4])]);
+    assert_eq!(told_resets(&pair.server), [(StreamDirection::Outgoing, vec![4])]);
     // Request 14, answered by 13, which is answered by 16.
     assert_eq!(params(&pair, Way::ToServer), [vec![14], vec![16]]);
     assert_eq!(params(&pair, Way::ToClient), [vec![13]]);
     // At zero already: nothing to do.
-    let again = reset(&mut pair, StreamDirection::Incoming, &[4]);
-    pair.run(ms(1_000));
-    assert_eq!(outcome(&pair.client, again), Some(ReconfigOutcome::Performed));
-    assert_eq!(resets(&pair.client).len(), 1);
+    let again = reset_streams(&mut pair, StreamDirection::Incoming, &[4]);
+    pair.run_for(ms(1_000));
+    assert_eq!(request_outcome(&pair.client, again), Some(ReconfigOutcome::Performed));
+    assert_eq!(told_resets(&pair.client).len(), 1);
 }
 
 #[test]
@@ -127,17 +131,17 @@ fn both_directions_go_in_one_chunk() {
     send(&mut pair, 4, 1, 100);
     let data = Bytes::from_static(b"back");
     server(&mut pair).send(now, StreamId(4), data, SendOptions::default()).unwrap();
-    pair.run(ms(500));
-    let id = reset(&mut pair, StreamDirection::Both, &[4]);
-    pair.run(ms(1_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    pair.run_for(ms(500));
+    let id = reset_streams(&mut pair, StreamDirection::Both, &[4]);
+    pair.run_for(ms(1_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     assert_eq!(params(&pair, Way::ToServer)[0], [13, 14]);
-    let mut of_client = resets(&pair.client);
+    let mut of_client = told_resets(&pair.client);
     of_client.sort_by_key(|r| r.0 == StreamDirection::Incoming);
     let both = [(StreamDirection::Outgoing, vec![4]), (StreamDirection::Incoming, vec![4])];
     assert_eq!(of_client, both);
     send(&mut pair, 4, 2, 100);
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     assert_eq!(pair.server.received.len(), 2);
 }
 
@@ -152,21 +156,21 @@ fn streams_are_added_within_limits() {
         client(&mut pair).send(now, StreamId(12), Bytes::from_static(b"x"), SendOptions::default());
     assert!(matches!(none_yet, Err(SendError::InvalidStream { streams: 10, .. })));
     let id = client(&mut pair).add_streams(now, 4, 2).unwrap();
-    pair.run(ms(1_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    pair.run_for(ms(1_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     assert_eq!(client(&mut pair).streams(), (14, 12));
     assert_eq!(server(&mut pair).streams(), (12, 14));
-    assert!(pair.client.saw(&Event::StreamsAdded { outgoing: 4, incoming: 0 }));
-    assert!(pair.client.saw(&Event::StreamsAdded { outgoing: 0, incoming: 2 }));
+    assert!(pair.client.has_seen(&Event::StreamsAdded { outgoing: 4, incoming: 0 }));
+    assert!(pair.client.has_seen(&Event::StreamsAdded { outgoing: 0, incoming: 2 }));
     assert_eq!(params(&pair, Way::ToServer)[0], [17, 18]);
     send(&mut pair, 13, 7, 100);
-    pair.run(ms(300));
+    pair.run_for(ms(300));
     assert_eq!(pair.server.received[0].stream, StreamId(13));
     // One more than the server wants.
     let now = pair.now;
     let denied = client(&mut pair).add_streams(now, 1, 0).unwrap();
-    pair.run(ms(1_000));
-    assert_eq!(outcome(&pair.client, denied), Some(ReconfigOutcome::Denied));
+    pair.run_for(ms(1_000));
+    assert_eq!(request_outcome(&pair.client, denied), Some(ReconfigOutcome::Denied));
     assert_eq!(client(&mut pair).streams(), (14, 12));
     // Stream numbers have 16 bits.
     let now = pair.now;
@@ -180,16 +184,16 @@ fn a_denied_reset_changes_nothing() {
     let mut pair = pair(config(), AssocConfig { reconfiguration: limits, ..config() });
     let start = pair.log.len();
     send(&mut pair, 0, 1, 100);
-    let id = reset(&mut pair, StreamDirection::Outgoing, &[0]);
+    let id = reset_streams(&mut pair, StreamDirection::Outgoing, &[0]);
     send(&mut pair, 0, 2, 100);
-    pair.run(ms(1_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Denied));
+    pair.run_for(ms(1_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Denied));
     assert_eq!(numbers(&pair, start), [(0, 0, 1), (0, 1, 2)]);
     assert_eq!(pair.server.received.len(), 2);
     let now = pair.now;
     let id = client(&mut pair).reset_streams(now, StreamDirection::Incoming, &[]).unwrap();
-    pair.run(ms(1_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Denied));
+    pair.run_for(ms(1_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Denied));
 }
 
 #[test]
@@ -198,9 +202,13 @@ fn sequence_numbers_wrap() {
     let mut pair = pair(start, config());
     for round in 0..6u8 {
         send(&mut pair, 0, round, 100);
-        let id = reset(&mut pair, StreamDirection::Outgoing, &[0]);
-        pair.run(ms(500));
-        assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed), "round {round}");
+        let id = reset_streams(&mut pair, StreamDirection::Outgoing, &[0]);
+        pair.run_for(ms(500));
+        assert_eq!(
+            request_outcome(&pair.client, id),
+            Some(ReconfigOutcome::Performed),
+            "round {round}"
+        );
     }
     assert_eq!(pair.server.received.len(), 6);
 }
@@ -211,13 +219,14 @@ fn requests_wait_for_each_other() {
     for stream in 0..4 {
         send(&mut pair, stream, 1, 100);
     }
-    let ids: Vec<_> = (0..4).map(|s| reset(&mut pair, StreamDirection::Outgoing, &[s])).collect();
+    let ids: Vec<_> =
+        (0..4).map(|s| reset_streams(&mut pair, StreamDirection::Outgoing, &[s])).collect();
     let now = pair.now;
     let busy = client(&mut pair).reset_streams(now, StreamDirection::Outgoing, &[StreamId(2)]);
     assert_eq!(busy, Err(ReconfigError::Busy));
-    pair.run(ms(1_000));
+    pair.run_for(ms(1_000));
     for id in ids {
-        assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+        assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     }
     assert_eq!(reconfigs(&pair, Way::ToServer), 4);
     let events = pair.server.events.len();
@@ -228,11 +237,11 @@ fn requests_wait_for_each_other() {
 fn a_shutdown_waits_for_a_reset_and_what_it_holds_back() {
     let mut pair = pair(config(), config());
     send(&mut pair, 0, 1, 5_000);
-    reset(&mut pair, StreamDirection::Outgoing, &[0]);
+    reset_streams(&mut pair, StreamDirection::Outgoing, &[0]);
     send(&mut pair, 0, 2, 5_000);
     let now = pair.now;
     pair.client.shutdown(now);
-    pair.run(ms(3_000));
+    pair.run_for(ms(3_000));
     assert_eq!(pair.server.received.len(), 2);
     assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown));
 }
@@ -258,15 +267,15 @@ fn mids_of_both_classes_start_at_zero_again() {
             let data = Bytes::from(vec![round; 3_000]);
             client(&mut pair).send(now, StreamId(1), data, options).unwrap();
         }
-        let id = reset(&mut pair, StreamDirection::Outgoing, &[1]);
-        pair.run(ms(2_000));
-        assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+        let id = reset_streams(&mut pair, StreamDirection::Outgoing, &[1]);
+        pair.run_for(ms(2_000));
+        assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     }
     let now = pair.now;
     let id = client(&mut pair).reset_association(now).unwrap();
     send(&mut pair, 1, 2, 3_000);
-    pair.run(ms(2_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    pair.run_for(ms(2_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     assert_eq!(pair.server.received.len(), 9);
     let mids: Vec<(bool, u32)> = pair
         .log
@@ -294,12 +303,12 @@ fn a_path_that_goes_takes_no_request_with_it() {
     let both = AssocConfig { extensions, ..config() };
     let mut pair = pair(both.clone(), both);
     pair.lose_first(1, is_reconfig);
-    let id = reset(&mut pair, StreamDirection::Outgoing, &[0]);
-    pair.exchange();
+    let id = reset_streams(&mut pair, StreamDirection::Outgoing, &[0]);
+    pair.exchange_packets();
     let (now, gone) = (pair.now, client_addresses()[0]);
     pair.client.endpoint.remove_address(now, gone);
-    pair.run(ms(10_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    pair.run_for(ms(10_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
 }
 
 #[derive(Clone, Debug)]
@@ -348,7 +357,7 @@ proptest! {
         let both = AssocConfig { extensions, initial_tsn, assoc_max_retrans, ..config() };
         let mut pair = pair(both.clone(), both);
         let mut rng = seed | 1;
-        pair.lose(move |_| {
+        pair.lose_packets(move |_| {
             rng ^= rng << 13;
             rng ^= rng >> 7;
             rng ^= rng << 17;
@@ -382,18 +391,20 @@ proptest! {
                 }
                 Step::Everything => asked[side].extend(assoc.reset_association(now)),
                 Step::Add(out, more) => asked[side].extend(assoc.add_streams(now, out, more)),
-                Step::Wait(time) => pair.run(ms(time)),
+                Step::Wait(time) => pair.run_for(ms(time)),
             }
         }
-        pair.run(Duration::from_secs(20));
+        pair.run_for(Duration::from_secs(20));
         pair.deliver_all();
-        pair.run(Duration::from_secs(300));
-        for (side, [from, to]) in [[&pair.client, &pair.server], [&pair.server, &pair.client]].into_iter().enumerate() {
+        pair.run_for(Duration::from_secs(300));
+        let directions = [[&pair.client, &pair.server], [&pair.server, &pair.client]];
+        for (side, [from, to]) in directions.into_iter().enumerate() {
             prop_assert_eq!(from.closed(), None);
             for id in &asked[side] {
-                prop_assert!(outcome(from, *id).is_some(), "{:?} of side {} got no answer", id, side);
+                let outcome = request_outcome(from, *id);
+                prop_assert!(outcome.is_some(), "{:?} of side {} got no answer", id, side);
                 let out_of_step = ReconfigOutcome::Failed { result: 5 };
-                prop_assert_ne!(outcome(from, *id), Some(out_of_step), "{:?} of side {}", id, side);
+                prop_assert_ne!(outcome, Some(out_of_step), "{:?} of side {}", id, side);
             }
             let mut arrived = std::collections::BTreeSet::new();
             let mut last = std::collections::BTreeMap::new();

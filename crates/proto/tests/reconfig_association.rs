@@ -26,8 +26,8 @@ fn the_whole_association_starts_anew() {
     for i in 20..40 {
         send(&mut pair, i % 3, i as u8, 1_000);
     }
-    pair.run(ms(5_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    pair.run_for(ms(5_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     let got: Vec<u8> = pair.server.received.iter().map(|m| m.data[0]).collect();
     for stream in 0..3u8 {
         let of: Vec<u8> = got.iter().copied().filter(|i| i % 3 == stream).collect();
@@ -53,12 +53,12 @@ fn the_whole_association_starts_anew() {
     let (client_said, server_said) = (told(&pair.client).unwrap(), told(&pair.server).unwrap());
     assert_eq!(client_said, (server_said.1, server_said.0));
     // And again, when that is allowed.
-    pair.run(Duration::from_secs(31));
+    pair.run_for(Duration::from_secs(31));
     let now = pair.now;
     let id = client(&mut pair).reset_association(now).unwrap();
     send(&mut pair, 0, 77, 100);
-    pair.run(ms(3_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    pair.run_for(ms(3_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     assert_eq!(pair.server.received.len(), 41);
 }
 
@@ -90,30 +90,30 @@ fn answer_overtaken(interleaving: bool, late: Duration) -> (Pair, ReconfigId) {
     for n in 0..3 {
         send_back(&mut pair, u16::from(n == 2), n, 500, Reliability::Full);
     }
-    pair.run(ms(1_000));
+    pair.run_for(ms(1_000));
     let id = reset_with_late_answer(&mut pair, late);
     (pair, id)
 }
 
 /// The client asks for a reset, and the server has performed it; all answers come `late`.
 fn reset_with_late_answer(pair: &mut Pair, late: Duration) -> ReconfigId {
-    pair.lose(move |p| if is_answer(p) { Verdict::Delay(late) } else { Verdict::Deliver });
+    pair.lose_packets(move |p| if is_answer(p) { Verdict::Delay(late) } else { Verdict::Deliver });
     let now = pair.now;
     let id = client(pair).reset_association(now).unwrap();
-    pair.run(ms(15));
+    pair.run_for(ms(15));
     assert_eq!(pair.flying.iter().filter(|p| is_answer(p)).count(), 1);
     id
 }
 
 /// Everything went on, in both directions.
 fn check_goes_on(pair: &mut Pair, id: ReconfigId, wanted: [&[u32]; 3]) {
-    pair.run(Duration::from_secs(60));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    pair.run_for(Duration::from_secs(60));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     for stream in 0..3u16 {
         send(pair, stream, 77, 100);
         send_back(pair, stream, 1_000, 100, Reliability::Full);
     }
-    pair.run(Duration::from_secs(60));
+    pair.run_for(Duration::from_secs(60));
     for (stream, wanted) in (0..).zip(wanted) {
         let wanted: Vec<u32> = wanted.iter().copied().chain([1_000]).collect();
         assert_eq!(got_back(pair, stream), wanted, "stream {stream}");
@@ -149,19 +149,19 @@ fn data_overtakes_the_answer_to_a_reset_of_the_association_where_numbers_wrap() 
         for n in 0..before {
             send_back(&mut pair, 0, n, 1, Reliability::Full);
             if n % 1_024 == 0 {
-                pair.run(ms(100));
+                pair.run_for(ms(100));
             }
         }
-        pair.run(ms(2_000));
+        pair.run_for(ms(2_000));
         assert_eq!(pair.client.received.len(), before as usize);
         let id = reset_with_late_answer(&mut pair, ms(3_500));
         for (n, len) in [(before, 100), (before + 1, 9_000), (before + 2, 100)] {
             send_back(&mut pair, 0, n, len, Reliability::Full);
         }
         // Some of it came before the answer, and some only behind it.
-        pair.run(ms(1_000));
+        pair.run_for(ms(1_000));
         let early = pair.client.received.len();
-        assert!(early > before as usize && outcome(&pair.client, id).is_none());
+        assert!(early > before as usize && request_outcome(&pair.client, id).is_none());
         send_back(&mut pair, 0, before + 3, 100, Reliability::Full);
         let wanted: Vec<u32> = (0..before + 4).collect();
         check_goes_on(&mut pair, id, [&wanted, &[], &[]]);
@@ -177,8 +177,8 @@ fn the_answer_to_a_reset_of_the_association_comes_again_later() {
             send_back(&mut pair, stream, n, 3_000, Reliability::Full);
         }
         for wait in [30, 100, 2_000] {
-            pair.run(ms(wait));
-            pair.inject(Way::ToClient, answer.tuple, &answer.data);
+            pair.run_for(ms(wait));
+            pair.inject_packet(Way::ToClient, answer.tuple, &answer.data);
         }
         check_goes_on(&mut pair, id, [&[0, 1, 12], &[2, 11], &[10, 13]]);
     }
@@ -190,7 +190,7 @@ fn what_is_given_up_overtakes_the_answer_to_a_reset_of_the_association() {
     for (interleaving, stream) in [(false, 2), (true, 2), (false, 1), (true, 1), (false, 0)] {
         let (mut pair, id) = answer_overtaken(interleaving, ms(8_000));
         let mut lost = 1;
-        pair.lose(move |p| match p.kinds() {
+        pair.lose_packets(move |p| match p.kinds() {
             _ if is_answer(p) => Verdict::Delay(ms(8_000)),
             kinds if p.way == Way::ToClient && lost > 0 => {
                 lost -= u32::from(kinds.contains(&kind::DATA) || kinds.contains(&kind::I_DATA));
@@ -199,7 +199,7 @@ fn what_is_given_up_overtakes_the_answer_to_a_reset_of_the_association() {
             _ => Verdict::Deliver,
         });
         send_back(&mut pair, stream, 10, 100, Reliability::Limited(0));
-        pair.run(ms(3_000));
+        pair.run_for(ms(3_000));
         send_back(&mut pair, stream, 11, 100, Reliability::Full);
         send_back(&mut pair, stream, 12, 9_000, Reliability::Full);
         let mut wanted = [vec![0, 1], vec![2], vec![]];
@@ -223,11 +223,11 @@ fn an_unordered_message_overtakes_the_answer_to_a_reset_of_the_association() {
     };
     pair.lose_first(1, |p| p.way == Way::ToClient);
     unordered(&mut pair, 1, Reliability::Limited(0));
-    pair.run(Duration::from_secs(10));
-    pair.lose(|p| if is_answer(p) { Verdict::Delay(ms(500)) } else { Verdict::Deliver });
+    pair.run_for(Duration::from_secs(10));
+    pair.lose_packets(|p| if is_answer(p) { Verdict::Delay(ms(500)) } else { Verdict::Deliver });
     let now = pair.now;
     let id = client(&mut pair).reset_association(now).unwrap();
-    pair.run(ms(15));
+    pair.run_for(ms(15));
     unordered(&mut pair, 2, Reliability::Full);
     check_goes_on(&mut pair, id, [&[2], &[], &[]]);
 }
@@ -240,12 +240,12 @@ fn what_was_given_up_before_a_reset_of_the_association_does_not_hold_it_up() {
         let both = AssocConfig { extensions, ..config() };
         let mut pair = pair(both.clone(), both);
         send_back(&mut pair, 0, 0, 100, Reliability::Full);
-        pair.run(ms(1_000));
+        pair.run_for(ms(1_000));
         pair.lose_first(1, |p| p.way == Way::ToClient);
         send_back(&mut pair, 0, 1, 100, Reliability::Limited(0));
         let now = pair.now;
         let id = client(&mut pair).reset_association(now).unwrap();
-        pair.run(Duration::from_secs(10));
+        pair.run_for(Duration::from_secs(10));
         check_goes_on(&mut pair, id, [&[0], &[], &[]]);
     }
 }
@@ -256,7 +256,7 @@ fn a_reset_of_streams_overtakes_the_answer_to_a_reset_of_the_association() {
         let (mut pair, id) = answer_overtaken(interleaving, ms(3_000));
         // Its request overtakes both the answer, and the data before it.
         let mut lost = 1;
-        pair.lose(move |p| {
+        pair.lose_packets(move |p| {
             let data = p.kinds().iter().any(|k| matches!(*k, kind::DATA | kind::I_DATA));
             if p.way == Way::ToClient && data && lost > 0 {
                 lost -= 1;
@@ -274,10 +274,10 @@ fn a_reset_of_streams_overtakes_the_answer_to_a_reset_of_the_association() {
         let direction = StreamDirection::Outgoing;
         let other = server(&mut pair).reset_streams(now, direction, &[StreamId(1)]).unwrap();
         send_back(&mut pair, 1, 12, 100, Reliability::Full);
-        pair.run(ms(20_000));
+        pair.run_for(ms(20_000));
         pair.deliver_all();
         check_goes_on(&mut pair, id, [&[0, 1], &[2, 11, 12], &[10]]);
-        assert_eq!(outcome(&pair.server, other), Some(ReconfigOutcome::Performed));
+        assert_eq!(request_outcome(&pair.server, other), Some(ReconfigOutcome::Performed));
     }
 }
 
@@ -298,14 +298,14 @@ fn an_association_that_is_over_asks_for_nothing_and_resets_nothing() {
         }
         // Data is lost, so the reset waits; then the application gives up, and its ABORT is lost as
         // well.
-        pair.lose(|p| match p.kinds()[0] {
+        pair.lose_packets(|p| match p.kinds()[0] {
             kind::DATA | kind::ABORT => Verdict::Lose,
             _ => Verdict::Deliver,
         });
-        pair.run(ms(300));
+        pair.run_for(ms(300));
         let (now, before) = (pair.now, pair.log.len());
         client(&mut pair).abort(now, Bytes::new());
-        pair.run(ms(300));
+        pair.run_for(ms(300));
         let kinds: Vec<Vec<u8>> = pair
             .sent_since(before)
             .iter()
@@ -330,8 +330,8 @@ fn a_request_that_crosses_a_shutdown_is_denied() {
         send_back(&mut pair, 0, n, 1_000, Reliability::Full);
     }
     pair.client.shutdown(now);
-    pair.run(ms(5_000));
-    assert_eq!(outcome(&pair.server, id), Some(ReconfigOutcome::Denied));
+    pair.run_for(ms(5_000));
+    assert_eq!(request_outcome(&pair.server, id), Some(ReconfigOutcome::Denied));
     assert_eq!(got_back(&pair, 0), [0, 1, 2, 3, 4]);
     assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown));
     assert_eq!(pair.server.closed(), Some(CloseReason::Shutdown));

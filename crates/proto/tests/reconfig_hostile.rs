@@ -17,7 +17,7 @@ fn ask(pair: &mut Pair, params: &[Parameter<'_>]) -> Vec<u32> {
     let list: ParamsBuf = params.iter().copied().collect();
     let packet = to_server(tag, &[&chunk(ReconfigChunk { params: list.as_params() })]);
     let before = pair.log.len();
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     let mut results = Vec::new();
     for packet in pair.sent_since(before).iter().filter(|p| p.way == Way::ToClient) {
         let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
@@ -74,9 +74,9 @@ fn a_flood_of_requests_gets_one_answer_each_and_costs_nothing_that_stays() {
     // The harness takes events at once, so none were denied for want of room.
     assert_eq!(denied, 0);
     // The same number again: the same answer, and nothing happens.
-    let seen = resets(&pair.server).len();
+    let seen = told_resets(&pair.server).len();
     let repeated = ask(&mut pair, &[outgoing(first.wrapping_add(9_999), last, &none)]);
-    assert_eq!((repeated, resets(&pair.server).len()), (vec![1], seen));
+    assert_eq!((repeated, told_resets(&pair.server).len()), (vec![1], seen));
     // Numbers from elsewhere.
     for wrong in [first, first.wrapping_add(10_001), first ^ (1 << 31)] {
         assert_eq!(ask(&mut pair, &[outgoing(wrong, last, &none)]), [5]);
@@ -112,8 +112,8 @@ fn what_a_peer_wants_and_then_refuses_is_denied() {
         let (asked, own) = (first_request(&pair), server_request(&pair));
         let now = pair.now;
         server(&mut pair).send(now, StreamId(0), "x".into(), Default::default()).unwrap();
-        pair.run(ms(300));
-        pair.lose(|_| Verdict::Lose);
+        pair.run_for(ms(300));
+        pair.lose_packets(|_| Verdict::Lose);
         if busy {
             server(&mut pair).add_streams(now, 1, 0).unwrap();
         }
@@ -135,7 +135,7 @@ fn what_a_peer_wants_and_then_refuses_is_denied() {
         assert_eq!(ask(&mut pair, &[refuse(refused)]), [2], "busy: {busy}");
         // The wish again: the same answer again.
         assert_eq!(ask(&mut pair, &wish), [2], "busy: {busy}");
-        assert_eq!(resets(&pair.server), []);
+        assert_eq!(told_resets(&pair.server), []);
     }
 }
 
@@ -156,15 +156,15 @@ fn what_waits_for_a_reset_is_bounded_by_the_receive_buffer() {
         to_server(tag, &[&chunk(DataChunk { tsn, stream, ssn, ppid: 0, flags, payload })])
     };
     for i in 1..1_000 {
-        pair.inject(Way::ToServer, at_server(), &data(i, &[7; 1_000]));
+        pair.inject_packet(Way::ToServer, at_server(), &data(i, &[7; 1_000]));
     }
     let held = server(&mut pair).receive_buffer().0;
     assert!((19_000..=21_000).contains(&held), "{held}");
     assert_eq!(pair.server.received.len(), 0);
     // It comes after all: room is made for it, the reset is done, what was kept is delivered from
     // number 0 on.
-    pair.inject(Way::ToServer, at_server(), &data(0, &[1; 1_000]));
-    assert_eq!(resets(&pair.server), [(StreamDirection::Incoming, vec![])]);
+    pair.inject_packet(Way::ToServer, at_server(), &data(0, &[1; 1_000]));
+    assert_eq!(told_resets(&pair.server), [(StreamDirection::Incoming, vec![])]);
     let got: Vec<u8> = pair.server.received.iter().map(|m| m.data[0]).collect();
     assert!(got.len() >= 18 && got[1..].iter().all(|b| *b == 7), "{got:?}");
 }
@@ -186,7 +186,7 @@ fn an_application_that_does_not_listen_is_not_buried_in_events() {
             out.clear();
         }
     }
-    pair.exchange();
-    assert_eq!(resets(&pair.server).len(), 64);
+    pair.exchange_packets();
+    assert_eq!(told_resets(&pair.server).len(), 64);
     assert!(pair.server.endpoint.association(h).is_some());
 }

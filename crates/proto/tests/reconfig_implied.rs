@@ -19,8 +19,8 @@ fn ask_in_vain(pair: &mut Pair, count: u16, times: usize) -> ReconfigId {
     pair.lose_first(times, |p| p.way == Way::ToServer && has_param(p, 18));
     let id = add(pair, false, 0, count);
     add(pair, true, count, 0);
-    pair.run(ms(100));
-    assert_eq!(outcome(&pair.client, id), None, "it may be the answer, or not");
+    pair.run_for(ms(100));
+    assert_eq!(request_outcome(&pair.client, id), None, "it may be the answer, or not");
     id
 }
 
@@ -44,7 +44,7 @@ fn limited(most: u16) -> Pair {
 }
 
 fn performed(pair: &Pair, id: ReconfigId) {
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed), "{id:?}");
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed), "{id:?}");
 }
 
 #[test]
@@ -53,13 +53,13 @@ fn a_lost_request_that_seemed_answered_is_made_again() {
     for (count, total) in [(1, 12), (2, 16)] {
         let wish = ask_in_vain(&mut pair, count, 1);
         assert_eq!(client(&mut pair).streams(), (10, total - count), "the server's own");
-        pair.run(ms(2_500));
+        pair.run_for(ms(2_500));
         performed(&pair, wish);
         assert_eq!(client(&mut pair).streams(), (10, total));
     }
     assert_eq!(asked(&pair), [[18], [18], [18], [18]]);
-    let reset = reset(&mut pair, StreamDirection::Outgoing, &[]);
-    pair.run(ms(200));
+    let reset = reset_streams(&mut pair, StreamDirection::Outgoing, &[]);
+    pair.run_for(ms(200));
     performed(&pair, reset);
 }
 
@@ -67,8 +67,8 @@ fn a_lost_request_that_seemed_answered_is_made_again() {
 fn a_request_that_seemed_answered_is_not_told_as_performed_when_it_was_denied() {
     let mut pair = limited(11);
     let wish = ask_in_vain(&mut pair, 1, 1);
-    pair.run(ms(2_500));
-    assert_eq!(outcome(&pair.client, wish), Some(ReconfigOutcome::Denied));
+    pair.run_for(ms(2_500));
+    assert_eq!(request_outcome(&pair.client, wish), Some(ReconfigOutcome::Denied));
     assert_eq!(client(&mut pair).streams(), (10, 11));
 }
 
@@ -77,8 +77,8 @@ fn the_answer_to_a_request_for_both_directions_counts_not_what_crosses_it() {
     let mut pair = limited(11);
     let both = add(&mut pair, false, 1, 1);
     add(&mut pair, true, 1, 0);
-    pair.run(ms(2_500));
-    assert_eq!(outcome(&pair.client, both), Some(ReconfigOutcome::Denied));
+    pair.run_for(ms(2_500));
+    assert_eq!(request_outcome(&pair.client, both), Some(ReconfigOutcome::Denied));
     assert_eq!(client(&mut pair).streams(), (11, 11));
 }
 
@@ -86,20 +86,20 @@ fn the_answer_to_a_request_for_both_directions_counts_not_what_crosses_it() {
 fn lost_requests_that_were_believed_in_the_end_are_made_again_when_that_shows() {
     let mut pair = pair(config(), config());
     let wish = ask_in_vain(&mut pair, 1, 3);
-    pair.run(ms(8_000));
+    pair.run_for(ms(8_000));
     performed(&pair, wish);
     assert_eq!(client(&mut pair).streams(), (10, 11), "the server's own");
     send(&mut pair, 0, 1, 100);
-    let reset = reset(&mut pair, StreamDirection::Both, &[0]);
+    let reset = reset_streams(&mut pair, StreamDirection::Both, &[0]);
     send(&mut pair, 0, 2, 100);
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     performed(&pair, reset);
     assert_eq!(client(&mut pair).streams(), (10, 12));
     assert_eq!(server(&mut pair).streams(), (12, 10));
     assert_eq!(pair.server.received.len(), 2);
     // And nothing is out of step for good.
     let more = add(&mut pair, false, 1, 1);
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     performed(&pair, more);
     // Lost thrice, called bad, made again, once more; then the last. Nobody waited for a timer.
     let adds_out_in =
@@ -112,12 +112,12 @@ fn several_lost_requests_that_were_believed_are_made_again_in_order() {
     let mut pair = pair(config(), config());
     for count in 1..=3 {
         let wish = ask_in_vain(&mut pair, count, 3);
-        pair.run(ms(60_000));
+        pair.run_for(ms(60_000));
         performed(&pair, wish);
     }
     assert_eq!(client(&mut pair).streams(), (10, 16), "the server's own");
-    let reset = reset(&mut pair, StreamDirection::Outgoing, &[]);
-    pair.run(ms(1_000));
+    let reset = reset_streams(&mut pair, StreamDirection::Outgoing, &[]);
+    pair.run_for(ms(1_000));
     performed(&pair, reset);
     assert_eq!(client(&mut pair).streams(), (10, 22));
     assert_eq!(server(&mut pair).streams(), (22, 10));
@@ -129,7 +129,7 @@ fn a_peer_that_answers_with_nothing_but_its_streams_is_believed_after_two_more_r
     for count in 1..=2 {
         // Asked once, it says no word but that it adds streams.
         let mut asked = false;
-        pair.lose(move |p| {
+        pair.lose_packets(move |p| {
             let answer = p.way == Way::ToClient && is_reconfig(p) && has_param(p, 16);
             let again = p.way == Way::ToServer && is_reconfig(p) && has_param(p, 18);
             let lost = answer || again && core::mem::replace(&mut asked, true);
@@ -141,17 +141,17 @@ fn a_peer_that_answers_with_nothing_but_its_streams_is_believed_after_two_more_r
             if client(&mut pair).streams() == all {
                 break;
             }
-            pair.run(ms(100));
+            pair.run_for(ms(100));
         }
         assert_eq!(client(&mut pair).streams(), all);
-        assert_eq!(outcome(&pair.client, wish), None);
-        pair.run(ms(60_000));
+        assert_eq!(request_outcome(&pair.client, wish), None);
+        pair.run_for(ms(60_000));
         performed(&pair, wish);
     }
     assert_eq!(pair.client.closed(), None);
     pair.deliver_all();
-    let reset = reset(&mut pair, StreamDirection::Outgoing, &[]);
-    pair.run(ms(5_000));
+    let reset = reset_streams(&mut pair, StreamDirection::Outgoing, &[]);
+    pair.run_for(ms(5_000));
     performed(&pair, reset);
     assert_eq!(client(&mut pair).streams(), (10, 13));
     let asked = asked(&pair);

@@ -20,12 +20,12 @@ fn send_numbered(pair: &mut Pair, of_server: bool, range: core::ops::Range<u32>)
             let options = SendOptions { ppid: n, ..SendOptions::default() };
             match assoc.send(now, StreamId(0), Bytes::from_static(b"x"), options) {
                 Ok(_) => break,
-                Err(SendError::WouldBlock) => pair.run(ms(100)),
+                Err(SendError::WouldBlock) => pair.run_for(ms(100)),
                 Err(other) => panic!("{other}"),
             }
         }
         if n % 1_024 == 0 {
-            pair.run(ms(50));
+            pair.run_for(ms(50));
             pair.log.drain(2..);
         }
     }
@@ -46,24 +46,24 @@ fn a_stream_is_reset_while_the_last_of_65536_old_messages_are_under_way() {
     for count in [1 << 16, 2 << 16] {
         let mut pair = pair(config(), config());
         send_numbered(&mut pair, false, 0..count - 3);
-        pair.run(ms(2_000));
+        pair.run_for(ms(2_000));
         // Lost once: the reset waits for them at the receiver.
         pair.lose_first(3, has_data);
         for n in count - 3..count {
             send_numbered(&mut pair, false, n..n + 1);
-            pair.exchange();
+            pair.exchange_packets();
         }
-        let id = reset(&mut pair, StreamDirection::Outgoing, &[0]);
+        let id = reset_streams(&mut pair, StreamDirection::Outgoing, &[0]);
         send_numbered(&mut pair, false, count..count + 3);
-        pair.run(ms(200));
-        assert_eq!(outcome(&pair.client, id), None, "in progress");
-        pair.run(ms(20_000));
-        assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+        pair.run_for(ms(200));
+        assert_eq!(request_outcome(&pair.client, id), None, "in progress");
+        pair.run_for(ms(20_000));
+        assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
         in_order(&pair.server, count + 3);
-        let again = reset(&mut pair, StreamDirection::Outgoing, &[0]);
+        let again = reset_streams(&mut pair, StreamDirection::Outgoing, &[0]);
         send_numbered(&mut pair, false, count + 3..count + 6);
-        pair.run(ms(5_000));
-        assert_eq!(outcome(&pair.client, again), Some(ReconfigOutcome::Performed));
+        pair.run_for(ms(5_000));
+        assert_eq!(request_outcome(&pair.client, again), Some(ReconfigOutcome::Performed));
         in_order(&pair.server, count + 6);
     }
 }
@@ -73,17 +73,17 @@ fn the_peer_resets_its_stream_while_the_last_of_65536_old_messages_are_under_way
     let count = 1 << 16;
     let mut pair = pair(config(), config());
     send_numbered(&mut pair, true, 0..count - 2);
-    pair.run(ms(2_000));
+    pair.run_for(ms(2_000));
     pair.lose_first(2, has_data);
     for n in count - 2..count {
         send_numbered(&mut pair, true, n..n + 1);
-        pair.exchange();
+        pair.exchange_packets();
     }
-    let id = reset(&mut pair, StreamDirection::Incoming, &[0]);
-    pair.run(ms(15));
+    let id = reset_streams(&mut pair, StreamDirection::Incoming, &[0]);
+    pair.run_for(ms(15));
     send_numbered(&mut pair, true, count..count + 3);
-    pair.run(ms(20_000));
-    assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
+    pair.run_for(ms(20_000));
+    assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed));
     in_order(&pair.client, count + 3);
 }
 
@@ -95,9 +95,9 @@ fn the_association_is_reset_while_the_last_of_65536_old_messages_are_under_way()
         let count = 1 << 16;
         let mut pair = pair(config(), config());
         send_numbered(&mut pair, true, 0..count - 2);
-        pair.run(ms(2_000));
+        pair.run_for(ms(2_000));
         let mut lost = 0;
-        pair.lose(move |p| {
+        pair.lose_packets(move |p| {
             if p.way == Way::ToClient && is_reconfig(p) {
                 return Verdict::Delay(ms(late));
             }
@@ -107,20 +107,20 @@ fn the_association_is_reset_while_the_last_of_65536_old_messages_are_under_way()
         });
         for n in count - 2..count {
             send_numbered(&mut pair, true, n..n + 1);
-            pair.exchange();
+            pair.exchange_packets();
         }
         let now = pair.now;
         let id = client(&mut pair).reset_association(now).unwrap();
-        pair.run(ms(15));
+        pair.run_for(ms(15));
         send_numbered(&mut pair, true, count..count + 3);
-        pair.run(ms(60_000));
-        assert_eq!(outcome(&pair.client, id), Some(ReconfigOutcome::Performed), "{late}");
+        pair.run_for(ms(60_000));
+        assert_eq!(request_outcome(&pair.client, id), Some(ReconfigOutcome::Performed), "{late}");
         in_order(&pair.client, count + 3);
         assert!(
             pair.client.events.iter().any(|(_, e)| matches!(e, Event::AssociationReset { .. }))
         );
         send_numbered(&mut pair, true, count + 3..count + 6);
-        pair.run(ms(5_000));
+        pair.run_for(ms(5_000));
         in_order(&pair.client, count + 6);
     }
 }
@@ -140,9 +140,9 @@ fn a_stream_goes_on_whatever_number_of_its_messages_is_given_up_at_once() {
             let (tsn, ssn) = (Tsn(first.wrapping_add(n)), Ssn(n as u16));
             let stream = StreamId(0);
             let data = DataChunk { tsn, stream, ssn, ppid: n, flags, payload: b"x" };
-            pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&chunk(data)]));
+            pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&chunk(data)]));
         };
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         // What comes before and behind them has arrived.
         inject(&mut pair, 0);
         inject(&mut pair, given_up + 1);
@@ -150,7 +150,7 @@ fn a_stream_goes_on_whatever_number_of_its_messages_is_given_up_at_once() {
         let new_cumulative_tsn = Tsn(first.wrapping_add(given_up));
         let forward = ForwardTsnRepr { new_cumulative_tsn, skipped: &skipped };
         for _ in 0..2 {
-            pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&chunk(forward)]));
+            pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&chunk(forward)]));
         }
         inject(&mut pair, given_up + 2);
         let got: Vec<u32> = pair.server.received.iter().map(|m| m.ppid).collect();

@@ -26,11 +26,11 @@ fn connected(recovery: RecoveryConfig) -> Pair {
     let config = AssocConfig { recovery, max_burst: None, ..AssocConfig::default() };
     let path = tuple("10.1.0.1", "10.2.0.1");
     pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, Arc::new(config)).unwrap();
-    pair.run(ms(200));
+    pair.run_for(ms(200));
     judge(&mut pair, |_, _, _| Verdict::Deliver);
     for _ in 0..3 {
         send(&mut pair, 50);
-        pair.run(ms(500));
+        pair.run_for(ms(500));
     }
     assert_eq!((stats(&pair).timeouts, stats(&pair).retransmissions_fast), (0, 0));
     pair
@@ -83,7 +83,7 @@ fn bottleneck(
     mut fate: impl FnMut(&Packet, u32, u32) -> Verdict + 'static,
 ) {
     let (mut first, mut sends, mut free) = (None, BTreeMap::new(), moves);
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         let Some(&tsn) = tsns(packet).first() else { return Verdict::Deliver };
         let number = tsn.wrapping_sub(*first.get_or_insert(tsn)) + 1;
         let send = sends.entry(tsn).or_insert(0);
@@ -102,7 +102,7 @@ fn bottleneck(
 fn time_for(pair: &mut Pair, messages: usize) -> Duration {
     let (began, wanted) = (pair.now, pair.server.received.len() + messages);
     while pair.server.received.len() < wanted {
-        pair.run(ms(1));
+        pair.run_for(ms(1));
         assert!(
             pair.now.since(began) < ms(60_000),
             "{} missing",
@@ -134,7 +134,7 @@ fn a_lost_tail_is_recovered_in_two_round_trips() {
     let before = cwnd(&pair);
     assert_eq!(recovered(&pair).tail_losses, 0);
     send(&mut pair, 4);
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     assert_eq!(recovered(&pair).tail_losses, 1);
     assert_eq!(cwnd(&pair), before / 2);
 }
@@ -182,7 +182,7 @@ fn a_probe_that_nothing_needed_cuts_no_window() {
     send(&mut pair, 10);
     time_for(&mut pair, 10);
     send(&mut pair, 10);
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     assert_eq!((recovered(&pair).tail_probes, recovered(&pair).tail_losses), (1, 0));
     assert_eq!(stats(&pair).timeouts, 0);
     assert!(cwnd(&pair) >= before, "{} of {before}", cwnd(&pair));
@@ -216,7 +216,7 @@ fn reordering_within_a_quarter_of_the_round_trip_is_no_loss() {
     judge(&mut pair, |_, n, _| if n == 8 { Verdict::Delay(ms(4)) } else { Verdict::Deliver });
     send(&mut pair, 10);
     time_for(&mut pair, 10);
-    pair.run(ms(500));
+    pair.run_for(ms(500));
     assert_eq!((stats(&pair).retransmissions_fast, stats(&pair).timeouts), (0, 0));
 }
 
@@ -234,7 +234,7 @@ fn persistent_reordering_is_learnt() {
             for count in &mut after {
                 send(&mut pair, 300);
                 time_for(&mut pair, 300);
-                pair.run(ms(300));
+                pair.run_for(ms(300));
                 *count = stats(&pair).retransmissions_fast - recovered(&pair).tail_probes;
             }
             after
@@ -253,10 +253,10 @@ fn a_delay_spike_does_not_collapse_the_window() {
         let before = cwnd(&pair);
         stall(&mut pair, ms(1300));
         send(&mut pair, 100);
-        pair.run(ms(1340));
+        pair.run_for(ms(1340));
         assert_eq!(stats(&pair).timeouts, 1);
         let after = cwnd(&pair);
-        pair.run(ms(3000));
+        pair.run_for(ms(3000));
         assert_eq!(pair.server.received.len(), 250);
         (pair, before, after)
     };
@@ -277,12 +277,14 @@ fn a_delay_spike_does_not_collapse_the_window() {
 fn a_genuine_timeout_is_not_undone() {
     let mut pair = connected(RecoveryConfig { f_rto: true, ..RecoveryConfig::OFF });
     let dark = pair.now + ms(500);
-    pair.lose(move |packet| if packet.at < dark { Verdict::Lose } else { Verdict::Deliver });
+    pair.lose_packets(
+        move |packet| if packet.at < dark { Verdict::Lose } else { Verdict::Deliver },
+    );
     let before = cwnd(&pair);
     send(&mut pair, 100);
-    pair.run(ms(1010));
+    pair.run_for(ms(1010));
     assert!(cwnd(&pair) < before / 2);
-    pair.run(ms(20_000));
+    pair.run_for(ms(20_000));
     assert_eq!((pair.server.received.len(), recovered(&pair).spurious_timeouts), (250, 0));
 }
 
@@ -326,7 +328,7 @@ fn everything_arrives_whatever_is_lost_with_any_switches() {
         };
         let mut pair = connected(recovery);
         let mut noise = 12_345 + switches;
-        pair.lose(move |_| {
+        pair.lose_packets(move |_| {
             noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             match noise >> 28 {
                 0 | 1 => Verdict::Lose,
@@ -335,7 +337,7 @@ fn everything_arrives_whatever_is_lost_with_any_switches() {
             }
         });
         send(&mut pair, 300);
-        pair.run(ms(600_000));
+        pair.run_for(ms(600_000));
         assert_eq!(pair.server.received.len(), 450, "{recovery:?}");
     }
 }
@@ -350,11 +352,11 @@ fn an_end_that_only_receives_notices_that_its_sacks_do_not_arrive() {
     server.assoc = assoc.clone().into();
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
     pair.connect_with(assoc);
-    pair.run(Duration::from_secs(5));
+    pair.run_for(Duration::from_secs(5));
     let primary = pair.server.handle();
     let primary = pair.server.endpoint.association(primary).unwrap().view(pair.now).primary;
     assert_eq!(primary, polypath_proto::PathId(0));
-    pair.lose(|p| {
+    pair.lose_packets(|p| {
         let dead = p.way == Way::ToClient && p.tuple.local.ip() == ip("10.0.0.1");
         if dead { Verdict::Lose } else { Verdict::Deliver }
     });
@@ -362,7 +364,7 @@ fn an_end_that_only_receives_notices_that_its_sacks_do_not_arrive() {
     let client = pair.client.endpoint.association_mut(h).unwrap();
     assert!(client.set_primary(now, polypath_proto::PathId(1)));
     pair.client.send(now, b"is anybody there?");
-    pair.run(Duration::from_secs(10));
+    pair.run_for(Duration::from_secs(10));
     let h = pair.client.handle();
     let queue = pair.client.endpoint.association(h).unwrap().sender_queue_info();
     assert_eq!((pair.server.texts().len(), queue.used), (1, 0), "{queue:?}");

@@ -26,7 +26,7 @@ fn first_tsn(packet: &Packet) -> u32 {
 
 /// Nothing but what set-up needs passes; COOKIE ECHOs take a second.
 fn only_set_up(pair: &mut Pair) {
-    pair.lose(|p| match p.first_kind() {
+    pair.lose_packets(|p| match p.first_kind() {
         COOKIE_ECHO => Verdict::Delay(SECOND),
         INIT | INIT_ACK => Verdict::Deliver,
         _ => Verdict::Lose,
@@ -39,7 +39,7 @@ fn new_life(pair: &mut Pair) {
     let seed = 99 + pair.log.len() as u64;
     pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), seed);
     pair.connect();
-    pair.run(100 * MS);
+    pair.run_for(100 * MS);
 }
 
 /// Brings the server, which is us, to `state`: the former life knows its `tag` and that its first
@@ -53,12 +53,12 @@ fn bring_to(pair: &mut Pair, state: State, tag: u32, tsn: u32) {
         State::ShutdownPending | State::ShutdownSent => pair.server.shutdown(now),
         State::ShutdownReceived | State::ShutdownAckSent => {
             let shutdown = ShutdownChunk { cumulative_tsn: Tsn(tsn.wrapping_sub(1)) };
-            pair.exchange();
-            pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&chunk(shutdown)]));
+            pair.exchange_packets();
+            pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&chunk(shutdown)]));
         }
         _ => {}
     }
-    pair.exchange();
+    pair.exchange_packets();
     assert_eq!(pair.server.state(), state);
 }
 
@@ -82,19 +82,19 @@ fn by_tie_tags(state: State, early: bool) -> Pair {
 /// former life sent data.
 fn by_collision(state: State, heard: bool) -> Pair {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.connect_back();
-    pair.exchange();
+    pair.exchange_packets();
     let (own, tsn) = (read_init(&pair.log[0]), first_tsn(&pair.log[0]));
     new_life(&mut pair);
     let (cookie, former) = (pair.last_with(COOKIE_ECHO), pair.last_with(INIT));
     pair.flying.clear();
     new_life(&mut pair);
-    pair.inject(Way::ToServer, at_server(), &cookie.data);
+    pair.inject_packet(Way::ToServer, at_server(), &cookie.data);
     assert_eq!((pair.server.state(), cookie.tag()), (State::Established, own));
     if heard {
         let data = chunk(data(first_tsn(&former)));
-        pair.inject(Way::ToServer, at_server(), &to_server(own, &[&data]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(own, &[&data]));
     }
     bring_to(&mut pair, state, own, tsn);
     pair
@@ -123,7 +123,7 @@ fn both_work(pair: &mut Pair, what: &str) {
     let (now, sent) = (pair.now, pair.server.received.len());
     pair.client.send(now, b"to server");
     pair.server.send(now, b"to client");
-    pair.run(2 * SECOND);
+    pair.run_for(2 * SECOND);
     assert_eq!(pair.server.texts()[sent..], [b"to server"], "{what}");
     assert_eq!(pair.client.texts().last(), Some(&&b"to client"[..]), "{what}");
 }
@@ -149,9 +149,9 @@ enum Outcome {
 }
 
 fn check(what: &str, state: State, mut pair: Pair) {
-    pair.lose(|_| Verdict::Deliver);
+    pair.lose_packets(|_| Verdict::Deliver);
     let all: Vec<_> = pair.server.endpoint.associations().collect();
-    pair.run(15 * SECOND);
+    pair.run_for(15 * SECOND);
     let (ours, theirs) = (pair.server.closed(), pair.client.closed());
     let shutdown = Some(CloseReason::Shutdown);
     let new = pair.server.endpoint.associations().any(|h| !all.contains(&h));
@@ -174,12 +174,12 @@ fn check(what: &str, state: State, mut pair: Pair) {
     // Nothing was exchanged with the former life: there is no new one, only a new name.
     let renamed = what.ends_with("not heard") && state != State::ShutdownReceived;
     let restarted = state != State::ShutdownAckSent && !renamed;
-    assert_eq!(pair.server.saw(&Event::Restarted), restarted, "{what}");
+    assert_eq!(pair.server.has_seen(&Event::Restarted), restarted, "{what}");
     if end == Outcome::Works {
         both_work(&mut pair, what);
         let now = pair.now;
         pair.client.shutdown(now);
-        pair.run(5 * SECOND);
+        pair.run_for(5 * SECOND);
         assert_eq!((pair.client.closed(), pair.server.closed()), (shutdown.clone(), shutdown));
     }
 }
@@ -198,17 +198,19 @@ fn in_shutdown_ack_sent_a_new_life_gets_shutdown_ack_and_an_error_and_no_associa
         by_collision(State::ShutdownAckSent, false),
         by_collision(State::ShutdownAckSent, true),
     ] {
-        pair.lose(|p| if p.way == Way::ToServer { Verdict::Lose } else { Verdict::Deliver });
+        pair.lose_packets(
+            |p| if p.way == Way::ToServer { Verdict::Lose } else { Verdict::Deliver },
+        );
         let echo = pair.last_with(COOKIE_ECHO);
         pair.flying.clear();
         let before = pair.log.len();
-        pair.inject(Way::ToServer, echo.tuple, &echo.data);
+        pair.inject_packet(Way::ToServer, echo.tuple, &echo.data);
         assert_eq!(said(&pair, before), [[SHUTDOWN_ACK, ERROR]]);
         assert_eq!(read_causes(pair.log.last().unwrap()).1, [10]);
         assert_eq!((pair.server.state(), pair.server.count()), (State::ShutdownAckSent, 1));
         // The new life's answer to the tag that it does not know: SHUTDOWN COMPLETE with the T bit.
         pair.deliver_all();
-        pair.run(20 * MS);
+        pair.run_for(20 * MS);
         assert!(
             pair.log.iter().any(|p| p.first_kind() == SHUTDOWN_COMPLETE && p.first_flags() == 1)
         );
@@ -224,7 +226,7 @@ fn a_former_life_that_ends_the_association_while_both_open_leaves_nothing_that_h
             let what = format!("{dies} ms, {late} ms, {kinds:?}");
             let mut pair = Pair::new();
             let end = pair.now + (dies + 10) * MS;
-            pair.lose(move |p| {
+            pair.lose_packets(move |p| {
                 let slow = p.way == Way::ToServer && p.at < end;
                 let hit = slow && p.kinds().iter().any(|kind| kinds.contains(kind));
                 if hit { Verdict::Delay(late * MS) } else { Verdict::Deliver }
@@ -233,16 +235,16 @@ fn a_former_life_that_ends_the_association_while_both_open_leaves_nothing_that_h
             pair.connect_back();
             let now = pair.now;
             pair.client.shutdown(now);
-            pair.run(dies * MS);
+            pair.run_for(dies * MS);
             pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
             pair.connect();
-            pair.run(20 * SECOND);
+            pair.run_for(20 * SECOND);
             match (pair.client.closed(), pair.server.endpoint.associations().count()) {
                 (None, 1..) => {
                     let now = pair.now;
                     pair.client.send(now, b"to server");
                     pair.client.shutdown(now);
-                    pair.run(5 * SECOND);
+                    pair.run_for(5 * SECOND);
                     assert_eq!(pair.server.texts().last(), Some(&&b"to server"[..]), "{what}");
                     assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown), "{what}");
                 }

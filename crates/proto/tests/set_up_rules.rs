@@ -17,9 +17,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// A client that has sent its INIT and hears nothing but what the test injects; and its tag.
 fn waiting_client() -> (Pair, u32) {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.connect();
-    pair.exchange();
+    pair.exchange_packets();
     let tag = read_init(&pair.log[0]);
     (pair, tag)
 }
@@ -30,7 +30,7 @@ fn cookie_and(more: &[Parameter<'_>]) -> ParamsBuf {
 
 fn answer_init(pair: &mut Pair, tag: u32, fixed: InitFixed, params: ParamsBuf) {
     let ack = init_ack(fixed, params);
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(ack)]));
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(ack)]));
 }
 
 /// The first chunk of a packet, handed to `read`.
@@ -116,7 +116,7 @@ fn settings_below_the_allowed_minimum_are_raised_to_it() {
     };
     let mut pair = Pair::new();
     pair.connect_with(config);
-    pair.exchange();
+    pair.exchange_packets();
     first(&pair.log[0], |chunk| {
         let Chunk::Init(init) = chunk else { panic!("INIT expected") };
         let InitFixed { a_rwnd, outbound_streams, inbound_streams, .. } = init.fixed;
@@ -132,7 +132,7 @@ fn our_own_tag_is_kept_through_the_life_of_an_association() {
     let now = pair.now;
     pair.client.send(now, b"x");
     pair.client.shutdown(now);
-    pair.run(5 * SECOND);
+    pair.run_for(5 * SECOND);
     for packet in &pair.log[2..] {
         let expected = if packet.way == Way::ToServer { server_tag } else { client_tag };
         assert_eq!(packet.tag(), expected, "{:?}", packet.kinds());
@@ -141,7 +141,7 @@ fn our_own_tag_is_kept_through_the_life_of_an_association() {
     let h = pair.client.handle();
     pair.client.endpoint.remove(h);
     pair.connect();
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_ne!(read_init_ack(&pair.last_with(INIT_ACK)).0, old);
     assert_ne!(read_init(&pair.last_with(INIT)), client_tag);
 }
@@ -161,7 +161,7 @@ fn a_cookie_larger_than_a_packet_is_echoed_whole() {
 fn a_cookie_echo_is_repeated_unchanged_and_in_the_end_given_up() {
     let (mut pair, tag) = waiting_client();
     answer_init(&mut pair, tag, fixed(55), cookie_and(&[]));
-    pair.run(600 * SECOND);
+    pair.run_for(600 * SECOND);
     let echoes: Vec<&Packet> = pair.log.iter().filter(|p| p.first_kind() == COOKIE_ECHO).collect();
     assert_eq!(echoes.len(), 1 + 8);
     assert!(echoes.iter().all(|e| e.data == echoes[0].data));
@@ -177,12 +177,12 @@ fn between_cookie_echo_and_cookie_ack_nothing_goes_out_unasked() {
     let before = pair.log.len();
     let now = pair.now;
     pair.client.send(now, b"must wait");
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(data(1))]));
-    pair.run(40 * SECOND);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(data(1))]));
+    pair.run_for(40 * SECOND);
     assert!(pair.sent_since(before).iter().all(|p| p.kinds() == [COOKIE_ECHO]));
     // Requests are answered all the same.
     let heartbeat = chunk(HeartbeatRepr { info: b"are you there" });
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&heartbeat]));
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(tag, &[&heartbeat]));
     assert_eq!(pair.log.last().unwrap().kinds(), [kind::HEARTBEAT_ACK]);
 }
 
@@ -211,9 +211,9 @@ fn where_partial_reliability_is_off_its_parameter_is_unknown() {
         let extensions = ExtensionConfig { partial_reliability: on, ..ExtensionConfig::NONE };
         server.assoc = AssocConfig { extensions, ..AssocConfig::default() }.into();
         let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         let init = init_with(fixed(77), &[Parameter::ForwardTsnSupported]);
-        pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
         first(&pair.last_with(INIT_ACK), |chunk| {
             let Chunk::InitAck(ack) = chunk else { panic!("INIT ACK expected") };
             let params = ack.params.iter().map(Result::unwrap);
@@ -235,7 +235,11 @@ fn what_has_no_room_behind_the_cookie_echo_is_reported_after_the_cookie_ack() {
     answer_init(&mut pair, tag, fixed(55), params);
     assert_eq!(pair.last_with(COOKIE_ECHO).kinds(), [COOKIE_ECHO]);
     assert_eq!(pair.sent(Way::ToServer, ERROR), 0);
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(Chunk::CookieAck)]));
+    pair.inject_packet(
+        Way::ToClient,
+        client_paths()[0],
+        &to_client(tag, &[&chunk(Chunk::CookieAck)]),
+    );
     let error = pair.last_with(ERROR);
     assert_eq!(read_causes(&error).1, [8]);
     assert!(error.data.len() > 1400 && error.data.len() <= 1480, "{} bytes", error.data.len());
@@ -245,9 +249,9 @@ fn what_has_no_room_behind_the_cookie_echo_is_reported_after_the_cookie_ack() {
 fn unknown_parameters_of_an_init_are_reported_in_the_init_ack() {
     let strange = strange(b"what is it?!");
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let init = init_with(fixed(77), &[Parameter::Unknown(unknown(&strange))]);
-    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
     first(&pair.last_with(INIT_ACK), |chunk| {
         let Chunk::InitAck(ack) = chunk else { panic!("INIT ACK expected") };
         let reports = ack.params.iter().filter(|p| p.as_ref().is_ok_and(|p| p.kind == 8));
@@ -262,9 +266,9 @@ fn no_unknown_parameter_keeps_a_handshake_from_going_on() {
         let strange = strange_of(top, b"!");
         let params = [Parameter::Unknown(unknown(&strange)), Parameter::Ipv4([10, 0, 1, 1].into())];
         let mut pair = Pair::new();
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         let init = init_with(fixed(77), &params);
-        pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
         let count = first(&pair.last_with(INIT_ACK), |chunk| {
             let Chunk::InitAck(ack) = chunk else { panic!("INIT ACK expected") };
             ack.params.iter().filter(|p| p.as_ref().is_ok_and(|p| p.kind == 8)).count()
@@ -272,7 +276,7 @@ fn no_unknown_parameter_keeps_a_handshake_from_going_on() {
         assert_eq!(count, reports, "{top:#x}");
         // Behind one that says "stop" nothing counts: the second address is not learnt.
         let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
-        pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
         let assoc = pair.server.endpoint.association(pair.server.handle()).unwrap();
         assert_eq!(assoc.view(pair.now).paths.len() > 1, top & 0x80 != 0, "{top:#x}");
         // An INIT ACK with one is answered all the same.
@@ -297,8 +301,8 @@ fn a_malformed_parameter_ends_the_attempt_with_abort_13() {
         init
     };
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
-    pair.inject(Way::ToServer, at_server(), &broken);
+    pair.lose_packets(|_| Verdict::Lose);
+    pair.inject_packet(Way::ToServer, at_server(), &broken);
     assert_eq!(pair.log.len(), 1);
     assert_eq!((pair.log[0].tag(), read_causes(&pair.log[0])), (77, (false, vec![13])));
 }
@@ -312,9 +316,9 @@ fn reseal(packet: &mut [u8]) {
 #[test]
 fn an_init_ack_offers_no_more_streams_than_the_init_takes() {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let init = init_with(InitFixed { inbound_streams: 3, ..fixed(77) }, &[]);
-    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init)]));
     first(&pair.last_with(INIT_ACK), |chunk| {
         let Chunk::InitAck(ack) = chunk else { panic!("INIT ACK expected") };
         assert_eq!(ack.fixed.outbound_streams, 3);
@@ -324,10 +328,10 @@ fn an_init_ack_offers_no_more_streams_than_the_init_takes() {
 #[test]
 fn an_init_ack_goes_back_to_where_the_init_came_from() {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let elsewhere = [Parameter::Ipv4([10, 0, 9, 9].into())];
     let init = to_server(0, &[&chunk(init_with(fixed(77), &elsewhere))]);
-    pair.inject(Way::ToServer, at_server(), &init);
+    pair.inject_packet(Way::ToServer, at_server(), &init);
     assert_eq!(pair.log[0].tuple, client_paths()[0]);
     assert_eq!((pair.log[0].first_kind(), pair.log[0].tag()), (INIT_ACK, 77));
 }
@@ -343,11 +347,11 @@ fn an_init_ack_from_another_address_of_the_peer_counts() {
         let mut from = client_paths()[0];
         from.remote.set_ip(ip(source));
         let before = pair.log.len();
-        pair.inject(Way::ToClient, from, &to_client(tag ^ 1, &[&ack()]));
+        pair.inject_packet(Way::ToClient, from, &to_client(tag ^ 1, &[&ack()]));
         assert_eq!(pair.client.state(), State::CookieWait, "its tag");
         // Who nobody named is refused like any stranger.
         assert!(pair.log[before..].iter().all(|p| p.first_kind() == ABORT));
-        pair.inject(Way::ToClient, from, &to_client(tag, &[&ack()]));
+        pair.inject_packet(Way::ToClient, from, &to_client(tag, &[&ack()]));
         let echo = pair.last_with(COOKIE_ECHO);
         // Nothing but heartbeats goes to an address that is not verified: to the one that our user
         // named.
@@ -358,12 +362,12 @@ fn an_init_ack_from_another_address_of_the_peer_counts() {
 #[test]
 fn a_cookie_echo_with_data_is_acknowledged_in_one_packet_cookie_ack_first() {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
-    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
+    pair.lose_packets(|_| Verdict::Lose);
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
     let before = pair.log.len();
     let echo = to_server(tag, &[&cookie_echo(cookie), &chunk(data(1))]);
-    pair.inject(Way::ToServer, at_server(), &echo);
+    pair.inject_packet(Way::ToServer, at_server(), &echo);
     let answers = pair.sent_since(before);
     assert_eq!(answers.len(), 1);
     assert_eq!(answers[0].kinds(), [COOKIE_ACK, SACK]);
@@ -373,11 +377,19 @@ fn a_cookie_echo_with_data_is_acknowledged_in_one_packet_cookie_ack_first() {
 #[test]
 fn a_cookie_ack_counts_in_cookie_echoed_only() {
     let (mut pair, tag) = waiting_client();
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(Chunk::CookieAck)]));
+    pair.inject_packet(
+        Way::ToClient,
+        client_paths()[0],
+        &to_client(tag, &[&chunk(Chunk::CookieAck)]),
+    );
     assert_eq!(pair.client.state(), State::CookieWait);
     let mut pair = Pair::connected();
     let (tag, before) = (read_init(&pair.log[0]), pair.log.len());
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&chunk(Chunk::CookieAck)]));
+    pair.inject_packet(
+        Way::ToClient,
+        client_paths()[0],
+        &to_client(tag, &[&chunk(Chunk::CookieAck)]),
+    );
     assert_eq!((pair.log.len(), pair.client.established()), (before, 1));
 }
 
@@ -390,11 +402,11 @@ fn a_stale_cookie_error_counts_in_cookie_echoed_only() {
     };
     let mut pair = Pair::connected();
     let (tag, before) = (read_init(&pair.log[0]), pair.log.len());
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&stale]));
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(tag, &[&stale]));
     assert_eq!((pair.log.len(), pair.client.state()), (before, State::Established));
     let (mut pair, tag) = waiting_client();
     let before = pair.log.len();
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&stale]));
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(tag, &[&stale]));
     assert_eq!((pair.log.len(), pair.client.state()), (before, State::CookieWait));
 }
 
@@ -402,13 +414,13 @@ fn a_stale_cookie_error_counts_in_cookie_echoed_only() {
 fn the_preservative_asks_for_no_more_than_a_second_beyond_the_round_trip() {
     let (mut pair, tag) = waiting_client();
     answer_init(&mut pair, tag, fixed(55), cookie_and(&[]));
-    pair.run(Duration::from_millis(300));
+    pair.run_for(Duration::from_millis(300));
     let causes: polypath_wire::CausesBuf =
         [polypath_wire::ErrorCause::StaleCookie(3_600_000_000)].into_iter().collect();
     let stale = |w: &mut polypath_wire::PacketWriter<'_>| {
         w.push(&polypath_wire::ErrorChunk { causes: causes.as_causes() }).unwrap();
     };
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(tag, &[&stale]));
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(tag, &[&stale]));
     first(&pair.last_with(INIT), |chunk| {
         let Chunk::Init(init) = chunk else { panic!("INIT expected") };
         let asked = init.params.iter().find_map(|p| match p.unwrap().decode() {
@@ -425,11 +437,11 @@ fn an_init_is_answered_in_cookie_wait_only_where_it_says_it_is() {
     let before = pair.log.len();
     let elsewhere = [Parameter::Ipv4([10, 0, 9, 9].into())];
     let init = to_client(0, &[&chunk(init_with(fixed(55), &elsewhere))]);
-    pair.inject(Way::ToClient, client_paths()[0], &init);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &init);
     assert_eq!(pair.log.len(), before, "the source is not among its addresses");
     let here = [Parameter::Ipv4([10, 0, 0, 2].into())];
     let init = to_client(0, &[&chunk(init_with(fixed(55), &here))]);
-    pair.inject(Way::ToClient, client_paths()[0], &init);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &init);
     assert_eq!(read_init_ack(&pair.last_with(INIT_ACK)).0, tag);
 }
 
@@ -437,10 +449,10 @@ fn an_init_is_answered_in_cookie_wait_only_where_it_says_it_is() {
 fn a_collision_is_answered_with_what_our_own_init_said() {
     // No address was named at the endpoint: the INIT lists those of the paths.
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.connect();
-    pair.exchange();
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(55))]));
+    pair.exchange_packets();
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(55))]));
     let addresses = |params: polypath_wire::Params<'_>| -> Vec<Vec<u8>> {
         let listed = params.iter().map(|p| p.unwrap()).filter(|p| p.kind == 5);
         listed.map(|p| p.value.to_vec()).collect()
@@ -463,14 +475,14 @@ fn an_init_in_cookie_echoed_that_adds_an_address_is_refused_and_changes_nothing(
     answer_init(&mut pair, tag, fixed(55), cookie_and(&[]));
     let victim = [Parameter::Ipv4([192, 0, 2, 66].into())];
     let adding = to_client(0, &[&chunk(init_with(fixed(66), &victim))]);
-    pair.inject(Way::ToClient, client_paths()[0], &adding);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &adding);
     let abort = pair.last_with(ABORT);
     assert_eq!((abort.tag(), read_causes(&abort)), (66, (false, vec![11])));
     assert_eq!(pair.client.state(), State::CookieEchoed);
     // Without one it is answered with our own tag; T1-cookie runs on.
-    pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(66))]));
+    pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(0, &[&chunk(init(66))]));
     assert_eq!(read_init_ack(&pair.last_with(INIT_ACK)).0, tag);
-    pair.run(Duration::from_millis(1100));
+    pair.run_for(Duration::from_millis(1100));
     assert_eq!(pair.log.last().unwrap().first_kind(), COOKIE_ECHO);
 }
 
@@ -478,7 +490,7 @@ fn an_init_in_cookie_echoed_that_adds_an_address_is_refused_and_changes_nothing(
 fn an_init_for_an_established_association_changes_nothing_until_its_cookie_comes() {
     let mut pair = Pair::connected();
     let old = read_init_ack(&pair.last_with(INIT_ACK)).0;
-    pair.inject(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(0, &[&chunk(init(77))]));
     let ack = pair.last_with(INIT_ACK);
     let new = read_init_ack(&ack).0;
     assert_eq!(ack.tag(), 77);
@@ -486,7 +498,7 @@ fn an_init_for_an_established_association_changes_nothing_until_its_cookie_comes
     assert_eq!(pair.server.state(), State::Established);
     let now = pair.now;
     pair.server.send(now, b"as before");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(pair.client.texts(), [b"as before"]);
 }
 
@@ -498,7 +510,7 @@ fn an_init_from_any_listed_address_is_for_the_association_that_has_it() {
     let mut from = at_server();
     from.remote.set_ip(ip("10.0.0.77"));
     let init = to_server(0, &[&chunk(init_with(fixed(77), &known))]);
-    pair.inject(Way::ToServer, from, &init);
+    pair.inject_packet(Way::ToServer, from, &init);
     let abort = pair.last_with(ABORT);
     assert_eq!(
         (abort.tag(), read_causes(&abort).1),
@@ -519,16 +531,16 @@ fn a_restart_begins_with_fresh_windows_and_numbers() {
     let fresh = windows(&pair);
     let now = pair.now;
     (0..200).for_each(|_| pair.server.send(now, &[3; 1400]));
-    pair.run(5 * SECOND);
+    pair.run_for(5 * SECOND);
     assert!(windows(&pair)[0].0 > fresh[0].0, "the window has grown");
     pair.client = End::new(endpoint(CLIENT_PORT, &client_addresses()), 99);
     pair.connect();
-    pair.run(SECOND);
-    assert!(pair.server.saw(&Event::Restarted));
+    pair.run_for(SECOND);
+    assert!(pair.server.has_seen(&Event::Restarted));
     assert_eq!(windows(&pair), fresh);
     let now = pair.now;
     pair.server.send(now, b"first of the new life");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     first(&pair.last_with(kind::DATA), |chunk| {
         let Chunk::Data(data) = chunk else { panic!("DATA expected") };
         assert_eq!((data.ssn, data.payload), (Ssn(0), &b"first of the new life"[..]));
@@ -544,9 +556,9 @@ fn addresses_of_a_family_we_lack_are_ignored_without_complaint() {
         Parameter::SupportedAddressTypes(polypath_wire::Items::new(&[[0, 5], [0, 11], [0, 6]])),
     ];
     let init = to_server(0, &[&chunk(init_with(fixed(77), &both))]);
-    pair.inject(Way::ToServer, at_server(), &init);
+    pair.inject_packet(Way::ToServer, at_server(), &init);
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
     let assoc = pair.server.endpoint.association(pair.server.handle()).unwrap();
     assert_eq!((assoc.state(), assoc.view(pair.now).paths.len()), (State::Established, 1));
 }
@@ -557,7 +569,7 @@ fn neither_mapped_nor_nonsense_addresses_are_announced() {
     let config = EndpointConfig { addresses: own.to_vec(), ..endpoint(CLIENT_PORT, &[]) };
     let mut pair = Pair::with(config, endpoint(SERVER_PORT, &server_addresses()));
     pair.connect();
-    pair.exchange();
+    pair.exchange_packets();
     first(&pair.log[0], |chunk| {
         let Chunk::Init(init) = chunk else { panic!("INIT expected") };
         let listed: Vec<u16> = init.params.iter().map(|p| p.unwrap().kind).collect();
@@ -578,7 +590,7 @@ fn the_first_window_is_that_of_the_address_family() {
         let config = std::sync::Arc::new(AssocConfig::default());
         let path = tuple(local, remote);
         let h = pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).unwrap();
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let assoc = pair.client.endpoint.association(h).unwrap();
         assert_eq!(assoc.view(pair.now).paths[0].cwnd, first, "{remote}");
     }
@@ -587,19 +599,19 @@ fn the_first_window_is_that_of_the_address_family() {
 #[test]
 fn an_unverified_address_gets_small_heartbeats_and_a_cookie_ack_only_beside_one() {
     let mut pair = Pair::new();
-    pair.inject(
+    pair.inject_packet(
         Way::ToServer,
         at_server(),
         &to_server(0, &[&chunk(init_with(fixed(77), &[Parameter::Ipv4([10, 0, 1, 1].into())]))]),
     );
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let before = pair.log.len();
     // The COOKIE ECHO comes from the address that is not verified yet.
-    let second = reverse(client_paths()[1]);
-    pair.inject(Way::ToServer, second, &to_server(tag, &[&cookie_echo(cookie.clone())]));
+    let second = reverse_tuple(client_paths()[1]);
+    pair.inject_packet(Way::ToServer, second, &to_server(tag, &[&cookie_echo(cookie.clone())]));
     assert_eq!(pair.sent_since(before)[0].kinds(), [COOKIE_ACK, kind::HEARTBEAT]);
-    pair.run(100 * SECOND);
+    pair.run_for(100 * SECOND);
     let to_second = |p: &&Packet| p.tuple == client_paths()[1];
     let unverified: Vec<&Packet> = pair.sent_since(before).iter().filter(to_second).collect();
     assert!(unverified.iter().skip(1).all(|p| p.kinds() == [kind::HEARTBEAT]));
@@ -609,25 +621,25 @@ fn an_unverified_address_gets_small_heartbeats_and_a_cookie_ack_only_beside_one(
 #[test]
 fn late_in_a_shutdown_a_cookie_ack_takes_a_verified_path() {
     let mut pair = Pair::new();
-    pair.inject(
+    pair.inject_packet(
         Way::ToServer,
         at_server(),
         &to_server(0, &[&chunk(init_with(fixed(77), &[Parameter::Ipv4([10, 0, 1, 1].into())]))]),
     );
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let echo = to_server(tag, &[&cookie_echo(cookie)]);
-    pair.inject(Way::ToServer, at_server(), &echo);
+    pair.inject_packet(Way::ToServer, at_server(), &echo);
     let shutdown = polypath_wire::ShutdownChunk {
         cumulative_tsn: Tsn(first(&pair.last_with(INIT_ACK), |chunk| match chunk {
             Chunk::InitAck(ack) => ack.fixed.initial_tsn.0.wrapping_sub(1),
             _ => panic!("INIT ACK expected"),
         })),
     };
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&chunk(shutdown)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&chunk(shutdown)]));
     assert_eq!(pair.server.state(), State::ShutdownAckSent);
     let before = pair.log.len();
-    pair.inject(Way::ToServer, reverse(client_paths()[1]), &echo);
+    pair.inject_packet(Way::ToServer, reverse_tuple(client_paths()[1]), &echo);
     let answer = &pair.sent_since(before)[0];
     assert_eq!((answer.kinds(), answer.tuple), (vec![COOKIE_ACK], client_paths()[0]));
 }

@@ -32,7 +32,7 @@ fn ids(pair: &Pair) -> Ids {
 fn deaf() -> (Pair, Ids) {
     let mut pair = Pair::connected();
     let ids = ids(&pair);
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     (pair, ids)
 }
 
@@ -72,12 +72,12 @@ fn a_shutdown_waits_until_all_data_is_acknowledged() {
     pair.client.send(now, b"first of all");
     pair.client.shutdown(now);
     assert_eq!(pair.client.state(), State::ShutdownPending);
-    pair.run(SECOND / 2);
+    pair.run_for(SECOND / 2);
     assert_eq!(
         (pair.client.state(), pair.sent(Way::ToServer, SHUTDOWN)),
         (State::ShutdownPending, 0)
     );
-    pair.run(10 * SECOND);
+    pair.run_for(10 * SECOND);
     assert_eq!(pair.server.texts(), [b"first of all"]);
     assert_eq!(pair.client.closed(), Some(CloseReason::Shutdown));
 }
@@ -87,12 +87,12 @@ fn who_was_told_of_a_shutdown_sends_what_is_queued_and_takes_nothing_new() {
     let (mut pair, ids) = deaf();
     let now = pair.now;
     pair.server.send(now, b"still queued");
-    pair.exchange();
+    pair.exchange_packets();
     let cum = ids.tsns.1.wrapping_sub(1);
     let packet = to_server(ids.tags.1, &[&chunk(shutdown(cum))]);
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     assert_eq!(pair.server.state(), State::ShutdownReceived);
-    assert!(pair.server.saw(&Event::PeerShutdown));
+    assert!(pair.server.has_seen(&Event::PeerShutdown));
     assert_eq!(send(&mut pair, |p| &mut p.server), Err(SendError::ShuttingDown));
     // The user's own wish changes nothing any more.
     pair.server.shutdown(now);
@@ -100,18 +100,18 @@ fn who_was_told_of_a_shutdown_sends_what_is_queued_and_takes_nothing_new() {
     // DATA is not taken, but retransmitted until it is acknowledged; then SHUTDOWN ACK follows.
     let before = pair.log.len();
     let packet = to_server(ids.tags.1, &[&chunk(data(ids.tsns.0, b"too late"))]);
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     assert_eq!((pair.log.len(), pair.server.texts().len()), (before, 0));
-    pair.run(3 * SECOND);
+    pair.run_for(3 * SECOND);
     assert!(pair.sent_since(before).iter().any(|p| p.kinds().contains(&kind::DATA)));
     let packet = to_server(ids.tags.1, &[&chunk(shutdown(ids.tsns.1))]);
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     assert_eq!(pair.log.last().unwrap().kinds(), [SHUTDOWN_ACK]);
     assert_eq!(send(&mut pair, |p| &mut p.server), Err(SendError::ShuttingDown));
     // Nor is DATA taken now.
     let before = pair.log.len();
     let packet = to_server(ids.tags.1, &[&chunk(data(ids.tsns.0, b"too late"))]);
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     assert_eq!((pair.log.len(), pair.server.texts().len()), (before, 0));
 }
 
@@ -120,25 +120,25 @@ fn each_packet_with_data_is_answered_with_the_shutdown_of_now() {
     let (mut pair, ids) = deaf();
     let now = pair.now;
     pair.server.shutdown(now);
-    pair.exchange();
+    pair.exchange_packets();
     assert_eq!(pair.server.state(), State::ShutdownSent);
     assert_eq!(cum_of_shutdown(pair.log.last().unwrap()), ids.tsns.0.wrapping_sub(1));
-    pair.run(SECOND / 2);
+    pair.run_for(SECOND / 2);
     let before = pair.log.len();
     let packet = to_server(ids.tags.1, &[&chunk(data(ids.tsns.0, b"one"))]);
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     assert_eq!(pair.sent_since(before).len(), 1);
     assert_eq!(cum_of_shutdown(pair.log.last().unwrap()), ids.tsns.0);
     // T2 began anew with it: the next SHUTDOWN comes a whole RTO later.
-    pair.run(SECOND * 9 / 10);
+    pair.run_for(SECOND * 9 / 10);
     assert_eq!(pair.log.len(), before + 1);
-    pair.run(SECOND / 5);
+    pair.run_for(SECOND / 5);
     assert_eq!(cum_of_shutdown(pair.log.last().unwrap()), ids.tsns.0);
     // Behind a gap, and for a duplicate, a SACK says what the SHUTDOWN cannot.
     for tsn in [ids.tsns.0.wrapping_add(2), ids.tsns.0] {
         let before = pair.log.len();
         let packet = to_server(ids.tags.1, &[&chunk(data(tsn, b"two"))]);
-        pair.inject(Way::ToServer, at_server(), &packet);
+        pair.inject_packet(Way::ToServer, at_server(), &packet);
         let kinds: Vec<u8> = pair.sent_since(before).iter().flat_map(Packet::kinds).collect();
         assert!(kinds.contains(&SHUTDOWN) && kinds.contains(&SACK), "{kinds:?}");
     }
@@ -149,15 +149,15 @@ fn packets_with_data_that_come_together_are_answered_with_one_shutdown() {
     let (mut pair, ids) = deaf();
     let now = pair.now;
     pair.server.shutdown(now);
-    pair.exchange();
+    pair.exchange_packets();
     let (now, before) = (pair.now, pair.log.len());
     // A host hands them over as one batch; they came on both paths.
     for n in 0..9 {
         let packet = to_server(ids.tags.1, &[&chunk(data(ids.tsns.0.wrapping_add(n), b"more"))]);
-        let path = reverse(client_paths()[n as usize % 2]);
+        let path = reverse_tuple(client_paths()[n as usize % 2]);
         pair.server.endpoint.handle_datagram(now, path, &packet);
     }
-    pair.exchange();
+    pair.exchange_packets();
     let answers = pair.sent_since(before).iter();
     let shutdowns: Vec<_> = answers.filter(|p| p.kinds().contains(&SHUTDOWN)).collect();
     assert_eq!(shutdowns.len(), 1);
@@ -175,15 +175,15 @@ fn a_shutdown_that_acknowledges_too_much_harms_no_transfer_that_is_done() {
         if sends {
             let now = pair.now;
             pair.server.send(now, b"all there is");
-            pair.run(SECOND);
+            pair.run_for(SECOND);
             assert_eq!(pair.client.texts(), [b"all there is"]);
         }
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         let wrong = to_server(ids.tags.1, &[&chunk(shutdown(ids.tsns.1.wrapping_add(1000)))]);
-        pair.inject(Way::ToServer, at_server(), &wrong);
+        pair.inject_packet(Way::ToServer, at_server(), &wrong);
         assert_eq!(pair.log.last().unwrap().kinds(), [SHUTDOWN_ACK]);
         let complete = Chunk::ShutdownComplete { reflected: false };
-        pair.inject(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&chunk(complete)]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&chunk(complete)]));
         assert_eq!(pair.server.closed(), Some(CloseReason::Shutdown));
         let server = pair.server.endpoint.association(pair.server.handle()).unwrap();
         assert_eq!(server.stats().bad_shutdowns, 1);
@@ -195,15 +195,15 @@ fn a_peer_that_is_heard_of_is_not_given_up_before_the_guard_expires() {
     let (mut pair, ids) = deaf();
     let now = pair.now;
     pair.server.shutdown(now);
-    pair.exchange();
+    pair.exchange_packets();
     // It answers nothing, but it lives. Association.Max.Retrans SHUTDOWNs would be sent in about
     // eight minutes.
     let heartbeat = to_server(ids.tags.1, &[&chunk(HeartbeatRepr { info: &[0; 12] })]);
     let (mut shutdowns, began) = (0, pair.now);
     while pair.server.closed().is_none() {
-        pair.inject(Way::ToServer, at_server(), &heartbeat);
+        pair.inject_packet(Way::ToServer, at_server(), &heartbeat);
         let before = pair.log.len();
-        pair.run(SECOND / 2);
+        pair.run_for(SECOND / 2);
         shutdowns += pair.sent_since(before).iter().filter(|p| p.first_kind() == SHUTDOWN).count();
         assert!(pair.now - began <= 301 * SECOND, "T5-shutdown-guard is 5 RTO.Max");
     }
@@ -223,13 +223,13 @@ fn the_guard_follows_rto_max() {
     server.assoc = std::sync::Arc::new(config);
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
     pair.connect();
-    pair.run(SECOND);
-    pair.lose(|_| Verdict::Lose);
+    pair.run_for(SECOND);
+    pair.lose_packets(|_| Verdict::Lose);
     let now = pair.now;
     pair.server.shutdown(now);
-    pair.run(SECOND * 99 / 10);
+    pair.run_for(SECOND * 99 / 10);
     assert_eq!(pair.server.closed(), None);
-    pair.run(SECOND / 5);
+    pair.run_for(SECOND / 5);
     assert_eq!(pair.server.closed(), Some(CloseReason::ShutdownTimeout));
 }
 
@@ -244,19 +244,19 @@ fn t2_backs_off_as_any_timer_and_ends_after_association_max_retrans() {
         let config = AssocConfig::default().into();
         let path = [client_paths()[0]];
         pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, config).unwrap();
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         let ids = ids(&pair);
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         let before = pair.log.len();
         if by_peer {
             let cum = ids.tsns.1.wrapping_sub(1);
             let packet = to_server(ids.tags.1, &[&chunk(shutdown(cum))]);
-            pair.inject(Way::ToServer, at_server(), &packet);
+            pair.inject_packet(Way::ToServer, at_server(), &packet);
         } else {
             let now = pair.now;
             pair.server.shutdown(now);
         }
-        pair.run(49 * SECOND);
+        pair.run_for(49 * SECOND);
         let sent: Vec<_> =
             pair.sent_since(before).iter().filter(|p| p.first_kind() == repeated).collect();
         assert_eq!(sent.len(), 1 + 4, "{repeated}");
@@ -273,7 +273,7 @@ fn a_shutdown_withdraws_no_gap_block() {
     for _ in 0..3 {
         pair.server.send(now, &[1; 1400]);
     }
-    pair.exchange();
+    pair.exchange_packets();
     let outstanding = |pair: &Pair| {
         let assoc = pair.server.endpoint.association(pair.server.handle()).unwrap();
         assoc.view(pair.now).outstanding
@@ -287,9 +287,13 @@ fn a_shutdown_withdraws_no_gap_block() {
         gap_blocks: &gaps,
         duplicates: &[],
     };
-    pair.inject(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&chunk(sack)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&chunk(sack)]));
     assert_eq!(outstanding(&pair), 1400);
-    pair.inject(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&chunk(shutdown(cum))]));
+    pair.inject_packet(
+        Way::ToServer,
+        at_server(),
+        &to_server(ids.tags.1, &[&chunk(shutdown(cum))]),
+    );
     assert_eq!((outstanding(&pair), pair.server.state()), (1400, State::ShutdownReceived));
 }
 
@@ -299,15 +303,15 @@ fn a_shutdown_ack_is_answered_with_complete_in_both_states_that_wait_for_the_end
         let (mut pair, ids) = deaf();
         let now = pair.now;
         pair.server.shutdown(now);
-        pair.exchange();
+        pair.exchange_packets();
         if crossing {
             let cum = ids.tsns.1.wrapping_sub(1);
             let packet = to_server(ids.tags.1, &[&chunk(shutdown(cum))]);
-            pair.inject(Way::ToServer, at_server(), &packet);
+            pair.inject_packet(Way::ToServer, at_server(), &packet);
             assert_eq!(pair.server.state(), State::ShutdownAckSent);
         }
         let packet = to_server(ids.tags.1, &[&chunk(Chunk::ShutdownAck)]);
-        pair.inject(Way::ToServer, at_server(), &packet);
+        pair.inject_packet(Way::ToServer, at_server(), &packet);
         let complete = pair.log.last().unwrap();
         let facts = (complete.kinds(), complete.tag(), complete.first_flags());
         assert_eq!(facts, (vec![SHUTDOWN_COMPLETE], ids.tags.0, 0), "T is not set");
@@ -320,9 +324,9 @@ fn a_shutdown_in_shutdown_ack_sent_gets_its_answer_once_more_but_once_per_packet
     let (mut pair, ids) = deaf();
     let cum = ids.tsns.1.wrapping_sub(1);
     let push = chunk(shutdown(cum));
-    pair.inject(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&push]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&push]));
     let before = pair.log.len();
-    pair.inject(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&push, &push, &push]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(ids.tags.1, &[&push, &push, &push]));
     let kinds: Vec<_> = pair.sent_since(before).iter().map(Packet::kinds).collect();
     assert_eq!(kinds, [[SHUTDOWN_ACK]]);
 }
@@ -338,7 +342,7 @@ fn requests_beside_a_shutdown_are_answered_in_one_packet_or_not_at_all() {
         let shutdown = chunk(shutdown(ids.tsns.1.wrapping_sub(1)));
         let before = pair.log.len();
         let packet = to_server(ids.tags.1, &[&heartbeat, &shutdown]);
-        pair.inject(Way::ToServer, reverse(client_paths()[path]), &packet);
+        pair.inject_packet(Way::ToServer, reverse_tuple(client_paths()[path]), &packet);
         let answers = pair.sent_since(before);
         assert_eq!(answers.len(), 1, "{bytes} bytes on path {path}");
         assert_eq!(answers[0].kinds().len(), answered);
@@ -354,7 +358,7 @@ fn a_malformed_abort_is_ignored() {
     for value in [&[0, 12, 0, 3][..], &[0, 12, 0, 99, 1, 2, 3, 4], &[0, 12]] {
         let chunk = [&[ABORT, 0], &(4 + value.len() as u16).to_be_bytes()[..], value].concat();
         let packet = to_server(ids.tags.1, &[&|w| w.push(&Raw(&chunk)).unwrap()]);
-        pair.inject(Way::ToServer, at_server(), &packet);
+        pair.inject_packet(Way::ToServer, at_server(), &packet);
     }
     assert_eq!((pair.server.state(), pair.log.len()), (State::Established, before));
 }
@@ -378,7 +382,7 @@ fn what_follows_an_abort_is_not_looked_at() {
     let before = pair.log.len();
     let heartbeat = chunk(HeartbeatRepr { info: &[0; 12] });
     let packet = to_server(ids.tags.1, &[&abort(false), &heartbeat]);
-    pair.inject(Way::ToServer, at_server(), &packet);
+    pair.inject_packet(Way::ToServer, at_server(), &packet);
     assert_eq!(pair.server.closed(), Some(CloseReason::PeerAbort { cause: None }));
     assert_eq!(pair.log.len(), before);
 }
@@ -390,7 +394,7 @@ fn an_abort_takes_its_words_to_the_other_side_but_not_too_many() {
         let (now, h) = (pair.now, pair.client.handle());
         let assoc = pair.client.endpoint.association_mut(h).unwrap();
         assoc.abort(now, Bytes::copy_from_slice(words));
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         assert_eq!(pair.server.closed(), Some(CloseReason::PeerAbort { cause: Some(12) }));
         let h = pair.server.handle();
         let assoc = pair.server.endpoint.association(h).unwrap();
@@ -413,7 +417,7 @@ fn an_abort_travels_alone_though_data_waits() {
     pair.client.send(now, b"never sent");
     let before = pair.log.len();
     pair.client.endpoint.association_mut(h).unwrap().abort(now, Bytes::new());
-    pair.exchange();
+    pair.exchange_packets();
     let kinds: Vec<_> = pair.sent_since(before).iter().map(Packet::kinds).collect();
     assert_eq!(kinds, [[ABORT]]);
     assert_eq!(pair.last_with(ABORT).first_flags(), 0, "T is not set while there is a TCB");
@@ -425,12 +429,14 @@ fn a_pending_shutdown_ends_where_heartbeats_are_answered_and_data_never_is() {
     // could do, so that one end knew none of the acknowledgements that the other sent. Answered
     // heartbeats reset all counters (RFC 9260 section 8.1), and data went out for ever.
     let mut pair = Pair::connected();
-    pair.lose(|p| if p.kinds().contains(&kind::SACK) { Verdict::Lose } else { Verdict::Deliver });
+    pair.lose_packets(|p| {
+        if p.kinds().contains(&kind::SACK) { Verdict::Lose } else { Verdict::Deliver }
+    });
     send(&mut pair, |pair| &mut pair.client).expect("accepted");
     let (now, began) = (pair.now, pair.now);
     pair.client.shutdown(now);
     while pair.client.closed().is_none() {
-        pair.run(SECOND / 2);
+        pair.run_for(SECOND / 2);
         assert!(pair.now - began <= 301 * SECOND, "T5-shutdown-guard is 5 RTO.Max");
     }
     assert!(pair.now - began >= 300 * SECOND);
@@ -444,11 +450,11 @@ fn a_pending_shutdown_waits_for_a_peer_without_room() {
     pair.server.reads = false;
     let (now, h) = (pair.now, pair.client.handle());
     pair.client.saturates = Some(1000);
-    pair.client.fill(now, h);
-    pair.run(10 * SECOND);
+    pair.client.fill_send_buffer(now, h);
+    pair.run_for(10 * SECOND);
     pair.client.saturates = None;
     let now = pair.now;
     pair.client.shutdown(now);
-    pair.run(2000 * SECOND);
+    pair.run_for(2000 * SECOND);
     assert_eq!((pair.client.closed(), pair.client.state()), (None, State::ShutdownPending));
 }

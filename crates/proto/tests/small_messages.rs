@@ -30,7 +30,7 @@ fn config(send_buffer: u64) -> AssocConfig {
 
 fn connected(config: AssocConfig) -> Pair {
     let mut pair = Pair::connecting(config.clone(), config);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     pair
 }
 
@@ -65,7 +65,7 @@ fn bookkeeping_fills_the_buffer_and_acknowledgements_empty_it() {
         pair.client.events.clear();
         let sent = fill(&mut pair, 0, Reliability::Full, usize::MAX);
         assert!((MOST - 20..=MOST).contains(&sent), "{sent} of {MOST}");
-        pair.run(10 * SECOND);
+        pair.run_for(10 * SECOND);
         assert!(is_woken(&pair));
         assert_eq!(client(&mut pair).writable(), BUFFER, "nothing is left behind");
         delivered += sent;
@@ -78,10 +78,10 @@ fn a_sender_that_waits_for_every_byte_of_room_is_always_woken() {
     let mut pair = connected(config(BUFFER));
     pair.client.saturates = Some(1);
     let (now, h) = (pair.now, pair.client.handle());
-    pair.client.fill(now, h);
+    pair.client.fill_send_buffer(now, h);
     for _ in 0..10 {
         let before = pair.server.received.len();
-        pair.run(SECOND);
+        pair.run_for(SECOND);
         assert!(pair.server.received.len() > before + MOST);
     }
 }
@@ -111,12 +111,12 @@ fn a_message_that_small_ones_wait_for_can_be_ended() {
         client(pair).send_part(now, StreamId(0), Bytes::from(vec![1; bytes]), options, last)
     };
     part(&mut pair, 10, false).unwrap();
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     let behind = fill(&mut pair, 1, Reliability::Full, usize::MAX);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert!(pair.server.received.is_empty(), "nothing passes an open message without I-DATA");
     part(&mut pair, 10_000, true).unwrap();
-    pair.run(10 * SECOND);
+    pair.run_for(10 * SECOND);
     assert_eq!(pair.server.received.len(), 1 + behind);
 }
 
@@ -128,12 +128,12 @@ fn a_message_that_small_ones_wait_for_with_a_reset_can_be_ended() {
         client(pair).send_part(now, StreamId(0), Bytes::from(vec![1; bytes]), options, last)
     };
     part(&mut pair, 10, false).unwrap();
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     client(&mut pair).reset_association(now).unwrap();
     let behind = fill(&mut pair, 1, Reliability::Full, usize::MAX);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     part(&mut pair, 10, true).unwrap();
-    pair.run(10 * SECOND);
+    pair.run_for(10 * SECOND);
     assert_eq!(pair.server.received.len(), 1 + behind);
 }
 
@@ -145,20 +145,20 @@ fn room_that_frees_no_byte_wakes_the_sender() {
     // Data is lost, and what tells the peer not to wait for it as well, for a while.
     let gate = Rc::new(Cell::new(false));
     let open = gate.clone();
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         let tells = packet.kinds().contains(&kind::FORWARD_TSN);
         let goes = packet.way == Way::ToClient || tells && open.get();
         if goes { Verdict::Delay(Duration::from_millis(20)) } else { Verdict::Lose }
     });
     // All is given up, as it is lost; chunks that were sent are still to be remembered.
     while fill(&mut pair, 0, lifetime, usize::MAX) > 0 {
-        pair.run(200 * SECOND);
+        pair.run_for(200 * SECOND);
     }
     pair.client.events.clear();
-    pair.run(200 * SECOND);
+    pair.run_for(200 * SECOND);
     assert!(!is_woken(&pair), "{:?}", pair.client.events);
     gate.set(true);
-    pair.run(200 * SECOND);
+    pair.run_for(200 * SECOND);
     assert!(is_woken(&pair), "{:?}", pair.client.events);
     assert!(client(&mut pair).writable_on(StreamId(0)) > 0);
 }
@@ -166,7 +166,7 @@ fn room_that_frees_no_byte_wakes_the_sender() {
 #[test]
 fn small_important_messages_take_the_place_of_small_unimportant_ones() {
     let mut pair = connected(config(BUFFER));
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     let unimportant = fill(&mut pair, 0, Reliability::Priority(9), usize::MAX);
     let important = {
         let (now, mut taken) = (pair.now, 0);

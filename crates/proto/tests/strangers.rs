@@ -18,8 +18,8 @@ fn complete(reflected: bool) -> Chunk<'static> {
 /// What the server answers to `data` out of the blue.
 fn answer(data: &[u8]) -> Vec<Packet> {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
-    pair.inject(Way::ToServer, at_server(), data);
+    pair.lose_packets(|_| Verdict::Lose);
+    pair.inject_packet(Way::ToServer, at_server(), data);
     assert_eq!(pair.server.count(), 0);
     pair.log
 }
@@ -64,9 +64,9 @@ fn nothing_is_sent_to_addresses_that_are_no_hosts() {
     let init = to_server(0, &[&chunk(init(5))]);
     for source in ["224.0.0.1", "255.255.255.255", "0.0.0.0"] {
         let mut pair = Pair::new();
-        pair.inject(Way::ToServer, tuple("10.0.0.2", source), &data);
-        pair.inject(Way::ToServer, tuple("10.0.0.2", source), &init);
-        pair.inject(Way::ToServer, tuple("224.0.0.1", "10.0.0.1"), &data);
+        pair.inject_packet(Way::ToServer, tuple("10.0.0.2", source), &data);
+        pair.inject_packet(Way::ToServer, tuple("10.0.0.2", source), &init);
+        pair.inject_packet(Way::ToServer, tuple("224.0.0.1", "10.0.0.1"), &data);
         assert_eq!(pair.log.len(), 0, "{source}");
     }
 }
@@ -85,7 +85,7 @@ fn a_hundred_thousand_inits_leave_nothing_behind() {
     // What waits to be fetched is bounded, too.
     assert_eq!(stats.stateless_replies, 1024);
     assert_eq!(stats.stateless_replies + stats.replies_suppressed, 100_000);
-    pair.exchange();
+    pair.exchange_packets();
     assert!(pair.log.len() <= 1024);
 }
 
@@ -94,13 +94,17 @@ fn stateless_replies_are_limited_per_second() {
     let mut config = endpoint(SERVER_PORT, &server_addresses());
     config.replies.out_of_the_blue = 5;
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), config);
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     for _ in 0..50 {
-        pair.inject(Way::ToServer, at_server(), &to_server(7, &[&chunk(Chunk::ShutdownAck)]));
+        pair.inject_packet(
+            Way::ToServer,
+            at_server(),
+            &to_server(7, &[&chunk(Chunk::ShutdownAck)]),
+        );
     }
     assert_eq!(pair.log.len(), 5);
-    pair.run(Duration::from_secs(1));
-    pair.inject(Way::ToServer, at_server(), &to_server(7, &[&chunk(Chunk::ShutdownAck)]));
+    pair.run_for(Duration::from_secs(1));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(7, &[&chunk(Chunk::ShutdownAck)]));
     assert_eq!(pair.log.len(), 6);
 }
 
@@ -112,7 +116,7 @@ fn bundled_or_tagged_inits_are_dropped_in_silence() {
     assert_eq!(answer(&to_server(9, &[&init])).len(), 0);
     let mut pair = Pair::connected();
     let (tag, before) = (read_init_ack(&pair.last_with(INIT_ACK)).0, pair.log.len());
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&ack, &init]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&ack, &init]));
     assert_eq!(pair.log.len(), before);
 }
 
@@ -141,13 +145,13 @@ fn endpoints_that_do_not_accept_or_are_full_say_so() {
     let client = || endpoint(CLIENT_PORT, &client_addresses());
     let mut pair = Pair::with(client(), config.clone());
     pair.connect();
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: None }));
     config.accept = true;
     config.max_associations = 0;
     let mut pair = Pair::with(client(), config);
     pair.connect();
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: Some(4) }));
 }
 
@@ -160,7 +164,7 @@ fn an_init_ack_is_at_most_three_times_the_init() {
         let mut config = endpoint(SERVER_PORT, &server_addresses()[..1]);
         config.replies.init_acks = 1;
         let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), config);
-        pair.inject(Way::ToServer, at_server(), &data);
+        pair.inject_packet(Way::ToServer, at_server(), &data);
         let reply = pair.log[0].data.len();
         assert!(reply <= 3 * data.len(), "{} bytes for {}", reply, data.len());
     }
@@ -172,18 +176,18 @@ fn a_thousand_addresses_get_a_bounded_number_of_heartbeats_and_nothing_else() {
         .map(|i| Parameter::Ipv4(Ipv4Addr::new(192, 0, (i >> 8) as u8, i as u8)))
         .collect();
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
-    pair.inject(
+    pair.lose_packets(|_| Verdict::Lose);
+    pair.inject_packet(
         Way::ToServer,
         at_server(),
         &to_server(0, &[&chunk(init_with(fixed(77), &addresses))]),
     );
     let (tag, cookie) = read_init_ack(&pair.last_with(INIT_ACK));
     let before = pair.log.len();
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&cookie_echo(cookie)]));
     let now = pair.now;
     pair.server.send(now, b"for the proven address only");
-    pair.run(Duration::from_secs(20));
+    pair.run_for(Duration::from_secs(20));
     let h = pair.server.handle();
     let assoc = pair.server.endpoint.association(h).unwrap();
     assert!(assoc.view(pair.now).paths.len() <= 16);
@@ -202,16 +206,16 @@ fn whoever_has_our_tag_is_no_stranger_and_ends_nothing() {
     let elsewhere = tuple("10.0.0.2", "192.168.7.7");
     let heartbeat = chunk(HeartbeatRepr { info: b"x" });
     let before = pair.log.len();
-    pair.inject(Way::ToServer, elsewhere, &to_server(tag, &[&heartbeat]));
+    pair.inject_packet(Way::ToServer, elsewhere, &to_server(tag, &[&heartbeat]));
     assert_eq!((pair.log.len(), pair.server.state()), (before, State::Established));
-    pair.inject(Way::ToServer, elsewhere, &to_server(tag ^ 1, &[&heartbeat]));
+    pair.inject_packet(Way::ToServer, elsewhere, &to_server(tag ^ 1, &[&heartbeat]));
     assert_eq!(pair.log.len(), before + 1, "any other tag is refused");
     assert_eq!(pair.server.endpoint.stats().out_of_the_blue, 2);
     // Once the association is over, its tag is nobody's.
-    pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&abort(false)]));
+    pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&abort(false)]));
     assert!(pair.server.closed().is_some());
     let before = pair.log.len();
-    pair.inject(Way::ToServer, elsewhere, &to_server(tag, &[&heartbeat]));
+    pair.inject_packet(Way::ToServer, elsewhere, &to_server(tag, &[&heartbeat]));
     assert_eq!(pair.log.len(), before + 1);
 }
 
@@ -230,9 +234,9 @@ fn packets_with_a_wrong_tag_do_nothing() {
         payload: b"x",
     });
     for wrong in [0, tag ^ 1] {
-        pair.inject(Way::ToServer, at_server(), &to_server(wrong, &[&shutdown]));
-        pair.inject(Way::ToServer, at_server(), &to_server(wrong, &[&data]));
-        pair.inject(Way::ToServer, at_server(), &to_server(wrong, &[&abort(false)]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(wrong, &[&shutdown]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(wrong, &[&data]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(wrong, &[&abort(false)]));
     }
     assert_eq!((pair.log.len(), pair.server.state()), (before, State::Established));
     assert_eq!(pair.server.endpoint.stats().bad_tag, 6);
@@ -248,7 +252,7 @@ fn the_t_bit_of_an_abort_says_whose_tag_it_carries() {
         let (client_tag, server_tag) = tags(&pair);
         let tag = if own_tag { server_tag } else { client_tag };
         let before = pair.log.len();
-        pair.inject(Way::ToServer, at_server(), &to_server(tag, &[&abort(reflected)]));
+        pair.inject_packet(Way::ToServer, at_server(), &to_server(tag, &[&abort(reflected)]));
         assert_eq!(pair.server.closed().is_some(), accepted, "T {reflected}, own {own_tag}");
         assert_eq!(pair.log.len(), before, "an ABORT is never answered");
     }
@@ -258,30 +262,30 @@ fn the_t_bit_of_an_abort_says_whose_tag_it_carries() {
 fn who_knows_nothing_of_us_where_nobody_ever_answered_ends_nothing() {
     let mut pair = Pair::new();
     // Nothing of the second path is ever answered.
-    pair.lose(|packet| {
+    pair.lose_packets(|packet| {
         let second = packet.tuple.local == client_paths()[1].remote;
         if second && packet.way == Way::ToServer { Verdict::Lose } else { Verdict::Deliver }
     });
     pair.connect();
     // Until a heartbeat was answered on the first.
-    pair.run(Duration::from_secs(60));
+    pair.run_for(Duration::from_secs(60));
     assert_eq!(pair.client.state(), State::Established);
     let server_tag = read_init_ack(&pair.last_with(INIT_ACK)).0;
     let reflected = to_client(server_tag, &[&abort(true)]);
-    pair.inject(Way::ToClient, client_paths()[1], &reflected);
+    pair.inject_packet(Way::ToClient, client_paths()[1], &reflected);
     assert_eq!(pair.client.state(), State::Established, "the other path answers");
-    pair.inject(Way::ToClient, client_paths()[0], &reflected);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &reflected);
     assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: None }));
 }
 
 #[test]
 fn a_blind_abort_with_tag_zero_does_not_stop_a_handshake() {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.connect();
-    pair.exchange();
+    pair.exchange_packets();
     for reflected in [false, true] {
-        pair.inject(Way::ToClient, client_paths()[0], &to_client(0, &[&abort(reflected)]));
+        pair.inject_packet(Way::ToClient, client_paths()[0], &to_client(0, &[&abort(reflected)]));
     }
     assert_eq!(pair.client.state(), State::CookieWait);
 }
@@ -289,15 +293,15 @@ fn a_blind_abort_with_tag_zero_does_not_stop_a_handshake() {
 #[test]
 fn a_shutdown_ack_during_set_up_is_out_of_the_blue() {
     let mut pair = Pair::new();
-    pair.lose(|_| Verdict::Lose);
+    pair.lose_packets(|_| Verdict::Lose);
     pair.connect();
-    pair.exchange();
+    pair.exchange_packets();
     let data = to_client(0x77, &[&chunk(Chunk::ShutdownAck)]);
-    pair.inject(Way::ToClient, client_paths()[0], &data);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &data);
     let reply = pair.log.last().unwrap();
     assert_eq!((reply.first_kind(), reply.tag(), reply.data[13] & 1), (SHUTDOWN_COMPLETE, 0x77, 1));
     assert_eq!(pair.client.state(), State::CookieWait);
-    pair.run(Duration::from_millis(1100));
+    pair.run_for(Duration::from_millis(1100));
     assert_eq!(pair.log.last().unwrap().first_kind(), INIT);
 }
 
@@ -309,7 +313,7 @@ fn shutdown_complete_counts_in_shutdown_ack_sent_only() {
     let before = pair.log.len();
     for (tag, reflected) in [(server_tag, false), (client_tag, true)] {
         let data = to_server(tag, &[&chunk(complete(reflected))]);
-        pair.inject(Way::ToServer, at_server(), &data);
+        pair.inject_packet(Way::ToServer, at_server(), &data);
     }
     assert_eq!((pair.log.len(), pair.server.state()), (before, State::Established));
 }
@@ -318,7 +322,7 @@ fn shutdown_complete_counts_in_shutdown_ack_sent_only() {
 fn packets_for_another_port_are_not_ours() {
     let mut pair = Pair::new();
     let data = packet(CLIENT_PORT, SERVER_PORT + 1, 9, &[&chunk(Chunk::ShutdownAck)]);
-    pair.inject(Way::ToServer, at_server(), &data);
+    pair.inject_packet(Way::ToServer, at_server(), &data);
     assert_eq!(pair.log.len(), 0);
     assert_eq!(pair.server.endpoint.stats().out_of_the_blue, 1);
 }
@@ -331,7 +335,7 @@ fn removed_associations_are_strangers_and_their_handles_start_afresh() {
     assert_eq!(pair.server.count(), 0);
     let now = pair.now;
     pair.client.send(now, b"hello?");
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.client.closed(), Some(CloseReason::PeerAbort { cause: None }));
 }
 
@@ -347,8 +351,8 @@ proptest::proptest! {
             let crc = polypath_wire::checksum::crc32c(&bytes);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         }
-        pair.inject(Way::ToServer, at_server(), &bytes);
-        pair.run(Duration::from_millis(100));
+        pair.inject_packet(Way::ToServer, at_server(), &bytes);
+        pair.run_for(Duration::from_millis(100));
         proptest::prop_assert!(pair.server.count() <= 2);
     }
 }

@@ -28,7 +28,7 @@ fn pair(mbit: u64, bound: Option<u32>) -> Pair {
     let client = pair::endpoint(pair::CLIENT_PORT, &pair::client_addresses());
     let mut pair = Pair::with(client, server);
     let mut free = [Time::ZERO; 2];
-    pair.lose(move |packet| {
+    pair.lose_packets(move |packet| {
         let way = packet.way as usize;
         let start = free[way].max(packet.at);
         if start - packet.at > Duration::from_millis(200) {
@@ -38,7 +38,7 @@ fn pair(mbit: u64, bound: Option<u32>) -> Pair {
         Verdict::Delay(free[way] - packet.at + Duration::from_millis(40))
     });
     pair.connect_with(config(bound));
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     pair
 }
 
@@ -52,10 +52,10 @@ fn saturated(pair: &mut Pair, seconds: u64) -> (f64, u32, u64) {
 fn saturated_with(pair: &mut Pair, bytes: usize, seconds: u64) -> (f64, u32, u64) {
     let h = pair.client.handle();
     pair.client.saturates = Some(bytes);
-    pair.client.fill(pair.now, h);
-    pair.run(Duration::from_secs(seconds - 2));
+    pair.client.fill_send_buffer(pair.now, h);
+    pair.run_for(Duration::from_secs(seconds - 2));
     let before = pair.server.received.len();
-    pair.run(Duration::from_secs(2));
+    pair.run_for(Duration::from_secs(2));
     let rate = (pair.server.received.len() - before) as f64 * bytes as f64 * 8.0 / 2e6;
     let sizes = |host: &pair::End| {
         host.endpoint.association(host.handle()).expect("association").buffer_sizes()

@@ -13,7 +13,7 @@ fn idle(config: AssocConfig) -> Pair {
     server.assoc = std::sync::Arc::new(config.clone());
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
     pair.connect_with(config);
-    pair.run(5 * SECOND);
+    pair.run_for(5 * SECOND);
     assert_eq!(states(&pair), [State::Established; 2]);
     pair
 }
@@ -38,8 +38,8 @@ fn probing() -> AssocConfig {
 fn an_idle_association_ends_when_the_peer_has_vanished() {
     for config in [AssocConfig::default(), probing()] {
         let mut pair = idle(config);
-        pair.lose(|_| Verdict::Lose);
-        pair.run(3600 * SECOND);
+        pair.lose_packets(|_| Verdict::Lose);
+        pair.run_for(3600 * SECOND);
         assert_eq!(pair.client.closed(), Some(CloseReason::Unreachable));
         assert_eq!(pair.server.closed(), Some(CloseReason::Unreachable));
     }
@@ -49,12 +49,12 @@ fn an_idle_association_ends_when_the_peer_has_vanished() {
 fn nothing_but_one_abort_is_sent_once_it_has_ended() {
     for config in [AssocConfig::default(), probing()] {
         let mut pair = idle(config);
-        pair.lose(|_| Verdict::Lose);
+        pair.lose_packets(|_| Verdict::Lose);
         let mut sent = pair.log.len();
         while pair.client.closed().is_none() {
             sent = pair.log.len();
             let next = pair.next_event().unwrap();
-            pair.run(next.since(pair.now));
+            pair.run_for(next.since(pair.now));
         }
         let last = pair.log[sent..].iter().filter(|packet| packet.way == Way::ToServer);
         let kinds: Vec<_> = last.map(Packet::kinds).collect();
@@ -68,8 +68,8 @@ fn nothing_but_one_abort_is_sent_once_it_has_ended() {
 #[test]
 fn without_heartbeats_nobody_notices() {
     let mut pair = idle(AssocConfig { heartbeat_interval: None, ..AssocConfig::default() });
-    pair.lose(|_| Verdict::Lose);
-    pair.run(3600 * SECOND);
+    pair.lose_packets(|_| Verdict::Lose);
+    pair.run_for(3600 * SECOND);
     assert_eq!(states(&pair), [State::Established; 2]);
 }
 
@@ -79,15 +79,15 @@ fn an_idle_association_lives_while_any_path_does() {
         let mut pair = idle(config);
         // The first, which is primary, is dead.
         let dead = client_paths()[0];
-        pair.lose(move |p| {
-            let on_it = p.tuple == dead || p.tuple == reverse(dead);
+        pair.lose_packets(move |p| {
+            let on_it = p.tuple == dead || p.tuple == reverse_tuple(dead);
             if on_it { Verdict::Lose } else { Verdict::Deliver }
         });
-        pair.run(3600 * SECOND);
+        pair.run_for(3600 * SECOND);
         assert_eq!(states(&pair), [State::Established; 2]);
         let now = pair.now;
         pair.client.send(now, b"still there");
-        pair.run(60 * SECOND);
+        pair.run_for(60 * SECOND);
         assert_eq!(pair.server.texts(), [b"still there"]);
     }
 }
@@ -95,13 +95,13 @@ fn an_idle_association_lives_while_any_path_does() {
 #[test]
 fn frequent_probes_do_not_end_it_sooner_than_timeouts_would() {
     let mut pair = idle(probing());
-    pair.lose(|_| Verdict::Lose);
-    pair.run(20 * SECOND);
+    pair.lose_packets(|_| Verdict::Lose);
+    pair.run_for(20 * SECOND);
     assert_eq!(states(&pair), [State::Established; 2]);
     pair.deliver_all();
-    pair.run(5 * SECOND);
+    pair.run_for(5 * SECOND);
     let now = pair.now;
     pair.server.send(now, b"back");
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(pair.client.texts(), [b"back"]);
 }

@@ -19,10 +19,10 @@ fn a_transfer_crosses_the_wrap_of_its_tsns() {
     let mut pair = Pair::with(client, server);
     let path = tuple("10.1.0.1", "10.2.0.1");
     let h = pair.client.endpoint.connect(pair.now, &[path], SERVER_PORT, config).unwrap();
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     // Every ninth packet is lost, the wrap's neighbourhood included.
     let mut n = 0;
-    pair.lose(move |_| {
+    pair.lose_packets(move |_| {
         n += 1;
         if n % 9 == 0 { Verdict::Lose } else { Verdict::Deliver }
     });
@@ -31,7 +31,7 @@ fn a_transfer_crosses_the_wrap_of_its_tsns() {
         let data = Bytes::from(vec![i; 1000]);
         assoc.send(pair.now, StreamId(0), data, SendOptions::default()).unwrap();
     }
-    pair.run(Duration::from_secs(120));
+    pair.run_for(Duration::from_secs(120));
     let got: Vec<u8> = pair.server.received.iter().map(|m| m.data[0]).collect();
     assert_eq!(got, (0..100).collect::<Vec<u8>>());
     assert!(pair.client.events.iter().any(|(_, e)| *e == Event::SenderDry));
@@ -42,7 +42,7 @@ fn a_stream_crosses_the_wrap_of_its_ssns() {
     let mut pair = Pair::connected();
     let h = pair.client.handle();
     let mut n = 0;
-    pair.lose(move |_| {
+    pair.lose_packets(move |_| {
         n += 1;
         if n % 50 == 0 { Verdict::Lose } else { Verdict::Deliver }
     });
@@ -52,11 +52,11 @@ fn a_stream_crosses_the_wrap_of_its_ssns() {
         let data = Bytes::copy_from_slice(&i.to_be_bytes());
         assoc.send(pair.now, StreamId(3), data, SendOptions::default()).unwrap();
         if i % 4000 == 0 {
-            pair.run(Duration::from_secs(5));
+            pair.run_for(Duration::from_secs(5));
             pair.log.clear();
         }
     }
-    pair.run(Duration::from_secs(600));
+    pair.run_for(Duration::from_secs(600));
     let got =
         pair.server.received.iter().map(|m| u32::from_be_bytes(m.data[..].try_into().unwrap()));
     assert!(got.eq(0..count), "{} of {count}", pair.server.received.len());

@@ -36,11 +36,11 @@ fn talked(client: End, server: End) -> Pair {
         endpoint(server, pair::SERVER_PORT, &pair::server_addresses()),
     );
     pair.connect_with(settings(client));
-    pair.run(Duration::from_secs(1));
+    pair.run_for(Duration::from_secs(1));
     let now = pair.now;
     pair.client.send(now, b"there");
     pair.server.send(now, b"back");
-    pair.run(Duration::from_secs(2));
+    pair.run_for(Duration::from_secs(2));
     assert_eq!(pair.server.texts(), [b"there"]);
     assert_eq!(pair.client.texts(), [b"back"]);
     pair
@@ -100,15 +100,15 @@ fn an_init_ack_without_checksum_is_the_answer_to_who_said_that_it_may_lack_one()
                 endpoint(client, pair::CLIENT_PORT, &pair::client_addresses()),
                 endpoint(NO, pair::SERVER_PORT, &pair::server_addresses()),
             );
-            pair.lose(|_| pair::Verdict::Lose);
+            pair.lose_packets(|_| pair::Verdict::Lose);
             pair.connect_with(settings(client));
-            pair.exchange();
+            pair.exchange_packets();
             let init = pair.log[0].clone();
-            pair.inject(Way::ToServer, at_server(), &init.data);
+            pair.inject_packet(Way::ToServer, at_server(), &init.data);
             let ack = pair.log.iter().find(|p| kinds(p) == [kind::INIT_ACK]).expect("an answer");
             let (mut from, ack) = (pair::client_paths()[0], cleared(ack));
             from.remote.set_ip(pair::ip(source));
-            pair.inject(Way::ToClient, from, &ack);
+            pair.inject_packet(Way::ToClient, from, &ack);
             let echoed = pair.log.iter().filter(|p| kinds(p)[0] == kind::COOKIE_ECHO).count();
             assert_eq!(echoed, usize::from(taken), "{source}");
             let state = if taken { State::CookieEchoed } else { State::CookieWait };
@@ -140,7 +140,7 @@ fn a_missing_checksum_is_refused_from_whoever_was_not_told() {
         let heartbeat = pair.log.iter().find(|p| p.way == Way::ToServer && kinds(p) == [3]);
         let sack = cleared(heartbeat.expect("a SACK to the server"));
         let before = pair.server.endpoint.stats().bad_checksum;
-        pair.inject(Way::ToServer, at_server(), &sack);
+        pair.inject_packet(Way::ToServer, at_server(), &sack);
         assert_eq!(pair.server.endpoint.stats().bad_checksum, before + 1);
     }
 }
@@ -155,24 +155,24 @@ fn set_up_packets_and_strangers_need_their_checksum_whatever_was_agreed() {
     let data = data.expect("sent").clone();
     for packet in [&init, &echo] {
         let before = bad(&pair);
-        pair.inject(Way::ToServer, at_server(), &cleared(packet));
+        pair.inject_packet(Way::ToServer, at_server(), &cleared(packet));
         assert_eq!(bad(&pair), before + 1, "{:?}", kinds(packet));
     }
     // From an address that belongs to no association.
     let stranger = pair::tuple("10.0.0.2", "10.9.9.9");
     let (before, sent) = (bad(&pair), pair.log.len());
-    pair.inject(Way::ToServer, stranger, &cleared(&data));
+    pair.inject_packet(Way::ToServer, stranger, &cleared(&data));
     assert_eq!((bad(&pair), pair.log.len()), (before + 1, sent), "no answer either");
     // With a wrong tag.
     let mut wrong = cleared(&data);
     wrong[7] ^= 1;
-    pair.inject(Way::ToServer, at_server(), &wrong);
+    pair.inject_packet(Way::ToServer, at_server(), &wrong);
     assert_eq!(bad(&pair), before + 2);
     // A wrong checksum that is not zero is wrong.
     let mut flipped = data.data.clone();
     flipped[8..12].copy_from_slice(&[1, 2, 3, 4]);
-    pair.inject(Way::ToServer, at_server(), &flipped);
+    pair.inject_packet(Way::ToServer, at_server(), &flipped);
     assert_eq!(bad(&pair), before + 3);
     assert_eq!(pair.server.state(), State::Established);
-    assert!(!pair.server.saw(&Event::Restarted));
+    assert!(!pair.server.has_seen(&Event::Restarted));
 }

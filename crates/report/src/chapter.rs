@@ -19,7 +19,7 @@ pub struct Chapter<'a> {
 }
 
 /// Numbers of verdicts: holds, does not hold, unclear.
-pub fn tally<'a>(reports: impl IntoIterator<Item = &'a ExperimentReport>) -> [usize; 3] {
+pub fn count_verdicts<'a>(reports: impl IntoIterator<Item = &'a ExperimentReport>) -> [usize; 3] {
     let mut tally = [0; 3];
     for claim in reports.into_iter().flat_map(|report| &report.claims) {
         let at = match claim.finding.verdict {
@@ -33,13 +33,13 @@ pub fn tally<'a>(reports: impl IntoIterator<Item = &'a ExperimentReport>) -> [us
 }
 
 /// The paper of an experiment: what stands before the dash of its id.
-pub fn paper(id: &str) -> &str {
+pub fn paper_name(id: &str) -> &str {
     id.split_once('-').map_or(id, |(paper, _)| paper)
 }
 
 /// How many points of the reference data agree, of those that were run. `None`: there are no such
 /// data.
-pub(crate) fn agreement(deviations: &[Deviation]) -> Option<String> {
+pub(crate) fn describe_agreement(deviations: &[Deviation]) -> Option<String> {
     let agreeing = deviations.iter().filter(|one| one.agrees).count();
     let run = deviations.iter().filter(|one| one.ours.is_some()).count();
     let all = deviations.len();

@@ -4,7 +4,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
 /// A table without lines: names to the left, figures to the right.
-pub(crate) fn table(head: &[&str]) -> Table {
+pub(crate) fn new_table(head: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(NOTHING);
     table.set_header(head.iter().copied());
@@ -18,6 +18,6 @@ pub(crate) fn table(head: &[&str]) -> Table {
 }
 
 /// The table's text without blanks at the ends of lines.
-pub(crate) fn print(table: &Table) -> String {
+pub(crate) fn render_table(table: &Table) -> String {
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }

@@ -22,7 +22,7 @@ pub fn write_csv(runs: &Runs, out: impl Write) -> io::Result<()> {
         writer.write_field(run.seed.to_string())?;
         settings.iter().try_for_each(|cell| writer.write_field(cell))?;
         for name in &runs.metrics {
-            let value = run.figures.find(name).flatten();
+            let value = run.figures.find_metric(name).flatten();
             writer.write_field(value.map_or(String::new(), |value| value.to_string()))?;
         }
         writer.write_record(None::<&[u8]>)?;

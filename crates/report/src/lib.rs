@@ -7,14 +7,15 @@
 //! use std::path::Path;
 //!
 //! use polypath_experiments::experiment::Experiment;
-//! use polypath_experiments::reproduce::{Options, execute, jobs, study};
+//! use polypath_experiments::reproduce::{Options, collect_jobs, execute_jobs, prepare_study};
 //! use polypath_experiments::store::Store;
 //! use polypath_report::{Destination, write_report};
 //!
-//! let experiment = Experiment::read(Path::new("scenarios/papers/iyengar-2007/section-3-blocking.toml"))?;
-//! let studies = [study(experiment, Options::default())?];
+//! let file = Path::new("scenarios/papers/iyengar-2007/section-3-blocking.toml");
+//! let experiment = Experiment::from_file(file)?;
+//! let studies = [prepare_study(experiment, Options::default())?];
 //! let mut store = Store::open(Path::new("results/runs"))?;
-//! execute(&jobs(&studies), &mut store, &|_done| ())?;
+//! execute_jobs(&collect_jobs(&studies), &mut store, &|_done| ())?;
 //! let folder = Path::new("results");
 //! let to = Destination { folder, pages: None, command: "polypath reproduce S1-V3" };
 //! let report = write_report(&studies, &store, to)?;
@@ -40,13 +41,13 @@ mod tables;
 pub mod text;
 mod write;
 
-pub use chapter::{Chapter, paper, tally};
+pub use chapter::{Chapter, count_verdicts, paper_name};
 pub use csv_table::write_csv;
-pub use html::page;
-pub use markdown::summaries;
+pub use html::{Captioned, FigurePage, render_figures, render_page};
+pub use markdown::format_summaries;
 #[cfg(feature = "parquet")]
 pub use parquet_table::write_parquet;
 pub use run_table::{RunTable, Shared};
-pub use runs::{Runs, settings};
-pub use tables::{markdown as table_markdown, pages as table_pages};
+pub use runs::{Runs, list_settings};
+pub use tables::{format_markdown as table_markdown, format_pages as table_pages};
 pub use write::{Destination, Report, ReportError, write_report, write_runs};

@@ -6,11 +6,13 @@ use polypath_experiments::evaluate::Verdict;
 use polypath_experiments::reproduce::{ClaimReport, ExperimentReport, SensitivityReport};
 use polypath_experiments::store::stack_version;
 
-use crate::chapter::{agreement, paper, tally};
+use crate::chapter::{count_verdicts, describe_agreement, paper_name};
 
 /// One file per paper and one over all of them: names and texts.
-pub fn summaries(reports: &[ExperimentReport], command: &str) -> Vec<(String, String)> {
-    let papers = || reports.chunk_by(|a, b| paper(&a.id) == paper(&b.id)).filter_map(named);
+pub fn format_summaries(reports: &[ExperimentReport], command: &str) -> Vec<(String, String)> {
+    let papers = || {
+        reports.chunk_by(|a, b| paper_name(&a.id) == paper_name(&b.id)).filter_map(paper_reports)
+    };
     let mut all = format!(
         "# The papers, re-run\n\nMade by `{command}` with stack version {}.\n\n\
          | paper | claims | hold | do not hold | unclear | reference points |\n\
@@ -18,38 +20,38 @@ pub fn summaries(reports: &[ExperimentReport], command: &str) -> Vec<(String, St
         stack_version()
     );
     for (name, own) in papers() {
-        row(&mut all, &format!("[{name}]({name}.md)"), own);
+        write_row(&mut all, &format!("[{name}]({name}.md)"), own);
     }
-    row(&mut all, "all", reports);
+    write_row(&mut all, "all", reports);
     let mut files = vec![("README.md".to_owned(), all)];
     for (name, own) in papers() {
         let mut text = format!("# {name}, re-run\n\nMade by `{command}`.\n");
-        own.iter().for_each(|report| experiment(&mut text, report));
+        own.iter().for_each(|report| write_experiment(&mut text, report));
         files.push((format!("{name}.md"), text));
     }
     files
 }
 
 /// A paper's name and its experiments, which stand side by side.
-fn named(own: &[ExperimentReport]) -> Option<(&str, &[ExperimentReport])> {
-    own.first().map(|first| (paper(&first.id), own))
+fn paper_reports(own: &[ExperimentReport]) -> Option<(&str, &[ExperimentReport])> {
+    own.first().map(|first| (paper_name(&first.id), own))
 }
 
-fn row(text: &mut String, name: &str, reports: &[ExperimentReport]) {
-    let [holds, not, unclear] = tally(reports);
+fn write_row(text: &mut String, name: &str, reports: &[ExperimentReport]) {
+    let [holds, not, unclear] = count_verdicts(reports);
     let sum = holds + not + unclear;
     let deviations: Vec<_> = reports.iter().flat_map(|report| report.deviations.clone()).collect();
-    let agreement = agreement(&deviations).unwrap_or_default();
+    let agreement = describe_agreement(&deviations).unwrap_or_default();
     // Writing to a String cannot fail.
     let _ = writeln!(text, "| {name} | {sum} | {holds} | {not} | {unclear} | {agreement} |");
 }
 
-fn experiment(text: &mut String, report: &ExperimentReport) {
+fn write_experiment(text: &mut String, report: &ExperimentReport) {
     let _ = writeln!(text, "\n## {}: {}\n", report.id, report.title);
     if !report.claims.is_empty() {
         text.push_str("| claim | kind | verdict | measured | bound |\n|---|---|---|---|---|\n");
     }
-    report.claims.iter().for_each(|one| claim(text, one));
+    report.claims.iter().for_each(|one| write_claim(text, one));
     let open: Vec<_> =
         report.claims.iter().filter(|claim| claim.finding.verdict != Verdict::Holds).collect();
     if !open.is_empty() {
@@ -60,15 +62,15 @@ fn experiment(text: &mut String, report: &ExperimentReport) {
         let _ =
             writeln!(text, "- {} {}: {} *{}*", claim.id, claim.finding.verdict, claim.says, why);
     }
-    deviations(text, report);
+    write_deviations(text, report);
     if !report.sensitivity.is_empty() {
         text.push_str("\n| another reading | seeds | verdicts that change |\n|---|---|---|\n");
     }
-    report.sensitivity.iter().for_each(|one| sensitivity(text, one));
+    report.sensitivity.iter().for_each(|one| write_sensitivity(text, one));
 }
 
-fn claim(text: &mut String, claim: &ClaimReport) {
-    let told = claim.finding.telling();
+fn write_claim(text: &mut String, claim: &ClaimReport) {
+    let told = claim.finding.most_telling();
     let at = told.map(|one| one.at.as_str()).filter(|at| !at.is_empty());
     let measured = told.map(|one| one.measured.as_str()).unwrap_or_default();
     let measured = at.map_or(measured.to_owned(), |at| format!("{at}: {measured}"));
@@ -81,14 +83,14 @@ fn claim(text: &mut String, claim: &ClaimReport) {
         claim.id,
         claim.kind.letter(),
         claim.finding.verdict,
-        escaped(&measured),
-        escaped(&bound)
+        escape_cell(&measured),
+        escape_cell(&bound)
     );
 }
 
 /// The count, and the points that disagree.
-fn deviations(text: &mut String, report: &ExperimentReport) {
-    let Some(agreement) = agreement(&report.deviations) else { return };
+fn write_deviations(text: &mut String, report: &ExperimentReport) {
+    let Some(agreement) = describe_agreement(&report.deviations) else { return };
     let _ = writeln!(text, "\nReference data: {agreement}.");
     let against: Vec<_> =
         report.deviations.iter().filter(|one| one.ours.is_some() && !one.agrees).collect();
@@ -98,12 +100,12 @@ fn deviations(text: &mut String, report: &ExperimentReport) {
         );
     }
     for one in against {
-        let place = escaped(&one.place());
-        let _ = writeln!(text, "| {place} | {} |", one.shown().join(" | "));
+        let place = escape_cell(&one.describe_place());
+        let _ = writeln!(text, "| {place} | {} |", one.format_values().join(" | "));
     }
 }
 
-fn sensitivity(text: &mut String, one: &SensitivityReport) {
+fn write_sensitivity(text: &mut String, one: &SensitivityReport) {
     let flips: Vec<String> = one
         .flips
         .iter()
@@ -111,16 +113,16 @@ fn sensitivity(text: &mut String, one: &SensitivityReport) {
         .collect();
     let none = format!("none of {}", one.judged);
     let flips = if flips.is_empty() { none } else { flips.join("; ") };
-    let _ = writeln!(text, "| {} | {} | {flips} |", escaped(&one.name), one.seeds);
+    let _ = writeln!(text, "| {} | {} | {flips} |", escape_cell(&one.name), one.seeds);
 }
 
-fn escaped(text: &str) -> String {
+fn escape_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
 #[cfg(test)]
 mod tests {
-    use polypath_experiments::evaluate::undecided;
+    use polypath_experiments::evaluate::undecided_finding;
     use polypath_experiments::experiment::ClaimKind;
 
     use super::*;
@@ -131,7 +133,7 @@ mod tests {
             id: "S9-F1-c1".into(),
             kind: ClaimKind::Quantitative,
             says: "Up | down.".into(),
-            finding: undecided("a | b"),
+            finding: undecided_finding("a | b"),
             bound_changed: None,
             explain: None,
             note: None,
@@ -144,7 +146,7 @@ mod tests {
             deviations: Vec::new(),
             sensitivity: Vec::new(),
         };
-        let files = summaries(&[report], "polypath reproduce S9");
+        let files = format_summaries(&[report], "polypath reproduce S9");
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["README.md", "S9.md"]);
         assert!(files[0].1.contains("| [S9](S9.md) | 1 | 0 | 0 | 1 |"), "{}", files[0].1);

@@ -22,7 +22,8 @@ const GROUP: usize = 1 << 16;
 /// When `out` takes no more.
 pub fn write_parquet(runs: &Runs, out: impl Write + Send) -> Result<()> {
     let properties = WriterProperties::builder().set_created_by("polypath".to_owned()).build();
-    let mut file = SerializedFileWriter::new(out, Arc::new(schema(runs)?), Arc::new(properties))?;
+    let mut file =
+        SerializedFileWriter::new(out, Arc::new(column_schema(runs)?), Arc::new(properties))?;
     let axes = 1 + runs.axes.len();
     for rows in runs.rows.chunks(GROUP) {
         let mut group = file.next_row_group()?;
@@ -30,24 +31,24 @@ pub fn write_parquet(runs: &Runs, out: impl Write + Send) -> Result<()> {
             let cell = |run: &Run| runs.points.get(run.point)?.get(column).cloned();
             rows.iter().map(|run| cell(run).unwrap_or_default()).collect::<Vec<_>>()
         };
-        (0..axes).try_for_each(|column| texts(&mut group, text(column)))?;
+        (0..axes).try_for_each(|column| write_texts(&mut group, text(column)))?;
         let seeds: Vec<i64> = rows.iter().map(|run| run.seed.cast_signed()).collect();
-        column::<Int64Type>(&mut group, &seeds, None)?;
+        write_column::<Int64Type>(&mut group, &seeds, None)?;
         let settings = axes..axes + runs.settings.len();
-        settings.into_iter().try_for_each(|column| texts(&mut group, text(column)))?;
+        settings.into_iter().try_for_each(|column| write_texts(&mut group, text(column)))?;
         for name in &runs.metrics {
             let cells: Vec<Option<f64>> =
-                rows.iter().map(|run| run.figures.find(name).flatten()).collect();
+                rows.iter().map(|run| run.figures.find_metric(name).flatten()).collect();
             let levels: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
             let values: Vec<f64> = cells.into_iter().flatten().collect();
-            column::<DoubleType>(&mut group, &values, Some(&levels))?;
+            write_column::<DoubleType>(&mut group, &values, Some(&levels))?;
         }
         group.close()?;
     }
     file.close().map(drop)
 }
 
-fn schema(runs: &Runs) -> Result<Type> {
+fn column_schema(runs: &Runs) -> Result<Type> {
     let column = |name: &str, physical: Physical, logical: Option<LogicalType>, null: bool| {
         let repetition = if null { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let column = Type::primitive_type_builder(name, physical);
@@ -68,16 +69,16 @@ fn schema(runs: &Runs) -> Result<Type> {
     Type::group_type_builder("runs").with_fields(columns).build()
 }
 
-fn texts<W: Write + Send>(
+fn write_texts<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     cells: Vec<String>,
 ) -> Result<()> {
     let cells: Vec<ByteArray> =
         cells.into_iter().map(|cell| ByteArray::from(cell.into_bytes())).collect();
-    column::<ByteArrayType>(group, &cells, None)
+    write_column::<ByteArrayType>(group, &cells, None)
 }
 
-fn column<T: parquet::data_type::DataType>(
+fn write_column<T: parquet::data_type::DataType>(
     group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
     values: &[T::T],
     levels: Option<&[i16]>,
@@ -100,8 +101,9 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_again() {
-        let figures =
-            |goodput: Option<f64>| Row::of(MetricValues(vec![("goodput".into(), goodput)]));
+        let figures = |goodput: Option<f64>| {
+            Row::from_metrics(MetricValues(vec![("goodput".into(), goodput)]))
+        };
         let run = |seed, goodput| Run { point: 0, seed, figures: Arc::new(figures(goodput)) };
         let cells = ["main", "64KiB", "10ms"].map(str::to_owned).to_vec();
         let runs = Runs {

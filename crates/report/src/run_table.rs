@@ -44,7 +44,7 @@ impl RunTable {
     /// # Errors
     /// When it cannot be read, has no column `seed`, or no run of this grid.
     /// Cells that are no finite numbers have no value.
-    pub fn read(path: &Path, grid: &str) -> io::Result<Self> {
+    pub fn read_csv(path: &Path, grid: &str) -> io::Result<Self> {
         let mut reader = csv::Reader::from_path(path)?;
         let header: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
         let seed = header.iter().position(|name| name == "seed");
@@ -78,7 +78,7 @@ impl RunTable {
         // Axes of other grids are empty here.
         let used = |at: &usize| labels.iter().any(|labels| !labels[*at].is_empty());
         let columns: Vec<usize> = (0..seed.saturating_sub(1)).filter(used).collect();
-        let axes = columns.iter().map(|at| axis(&header[at + 1], *at, &labels)).collect();
+        let axes = columns.iter().map(|at| build_axis(&header[at + 1], *at, &labels)).collect();
         let keep = |labels: &Vec<String>| columns.iter().map(|at| labels[*at].clone()).collect();
         let points = labels.iter().map(keep).collect();
         Ok(Self {
@@ -92,7 +92,7 @@ impl RunTable {
     ///
     /// # Errors
     /// When the axes differ or nothing is shared, in words.
-    pub fn shared(&self, other: &Self) -> Result<Shared, String> {
+    pub fn shared_runs(&self, other: &Self) -> Result<Shared, String> {
         let names = |table: &Self| -> Vec<String> {
             table.table.axes.iter().map(|axis| axis.name.clone()).collect()
         };
@@ -103,7 +103,7 @@ impl RunTable {
             let (ours, theirs) = (shown(names(self)), shown(names(other)));
             return Err(format!("axes differ: {ours} and {theirs} (allowed: the same in both)"));
         }
-        let (mut first, mut second) = (self.emptied(), other.emptied());
+        let (mut first, mut second) = (self.without_points(), other.without_points());
         let mut alone = [Vec::new(), Vec::new()];
         for (labels, runs) in self.table.points.iter().zip(&self.runs) {
             let theirs = other.runs_of(labels);
@@ -111,16 +111,16 @@ impl RunTable {
             let pairs: Vec<(Run, Run)> =
                 runs.iter().filter_map(|run| Some((run.clone(), partner(run)?))).collect();
             if pairs.is_empty() {
-                alone[0].push(self.place(labels));
+                alone[0].push(self.describe_point(labels));
                 continue;
             }
             let (ours, theirs) = pairs.into_iter().unzip();
-            first.push(labels, ours);
-            second.push(labels, theirs);
+            first.push_point(labels, ours);
+            second.push_point(labels, theirs);
         }
         let unpaired =
             other.table.points.iter().filter(|point| !first.table.points.contains(point));
-        alone[1].extend(unpaired.map(|labels| other.place(labels)));
+        alone[1].extend(unpaired.map(|labels| other.describe_point(labels)));
         if first.runs.is_empty() {
             return Err("no point and seed in common (allowed: tables that share some)".to_owned());
         }
@@ -133,18 +133,18 @@ impl RunTable {
     }
 
     /// Its axes and metrics without its points.
-    fn emptied(&self) -> Self {
+    fn without_points(&self) -> Self {
         let table = GridTable { points: Vec::new(), ..self.table.clone() };
         Self { table, metrics: self.metrics.clone(), runs: Vec::new() }
     }
 
-    fn push(&mut self, labels: &[String], runs: Vec<Run>) {
+    fn push_point(&mut self, labels: &[String], runs: Vec<Run>) {
         self.table.points.push(labels.to_vec());
         self.runs.push(runs);
     }
 
     /// A point in words.
-    fn place(&self, labels: &[String]) -> String {
+    fn describe_point(&self, labels: &[String]) -> String {
         let axes = self.table.axes.iter().zip(labels);
         let words: Vec<String> =
             axes.map(|(axis, label)| format!("{} {label}", axis.name)).collect();
@@ -157,7 +157,7 @@ impl RunTable {
     }
 }
 
-fn axis(name: &str, at: usize, points: &[Vec<String>]) -> Axis {
+fn build_axis(name: &str, at: usize, points: &[Vec<String>]) -> Axis {
     let mut labels: Vec<String> = Vec::new();
     for label in points.iter().filter_map(|labels| labels.get(at)) {
         if !labels.contains(label) {
@@ -203,7 +203,7 @@ mod tests {
 
     fn mean(table: &RunTable) -> f64 {
         let quantity = Quantity::Metric { metric: "goodput".into(), at: Selection::default() };
-        Evaluator::new(table).estimate(&quantity, &Bindings::new()).unwrap().value
+        Evaluator::new(table).estimate_quantity(&quantity, &Bindings::new()).unwrap().value
     }
 
     #[test]
@@ -211,14 +211,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runs.csv");
         std::fs::write(&path, FILE).unwrap();
-        let main = RunTable::read(&path, "main").unwrap();
+        let main = RunTable::read_csv(&path, "main").unwrap();
         assert_eq!(mean(&main), 11.0);
         assert_eq!(main.shape().axes[0].name, "buffer");
         assert_eq!(main.metrics, ["goodput"]);
-        let lossy = RunTable::read(&path, "lossy").unwrap();
+        let lossy = RunTable::read_csv(&path, "lossy").unwrap();
         assert_eq!((mean(&lossy), lossy.shape().axes.len()), (4.0, 1));
         assert_eq!(lossy.shape().axes[0].name, "loss");
-        let error = RunTable::read(&path, "none").unwrap_err().to_string();
+        let error = RunTable::read_csv(&path, "none").unwrap_err().to_string();
         assert_eq!(error, "no grid \"none\" (allowed: main, lossy)");
     }
 }

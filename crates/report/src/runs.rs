@@ -40,7 +40,7 @@ pub(crate) struct Run {
 
 impl Runs {
     /// The runs of a study that were made.
-    pub fn of(study: &Study, stored: &Stored) -> Self {
+    pub fn from_study(study: &Study, stored: &Stored) -> Self {
         let grids = &study.points.grids;
         let made = |g: usize, p: usize| stored.rows(g, p);
         let mut runs = Self {
@@ -52,27 +52,32 @@ impl Runs {
         };
         let mut points = Vec::new();
         for (g, grid) in grids.iter().enumerate() {
-            grid.axes.iter().for_each(|axis| add(&mut runs.axes, &axis.name));
+            grid.axes.iter().for_each(|axis| add_name(&mut runs.axes, &axis.name));
             for (p, point) in
                 grid.points.iter().enumerate().filter(|(p, _)| !made(g, *p).is_empty())
             {
-                let settings = settings(&point.scenario);
-                settings.iter().for_each(|(name, _)| add(&mut runs.settings, name));
+                let settings = list_settings(&point.scenario);
+                settings.iter().for_each(|(name, _)| add_name(&mut runs.settings, name));
                 for (seed, figures) in grid.seeds.iter().zip(made(g, p)) {
-                    figures.iter().for_each(|(name, _)| add(&mut runs.metrics, name));
+                    figures.iter().for_each(|(name, _)| add_name(&mut runs.metrics, name));
                     let figures = Arc::clone(figures);
                     runs.rows.push(Run { point: points.len(), seed: *seed, figures });
                 }
                 points.push((grid, point.labels.as_slice(), settings));
             }
         }
-        runs.points = points.into_iter().map(|(g, l, s)| runs.cells(g, l, &s)).collect();
+        runs.points = points.into_iter().map(|(g, l, s)| runs.point_cells(g, l, &s)).collect();
         runs.settings.iter_mut().for_each(|name| name.insert_str(0, SETTING));
         runs
     }
 
     /// Grid, axes and settings of a point, in the order of the columns.
-    fn cells(&self, grid: &Grid, labels: &[String], settings: &[(String, String)]) -> Vec<String> {
+    fn point_cells(
+        &self,
+        grid: &Grid,
+        labels: &[String],
+        settings: &[(String, String)],
+    ) -> Vec<String> {
         let label = |axis: &String| {
             let at = grid.axes.iter().position(|known| known.name == *axis)?;
             labels.get(at).cloned()
@@ -88,7 +93,7 @@ impl Runs {
 
 /// Everything that a scenario sets, by dotted field; lists count from 0. What only people read and
 /// what makes other points is left out.
-pub fn settings(scenario: &Scenario) -> Vec<(String, String)> {
+pub fn list_settings(scenario: &Scenario) -> Vec<(String, String)> {
     let bare = Scenario {
         title: None,
         description: None,
@@ -101,7 +106,7 @@ pub fn settings(scenario: &Scenario) -> Vec<(String, String)> {
     let fields = serde_json::to_value(&bare).unwrap_or_default();
     if let Value::Object(fields) = fields {
         let fields = fields.iter().filter(|(name, _)| *name != "seeds");
-        fields.for_each(|(name, value)| flatten(name, value, &mut out));
+        fields.for_each(|(name, value)| flatten_value(name, value, &mut out));
     }
     if !out.iter().any(|(name, _)| name == "stack.profile") {
         out.push(("stack.profile".to_owned(), "paper".to_owned()));
@@ -109,24 +114,24 @@ pub fn settings(scenario: &Scenario) -> Vec<(String, String)> {
     out
 }
 
-fn flatten(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
+fn flatten_value(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
     match value {
         Value::Null => {}
         Value::Object(fields) => {
             fields
                 .iter()
-                .for_each(|(field, value)| flatten(&format!("{name}.{field}"), value, out));
+                .for_each(|(field, value)| flatten_value(&format!("{name}.{field}"), value, out));
         }
         Value::Array(list) => {
             let numbered = list.iter().enumerate();
-            numbered.for_each(|(n, value)| flatten(&format!("{name}.{n}"), value, out));
+            numbered.for_each(|(n, value)| flatten_value(&format!("{name}.{n}"), value, out));
         }
         Value::String(text) => out.push((name.to_owned(), text.clone())),
         other => out.push((name.to_owned(), other.to_string())),
     }
 }
 
-fn add(list: &mut Vec<String>, name: &str) {
+fn add_name(list: &mut Vec<String>, name: &str) {
     if !list.iter().any(|known| known == name) {
         list.push(name.to_owned());
     }
@@ -142,7 +147,7 @@ mod tests {
     fn settings_are_told_by_field_and_with_units() {
         let text = "title = 'x'\n[path.A]\nrate = '10Mbit/s'\ndelay = '10ms'\n[stack]\nsfr = false\n\
                     [[flow]]\napp = 'saturated'\n[time]\nmeasure = '10s'\n[seeds]\ncount = 3";
-        let settings = settings(&Source::new("test", text).unwrap().scenario().unwrap());
+        let settings = list_settings(&Source::new("test", text).unwrap().parse_scenario().unwrap());
         let find = |name: &str| {
             settings.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
         };

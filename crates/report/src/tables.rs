@@ -3,7 +3,7 @@
 use crate::figure::{Rows, Tabulated};
 
 /// A table as Markdown, with its heading and note; `level` is that of the heading.
-pub fn markdown(table: &Tabulated, level: usize) -> String {
+pub fn format_markdown(table: &Tabulated, level: usize) -> String {
     let mut text = format!("{} {}\n", "#".repeat(level), table.title);
     if !table.note.is_empty() {
         text.push_str(&format!("\n{}\n", table.note));
@@ -13,27 +13,27 @@ pub fn markdown(table: &Tabulated, level: usize) -> String {
             text.push_str(&format!("\n{} {heading}\n", "#".repeat(level + 1)));
         }
         text.push('\n');
-        text.push_str(&lines(rows));
+        text.push_str(&format_lines(rows));
     }
     text
 }
 
-fn lines(rows: &Rows) -> String {
+fn format_lines(rows: &Rows) -> String {
     let line = |cells: &[String]| {
-        let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+        let cells: Vec<String> = cells.iter().map(|cell| escape_cell(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
     let body: String = rows.rows.iter().map(|row| line(row)).collect();
     format!("{}|{}\n{body}", line(&rows.head), "---|".repeat(rows.head.len()))
 }
 
-fn escaped(text: &str) -> String {
+fn escape_cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ").replace("+-", "±")
 }
 
 /// Pages of the documentation, name and text: each has the tables that ask for it, below the titles
 /// of their experiments. `chapters` are titles, questions and tables in order.
-pub fn pages(
+pub fn format_pages(
     chapters: &[(String, String, Vec<Tabulated>)],
     command: &str,
 ) -> Vec<(String, String)> {
@@ -43,7 +43,7 @@ pub fn pages(
         for table in tables {
             let Some(name) = &table.page else { continue };
             let at = pages.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-                pages.push((name.clone(), opening(name, command)));
+                pages.push((name.clone(), page_opening(name, command)));
                 pages.len() - 1
             });
             let Some((_, text)) = pages.get_mut(at) else { continue };
@@ -52,14 +52,14 @@ pub fn pages(
                 last = Some(name);
             }
             text.push('\n');
-            text.push_str(&markdown(table, 3));
+            text.push_str(&format_markdown(table, 3));
         }
     }
     pages
 }
 
 /// The file's name as a heading, and where the page comes from.
-fn opening(name: &str, command: &str) -> String {
+fn page_opening(name: &str, command: &str) -> String {
     let words = name.replace('-', " ");
     let mut letters = words.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
@@ -92,7 +92,7 @@ mod tests {
             vec![table("a", Some("my-page")), table("b", None)],
             vec![table("c", Some("my-page"))],
         );
-        let pages = pages(
+        let pages = format_pages(
             &[("First".into(), "Why?".into(), one), ("Second".into(), "How?".into(), two)],
             "polypath x",
         );

@@ -3,28 +3,32 @@
 use comfy_table::CellAlignment;
 use polypath_experiments::reproduce::ExperimentReport;
 
-use crate::chapter::agreement;
-use crate::columns::{print, table};
-use crate::figure::{Diagram, Drawing, Rows, rows};
+use crate::chapter::describe_agreement;
+use crate::columns::{new_table, render_table};
+use crate::figure::{Diagram, Drawing, Rows, tabulate_diagram};
 
 /// Columns of a terminal that a table may take.
 const WIDTH: usize = 110;
 
 /// A figure as tables, one per panel.
-pub fn figure(drawing: &Drawing) -> String {
+pub fn format_figure(drawing: &Drawing) -> String {
     let one = |(diagram, _): &(Diagram, String)| {
         let heading = match diagram.heading.as_str() {
             "" => drawing.title.clone(),
             heading => format!("{}: {heading}", drawing.title),
         };
         let over = format!("{} over {}", diagram.y_label, diagram.x_label);
-        format!("{}: {heading}\n{over}\n{}", drawing.name, tables(&rows(diagram, false)))
+        format!(
+            "{}: {heading}\n{over}\n{}",
+            drawing.name,
+            split_columns(&tabulate_diagram(diagram, false))
+        )
     };
     drawing.panels.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
 /// The columns in as many tables, one below the other, as the terminal's width asks for.
-fn tables(all: &Rows) -> String {
+fn split_columns(all: &Rows) -> String {
     let width = |column: usize| {
         let cells = all.rows.iter().filter_map(|row| row.get(column));
         let cells = cells.chain(all.head.get(column)).map(|cell| cell.chars().count());
@@ -51,21 +55,21 @@ fn block_table(all: &Rows, columns: &[usize]) -> String {
         columns.iter().filter_map(|column| cells.get(*column).cloned()).collect()
     };
     let head = chosen(&all.head);
-    let mut shown = table(&head.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut shown = new_table(&head.iter().map(String::as_str).collect::<Vec<_>>());
     for row in &all.rows {
         shown.add_row(chosen(row));
     }
-    print(&shown)
+    render_table(&shown)
 }
 
 /// The claims of an experiment and what was found.
-pub fn claims(report: &ExperimentReport) -> String {
-    let mut table = table(&["claim", "verdict", "effect", "measured"]);
+pub fn format_claims(report: &ExperimentReport) -> String {
+    let mut table = new_table(&["claim", "verdict", "effect", "measured"]);
     for words in table.column_iter_mut().filter(|column| column.index != 2) {
         words.set_cell_alignment(CellAlignment::Left);
     }
     for claim in &report.claims {
-        let told = claim.finding.telling();
+        let told = claim.finding.most_telling();
         let measured = told.map(|one| {
             let at = if one.at.is_empty() { String::new() } else { format!("{}: ", one.at) };
             let bound =
@@ -76,8 +80,8 @@ pub fn claims(report: &ExperimentReport) -> String {
         let verdict = claim.finding.verdict.to_string();
         table.add_row(vec![claim.id.clone(), verdict, effect, measured.unwrap_or_default()]);
     }
-    let mut text = format!("{} {}\n{}", report.id, report.title, print(&table));
-    if let Some(agreement) = agreement(&report.deviations) {
+    let mut text = format!("{} {}\n{}", report.id, report.title, render_table(&table));
+    if let Some(agreement) = describe_agreement(&report.deviations) {
         text.push_str(&format!("  reference data: {agreement}\n"));
     }
     for one in &report.sensitivity {
@@ -96,7 +100,7 @@ mod tests {
     #[test]
     fn tables_are_no_wider_than_a_terminal() {
         let cells = |name: &str| (0..12).map(|n| format!("{name} {n:0>20}")).collect::<Vec<_>>();
-        let text = tables(&Rows { head: cells("curve"), rows: vec![cells("value")] });
+        let text = split_columns(&Rows { head: cells("curve"), rows: vec![cells("value")] });
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         for n in 0..12 {
             assert!(text.contains(&format!("value {n:0>20}")), "{n}");

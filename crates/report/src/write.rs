@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use polypath_experiments::evaluate::Evaluator;
 use polypath_experiments::experiment::{Figure, Table};
 use polypath_experiments::output::Output;
-use polypath_experiments::reproduce::{ExperimentReport, Stored, Study, judge};
+use polypath_experiments::reproduce::{ExperimentReport, Stored, Study, judge_study};
 use polypath_experiments::store::Store;
 
 use crate::chapter::Chapter;
 use crate::csv_table::write_csv;
-use crate::figure::{Drawing, Tabulated, diagrams, svg, tabulate, time_series};
-use crate::html::page;
-use crate::markdown::summaries;
+use crate::figure::{Drawing, Tabulated, build_diagrams, draw_svg, tabulate_results, time_series};
+use crate::html::render_page;
+use crate::markdown::format_summaries;
 #[cfg(feature = "parquet")]
 use crate::parquet_table::write_parquet;
 use crate::runs::Runs;
-use crate::tables::{markdown, pages};
+use crate::tables::{format_markdown, format_pages};
 
 /// Where a report goes, and what it says of its making.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ pub fn write_report(
 ) -> Result<Report, ReportError> {
     let (mut experiments, mut drawings, mut tables) = (Vec::new(), Vec::new(), Vec::new());
     for study in studies {
-        let (report, stored) = judge(study, store);
+        let (report, stored) = judge_study(study, store);
         let folder = to.folder.join(&report.id);
         write_runs(&folder, study, &stored)?;
         let exhibits = Exhibits { study, report: &report, evaluator: Evaluator::new(&stored) };
@@ -103,8 +103,8 @@ pub fn write_report(
         chapters.push(Chapter { study, report, drawings, tables });
     }
     let path = to.folder.join("report.html");
-    write_text(&path, &page(&chapters, to.command))?;
-    for (name, text) in summaries(&experiments, to.command) {
+    write_text(&path, &render_page(&chapters, to.command))?;
+    for (name, text) in format_summaries(&experiments, to.command) {
         write_text(&to.folder.join("summary").join(name), &text)?;
     }
     Ok(Report { experiments, drawings, page: path, pages })
@@ -115,10 +115,12 @@ pub fn write_report(
 /// # Errors
 /// When a file cannot be written.
 pub fn write_runs(folder: &Path, study: &Study, stored: &Stored) -> Result<PathBuf, ReportError> {
-    let runs = Runs::of(study, stored);
+    let runs = Runs::from_study(study, stored);
     let path = folder.join("runs.csv");
-    let mut out = create(&path)?;
-    write_csv(&runs, &mut out).and_then(|()| out.keep()).map_err(|error| failed(&path, error))?;
+    let mut out = create_file(&path)?;
+    write_csv(&runs, &mut out)
+        .and_then(|()| out.keep_file())
+        .map_err(|error| write_error(&path, error))?;
     #[cfg(feature = "parquet")]
     {
         let path = folder.join("runs.parquet");
@@ -139,7 +141,8 @@ struct Exhibits<'a> {
 impl Exhibits<'_> {
     fn draw_into(&self, folder: &Path) -> Result<Vec<Drawing>, ReportError> {
         let figures = self.study.experiment.figures.iter();
-        let drawings = figures.map(|figure| self.draw(figure)).collect::<Result<Vec<_>, _>>()?;
+        let drawings =
+            figures.map(|figure| self.draw_figure(figure)).collect::<Result<Vec<_>, _>>()?;
         for drawing in &drawings {
             for (n, (_, svg)) in drawing.panels.iter().enumerate() {
                 let number = match drawing.panels.len() {
@@ -152,17 +155,17 @@ impl Exhibits<'_> {
         Ok(drawings)
     }
 
-    fn draw(&self, figure: &Figure) -> Result<Drawing, ReportError> {
-        let problem = |text: String| self.problem(format!("figure {}", figure.name), text);
+    fn draw_figure(&self, figure: &Figure) -> Result<Drawing, ReportError> {
+        let problem = |text: String| self.exhibit_error(format!("figure {}", figure.name), text);
         let shown = if figure.series.is_empty() {
-            diagrams(figure, &self.evaluator, &self.report.deviations)
+            build_diagrams(figure, &self.evaluator, &self.report.deviations)
                 .map_err(|why| problem(why.text().to_owned()))?
         } else {
-            vec![time_series(figure, &self.study.observe(figure).map_err(problem)?)]
+            vec![time_series(figure, &self.study.observe_run(figure).map_err(problem)?)]
         };
         let mut panels = Vec::new();
         for diagram in shown {
-            let drawn = svg(&diagram).map_err(|error| problem(error.to_string()))?;
+            let drawn = draw_svg(&diagram).map_err(|error| problem(error.to_string()))?;
             panels.push((diagram, drawn));
         }
         Ok(Drawing { name: figure.name.clone(), title: figure.title.clone(), panels })
@@ -170,18 +173,18 @@ impl Exhibits<'_> {
 
     fn tabulate_into(&self, folder: &Path) -> Result<Vec<Tabulated>, ReportError> {
         let fill = |table: &Table| {
-            let problem = |text: &str| self.problem(format!("table {}", table.name), text);
-            tabulate(table, &self.evaluator).map_err(|why| problem(why.text()))
+            let problem = |text: &str| self.exhibit_error(format!("table {}", table.name), text);
+            tabulate_results(table, &self.evaluator).map_err(|why| problem(why.text()))
         };
         let tables = self.study.experiment.tables.iter();
         let tables = tables.map(fill).collect::<Result<Vec<_>, _>>()?;
         for table in &tables {
-            write_text(&folder.join(format!("{}.md", table.name)), &markdown(table, 1))?;
+            write_text(&folder.join(format!("{}.md", table.name)), &format_markdown(table, 1))?;
         }
         Ok(tables)
     }
 
-    fn problem(&self, what: String, problem: impl Into<String>) -> ReportError {
+    fn exhibit_error(&self, what: String, problem: impl Into<String>) -> ReportError {
         ReportError::Exhibit { experiment: self.report.id.clone(), what, problem: problem.into() }
     }
 }
@@ -200,7 +203,7 @@ fn write_pages(
     };
     let chapters: Vec<_> = studies.iter().zip(tables).map(chapter).collect();
     let mut written = Vec::new();
-    for (name, text) in pages(&chapters, &command) {
+    for (name, text) in format_pages(&chapters, &command) {
         let path = folder.join(format!("{name}.md"));
         write_text(&path, &text)?;
         written.push(path);
@@ -209,17 +212,17 @@ fn write_pages(
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), ReportError> {
-    let mut out = create(path)?;
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.keep());
-    written.map_err(|error| failed(path, error))
+    let mut out = create_file(path)?;
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.keep_file());
+    written.map_err(|error| write_error(path, error))
 }
 
 /// A file, in a folder that is made where it is missing.
-fn create(path: &Path) -> Result<Output, ReportError> {
+fn create_file(path: &Path) -> Result<Output, ReportError> {
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
-    folder.and_then(|()| Output::create(path)).map_err(|error: io::Error| failed(path, error))
+    folder.and_then(|()| Output::create(path)).map_err(|error: io::Error| write_error(path, error))
 }
 
-fn failed(path: &Path, problem: impl ToString) -> ReportError {
+fn write_error(path: &Path, problem: impl ToString) -> ReportError {
     ReportError::File { path: path.to_owned(), problem: problem.to_string() }
 }

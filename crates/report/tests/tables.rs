@@ -2,9 +2,11 @@
 
 use polypath_experiments::evaluate::Evaluator;
 use polypath_experiments::experiment::Experiment;
-use polypath_experiments::reproduce::{Options, execute, jobs, judge, study};
+use polypath_experiments::reproduce::{
+    Options, collect_jobs, execute_jobs, judge_study, prepare_study,
+};
 use polypath_experiments::store::Store;
-use polypath_report::figure::tabulate;
+use polypath_report::figure::tabulate_results;
 
 /// Two unlike paths with lossy links, and two sizes of buffers.
 const FILE: &str = r#"
@@ -55,11 +57,11 @@ fn tables_have_axes_down_and_across_and_a_unit_per_row() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.toml");
     std::fs::write(&path, FILE).unwrap();
-    let study = study(Experiment::read(&path).unwrap(), Options::default()).unwrap();
+    let study = prepare_study(Experiment::from_file(&path).unwrap(), Options::default()).unwrap();
     let mut store = Store::open(&folder.path().join("store")).unwrap();
-    execute(&jobs([&study]), &mut store, &|_| {}).unwrap();
-    let (_, stored) = judge(&study, &store);
-    let filled = tabulate(&study.experiment.tables[0], &Evaluator::new(&stored)).unwrap();
+    execute_jobs(&collect_jobs([&study]), &mut store, &|_| {}).unwrap();
+    let (_, stored) = judge_study(&study, &store);
+    let filled = tabulate_results(&study.experiment.tables[0], &Evaluator::new(&stored)).unwrap();
     let (heading, rows) = &filled.panels[0];
     assert_eq!((heading.as_str(), filled.panels.len()), ("", 1));
     assert_eq!(rows.head, ["", "64 KiB", "512 KiB"]);

@@ -64,50 +64,50 @@ impl Demo {
         recording: Recording<'_>,
         progress: &mut dyn FnMut(f64),
     ) -> Result<Self, RunError> {
-        let source = network();
-        let plans = plans(&source);
+        let source = demo_network();
+        let plans = list_plans(&source);
         let last = plans.len().saturating_sub(1);
         let (mut ways, mut recording) = (Vec::new(), Some(recording));
         for (n, plan) in plans.iter().enumerate() {
             let own = recording.take_if(|_| n == last).unwrap_or_default();
             let mut part = |done: f64| progress((n as f64 + done) / (last + 1) as f64);
-            ways.push(send(&source, plan, &content, seed, own, &mut part)?);
+            ways.push(send_content(&source, plan, &content, seed, own, &mut part)?);
         }
         let singles = ways.len().saturating_sub(2);
         Ok(Self {
             file: file.to_owned(),
             size: content.len() as u64,
-            sha256: hash(&content),
+            sha256: hash_content(&content),
             seed,
-            network: describe(&scenario(&source, &[])),
+            network: describe_paths(&build_scenario(&source, &[])),
             ways: best_first(ways, singles),
         })
     }
 
     /// Whether the file arrived bit for bit in every way.
-    pub fn identical(&self) -> bool {
+    pub fn is_identical(&self) -> bool {
         self.ways.iter().all(|way| way.identical)
     }
 }
 
 /// The demo's scenario; a test reads it, so it is sound.
-fn network() -> Source {
+fn demo_network() -> Source {
     Source::new("three-dissimilar.toml", SCENARIO).unwrap_or_else(|error| unreachable!("{error}"))
 }
 
-fn scenario(source: &Source, set: &[Assignment]) -> Scenario {
+fn build_scenario(source: &Source, set: &[Assignment]) -> Scenario {
     let mut source = source.clone();
     for assignment in set {
         // A test applies every plan to the embedded scenario.
-        let set = source.set(assignment);
+        let set = source.set_field(assignment);
         set.unwrap_or_else(|error| unreachable!("{error}"));
     }
-    source.scenario().unwrap_or_else(|error| unreachable!("{error}"))
+    source.parse_scenario().unwrap_or_else(|error| unreachable!("{error}"))
 }
 
 /// Each path alone, then all of them under round robin and under the profile's own scheduler.
-fn plans(source: &Source) -> Vec<Plan> {
-    let scenario = scenario(source, &[]);
+fn list_plans(source: &Source) -> Vec<Plan> {
+    let scenario = build_scenario(source, &[]);
     let single = |name: &str| Plan {
         label: format!("{name} alone"),
         set: vec![Assignment::new("flow[0].paths", vec![name.to_owned()].into())],
@@ -122,7 +122,7 @@ fn plans(source: &Source) -> Vec<Plan> {
     plans
 }
 
-fn send(
+fn send_content(
     source: &Source,
     plan: &Plan,
     content: &Bytes,
@@ -130,7 +130,7 @@ fn send(
     recording: Recording<'_>,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Way, RunError> {
-    let mut spec = world_spec(&scenario(source, &plan.set), recording.trace.is_some())?;
+    let mut spec = world_spec(&build_scenario(source, &plan.set), recording.trace.is_some())?;
     for flow in &mut spec.flows {
         if let AppSpec::File { content: file, .. } = &mut flow.app {
             *file = FileContent::Bytes(content.clone());
@@ -139,18 +139,18 @@ fn send(
     let result = run_world(&spec, seed, recording, progress)?;
     Ok(result.flows.into_iter().next().map_or_else(
         || unreachable!("the embedded scenario has a flow"),
-        |flow| way(&plan.label, content, flow),
+        |flow| build_way(&plan.label, content, flow),
     ))
 }
 
-fn way(label: &str, content: &Bytes, flow: FlowResult) -> Way {
+fn build_way(label: &str, content: &Bytes, flow: FlowResult) -> Way {
     let finished = flow.outcome == Outcome::Finished;
     let identical = finished && flow.integrity.holds() && flow.file.as_ref() == Some(content);
     let seconds = flow.times.from_connect().filter(|_| finished).map(|nanos| nanos as f64 / 1e9);
     Way {
         label: label.to_owned(),
         identical,
-        sha256: flow.file.as_ref().map(|file| hash(file)),
+        sha256: flow.file.as_ref().map(|file| hash_content(file)),
         seconds,
         goodput: seconds.map_or(0.0, |seconds| content.len() as f64 * 8.0 / seconds),
         paths: flow.paths,
@@ -168,7 +168,7 @@ fn best_first(mut ways: Vec<Way>, singles: usize) -> Vec<Way> {
 }
 
 /// One line per path: rate, delay, loss.
-fn describe(scenario: &Scenario) -> Vec<String> {
+fn describe_paths(scenario: &Scenario) -> Vec<String> {
     let line = |(name, path): (&String, &PathSpec)| {
         let rate = path.rate.unwrap_or_default().to_string();
         let delay = path.delay.unwrap_or_default().to_string();
@@ -178,7 +178,7 @@ fn describe(scenario: &Scenario) -> Vec<String> {
     scenario.path.iter().map(line).collect()
 }
 
-fn hash(bytes: &[u8]) -> String {
+fn hash_content(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -188,15 +188,15 @@ mod tests {
 
     #[test]
     fn every_plan_suits_the_embedded_scenario() {
-        let source = network();
-        for plan in plans(&source) {
-            assert_eq!(scenario(&source, &plan.set).flow.len(), 1);
+        let source = demo_network();
+        for plan in list_plans(&source) {
+            assert_eq!(build_scenario(&source, &plan.set).flow.len(), 1);
         }
     }
 
     #[test]
     fn hashes_are_those_of_the_standard() {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(hash(b""), empty);
+        assert_eq!(hash_content(b""), empty);
     }
 }

@@ -26,7 +26,8 @@ measure = "5s"
 /// Bytes of data that each flow sent on A and on B while it was measured.
 fn sent(changes: &str) -> [[u64; 2]; 2] {
     let source = Source::new("test", format!("{TWO_PATHS}{changes}")).unwrap();
-    let result = run(&source.scenario().unwrap(), 1, Recording::default(), &mut |_| {}).unwrap();
+    let result =
+        run(&source.parse_scenario().unwrap(), 1, Recording::default(), &mut |_| {}).unwrap();
     ["down", "up"].map(|flow| {
         let flow = result.flows.iter().find(|one| one.name == flow).unwrap();
         ["A", "B"].map(|path| flow.paths.iter().find(|one| one.name == path).unwrap().payload_bytes)

@@ -31,7 +31,7 @@ fn scenario(text: &str) -> Scenario {
     let files: BTreeMap<PathBuf, String> = [("fine.trace".into(), FINE.to_owned())].into();
     let source = Source::with_files("scenario.toml", text, Arc::new(files));
     let source = source.unwrap_or_else(|error| panic!("{error}"));
-    source.scenario().unwrap_or_else(|error| panic!("{error}"))
+    source.parse_scenario().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Mbit/s of the first flow, and of each link that carries data.

@@ -14,7 +14,7 @@ fn simulate(paths: &[(u32, u32, &str)], stack: &str, flow: &str) -> FlowResult {
     text.push_str(&format!("[stack]\n{stack}\n[[flow]]\n{flow}\n"));
     text.push_str("[time]\nsettle = '5s'\nmeasure = '30s'");
     let source = Source::new("copies", &text).unwrap();
-    let scenario = source.scenario().unwrap_or_else(|error| panic!("{error}"));
+    let scenario = source.parse_scenario().unwrap_or_else(|error| panic!("{error}"));
     run(&scenario, 1, Recording::default(), &mut |_| ()).unwrap().flows.remove(0)
 }
 

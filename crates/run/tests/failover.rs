@@ -46,7 +46,10 @@ fn scenario(rate: u32, delay: u32, link: &str, at: f64, flow: &str, stack: &str)
         change(at + 5.0, "restore"),
         at + 6.5,
     );
-    Source::new("failover", &text).unwrap().scenario().unwrap_or_else(|error| panic!("{error}"))
+    Source::new("failover", &text)
+        .unwrap()
+        .parse_scenario()
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn simulate(scenario: &Scenario) -> RunResult {
@@ -115,7 +118,7 @@ fn a_path_that_becomes_slow_is_kept() {
             [[flow]]\napp = 'saturated'\nunordered = true
             [time]\nsettle = '7s'\nmeasure = '5s'"
         );
-        let scenario = Source::new("slower", &text).unwrap().scenario().unwrap();
+        let scenario = Source::new("slower", &text).unwrap().parse_scenario().unwrap();
         let flow = &simulate(&scenario).flows[0];
         assert!(flow.total.goodput > 0.9 * 2.0 * 9.68e6, "{after} ms: {}", flow.total.goodput);
         assert_eq!(flow.counters.timeouts, 0);

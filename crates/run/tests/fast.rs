@@ -19,7 +19,7 @@ fn simulate(paths: &[(u32, u32)], kib: u32, flow: &str) -> FlowResult {
     text.push_str(&format!("[[flow]]\napp = 'saturated'\n{flow}\n"));
     text.push_str("[time]\nsettle = '10s'\nmeasure = '15s'");
     let source = Source::new("fast", &text).unwrap();
-    let scenario = source.scenario().unwrap_or_else(|error| panic!("{error}"));
+    let scenario = source.parse_scenario().unwrap_or_else(|error| panic!("{error}"));
     let flow = run(&scenario, 1, Recording::default(), &mut |_| ()).unwrap().flows.remove(0);
     assert!(flow.integrity.holds());
     flow

@@ -7,7 +7,7 @@ use polypath_sim::results::{FlowResult, Outcome};
 
 fn result(text: &str) -> RunResult {
     let source = Source::new("given-up", text).unwrap_or_else(|error| panic!("{error}"));
-    let scenario = source.scenario().unwrap_or_else(|error| panic!("{error}"));
+    let scenario = source.parse_scenario().unwrap_or_else(|error| panic!("{error}"));
     run(&scenario, 1, Recording::default(), &mut |_| ()).unwrap()
 }
 
@@ -127,7 +127,7 @@ fn mistakes_are_named() {
             "[path.A]\nrate = '1Mbit/s'\n[stack]\n{stack}\n[[flow]]\napp = 'saturated'\n{flow}\n\
              [time]\nmeasure = '1s'"
         );
-        let scenario = Source::new("x.toml", &text).and_then(|source| source.scenario());
+        let scenario = Source::new("x.toml", &text).and_then(|source| source.parse_scenario());
         scenario.map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
     };
     let on = "extensions = ['pr-sctp']";
@@ -175,7 +175,8 @@ fn mistakes_are_named() {
         "[path.A]\nmtu = '100B'\n[[flow]]\napp = 'request'\nresponse = '1kB'\n{request}\n\
          [time]\nmeasure = '1s'"
     );
-    let said = Source::new("x.toml", &text).and_then(|s| s.scenario()).unwrap_err().to_string();
+    let said =
+        Source::new("x.toml", &text).and_then(|s| s.parse_scenario()).unwrap_err().to_string();
     assert!(
         said.contains("path.A.mtu = \"100B\": ") && said.contains("allowed: 576B to 65535B"),
         "{said}"

@@ -20,7 +20,7 @@ measure = '5s'
 
 fn scenario(text: &str) -> Scenario {
     let source = Source::new("nat.toml", text).unwrap();
-    source.scenario().unwrap_or_else(|error| panic!("{error}"))
+    source.parse_scenario().unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn simulate(text: &str) -> RunResult {
@@ -98,7 +98,7 @@ fn text_with_external(external: &str) -> SpecError {
 #[test]
 fn the_example_runs() {
     let text = include_str!("../../../scenarios/examples/two-nats.toml");
-    let scenario = Source::new("two-nats.toml", text).unwrap().scenario().unwrap();
+    let scenario = Source::new("two-nats.toml", text).unwrap().parse_scenario().unwrap();
     let result = run(&world_spec(&scenario, false).unwrap(), 1, None).unwrap();
     assert_eq!(result.nats.len(), 2);
     assert!(result.flows[0].total.goodput > 30e6, "{}", result.flows[0].total.goodput);

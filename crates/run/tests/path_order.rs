@@ -46,7 +46,7 @@ impl Run<'_> {
     /// Payload bits per second.
     fn goodput(&self) -> f64 {
         let source = Source::new("order", self.text()).expect("it is TOML");
-        let scenario = source.scenario().expect("it is sound");
+        let scenario = source.parse_scenario().expect("it is sound");
         let spec = world_spec(&scenario, false).expect("a world");
         let result = polypath_sim::run(&spec, self.seed, None).expect("it runs");
         let flow = result.flows.first().expect("one flow");

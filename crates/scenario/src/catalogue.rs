@@ -32,11 +32,11 @@ pub struct OptionInfo {
 }
 
 /// All policies.
-pub fn policies() -> Vec<PolicyInfo> {
-    polypath_policies::all().iter().map(info).collect()
+pub fn list_policies() -> Vec<PolicyInfo> {
+    polypath_policies::all().iter().map(policy_info).collect()
 }
 
-fn info(entry: &PolicyEntry) -> PolicyInfo {
+fn policy_info(entry: &PolicyEntry) -> PolicyInfo {
     let option = |option: &polypath_policies::OptionEntry| OptionInfo {
         name: option.name,
         default: option.default,
@@ -44,7 +44,7 @@ fn info(entry: &PolicyEntry) -> PolicyInfo {
         summary: option.summary,
     };
     PolicyInfo {
-        field: field(entry.kind),
+        field: policy_field(entry.kind),
         name: entry.name,
         summary: entry.summary,
         source: entry.source,
@@ -52,7 +52,7 @@ fn info(entry: &PolicyEntry) -> PolicyInfo {
     }
 }
 
-fn field(kind: PolicyKind) -> &'static str {
+fn policy_field(kind: PolicyKind) -> &'static str {
     match kind {
         PolicyKind::PathScheduler => "path-scheduler",
         PolicyKind::StreamScheduler => "stream-scheduler",
@@ -68,7 +68,7 @@ pub fn policies_text() -> String {
         "Written as NAME or NAME?OPTION=VALUE&OPTION=VALUE in these fields of [stack]:\n",
     );
     let mut field = "";
-    for policy in policies() {
+    for policy in list_policies() {
         if policy.field != field {
             field = policy.field;
             text.push_str(&format!("\n{field}\n"));
@@ -91,7 +91,7 @@ pub fn policies_markdown() -> String {
          Written as `NAME` or `NAME?OPTION=VALUE&OPTION=VALUE` in these fields of `[stack]`.\n",
     );
     let mut field = "";
-    for policy in policies() {
+    for policy in list_policies() {
         if policy.field != field {
             field = policy.field;
             let head = "| name | what it does | source | options |\n|---|---|---|---|\n";

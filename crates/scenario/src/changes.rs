@@ -109,16 +109,16 @@ pub enum Series<Q> {
 }
 
 impl<Q: Quantity> Series<Q> {
-    fn expected() -> String {
+    fn expected_form() -> String {
         let kind = Q::KIND;
         let unit = kind.units.iter().find(|u| u.name == "ms" || u.name == "Mbit/s");
         let unit = unit.map_or("%", |u| u.name);
         format!("a list such as [\"1{unit}\", \"5{unit}\"] or a range such as \"1{unit}..5{unit}\"")
     }
 
-    fn range(text: &str) -> Result<Self, String> {
+    fn parse_range(text: &str) -> Result<Self, String> {
         let (from, to) =
-            text.split_once("..").ok_or_else(|| format!("expected {}", Self::expected()))?;
+            text.split_once("..").ok_or_else(|| format!("expected {}", Self::expected_form()))?;
         let read = |text: &str| Q::KIND.parse(text).map_err(|error| format!("{text}: {error}"));
         let (from, to) = (read(from)?, read(to)?);
         if from > to {
@@ -155,11 +155,11 @@ where
     type Value = Series<Q>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&Series::<Q>::expected())
+        f.write_str(&Series::<Q>::expected_form())
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Series<Q>, E> {
-        Series::range(text).map_err(E::custom)
+        Series::parse_range(text).map_err(E::custom)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Series<Q>, A::Error> {
@@ -180,7 +180,7 @@ impl<Q: Quantity + JsonSchema> JsonSchema for Series<Q> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let item = generator.subschema_for::<Q>();
         json_schema!({
-            "description": format!("{}", Self::expected()),
+            "description": format!("{}", Self::expected_form()),
             "anyOf": [
                 { "type": "array", "items": item, "minItems": 1 },
                 { "type": "string", "pattern": r"^.+\.\..+$" },
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused_with_what_is_allowed() {
-        let expected = Series::<Delay>::expected();
+        let expected = Series::<Delay>::expected_form();
         assert_eq!(expected, "a list such as [\"1ms\", \"5ms\"] or a range such as \"1ms..5ms\"");
         assert_eq!(read("'5ms'"), Err(format!("expected {expected}")));
         assert!(read("5").unwrap_err().contains(&expected));

@@ -73,7 +73,7 @@ pub(crate) struct Problem {
 impl Problem {
     /// A problem of the field with the dotted name `field`.
     pub(crate) fn new(field: impl AsRef<str>, text: impl Into<String>) -> Self {
-        Self { field: FieldPath::lenient(field.as_ref()), text: text.into() }
+        Self { field: FieldPath::parse_leniently(field.as_ref()), text: text.into() }
     }
 
     /// The problem that serde reports at `at`, in our words.
@@ -81,17 +81,17 @@ impl Problem {
         let message = message.lines().next().unwrap_or_default();
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         let (Some(given), allowed) = (quoted.first(), quoted.get(1..).unwrap_or_default()) else {
-            return Self { field: at, text: expectation(message) };
+            return Self { field: at, text: find_expectation(message) };
         };
         let text = if message.starts_with("unknown field") {
-            format!("unknown field{}", suggestion(given, allowed))
+            format!("unknown field{}", suggest_names(given, allowed))
         } else if message.starts_with("unknown variant") {
-            format!("unknown value{}", suggestion(given, allowed))
+            format!("unknown value{}", suggest_names(given, allowed))
         } else if message.starts_with("missing field") {
             at.descend(given);
             "missing (it has no default)".to_owned()
         } else {
-            expectation(message)
+            find_expectation(message)
         };
         Self { field: at, text }
     }
@@ -107,7 +107,7 @@ pub(crate) fn ensure(
 }
 
 /// "; did you mean X? (allowed: X, Y, Z)"
-fn suggestion(given: &str, allowed: &[&str]) -> String {
+fn suggest_names(given: &str, allowed: &[&str]) -> String {
     let near = allowed
         .iter()
         .map(|name| (strsim::jaro_winkler(given, name), *name))
@@ -118,19 +118,19 @@ fn suggestion(given: &str, allowed: &[&str]) -> String {
     format!("{hint} (allowed: {allowed})")
 }
 
-/// Like [`suggestion`], for names that the scenario itself gives.
+/// Like [`suggest_names`], for names that the scenario itself gives.
 pub(crate) fn unknown_name<'a>(
     what: &str,
     given: &str,
     allowed: impl Iterator<Item = &'a str>,
 ) -> String {
     let allowed: Vec<&str> = allowed.collect();
-    format!("unknown {what} {given:?}{}", suggestion(given, &allowed))
+    format!("unknown {what} {given:?}{}", suggest_names(given, &allowed))
 }
 
 /// "invalid type: string "x", expected u16" without its first half, since the value stands beside
 /// it anyway.
-fn expectation(message: &str) -> String {
+fn find_expectation(message: &str) -> String {
     let Some((_, expected)) = message.split_once("expected ") else { return message.to_owned() };
     let expected = match expected {
         "u16" => "a whole number from 0 to 65535",

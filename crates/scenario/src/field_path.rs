@@ -29,13 +29,13 @@ impl FieldPath {
     }
 
     /// Reads a dotted name; parts that are empty are left out.
-    pub(crate) fn lenient(text: &str) -> Self {
+    pub(crate) fn parse_leniently(text: &str) -> Self {
         let parts = text.split(['.', '[', ']']).filter(|part| !part.is_empty());
-        Self(parts.map(Step::of).collect())
+        Self(parts.map(Step::from_part).collect())
     }
 
     /// The value at this place.
-    pub(crate) fn find<'a>(&self, table: &'a Table) -> Option<&'a Value> {
+    pub(crate) fn find_value<'a>(&self, table: &'a Table) -> Option<&'a Value> {
         let (first, rest) = self.0.split_first()?;
         let Step::Key(key) = first else { return None };
         rest.iter().try_fold(table.get(key)?, |value, step| match (value, step) {
@@ -47,7 +47,7 @@ impl FieldPath {
 }
 
 impl Step {
-    fn of(part: &str) -> Self {
+    fn from_part(part: &str) -> Self {
         part.parse().map_or_else(|_| Self::Key(part.to_owned()), Self::Index)
     }
 }

@@ -29,6 +29,10 @@ pub struct FlowSpec {
     /// Size of a message. Absent: 1452B, which fills a packet of 1500 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Size>,
+    /// app = saturated, cbr, onoff: size of the greatest message, above `message`, at most 64KiB;
+    /// each size is drawn from the seed, log-uniform. Absent: all messages have one size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_most: Option<Size>,
     /// Whether messages may be delivered in any order. Absent: no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unordered: Option<bool>,

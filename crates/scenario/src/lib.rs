@@ -2,7 +2,7 @@
 //!
 //! A scenario is a text in TOML: a network, the SCTP stacks of its hosts, the traffic between them,
 //! and how long to watch it. [`Source`] holds such a text and what was set over it; its
-//! [`scenario`](Source::scenario) is plain data, checked. Quantities carry their [`units`], and a
+//! [`Scenario`] is plain data, checked. Quantities carry their [`units`], and a
 //! mistake is one line that names file, field, value and what is allowed.
 //!
 //! ```
@@ -18,12 +18,12 @@
 //!     measure = '10s'
 //! ";
 //! let mut source = Source::new("example.toml", text)?;
-//! source.set(&"path.wifi.delay=75ms".parse()?)?;
-//! let scenario = source.scenario()?;
+//! source.set_field(&"path.wifi.delay=75ms".parse()?)?;
+//! let scenario = source.parse_scenario()?;
 //! assert_eq!(scenario.path["wifi"].delay.unwrap().to_string(), "75ms");
 //!
-//! source.set(&"path.wifi.rate=fast".parse()?)?;
-//! assert!(source.scenario().unwrap_err().to_string().starts_with("--set: path.wifi.rate"));
+//! source.set_field(&"path.wifi.rate=fast".parse()?)?;
+//! assert!(source.parse_scenario().unwrap_err().to_string().starts_with("--set: path.wifi.rate"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -67,7 +67,7 @@ pub use set::{Assignment, AssignmentError};
 pub use source::Source;
 pub use stack::{StackSettings, StackSpec};
 pub use topology::{
-    Endpoints, Family, GilbertElliott, LinkSettings, LossPlace, PathSpec, Red, RouteSpec,
-    ServerAddresses,
+    Endpoints, Family, GilbertElliott, JitterShape, LinkSettings, LossPlace, PathSpec, Red,
+    RouteSpec, ServerAddresses,
 };
 pub use trace_file::TraceFile;

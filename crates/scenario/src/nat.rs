@@ -19,7 +19,7 @@ pub struct NatSpec {
     pub filtering: Filtering,
     /// The address outside, of the family of the endpoints. Absent: one of 198.51.100.0/24 or
     /// 2001:db8::/64.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "address")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "deserialize_address")]
     pub external: Option<IpAddr>,
     /// What becomes of packets from outside that do not get in.
     pub unmapped: Unmapped,
@@ -82,7 +82,9 @@ pub enum Ports {
     Random,
 }
 
-fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<IpAddr>, D::Error> {
+fn deserialize_address<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<IpAddr>, D::Error> {
     let text = Cow::<'_, str>::deserialize(deserializer)?;
     let expected = "expected an address, such as 198.51.100.7 or 2001:db8::7";
     text.parse().map(Some).map_err(|_| D::Error::custom(expected))

@@ -38,7 +38,7 @@ pub struct ReliabilitySpec {
 
 impl ReliabilitySpec {
     /// How many of the three are given.
-    pub(crate) fn given(&self) -> usize {
+    pub(crate) fn count_given(&self) -> usize {
         let set =
             [self.lifetime.is_some(), self.retransmissions.is_some(), self.priority.is_some()];
         set.into_iter().filter(|set| *set).count()

@@ -35,7 +35,7 @@ impl Stack {
 
     /// The same stack with `settings` on top.
     #[must_use]
-    pub fn with(mut self, settings: &StackSettings) -> Self {
+    pub fn with_settings(mut self, settings: &StackSettings) -> Self {
         self.set_policies(settings);
         self.set_buffers(settings);
         self.set_limits(settings);
@@ -118,6 +118,7 @@ impl Stack {
         set(&mut assoc.sack.sack_when_gap_fills, settings.sack_when_gap_fills);
         set(&mut assoc.sack.dac_count_in_timer_sack, settings.dac_count_in_timer_sack);
         set(&mut assoc.sack.path, settings.sack_path);
+        set(&mut assoc.sack.thinning, settings.sack_thinning);
         set(&mut assoc.sack.max_gap_blocks, settings.max_gap_blocks.map(Some));
         set(&mut assoc.heartbeat_interval, settings.heartbeat.map(interval));
     }
@@ -180,7 +181,7 @@ pub struct Layers<'a> {
 
 impl<'a> Layers<'a> {
     /// The tables of flow number `flow`.
-    pub fn of(scenario: &'a Scenario, flow: usize) -> Self {
+    pub fn for_flow(scenario: &'a Scenario, flow: usize) -> Self {
         let own = scenario.flow.get(flow).and_then(|flow| flow.stack.as_ref());
         let shared = ("stack".to_owned(), Some(&scenario.stack));
         Self { tables: [shared, (format!("flow[{flow}].stack"), own)] }
@@ -188,24 +189,24 @@ impl<'a> Layers<'a> {
 
     /// The stack of the end that sends the flow's data.
     pub fn sender(&self) -> Stack {
-        self.end(|spec| spec.sender.as_ref())
+        self.stack_of_end(|spec| spec.sender.as_ref())
     }
 
     /// The stack of the end that receives it.
     pub fn receiver(&self) -> Stack {
-        self.end(|spec| spec.receiver.as_ref())
+        self.stack_of_end(|spec| spec.receiver.as_ref())
     }
 
-    fn end(&self, side: fn(&StackSpec) -> Option<&StackSettings>) -> Stack {
+    fn stack_of_end(&self, side: fn(&StackSpec) -> Option<&StackSettings>) -> Stack {
         let settings = self.specs().fold(StackSettings::default(), |settings, (_, spec)| {
             settings.overlaid(Some(&spec.common())).overlaid(side(spec))
         });
-        Stack::of_profile(settings.profile.unwrap_or(Profile::Paper)).with(&settings)
+        Stack::of_profile(settings.profile.unwrap_or(Profile::Paper)).with_settings(&settings)
     }
 
     /// The dotted name of the last table that sets `field`, with the field; `stack` where none
     /// does.
-    pub(crate) fn place(&self, field: &str) -> String {
+    pub(crate) fn place_of_field(&self, field: &str) -> String {
         let mut place = "stack".to_owned();
         for (name, spec) in self.specs() {
             let sides = [
@@ -270,8 +271,8 @@ mod tests {
             flow = [{ app = 'file', size = '1MB', stack = {
                 rto-min = '300ms', sender.rto-min = '250ms', sender.path-scheduler = 'min-rtt' } }]
             path.A.rate = '1Mbit/s'";
-        let scenario = Source::new("test", text).unwrap().scenario().unwrap();
-        let layers = Layers::of(&scenario, 0);
+        let scenario = Source::new("test", text).unwrap().parse_scenario().unwrap();
+        let layers = Layers::for_flow(&scenario, 0);
         let (sender, receiver) = (layers.sender(), layers.receiver());
         assert_eq!(sender.assoc.rto.min, Duration::from_millis(250));
         assert_eq!(receiver.assoc.rto.min, Duration::from_millis(300));
@@ -279,8 +280,8 @@ mod tests {
         assert_eq!(receiver.assoc.sack.delay, Duration::from_millis(10));
         assert_eq!(sender.policies.path_scheduler, "min-rtt");
         assert_eq!(receiver.policies.path_scheduler, "rr");
-        assert_eq!(layers.place("rto-min"), "flow[0].stack.sender.rto-min");
-        assert_eq!(layers.place("rto-max"), "stack.rto-max");
+        assert_eq!(layers.place_of_field("rto-min"), "flow[0].stack.sender.rto-min");
+        assert_eq!(layers.place_of_field("rto-max"), "stack.rto-max");
         assert_eq!(sender.assoc.receive_buffer_max, Some(1 << 20));
     }
 
@@ -292,7 +293,7 @@ mod tests {
              extensions = ['i-data', 're-config']\nmax-gap-blocks = 16",
         )
         .unwrap();
-        let assoc = Stack::of_profile(Profile::Paper).with(&settings).assoc;
+        let assoc = Stack::of_profile(Profile::Paper).with_settings(&settings).assoc;
         assert_eq!(assoc.send_buffer, u64::MAX);
         assert_eq!(assoc.max_burst, None);
         assert_eq!(assoc.heartbeat_interval, None);
@@ -329,13 +330,13 @@ mod tests {
              max-burst-rule = 'after-fast-retransmit'\nrtt-same-path = false",
         )
         .unwrap();
-        let s1 = Stack::of_profile(Profile::Paper).with(&settings);
+        let s1 = Stack::of_profile(Profile::Paper).with_settings(&settings);
         let receiver: StackSettings = toml::from_str(
             "window-updates = false\nsack-when-gap-fills = false\ndac-count-in-timer-sack = false",
         )
         .unwrap();
         let ns2 = format!("{:?}", Stack::of_profile(Profile::Ns2));
         assert_ne!(ns2, format!("{s1:?}"));
-        assert_eq!(ns2, format!("{:?}", s1.with(&receiver)));
+        assert_eq!(ns2, format!("{:?}", s1.with_settings(&receiver)));
     }
 }

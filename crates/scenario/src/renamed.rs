@@ -22,7 +22,7 @@ const POLICIES: [(&str, PolicyKind); 4] = [
 
 /// Puts the words of today in place of those of before, wherever they stand in `table`. Gives a
 /// line for each word that was replaced.
-pub(crate) fn modernize(table: &mut Table) -> Vec<String> {
+pub(crate) fn modernize_words(table: &mut Table) -> Vec<String> {
     let mut hints = Vec::new();
     modernize_table(table, &mut hints);
     hints.sort();
@@ -89,7 +89,7 @@ mod tests {
 
     fn modern(text: &str) -> (Table, Vec<String>) {
         let mut table = text.parse().expect("valid");
-        let hints = modernize(&mut table);
+        let hints = modernize_words(&mut table);
         (table, hints)
     }
 

@@ -38,23 +38,23 @@ impl FromStr for Assignment {
     fn from_str(text: &str) -> Result<Self, AssignmentError> {
         let malformed = || AssignmentError::Malformed(text.to_owned());
         let (field, value) = text.split_once('=').ok_or_else(malformed)?;
-        let field = FieldPath::lenient(field.trim());
+        let field = FieldPath::parse_leniently(field.trim());
         if field.steps().is_empty() {
             return Err(malformed());
         }
-        Ok(Self { field, value: literal(value.trim()) })
+        Ok(Self { field, value: parse_literal(value.trim()) })
     }
 }
 
 impl Assignment {
     /// Sets the field named `field` to `value`.
     pub fn new(field: &str, value: Value) -> Self {
-        Self { field: FieldPath::lenient(field), value }
+        Self { field: FieldPath::parse_leniently(field), value }
     }
 
     /// Sets the field in `root`; tables on the way are made where they are missing. Items of a list
     /// are named by number or, where they have one, by name. The result says where that was.
-    pub(crate) fn apply(&self, root: &mut Table) -> Result<FieldPath, AssignmentError> {
+    pub(crate) fn apply_to(&self, root: &mut Table) -> Result<FieldPath, AssignmentError> {
         let no_place = |step: &Step, problem: String| AssignmentError::NoSuchPlace {
             field: self.field.to_string(),
             step: match step {
@@ -63,7 +63,7 @@ impl Assignment {
             },
             problem,
         };
-        if let Some((step, problem)) = self.stranger(root) {
+        if let Some((step, problem)) = self.find_stranger(root) {
             return Err(no_place(step, problem));
         }
         let mut place = FieldPath::default();
@@ -73,9 +73,11 @@ impl Assignment {
         let outcome = (|| {
             let mut at = &mut here;
             for step in way {
-                at = follow(at, step, &mut place).map_err(|problem| no_place(step, problem))?;
+                at =
+                    follow_step(at, step, &mut place).map_err(|problem| no_place(step, problem))?;
             }
-            let slot = follow(at, last, &mut place).map_err(|problem| no_place(last, problem))?;
+            let slot =
+                follow_step(at, last, &mut place).map_err(|problem| no_place(last, problem))?;
             *slot = self.value.clone();
             Ok(())
         })();
@@ -87,7 +89,7 @@ impl Assignment {
 
     /// The name of a path, link or route that the file does not have, and which it has. Making a
     /// new one of a mistyped name would leave the one that was meant as it is.
-    fn stranger(&self, root: &Table) -> Option<(&Step, String)> {
+    fn find_stranger(&self, root: &Table) -> Option<(&Step, String)> {
         let [Step::Key(kind), name, ..] = self.field.steps() else { return None };
         let Step::Key(key) = name else { return None };
         let known = match kind.as_str() {
@@ -105,7 +107,7 @@ impl Assignment {
 }
 
 /// The value one step further, made if it is a missing key.
-fn follow<'a>(
+fn follow_step<'a>(
     at: &'a mut Value,
     step: &Step,
     place: &mut FieldPath,
@@ -120,8 +122,8 @@ fn follow<'a>(
             Ok(table.entry(key).or_insert_with(|| Value::Table(Table::new())))
         }
         Value::Array(list) => {
-            let index =
-                item(list, step).ok_or_else(|| format!("is no item (allowed: {})", items(list)))?;
+            let index = find_item(list, step)
+                .ok_or_else(|| format!("is no item (allowed: {})", list_items(list)))?;
             place.push(Step::Index(index));
             list.get_mut(index).ok_or_else(String::new)
         }
@@ -129,14 +131,14 @@ fn follow<'a>(
     }
 }
 
-fn item(list: &[Value], step: &Step) -> Option<usize> {
+fn find_item(list: &[Value], step: &Step) -> Option<usize> {
     match step {
         Step::Index(index) => (*index < list.len()).then_some(*index),
         Step::Key(key) => list.iter().position(|value| name_of(value) == Some(key)),
     }
 }
 
-fn items(list: &[Value]) -> String {
+fn list_items(list: &[Value]) -> String {
     let names = list.iter().filter_map(name_of).map(|name| format!(", {name}"));
     let last = list.len().saturating_sub(1);
     format!("0 to {last}{}", names.collect::<String>())
@@ -149,7 +151,7 @@ fn name_of(value: &Value) -> Option<&str> {
 
 /// A TOML value where the text is one (`true`, `3`, `["A"]`, `{ service = "low-delay" }`), and a
 /// text otherwise.
-fn literal(text: &str) -> Value {
+fn parse_literal(text: &str) -> Value {
     let parsed = format!("value = {text}").parse::<Table>().ok();
     let plain = parsed.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
     match plain {
@@ -173,8 +175,8 @@ mod tests {
     fn set(text: &str) -> Result<(String, Option<Value>), String> {
         let mut root = table();
         let assignment: Assignment = text.parse().map_err(|e: AssignmentError| e.to_string())?;
-        let place = assignment.apply(&mut root).map_err(|e| e.to_string())?;
-        Ok((place.to_string(), place.find(&root).cloned()))
+        let place = assignment.apply_to(&mut root).map_err(|e| e.to_string())?;
+        Ok((place.to_string(), place.find_value(&root).cloned()))
     }
 
     #[test]

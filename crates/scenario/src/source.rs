@@ -56,7 +56,7 @@ impl Source {
         let (name, text) = (name.into(), text.into());
         match text.parse::<Table>() {
             Ok(mut table) => {
-                let hints = renamed::modernize(&mut table);
+                let hints = renamed::modernize_words(&mut table);
                 Ok(Self { name, text, table, assigned: Vec::new(), hints, files })
             }
             Err(error) => {
@@ -77,18 +77,18 @@ impl Source {
     ///
     /// # Errors
     /// When the field's name leads nowhere. Unknown fields and bad values show in
-    /// [`scenario`](Self::scenario).
-    pub fn set(&mut self, assignment: &Assignment) -> Result<(), AssignmentError> {
+    /// [`parse_scenario`](Self::parse_scenario).
+    pub fn set_field(&mut self, assignment: &Assignment) -> Result<(), AssignmentError> {
         self.set_by("--set", assignment)
     }
 
-    /// Like [`set`](Self::set), on behalf of `origin`, which messages then name.
+    /// Like [`set_field`](Self::set_field), on behalf of `origin`, which messages then name.
     ///
     /// # Errors
-    /// See [`set`](Self::set).
+    /// See [`set_field`](Self::set_field).
     pub fn set_by(&mut self, origin: &str, assignment: &Assignment) -> Result<(), AssignmentError> {
-        let place = assignment.apply(&mut self.table)?;
-        self.hints.extend(renamed::modernize(&mut self.table));
+        let place = assignment.apply_to(&mut self.table)?;
+        self.hints.extend(renamed::modernize_words(&mut self.table));
         self.assigned.push((place, origin.to_owned()));
         Ok(())
     }
@@ -109,13 +109,13 @@ impl Source {
     ///
     /// # Errors
     /// The first field that is unknown, malformed or makes no sense.
-    pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
-        let scenario = self.parsed().and_then(|mut scenario| {
+    pub fn parse_scenario(&self) -> Result<Scenario, ScenarioError> {
+        let scenario = self.parse_and_check().and_then(|mut scenario| {
             self.load_traces(&mut scenario)?;
             check(&scenario)?;
             Ok(scenario)
         });
-        scenario.map_err(|problem| self.locate(problem))
+        scenario.map_err(|problem| self.locate_problem(problem))
     }
 
     /// The file's name.
@@ -134,7 +134,7 @@ impl Source {
         self.table.to_string()
     }
 
-    fn parsed(&self) -> Result<Scenario, Problem> {
+    fn parse_and_check(&self) -> Result<Scenario, Problem> {
         let mut track = serde_path_to_error::Track::new();
         let values = Value::Table(self.table.clone());
         let deserializer = serde_path_to_error::Deserializer::new(values, &mut track);
@@ -148,7 +148,7 @@ impl Source {
         for (place, spec) in scenario.link_tables() {
             for (table, trace) in spec.traces_mut() {
                 let problem = |text| Problem::new(format!("{place}{table}.trace"), text);
-                trace.load(self.files.as_ref(), folder).map_err(problem)?;
+                trace.load_text(self.files.as_ref(), folder).map_err(problem)?;
             }
         }
         Ok(())
@@ -156,16 +156,16 @@ impl Source {
 
     /// An error about `field`.
     pub fn problem(&self, field: &str, text: impl Into<String>) -> ScenarioError {
-        self.locate(Problem::new(field, text))
+        self.locate_problem(Problem::new(field, text))
     }
 
     /// Adds to a problem where it stands and what stands there.
-    fn locate(&self, problem: Problem) -> ScenarioError {
+    fn locate_problem(&self, problem: Problem) -> ScenarioError {
         let assigned = self.assigned.iter().rev().find(|(field, _)| *field == problem.field);
-        let value = problem.field.find(&self.table).filter(|value| !value.is_table());
+        let value = problem.field.find_value(&self.table).filter(|value| !value.is_table());
         let (origin, line) = match assigned {
             Some((_, origin)) => (origin.clone(), None),
-            None => (self.name.clone(), self.line(&problem.field)),
+            None => (self.name.clone(), self.find_line(&problem.field)),
         };
         ScenarioError {
             origin,
@@ -177,7 +177,7 @@ impl Source {
     }
 
     /// The line of the field's key, or of the nearest table around it that has one.
-    fn line(&self, field: &FieldPath) -> Option<usize> {
+    fn find_line(&self, field: &FieldPath) -> Option<usize> {
         let root = DeTable::parse(&self.text).ok()?;
         let mut offset = None;
         let mut here: Option<&DeValue<'_>> = None;

@@ -25,8 +25,11 @@ settings! {
         mtu: Size,
         /// Propagation delay in one direction. Absent: none.
         delay: Delay,
-        /// Extra delay drawn for each packet, uniform from 0 to this. Absent: none.
+        /// Extra delay drawn for each packet, from 0 to this unless `jitter-shape` says otherwise.
+        /// Absent: none.
         jitter: Delay,
+        /// How the extra delay is spread. Absent: uniform.
+        jitter_shape: JitterShape,
         /// Whether jitter may let packets overtake each other. Absent: no.
         reorder: bool,
         /// Room for packets that wait, without the one being sent. Absent: 100packets.
@@ -96,6 +99,17 @@ impl PathSpec {
     }
 }
 
+/// How extra delays are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum JitterShape {
+    /// From 0 to `jitter`, each as likely as any other.
+    Uniform,
+    /// The absolute value of a normal deviation whose standard deviation is half of `jitter`: one
+    /// packet in 22 has more than `jitter`.
+    HalfNormal,
+}
+
 /// Random early detection (Floyd and Jacobson 1993).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -123,11 +137,11 @@ pub struct GilbertElliott {
     #[serde(default)]
     pub loss_good: Probability,
     /// Loss probability in the bad state. Absent: 100%.
-    #[serde(default = "certain")]
+    #[serde(default = "default_probability")]
     pub loss_bad: Probability,
 }
 
-fn certain() -> Probability {
+fn default_probability() -> Probability {
     Probability::ONE
 }
 

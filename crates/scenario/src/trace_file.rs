@@ -42,19 +42,19 @@ impl TraceFile {
     }
 
     /// Asks `files` for the text, relative to `folder`; a problem in it names the line.
-    pub(crate) fn load(&mut self, files: &dyn Files, folder: &Path) -> Result<(), String> {
+    pub(crate) fn load_text(&mut self, files: &dyn Files, folder: &Path) -> Result<(), String> {
         let text = files.text(&folder.join(&self.name));
         let text = text.map_err(|error| {
             format!("cannot be read: {error} (allowed: a file, relative to the scenario's folder)")
         })?;
         let trace = DeliveryTrace::parse(&text).map_err(|error| error.to_string())?;
-        self.content = Some(Content { trace, digest: digest(text.as_bytes()) });
+        self.content = Some(Content { trace, digest: digest_text(text.as_bytes()) });
         Ok(())
     }
 }
 
 /// The first half of the SHA-256 of a text, in hexadecimal.
-fn digest(text: &[u8]) -> String {
+fn digest_text(text: &[u8]) -> String {
     Sha256::digest(text).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 

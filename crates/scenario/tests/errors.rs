@@ -39,7 +39,7 @@ fn source(text: &str) -> Result<Source, ScenarioError> {
 }
 
 fn answer(text: &str) -> String {
-    let scenario = source(text).and_then(|source| source.scenario());
+    let scenario = source(text).and_then(|source| source.parse_scenario());
     scenario.map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
 }
 
@@ -55,10 +55,10 @@ fn set(text: &str) -> String {
         Ok(assignment) => assignment,
         Err(error) => return format!("{error}"),
     };
-    if let Err(error) = source.set(&assignment) {
+    if let Err(error) = source.set_field(&assignment) {
         return error.to_string();
     }
-    source.scenario().map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+    source.parse_scenario().map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
 }
 
 /// Snapshots without the code that made them.
@@ -121,6 +121,21 @@ fn names_of_fields_and_values() {
         with("profile = \"paper\"", "nr-sack = true"),
         with("profile = \"paper\"", "path-scheduler = \"rr?visit=sometimes\""),
         with("profile = \"paper\"", "congestion = \"rfc9260?x=1\""),
+    ]));
+}
+
+#[test]
+fn what_varies_from_packet_to_packet() {
+    let _scope = plain();
+    let flow = |fields: &str| with("app = \"saturated\"", &format!("app = {fields}"));
+    insta::assert_snapshot!(table(&[
+        flow("\"saturated\"\nmessage-most = \"64KiB\""),
+        flow("\"saturated\"\nmessage-most = \"1452B\""),
+        flow("\"saturated\"\nmessage-most = \"65KiB\""),
+        flow("\"file\"\nsize = \"1MiB\"\nmessage-most = \"64KiB\""),
+        with("delay = \"45ms\"", "jitter = \"5ms\"\njitter-shape = \"half-normal\""),
+        with("delay = \"45ms\"", "jitter-shape = \"uniform\""),
+        with("delay = \"45ms\"", "jitter = \"5ms\"\njitter-shape = \"normal\""),
     ]));
 }
 

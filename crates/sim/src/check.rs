@@ -305,7 +305,10 @@ impl AppSpec {
         let rate = |rate: u64| in_range(field, rate, rate > 0, "a rate of at least 1 bit/s");
         let size = |bytes: u32| in_range(field, bytes, bytes > 0, "at least 1 byte");
         match self {
-            Self::Saturated { messages: spec, .. } | Self::File { messages: spec, .. } => {
+            Self::Saturated { messages: spec, .. } => messages(spec),
+            Self::File { messages: spec, .. } => {
+                let most = spec.most_bytes.unwrap_or_default();
+                in_range(field, most, most == 0, "messages of one size, as files are cut into")?;
                 messages(spec)
             }
             Self::ConstantRate { messages: spec, rate: bits } => {
@@ -330,6 +333,10 @@ impl AppSpec {
 impl MessageSpec {
     fn check(&self, field: &str, outbound_streams: u16) -> Result<(), SpecError> {
         in_range(field, self.bytes, self.bytes > 0, "messages of at least 1 byte")?;
+        if let Some(most) = self.most_bytes {
+            let varies = most > self.bytes && most as usize <= LONGEST_SIDE_MESSAGE;
+            in_range(field, most, varies, "a greatest message above the smallest, to 65536 bytes")?;
+        }
         let streams = (1..=outbound_streams).contains(&self.streams);
         in_range(field, self.streams, streams, "1 to the association's outbound streams")
     }

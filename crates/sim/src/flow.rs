@@ -102,7 +102,7 @@ impl Flow {
             out_of_order: OccupancyMeter::default(),
             samples: Vec::new(),
             opening,
-            app: app::build_app(&spec.app),
+            app: app::build_app(&spec.app, rng("sizes")),
             needs: spec.app.endless_messages().map(|messages| (messages.streams, spec.needs)),
             reliability: spec.reliability,
             beside: side_streams(spec),

@@ -36,15 +36,15 @@ impl Boxes {
         number: u32,
         arrival: &FourTuple,
     ) -> Option<SocketAddr> {
-        self.0.get_mut(number as usize)?.nat.outbound(now, arrival.remote, arrival.local)
+        self.0.get_mut(number as usize)?.nat.translate_outbound(now, arrival.remote, arrival.local)
     }
 
     /// What becomes of a packet to the external address of a box; `None` if it goes to none.
     pub(crate) fn translate_inbound(&mut self, now: Nanos, sent: &FourTuple) -> Option<NatVerdict> {
-        self.0.iter_mut().for_each(|each| each.nat.advance(now));
+        self.0.iter_mut().for_each(|each| each.nat.advance_schedule(now));
         let mut boxes = self.0.iter_mut();
         let each = boxes.find(|each| each.nat.is_external(sent.remote.ip()))?;
-        Some(each.nat.inbound(now, sent.local, sent.remote))
+        Some(each.nat.translate_inbound(now, sent.local, sent.remote))
     }
 
     pub(crate) fn nat_results(&self) -> Vec<NatResult> {

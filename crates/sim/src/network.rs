@@ -228,7 +228,7 @@ impl Network {
     /// The next packet that has arrived at the end of `link` by `now`.
     #[inline]
     pub(crate) fn poll_arrival(&mut self, now: Nanos, link: usize) -> Option<Box<Packet>> {
-        self.links[link].link.poll(now)
+        self.links[link].link.poll_arrival(now)
     }
 
     /// Moves a packet on: onto its next link, or back to the caller if it has crossed them all.

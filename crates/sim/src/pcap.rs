@@ -92,7 +92,7 @@ impl<W: Write> Pcap<W> {
         let direction = Some(Direction::Outbound);
         let options = PacketOptions { direction, comment, ..PacketOptions::default() };
         if let (Some(interface), None) = (packet.interface, &self.error) {
-            self.error = self.writer.packet(interface, packet.at, &packet.data, options).err();
+            self.error = self.writer.add_packet(interface, packet.at, &packet.data, options).err();
         }
         self.spare.push(packet.data);
     }
@@ -103,7 +103,7 @@ impl<W: Write> Observer for Pcap<W> {
         for route in routes {
             let name = format!("{} {} to {}", route.path, route.from_host, route.to_host);
             let description = format!("{} to {}", route.from, route.to);
-            match self.writer.interface(&name, &description, 0) {
+            match self.writer.add_interface(&name, &description, 0) {
                 Ok(interface) => self.routes.push((interface, route.clone())),
                 Err(error) => self.error = Some(error),
             }
@@ -116,7 +116,7 @@ impl<W: Write> Observer for Pcap<W> {
         let interface = known.and_then(|(interface, route)| {
             let udp = packet.udp.map(|(source, destination)| UdpPorts { source, destination });
             let route = Route { udp, ..Route::new(route.from, route.to) };
-            self.framer.frame(&route, packet.data, &mut data).ok().map(|()| *interface)
+            self.framer.frame_packet(&route, packet.data, &mut data).ok().map(|()| *interface)
         });
         self.waiting.push_back(Waiting { at: packet.at, interface, data, fate: Fate::OnTheWay });
     }

@@ -319,8 +319,12 @@ pub struct BesideSpec {
 /// What the messages of an application are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageSpec {
-    /// Payload bytes of a message, at least 1.
+    /// Payload bytes of a message, at least 1; where sizes vary, of the smallest.
     pub bytes: u32,
+    /// Payload bytes of the greatest message, above `bytes` and at most 65,536: each size is drawn,
+    /// log-uniform, from the flow's own random stream. Only of an application without an end.
+    /// `None`: all messages have `bytes`.
+    pub most_bytes: Option<u32>,
     /// Streams, used in turn from 0; at least 1.
     pub streams: u16,
     /// Deliver without regard to order.
@@ -330,7 +334,7 @@ pub struct MessageSpec {
 impl Default for MessageSpec {
     /// Fills a 1500-byte IPv4 packet: 1452 bytes, ordered, one stream.
     fn default() -> Self {
-        Self { bytes: 1452, streams: 1, unordered: false }
+        Self { bytes: 1452, most_bytes: None, streams: 1, unordered: false }
     }
 }
 

@@ -77,7 +77,7 @@ fn traces_tell_every_window_of_every_path() {
     let mut writer = TraceWriter::new(Vec::new());
     observe(&lossy_transfer(), 1, &mut writer);
     let file = writer.finish().unwrap();
-    let records: Vec<_> = trace::read(&file[..]).map(Result::unwrap).collect();
+    let records: Vec<_> = trace::read_lines(&file[..]).map(Result::unwrap).collect();
     assert!(records.iter().all(|record| record["flow"] == "flow" && record["at"].is_u64()));
     for path in 0..3 {
         let of_path = |event: &str| {

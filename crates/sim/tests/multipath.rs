@@ -31,7 +31,8 @@ fn two_equal_paths_carry_twice_the_rate() {
 #[test]
 fn real_bytes_arrive_as_they_were() {
     let bytes: Bytes = (0..500_000u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
-    let messages = MessageSpec { bytes: 4000, streams: 4, unordered: true };
+    let messages =
+        MessageSpec { bytes: 4000, streams: 4, unordered: true, ..MessageSpec::default() };
     let app = AppSpec::File { content: FileContent::Bytes(bytes.clone()), messages };
     let links = [lossy(10, 10, 0.01), lossy(10, 50, 0.02), link(2, 100)];
     let mut spec = world(&links, app, 200_000);

@@ -141,7 +141,7 @@ fn silence_follows_sending() {
 
 #[test]
 fn messages_of_one_byte_are_measured_too() {
-    let messages = MessageSpec { bytes: 1, streams: 3, unordered: true };
+    let messages = MessageSpec { bytes: 1, streams: 3, unordered: true, ..MessageSpec::default() };
     let app = AppSpec::ConstantRate { messages, rate: 8_000 };
     let mut spec = world(&[link(10, 10)], app, 100_000);
     spec.time = seconds(1, 3);
@@ -149,4 +149,22 @@ fn messages_of_one_byte_are_measured_too() {
     assert_eq!(flow.streams.len(), 3);
     assert!(flow.streams.iter().all(|stream| stream.messages.abs_diff(1000) <= 1));
     assert!(flow.total.delay.unwrap().p50 >= 10 * MS);
+}
+
+#[test]
+fn messages_of_varying_size_come_at_the_rate_asked_for() {
+    let sizes = |bytes, most_bytes| MessageSpec { bytes, most_bytes, ..MessageSpec::default() };
+    let app = |messages| AppSpec::ConstantRate { messages, rate: MBIT };
+    let mut spec = world(&[link(10, 10)], app(sizes(100, Some(10_000))), 100_000);
+    spec.time = seconds(1, 20);
+    let flow = run(&spec, 1).flows.remove(0);
+    assert!((flow.total.goodput / MBIT as f64 - 1.0).abs() < 0.02, "{}", flow.total.goodput);
+    // The mean of a log-uniform size is (b - a) / ln(b / a).
+    let mean = flow.total.bytes as f64 / flow.total.messages as f64;
+    assert!((mean / (9_900.0 / 100_f64.ln()) - 1.0).abs() < 0.1, "{mean} bytes");
+    assert_eq!((flow.integrity.corrupted, flow.integrity.misordered), (0, 0));
+    for (least, most) in [(100, 100), (100, 65_537)] {
+        spec.flows[0].app = app(sizes(least, Some(most)));
+        assert!(spec.check().is_err(), "{least} to {most}");
+    }
 }

@@ -2,29 +2,31 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::Bytes;
 use polypath_net::{Association, SendError, SendOptions};
-use polypath_sim::WorldSpec;
-use polypath_sim::spec::{AppSpec, BesideSpec, FlowSpec, MessageSpec, Refill};
+use polypath_sim::spec::{AppSpec, BesideSpec, FlowSpec, MessageSpec, ReaderSpec, Refill};
+use polypath_sim::{WorldSpec, named_rng};
 use tokio::time::{Instant as TokioInstant, sleep_until};
 
 use crate::error::TestbedError;
-use crate::meter::{Meter, NUMBER_BYTES};
+use crate::messages::Messages;
+use crate::meter::Meter;
+use crate::pace::{Bursts, send_paced};
 
 /// Refuses what only the simulator can do.
 pub(crate) fn check_all(world: &WorldSpec) -> Result<(), TestbedError> {
-    world.flows.iter().try_for_each(check)
+    world.flows.iter().try_for_each(check_app)
 }
 
-fn check(flow: &FlowSpec) -> Result<(), TestbedError> {
+fn check_app(flow: &FlowSpec) -> Result<(), TestbedError> {
     let refuse = |what| Err(TestbedError::Unsupported { flow: flow.name.clone(), what });
     match flow.app {
         AppSpec::Saturated { refill: Refill::Contingent, .. } => return refuse("per-stream-share"),
-        AppSpec::OnOff { .. } => return refuse("app = \"onoff\""),
+        AppSpec::OnOff { rate: None, .. } => return refuse("app = \"onoff\" without rate"),
         AppSpec::RequestResponse { .. } => return refuse("app = \"request\""),
         _ => {}
     }
-    if flow.reader != polypath_sim::spec::ReaderSpec::default() {
+    if flow.reader != ReaderSpec::default() {
         return refuse("a slow reader");
     }
     if flow.connect_jitter > 0 || flow.start_jitter > 0 {
@@ -33,25 +35,34 @@ fn check(flow: &FlowSpec) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// Sends what the flow's application sends, until `meter`'s end or its own.
-pub(crate) async fn send(
+/// Sends what the flow's application sends, until `meter`'s end or its own. What is left to chance
+/// is drawn as the simulator draws it with this seed.
+pub(crate) async fn send_messages(
     association: &Association,
-    app: &AppSpec,
+    flow: &FlowSpec,
+    seed: u64,
     meter: &Meter,
 ) -> Result<(), SendError> {
-    match app {
+    let draws = |what: &str| named_rng(seed, &format!("flow.{}.{what}", flow.name));
+    let numbered = |spec: MessageSpec| Messages::new(spec, draws("sizes"));
+    match flow.app {
         AppSpec::Saturated { messages, refill } => {
-            saturate(association, *messages, *refill, meter).await
+            let streams = messages.streams;
+            keep_buffer_full(association, numbered(messages), (refill, streams), meter).await
         }
-        AppSpec::File { content, messages } => {
-            send_file(association, content.len(), *messages, meter).await
+        AppSpec::File { ref content, messages } => {
+            let whole = messages.bytes;
+            send_file(association, (content.len(), whole), numbered(messages), meter).await
         }
         AppSpec::ConstantRate { messages, rate } => {
-            let gap = u64::from(messages.bytes) as f64 * 8.0 / (*rate).max(1) as f64;
-            send_paced(association, *messages, gap, meter).await
+            send_paced(association, &mut numbered(messages), rate, meter).await
+        }
+        AppSpec::OnOff { messages, rate: Some(rate), on, off } => {
+            let mut bursts = Bursts { rate, on, off, draws: draws("app") };
+            bursts.send_all(association, &mut numbered(messages), meter).await
         }
         // Refused before.
-        AppSpec::OnOff { .. } | AppSpec::RequestResponse { .. } => Ok(()),
+        AppSpec::OnOff { rate: None, .. } | AppSpec::RequestResponse { .. } => Ok(()),
     }
 }
 
@@ -75,19 +86,18 @@ pub(crate) async fn send_beside(
     Ok(())
 }
 
-async fn saturate(
+async fn keep_buffer_full(
     association: &Association,
-    spec: MessageSpec,
-    refill: Refill,
+    mut messages: Messages,
+    (refill, streams): (Refill, u16),
     meter: &Meter,
 ) -> Result<(), SendError> {
-    let mut messages = Messages::new(spec);
+    let pick = |turn: u16| match refill {
+        Refill::LeastUnsent => least_unsent(association, streams, turn),
+        Refill::RoundRobin | Refill::Contingent => turn,
+    };
     while Instant::now() < meter.end() {
-        let stream = match refill {
-            Refill::LeastUnsent => least_unsent(association, spec.streams, messages.turn),
-            Refill::RoundRobin | Refill::Contingent => messages.turn,
-        };
-        messages.send(association, stream, spec.bytes, meter).await?;
+        messages.send_where(association, pick, messages.next_bytes(), meter).await?;
     }
     Ok(())
 }
@@ -103,80 +113,18 @@ fn least_unsent(association: &Association, streams: u16, turn: u16) -> u16 {
     streams.min_by_key(|&stream| unsent(stream)).unwrap_or(0)
 }
 
+/// A file of so many bytes in messages of so many; the last one may be shorter.
 async fn send_file(
     association: &Association,
-    bytes: u64,
-    spec: MessageSpec,
+    (bytes, whole): (u64, u32),
+    mut messages: Messages,
     meter: &Meter,
 ) -> Result<(), SendError> {
-    let (mut messages, mut left) = (Messages::new(spec), bytes);
+    let mut left = bytes;
     while left > 0 {
-        let size = u32::try_from(left).map_or(spec.bytes, |left| left.min(spec.bytes));
-        messages.send(association, messages.turn, size, meter).await?;
+        let size = u32::try_from(left).map_or(whole, |left| left.min(whole));
+        messages.send_sized(association, size, meter).await?;
         left -= u64::from(size);
     }
     Ok(())
-}
-
-async fn send_paced(
-    association: &Association,
-    spec: MessageSpec,
-    gap: f64,
-    meter: &Meter,
-) -> Result<(), SendError> {
-    let (mut messages, begin) = (Messages::new(spec), Instant::now());
-    loop {
-        let due = begin + Duration::from_secs_f64(messages.sent as f64 * gap);
-        if due >= meter.end() {
-            return Ok(());
-        }
-        sleep_until(TokioInstant::from_std(due)).await;
-        messages.send(association, messages.turn, spec.bytes, meter).await?;
-    }
-}
-
-/// Numbers messages and takes streams in turn.
-struct Messages {
-    spec: MessageSpec,
-    sent: u64,
-    turn: u16,
-}
-
-impl Messages {
-    fn new(spec: MessageSpec) -> Self {
-        Self { spec, sent: 0, turn: 0 }
-    }
-
-    async fn send(
-        &mut self,
-        association: &Association,
-        stream: u16,
-        bytes: u32,
-        meter: &Meter,
-    ) -> Result<(), SendError> {
-        let options = SendOptions { unordered: self.spec.unordered, ..SendOptions::default() };
-        association.send_with(stream, numbered(self.sent, bytes as usize), options).await?;
-        meter.accepted();
-        self.sent += 1;
-        self.turn = (stream + 1) % self.spec.streams.max(1);
-        Ok(())
-    }
-}
-
-fn numbered(number: u64, bytes: usize) -> Bytes {
-    let mut data = BytesMut::with_capacity(bytes.max(NUMBER_BYTES));
-    data.put_u64(number);
-    data.resize(bytes, 0);
-    data.freeze()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_carry_their_number_as_far_as_they_have_room() {
-        assert_eq!(&numbered(5, 10)[..], [0, 0, 0, 0, 0, 0, 0, 5, 0, 0]);
-        assert_eq!(numbered(5, 3).len(), 3);
-    }
 }

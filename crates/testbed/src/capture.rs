@@ -10,7 +10,8 @@ use polypath_emu::{Emulation, NetworkSpec};
 const MAX_PACKET: u32 = 65_535;
 
 /// Writes every packet that hosts send onto a route, whatever becomes of it: one interface per path
-/// and direction, as in captures of the simulator. It is whole once it is [finished](Self::finish).
+/// and direction, as in captures of the simulator. It is whole once it is
+/// [finished](Self::finish_capture).
 #[derive(Debug)]
 pub struct Capture<W> {
     inner: Arc<Mutex<Inner<W>>>,
@@ -34,7 +35,7 @@ impl<W: Write + Send + 'static> Capture<W> {
         let mut writer = PcapngWriter::new(out, version)?;
         let interfaces = spec.routes.iter().map(|route| {
             let way = format!("{} to {}", route.from, route.to);
-            writer.interface(&route.path, &way, MAX_PACKET)
+            writer.add_interface(&route.path, &way, MAX_PACKET)
         });
         let interfaces = interfaces.collect::<Result<Vec<_>, _>>()?;
         let inner = Inner { writer: Some(writer), interfaces, error: None };
@@ -45,10 +46,10 @@ impl<W: Write + Send + 'static> Capture<W> {
     ///
     /// # Errors
     /// When the network has stopped.
-    pub fn attach(&self, emulation: &Emulation) -> Result<(), polypath_emu::Error> {
+    pub fn attach_to(&self, emulation: &Emulation) -> Result<(), polypath_emu::Error> {
         let inner = Arc::clone(&self.inner);
-        emulation.watch(Box::new(move |at, route, packet| {
-            inner.lock().unwrap_or_else(PoisonError::into_inner).packet(at, route, packet);
+        emulation.watch_packets(Box::new(move |at, route, packet| {
+            inner.lock().unwrap_or_else(PoisonError::into_inner).write_packet(at, route, packet);
         }))
     }
 
@@ -56,7 +57,7 @@ impl<W: Write + Send + 'static> Capture<W> {
     ///
     /// # Errors
     /// The first error of the whole capture.
-    pub fn finish(&self) -> Result<Option<W>, WriteError> {
+    pub fn finish_capture(&self) -> Result<Option<W>, WriteError> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         match inner.error.take() {
             Some(error) => Err(error),
@@ -67,13 +68,13 @@ impl<W: Write + Send + 'static> Capture<W> {
 
 impl<W: Write> Inner<W> {
     /// An error stops the capture, not the network.
-    fn packet(&mut self, at: u64, route: usize, packet: &[u8]) {
+    fn write_packet(&mut self, at: u64, route: usize, packet: &[u8]) {
         let options =
             PacketOptions { direction: Some(Direction::Outbound), ..PacketOptions::default() };
         if let (Some(writer), Some(interface), None) =
             (&mut self.writer, self.interfaces.get(route), &self.error)
         {
-            self.error = writer.packet(*interface, at, packet, options).err();
+            self.error = writer.add_packet(*interface, at, packet, options).err();
         }
     }
 }

@@ -1,18 +1,15 @@
 //! The same scenario in both worlds, several times.
 
-use polypath_emu::{Bounds, Emulation};
 use polypath_experiments::stats::Estimate;
 use polypath_link::{Change, LinkConfig};
-use polypath_run::{Recording, RunError, run_world, world_spec};
+use polypath_run::{RunError, world_spec};
 use polypath_scenario::Scenario;
 use polypath_sim::WorldSpec;
-use polypath_sim::results::FlowResult;
 use serde::Serialize;
 
 use crate::error::TestbedError;
 use crate::meter::FlowOutcome;
-use crate::network::network_spec;
-use crate::play::play;
+use crate::worlds::{emulate_once, simulate_once};
 
 /// Without losses the worlds may differ by so much of the goodput.
 const TOLERANCE: f64 = 0.05;
@@ -84,7 +81,7 @@ pub struct Pair {
 ///
 /// # Errors
 /// When either world fails or refuses the scenario.
-pub fn compare(
+pub fn compare_worlds(
     scenario: &Scenario,
     options: Options,
     told: &mut dyn FnMut(&str),
@@ -97,65 +94,43 @@ pub fn compare(
     for (n, seed) in (1..).zip(seeds) {
         let of = format!("{n} of {}", options.runs);
         told(&format!("simulated run {of}"));
-        simulated.push(run_world(&world, seed, Recording::default(), &mut |_| ())?.flows);
+        simulated.push(simulate_once(&world, seed)?.flows);
         told(&format!("emulated run {of}"));
-        let network = Emulation::build(network_spec(scenario, seed)?)?;
-        if options.check && n == 1 {
-            measure(&network)?;
-        }
-        let played = play(&world, &network)?;
+        let played = emulate_once(scenario, &world, seed, options.check && n == 1)?;
         late_p99 = late_p99.max(played.lateness.p99 as f64 * 1e-9);
         emulated.push(played.flows);
     }
     let lossy = is_lossy(&world);
-    let flows = (0..world.flows.len()).map(|n| {
-        let simulated = simulated.iter().filter_map(|flows: &Vec<FlowResult>| flows.get(n));
-        let emulated = emulated.iter().filter_map(|flows: &Vec<FlowOutcome>| flows.get(n));
-        flow(&world, n, &simulated.collect::<Vec<_>>(), &emulated.collect::<Vec<_>>(), lossy)
+    let of_flow = |all: &[Vec<FlowOutcome>], n: usize| -> Vec<FlowOutcome> {
+        all.iter().filter_map(|flows| flows.get(n)).cloned().collect()
+    };
+    let flows = world.flows.iter().enumerate().map(|(n, flow)| {
+        compare_flow(&flow.name, &of_flow(&simulated, n), &of_flow(&emulated, n), lossy)
     });
     let flows = flows.collect();
     Ok(Comparison { title: scenario.title.clone(), lossy, runs: options.runs, flows, late_p99 })
 }
 
-fn measure(network: &Emulation) -> Result<(), TestbedError> {
-    let bounds = Bounds::default();
-    let measured = network.measure(&bounds)?;
-    let faults: Vec<_> = measured.iter().filter_map(|route| route.fault(&bounds)).collect();
-    if faults.is_empty() { Ok(()) } else { Err(TestbedError::Untrue(faults.join("; "))) }
-}
-
-fn flow(
-    world: &WorldSpec,
-    n: usize,
-    simulated: &[&FlowResult],
-    emulated: &[&FlowOutcome],
+fn compare_flow(
+    name: &str,
+    simulated: &[FlowOutcome],
+    emulated: &[FlowOutcome],
     lossy: bool,
 ) -> FlowComparison {
-    let goodput = |flow: &&FlowResult| Some(simulated_goodput(world, flow));
-    let mean = |flow: &&FlowResult| flow.total.delay.map(|delay| delay.mean * 1e-9);
-    let p99 = |flow: &&FlowResult| flow.total.delay.map(|delay| delay.p99 as f64 * 1e-9);
-    let pair =
-        |first: Option<Vec<f64>>, second: Option<Vec<f64>>| Some(Pair::of(&first?, &second?));
-    let goodputs: Vec<f64> = simulated.iter().filter_map(goodput).collect();
-    let measured: Vec<f64> = emulated.iter().map(|flow| flow.goodput).collect();
-    let goodput = Pair::of(&goodputs, &measured);
-    let all = |of: fn(&FlowOutcome) -> Option<f64>| emulated.iter().map(|flow| of(flow)).collect();
+    let goodputs =
+        |flows: &[FlowOutcome]| -> Vec<f64> { flows.iter().map(|flow| flow.goodput).collect() };
+    let goodput = Pair::from_runs(&goodputs(simulated), &goodputs(emulated));
+    let pair = |figure: fn(&FlowOutcome) -> Option<f64>| {
+        let all = |flows: &[FlowOutcome]| flows.iter().map(figure).collect::<Option<Vec<_>>>();
+        Some(Pair::from_runs(&all(simulated)?, &all(emulated)?))
+    };
     FlowComparison {
-        flow: world.flows.get(n).map(|flow| flow.name.clone()).unwrap_or_default(),
+        flow: name.to_owned(),
         goodput,
-        delay_mean: pair(simulated.iter().map(mean).collect(), all(|flow| flow.delay_mean)),
-        delay_p99: pair(simulated.iter().map(p99).collect(), all(|flow| flow.delay_p99)),
+        delay_mean: pair(|flow| flow.delay_mean),
+        delay_p99: pair(|flow| flow.delay_p99),
         agree: if lossy { goodput.overlaps() } else { goodput.difference.abs() <= TOLERANCE },
     }
-}
-
-/// Over the measuring time, or up to the last delivery of a flow with an end: as the emulated one
-/// is measured.
-fn simulated_goodput(world: &WorldSpec, flow: &FlowResult) -> f64 {
-    let finished = flow.outcome == polypath_sim::results::Outcome::Finished;
-    let last = flow.times.last_delivery.filter(|_| finished);
-    let until = last.and_then(|last| last.checked_sub(world.time.settle));
-    until.map_or(flow.total.goodput, |ns| flow.total.bytes as f64 * 8e9 / ns.max(1) as f64)
 }
 
 /// Whether anything but the applications is left to chance.
@@ -169,7 +144,7 @@ fn is_lossy(world: &WorldSpec) -> bool {
 }
 
 impl Pair {
-    fn of(simulated: &[f64], emulated: &[f64]) -> Self {
+    fn from_runs(simulated: &[f64], emulated: &[f64]) -> Self {
         let [first, second] =
             [simulated, emulated].map(|sample| Estimate::of_runs(sample).interval());
         let half = |half: f64| half.is_finite().then_some(half);
@@ -197,12 +172,12 @@ mod tests {
 
     #[test]
     fn pairs_tell_means_intervals_and_their_difference() {
-        let pair = Pair::of(&[10.0, 10.0], &[9.0, 10.0]);
+        let pair = Pair::from_runs(&[10.0, 10.0], &[9.0, 10.0]);
         assert_eq!((pair.simulated, pair.simulated_half), (10.0, Some(0.0)));
         assert_eq!((pair.emulated, pair.difference), (9.5, -0.050_000_000_000_000_044));
         assert!(pair.overlaps());
-        assert!(!Pair::of(&[10.0, 10.1, 9.9], &[9.0, 9.1, 8.9]).overlaps());
-        let single = Pair::of(&[10.0], &[5.0]);
+        assert!(!Pair::from_runs(&[10.0, 10.1, 9.9], &[9.0, 9.1, 8.9]).overlaps());
+        let single = Pair::from_runs(&[10.0], &[5.0]);
         assert!(single.emulated_half.is_none() && single.overlaps());
     }
 }

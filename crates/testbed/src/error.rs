@@ -54,11 +54,11 @@ pub enum TestbedError {
 }
 
 impl TestbedError {
-    pub(crate) fn ended(flow: &str) -> impl FnOnce(Closed) -> Self + '_ {
+    pub(crate) fn association_ended(flow: &str) -> impl FnOnce(Closed) -> Self + '_ {
         |error| Self::Ended { flow: flow.to_owned(), error: error.to_string() }
     }
 
-    pub(crate) fn sending(flow: &str) -> impl FnOnce(SendError) -> Self + '_ {
+    pub(crate) fn sending_failed(flow: &str) -> impl FnOnce(SendError) -> Self + '_ {
         |error| Self::Ended { flow: flow.to_owned(), error: error.to_string() }
     }
 

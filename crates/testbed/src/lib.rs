@@ -7,7 +7,7 @@
 //!
 //! ```no_run
 //! use polypath_scenario::Source;
-//! use polypath_testbed::{Options, compare, text};
+//! use polypath_testbed::{Options, compare_worlds, format_comparison};
 //!
 //! let scenario = "
 //!     [path.A]
@@ -20,10 +20,10 @@
 //!     [time]
 //!     measure = '5s'
 //! ";
-//! let scenario = Source::new("example.toml", scenario)?.scenario()?;
+//! let scenario = Source::new("example.toml", scenario)?.parse_scenario()?;
 //! let options = Options { first_seed: 1, runs: 3, check: true };
-//! let comparison = compare(&scenario, options, &mut |what| eprintln!("{what}"))?;
-//! print!("{}", text(&comparison));
+//! let comparison = compare_worlds(&scenario, options, &mut |what| eprintln!("{what}"))?;
+//! print!("{}", format_comparison(&comparison));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![expect(clippy::disallowed_types, reason = "the emulated world has a clock")]
@@ -32,17 +32,24 @@ mod app;
 mod capture;
 mod compare;
 mod error;
+mod messages;
 mod meter;
 mod network;
+mod pace;
 mod play;
+mod range;
+mod reach;
 mod report;
 mod table;
+mod worlds;
 
 pub use capture::Capture;
-pub use compare::{Comparison, FlowComparison, Options, Pair, compare};
+pub use compare::{Comparison, FlowComparison, Options, Pair, compare_worlds};
 pub use error::TestbedError;
 pub use meter::{FlowOutcome, Played};
 pub use network::{left_out, network_spec};
-pub use play::play;
+pub use play::play_flows;
+pub use range::{RangeComparison, RunFigures, compare_with_range};
+pub use reach::{Beyond, Reach};
 pub use report::{EmulationReport, LatenessReport, LinkReport, NatReport, RouteReport};
-pub use table::{markdown, text};
+pub use table::{format_comparison, format_markdown};

@@ -22,6 +22,8 @@ pub struct FlowOutcome {
     pub delay_mean: Option<f64>,
     /// 99 % of the delays were at most this, s.
     pub delay_p99: Option<f64>,
+    /// SACKs that came for each packet that the sender sent; `None` if that is not known.
+    pub sacks: Option<f64>,
 }
 
 /// What happened in one run of the emulated world.
@@ -39,6 +41,8 @@ pub(crate) struct Meter {
     name: String,
     begin: Instant,
     end: Instant,
+    /// From when on the application may send.
+    sending: Instant,
     state: Mutex<State>,
 }
 
@@ -50,6 +54,7 @@ struct State {
     delay_sum: Duration,
     delays: Histogram<u64>,
     last: Option<Instant>,
+    sacks: Option<f64>,
 }
 
 impl Meter {
@@ -59,13 +64,20 @@ impl Meter {
         // Invariant: 1 to 5 digits are valid.
         let delays = Histogram::new(2).expect("two digits are within the histogram's range");
         let (accepted, bytes, delay_sum, last) = (Vec::new(), 0, Duration::ZERO, None);
-        let state = Mutex::new(State { accepted, bytes, delay_sum, delays, last });
+        let state = State { accepted, bytes, delay_sum, delays, last, sacks: None };
+        let state = Mutex::new(state);
         Self {
             name: name.to_owned(),
             begin,
             end: begin + Duration::from_nanos(time.measure),
+            sending: start,
             state,
         }
+    }
+
+    /// The application sends from `at` on, and not from the start.
+    pub(crate) fn sending_from(self, at: Instant) -> Self {
+        Self { sending: at, ..self }
     }
 
     pub(crate) fn end(&self) -> Instant {
@@ -73,13 +85,18 @@ impl Meter {
     }
 
     /// The next message was accepted by `send`.
-    pub(crate) fn accepted(&self) {
-        self.state().accepted.push(Instant::now());
+    pub(crate) fn note_accepted(&self) {
+        self.lock_state().accepted.push(Instant::now());
     }
 
-    pub(crate) fn delivered(&self, data: &[u8]) {
+    /// What the sender has counted by now.
+    pub(crate) fn note_sacks(&self, sent: u64, sacks: u64) {
+        self.lock_state().sacks = (sent > 0).then(|| sacks as f64 / sent as f64);
+    }
+
+    pub(crate) fn note_delivered(&self, data: &[u8]) {
         let now = Instant::now();
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.last = Some(now);
         if now < self.begin || now >= self.end {
             return;
@@ -96,11 +113,14 @@ impl Meter {
         }
     }
 
-    /// Goodput is over the measuring time, or up to the last delivery of a flow with an end.
+    /// Goodput is over the measuring time, or, of a flow with an end, from when it may send to its
+    /// last delivery.
     pub(crate) fn outcome(&self, finished: bool) -> FlowOutcome {
-        let state = self.state();
-        let end = state.last.filter(|_| finished).map_or(self.end, |last| last.min(self.end));
-        let measured = end.duration_since(self.begin).as_secs_f64().max(1e-9);
+        let state = self.lock_state();
+        let last = state.last.filter(|_| finished);
+        let end = last.map_or(self.end, |last| last.min(self.end));
+        let begin = last.map_or(self.begin, |_| self.begin.max(self.sending));
+        let measured = end.duration_since(begin).as_secs_f64().max(1e-9);
         let delays = &state.delays;
         let some = |value: f64| (!delays.is_empty()).then_some(value);
         FlowOutcome {
@@ -108,11 +128,12 @@ impl Meter {
             goodput: state.bytes as f64 * 8.0 / measured,
             delay_mean: some(state.delay_sum.as_secs_f64() / delays.len().max(1) as f64),
             delay_p99: some(delays.value_at_quantile(0.99) as f64 * 1e-9),
+            sacks: state.sacks,
         }
     }
 
     /// Numbers are whole even if a thread panicked while it held the lock.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -125,15 +146,15 @@ mod tests {
     fn what_arrives_in_the_measuring_time_counts_with_its_delay() {
         let time = TimeSpec { settle: 0, measure: 3_600_000_000_000, stop_when_done: false };
         let meter = Meter::new("a", Instant::now(), time);
-        meter.accepted();
-        meter.delivered(&[&0u64.to_be_bytes()[..], &[0; 92]].concat());
-        meter.delivered(&[0; 4]);
+        meter.note_accepted();
+        meter.note_delivered(&[&0u64.to_be_bytes()[..], &[0; 92]].concat());
+        meter.note_delivered(&[0; 4]);
         let outcome = meter.outcome(false);
         assert_eq!(outcome.goodput, 104.0 * 8.0 / 3600.0);
         assert!(outcome.delay_mean.is_some_and(|delay| delay < 1.0));
         let later = Instant::now() + Duration::from_secs(60);
         let meter = Meter::new("b", later, time);
-        meter.delivered(&[0; 4]);
+        meter.note_delivered(&[0; 4]);
         assert_eq!((meter.outcome(false).goodput, meter.outcome(false).delay_p99), (0.0, None));
     }
 }

@@ -70,14 +70,14 @@ fn route_spec(topology: &spec::Topology, route: &spec::RouteSpec) -> RouteSpec {
         path: route.name.clone(),
         from: route.from,
         to: route.to,
-        links: route.links.iter().filter_map(|name| position(topology, name)).collect(),
+        links: route.links.iter().filter_map(|name| link_position(topology, name)).collect(),
         vanish_above: None,
     }
 }
 
 fn cross_spec(topology: &spec::Topology, cross: &spec::CrossSpec, seed: u64) -> CrossSpec {
     // Checked worlds have cross traffic on links that there are.
-    let link = position(topology, &cross.link).unwrap_or(0);
+    let link = link_position(topology, &cross.link).unwrap_or(0);
     CrossSpec { link, packets: Box::new(cross.packets(seed)) }
 }
 
@@ -90,7 +90,7 @@ fn nat_spec(nat: &spec::NatSpec, seed: u64) -> NatSpec {
     }
 }
 
-fn position(topology: &spec::Topology, link: &str) -> Option<usize> {
+fn link_position(topology: &spec::Topology, link: &str) -> Option<usize> {
     topology.links.iter().position(|known| known.name == link)
 }
 
@@ -103,7 +103,7 @@ mod tests {
     fn of(text: &str) -> NetworkSpec {
         let rest = "[[flow]]\napp = 'saturated'\n[time]\nmeasure = '10s'\n";
         let source = Source::new("test", format!("{text}\n{rest}")).unwrap();
-        let spec = network_spec(&source.scenario().unwrap(), 1).unwrap();
+        let spec = network_spec(&source.parse_scenario().unwrap(), 1).unwrap();
         assert_eq!(spec.check(), Ok(()));
         spec
     }

@@ -19,37 +19,46 @@ use crate::meter::{FlowOutcome, Meter, Played};
 const PRIORITY: u8 = 1;
 /// What an association that ends by itself may take beyond the scenario's end to say so.
 const GRACE: Duration = Duration::from_secs(5);
+/// Time between two looks at counters.
+const GLANCE: Duration = Duration::from_millis(100);
 
-/// Runs the flows of a checked world in this network, which begins with them. Both ends are served
-/// before other programs, as far as this process may ask for it.
+/// Runs the flows of a checked world in this network, which begins with them. Applications draw
+/// what they draw with this seed in the simulator. Both ends are served before other programs, as
+/// far as this process may ask for it.
 ///
 /// # Errors
 /// When a flow does something that only the simulator can do, or its association fails.
-pub fn play(world: &WorldSpec, emulation: &Emulation) -> Result<Played, TestbedError> {
+pub fn play_flows(
+    world: &WorldSpec,
+    seed: u64,
+    emulation: &Emulation,
+) -> Result<Played, TestbedError> {
     app::check_all(world)?;
     // On a thread of its own: the threads that it starts inherit its priority.
-    let played = std::thread::scope(|scope| scope.spawn(|| play_here(world, emulation)).join());
+    let played =
+        std::thread::scope(|scope| scope.spawn(|| play_here(world, seed, emulation)).join());
     played.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn play_here(world: &WorldSpec, emulation: &Emulation) -> Result<Played, TestbedError> {
+fn play_here(world: &WorldSpec, seed: u64, emulation: &Emulation) -> Result<Played, TestbedError> {
     polypath_emu::serve_first(PRIORITY);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let ends = (0..world.flows.len()).map(|n| Ends::open(world, n, emulation));
     let ends = ends.collect::<Result<Vec<_>, _>>()?;
     emulation.start()?;
     let start = Instant::now();
-    let flows = runtime.block_on(play_all(world, ends, start))?;
+    let flows = runtime.block_on(play_all(world, seed, ends, start))?;
     Ok(Played { flows, lateness: emulation.stats()?.lateness })
 }
 
 async fn play_all(
     world: &WorldSpec,
+    seed: u64,
     ends: Vec<Ends>,
     start: Instant,
 ) -> Result<Vec<FlowOutcome>, TestbedError> {
     let world = Arc::new(world.clone());
-    let one = |(n, ends)| tokio::spawn(play_flow(Arc::clone(&world), n, ends, start));
+    let one = |(n, ends)| tokio::spawn(play_flow(Arc::clone(&world), seed, n, ends, start));
     let running: Vec<_> = ends.into_iter().enumerate().map(one).collect();
     let mut outcomes = Vec::with_capacity(running.len());
     for flow in running {
@@ -60,6 +69,7 @@ async fn play_all(
 
 async fn play_flow(
     world: Arc<WorldSpec>,
+    seed: u64,
     n: usize,
     ends: Ends,
     start: Instant,
@@ -67,31 +77,34 @@ async fn play_flow(
     // `n` counts the world's flows.
     let flow = &world.flows[n];
     let at = |ns| TokioInstant::from_std(start + Duration::from_nanos(ns));
-    let meter = Arc::new(Meter::new(&flow.name, start, world.time));
+    let meter = Meter::new(&flow.name, start, world.time);
+    let meter = Arc::new(meter.sending_from(start + Duration::from_nanos(flow.start_at)));
     sleep_until(at(flow.connect_at)).await;
-    let (client, server) = ends.connect(flow).await?;
+    let (client, server) = ends.connect_flow(flow).await?;
     let client = Arc::new(client);
-    declare(flow, &client)?;
-    let receiver = tokio::spawn(receive(server, Arc::clone(&meter), flow.name.clone()));
-    let wishes = tokio::spawn(wish(Arc::clone(&world), n, Arc::clone(&client), start));
+    declare_needs(flow, &client)?;
+    let receiver = tokio::spawn(receive_all(server, Arc::clone(&meter), flow.name.clone()));
+    let wishes = tokio::spawn(carry_out_actions(Arc::clone(&world), n, Arc::clone(&client), start));
+    let counting = tokio::spawn(count_sacks(Arc::clone(&client), Arc::clone(&meter)));
     sleep_until(at(flow.start_at)).await;
-    let beside = beside(flow, &client, &meter);
-    let sending = app::send(&client, &flow.app, &meter);
+    let beside = start_beside(flow, &client, &meter);
+    let sending = app::send_messages(&client, flow, seed, &meter);
     let end = TokioInstant::from_std(meter.end());
     let sent = timeout_at(end, sending).await;
     // Time is up, or the application is done.
     let finished = sent.is_ok() && matches!(flow.app, AppSpec::File { .. });
     if let Ok(result) = sent {
-        result.map_err(TestbedError::sending(&flow.name))?;
+        result.map_err(TestbedError::sending_failed(&flow.name))?;
     }
     if finished {
         let over = timeout_at(end + GRACE, client.shutdown()).await;
-        over.unwrap_or(Ok(())).map_err(TestbedError::ended(&flow.name))?;
+        over.unwrap_or(Ok(())).map_err(TestbedError::association_ended(&flow.name))?;
     } else {
         sleep_until(end).await;
         client.abort("the run is over");
     }
     wishes.abort();
+    counting.abort();
     beside.iter().for_each(tokio::task::JoinHandle::abort);
     let received = receiver.await.map_err(std::io::Error::other)?;
     if finished {
@@ -101,17 +114,17 @@ async fn play_flow(
 }
 
 /// Tells the association what its streams need.
-fn declare(flow: &FlowSpec, client: &Association) -> Result<(), TestbedError> {
-    let own = streams(&flow.app);
+fn declare_needs(flow: &FlowSpec, client: &Association) -> Result<(), TestbedError> {
+    let own = stream_count(&flow.app);
     let all = (0..own).map(|stream| (stream, flow.needs));
     let beside = (own..).zip(flow.beside.iter().map(|beside| beside.needs));
-    let failed = TestbedError::sending(&flow.name);
+    let failed = TestbedError::sending_failed(&flow.name);
     all.chain(beside)
         .try_for_each(|(stream, needs)| client.set_stream_needs(stream, needs))
         .map_err(failed)
 }
 
-fn streams(app: &AppSpec) -> u16 {
+fn stream_count(app: &AppSpec) -> u16 {
     match app {
         AppSpec::Saturated { messages, .. }
         | AppSpec::File { messages, .. }
@@ -121,7 +134,7 @@ fn streams(app: &AppSpec) -> u16 {
     }
 }
 
-fn beside(
+fn start_beside(
     flow: &FlowSpec,
     client: &Arc<Association>,
     meter: &Meter,
@@ -134,23 +147,43 @@ fn beside(
             let _ = app::send_beside(&client, spec, stream, until).await;
         })
     };
-    (streams(&flow.app)..).zip(&flow.beside).map(one).collect()
+    (stream_count(&flow.app)..).zip(&flow.beside).map(one).collect()
 }
 
 /// Reads all that comes.
-async fn receive(server: Association, meter: Arc<Meter>, name: String) -> Result<(), TestbedError> {
+async fn receive_all(
+    server: Association,
+    meter: Arc<Meter>,
+    name: String,
+) -> Result<(), TestbedError> {
     let mut messages = Vec::new();
     loop {
         let count = server.recv_many(&mut messages, 256).await;
-        if count.map_err(TestbedError::ended(&name))? == 0 {
+        if count.map_err(TestbedError::association_ended(&name))? == 0 {
             return Ok(());
         }
-        messages.drain(..).for_each(|message| meter.delivered(&message.data));
+        messages.drain(..).for_each(|message| meter.note_delivered(&message.data));
+    }
+}
+
+/// Reads the sender's counters as long as it is there: they go with it.
+async fn count_sacks(client: Arc<Association>, meter: Arc<Meter>) {
+    while !client.is_closed() {
+        let stats = client.stats();
+        if stats.packets_sent > 0 {
+            meter.note_sacks(stats.packets_sent, stats.sacks_received);
+        }
+        tokio::time::sleep(GLANCE).await;
     }
 }
 
 /// Carries out what the scenario wants of this flow's paths, each at its time.
-async fn wish(world: Arc<WorldSpec>, n: usize, client: Arc<Association>, start: Instant) {
+async fn carry_out_actions(
+    world: Arc<WorldSpec>,
+    n: usize,
+    client: Arc<Association>,
+    start: Instant,
+) {
     let name = &world.flows[n].name;
     for action in &world.actions {
         if let Action::PathAdmin { flow, path, admin } = &action.action
@@ -185,13 +218,16 @@ impl Ends {
         let client = client.encapsulation(over(0)).port(flow.client.port);
         let server = server.encapsulation(over(udp));
         Ok(Self {
-            client: bind(flow, client, emulation)?,
-            server: bind(flow, server, emulation)?,
+            client: bind_endpoint(flow, client, emulation)?,
+            server: bind_endpoint(flow, server, emulation)?,
             udp,
         })
     }
 
-    async fn connect(&self, flow: &FlowSpec) -> Result<(Association, Association), TestbedError> {
+    async fn connect_flow(
+        &self,
+        flow: &FlowSpec,
+    ) -> Result<(Association, Association), TestbedError> {
         let locals = self.client.local_addresses();
         let local = |address| locals.iter().copied().find(|local| local.ip() == address);
         let udp = if flow.encapsulation == config::Encapsulation::Udp { self.udp } else { 0 };
@@ -209,7 +245,11 @@ impl Ends {
     }
 }
 
-fn bind(flow: &FlowSpec, config: Config, emulation: &Emulation) -> Result<Endpoint, TestbedError> {
+fn bind_endpoint(
+    flow: &FlowSpec,
+    config: Config,
+    emulation: &Emulation,
+) -> Result<Endpoint, TestbedError> {
     let first = config.local.first().map(|local| local.address);
     let clients = emulation.addresses(Host::Client);
     let at_client = first.is_some_and(|first| clients.contains(&first));

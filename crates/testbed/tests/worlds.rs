@@ -3,7 +3,9 @@
 
 use polypath_emu::for_tests::skip;
 use polypath_scenario::Source;
-use polypath_testbed::{Comparison, Options, TestbedError, compare, markdown, text};
+use polypath_testbed::{
+    Comparison, Options, TestbedError, compare_worlds, format_comparison, format_markdown,
+};
 
 const PATHS: &str = "[path.A]\nrate = '8Mbit/s'\ndelay = '5ms'\nqueue = '60kB'\n\
                      [path.B]\nrate = '8Mbit/s'\ndelay = '5ms'\nqueue = '60kB'\n\
@@ -12,7 +14,7 @@ const PATHS: &str = "[path.A]\nrate = '8Mbit/s'\ndelay = '5ms'\nqueue = '60kB'\n
 fn run(rest: &str) -> Option<Comparison> {
     let source = Source::new("test", format!("{PATHS}{rest}")).unwrap();
     let options = Options { first_seed: 1, runs: 1, check: false };
-    match compare(&source.scenario().unwrap(), options, &mut |_| ()) {
+    match compare_worlds(&source.parse_scenario().unwrap(), options, &mut |_| ()) {
         Ok(comparison) => Some(comparison),
         Err(error) if error.is_missing_requirement() => {
             skip(&error);
@@ -33,8 +35,8 @@ fn a_saturated_flow_runs_in_both_worlds_over_both_paths() {
     assert!(flow.goodput.simulated > 8.5e6 && flow.goodput.emulated > 8.5e6, "{flow:?}");
     assert!(flow.delay_mean.is_some_and(|delay| delay.emulated > 0.005), "{flow:?}");
     assert!(!comparison.lossy);
-    assert!(text(&comparison).contains("goodput"));
-    assert!(markdown(&[("test".into(), comparison)]).contains("| test: test | saturated |"));
+    assert!(format_comparison(&comparison).contains("goodput"));
+    assert!(format_markdown(&[("test".into(), comparison)]).contains("| test: test | saturated |"));
 }
 
 #[test]
@@ -54,7 +56,8 @@ fn what_only_the_simulator_does_is_refused_by_name() {
         "[[flow]]\napp = 'request'\nmessage = '100B'\nresponse = '100B'\n[time]\nmeasure = '1s'\n";
     let source = Source::new("test", format!("{PATHS}{flow}")).unwrap();
     let options = Options { first_seed: 1, runs: 1, check: false };
-    let error = compare(&source.scenario().unwrap(), options, &mut |_| ()).unwrap_err();
+    let error =
+        compare_worlds(&source.parse_scenario().unwrap(), options, &mut |_| ()).unwrap_err();
     assert!(matches!(error, TestbedError::Unsupported { .. }), "{error}");
     assert!(error.is_bad_input());
     assert_eq!(error.to_string(), "flow request: app = \"request\" (only the simulator does that)");

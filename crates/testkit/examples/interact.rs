@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::random_policies;
-use polypath_testkit::interact::{Summary, examine, triage};
+use polypath_testkit::interact::{Summary, examine_seed, triage_failures};
 
 const THREADS: u64 = 2;
 const USAGE: &str = "usage: interact [--cases N] [--seed S]";
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     for (kind, seeds) in &kinds {
         let shown: Vec<_> = seeds.iter().take(8).collect();
         println!("== {} times, seeds {shown:?} ...: {kind}", seeds.len());
-        let shortest = seeds.first().and_then(|seed| examine(*seed, &random_policies));
+        let shortest = seeds.first().and_then(|seed| examine_seed(*seed, &random_policies));
         if let Some(failure) = shortest {
             println!("{failure}");
         }
@@ -48,14 +48,14 @@ fn play_all(cases: u64, first: u64) -> (Summary, BTreeMap<String, Vec<u64>>) {
     };
     let play = &|thread: u64| {
         let seeds = (first..first + cases).skip(thread as usize).step_by(THREADS as usize);
-        triage(seeds, &random_policies, tell)
+        triage_failures(seeds, &random_policies, tell)
     };
     let (mut summary, mut kinds) = (Summary::default(), BTreeMap::<String, Vec<u64>>::new());
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|t| scope.spawn(move || play(t))).collect();
         for thread in threads {
             let (part, found) = thread.join().expect("panics of the code under test are caught");
-            summary.merge(part);
+            summary.merge_with(part);
             for (kind, seeds) in found {
                 kinds.entry(kind).or_default().extend(seeds);
             }

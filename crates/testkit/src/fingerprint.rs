@@ -30,18 +30,18 @@ impl Digest {
     }
 
     /// Adds bytes and where they end.
-    pub fn bytes(&mut self, bytes: &[u8]) {
-        self.number(bytes.len() as u64);
+    pub fn add_bytes(&mut self, bytes: &[u8]) {
+        self.add_number(bytes.len() as u64);
         self.0.write(bytes);
     }
 
     /// Adds a number.
-    pub fn number(&mut self, number: u64) {
+    pub fn add_number(&mut self, number: u64) {
         self.0.write(&number.to_le_bytes());
     }
 
     /// The hash of everything so far, as it stands in files.
-    pub fn text(&self) -> String {
+    pub fn to_hex(&self) -> String {
         format!("{:016x}", self.0.finish())
     }
 }
@@ -50,29 +50,29 @@ impl Digest {
 ///
 /// # Panics
 /// When they differ: names the lines, and the command that renews the part.
-pub fn compare(part: &str, found: &Lines) {
-    let differing = differences(&kept(part), found);
-    settle(part, found.clone(), &differing);
+pub fn compare_part(part: &str, found: &Lines) {
+    let differing = list_differences(&read_kept(part), found);
+    settle_part(part, found.clone(), &differing);
 }
 
 /// Compares some runs of a part with its file; the other lines of the file stay as they are.
 ///
 /// # Panics
-/// As [`compare`].
+/// As [`compare_part`].
 pub fn compare_some(part: &str, found: &Lines) {
-    let mut all = kept(part);
+    let mut all = read_kept(part);
     let concerned = all.iter().filter(|(name, _)| found.contains_key(*name));
     let concerned = concerned.map(|(name, line)| (name.clone(), line.clone())).collect();
-    let differing = differences(&concerned, found);
+    let differing = list_differences(&concerned, found);
     all.extend(found.clone());
-    settle(part, all, &differing);
+    settle_part(part, all, &differing);
 }
 
 /// Writes a part anew where that is wanted; otherwise nothing may differ.
-fn settle(part: &str, renewed: Lines, differing: &[String]) {
+fn settle_part(part: &str, renewed: Lines, differing: &[String]) {
     if is_renewed(part) {
         let text: String = renewed.iter().map(|(name, line)| format!("{name} {line}\n")).collect();
-        std::fs::write(file(part), text).expect("the file of a part can be written");
+        std::fs::write(part_file(part), text).expect("the file of a part can be written");
         return;
     }
     assert!(
@@ -88,18 +88,18 @@ fn is_renewed(part: &str) -> bool {
     std::env::var(RENEW).is_ok_and(|parts| parts.split(',').any(|one| one == part))
 }
 
-fn file(part: &str) -> PathBuf {
+fn part_file(part: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fingerprints").join(format!("{part}.txt"))
 }
 
 /// The lines of a part's file; none when there is no file yet.
-fn kept(part: &str) -> Lines {
-    let text = std::fs::read_to_string(file(part)).unwrap_or_default();
+fn read_kept(part: &str) -> Lines {
+    let text = std::fs::read_to_string(part_file(part)).unwrap_or_default();
     let lines = text.lines().filter_map(|line| line.split_once(' '));
     lines.map(|(name, line)| (name.to_owned(), line.to_owned())).collect()
 }
 
-fn differences(kept: &Lines, found: &Lines) -> Vec<String> {
+fn list_differences(kept: &Lines, found: &Lines) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, line) in found {
         match kept.get(name) {
@@ -114,7 +114,7 @@ fn differences(kept: &Lines, found: &Lines) -> Vec<String> {
 }
 
 /// A name for a run that has no blanks in it.
-pub fn name(words: &[&str]) -> String {
+pub fn name_run(words: &[&str]) -> String {
     let mut name = String::new();
     for word in words {
         let separator = if name.is_empty() { "" } else { "," };
@@ -137,16 +137,16 @@ mod tests {
         let kept = lines(&[("a", "1"), ("b", "2"), ("c", "3")]);
         let found = lines(&[("a", "1"), ("b", "4"), ("d", "5")]);
         let expected = ["  b: 2 is now 4", "  d: new, 5", "  c: gone"];
-        assert_eq!(differences(&kept, &found), expected);
-        assert!(differences(&kept, &kept).is_empty());
+        assert_eq!(list_differences(&kept, &found), expected);
+        assert!(list_differences(&kept, &kept).is_empty());
     }
 
     #[test]
     fn a_digest_knows_where_values_end_and_never_changes() {
         let digest = |parts: &[&[u8]]| {
             let mut digest = Digest::new();
-            parts.iter().for_each(|part| digest.bytes(part));
-            digest.text()
+            parts.iter().for_each(|part| digest.add_bytes(part));
+            digest.to_hex()
         };
         assert_ne!(digest(&[b"ab", b"c"]), digest(&[b"a", b"bc"]));
         assert_eq!(digest(&[]), "d1fba762150c532c");

@@ -8,7 +8,7 @@ use polypath_proto::{Association, State};
 ///
 /// # Errors
 /// What does not add up.
-pub fn check(assoc: &Association, config: &AssocConfig, now: Time) -> Result<(), String> {
+pub fn check_books(assoc: &Association, config: &AssocConfig, now: Time) -> Result<(), String> {
     if assoc.state() == State::Closed {
         return Ok(());
     }

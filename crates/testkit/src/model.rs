@@ -159,13 +159,13 @@ impl Ledger {
     }
 
     /// The number and payload of the next message.
-    pub fn draft(&self, len: usize) -> (u32, Bytes) {
+    pub fn draft_message(&self, len: usize) -> (u32, Bytes) {
         let number = self.sent.len() as u32;
-        (number, self.payload(number, len))
+        (number, self.make_payload(number, len))
     }
 
     /// `send` accepted the message that was drafted last.
-    pub fn accepted(
+    pub fn note_accepted(
         &mut self,
         from: Side,
         id: MessageId,
@@ -202,7 +202,7 @@ impl Ledger {
     ///
     /// # Errors
     /// The promise that this breaks.
-    pub fn delivered(&mut self, to: Side, message: &Message) -> Result<(), Breach> {
+    pub fn note_delivered(&mut self, to: Side, message: &Message) -> Result<(), Breach> {
         let number = message.ppid;
         let Some(sent) = self.sent.get(number as usize).cloned() else {
             return Err(Breach::NeverSent { number });
@@ -230,7 +230,7 @@ impl Ledger {
             *turn = place + 1;
         }
         self.check_content(number, &sent, message)?;
-        self.settle(number, Fate::Delivered);
+        self.settle_message(number, Fate::Delivered);
         self.delivered += 1;
         Ok(())
     }
@@ -239,7 +239,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When there was no such message, or it failed already.
-    pub fn failed(&mut self, from: Side, id: MessageId) -> Result<(), Breach> {
+    pub fn note_failed(&mut self, from: Side, id: MessageId) -> Result<(), Breach> {
         let number = self.outboxes.get(&from).and_then(|out| out.by_id.get(&id)).copied();
         let known = number.and_then(|n| self.sent.get(n as usize)).filter(|s| !s.fate.is_told());
         let (Some(number), Some(sent)) = (number, known) else {
@@ -247,7 +247,7 @@ impl Ledger {
         };
         // "Not provably delivered": the acknowledgement may have been lost.
         if sent.fate != Fate::Delivered {
-            self.settle(number, Fate::Failed);
+            self.settle_message(number, Fate::Failed);
         }
         Ok(())
     }
@@ -256,7 +256,7 @@ impl Ledger {
     ///
     /// # Errors
     /// When there was no such message, it failed already, or nobody allowed that.
-    pub fn abandoned(&mut self, from: Side, id: MessageId) -> Result<(), Breach> {
+    pub fn note_abandoned(&mut self, from: Side, id: MessageId) -> Result<(), Breach> {
         let number = self.outboxes.get(&from).and_then(|out| out.by_id.get(&id)).copied();
         let sent = number.and_then(|n| self.sent.get(n as usize));
         let allowed = sent.filter(|s| !s.reliable && !s.fate.is_told());
@@ -264,21 +264,21 @@ impl Ledger {
             return Err(Breach::FalseFailure { side: from, id: id.0 });
         };
         if sent.fate != Fate::Delivered {
-            self.settle(number, Fate::Abandoned);
+            self.settle_message(number, Fate::Abandoned);
         }
         Ok(())
     }
 
     /// The peer's application is gone, with what it did not read: what is open stays unknown.
-    pub fn excuse(&mut self, from: Side) {
+    pub fn excuse_open(&mut self, from: Side) {
         let open = self.outboxes.get(&from).map(|out| out.open.clone()).unwrap_or_default();
         for number in open {
-            self.settle(number, Fate::Excused);
+            self.settle_message(number, Fate::Excused);
         }
     }
 
     /// Messages of `from` that were neither delivered nor reported so far.
-    pub fn open(&self, from: Side) -> usize {
+    pub fn open_messages(&self, from: Side) -> usize {
         self.outboxes.get(&from).map_or(0, |out| out.open.len())
     }
 
@@ -300,11 +300,11 @@ impl Ledger {
     }
 
     /// A message in one line, for people.
-    pub fn describe(&self, number: u32) -> String {
+    pub fn describe_message(&self, number: u32) -> String {
         self.sent.get(number as usize).map_or_else(String::new, |s| format!("{number}: {s:?}"))
     }
 
-    fn settle(&mut self, number: u32, fate: Fate) {
+    fn settle_message(&mut self, number: u32, fate: Fate) {
         let Some(sent) = self.sent.get_mut(number as usize) else { return };
         sent.fate = fate;
         if let Some(out) = self.outboxes.get_mut(&sent.from) {
@@ -320,13 +320,13 @@ impl Ledger {
         if message.data.len() != sent.len {
             return changed(format!("{} bytes instead of {}", message.data.len(), sent.len));
         }
-        if message.data != self.payload(number, sent.len) {
+        if message.data != self.make_payload(number, sent.len) {
             return changed("its payload".to_owned());
         }
         Ok(())
     }
 
-    fn payload(&self, number: u32, len: usize) -> Bytes {
+    fn make_payload(&self, number: u32, len: usize) -> Bytes {
         // Knuth's multiplicative hash spreads consecutive numbers.
         let start = (number.wrapping_mul(2_654_435_761) >> 20) as usize % STARTS;
         self.noise.slice(start..start + len)
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     fn message(ledger: &Ledger, number: u32, stream: u16, len: usize) -> Message {
-        let mut message = Message::new(StreamId(stream), ledger.payload(number, len));
+        let mut message = Message::new(StreamId(stream), ledger.make_payload(number, len));
         message.ppid = number;
         message
     }
@@ -346,7 +346,7 @@ mod tests {
     fn two_sent() -> Ledger {
         let mut ledger = Ledger::new(1000);
         for id in 0..2 {
-            ledger.accepted(Side(0), MessageId(id), StreamId(3), false, 100);
+            ledger.note_accepted(Side(0), MessageId(id), StreamId(3), false, 100);
         }
         ledger
     }
@@ -354,44 +354,44 @@ mod tests {
     #[test]
     fn what_is_sent_in_order_is_fine_once() {
         let mut ledger = two_sent();
-        assert_eq!(ledger.open(Side(0)), 2);
+        assert_eq!(ledger.open_messages(Side(0)), 2);
         for n in 0..2 {
             let m = message(&ledger, n, 3, 100);
-            assert_eq!(ledger.delivered(Side(1), &m), Ok(()));
+            assert_eq!(ledger.note_delivered(Side(1), &m), Ok(()));
         }
         assert_eq!(ledger.check_closed(Side(0)), Ok(()));
         let again = message(&ledger, 1, 3, 100);
-        assert_eq!(ledger.delivered(Side(1), &again), Err(Breach::Twice { number: 1 }));
+        assert_eq!(ledger.note_delivered(Side(1), &again), Err(Breach::Twice { number: 1 }));
     }
 
     #[test]
     fn breaches_are_told() {
         let mut ledger = two_sent();
         let m = message(&ledger, 1, 3, 100);
-        assert!(matches!(ledger.delivered(Side(1), &m), Err(Breach::OutOfOrder { .. })));
+        assert!(matches!(ledger.note_delivered(Side(1), &m), Err(Breach::OutOfOrder { .. })));
         let mut ledger = two_sent();
         let short = message(&ledger, 0, 3, 99);
-        assert!(matches!(ledger.delivered(Side(1), &short), Err(Breach::Changed { .. })));
+        assert!(matches!(ledger.note_delivered(Side(1), &short), Err(Breach::Changed { .. })));
         let mut ledger = two_sent();
         let unknown = message(&ledger, 7, 3, 100);
-        assert_eq!(ledger.delivered(Side(1), &unknown), Err(Breach::NeverSent { number: 7 }));
-        assert_eq!(ledger.failed(Side(0), MessageId(1)), Ok(()));
-        assert!(ledger.failed(Side(0), MessageId(1)).is_err());
-        assert!(ledger.failed(Side(0), MessageId(9)).is_err());
+        assert_eq!(ledger.note_delivered(Side(1), &unknown), Err(Breach::NeverSent { number: 7 }));
+        assert_eq!(ledger.note_failed(Side(0), MessageId(1)), Ok(()));
+        assert!(ledger.note_failed(Side(0), MessageId(1)).is_err());
+        assert!(ledger.note_failed(Side(0), MessageId(9)).is_err());
         assert_eq!(
             ledger.check_closed(Side(0)),
             Err(Breach::Lost { side: Side(0), count: 1, first: 0 })
         );
-        ledger.excuse(Side(0));
+        ledger.excuse_open(Side(0));
         assert_eq!(ledger.check_closed(Side(0)), Ok(()));
     }
 
     #[test]
     fn a_receiver_listens_to_one_sender() {
         let mut ledger = two_sent();
-        ledger.accepted(Side(5), MessageId(0), StreamId(3), false, 10);
+        ledger.note_accepted(Side(5), MessageId(0), StreamId(3), false, 10);
         let (own, foreign) = (message(&ledger, 0, 3, 100), message(&ledger, 2, 3, 10));
-        assert_eq!(ledger.delivered(Side(1), &own), Ok(()));
-        assert!(matches!(ledger.delivered(Side(1), &foreign), Err(Breach::Foreign { .. })));
+        assert_eq!(ledger.note_delivered(Side(1), &own), Ok(()));
+        assert!(matches!(ledger.note_delivered(Side(1), &foreign), Err(Breach::Foreign { .. })));
     }
 }

@@ -28,7 +28,7 @@ impl PacketBuilder {
 
     /// Appends a chunk with its padding. There is no limit: a packet may be as large as a datagram.
     #[must_use]
-    pub fn chunk(mut self, chunk: &impl EncodeChunk) -> Self {
+    pub fn push_chunk(mut self, chunk: &impl EncodeChunk) -> Self {
         ChunkBuf::new(chunk).encode(&mut self.bytes);
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         self
@@ -36,14 +36,14 @@ impl PacketBuilder {
 
     /// Appends a chunk of any type; its length field is right.
     #[must_use]
-    pub fn raw(self, kind: u8, flags: u8, value: &[u8]) -> Self {
+    pub fn push_raw(self, kind: u8, flags: u8, value: &[u8]) -> Self {
         let length = u16::try_from(value.len() + 4).unwrap_or(u16::MAX);
-        self.lie(kind, flags, length, value)
+        self.push_lying(kind, flags, length, value)
     }
 
     /// Appends a chunk that claims to be `length` bytes long.
     #[must_use]
-    pub fn lie(mut self, kind: u8, flags: u8, length: u16, value: &[u8]) -> Self {
+    pub fn push_lying(mut self, kind: u8, flags: u8, length: u16, value: &[u8]) -> Self {
         let [high, low] = length.to_be_bytes();
         self.bytes.extend_from_slice(&[kind, flags, high, low]);
         self.bytes.extend_from_slice(value);
@@ -53,13 +53,13 @@ impl PacketBuilder {
 
     /// The packet with its checksum.
     pub fn build(mut self) -> Vec<u8> {
-        reseal(&mut self.bytes);
+        reseal_checksum(&mut self.bytes);
         self.bytes
     }
 }
 
 /// Makes the checksum right again.
-pub fn reseal(packet: &mut [u8]) {
+pub fn reseal_checksum(packet: &mut [u8]) {
     let crc = packet_checksum(packet).to_le_bytes();
     if let Some(field) = packet.get_mut(8..COMMON_HEADER_LEN) {
         field.copy_from_slice(&crc);
@@ -67,7 +67,7 @@ pub fn reseal(packet: &mut [u8]) {
 }
 
 /// The common header, whatever the checksum says.
-pub fn header(packet: &[u8]) -> Option<CommonHeader> {
+pub fn read_header(packet: &[u8]) -> Option<CommonHeader> {
     PacketView::parse(packet, ChecksumCheck::Skip).ok().map(|p| p.header())
 }
 
@@ -83,9 +83,9 @@ pub fn raw_chunks(packet: &[u8]) -> impl Iterator<Item = RawChunk<'_>> {
 }
 
 /// The packet in one line, for people.
-pub fn render(packet: &[u8]) -> String {
+pub fn render_packet(packet: &[u8]) -> String {
     let mut line = String::new();
-    let Some(header) = header(packet) else {
+    let Some(header) = read_header(packet) else {
         return format!("{} bytes that are no packet", packet.len());
     };
     let (from, to, tag) = (header.source_port, header.destination_port, header.verification_tag);
@@ -93,39 +93,43 @@ pub fn render(packet: &[u8]) -> String {
     let _ = write!(line, "{from}>{to} tag {tag:08x}:");
     for raw in raw_chunks(packet) {
         let _ = match raw.decode() {
-            Ok(chunk) => write!(line, " {};", describe(&raw, &chunk)),
+            Ok(chunk) => write!(line, " {};", describe_chunk(&raw, &chunk)),
             Err(error) => write!(line, " type {} malformed ({error});", raw.kind),
         };
     }
     line
 }
 
-fn describe(raw: &RawChunk<'_>, chunk: &Chunk<'_>) -> String {
+fn describe_chunk(raw: &RawChunk<'_>, chunk: &Chunk<'_>) -> String {
     match chunk {
         Chunk::Data(d) => {
             let (tsn, sid, ssn, len) = (d.tsn, d.stream, d.ssn, d.payload.len());
-            format!("DATA {tsn} s{sid}#{ssn} {} {len}B", flags(d.flags))
+            format!("DATA {tsn} s{sid}#{ssn} {} {len}B", describe_flags(d.flags))
         }
         Chunk::IData(d) => {
             let (tsn, sid, len) = (d.tsn, d.stream, d.payload.len());
-            format!("I-DATA {tsn} s{sid}#{}.{} {} {len}B", d.mid, d.fsn(), flags(d.flags))
+            format!("I-DATA {tsn} s{sid}#{}.{} {} {len}B", d.mid, d.fsn(), describe_flags(d.flags))
         }
         Chunk::Sack(s) => {
             let (cum, rwnd, dups) = (s.cumulative_tsn, s.a_rwnd, s.duplicates.len());
-            format!("SACK {cum} rwnd {rwnd}{} dups {dups}", blocks(s.gap_blocks))
+            format!("SACK {cum} rwnd {rwnd}{} dups {dups}", describe_blocks(s.gap_blocks))
         }
         Chunk::NrSack(s) => {
             let (cum, rwnd, dups) = (s.cumulative_tsn, s.a_rwnd, s.duplicates.len());
-            let (gaps, nr) = (blocks(s.gap_blocks), blocks(s.nr_gap_blocks));
+            let (gaps, nr) = (describe_blocks(s.gap_blocks), describe_blocks(s.nr_gap_blocks));
             format!("NR-SACK {cum} rwnd {rwnd}{gaps} nr{nr} dups {dups}")
         }
         Chunk::Init(c) => format!("INIT tag {:08x}", c.fixed.initiate_tag),
         Chunk::InitAck(c) => format!("INIT-ACK tag {:08x}", c.fixed.initiate_tag),
         Chunk::Shutdown(c) => format!("SHUTDOWN {}", c.cumulative_tsn),
         Chunk::Abort(c) => {
-            format!("ABORT{} causes {:?}", if c.reflected { " T" } else { "" }, codes(c.causes))
+            format!(
+                "ABORT{} causes {:?}",
+                if c.reflected { " T" } else { "" },
+                cause_codes(c.causes)
+            )
         }
-        Chunk::Error(c) => format!("ERROR causes {:?}", codes(c.causes)),
+        Chunk::Error(c) => format!("ERROR causes {:?}", cause_codes(c.causes)),
         Chunk::ShutdownComplete { reflected } => {
             format!("SHUTDOWN-COMPLETE{}", if *reflected { " T" } else { "" })
         }
@@ -138,7 +142,7 @@ fn describe(raw: &RawChunk<'_>, chunk: &Chunk<'_>) -> String {
     }
 }
 
-fn flags(flags: DataFlags) -> String {
+fn describe_flags(flags: DataFlags) -> String {
     let bits = [
         (flags.unordered, "U"),
         (flags.beginning, "B"),
@@ -148,11 +152,11 @@ fn flags(flags: DataFlags) -> String {
     bits.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect()
 }
 
-fn codes(causes: polypath_wire::Causes<'_>) -> Vec<u16> {
+fn cause_codes(causes: polypath_wire::Causes<'_>) -> Vec<u16> {
     causes.iter().flatten().map(|cause| cause.code).collect()
 }
 
-fn blocks(gaps: GapBlocks<'_>) -> String {
+fn describe_blocks(gaps: GapBlocks<'_>) -> String {
     const SHOWN: usize = 6;
     let mut text: String =
         gaps.iter().take(SHOWN).map(|gap| format!(" +{}-{}", gap.start, gap.end)).collect();
@@ -170,11 +174,11 @@ mod tests {
     #[test]
     fn built_packets_decode_and_render() {
         let bytes = PacketBuilder::new(1, 2, 3)
-            .chunk(&ShutdownChunk { cumulative_tsn: Tsn(7) })
-            .raw(0x40, 0, b"abc")
+            .push_chunk(&ShutdownChunk { cumulative_tsn: Tsn(7) })
+            .push_raw(0x40, 0, b"abc")
             .build();
         assert!(PacketView::parse(&bytes, ChecksumCheck::Verify).is_ok());
-        let line = render(&bytes);
+        let line = render_packet(&bytes);
         assert!(line.starts_with("1>2 tag 00000003: SHUTDOWN 7; type 64 malformed"), "{line}");
         assert!(has_chunk(&bytes, 0x40) && !has_chunk(&bytes, 0));
     }

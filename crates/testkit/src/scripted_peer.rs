@@ -12,7 +12,7 @@ use polypath_wire::{
     ParamsBuf, Ssn, StreamId, Tsn,
 };
 
-use crate::packet::{PacketBuilder, raw_chunks, render};
+use crate::packet::{PacketBuilder, raw_chunks, render_packet};
 use crate::world::{HostId, address, tuple};
 
 /// The scripted peer's port and the victim's.
@@ -71,7 +71,7 @@ fn init_from(tag: u32, initial_tsn: Tsn, params: ParamsBuf) -> Vec<u8> {
         inbound_streams: 16,
         initial_tsn,
     };
-    PacketBuilder::new(PORTS.0, PORTS.1, 0).chunk(&InitRepr { fixed, params }).build()
+    PacketBuilder::new(PORTS.0, PORTS.1, 0).push_chunk(&InitRepr { fixed, params }).build()
 }
 
 /// The path over link 0, as the victim sees it.
@@ -80,7 +80,7 @@ pub fn victim_tuple() -> FourTuple {
 }
 
 /// Everything that an endpoint has to send now.
-pub fn drain(endpoint: &mut Endpoint, now: Time) -> Vec<Vec<u8>> {
+pub fn drain_packets(endpoint: &mut Endpoint, now: Time) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     loop {
         let mut packet = Vec::new();
@@ -116,14 +116,14 @@ impl ScriptedPeer {
         let (mut victim, now) = (victim(assoc, seed), Time::ZERO);
         let request = init_from(OWN.0, tsn, params);
         victim.handle_datagram(now, victim_tuple(), &request);
-        let answers = drain(&mut victim, now);
+        let answers = drain_packets(&mut victim, now);
         let answer = answers.first().cloned().unwrap_or_default();
         let InitAck { tag, tsn: victim_tsn, cookie } = read_init_ack(&answer).expect("INIT ACK");
         let handshake = [request, answer];
         let echo = CookieEchoChunk { cookie: &cookie };
-        let cookie_echo = PacketBuilder::new(PORTS.0, PORTS.1, tag).chunk(&echo).build();
+        let cookie_echo = PacketBuilder::new(PORTS.0, PORTS.1, tag).push_chunk(&echo).build();
         victim.handle_datagram(now, victim_tuple(), &cookie_echo);
-        drain(&mut victim, now);
+        drain_packets(&mut victim, now);
         let handle = victim.associations().next().expect("the cookie was good");
         let own_tag = OWN.0;
         let events = Vec::new();
@@ -149,23 +149,23 @@ impl ScriptedPeer {
     }
 
     /// Hands a packet to the victim; returns what it answers.
-    pub fn deliver(&mut self, packet: &[u8]) -> Vec<Vec<u8>> {
+    pub fn deliver_packet(&mut self, packet: &[u8]) -> Vec<Vec<u8>> {
         self.victim.handle_datagram(self.now, victim_tuple(), packet);
         self.take_events();
-        drain(&mut self.victim, self.now)
+        drain_packets(&mut self.victim, self.now)
     }
 
     /// A packet with one chunk.
-    pub fn tell(&mut self, chunk: &impl EncodeChunk) -> Vec<Vec<u8>> {
-        let packet = self.packet().chunk(chunk).build();
-        self.deliver(&packet)
+    pub fn send_chunk(&mut self, chunk: &impl EncodeChunk) -> Vec<Vec<u8>> {
+        let packet = self.packet().push_chunk(chunk).build();
+        self.deliver_packet(&packet)
     }
 
     /// Lets time pass; returns what the victim sends of its own accord.
     ///
     /// # Panics
     /// When a timer of the victim does not go away.
-    pub fn advance(&mut self, duration: Duration) -> Vec<Vec<u8>> {
+    pub fn advance_time(&mut self, duration: Duration) -> Vec<Vec<u8>> {
         let limit = self.now + duration;
         let (mut sent, mut same_instant) = (Vec::new(), 0);
         while let Some(at) = self.victim.poll_timeout().filter(|at| *at <= limit) {
@@ -174,7 +174,7 @@ impl ScriptedPeer {
             self.now = self.now.max(at);
             self.victim.handle_timeout(self.now);
             self.take_events();
-            sent.extend(drain(&mut self.victim, self.now));
+            sent.extend(drain_packets(&mut self.victim, self.now));
         }
         self.now = limit;
         sent
@@ -206,7 +206,7 @@ impl ScriptedPeer {
         let sent =
             self.assoc().send(now, StreamId(0), data, polypath_proto::SendOptions::default());
         sent.expect("the send buffer has room");
-        drain(&mut self.victim, now)
+        drain_packets(&mut self.victim, now)
     }
 
     fn take_events(&mut self) {
@@ -249,12 +249,12 @@ pub fn abort_cause(packets: &[Vec<u8>]) -> Option<u16> {
 }
 
 /// Chunks of a type in the packets.
-pub fn count(packets: &[Vec<u8>], kind: u8) -> usize {
+pub fn count_chunks(packets: &[Vec<u8>], kind: u8) -> usize {
     packets.iter().flat_map(|packet| raw_chunks(packet)).filter(|raw| raw.kind == kind).count()
 }
 
 /// Chunks of DATA in the packets, as TSNs.
-pub fn tsns(packets: &[Vec<u8>]) -> Vec<Tsn> {
+pub fn data_tsns(packets: &[Vec<u8>]) -> Vec<Tsn> {
     let chunks = packets.iter().flat_map(|packet| raw_chunks(packet));
     let data = chunks.filter(|raw| raw.kind == kind::DATA);
     data.filter_map(|raw| match raw.decode() {
@@ -265,6 +265,6 @@ pub fn tsns(packets: &[Vec<u8>]) -> Vec<Tsn> {
 }
 
 /// The packets in lines, for people.
-pub fn show(packets: &[Vec<u8>]) -> String {
-    packets.iter().map(|packet| render(packet) + "\n").collect()
+pub fn show_packets(packets: &[Vec<u8>]) -> String {
+    packets.iter().map(|packet| render_packet(packet) + "\n").collect()
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use polypath_policies::{PolicySpec, factory};
-use polypath_proto::config::{AssocConfig, EndpointConfig};
-use polypath_proto::ids::StreamId;
+use polypath_proto::config::{AssocConfig, EndpointConfig, SackPath};
+use polypath_proto::ids::{PathId, StreamId};
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{
@@ -149,7 +149,7 @@ fn a_dead_path_fails_though_the_window_is_shut_for_what_was_lost_on_it() {
             world.run_for(SECOND).expect("no trouble");
             // The network doubles a packet now and then: its SACK says that the window is shut.
             let doubled = latest_data(&world, 1);
-            world.inject(SERVER, 1, Duration::ZERO, doubled);
+            world.inject_packet(SERVER, 1, Duration::ZERO, doubled);
         }
         assert_eq!(got, 40, "{heartbeat_interval:?}");
     }
@@ -261,4 +261,30 @@ fn ipv4_and_ipv6_paths_carry_one_association() {
     let view = ends[0].association(client).expect("it lives").view(now);
     let pmdcs: Vec<u32> = view.paths.iter().map(|p| p.pmdcs).collect();
     assert_eq!(pmdcs[0] - pmdcs[1], 20);
+}
+
+/// RFC 9260 section 8.2: an inactive path is not used while another one is active. The peer, which
+/// may send no heartbeats, would hear nothing of what arrived but by its timeouts.
+#[test]
+fn sacks_leave_a_primary_path_that_failed() {
+    let mut config = AssocConfig {
+        heartbeat_interval: Some(SECOND),
+        path_max_retrans: 1,
+        ..AssocConfig::default()
+    };
+    config.sack.path = SackPath::Primary;
+    let (mut world, client, server) = connected(config);
+    let primary = world.assoc(SERVER, server).expect("it lives").path_tuple(PathId(0));
+    world.set_up(0, false);
+    world.run_for(20 * SECOND).expect("no trouble");
+    let failed = world.now();
+    let data = pattern(50_000);
+    send(&mut world, client, data.clone()).expect("room");
+    world.run_for(SECOND).expect("no trouble");
+    assert_eq!(read(&mut world, server), [data]);
+    let sack = |e: &&LogEntry| matches!(e.bytes.get(12), Some(&kind::SACK | &kind::NR_SACK));
+    let late = world.log.entries().iter().filter(|e| e.from == SERVER && e.at >= failed);
+    let mut sacks = late.filter(sack).peekable();
+    assert!(sacks.peek().is_some());
+    assert!(sacks.all(|e| Some(e.tuple) != primary), "a SACK went the way that failed");
 }

@@ -12,7 +12,7 @@ use polypath_proto::config::{
 };
 use polypath_proto::time::Duration;
 use polypath_testkit::interact::{
-    EndSetup, Ending, LinkSetup, Op, Policies, Report, Script, Setup, run,
+    EndSetup, Ending, LinkSetup, Op, Policies, Report, Script, Setup, run_script,
 };
 use polypath_testkit::world::{HostId, Oversize};
 
@@ -80,7 +80,7 @@ fn set_up(link: usize, up: bool) -> [Op; 2] {
 /// All that was sent arrives, and the association ends gracefully.
 fn survives(what: &str, setup: Setup, ops: Vec<Op>) -> Report {
     let script = Script { seed: 0, setup, ops };
-    match run(&script) {
+    match run_script(&script) {
         Ok(report) => {
             let Report { ending, sent, delivered, log, .. } = &report;
             assert_eq!((ending, sent), (&Ending::Graceful, delivered), "{what}\n{log}");

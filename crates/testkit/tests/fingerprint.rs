@@ -6,7 +6,7 @@
 
 use polypath_policies::{PolicySpec, factory};
 use polypath_proto::rng::Rng;
-use polypath_testkit::fingerprint::{Digest, Lines, compare};
+use polypath_testkit::fingerprint::{Digest, Lines, compare_part};
 use polypath_testkit::interact::{Policies, PolicyChoice, Script, packet_hash};
 
 /// Worlds that share a line.
@@ -74,9 +74,9 @@ fn hash_group(group: u64, choose: &PolicyChoice<'_>) -> (String, String) {
     let (first, last) = (group * GROUP + 1, (group + 1) * GROUP);
     let mut digest = Digest::new();
     for seed in first..=last {
-        digest.bytes(packet_hash(&Script::random(seed, choose)).as_bytes());
+        digest.add_bytes(packet_hash(&Script::random(seed, choose)).as_bytes());
     }
-    (format!("seeds-{first:04}-to-{last:04}"), digest.text())
+    (format!("seeds-{first:04}-to-{last:04}"), digest.to_hex())
 }
 
 /// The hashes of so many groups of worlds.
@@ -98,10 +98,10 @@ fn hash_worlds(groups: u64, choice: &Choice) -> Lines {
 
 #[test]
 fn a_thousand_hostile_worlds_send_the_packets_that_they_always_sent() {
-    compare("worlds", &hash_worlds(10, &PUBLISHED));
+    compare_part("worlds", &hash_worlds(10, &PUBLISHED));
 }
 
 #[test]
 fn so_do_worlds_with_the_policies_of_the_profile_fast() {
-    compare("worlds-fast", &hash_worlds(2, &FAST));
+    compare_part("worlds-fast", &hash_worlds(2, &FAST));
 }

@@ -12,7 +12,7 @@ use polypath_proto::ids::StreamId;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Endpoint, RecvFrom, SendOptions, State};
-use polypath_testkit::scripted_peer::{self, ScriptedPeer, drain, victim_tuple};
+use polypath_testkit::scripted_peer::{self, ScriptedPeer, drain_packets, victim_tuple};
 use polypath_testkit::world::{HostId, World, address, tuple};
 use polypath_wire::{DataFlags, Parameter, ParamsBuf};
 
@@ -170,7 +170,7 @@ fn an_init_with_a_thousand_addresses_is_bounded() {
         .collect();
     let start = held();
     let mut p = ScriptedPeer::connect_with(AssocConfig::default(), 1, params);
-    let sent = p.advance(Duration::from_secs(1));
+    let sent = p.advance_time(Duration::from_secs(1));
     let grown = held() - start;
     let now = p.now;
     assert!(p.assoc().view(now).paths.len() <= polypath_proto::config::MAX_PATHS);
@@ -195,7 +195,7 @@ fn tiny_chunks_out_of_order_stay_within_the_memory_bound() {
                 tiny.flags = DataFlags::default();
             }
             p.tsn = p.tsn.next();
-            drop(p.tell(&tiny));
+            drop(p.send_chunk(&tiny));
             p.events.clear();
             worst = worst.max(held() - start);
             if p.assoc().state() == State::Closed {
@@ -215,9 +215,9 @@ fn duplicates_and_requests_without_end_leave_nothing_behind() {
     let config = AssocConfig { heartbeat_interval: None, ..AssocConfig::default() };
     let mut p = ScriptedPeer::connect(config, 1);
     let data = p.data(0, 0, b"again and again");
-    let duplicate = p.packet().chunk(&data).build();
-    let heartbeat = p.packet().chunk(&polypath_wire::HeartbeatRepr { info: &[3; 40] }).build();
-    let unknown = p.packet().raw(0xea, 0, &[0; 400]).build();
+    let duplicate = p.packet().push_chunk(&data).build();
+    let heartbeat = p.packet().push_chunk(&polypath_wire::HeartbeatRepr { info: &[3; 40] }).build();
+    let unknown = p.packet().push_raw(0xea, 0, &[0; 400]).build();
     let storm = |p: &mut ScriptedPeer, rounds: usize| {
         for _ in 0..rounds {
             for packet in [&duplicate, &heartbeat, &unknown] {
@@ -225,7 +225,7 @@ fn duplicates_and_requests_without_end_leave_nothing_behind() {
                 p.victim.handle_datagram(p.now, victim_tuple(), packet);
             }
         }
-        drop(drain(&mut p.victim, p.now));
+        drop(drain_packets(&mut p.victim, p.now));
         while p.victim.poll_event().is_some() {}
     };
     storm(&mut p, 1000);

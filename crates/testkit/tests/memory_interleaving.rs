@@ -75,7 +75,7 @@ fn worst_case(make: Make, gap: bool, point: Option<u32>) -> i64 {
         let (tsn, stream, mid) = (p.tsn, StreamId(stream), Mid(mid));
         p.tsn = p.tsn.next();
         let chunk = IDataChunk { tsn, stream, mid, ppid_or_fsn: fsn, flags, payload: b"x" };
-        drop(p.tell(&chunk));
+        drop(p.send_chunk(&chunk));
         p.events.clear();
         worst = worst.max(held() - start);
         if p.assoc().state() == State::Closed {

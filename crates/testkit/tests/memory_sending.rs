@@ -9,7 +9,7 @@ use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_proto::ids::{StreamId, Tsn};
 use polypath_proto::time::Duration;
 use polypath_proto::{Reliability, SendError, SendOptions, State};
-use polypath_testkit::scripted_peer::{ScriptedPeer, drain, tsns};
+use polypath_testkit::scripted_peer::{ScriptedPeer, data_tsns, drain_packets};
 use polypath_wire::{GapBlock, Parameter, SackRepr};
 
 const BUFFER: u64 = 256 << 10;
@@ -61,7 +61,7 @@ impl Load {
         let params = [Parameter::ForwardTsnSupported].into_iter().collect();
         let mut scripted_peer = ScriptedPeer::connect_with(config, 1, params);
         if peer == Peer::Shut {
-            scripted_peer.tell(&SackRepr {
+            scripted_peer.send_chunk(&SackRepr {
                 flags: 0,
                 cumulative_tsn: scripted_peer.victim_tsn.prev(),
                 a_rwnd: 0,
@@ -96,8 +96,8 @@ impl Load {
     /// Lets `time` pass, and the peer hear what is sent.
     fn pass(&mut self, time: Duration) {
         let p = &mut self.scripted_peer;
-        let at_once = drain(&mut p.victim, p.now);
-        let later = p.advance(time);
+        let at_once = drain_packets(&mut p.victim, p.now);
+        let later = p.advance_time(time);
         self.hear(&at_once);
         self.hear(&later);
         drop((at_once, later));
@@ -110,7 +110,7 @@ impl Load {
 
     fn hear(&mut self, packets: &[Vec<u8>]) {
         let ahead = |tsn: &Tsn| tsn.0.wrapping_sub(self.highest.0) as i32;
-        let newest = tsns(packets).into_iter().max_by_key(ahead).filter(|tsn| ahead(tsn) > 0);
+        let newest = data_tsns(packets).into_iter().max_by_key(ahead).filter(|tsn| ahead(tsn) > 0);
         self.highest = newest.unwrap_or(self.highest);
     }
 
@@ -131,7 +131,7 @@ impl Load {
             gap_blocks: &gap_blocks,
             duplicates: &[],
         };
-        let answers = self.scripted_peer.tell(&sack);
+        let answers = self.scripted_peer.send_chunk(&sack);
         self.hear(&answers);
     }
 }

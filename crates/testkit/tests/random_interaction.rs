@@ -6,7 +6,7 @@
 mod common;
 
 use common::random_policies;
-use polypath_testkit::interact::{Ending, Failure, Summary, explore};
+use polypath_testkit::interact::{Ending, Failure, Summary, explore_seeds};
 
 const CASES: u64 = 10_000;
 const THREADS: u64 = 2;
@@ -39,14 +39,14 @@ fn every_script_comes_to_an_end_and_no_promise_is_broken() {
     let cases = from_env("POLYPATH_CASES").unwrap_or(CASES);
     let play = |thread: u64| -> Result<Summary, Box<Failure>> {
         let seeds = (first..first + cases).skip(thread as usize).step_by(THREADS as usize);
-        explore(seeds, &random_policies, |_| {})
+        explore_seeds(seeds, &random_policies, |_| {})
     };
     let mut summary = Summary::default();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS).map(|t| scope.spawn(move || play(t))).collect();
         for thread in threads {
             match thread.join().expect("panics of the code under test are caught") {
-                Ok(part) => summary.merge(part),
+                Ok(part) => summary.merge_with(part),
                 Err(failure) => panic!("{failure}"),
             }
         }

@@ -45,14 +45,14 @@ pub struct PacketChecksum {
 impl PacketChecksum {
     /// The CRC32c of `packet` with its checksum field taken as zero.
     #[inline]
-    pub fn of(&mut self, packet: &[u8]) -> u32 {
+    pub fn compute_crc32c(&mut self, packet: &[u8]) -> u32 {
         let Some((header, rest)) = packet.split_first_chunk::<COMMON_HEADER_LEN>() else {
             return crc32c(packet);
         };
         let [start @ .., _, _, _, _] = *header;
         let state = match self.latest {
             Some((latest, state)) if latest == start => state,
-            _ => self.begin(start),
+            _ => self.begin_with(start),
         };
         let mut crc = Crc32c(Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, state));
         crc.update(rest);
@@ -60,7 +60,7 @@ impl PacketChecksum {
     }
 
     #[inline(never)]
-    fn begin(&mut self, start: [u8; 8]) -> u64 {
+    fn begin_with(&mut self, start: [u8; 8]) -> u64 {
         let [h0, h1, h2, h3, h4, h5, h6, h7] = start;
         let mut crc = Crc32c::new();
         crc.update(&[h0, h1, h2, h3, h4, h5, h6, h7, 0, 0, 0, 0]);
@@ -148,8 +148,8 @@ mod tests {
                 let mut packet = [start; 12].to_vec();
                 packet[8] = i as u8;
                 packet.extend(rest.iter().skip(i));
-                prop_assert_eq!(checksum.of(&packet), packet_checksum(&packet));
-                prop_assert_eq!(checksum.of(&packet[..11]), packet_checksum(&packet[..11]));
+                prop_assert_eq!(checksum.compute_crc32c(&packet), packet_checksum(&packet));
+                prop_assert_eq!(checksum.compute_crc32c(&packet[..11]), packet_checksum(&packet[..11]));
             }
         }
     }

@@ -32,7 +32,7 @@ pub struct CommonHeader {
 }
 
 impl CommonHeader {
-    pub(crate) fn decode(packet: &[u8]) -> Result<Self, WireError> {
+    pub(crate) fn from_packet(packet: &[u8]) -> Result<Self, WireError> {
         let Some((header, _)) = packet.split_first_chunk::<COMMON_HEADER_LEN>() else {
             let kind = WireErrorKind::Truncated {
                 item: Item::CommonHeader,
@@ -42,11 +42,11 @@ impl CommonHeader {
             return Err(WireError { offset: 0, kind });
         };
         let mut reader = Reader::new(header, 0, Item::CommonHeader);
-        let source_port = reader.u16()?;
-        let destination_port = reader.u16()?;
-        let verification_tag = reader.u32()?;
+        let source_port = reader.read_u16()?;
+        let destination_port = reader.read_u16()?;
+        let verification_tag = reader.read_u32()?;
         // The CRC's reflected bits leave least significant byte first (RFC 9260 appendix A).
-        let checksum = u32::from_le_bytes(reader.array()?);
+        let checksum = u32::from_le_bytes(reader.read_array()?);
         Ok(Self { source_port, destination_port, verification_tag, checksum })
     }
 

@@ -42,7 +42,7 @@ impl<'a> PacketView<'a> {
         crc: ChecksumCheck,
         checksum: &mut PacketChecksum,
     ) -> Result<Self, WireError> {
-        Self::parse_with(bytes, crc, |bytes| checksum.of(bytes))
+        Self::parse_with(bytes, crc, |bytes| checksum.compute_crc32c(bytes))
     }
 
     #[inline]
@@ -51,7 +51,7 @@ impl<'a> PacketView<'a> {
         crc: ChecksumCheck,
         checksum: impl FnOnce(&[u8]) -> u32,
     ) -> Result<Self, WireError> {
-        let header = CommonHeader::decode(bytes)?;
+        let header = CommonHeader::from_packet(bytes)?;
         check_checksum(bytes, header.checksum, crc, checksum)?;
         header.check_ports()?;
         Ok(Self { bytes, header })
@@ -117,7 +117,7 @@ impl<'a> Iterator for ChunkIter<'a> {
         if self.rest.is_empty() {
             return None;
         }
-        let chunk = RawChunk::first(self.rest, self.offset);
+        let chunk = RawChunk::split_first(self.rest, self.offset);
         // The last chunk's padding may be missing (RFC 9260 section 3.2).
         let padded = chunk.map_or(self.rest.len(), |c| c.bytes().len().next_multiple_of(4));
         self.rest = self.rest.get(padded..).unwrap_or_default();

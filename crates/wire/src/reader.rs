@@ -20,9 +20,9 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+    pub(crate) fn read_array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let Some((head, tail)) = self.rest.split_first_chunk::<N>() else {
-            return Err(self.truncated(N));
+            return Err(self.truncated_error(N));
         };
         self.rest = tail;
         self.offset += N;
@@ -30,27 +30,27 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    pub(crate) fn u16(&mut self) -> Result<u16, WireError> {
-        self.array().map(u16::from_be_bytes)
+    pub(crate) fn read_u16(&mut self) -> Result<u16, WireError> {
+        self.read_array().map(u16::from_be_bytes)
     }
 
     #[inline]
-    pub(crate) fn u32(&mut self) -> Result<u32, WireError> {
-        self.array().map(u32::from_be_bytes)
+    pub(crate) fn read_u32(&mut self) -> Result<u32, WireError> {
+        self.read_array().map(u32::from_be_bytes)
     }
 
-    pub(crate) fn ipv4(&mut self) -> Result<Ipv4Addr, WireError> {
-        self.array::<4>().map(Ipv4Addr::from)
+    pub(crate) fn read_ipv4(&mut self) -> Result<Ipv4Addr, WireError> {
+        self.read_array::<4>().map(Ipv4Addr::from)
     }
 
-    pub(crate) fn ipv6(&mut self) -> Result<Ipv6Addr, WireError> {
-        self.array::<16>().map(Ipv6Addr::from)
+    pub(crate) fn read_ipv6(&mut self) -> Result<Ipv6Addr, WireError> {
+        self.read_array::<16>().map(Ipv6Addr::from)
     }
 
     #[inline]
-    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], WireError> {
+    pub(crate) fn take_bytes(&mut self, len: usize) -> Result<&'a [u8], WireError> {
         let Some((head, tail)) = self.rest.split_at_checked(len) else {
-            return Err(self.truncated(len));
+            return Err(self.truncated_error(len));
         };
         self.rest = tail;
         self.offset += len;
@@ -59,11 +59,11 @@ impl<'a> Reader<'a> {
 
     /// `count` items; the caller has made sure that the count agrees with what is left.
     #[inline]
-    pub(crate) fn items<T: WireItem<N>, const N: usize>(
+    pub(crate) fn read_items<T: WireItem<N>, const N: usize>(
         &mut self,
         count: usize,
     ) -> Result<Items<'a, T, N>, WireError> {
-        let bytes = self.take(count.saturating_mul(N))?;
+        let bytes = self.take_bytes(count.saturating_mul(N))?;
         Ok(Items::new(bytes.as_chunks().0))
     }
 
@@ -73,17 +73,17 @@ impl<'a> Reader<'a> {
         field: &'static str,
     ) -> Result<Items<'a, T, N>, WireError> {
         self.expect_left(field, self.rest.len().div_ceil(N) * N)?;
-        self.items(self.rest.len() / N)
+        self.read_items(self.rest.len() / N)
     }
 
     /// Everything left, and where it starts, without taking it.
-    pub(crate) const fn ahead(&self) -> (&'a [u8], usize) {
+    pub(crate) const fn peek_rest(&self) -> (&'a [u8], usize) {
         (self.rest, self.offset)
     }
 
     /// Everything left, and where it starts.
     #[inline]
-    pub(crate) fn rest(self) -> (&'a [u8], usize) {
+    pub(crate) fn take_rest(self) -> (&'a [u8], usize) {
         (self.rest, self.offset)
     }
 
@@ -93,16 +93,16 @@ impl<'a> Reader<'a> {
         if self.rest.len() == needed {
             return Ok(());
         }
-        Err(self.error(WireErrorKind::Count { field, needed, left: self.rest.len() }))
+        Err(self.error_here(WireErrorKind::Count { field, needed, left: self.rest.len() }))
     }
 
     /// The item must end here.
     #[inline]
-    pub(crate) fn end(self) -> Result<(), WireError> {
+    pub(crate) fn expect_end(self) -> Result<(), WireError> {
         if self.rest.is_empty() {
             return Ok(());
         }
-        Err(self.error(WireErrorKind::Trailing { item: self.item, extra: self.rest.len() }))
+        Err(self.error_here(WireErrorKind::Trailing { item: self.item, extra: self.rest.len() }))
     }
 
     #[inline]
@@ -110,12 +110,12 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    pub(crate) fn error(&self, kind: WireErrorKind) -> WireError {
+    pub(crate) fn error_here(&self, kind: WireErrorKind) -> WireError {
         WireError { offset: self.offset, kind }
     }
 
     #[cold]
-    fn truncated(&self, needed: usize) -> WireError {
-        self.error(WireErrorKind::Truncated { item: self.item, needed, left: self.rest.len() })
+    fn truncated_error(&self, needed: usize) -> WireError {
+        self.error_here(WireErrorKind::Truncated { item: self.item, needed, left: self.rest.len() })
     }
 }

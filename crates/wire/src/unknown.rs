@@ -27,13 +27,13 @@ impl UnknownAction {
 
     /// Whether the rest of what holds the unknown item must be left alone.
     #[must_use]
-    pub const fn stops(self) -> bool {
+    pub const fn stops_processing(self) -> bool {
         matches!(self, Self::Stop | Self::StopAndReport)
     }
 
     /// Whether the sender is to be told.
     #[must_use]
-    pub const fn reports(self) -> bool {
+    pub const fn reports_item(self) -> bool {
         matches!(self, Self::StopAndReport | Self::SkipAndReport)
     }
 }
@@ -54,7 +54,7 @@ mod tests {
         for (kind, action, stops, reports) in actions {
             assert_eq!(RawChunk::unknown_action(kind), action);
             assert_eq!(RawParam::unknown_action(u16::from(kind) << 8 | 0xff), action);
-            assert_eq!((action.stops(), action.reports()), (stops, reports));
+            assert_eq!((action.stops_processing(), action.reports_item()), (stops, reports));
         }
     }
 }

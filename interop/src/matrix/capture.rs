@@ -28,7 +28,7 @@ const VERIFY: [&str; 3] =
 
 impl Tshark {
     /// `None` when it or dumpcap is not installed.
-    pub(super) fn find(folder: &Path) -> Result<Option<Self>> {
+    pub(super) fn find_program(folder: &Path) -> Result<Option<Self>> {
         let installed = |program| Command::new(program).arg("--version").output().is_ok();
         if !installed("tshark") || !installed("dumpcap") {
             return Ok(None);
@@ -45,7 +45,7 @@ impl Tshark {
         Ok(Some(Self { settings }))
     }
 
-    pub(super) fn read(&self, file: &Path) -> Result<Facts> {
+    pub(super) fn read_capture(&self, file: &Path) -> Result<Facts> {
         let mut tshark = Command::new("tshark");
         tshark.env("WIRESHARK_CONFIG_DIR", &self.settings).arg("-n").arg("-r").arg(file);
         tshark.args(["-Y", "sctp", "-T", "fields"]);
@@ -59,7 +59,7 @@ impl Tshark {
         if !output.status.success() {
             bail!("tshark: {}", String::from_utf8_lossy(&output.stderr));
         }
-        Ok(Facts::read(&String::from_utf8_lossy(&output.stdout)))
+        Ok(Facts::from_tshark(&String::from_utf8_lossy(&output.stdout)))
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Dumpcap {
 
 impl Dumpcap {
     /// Waits until packets are captured.
-    pub(super) fn start(
+    pub(super) fn start_capture(
         namespace: &Namespace,
         interfaces: &[String],
         file: PathBuf,
@@ -97,7 +97,7 @@ impl Dumpcap {
     }
 
     /// Ends the capture, with all packets so far in the file.
-    pub(super) fn stop(mut self) -> Result<PathBuf> {
+    pub(super) fn stop_capture(mut self) -> Result<PathBuf> {
         // What just arrived is still in the kernel's buffer.
         std::thread::sleep(std::time::Duration::from_millis(150));
         let pid = i32::try_from(self.child.id()).map(Pid::from_raw)?;

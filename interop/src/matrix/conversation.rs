@@ -34,13 +34,14 @@ impl<'a> Conversation<'a> {
     }
 
     /// Holds it and judges.
-    pub(super) fn hold(&self) -> Cell {
-        let held = self.talk().and_then(|(results, capture)| {
+    pub(super) fn hold_and_judge(&self) -> Cell {
+        let held = self.run_both().and_then(|(results, capture)| {
             self.keep_results(&results)?;
             // Whoever finds the failure in a log has nothing but this line.
-            self.judge_results(&results).map_err(|why| anyhow!("{why:#} ({})", results.story()))?;
+            self.judge_results(&results)
+                .map_err(|why| anyhow!("{why:#} ({})", results.tell_all()))?;
             let Some(capture) = capture else { return Ok(Facts::default()) };
-            let facts = self.read(&capture)?;
+            let facts = self.read_capture(&capture)?;
             self.judge_capture(&facts)?;
             Ok(facts)
         });
@@ -50,26 +51,26 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    fn talk(&self) -> Result<(Results, Option<PathBuf>)> {
-        let emulation = Emulation::build(self.case.network.spec())?;
+    fn run_both(&self) -> Result<(Results, Option<PathBuf>)> {
+        let emulation = Emulation::build(self.case.network.network_spec())?;
         let capture = self.start_capture(&emulation)?;
         emulation.start()?;
-        let server = self.start(emulation.server(), Role::Server, self.case.server)?;
+        let server = self.start_peer(emulation.server(), Role::Server, self.case.server)?;
         server.wait_until_listening()?;
-        let client = self.start(emulation.client(), Role::Client, self.case.client)?;
+        let client = self.start_peer(emulation.client(), Role::Client, self.case.client)?;
         if let Some(after) = self.case.network.cut {
             std::thread::sleep(Duration::from_millis(after));
-            emulation.cut(&Network::path_name(0))?;
+            emulation.cut_path(&Network::path_name(0))?;
         }
-        let mut client = client.result();
+        let mut client = client.await_result();
         if let (Ok(_), Some(again)) = (&client, self.case.again) {
-            client = self.start(emulation.client(), Role::Client, again)?.result();
+            client = self.start_peer(emulation.client(), Role::Client, again)?.await_result();
         }
-        let server = server.result();
-        let capture = capture.map(Dumpcap::stop).transpose()?;
+        let server = server.await_result();
+        let capture = capture.map(Dumpcap::stop_capture).transpose()?;
         let (client, server) = match (client, server) {
             (Ok(client), Ok(server)) => (client, server),
-            (client, server) => bail!("{}; {}", told(client), told(server)),
+            (client, server) => bail!("{}; {}", describe_end(client), describe_end(server)),
         };
         let said = [client.1, server.1].concat();
         Ok((Results { client: client.0, server: server.0, said }, capture))
@@ -83,7 +84,7 @@ impl<'a> Conversation<'a> {
         let folder = self.tools.keep.as_deref().unwrap_or(self.tools.folder.path());
         let interfaces: Vec<_> =
             (0..self.case.network.paths.into()).map(Network::path_name).collect();
-        Dumpcap::start(emulation.client(), &interfaces, folder.join(file)).map(Some)
+        Dumpcap::start_capture(emulation.client(), &interfaces, folder.join(file)).map(Some)
     }
 
     fn file_name(&self) -> String {
@@ -92,7 +93,7 @@ impl<'a> Conversation<'a> {
         format!("{name}-our-{}", self.ours.name())
     }
 
-    fn start(&self, namespace: &Namespace, role: Role, options: &str) -> Result<Running> {
+    fn start_peer(&self, namespace: &Namespace, role: Role, options: &str) -> Result<Running> {
         let ours = role == self.ours;
         let mut command = Command::new(if ours { &self.tools.own } else { &self.tools.peer });
         if ours {
@@ -107,7 +108,7 @@ impl<'a> Conversation<'a> {
         let special = if ours { self.case.ours } else { self.case.theirs };
         command.args(special.split_whitespace());
         let who = if ours { "our" } else { "usrsctp's" };
-        Running::start(namespace, command, format!("{who} {}", role.name()))
+        Running::start_process(namespace, command, format!("{who} {}", role.name()))
     }
 
     fn addresses(&self, role: Role) -> String {
@@ -126,7 +127,7 @@ impl<'a> Conversation<'a> {
         for (role, closed) in
             [(Role::Client, self.case.closed.0), (Role::Server, self.case.closed.1)]
         {
-            let (result, name) = (results.of(role), role.name());
+            let (result, name) = (results.result_of(role), role.name());
             if result["verified"] != true {
                 bail!(
                     "the {name} received {} messages, sent {}; {} faults, first: {}",
@@ -150,9 +151,9 @@ impl<'a> Conversation<'a> {
         shown.collect::<Result<(), String>>().map_err(|why| anyhow!(why))
     }
 
-    fn read(&self, capture: &PathBuf) -> Result<Facts> {
+    fn read_capture(&self, capture: &PathBuf) -> Result<Facts> {
         let tshark = self.tools.tshark.as_ref().context("tshark")?;
-        let facts = tshark.read(capture)?;
+        let facts = tshark.read_capture(capture)?;
         if self.tools.keep.is_none() {
             std::fs::remove_file(capture)?;
         }
@@ -172,7 +173,7 @@ impl<'a> Conversation<'a> {
 }
 
 /// How a process ended, whichever way.
-fn told(result: Result<(Value, String)>) -> String {
+fn describe_end(result: Result<(Value, String)>) -> String {
     match result {
         Ok((result, said)) => format!("{result} {}", said.trim()),
         Err(error) => format!("{error:#}"),
@@ -189,7 +190,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(namespace: &Namespace, mut command: Command, name: String) -> Result<Self> {
+    fn start_process(namespace: &Namespace, mut command: Command, name: String) -> Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = namespace.spawn(&mut command).with_context(|| name.clone())?;
         let mut out = child.stdout.take().context("stdout")?;
@@ -223,7 +224,7 @@ impl Running {
     }
 
     /// Its result, and what it said beside.
-    fn result(mut self) -> Result<(Value, String)> {
+    fn await_result(mut self) -> Result<(Value, String)> {
         let status = self.child.wait()?;
         let text = |thread: JoinHandle<String>| thread.join().unwrap_or_default();
         let (out, err) = (text(self.stdout), text(self.stderr));

@@ -37,15 +37,15 @@ const GOOD: &str = "1";
 
 impl Facts {
     /// Reads tshark's lines of [`FIELDS`]. The client's addresses end in `.1` or `::1`.
-    pub(super) fn read(output: &str) -> Self {
+    pub(super) fn from_tshark(output: &str) -> Self {
         let mut facts = Self::default();
         for line in output.lines() {
-            facts.enter(&line.split('\t').collect::<Vec<_>>());
+            facts.enter_line(&line.split('\t').collect::<Vec<_>>());
         }
         facts
     }
 
-    fn enter(&mut self, fields: &[&str]) {
+    fn enter_line(&mut self, fields: &[&str]) {
         let [frame, ipv4, ipv6, types, flags, sctp, udp, ip, malformed] = fields[..] else {
             return;
         };
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn chunks_flags_and_paths_are_counted_by_sender() {
-        let facts = Facts::read(
+        let facts = Facts::from_tshark(
             "1\t10.0.1.1\t\t0,0\t0x03,0x0b\t1\t1\t1\t\n\
              2\t10.0.2.1\t\t0\t0x03\t1\t1\t1\t\n\
              3\t\tfd00:1::2\t3\t0x80\t1\t1\t\t\n",
@@ -126,13 +126,13 @@ mod tests {
     #[test]
     fn a_path_with_a_few_packets_does_not_count() {
         let line = |path: u8| format!("1\t10.0.{path}.2\t\t0\t0x03\t1\t1\t1\t\n");
-        let facts = Facts::read(&(line(1).repeat(100) + &line(2)));
+        let facts = Facts::from_tshark(&(line(1).repeat(100) + &line(2)));
         assert_eq!(facts.data_paths(Role::Server), 1);
     }
 
     #[test]
     fn what_is_wrong_is_named() {
-        let facts = Facts::read(
+        let facts = Facts::from_tshark(
             "7\t10.0.1.1\t\t0\t0x03\t0\t1\t1\t\n\
              8\t10.0.1.1\t\t0\t0x03\t1\t0\t1\t\n\
              9\t10.0.1.1\t\t0\t0x03\t2\t1\t1\t\n\

@@ -22,16 +22,16 @@ pub use self::case::{CASES, Case};
 use self::conversation::Conversation;
 pub use self::outcome::{Cell, Matrix, ROLES, Row};
 pub use self::settings::Settings;
-pub use self::table::markdown;
+pub use self::table::render_markdown;
 use self::tools::Tools;
 
 /// Runs the matrix and prints it; true when nothing failed.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn report(settings: &Settings, write: Option<&Path>) -> Result<bool> {
-    let matrix = run(settings)?;
-    let table = markdown(&matrix);
+pub fn report_matrix(settings: &Settings, write: Option<&Path>) -> Result<bool> {
+    let matrix = run_matrix(settings)?;
+    let table = render_markdown(&matrix);
     print!("{table}");
     if let Some(file) = write {
         std::fs::write(file, &table).with_context(|| file.display().to_string())?;
@@ -46,21 +46,21 @@ pub fn report(settings: &Settings, write: Option<&Path>) -> Result<bool> {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn run(settings: &Settings) -> Result<Matrix> {
+pub fn run_matrix(settings: &Settings) -> Result<Matrix> {
     let cases: Vec<&Case> =
         CASES.iter().filter(|case| case.name.contains(&settings.only)).collect();
     if let Some(keep) = &settings.keep {
         std::fs::create_dir_all(keep).with_context(|| keep.display().to_string())?;
     }
-    let tools = match Tools::find(settings)? {
+    let tools = match Tools::find_all(settings)? {
         Ok(tools) => tools,
-        Err(missing) => return Ok(nothing(&cases, missing)),
+        Err(missing) => return Ok(skip_all(&cases, missing)),
     };
     let work: Vec<_> = cases.iter().flat_map(|case| ROLES.map(|ours| (*case, ours))).collect();
     let mut cells = in_parallel(settings.jobs, &work, |(case, ours)| {
         let possible = case.only.is_none_or(|only| only == *ours);
         let conversation = Conversation::new(case, *ours, &tools);
-        let cell = if possible { conversation.hold() } else { Cell::NotPossible };
+        let cell = if possible { conversation.hold_and_judge() } else { Cell::NotPossible };
         eprintln!("{:60} {}", format!("{}, our {}", case.name, ours.name()), verdict(&cell));
         cell
     })
@@ -79,7 +79,7 @@ fn verdict(cell: &Cell) -> &str {
     }
 }
 
-fn nothing(cases: &[&'static Case], missing: String) -> Matrix {
+fn skip_all(cases: &[&'static Case], missing: String) -> Matrix {
     let row = |case: &&'static Case| Row { case, cells: [Cell::Skipped, Cell::Skipped] };
     Matrix { rows: cases.iter().map(row).collect(), skipped: vec![missing] }
 }

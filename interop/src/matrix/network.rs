@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use polypath_emu::{HostSpec, InterfaceSpec, LinkSpec, NetworkSpec, RouteSpec};
-use polypath_link::{Jitter, LinkConfig, LinkSeed, LossModel, Queue};
+use polypath_link::{Jitter, JitterShape, LinkConfig, LinkSeed, LossModel, Queue};
 
 use super::case::{Family, Network};
 use crate::peer::Role;
@@ -42,11 +42,11 @@ impl Network {
         format!("path{path}")
     }
 
-    pub(super) fn spec(&self) -> NetworkSpec {
+    pub(super) fn network_spec(&self) -> NetworkSpec {
         let (clients, servers) = (self.addresses(Role::Client), self.addresses(Role::Server));
         let mut spec = NetworkSpec {
-            client: host(&clients),
-            server: host(&servers),
+            client: host_spec(&clients),
+            server: host_spec(&servers),
             ..NetworkSpec::default()
         };
         for (n, (&client, &server)) in clients.iter().zip(servers.iter().cycle()).enumerate() {
@@ -54,7 +54,7 @@ impl Network {
                 let link = spec.links.len();
                 let name = format!("link{link}");
                 let seed = LinkSeed::new(1, link as u64);
-                spec.links.push(LinkSpec { name, config: self.link(n), seed });
+                spec.links.push(LinkSpec { name, config: self.link_config(n), seed });
                 let path = Self::path_name(n);
                 spec.routes.push(RouteSpec {
                     path,
@@ -68,7 +68,7 @@ impl Network {
         spec
     }
 
-    fn link(&self, path: usize) -> LinkConfig {
+    fn link_config(&self, path: usize) -> LinkConfig {
         let delay = self.delays.get(path).or(self.delays.last()).copied().unwrap_or(0);
         let mut loss = Vec::new();
         if self.loss > 0.0 {
@@ -80,7 +80,11 @@ impl Network {
         LinkConfig {
             rate: Some(self.rate * 1_000_000),
             delay: delay * MS,
-            jitter: (self.jitter > 0).then_some(Jitter { max: self.jitter * MS, reorder: true }),
+            jitter: (self.jitter > 0).then_some(Jitter {
+                max: self.jitter * MS,
+                shape: JitterShape::Uniform,
+                reorder: true,
+            }),
             queue: Queue::DropTailBytes(QUEUE),
             loss,
             ..LinkConfig::default()
@@ -88,7 +92,7 @@ impl Network {
     }
 }
 
-fn host(addresses: &[IpAddr]) -> HostSpec {
+fn host_spec(addresses: &[IpAddr]) -> HostSpec {
     let interface = |(n, &address): (usize, &IpAddr)| InterfaceSpec {
         name: Network::path_name(n),
         addresses: vec![address],

@@ -55,7 +55,7 @@ pub(super) struct Results {
 }
 
 impl Results {
-    pub(super) const fn of(&self, role: Role) -> &Value {
+    pub(super) const fn result_of(&self, role: Role) -> &Value {
         match role {
             Role::Client => &self.client,
             Role::Server => &self.server,
@@ -63,13 +63,13 @@ impl Results {
     }
 
     /// All of it, in one line.
-    pub(super) fn story(&self) -> String {
+    pub(super) fn tell_all(&self) -> String {
         let said = self.said.trim().replace('\n', "; ");
         format!("client {}, server {}, said: {said:?}", self.client, self.server)
     }
 
-    fn number(&self, role: Role, field: &str) -> u64 {
-        self.of(role)[field].as_u64().unwrap_or(0)
+    fn number_in(&self, role: Role, field: &str) -> u64 {
+        self.result_of(role)[field].as_u64().unwrap_or(0)
     }
 }
 
@@ -79,7 +79,7 @@ impl Proof {
         let shown = match *self {
             Self::PeerAddresses(count) => {
                 let known =
-                    |role| results.of(role)["peer_addresses"].as_array().map_or(0, Vec::len);
+                    |role| results.result_of(role)["peer_addresses"].as_array().map_or(0, Vec::len);
                 let (client, server) = (known(Role::Client), known(Role::Server));
                 let why =
                     format!("of {count} addresses the client knows {client}, the server {server}");
@@ -87,15 +87,15 @@ impl Proof {
             }
             Self::Retransmitted(role) => {
                 let why = format!("the {} retransmitted nothing", role.name());
-                (results.number(role, "retransmitted") > 0, why)
+                (results.number_in(role, "retransmitted") > 0, why)
             }
             Self::Restarts(count) => {
-                let restarts = results.number(Role::Server, "restarts");
+                let restarts = results.number_in(Role::Server, "restarts");
                 (restarts == count, format!("the server noticed {restarts} restarts, not {count}"))
             }
             _ => return None,
         };
-        Some(judged(shown))
+        Some(judge_proof(shown))
     }
 
     /// Whether the capture shows it, or why not. `None`: it does not tell.
@@ -126,10 +126,10 @@ impl Proof {
             }
             _ => return None,
         };
-        Some(judged(shown))
+        Some(judge_proof(shown))
     }
 }
 
-fn judged((shown, why): (bool, String)) -> Result<(), String> {
+fn judge_proof((shown, why): (bool, String)) -> Result<(), String> {
     if shown { Ok(()) } else { Err(why) }
 }

@@ -29,7 +29,7 @@ What one has to know of the two:
 ";
 
 /// The matrix as a Markdown page.
-pub fn markdown(matrix: &Matrix) -> String {
+pub fn render_markdown(matrix: &Matrix) -> String {
     let mut page = HEAD.to_owned();
     let mut group = "";
     for row in &matrix.rows {
@@ -39,9 +39,15 @@ pub fn markdown(matrix: &Matrix) -> String {
             page += "| conversation | our client, usrsctp's server | usrsctp's client, our server |\n|---|---|---|\n";
         }
         let [client, server] = &row.cells;
-        let _ = writeln!(page, "| {} | {} | {} |", row.case.name, word(client), word(server));
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} |",
+            row.case.name,
+            describe_cell(client),
+            describe_cell(server)
+        );
     }
-    let _ = writeln!(page, "\n{}", sum(&matrix.rows));
+    let _ = writeln!(page, "\n{}", sum_rows(&matrix.rows));
     for line in matrix.failures() {
         let _ = writeln!(page, "\nFailed: {line}");
     }
@@ -51,7 +57,7 @@ pub fn markdown(matrix: &Matrix) -> String {
     page.replacen("\n\n\n", "\n\n", 1)
 }
 
-const fn word(cell: &Cell) -> &'static str {
+const fn describe_cell(cell: &Cell) -> &'static str {
     match cell {
         Cell::Passed(_) => "ok",
         Cell::Failed(_) => "**failed**",
@@ -60,7 +66,7 @@ const fn word(cell: &Cell) -> &'static str {
     }
 }
 
-fn sum(rows: &[Row]) -> String {
+fn sum_rows(rows: &[Row]) -> String {
     let cells = || rows.iter().flat_map(|row| &row.cells);
     let packets: u64 = cells()
         .map(|cell| match cell {

@@ -27,7 +27,7 @@ impl Tools {
     ///
     /// # Errors
     /// When files cannot be written, or the C peer does not compile.
-    pub(super) fn find(settings: &Settings) -> Result<Result<Self, String>> {
+    pub(super) fn find_all(settings: &Settings) -> Result<Result<Self, String>> {
         if !nix::unistd::geteuid().is_root() {
             return Ok(Err("all conversations: network namespaces need root".to_owned()));
         }
@@ -36,8 +36,8 @@ impl Tools {
             return Ok(Err(why.to_owned()));
         }
         let folder = tempfile::Builder::new().prefix("polypath-interop").tempdir()?;
-        let peer = compile(folder.path())?;
-        let tshark = Tshark::find(folder.path())?;
+        let peer = compile_peer(folder.path())?;
+        let tshark = Tshark::find_program(folder.path())?;
         let missing = match &tshark {
             Some(_) => Vec::new(),
             None => vec![
@@ -50,7 +50,7 @@ impl Tools {
 }
 
 /// The C peer, compiled into `folder`.
-fn compile(folder: &Path) -> Result<PathBuf> {
+fn compile_peer(folder: &Path) -> Result<PathBuf> {
     let peer = folder.join("peer");
     let mut make = Command::new("make");
     make.args(["-s", "-C", env!("CARGO_MANIFEST_DIR")]);

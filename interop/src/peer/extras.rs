@@ -83,7 +83,7 @@ pub(super) struct Changes {
 
 impl Extras {
     /// Switches on what is wanted.
-    pub fn set(&self, assoc: &mut AssocConfig) {
+    pub fn apply_to(&self, assoc: &mut AssocConfig) {
         let all = ExtensionConfig { interleaving: self.i_data, ..ExtensionConfig::ALL };
         assoc.extensions = if self.bare { ExtensionConfig::NONE } else { all };
         if let Some(secret) = &self.key {
@@ -104,7 +104,7 @@ impl Extras {
     }
 
     /// Does what is due between two messages, `sent` of which have been sent.
-    pub(super) async fn act(
+    pub(super) async fn act_between(
         &self,
         endpoint: &Endpoint,
         association: &Association,

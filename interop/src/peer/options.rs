@@ -229,6 +229,6 @@ impl Options {
         if self.nr_sack {
             assoc.cmt.nr_sack = NrSack::Received;
         }
-        self.extras.set(assoc);
+        self.extras.apply_to(assoc);
     }
 }

@@ -8,8 +8,8 @@ use polypath_net::{Association, Closed, Config, Endpoint, Pairing, Warning};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::clock::{ClockRelation, Sample, mark, now_ns};
-use super::control::{self, Control, Hello, VERSION, ppid, tell};
+use super::clock::{ClockRelation, Sample, clock_mark, now_ns};
+use super::control::{self, Control, Hello, VERSION, ppid, send_control};
 use super::error::PerfError;
 use super::report::{AssociationReport, ClientReport};
 use super::run::{Progress, Run, Stop};
@@ -71,17 +71,17 @@ pub async fn run_client(
     mut warnings: impl FnMut(&Warning),
 ) -> Result<ClientReport, PerfError> {
     let limits = Limits::default();
-    options.test.check(&limits)?;
+    options.test.check_limits(&limits)?;
     let ready = tokio::select! {
         ready = prepare_all(&options) => ready?,
-        () = stop.set() => return Err(PerfError::Interrupted),
+        () = stop.await_set() => return Err(PerfError::Interrupted),
     };
     // Every endpoint has the same.
     let first = ready.first();
     first.into_iter().flat_map(|r| r.endpoint.warnings()).for_each(&mut warnings);
     let mut tests = JoinSet::new();
     for one in ready {
-        tests.spawn(measure(one, options.test.clone(), observer.clone(), stop.clone()));
+        tests.spawn(measure_test(one, options.test.clone(), observer.clone(), stop.clone()));
     }
     let mut associations = tests.join_all().await;
     associations.sort_by_key(|association| association.id);
@@ -97,7 +97,7 @@ async fn prepare_all(options: &ClientOptions) -> Result<Vec<Ready>, PerfError> {
     for some in ids.chunks(AT_ONCE) {
         let mut preparing = JoinSet::new();
         for &id in some {
-            preparing.spawn(prepare(options.clone(), id, group));
+            preparing.spawn(prepare_test(options.clone(), id, group));
         }
         for one in preparing.join_all().await {
             ready.push(one?);
@@ -106,7 +106,11 @@ async fn prepare_all(options: &ClientOptions) -> Result<Vec<Ready>, PerfError> {
     Ok(ready)
 }
 
-async fn prepare(options: Arc<ClientOptions>, id: u16, group: u64) -> Result<Ready, PerfError> {
+async fn prepare_test(
+    options: Arc<ClientOptions>,
+    id: u16,
+    group: u64,
+) -> Result<Ready, PerfError> {
     let endpoint = Endpoint::bind(options.endpoint.clone())?;
     let wait = options.connect_timeout;
     let unanswered = |_| {
@@ -119,18 +123,18 @@ async fn prepare(options: Arc<ClientOptions>, id: u16, group: u64) -> Result<Rea
     let association = tokio::time::timeout(wait, connect).await.map_err(unanswered)??;
     let setup = Duration::from_nanos(now_ns().saturating_sub(began));
     let association = Arc::new(association);
-    let agree = agree(&association, &options, group);
+    let agree = agree_on_test(&association, &options, group);
     let (clock, trip) = tokio::time::timeout(wait, agree).await.map_err(unanswered)??;
     Ok(Ready { id, association, endpoint, clock, trip, setup })
 }
 
 /// Says what test it is to be, and compares clocks.
-async fn agree(
+async fn agree_on_test(
     association: &Association,
     options: &ClientOptions,
     group: u64,
 ) -> Result<(ClockRelation, Duration), PerfError> {
-    let clock = mark();
+    let clock = clock_mark();
     let hello = Hello {
         version: VERSION,
         group,
@@ -138,35 +142,37 @@ async fn agree(
         clock: clock.clone(),
         test: options.test.clone(),
     };
-    tell(association, Control::Hello(hello)).await?;
-    let same_machine = match expect(association).await? {
+    send_control(association, Control::Hello(hello)).await?;
+    let same_machine = match expect_control(association).await? {
         Control::Ready { clock: theirs } => theirs.is_some() && theirs == clock,
-        Control::Refused { reason } => return Err(PerfError::Refused(shown::remark(&reason))),
+        Control::Refused { reason } => {
+            return Err(PerfError::Refused(shown::escape_remark(&reason)));
+        }
         other => return Err(PerfError::Protocol(format!("{other:?} instead of an answer"))),
     };
     let mut samples = Vec::new();
     for _ in 0..PINGS {
         let asked = now_ns();
-        tell(association, Control::Ping).await?;
-        let Control::Pong { now_ns: peer } = expect(association).await? else {
+        send_control(association, Control::Ping).await?;
+        let Control::Pong { now_ns: peer } = expect_control(association).await? else {
             return Err(PerfError::Protocol("no answer to the question for its time".to_owned()));
         };
         samples.push(Sample { asked, peer, answered: now_ns() });
     }
-    let trip = samples.iter().map(Sample::trip).min().unwrap_or(0);
-    Ok((ClockRelation::estimate(&samples, same_machine), Duration::from_nanos(trip)))
+    let trip = samples.iter().map(Sample::round_trip).min().unwrap_or(0);
+    Ok((ClockRelation::from_samples(&samples, same_machine), Duration::from_nanos(trip)))
 }
 
 /// The next control message, before the test.
-pub(crate) async fn expect(association: &Association) -> Result<Control, PerfError> {
+pub(crate) async fn expect_control(association: &Association) -> Result<Control, PerfError> {
     let message = association.recv().await?.ok_or(Closed::Shutdown)?;
     if message.stream.0 != control::CONTROL_STREAM || message.ppid != ppid::CONTROL {
         return Err(PerfError::Protocol("load before the test".to_owned()));
     }
-    Control::decode(&message.data)
+    Control::from_bytes(&message.data)
 }
 
-async fn measure(
+async fn measure_test(
     ready: Ready,
     test: TestSpec,
     observer: mpsc::UnboundedSender<Progress>,
@@ -176,23 +182,23 @@ async fn measure(
     // Late enough for the server to know of it, so that both ends begin together.
     let lead = (2 * trip + HEAD_START).min(LONGEST_LEAD);
     let at_ns = now_ns() + u64::try_from(lead.as_nanos()).unwrap_or(0);
-    let run = Run::new(association.clone(), test, true, clock.correction(true), at_ns);
-    let (inlet, mut outlet) = control::pipe(true);
+    let run = Run::new(association.clone(), test, true, clock.stamp_correction(true), at_ns);
+    let (inlet, mut outlet) = control::control_pipe(true);
     // Nobody has to watch.
     let tell_observer = |progress| drop(observer.send(progress));
     let whole = async {
-        tell(&association, Control::Start { clock, at_ns }).await?;
-        match outlet.next().await? {
-            Control::Begun => run.begin().await,
+        send_control(&association, Control::Start { clock, at_ns }).await?;
+        match outlet.next_control().await? {
+            Control::Begun => run.await_beginning().await,
             other => return Err(PerfError::Protocol(format!("{other:?} instead of the test"))),
         }
-        run.conduct(&mut outlet, id.into(), &tell_observer, &stop).await?;
-        outlet.report().await
+        run.conduct_test(&mut outlet, id.into(), &tell_observer, &stop).await?;
+        outlet.await_report().await
     };
     let outcome = tokio::select! {
         report = whole => report,
-        error = run.receive(&inlet) => Err(error),
-        error = run.watch(&stop) => Err(error),
+        error = run.receive_messages(&inlet) => Err(error),
+        error = run.watch_peer(&stop) => Err(error),
     };
     let mut client = run.report();
     let (server, error) = match outcome {
@@ -206,7 +212,7 @@ async fn measure(
         Err(error) => {
             association.abort("the test ended early");
             let wanted = matches!(error, PerfError::Interrupted);
-            (None, (!wanted).then(|| shown::remark(&error.to_string())))
+            (None, (!wanted).then(|| shown::escape_remark(&error.to_string())))
         }
     };
     AssociationReport { id, clock, setup_seconds: setup.as_secs_f64(), client, server, error }

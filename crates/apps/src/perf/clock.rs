@@ -26,7 +26,7 @@ pub(crate) fn now_ns() -> u64 {
 
 /// What two ends have in common if they read the same clock: a digest, so that it tells others
 /// nothing. `None` where the system does not say.
-pub(crate) fn mark() -> Option<String> {
+pub(crate) fn clock_mark() -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     // A time namespace shifts the clock.
     let space = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
@@ -44,18 +44,18 @@ pub(crate) struct Sample {
 
 impl Sample {
     /// Nanoseconds that the round trip took.
-    pub(crate) const fn trip(&self) -> u64 {
+    pub(crate) const fn round_trip(&self) -> u64 {
         self.answered.saturating_sub(self.asked)
     }
 }
 
 impl ClockRelation {
-    /// What `samples` tell; `same_machine`: both ends have the same [`mark`].
-    pub(crate) fn estimate(samples: &[Sample], same_machine: bool) -> Self {
-        let Some(best) = samples.iter().min_by_key(|s| s.trip()) else {
+    /// What `samples` tell; `same_machine`: both ends have the same [`clock_mark`].
+    pub(crate) fn from_samples(samples: &[Sample], same_machine: bool) -> Self {
+        let Some(best) = samples.iter().min_by_key(|s| s.round_trip()) else {
             return Self { common: same_machine, ..Self::default() };
         };
-        let half = best.trip() / 2;
+        let half = best.round_trip() / 2;
         let offset = i128::from(best.peer) - i128::from(best.asked) - i128::from(half);
         // Whoever claims to share our clock must not contradict it.
         if same_machine && offset.unsigned_abs() <= u128::from(half) + 1_000_000 {
@@ -71,7 +71,7 @@ impl ClockRelation {
     }
 
     /// What must be added to the peer's stamps to have them on our clock.
-    pub(crate) const fn correction(&self, client: bool) -> i64 {
+    pub(crate) const fn stamp_correction(&self, client: bool) -> i64 {
         if client { self.offset_ns.saturating_neg() } else { self.offset_ns }
     }
 }
@@ -84,25 +84,28 @@ mod tests {
     fn the_fastest_round_trip_gives_the_offset() {
         let slow = Sample { asked: 0, peer: 10_900, answered: 2000 };
         let fast = Sample { asked: 5000, peer: 15_100, answered: 5200 };
-        let relation = ClockRelation::estimate(&[slow, fast], false);
+        let relation = ClockRelation::from_samples(&[slow, fast], false);
         assert_eq!(relation, ClockRelation { common: false, offset_ns: 10_000, error_ns: 100 });
-        assert_eq!((relation.correction(true), relation.correction(false)), (-10_000, 10_000));
+        assert_eq!(
+            (relation.stamp_correction(true), relation.stamp_correction(false)),
+            (-10_000, 10_000)
+        );
     }
 
     #[test]
     fn a_common_clock_has_to_look_like_one() {
         let near = Sample { asked: 1_000_000_000, peer: 1_000_300_000, answered: 1_000_400_000 };
-        assert!(ClockRelation::estimate(&[near], true).common);
+        assert!(ClockRelation::from_samples(&[near], true).common);
         let far = Sample { peer: 9_000_000_000, ..near };
-        assert!(!ClockRelation::estimate(&[far], true).common);
+        assert!(!ClockRelation::from_samples(&[far], true).common);
         let absurd = Sample { asked: 5, peer: u64::MAX, answered: 0 };
-        assert!(!ClockRelation::estimate(&[absurd], true).common);
+        assert!(!ClockRelation::from_samples(&[absurd], true).common);
     }
 
     #[test]
     fn the_clock_runs() {
         let first = now_ns();
         assert!(first > 0 && now_ns() >= first);
-        assert_eq!(mark(), mark());
+        assert_eq!(clock_mark(), clock_mark());
     }
 }

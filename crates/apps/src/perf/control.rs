@@ -54,7 +54,7 @@ pub(crate) enum Control {
     Hello(Hello),
     /// The server takes part.
     Ready {
-        /// Its [`mark`](super::clock::mark).
+        /// Its [`clock_mark`](super::clock::clock_mark).
         clock: Option<String>,
     },
     /// The server does not take part.
@@ -82,44 +82,50 @@ pub(crate) struct Hello {
     pub(crate) group: u64,
     /// How many these are.
     pub(crate) parallel: u16,
-    /// The client's [`mark`](super::clock::mark).
+    /// The client's [`clock_mark`](super::clock::clock_mark).
     pub(crate) clock: Option<String>,
     pub(crate) test: TestSpec,
 }
 
 impl Control {
     /// Reads a message of the peer.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, PerfError> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, PerfError> {
         if bytes.len() > LONGEST {
             let told = format!("a control message of {} bytes (allowed: {LONGEST})", bytes.len());
             return Err(PerfError::Protocol(told));
         }
-        serde_json::from_slice(bytes).map_err(|error| odd("a control message", &error))
+        serde_json::from_slice(bytes).map_err(|error| odd_message("a control message", &error))
     }
 
-    fn encode(&self) -> Bytes {
+    fn to_bytes(&self) -> Bytes {
         // Plain data without maps always has a JSON form.
         serde_json::to_vec(self).map_or_else(|_| Bytes::new(), Bytes::from)
     }
 }
 
 /// The error of a message of which serde says this, perhaps in the peer's words.
-fn odd(what: &str, error: &serde_json::Error) -> PerfError {
-    PerfError::Protocol(format!("{what}: {}", shown::remark(&error.to_string())))
+fn odd_message(what: &str, error: &serde_json::Error) -> PerfError {
+    PerfError::Protocol(format!("{what}: {}", shown::escape_remark(&error.to_string())))
 }
 
-const fn options(ppid: u32) -> SendOptions {
+const fn send_options(ppid: u32) -> SendOptions {
     SendOptions { unordered: false, ppid, immediate: true, reliability: Reliability::Full }
 }
 
 /// Sends one.
-pub(crate) async fn tell(association: &Association, message: Control) -> Result<(), PerfError> {
-    association.send_with(CONTROL_STREAM, message.encode(), options(ppid::CONTROL)).await?;
+pub(crate) async fn send_control(
+    association: &Association,
+    message: Control,
+) -> Result<(), PerfError> {
+    association.send_with(CONTROL_STREAM, message.to_bytes(), send_options(ppid::CONTROL)).await?;
     Ok(())
 }
 
 /// Sends a report.
-pub(crate) async fn ship(association: &Association, report: &EndReport) -> Result<(), PerfError> {
+pub(crate) async fn send_report(
+    association: &Association,
+    report: &EndReport,
+) -> Result<(), PerfError> {
     let json = serde_json::to_vec(report).map_err(|e| PerfError::Protocol(e.to_string()))?;
     let json = Bytes::from(json);
     let mut rest = json.clone();
@@ -127,7 +133,7 @@ pub(crate) async fn ship(association: &Association, report: &EndReport) -> Resul
         let part = rest.split_to(rest.len().min(PART));
         let last = rest.is_empty();
         let ppid = if last { ppid::REPORT_END } else { ppid::REPORT };
-        association.send_with(CONTROL_STREAM, part, options(ppid)).await?;
+        association.send_with(CONTROL_STREAM, part, send_options(ppid)).await?;
     }
     Ok(())
 }
@@ -158,7 +164,7 @@ pub(crate) struct Outlet {
 /// Stream 0 between the loop that receives everything and who reads control messages. What waits in
 /// between is bounded, since the receive buffer does not count it any more; only a client is sent
 /// reports.
-pub(crate) fn pipe(client: bool) -> (Inlet, Outlet) {
+pub(crate) fn control_pipe(client: bool) -> (Inlet, Outlet) {
     let limit = if client { LONGEST_REPORT } else { WAITING_FOR_SERVER };
     let waiting = Arc::<AtomicUsize>::default();
     let (inlet, outlet) = mpsc::channel(WAITING);
@@ -168,15 +174,15 @@ pub(crate) fn pipe(client: bool) -> (Inlet, Outlet) {
 
 impl Inlet {
     /// Whether `message` is one of stream 0.
-    pub(crate) fn takes(message: &Message) -> bool {
+    pub(crate) fn is_control(message: &Message) -> bool {
         message.stream == StreamId(CONTROL_STREAM)
     }
 
-    pub(crate) fn take(&self, message: Message) -> Result<(), PerfError> {
-        self.put(Letter { ppid: message.ppid, data: message.data })
+    pub(crate) fn take_control(&self, message: Message) -> Result<(), PerfError> {
+        self.put_letter(Letter { ppid: message.ppid, data: message.data })
     }
 
-    fn put(&self, letter: Letter) -> Result<(), PerfError> {
+    fn put_letter(&self, letter: Letter) -> Result<(), PerfError> {
         let bytes = letter.data.len();
         let waiting = self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let full = self.letters.try_send(letter);
@@ -189,20 +195,20 @@ impl Inlet {
 
 impl Outlet {
     /// The next control message; waits for good once the association is over.
-    pub(crate) async fn next(&mut self) -> Result<Control, PerfError> {
-        let letter = self.letter().await;
+    pub(crate) async fn next_control(&mut self) -> Result<Control, PerfError> {
+        let letter = self.next_letter().await;
         if letter.ppid != ppid::CONTROL {
             let told = format!("payload protocol identifier {:#x} on stream 0", letter.ppid);
             return Err(PerfError::Protocol(told));
         }
-        Control::decode(&letter.data)
+        Control::from_bytes(&letter.data)
     }
 
     /// The peer's report; control messages before it are passed over.
-    pub(crate) async fn report(&mut self) -> Result<EndReport, PerfError> {
+    pub(crate) async fn await_report(&mut self) -> Result<EndReport, PerfError> {
         let mut json = Vec::new();
         loop {
-            let letter = self.letter().await;
+            let letter = self.next_letter().await;
             let last = match letter.ppid {
                 ppid::CONTROL => continue,
                 ppid::REPORT => false,
@@ -215,13 +221,13 @@ impl Outlet {
             }
             json.extend_from_slice(&letter.data);
             if last {
-                let report = serde_json::from_slice(&json).map(EndReport::tamed);
-                return report.map_err(|error| odd("the report", &error));
+                let report = serde_json::from_slice(&json).map(EndReport::into_harmless);
+                return report.map_err(|error| odd_message("the report", &error));
             }
         }
     }
 
-    async fn letter(&mut self) -> Letter {
+    async fn next_letter(&mut self) -> Letter {
         let Some(letter) = self.letters.recv().await else {
             return core::future::pending().await;
         };
@@ -258,7 +264,7 @@ mod tests {
             Control::Stop,
             Control::Sent { messages: 9 },
         ] {
-            assert_eq!(Control::decode(&message.encode()).unwrap(), message);
+            assert_eq!(Control::from_bytes(&message.to_bytes()).unwrap(), message);
         }
     }
 
@@ -275,11 +281,11 @@ mod tests {
             &long,
         ];
         for bytes in odd {
-            let error = Control::decode(bytes).unwrap_err().to_string();
+            let error = Control::from_bytes(bytes).unwrap_err().to_string();
             assert_eq!(error.lines().count(), 1, "{error}");
         }
         let nested = vec![b'['; LONGEST];
-        assert!(Control::decode(&nested).is_err());
+        assert!(Control::from_bytes(&nested).is_err());
     }
 
     #[tokio::test]
@@ -287,33 +293,33 @@ mod tests {
         let letter = |bytes: usize| Letter { ppid: ppid::REPORT, data: vec![0; bytes].into() };
         for (client, bytes, fit) in [(false, LONGEST, 16), (true, 1 << 20, 64), (true, 0, WAITING)]
         {
-            let (inlet, mut outlet) = pipe(client);
-            let put = (0..=fit).map_while(|_| inlet.put(letter(bytes)).ok()).count();
+            let (inlet, mut outlet) = control_pipe(client);
+            let put = (0..=fit).map_while(|_| inlet.put_letter(letter(bytes)).ok()).count();
             assert_eq!(put, fit, "{bytes} bytes");
-            outlet.letter().await;
+            outlet.next_letter().await;
         }
         // What was taken makes room.
-        let (inlet, mut outlet) = pipe(false);
+        let (inlet, mut outlet) = control_pipe(false);
         for _ in 0..100 {
-            inlet.put(letter(WAITING_FOR_SERVER)).unwrap();
-            outlet.letter().await;
+            inlet.put_letter(letter(WAITING_FOR_SERVER)).unwrap();
+            outlet.next_letter().await;
         }
     }
 
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            let _ = Control::decode(&bytes);
+            let _ = Control::from_bytes(&bytes);
         }
 
         #[test]
         fn no_changed_message_panics(at in 0usize..200, byte in any::<u8>()) {
             let hello = Hello { version: 1, group: 1, parallel: 1, clock: None, test: second() };
-            let mut bytes = Control::Hello(hello).encode().to_vec();
+            let mut bytes = Control::Hello(hello).to_bytes().to_vec();
             if let Some(place) = bytes.get_mut(at) {
                 *place = byte;
             }
-            let _ = Control::decode(&bytes);
+            let _ = Control::from_bytes(&bytes);
         }
     }
 }

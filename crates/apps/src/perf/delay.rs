@@ -15,7 +15,7 @@ pub(crate) struct Delays {
 const LONGEST: u64 = 36_000_000_000;
 
 impl Delays {
-    pub(crate) fn record(&mut self, nanoseconds: u64) {
+    pub(crate) fn record_delay(&mut self, nanoseconds: u64) {
         if self.histogram.is_none() {
             // It grows with the values that it is given; two digits are always possible.
             self.histogram = Histogram::new(2).ok().map(|mut histogram: Histogram<u64>| {
@@ -60,7 +60,7 @@ mod tests {
     fn percentiles_are_one_percent_exact() {
         let mut delays = Delays::default();
         assert_eq!(delays.summary(), None);
-        (1..=1000).for_each(|ms| delays.record(ms * 1_000_000));
+        (1..=1000).for_each(|ms| delays.record_delay(ms * 1_000_000));
         let told = delays.summary().unwrap();
         for (value, expected) in [(told.p50, 500.0), (told.p99, 990.0), (told.max, 1000.0)] {
             assert!((value - expected).abs() <= expected * 0.01, "{value} {expected}");
@@ -73,8 +73,8 @@ mod tests {
     #[test]
     fn absurd_delays_stay_bounded() {
         let mut delays = Delays::default();
-        delays.record(u64::MAX);
-        delays.record(0);
+        delays.record_delay(u64::MAX);
+        delays.record_delay(0);
         assert!(delays.summary().unwrap().max <= LONGEST as f64);
     }
 }

@@ -58,11 +58,11 @@ struct Snapshot {
 }
 
 impl Snapshot {
-    fn of(association: &Association) -> Self {
+    fn from_association(association: &Association) -> Self {
         let stats = association.stats();
         let paths = association.paths().into_iter().map(|info| (info.stats.path, info));
         let transmitted = stats.data_bytes_sent;
-        Self { transmitted, paths: paths.collect(), cpu: cpu::used() }
+        Self { transmitted, paths: paths.collect(), cpu: cpu::read_cpu() }
     }
 }
 
@@ -76,7 +76,7 @@ impl Bin {
         }
     }
 
-    fn stream(&mut self, stream: u16) -> Option<&mut StreamBin> {
+    fn stream_bin(&mut self, stream: u16) -> Option<&mut StreamBin> {
         self.streams.get_mut(usize::from(stream).checked_sub(1)?)
     }
 
@@ -86,7 +86,7 @@ impl Bin {
         self.delays.clear();
     }
 
-    fn told(&self) -> Vec<StreamCount> {
+    fn stream_counts(&self) -> Vec<StreamCount> {
         let numbered = (1..).zip(&self.streams);
         let told = numbered.map(|(stream, bin)| StreamCount {
             stream,
@@ -110,7 +110,7 @@ impl Meter {
         Self {
             start_ns,
             omit_ns: spec.omit_ms * 1_000_000,
-            sends: spec.sends(client) || spec.asks(),
+            sends: spec.sends_load(client) || spec.is_request_response(),
             over: false,
             received_ever: 0,
             sent_ever: 0,
@@ -118,7 +118,7 @@ impl Meter {
             total: Bin::new(told),
             late: Flow::default(),
             report: EndReport::default(),
-            before: Snapshot::of(association),
+            before: Snapshot::from_association(association),
             limits_before: association.limits(),
             interval_start_ns: start_ns,
             stalls: Vec::new(),
@@ -126,60 +126,60 @@ impl Meter {
     }
 
     /// The beginning is now: what the association did before does not count.
-    pub(crate) fn begin(&mut self, association: &Association) {
-        self.before = Snapshot::of(association);
+    pub(crate) fn begin_counting(&mut self, association: &Association) {
+        self.before = Snapshot::from_association(association);
         self.limits_before = association.limits();
     }
 
-    fn omitted(&self) -> bool {
+    fn is_omitting(&self) -> bool {
         self.interval_start_ns < self.start_ns.saturating_add(self.omit_ns)
     }
 
     /// Messages were handed to the association.
-    pub(crate) fn sent(&mut self, stream: u16, flow: Flow) {
+    pub(crate) fn count_sent(&mut self, stream: u16, flow: Flow) {
         self.sent_ever += flow.messages;
         if self.over {
             return;
         }
-        let omitted = self.omitted();
+        let omitted = self.is_omitting();
         for bin in [Some(&mut self.current), (!omitted).then_some(&mut self.total)] {
             let Some(bin) = bin else { continue };
             bin.sent.add(&flow);
-            if let Some(stream) = bin.stream(stream) {
+            if let Some(stream) = bin.stream_bin(stream) {
                 stream.sent.add(&flow);
             }
         }
     }
 
     /// A message was delivered, after `delay` nanoseconds if that is known.
-    pub(crate) fn received(&mut self, stream: u16, bytes: u64, delay: Option<u64>) {
+    pub(crate) fn count_received(&mut self, stream: u16, bytes: u64, delay: Option<u64>) {
         self.received_ever += 1;
         let flow = Flow { messages: 1, bytes };
         if self.over {
             return self.late.add(&flow);
         }
-        let omitted = self.omitted();
+        let omitted = self.is_omitting();
         for bin in [Some(&mut self.current), (!omitted).then_some(&mut self.total)] {
             let Some(bin) = bin else { continue };
             bin.received.add(&flow);
             if let Some(delay) = delay {
-                bin.delays.record(delay);
+                bin.delays.record_delay(delay);
             }
         }
-        if let Some(bin) = self.current.stream(stream) {
+        if let Some(bin) = self.current.stream_bin(stream) {
             bin.received.add(&flow);
         }
-        let total = self.total.stream(stream).filter(|_| !omitted);
+        let total = self.total.stream_bin(stream).filter(|_| !omitted);
         if let Some(bin) = total {
             bin.received.add(&flow);
             if let Some(delay) = delay {
-                bin.delays.record(delay);
+                bin.delays.record_delay(delay);
             }
         }
     }
 
     /// Data makes no progress, says this line.
-    pub(crate) fn stalled(&mut self, line: String) {
+    pub(crate) fn note_stall(&mut self, line: String) {
         self.stalls.push(line);
     }
 
@@ -194,10 +194,10 @@ impl Meter {
     }
 
     /// Ends an interval now.
-    pub(crate) fn cut(&mut self, now_ns: u64, association: &Association) -> Interval {
-        let after = Snapshot::of(association);
+    pub(crate) fn end_interval(&mut self, now_ns: u64, association: &Association) -> Interval {
+        let after = Snapshot::from_association(association);
         let since = |ns: u64| ns.saturating_sub(self.start_ns) as f64 / 1e9;
-        let omitted = self.omitted();
+        let omitted = self.is_omitting();
         let interval = Interval {
             start: since(self.interval_start_ns),
             end: since(now_ns),
@@ -208,15 +208,20 @@ impl Meter {
             delay: self.current.delays.summary(),
             cpu: after.cpu.since(&self.before.cpu),
             paths: self.before.paths_until(&after, self.sends),
-            streams: if self.current.streams.len() > 1 { self.current.told() } else { Vec::new() },
+            streams: if self.current.streams.len() > 1 {
+                self.current.stream_counts()
+            } else {
+                Vec::new()
+            },
             stalls: core::mem::take(&mut self.stalls),
         };
         let limits = association.limits();
         if omitted {
             self.limits_before = limits;
         } else {
-            self.report.add(&interval);
-            self.report.limits = LimitShare::between(&self.limits_before, &limits);
+            self.report.add_interval(&interval);
+            self.report.limits =
+                LimitShare::between(&self.limits_before, &limits, &association.paths());
         }
         self.current.clear();
         self.before = after;
@@ -231,7 +236,7 @@ impl Meter {
     }
 
     /// The load's time is over: what still comes in is late.
-    pub(crate) const fn finish(&mut self) {
+    pub(crate) const fn end_load(&mut self) {
         self.over = true;
     }
 
@@ -242,20 +247,20 @@ impl Meter {
             received: self.total.received,
             late: self.late,
             delay: self.total.delays.summary(),
-            streams: self.total.told(),
+            streams: self.total.stream_counts(),
             ..self.report.clone()
         }
     }
 }
 
 impl EndReport {
-    fn add(&mut self, interval: &Interval) {
+    fn add_interval(&mut self, interval: &Interval) {
         self.seconds += interval.seconds();
         self.transmitted_bytes += interval.transmitted_bytes;
         self.cpu.add(&interval.cpu);
         for path in &interval.paths {
             match self.paths.iter_mut().find(|known| known.path == path.path) {
-                Some(known) => known.add(path),
+                Some(known) => known.add_next(path),
                 None => self.paths.push(path.clone()),
             }
         }
@@ -263,15 +268,15 @@ impl EndReport {
 
     /// Gives the receiver's bytes to the paths, in proportion to what they carried.
     pub(crate) fn share_goodput(&mut self, received: &Self) {
-        share(&mut self.paths, received.received.bytes);
+        share_bytes(&mut self.paths, received.received.bytes);
         let other = received.intervals.iter().filter(|i| !i.omitted);
         for (mine, theirs) in self.intervals.iter_mut().filter(|i| !i.omitted).zip(other) {
-            share(&mut mine.paths, theirs.received.bytes);
+            share_bytes(&mut mine.paths, theirs.received.bytes);
         }
     }
 }
 
-fn share(paths: &mut [PathInterval], bytes: u64) {
+fn share_bytes(paths: &mut [PathInterval], bytes: u64) {
     let carried: u64 = paths.iter().map(|p| p.payload_bytes).sum();
     for path in paths {
         let part = path.payload_bytes as f64 / carried.max(1) as f64;
@@ -301,7 +306,7 @@ impl Snapshot {
                 state: now.state.into(),
                 found_mtu: (info.mtu.state != MtuState::Disabled).then_some(info.mtu.mtu),
                 device: info.device.clone(),
-                note: paths::note(info, &all, sends),
+                note: paths::explain_path(info, &all, sends),
             }
         };
         after.paths.iter().map(change).collect()
@@ -310,7 +315,7 @@ impl Snapshot {
 
 impl PathInterval {
     /// Takes in what followed.
-    fn add(&mut self, next: &Self) {
+    fn add_next(&mut self, next: &Self) {
         let mut sum = next.clone();
         sum.payload_bytes += self.payload_bytes;
         sum.goodput_bytes += self.goodput_bytes;

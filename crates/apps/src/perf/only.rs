@@ -25,8 +25,8 @@ pub(crate) struct Member(Arc<OnlyTest>);
 
 impl OnlyTest {
     /// Takes part in the test of this number; `None` while the test is another.
-    pub(crate) fn join(self: &Arc<Self>, number: u64) -> Option<Member> {
-        let mut group = self.group();
+    pub(crate) fn join_test(self: &Arc<Self>, number: u64) -> Option<Member> {
+        let mut group = self.lock_group();
         let group = group.get_or_insert(Group { number, members: 0, began: false });
         (group.number == number).then(|| {
             group.members += 1;
@@ -35,19 +35,19 @@ impl OnlyTest {
     }
 
     /// Waits until it is over.
-    pub(crate) async fn over(&self) {
+    pub(crate) async fn await_end(&self) {
         self.over.notified().await;
     }
 
-    fn group(&self) -> MutexGuard<'_, Option<Group>> {
+    fn lock_group(&self) -> MutexGuard<'_, Option<Group>> {
         self.group.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Member {
     /// Load begins.
-    pub(crate) fn begin(&self) {
-        if let Some(group) = self.0.group().as_mut() {
+    pub(crate) fn begin_load(&self) {
+        if let Some(group) = self.0.lock_group().as_mut() {
             group.began = true;
         }
     }
@@ -55,7 +55,7 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        let mut group = self.0.group();
+        let mut group = self.0.lock_group();
         let Some(all) = group.as_mut() else { return };
         all.members -= 1;
         match (all.members, all.began) {
@@ -74,7 +74,7 @@ mod tests {
     async fn is_over(only: &OnlyTest) -> bool {
         tokio::select! {
             biased;
-            () = only.over() => true,
+            () = only.await_end() => true,
             () = core::future::ready(()) => false,
         }
     }
@@ -82,22 +82,22 @@ mod tests {
     #[tokio::test]
     async fn one_test_is_had_by_all_of_its_associations() {
         let only = Arc::new(OnlyTest::default());
-        let first = only.join(1).unwrap();
-        assert!(only.join(2).is_none());
-        let second = only.join(1).unwrap();
-        second.begin();
+        let first = only.join_test(1).unwrap();
+        assert!(only.join_test(2).is_none());
+        let second = only.join_test(1).unwrap();
+        second.begin_load();
         drop(first);
         assert!(!is_over(&only).await);
         drop(second);
-        assert!(is_over(&only).await && only.join(2).is_none());
+        assert!(is_over(&only).await && only.join_test(2).is_none());
     }
 
     #[tokio::test]
     async fn who_leaves_before_it_begins_has_not_had_it() {
         let only = Arc::new(OnlyTest::default());
-        drop(only.join(1).unwrap());
+        drop(only.join_test(1).unwrap());
         assert!(!is_over(&only).await);
-        only.join(2).unwrap().begin();
+        only.join_test(2).unwrap().begin_load();
         assert!(is_over(&only).await);
     }
 }

@@ -3,8 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use polypath_net::{Limit, LimitStats, PathState};
+use polypath_net::{Limit, LimitStats, PathInfo, PathState};
 use serde::{Deserialize, Serialize};
+
+use crate::paths::name_path;
 
 use super::clock::ClockRelation;
 use super::spec::TestSpec;
@@ -103,29 +105,51 @@ pub struct EndReport {
 /// What limited an end, and for which part of the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitShare {
-    /// In words: the application, the send buffer, the peer's window, a path's cwnd, and so on.
+    /// In words: application, send buffer, peer's window, paths full, waits for a path (with its
+    /// addresses), and so on.
     pub limit: String,
     /// Part of the time, 0 to 1.
     pub share: f64,
 }
 
 impl LimitShare {
-    /// The shares of all that held between two looks.
-    pub fn between(before: &LimitStats, after: &LimitStats) -> Vec<Self> {
+    /// The shares of all that held between two looks at an association of these paths.
+    pub fn between(before: &LimitStats, after: &LimitStats, paths: &[PathInfo]) -> Vec<Self> {
         let spent = after.since(before);
         let all: f64 = spent.iter().map(|(_, time)| time.as_secs_f64()).sum();
-        let share = |(limit, time): (Limit, _)| Self {
-            limit: limit.to_string(),
-            share: Duration::as_secs_f64(&time) / all.max(1e-9),
-        };
-        spent.into_iter().map(share).collect()
+        let mut shares: Vec<Self> = Vec::new();
+        for (limit, time) in spent {
+            let limit = describe_limit(limit, paths);
+            let share = Duration::as_secs_f64(&time) / all.max(1e-9);
+            match shares.iter_mut().find(|other| other.limit == limit) {
+                Some(same) => same.share += share,
+                None => shares.push(Self { limit, share }),
+            }
+        }
+        shares.sort_by(|a, b| b.share.total_cmp(&a.share));
+        shares
     }
 
     /// All in one line: what held for at least a hundredth of the time.
-    pub fn line(shares: &[Self]) -> String {
+    pub fn describe_shares(shares: &[Self]) -> String {
         let told = shares.iter().filter(|s| s.share >= 0.01);
         let words: Vec<_> = told.map(|s| format!("{} {:.0} %", s.limit, s.share * 100.0)).collect();
         words.join(", ")
+    }
+}
+
+/// A limit in words. Which of several full paths is the fastest says little; which one the
+/// scheduler waits for says where to look.
+fn describe_limit(limit: Limit, paths: &[PathInfo]) -> String {
+    match limit {
+        Limit::Congestion(_) if paths.len() < 2 => "path full".to_owned(),
+        Limit::Congestion(_) => "paths full".to_owned(),
+        Limit::Scheduler(waited_for) => {
+            let path = paths.iter().find(|path| path.stats.path == waited_for);
+            let name = path.map(|p| name_path(p.device.as_deref(), p.stats.local, p.stats.remote));
+            name.map_or_else(|| limit.to_string(), |name| format!("waits for {name}"))
+        }
+        _ => limit.to_string(),
     }
 }
 
@@ -317,10 +341,12 @@ impl ClientReport {
         associations: Vec<AssociationReport>,
     ) -> Self {
         let both = [Direction::Forward, Direction::Reverse];
-        let carries =
-            |direction: &Direction| test.asks() || test.sends(*direction == Direction::Forward);
+        let carries = |direction: &Direction| {
+            test.is_request_response() || test.sends_load(*direction == Direction::Forward)
+        };
         let sums = both.into_iter().filter(carries);
-        let sums = sums.map(|direction| DirectionSum::of(direction, &associations)).collect();
+        let sums =
+            sums.map(|direction| DirectionSum::from_reports(direction, &associations)).collect();
         Self { polypath_perf: 1, test, interrupted, associations, notes: Vec::new(), sums }
     }
 
@@ -331,7 +357,7 @@ impl ClientReport {
 }
 
 impl DirectionSum {
-    fn of(direction: Direction, associations: &[AssociationReport]) -> Self {
+    fn from_reports(direction: Direction, associations: &[AssociationReport]) -> Self {
         let mut sum = Self {
             direction,
             received: Flow::default(),
@@ -353,7 +379,7 @@ impl DirectionSum {
                 Direction::Reverse => (server, client),
             };
             sum.received.add(&to.received);
-            sum.goodput_mbit += mbit(to.received.bytes, to.seconds);
+            sum.goodput_mbit += mbit_per_s(to.received.bytes, to.seconds);
             sum.retransmissions += from.paths.iter().map(|p| p.retransmissions).sum::<u64>();
             sum.timeouts += from.paths.iter().map(|p| p.timeouts).sum::<u64>();
             sender_cpu = sender_cpu.max(from.cpu.total());
@@ -369,6 +395,34 @@ impl DirectionSum {
 }
 
 /// Mbit/s (10^6); 0 where no time has passed.
-pub(crate) fn mbit(bytes: u64, seconds: f64) -> f64 {
+pub(crate) fn mbit_per_s(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8e-6 / seconds } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use polypath_net::{FourTuple, PathId, PathStats};
+
+    use super::*;
+
+    #[test]
+    fn limits_are_told_in_words_with_addresses() {
+        let path = |n: u8, local: &str, remote: &str| {
+            let tuple =
+                FourTuple { local: local.parse().unwrap(), remote: remote.parse().unwrap() };
+            PathInfo::new(PathStats::new(PathId(n), tuple))
+        };
+        let paths = [path(0, "10.0.1.1:1", "10.0.1.2:1"), path(1, "10.0.2.1:1", "10.0.2.2:1")];
+        let mut after = LimitStats::default();
+        let ms = Duration::from_millis;
+        (after.congestion, after.scheduler) = (vec![ms(20), ms(38)], vec![ms(31)]);
+        after.application = ms(11);
+        let shares = LimitShare::between(&LimitStats::default(), &after, &paths);
+        assert_eq!(
+            LimitShare::describe_shares(&shares),
+            "paths full 58 %, waits for path 10.0.1.1 -> 10.0.1.2 31 %, application 11 %"
+        );
+        let alone = LimitShare::between(&LimitStats::default(), &after, &paths[..1]);
+        assert_eq!(alone[0].limit, "path full");
+    }
 }

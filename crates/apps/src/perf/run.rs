@@ -9,13 +9,13 @@ use polypath_net::{Association, Event, PathInfo, PathState};
 use tokio::sync::{Notify, watch};
 
 use super::clock::now_ns;
-use super::control::{Control, Outlet, tell};
+use super::control::{Control, Outlet, send_control};
 use super::error::PerfError;
 use super::meter::Meter;
 use super::report::{EndReport, Interval};
 use super::spec::TestSpec;
 use super::watch::{Look, Watch};
-use crate::stalled;
+use crate::stall_line;
 
 /// Heard when the user wants to end early.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Stop {
     }
 
     /// Waits for it.
-    pub async fn set(&self) {
+    pub async fn await_set(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|stopped| *stopped).await.is_err() {
             // Nobody can throw it any more.
@@ -95,7 +95,14 @@ impl Run {
         let (stopped, stop) = stop_switch();
         Self {
             end_ns: start_ns.saturating_add(spec.total_ms().saturating_mul(1_000_000)),
-            asked: Mutex::new(vec![0; if spec.asks() { usize::from(spec.streams) + 1 } else { 0 }]),
+            asked: Mutex::new(vec![
+                0;
+                if spec.is_request_response() {
+                    usize::from(spec.streams) + 1
+                } else {
+                    0
+                }
+            ]),
             association,
             spec,
             client,
@@ -109,22 +116,22 @@ impl Run {
         }
     }
 
-    pub(crate) fn meter(&self) -> MutexGuard<'_, Meter> {
+    pub(crate) fn lock_meter(&self) -> MutexGuard<'_, Meter> {
         self.meter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn asked(&self) -> MutexGuard<'_, Vec<u64>> {
+    fn lock_asked(&self) -> MutexGuard<'_, Vec<u64>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn note_asked(&self, stream: u16, now_ns: u64) {
-        if let Some(asked) = self.asked().get_mut(usize::from(stream)) {
+        if let Some(asked) = self.lock_asked().get_mut(usize::from(stream)) {
             *asked = now_ns;
         }
     }
 
     pub(crate) fn take_asked(&self, stream: u16) -> Option<u64> {
-        let asked = self.asked().get_mut(usize::from(stream)).map(core::mem::take)?;
+        let asked = self.lock_asked().get_mut(usize::from(stream)).map(core::mem::take)?;
         (asked != 0).then_some(asked)
     }
 
@@ -134,39 +141,40 @@ impl Run {
     }
 
     /// Ends the load now.
-    pub(crate) fn stop(&self) {
+    pub(crate) fn stop_load(&self) {
         self.stopped.send_replace(true);
     }
 
     /// What was counted so far. Of a test that ended early, its last piece counts as an interval.
     pub(crate) fn report(&self) -> EndReport {
-        let mut meter = self.meter();
+        let mut meter = self.lock_meter();
         let now = now_ns();
         if !meter.is_over() && now > self.start_ns {
-            meter.cut(now, &self.association);
-            meter.finish();
+            meter.end_interval(now, &self.association);
+            meter.end_load();
         }
         meter.report()
     }
 
     /// Waits for the beginning.
-    pub(crate) async fn begin(&self) {
+    pub(crate) async fn await_beginning(&self) {
         let wait = Duration::from_nanos(self.start_ns.saturating_sub(now_ns()));
         tokio::time::sleep(wait).await;
-        self.meter().begin(&self.association);
+        self.lock_meter().begin_counting(&self.association);
     }
 
     /// Makes load and measures until both ends have all of it. `stop`: the user's switch.
-    pub(crate) async fn conduct(
+    pub(crate) async fn conduct_test(
         &self,
         outlet: &mut Outlet,
         id: u64,
         observer: &dyn Observer,
         stop: &Stop,
     ) -> Result<(), PerfError> {
-        let mut heard = pin!(self.hear(outlet));
+        let mut heard = pin!(self.hear_peer(outlet));
         let mut impatient = pin!(self.stop_with(stop));
-        let mut load = pin!(async { tokio::try_join!(self.load(), self.tick(id, observer)) });
+        let mut load =
+            pin!(async { tokio::try_join!(self.send_load(), self.cut_intervals(id, observer)) });
         loop {
             tokio::select! {
                 done = &mut load => {
@@ -177,7 +185,7 @@ impl Run {
                 told = &mut impatient => told?,
             };
         }
-        let mut arrive = pin!(self.arrive());
+        let mut arrive = pin!(self.await_arrivals());
         loop {
             tokio::select! {
                 done = &mut arrive => return done,
@@ -188,25 +196,26 @@ impl Run {
     }
 
     /// After the load: tells what was sent, and waits for what comes.
-    async fn arrive(&self) -> Result<(), PerfError> {
-        if self.client && self.spec.asks() {
-            self.wait_until(|run| run.asked().iter().all(|asked| *asked == 0)).await;
+    async fn await_arrivals(&self) -> Result<(), PerfError> {
+        if self.client && self.spec.is_request_response() {
+            self.wait_until(|run| run.lock_asked().iter().all(|asked| *asked == 0)).await;
         }
-        if self.spec.sends(self.client) || (self.client && self.spec.asks()) {
-            let messages = self.meter().sent_ever();
-            tell(&self.association, Control::Sent { messages }).await?;
+        if self.spec.sends_load(self.client) || (self.client && self.spec.is_request_response()) {
+            let messages = self.lock_meter().sent_ever();
+            send_control(&self.association, Control::Sent { messages }).await?;
         }
-        if self.expects() {
-            let all =
-                |run: &Self| run.meter().received_ever() >= run.expected.load(Ordering::Relaxed);
+        if self.expects_count() {
+            let all = |run: &Self| {
+                run.lock_meter().received_ever() >= run.expected.load(Ordering::Relaxed)
+            };
             self.wait_until(all).await;
         }
         Ok(())
     }
 
     /// Whether the peer says what it sent.
-    fn expects(&self) -> bool {
-        self.spec.sends(!self.client) || (!self.client && self.spec.asks())
+    fn expects_count(&self) -> bool {
+        self.spec.sends_load(!self.client) || (!self.client && self.spec.is_request_response())
     }
 
     async fn wait_until(&self, done: impl Fn(&Self) -> bool) {
@@ -222,20 +231,20 @@ impl Run {
     }
 
     /// Cuts intervals until the load's time is over.
-    async fn tick(&self, id: u64, observer: &dyn Observer) -> Result<(), PerfError> {
-        for at_ms in cuts(&self.spec) {
+    async fn cut_intervals(&self, id: u64, observer: &dyn Observer) -> Result<(), PerfError> {
+        for at_ms in interval_ends(&self.spec) {
             let at = self.start_ns.saturating_add(at_ms.saturating_mul(1_000_000));
             let wait = Duration::from_nanos(at.saturating_sub(now_ns()));
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
-                () = self.stop.set() => {}
+                () = self.stop.await_set() => {}
             }
             let stopped = self.stop.is_set();
             let interval = {
-                let mut meter = self.meter();
-                let interval = meter.cut(now_ns(), &self.association);
+                let mut meter = self.lock_meter();
+                let interval = meter.end_interval(now_ns(), &self.association);
                 if stopped {
-                    meter.finish();
+                    meter.end_load();
                 }
                 interval
             };
@@ -244,21 +253,22 @@ impl Run {
                 return Ok(());
             }
         }
-        self.meter().finish();
+        self.lock_meter().end_load();
         Ok(())
     }
 
     /// Listens to the peer; returns only what goes wrong.
-    async fn hear(&self, outlet: &mut Outlet) -> PerfError {
+    async fn hear_peer(&self, outlet: &mut Outlet) -> PerfError {
         loop {
-            if self.client && (!self.expects() || self.expected.load(Ordering::Relaxed) != UNKNOWN)
+            if self.client
+                && (!self.expects_count() || self.expected.load(Ordering::Relaxed) != UNKNOWN)
             {
                 // What follows is the report.
                 core::future::pending::<()>().await;
             }
-            match outlet.next().await {
-                Ok(Control::Stop) if !self.client => self.stop(),
-                Ok(Control::Sent { messages }) if self.expects() => {
+            match outlet.next_control().await {
+                Ok(Control::Stop) if !self.client => self.stop_load(),
+                Ok(Control::Sent { messages }) if self.expects_count() => {
                     self.expected.store(messages.min(UNKNOWN - 1), Ordering::Relaxed);
                     self.progress.notify_waiters();
                 }
@@ -270,17 +280,17 @@ impl Run {
 
     /// Ends the load when the user wants, and tells the peer, once.
     async fn stop_with(&self, stop: &Stop) -> Result<(), PerfError> {
-        stop.set().await;
-        self.stop();
+        stop.await_set().await;
+        self.stop_load();
         if self.client {
-            tell(&self.association, Control::Stop).await?;
+            send_control(&self.association, Control::Stop).await?;
         }
         // Done; the switch stays thrown.
         core::future::pending().await
     }
 
     /// Waits until the peer has been silent for too long, or takes too long to finish.
-    pub(crate) async fn watch(&self, stop: &Stop) -> PerfError {
+    pub(crate) async fn watch_peer(&self, stop: &Stop) -> PerfError {
         tokio::select! {
             error = self.watch_clock(stop) => error,
             hole = self.watch_paths() => hole,
@@ -295,7 +305,7 @@ impl Run {
             let (path, mtu) = match event {
                 Event::PacketsTooBig { path, mtu } => (path, mtu),
                 Event::Stalled { cause, silence } => {
-                    self.meter().stalled(stalled(cause, silence));
+                    self.lock_meter().note_stall(stall_line(cause, silence));
                     continue;
                 }
                 _ => continue,
@@ -324,7 +334,7 @@ impl Run {
                 over: self.is_over(now),
                 stopped: stop.is_set(),
             };
-            if let Some(error) = watch.look(step, &look) {
+            if let Some(error) = watch.check_progress(step, &look) {
                 return error;
             }
         }
@@ -332,7 +342,7 @@ impl Run {
 }
 
 /// When intervals end, milliseconds after the beginning: the omitted part is divided by itself.
-fn cuts(spec: &TestSpec) -> impl Iterator<Item = u64> + use<> {
+fn interval_ends(spec: &TestSpec) -> impl Iterator<Item = u64> + use<> {
     let (omit, total, step) = (spec.omit_ms, spec.total_ms(), spec.interval_ms.max(1));
     let mut last = 0;
     core::iter::from_fn(move || {
@@ -353,8 +363,8 @@ mod tests {
     #[test]
     fn intervals_end_with_the_omitted_part_and_with_the_test() {
         let spec = TestSpec { duration_ms: 1000, omit_ms: 500, interval_ms: 400, ..second() };
-        assert_eq!(cuts(&spec).collect::<Vec<_>>(), [400, 500, 900, 1300, 1500]);
+        assert_eq!(interval_ends(&spec).collect::<Vec<_>>(), [400, 500, 900, 1300, 1500]);
         let spec = TestSpec { interval_ms: 5000, ..second() };
-        assert_eq!(cuts(&spec).collect::<Vec<_>>(), [1000]);
+        assert_eq!(interval_ends(&spec).collect::<Vec<_>>(), [1000]);
     }
 }

@@ -11,9 +11,9 @@ use polypath_net::{Association, Closed, Config, Endpoint, Event, Warning};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::client::{LONGEST_LEAD, expect};
-use super::clock::{ClockRelation, mark, now_ns};
-use super::control::{self, Control, Hello, VERSION, tell};
+use super::client::{LONGEST_LEAD, expect_control};
+use super::clock::{ClockRelation, clock_mark, now_ns};
+use super::control::{self, Control, Hello, VERSION, send_control};
 use super::error::PerfError;
 use super::only::{Member, OnlyTest};
 use super::report::EndReport;
@@ -95,7 +95,7 @@ impl Server {
     /// # Errors
     /// When an address cannot be used.
     pub fn bind(options: ServerOptions) -> Result<Self, PerfError> {
-        let endpoint = Endpoint::bind(options.places.bound(options.endpoint))?;
+        let endpoint = Endpoint::bind(options.places.bound_config(options.endpoint))?;
         let only = options.one_off.then(Arc::default);
         let shared = Arc::new(Common { limits: options.limits, only });
         Ok(Self { endpoint, door: Door::new(options.places), shared })
@@ -112,9 +112,9 @@ impl Server {
     }
 
     /// A place for an association; without one it is told why, and ends.
-    fn admit(&self, association: &Association) -> Option<Place> {
+    fn admit_association(&self, association: &Association) -> Option<Place> {
         let from = association.paths().first().map(|path| path.stats.remote.ip())?;
-        match self.door.enter(from) {
+        match self.door.admit_guest(from) {
             Ok(place) => Some(place),
             Err(full) => {
                 association.abort(full.to_string());
@@ -138,18 +138,19 @@ impl Server {
             tokio::select! {
                 accepted = self.endpoint.accept() => {
                     let Some(association) = accepted else { break };
-                    let Some(place) = self.admit(&association) else { continue };
+                    let Some(place) = self.admit_association(&association) else { continue };
                     number += 1;
                     let guest = Guest { id: number, association, place };
                     let common = self.shared.clone();
-                    tokio::spawn(serve(guest, common, observer.clone(), stop.clone(), alive.clone()));
+                    let (observer, stop, alive) = (observer.clone(), stop.clone(), alive.clone());
+                    tokio::spawn(serve_association(guest, common, observer, stop, alive));
                 }
                 () = self.door.turn_out_mute() => {}
-                () = self.shared.over() => break,
-                () = stop.set() => break,
+                () = self.shared.await_end() => break,
+                () = stop.await_set() => break,
             }
         }
-        self.door.close();
+        self.door.dismiss_mute();
         drop(alive);
         let _ = all_over.recv().await;
         let _ = tokio::time::timeout(Duration::from_secs(2), self.endpoint.wait_idle()).await;
@@ -169,7 +170,7 @@ struct Guest {
     clippy::manual_async_fn,
     reason = "the arguments of an `async fn` are in its future twice"
 )]
-fn serve(
+fn serve_association(
     guest: Guest,
     common: Arc<Common>,
     observer: mpsc::UnboundedSender<SessionUpdate>,
@@ -177,15 +178,15 @@ fn serve(
     alive: mpsc::Sender<Infallible>,
 ) -> impl Future<Output = ()> + Send {
     async move {
-        let first = guest.place.greeting(pin!(expect(&guest.association))).await;
+        let first = guest.place.await_greeting(pin!(expect_control(&guest.association))).await;
         let first = first.map_err(PerfError::from).and_then(|said| said);
-        Box::pin(answer(guest, first, &common, &observer, &stop)).await;
+        Box::pin(answer_guest(guest, first, &common, &observer, &stop)).await;
         drop(alive);
     }
 }
 
 /// Does what a guest wants by its first words.
-async fn answer(
+async fn answer_guest(
     guest: Guest,
     first: Result<Control, PerfError>,
     common: &Common,
@@ -198,8 +199,8 @@ async fn answer(
     let mut session = Session { id, remote, test: None, report: EndReport::default(), error: None };
     let agreed = match first {
         Ok(first) => tokio::select! {
-            agreed = agree(&association, first, &place, common) => agreed,
-            () = stop.set() => Err(PerfError::Interrupted),
+            agreed = agree_on_test(&association, first, &place, common) => agreed,
+            () = stop.await_set() => Err(PerfError::Interrupted),
         },
         Err(error) => Err(error),
     };
@@ -211,7 +212,7 @@ async fn answer(
         let told =
             if stop.is_set() { "the server was stopped".to_owned() } else { error.to_string() };
         association.abort(told.clone());
-        session.error = Some(shown::remark(&told));
+        session.error = Some(shown::escape_remark(&told));
     }
     // Nobody has to watch.
     let _ = observer.send(SessionUpdate::Ended(Box::new(session)));
@@ -226,7 +227,7 @@ struct Agreed {
 }
 
 /// Learns what test it is to be, and answers questions for the time until it begins.
-async fn agree(
+async fn agree_on_test(
     association: &Association,
     first: Control,
     place: &Place,
@@ -235,15 +236,15 @@ async fn agree(
     let Control::Hello(hello) = first else {
         return Err(PerfError::Protocol(format!("{first:?} before a greeting")));
     };
-    let member = match common.admit(&hello) {
+    let member = match common.admit_hello(&hello) {
         Ok(member) => member,
         Err(reason) => {
-            tell(association, Control::Refused { reason: reason.clone() }).await?;
+            send_control(association, Control::Refused { reason: reason.clone() }).await?;
             let _ = tokio::time::timeout(REFUSAL, association.shutdown()).await;
             return Err(PerfError::Refused(reason));
         }
     };
-    if !place.keep() {
+    if !place.keep_place() {
         return Err(Dismissed::GaveWay.into());
     }
     let questions = tokio::time::timeout(AGREEMENT, answer_questions(association)).await;
@@ -253,10 +254,10 @@ async fn agree(
 
 /// Says what time it is until the client says when load begins.
 async fn answer_questions(association: &Association) -> Result<(ClockRelation, u64), PerfError> {
-    tell(association, Control::Ready { clock: mark() }).await?;
+    send_control(association, Control::Ready { clock: clock_mark() }).await?;
     for _ in 0..100 {
-        match expect(association).await? {
-            Control::Ping => tell(association, Control::Pong { now_ns: now_ns() }).await?,
+        match expect_control(association).await? {
+            Control::Ping => send_control(association, Control::Pong { now_ns: now_ns() }).await?,
             Control::Start { clock, at_ns } => return Ok((clock, at_ns)),
             other => return Err(PerfError::Protocol(format!("{other:?} before the test"))),
         }
@@ -273,31 +274,31 @@ async fn take_part(
     stop: &Stop,
 ) -> Result<(), PerfError> {
     let Agreed { test, clock, at_ns, member } = agreed;
-    member.iter().for_each(Member::begin);
+    member.iter().for_each(Member::begin_load);
     let (id, remote) = (session.id, session.remote.clone());
     session.test = Some(test.clone());
     let _ = observer.send(SessionUpdate::Began { id, remote, test: test.clone() });
-    let start_ns = soon(clock.at_server(at_ns));
-    let run = Run::new(association.clone(), test, false, clock.correction(false), start_ns);
-    let outcome = measure(&run, id, observer, stop).await;
+    let start_ns = clamp_start(clock.at_server(at_ns));
+    let run = Run::new(association.clone(), test, false, clock.stamp_correction(false), start_ns);
+    let outcome = measure_test(&run, id, observer, stop).await;
     session.report = run.report();
     outcome
 }
 
 /// `at_ns`, if it is now or shortly.
-fn soon(at_ns: u64) -> u64 {
+fn clamp_start(at_ns: u64) -> u64 {
     let now = now_ns();
     let lead = u64::try_from(LONGEST_LEAD.as_nanos()).unwrap_or(0);
     at_ns.clamp(now, now.saturating_add(lead))
 }
 
-async fn measure(
+async fn measure_test(
     run: &Run,
     id: u64,
     observer: &mpsc::UnboundedSender<SessionUpdate>,
     stop: &Stop,
 ) -> Result<(), PerfError> {
-    let (inlet, mut outlet) = control::pipe(false);
+    let (inlet, mut outlet) = control::control_pipe(false);
     let tell_observer = |progress| {
         // Nobody has to watch.
         let _ = observer.send(SessionUpdate::Progress(progress));
@@ -306,10 +307,10 @@ async fn measure(
     let (_never, unhurried) = super::run::stop_switch();
     let mut events = run.association.events();
     let whole = async {
-        tell(&run.association, Control::Begun).await?;
-        run.begin().await;
-        run.conduct(&mut outlet, id, &tell_observer, &unhurried).await?;
-        control::ship(&run.association, &run.report()).await?;
+        send_control(&run.association, Control::Begun).await?;
+        run.await_beginning().await;
+        run.conduct_test(&mut outlet, id, &tell_observer, &unhurried).await?;
+        control::send_report(&run.association, &run.report()).await?;
         // The client has it when it says goodbye; the end of that may get lost on the way.
         while let Some(event) = events.next().await {
             if event == Event::PeerShutdown {
@@ -320,9 +321,9 @@ async fn measure(
     };
     let error = tokio::select! {
         outcome = whole => return outcome,
-        error = run.receive(&inlet) => error,
-        error = run.watch(&unhurried) => error,
-        () = stop.set() => PerfError::Interrupted,
+        error = run.receive_messages(&inlet) => error,
+        error = run.watch_peer(&unhurried) => error,
+        () = stop.await_set() => PerfError::Interrupted,
     };
     // A goodbye is one only after the test.
     let over = run.is_over(now_ns());
@@ -331,7 +332,7 @@ async fn measure(
 
 impl Common {
     /// Takes part; otherwise says why not.
-    fn admit(&self, hello: &Hello) -> Result<Option<Member>, String> {
+    fn admit_hello(&self, hello: &Hello) -> Result<Option<Member>, String> {
         if hello.version != VERSION {
             return Err(format!("version {} of the protocol (allowed: {VERSION})", hello.version));
         }
@@ -339,16 +340,16 @@ impl Common {
             let most = self.limits.parallel;
             return Err(format!("{} associations at once (allowed: 1 to {most})", hello.parallel));
         }
-        hello.test.check(&self.limits).map_err(|error| error.to_string())?;
+        hello.test.check_limits(&self.limits).map_err(|error| error.to_string())?;
         let Some(only) = &self.only else { return Ok(None) };
-        let member = only.join(hello.group);
+        let member = only.join_test(hello.group);
         member.map(Some).ok_or("it takes part in one test only, which is another".to_owned())
     }
 
     /// Waits until the only test is over.
-    async fn over(&self) {
+    async fn await_end(&self) {
         match &self.only {
-            Some(only) => only.over().await,
+            Some(only) => only.await_end().await,
             None => core::future::pending().await,
         }
     }
@@ -362,7 +363,7 @@ mod tests {
     fn told(one_off: bool, hello: &[Hello]) -> Vec<Result<bool, String>> {
         let only = one_off.then(Arc::default);
         let common = Common { limits: Limits::default(), only };
-        let admitted: Vec<_> = hello.iter().map(|hello| common.admit(hello)).collect();
+        let admitted: Vec<_> = hello.iter().map(|hello| common.admit_hello(hello)).collect();
         admitted.into_iter().map(|told| told.map(|member| member.is_some())).collect()
     }
 

@@ -12,24 +12,24 @@ const LONGEST_LIST: usize = 32;
 
 impl EndReport {
     /// The report, made harmless.
-    pub(crate) fn tamed(mut self) -> Self {
+    pub(crate) fn into_harmless(mut self) -> Self {
         self.paths.truncate(LONGEST_LIST);
-        self.paths.iter_mut().for_each(PathInterval::tame);
+        self.paths.iter_mut().for_each(PathInterval::make_harmless);
         self.limits.truncate(LONGEST_LIST);
-        self.limits.iter_mut().for_each(|limit| tame(&mut limit.limit));
+        self.limits.iter_mut().for_each(|limit| escape_text(&mut limit.limit));
         for interval in &mut self.intervals {
             interval.paths.truncate(LONGEST_LIST);
-            interval.paths.iter_mut().for_each(PathInterval::tame);
+            interval.paths.iter_mut().for_each(PathInterval::make_harmless);
             interval.stalls.truncate(LONGEST_LIST);
-            interval.stalls.iter_mut().for_each(tame);
+            interval.stalls.iter_mut().for_each(escape_text);
         }
         self
     }
 }
 
 impl PathInterval {
-    fn tame(&mut self) {
-        self.device.iter_mut().chain(&mut self.note).for_each(tame);
+    fn make_harmless(&mut self) {
+        self.device.iter_mut().chain(&mut self.note).for_each(escape_text);
         let Self { payload_bytes, goodput_bytes, retransmissions, copies, timeouts, .. } = self;
         for count in [payload_bytes, goodput_bytes, retransmissions, copies, timeouts] {
             *count = (*count).min(MOST);
@@ -37,8 +37,8 @@ impl PathInterval {
     }
 }
 
-fn tame(text: &mut String) {
-    *text = shown::remark(text);
+fn escape_text(text: &mut String) {
+    *text = shown::escape_remark(text);
 }
 
 #[cfg(test)]
@@ -80,12 +80,12 @@ mod tests {
             intervals: vec![interval.clone()],
             ..EndReport::default()
         };
-        let mut tamed = report.tamed();
+        let mut tamed = report.into_harmless();
         tamed.share_goodput(&tamed.clone());
         assert_eq!((tamed.paths.len(), tamed.limits.len()), (32, 32));
         assert_eq!(tamed.limits[0].limit, "\\u{202e}");
         assert_eq!(tamed.intervals[0].stalls, ["\\r"]);
-        let told = super::super::text::interval(1, &tamed.intervals[0]);
+        let told = super::super::text::format_interval(1, &tamed.intervals[0]);
         assert!(told.chars().all(|c| c == '\n' || !c.is_control()), "{told}");
     }
 }

@@ -105,27 +105,29 @@ impl TestSpec {
     ///
     /// # Errors
     /// The first that is out of bounds.
-    pub fn check(&self, limits: &Limits) -> Result<(), SpecError> {
+    pub fn check_limits(&self, limits: &Limits) -> Result<(), SpecError> {
         let longest = u64::try_from(limits.duration.as_millis()).unwrap_or(u64::MAX);
         let size = u64::from(limits.size);
-        within("duration (ms)", self.duration_ms, 1, longest)?;
-        within("omitted time (ms)", self.omit_ms, 0, longest - self.duration_ms)?;
+        check_range("duration (ms)", self.duration_ms, 1, longest)?;
+        check_range("omitted time (ms)", self.omit_ms, 0, longest - self.duration_ms)?;
         // Every interval tells every stream, up to a number.
         let streams = u64::from(self.streams.min(STREAMS_TOLD));
         let intervals = limits.intervals.min(limits.rows / (streams + 1)).max(1);
         let shortest = SHORTEST_INTERVAL_MS.max(self.total_ms().div_ceil(intervals));
-        within("interval (ms)", self.interval_ms, shortest, longest.max(shortest))?;
-        within("number of streams", self.streams.into(), 1, limits.streams.into())?;
-        within("message size", self.size.into(), 1, size)?;
+        check_range("interval (ms)", self.interval_ms, shortest, longest.max(shortest))?;
+        check_range("number of streams", self.streams.into(), 1, limits.streams.into())?;
+        check_range("message size", self.size.into(), 1, size)?;
         match self.load {
             Load::Saturated => Ok(()),
-            Load::Rate(rate) => within("rate (bit/s)", rate, 1, HIGHEST_RATE),
+            Load::Rate(rate) => check_range("rate (bit/s)", rate, 1, HIGHEST_RATE),
             Load::RequestResponse(_) if self.way != Way::Forward => Err(SpecError {
                 field: "direction",
                 value: format!("{:?}", self.way).to_lowercase(),
                 allowed: "forward, since requests and responses go both ways".to_owned(),
             }),
-            Load::RequestResponse(response) => within("response size", response.into(), 1, size),
+            Load::RequestResponse(response) => {
+                check_range("response size", response.into(), 1, size)
+            }
         }
     }
 
@@ -135,7 +137,7 @@ impl TestSpec {
     }
 
     /// Time between two messages, if they come at a rate.
-    pub(crate) fn gap(&self) -> Duration {
+    pub(crate) fn message_gap(&self) -> Duration {
         match self.load {
             Load::Rate(rate) => {
                 Duration::from_secs_f64(f64::from(self.size) * 8.0 / rate.max(1) as f64)
@@ -145,18 +147,18 @@ impl TestSpec {
     }
 
     /// Whether the end sends load of its own accord.
-    pub(crate) fn sends(&self, client: bool) -> bool {
+    pub(crate) fn sends_load(&self, client: bool) -> bool {
         let other = if client { Way::Reverse } else { Way::Forward };
         !matches!(self.load, Load::RequestResponse(_)) && self.way != other
     }
 
     /// Whether requests are sent and answered.
-    pub(crate) const fn asks(&self) -> bool {
+    pub(crate) const fn is_request_response(&self) -> bool {
         matches!(self.load, Load::RequestResponse(_))
     }
 }
 
-fn within(field: &'static str, value: u64, least: u64, most: u64) -> Result<(), SpecError> {
+fn check_range(field: &'static str, value: u64, least: u64, most: u64) -> Result<(), SpecError> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
@@ -185,9 +187,9 @@ pub(crate) mod tests {
         let told = |change: fn(&mut TestSpec)| {
             let mut spec = second();
             change(&mut spec);
-            spec.check(&Limits::default()).unwrap_err().to_string()
+            spec.check_limits(&Limits::default()).unwrap_err().to_string()
         };
-        assert_eq!(second().check(&Limits::default()), Ok(()));
+        assert_eq!(second().check_limits(&Limits::default()), Ok(()));
         let duration = "duration (ms) 0 is not possible (allowed: 1 to 86400000)";
         assert_eq!(told(|s| s.duration_ms = 0), duration);
         assert!(told(|s| s.duration_ms = u64::MAX).starts_with("duration"));
@@ -204,7 +206,7 @@ pub(crate) mod tests {
     #[test]
     fn many_short_intervals_are_refused() {
         let spec = TestSpec { duration_ms: 1_000_000, interval_ms: 10, ..second() };
-        let error = spec.check(&Limits::default()).unwrap_err().to_string();
+        let error = spec.check_limits(&Limits::default()).unwrap_err().to_string();
         assert!(error.contains("allowed: 100 to"), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use super::clock::ClockRelation;
 use super::report::{
     AssociationReport, ClientReport, Delay, Direction, DirectionSum, EndReport, Flow, Interval,
-    LimitShare, PathCondition, PathInterval, mbit,
+    LimitShare, PathCondition, PathInterval, mbit_per_s,
 };
 use super::server::Session;
 use crate::paths;
@@ -16,7 +16,7 @@ pub const HEADER: &str =
 
 /// One line of an interval, and one per path where there are several. What this end received counts
 /// if it received anything, otherwise what left it.
-pub fn interval(id: u64, interval: &Interval) -> String {
+pub fn format_interval(id: u64, interval: &Interval) -> String {
     let mut text = String::new();
     let bytes = match interval.received {
         Flow { messages: 0, .. } => interval.transmitted_bytes,
@@ -24,12 +24,12 @@ pub fn interval(id: u64, interval: &Interval) -> String {
     };
     let counts = Counts { bytes, paths: &interval.paths, delay: interval.delay.as_ref() };
     let note = if interval.omitted { "  (omitted)" } else { "" };
-    let _ = writeln!(text, "{}{note}", counts.line(id, interval.start, interval.end));
+    let _ = writeln!(text, "{}{note}", counts.format_line(id, interval.start, interval.end));
     if interval.paths.len() > 1 {
         interval
             .paths
             .iter()
-            .for_each(|p| text.push_str(&path(p, p.payload_bytes, interval.seconds())));
+            .for_each(|p| text.push_str(&format_path(p, p.payload_bytes, interval.seconds())));
     }
     for line in &interval.stalls {
         let _ = writeln!(text, "[{id:>3}] {line}");
@@ -45,13 +45,13 @@ struct Counts<'a> {
 }
 
 impl Counts<'_> {
-    fn line(&self, id: u64, start: f64, end: f64) -> String {
+    fn format_line(&self, id: u64, start: f64, end: f64) -> String {
         let retransmissions: u64 = self.paths.iter().map(|p| p.retransmissions).sum();
-        let rate = speed(mbit(self.bytes, end - start));
+        let rate = format_speed(mbit_per_s(self.bytes, end - start));
         let delay = self.delay.map_or(String::new(), |d| {
-            format!("  {:>9} {:>9}", milliseconds(d.p50), milliseconds(d.p99))
+            format!("  {:>9} {:>9}", format_ms(d.p50), format_ms(d.p99))
         });
-        let bytes = size(self.bytes);
+        let bytes = format_bytes(self.bytes);
         format!(
             "[{id:>3}] {start:>7.2}-{end:<7.2} s {bytes:>9} {rate:>13} {retransmissions:>5}{delay}"
         )
@@ -59,14 +59,14 @@ impl Counts<'_> {
 }
 
 /// One line of a path, which carried so many bytes in this time.
-pub fn path(path: &PathInterval, bytes: u64, seconds: f64) -> String {
+pub fn format_path(path: &PathInterval, bytes: u64, seconds: f64) -> String {
     let way = format!("{} -> {}", path.local.ip(), path.remote.ip());
-    let rate = speed(mbit(bytes, seconds));
-    let srtt = path.srtt_ms.map_or("-".to_owned(), milliseconds);
+    let rate = format_speed(mbit_per_s(bytes, seconds));
+    let srtt = path.srtt_ms.map_or("-".to_owned(), format_ms);
     let mut line = format!(
         "      {way:<32} {rate:>13} {:>5}  srtt {srtt}, cwnd {}",
         path.retransmissions,
-        size(path.cwnd)
+        format_bytes(path.cwnd)
     );
     if path.timeouts > 0 {
         let _ = write!(line, ", timeouts {}", path.timeouts);
@@ -89,7 +89,7 @@ pub fn path(path: &PathInterval, bytes: u64, seconds: f64) -> String {
 }
 
 /// The outcome of a client's test.
-pub fn client(report: &ClientReport) -> String {
+pub fn format_client(report: &ClientReport) -> String {
     let mut text =
         "- - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - -\n".to_owned();
     text.push_str(HEADER);
@@ -97,9 +97,9 @@ pub fn client(report: &ClientReport) -> String {
         for sum in &report.sums {
             one_way(&mut text, association, sum.direction);
         }
-        notes(&mut text, &association.client, "");
+        append_notes(&mut text, &association.client, "");
         if let Some(server) = &association.server {
-            notes(&mut text, server, "at the server: ");
+            append_notes(&mut text, server, "at the server: ");
         }
         if let Some(error) = &association.error {
             let _ = writeln!(text, "[{:>3}] ended early: {error}", association.id);
@@ -110,11 +110,11 @@ pub fn client(report: &ClientReport) -> String {
     }
     let told = report.associations.iter().any(|a| a.server.is_some());
     for sum in report.sums.iter().filter(|sum| told || sum.direction == Direction::Reverse) {
-        text.push_str(&total(sum, report));
+        text.push_str(&format_total(sum, report));
     }
     let clocks = report.associations.iter().map(|a| &a.clock);
     if let Some(clock) = clocks.max_by_key(|clock| clock.error_ns)
-        && !report.test.asks()
+        && !report.test.is_request_response()
     {
         text.push_str(&clock_note(clock));
     }
@@ -132,65 +132,66 @@ fn one_way(text: &mut String, association: &AssociationReport, direction: Direct
     };
     if let Some(end) = sender {
         let counts = Counts { bytes: end.transmitted_bytes, paths: &end.paths, delay: None };
-        let _ = writeln!(text, "{}  sender ({sends})", counts.line(id, 0.0, end.seconds));
+        let _ = writeln!(text, "{}  sender ({sends})", counts.format_line(id, 0.0, end.seconds));
     }
     if let Some(end) = receiver {
         let counts = Counts { bytes: end.received.bytes, paths: &[], delay: end.delay.as_ref() };
-        let _ = writeln!(text, "{}  receiver ({receives})", counts.line(id, 0.0, end.seconds));
+        let _ =
+            writeln!(text, "{}  receiver ({receives})", counts.format_line(id, 0.0, end.seconds));
     }
     if let Some(end) = sender {
         let both = receiver.is_some();
         let bytes = |p: &PathInterval| if both { p.goodput_bytes } else { p.payload_bytes };
-        end.paths.iter().for_each(|p| text.push_str(&path(p, bytes(p), end.seconds)));
-        let limits = LimitShare::line(&end.limits);
+        end.paths.iter().for_each(|p| text.push_str(&format_path(p, bytes(p), end.seconds)));
+        let limits = LimitShare::describe_shares(&end.limits);
         if !limits.is_empty() {
             let _ = writeln!(text, "      limited by: {limits}");
         }
     }
     if let Some(end) = receiver {
-        streams(text, end);
+        append_streams(text, end);
     }
 }
 
 /// Why paths carried nothing, a line each.
-fn notes(text: &mut String, end: &EndReport, whose: &str) {
+fn append_notes(text: &mut String, end: &EndReport, whose: &str) {
     for path in &end.paths {
         if let Some(note) = &path.note {
-            let name = paths::name(path.device.as_deref(), path.local, path.remote);
+            let name = paths::name_path(path.device.as_deref(), path.local, path.remote);
             let _ = writeln!(text, "      {whose}{name}: {note}");
         }
     }
 }
 
 /// Lines of streams, where there are several.
-fn streams(text: &mut String, end: &EndReport) {
+fn append_streams(text: &mut String, end: &EndReport) {
     if end.streams.len() < 2 {
         return;
     }
     for stream in &end.streams {
         let way = format!("stream {}", stream.stream);
-        let rate = speed(mbit(stream.received.bytes, end.seconds));
+        let rate = format_speed(mbit_per_s(stream.received.bytes, end.seconds));
         let _ = write!(text, "      {way:<32} {rate:>13}");
         if let Some(d) = &stream.delay {
-            let _ = write!(text, "      {:>11} {:>9}", milliseconds(d.p50), milliseconds(d.p99));
+            let _ = write!(text, "      {:>11} {:>9}", format_ms(d.p50), format_ms(d.p99));
         }
         text.push('\n');
     }
 }
 
-fn total(sum: &DirectionSum, report: &ClientReport) -> String {
+fn format_total(sum: &DirectionSum, report: &ClientReport) -> String {
     let way = match sum.direction {
         Direction::Forward => "to the server",
         Direction::Reverse => "to the client",
     };
-    let (rate, bytes) = (speed(sum.goodput_mbit), size(sum.received.bytes));
+    let (rate, bytes) = (format_speed(sum.goodput_mbit), format_bytes(sum.received.bytes));
     let mut text = format!("{way}: {rate} of goodput, {bytes} delivered");
-    if !report.test.asks() {
+    if !report.test.is_request_response() {
         let (sender, receiver) = (sum.sender_cpu_per_gb, sum.receiver_cpu_per_gb);
         let _ = write!(text, "; CPU s/GB: sender {sender:.2}, receiver {receiver:.2}");
     }
     text.push('\n');
-    if report.test.asks() && sum.direction == Direction::Reverse {
+    if report.test.is_request_response() && sum.direction == Direction::Reverse {
         let per_second = report.associations.iter().map(|a| {
             let end = &a.client;
             if end.seconds > 0.0 { end.received.messages as f64 / end.seconds } else { 0.0 }
@@ -204,28 +205,30 @@ fn clock_note(clock: &ClockRelation) -> String {
     if clock.common {
         "delays: one way, both ends read the same clock\n".to_owned()
     } else {
-        let error = milliseconds(clock.error_ns as f64 / 1e6);
+        let error = format_ms(clock.error_ns as f64 / 1e6);
         format!("delays: one way, clocks compared over the network: right within {error}\n")
     }
 }
 
 /// The outcome of a server's session.
-pub fn session(session: &Session) -> String {
+pub fn format_session(session: &Session) -> String {
     let (id, end) = (session.id, &session.report);
     let mut text = String::new();
     if session.test.is_some() {
         if end.received.messages > 0 {
             let counts =
                 Counts { bytes: end.received.bytes, paths: &[], delay: end.delay.as_ref() };
-            let _ = writeln!(text, "{}  receiver", counts.line(id, 0.0, end.seconds));
+            let _ = writeln!(text, "{}  receiver", counts.format_line(id, 0.0, end.seconds));
         }
         if end.sent.messages > 0 {
             let counts = Counts { bytes: end.transmitted_bytes, paths: &end.paths, delay: None };
-            let _ = writeln!(text, "{}  sender", counts.line(id, 0.0, end.seconds));
-            end.paths.iter().for_each(|p| text.push_str(&path(p, p.payload_bytes, end.seconds)));
+            let _ = writeln!(text, "{}  sender", counts.format_line(id, 0.0, end.seconds));
+            end.paths
+                .iter()
+                .for_each(|p| text.push_str(&format_path(p, p.payload_bytes, end.seconds)));
         }
     }
-    notes(&mut text, end, "");
+    append_notes(&mut text, end, "");
     if let Some(error) = &session.error {
         let _ = writeln!(text, "[{id:>3}] ended early: {error}");
     }
@@ -233,7 +236,7 @@ pub fn session(session: &Session) -> String {
 }
 
 /// Bytes in decimal units.
-fn size(bytes: u64) -> String {
+fn format_bytes(bytes: u64) -> String {
     let bytes = bytes as f64;
     match bytes {
         1e9.. => format!("{:.2} GB", bytes / 1e9),
@@ -244,7 +247,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// A rate in decimal units.
-pub(crate) fn speed(mbit: f64) -> String {
+pub(crate) fn format_speed(mbit: f64) -> String {
     match mbit {
         1e3.. => format!("{:.2} Gbit/s", mbit / 1e3),
         1.0.. => format!("{mbit:.1} Mbit/s"),
@@ -252,7 +255,7 @@ pub(crate) fn speed(mbit: f64) -> String {
     }
 }
 
-fn milliseconds(ms: f64) -> String {
+fn format_ms(ms: f64) -> String {
     match ms {
         1000.0.. => format!("{:.2} s", ms / 1e3),
         1.0.. => format!("{ms:.1} ms"),
@@ -266,13 +269,13 @@ mod tests {
 
     #[test]
     fn quantities_have_units_that_fit() {
-        let sizes = [0, 999, 1444, 12_345_678, 3_000_000_000].map(size);
+        let sizes = [0, 999, 1444, 12_345_678, 3_000_000_000].map(format_bytes);
         assert_eq!(sizes, ["0 B", "999 B", "1.4 kB", "12.3 MB", "3.00 GB"]);
         assert_eq!(
-            [0.0, 0.5, 94.37, 2500.0].map(speed),
+            [0.0, 0.5, 94.37, 2500.0].map(format_speed),
             ["0.0 kbit/s", "500.0 kbit/s", "94.4 Mbit/s", "2.50 Gbit/s"]
         );
-        assert_eq!([0.12, 10.04, 2500.0].map(milliseconds), ["120 us", "10.0 ms", "2.50 s"]);
+        assert_eq!([0.12, 10.04, 2500.0].map(format_ms), ["120 us", "10.0 ms", "2.50 s"]);
     }
 
     #[test]
@@ -301,11 +304,11 @@ mod tests {
             paths: vec![one.clone()],
             ..Interval::default()
         };
-        let text = interval(1, &line);
+        let text = format_interval(1, &line);
         assert_eq!(text.lines().count(), 1, "{text}");
         assert!(text.contains("2.5 MB") && text.contains("20.0 Mbit/s"), "{text}");
         line.paths.push(PathInterval { state: PathCondition::Inactive, ..one });
-        let text = interval(1, &line);
+        let text = format_interval(1, &line);
         assert_eq!(text.lines().count(), 3, "{text}");
         let told = "10.0 Mbit/s     3  srtt 20.0 ms, cwnd 60.0 kB, timeouts 1, mtu 1400\n";
         assert!(text.contains(told), "{text}");

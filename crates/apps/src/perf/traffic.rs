@@ -41,7 +41,7 @@ impl Breather {
         Self { last_ns: now_ns() }
     }
 
-    async fn breathe(&mut self, now_ns: u64) {
+    async fn yield_when_due(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.last_ns) > Self::EVERY_NS {
             self.last_ns = now_ns;
             tokio::task::yield_now().await;
@@ -49,7 +49,7 @@ impl Breather {
     }
 }
 
-fn stamped(size: usize, now_ns: u64) -> Bytes {
+fn stamped_message(size: usize, now_ns: u64) -> Bytes {
     let mut message = BytesMut::zeroed(size);
     if let Some(stamp) = message.get_mut(..STAMP) {
         stamp.copy_from_slice(&now_ns.to_be_bytes());
@@ -57,48 +57,48 @@ fn stamped(size: usize, now_ns: u64) -> Bytes {
     message.freeze()
 }
 
-fn stamp(message: &[u8]) -> Option<u64> {
+fn read_stamp(message: &[u8]) -> Option<u64> {
     let stamp = message.first_chunk::<STAMP>().map(|bytes| u64::from_be_bytes(*bytes));
     stamp.filter(|stamp| *stamp != 0)
 }
 
 impl Run {
     /// Sends load until its time is over.
-    pub(crate) async fn load(&self) -> Result<(), PerfError> {
+    pub(crate) async fn send_load(&self) -> Result<(), PerfError> {
         match self.spec.load {
-            _ if self.spec.asks() => self.ask_all().await,
-            _ if !self.spec.sends(self.client) => Ok(()),
+            _ if self.spec.is_request_response() => self.ask_all().await,
+            _ if !self.spec.sends_load(self.client) => Ok(()),
             Load::Rate(rate) => self.send_at(rate).await,
-            _ => self.saturate().await,
+            _ => self.saturate_streams().await,
         }
     }
 
-    fn options(&self, ppid: u32) -> SendOptions {
+    fn send_options(&self, ppid: u32) -> SendOptions {
         SendOptions { unordered: self.spec.unordered, ppid, ..SendOptions::default() }
     }
 
     /// The streams of load in turn, for ever.
-    fn streams(&self) -> impl Iterator<Item = u16> + use<> {
+    fn cycle_streams(&self) -> impl Iterator<Item = u16> + use<> {
         (1..=self.spec.streams).cycle()
     }
 
     /// Hands in as much as goes. The first message of every batch is measured.
-    async fn saturate(&self) -> Result<(), PerfError> {
+    async fn saturate_streams(&self) -> Result<(), PerfError> {
         let size = self.spec.size as usize;
         let plain = Bytes::from(vec![0; size]);
         let count = (BATCH_BYTES / size.max(1)).clamp(1, BATCH_MESSAGES);
         let flow = Flow { messages: count as u64, bytes: (count * size) as u64 };
         let mut breather = Breather::new();
-        for stream in self.streams() {
+        for stream in self.cycle_streams() {
             let now = now_ns();
             if self.is_over(now) {
                 break;
             }
-            let first = core::iter::once(stamped(size, now));
+            let first = core::iter::once(stamped_message(size, now));
             let batch = first.chain(core::iter::repeat_n(plain.clone(), count - 1));
-            self.association.send_all(stream, batch, self.options(ppid::LOAD)).await?;
-            self.meter().sent(stream, flow);
-            breather.breathe(now).await;
+            self.association.send_all(stream, batch, self.send_options(ppid::LOAD)).await?;
+            self.lock_meter().count_sent(stream, flow);
+            breather.yield_when_due(now).await;
         }
         Ok(())
     }
@@ -127,13 +127,13 @@ impl Run {
             let first_due = u128::from(sent) * gap / 1000 + u128::from(self.start_ns);
             let first_due = u64::try_from(first_due).unwrap_or(now);
             let when = if now.saturating_sub(first_due) < PUNCTUAL_NS { now } else { first_due };
-            let batch = (0..due).map(|_| stamped(size, when));
+            let batch = (0..due).map(|_| stamped_message(size, when));
             stream = stream % self.spec.streams + 1;
-            self.association.send_all(stream, batch, self.options(ppid::LOAD)).await?;
+            self.association.send_all(stream, batch, self.send_options(ppid::LOAD)).await?;
             let flow = Flow { messages: due as u64, bytes: (due * size) as u64 };
-            self.meter().sent(stream, flow);
+            self.lock_meter().count_sent(stream, flow);
             sent += due as u64;
-            breather.breathe(now).await;
+            breather.yield_when_due(now).await;
         }
     }
 
@@ -141,26 +141,26 @@ impl Run {
     async fn ask_all(&self) -> Result<(), PerfError> {
         if self.client {
             for stream in 1..=self.spec.streams {
-                self.ask(stream).await?;
+                self.send_requests(stream).await?;
             }
         }
         Ok(())
     }
 
-    async fn ask(&self, stream: u16) -> Result<(), PerfError> {
+    async fn send_requests(&self, stream: u16) -> Result<(), PerfError> {
         self.note_asked(stream, now_ns());
         self.send_one(stream, self.spec.size, ppid::REQUEST).await
     }
 
     async fn send_one(&self, stream: u16, size: u32, ppid: u32) -> Result<(), PerfError> {
         let message = BytesMut::zeroed(size as usize).freeze();
-        self.association.send_with(stream, message, self.options(ppid)).await?;
-        self.meter().sent(stream, Flow { messages: 1, bytes: size.into() });
+        self.association.send_with(stream, message, self.send_options(ppid)).await?;
+        self.lock_meter().count_sent(stream, Flow { messages: 1, bytes: size.into() });
         Ok(())
     }
 
     /// Takes in everything that arrives; returns when the association is over, or the peer odd.
-    pub(crate) async fn receive(&self, inlet: &Inlet) -> PerfError {
+    pub(crate) async fn receive_messages(&self, inlet: &Inlet) -> PerfError {
         // It grows with what comes: many may wait for little.
         let mut messages = Vec::new();
         let mut breather = Breather::new();
@@ -171,40 +171,45 @@ impl Run {
                 Err(error) => return error.into(),
             }
             let now = now_ns();
-            self.count(&messages, now);
+            self.count_load(&messages, now);
             for message in messages.drain(..) {
                 if message.ppid != ppid::LOAD
-                    && let Err(error) = self.react(message, inlet, now).await
+                    && let Err(error) = self.handle_message(message, inlet, now).await
                 {
                     return error;
                 }
             }
             self.progress.notify_waiters();
-            breather.breathe(now).await;
+            breather.yield_when_due(now).await;
         }
     }
 
     /// Counts load.
-    fn count(&self, messages: &[Message], now: u64) {
-        let mut meter = self.meter();
+    fn count_load(&self, messages: &[Message], now: u64) {
+        let mut meter = self.lock_meter();
         for message in messages {
-            if Inlet::takes(message) || message.ppid == ppid::RESPONSE {
+            if Inlet::is_control(message) || message.ppid == ppid::RESPONSE {
                 continue;
             }
-            let sent = stamp(&message.data).filter(|_| message.ppid == ppid::LOAD);
+            let sent = read_stamp(&message.data).filter(|_| message.ppid == ppid::LOAD);
             let delay = sent.map(|sent| {
                 let sent = sent.saturating_add_signed(self.correction_ns);
                 now.saturating_sub(sent)
             });
-            meter.received(message.stream.0, message.data.len() as u64, delay);
+            meter.count_received(message.stream.0, message.data.len() as u64, delay);
         }
     }
 
     /// Deals with what is not load.
-    async fn react(&self, message: Message, inlet: &Inlet, now: u64) -> Result<(), PerfError> {
+    async fn handle_message(
+        &self,
+        message: Message,
+        inlet: &Inlet,
+        now: u64,
+    ) -> Result<(), PerfError> {
         let stream = message.stream.0;
         match (message.ppid, self.spec.load) {
-            _ if Inlet::takes(&message) => inlet.take(message),
+            _ if Inlet::is_control(&message) => inlet.take_control(message),
             (ppid::REQUEST, Load::RequestResponse(size)) if !self.client => {
                 self.send_one(stream, size, ppid::RESPONSE).await
             }
@@ -213,8 +218,8 @@ impl Run {
                     return Err(PerfError::Protocol("a response without a request".to_owned()));
                 };
                 let took = now.saturating_sub(asked);
-                self.meter().received(stream, message.data.len() as u64, Some(took));
-                if self.is_over(now_ns()) { Ok(()) } else { self.ask(stream).await }
+                self.lock_meter().count_received(stream, message.data.len() as u64, Some(took));
+                if self.is_over(now_ns()) { Ok(()) } else { self.send_requests(stream).await }
             }
             (other, _) => {
                 Err(PerfError::Protocol(format!("{other:#x} on stream {stream} was not agreed")))
@@ -229,10 +234,10 @@ mod tests {
 
     #[test]
     fn stamps_come_back_where_there_is_room() {
-        assert_eq!(stamp(&stamped(100, 77)), Some(77));
-        assert_eq!(stamp(&stamped(8, u64::MAX)), Some(u64::MAX));
-        assert_eq!(stamp(&stamped(7, 77)), None);
-        assert_eq!(stamp(&stamped(100, 0)), None);
-        assert_eq!(stamp(&[]), None);
+        assert_eq!(read_stamp(&stamped_message(100, 77)), Some(77));
+        assert_eq!(read_stamp(&stamped_message(8, u64::MAX)), Some(u64::MAX));
+        assert_eq!(read_stamp(&stamped_message(7, 77)), None);
+        assert_eq!(read_stamp(&stamped_message(100, 0)), None);
+        assert_eq!(read_stamp(&[]), None);
     }
 }

@@ -41,18 +41,18 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn new(spec: &TestSpec) -> Self {
-        let idle_limit = IDLE.saturating_add(spec.gap().saturating_mul(2));
+        let idle_limit = IDLE.saturating_add(spec.message_gap().saturating_mul(2));
         let still = Still::default();
         Self { idle_limit, silent: still, idle: still, after: Duration::ZERO }
     }
 
     /// `step` has passed. Gives the reason to end the test if there is one.
-    pub(crate) fn look(&mut self, step: Duration, look: &Look) -> Option<PerfError> {
-        if self.silent.after(step, look.packets) >= SILENCE {
+    pub(crate) fn check_progress(&mut self, step: Duration, look: &Look) -> Option<PerfError> {
+        if self.silent.note_count(step, look.packets) >= SILENCE {
             return Some(PerfError::Silent(SILENCE));
         }
         let step_of_load = if look.began { step } else { Duration::ZERO };
-        if self.idle.after(step_of_load, look.moved) >= self.idle_limit {
+        if self.idle.note_count(step_of_load, look.moved) >= self.idle_limit {
             return Some(PerfError::Idle(self.idle_limit));
         }
         self.after = if look.over { self.after + step } else { Duration::ZERO };
@@ -72,7 +72,7 @@ struct Still {
 
 impl Still {
     /// The counter's value now, and how long it has been that.
-    fn after(&mut self, step: Duration, count: u64) -> Duration {
+    fn note_count(&mut self, step: Duration, count: u64) -> Duration {
         self.time = if count == self.count { self.time + step } else { Duration::ZERO };
         self.count = count;
         self.time
@@ -91,7 +91,7 @@ mod tests {
     fn end(spec: &TestSpec, look: impl Fn(u64) -> Look) -> (f64, String) {
         let mut watch = Watch::new(spec);
         for step in 1..10_000 {
-            if let Some(error) = watch.look(STEP, &look(step)) {
+            if let Some(error) = watch.check_progress(STEP, &look(step)) {
                 return ((STEP * step as u32).as_secs_f64(), error.to_string());
             }
         }

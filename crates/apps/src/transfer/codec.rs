@@ -190,7 +190,7 @@ impl Message {
                 out.put_u8(tag::IDENTITY);
                 out.put_slice(id);
             }
-            Self::Offer(offer) => offer.put(&mut out),
+            Self::Offer(offer) => offer.append_to(&mut out),
             Self::Have { id, first, hashes } => {
                 put_tagged(&mut out, tag::HAVE, *id);
                 out.put_u32_le(*first);
@@ -226,41 +226,43 @@ impl Message {
     /// Reads a message.
     pub(crate) fn decode(bytes: &Bytes) -> Result<Self, CodecError> {
         let mut input = Input { left: bytes };
-        let tag = input.u8();
+        let tag = input.take_u8();
         let empty = Problem::Other("empty");
-        let read = tag.ok_or(empty).and_then(|tag| Self::read(tag, &mut input, bytes));
+        let read = tag.ok_or(empty).and_then(|tag| Self::read_body(tag, &mut input, bytes));
         read.map_err(|problem| match problem {
             Problem::Version(version) => CodecError::Version(version),
             Problem::Other(problem) => CodecError::Malformed { length: bytes.len(), tag, problem },
         })
     }
 
-    fn read(tag: u8, input: &mut Input<'_>, bytes: &Bytes) -> Result<Self, Problem> {
+    fn read_body(tag: u8, input: &mut Input<'_>, bytes: &Bytes) -> Result<Self, Problem> {
         let message = match tag {
             tag::HELLO => {
-                input.greeting()?;
-                let (files, bytes) = (input.u64()?, input.u64()?);
-                Self::Hello { files, bytes, block_shift: input.u8().ok_or(SHORT)? }
+                input.expect_greeting()?;
+                let (files, bytes) = (input.take_u64()?, input.take_u64()?);
+                Self::Hello { files, bytes, block_shift: input.take_u8().ok_or(SHORT)? }
             }
             tag::WELCOME => {
-                input.greeting()?;
-                let block_shift = input.u8().ok_or(SHORT)?;
-                Self::Welcome { block_shift, realm: input.array()? }
+                input.expect_greeting()?;
+                let block_shift = input.take_u8().ok_or(SHORT)?;
+                Self::Welcome { block_shift, realm: input.take_array()? }
             }
-            tag::IDENTITY => Self::Identity { id: input.array()? },
-            tag::OFFER => Self::Offer(Offer::read(input).ok_or("not a sound offer")?),
+            tag::IDENTITY => Self::Identity { id: input.take_array()? },
+            tag::OFFER => Self::Offer(Offer::read_offer(input).ok_or("not a sound offer")?),
             tag::HAVE => Self::read_have(input)?,
-            tag::GO => Self::Go { id: input.u32()?, task: input.task()? },
-            tag::END => {
-                Self::End { id: input.u32()?, blocks: input.u64()?, digest: input.array()? }
-            }
-            tag::WITHDRAW => Self::Withdraw { id: input.u32()? },
+            tag::GO => Self::Go { id: input.take_u32()?, task: input.take_task()? },
+            tag::END => Self::End {
+                id: input.take_u32()?,
+                blocks: input.take_u64()?,
+                digest: input.take_array()?,
+            },
+            tag::WITHDRAW => Self::Withdraw { id: input.take_u32()? },
             tag::VERDICT => Self::read_verdict(input)?,
             tag::DONE => Self::Done,
             tag::BYE => Self::Bye,
             tag::WORKING => Self::Working,
             tag::BLOCK => {
-                let (id, index) = (input.u32()?, input.u64()?);
+                let (id, index) = (input.take_u32()?, input.take_u64()?);
                 input.left = &[];
                 Self::Block { id, index, data: bytes.slice(BLOCK_HEADER..) }
             }
@@ -270,7 +272,7 @@ impl Message {
     }
 
     fn read_have(input: &mut Input<'_>) -> Result<Self, &'static str> {
-        let (id, first) = (input.u32()?, input.u32()?);
+        let (id, first) = (input.take_u32()?, input.take_u32()?);
         let (hashes, rest) = input.left.as_chunks::<32>();
         if hashes.is_empty() || hashes.len() > MAX_HASHES || !rest.is_empty() {
             return Err("the number of hashes is not allowed");
@@ -281,7 +283,7 @@ impl Message {
     }
 
     fn read_verdict(input: &mut Input<'_>) -> Result<Self, &'static str> {
-        let (id, code) = (input.u32()?, input.u8().ok_or(SHORT)?);
+        let (id, code) = (input.take_u32()?, input.take_u8().ok_or(SHORT)?);
         let verdict = *VERDICTS.get(usize::from(code)).ok_or("unknown verdict")?;
         let text = core::mem::take(&mut input.left);
         if text.len() > MAX_TEXT {
@@ -292,7 +294,7 @@ impl Message {
 }
 
 impl Offer {
-    fn put(&self, out: &mut BytesMut) {
+    fn append_to(&self, out: &mut BytesMut) {
         put_tagged(out, tag::OFFER, self.id);
         out.put_u8(u8::from(self.kind == Kind::Folder));
         out.put_u16_le(self.mode);
@@ -302,17 +304,17 @@ impl Offer {
         out.put_slice(&self.name);
     }
 
-    fn read(input: &mut Input<'_>) -> Option<Self> {
-        let id = input.u32().ok()?;
-        let kind = match input.u8()? {
+    fn read_offer(input: &mut Input<'_>) -> Option<Self> {
+        let id = input.take_u32().ok()?;
+        let kind = match input.take_u8()? {
             0 => Kind::File,
             1 => Kind::Folder,
             _ => return None,
         };
-        let mode = u16::from_le_bytes(input.array().ok()?);
-        let seconds = i64::from_le_bytes(input.array().ok()?);
-        let nanos = input.u32().ok().filter(|nanos| *nanos < 1_000_000_000)?;
-        let size = input.u64().ok()?;
+        let mode = u16::from_le_bytes(input.take_array().ok()?);
+        let seconds = i64::from_le_bytes(input.take_array().ok()?);
+        let nanos = input.take_u32().ok().filter(|nanos| *nanos < 1_000_000_000)?;
+        let size = input.take_u64().ok()?;
         let name = core::mem::take(&mut input.left);
         let fits = !name.is_empty() && name.len() <= MAX_NAME;
         fits.then(|| Self { id, kind, mode, mtime: (seconds, nanos), size, name: name.to_vec() })
@@ -337,38 +339,38 @@ struct Input<'a> {
 }
 
 impl Input<'_> {
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
+    fn take_array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
         let (head, rest) = self.left.split_first_chunk::<N>().ok_or(SHORT)?;
         self.left = rest;
         Ok(*head)
     }
 
-    fn u8(&mut self) -> Option<u8> {
-        self.array::<1>().ok().map(|[byte]| byte)
+    fn take_u8(&mut self) -> Option<u8> {
+        self.take_array::<1>().ok().map(|[byte]| byte)
     }
 
-    fn u32(&mut self) -> Result<u32, &'static str> {
-        self.array().map(u32::from_le_bytes)
+    fn take_u32(&mut self) -> Result<u32, &'static str> {
+        self.take_array().map(u32::from_le_bytes)
     }
 
-    fn u64(&mut self) -> Result<u64, &'static str> {
-        self.array().map(u64::from_le_bytes)
+    fn take_u64(&mut self) -> Result<u64, &'static str> {
+        self.take_array().map(u64::from_le_bytes)
     }
 
-    fn task(&mut self) -> Result<Task, &'static str> {
-        match self.u8() {
+    fn take_task(&mut self) -> Result<Task, &'static str> {
+        match self.take_u8() {
             Some(0) => Ok(Task::Send),
             Some(1) => Ok(Task::Compare),
             _ => Err("unknown task"),
         }
     }
 
-    fn greeting(&mut self) -> Result<(), Problem> {
-        match self.array()? {
+    fn expect_greeting(&mut self) -> Result<(), Problem> {
+        match self.take_array()? {
             MAGIC => {}
             _ => return Err("the peer does not transfer files".into()),
         }
-        match self.u8().ok_or(SHORT)? {
+        match self.take_u8().ok_or(SHORT)? {
             VERSION => Ok(()),
             other => Err(Problem::Version(other)),
         }

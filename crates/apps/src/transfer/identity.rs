@@ -26,7 +26,7 @@ impl Identity {
     ///
     /// # Errors
     /// When the system has no randomness.
-    pub fn fresh() -> io::Result<Self> {
+    pub fn generate_new() -> io::Result<Self> {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret).map_err(io::Error::other)?;
         Ok(Self(secret))
@@ -36,14 +36,14 @@ impl Identity {
     ///
     /// # Errors
     /// When it can be neither read nor made, or is not an identity.
-    pub fn kept(path: &Path) -> io::Result<Self> {
-        match Self::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(path),
+    pub fn load_or_make(path: &Path) -> io::Result<Self> {
+        match Self::read_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make_file(path),
             other => other,
         }
     }
 
-    fn read(path: &Path) -> io::Result<Self> {
+    fn read_file(path: &Path) -> io::Result<Self> {
         let mut bytes = Vec::new();
         fs::File::open(path)?.take(33).read_to_end(&mut bytes)?;
         let secret = bytes.try_into();
@@ -51,8 +51,8 @@ impl Identity {
         Ok(Self(secret))
     }
 
-    fn make(path: &Path) -> io::Result<Self> {
-        let fresh = Self::fresh()?;
+    fn make_file(path: &Path) -> io::Result<Self> {
+        let fresh = Self::generate_new()?;
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
@@ -65,12 +65,12 @@ impl Identity {
         let _ = fs::remove_file(&whole);
         match linked {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Self::read(path),
+            _ => Self::read_file(path),
         }
     }
 
     /// What one receiver is told.
-    pub(crate) fn at(&self, realm: &Realm) -> Digest {
+    pub(crate) fn digest_for(&self, realm: &Realm) -> Digest {
         let mut hasher = blake3::Hasher::new_derive_key("polypath file transfer 2: identity");
         hasher.update(&self.0);
         hasher.update(realm);
@@ -82,7 +82,7 @@ impl Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Owner([u8; 16]);
 
-/// One sender's file of one name: [`Owner::file`].
+/// One sender's file of one name: [`Owner::file_key`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileKey(pub(crate) [u8; 16]);
 
@@ -93,12 +93,12 @@ impl Owner {
     }
 
     /// What the names of its unfinished files have in them.
-    pub(crate) fn short(&self) -> String {
+    pub(crate) fn short_name(&self) -> String {
         self.0.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The sender's file of this name, whole with its folders.
-    pub(crate) fn file(&self, name: &[u8]) -> FileKey {
+    pub(crate) fn file_key(&self, name: &[u8]) -> FileKey {
         let mut hasher = blake3::Hasher::new_derive_key("polypath file transfer 2: file of owner");
         hasher.update(&self.0);
         hasher.update(name);
@@ -121,24 +121,24 @@ mod tests {
     fn it_is_kept_for_its_owner_alone() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("state/polypath/sender");
-        let first = Identity::kept(&path).unwrap();
-        assert_eq!(Identity::kept(&path).unwrap(), first);
-        assert_ne!(Identity::fresh().unwrap(), first);
+        let first = Identity::load_or_make(&path).unwrap();
+        assert_eq!(Identity::load_or_make(&path).unwrap(), first);
+        assert_ne!(Identity::generate_new().unwrap(), first);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         fs::write(&path, "short").unwrap();
-        assert!(Identity::kept(&path).unwrap_err().to_string().contains("32 bytes"));
-        assert!(Identity::kept(Path::new("/proc/nowhere/sender")).is_err());
+        assert!(Identity::load_or_make(&path).unwrap_err().to_string().contains("32 bytes"));
+        assert!(Identity::load_or_make(Path::new("/proc/nowhere/sender")).is_err());
     }
 
     #[test]
     fn receivers_cannot_tell_what_others_are_told() {
         let one = Identity([7; 32]);
-        assert_ne!(one.at(&[1; 16]), one.at(&[2; 16]));
+        assert_ne!(one.digest_for(&[1; 16]), one.digest_for(&[2; 16]));
         assert_eq!(format!("{one:?}"), "Identity(..)");
         let (a, b) = (Owner::new(&[1; 32]), Owner::new(&[2; 32]));
-        assert_ne!(a.file(b"x"), b.file(b"x"));
-        assert_ne!(a.file(b"x"), a.file(b"y"));
-        assert_eq!(a.short().len(), 16);
+        assert_ne!(a.file_key(b"x"), b.file_key(b"x"));
+        assert_ne!(a.file_key(b"x"), a.file_key(b"y"));
+        assert_eq!(a.short_name().len(), 16);
     }
 }

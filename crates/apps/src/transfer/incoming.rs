@@ -58,17 +58,17 @@ impl Place {
     pub(crate) fn new(parts: &[&[u8]], owner: &Owner) -> Option<Self> {
         let (file, folders) = parts.split_last()?;
         let folders = folders.iter().map(|part| part.to_vec()).collect();
-        let unfinished = name::unfinished(file, &owner.short());
+        let unfinished = name::unfinished_name(file, &owner.short_name());
         Some(Self { folders, file: file.to_vec(), unfinished })
     }
 
-    fn parts(&self) -> Vec<&[u8]> {
+    fn name_parts(&self) -> Vec<&[u8]> {
         self.folders.iter().map(Vec::as_slice).collect()
     }
 
     /// Its folder, if it is there.
-    pub(crate) fn find(&self, store: &Store) -> Result<Option<Folder>, Refusal> {
-        store.root.find(&self.parts())
+    pub(crate) fn find_folder(&self, store: &Store) -> Result<Option<Folder>, Refusal> {
+        store.root.find_below(&self.name_parts())
     }
 }
 
@@ -112,7 +112,7 @@ impl From<Refusal> for BlockError {
 impl Incoming {
     /// Takes over what is there of the file. It may take long: what an earlier receiver left is
     /// hashed, once.
-    pub(crate) fn begin(
+    pub(crate) fn begin_file(
         store: Arc<Store>,
         session: Arc<Session>,
         owner: &Owner,
@@ -120,8 +120,8 @@ impl Incoming {
         layout: Layout,
         place: Place,
     ) -> Result<Self, Refusal> {
-        let key = owner.file(&offer.name);
-        let shelf = store.shelves.take(key, &session, layout)?;
+        let key = owner.file_key(&offer.name);
+        let shelf = store.shelves.take_file(key, &session, layout)?;
         let (claimed, open) = (BTreeSet::new(), BTreeMap::new());
         let (part, blocks, end, stored) = (None, 0, None, false);
         let mut new = Self {
@@ -139,20 +139,20 @@ impl Incoming {
             end,
             stored,
         };
-        new.claim()?;
+        new.find_chunks()?;
         let known: u64 = new.claimed.iter().map(|chunk| layout.chunk_len(*chunk)).sum();
         new.store.check_room(layout.size().saturating_sub(known))?;
         Ok(new)
     }
 
     /// Finds out which chunks are there.
-    fn claim(&mut self) -> Result<(), Refusal> {
-        let folder = self.place.find(&self.store)?;
+    fn find_chunks(&mut self) -> Result<(), Refusal> {
+        let folder = self.place.find_folder(&self.store)?;
         let there = match &folder {
-            Some(folder) => Stamp::named(folder, &self.place.unfinished)?,
+            Some(folder) => Stamp::of_name(folder, &self.place.unfinished)?,
             None => None,
         };
-        let mut content = self.shelf.content(&self.session)?;
+        let mut content = self.shelf.lock_content(&self.session)?;
         let same = there.is_some_and(|stamp| {
             content.inode == Some(stamp.inode) && content.stamp.is_none_or(|left| left == stamp)
         });
@@ -165,26 +165,28 @@ impl Incoming {
         {
             self.read_what_is_left(&folder)?;
         }
-        self.claimed = self.shelf.content(&self.session)?.chunks.keys().copied().collect();
+        self.claimed = self.shelf.lock_content(&self.session)?.chunks.keys().copied().collect();
         Ok(())
     }
 
     /// Hashes the chunks that an earlier receiver left. Holes were never sent, so nobody makes us
     /// read more than once was written.
     fn read_what_is_left(&self, folder: &Folder) -> Result<(), Refusal> {
-        let Some(part) = Part::open(folder, &self.place.unfinished)? else { return Ok(()) };
-        let mut left = part.allocated()?;
-        let inode = Stamp::of(part.file())?.inode;
-        part.touch()?;
+        let Some(part) = Part::open_existing(folder, &self.place.unfinished)? else {
+            return Ok(());
+        };
+        let mut left = part.allocated_bytes()?;
+        let inode = Stamp::from_file(part.file())?.inode;
+        part.touch_mtime()?;
         for chunk in 0..self.layout.chunks() {
             let (at, len) = (self.layout.chunk_start(chunk), self.layout.chunk_len(chunk));
-            if !part.has(at, len) {
+            if !part.has_range(at, len) {
                 continue;
             }
             let Some(rest) = left.checked_sub(len) else { break };
             left = rest;
             let digest = hash_chunk(part.file(), self.layout, chunk)?;
-            let mut content = self.shelf.content(&self.session)?;
+            let mut content = self.shelf.lock_content(&self.session)?;
             content.inode = Some(inode);
             content.chunks.insert(chunk, digest);
         }
@@ -192,8 +194,8 @@ impl Incoming {
     }
 
     /// What to tell the sender of the chunks that are there.
-    pub(crate) fn claims(&self) -> Result<Vec<Message>, Refusal> {
-        let content = self.shelf.content(&self.session)?;
+    pub(crate) fn claim_messages(&self) -> Result<Vec<Message>, Refusal> {
+        let content = self.shelf.lock_content(&self.session)?;
         let mut messages = Vec::new();
         let mut run: (u32, Vec<Digest>) = (0, Vec::new());
         let id = self.offer.id;
@@ -221,12 +223,12 @@ impl Incoming {
     }
 
     /// Lets its descriptor go; the next block opens it again.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close_file(&mut self) {
         self.part = None;
     }
 
     /// Writes a block to its place.
-    pub(crate) fn block(
+    pub(crate) fn write_block(
         &mut self,
         index: u64,
         data: &[u8],
@@ -236,18 +238,18 @@ impl Incoming {
             return Err(BlockError::Protocol("a block that the file does not have"));
         }
         let shelf = self.shelf.clone();
-        let mut content = shelf.content(&self.session)?;
+        let mut content = shelf.lock_content(&self.session)?;
         let chunk = self.layout.chunk_of(index);
-        self.expect(chunk, index, &mut content, books).map_err(BlockError::Protocol)?;
-        self.store.spend(data.len() as u64)?;
+        self.expect_block(chunk, index, &mut content, books).map_err(BlockError::Protocol)?;
+        self.store.spend_quota(data.len() as u64)?;
         let offset = self.layout.offset(index);
-        self.open_part(&mut content)?.write(data, offset)?;
-        self.note(chunk, index, hash_block(data), &mut content, books);
+        self.open_part(&mut content)?.write_at(data, offset)?;
+        self.note_block(chunk, index, hash_block(data), &mut content, books);
         Ok(())
     }
 
     /// Whether a block is one that has not come yet.
-    fn expect(
+    fn expect_block(
         &mut self,
         chunk: u32,
         index: u64,
@@ -276,7 +278,7 @@ impl Incoming {
         if books.ahead >= MAX_AHEAD { Err("blocks too far out of order") } else { Ok(()) }
     }
 
-    fn note(
+    fn note_block(
         &mut self,
         chunk: u32,
         index: u64,
@@ -290,7 +292,7 @@ impl Incoming {
         books.ahead += 1;
         while let Some(digest) = open.ahead.remove(&open.next) {
             books.ahead -= 1;
-            open.hasher.add(&digest);
+            open.hasher.add_digest(&digest);
             open.next += 1;
         }
         if open.next == self.layout.blocks_of(chunk).end {
@@ -309,21 +311,21 @@ impl Incoming {
 
     /// The part that was written before, or a new one.
     fn find_part(&self, content: &mut Content) -> Result<Part, Refusal> {
-        let folder = self.store.root.below(&self.place.parts(), None)?;
+        let folder = self.store.root.make_below(&self.place.name_parts(), None)?;
         content.stamp = None;
         if let Some(inode) = content.inode {
-            let part = Part::open(&folder, &self.place.unfinished)?;
-            let part = part.filter(|p| Stamp::of(p.file()).is_ok_and(|s| s.inode == inode));
+            let part = Part::open_existing(&folder, &self.place.unfinished)?;
+            let part = part.filter(|p| Stamp::from_file(p.file()).is_ok_and(|s| s.inode == inode));
             return part
                 .ok_or_else(|| Refusal::new(Verdict::Trouble, "the unfinished file has vanished"));
         }
-        let part = Part::create(&folder, &self.place.unfinished)?;
-        content.inode = Some(Stamp::of(part.file())?.inode);
+        let part = Part::create_new(&folder, &self.place.unfinished)?;
+        content.inode = Some(Stamp::from_file(part.file())?.inode);
         Ok(part)
     }
 
     /// The sender has sent so many blocks.
-    pub(crate) fn end(&mut self, blocks: u64, digest: Digest) -> Result<(), &'static str> {
+    pub(crate) fn end_blocks(&mut self, blocks: u64, digest: Digest) -> Result<(), &'static str> {
         match self.end.replace((blocks, digest)) {
             None => Ok(()),
             Some(_) => Err("a file ends twice"),
@@ -336,45 +338,46 @@ impl Incoming {
     }
 
     /// It is over for these books.
-    pub(crate) fn strike(&self, books: &mut Books) {
+    pub(crate) fn strike_off(&self, books: &mut Books) {
         books.open -= self.open.len();
         books.ahead -= self.open.values().map(|open| open.ahead.len()).sum::<usize>();
     }
 
-    /// Checks the whole file and gives it its name. Gives the number of the name ([`name::copy`]).
+    /// Checks the whole file and gives it its name. Gives the number of the name
+    /// ([`name::copy_name`]).
     /// It may take long: everything goes to the disk.
-    pub(crate) fn finish(mut self) -> Result<u32, Refusal> {
-        self.store.spend(ENTRY_BYTES)?;
-        let digest = self.checked()?;
+    pub(crate) fn finish_file(mut self) -> Result<u32, Refusal> {
+        self.store.spend_quota(ENTRY_BYTES)?;
+        let digest = self.check_digest()?;
         self.shelf.begin_to_store(&self.session)?;
         let shelf = self.shelf.clone();
         let part = {
-            let mut content = shelf.content(&self.session)?;
+            let mut content = shelf.lock_content(&self.session)?;
             match self.part.take() {
                 Some(part) => part,
                 None => self.find_part(&mut content)?,
             }
         };
         let Offer { size, mode, mtime, .. } = self.offer;
-        part.complete(size, self.store.mode(mode), mtime)?;
-        let folder = self.store.root.below(&self.place.parts(), None)?;
+        part.set_metadata(size, self.store.grant_mode(mode), mtime)?;
+        let folder = self.store.root.make_below(&self.place.name_parts(), None)?;
         let (overwrite, shift) = (self.store.options.overwrite, self.layout.block_shift());
-        let same = |there: &Stamp| self.store.index().is_same(there, shift, &digest);
+        let same = |there: &Stamp| self.store.lock_index().is_same(there, shift, &digest);
         let Place { unfinished, file, .. } = &self.place;
-        let copy = part.name(&folder, unfinished, file, overwrite, same)?;
-        if let Some(stamp) = Stamp::named(&folder, &name::copy(file, copy))? {
+        let copy = part.give_name(&folder, unfinished, file, overwrite, same)?;
+        if let Some(stamp) = Stamp::of_name(&folder, &name::copy_name(file, copy))? {
             let entry = Entry { copy, block_shift: shift, stamp, digest };
-            self.store.index().put(self.key, entry);
+            self.store.lock_index().put(self.key, entry);
         }
         self.stored = true;
         Ok(copy)
     }
 
     /// The hash of the whole, if it is what was sent.
-    fn checked(&self) -> Result<Digest, Refusal> {
-        let content = self.shelf.content(&self.session)?;
+    fn check_digest(&self) -> Result<Digest, Refusal> {
+        let content = self.shelf.lock_content(&self.session)?;
         let mut hasher = self.layout.file_hasher();
-        content.chunks.values().for_each(|digest| hasher.add(digest));
+        content.chunks.values().for_each(|digest| hasher.add_digest(digest));
         let whole = content.chunks.len() == self.layout.chunks() as usize;
         let digest = hasher.digest();
         if whole && self.end.is_some_and(|(_, sent)| sent == digest) {
@@ -386,19 +389,19 @@ impl Incoming {
 
     /// What to remember of an unfinished file. Without a whole chunk there is nothing to go on
     /// from, and it goes.
-    fn leave(&self) -> Option<Stamp> {
-        let content = self.shelf.content(&self.session).ok()?;
+    fn leave_unfinished(&self) -> Option<Stamp> {
+        let content = self.shelf.lock_content(&self.session).ok()?;
         if let Some(left) = content.stamp {
             return Some(left);
         }
         let inode = content.inode?;
-        let folder = self.place.find(&self.store).ok()??;
-        let stamp = Stamp::named(&folder, &self.place.unfinished).ok()??;
+        let folder = self.place.find_folder(&self.store).ok()??;
+        let stamp = Stamp::of_name(&folder, &self.place.unfinished).ok()??;
         if stamp.inode != inode {
             return None;
         }
         if content.chunks.is_empty() {
-            folder.remove(&self.place.unfinished);
+            folder.remove_part(&self.place.unfinished);
             return None;
         }
         Some(stamp)
@@ -407,7 +410,7 @@ impl Incoming {
 
 impl Drop for Incoming {
     fn drop(&mut self) {
-        let stamp = if self.stored { None } else { self.leave() };
-        self.store.shelves.leave(self.key, &self.shelf, &self.session, stamp);
+        let stamp = if self.stored { None } else { self.leave_unfinished() };
+        self.store.shelves.leave_file(self.key, &self.shelf, &self.session, stamp);
     }
 }

@@ -26,7 +26,7 @@ const FIRST_WORD: &str = "polypath-received-1";
 /// A file as it was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// The number of its name: [`name::copy`](super::name::copy).
+    /// The number of its name: [`name::copy_name`](super::name::copy_name).
     pub(crate) copy: u32,
     /// Of the blocks that its hash is made of.
     pub(crate) block_shift: u8,
@@ -51,23 +51,23 @@ pub(crate) struct Index {
 impl Index {
     /// Takes possession of the folder: no other receiver uses it at the same time.
     pub(crate) fn open(folder: &Folder) -> io::Result<Self> {
-        let file = open(folder, STATE_FILE, OFlag::empty())?;
-        lock(&file)?;
-        if named(folder)? != Some(Stamp::of(&file).map_err(refused)?.inode) {
+        let file = open_file(folder, STATE_FILE, OFlag::empty())?;
+        lock_file(&file)?;
+        if read_number(folder)? != Some(Stamp::from_file(&file).map_err(refusal_error)?.inode) {
             return Err(io::Error::other("another polypath receive has just begun to use it"));
         }
-        let (realm, (entries, lines)) = read(&file)?;
+        let (realm, (entries, lines)) = read_entries(&file)?;
         let fresh = realm.is_none();
         let realm = realm.map_or_else(new_realm, Ok)?;
         let began = (0, 0);
         let (all, inodes, order) = (BTreeMap::new(), BTreeMap::new(), VecDeque::new());
         let mut index = Self { file, realm, began, entries: all, inodes, order };
-        entries.into_iter().for_each(|(key, entry)| index.keep(key, entry));
+        entries.into_iter().for_each(|(key, entry)| index.keep_entry(key, entry));
         if fresh || lines > 2 * index.entries.len() + 1000 {
             index.write_anew(folder)?;
         }
         futimens(&index.file, &TimeSpec::UTIME_NOW, &TimeSpec::UTIME_NOW)?;
-        index.began = Stamp::of(&index.file).map_err(refused)?.mtime;
+        index.began = Stamp::from_file(&index.file).map_err(refusal_error)?.mtime;
         Ok(index)
     }
 
@@ -84,11 +84,11 @@ impl Index {
 
     /// A file was stored. That it could not be noted is no harm.
     pub(crate) fn put(&mut self, key: FileKey, entry: Entry) {
-        self.keep(key, entry);
-        let _ = self.file.write_all(line(key, &entry).as_bytes());
+        self.keep_entry(key, entry);
+        let _ = self.file.write_all(format_line(key, &entry).as_bytes());
     }
 
-    fn keep(&mut self, key: FileKey, entry: Entry) {
+    fn keep_entry(&mut self, key: FileKey, entry: Entry) {
         let inode = entry.stamp.inode;
         self.entries.insert(key, entry);
         self.inodes.insert(inode, entry);
@@ -105,11 +105,11 @@ impl Index {
     /// Whole or not at all.
     fn write_anew(&mut self, folder: &Folder) -> io::Result<()> {
         let other = format!("{STATE_FILE}.new");
-        folder.remove(other.as_bytes());
-        let mut file = open(folder, &other, OFlag::O_EXCL)?;
-        lock(&file)?;
-        let mut text = format!("{FIRST_WORD} {}\n", hex(&self.realm));
-        self.entries.iter().for_each(|(key, entry)| text += &line(*key, entry));
+        folder.remove_part(other.as_bytes());
+        let mut file = open_file(folder, &other, OFlag::O_EXCL)?;
+        lock_file(&file)?;
+        let mut text = format!("{FIRST_WORD} {}\n", to_hex(&self.realm));
+        self.entries.iter().for_each(|(key, entry)| text += &format_line(*key, entry));
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         renameat(folder.handle(), other.as_str(), folder.handle(), STATE_FILE)?;
@@ -118,7 +118,7 @@ impl Index {
     }
 }
 
-fn open(folder: &Folder, name: &str, more: OFlag) -> io::Result<File> {
+fn open_file(folder: &Folder, name: &str, more: OFlag) -> io::Result<File> {
     let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_APPEND | OFlag::O_NOFOLLOW;
     let flags = flags | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | more;
     let mode = Mode::S_IRUSR | Mode::S_IWUSR;
@@ -130,19 +130,19 @@ fn open(folder: &Folder, name: &str, more: OFlag) -> io::Result<File> {
 }
 
 /// File systems that lock nothing are used all the same.
-fn lock(file: &File) -> io::Result<()> {
+fn lock_file(file: &File) -> io::Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(io::Error::other("another polypath receive uses it")),
         _ => Ok(()),
     }
 }
 
-fn named(folder: &Folder) -> io::Result<Option<u64>> {
-    let stamp = Stamp::named(folder, STATE_FILE.as_bytes()).map_err(refused)?;
+fn read_number(folder: &Folder) -> io::Result<Option<u64>> {
+    let stamp = Stamp::of_name(folder, STATE_FILE.as_bytes()).map_err(refusal_error)?;
     Ok(stamp.map(|stamp| stamp.inode))
 }
 
-fn refused(refusal: super::tree::Refusal) -> io::Error {
+fn refusal_error(refusal: super::tree::Refusal) -> io::Error {
     io::Error::other(refusal.text)
 }
 
@@ -156,44 +156,44 @@ type Entries = Vec<(FileKey, Entry)>;
 
 /// The realm and the entries with the number of lines. Lines that are not whole, or no lines of
 /// ours, are passed over.
-fn read(file: &File) -> io::Result<(Option<Realm>, (Entries, usize))> {
+fn read_entries(file: &File) -> io::Result<(Option<Realm>, (Entries, usize))> {
     let mut lines = BufReader::new(file.take(MAX_BYTES)).split(b'\n');
     let Some(first) = lines.next().transpose()? else { return Ok((None, (Vec::new(), 0))) };
     let realm = str::from_utf8(&first).ok().and_then(|text| text.strip_prefix(FIRST_WORD));
-    let realm = realm.and_then(|text| unhex(text.strip_prefix(' ')?));
+    let realm = realm.and_then(|text| from_hex(text.strip_prefix(' ')?));
     let (mut entries, mut count) = (Vec::new(), 0);
     for line in lines {
         count += 1;
-        entries.extend(str::from_utf8(&line?).ok().and_then(parse));
+        entries.extend(str::from_utf8(&line?).ok().and_then(parse_line));
     }
     Ok((realm, (entries, count)))
 }
 
-fn line(key: FileKey, entry: &Entry) -> String {
+fn format_line(key: FileKey, entry: &Entry) -> String {
     let Entry { copy, block_shift, stamp: Stamp { inode, size, mtime }, digest } = entry;
     let (seconds, nanos) = mtime;
-    let (key, digest) = (hex(&key.0), hex(digest));
+    let (key, digest) = (to_hex(&key.0), to_hex(digest));
     // The mark at the end tells a whole line from one that a crash cut.
     format!("{key} {copy} {block_shift} {inode} {size} {seconds} {nanos} {digest} .\n")
 }
 
-fn parse(line: &str) -> Option<(FileKey, Entry)> {
+fn parse_line(line: &str) -> Option<(FileKey, Entry)> {
     let mut words = line.strip_suffix(" .")?.split(' ');
     let mut word = || words.next();
-    let key = FileKey(unhex(word()?)?);
+    let key = FileKey(from_hex(word()?)?);
     let (copy, block_shift) = (word()?.parse().ok()?, word()?.parse().ok()?);
     let (inode, size) = (word()?.parse().ok()?, word()?.parse().ok()?);
     let mtime = (word()?.parse().ok()?, word()?.parse().ok()?);
-    let digest = unhex(word()?)?;
+    let digest = from_hex(word()?)?;
     let stamp = Stamp { inode, size, mtime };
     words.next().is_none().then_some((key, Entry { copy, block_shift, stamp, digest }))
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     let bytes: Option<Vec<u8>> =
         pairs.iter().map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()).collect();
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn it_is_there_again_after_a_restart_and_a_crash() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::root(root.path()).unwrap();
+        let folder = Folder::open_root(root.path()).unwrap();
         let mut index = Index::open(&folder).unwrap();
         let realm = index.realm;
         index.put(key(1), entry(1));
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn old_lines_are_swept_out() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::root(root.path()).unwrap();
+        let folder = Folder::open_root(root.path()).unwrap();
         let mut index = Index::open(&folder).unwrap();
         (0..1100).for_each(|i| index.put(key(1), entry(i)));
         drop(index);
@@ -262,7 +262,7 @@ mod tests {
     fn a_link_in_its_place_is_not_followed() {
         let root = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc/passwd", root.path().join(STATE_FILE)).unwrap();
-        assert!(Index::open(&Folder::root(root.path()).unwrap()).is_err());
+        assert!(Index::open(&Folder::open_root(root.path()).unwrap()).is_err());
     }
 
     proptest! {
@@ -273,14 +273,14 @@ mod tests {
         ) {
             let stamp = Stamp { inode, size, mtime };
             let entry = Entry { copy, block_shift, stamp, digest };
-            let line = line(FileKey(id), &entry);
+            let line = format_line(FileKey(id), &entry);
             prop_assert!(line.len() < 256);
-            prop_assert_eq!(parse(line.trim_end_matches('\n')), Some((FileKey(id), entry)));
+            prop_assert_eq!(parse_line(line.trim_end_matches('\n')), Some((FileKey(id), entry)));
         }
 
         #[test]
         fn any_line_is_read_or_passed_over(line in "\\PC{0,80}") {
-            let _ = parse(&line);
+            let _ = parse_line(&line);
         }
     }
 }

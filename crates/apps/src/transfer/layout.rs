@@ -113,7 +113,7 @@ impl Hasher {
         Self::new("polypath file transfer 2: chunk")
     }
 
-    pub(crate) fn add(&mut self, digest: &Digest) {
+    pub(crate) fn add_digest(&mut self, digest: &Digest) {
         self.0.update(digest);
     }
 
@@ -134,7 +134,7 @@ pub(crate) fn hash_chunk(file: &File, layout: Layout, chunk: u32) -> io::Result<
         let len = layout.block_len(block).unwrap_or(0);
         let data = buffer.get_mut(..len).unwrap_or_default();
         file.read_exact_at(data, layout.offset(block))?;
-        hasher.add(&hash_block(data));
+        hasher.add_digest(&hash_block(data));
     }
     Ok(hasher.digest())
 }

@@ -10,12 +10,15 @@ use polypath_net::{
 
 use super::codec::Message;
 use super::{Observer, TransferError};
-use crate::stalled;
+use crate::stall_line;
 
 const CONTROL: u16 = 0;
 const BLOCKS: u16 = 1;
 
-pub(crate) async fn say(association: &Association, message: &Message) -> Result<(), TransferError> {
+pub(crate) async fn send_message(
+    association: &Association,
+    message: &Message,
+) -> Result<(), TransferError> {
     association.send(CONTROL, message.encode()).await?;
     Ok(())
 }
@@ -53,14 +56,14 @@ pub(crate) struct Pulse {
 
 impl Pulse {
     /// The peer said something.
-    pub(crate) fn word(&self) {
+    pub(crate) fn note_word(&self) {
         self.words.set(self.words.get() + 1);
     }
 
     /// The transfer went on.
-    pub(crate) fn progress(&self) {
+    pub(crate) fn note_progress(&self) {
         self.progress.set(self.progress.get() + 1);
-        self.word();
+        self.note_word();
     }
 }
 
@@ -76,7 +79,7 @@ struct Still {
 
 impl Still {
     /// For how long it has not changed, one step later.
-    fn step(&mut self, now: u64, step: Duration) -> Duration {
+    fn advance_by(&mut self, now: u64, step: Duration) -> Duration {
         self.since = if now == self.at { self.since + step } else { Duration::ZERO };
         self.at = now;
         self.since
@@ -85,7 +88,7 @@ impl Still {
 
 /// Ends when no packet came from the peer for `limit`, give or take a second, or none of its words,
 /// or when it only said for 20 times as long that it is working.
-pub(crate) async fn silence(
+pub(crate) async fn await_silence(
     association: &Association,
     pulse: &Pulse,
     limit: Duration,
@@ -98,13 +101,13 @@ pub(crate) async fn silence(
         let stats = association.stats();
         // What leaves has found room at the peer.
         let sent = stats.data_bytes_sent;
-        if packets.step(stats.packets_received, step) >= limit {
+        if packets.advance_by(stats.packets_received, step) >= limit {
             return TransferError::Silent(limit);
         }
-        if words.step(pulse.words.get().wrapping_add(sent), step) >= limit {
+        if words.advance_by(pulse.words.get().wrapping_add(sent), step) >= limit {
             return TransferError::Mute(limit);
         }
-        if progress.step(pulse.progress.get().wrapping_add(sent), step) >= limit * PATIENCE {
+        if progress.advance_by(pulse.progress.get().wrapping_add(sent), step) >= limit * PATIENCE {
             return TransferError::Mute(limit * PATIENCE);
         }
     }
@@ -118,24 +121,24 @@ pub(crate) async fn tell_of_paths(association: &Association, observer: &dyn Obse
         match event {
             Event::PathState { path, state: PathState::Inactive } if !lost.contains(&path) => {
                 lost.push(path);
-                observer.note(&format!("{}: lost", shown(association, path)));
+                observer.note(&format!("{}: lost", describe_path(association, path)));
             }
             Event::PathState { path, state: PathState::Active } if lost.contains(&path) => {
                 lost.retain(|other| *other != path);
-                observer.note(&format!("{}: works again", shown(association, path)));
+                observer.note(&format!("{}: works again", describe_path(association, path)));
             }
             Event::PacketsTooBig { path, mtu } => observer.note(&format!(
                 "{}: packets of {mtu} bytes vanish there, smaller ones do not: try a smaller --mtu, such as 1280",
-                shown(association, path)
+                describe_path(association, path)
             )),
-            Event::Stalled { cause, silence } => observer.note(&stalled(cause, silence)),
+            Event::Stalled { cause, silence } => observer.note(&stall_line(cause, silence)),
             _ => {}
         }
     }
     std::future::pending().await
 }
 
-fn shown(association: &Association, path: PathId) -> String {
+fn describe_path(association: &Association, path: PathId) -> String {
     let paths = association.paths();
     let found = paths.iter().find(|info| info.stats.path == path);
     let addresses = |info: &polypath_net::PathInfo| {

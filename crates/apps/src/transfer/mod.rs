@@ -36,7 +36,7 @@ use polypath_net::{Closed, SendError};
 
 pub use codec::{CodecError, Verdict};
 pub use identity::Identity;
-pub use receive::{Greeting, ReceiveOptions, greeting, receive};
+pub use receive::{Greeting, ReceiveOptions, await_greeting, receive};
 pub use send::{SendFilesOptions, send};
 pub use store::{Store, StoreOptions, discard_unused, open_files};
 pub use walk::{SourceError, Sources};
@@ -87,7 +87,7 @@ pub struct Report {
 const FAILURES_KEPT: usize = 100;
 
 impl Report {
-    fn fail(&mut self, failure: Failure, observer: &dyn Observer) {
+    fn note_failure(&mut self, failure: Failure, observer: &dyn Observer) {
         observer.note(&failure.to_string());
         self.failed += 1;
         if self.failures.len() < FAILURES_KEPT {

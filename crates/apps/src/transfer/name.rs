@@ -13,7 +13,7 @@ pub(crate) const STATE_FILE: &str = ".polypath-received";
 /// The parts of a relative name, folders first; or what is wrong with it. A name that passes cannot
 /// lead out of the folder that it is used in, but for symbolic links, which are somebody else's
 /// care. Names that begin with a dot steer programs and are not seen: they need to be `hidden`.
-pub(crate) fn parts(name: &[u8], hidden: bool) -> Result<Vec<&[u8]>, &'static str> {
+pub(crate) fn split_name(name: &[u8], hidden: bool) -> Result<Vec<&[u8]>, &'static str> {
     if name.len() > MAX_NAME {
         return Err("it is too long");
     }
@@ -43,14 +43,14 @@ pub(crate) fn is_reserved(part: &[u8]) -> bool {
 }
 
 /// What a file of the sender `owner` is called while it is unfinished.
-pub(crate) fn unfinished(part: &[u8], owner: &str) -> Vec<u8> {
+pub(crate) fn unfinished_name(part: &[u8], owner: &str) -> Vec<u8> {
     let name = |stem: &[u8]| [b".", stem, b".", owner.as_bytes(), PART_SUFFIX].concat();
     let whole = name(part);
     if whole.len() <= MAX_PART { whole } else { name(blake3::hash(part).to_hex().as_bytes()) }
 }
 
 /// The `n`th name for a file whose name may be taken, from 1: `a.txt`, `a (2).txt`, `a (3).txt`.
-pub(crate) fn copy(part: &[u8], n: u32) -> Vec<u8> {
+pub(crate) fn copy_name(part: &[u8], n: u32) -> Vec<u8> {
     if n < 2 {
         return part.to_vec();
     }
@@ -58,18 +58,18 @@ pub(crate) fn copy(part: &[u8], n: u32) -> Vec<u8> {
     let (stem, end) = part.split_at(dot.unwrap_or(part.len()));
     let tail = [format!(" ({n})").as_bytes(), end].concat();
     if tail.len() > MAX_PART / 2 {
-        return numbered(part, format!(" ({n})").as_bytes());
+        return numbered_name(part, format!(" ({n})").as_bytes());
     }
-    numbered(stem, &tail)
+    numbered_name(stem, &tail)
 }
 
 /// The `n`th name for a folder.
 pub(crate) fn copy_of_folder(part: &[u8], n: u32) -> Vec<u8> {
-    if n < 2 { part.to_vec() } else { numbered(part, format!(" ({n})").as_bytes()) }
+    if n < 2 { part.to_vec() } else { numbered_name(part, format!(" ({n})").as_bytes()) }
 }
 
 /// As much of the stem as there is room for, but no half character.
-fn numbered(stem: &[u8], tail: &[u8]) -> Vec<u8> {
+fn numbered_name(stem: &[u8], tail: &[u8]) -> Vec<u8> {
     let room = MAX_PART - tail.len();
     let mut len = stem.len().min(room);
     while len > 1 && stem.get(len).is_some_and(|byte| byte & 0xc0 == 0x80) {
@@ -89,27 +89,27 @@ mod tests {
         let bad =
             ["", "/etc/passwd", "../x", "a/../../x", "a/..", ".", "./a", "a//b", "a/", "a\0b"];
         for name in bad {
-            assert!(parts(name.as_bytes(), true).is_err(), "{name:?}");
+            assert!(split_name(name.as_bytes(), true).is_err(), "{name:?}");
         }
-        assert!(parts(&vec![b'a'; 256], true).is_err());
-        assert!(parts("a/".repeat(64).as_bytes(), true).is_err());
-        assert!(parts(b"a/.x.polypath-part", true).is_err());
-        assert!(parts(b"a/.polypath-received", true).is_err());
-        assert_eq!(parts(b"a/..b/c d", true).unwrap(), [&b"a"[..], b"..b", b"c d"]);
-        assert!(parts(b"\xff\xfe", false).is_ok());
+        assert!(split_name(&vec![b'a'; 256], true).is_err());
+        assert!(split_name("a/".repeat(64).as_bytes(), true).is_err());
+        assert!(split_name(b"a/.x.polypath-part", true).is_err());
+        assert!(split_name(b"a/.polypath-received", true).is_err());
+        assert_eq!(split_name(b"a/..b/c d", true).unwrap(), [&b"a"[..], b"..b", b"c d"]);
+        assert!(split_name(b"\xff\xfe", false).is_ok());
     }
 
     #[test]
     fn what_begins_with_a_dot_must_be_asked_for() {
         for name in [".bashrc", ".ssh/authorized_keys", "a/.config/autostart/x.desktop", "a/..b"] {
-            assert!(parts(name.as_bytes(), false).unwrap_err().contains("--hidden"), "{name}");
-            assert!(parts(name.as_bytes(), true).is_ok(), "{name}");
+            assert!(split_name(name.as_bytes(), false).unwrap_err().contains("--hidden"), "{name}");
+            assert!(split_name(name.as_bytes(), true).is_ok(), "{name}");
         }
     }
 
     #[test]
     fn taken_names_get_numbers() {
-        let copy = |name: &str, n| String::from_utf8(copy(name.as_bytes(), n)).unwrap();
+        let copy = |name: &str, n| String::from_utf8(copy_name(name.as_bytes(), n)).unwrap();
         assert_eq!(copy("a.tar.gz", 1), "a.tar.gz");
         assert_eq!(copy("a.txt", 2), "a (2).txt");
         assert_eq!(copy("a", 13), "a (13)");
@@ -124,17 +124,17 @@ mod tests {
     #[test]
     fn unfinished_files_have_reserved_names_that_fit() {
         for len in [1, 100, 240, 241, 255] {
-            let name = unfinished(&vec![b'n'; len], "0123456789abcdef");
+            let name = unfinished_name(&vec![b'n'; len], "0123456789abcdef");
             assert!(is_reserved(&name) && name.len() <= MAX_PART);
         }
-        assert_eq!(unfinished(b"a.iso", "01ef"), b".a.iso.01ef.polypath-part");
-        assert_ne!(unfinished(&[b'n'; 255], "01ef"), unfinished(&[b'n'; 254], "01ef"));
+        assert_eq!(unfinished_name(b"a.iso", "01ef"), b".a.iso.01ef.polypath-part");
+        assert_ne!(unfinished_name(&[b'n'; 255], "01ef"), unfinished_name(&[b'n'; 254], "01ef"));
     }
 
     proptest! {
         #[test]
         fn accepted_names_stay_inside(name in prop::collection::vec(prop::sample::select(b"./a\0".to_vec()), 0..12)) {
-            if let Ok(parts) = parts(&name, true) {
+            if let Ok(parts) = split_name(&name, true) {
                 prop_assert!(parts.iter().all(|p| !p.is_empty() && *p != b"." && *p != b".."));
                 prop_assert_eq!(parts.join(&b'/'), name);
             }

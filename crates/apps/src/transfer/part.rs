@@ -32,15 +32,15 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub(crate) fn of(file: &File) -> Result<Self, Refusal> {
+    pub(crate) fn from_file(file: &File) -> Result<Self, Refusal> {
         let about = file.metadata()?;
         let mtime = (about.mtime(), about.mtime_nsec());
         Ok(Self { inode: about.ino(), size: about.len(), mtime })
     }
 
     /// Of the file of this name, if it is one.
-    pub(crate) fn named(folder: &Folder, name: &[u8]) -> Result<Option<Self>, Refusal> {
-        let Some(stat) = folder.stat(name)?.filter(is_file) else { return Ok(None) };
+    pub(crate) fn of_name(folder: &Folder, name: &[u8]) -> Result<Option<Self>, Refusal> {
+        let Some(stat) = folder.stat_part(name)?.filter(is_file) else { return Ok(None) };
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         Ok(Some(Self { inode: stat.st_ino, size, mtime: (stat.st_mtime, stat.st_mtime_nsec) }))
     }
@@ -55,8 +55,8 @@ const OPEN: OFlag =
 
 impl Part {
     /// Begins anew; whatever had the name goes.
-    pub(crate) fn create(folder: &Folder, unfinished: &[u8]) -> Result<Self, Refusal> {
-        folder.remove(unfinished);
+    pub(crate) fn create_new(folder: &Folder, unfinished: &[u8]) -> Result<Self, Refusal> {
+        folder.remove_part(unfinished);
         let flags = OPEN | OFlag::O_CREAT | OFlag::O_EXCL;
         // Nobody else reads it before its owner said who may.
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
@@ -64,7 +64,10 @@ impl Part {
     }
 
     /// Opens one that is there; `None`: there is none that was made here.
-    pub(crate) fn open(folder: &Folder, unfinished: &[u8]) -> Result<Option<Self>, Refusal> {
+    pub(crate) fn open_existing(
+        folder: &Folder,
+        unfinished: &[u8],
+    ) -> Result<Option<Self>, Refusal> {
         match openat(folder.handle(), OsStr::from_bytes(unfinished), OPEN, Mode::empty()) {
             Ok(file) => {
                 let file = File::from(file);
@@ -81,22 +84,22 @@ impl Part {
         &self.0
     }
 
-    pub(crate) fn write(&self, data: &[u8], offset: u64) -> Result<(), Refusal> {
+    pub(crate) fn write_at(&self, data: &[u8], offset: u64) -> Result<(), Refusal> {
         Ok(self.0.write_all_at(data, offset)?)
     }
 
     /// Sets the time of its last change to now.
-    pub(crate) fn touch(&self) -> Result<(), Refusal> {
+    pub(crate) fn touch_mtime(&self) -> Result<(), Refusal> {
         Ok(futimens(&self.0, &TimeSpec::UTIME_NOW, &TimeSpec::UTIME_NOW)?)
     }
 
     /// Bytes that it takes on the disk.
-    pub(crate) fn allocated(&self) -> Result<u64, Refusal> {
+    pub(crate) fn allocated_bytes(&self) -> Result<u64, Refusal> {
         Ok(self.0.metadata()?.blocks().saturating_mul(512))
     }
 
     /// Whether all of these bytes were written once: holes were not.
-    pub(crate) fn has(&self, from: u64, len: u64) -> bool {
+    pub(crate) fn has_range(&self, from: u64, len: u64) -> bool {
         let Ok(start) = i64::try_from(from) else { return false };
         let hole = lseek64(self.0.as_fd(), start, Whence::SeekHole);
         hole.is_ok_and(|hole| u64::try_from(hole).is_ok_and(|hole| hole >= from + len))
@@ -104,7 +107,12 @@ impl Part {
 
     /// Makes it what its sender wants it to be, as far as permissions outside `mask` go, and sees
     /// to it that it is on the disk.
-    pub(crate) fn complete(&self, size: u64, mode: u32, mtime: (i64, u32)) -> Result<(), Refusal> {
+    pub(crate) fn set_metadata(
+        &self,
+        size: u64,
+        mode: u32,
+        mtime: (i64, u32),
+    ) -> Result<(), Refusal> {
         self.0.set_len(size)?;
         self.0.set_permissions(Permissions::from_mode(mode))?;
         if let Some(time) = system_time(mtime) {
@@ -114,9 +122,9 @@ impl Part {
     }
 
     /// Gives the complete file its name, or the next one that is free; gives the number of the name
-    /// ([`name::copy`]). With `overwrite` another file of the name goes. `same`: whether a file
-    /// that has the name already is just as good; then this one goes.
-    pub(crate) fn name(
+    /// ([`name::copy_name`]). With `overwrite` another file of the name goes. `same`: whether a
+    /// file that has the name already is just as good; then this one goes.
+    pub(crate) fn give_name(
         &self,
         folder: &Folder,
         unfinished: &[u8],
@@ -124,17 +132,17 @@ impl Part {
         overwrite: bool,
         same: impl Fn(&Stamp) -> bool,
     ) -> Result<u32, Refusal> {
-        let mine = Stamp::of(&self.0)?.inode;
-        if Stamp::named(folder, unfinished)?.is_none_or(|stamp| stamp.inode != mine) {
+        let mine = Stamp::from_file(&self.0)?.inode;
+        if Stamp::of_name(folder, unfinished)?.is_none_or(|stamp| stamp.inode != mine) {
             return Err(Refusal::new(Verdict::Trouble, "the unfinished file has vanished"));
         }
         for n in 1..=MAX_COPIES {
-            let to = name::copy(wanted, n);
-            if !overwrite && Stamp::named(folder, &to)?.is_some_and(|there| same(&there)) {
-                folder.remove(unfinished);
+            let to = name::copy_name(wanted, n);
+            if !overwrite && Stamp::of_name(folder, &to)?.is_some_and(|there| same(&there)) {
+                folder.remove_part(unfinished);
                 return Ok(n);
             }
-            if rename(folder, unfinished, &to, overwrite)? {
+            if rename_part(folder, unfinished, &to, overwrite)? {
                 folder.handle().sync_all()?;
                 return Ok(n);
             }
@@ -144,7 +152,7 @@ impl Part {
 }
 
 /// False: the name is taken.
-fn rename(folder: &Folder, from: &[u8], to: &[u8], overwrite: bool) -> Result<bool, Refusal> {
+fn rename_part(folder: &Folder, from: &[u8], to: &[u8], overwrite: bool) -> Result<bool, Refusal> {
     let handle = folder.handle();
     let (old, new) = (OsStr::from_bytes(from), OsStr::from_bytes(to));
     let plain = || match renameat(handle, old, handle, new) {
@@ -159,7 +167,7 @@ fn rename(folder: &Folder, from: &[u8], to: &[u8], overwrite: bool) -> Result<bo
         Ok(()) => Ok(true),
         Err(Errno::EEXIST) => Ok(false),
         // Some file systems cannot do both at once.
-        Err(Errno::EINVAL | Errno::ENOSYS) if folder.stat(to)?.is_none() => plain(),
+        Err(Errno::EINVAL | Errno::ENOSYS) if folder.stat_part(to)?.is_none() => plain(),
         Err(Errno::EINVAL | Errno::ENOSYS) => Ok(false),
         Err(error) => Err(error.into()),
     }
@@ -190,22 +198,22 @@ mod tests {
     }
 
     fn store(folder: &Folder, data: &[u8], overwrite: bool) -> Result<u32, Refusal> {
-        let part = Part::create(folder, PART)?;
-        part.write(data, 0)?;
-        part.complete(data.len() as u64, 0o640, (-5, 0))?;
-        part.name(folder, PART, b"a", overwrite, |there| there.size == 77)
+        let part = Part::create_new(folder, PART)?;
+        part.write_at(data, 0)?;
+        part.set_metadata(data.len() as u64, 0o640, (-5, 0))?;
+        part.give_name(folder, PART, b"a", overwrite, |there| there.size == 77)
     }
 
     #[test]
     fn a_file_gets_its_name_when_it_is_whole() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::root(root.path()).unwrap();
-        let part = Part::create(&folder, PART).unwrap();
-        part.write(b"cd", 2).unwrap();
-        part.write(b"ab", 0).unwrap();
+        let folder = Folder::open_root(root.path()).unwrap();
+        let part = Part::create_new(&folder, PART).unwrap();
+        part.write_at(b"cd", 2).unwrap();
+        part.write_at(b"ab", 0).unwrap();
         assert_eq!(names(root.path()), [".a.polypath-part"]);
-        part.complete(4, 0o755, (1_000_000_000, 5)).unwrap();
-        assert_eq!(part.name(&folder, PART, b"a", false, |_| false).unwrap(), 1);
+        part.set_metadata(4, 0o755, (1_000_000_000, 5)).unwrap();
+        assert_eq!(part.give_name(&folder, PART, b"a", false, |_| false).unwrap(), 1);
         assert_eq!(names(root.path()), ["a"]);
         let about = std::fs::metadata(root.path().join("a")).unwrap();
         assert_eq!(
@@ -219,7 +227,7 @@ mod tests {
     fn a_taken_name_stays_unless_it_may_go() {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("a"), "old").unwrap();
-        let folder = Folder::root(root.path()).unwrap();
+        let folder = Folder::open_root(root.path()).unwrap();
         assert_eq!(store(&folder, b"new", false).unwrap(), 2);
         assert_eq!(std::fs::read(root.path().join("a")).unwrap(), b"old");
         assert_eq!(store(&folder, b"newer", true).unwrap(), 1);
@@ -236,32 +244,32 @@ mod tests {
     #[test]
     fn only_ones_own_file_gets_the_name() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::root(root.path()).unwrap();
-        let first = Part::create(&folder, PART).unwrap();
-        let second = Part::create(&folder, PART).unwrap();
-        second.write(b"x", 0).unwrap();
+        let folder = Folder::open_root(root.path()).unwrap();
+        let first = Part::create_new(&folder, PART).unwrap();
+        let second = Part::create_new(&folder, PART).unwrap();
+        second.write_at(b"x", 0).unwrap();
         assert_eq!(
-            first.name(&folder, PART, b"a", false, |_| false).unwrap_err().verdict,
+            first.give_name(&folder, PART, b"a", false, |_| false).unwrap_err().verdict,
             Verdict::Trouble
         );
-        assert_eq!(second.name(&folder, PART, b"a", false, |_| false).unwrap(), 1);
+        assert_eq!(second.give_name(&folder, PART, b"a", false, |_| false).unwrap(), 1);
         std::fs::hard_link(root.path().join("a"), root.path().join("b")).unwrap();
-        assert!(Part::open(&folder, b"b").unwrap().is_none());
+        assert!(Part::open_existing(&folder, b"b").unwrap().is_none());
         std::os::unix::fs::symlink(root.path().join("a"), root.path().join("c")).unwrap();
-        assert!(Part::open(&folder, b"c").unwrap().is_none());
-        assert!(Part::open(&folder, b"nothing").unwrap().is_none());
+        assert!(Part::open_existing(&folder, b"c").unwrap().is_none());
+        assert!(Part::open_existing(&folder, b"nothing").unwrap().is_none());
     }
 
     #[test]
     fn holes_are_known() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::root(root.path()).unwrap();
-        let part = Part::create(&folder, PART).unwrap();
-        part.write(&[1; 1 << 20], 3 << 20).unwrap();
-        assert!(part.has(3 << 20, 1 << 20));
+        let folder = Folder::open_root(root.path()).unwrap();
+        let part = Part::create_new(&folder, PART).unwrap();
+        part.write_at(&[1; 1 << 20], 3 << 20).unwrap();
+        assert!(part.has_range(3 << 20, 1 << 20));
         // Not every file system knows its holes.
         let aware = part.file().metadata().unwrap().blocks() < 4 << 11;
-        assert!(!aware || !part.has(0, 1 << 20));
-        assert!(!part.has(4 << 20, 1));
+        assert!(!aware || !part.has_range(0, 1 << 20));
+        assert!(!part.has_range(4 << 20, 1));
     }
 }

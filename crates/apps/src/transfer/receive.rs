@@ -45,7 +45,7 @@ pub struct Greeting {
 ///
 /// # Errors
 /// When it does not come in time, or is none; then the association is aborted.
-pub async fn greeting(
+pub async fn await_greeting(
     association: &Association,
     limit: Duration,
 ) -> Result<Greeting, TransferError> {
@@ -67,8 +67,8 @@ pub async fn greeting(
     greeting
 }
 
-/// Receives files and folders from a peer that [sends](super::send()) and has [greeted](greeting),
-/// until it shuts the association down. Files that fail do not stop the others: see the report.
+/// Receives files and folders from a peer that [sends](super::send()) and has
+/// [greeted](await_greeting), until it shuts the association down. Files that fail do not stop the others: see the report.
 ///
 /// # Errors
 /// When the transfer as a whole ends early; then the association is aborted.
@@ -80,7 +80,7 @@ pub async fn receive(
     observer: &dyn Observer,
 ) -> Result<Report, TransferError> {
     link::prefer_control(association);
-    let (session, pulse) = (store.session(), Pulse::default());
+    let (session, pulse) = (store.new_session(), Pulse::default());
     let mut receiver = Receiver {
         association,
         store,
@@ -98,8 +98,8 @@ pub async fn receive(
     };
     observer.total(greeting.files, greeting.bytes);
     let outcome = tokio::select! {
-        outcome = receiver.run() => outcome,
-        error = link::silence(association, &pulse, options.silence) => Err(error),
+        outcome = receiver.receive_all() => outcome,
+        error = link::await_silence(association, &pulse, options.silence) => Err(error),
         () = session.superseded.notified() => Err(TransferError::TakenOver),
         () = link::tell_of_paths(association, observer) => Err(TransferError::EndedEarly),
     };
@@ -156,136 +156,138 @@ impl State {
 }
 
 impl Receiver<'_> {
-    async fn run(&mut self) -> Result<(), TransferError> {
+    async fn receive_all(&mut self) -> Result<(), TransferError> {
         let (block_shift, realm) = (self.block_shift, *self.store.realm());
-        self.say(&Message::Welcome { block_shift, realm }).await?;
+        self.send_message(&Message::Welcome { block_shift, realm }).await?;
         let mut batch = Vec::new();
         while self.association.recv_many(&mut batch, BATCH).await? > 0 {
             for message in batch.drain(..) {
-                self.pulse.word();
-                self.hear(&message.data).await?;
+                self.pulse.note_word();
+                self.handle_message(&message.data).await?;
             }
         }
         if self.done { Ok(()) } else { Err(TransferError::EndedEarly) }
     }
 
-    async fn hear(&mut self, bytes: &Bytes) -> Result<(), TransferError> {
+    async fn handle_message(&mut self, bytes: &Bytes) -> Result<(), TransferError> {
         let message = Message::decode(bytes)?;
         if self.done || self.owner.is_none() != matches!(message, Message::Identity { .. }) {
             return Err(TransferError::Protocol("it should say who it is, first and once"));
         }
         if !matches!(message, Message::Working) {
-            self.pulse.progress();
+            self.pulse.note_progress();
         }
         match message {
-            Message::Block { id, index, data } => self.block(id, index, &data).await,
+            Message::Block { id, index, data } => self.write_block(id, index, &data).await,
             Message::Identity { id } => {
                 self.owner = Some(Owner::new(&id));
                 Ok(())
             }
-            Message::Offer(offer) => self.offer(offer).await,
-            Message::End { id, blocks, digest } => self.end(id, blocks, digest).await,
+            Message::Offer(offer) => self.handle_offer(offer).await,
+            Message::End { id, blocks, digest } => self.end_file(id, blocks, digest).await,
             Message::Withdraw { id } if id < self.next_id => {
-                if let Some(state) = self.remove(id) {
-                    let name = shown::bytes(&state.offer().name);
+                if let Some(state) = self.remove_file(id) {
+                    let name = shown::escape_bytes(&state.offer().name);
                     let text = "the sender cannot send it any more".to_owned();
                     let failure = Failure { name, cause: Cause::Source, text };
-                    self.report.fail(failure, self.observer);
+                    self.report.note_failure(failure, self.observer);
                 }
                 Ok(())
             }
             Message::Done if self.offered.is_empty() => {
                 self.done = true;
-                self.say(&Message::Bye).await
+                self.send_message(&Message::Bye).await
             }
             Message::Working => Ok(()),
             _ => Err(TransferError::Protocol("a sender does not say that")),
         }
     }
 
-    async fn offer(&mut self, offer: Offer) -> Result<(), TransferError> {
+    async fn handle_offer(&mut self, offer: Offer) -> Result<(), TransferError> {
         if offer.id != self.next_id || self.offered.len() >= MAX_OFFERED {
             return Err(TransferError::Protocol("an offer out of turn, or too many"));
         }
         self.next_id = self.next_id.saturating_add(1);
-        let (id, shown) = (offer.id, shown::bytes(&offer.name));
+        let (id, shown) = (offer.id, shown::escape_bytes(&offer.name));
         let answer = match offer.kind {
             Kind::Folder => self.make_folder(&offer).map(|()| None),
             Kind::File => {
                 self.observer.file(&shown, offer.size);
-                match self.look(offer) {
+                match self.inspect_offer(offer) {
                     Ok((offer, layout, Some(known))) => {
                         Ok(Some(State::Comparing { offer, layout, known }))
                     }
-                    Ok((offer, layout, None)) => self.begin(offer, layout).await?.map(Some),
+                    Ok((offer, layout, None)) => self.begin_file(offer, layout).await?.map(Some),
                     Err(refusal) => Err(refusal),
                 }
             }
         };
         match answer {
-            Ok(Some(state)) => self.ask(id, state).await,
+            Ok(Some(state)) => self.ask_sender(id, state).await,
             Ok(None) => {
                 self.report.folders += 1;
-                self.verdict(id, Verdict::Stored, String::new()).await
+                self.send_verdict(id, Verdict::Stored, String::new()).await
             }
-            Err(refusal) => self.refuse(id, &shown, refusal).await,
+            Err(refusal) => self.refuse_file(id, &shown, refusal).await,
         }
     }
 
     fn make_folder(&self, offer: &Offer) -> Result<(), Refusal> {
-        let parts = self.checked(&offer.name)?;
-        self.store.spend(ENTRY_BYTES)?;
-        self.store.root.below(&parts, Some(offer.mode)).map(drop)
+        let parts = self.check_name(&offer.name)?;
+        self.store.spend_quota(ENTRY_BYTES)?;
+        self.store.root.make_below(&parts, Some(offer.mode)).map(drop)
     }
 
-    fn checked<'n>(&self, name: &'n [u8]) -> Result<Vec<&'n [u8]>, Refusal> {
-        let parts = name::parts(name, self.store.options.hidden);
+    fn check_name<'n>(&self, name: &'n [u8]) -> Result<Vec<&'n [u8]>, Refusal> {
+        let parts = name::split_name(name, self.store.options.hidden);
         parts.map_err(|why| Refusal::new(Verdict::BadName, format!("the name is refused: {why}")))
     }
 
-    fn place(&self, offer: &Offer) -> Result<(Owner, Place), Refusal> {
-        let parts = self.checked(&offer.name)?;
+    fn find_place(&self, offer: &Offer) -> Result<(Owner, Place), Refusal> {
+        let parts = self.check_name(&offer.name)?;
         let owner = self.owner.ok_or_else(too_large)?;
         Ok((owner, Place::new(&parts, &owner).ok_or_else(too_large)?))
     }
 
     /// How the file is cut, and its hash if this sender stored it before and nobody has changed it
     /// since. What others stored makes no difference.
-    fn look(&self, offer: Offer) -> Result<(Offer, Layout, Option<Digest>), Refusal> {
+    fn inspect_offer(&self, offer: Offer) -> Result<(Offer, Layout, Option<Digest>), Refusal> {
         let layout = Layout::new(offer.size, self.block_shift).ok_or_else(too_large)?;
-        let (owner, place) = self.place(&offer)?;
-        let entry = self.store.index().get(owner.file(&offer.name));
+        let (owner, place) = self.find_place(&offer)?;
+        let entry = self.store.lock_index().get(owner.file_key(&offer.name));
         let fits = |of: &super::index::Entry| {
             of.stamp.size == offer.size && of.block_shift == self.block_shift
         };
         let Some(entry) = entry.filter(fits) else { return Ok((offer, layout, None)) };
-        let there = match place.find(self.store)? {
-            Some(folder) => Stamp::named(&folder, &name::copy(&place.file, entry.copy))?,
+        let there = match place.find_folder(self.store)? {
+            Some(folder) => Stamp::of_name(&folder, &name::copy_name(&place.file, entry.copy))?,
             None => None,
         };
         let known = (there == Some(entry.stamp)).then_some(entry.digest);
         Ok((offer, layout, known))
     }
 
-    async fn begin(
+    async fn begin_file(
         &self,
         offer: Offer,
         layout: Layout,
     ) -> Result<Result<State, Refusal>, TransferError> {
-        let (owner, place) = match self.place(&offer) {
+        let (owner, place) = match self.find_place(&offer) {
             Ok(found) => found,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let (store, session) = (self.store.clone(), self.session.clone());
-        let work = move || Incoming::begin(store, session, &owner, offer, layout, place);
-        Ok(self.patiently(work).await?.map(|incoming| State::Receiving(Box::new(incoming))))
+        let work = move || Incoming::begin_file(store, session, &owner, offer, layout, place);
+        Ok(self.run_patiently(work).await?.map(|incoming| State::Receiving(Box::new(incoming))))
     }
 
     /// Asks the sender for what a file lacks.
-    async fn ask(&mut self, id: u32, state: State) -> Result<(), TransferError> {
+    async fn ask_sender(&mut self, id: u32, state: State) -> Result<(), TransferError> {
         let asked = match &state {
             State::Comparing { .. } => Ok((Vec::new(), Task::Compare)),
-            State::Receiving(incoming) => incoming.claims().map(|claims| (claims, Task::Send)),
+            State::Receiving(incoming) => {
+                incoming.claim_messages().map(|claims| (claims, Task::Send))
+            }
         };
         match asked {
             Ok((mut messages, task)) => {
@@ -295,13 +297,13 @@ impl Receiver<'_> {
                 link::say_all(self.association, messages).await
             }
             Err(refusal) => {
-                let shown = shown::bytes(&state.offer().name);
-                self.refuse(id, &shown, refusal).await
+                let shown = shown::escape_bytes(&state.offer().name);
+                self.refuse_file(id, &shown, refusal).await
             }
         }
     }
 
-    async fn block(&mut self, id: u32, index: u64, data: &[u8]) -> Result<(), TransferError> {
+    async fn write_block(&mut self, id: u32, index: u64, data: &[u8]) -> Result<(), TransferError> {
         let incoming = match self.offered.get_mut(&id) {
             Some(State::Receiving(incoming)) => incoming,
             // Still on its way when the file was given up.
@@ -309,15 +311,15 @@ impl Receiver<'_> {
             _ => return Err(TransferError::Protocol("a block that nobody asked for")),
         };
         let was_open = incoming.is_open();
-        let written = incoming.block(index, data, &mut self.books);
+        let written = incoming.write_block(index, data, &mut self.books);
         if !was_open && incoming.is_open() {
-            self.opened(id);
+            self.note_opened(id);
         }
         match written {
             Ok(()) => {
                 self.report.travelled += data.len() as u64;
                 self.observer.progress(data.len() as u64, true);
-                self.conclude(id).await
+                self.conclude_file(id).await
             }
             Err(BlockError::Protocol(what)) => Err(TransferError::Protocol(what)),
             Err(BlockError::Disk(refusal)) => self.give_up(id, refusal).await,
@@ -326,82 +328,87 @@ impl Receiver<'_> {
     }
 
     /// Keeps to the number of descriptors that this session may have.
-    fn opened(&mut self, id: u32) {
+    fn note_opened(&mut self, id: u32) {
         self.open.push_back(id);
         if self.open.len() <= self.store.options.open_files {
             return;
         }
         let longest = self.open.pop_front().and_then(|id| self.offered.get_mut(&id));
         if let Some(State::Receiving(incoming)) = longest {
-            incoming.close();
+            incoming.close_file();
         }
     }
 
-    async fn end(&mut self, id: u32, blocks: u64, digest: Digest) -> Result<(), TransferError> {
+    async fn end_file(
+        &mut self,
+        id: u32,
+        blocks: u64,
+        digest: Digest,
+    ) -> Result<(), TransferError> {
         match self.offered.get_mut(&id) {
             Some(State::Receiving(incoming)) => {
-                incoming.end(blocks, digest).map_err(TransferError::Protocol)?;
-                self.conclude(id).await
+                incoming.end_blocks(blocks, digest).map_err(TransferError::Protocol)?;
+                self.conclude_file(id).await
             }
-            Some(State::Comparing { .. }) => self.compared(id, digest).await,
+            Some(State::Comparing { .. }) => self.compare_digest(id, digest).await,
             None if id < self.next_id => Ok(()),
             None => Err(TransferError::Protocol("the end of a file that was not offered")),
         }
     }
 
-    async fn compared(&mut self, id: u32, digest: Digest) -> Result<(), TransferError> {
-        let Some(State::Comparing { offer, layout, known }) = self.remove(id) else {
+    async fn compare_digest(&mut self, id: u32, digest: Digest) -> Result<(), TransferError> {
+        let Some(State::Comparing { offer, layout, known }) = self.remove_file(id) else {
             return Ok(());
         };
-        let shown = shown::bytes(&offer.name);
+        let shown = shown::escape_bytes(&offer.name);
         if digest == known {
             self.report.already_there += 1;
             self.observer.progress(offer.size, false);
             self.observer.note(&format!("{shown}: already there"));
-            return self.verdict(id, Verdict::AlreadyThere, String::new()).await;
+            return self.send_verdict(id, Verdict::AlreadyThere, String::new()).await;
         }
-        match self.begin(offer, layout).await? {
-            Ok(state) => self.ask(id, state).await,
-            Err(refusal) => self.refuse(id, &shown, refusal).await,
+        match self.begin_file(offer, layout).await? {
+            Ok(state) => self.ask_sender(id, state).await,
+            Err(refusal) => self.refuse_file(id, &shown, refusal).await,
         }
     }
 
     /// Finishes a file of which everything has come.
-    async fn conclude(&mut self, id: u32) -> Result<(), TransferError> {
+    async fn conclude_file(&mut self, id: u32) -> Result<(), TransferError> {
         let complete =
             matches!(self.offered.get(&id), Some(State::Receiving(i)) if i.is_complete());
         if !complete {
             return Ok(());
         }
-        let Some(State::Receiving(incoming)) = self.remove(id) else { return Ok(()) };
+        let Some(State::Receiving(incoming)) = self.remove_file(id) else { return Ok(()) };
         let (name, size) = (incoming.offer().name.clone(), incoming.offer().size);
-        let shown = shown::bytes(&name);
-        match self.patiently(move || incoming.finish()).await? {
+        let shown = shown::escape_bytes(&name);
+        match self.run_patiently(move || incoming.finish_file()).await? {
             Ok(copy) => {
                 self.report.stored += 1;
                 self.report.bytes += size;
                 if copy > 1 {
                     let file = name.rsplit(|byte| *byte == b'/').next().unwrap_or(&name);
-                    let stored = shown::bytes(&name::copy(file, copy));
+                    let stored = shown::escape_bytes(&name::copy_name(file, copy));
                     self.observer.note(&format!("{shown}: stored as {stored}: its name is taken"));
                 }
-                self.verdict(id, Verdict::Stored, String::new()).await
+                self.send_verdict(id, Verdict::Stored, String::new()).await
             }
-            Err(refusal) => self.refuse(id, &shown, refusal).await,
+            Err(refusal) => self.refuse_file(id, &shown, refusal).await,
         }
     }
 
-    fn remove(&mut self, id: u32) -> Option<State> {
+    fn remove_file(&mut self, id: u32) -> Option<State> {
         let state = self.offered.remove(&id)?;
         self.open.retain(|open| *open != id);
         if let State::Receiving(incoming) = &state {
-            incoming.strike(&mut self.books);
+            incoming.strike_off(&mut self.books);
         }
         Some(state)
     }
 
     /// Does what may take long, and tells the sender that it does.
-    async fn patiently<T: Send + 'static>(
+    async fn run_patiently<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, TransferError> {
@@ -410,24 +417,24 @@ impl Receiver<'_> {
         loop {
             tokio::select! {
                 done = &mut task => {
-                    self.pulse.progress();
+                    self.pulse.note_progress();
                     return done.map_err(|_| TransferError::Protocol("this side failed"));
                 }
                 () = tokio::time::sleep(WORKING) => {
-                    self.pulse.progress();
-                    self.say(&Message::Working).await?;
+                    self.pulse.note_progress();
+                    self.send_message(&Message::Working).await?;
                 }
             }
         }
     }
 
     async fn give_up(&mut self, id: u32, refusal: Refusal) -> Result<(), TransferError> {
-        let state = self.remove(id);
-        let shown = state.map(|state| shown::bytes(&state.offer().name)).unwrap_or_default();
-        self.refuse(id, &shown, refusal).await
+        let state = self.remove_file(id);
+        let shown = state.map(|state| shown::escape_bytes(&state.offer().name)).unwrap_or_default();
+        self.refuse_file(id, &shown, refusal).await
     }
 
-    async fn refuse(
+    async fn refuse_file(
         &mut self,
         id: u32,
         shown: &str,
@@ -436,21 +443,21 @@ impl Receiver<'_> {
         let Refusal { verdict, text } = refusal;
         let cause = Cause::Receiver(verdict);
         let failure = Failure { name: shown.to_owned(), cause, text: text.clone() };
-        self.report.fail(failure, self.observer);
-        self.verdict(id, verdict, text).await
+        self.report.note_failure(failure, self.observer);
+        self.send_verdict(id, verdict, text).await
     }
 
-    async fn verdict(
+    async fn send_verdict(
         &mut self,
         id: u32,
         verdict: Verdict,
         text: String,
     ) -> Result<(), TransferError> {
-        self.say(&Message::Verdict { id, verdict, text }).await
+        self.send_message(&Message::Verdict { id, verdict, text }).await
     }
 
-    async fn say(&self, message: &Message) -> Result<(), TransferError> {
-        link::say(self.association, message).await
+    async fn send_message(&self, message: &Message) -> Result<(), TransferError> {
+        link::send_message(self.association, message).await
     }
 }
 

@@ -15,7 +15,7 @@ use super::codec::{
 use super::identity::Identity;
 use super::layout::{BLOCK_SHIFTS, Hasher, Layout, block_shift, hash_block, hash_chunk};
 use super::link::{self, Pulse};
-use super::tree::words;
+use super::tree::error_words;
 use super::walk::{Found, Opened, Source, Sources, Walk};
 use super::{Cause, Failure, MAX_OFFERED, Observer, Report, TransferError};
 use crate::shown;
@@ -71,8 +71,8 @@ pub async fn send(
     };
     observer.total(sources.files, sources.bytes);
     let outcome = tokio::select! {
-        outcome = sender.run(sources) => outcome,
-        error = link::silence(association, &pulse, options.silence) => Err(error),
+        outcome = sender.send_all(sources) => outcome,
+        error = link::await_silence(association, &pulse, options.silence) => Err(error),
         () = link::tell_of_paths(association, observer) => Err(TransferError::EndedEarly),
     };
     if let Err(error) = &outcome {
@@ -126,7 +126,7 @@ impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::File(CHANGED.to_owned()),
-            _ => Self::File(words(&error)),
+            _ => Self::File(error_words(&error)),
         }
     }
 }
@@ -134,28 +134,32 @@ impl From<io::Error> for Trouble {
 const CHANGED: &str = "it changed while it was sent: send it again";
 
 impl Sender<'_> {
-    async fn run(&mut self, sources: &Sources) -> Result<(), TransferError> {
+    async fn send_all(&mut self, sources: &Sources) -> Result<(), TransferError> {
         let Sources { files, bytes, .. } = *sources;
         let hello = Message::Hello { files, bytes, block_shift: self.block_shift };
-        link::say(self.association, &hello).await?;
+        link::send_message(self.association, &hello).await?;
         let realm = loop {
             match self.welcome {
                 Some(realm) => break realm,
-                None => self.listen().await?,
+                None => self.hear_next().await?,
             }
         };
-        link::say(self.association, &Message::Identity { id: self.identity.at(&realm) }).await?;
+        link::send_message(
+            self.association,
+            &Message::Identity { id: self.identity.digest_for(&realm) },
+        )
+        .await?;
         loop {
             self.offer_more().await?;
             match self.todo.pop_front() {
-                Some((id, task)) => self.work(id, task).await?,
+                Some((id, task)) => self.perform_task(id, task).await?,
                 None if self.offered.is_empty() => break,
-                None => self.listen().await?,
+                None => self.hear_next().await?,
             }
         }
-        link::say(self.association, &Message::Done).await?;
+        link::send_message(self.association, &Message::Done).await?;
         while !self.bye {
-            self.listen().await?;
+            self.hear_next().await?;
         }
         Ok(self.association.shutdown().await?)
     }
@@ -164,34 +168,36 @@ impl Sender<'_> {
         while self.offered.len() < MAX_OFFERED {
             match self.walk.next() {
                 None => break,
-                Some(Found::Source(source)) => self.offer(&source).await?,
+                Some(Found::Source(source)) => self.offer_file(&source).await?,
                 Some(Found::Other(path)) => {
                     self.report.left_out += 1;
-                    self.observer
-                        .note(&format!("{}: left out, not a file or folder", shown::text(&path)));
+                    self.observer.note(&format!(
+                        "{}: left out, not a file or folder",
+                        shown::escape_text(&path)
+                    ));
                 }
-                Some(Found::Trouble(path, error)) => self.fail_source(&path, words(&error)),
+                Some(Found::Trouble(path, error)) => self.fail_source(&path, error_words(&error)),
             }
         }
         Ok(())
     }
 
-    async fn offer(&mut self, source: &Source) -> Result<(), TransferError> {
-        match self.prepare(source) {
+    async fn offer_file(&mut self, source: &Source) -> Result<(), TransferError> {
+        match self.prepare_offer(source) {
             Ok((offer, outgoing)) => {
                 self.next_id += 1;
                 self.offered.insert(offer.id, outgoing);
-                self.say(&Message::Offer(offer)).await
+                self.send_message(&Message::Offer(offer)).await
             }
             Err(text) => {
-                self.fail_source(&source.shown(), text);
+                self.fail_source(&source.shown_name(), text);
                 Ok(())
             }
         }
     }
 
     /// What is said of a file and what is kept of it, or why it cannot be offered.
-    fn prepare(&self, source: &Source) -> Result<(Offer, Outgoing), String> {
+    fn prepare_offer(&self, source: &Source) -> Result<(Offer, Outgoing), String> {
         if source.name.len() > MAX_NAME {
             return Err("its name is too long".to_owned());
         }
@@ -201,9 +207,9 @@ impl Sender<'_> {
         let (id, kind, name) = (self.next_id, source.kind, source.name.clone());
         let mut offer = Offer { id, kind, mode: source.mode, mtime: (0, 0), size: 0, name };
         let mut outgoing =
-            Outgoing { shown: source.shown(), file: None, claims: BTreeMap::new(), rounds: 0 };
+            Outgoing { shown: source.shown_name(), file: None, claims: BTreeMap::new(), rounds: 0 };
         if kind == Kind::File {
-            let opened = source.open().map_err(|error| words(&error))?;
+            let opened = source.open().map_err(|error| error_words(&error))?;
             let layout = Layout::new(opened.size, self.block_shift);
             let layout = layout.ok_or_else(|| "it is too large".to_owned())?;
             (offer.mode, offer.mtime, offer.size) = (opened.mode, opened.mtime, opened.size);
@@ -213,7 +219,7 @@ impl Sender<'_> {
     }
 
     /// Does what the receiver asked for.
-    async fn work(&mut self, id: u32, task: Task) -> Result<(), TransferError> {
+    async fn perform_task(&mut self, id: u32, task: Task) -> Result<(), TransferError> {
         let Some(outgoing) = self.offered.get_mut(&id) else { return Ok(()) };
         let Some((opened, layout)) = outgoing.file.clone() else {
             return Err(TransferError::Protocol("it asks for the content of a folder"));
@@ -223,7 +229,7 @@ impl Sender<'_> {
         self.observer.file(&shown, layout.size());
         let done = match task {
             Task::Send => self.send_file(id, &opened, layout, &claims).await,
-            Task::Compare => self.compare(id, &opened, layout).await,
+            Task::Compare => self.compare_file(id, &opened, layout).await,
         };
         self.claims -= claims.len();
         let done = match done {
@@ -231,14 +237,16 @@ impl Sender<'_> {
             other => other,
         };
         match done {
-            Ok(Some((blocks, digest))) => self.say(&Message::End { id, blocks, digest }).await,
+            Ok(Some((blocks, digest))) => {
+                self.send_message(&Message::End { id, blocks, digest }).await
+            }
             // The receiver has spoken already.
             Ok(None) => Ok(()),
             Err(Trouble::Transfer(error)) => Err(error),
             Err(Trouble::File(text)) => {
                 if self.offered.remove(&id).is_some() {
                     self.fail_source(&shown, text);
-                    self.say(&Message::Withdraw { id }).await?;
+                    self.send_message(&Message::Withdraw { id }).await?;
                 }
                 Ok(())
             }
@@ -260,12 +268,12 @@ impl Sender<'_> {
             if let Some(claim) = claims.get(&chunk)
                 && hash_chunk(&opened.file, layout, chunk)? == *claim
             {
-                hasher.add(claim);
+                hasher.add_digest(claim);
                 self.observer.progress(layout.chunk_len(chunk), false);
                 self.tell_of_work(&mut hashed).await?;
             } else {
                 let (digest, blocks) = self.send_chunk(id, &opened.file, layout, chunk).await?;
-                hasher.add(&digest);
+                hasher.add_digest(&digest);
                 sent += blocks;
             }
             self.hear_all()?;
@@ -277,7 +285,7 @@ impl Sender<'_> {
     }
 
     /// The hash of the whole file; nothing is sent of it.
-    async fn compare(
+    async fn compare_file(
         &mut self,
         id: u32,
         opened: &Opened,
@@ -286,7 +294,7 @@ impl Sender<'_> {
         let mut hasher = layout.file_hasher();
         let mut hashed = 0;
         for chunk in 0..layout.chunks() {
-            hasher.add(&hash_chunk(&opened.file, layout, chunk)?);
+            hasher.add_digest(&hash_chunk(&opened.file, layout, chunk)?);
             self.tell_of_work(&mut hashed).await?;
             self.hear_all()?;
             if !self.offered.contains_key(&id) {
@@ -299,7 +307,11 @@ impl Sender<'_> {
     /// Says now and then that files are being hashed, so that silence is not taken for death.
     async fn tell_of_work(&mut self, hashed: &mut u32) -> Result<(), TransferError> {
         *hashed += 1;
-        if hashed.is_multiple_of(WORKING) { self.say(&Message::Working).await } else { Ok(()) }
+        if hashed.is_multiple_of(WORKING) {
+            self.send_message(&Message::Working).await
+        } else {
+            Ok(())
+        }
     }
 
     async fn send_chunk(
@@ -319,32 +331,32 @@ impl Sender<'_> {
             message.resize(BLOCK_HEADER + len, 0);
             let (_, data) = message.split_at_mut(BLOCK_HEADER);
             file.read_exact_at(data, layout.offset(block))?;
-            hasher.add(&hash_block(data));
+            hasher.add_digest(&hash_block(data));
             batch.push(message.freeze());
             sent += 1;
             bytes += len;
             if bytes >= BATCH {
-                self.push(core::mem::take(&mut batch), core::mem::take(&mut bytes)).await?;
+                self.push_blocks(core::mem::take(&mut batch), core::mem::take(&mut bytes)).await?;
             }
         }
-        self.push(batch, bytes).await?;
+        self.push_blocks(batch, bytes).await?;
         Ok((hasher.digest(), sent))
     }
 
-    async fn push(&mut self, blocks: Vec<Bytes>, bytes: usize) -> Result<(), TransferError> {
-        self.attend(link::push_blocks(self.association, blocks)).await?;
+    async fn push_blocks(&mut self, blocks: Vec<Bytes>, bytes: usize) -> Result<(), TransferError> {
+        self.listen_while(link::push_blocks(self.association, blocks)).await?;
         self.report.travelled += bytes as u64;
         self.observer.progress(bytes as u64, true);
         Ok(())
     }
 
-    async fn say(&mut self, message: &Message) -> Result<(), TransferError> {
-        self.attend(link::say(self.association, message)).await
+    async fn send_message(&mut self, message: &Message) -> Result<(), TransferError> {
+        self.listen_while(link::send_message(self.association, message)).await
     }
 
     /// Waits for `sending` and listens meanwhile: if both sides only spoke, both would wait for
     /// ever.
-    async fn attend(
+    async fn listen_while(
         &mut self,
         sending: impl Future<Output = Result<(), TransferError>>,
     ) -> Result<(), TransferError> {
@@ -353,40 +365,43 @@ impl Sender<'_> {
             tokio::select! {
                 biased;
                 sent = &mut sending => return sent,
-                heard = self.association.recv() => self.hear(heard?)?,
+                heard = self.association.recv() => self.handle_message(heard?)?,
             }
         }
     }
 
-    async fn listen(&mut self) -> Result<(), TransferError> {
+    async fn hear_next(&mut self) -> Result<(), TransferError> {
         let heard = self.association.recv().await?;
-        self.hear(heard)?;
+        self.handle_message(heard)?;
         self.hear_all()
     }
 
     fn hear_all(&mut self) -> Result<(), TransferError> {
         while let Some(message) = self.association.try_recv() {
-            self.hear(Some(message))?;
+            self.handle_message(Some(message))?;
         }
         Ok(())
     }
 
-    fn hear(&mut self, message: Option<polypath_net::Message>) -> Result<(), TransferError> {
+    fn handle_message(
+        &mut self,
+        message: Option<polypath_net::Message>,
+    ) -> Result<(), TransferError> {
         let message = message.ok_or(TransferError::EndedEarly)?;
         let message = Message::decode(&message.data)?;
         if self.welcome.is_none() != matches!(message, Message::Welcome { .. }) {
             return Err(TransferError::Protocol("it should greet first, and once"));
         }
-        self.pulse.word();
+        self.pulse.note_word();
         match message {
             Message::Welcome { block_shift, realm } if self.may_cut(block_shift) => {
                 self.block_shift = block_shift;
                 self.welcome = Some(realm);
             }
             Message::Have { id, first, hashes } => self.note_claims(id, first, hashes),
-            Message::Go { id, task } if id < self.next_id => self.go(id, task)?,
+            Message::Go { id, task } if id < self.next_id => self.queue_task(id, task)?,
             Message::Verdict { id, verdict, text } if id < self.next_id => {
-                self.conclude(id, verdict, &text);
+                self.conclude_file(id, verdict, &text);
             }
             Message::Bye => self.bye = true,
             Message::Working => {}
@@ -400,13 +415,13 @@ impl Sender<'_> {
         BLOCK_SHIFTS.contains(&block_shift) && block_shift <= self.block_shift
     }
 
-    fn go(&mut self, id: u32, task: Task) -> Result<(), TransferError> {
+    fn queue_task(&mut self, id: u32, task: Task) -> Result<(), TransferError> {
         let Some(outgoing) = self.offered.get_mut(&id) else { return Ok(()) };
         outgoing.rounds += 1;
         if outgoing.rounds > ROUNDS {
             return Err(TransferError::Protocol("it asks for one file again and again"));
         }
-        self.pulse.progress();
+        self.pulse.note_progress();
         self.todo.push_back((id, task));
         Ok(())
     }
@@ -420,9 +435,9 @@ impl Sender<'_> {
         }
     }
 
-    fn conclude(&mut self, id: u32, verdict: Verdict, text: &str) {
+    fn conclude_file(&mut self, id: u32, verdict: Verdict, text: &str) {
         let Some(outgoing) = self.offered.remove(&id) else { return };
-        self.pulse.progress();
+        self.pulse.note_progress();
         self.claims -= outgoing.claims.len();
         let bytes = outgoing.file.as_ref().map_or(0, |(_, layout)| layout.size());
         match verdict {
@@ -438,15 +453,15 @@ impl Sender<'_> {
             }
             refused => {
                 let cause = Cause::Receiver(refused);
-                let text = shown::remark(text);
+                let text = shown::escape_remark(text);
                 let failure = Failure { name: outgoing.shown, cause, text };
-                self.report.fail(failure, self.observer);
+                self.report.note_failure(failure, self.observer);
             }
         }
     }
 
     fn fail_source(&mut self, name: &str, text: String) {
-        let failure = Failure { name: shown::text(name), cause: Cause::Source, text };
-        self.report.fail(failure, self.observer);
+        let failure = Failure { name: shown::escape_text(name), cause: Cause::Source, text };
+        self.report.note_failure(failure, self.observer);
     }
 }

@@ -58,7 +58,10 @@ pub(crate) struct TakenOver;
 
 impl Shelf {
     /// What is known of the file, for the session that has it.
-    pub(crate) fn content(&self, session: &Session) -> Result<MutexGuard<'_, Content>, TakenOver> {
+    pub(crate) fn lock_content(
+        &self,
+        session: &Session,
+    ) -> Result<MutexGuard<'_, Content>, TakenOver> {
         let content = self.lock();
         let mine = content.user.as_ref().is_some_and(|user| user.number == session.number);
         if mine { Ok(content) } else { Err(TakenOver) }
@@ -66,7 +69,7 @@ impl Shelf {
 
     /// From now on nobody takes the file over.
     pub(crate) fn begin_to_store(&self, session: &Session) -> Result<(), TakenOver> {
-        self.content(session)?.storing = true;
+        self.lock_content(session)?.storing = true;
         Ok(())
     }
 
@@ -84,20 +87,20 @@ pub(crate) struct Shelves {
 }
 
 impl Shelves {
-    pub(crate) fn session(&self) -> Arc<Session> {
+    pub(crate) fn new_session(&self) -> Arc<Session> {
         let number = self.sessions.fetch_add(1, Ordering::Relaxed);
         Arc::new(Session { number, superseded: Notify::new() })
     }
 
     /// Gives a file to a session, and tells the one that had it.
-    pub(crate) fn take(
+    pub(crate) fn take_file(
         &self,
         key: FileKey,
         session: &Arc<Session>,
         layout: Layout,
     ) -> Result<Arc<Shelf>, Refusal> {
         loop {
-            let shelf = self.lock().entry(key).or_default().clone();
+            let shelf = self.lock_shelves().entry(key).or_default().clone();
             let mut content = shelf.lock();
             if content.gone {
                 continue;
@@ -123,14 +126,14 @@ impl Shelves {
 
     /// The session is done with the file. What is there of it, as `stamp` says, is remembered; with
     /// `None` it is forgotten.
-    pub(crate) fn leave(
+    pub(crate) fn leave_file(
         &self,
         key: FileKey,
         shelf: &Shelf,
         session: &Session,
         stamp: Option<Stamp>,
     ) {
-        let Ok(mut content) = shelf.content(session) else { return };
+        let Ok(mut content) = shelf.lock_content(session) else { return };
         (content.user, content.storing, content.stamp) = (None, false, stamp);
         content.gone = stamp.is_none();
         shelf.digests.store(content.chunks.len(), Ordering::Relaxed);
@@ -139,14 +142,14 @@ impl Shelves {
         let gone = content.gone;
         drop(content);
         if gone {
-            self.lock().remove(&key);
+            self.lock_shelves().remove(&key);
         } else {
             self.forget_the_oldest();
         }
     }
 
     fn forget_the_oldest(&self) {
-        let mut all = self.lock();
+        let mut all = self.lock_shelves();
         let left = |shelf: &Arc<Shelf>| shelf.left.load(Ordering::Relaxed);
         loop {
             let free = || all.iter().filter(|(_, shelf)| left(shelf) > 0);
@@ -166,7 +169,7 @@ impl Shelves {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<FileKey, Arc<Shelf>>> {
+    fn lock_shelves(&self) -> MutexGuard<'_, BTreeMap<FileKey, Arc<Shelf>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -188,55 +191,62 @@ mod tests {
     #[tokio::test]
     async fn a_newer_session_takes_a_file_over_with_what_is_known() {
         let shelves = Shelves::default();
-        let (old, new) = (shelves.session(), shelves.session());
-        let shelf = shelves.take(KEY, &old, layout()).unwrap();
-        shelf.content(&old).unwrap().chunks.insert(3, [3; 32]);
-        assert_eq!(shelves.take(KEY, &old, layout()).unwrap_err().verdict, Verdict::Busy);
-        let again = shelves.take(KEY, &new, layout()).unwrap();
+        let (old, new) = (shelves.new_session(), shelves.new_session());
+        let shelf = shelves.take_file(KEY, &old, layout()).unwrap();
+        shelf.lock_content(&old).unwrap().chunks.insert(3, [3; 32]);
+        assert_eq!(shelves.take_file(KEY, &old, layout()).unwrap_err().verdict, Verdict::Busy);
+        let again = shelves.take_file(KEY, &new, layout()).unwrap();
         old.superseded.notified().await;
-        assert!(shelf.content(&old).is_err());
-        assert_eq!(again.content(&new).unwrap().chunks.len(), 1);
-        shelves.leave(KEY, &shelf, &old, None);
-        assert!(again.content(&new).is_ok());
+        assert!(shelf.lock_content(&old).is_err());
+        assert_eq!(again.lock_content(&new).unwrap().chunks.len(), 1);
+        shelves.leave_file(KEY, &shelf, &old, None);
+        assert!(again.lock_content(&new).is_ok());
         again.begin_to_store(&new).unwrap();
-        assert_eq!(shelves.take(KEY, &old, layout()).unwrap_err().verdict, Verdict::Busy);
-        shelves.leave(KEY, &again, &new, None);
+        assert_eq!(shelves.take_file(KEY, &old, layout()).unwrap_err().verdict, Verdict::Busy);
+        shelves.leave_file(KEY, &again, &new, None);
         assert!(
-            shelves.take(KEY, &old, layout()).unwrap().content(&old).unwrap().chunks.is_empty()
+            shelves
+                .take_file(KEY, &old, layout())
+                .unwrap()
+                .lock_content(&old)
+                .unwrap()
+                .chunks
+                .is_empty()
         );
     }
 
     #[test]
     fn what_was_cut_otherwise_is_of_no_use() {
         let shelves = Shelves::default();
-        let session = shelves.session();
-        let shelf = shelves.take(KEY, &session, layout()).unwrap();
-        shelf.content(&session).unwrap().chunks.insert(0, [0; 32]);
-        shelves.leave(KEY, &shelf, &session, stamp());
-        let shelf = shelves.take(KEY, &session, layout()).unwrap();
-        assert_eq!(shelf.content(&session).unwrap().chunks.len(), 1);
-        assert_eq!(shelf.content(&session).unwrap().stamp, stamp());
-        shelves.leave(KEY, &shelf, &session, stamp());
-        let shelf = shelves.take(KEY, &session, Layout::new(5 << 20, 12).unwrap()).unwrap();
-        assert!(shelf.content(&session).unwrap().chunks.is_empty());
+        let session = shelves.new_session();
+        let shelf = shelves.take_file(KEY, &session, layout()).unwrap();
+        shelf.lock_content(&session).unwrap().chunks.insert(0, [0; 32]);
+        shelves.leave_file(KEY, &shelf, &session, stamp());
+        let shelf = shelves.take_file(KEY, &session, layout()).unwrap();
+        assert_eq!(shelf.lock_content(&session).unwrap().chunks.len(), 1);
+        assert_eq!(shelf.lock_content(&session).unwrap().stamp, stamp());
+        shelves.leave_file(KEY, &shelf, &session, stamp());
+        let shelf = shelves.take_file(KEY, &session, Layout::new(5 << 20, 12).unwrap()).unwrap();
+        assert!(shelf.lock_content(&session).unwrap().chunks.is_empty());
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
         let shelves = Shelves::default();
-        let session = shelves.session();
+        let session = shelves.new_session();
         for i in 0..2 * MAX_LEFT as u64 {
             let key = FileKey([i.to_le_bytes(), [0; 8]].concat().try_into().unwrap());
-            let shelf = shelves.take(key, &session, layout()).unwrap();
-            shelves.leave(key, &shelf, &session, stamp());
+            let shelf = shelves.take_file(key, &session, layout()).unwrap();
+            shelves.leave_file(key, &shelf, &session, stamp());
         }
-        assert_eq!(shelves.lock().len(), MAX_LEFT);
+        assert_eq!(shelves.lock_shelves().len(), MAX_LEFT);
         for i in 0..20u8 {
-            let shelf = shelves.take(FileKey([i; 16]), &session, layout()).unwrap();
-            shelf.content(&session).unwrap().chunks = (0..1 << 16).map(|i| (i, [0; 32])).collect();
-            shelves.leave(FileKey([i; 16]), &shelf, &session, stamp());
+            let shelf = shelves.take_file(FileKey([i; 16]), &session, layout()).unwrap();
+            shelf.lock_content(&session).unwrap().chunks =
+                (0..1 << 16).map(|i| (i, [0; 32])).collect();
+            shelves.leave_file(FileKey([i; 16]), &shelf, &session, stamp());
         }
-        let all = shelves.lock();
+        let all = shelves.lock_shelves();
         let digests: usize = all.values().map(|s| s.digests.load(Ordering::Relaxed)).sum();
         assert!(digests <= MAX_DIGESTS, "{digests}");
         assert!(all.contains_key(&FileKey([19; 16])));

@@ -10,7 +10,7 @@ use super::codec::{Realm, Verdict};
 use super::index::Index;
 use super::name::STATE_FILE;
 use super::shelf::{Session, Shelves};
-use super::tree::{Folder, Refusal, words};
+use super::tree::{Folder, Refusal, error_words};
 use crate::shown;
 
 /// What a file or folder counts as, beside its content.
@@ -55,10 +55,10 @@ impl Store {
     /// When files cannot go there, or another receiver uses it.
     pub fn open(options: StoreOptions) -> Result<Arc<Self>, TransferError> {
         let failed = |error: std::io::Error| TransferError::Folder {
-            folder: shown::text(&options.folder.display().to_string()),
-            why: words(&error),
+            folder: shown::escape_text(&options.folder.display().to_string()),
+            why: error_words(&error),
         };
-        let root = Folder::root(&options.folder).map_err(failed)?;
+        let root = Folder::open_root(&options.folder).map_err(failed)?;
         let index = Index::open(&root).map_err(failed)?;
         Ok(Arc::new(Self {
             root,
@@ -66,7 +66,7 @@ impl Store {
             began: index.began,
             index: Mutex::new(index),
             shelves: Shelves::default(),
-            mask: umask(),
+            mask: read_umask(),
             left: AtomicU64::new(options.quota.unwrap_or(u64::MAX)),
             options,
         }))
@@ -82,17 +82,17 @@ impl Store {
         mtime <= self.began
     }
 
-    pub(crate) fn index(&self) -> MutexGuard<'_, Index> {
+    pub(crate) fn lock_index(&self) -> MutexGuard<'_, Index> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn session(&self) -> Arc<Session> {
-        self.shelves.session()
+    pub(crate) fn new_session(&self) -> Arc<Session> {
+        self.shelves.new_session()
     }
 
     /// What of the permissions that a stranger wishes for a file is granted.
-    pub(crate) const fn mode(&self, wish: u16) -> u32 {
-        granted(wish, self.mask)
+    pub(crate) const fn grant_mode(&self, wish: u16) -> u32 {
+        grant_bits(wish, self.mask)
     }
 
     /// Says at once what cannot fit.
@@ -101,14 +101,14 @@ impl Store {
         if quota.is_some_and(|left| left < bytes) {
             return Err(over_quota());
         }
-        if self.root.room().is_some_and(|room| room < bytes) {
+        if self.root.free_bytes().is_some_and(|room| room < bytes) {
             return Err(Refusal::new(Verdict::NoSpace, "no space left on the receiver's disk"));
         }
         Ok(())
     }
 
     /// Takes bytes out of the quota.
-    pub(crate) fn spend(&self, bytes: u64) -> Result<(), Refusal> {
+    pub(crate) fn spend_quota(&self, bytes: u64) -> Result<(), Refusal> {
         if self.options.quota.is_none() {
             return Ok(());
         }
@@ -119,7 +119,7 @@ impl Store {
 }
 
 /// No set-user-ID bits, no writing for others, and what the umask leaves.
-const fn granted(wish: u16, mask: u32) -> u32 {
+const fn grant_bits(wish: u16, mask: u32) -> u32 {
     wish as u32 & 0o755 & !mask
 }
 
@@ -129,7 +129,7 @@ fn over_quota() -> Refusal {
 
 /// The umask of this process, which cannot be asked for without changing it; where the system does
 /// not tell, nobody else gets anything.
-fn umask() -> u32 {
+fn read_umask() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o077)
@@ -182,9 +182,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let store = store(root.path(), Some(100));
         assert!(store.check_room(100).is_ok() && store.check_room(101).is_err());
-        store.spend(60).unwrap();
-        assert_eq!(store.spend(60).unwrap_err().verdict, Verdict::NoSpace);
-        store.spend(40).unwrap();
+        store.spend_quota(60).unwrap();
+        assert_eq!(store.spend_quota(60).unwrap_err().verdict, Verdict::NoSpace);
+        store.spend_quota(40).unwrap();
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let store = store(root.path(), None);
         assert_eq!(store.check_room(1 << 60).unwrap_err().verdict, Verdict::NoSpace);
-        store.spend(u64::MAX).unwrap();
+        store.spend_quota(u64::MAX).unwrap();
     }
 
     #[test]
@@ -216,8 +216,8 @@ mod tests {
     fn permissions_are_those_that_the_umask_leaves() {
         let root = tempfile::tempdir().unwrap();
         let store = store(root.path(), None);
-        assert_eq!(store.mode(0o7777), 0o755 & !umask());
-        assert_eq!((granted(0o7777, 0o077), granted(0o644, 0o022)), (0o700, 0o644));
-        assert_ne!(umask(), 0o077);
+        assert_eq!(store.grant_mode(0o7777), 0o755 & !read_umask());
+        assert_eq!((grant_bits(0o7777, 0o077), grant_bits(0o644, 0o022)), (0o700, 0o644));
+        assert_ne!(read_umask(), 0o077);
     }
 }

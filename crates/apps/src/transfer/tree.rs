@@ -1,5 +1,5 @@
 //! The folder that files arrive in, and those below it. Every step down is taken without following
-//! symbolic links, so a name that passed [`name::parts`](super::name::parts) stays inside.
+//! symbolic links, so a name that passed [`split_name`](super::name::split_name) stays inside.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -36,7 +36,7 @@ impl From<io::Error> for Refusal {
         if full {
             return Self::new(Verdict::NoSpace, "no space left on the receiver's disk");
         }
-        Self::new(Verdict::Trouble, words(&error))
+        Self::new(Verdict::Trouble, error_words(&error))
     }
 }
 
@@ -47,7 +47,7 @@ impl From<Errno> for Refusal {
 }
 
 /// An error in words, without the system's number.
-pub(crate) fn words(error: &io::Error) -> String {
+pub(crate) fn error_words(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
@@ -64,7 +64,7 @@ pub(crate) const MAX_COPIES: u32 = 1000;
 
 impl Folder {
     /// The folder that everything goes into; made if it is missing.
-    pub(crate) fn root(path: &Path) -> io::Result<Self> {
+    pub(crate) fn open_root(path: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
         let folder = File::open(path)?;
         if folder.metadata()?.is_dir() {
@@ -80,20 +80,20 @@ impl Folder {
     /// The folder with these parts below this one; missing ones are made, the last with permissions
     /// `mode`. Where something else has a part's name, the folder gets the next free one, so that
     /// strangers do not learn what is there.
-    pub(crate) fn below(&self, parts: &[&[u8]], mode: Option<u16>) -> Result<Self, Refusal> {
+    pub(crate) fn make_below(&self, parts: &[&[u8]], mode: Option<u16>) -> Result<Self, Refusal> {
         let mut here = Self(self.0.try_clone()?);
         for (i, part) in parts.iter().enumerate() {
             let mode = mode.filter(|_| i + 1 == parts.len()).unwrap_or(FOLDER_MODE);
-            here = here.step(part, Some(mode))?.ok_or(Errno::ENOENT)?;
+            here = here.open_step(part, Some(mode))?.ok_or(Errno::ENOENT)?;
         }
         Ok(here)
     }
 
-    /// Like [`below`](Self::below), but nothing is made.
-    pub(crate) fn find(&self, parts: &[&[u8]]) -> Result<Option<Self>, Refusal> {
+    /// Like [`below`](Self::make_below), but nothing is made.
+    pub(crate) fn find_below(&self, parts: &[&[u8]]) -> Result<Option<Self>, Refusal> {
         let mut here = Self(self.0.try_clone()?);
         for part in parts {
-            match here.step(part, None)? {
+            match here.open_step(part, None)? {
                 Some(next) => here = next,
                 None => return Ok(None),
             }
@@ -101,7 +101,7 @@ impl Folder {
         Ok(Some(here))
     }
 
-    fn step(&self, part: &[u8], make: Option<u16>) -> Result<Option<Self>, Refusal> {
+    fn open_step(&self, part: &[u8], make: Option<u16>) -> Result<Option<Self>, Refusal> {
         for n in 1..=MAX_COPIES {
             let name = name::copy_of_folder(part, n);
             let name = OsStr::from_bytes(&name);
@@ -123,7 +123,7 @@ impl Folder {
         Err(Refusal::new(Verdict::Trouble, "too many files have the name of the folder"))
     }
 
-    pub(crate) fn stat(&self, part: &[u8]) -> Result<Option<FileStat>, Refusal> {
+    pub(crate) fn stat_part(&self, part: &[u8]) -> Result<Option<FileStat>, Refusal> {
         match fstatat(&self.0, OsStr::from_bytes(part), AtFlags::AT_SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
             Err(Errno::ENOENT) => Ok(None),
@@ -131,12 +131,12 @@ impl Folder {
         }
     }
 
-    pub(crate) fn remove(&self, part: &[u8]) {
+    pub(crate) fn remove_part(&self, part: &[u8]) {
         let _ = unlinkat(&self.0, OsStr::from_bytes(part), UnlinkatFlags::NoRemoveDir);
     }
 
     /// Bytes that the disk still has for us; `None`: it does not say.
-    pub(crate) fn room(&self) -> Option<u64> {
+    pub(crate) fn free_bytes(&self) -> Option<u64> {
         let about = fstatvfs(&self.0).ok().filter(|about| about.blocks() > 0)?;
         Some(about.blocks_available().saturating_mul(about.fragment_size()))
     }
@@ -166,12 +166,12 @@ mod tests {
         let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::os::unix::fs::symlink(outside.path(), root.path().join("way")).unwrap();
         std::fs::write(root.path().join("file"), "").unwrap();
-        let folder = Folder::root(root.path()).unwrap();
-        assert!(folder.find(&[b"way", b"x"]).unwrap().is_none());
-        folder.below(&[b"way", b"x"], None).unwrap();
-        folder.below(&[b"file"], None).unwrap();
-        folder.below(&[b"file"], None).unwrap();
-        assert!(folder.find(&[b"way", b"x"]).unwrap().is_some());
+        let folder = Folder::open_root(root.path()).unwrap();
+        assert!(folder.find_below(&[b"way", b"x"]).unwrap().is_none());
+        folder.make_below(&[b"way", b"x"], None).unwrap();
+        folder.make_below(&[b"file"], None).unwrap();
+        folder.make_below(&[b"file"], None).unwrap();
+        assert!(folder.find_below(&[b"way", b"x"]).unwrap().is_some());
         assert!(names(outside.path()).is_empty());
         assert_eq!(names(root.path()), ["file", "file (2)", "way", "way (2)"]);
         assert_eq!(names(&root.path().join("way (2)")), ["x"]);
@@ -180,13 +180,13 @@ mod tests {
     #[test]
     fn folders_are_made_on_the_way() {
         let root = tempfile::tempdir().unwrap();
-        let folder = Folder::root(&root.path().join("new/one")).unwrap();
-        folder.below(&[b"a", b"b"], Some(0o2700)).unwrap();
+        let folder = Folder::open_root(&root.path().join("new/one")).unwrap();
+        folder.make_below(&[b"a", b"b"], Some(0o2700)).unwrap();
         let about = std::fs::metadata(root.path().join("new/one/a/b")).unwrap();
         assert_eq!(about.mode() & 0o7777, 0o700);
-        assert!(folder.stat(b"nothing").unwrap().is_none());
-        assert!(!is_file(&folder.stat(b"a").unwrap().unwrap()));
-        assert!(folder.room().unwrap() > 0);
+        assert!(folder.stat_part(b"nothing").unwrap().is_none());
+        assert!(!is_file(&folder.stat_part(b"a").unwrap().unwrap()));
+        assert!(folder.free_bytes().unwrap() > 0);
     }
 
     #[test]

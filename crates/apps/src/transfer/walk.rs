@@ -11,7 +11,7 @@ use nix::fcntl::OFlag;
 
 use super::codec::Kind;
 use super::name;
-use super::tree::words;
+use super::tree::error_words;
 use crate::shown;
 
 /// A file or folder to send.
@@ -88,10 +88,14 @@ impl Sources {
     pub fn new(paths: &[PathBuf]) -> Result<Self, SourceError> {
         let mut roots: Vec<(PathBuf, Vec<u8>)> = Vec::new();
         for path in paths {
-            let root = root(path)?;
+            let root = split_root(path)?;
             if let Some((first, name)) = roots.iter().find(|(_, name)| *name == root.1) {
                 let (first, second) = (first.display().to_string(), path.display().to_string());
-                return Err(SourceError::SameName { first, second, name: shown::bytes(name) });
+                return Err(SourceError::SameName {
+                    first,
+                    second,
+                    name: shown::escape_bytes(name),
+                });
             }
             roots.push(root);
         }
@@ -114,10 +118,10 @@ impl Sources {
     }
 }
 
-fn root(path: &Path) -> Result<(PathBuf, Vec<u8>), SourceError> {
+fn split_root(path: &Path) -> Result<(PathBuf, Vec<u8>), SourceError> {
     let text = || path.display().to_string();
     let unreadable =
-        |error: io::Error| SourceError::Unreadable { path: text(), why: words(&error) };
+        |error: io::Error| SourceError::Unreadable { path: text(), why: error_words(&error) };
     let about = fs::metadata(path).map_err(unreadable)?;
     if about.is_dir() {
         fs::read_dir(path).map_err(unreadable)?;
@@ -173,16 +177,16 @@ impl Walk {
             () => return Found::Other(shown),
         };
         if kind == Kind::Folder {
-            match below(&path, &name) {
+            match list_below(&path, &name) {
                 Ok(level) => self.levels.push(level.into_iter()),
                 Err(error) => return Found::Trouble(shown, error),
             }
         }
-        Found::Source(Source { path, name, kind, mode: mode(&about), named })
+        Found::Source(Source { path, name, kind, mode: permission_bits(&about), named })
     }
 }
 
-fn below(path: &Path, name: &[u8]) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
+fn list_below(path: &Path, name: &[u8]) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(path)? {
         let part = entry?.file_name();
@@ -192,7 +196,7 @@ fn below(path: &Path, name: &[u8]) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     Ok(all)
 }
 
-fn mode(about: &Metadata) -> u16 {
+fn permission_bits(about: &Metadata) -> u16 {
     (about.mode() & 0o777) as u16
 }
 
@@ -214,22 +218,29 @@ impl Source {
         if !about.is_file() {
             return Err(io::Error::other("not a file any more"));
         }
-        Ok(Opened { file, size: about.len(), mode: mode(&about), mtime: mtime(&about) })
+        Ok(Opened {
+            file,
+            size: about.len(),
+            mode: permission_bits(&about),
+            mtime: modification_time(&about),
+        })
     }
 
-    pub(crate) fn shown(&self) -> String {
-        shown::bytes(&self.name)
+    pub(crate) fn shown_name(&self) -> String {
+        shown::escape_bytes(&self.name)
     }
 }
 
 impl Opened {
     /// Whether the file is no longer what it was.
     pub(crate) fn has_changed(&self) -> bool {
-        self.file.metadata().map_or(true, |now| now.len() != self.size || mtime(&now) != self.mtime)
+        self.file
+            .metadata()
+            .map_or(true, |now| now.len() != self.size || modification_time(&now) != self.mtime)
     }
 }
 
-fn mtime(about: &Metadata) -> (i64, u32) {
+fn modification_time(about: &Metadata) -> (i64, u32) {
     (about.mtime(), u32::try_from(about.mtime_nsec()).unwrap_or(0))
 }
 
@@ -240,7 +251,7 @@ mod tests {
     fn names(paths: &[PathBuf]) -> Vec<String> {
         let sources = Sources::new(paths).unwrap();
         let shown = |found| match found {
-            Found::Source(source) => source.shown(),
+            Found::Source(source) => source.shown_name(),
             Found::Other(path) => format!("other {}", path.rsplit('/').next().unwrap()),
             Found::Trouble(path, _) => format!("trouble {path}"),
         };

@@ -250,5 +250,5 @@ async fn a_silent_peer_is_given_up() {
 async fn greeting_of_another() -> polypath_apps::transfer::Greeting {
     let (a, b) = pair().await;
     a.send(0, HELLO).await.unwrap();
-    greeting(&b, SILENCE).await.unwrap()
+    await_greeting(&b, SILENCE).await.unwrap()
 }

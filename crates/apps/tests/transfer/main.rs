@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use polypath_apps::transfer::{
     Identity, Observer, Quiet, ReceiveOptions, Report, SendFilesOptions, Sources, Store,
-    StoreOptions, TransferError, greeting, receive, send,
+    StoreOptions, TransferError, await_greeting, receive, send,
 };
 use polypath_net::{Association, Config, Encapsulation, Endpoint};
 
@@ -60,7 +60,7 @@ async fn take_with(
     options: ReceiveOptions,
     observer: &dyn Observer,
 ) -> Outcome {
-    let greeting = greeting(association, SILENCE).await?;
+    let greeting = await_greeting(association, SILENCE).await?;
     receive(association, greeting, store, options, observer).await
 }
 
@@ -69,7 +69,7 @@ fn sending(who: &Identity) -> SendFilesOptions {
 }
 
 fn somebody() -> Identity {
-    Identity::fresh().unwrap()
+    Identity::generate_new().unwrap()
 }
 
 async fn transfer_with(who: &Identity, from: &[PathBuf], store: &Arc<Store>) -> (Outcome, Outcome) {

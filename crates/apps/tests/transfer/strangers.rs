@@ -372,7 +372,7 @@ impl Observer for Notes {
 async fn who_does_not_greet_is_sent_away() {
     let (_a, b) = pair().await;
     let limit = Duration::from_millis(300);
-    let error = greeting(&b, limit).await.unwrap_err();
+    let error = await_greeting(&b, limit).await.unwrap_err();
     assert_eq!(error, TransferError::NoGreeting(limit));
     b.closed().await;
 }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::median::median;
-use super::stack::number;
+use super::stack::read_number;
 use super::{Effort, Programs, print_machine};
 
 /// One-way delays of both links, ms.
@@ -42,12 +42,12 @@ pub(crate) fn links_table(programs: &Programs, effort: &Effort, folder: &Path) -
     println!("|---|---|---|---|---|---|");
     for delays in DELAYS {
         let file = folder.join(format!("links-{}-{}.toml", delays.0, delays.1));
-        std::fs::write(&file, scenario(delays))?;
+        std::fs::write(&file, scenario_text(delays))?;
         for (name, buffer) in BUFFERS {
             let mut runs: [Vec<Goodput>; 4] = Default::default();
             for _ in 0..effort.repeat {
                 for (stack, runs) in STACKS.iter().zip(&mut runs) {
-                    match measure(*stack, programs, effort.seconds, &file, folder, buffer) {
+                    match measure_goodput(*stack, programs, effort.seconds, &file, folder, buffer) {
                         Ok(goodput) => runs.push(goodput),
                         Err(error) => eprintln!("{}/{} ms, {name}: {error:#}", delays.0, delays.1),
                     }
@@ -55,7 +55,7 @@ pub(crate) fn links_table(programs: &Programs, effort: &Effort, folder: &Path) -
             }
             let mut row = format!("| {}/{} ms | {name} |", delays.0, delays.1);
             for runs in runs {
-                write!(row, " {} |", shown(&runs))?;
+                write!(row, " {} |", format_runs(&runs))?;
             }
             println!("{row}");
         }
@@ -63,7 +63,7 @@ pub(crate) fn links_table(programs: &Programs, effort: &Effort, folder: &Path) -
     Ok(())
 }
 
-fn scenario((first, second): (u32, u32)) -> String {
+fn scenario_text((first, second): (u32, u32)) -> String {
     let path = |name: &str, delay: u32| {
         format!("[path.{name}]\nrate = \"20Mbit/s\"\ndelay = \"{delay}ms\"\nqueue = \"60kB\"\n\n")
     };
@@ -74,7 +74,7 @@ fn scenario((first, second): (u32, u32)) -> String {
     )
 }
 
-fn measure(
+fn measure_goodput(
     stack: Stack,
     programs: &Programs,
     seconds: u32,
@@ -84,7 +84,8 @@ fn measure(
 ) -> Result<Goodput> {
     let result = folder.join("result.json");
     let _ = std::fs::remove_file(&result);
-    let (server, client) = lines(stack, programs, seconds, &result.display().to_string(), buffer);
+    let (server, client) =
+        command_lines(stack, programs, seconds, &result.display().to_string(), buffer);
     let mut command = Command::new("timeout");
     command
         .arg((seconds + SETTLE + 60).to_string())
@@ -98,8 +99,8 @@ fn measure(
     let value: Value =
         serde_json::from_str(&text).with_context(|| format!("its result ({status})"))?;
     match stack {
-        Stack::Polypath | Stack::BetterPath => ours(&value),
-        _ => Ok(Goodput { all: number(&value, "goodput_mbit")?, settled: None }),
+        Stack::Polypath | Stack::BetterPath => read_perf_goodput(&value),
+        _ => Ok(Goodput { all: read_number(&value, "goodput_mbit")?, settled: None }),
     }
 }
 
@@ -111,20 +112,20 @@ struct Goodput {
 }
 
 /// From a report of `polypath perf`, whose omitted intervals count, too.
-fn ours(report: &Value) -> Result<Goodput> {
+fn read_perf_goodput(report: &Value) -> Result<Goodput> {
     let server = report.pointer("/associations/0/server").context("no result of the server")?;
     let intervals = server.get("intervals").and_then(Value::as_array).context("no intervals")?;
     let mut bytes = 0.0;
     for interval in intervals {
-        bytes += number(interval.get("received").context("no bytes")?, "bytes")?;
+        bytes += read_number(interval.get("received").context("no bytes")?, "bytes")?;
     }
     let last = intervals.last().context("no interval")?;
-    let all = bytes * 8e-6 / number(last, "end")?.max(1e-9);
-    let settled = number(report.pointer("/sums/0").context("no sum")?, "goodput_mbit")?;
+    let all = bytes * 8e-6 / read_number(last, "end")?.max(1e-9);
+    let settled = read_number(report.pointer("/sums/0").context("no sum")?, "goodput_mbit")?;
     Ok(Goodput { all, settled: Some(settled) })
 }
 
-fn shown(runs: &[Goodput]) -> String {
+fn format_runs(runs: &[Goodput]) -> String {
     if runs.is_empty() {
         return "failed".to_owned();
     }
@@ -137,7 +138,7 @@ fn shown(runs: &[Goodput]) -> String {
 }
 
 /// What runs at the server, and at the client.
-fn lines(
+fn command_lines(
     stack: Stack,
     programs: &Programs,
     seconds: u32,

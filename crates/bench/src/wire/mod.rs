@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 pub(crate) use links::links_table;
-pub(crate) use many::{client as many_client, server as many_server};
+pub(crate) use many::{run_client as many_client, run_server as many_server};
 pub(crate) use programs::Programs;
 use stack::{Case, Speed, Stack};
 
@@ -70,7 +70,7 @@ pub(crate) fn wire_table(programs: &Programs, effort: &Effort) -> Result<()> {
     println!("|---|---|---|---|---|---|");
     let mut ours = Vec::new();
     for (name, case) in &CASES {
-        let stacks: Vec<_> = Stack::ALL.into_iter().filter(|s| s.can(case, programs)).collect();
+        let stacks: Vec<_> = Stack::ALL.into_iter().filter(|s| s.can_run(case, programs)).collect();
         let mut runs: Vec<Vec<Speed>> = vec![Vec::new(); stacks.len()];
         // In turn, so that other load hits all alike.
         for _ in 0..effort.repeat {

@@ -17,7 +17,7 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// The command beside this program, and the yardstick, which is built in `out`.
-    pub(crate) fn find(optimised: Option<PathBuf>, out: &Path) -> Result<Self> {
+    pub(crate) fn find_programs(optimised: Option<PathBuf>, out: &Path) -> Result<Self> {
         let here = std::env::current_exe()?;
         let polypath = here.with_file_name("polypath");
         if !polypath.is_file() {

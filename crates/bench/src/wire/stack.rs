@@ -60,7 +60,7 @@ impl Stack {
     }
 
     /// Whether it can do that: a stream of bytes has no small messages, TCP one path.
-    pub(crate) fn can(self, case: &Case, programs: &Programs) -> bool {
+    pub(crate) fn can_run(self, case: &Case, programs: &Programs) -> bool {
         match self {
             Self::Polypath | Self::Usrsctp => true,
             Self::UsrsctpOptimised => programs.optimised.is_some(),
@@ -71,29 +71,29 @@ impl Stack {
 
     pub(crate) fn measure(self, case: &Case, programs: &Programs, seconds: u32) -> Result<Speed> {
         match self {
-            Self::Polypath => polypath(case, &programs.polypath, seconds),
-            Self::Usrsctp => bench(self, case, &programs.bench, seconds),
+            Self::Polypath => run_polypath(case, &programs.polypath, seconds),
+            Self::Usrsctp => run_bench(self, case, &programs.bench, seconds),
             Self::UsrsctpOptimised => {
                 let program = programs.optimised.as_deref().unwrap_or(&programs.bench);
-                bench(self, case, program, seconds)
+                run_bench(self, case, program, seconds)
             }
-            Self::Tcp => bench(self, case, &programs.bench, seconds),
+            Self::Tcp => run_bench(self, case, &programs.bench, seconds),
             Self::Mptcp => {
                 mptcp_paths(case.paths)?;
-                bench(self, case, &programs.bench, seconds)
+                run_bench(self, case, &programs.bench, seconds)
             }
         }
     }
 }
 
 /// `10.0.1.1,10.0.2.1,...` for end 1.
-pub(crate) fn addresses(end: u8, paths: u8) -> String {
+pub(crate) fn end_addresses(end: u8, paths: u8) -> String {
     let all: Vec<_> = (1..=paths).map(|path| format!("10.0.{path}.{end}")).collect();
     all.join(",")
 }
 
 /// A command in a namespace, which ends in time.
-fn within(namespace: &str, program: &Path, seconds: u32) -> Command {
+fn command_in_namespace(namespace: &str, program: &Path, seconds: u32) -> Command {
     let mut command = Command::new("ip");
     let patience = (seconds + 30).to_string();
     command.args(["netns", "exec", namespace, "timeout", &patience]).arg(program);
@@ -101,30 +101,30 @@ fn within(namespace: &str, program: &Path, seconds: u32) -> Command {
     command
 }
 
-fn polypath(case: &Case, program: &Path, seconds: u32) -> Result<Speed> {
-    let (here, there) = (addresses(1, case.paths), addresses(2, case.paths));
-    let mut server = within("s", program, seconds);
+fn run_polypath(case: &Case, program: &Path, seconds: u32) -> Result<Speed> {
+    let (here, there) = (end_addresses(1, case.paths), end_addresses(2, case.paths));
+    let mut server = command_in_namespace("s", program, seconds);
     server.args(["perf", "-s", "--one-off", "-J", "--listen", &there]).stderr(Stdio::null());
-    let server = spawn(server)?;
-    let mut client = within("c", program, seconds);
+    let server = spawn_listening(server)?;
+    let mut client = command_in_namespace("c", program, seconds);
     let time = seconds.to_string();
     client.args(["perf", "-c", &there, "--local", &here, "-O", "1", "-t", &time, "-J"]);
     if let Some(size) = case.size {
         client.args(["-l", &size.to_string()]);
     }
     client.stderr(Stdio::null());
-    let report = json(spawn(client)?)?;
-    json(server)?;
+    let report = read_json(spawn_listening(client)?)?;
+    read_json(server)?;
     let sum = report.pointer("/sums/0").context("polypath perf: no result")?;
     Ok(Speed {
-        mbit: number(sum, "goodput_mbit")?,
-        sender: number(sum, "sender_cpu_per_gb")?,
-        receiver: number(sum, "receiver_cpu_per_gb")?,
+        mbit: read_number(sum, "goodput_mbit")?,
+        sender: read_number(sum, "sender_cpu_per_gb")?,
+        receiver: read_number(sum, "receiver_cpu_per_gb")?,
     })
 }
 
-fn bench(stack: Stack, case: &Case, program: &Path, seconds: u32) -> Result<Speed> {
-    let (here, there) = (addresses(1, case.paths), addresses(2, case.paths));
+fn run_bench(stack: Stack, case: &Case, program: &Path, seconds: u32) -> Result<Speed> {
+    let (here, there) = (end_addresses(1, case.paths), end_addresses(2, case.paths));
     let protocol = match stack {
         Stack::Tcp => "tcp",
         Stack::Mptcp => "mptcp",
@@ -144,20 +144,20 @@ fn bench(stack: Stack, case: &Case, program: &Path, seconds: u32) -> Result<Spee
     if protocol == "sctp" && case.paths > 1 {
         option("--cmt", "1");
     }
-    let mut sink = within("s", program, seconds);
+    let mut sink = command_in_namespace("s", program, seconds);
     // Further paths of MPTCP go to the same port of other addresses.
     let listen = if protocol == "mptcp" { "0.0.0.0" } else { &there };
     sink.args([protocol, "sink", "--local", listen]).args(&more).stderr(Stdio::null());
-    let sink = spawn(sink)?;
-    let mut source = within("c", program, seconds);
+    let sink = spawn_listening(sink)?;
+    let mut source = command_in_namespace("c", program, seconds);
     source.args([protocol, "source", "--local", &here, "--remote", &there]).args(&more);
     source.stderr(Stdio::null());
-    let source = json(spawn(source)?)?;
-    let sink = json(sink)?;
+    let source = read_json(spawn_listening(source)?)?;
+    let sink = read_json(sink)?;
     Ok(Speed {
-        mbit: number(&sink, "goodput_mbit")?,
-        sender: number(&source, "cpu_per_gb")?,
-        receiver: number(&sink, "cpu_per_gb")?,
+        mbit: read_number(&sink, "goodput_mbit")?,
+        sender: read_number(&source, "cpu_per_gb")?,
+        receiver: read_number(&sink, "cpu_per_gb")?,
     })
 }
 
@@ -186,7 +186,7 @@ fn mptcp_paths(paths: u8) -> Result<()> {
 }
 
 /// Starts a process, and gives it time to listen.
-pub(crate) fn spawn(mut command: Command) -> Result<Child> {
+pub(crate) fn spawn_listening(mut command: Command) -> Result<Child> {
     let child = command.spawn().with_context(|| format!("{:?}", command.get_program()))?;
     #[expect(clippy::disallowed_methods, reason = "real programs need real time")]
     std::thread::sleep(Duration::from_millis(300));
@@ -194,7 +194,7 @@ pub(crate) fn spawn(mut command: Command) -> Result<Child> {
 }
 
 /// The JSON that a process prints until its end.
-pub(crate) fn json(mut child: Child) -> Result<Value> {
+pub(crate) fn read_json(mut child: Child) -> Result<Value> {
     let mut text = String::new();
     if let Some(out) = &mut child.stdout {
         out.read_to_string(&mut text)?;
@@ -206,6 +206,6 @@ pub(crate) fn json(mut child: Child) -> Result<Value> {
     serde_json::from_str(&text).context("its output is not JSON")
 }
 
-pub(crate) fn number(value: &Value, name: &str) -> Result<f64> {
+pub(crate) fn read_number(value: &Value, name: &str) -> Result<f64> {
     value.get(name).and_then(Value::as_f64).with_context(|| format!("no {name} in the result"))
 }

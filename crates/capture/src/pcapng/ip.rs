@@ -69,7 +69,7 @@ impl IpFramer {
     ///
     /// # Errors
     /// When the addresses are of two families or the packet is too long; `out` is then empty.
-    pub fn frame(
+    pub fn frame_packet(
         &mut self,
         route: &Route,
         sctp: &[u8],
@@ -81,11 +81,11 @@ impl IpFramer {
         match (route.source, route.destination) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => {
                 let total = checked_len(IPV4_HEADER + payload)?;
-                let identification = self.identification();
-                put_ipv4(out, (source, destination), protocol(route), total, identification);
+                let identification = self.next_identification();
+                put_ipv4(out, (source, destination), protocol_number(route), total, identification);
             }
             (IpAddr::V6(source), IpAddr::V6(destination)) => {
-                put_ipv6(out, (source, destination), protocol(route), checked_len(payload)?);
+                put_ipv6(out, (source, destination), protocol_number(route), checked_len(payload)?);
             }
             (from, destination) => {
                 return Err(FrameError::MixedFamilies { from, destination });
@@ -99,14 +99,14 @@ impl IpFramer {
         Ok(())
     }
 
-    fn identification(&mut self) -> u16 {
+    fn next_identification(&mut self) -> u16 {
         let identification = self.next_identification;
         self.next_identification = identification.wrapping_add(1);
         identification
     }
 }
 
-fn protocol(route: &Route) -> u8 {
+fn protocol_number(route: &Route) -> u8 {
     if route.udp.is_some() { PROTOCOL_UDP } else { PROTOCOL_SCTP }
 }
 
@@ -131,7 +131,7 @@ fn put_ipv4(
     header[9] = protocol;
     header[12..16].copy_from_slice(&source.octets());
     header[16..20].copy_from_slice(&destination.octets());
-    let checksum = InternetChecksum::default().add(&header).finish();
+    let checksum = InternetChecksum::default().add_bytes(&header).finish();
     header[10..12].copy_from_slice(&checksum.to_be_bytes());
     out.extend_from_slice(&header);
 }
@@ -156,7 +156,7 @@ fn put_udp(out: &mut Vec<u8>, route: &Route, ports: UdpPorts, len: u16, sctp: &[
     header[0..2].copy_from_slice(&ports.source.to_be_bytes());
     header[2..4].copy_from_slice(&ports.destination.to_be_bytes());
     header[4..6].copy_from_slice(&len.to_be_bytes());
-    let sum = pseudo_header(route, len).add(&header).add(sctp);
+    let sum = pseudo_header(route, len).add_bytes(&header).add_bytes(sctp);
     // 0 would mean "not computed" and is sent as its other form.
     let checksum = match sum.finish() {
         0 => u16::MAX,
@@ -169,10 +169,11 @@ fn put_udp(out: &mut Vec<u8>, route: &Route, ports: UdpPorts, len: u16, sctp: &[
 /// The sum over addresses, protocol and length; the layouts of RFC 768 and RFC 8200 section 8.1 sum
 /// alike.
 fn pseudo_header(route: &Route, len: u16) -> InternetChecksum {
-    let sum = InternetChecksum::default().add(&len.to_be_bytes()).add(&[0, PROTOCOL_UDP]);
+    let sum =
+        InternetChecksum::default().add_bytes(&len.to_be_bytes()).add_bytes(&[0, PROTOCOL_UDP]);
     [route.source, route.destination].into_iter().fold(sum, |sum, address| match address {
-        IpAddr::V4(address) => sum.add(&address.octets()),
-        IpAddr::V6(address) => sum.add(&address.octets()),
+        IpAddr::V4(address) => sum.add_bytes(&address.octets()),
+        IpAddr::V6(address) => sum.add_bytes(&address.octets()),
     })
 }
 
@@ -181,7 +182,7 @@ fn pseudo_header(route: &Route, len: u16) -> InternetChecksum {
 struct InternetChecksum(u64);
 
 impl InternetChecksum {
-    fn add(self, bytes: &[u8]) -> Self {
+    fn add_bytes(self, bytes: &[u8]) -> Self {
         let word = |pair: &[u8]| match *pair {
             [high, low] => u64::from(u16::from_be_bytes([high, low])),
             [high] => u64::from(high) << 8,

@@ -60,7 +60,7 @@ fn route(source: &str, destination: &str, udp: bool) -> Route {
 
 fn framed(route: &Route, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    IpFramer::default().frame(route, payload, &mut out).unwrap();
+    IpFramer::default().frame_packet(route, payload, &mut out).unwrap();
     out
 }
 
@@ -76,12 +76,12 @@ fn ones_complement_sum(bytes: &[u8]) -> u16 {
 #[test]
 fn a_file_is_a_section_its_interfaces_and_their_packets() {
     let mut writer = PcapngWriter::new(Vec::new(), "polypath 0").unwrap();
-    let first = writer.interface("path-a", "client to server", 0).unwrap();
-    let second = writer.interface("path-b", "", 3).unwrap();
+    let first = writer.add_interface("path-a", "client to server", 0).unwrap();
+    let second = writer.add_interface("path-b", "", 3).unwrap();
     let options =
         PacketOptions { direction: Some(Direction::Outbound), comment: Some("rtx"), dropped: 7 };
-    writer.packet(first, 0x1_0000_0002, b"abcde", options).unwrap();
-    writer.packet(second, 5, b"vwxyz", PacketOptions::default()).unwrap();
+    writer.add_packet(first, 0x1_0000_0002, b"abcde", options).unwrap();
+    writer.add_packet(second, 5, b"vwxyz", PacketOptions::default()).unwrap();
     let blocks = parse_blocks(&writer.finish().unwrap());
 
     let types: Vec<_> = blocks.iter().map(|block| block.block_type).collect();
@@ -106,10 +106,10 @@ fn a_file_is_a_section_its_interfaces_and_their_packets() {
 #[test]
 fn a_long_comment_is_cut_at_a_character() {
     let mut writer = PcapngWriter::new(Vec::new(), "").unwrap();
-    let interface = writer.interface("", "", 0).unwrap();
+    let interface = writer.add_interface("", "", 0).unwrap();
     let comment = "é".repeat(40_000);
     let options = PacketOptions { comment: Some(&comment), ..PacketOptions::default() };
-    writer.packet(interface, 0, b"", options).unwrap();
+    writer.add_packet(interface, 0, b"", options).unwrap();
     let blocks = parse_blocks(&writer.finish().unwrap());
     let kept = &parse_options(&blocks[2].body[20..])[0].1;
     assert_eq!(kept.len(), 65_534);
@@ -119,9 +119,9 @@ fn a_long_comment_is_cut_at_a_character() {
 #[test]
 fn interfaces_of_another_writer_are_refused() {
     let mut other = PcapngWriter::new(Vec::new(), "").unwrap();
-    let foreign = other.interface("", "", 0).unwrap();
+    let foreign = other.add_interface("", "", 0).unwrap();
     let mut writer = PcapngWriter::new(Vec::new(), "").unwrap();
-    let error = writer.packet(foreign, 0, b"", PacketOptions::default()).unwrap_err();
+    let error = writer.add_packet(foreign, 0, b"", PacketOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), "interface 0: unknown (allowed: below 0)");
 }
 
@@ -146,7 +146,7 @@ fn an_ipv4_header_has_its_fields_and_checksum() {
     let mut framer = IpFramer::default();
     let (route, mut out) = (route("10.0.0.1", "192.168.1.2", false), Vec::new());
     for identification in 0..3 {
-        framer.frame(&route, &COOKIE_ACK, &mut out).unwrap();
+        framer.frame_packet(&route, &COOKIE_ACK, &mut out).unwrap();
         assert_eq!(out[..10], [0x45, 0, 0, 36, 0, identification, 0x40, 0, 64, 132]);
         assert_eq!(out[12..20], [10, 0, 0, 1, 192, 168, 1, 2]);
         assert_eq!(ones_complement_sum(&out[..20]), 0xFFFF);
@@ -165,18 +165,21 @@ fn an_ipv6_header_has_its_fields() {
 #[test]
 fn impossible_packets_are_refused() {
     let (mut framer, mut out) = (IpFramer::default(), vec![1]);
-    let mixed = framer.frame(&route("10.0.0.1", "::1", false), b"", &mut out).unwrap_err();
+    let mixed = framer.frame_packet(&route("10.0.0.1", "::1", false), b"", &mut out).unwrap_err();
     assert_eq!(
         mixed.to_string(),
         "destination: ::1 from 10.0.0.1 (allowed: two addresses of one family)"
     );
     assert!(out.is_empty());
     let v4 = route("10.0.0.1", "10.0.0.2", true);
-    assert_eq!(framer.frame(&v4, &[0; 65_507], &mut out), Ok(()));
-    assert_eq!(framer.frame(&v4, &[0; 65_508], &mut out), Err(FrameError::TooLong { len: 65_536 }));
+    assert_eq!(framer.frame_packet(&v4, &[0; 65_507], &mut out), Ok(()));
+    assert_eq!(
+        framer.frame_packet(&v4, &[0; 65_508], &mut out),
+        Err(FrameError::TooLong { len: 65_536 })
+    );
     let v6 = route("::1", "::2", false);
-    assert_eq!(framer.frame(&v6, &[0; 65_535], &mut out), Ok(()));
-    assert!(framer.frame(&v6, &[0; 65_536], &mut out).is_err());
+    assert_eq!(framer.frame_packet(&v6, &[0; 65_535], &mut out), Ok(()));
+    assert!(framer.frame_packet(&v6, &[0; 65_536], &mut out).is_err());
 }
 
 /// Pseudo-random bytes of every length below `lengths`.
@@ -217,10 +220,10 @@ fn a_udp_checksum_of_zero_is_sent_as_all_ones() {
 #[test]
 fn any_packet_is_read_back() {
     let mut writer = PcapngWriter::new(Vec::new(), "").unwrap();
-    let interface = writer.interface("", "", 0).unwrap();
+    let interface = writer.add_interface("", "", 0).unwrap();
     let time = |len: usize| u64::MAX - len as u64 * 0x1234_5678_9ABC;
     for data in samples(200) {
-        writer.packet(interface, time(data.len()), &data, PacketOptions::default()).unwrap();
+        writer.add_packet(interface, time(data.len()), &data, PacketOptions::default()).unwrap();
     }
     let blocks = parse_blocks(&writer.finish().unwrap());
     for (block, data) in blocks[2..].iter().zip(samples(200)) {
@@ -249,7 +252,7 @@ fn tshark(file: &[u8], fields: &[&str]) -> Option<Vec<String>> {
 #[test]
 fn tshark_finds_nothing_wrong() {
     let mut writer = PcapngWriter::new(Vec::new(), "polypath").unwrap();
-    let interface = writer.interface("path-a", "client to server", 65_535).unwrap();
+    let interface = writer.add_interface("path-a", "client to server", 65_535).unwrap();
     let options = PacketOptions {
         direction: Some(Direction::Inbound),
         comment: Some("hello"),
@@ -262,7 +265,7 @@ fn tshark_finds_nothing_wrong() {
         ("2001:db8::1", "2001:db8::2", true),
     ] {
         let packet = framed(&route(source, destination, udp), &COOKIE_ACK);
-        writer.packet(interface, 1_000_000_007, &packet, options).unwrap();
+        writer.add_packet(interface, 1_000_000_007, &packet, options).unwrap();
     }
     let fields = [
         "frame.time_epoch",
@@ -288,8 +291,8 @@ fn tshark_complains_about_a_flipped_byte() {
     let mut packet = framed(&route("10.0.0.1", "10.0.0.2", false), &COOKIE_ACK);
     packet[24] ^= 1;
     let mut writer = PcapngWriter::new(Vec::new(), "polypath").unwrap();
-    let interface = writer.interface("path-a", "", 0).unwrap();
-    writer.packet(interface, 0, &packet, PacketOptions::default()).unwrap();
+    let interface = writer.add_interface("path-a", "", 0).unwrap();
+    writer.add_packet(interface, 0, &packet, PacketOptions::default()).unwrap();
     match tshark(&writer.finish().unwrap(), &["sctp.checksum.status"]) {
         Some(lines) => assert_eq!(lines, ["0"]),
         None => println!("skipped: tshark is not installed"),

@@ -85,8 +85,8 @@ impl<W: Write> PcapngWriter<W> {
     /// When the output fails.
     pub fn new(out: W, application: &str) -> Result<Self, WriteError> {
         let mut writer = Self { out, block: Block::default(), snaplens: Vec::new() };
-        let block = writer.block.begin(SECTION_HEADER);
-        block.u32(BYTE_ORDER_MAGIC).u16(1).u16(0).u64(UNKNOWN_LENGTH);
+        let block = writer.block.begin_type(SECTION_HEADER);
+        block.push_u32(BYTE_ORDER_MAGIC).push_u16(1).push_u16(0).push_u64(UNKNOWN_LENGTH);
         block.text_option(SHB_USERAPPL, application);
         writer.write_block()?;
         Ok(writer)
@@ -97,17 +97,17 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     /// When the output fails.
-    pub fn interface(
+    pub fn add_interface(
         &mut self,
         name: &str,
         description: &str,
         snaplen: u32,
     ) -> Result<InterfaceId, WriteError> {
         let id = u32::try_from(self.snaplens.len()).map_err(|_| WriteError::TooLong)?;
-        let block = self.block.begin(INTERFACE_DESCRIPTION);
-        block.u16(RAW_IP).u16(0).u32(snaplen);
+        let block = self.block.begin_type(INTERFACE_DESCRIPTION);
+        block.push_u16(RAW_IP).push_u16(0).push_u32(snaplen);
         block.text_option(IF_NAME, name).text_option(IF_DESCRIPTION, description);
-        block.option(IF_TSRESOL, &[NANOSECONDS]);
+        block.push_option(IF_TSRESOL, &[NANOSECONDS]);
         self.write_block()?;
         self.snaplens.push(snaplen);
         Ok(InterfaceId(id))
@@ -118,20 +118,20 @@ impl<W: Write> PcapngWriter<W> {
     ///
     /// # Errors
     /// When the output fails, the interface is another writer's, or the packet exceeds 4 GiB.
-    pub fn packet(
+    pub fn add_packet(
         &mut self,
         interface: InterfaceId,
         at_ns: u64,
         data: &[u8],
         options: PacketOptions<'_>,
     ) -> Result<(), WriteError> {
-        let captured = self.captured(interface, data)?;
+        let captured = self.captured_part(interface, data)?;
         let captured_len = u32::try_from(captured.len()).map_err(|_| WriteError::TooLong)?;
         let len = u32::try_from(data.len()).map_err(|_| WriteError::TooLong)?;
-        let block = self.block.begin(ENHANCED_PACKET);
+        let block = self.block.begin_type(ENHANCED_PACKET);
         // The halves of the time go high word first, whatever the byte order.
-        block.u32(interface.0).u32((at_ns >> 32) as u32).u32(at_ns as u32);
-        block.u32(captured_len).u32(len).padded(captured);
+        block.push_u32(interface.0).push_u32((at_ns >> 32) as u32).push_u32(at_ns as u32);
+        block.push_u32(captured_len).push_u32(len).push_padded(captured);
         put_options(block, options);
         self.write_block()
     }
@@ -145,7 +145,11 @@ impl<W: Write> PcapngWriter<W> {
         Ok(self.out)
     }
 
-    fn captured<'a>(&self, interface: InterfaceId, data: &'a [u8]) -> Result<&'a [u8], WriteError> {
+    fn captured_part<'a>(
+        &self,
+        interface: InterfaceId,
+        data: &'a [u8],
+    ) -> Result<&'a [u8], WriteError> {
         let unknown = WriteError::UnknownInterface {
             interface: interface.0,
             interfaces: self.snaplens.len(),
@@ -172,9 +176,9 @@ fn put_options(block: &mut Block, options: PacketOptions<'_>) {
             Direction::Inbound => 0b01,
             Direction::Outbound => 0b10,
         };
-        block.option(EPB_FLAGS, &flags.to_le_bytes());
+        block.push_option(EPB_FLAGS, &flags.to_le_bytes());
     }
     if options.dropped > 0 {
-        block.option(EPB_DROPCOUNT, &options.dropped.to_le_bytes());
+        block.push_option(EPB_DROPCOUNT, &options.dropped.to_le_bytes());
     }
 }

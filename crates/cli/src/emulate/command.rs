@@ -34,27 +34,31 @@ impl<'a> Programs<'a> {
     }
 
     /// Starts a shell command that goes on until the main program has ended.
-    pub(crate) fn beside(&mut self, host: Host, line: &str) -> Result<(), Failure> {
+    pub(crate) fn start_background_command(
+        &mut self,
+        host: Host,
+        line: &str,
+    ) -> Result<(), Failure> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", line]).stdin(Stdio::null());
-        self.beside = Some(self.spawn(host, &mut shell)?);
+        self.beside = Some(self.spawn_on_host(host, &mut shell)?);
         sleep(HEAD_START);
         Ok(())
     }
 
     /// Runs a program to its end and returns its exit code, as a shell would.
-    pub(crate) fn run(
+    pub(crate) fn run_program(
         &mut self,
         host: Host,
         program: &OsString,
         arguments: &[OsString],
     ) -> Result<u8, Failure> {
-        let child = self.spawn(host, Command::new(program).args(arguments))?;
-        let status = wait(child).map_err(Failure::run)?;
-        Ok(code(status))
+        let child = self.spawn_on_host(host, Command::new(program).args(arguments))?;
+        let status = wait_for_exit(child).map_err(Failure::run_failed)?;
+        Ok(exit_code(status))
     }
 
-    fn spawn(&self, host: Host, command: &mut Command) -> Result<Child, Failure> {
+    fn spawn_on_host(&self, host: Host, command: &mut Command) -> Result<Child, Failure> {
         for host in [Host::Client, Host::Server] {
             let name = host.name().to_uppercase();
             let addresses = self.emulation.addresses(host);
@@ -64,8 +68,8 @@ impl<'a> Programs<'a> {
         }
         let name = command.get_program().to_string_lossy().into_owned();
         self.emulation.namespace(host).spawn(command).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Failure::with(NOT_FOUND, format!("{name}: {error}")),
-            _ => Failure::run(format!("{name}: {error}")),
+            io::ErrorKind::NotFound => Failure::with_code(NOT_FOUND, format!("{name}: {error}")),
+            _ => Failure::run_failed(format!("{name}: {error}")),
         })
     }
 }
@@ -73,21 +77,21 @@ impl<'a> Programs<'a> {
 impl Drop for Programs<'_> {
     fn drop(&mut self) {
         if let Some(mut child) = self.beside.take() {
-            end(&mut child);
+            terminate_child(&mut child);
         }
     }
 }
 
 /// Waits for Ctrl-C.
 pub(crate) fn wait_for_interrupt() {
-    while !interrupt::came() {
+    while !interrupt::was_interrupted() {
         sleep(GLANCE);
     }
 }
 
 /// Ctrl-C at a terminal reaches the program, too: it has some time to end in its own way.
-fn wait(mut child: Child) -> io::Result<ExitStatus> {
-    while !interrupt::came() {
+fn wait_for_exit(mut child: Child) -> io::Result<ExitStatus> {
+    while !interrupt::was_interrupted() {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
@@ -96,12 +100,12 @@ fn wait(mut child: Child) -> io::Result<ExitStatus> {
     if let Some(status) = wait_for(&mut child, GRACE) {
         return Ok(status);
     }
-    end(&mut child);
+    terminate_child(&mut child);
     child.wait()
 }
 
 /// Asks a program to end, and makes it if it does not.
-fn end(child: &mut Child) {
+fn terminate_child(child: &mut Child) {
     let pid = i32::try_from(child.id()).map(Pid::from_raw);
     let _ = pid.map(|pid| kill(pid, Signal::SIGTERM));
     if wait_for(child, GRACE).is_none() {
@@ -121,7 +125,7 @@ fn wait_for(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     None
 }
 
-fn code(status: ExitStatus) -> u8 {
+fn exit_code(status: ExitStatus) -> u8 {
     let signal = || status.signal().map_or(1, |signal| 128 + signal);
     u8::try_from(status.code().unwrap_or_else(signal)).unwrap_or(1)
 }

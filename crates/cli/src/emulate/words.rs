@@ -8,7 +8,7 @@ use polypath_testbed::{EmulationReport, LatenessReport};
 /// Packets later than this, in s, are later than the delay may be off.
 const LATE: f64 = 1e-3;
 
-pub(crate) fn hosts(emulation: &Emulation) -> String {
+pub(crate) fn describe_hosts(emulation: &Emulation) -> String {
     let host = |host: Host| {
         let list: Vec<_> = emulation.addresses(host).iter().map(ToString::to_string).collect();
         format!("{}: {}\n", host.name(), list.join(", "))
@@ -16,7 +16,7 @@ pub(crate) fn hosts(emulation: &Emulation) -> String {
     [Host::Client, Host::Server].into_iter().map(host).collect()
 }
 
-pub(crate) fn measured(all: &[Measurement]) -> String {
+pub(crate) fn describe_measurements(all: &[Measurement]) -> String {
     let mut text = String::new();
     for route in all {
         let ms = |seconds: f64| seconds * 1e3;
@@ -49,7 +49,7 @@ pub(crate) fn how_to_enter(emulation: &Emulation) -> String {
     format!("{lines}Ctrl-C ends it.\n")
 }
 
-pub(crate) fn ending(report: &EmulationReport) -> String {
+pub(crate) fn describe_end(report: &EmulationReport) -> String {
     let mut text = String::new();
     for link in report.links.iter().filter(|link| link.offered > 0) {
         let _ = writeln!(
@@ -82,10 +82,10 @@ pub(crate) fn ending(report: &EmulationReport) -> String {
     if report.unrouted > 0 {
         let _ = writeln!(text, "{} packets had no route", report.unrouted);
     }
-    text + &lateness(&report.lateness)
+    text + &describe_lateness(&report.lateness)
 }
 
-fn lateness(late: &LatenessReport) -> String {
+fn describe_lateness(late: &LatenessReport) -> String {
     let ms = |seconds: f64| format!("{:.2} ms", seconds * 1e3);
     let LatenessReport { median, p99, p999, max, .. } = *late;
     let [median, p99_text, p999, max] = [median, p99, p999, max].map(ms);

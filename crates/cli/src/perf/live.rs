@@ -18,7 +18,7 @@ impl Live {
         Self { bars: MultiProgress::new(), paths: BTreeMap::new(), fastest: 1 }
     }
 
-    pub(crate) fn show(&mut self, progress: &Progress) {
+    pub(crate) fn show_interval(&mut self, progress: &Progress) {
         let seconds = progress.interval.seconds().max(1e-3);
         for path in &progress.interval.paths {
             // What a path receives is not counted per path.
@@ -28,7 +28,7 @@ impl Live {
             let key = (progress.id, path.path);
             let bar = self.paths.entry(key).or_insert_with(|| bars.add(new_bar()));
             bar.set_position(rate);
-            let mut line = text::path(path, path.payload_bytes, seconds).trim().to_owned();
+            let mut line = text::format_path(path, path.payload_bytes, seconds).trim().to_owned();
             if let Some(note) = &path.note {
                 line = format!("{line}: {note}");
             }

@@ -38,24 +38,24 @@ const HEADERS_IPV6: u32 = HEADERS_IPV4 + 20;
 
 pub(crate) fn perf(args: &PerfArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(Failure::run)?;
-    let capture = capture(args)?;
+    let runtime = runtime.map_err(Failure::run_failed)?;
+    let capture = open_capture(args)?;
     let done = runtime.block_on(async {
         match &args.client {
-            Some(host) => client(args, host, capture.clone()).await,
-            None => server(args, capture.clone()).await,
+            Some(host) => run_as_client(args, host, capture.clone()).await,
+            None => run_as_server(args, capture.clone()).await,
         }
     });
     // Background threads of name look-ups must not hold the process up.
     runtime.shutdown_background();
     let written = capture.map_or(Ok(()), |capture| capture.finish());
-    done.and(written.map_err(|error| Failure::run(format!("--pcap: {error}"))))
+    done.and(written.map_err(|error| Failure::run_failed(format!("--pcap: {error}"))))
 }
 
-fn capture(args: &PerfArgs) -> Result<Option<Capture>, Failure> {
+fn open_capture(args: &PerfArgs) -> Result<Option<Capture>, Failure> {
     let Some(path) = &args.pcap else { return Ok(None) };
     let failed = |error: &dyn core::fmt::Display| {
-        Failure::run(format!("{}: cannot be written: {error}", path.display()))
+        Failure::run_failed(format!("{}: cannot be written: {error}", path.display()))
     };
     let file = File::create(path).map_err(|error| failed(&error))?;
     Capture::new(BufWriter::new(file)).map(Some).map_err(|error| failed(&error))
@@ -65,16 +65,16 @@ fn capture(args: &PerfArgs) -> Result<Option<Capture>, Failure> {
 fn stop_on_interrupt() -> Stop {
     let (switch, stop) = stop_switch();
     tokio::spawn(async move {
-        interrupt::interrupted().await;
+        interrupt::wait_for_interrupt().await;
         switch.send_replace(true);
         switch.closed().await;
     });
     stop
 }
 
-async fn server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), Failure> {
-    let (addresses, udp) = place::listen(&args.listen).map_err(Failure::input)?;
-    let mut assoc = stack(args, Limits::default().streams)?;
+async fn run_as_server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), Failure> {
+    let (addresses, udp) = place::parse_listen(&args.listen).map_err(Failure::bad_input)?;
+    let mut assoc = stack_config(args, Limits::default().streams)?;
     // Each association costs memory: strangers get few.
     assoc.inbound_streams = Limits::default().streams + 1;
     let endpoint = Config::server(addresses, args.port)
@@ -83,7 +83,7 @@ async fn server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), Failure
         .capture(capture);
     let limits = Limits::default();
     let options = ServerOptions { endpoint, places: PLACES, one_off: args.one_off, limits };
-    let server = Server::bind(options).map_err(failure)?;
+    let server = Server::bind(options).map_err(failure_from_error)?;
     server.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
     let at: Vec<_> = server.local_addresses().iter().map(ToString::to_string).collect();
     eprintln!("listening at {}, SCTP port {}", at.join(", "), server.port());
@@ -92,7 +92,7 @@ async fn server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), Failure
     let ((), printed) =
         tokio::join!(server.run(observer, stop.clone()), print_sessions(updates, args.json));
     printed?;
-    if stop.is_set() { Err(Failure::status(INTERRUPTED)) } else { Ok(()) }
+    if stop.is_set() { Err(Failure::from_status(INTERRUPTED)) } else { Ok(()) }
 }
 
 async fn print_sessions(
@@ -105,16 +105,26 @@ async fn print_sessions(
             _ if json => {}
             SessionUpdate::Began { id, remote, .. } => {
                 let remote: Vec<_> = remote.iter().map(ToString::to_string).collect();
-                output::text(&format!("[{id:>3}] client {}\n{}", remote.join(", "), text::HEADER))?;
+                output::print_text(&format!(
+                    "[{id:>3}] client {}\n{}",
+                    remote.join(", "),
+                    text::HEADER
+                ))?;
             }
-            SessionUpdate::Progress(p) => output::text(&text::interval(p.id, &p.interval))?,
-            SessionUpdate::Ended(session) => output::text(&text::session(&session))?,
+            SessionUpdate::Progress(p) => {
+                output::print_text(&text::format_interval(p.id, &p.interval))?
+            }
+            SessionUpdate::Ended(session) => output::print_text(&text::format_session(&session))?,
         }
     }
     Ok(())
 }
 
-async fn client(args: &PerfArgs, host: &str, capture: Option<Capture>) -> Result<(), Failure> {
+async fn run_as_client(
+    args: &PerfArgs,
+    host: &str,
+    capture: Option<Capture>,
+) -> Result<(), Failure> {
     let options = client_options(args, host, capture)?;
     let remote: Vec<_> = options.remote.iter().map(ToString::to_string).collect();
     let local: Vec<_> = options.endpoint.local.iter().map(|l| l.address.to_string()).collect();
@@ -129,26 +139,26 @@ async fn client(args: &PerfArgs, host: &str, capture: Option<Capture>) -> Result
     let (observer, updates) = mpsc::unbounded_channel();
     let warn = |warning: &_| eprintln!("warning: {warning}");
     let test = run_client(options, observer, stop, warn);
-    let (report, shown) = tokio::join!(test, show(updates, args));
+    let (report, shown) = tokio::join!(test, show_intervals(updates, args));
     shown?;
-    let mut report = report.map_err(failure)?;
+    let mut report = report.map_err(failure_from_error)?;
     let end = report.associations.first().map(|first| &first.client);
     let paths = end.iter().flat_map(|end| &end.paths).map(|p| (p.local.ip(), p.remote.ip()));
     report.notes = paths::left_out(&named, host, &paths.collect::<Vec<_>>());
     if args.json {
-        output::json(&report)?;
+        output::print_json(&report)?;
     } else {
-        output::text(&text::client(&report))?;
+        output::print_text(&text::format_client(&report))?;
     }
     match report.error() {
-        _ if report.interrupted => Err(Failure::status(INTERRUPTED)),
-        Some(error) => Err(Failure::run(format!("the test ended early: {error}"))),
+        _ if report.interrupted => Err(Failure::from_status(INTERRUPTED)),
+        Some(error) => Err(Failure::run_failed(format!("the test ended early: {error}"))),
         None => Ok(()),
     }
 }
 
 /// Shows intervals as they come.
-async fn show(
+async fn show_intervals(
     mut updates: mpsc::UnboundedReceiver<Progress>,
     args: &PerfArgs,
 ) -> Result<(), Failure> {
@@ -156,12 +166,12 @@ async fn show(
     let mut head = !args.json && live.is_none();
     while let Some(progress) = updates.recv().await {
         if let Some(live) = &mut live {
-            live.show(&progress);
+            live.show_interval(&progress);
         } else if !args.json {
             if core::mem::take(&mut head) {
-                output::text(text::HEADER)?;
+                output::print_text(text::HEADER)?;
             }
-            output::text(&text::interval(progress.id, &progress.interval))?;
+            output::print_text(&text::format_interval(progress.id, &progress.interval))?;
         }
     }
     Ok(())
@@ -172,16 +182,17 @@ fn client_options(
     host: &str,
     capture: Option<Capture>,
 ) -> Result<ClientOptions, Failure> {
-    let Ends { local, remote, follow } =
-        place::ends(&args.local, &args.paths, host).map_err(|error| match error {
-            PlaceError::NoRoute { .. } => Failure::with(UNREACHABLE, error),
-            _ => Failure::input(error),
+    let Ends { local, remote, follow } = place::resolve_ends(&args.local, &args.paths, host)
+        .map_err(|error| match error {
+            PlaceError::NoRoute { .. } => Failure::with_code(UNREACHABLE, error),
+            _ => Failure::bad_input(error),
         })?;
     let ipv6 = remote.iter().any(std::net::SocketAddr::is_ipv6);
     // A packet is padded to four bytes.
-    let packet = (args.stack.mtu.guess() - if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 }) & !3;
-    let test = test(args, packet);
-    let assoc = Arc::new(stack(args, test.streams)?);
+    let packet =
+        (args.stack.mtu.initial_size() - if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 }) & !3;
+    let test = test_spec(args, packet);
+    let assoc = Arc::new(stack_config(args, test.streams)?);
     let endpoint = Config::client([]).local(local).assoc(assoc).capture(capture).follow(follow);
     Ok(ClientOptions {
         endpoint,
@@ -194,7 +205,7 @@ fn client_options(
     })
 }
 
-fn test(args: &PerfArgs, packet: u32) -> TestSpec {
+fn test_spec(args: &PerfArgs, packet: u32) -> TestSpec {
     let way = match (args.bidir, args.reverse) {
         (true, _) => Way::Both,
         (_, true) => Way::Reverse,
@@ -220,15 +231,15 @@ fn test(args: &PerfArgs, packet: u32) -> TestSpec {
 }
 
 /// The stack of this end, with streams for the load and one for control.
-fn stack(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
-    args.stack.config(streams.saturating_add(1))
+fn stack_config(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
+    args.stack.assoc_config(streams.saturating_add(1))
 }
 
-fn failure(error: PerfError) -> Failure {
+fn failure_from_error(error: PerfError) -> Failure {
     match error {
-        PerfError::Interrupted => Failure::status(INTERRUPTED),
-        error if error.is_unreachable() => Failure::with(UNREACHABLE, error),
-        error if error.is_bad_input() => Failure::input(error),
-        error => Failure::run(error),
+        PerfError::Interrupted => Failure::from_status(INTERRUPTED),
+        error if error.is_unreachable() => Failure::with_code(UNREACHABLE, error),
+        error if error.is_bad_input() => Failure::bad_input(error),
+        error => Failure::run_failed(error),
     }
 }

@@ -101,12 +101,12 @@ pub(crate) struct CommonArgs {
 
 impl CommonArgs {
     /// How long a peer may be silent.
-    pub(crate) fn silence(&self) -> Duration {
+    pub(crate) fn longest_silence(&self) -> Duration {
         let default = if self.stack.profile.is_reproduction() { 90 } else { 30 };
-        self.timeout.map_or(Duration::from_secs(default), time)
+        self.timeout.map_or(Duration::from_secs(default), to_duration)
     }
 }
 
-pub(crate) fn time(delay: Delay) -> Duration {
+pub(crate) fn to_duration(delay: Delay) -> Duration {
     Duration::from_nanos(delay.0)
 }

@@ -11,7 +11,7 @@ use polypath_apps::paths;
 use polypath_apps::transfer::Observer;
 use polypath_net::{Association, PathInfo};
 
-use super::outcome::{Outcome, Role, size};
+use super::outcome::{Outcome, Role, format_size};
 
 const WHOLE: &str = "{prefix} {bar:30} {percent:>3} %  {msg}";
 const PATH: &str = "  {prefix} {bar:30} {msg}";
@@ -54,7 +54,7 @@ impl Display {
         })
     }
 
-    pub(super) fn travelled(&self) -> u64 {
+    pub(super) fn bytes_travelled(&self) -> u64 {
         self.travelled.load(Ordering::Relaxed)
     }
 
@@ -64,12 +64,12 @@ impl Display {
     }
 
     /// How often something has gone on.
-    pub(super) fn steps(&self) -> u64 {
+    pub(super) fn steps_made(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }
 
     /// A line on stderr, above the bars if there are any.
-    pub(super) fn say(&self, line: &str) {
+    pub(super) fn print_line(&self, line: &str) {
         if self.quiet {
             return;
         }
@@ -78,8 +78,8 @@ impl Display {
         }
     }
 
-    /// Moves the bars on a thread of its own until [`end`](Self::end).
-    pub(super) fn follow(
+    /// Moves the bars on a thread of its own until [`finish_bars`](Self::finish_bars).
+    pub(super) fn start_bars(
         self: &Arc<Self>,
         association: Arc<Association>,
     ) -> Option<std::thread::JoinHandle<()>> {
@@ -90,16 +90,16 @@ impl Display {
         let watch = move || {
             let mut bars = Bars::new(&display);
             while !display.over.load(Ordering::Relaxed) {
-                bars.show(&association.paths());
+                bars.update_bars(&association.paths());
                 std::thread::park_timeout(STEP);
             }
-            bars.clear();
+            bars.clear_bars();
         };
         std::thread::Builder::new().name("progress".to_owned()).spawn(watch).ok()
     }
 
     /// Takes the bars away.
-    pub(super) fn end(&self, watcher: Option<std::thread::JoinHandle<()>>) {
+    pub(super) fn finish_bars(&self, watcher: Option<std::thread::JoinHandle<()>>) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(watcher) = watcher {
             watcher.thread().unpark();
@@ -122,7 +122,7 @@ impl Observer for Display {
         self.steps.fetch_add(1, Ordering::Relaxed);
         let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(line) = opening {
-            self.say(&line);
+            self.print_line(&line);
         }
         self.there.fetch_add(bytes, Ordering::Relaxed);
         if travelled {
@@ -131,7 +131,7 @@ impl Observer for Display {
     }
 
     fn note(&self, line: &str) {
-        self.say(line);
+        self.print_line(line);
     }
 }
 
@@ -144,16 +144,16 @@ struct Bars<'a> {
 
 impl<'a> Bars<'a> {
     fn new(display: &'a Display) -> Self {
-        let whole = display.bars.add(bar(WHOLE));
+        let whole = display.bars.add(styled_bar(WHOLE));
         Self { display, whole, paths: Vec::new(), rate: Rate::new() }
     }
 
-    fn show(&mut self, all_paths: &[PathInfo]) {
-        let carried = |path: &PathInfo| Outcome::carried(self.display.role, path);
+    fn update_bars(&mut self, all_paths: &[PathInfo]) {
+        let carried = |path: &PathInfo| Outcome::carried_payload(self.display.role, path);
         let all = all_paths.iter().map(carried).sum::<u64>().max(1);
         for (i, path) in all_paths.iter().enumerate() {
             if self.paths.len() == i {
-                let new = self.display.bars.add(bar(PATH));
+                let new = self.display.bars.add(styled_bar(PATH));
                 let (local, remote) = (path.stats.local.ip(), path.stats.remote.ip());
                 new.set_prefix(format!("{local} - {remote}"));
                 self.paths.push((new, Rate::new()));
@@ -162,9 +162,13 @@ impl<'a> Bars<'a> {
             let bytes = carried(path);
             bar.set_length(all);
             bar.set_position(bytes);
-            let note = paths::note(path, all_paths, self.display.role == Role::Send);
+            let note = paths::explain_path(path, all_paths, self.display.role == Role::Send);
             let note = note.map_or(String::new(), |note| format!("  {note}"));
-            bar.set_message(format!("{:>9}  {:>8.1} Mbit/s{note}", size(bytes), rate.at(bytes)));
+            bar.set_message(format!(
+                "{:>9}  {:>8.1} Mbit/s{note}",
+                format_size(bytes),
+                rate.update_rate(bytes)
+            ));
         }
         self.show_whole();
     }
@@ -172,7 +176,7 @@ impl<'a> Bars<'a> {
     fn show_whole(&mut self) {
         let (total, there) = (&self.display.total, &self.display.there);
         let (total, there) = (total.load(Ordering::Relaxed), there.load(Ordering::Relaxed));
-        let rate = self.rate.at(self.display.travelled());
+        let rate = self.rate.update_rate(self.display.bytes_travelled());
         let name = self.display.name.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let short: String = name.chars().take(40).collect();
         self.whole.set_length(total.max(1));
@@ -180,18 +184,18 @@ impl<'a> Bars<'a> {
         self.whole.set_prefix("all");
         self.whole.set_message(format!(
             "{} of {}  {rate:.1} Mbit/s  {short}",
-            size(there),
-            size(total)
+            format_size(there),
+            format_size(total)
         ));
     }
 
-    fn clear(&self) {
+    fn clear_bars(&self) {
         self.whole.finish_and_clear();
         self.paths.iter().for_each(|(bar, _)| bar.finish_and_clear());
     }
 }
 
-fn bar(template: &str) -> ProgressBar {
+fn styled_bar(template: &str) -> ProgressBar {
     let bar = ProgressBar::new(1);
     // The templates are constants, which a test renders.
     if let Ok(style) = ProgressStyle::with_template(template) {
@@ -214,7 +218,7 @@ impl Rate {
         Self { at: Instant::now(), bytes: 0, smooth: 0.0 }
     }
 
-    fn at(&mut self, bytes: u64) -> f64 {
+    fn update_rate(&mut self, bytes: u64) -> f64 {
         let seconds = self.at.elapsed().as_secs_f64();
         if seconds >= 0.1 {
             let now = bytes.saturating_sub(self.bytes) as f64 * 8e-6 / seconds;

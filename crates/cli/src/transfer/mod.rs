@@ -30,22 +30,22 @@ const LOCAL: u8 = 5;
 /// How long an abort may take to get out.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-fn stack(args: &CommonArgs) -> Result<Arc<AssocConfig>, Failure> {
-    args.stack.config(0).map(Arc::new)
+fn stack_config(args: &CommonArgs) -> Result<Arc<AssocConfig>, Failure> {
+    args.stack.assoc_config(0).map(Arc::new)
 }
 
-fn capture(args: &CommonArgs) -> Result<Option<Capture>, Failure> {
+fn open_capture(args: &CommonArgs) -> Result<Option<Capture>, Failure> {
     let Some(path) = &args.pcap else { return Ok(None) };
     let failed = |error: &dyn core::fmt::Display| {
-        Failure::with(LOCAL, format!("--pcap {}: {error}", path.display()))
+        Failure::with_code(LOCAL, format!("--pcap {}: {error}", path.display()))
     };
     let file = File::create(path).map_err(|error| failed(&error))?;
     Capture::new(BufWriter::new(file)).map(Some).map_err(|error| failed(&error))
 }
 
-fn finish(capture: Option<Capture>) -> Result<(), Failure> {
+fn finish_capture(capture: Option<Capture>) -> Result<(), Failure> {
     let written = capture.map_or(Ok(()), |capture| capture.finish());
-    written.map_err(|error| Failure::with(LOCAL, format!("--pcap: {error}")))
+    written.map_err(|error| Failure::with_code(LOCAL, format!("--pcap: {error}")))
 }
 
 fn bind_failure(error: BindError) -> Failure {
@@ -57,11 +57,11 @@ fn bind_failure(error: BindError) -> Failure {
         | BindError::NoDevice { .. } => 2,
         _ => LOCAL,
     };
-    Failure::with(code, error)
+    Failure::with_code(code, error)
 }
 
 /// Says once per kernel setting what could be better.
-fn warn(endpoint: &Endpoint, quiet: bool) {
+fn warn_of_kernel_limits(endpoint: &Endpoint, quiet: bool) {
     let mut told: Vec<String> = Vec::new();
     for warning in endpoint.warnings().iter().filter(|_| !quiet) {
         let text = warning.to_string();
@@ -79,6 +79,6 @@ async fn give_up(association: &Association) {
     let _ = tokio::time::timeout(GOODBYE, association.closed()).await;
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::run)
+fn build_runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::run_failed)
 }

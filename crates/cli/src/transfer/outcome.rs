@@ -75,58 +75,59 @@ struct JsonPath<'a> {
 
 impl Outcome {
     /// Payload that a path carried.
-    pub(super) fn carried(role: Role, path: &PathInfo) -> u64 {
+    pub(super) fn carried_payload(role: Role, path: &PathInfo) -> u64 {
         match role {
             Role::Send => path.stats.payload_bytes,
             Role::Receive => path.stats.payload_received,
         }
     }
 
-    fn shares(&self) -> Vec<f64> {
-        let carried: Vec<_> = self.paths.iter().map(|p| Self::carried(self.role, p)).collect();
+    fn path_shares(&self) -> Vec<f64> {
+        let carried: Vec<_> =
+            self.paths.iter().map(|p| Self::carried_payload(self.role, p)).collect();
         let all = carried.iter().sum::<u64>().max(1) as f64;
         carried.iter().map(|bytes| *bytes as f64 / all).collect()
     }
 
     /// What is wrong with paths, or why they carried nothing, a line each.
-    fn notes(&self) -> String {
-        let notes = paths::notes(&self.paths, self.role == Role::Send);
+    fn describe_paths(&self) -> String {
+        let notes = paths::explain_paths(&self.paths, self.role == Role::Send);
         notes.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    fn rate(&self) -> f64 {
+    fn mean_rate(&self) -> f64 {
         self.travelled as f64 * 8.0 / self.time.as_secs_f64().max(1e-6)
     }
 
     /// Prints the result.
-    pub(super) fn print(&self, json: bool) -> Result<(), Failure> {
+    pub(super) fn print_result(&self, json: bool) -> Result<(), Failure> {
         if json {
-            let line = serde_json::to_string(&self.json()).map_err(Failure::run)?;
-            return output::text(&format!("{line}\n"));
+            let line = serde_json::to_string(&self.json_result()).map_err(Failure::run_failed)?;
+            return output::print_text(&format!("{line}\n"));
         }
-        eprint!("{}", self.notes());
+        eprint!("{}", self.describe_paths());
         match &self.result {
-            Ok(report) => output::text(&self.words(report)),
+            Ok(report) => output::print_text(&self.describe_result(report)),
             Err(_) => Ok(()),
         }
     }
 
-    fn json(&self) -> Json<'_> {
+    fn json_result(&self) -> Json<'_> {
         let report = self.result.as_ref().ok();
         let count = |of: fn(&Report) -> u64| report.map_or(0, of);
         let failures = report.map_or(&[][..], |report| &report.failures);
         let failures =
             failures.iter().map(|f| JsonFailure { name: &f.name, text: &f.text }).collect();
-        let paths = self.paths.iter().zip(self.shares()).map(|(path, share)| JsonPath {
+        let paths = self.paths.iter().zip(self.path_shares()).map(|(path, share)| JsonPath {
             local: path.stats.local.to_string(),
             remote: path.stats.remote.to_string(),
-            payload_bytes: Self::carried(self.role, path),
+            payload_bytes: Self::carried_payload(self.role, path),
             share,
             srtt_seconds: path.stats.srtt.map(|srtt| srtt.as_secs_f64()),
             retransmissions: path.stats.retransmissions_fast + path.stats.retransmissions_timeout,
             timeouts: path.stats.timeouts,
             device: path.device.as_deref(),
-            note: paths::note(path, &self.paths, self.role == Role::Send),
+            note: paths::explain_path(path, &self.paths, self.role == Role::Send),
         });
         Json {
             role: self.role,
@@ -141,24 +142,24 @@ impl Outcome {
             bytes: count(|r| r.bytes),
             travelled_bytes: self.travelled,
             seconds: self.time.as_secs_f64(),
-            bits_per_second: self.rate(),
+            bits_per_second: self.mean_rate(),
             paths: paths.collect(),
             limits: &self.limits,
         }
     }
 
-    fn words(&self, report: &Report) -> String {
+    fn describe_result(&self, report: &Report) -> String {
         let verb = if self.role == Role::Send { "sent" } else { "received" };
         let mut line = format!(
             "{verb} {}, {} in {:.2} s, {:.1} Mbit/s",
-            files(report.stored),
-            size(self.travelled),
+            format_file_count(report.stored),
+            format_size(self.travelled),
             self.time.as_secs_f64(),
-            self.rate() / 1e6,
+            self.mean_rate() / 1e6,
         );
         let kept = report.bytes.saturating_sub(self.travelled);
         if kept > 0 && report.failed == 0 {
-            line += &format!("; {} were there from an earlier attempt", size(kept));
+            line += &format!("; {} were there from an earlier attempt", format_size(kept));
         }
         if report.already_there > 0 {
             line += &format!("; {} already there", report.already_there);
@@ -171,11 +172,11 @@ impl Outcome {
                 let (local, remote) = (path.stats.local.ip(), path.stats.remote.ip());
                 format!("{local} - {remote} {:.0} %", share * 100.0)
             };
-            let shares: Vec<_> = self.paths.iter().zip(self.shares()).map(share).collect();
+            let shares: Vec<_> = self.paths.iter().zip(self.path_shares()).map(share).collect();
             line += &format!("; {}", shares.join(", "));
         }
         if self.role == Role::Send && self.travelled > 0 && !self.limits.is_empty() {
-            line += &format!("; limited by: {}", LimitShare::line(&self.limits));
+            line += &format!("; limited by: {}", LimitShare::describe_shares(&self.limits));
         }
         line + "\n"
     }
@@ -187,14 +188,14 @@ impl Outcome {
             Err(error) => return Some(self.early_end(error)),
         };
         let first = report.failures.first()?;
-        let codes = report.failures.iter().map(|failure| self.code(failure.cause));
+        let codes = report.failures.iter().map(|failure| self.exit_code(failure.cause));
         // Of several, what is worst.
         let code = codes.min_by_key(|code| [1, LOCAL, REFUSED].iter().position(|c| c == code));
         let text = match report.failed {
             1 => format!("not transferred: {first}"),
-            count => format!("{} not transferred, the first is {first}", files(count)),
+            count => format!("{} not transferred, the first is {first}", format_file_count(count)),
         };
-        Some(Failure::with(code.unwrap_or(1), text))
+        Some(Failure::with_code(code.unwrap_or(1), text))
     }
 
     fn early_end(&self, error: &TransferError) -> Failure {
@@ -205,11 +206,13 @@ impl Outcome {
         match error {
             TransferError::Closed(Closed::Unreachable | Closed::ShutdownTimeout)
             | TransferError::Silent(_)
-            | TransferError::Mute(_) => Failure::with(UNREACHABLE, format!("{error}; {again}")),
+            | TransferError::Mute(_) => {
+                Failure::with_code(UNREACHABLE, format!("{error}; {again}"))
+            }
             TransferError::Closed(Closed::PeerAbort { reason, .. }) => self.broken_off(reason),
             TransferError::EndedEarly => self.broken_off(b""),
-            TransferError::Folder { .. } => Failure::with(LOCAL, error),
-            _ => Failure::run(error),
+            TransferError::Folder { .. } => Failure::with_code(LOCAL, error),
+            _ => Failure::run_failed(error),
         }
     }
 
@@ -221,9 +224,9 @@ impl Outcome {
         };
         let words = match words {
             [] => String::new(),
-            words => format!(": \"{}\"", shown::remark(&String::from_utf8_lossy(words))),
+            words => format!(": \"{}\"", shown::escape_remark(&String::from_utf8_lossy(words))),
         };
-        Failure::run(format!("the {peer} broke the transfer off{words}; {again}"))
+        Failure::run_failed(format!("the {peer} broke the transfer off{words}; {again}"))
     }
 
     /// Whether files were on their way: not everybody who connects has some.
@@ -232,7 +235,7 @@ impl Outcome {
     }
 
     /// Why it ended early, in words.
-    pub(super) fn error(&self) -> String {
+    pub(super) fn describe_end(&self) -> String {
         self.result.as_ref().err().map(ToString::to_string).unwrap_or_default()
     }
 
@@ -242,7 +245,7 @@ impl Outcome {
         matches!(self.result, Err(Ended(_) | EndedEarly | Mute(_) | Silent(_)))
     }
 
-    fn code(&self, cause: Cause) -> u8 {
+    fn exit_code(&self, cause: Cause) -> u8 {
         match (cause, self.role) {
             (Cause::Receiver(Verdict::Damaged), _) | (Cause::Source, Role::Receive) => 1,
             (Cause::Source, Role::Send) => LOCAL,
@@ -252,12 +255,12 @@ impl Outcome {
     }
 }
 
-pub(super) fn files(count: u64) -> String {
+pub(super) fn format_file_count(count: u64) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 /// Bytes with a fitting unit.
-pub(super) fn size(bytes: u64) -> String {
+pub(super) fn format_size(bytes: u64) -> String {
     match bytes {
         0..1000 => format!("{bytes} B"),
         1000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),

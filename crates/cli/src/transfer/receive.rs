@@ -15,17 +15,17 @@ use crate::failure::Failure;
 use crate::interrupt;
 
 pub(crate) fn receive(args: &ReceiveArgs) -> Result<(), Failure> {
-    let capture = super::capture(&args.common)?;
-    let done = super::runtime()?.block_on(serve(args, capture.clone()));
-    done.and(super::finish(capture))
+    let capture = super::open_capture(&args.common)?;
+    let done = super::build_runtime()?.block_on(serve_senders(args, capture.clone()));
+    done.and(super::finish_capture(capture))
 }
 
-async fn serve(args: &ReceiveArgs, capture: Option<Capture>) -> Result<(), Failure> {
-    let descriptors = descriptors();
-    let endpoint = listen(args, capture)?;
+async fn serve_senders(args: &ReceiveArgs, capture: Option<Capture>) -> Result<(), Failure> {
+    let descriptors = raise_descriptor_limit();
+    let endpoint = open_endpoint(args, capture)?;
     // A folder that was made is taken back from here on, however soon somebody presses Ctrl-C.
-    interrupt::hold();
-    let folder = folder(args)?;
+    interrupt::hold_interrupt();
+    let folder = choose_folder(args)?;
     let options = StoreOptions {
         folder: folder.clone(),
         overwrite: args.overwrite,
@@ -33,11 +33,11 @@ async fn serve(args: &ReceiveArgs, capture: Option<Capture>) -> Result<(), Failu
         quota: args.quota.map(|size| size.0),
         open_files: transfer::open_files(descriptors, SENDERS),
     };
-    let store = Store::open(options).map_err(|error| Failure::with(LOCAL, error))?;
-    announce(args, &endpoint, &folder);
+    let store = Store::open(options).map_err(|error| Failure::with_code(LOCAL, error))?;
+    announce_addresses(args, &endpoint, &folder);
     let (news, mut heard) = mpsc::unbounded_channel();
     let mut server = Server::new(args, store, news)?;
-    let end = server.run(&endpoint, &mut heard).await;
+    let end = server.serve_until_done(&endpoint, &mut heard).await;
     drop(server);
     if args.dir.is_none() {
         transfer::discard_unused(&folder);
@@ -46,13 +46,13 @@ async fn serve(args: &ReceiveArgs, capture: Option<Capture>) -> Result<(), Failu
 }
 
 /// Descriptors that this process may have, as many as the system grants.
-fn descriptors() -> u64 {
+fn raise_descriptor_limit() -> u64 {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return 256 };
     if setrlimit(Resource::RLIMIT_NOFILE, hard, hard).is_ok() { hard } else { soft }
 }
 
 /// Where files go: never among others unless the user names the place.
-fn folder(args: &ReceiveArgs) -> Result<PathBuf, Failure> {
+fn choose_folder(args: &ReceiveArgs) -> Result<PathBuf, Failure> {
     if let Some(dir) = &args.dir {
         return Ok(dir.clone());
     }
@@ -64,30 +64,30 @@ fn folder(args: &ReceiveArgs) -> Result<PathBuf, Failure> {
         match std::fs::create_dir(&name) {
             Ok(()) => return Ok(name.into()),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Failure::with(LOCAL, format!("folder {name}: {error}"))),
+            Err(error) => return Err(Failure::with_code(LOCAL, format!("folder {name}: {error}"))),
         }
     }
-    Err(Failure::with(LOCAL, "too many folders polypath-received-N here: name one with --dir"))
+    Err(Failure::with_code(LOCAL, "too many folders polypath-received-N here: name one with --dir"))
 }
 
-fn listen(args: &ReceiveArgs, capture: Option<Capture>) -> Result<Endpoint, Failure> {
-    let (addresses, udp) = place::listen(&args.listen).map_err(|error| match error {
-        PlaceError::Interfaces(_) => Failure::with(LOCAL, error),
-        _ => Failure::input(error),
+fn open_endpoint(args: &ReceiveArgs, capture: Option<Capture>) -> Result<Endpoint, Failure> {
+    let (addresses, udp) = place::parse_listen(&args.listen).map_err(|error| match error {
+        PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
+        _ => Failure::bad_input(error),
     })?;
     let endpoint = Endpoint::bind(
         Config::server(addresses, args.common.port)
             .encapsulation(Encapsulation::Udp(udp))
             // Those that wait are sent away above this; some are on their way out.
             .max_associations(2 * (SENDERS + WAITING))
-            .assoc(super::stack(&args.common)?)
+            .assoc(super::stack_config(&args.common)?)
             .capture(capture),
     );
     endpoint.map_err(super::bind_failure)
 }
 
-fn announce(args: &ReceiveArgs, endpoint: &Endpoint, folder: &Path) {
-    super::warn(endpoint, args.common.quiet);
+fn announce_addresses(args: &ReceiveArgs, endpoint: &Endpoint, folder: &Path) {
+    super::warn_of_kernel_limits(endpoint, args.common.quiet);
     if !args.common.quiet {
         let at: Vec<_> = endpoint.local_addresses().iter().map(ToString::to_string).collect();
         eprintln!("receiving at {} into {}", at.join(" and "), folder.display());

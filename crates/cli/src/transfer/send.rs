@@ -15,7 +15,7 @@ use polypath_net::{
     AssocConfig, Association, Capture, Config, ConnectError, Endpoint, LimitStats, Pairing,
 };
 
-use super::args::{SendArgs, time};
+use super::args::{SendArgs, to_duration};
 use super::display::Display;
 use super::outcome::{Outcome, Role};
 use super::{LOCAL, UNREACHABLE};
@@ -26,22 +26,22 @@ use crate::interrupt::{self, INTERRUPTED};
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
-    let sources = Sources::new(&args.files).map_err(|error| Failure::with(LOCAL, error))?;
-    let capture = super::capture(&args.common)?;
-    let sender = Sender { args, sources: &sources, identity: identity(args)?, capture };
-    let done = super::runtime()?.block_on(sender.run());
-    done.and(super::finish(sender.capture))
+    let sources = Sources::new(&args.files).map_err(|error| Failure::with_code(LOCAL, error))?;
+    let capture = super::open_capture(&args.common)?;
+    let sender = Sender { args, sources: &sources, identity: load_identity(args)?, capture };
+    let done = super::build_runtime()?.block_on(sender.retry_until_sent());
+    done.and(super::finish_capture(sender.capture))
 }
 
-fn interruption() -> Failure {
-    Failure::with(INTERRUPTED, "interrupted; send again to go on")
+fn interruption_failure() -> Failure {
+    Failure::with_code(INTERRUPTED, "interrupted; send again to go on")
 }
 
 /// Who sends. Where that cannot be kept, nothing but the going on after a break is lost.
-fn identity(args: &SendArgs) -> Result<Identity, Failure> {
-    let kept = state_file()
-        .filter(|_| !args.no_state)
-        .map(|path| Identity::kept(&path).map_err(|error| format!("{}: {error}", path.display())));
+fn load_identity(args: &SendArgs) -> Result<Identity, Failure> {
+    let kept = state_file().filter(|_| !args.no_state).map(|path| {
+        Identity::load_or_make(&path).map_err(|error| format!("{}: {error}", path.display()))
+    });
     match kept {
         Some(Ok(identity)) => return Ok(identity),
         Some(Err(why)) if !args.common.quiet => {
@@ -49,7 +49,7 @@ fn identity(args: &SendArgs) -> Result<Identity, Failure> {
         }
         _ => {}
     }
-    Identity::fresh().map_err(|error| Failure::with(LOCAL, error))
+    Identity::generate_new().map_err(|error| Failure::with_code(LOCAL, error))
 }
 
 /// Where the XDG Base Directory Specification has state.
@@ -70,13 +70,13 @@ struct Sender<'a> {
 
 impl Sender<'_> {
     /// Attempts until one succeeds, or the user's patience is at its end.
-    async fn run(&self) -> Result<(), Failure> {
-        let mut patience = self.args.retry.map(|limit| Patience::new(limit.map(time)));
+    async fn retry_until_sent(&self) -> Result<(), Failure> {
+        let mut patience = self.args.retry.map(|limit| Patience::new(limit.map(to_duration)));
         let mut reached = false;
         loop {
-            let attempt = self.attempt().await;
+            let attempt = self.attempt_transfer().await;
             let (again, why) = match &attempt {
-                Ok(outcome) => (outcome.may_go_on(), outcome.error()),
+                Ok(outcome) => (outcome.may_go_on(), outcome.describe_end()),
                 // What was right once may be right again: devices come and go.
                 Err(failure) => (
                     failure.code() == UNREACHABLE || reached && failure.code() != INTERRUPTED,
@@ -85,63 +85,65 @@ impl Sender<'_> {
             };
             reached |= attempt.is_ok();
             let progress = attempt.as_ref().is_ok_and(|outcome| outcome.travelled > 0);
-            let wait = patience.as_mut().filter(|_| again).and_then(|p| p.wait(progress));
-            let Some(wait) = wait else { return self.conclude(attempt) };
+            let wait = patience.as_mut().filter(|_| again).and_then(|p| p.next_wait(progress));
+            let Some(wait) = wait else { return self.conclude_attempt(attempt) };
             if !self.args.common.quiet {
                 eprintln!("{why}: connecting again in {} s", wait.as_secs());
             }
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
-                () = interrupt::interrupted() => return Err(interruption()),
+                () = interrupt::wait_for_interrupt() => return Err(interruption_failure()),
             }
         }
     }
 
-    fn conclude(&self, attempt: Result<Outcome, Failure>) -> Result<(), Failure> {
+    fn conclude_attempt(&self, attempt: Result<Outcome, Failure>) -> Result<(), Failure> {
         let outcome = attempt?;
-        outcome.print(self.args.common.json)?;
+        outcome.print_result(self.args.common.json)?;
         outcome.failure().map_or(Ok(()), Err)
     }
 
-    async fn attempt(&self) -> Result<Outcome, Failure> {
-        let stack = super::stack(&self.args.common)?;
-        let Ends { local, remote, follow } = ends(self.args)?;
+    async fn attempt_transfer(&self) -> Result<Outcome, Failure> {
+        let stack = super::stack_config(&self.args.common)?;
+        let Ends { local, remote, follow } = resolve_ends(self.args)?;
         let capture = self.capture.clone();
         let config =
             Config::client([]).local(local).assoc(stack.clone()).capture(capture).follow(follow);
         let endpoint = Endpoint::bind(config).map_err(super::bind_failure)?;
-        super::warn(&endpoint, self.args.common.quiet);
+        super::warn_of_kernel_limits(&endpoint, self.args.common.quiet);
         let association = tokio::select! {
-            association = connect(self.args, &endpoint, &remote, &stack) => association?,
-            () = interrupt::interrupted() => return Err(interruption()),
+            association = connect_to_receiver(self.args, &endpoint, &remote, &stack) => {
+                association?
+            }
+            () = interrupt::wait_for_interrupt() => return Err(interruption_failure()),
         };
-        self.transfer(association, &stack).await
+        self.transfer_files(association, &stack).await
     }
 
     #[expect(clippy::disallowed_types, reason = "as above")]
-    async fn transfer(
+    async fn transfer_files(
         &self,
         association: Arc<Association>,
         stack: &AssocConfig,
     ) -> Result<Outcome, Failure> {
         let common = &self.args.common;
         let display = Display::new(Role::Send, common.quiet, !common.quiet && !common.json);
-        let watcher = display.follow(association.clone());
-        let (silence, buffer) = (common.silence(), stack.send_buffer);
+        let watcher = display.start_bars(association.clone());
+        let (silence, buffer) = (common.longest_silence(), stack.send_buffer);
         let options = SendFilesOptions { silence, buffer, identity: self.identity };
         let start = Instant::now();
         let result = tokio::select! {
             result = transfer::send(&association, self.sources, options, &*display) => Some(result),
-            () = interrupt::interrupted() => {
+            () = interrupt::wait_for_interrupt() => {
                 super::give_up(&association).await;
                 None
             }
         };
         let time = start.elapsed();
-        display.end(watcher);
-        let Some(result) = result else { return Err(interruption()) };
-        let (travelled, paths) = (display.travelled(), association.paths());
-        let limits = LimitShare::between(&LimitStats::default(), &association.limits());
+        display.finish_bars(watcher);
+        let Some(result) = result else { return Err(interruption_failure()) };
+        let (travelled, paths) = (display.bytes_travelled(), association.paths());
+        let limits = LimitShare::between(&LimitStats::default(), &association.limits(), &paths);
         Ok(Outcome { role: Role::Send, result, travelled, time, paths, limits })
     }
 }
@@ -163,7 +165,7 @@ impl Patience {
 
     /// How long to wait before the next attempt; `None`: there is none. `progress`: the last one
     /// carried something.
-    fn wait(&mut self, progress: bool) -> Option<Duration> {
+    fn next_wait(&mut self, progress: bool) -> Option<Duration> {
         if progress {
             (self.since, self.wait) = (Instant::now(), Duration::ZERO);
         }
@@ -173,18 +175,18 @@ impl Patience {
     }
 }
 
-fn ends(args: &SendArgs) -> Result<Ends, Failure> {
+fn resolve_ends(args: &SendArgs) -> Result<Ends, Failure> {
     let failure = |error: PlaceError| match error {
         PlaceError::Unknown { .. } | PlaceError::NoRoute { .. } => {
-            Failure::with(UNREACHABLE, error)
+            Failure::with_code(UNREACHABLE, error)
         }
-        PlaceError::Interfaces(_) => Failure::with(LOCAL, error),
-        _ => Failure::input(error),
+        PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
+        _ => Failure::bad_input(error),
     };
-    place::ends(&args.local, &args.paths, &args.to).map_err(failure)
+    place::resolve_ends(&args.local, &args.paths, &args.to).map_err(failure)
 }
 
-async fn connect(
+async fn connect_to_receiver(
     args: &SendArgs,
     endpoint: &Endpoint,
     remote: &[SocketAddr],
@@ -192,7 +194,7 @@ async fn connect(
 ) -> Result<Arc<Association>, Failure> {
     let pairing = if args.mesh { Pairing::Mesh } else { Pairing::Auto };
     let connecting = endpoint.connect_with(remote, args.common.port, pairing, stack.clone());
-    match tokio::time::timeout(time(args.connect_timeout), connecting).await {
+    match tokio::time::timeout(to_duration(args.connect_timeout), connecting).await {
         Ok(Ok(association)) => {
             if !args.common.quiet {
                 let paths = association.paths();
@@ -204,16 +206,16 @@ async fn connect(
             Ok(Arc::new(association))
         }
         Ok(Err(error @ (ConnectError::NoPath { .. } | ConnectError::Refused(_)))) => {
-            Err(Failure::input(error))
+            Err(Failure::bad_input(error))
         }
-        Ok(Err(error)) => Err(Failure::with(UNREACHABLE, error)),
+        Ok(Err(error)) => Err(Failure::with_code(UNREACHABLE, error)),
         Err(_) => {
             let to = &args.to;
             let text = format!(
                 "no answer from {to} within {}: is `polypath receive` running there, and do firewalls let UDP through?",
                 args.connect_timeout
             );
-            Err(Failure::with(UNREACHABLE, text))
+            Err(Failure::with_code(UNREACHABLE, text))
         }
     }
 }
@@ -226,13 +228,13 @@ mod tests {
     fn patience_ends_and_is_renewed_by_progress() {
         let seconds = |wait: Option<Duration>| wait.map(|wait| wait.as_secs());
         let mut patience = Patience::new(None);
-        let waits: Vec<_> = (0..6).map(|_| seconds(patience.wait(false))).collect();
+        let waits: Vec<_> = (0..6).map(|_| seconds(patience.next_wait(false))).collect();
         assert_eq!(waits, [1, 2, 4, 8, 8, 8].map(Some));
-        assert_eq!(seconds(patience.wait(true)), Some(1));
+        assert_eq!(seconds(patience.next_wait(true)), Some(1));
         let mut short = Patience::new(Some(Duration::from_millis(3500)));
-        assert_eq!(seconds(short.wait(false)), Some(1));
-        assert_eq!(seconds(short.wait(false)), Some(2));
-        assert_eq!(short.wait(false), None);
-        assert_eq!(seconds(short.wait(true)), Some(1));
+        assert_eq!(seconds(short.next_wait(false)), Some(1));
+        assert_eq!(seconds(short.next_wait(false)), Some(2));
+        assert_eq!(short.next_wait(false), None);
+        assert_eq!(seconds(short.next_wait(true)), Some(1));
     }
 }

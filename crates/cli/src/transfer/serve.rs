@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use polypath_apps::perf::LimitShare;
-use polypath_apps::transfer::places::{Hall, Places};
+use polypath_apps::transfer::places::{Hall, SenderPlaces};
 use polypath_apps::transfer::{self, Greeting, ReceiveOptions, Store, TransferError};
 use polypath_net::{Association, Endpoint, LimitStats};
 use tokio::sync::mpsc;
@@ -51,7 +51,7 @@ pub(super) struct Server<'a> {
     count: u64,
     hall: Hall,
     waiting: BTreeMap<u64, (Arc<Association>, IpAddr)>,
-    places: Places,
+    places: SenderPlaces,
     senders: BTreeMap<u64, Sender>,
     strangers: u32,
 }
@@ -71,22 +71,22 @@ impl<'a> Server<'a> {
         store: Arc<Store>,
         news: mpsc::UnboundedSender<News>,
     ) -> Result<Self, Failure> {
-        let buffer = super::stack(&args.common)?.receive_buffer.into();
+        let buffer = super::stack_config(&args.common)?.receive_buffer.into();
         Ok(Self {
             args,
             store,
-            receiving: ReceiveOptions { silence: args.common.silence(), buffer },
+            receiving: ReceiveOptions { silence: args.common.longest_silence(), buffer },
             news,
             count: 0,
             hall: Hall::new(WAITING),
             waiting: BTreeMap::new(),
-            places: Places::new(SENDERS, SHARE, IDLE),
+            places: SenderPlaces::new(SENDERS, SHARE, IDLE),
             senders: BTreeMap::new(),
             strangers: 0,
         })
     }
 
-    pub(super) async fn run(
+    pub(super) async fn serve_until_done(
         &mut self,
         endpoint: &Endpoint,
         heard: &mut Heard,
@@ -96,38 +96,41 @@ impl<'a> Server<'a> {
             tokio::select! {
                 accepted = endpoint.accept() => {
                     let Some(association) = accepted else { return Ok(()) };
-                    self.welcome(Arc::new(association));
+                    self.welcome_sender(Arc::new(association));
                 }
                 Some(news) = heard.recv() => match news {
-                    News::Greeted(number, greeting) => self.greeted(number, greeting),
+                    News::Greeted(number, greeting) => self.handle_greeting(number, greeting),
                     News::Over(number, outcome) => {
-                        if let Some(end) = self.over(number, outcome)? {
+                        if let Some(end) = self.finish_transfer(number, outcome)? {
                             return end;
                         }
                     }
                 },
                 _ = tick.tick() => {
-                    let steps = |number| self.senders.get(&number).map_or(0, |s| s.display.steps());
-                    self.places.pass(TICK, steps);
+                    let steps =
+                        |number| self.senders.get(&number).map_or(0, |s| s.display.steps_made());
+                    self.places.pass_time(TICK, steps);
                 }
-                () = interrupt::interrupted() => return Err(self.interrupted(heard).await),
+                () = interrupt::wait_for_interrupt() => {
+                    return Err(self.interrupt_transfers(heard).await);
+                }
             }
         }
     }
 
     /// Gives somebody the time to greet.
-    fn welcome(&mut self, association: Arc<Association>) {
+    fn welcome_sender(&mut self, association: Arc<Association>) {
         self.count += 1;
         let number = self.count;
         let address = association.paths().first().map(|path| path.stats.remote.ip());
         let address = address.unwrap_or(IpAddr::from([0, 0, 0, 0]));
-        if let Some(one) = self.hall.enter(number, address) {
+        if let Some(one) = self.hall.enter_guest(number, address) {
             self.send_away(one, "too many do not greet");
         }
         self.waiting.insert(number, (association.clone(), address));
         let news = self.news.clone();
         tokio::spawn(async move {
-            let greeting = transfer::greeting(&association, GREETING).await;
+            let greeting = transfer::await_greeting(&association, GREETING).await;
             let _ = news.send(News::Greeted(number, greeting));
         });
     }
@@ -141,12 +144,12 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn greeted(&mut self, number: u64, greeting: Result<Greeting, TransferError>) {
-        self.hall.leave(number);
+    fn handle_greeting(&mut self, number: u64, greeting: Result<Greeting, TransferError>) {
+        self.hall.leave_hall(number);
         let Some((association, address)) = self.waiting.remove(&number) else { return };
         let begun = match greeting {
             Err(error) => Err(error.to_string()),
-            Ok(greeting) => match self.places.take(number, address) {
+            Ok(greeting) => match self.places.take_place(number, address) {
                 Err(none) => {
                     association.abort(none.to_string());
                     Err(none.to_string())
@@ -155,22 +158,22 @@ impl<'a> Server<'a> {
                     if let Some(idle) = idle {
                         self.send_away(idle, "nothing came for long, and another sender waits");
                     }
-                    self.begin(number, association, address, greeting)
+                    self.begin_transfer(number, association, address, greeting)
                 }
             },
         };
-        if let Err(text) = begun {
-            self.tell_of_stranger(address, &text);
+        if let Err(escape_text) = begun {
+            self.tell_of_stranger(address, &escape_text);
         }
     }
 
     /// Prints what became of a transfer; gives the end of the command if it was the last one.
-    fn over(
+    fn finish_transfer(
         &mut self,
         number: u64,
         outcome: Option<Box<Outcome>>,
     ) -> Result<Option<Result<(), Failure>>, Failure> {
-        self.places.leave(number);
+        self.places.leave_place(number);
         let sender = self.senders.remove(&number);
         let (Some(outcome), Some(sender)) = (outcome, sender) else { return Ok(None) };
         let failure = outcome.failure();
@@ -181,7 +184,7 @@ impl<'a> Server<'a> {
             }
             return Ok(None);
         }
-        outcome.print(self.args.common.json)?;
+        outcome.print_result(self.args.common.json)?;
         if self.args.once {
             return Ok(Some(failure.map_or(Ok(()), Err)));
         }
@@ -205,7 +208,7 @@ impl<'a> Server<'a> {
 
     /// Receives on a thread of its own: disks are waited for, and several may send at the same
     /// time.
-    fn begin(
+    fn begin_transfer(
         &mut self,
         number: u64,
         association: Arc<Association>,
@@ -223,11 +226,11 @@ impl<'a> Server<'a> {
         let mut farewell = Farewell { number, news: self.news.clone(), outcome: None };
         let (store, receiving) = (self.store.clone(), self.receiving);
         let ended = association.clone();
-        let runtime = super::runtime().map_err(|failure| failure.message().to_owned());
+        let runtime = super::build_runtime().map_err(|failure| failure.message().to_owned());
         let started = runtime.and_then(|runtime| {
             let work = move || {
-                let one = one(&store, receiving, association, greeting, &display);
-                farewell.set(runtime.block_on(one));
+                let one = receive_transfer(&store, receiving, association, greeting, &display);
+                farewell.set_outcome(runtime.block_on(one));
             };
             let thread = std::thread::Builder::new().name("receive".to_owned()).spawn(work);
             thread.map(drop).map_err(|error| error.to_string())
@@ -239,7 +242,7 @@ impl<'a> Server<'a> {
     }
 
     /// Tells all senders, and lets their threads leave their files in order.
-    async fn interrupted(&self, heard: &mut Heard) -> Failure {
+    async fn interrupt_transfers(&self, heard: &mut Heard) -> Failure {
         let goodbyes = async {
             for sender in self.senders.values() {
                 sender.association.abort("interrupted");
@@ -257,7 +260,7 @@ impl<'a> Server<'a> {
             true => "interrupted",
             false => "interrupted; what came is kept for the next attempt",
         };
-        Failure::with(INTERRUPTED, text)
+        Failure::with_code(INTERRUPTED, text)
     }
 }
 
@@ -269,7 +272,7 @@ struct Farewell {
 }
 
 impl Farewell {
-    fn set(&mut self, outcome: Outcome) {
+    fn set_outcome(&mut self, outcome: Outcome) {
         self.outcome = Some(Box::new(outcome));
     }
 }
@@ -281,19 +284,19 @@ impl Drop for Farewell {
 }
 
 #[expect(clippy::disallowed_types, reason = "as above")]
-async fn one(
+async fn receive_transfer(
     store: &Arc<Store>,
     receiving: ReceiveOptions,
     association: Arc<Association>,
     greeting: Greeting,
     display: &Arc<Display>,
 ) -> Outcome {
-    let watcher = display.follow(association.clone());
+    let watcher = display.start_bars(association.clone());
     let start = Instant::now();
     let result = transfer::receive(&association, greeting, store, receiving, &**display).await;
     let time = start.elapsed();
-    display.end(watcher);
-    let (travelled, paths) = (display.travelled(), association.paths());
-    let limits = LimitShare::between(&LimitStats::default(), &association.limits());
+    display.finish_bars(watcher);
+    let (travelled, paths) = (display.bytes_travelled(), association.paths());
+    let limits = LimitShare::between(&LimitStats::default(), &association.limits(), &paths);
     Outcome { role: Role::Receive, result, travelled, time, paths, limits }
 }

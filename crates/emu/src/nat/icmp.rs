@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::checksum;
-use super::packet::{Header, ICMP, ICMP_V6, Layout, addresses, put};
+use super::packet::{Header, ICMP, ICMP_V6, Layout, addresses, replace_bytes};
 
 /// Bytes of the header in front of the quoted packet.
 const HEADER: usize = 8;
@@ -22,8 +22,8 @@ pub(super) struct IcmpError {
 
 impl IcmpError {
     /// `None` if it is none, or if it quotes nothing that can be translated.
-    pub(super) fn read(packet: &[u8]) -> Option<Self> {
-        let header = Header::read(packet)?;
+    pub(super) fn read_error(packet: &[u8]) -> Option<Self> {
+        let header = Header::read_header(packet)?;
         let kind = *packet.get(header.end)?;
         let is_error = match header.next {
             ICMP if header.v4 => matches!(kind, 3 | 11 | 12),
@@ -31,18 +31,18 @@ impl IcmpError {
             _ => false,
         };
         let quoted = packet.get(header.end + HEADER..).filter(|_| is_error)?;
-        let layout = Layout::read(quoted)?;
+        let layout = Layout::read_layout(quoted)?;
         let family = quoted.first()? >> 4 == if header.v4 { 4 } else { 6 };
         family.then_some(Self { header, quoted: layout })
     }
 
     /// How the packet that it quotes is laid out.
-    pub(super) const fn quoted(&self) -> &Layout {
+    pub(super) const fn quoted_layout(&self) -> &Layout {
         &self.quoted
     }
 
     /// Source and destination of the packet that it quotes.
-    pub(super) fn endpoints(&self, packet: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
+    pub(super) fn quoted_endpoints(&self, packet: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
         self.quoted.endpoints(packet.get(self.header.end + HEADER..)?)
     }
 
@@ -51,7 +51,7 @@ impl IcmpError {
         if let Some(quoted) = packet.get_mut(self.header.end + HEADER..) {
             self.quoted.set_source(quoted, inside);
         }
-        self.readdress(packet, false, inside.ip());
+        self.write_address(packet, false, inside.ip());
     }
 
     /// Lets an error from inside out, and quotes what had come from outside.
@@ -59,10 +59,10 @@ impl IcmpError {
         if let Some(quoted) = packet.get_mut(self.header.end + HEADER..) {
             self.quoted.set_destination(quoted, mapped);
         }
-        self.readdress(packet, true, mapped.ip());
+        self.write_address(packet, true, mapped.ip());
     }
 
-    fn readdress(&self, packet: &mut [u8], source: bool, address: IpAddr) {
+    fn write_address(&self, packet: &mut [u8], source: bool, address: IpAddr) {
         let place = match (self.header.v4, source) {
             (true, true) => 12,
             (true, false) => 16,
@@ -70,10 +70,10 @@ impl IcmpError {
             (false, false) => 24,
         };
         match address {
-            IpAddr::V4(address) => put(packet, place, &address.octets()),
-            IpAddr::V6(address) => put(packet, place, &address.octets()),
+            IpAddr::V4(address) => replace_bytes(packet, place, &address.octets()),
+            IpAddr::V6(address) => replace_bytes(packet, place, &address.octets()),
         };
-        seal(packet, self.header);
+        seal_checksums(packet, self.header);
     }
 }
 
@@ -81,8 +81,8 @@ impl IcmpError {
 /// `None` in answer to what is itself an ICMP message (RFC 1122 section 3.2.2), or is none of UDP
 /// and TCP.
 pub(super) fn port_unreachable(packet: &[u8]) -> Option<Vec<u8>> {
-    let Header { v4, next, .. } = Header::read(packet)?;
-    Layout::read(packet).filter(|_| next != ICMP && next != ICMP_V6)?;
+    let Header { v4, next, .. } = Header::read_header(packet)?;
+    Layout::read_layout(packet).filter(|_| next != ICMP && next != ICMP_V6)?;
     let (source, destination) = addresses(packet)?;
     let (most, head) = if v4 { (MOST_V4, 20) } else { (MOST_V6, 40) };
     let quoted = packet.get(..packet.len().min(most - head - HEADER))?;
@@ -108,25 +108,25 @@ pub(super) fn port_unreachable(packet: &[u8]) -> Option<Vec<u8>> {
         _ => return None,
     }
     error.extend_from_slice(quoted);
-    seal(&mut error, Header { v4, next: if v4 { ICMP } else { ICMP_V6 }, end: head });
+    seal_checksums(&mut error, Header { v4, next: if v4 { ICMP } else { ICMP_V6 }, end: head });
     Some(error)
 }
 
 /// Computes the checksums of an ICMP packet anew: it is whole, other than the packet in it.
-fn seal(packet: &mut [u8], header: Header) {
+fn seal_checksums(packet: &mut [u8], header: Header) {
     let Header { v4, end, .. } = header;
-    put(packet, end + 2, &[0; 2]);
+    replace_bytes(packet, end + 2, &[0; 2]);
     if v4 {
-        put(packet, 10, &[0; 2]);
-        let sum = checksum::whole(&[&packet[..end]]);
-        put(packet, 10, &sum.to_be_bytes());
+        replace_bytes(packet, 10, &[0; 2]);
+        let sum = checksum::compute_checksum(&[&packet[..end]]);
+        replace_bytes(packet, 10, &sum.to_be_bytes());
     }
     let (head, message) = packet.split_at(end);
     let sum = if v4 {
-        checksum::whole(&[message])
+        checksum::compute_checksum(&[message])
     } else {
         let length = (message.len() as u32).to_be_bytes();
-        checksum::whole(&[&head[8..40], &length, &[0, 0, 0, ICMP_V6], message])
+        checksum::compute_checksum(&[&head[8..40], &length, &[0, 0, 0, ICMP_V6], message])
     };
-    put(packet, end + 2, &sum.to_be_bytes());
+    replace_bytes(packet, end + 2, &sum.to_be_bytes());
 }

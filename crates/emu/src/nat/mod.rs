@@ -65,30 +65,30 @@ impl Boxes {
     }
 
     /// Switches all boxes on, empty, and begins their schedules at time 0.
-    pub(crate) fn start(&mut self) {
+    pub(crate) fn start_schedules(&mut self) {
         self.on = true;
-        self.boxes.iter_mut().for_each(NatBox::renew);
+        self.boxes.iter_mut().for_each(NatBox::start_afresh);
     }
 
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn switch_off(&mut self) {
         self.on = false;
     }
 
     /// Carries out the changes that are due.
-    pub(crate) fn advance(&mut self, now: Nanos) {
+    pub(crate) fn apply_due(&mut self, now: Nanos) {
         let nats = self.boxes.iter_mut().flat_map(|each| &mut each.nats);
-        nats.for_each(|nat| nat.advance(now));
+        nats.for_each(|nat| nat.advance_schedule(now));
     }
 
     /// Changes a box now.
-    pub(crate) fn change(&mut self, number: usize, change: NatChange) {
+    pub(crate) fn change_box(&mut self, number: usize, change: NatChange) {
         if let Some(each) = self.boxes.get_mut(number) {
-            each.change(change);
+            each.apply_change(change);
         }
     }
 
     /// Whether a client's address is behind a box, where nobody outside can send to.
-    pub(crate) fn hides(&self, address: IpAddr) -> bool {
+    pub(crate) fn hides_address(&self, address: IpAddr) -> bool {
         self.on && self.boxes.iter().any(|each| each.spec.inside.contains(&address))
     }
 
@@ -99,28 +99,28 @@ impl Boxes {
 
     /// A packet leaves the links of a client: rewrites it if the client is behind a box. False if
     /// it is dropped there.
-    pub(crate) fn leave(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
+    pub(crate) fn translate_leaving(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
         let Some((source, _)) = addresses(packet).filter(|_| self.on) else { return true };
         let mut boxes = self.boxes.iter_mut();
         let own = boxes.find(|each| each.spec.inside.contains(&source));
-        own.is_none_or(|each| each.leave(now, packet))
+        own.is_none_or(|each| each.translate_leaving(now, packet))
     }
 
     /// A packet comes from outside: rewrites it if it goes to a box that lets it in.
-    pub(crate) fn arrive(&mut self, now: Nanos, packet: &mut [u8]) -> Arrival {
+    pub(crate) fn translate_arriving(&mut self, now: Nanos, packet: &mut [u8]) -> Arrival {
         let Some((_, destination)) = addresses(packet).filter(|_| self.on) else {
             return Arrival::Onward;
         };
         let mut boxes = self.boxes.iter_mut();
         let each = boxes.find(|each| each.is_external(destination));
-        each.map_or(Arrival::Onward, |each| each.arrive(now, packet))
+        each.map_or(Arrival::Onward, |each| each.translate_arriving(now, packet))
     }
 
     /// Whom a packet from outside would get to. It changes nothing.
     pub(crate) fn look_up(&self, now: Nanos, packet: &[u8]) -> Option<IpAddr> {
         let (_, destination) = addresses(packet)?;
         let each = self.boxes.iter().find(|each| each.is_external(destination))?;
-        each.owner(now, packet).map(|(inside, _)| inside.ip())
+        each.find_owner(now, packet).map(|(inside, _)| inside.ip())
     }
 
     /// Names and counters of all boxes.
@@ -135,13 +135,13 @@ impl NatBox {
         Self { spec, nats, counters: NatCounters::default() }
     }
 
-    fn renew(&mut self) {
+    fn start_afresh(&mut self) {
         let fresh = [(); 3].map(|()| Nat::new(self.spec.config.clone(), self.spec.seed));
         (self.nats, self.counters) = (fresh, NatCounters::default());
     }
 
-    fn change(&mut self, change: NatChange) {
-        self.nats.iter_mut().for_each(|nat| nat.change(change));
+    fn apply_change(&mut self, change: NatChange) {
+        self.nats.iter_mut().for_each(|nat| nat.apply_change(change));
     }
 
     /// All protocols have the same addresses.
@@ -149,7 +149,7 @@ impl NatBox {
         self.nats.iter().any(|nat| nat.is_external(address))
     }
 
-    const fn nat(&self, protocol: Protocol) -> &Nat {
+    const fn nat_of(&self, protocol: Protocol) -> &Nat {
         let [udp, tcp, echo] = &self.nats;
         match protocol {
             Protocol::Udp => udp,
@@ -167,14 +167,14 @@ impl NatBox {
         }
     }
 
-    fn leave(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
-        if let Some(layout) = Layout::read(packet)
+    fn translate_leaving(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
+        if let Some(layout) = Layout::read_layout(packet)
             && let Some((inside, outside)) = layout.endpoints(packet)
         {
-            let mapped = self.nat_mut(layout.protocol).outbound(now, inside, outside);
+            let mapped = self.nat_mut(layout.protocol).translate_outbound(now, inside, outside);
             return mapped.map(|mapped| layout.set_source(packet, mapped)).is_some();
         }
-        let Some((error, mapped)) = self.mapped(now, packet) else {
+        let Some((error, mapped)) = self.find_quoted_mapping(now, packet) else {
             self.counters.other += 1;
             return false;
         };
@@ -183,20 +183,20 @@ impl NatBox {
         true
     }
 
-    fn arrive(&mut self, now: Nanos, packet: &mut [u8]) -> Arrival {
-        if let Some(layout) = Layout::read(packet)
+    fn translate_arriving(&mut self, now: Nanos, packet: &mut [u8]) -> Arrival {
+        if let Some(layout) = Layout::read_layout(packet)
             && let Some((outside, mapped)) = layout.endpoints(packet)
         {
-            return match self.nat_mut(layout.protocol).inbound(now, outside, mapped) {
+            return match self.nat_mut(layout.protocol).translate_inbound(now, outside, mapped) {
                 NatVerdict::Inside(inside) => {
                     layout.set_destination(packet, inside);
                     Arrival::Onward
                 }
                 NatVerdict::Dropped(_) => Arrival::Dropped,
-                NatVerdict::Unreachable(_) => self.answer(packet),
+                NatVerdict::Unreachable(_) => self.answer_unreachable(packet),
             };
         }
-        let Some((inside, Some(error))) = self.owner(now, packet) else {
+        let Some((inside, Some(error))) = self.find_owner(now, packet) else {
             self.counters.other += 1;
             return Arrival::Dropped;
         };
@@ -205,7 +205,7 @@ impl NatBox {
         Arrival::Onward
     }
 
-    fn answer(&mut self, packet: &[u8]) -> Arrival {
+    fn answer_unreachable(&mut self, packet: &[u8]) -> Arrival {
         icmp::port_unreachable(packet).map_or(Arrival::Dropped, |answer| {
             self.counters.answers += 1;
             Arrival::Answered(answer)
@@ -213,23 +213,26 @@ impl NatBox {
     }
 
     /// Whose packet from outside this is, or whom this error from outside concerns.
-    fn owner(&self, now: Nanos, packet: &[u8]) -> Option<(SocketAddr, Option<IcmpError>)> {
-        if let Some(layout) = Layout::read(packet) {
+    fn find_owner(&self, now: Nanos, packet: &[u8]) -> Option<(SocketAddr, Option<IcmpError>)> {
+        if let Some(layout) = Layout::read_layout(packet) {
             let (outside, mapped) = layout.endpoints(packet)?;
-            return Some((self.nat(layout.protocol).inside(now, mapped, outside)?, None));
+            return Some((
+                self.nat_of(layout.protocol).inside_endpoint(now, mapped, outside)?,
+                None,
+            ));
         }
-        let error = IcmpError::read(packet)?;
-        let (mapped, outside) = error.endpoints(packet)?;
-        let nat = self.nat(error.quoted().protocol);
-        Some((nat.inside(now, mapped, outside)?, Some(error)))
+        let error = IcmpError::read_error(packet)?;
+        let (mapped, outside) = error.quoted_endpoints(packet)?;
+        let nat = self.nat_of(error.quoted_layout().protocol);
+        Some((nat.inside_endpoint(now, mapped, outside)?, Some(error)))
     }
 
     /// An error from inside, and the external endpoint of the packet that it quotes.
-    fn mapped(&self, now: Nanos, packet: &[u8]) -> Option<(IcmpError, SocketAddr)> {
-        let error = IcmpError::read(packet)?;
-        let (outside, inside) = error.endpoints(packet)?;
-        let nat = self.nat(error.quoted().protocol);
-        Some((error, nat.mapped(now, inside, outside)?))
+    fn find_quoted_mapping(&self, now: Nanos, packet: &[u8]) -> Option<(IcmpError, SocketAddr)> {
+        let error = IcmpError::read_error(packet)?;
+        let (outside, inside) = error.quoted_endpoints(packet)?;
+        let nat = self.nat_of(error.quoted_layout().protocol);
+        Some((error, nat.mapped_endpoint(now, inside, outside)?))
     }
 
     fn counters(&self) -> NatCounters {

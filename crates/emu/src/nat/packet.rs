@@ -44,11 +44,11 @@ const FRAGMENT: u16 = 0x3fff;
 impl Header {
     /// `None`: no IP packet, cut short, a fragment, or with IPv6 extension headers. Fragments have
     /// no ports but the first, and boxes here do not put them together.
-    pub(super) fn read(packet: &[u8]) -> Option<Self> {
+    pub(super) fn read_header(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => {
                 let end = usize::from(packet.first()? & 0x0f) * 4;
-                let fragment = word(packet, 6)? & FRAGMENT != 0;
+                let fragment = read_word(packet, 6)? & FRAGMENT != 0;
                 let next = *packet.get(9)?;
                 (end >= 20 && packet.len() >= end && !fragment).then_some(Self {
                     v4: true,
@@ -65,8 +65,8 @@ impl Header {
 impl Layout {
     /// `None` if there is nothing to translate. What is behind the ports may be missing, as it is
     /// in packets that ICMP errors quote.
-    pub(super) fn read(packet: &[u8]) -> Option<Self> {
-        let Header { v4, next, end } = Header::read(packet)?;
+    pub(super) fn read_layout(packet: &[u8]) -> Option<Self> {
+        let Header { v4, next, end } = Header::read_header(packet)?;
         let of = |protocol, source_port, destination_port, checksum, pseudo| {
             let checksum = end + checksum;
             Some(Self { v4, protocol, source_port, destination_port, checksum, pseudo })
@@ -87,50 +87,61 @@ impl Layout {
     /// Source and destination; where there is no port it is 0.
     pub(super) fn endpoints(&self, packet: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
         let (source, destination) = addresses(packet)?;
-        let port = |at: Option<usize>| at.and_then(|at| word(packet, at)).unwrap_or(0);
+        let port = |at: Option<usize>| at.and_then(|at| read_word(packet, at)).unwrap_or(0);
         let source = SocketAddr::new(source, port(self.source_port));
         Some((source, SocketAddr::new(destination, port(self.destination_port))))
     }
 
     pub(super) fn set_source(&self, packet: &mut [u8], source: SocketAddr) {
-        self.set(packet, if self.v4 { 12 } else { 8 }, self.source_port, source);
+        self.set_endpoint(packet, if self.v4 { 12 } else { 8 }, self.source_port, source);
     }
 
     pub(super) fn set_destination(&self, packet: &mut [u8], destination: SocketAddr) {
-        self.set(packet, if self.v4 { 16 } else { 24 }, self.destination_port, destination);
+        self.set_endpoint(
+            packet,
+            if self.v4 { 16 } else { 24 },
+            self.destination_port,
+            destination,
+        );
     }
 
-    fn set(&self, packet: &mut [u8], at: usize, port_at: Option<usize>, endpoint: SocketAddr) {
+    fn set_endpoint(
+        &self,
+        packet: &mut [u8],
+        at: usize,
+        port_at: Option<usize>,
+        endpoint: SocketAddr,
+    ) {
         match endpoint.ip() {
             IpAddr::V4(address) => self.put_address(packet, at, &address.octets()),
             IpAddr::V6(address) => self.put_address(packet, at, &address.octets()),
         }
         if let Some(port_at) = port_at {
-            let old = put(packet, port_at, &endpoint.port().to_be_bytes());
-            self.adjust(packet, &old, &endpoint.port().to_be_bytes());
+            let old = replace_bytes(packet, port_at, &endpoint.port().to_be_bytes());
+            self.adjust_checksum(packet, &old, &endpoint.port().to_be_bytes());
         }
     }
 
     fn put_address(&self, packet: &mut [u8], at: usize, address: &[u8]) {
-        let old = put(packet, at, address);
+        let old = replace_bytes(packet, at, address);
         if self.v4 {
-            adjust(packet, 10, &old, address);
+            adjust_word(packet, 10, &old, address);
         }
         if self.pseudo {
-            self.adjust(packet, &old, address);
+            self.adjust_checksum(packet, &old, address);
         }
     }
 
     /// The transport's checksum. UDP's may be absent, which is 0, and is never 0 otherwise (RFC
     /// 768).
-    fn adjust(&self, packet: &mut [u8], old: &[u8], new: &[u8]) {
+    fn adjust_checksum(&self, packet: &mut [u8], old: &[u8], new: &[u8]) {
         let udp = self.protocol == Protocol::Udp;
-        if udp && word(packet, self.checksum) == Some(0) {
+        if udp && read_word(packet, self.checksum) == Some(0) {
             return;
         }
-        adjust(packet, self.checksum, old, new);
-        if udp && word(packet, self.checksum) == Some(0) {
-            put(packet, self.checksum, &[0xff; 2]);
+        adjust_word(packet, self.checksum, old, new);
+        if udp && read_word(packet, self.checksum) == Some(0) {
+            replace_bytes(packet, self.checksum, &[0xff; 2]);
         }
     }
 }
@@ -147,19 +158,19 @@ pub(super) fn addresses(packet: &[u8]) -> Option<(IpAddr, IpAddr)> {
 }
 
 /// Writes bytes and returns what was there; nothing happens beyond the end.
-pub(super) fn put(packet: &mut [u8], at: usize, new: &[u8]) -> Vec<u8> {
+pub(super) fn replace_bytes(packet: &mut [u8], at: usize, new: &[u8]) -> Vec<u8> {
     let Some(place) = packet.get_mut(at..at + new.len()) else { return Vec::new() };
     let old = place.to_vec();
     place.copy_from_slice(new);
     old
 }
 
-pub(super) fn word(packet: &[u8], at: usize) -> Option<u16> {
+pub(super) fn read_word(packet: &[u8], at: usize) -> Option<u16> {
     packet.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes))
 }
 
-fn adjust(packet: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
-    if let Some(sum) = word(packet, at).filter(|_| old.len() == new.len()) {
-        put(packet, at, &checksum::adjusted(sum, old, new).to_be_bytes());
+fn adjust_word(packet: &mut [u8], at: usize, old: &[u8], new: &[u8]) {
+    if let Some(sum) = read_word(packet, at).filter(|_| old.len() == new.len()) {
+        replace_bytes(packet, at, &checksum::adjust_checksum(sum, old, new).to_be_bytes());
     }
 }

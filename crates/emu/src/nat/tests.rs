@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use polypath_link::{LinkSeed, Nanos, NatChange, NatConfig};
 
-use super::packet::{Header, addresses, word};
+use super::packet::{Header, addresses, read_word};
 use super::{Arrival, Boxes, checksum};
 use crate::spec::NatSpec;
 
@@ -27,7 +27,7 @@ fn boxes(change: impl FnOnce(&mut NatConfig), schedule: Vec<(Nanos, NatChange)>)
     let seed = LinkSeed::new(1, 1);
     let spec = NatSpec { name: "home".into(), inside, config, seed };
     let mut boxes = Boxes::new(vec![spec]);
-    boxes.start();
+    boxes.start_schedules();
     boxes
 }
 
@@ -38,7 +38,7 @@ fn ip(from: IpAddr, to: IpAddr, next: u8, payload: &[u8]) -> Vec<u8> {
             let mut head = vec![0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, next, 0, 0];
             head[2..4].copy_from_slice(&(length + 20).to_be_bytes());
             head.extend(from.octets().into_iter().chain(to.octets()));
-            let sum = checksum::whole(&[&head]);
+            let sum = checksum::compute_checksum(&[&head]);
             head[10..12].copy_from_slice(&sum.to_be_bytes());
             head
         }
@@ -56,21 +56,21 @@ fn ip(from: IpAddr, to: IpAddr, next: u8, payload: &[u8]) -> Vec<u8> {
 
 /// The checksum of what an IP packet carries, zero if it is right.
 fn transport_sum(packet: &[u8]) -> u16 {
-    let Header { v4, next, end } = Header::read(packet).unwrap();
+    let Header { v4, next, end } = Header::read_header(packet).unwrap();
     let length = ((packet.len() - end) as u32).to_be_bytes();
     let pseudo = [&packet[if v4 { 12..20 } else { 8..40 }], &length, &[0, 0, 0, next]].concat();
     let pseudo = if next == 1 { Vec::new() } else { pseudo };
-    checksum::whole(&[&pseudo, &packet[end..]])
+    checksum::compute_checksum(&[&pseudo, &packet[end..]])
 }
 
 fn is_sound(packet: &[u8]) -> bool {
     let v4 = packet[0] >> 4 == 4;
-    (!v4 || checksum::whole(&[&packet[..20]]) == 0) && transport_sum(packet) == 0
+    (!v4 || checksum::compute_checksum(&[&packet[..20]]) == 0) && transport_sum(packet) == 0
 }
 
 /// With the checksum where it belongs.
 fn sealed(mut packet: Vec<u8>, place: usize) -> Vec<u8> {
-    let end = Header::read(&packet).unwrap().end;
+    let end = Header::read_header(&packet).unwrap().end;
     let sum = transport_sum(&packet).to_be_bytes();
     packet[end + place..end + place + 2].copy_from_slice(&sum);
     assert!(is_sound(&packet));
@@ -107,14 +107,14 @@ fn echo(from: &str, to: &str, kinds: [u8; 2], id: u16) -> Vec<u8> {
 fn unreachable(from: &str, to: &str, about: &[u8]) -> Vec<u8> {
     let (from, to) = (at(from).ip(), at(to).ip());
     let (next, head) = if from.is_ipv4() { (1, [3, 3]) } else { (58, [1, 4]) };
-    let headers = Header::read(about).unwrap().end + 8;
+    let headers = Header::read_header(about).unwrap().end + 8;
     sealed(ip(from, to, next, &[&head[..], &[0; 6], &about[..headers]].concat()), 2)
 }
 
 fn ports(packet: &[u8]) -> (SocketAddr, SocketAddr) {
-    let end = Header::read(packet).unwrap().end;
+    let end = Header::read_header(packet).unwrap().end;
     let (from, to) = addresses(packet).unwrap();
-    let port = |place| word(packet, end + place).unwrap();
+    let port = |place| read_word(packet, end + place).unwrap();
     (SocketAddr::new(from, port(0)), SocketAddr::new(to, port(2)))
 }
 
@@ -124,12 +124,12 @@ fn udp_and_tcp_go_out_and_come_back_with_sound_checksums() {
         for make in [|a: &str, b: &str| udp(a, b, 5), |a: &str, b: &str| tcp(a, b)] {
             let mut boxes = boxes(|_| (), Vec::new());
             let mut packet = make(CLIENT[family], SERVER[family]);
-            assert!(boxes.leave(0, &mut packet));
+            assert!(boxes.translate_leaving(0, &mut packet));
             assert_eq!(ports(&packet), (at(EXTERNAL[family]), at(SERVER[family])));
             assert!(is_sound(&packet));
             let mut back = make(SERVER[family], EXTERNAL[family]);
             assert_eq!(boxes.look_up(1, &back), Some(at(CLIENT[family]).ip()));
-            assert_eq!(boxes.arrive(1, &mut back), Arrival::Onward);
+            assert_eq!(boxes.translate_arriving(1, &mut back), Arrival::Onward);
             assert_eq!(ports(&back), (at(SERVER[family]), at(CLIENT[family])));
             assert!(is_sound(&back));
         }
@@ -141,10 +141,10 @@ fn a_stranger_does_not_get_in_and_may_be_told() {
     for (family, next) in [(0, 1), (1, 58)] {
         for answers in [false, true] {
             let mut boxes = boxes(|config| config.answers = answers, Vec::new());
-            assert!(boxes.leave(0, &mut udp(CLIENT[family], SERVER[family], 5)));
+            assert!(boxes.translate_leaving(0, &mut udp(CLIENT[family], SERVER[family], 5)));
             let packet = udp(STRANGER[family], EXTERNAL[family], 5);
             assert_eq!(boxes.look_up(1, &packet), None);
-            let verdict = boxes.arrive(1, &mut packet.clone());
+            let verdict = boxes.translate_arriving(1, &mut packet.clone());
             let Arrival::Answered(answer) = verdict else {
                 assert_eq!((verdict, answers), (Arrival::Dropped, false));
                 continue;
@@ -152,19 +152,19 @@ fn a_stranger_does_not_get_in_and_may_be_told() {
             assert!(answers && is_sound(&answer));
             let ends = (at(EXTERNAL[family]).ip(), at(STRANGER[family]).ip());
             assert_eq!(addresses(&answer), Some(ends));
-            assert_eq!(Header::read(&answer).unwrap().next, next);
+            assert_eq!(Header::read_header(&answer).unwrap().next, next);
             assert!(answer.ends_with(&packet));
             assert_eq!(boxes.counters()[0].1.packets.filtered, 1);
             // Long packets are quoted as far as errors go, and errors are never answered.
             let Arrival::Answered(long) =
-                boxes.arrive(1, &mut udp(STRANGER[family], EXTERNAL[family], 240))
+                boxes.translate_arriving(1, &mut udp(STRANGER[family], EXTERNAL[family], 240))
             else {
                 panic!("not answered")
             };
             assert!(long.len() <= [576, 1280][family]);
             let about = udp(EXTERNAL[family], STRANGER[family], 5);
             let mut error = unreachable(STRANGER[family], EXTERNAL[family], &about);
-            assert_eq!(boxes.arrive(1, &mut error), Arrival::Dropped);
+            assert_eq!(boxes.translate_arriving(1, &mut error), Arrival::Dropped);
         }
     }
 }
@@ -175,24 +175,24 @@ fn errors_find_whom_they_concern_and_quote_what_was_sent() {
         let mut boxes = boxes(|_| (), Vec::new());
         let sent = udp(CLIENT[family], SERVER[family], 5);
         let mut outside = sent.clone();
-        assert!(boxes.leave(0, &mut outside));
+        assert!(boxes.translate_leaving(0, &mut outside));
         let mut error = unreachable(SERVER[family], EXTERNAL[family], &outside);
         assert_eq!(boxes.look_up(1, &error), Some(at(CLIENT[family]).ip()));
-        assert_eq!(boxes.arrive(1, &mut error), Arrival::Onward);
+        assert_eq!(boxes.translate_arriving(1, &mut error), Arrival::Onward);
         assert_eq!(error, unreachable(SERVER[family], CLIENT[family], &sent));
 
         let received = udp(SERVER[family], EXTERNAL[family], 5);
         let mut inside = received.clone();
-        assert_eq!(boxes.arrive(1, &mut inside), Arrival::Onward);
+        assert_eq!(boxes.translate_arriving(1, &mut inside), Arrival::Onward);
         let mut error = unreachable(CLIENT[family], SERVER[family], &inside);
-        assert!(boxes.leave(1, &mut error));
+        assert!(boxes.translate_leaving(1, &mut error));
         assert_eq!(error, unreachable(EXTERNAL[family], SERVER[family], &received));
         assert_eq!(boxes.counters()[0].1.errors, 2);
 
         // About packets that nobody sent.
         let other = udp(EXTERNAL[family], STRANGER[family], 5);
         let mut error = unreachable(STRANGER[family], EXTERNAL[family], &other);
-        assert_eq!(boxes.arrive(1, &mut error), Arrival::Dropped);
+        assert_eq!(boxes.translate_arriving(1, &mut error), Arrival::Dropped);
         assert_eq!(boxes.counters()[0].1.other, 1);
     }
 }
@@ -202,16 +202,16 @@ fn pings_go_out_and_their_answers_come_back() {
     for family in [0, 1] {
         let mut boxes = boxes(|_| (), Vec::new());
         let mut request = echo(CLIENT[family], SERVER[family], [8, 128], 77);
-        assert!(boxes.leave(0, &mut request));
+        assert!(boxes.translate_leaving(0, &mut request));
         assert_eq!(request, echo(EXTERNAL[family], SERVER[family], [8, 128], 77));
         let mut reply = echo(SERVER[family], EXTERNAL[family], [0, 129], 77);
-        assert_eq!(boxes.arrive(1, &mut reply), Arrival::Onward);
+        assert_eq!(boxes.translate_arriving(1, &mut reply), Arrival::Onward);
         assert_eq!(reply, echo(SERVER[family], CLIENT[family], [0, 129], 77));
         let mut other = echo(SERVER[family], EXTERNAL[family], [0, 129], 78);
-        assert_eq!(boxes.arrive(1, &mut other), Arrival::Dropped);
+        assert_eq!(boxes.translate_arriving(1, &mut other), Arrival::Dropped);
         // A ping from outside concerns nobody inside.
         let mut ping = echo(SERVER[family], EXTERNAL[family], [8, 128], 77);
-        assert_eq!(boxes.arrive(1, &mut ping), Arrival::Dropped);
+        assert_eq!(boxes.translate_arriving(1, &mut ping), Arrival::Dropped);
     }
 }
 
@@ -220,16 +220,19 @@ fn what_has_no_ports_does_not_pass() {
     let mut boxes = boxes(|_| (), Vec::new());
     let [client, server, external] = [CLIENT[0], SERVER[0], EXTERNAL[0]].map(|text| at(text).ip());
     let mut sctp = ip(client, server, 132, &[0; 20]);
-    assert!(!boxes.leave(0, &mut sctp));
+    assert!(!boxes.translate_leaving(0, &mut sctp));
     let mut fragment = udp(CLIENT[0], SERVER[0], 5);
     fragment[6] = 0x20;
-    assert!(!boxes.leave(0, &mut fragment));
-    assert_eq!(boxes.arrive(0, &mut ip(server, external, 132, &[0; 20])), Arrival::Dropped);
+    assert!(!boxes.translate_leaving(0, &mut fragment));
+    assert_eq!(
+        boxes.translate_arriving(0, &mut ip(server, external, 132, &[0; 20])),
+        Arrival::Dropped
+    );
     assert_eq!(boxes.counters()[0].1.other, 3);
     // A checksum that is not there stays so.
     let mut bare = udp(CLIENT[0], SERVER[0], 5);
     bare[26..28].fill(0);
-    assert!(boxes.leave(0, &mut bare));
+    assert!(boxes.translate_leaving(0, &mut bare));
     assert_eq!(bare[26..28], [0, 0]);
 }
 
@@ -248,8 +251,8 @@ fn packets_cut_short_anywhere_harm_nothing() {
             for len in 0..packet.len() {
                 let mut short = packet[..len].to_vec();
                 boxes.look_up(0, &short);
-                boxes.arrive(0, &mut short);
-                boxes.leave(0, &mut short);
+                boxes.translate_arriving(0, &mut short);
+                boxes.translate_leaving(0, &mut short);
             }
         }
     }
@@ -260,20 +263,20 @@ fn changes_come_at_their_times_and_boxes_are_off_at_rest() {
     let mut boxes = boxes(|_| (), vec![(5, NatChange::Rebind), (9, NatChange::Forget)]);
     let out = |boxes: &mut Boxes, now| {
         let mut packet = udp(CLIENT[0], SERVER[0], 5);
-        assert!(boxes.leave(now, &mut packet));
+        assert!(boxes.translate_leaving(now, &mut packet));
         ports(&packet).0.port()
     };
     assert_eq!(out(&mut boxes, 4), 5000);
     assert_ne!(out(&mut boxes, 6), 5000);
     assert_eq!(out(&mut boxes, 9), 5000);
-    boxes.change(0, NatChange::Readdress(at("198.51.100.8:1").ip()));
+    boxes.change_box(0, NatChange::Readdress(at("198.51.100.8:1").ip()));
     assert!(!boxes.is_external(at(EXTERNAL[0]).ip()));
-    boxes.start();
-    assert!(boxes.is_external(at(EXTERNAL[0]).ip()) && boxes.hides(at(CLIENT[0]).ip()));
+    boxes.start_schedules();
+    assert!(boxes.is_external(at(EXTERNAL[0]).ip()) && boxes.hides_address(at(CLIENT[0]).ip()));
     assert_eq!(out(&mut boxes, 4), 5000);
     assert_ne!(out(&mut boxes, 6), 5000);
-    boxes.rest();
+    boxes.switch_off();
     let mut packet = udp(CLIENT[0], SERVER[0], 5);
-    assert!(boxes.leave(0, &mut packet) && packet == udp(CLIENT[0], SERVER[0], 5));
-    assert!(!boxes.hides(at(CLIENT[0]).ip()) && !boxes.is_external(at(EXTERNAL[0]).ip()));
+    assert!(boxes.translate_leaving(0, &mut packet) && packet == udp(CLIENT[0], SERVER[0], 5));
+    assert!(!boxes.hides_address(at(CLIENT[0]).ip()) && !boxes.is_external(at(EXTERNAL[0]).ip()));
 }

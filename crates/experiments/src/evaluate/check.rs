@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use polypath_run::metrics;
 use polypath_scenario::ScenarioError;
 
-use super::cells::fill;
-use super::compare::finding;
+use super::cells::fill_table;
+use super::compare::evaluate_test;
 use super::quantity::{Evaluator, NoValue};
-use super::reference::points;
+use super::reference::read_points;
 use super::table::{GridTable, Results, Sample};
 use crate::experiment::{Claim, Experiment, Grid, Pick};
 
@@ -17,47 +17,51 @@ use crate::experiment::{Claim, Experiment, Grid, Pick};
 ///
 /// # Errors
 /// The first one.
-pub fn check(experiment: &Experiment, grids: &[Grid]) -> Result<(), ScenarioError> {
-    let shape = Shape::of(grids);
+pub fn check_experiment(experiment: &Experiment, grids: &[Grid]) -> Result<(), ScenarioError> {
+    let shape = Shape::from_grids(grids);
     let evaluator = Evaluator::new(&shape);
     for (n, claim) in experiment.claims.iter().enumerate() {
-        let problem = |why: NoValue| experiment.problem(&format!("claim[{n}].test"), why.text());
-        finding(&evaluator, &claim.test).map_err(problem)?;
+        let problem =
+            |why: NoValue| experiment.field_error(&format!("claim[{n}].test"), why.text());
+        evaluate_test(&evaluator, &claim.test).map_err(problem)?;
     }
     for (n, alternative) in experiment.alternatives.iter().enumerate() {
         for id in &alternative.claims {
             if !experiment.claims.iter().any(|claim| claim.id == *id) {
                 let place = format!("alternative[{n}].claims");
-                return Err(experiment.problem(&place, &format!("no claim {id:?}")));
+                return Err(experiment.field_error(&place, &format!("no claim {id:?}")));
             }
         }
     }
     for (n, table) in experiment.tables.iter().enumerate() {
-        let problem = |why: NoValue| experiment.problem(&format!("table[{n}]"), why.text());
-        fill(table, &evaluator).map_err(problem)?;
+        let problem = |why: NoValue| experiment.field_error(&format!("table[{n}]"), why.text());
+        fill_table(table, &evaluator).map_err(problem)?;
     }
-    references(experiment, &evaluator)
+    check_references(experiment, &evaluator)
 }
 
-fn references(experiment: &Experiment, evaluator: &Evaluator<'_>) -> Result<(), ScenarioError> {
+fn check_references(
+    experiment: &Experiment,
+    evaluator: &Evaluator<'_>,
+) -> Result<(), ScenarioError> {
     for (n, reference) in experiment.references.iter().enumerate() {
         let place = format!("reference[{n}]");
         for (axis, of) in &reference.axes {
             for label in of.values.values() {
                 let pick = Pick::These(vec![label.clone()]);
                 evaluator
-                    .labels(axis, &pick, reference.grid.as_deref())
-                    .map_err(|why| experiment.problem(&format!("{place}.axes"), why.text()))?;
+                    .axis_labels(axis, &pick, reference.grid.as_deref())
+                    .map_err(|why| experiment.field_error(&format!("{place}.axes"), why.text()))?;
             }
         }
-        match points(experiment, reference).map(|points| points.len()) {
+        match read_points(experiment, reference).map(|points| points.len()) {
             None => {
                 let text = "cannot be read (allowed: a CSV file, from the repository's root)";
-                return Err(experiment.problem(&format!("{place}.file"), text));
+                return Err(experiment.field_error(&format!("{place}.file"), text));
             }
             Some(0) => {
                 let text = "no row of the file names a point (see only, axes and value)";
-                return Err(experiment.problem(&place, text));
+                return Err(experiment.field_error(&place, text));
             }
             Some(_) => {}
         }
@@ -65,7 +69,7 @@ fn references(experiment: &Experiment, evaluator: &Evaluator<'_>) -> Result<(), 
             && !experiment.figures.iter().any(|known| known.name == *figure)
         {
             let field = format!("{place}.figure");
-            return Err(experiment.problem(&field, "no figure of this name"));
+            return Err(experiment.field_error(&field, "no figure of this name"));
         }
     }
     Ok(())
@@ -75,12 +79,12 @@ fn references(experiment: &Experiment, evaluator: &Evaluator<'_>) -> Result<(), 
 pub type Needs = BTreeMap<(String, usize), BTreeSet<String>>;
 
 /// What these claims need.
-pub fn needs<'a>(claims: impl IntoIterator<Item = &'a Claim>, grids: &[Grid]) -> Needs {
-    let shape = Shape::of(grids);
+pub fn collect_needs<'a>(claims: impl IntoIterator<Item = &'a Claim>, grids: &[Grid]) -> Needs {
+    let shape = Shape::from_grids(grids);
     let evaluator = Evaluator::new(&shape);
     for claim in claims {
         // Mistakes were found by `check`.
-        let _ = finding(&evaluator, &claim.test);
+        let _ = evaluate_test(&evaluator, &claim.test);
     }
     shape.used.into_inner()
 }
@@ -92,10 +96,10 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(grids: &[Grid]) -> Self {
+    fn from_grids(grids: &[Grid]) -> Self {
         let table = |grid: &Grid| {
-            let names = grid.points.iter().map(|point| metrics::names(&point.scenario));
-            (GridTable::of(grid), names.collect())
+            let names = grid.points.iter().map(|point| metrics::metric_names(&point.scenario));
+            (GridTable::from_grid(grid), names.collect())
         };
         Self { tables: grids.iter().map(table).collect(), used: RefCell::default() }
     }
@@ -122,5 +126,5 @@ impl Results for Shape {
 
 /// Whether the path scheduler decides if there is a metric of this name.
 fn is_reported(metric: &str) -> bool {
-    metrics::find(metric).is_some_and(metrics::Metric::is_reported_by_scheduler)
+    metrics::find_metric(metric).is_some_and(metrics::Metric::is_reported_by_scheduler)
 }

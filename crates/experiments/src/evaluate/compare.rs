@@ -1,22 +1,22 @@
 //! Tests to findings.
 
-use polypath_run::metrics::{Unit, digits, pair};
+use polypath_run::metrics::{Unit, format_digits, format_pair};
 
-use super::quantity::{Bindings, Evaluator, NoValue, describe, unit};
+use super::quantity::{Bindings, Evaluator, NoValue, describe_quantity, quantity_unit};
 use super::verdict::{Comparison, Finding, Verdict};
 use crate::experiment::{HoldsAt, Pick, Quantity, Test, parse_amount};
-use crate::stats::{Estimate, Interval, fit};
+use crate::stats::{Estimate, Interval, fit_line};
 
 /// What a test finds in the results.
 ///
 /// # Errors
 /// Only mistakes of the experiment file; missing figures make the finding unclear.
-pub fn finding(evaluator: &Evaluator<'_>, test: &Test) -> Result<Finding, NoValue> {
-    Judge { evaluator }.test(test, &Bindings::new())
+pub fn evaluate_test(evaluator: &Evaluator<'_>, test: &Test) -> Result<Finding, NoValue> {
+    Judge { evaluator }.judge_test(test, &Bindings::new())
 }
 
 /// A finding without figures.
-pub fn undecided(why: &str) -> Finding {
+pub fn undecided_finding(why: &str) -> Finding {
     let comparison = Comparison {
         at: String::new(),
         measured: why.to_owned(),
@@ -34,74 +34,78 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    fn test(&self, test: &Test, bound: &Bindings) -> Judged {
-        match self.decided(test, bound) {
+    fn judge_test(&self, test: &Test, bound: &Bindings) -> Judged {
+        match self.decide_test(test, bound) {
             Err(NoValue::Missing(why)) => {
-                let mut finding = undecided(&why);
-                finding.comparisons.iter_mut().for_each(|one| one.at = place(bound));
+                let mut finding = undecided_finding(&why);
+                finding.comparisons.iter_mut().for_each(|one| one.at = describe_place(bound));
                 Ok(finding)
             }
             decided => decided,
         }
     }
 
-    fn decided(&self, test: &Test, bound: &Bindings) -> Judged {
+    fn decide_test(&self, test: &Test, bound: &Bindings) -> Judged {
         match test {
-            Test::Bounds { of, low, high } => self.bounds(of, low.as_ref(), high.as_ref(), bound),
-            Test::Order { list, factor, tolerance } => self.order(list, *factor, *tolerance, bound),
-            Test::Equal(list, within) => self.equal(list, *within, bound),
+            Test::Bounds { of, low, high } => {
+                self.judge_bounds(of, low.as_ref(), high.as_ref(), bound)
+            }
+            Test::Order { list, factor, tolerance } => {
+                self.judge_order(list, *factor, *tolerance, bound)
+            }
+            Test::Equal(list, within) => self.judge_equal(list, *within, bound),
             Test::NotDifferent(two) => self.not_different(two, bound),
             Test::Monotone { of, over, rising, tolerance, overall } => {
-                self.monotone(of, over, *rising, *tolerance, *overall, bound)
+                self.judge_monotone(of, over, *rising, *tolerance, *overall, bound)
             }
-            Test::Constant(of, over, within) => self.constant(of, over, *within, bound),
-            Test::Linear { of, over, r2, slope } => self.linear(of, over, *r2, *slope, bound),
-            Test::Knee { of, over, at, factor } => self.knee(of, over, at, *factor, bound),
-            Test::All(tests) => self.all(tests, bound, tests.len()),
-            Test::Any(tests) => self.all(tests, bound, 1),
+            Test::Constant(of, over, within) => self.judge_constant(of, over, *within, bound),
+            Test::Linear { of, over, r2, slope } => self.judge_linear(of, over, *r2, *slope, bound),
+            Test::Knee { of, over, at, factor } => self.judge_knee(of, over, at, *factor, bound),
+            Test::All(tests) => self.judge_all(tests, bound, tests.len()),
+            Test::Any(tests) => self.judge_all(tests, bound, 1),
             Test::Not(test) => {
-                let finding = self.test(test, bound)?;
+                let finding = self.judge_test(test, bound)?;
                 Ok(Finding { verdict: finding.verdict.not(), ..finding })
             }
             Test::ForEach { over, test, holds_at } => {
-                let places = self.evaluator.walk(over, bound)?;
-                let findings = places.iter().map(|bound| self.test(test, bound));
+                let places = self.evaluator.walk_axes(over, bound)?;
+                let findings = places.iter().map(|bound| self.judge_test(test, bound));
                 let findings = findings.collect::<Result<Vec<_>, _>>()?;
                 let needed = match holds_at {
                     HoldsAt::All => findings.len(),
                     HoldsAt::Count(count) => usize::try_from(*count).unwrap_or(usize::MAX),
                     HoldsAt::Share(share) => (share * findings.len() as f64).ceil() as usize,
                 };
-                Ok(together(findings, needed))
+                Ok(combine_findings(findings, needed))
             }
         }
     }
 
-    fn all(&self, tests: &[Test], bound: &Bindings, needed: usize) -> Judged {
-        let findings = tests.iter().map(|test| self.test(test, bound));
-        Ok(together(findings.collect::<Result<Vec<_>, _>>()?, needed))
+    fn judge_all(&self, tests: &[Test], bound: &Bindings, needed: usize) -> Judged {
+        let findings = tests.iter().map(|test| self.judge_test(test, bound));
+        Ok(combine_findings(findings.collect::<Result<Vec<_>, _>>()?, needed))
     }
 
-    fn bounds(
+    fn judge_bounds(
         &self,
         of: &Quantity,
         low: Option<&(Quantity, bool)>,
         high: Option<&(Quantity, bool)>,
         bound: &Bindings,
     ) -> Judged {
-        let value = self.evaluator.estimate(of, bound)?;
-        let unit = unit(of);
+        let value = self.evaluator.estimate_quantity(of, bound)?;
+        let unit = quantity_unit(of);
         let mut verdict = Verdict::Holds;
         let mut wanted = Vec::new();
         let mut effect = None;
         for (limit, sign, word) in [(low, 1.0, "at least"), (high, -1.0, "at most")] {
             let Some((limit, strict)) = limit else { continue };
-            let limit = self.evaluator.estimate(limit, bound)?;
+            let limit = self.evaluator.estimate_quantity(limit, bound)?;
             let room = value.minus(1.0, &limit);
-            let room = Estimate::derived(sign * room.value, [(sign, &room)]).interval();
+            let room = Estimate::derived_from(sign * room.value, [(sign, &room)]).interval();
             let one = Verdict::above_zero(room, *strict);
             if verdict == Verdict::Holds {
-                effect = relative(&value, &limit);
+                effect = relative_difference(&value, &limit);
             }
             verdict = verdict.and(one);
             let word = match (*strict, sign > 0.0) {
@@ -109,17 +113,18 @@ impl Judge<'_> {
                 (true, false) => "below",
                 (false, _) => word,
             };
-            wanted.push(format!("{word} {}", show(unit, limit.interval())));
+            wanted.push(format!("{word} {}", format_interval(unit, limit.interval())));
         }
-        let measured = format!("{} = {}", describe(of), show(unit, value.interval()));
-        Ok(one(bound, measured, wanted.join(", "), effect, verdict))
+        let measured =
+            format!("{} = {}", describe_quantity(of), format_interval(unit, value.interval()));
+        Ok(single_finding(bound, measured, wanted.join(", "), effect, verdict))
     }
 
-    fn order(&self, list: &[Quantity], factor: f64, slack: f64, bound: &Bindings) -> Judged {
+    fn judge_order(&self, list: &[Quantity], factor: f64, slack: f64, bound: &Bindings) -> Judged {
         let mut findings = Vec::new();
         for pair in list.windows(2) {
             let [greater, smaller] = pair else { continue };
-            findings.push(self.greater(
+            findings.push(self.judge_greater(
                 greater,
                 smaller,
                 factor * (1.0 - slack),
@@ -128,10 +133,10 @@ impl Judge<'_> {
             )?);
         }
         let needed = findings.len();
-        Ok(together(findings, needed))
+        Ok(combine_findings(findings, needed))
     }
 
-    fn greater(
+    fn judge_greater(
         &self,
         greater: &Quantity,
         smaller: &Quantity,
@@ -139,24 +144,26 @@ impl Judge<'_> {
         or_equal: bool,
         bound: &Bindings,
     ) -> Judged {
-        let a = self.evaluator.estimate(greater, bound)?;
-        let b = self.evaluator.estimate(smaller, bound)?;
+        let a = self.evaluator.estimate_quantity(greater, bound)?;
+        let b = self.evaluator.estimate_quantity(smaller, bound)?;
         let verdict = Verdict::above_zero(a.minus(factor, &b).interval(), !or_equal);
-        let measured = versus((greater, &a), (smaller, &b));
+        let measured = describe_pair((greater, &a), (smaller, &b));
         let wanted = match (factor, or_equal) {
             (1.0, _) => "first greater".to_owned(),
-            (factor, true) => format!("first at least {} of the second", Unit::Share.show(factor)),
-            (factor, false) => format!("first above {} times the second", digits(factor)),
+            (factor, true) => {
+                format!("first at least {} of the second", Unit::Share.format_value(factor))
+            }
+            (factor, false) => format!("first above {} times the second", format_digits(factor)),
         };
-        Ok(one(bound, measured, wanted, relative(&a, &b), verdict))
+        Ok(single_finding(bound, measured, wanted, relative_difference(&a, &b), verdict))
     }
 
-    fn equal(&self, list: &[Quantity], within: f64, bound: &Bindings) -> Judged {
+    fn judge_equal(&self, list: &[Quantity], within: f64, bound: &Bindings) -> Judged {
         let mut findings = Vec::new();
         for (n, first) in list.iter().enumerate() {
             for second in list.iter().skip(n + 1) {
-                let a = self.evaluator.estimate(first, bound)?;
-                let b = self.evaluator.estimate(second, bound)?;
+                let a = self.evaluator.estimate_quantity(first, bound)?;
+                let b = self.evaluator.estimate_quantity(second, bound)?;
                 // Two zeros are equal, whatever their ratio.
                 let verdict = if a.value == 0.0 && b.value == 0.0 {
                     Verdict::Holds
@@ -167,48 +174,54 @@ impl Judge<'_> {
                     Verdict::above_zero(above.interval(), false)
                         .and(Verdict::above_zero(below.interval(), false))
                 };
-                let wanted = format!("at most {} apart", Unit::Share.show(within));
-                let measured = versus((first, &a), (second, &b));
-                findings.push(one(bound, measured, wanted, relative(&a, &b), verdict));
+                let wanted = format!("at most {} apart", Unit::Share.format_value(within));
+                let measured = describe_pair((first, &a), (second, &b));
+                findings.push(single_finding(
+                    bound,
+                    measured,
+                    wanted,
+                    relative_difference(&a, &b),
+                    verdict,
+                ));
             }
         }
         let needed = findings.len();
-        Ok(together(findings, needed))
+        Ok(combine_findings(findings, needed))
     }
 
     fn not_different(&self, two: &[Quantity; 2], bound: &Bindings) -> Judged {
-        let a = self.evaluator.estimate(&two[0], bound)?;
-        let b = self.evaluator.estimate(&two[1], bound)?;
+        let a = self.evaluator.estimate_quantity(&two[0], bound)?;
+        let b = self.evaluator.estimate_quantity(&two[1], bound)?;
         let difference = a.minus(1.0, &b).interval();
         let zero = difference.low() <= 0.0 && difference.high() >= 0.0;
         let verdict = if zero { Verdict::Holds } else { Verdict::DoesNotHold };
         let measured = format!(
             "{}, difference {}",
-            versus((&two[0], &a), (&two[1], &b)),
-            show(unit(&two[0]), difference)
+            describe_pair((&two[0], &a), (&two[1], &b)),
+            format_interval(quantity_unit(&two[0]), difference)
         );
         let wanted = "interval of the difference holds zero".to_owned();
-        Ok(one(bound, measured, wanted, relative(&a, &b), verdict))
+        Ok(single_finding(bound, measured, wanted, relative_difference(&a, &b), verdict))
     }
 
     /// The values of a quantity along an axis.
-    fn along(
+    fn values_along(
         &self,
         of: &Quantity,
         over: &(String, Pick),
         bound: &Bindings,
     ) -> Result<Vec<(String, Estimate)>, NoValue> {
         let (axis, pick) = over;
-        let labels = self.evaluator.labels(axis, pick, None)?;
+        let labels = self.evaluator.axis_labels(axis, pick, None)?;
         let value = |label: String| {
             let mut bound = bound.clone();
             bound.insert(axis.clone(), label.clone());
-            Ok((label, self.evaluator.estimate(of, &bound)?))
+            Ok((label, self.evaluator.estimate_quantity(of, &bound)?))
         };
         labels.into_iter().map(value).collect()
     }
 
-    fn monotone(
+    fn judge_monotone(
         &self,
         of: &Quantity,
         over: &(String, Pick),
@@ -217,7 +230,7 @@ impl Judge<'_> {
         overall: bool,
         bound: &Bindings,
     ) -> Judged {
-        let mut values = self.along(of, over, bound)?;
+        let mut values = self.values_along(of, over, bound)?;
         if overall && values.len() > 2 {
             values.drain(1..values.len() - 1);
         }
@@ -227,33 +240,39 @@ impl Judge<'_> {
             let (greater, smaller) = if rising { (after, before) } else { (before, after) };
             let room = greater.minus(1.0 - tolerance, smaller).interval();
             let verdict = Verdict::above_zero(room, tolerance == 0.0);
-            let unit = unit(of);
+            let unit = quantity_unit(of);
             let measured = format!(
                 "{} from {} ({from}) to {} ({to})",
-                describe(of),
-                show(unit, before.interval()),
-                show(unit, after.interval())
+                describe_quantity(of),
+                format_interval(unit, before.interval()),
+                format_interval(unit, after.interval())
             );
             let wanted = match (rising, tolerance) {
                 (true, 0.0) => "rises".to_owned(),
                 (false, 0.0) => "falls".to_owned(),
-                (true, t) => format!("rises (tolerance {})", Unit::Share.show(t)),
-                (false, t) => format!("falls (tolerance {})", Unit::Share.show(t)),
+                (true, t) => format!("rises (tolerance {})", Unit::Share.format_value(t)),
+                (false, t) => format!("falls (tolerance {})", Unit::Share.format_value(t)),
             };
-            findings.push(one(bound, measured, wanted, relative(after, before), verdict));
+            findings.push(single_finding(
+                bound,
+                measured,
+                wanted,
+                relative_difference(after, before),
+                verdict,
+            ));
         }
         let needed = findings.len();
-        Ok(together(findings, needed))
+        Ok(combine_findings(findings, needed))
     }
 
-    fn constant(
+    fn judge_constant(
         &self,
         of: &Quantity,
         over: &(String, Pick),
         within: f64,
         bound: &Bindings,
     ) -> Judged {
-        let values = self.along(of, over, bound)?;
+        let values = self.values_along(of, over, bound)?;
         let by = |a: &&(String, Estimate), b: &&(String, Estimate)| a.1.value.total_cmp(&b.1.value);
         let (Some(least), Some(most)) = (values.iter().min_by(by), values.iter().max_by(by)) else {
             return Err(NoValue::Mistake("no values along the axis".to_owned()));
@@ -261,21 +280,21 @@ impl Judge<'_> {
         let all: Vec<Estimate> = values.iter().map(|(_, value)| value.clone()).collect();
         let spread = most.1.minus(1.0, &least.1).over(&Estimate::mean(&all));
         let room = Estimate::constant(within).minus(1.0, &spread).interval();
-        let unit = unit(of);
+        let unit = quantity_unit(of);
         let measured = format!(
             "{} from {} ({}) to {} ({})",
-            describe(of),
-            show(unit, least.1.interval()),
+            describe_quantity(of),
+            format_interval(unit, least.1.interval()),
             least.0,
-            show(unit, most.1.interval()),
+            format_interval(unit, most.1.interval()),
             most.0
         );
-        let wanted = format!("spread at most {}", Unit::Share.show(within));
-        let effect = Some(show(Unit::Share, spread.interval()));
-        Ok(one(bound, measured, wanted, effect, Verdict::above_zero(room, false)))
+        let wanted = format!("spread at most {}", Unit::Share.format_value(within));
+        let effect = Some(format_interval(Unit::Share, spread.interval()));
+        Ok(single_finding(bound, measured, wanted, effect, Verdict::above_zero(room, false)))
     }
 
-    fn linear(
+    fn judge_linear(
         &self,
         of: &Quantity,
         over: &(String, Pick),
@@ -283,37 +302,47 @@ impl Judge<'_> {
         slope: Option<[f64; 2]>,
         bound: &Bindings,
     ) -> Judged {
-        let values = self.along(of, over, bound)?;
+        let values = self.values_along(of, over, bound)?;
         let x = |label: &String| {
             parse_amount(label)
                 .ok_or_else(|| NoValue::Mistake(format!("{label:?} is no number to fit over")))
         };
         let xs = values.iter().map(|(label, _)| x(label)).collect::<Result<Vec<_>, _>>()?;
         let ys: Vec<Estimate> = values.into_iter().map(|(_, value)| value).collect();
-        let fit = fit(&xs, &ys)
+        let fit = fit_line(&xs, &ys)
             .ok_or_else(|| NoValue::Mistake("a fit needs three points or more".to_owned()))?;
         let mut findings = Vec::new();
         if let Some(least) = r2 {
             let room = fit.r2.minus(1.0, &Estimate::constant(least)).interval();
-            let measured =
-                format!("R2 of {} = {}", describe(of), show(Unit::Plain, fit.r2.interval()));
-            let wanted = format!("at least {}", digits(least));
-            findings.push(one(bound, measured, wanted, None, Verdict::above_zero(room, false)));
+            let measured = format!(
+                "R2 of {} = {}",
+                describe_quantity(of),
+                format_interval(Unit::Plain, fit.r2.interval())
+            );
+            let wanted = format!("at least {}", format_digits(least));
+            findings.push(single_finding(
+                bound,
+                measured,
+                wanted,
+                None,
+                Verdict::above_zero(room, false),
+            ));
         }
         if let Some([low, high]) = slope {
             let above = fit.slope.minus(1.0, &Estimate::constant(low)).interval();
             let below = Estimate::constant(high).minus(1.0, &fit.slope).interval();
             let verdict = Verdict::above_zero(above, false).and(Verdict::above_zero(below, false));
-            let slope = show(Unit::Plain, fit.slope.interval());
-            let measured = format!("slope of {} = {slope} per unit of {}", describe(of), over.0);
-            let wanted = format!("{} to {}", digits(low), digits(high));
-            findings.push(one(bound, measured, wanted, None, verdict));
+            let slope = format_interval(Unit::Plain, fit.slope.interval());
+            let measured =
+                format!("slope of {} = {slope} per unit of {}", describe_quantity(of), over.0);
+            let wanted = format!("{} to {}", format_digits(low), format_digits(high));
+            findings.push(single_finding(bound, measured, wanted, None, verdict));
         }
         let needed = findings.len();
-        Ok(together(findings, needed))
+        Ok(combine_findings(findings, needed))
     }
 
-    fn knee(
+    fn judge_knee(
         &self,
         of: &Quantity,
         over: &(String, Pick),
@@ -321,7 +350,7 @@ impl Judge<'_> {
         factor: f64,
         bound: &Bindings,
     ) -> Judged {
-        let values = self.along(of, over, bound)?;
+        let values = self.values_along(of, over, bound)?;
         let middle = values.iter().position(|(label, _)| label == at);
         let around = middle.and_then(|n| values.get(n.checked_sub(1)?..=n + 1));
         let Some([(_, before), (_, here), (_, after)]) = around else {
@@ -329,33 +358,33 @@ impl Judge<'_> {
             return Err(NoValue::Mistake(text));
         };
         let [first, second] =
-            [absolute(&before.minus(1.0, here)), absolute(&here.minus(1.0, after))];
+            [absolute_value(&before.minus(1.0, here)), absolute_value(&here.minus(1.0, after))];
         let verdict = Verdict::above_zero(first.minus(factor, &second).interval(), false);
-        let unit = unit(of);
+        let unit = quantity_unit(of);
         let measured = format!(
             "{} moves by {} up to {at} and by {} after it",
-            describe(of),
-            show(unit, first.interval()),
-            show(unit, second.interval())
+            describe_quantity(of),
+            format_interval(unit, first.interval()),
+            format_interval(unit, second.interval())
         );
-        let effect =
-            (second.value > 0.0).then(|| format!("{} times", digits(first.value / second.value)));
-        Ok(one(
+        let effect = (second.value > 0.0)
+            .then(|| format!("{} times", format_digits(first.value / second.value)));
+        Ok(single_finding(
             bound,
             measured,
-            format!("{} times as much before", digits(factor)),
+            format!("{} times as much before", format_digits(factor)),
             effect,
             verdict,
         ))
     }
 }
 
-fn absolute(value: &Estimate) -> Estimate {
+fn absolute_value(value: &Estimate) -> Estimate {
     let sign = if value.value < 0.0 { -1.0 } else { 1.0 };
-    Estimate::derived(value.value.abs(), [(sign, value)])
+    Estimate::derived_from(value.value.abs(), [(sign, value)])
 }
 
-fn together(findings: Vec<Finding>, needed: usize) -> Finding {
+fn combine_findings(findings: Vec<Finding>, needed: usize) -> Finding {
     let verdicts: Vec<Verdict> = findings.iter().map(|finding| finding.verdict).collect();
     Finding {
         verdict: Verdict::at_least(&verdicts, needed),
@@ -363,35 +392,40 @@ fn together(findings: Vec<Finding>, needed: usize) -> Finding {
     }
 }
 
-fn one(
+fn single_finding(
     bound: &Bindings,
     measured: String,
     wanted: String,
     effect: Option<String>,
     verdict: Verdict,
 ) -> Finding {
-    let comparison = Comparison { at: place(bound), measured, bound: wanted, effect, verdict };
+    let comparison =
+        Comparison { at: describe_place(bound), measured, bound: wanted, effect, verdict };
     Finding { verdict, comparisons: vec![comparison] }
 }
 
-fn place(bound: &Bindings) -> String {
+fn describe_place(bound: &Bindings) -> String {
     let parts: Vec<String> = bound.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
     parts.join(", ")
 }
 
-fn versus(first: (&Quantity, &Estimate), second: (&Quantity, &Estimate)) -> String {
+fn describe_pair(first: (&Quantity, &Estimate), second: (&Quantity, &Estimate)) -> String {
     let one = |(quantity, value): (&Quantity, &Estimate)| {
-        format!("{} = {}", describe(quantity), show(unit(quantity), value.interval()))
+        format!(
+            "{} = {}",
+            describe_quantity(quantity),
+            format_interval(quantity_unit(quantity), value.interval())
+        )
     };
     format!("{} against {}", one(first), one(second))
 }
 
 /// By how much the first differs from the second.
-fn relative(first: &Estimate, second: &Estimate) -> Option<String> {
+fn relative_difference(first: &Estimate, second: &Estimate) -> Option<String> {
     let ratio = first.over(second);
     let Interval { mean, half } = ratio.interval();
-    let share = |value: f64| digits(100.0 * value);
-    let both = |half: f64| pair(100.0 * (mean - 1.0), 100.0 * half);
+    let share = |value: f64| format_digits(100.0 * value);
+    let both = |half: f64| format_pair(100.0 * (mean - 1.0), 100.0 * half);
     (mean.is_finite() && second.value != 0.0).then(|| {
         let sign = if mean >= 1.0 { "+" } else { "" };
         match half {
@@ -403,12 +437,12 @@ fn relative(first: &Estimate, second: &Estimate) -> Option<String> {
 }
 
 /// A value and its interval with their unit.
-pub(super) fn show(unit: Unit, value: Interval) -> String {
-    let (factor, name) = unit.scale(value.mean);
+pub(super) fn format_interval(unit: Unit, value: Interval) -> String {
+    let (factor, name) = unit.scale_for(value.mean);
     let text = match value.half {
-        0.0 => digits(value.mean * factor),
-        h if h.is_finite() => pair(value.mean * factor, h * factor),
-        _ => format!("{} (one run)", digits(value.mean * factor)),
+        0.0 => format_digits(value.mean * factor),
+        h if h.is_finite() => format_pair(value.mean * factor, h * factor),
+        _ => format!("{} (one run)", format_digits(value.mean * factor)),
     };
     if name.is_empty() { text } else { format!("{text} {name}") }
 }

@@ -8,11 +8,11 @@ mod reference;
 mod table;
 mod verdict;
 
-pub use cells::{FilledPanel, FilledRow, FilledTable, fill};
-pub use check::{Needs, check, needs};
-pub use compare::{finding, undecided};
-pub use quantity::{Bindings, Evaluator, GRID, NoValue, describe, unit};
-pub(crate) use reference::{ReferencePoint, points};
+pub use cells::{FilledPanel, FilledRow, FilledTable, fill_table};
+pub use check::{Needs, check_experiment, collect_needs};
+pub use compare::{evaluate_test, undecided_finding};
+pub use quantity::{Bindings, Evaluator, GRID, NoValue, describe_quantity, quantity_unit};
+pub(crate) use reference::{ReferencePoint, read_points};
 pub use table::{GridTable, Results, Sample};
 pub use verdict::{Comparison, Finding, Verdict};
 

@@ -46,47 +46,58 @@ impl<'a> Evaluator<'a> {
     ///
     /// # Errors
     /// When the quantity names what does not exist, or the runs have no figure for it.
-    pub fn estimate(&self, quantity: &Quantity, bound: &Bindings) -> Result<Estimate, NoValue> {
+    pub fn estimate_quantity(
+        &self,
+        quantity: &Quantity,
+        bound: &Bindings,
+    ) -> Result<Estimate, NoValue> {
         let estimate = match quantity {
             Quantity::Constant(value) => Estimate::constant(*value),
-            Quantity::Metric { metric, at } => return self.metric(metric, at, bound),
+            Quantity::Metric { metric, at } => return self.estimate_metric(metric, at, bound),
             Quantity::Ratio(two) => {
-                let [above, below] = self.both(two, bound)?;
+                let [above, below] = self.estimate_both(two, bound)?;
                 above.over(&below)
             }
             Quantity::Difference(two) => {
-                let [first, second] = self.both(two, bound)?;
+                let [first, second] = self.estimate_both(two, bound)?;
                 first.minus(1.0, &second)
             }
             Quantity::Fold(fold, list) => {
-                let parts = list.iter().map(|one| self.estimate(one, bound));
-                folded(*fold, &parts.collect::<Result<Vec<_>, _>>()?)?
+                let parts = list.iter().map(|one| self.estimate_quantity(one, bound));
+                fold_estimates(*fold, &parts.collect::<Result<Vec<_>, _>>()?)?
             }
             Quantity::FoldOver(fold, one, over) => {
-                let places = self.walk(over, bound)?;
-                let parts = places.iter().map(|bound| self.estimate(one, bound));
-                folded(*fold, &parts.collect::<Result<Vec<_>, _>>()?)?
+                let places = self.walk_axes(over, bound)?;
+                let parts = places.iter().map(|bound| self.estimate_quantity(one, bound));
+                fold_estimates(*fold, &parts.collect::<Result<Vec<_>, _>>()?)?
             }
         };
         if estimate.value.is_finite() {
             Ok(estimate)
         } else {
-            Err(NoValue::Missing(format!("no value: {} divides by zero", describe(quantity))))
+            Err(NoValue::Missing(format!(
+                "no value: {} divides by zero",
+                describe_quantity(quantity)
+            )))
         }
     }
 
-    fn both(&self, two: &[Quantity; 2], bound: &Bindings) -> Result<[Estimate; 2], NoValue> {
-        Ok([self.estimate(&two[0], bound)?, self.estimate(&two[1], bound)?])
+    fn estimate_both(
+        &self,
+        two: &[Quantity; 2],
+        bound: &Bindings,
+    ) -> Result<[Estimate; 2], NoValue> {
+        Ok([self.estimate_quantity(&two[0], bound)?, self.estimate_quantity(&two[1], bound)?])
     }
 
     /// Every combination of the chosen values, on top of `bound`; the first axis varies slowest.
     ///
     /// # Errors
     /// An axis or value that no grid has.
-    pub fn walk(&self, over: &Over, bound: &Bindings) -> Result<Vec<Bindings>, NoValue> {
+    pub fn walk_axes(&self, over: &Over, bound: &Bindings) -> Result<Vec<Bindings>, NoValue> {
         let mut places = vec![bound.clone()];
         for (axis, pick) in &over.0 {
-            let labels = self.labels(axis, pick, bound.get(GRID).map(String::as_str))?;
+            let labels = self.axis_labels(axis, pick, bound.get(GRID).map(String::as_str))?;
             let step = |place: &Bindings| {
                 let place = place.clone();
                 let bind = move |label: &String| {
@@ -105,7 +116,7 @@ impl<'a> Evaluator<'a> {
     ///
     /// # Errors
     /// An axis or value that no such grid has.
-    pub fn labels(
+    pub fn axis_labels(
         &self,
         axis: &str,
         pick: &Pick,
@@ -114,7 +125,7 @@ impl<'a> Evaluator<'a> {
         let names = self.results.grid_names().into_iter();
         let grids = names.filter(|name| grid.is_none_or(|grid| grid == *name));
         let mut known: Vec<String> = Vec::new();
-        for labels in grids.filter_map(|grid| self.results.grid(grid)?.labels(axis)) {
+        for labels in grids.filter_map(|grid| self.results.grid(grid)?.axis_labels(axis)) {
             for label in labels {
                 if !known.contains(label) {
                     known.push(label.clone());
@@ -124,16 +135,21 @@ impl<'a> Evaluator<'a> {
         if known.is_empty() {
             return Err(NoValue::Mistake(format!("no grid has an axis {axis:?}")));
         }
-        pick.among(&known).map_err(|text| NoValue::Mistake(format!("axis {axis:?}: {text}")))
+        pick.choose_among(&known).map_err(|text| NoValue::Mistake(format!("axis {axis:?}: {text}")))
     }
 
-    fn metric(&self, metric: &str, at: &Selection, bound: &Bindings) -> Result<Estimate, NoValue> {
+    fn estimate_metric(
+        &self,
+        metric: &str,
+        at: &Selection,
+        bound: &Bindings,
+    ) -> Result<Estimate, NoValue> {
         let name = at.grid.as_deref().or(bound.get(GRID).map(String::as_str)).unwrap_or(MAIN);
         let grid = self.results.grid(name).ok_or_else(|| {
             let names = self.results.grid_names().join(", ");
             NoValue::Mistake(format!("no grid {name:?} (allowed: {names})"))
         })?;
-        let point = point(grid, at, bound)?;
+        let point = find_point(grid, at, bound)?;
         match self.results.sample(grid, point, metric) {
             Sample::Values(values) => Ok(Estimate::of_runs(&values)),
             Sample::Unknown => Err(NoValue::Mistake(format!(
@@ -147,11 +163,11 @@ impl<'a> Evaluator<'a> {
 }
 
 /// The point that selection and bindings determine.
-fn point(grid: &GridTable, at: &Selection, bound: &Bindings) -> Result<usize, NoValue> {
-    if let Some(axis) = at.fixed.keys().find(|axis| grid.labels(axis).is_none()) {
+fn find_point(grid: &GridTable, at: &Selection, bound: &Bindings) -> Result<usize, NoValue> {
+    if let Some(axis) = at.fixed.keys().find(|axis| grid.axis_labels(axis).is_none()) {
         let names: Vec<&str> = grid.axes.iter().map(|axis| axis.name.as_str()).collect();
         let names = names.join(", ");
-        let text = format!("{} has no axis {axis:?} (allowed: {names})", grid.shown());
+        let text = format!("{} has no axis {axis:?} (allowed: {names})", grid.display_name());
         return Err(NoValue::Mistake(text));
     }
     let mut wanted = Vec::new();
@@ -164,7 +180,7 @@ fn point(grid: &GridTable, at: &Selection, bound: &Bindings) -> Result<usize, No
                 let text = format!(
                     "axis {:?} of {} is open (allowed: a value in where, or over)",
                     axis.name,
-                    grid.shown()
+                    grid.display_name()
                 );
                 return Err(NoValue::Mistake(text));
             }
@@ -172,7 +188,7 @@ fn point(grid: &GridTable, at: &Selection, bound: &Bindings) -> Result<usize, No
         if !axis.labels.contains(label) {
             let text = format!(
                 "{} has no {} {label:?} (allowed: {})",
-                grid.shown(),
+                grid.display_name(),
                 axis.name,
                 axis.labels.join(", ")
             );
@@ -184,7 +200,7 @@ fn point(grid: &GridTable, at: &Selection, bound: &Bindings) -> Result<usize, No
     found.ok_or_else(|| NoValue::Missing(format!("the point {} was skipped", wanted.join(", "))))
 }
 
-fn folded(fold: Fold, parts: &[Estimate]) -> Result<Estimate, NoValue> {
+fn fold_estimates(fold: Fold, parts: &[Estimate]) -> Result<Estimate, NoValue> {
     let by = |a: &&Estimate, b: &&Estimate| a.value.total_cmp(&b.value);
     let folded = match fold {
         Fold::Sum => Some(Estimate::sum(parts)),
@@ -200,23 +216,23 @@ fn folded(fold: Fold, parts: &[Estimate]) -> Result<Estimate, NoValue> {
 }
 
 /// The unit of a quantity.
-pub fn unit(quantity: &Quantity) -> Unit {
+pub fn quantity_unit(quantity: &Quantity) -> Unit {
     match quantity {
-        Quantity::Metric { metric, .. } => polypath_run::metrics::unit(metric),
-        Quantity::Difference(two) => unit(&two[0]),
+        Quantity::Metric { metric, .. } => polypath_run::metrics::metric_unit(metric),
+        Quantity::Difference(two) => quantity_unit(&two[0]),
         Quantity::FoldOver(Fold::Product, ..)
         | Quantity::Fold(Fold::Product, _)
         | Quantity::Ratio(_)
         | Quantity::Constant(_) => Unit::Plain,
-        Quantity::Fold(_, list) => list.first().map_or(Unit::Plain, unit),
-        Quantity::FoldOver(_, one, _) => unit(one),
+        Quantity::Fold(_, list) => list.first().map_or(Unit::Plain, quantity_unit),
+        Quantity::FoldOver(_, one, _) => quantity_unit(one),
     }
 }
 
 /// A quantity in words.
-pub fn describe(quantity: &Quantity) -> String {
+pub fn describe_quantity(quantity: &Quantity) -> String {
     match quantity {
-        Quantity::Constant(value) => polypath_run::metrics::digits(*value),
+        Quantity::Constant(value) => polypath_run::metrics::format_digits(*value),
         Quantity::Metric { metric, at } => {
             let grid = at.grid.iter().map(String::as_str);
             let fixed = at.fixed.values().map(String::as_str);
@@ -227,20 +243,29 @@ pub fn describe(quantity: &Quantity) -> String {
                 format!("{metric} [{}]", place.join(", "))
             }
         }
-        Quantity::Ratio(two) => format!("{} / {}", describe(&two[0]), describe(&two[1])),
-        Quantity::Difference(two) => format!("({} - {})", describe(&two[0]), describe(&two[1])),
+        Quantity::Ratio(two) => {
+            format!("{} / {}", describe_quantity(&two[0]), describe_quantity(&two[1]))
+        }
+        Quantity::Difference(two) => {
+            format!("({} - {})", describe_quantity(&two[0]), describe_quantity(&two[1]))
+        }
         Quantity::Fold(fold, list) => {
-            let parts: Vec<String> = list.iter().map(describe).collect();
-            format!("{}({})", word(*fold), parts.join(", "))
+            let parts: Vec<String> = list.iter().map(describe_quantity).collect();
+            format!("{}({})", fold_name(*fold), parts.join(", "))
         }
         Quantity::FoldOver(fold, one, over) => {
             let axes: Vec<&str> = over.0.keys().map(String::as_str).collect();
-            format!("{} over {} of {}", word(*fold), axes.join(" and "), describe(one))
+            format!(
+                "{} over {} of {}",
+                fold_name(*fold),
+                axes.join(" and "),
+                describe_quantity(one)
+            )
         }
     }
 }
 
-const fn word(fold: Fold) -> &'static str {
+const fn fold_name(fold: Fold) -> &'static str {
     match fold {
         Fold::Sum => "sum",
         Fold::Product => "product",

@@ -16,11 +16,11 @@ pub(crate) struct ReferencePoint {
 }
 
 /// The points that a reference has. `None`: the file cannot be read.
-pub(crate) fn points(
+pub(crate) fn read_points(
     experiment: &Experiment,
     reference: &Reference,
 ) -> Option<Vec<ReferencePoint>> {
-    let path = locate(&experiment.file, &reference.file)?;
+    let path = locate_file(&experiment.file, &reference.file)?;
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_path(path).ok()?;
     let header = reader.headers().ok()?.clone();
     let column = |name: &str| header.iter().position(|known| known == name);
@@ -50,7 +50,7 @@ pub(crate) fn points(
 }
 
 /// The file below the nearest folder around the experiment that has it.
-fn locate(experiment: &Path, file: &str) -> Option<PathBuf> {
+fn locate_file(experiment: &Path, file: &str) -> Option<PathBuf> {
     let full = experiment.canonicalize().ok()?;
     full.ancestors().map(|folder| folder.join(file)).find(|path| path.is_file())
 }

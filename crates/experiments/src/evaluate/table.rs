@@ -38,7 +38,7 @@ pub struct GridTable {
 
 impl GridTable {
     /// The shape of a grid.
-    pub fn of(grid: &Grid) -> Self {
+    pub fn from_grid(grid: &Grid) -> Self {
         Self {
             name: grid.name.clone(),
             axes: grid.axes.clone(),
@@ -47,13 +47,13 @@ impl GridTable {
     }
 
     /// Labels of an axis.
-    pub fn labels(&self, axis: &str) -> Option<&[String]> {
+    pub fn axis_labels(&self, axis: &str) -> Option<&[String]> {
         let found = self.axes.iter().find(|known| known.name == axis);
         found.map(|axis| axis.labels.as_slice())
     }
 
     /// How the grid is called in messages.
-    pub fn shown(&self) -> String {
+    pub fn display_name(&self) -> String {
         if self.name == MAIN { "the main grid".into() } else { format!("grid {:?}", self.name) }
     }
 }

@@ -67,7 +67,7 @@ fn test(text: &str) -> Test {
 }
 
 fn verdict(table: &Table, text: &str) -> Verdict {
-    finding(&Evaluator::new(table), &test(text)).unwrap().verdict
+    evaluate_test(&Evaluator::new(table), &test(text)).unwrap().verdict
 }
 
 /// Kind a: 10, 20, 30, 40; b: the same; c: 40, 20, 15, 12.
@@ -176,7 +176,7 @@ fn mistakes_are_told_from_missing_figures() {
             "\"a\" is no number",
         ),
     ] {
-        let error = finding(&Evaluator::new(&table), &test(text)).unwrap_err();
+        let error = evaluate_test(&Evaluator::new(&table), &test(text)).unwrap_err();
         assert!(error.text().contains(part), "{text}: {}", error.text());
     }
 }

@@ -104,7 +104,7 @@ pub struct Finding {
 
 impl Finding {
     /// The comparison that says most: the first that decides against, or the first.
-    pub fn telling(&self) -> Option<&Comparison> {
+    pub fn most_telling(&self) -> Option<&Comparison> {
         let deciding = self.comparisons.iter().find(|one| one.verdict == self.verdict);
         deciding.or(self.comparisons.first())
     }

@@ -12,13 +12,13 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 pub struct Amount(pub f64);
 
 /// The number that a text with a unit stands for; a bare number stands for itself.
-pub fn parse(text: &str) -> Option<f64> {
+pub fn parse_amount(text: &str) -> Option<f64> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
         return number.is_finite().then_some(number);
     }
     if let Some(positive) = text.strip_prefix('-') {
-        return parse(positive).filter(|value| *value >= 0.0).map(|value| -value);
+        return parse_amount(positive).filter(|value| *value >= 0.0).map(|value| -value);
     }
     let kinds: [(&'static Kind, f64); 6] = [
         (Delay::KIND, 1e9),
@@ -56,24 +56,24 @@ impl Visitor<'_> for AmountVisitor {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Amount, E> {
         let unknown = || E::invalid_value(serde::de::Unexpected::Str(text), &self);
-        parse(text).map(Amount).ok_or_else(unknown)
+        parse_amount(text).map(Amount).ok_or_else(unknown)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::parse_amount;
 
     #[test]
     fn units_lead_to_base_units() {
-        assert_eq!(parse("19Mbit/s"), Some(19e6));
-        assert_eq!(parse("150ms"), Some(0.15));
-        assert_eq!(parse("64KiB"), Some(65_536.0));
-        assert_eq!(parse("95%"), Some(0.95));
-        assert_eq!(parse("-5%"), Some(-0.05));
-        assert_eq!(parse("3.5"), Some(3.5));
-        assert_eq!(parse("--3ms"), None);
-        assert_eq!(parse("RR"), None);
-        assert_eq!(parse("inf"), None);
+        assert_eq!(parse_amount("19Mbit/s"), Some(19e6));
+        assert_eq!(parse_amount("150ms"), Some(0.15));
+        assert_eq!(parse_amount("64KiB"), Some(65_536.0));
+        assert_eq!(parse_amount("95%"), Some(0.95));
+        assert_eq!(parse_amount("-5%"), Some(-0.05));
+        assert_eq!(parse_amount("3.5"), Some(3.5));
+        assert_eq!(parse_amount("--3ms"), None);
+        assert_eq!(parse_amount("RR"), None);
+        assert_eq!(parse_amount("inf"), None);
     }
 }

@@ -217,7 +217,7 @@ pub struct Table {
     #[serde(default)]
     pub only: Over,
     /// Whether half widths of intervals stand beside the means; absent: yes.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub intervals: bool,
     /// Page of the documentation that shows the table: file name without its ending.
     pub page: Option<String>,
@@ -256,7 +256,7 @@ pub struct Reference {
     /// Column of the half width of the interval.
     pub interval: Option<String>,
     /// Factor that leads to base units.
-    #[serde(default = "one")]
+    #[serde(default = "unit_scale")]
     pub scale: f64,
     /// How columns become values of axes.
     pub axes: IndexMap<String, ReferenceAxis>,
@@ -264,11 +264,11 @@ pub struct Reference {
     pub figure: Option<String>,
 }
 
-const fn yes() -> bool {
+const fn default_true() -> bool {
     true
 }
 
-fn one() -> f64 {
+fn unit_scale() -> f64 {
     1.0
 }
 

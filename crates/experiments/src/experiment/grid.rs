@@ -61,7 +61,7 @@ impl Experiment {
     ///
     /// # Errors
     /// The first setting or axis that makes no scenario.
-    pub fn grids(&self, variant: &Variant) -> Result<Vec<Grid>, ScenarioError> {
+    pub fn expand_grids(&self, variant: &Variant) -> Result<Vec<Grid>, ScenarioError> {
         let main = GridSpec {
             name: MAIN.to_owned(),
             set: Settings::new(),
@@ -74,26 +74,31 @@ impl Experiment {
         let mut grids = Vec::new();
         for (n, spec) in specs.enumerate() {
             let place = n.checked_sub(1).map_or("experiment".into(), |n| format!("grid[{n}]"));
-            grids.push(self.grid(spec, &place, variant)?);
+            grids.push(self.expand_grid(spec, &place, variant)?);
         }
         Ok(grids)
     }
 
-    fn grid(&self, spec: &GridSpec, place: &str, v: &Variant) -> Result<Grid, ScenarioError> {
+    fn expand_grid(
+        &self,
+        spec: &GridSpec,
+        place: &str,
+        v: &Variant,
+    ) -> Result<Grid, ScenarioError> {
         let mut source = self.runs.scenario.clone();
         if let Some(axes) = &spec.sweep {
             let axes = Assignment::new("sweep", Value::Array(axes.clone()));
-            self.assign(&mut source, &format!("{place}.sweep"), &axes)?;
+            self.apply_assignment(&mut source, &format!("{place}.sweep"), &axes)?;
         }
         // The variant comes last, but axes set their fields after all of this.
         let quick = v.quick.then_some(("experiment.quick", &self.runs.quick.set));
         let (own, variant) = ((place, &spec.set), (v.place.as_str(), &v.set));
         for (place, set) in std::iter::once(own).chain(quick).chain([variant]) {
-            self.settings(&mut source, place, set)?;
+            self.apply_settings(&mut source, place, set)?;
         }
-        self.cases(&mut source, v)?;
+        self.apply_cases(&mut source, v)?;
         let seeds = read_scenario(&source)?.seeds;
-        let points = sweep::expand(&source)?;
+        let points = sweep::expand_sweep(&source)?;
         let points: Vec<GridPoint> = points
             .into_iter()
             .map(|point| GridPoint {
@@ -101,7 +106,7 @@ impl Experiment {
                 scenario: point.scenario,
             })
             .collect();
-        let axes = axes(&source, &points)?;
+        let axes = list_axes(&source, &points)?;
         let count = match (v.seeds, v.quick) {
             (Some(seeds), _) => seeds,
             (None, true) => self.runs.quick.seeds.min(spec.seeds.unwrap_or(seeds.count)),
@@ -113,12 +118,12 @@ impl Experiment {
             points,
             seeds: (0..u64::from(count)).map(|n| seeds.first.saturating_add(n)).collect(),
         };
-        self.restrict(&mut grid, spec, place, v.quick)?;
+        self.restrict_points(&mut grid, spec, place, v.quick)?;
         Ok(grid)
     }
 
     /// Lays the variant's settings over the values of axes that it names.
-    fn cases(&self, source: &mut Source, v: &Variant) -> Result<(), ScenarioError> {
+    fn apply_cases(&self, source: &mut Source, v: &Variant) -> Result<(), ScenarioError> {
         if v.cases.is_empty() {
             return Ok(());
         }
@@ -136,16 +141,16 @@ impl Experiment {
     }
 
     /// Keeps the points that `only` names and drops those that `skip` names.
-    fn restrict(
+    fn restrict_points(
         &self,
         grid: &mut Grid,
         spec: &GridSpec,
         place: &str,
         quick: bool,
     ) -> Result<(), ScenarioError> {
-        let problem = |field: String, text: String| self.problem(&field, &text);
+        let problem = |field: String, text: String| self.field_error(&field, &text);
         for (axis, pick) in &spec.only.0 {
-            let keep = chosen(grid, axis, pick)
+            let keep = chosen_labels(grid, axis, pick)
                 .map_err(|text| problem(format!("{place}.only.{axis}"), text))?;
             grid.points.retain(|point| keep.1.contains(&point.labels[keep.0]));
             grid.axes[keep.0].labels.retain(|label| keep.1.contains(label));
@@ -154,7 +159,7 @@ impl Experiment {
         for skip in spec.skip.iter().chain(quick) {
             let mut parts = Vec::new();
             for (axis, pick) in skip {
-                let part = chosen(grid, axis, pick);
+                let part = chosen_labels(grid, axis, pick);
                 parts.push(part.map_err(|text| problem(format!("{place}.skip"), text))?);
             }
             grid.points.retain(|point| {
@@ -164,7 +169,7 @@ impl Experiment {
         Ok(())
     }
 
-    fn settings(
+    fn apply_settings(
         &self,
         source: &mut Source,
         place: &str,
@@ -172,12 +177,12 @@ impl Experiment {
     ) -> Result<(), ScenarioError> {
         for (field, value) in set {
             let assignment = Assignment::new(field, value.to_toml());
-            self.assign(source, &format!("{place}.set"), &assignment)?;
+            self.apply_assignment(source, &format!("{place}.set"), &assignment)?;
         }
         Ok(())
     }
 
-    fn assign(
+    fn apply_assignment(
         &self,
         source: &mut Source,
         place: &str,
@@ -185,29 +190,29 @@ impl Experiment {
     ) -> Result<(), ScenarioError> {
         let origin = format!("{}: {place}", source.name());
         let set = source.set_by(&origin, assignment);
-        set.map_err(|error| self.problem(place, &error.to_string()))
+        set.map_err(|error| self.field_error(place, &error.to_string()))
     }
 }
 
 impl Grid {
     /// The axis of this name and its position.
-    pub fn axis(&self, name: &str) -> Option<(usize, &Axis)> {
+    pub fn find_axis(&self, name: &str) -> Option<(usize, &Axis)> {
         self.axes.iter().enumerate().find(|(_, axis)| axis.name == name)
     }
 }
 
 /// Position of the axis, and the chosen labels.
-fn chosen(grid: &Grid, axis: &str, pick: &Pick) -> Result<(usize, Vec<String>), String> {
-    let Some((position, found)) = grid.axis(axis) else {
+fn chosen_labels(grid: &Grid, axis: &str, pick: &Pick) -> Result<(usize, Vec<String>), String> {
+    let Some((position, found)) = grid.find_axis(axis) else {
         let names: Vec<&str> = grid.axes.iter().map(|axis| axis.name.as_str()).collect();
         return Err(format!("no axis {axis:?} (allowed: {})", names.join(", ")));
     };
-    Ok((position, pick.among(&found.labels)?))
+    Ok((position, pick.choose_among(&found.labels)?))
 }
 
 /// Names of the sweep's axes, and the labels in the order of their first use.
-fn axes(source: &Source, points: &[GridPoint]) -> Result<Vec<Axis>, ScenarioError> {
-    let names = sweep::expand(source)?
+fn list_axes(source: &Source, points: &[GridPoint]) -> Result<Vec<Axis>, ScenarioError> {
+    let names = sweep::expand_sweep(source)?
         .into_iter()
         .next()
         .map(|point| point.labels.into_iter().map(|(name, _)| name));

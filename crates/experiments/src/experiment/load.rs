@@ -7,14 +7,14 @@ use serde::Deserialize as _;
 
 use super::file::File;
 use super::{Experiment, Head, Runs, Variant};
-use crate::disk::source;
+use crate::disk::source_from_text;
 
 /// The line that divides the scenario from the rest.
 const DIVIDER: &str = "[experiment]";
 
 impl Experiment {
     /// An experiment without claims, for a scenario's own sweep.
-    pub fn bare(scenario: Source) -> Self {
+    pub fn from_scenario(scenario: Source) -> Self {
         let title = scenario.name().to_owned();
         Self {
             head: Head { id: title.clone(), title, ..Head::default() },
@@ -38,35 +38,35 @@ impl Experiment {
     ///
     /// # Errors
     /// What cannot be read, is unknown, or makes no sense, in one line.
-    pub fn read(path: &Path) -> Result<Self, ScenarioError> {
+    pub fn from_file(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .map_err(|error| ScenarioError::of_file(&name, format!("cannot be read: {error}")))?;
-        let (experiment, upper) = Self::own(&name, path, &text)?;
+        let (experiment, upper) = Self::parse_alone(&name, path, &text)?;
         let Some(other) = &experiment.head.runs_of else {
-            experiment.grids(&Variant::default())?;
+            experiment.expand_grids(&Variant::default())?;
             return Ok(experiment);
         };
         if upper.lines().any(|line| !line.trim().is_empty() && !line.trim().starts_with('#')) {
             let text = "beside a scenario of its own (allowed: nothing above [experiment])";
-            return Err(experiment.problem("experiment.runs-of", text));
+            return Err(experiment.field_error("experiment.runs-of", text));
         }
         let folder = path.parent().unwrap_or(Path::new("."));
-        let base = Self::read(&folder.join(other))?;
+        let base = Self::from_file(&folder.join(other))?;
         let mut runs = base.runs;
         runs.grids.extend(experiment.runs.grids.clone());
         let merged = Self { runs, ..experiment };
-        merged.grids(&Variant::default())?;
+        merged.expand_grids(&Variant::default())?;
         Ok(merged)
     }
 
     /// The file alone, and the text above the divider.
-    fn own(name: &str, path: &Path, text: &str) -> Result<(Self, String), ScenarioError> {
-        let (upper, lower) = halves(text);
-        let scenario = source(name, upper.clone())?;
-        let text = source(name, lower)?;
-        let file = parse(&text)?;
-        unique(&text, &file)?;
+    fn parse_alone(name: &str, path: &Path, text: &str) -> Result<(Self, String), ScenarioError> {
+        let (upper, lower) = split_halves(text);
+        let scenario = source_from_text(name, upper.clone())?;
+        let text = source_from_text(name, lower)?;
+        let file = parse_file(&text)?;
+        check_unique_names(&text, &file)?;
         let runs = Runs {
             scenario,
             grids: file.grid,
@@ -92,14 +92,14 @@ impl Experiment {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub fn find_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
-            found.extend(files(&path)?);
+            found.extend(find_files(&path)?);
         } else if path.extension().is_some_and(|ending| ending == "toml")
-            && std::fs::read_to_string(&path).is_ok_and(|text| divider(&text).is_some())
+            && std::fs::read_to_string(&path).is_ok_and(|text| find_divider(&text).is_some())
         {
             found.push(path);
         }
@@ -109,14 +109,14 @@ pub fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// Both halves; blank lines stand for the other half, so that line numbers stay.
-fn halves(text: &str) -> (String, String) {
-    let at = divider(text).unwrap_or(text.len());
+fn split_halves(text: &str) -> (String, String) {
+    let at = find_divider(text).unwrap_or(text.len());
     let (upper, lower) = text.split_at(at);
     let blank = "\n".repeat(upper.bytes().filter(|byte| *byte == b'\n').count());
     (upper.to_owned(), blank + lower)
 }
 
-fn divider(text: &str) -> Option<usize> {
+fn find_divider(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         if line.trim_start().starts_with(DIVIDER) {
@@ -127,7 +127,7 @@ fn divider(text: &str) -> Option<usize> {
     None
 }
 
-fn parse(source: &Source) -> Result<File, ScenarioError> {
+fn parse_file(source: &Source) -> Result<File, ScenarioError> {
     let table: toml::Table = source.resolved().parse().map_err(|error: toml::de::Error| {
         source.problem("", error.message().replace('\n', ", "))
     })?;
@@ -141,7 +141,7 @@ fn parse(source: &Source) -> Result<File, ScenarioError> {
 }
 
 /// Names that must differ do.
-fn unique(source: &Source, file: &File) -> Result<(), ScenarioError> {
+fn check_unique_names(source: &Source, file: &File) -> Result<(), ScenarioError> {
     let lists: [(&str, &str, Vec<&str>); 5] = [
         ("grid", "name", file.grid.iter().map(|grid| grid.name.as_str()).collect()),
         ("claim", "id", file.claim.iter().map(|claim| claim.id.as_str()).collect()),

@@ -8,13 +8,13 @@ mod quantity;
 mod select;
 mod test;
 
-pub use amount::{Amount, parse as parse_amount};
+pub use amount::{Amount, parse_amount};
 pub use file::{
     Alternative, Cases, Cells, Claim, ClaimKind, Figure, Head, Level, Quick, Reference,
     ReferenceAxis, Settings, Table,
 };
 pub use grid::{Axis, Grid, GridPoint, Variant};
-pub use load::files;
+pub use load::find_files;
 pub use quantity::{Fold, Quantity};
 pub use select::{Over, Pick, Selection};
 pub use test::{HoldsAt, Test};
@@ -69,7 +69,7 @@ impl Experiment {
     }
 
     /// A message about a field of the file's second half.
-    pub(crate) fn problem(&self, field: &str, text: &str) -> ScenarioError {
+    pub(crate) fn field_error(&self, field: &str, text: &str) -> ScenarioError {
         self.text.problem(field, text)
     }
 }

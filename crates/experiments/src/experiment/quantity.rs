@@ -85,12 +85,12 @@ impl<'de> Visitor<'de> for QuantityVisitor {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
         let unknown = || E::invalid_value(serde::de::Unexpected::Str(text), &self);
-        amount::parse(text).map(Quantity::Constant).ok_or_else(unknown)
+        amount::parse_amount(text).map(Quantity::Constant).ok_or_else(unknown)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Quantity, A::Error> {
         let raw = Raw::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
-        raw.quantity().map_err(A::Error::custom)
+        raw.into_quantity().map_err(A::Error::custom)
     }
 }
 
@@ -119,7 +119,7 @@ enum Folded {
 }
 
 impl Raw {
-    fn quantity(mut self) -> Result<Quantity, String> {
+    fn into_quantity(mut self) -> Result<Quantity, String> {
         let (at, over) = (self.at.take(), self.over.take());
         if self.metric.is_none() && (at.is_some() || self.grid.is_some()) {
             return Err("where or grid without metric (allowed: beside metric)".to_owned());
@@ -134,7 +134,7 @@ impl Raw {
         let mut found = Vec::new();
         for (fold, folded) in folds {
             if let Some(folded) = folded {
-                found.push(folded.with(fold, over.clone())?);
+                found.push(folded.with_fold(fold, over.clone())?);
             }
         }
         if found.is_empty() && over.is_some() {
@@ -156,7 +156,7 @@ impl Raw {
 }
 
 impl Folded {
-    fn with(self, fold: Fold, over: Option<Over>) -> Result<Quantity, String> {
+    fn with_fold(self, fold: Fold, over: Option<Over>) -> Result<Quantity, String> {
         match (self, over) {
             (Self::List(list), None) if !list.is_empty() => Ok(Quantity::Fold(fold, list)),
             (Self::List(_), None) => Err("an empty list (allowed: one quantity or more)".into()),

@@ -40,7 +40,7 @@ impl Pick {
     ///
     /// # Errors
     /// Names the value that the axis does not have.
-    pub fn among(&self, labels: &[String]) -> Result<Vec<String>, String> {
+    pub fn choose_among(&self, labels: &[String]) -> Result<Vec<String>, String> {
         let position = |label: &String| {
             let found = labels.iter().position(|known| known == label);
             found.ok_or_else(|| format!("no value {label:?} (allowed: {})", labels.join(", ")))
@@ -197,7 +197,7 @@ mod tests {
     fn pick(text: &str) -> Result<Vec<String>, String> {
         let over: IndexMap<String, Pick> =
             toml::from_str(&format!("x = {text}")).map_err(|error| error.message().to_owned())?;
-        over["x"].among(&labels())
+        over["x"].choose_among(&labels())
     }
 
     #[test]

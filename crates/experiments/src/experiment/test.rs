@@ -135,7 +135,7 @@ struct Raw {
 
 impl<'de> Deserialize<'de> for Test {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Raw::deserialize(deserializer)?.test().map_err(D::Error::custom)
+        Raw::deserialize(deserializer)?.take_test().map_err(D::Error::custom)
     }
 }
 
@@ -143,10 +143,10 @@ const KINDS: &str = "of, greater, equal, not-different, order, increasing, decre
                      linear, knee, all-of, any-of, not";
 
 impl Raw {
-    fn test(mut self) -> Result<Test, String> {
+    fn take_test(mut self) -> Result<Test, String> {
         let (for_each, holds_at) = (self.for_each.take(), self.holds_at.take());
-        let test = self.plain()?;
-        self.leftovers()?;
+        let test = self.take_plain_test()?;
+        self.refuse_leftovers()?;
         match (for_each, holds_at) {
             (None, None) => Ok(test),
             (None, Some(_)) => Err("holds-at without for-each (allowed: beside it)".into()),
@@ -159,9 +159,9 @@ impl Raw {
     }
 
     /// The test without its `for-each`; takes the fields that it understands.
-    fn plain(&mut self) -> Result<Test, String> {
+    fn take_plain_test(&mut self) -> Result<Test, String> {
         if let Some(of) = self.of.take() {
-            return self.bounds(of);
+            return self.take_bounds(of);
         }
         if let Some(greater) = self.greater.take() {
             let than = self.than.take().ok_or("greater without than (allowed: both)")?;
@@ -171,7 +171,7 @@ impl Raw {
             return some_of(list, 2).map(|list| self.order_of(list));
         }
         if let Some(list) = self.equal.take() {
-            return Ok(Test::Equal(some_of(list, 2)?, self.within()?));
+            return Ok(Test::Equal(some_of(list, 2)?, self.take_within()?));
         }
         if let Some(two) = self.not_different.take() {
             return Ok(Test::NotDifferent(Box::new(two)));
@@ -191,7 +191,7 @@ impl Raw {
         Err(format!("no test (allowed: one of {KINDS})"))
     }
 
-    fn bounds(&mut self, of: Quantity) -> Result<Test, String> {
+    fn take_bounds(&mut self, of: Quantity) -> Result<Test, String> {
         let (mut low, mut high) = (None, None);
         if let Some([from, to]) = self.between.take() {
             (low, high) = (Some((from, false)), Some((to, false)));
@@ -219,10 +219,16 @@ impl Raw {
         if let Some(of) = self.increasing.take().or_else(|| self.decreasing.take()) {
             let tolerance = self.tolerance.take().map_or(0.0, |Amount(share)| share);
             let overall = self.overall.take().unwrap_or(false);
-            return Ok(Some(Test::Monotone { of, over: self.axis()?, rising, tolerance, overall }));
+            return Ok(Some(Test::Monotone {
+                of,
+                over: self.take_axis()?,
+                rising,
+                tolerance,
+                overall,
+            }));
         }
         if let Some(of) = self.constant.take() {
-            return Ok(Some(Test::Constant(of, self.axis()?, self.within()?)));
+            return Ok(Some(Test::Constant(of, self.take_axis()?, self.take_within()?)));
         }
         if let Some(of) = self.linear.take() {
             let slope = self.slope.take().map(|slope| slope.map(|Amount(bound)| bound));
@@ -230,23 +236,23 @@ impl Raw {
             if r2.is_none() && slope.is_none() {
                 return Err("linear without a bound (allowed: r2, slope)".to_owned());
             }
-            return Ok(Some(Test::Linear { of, over: self.axis()?, r2, slope }));
+            return Ok(Some(Test::Linear { of, over: self.take_axis()?, r2, slope }));
         }
         if let Some(of) = self.knee.take() {
             let at = self.at.take().ok_or("knee without at (allowed: a value of the axis)")?.0;
             let Amount(factor) =
                 self.factor.take().ok_or("knee without factor (allowed: a number)")?;
-            return Ok(Some(Test::Knee { of, over: self.axis()?, at, factor }));
+            return Ok(Some(Test::Knee { of, over: self.take_axis()?, at, factor }));
         }
         Ok(None)
     }
 
-    fn within(&mut self) -> Result<f64, String> {
+    fn take_within(&mut self) -> Result<f64, String> {
         let within = self.within.take().map(|Amount(share)| share);
         within.ok_or_else(|| "within is missing (allowed: a share, such as 5%)".to_owned())
     }
 
-    fn axis(&mut self) -> Result<(String, Pick), String> {
+    fn take_axis(&mut self) -> Result<(String, Pick), String> {
         let Over(axes) = self.over.take().ok_or("over is missing (allowed: an axis)")?;
         let count = axes.len();
         let one = axes.into_iter().next().filter(|_| count == 1);
@@ -254,7 +260,7 @@ impl Raw {
     }
 
     /// Whatever was not taken belongs to another kind of test.
-    fn leftovers(&self) -> Result<(), String> {
+    fn refuse_leftovers(&self) -> Result<(), String> {
         let given = [
             ("of", self.of.is_some()),
             ("between", self.between.is_some()),
@@ -315,7 +321,7 @@ impl<'de> Deserialize<'de> for HoldsAt {
                     .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Signed(number), &self))
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<HoldsAt, E> {
-                let share = super::amount::parse(text).filter(|_| text.ends_with('%'));
+                let share = super::amount::parse_amount(text).filter(|_| text.ends_with('%'));
                 let unknown = || E::invalid_value(serde::de::Unexpected::Str(text), &self);
                 share.map(HoldsAt::Share).ok_or_else(unknown)
             }

@@ -1,9 +1,9 @@
 //! Reference data beside ours.
 
-use polypath_run::metrics::{Unit, pair};
+use polypath_run::metrics::{Unit, format_pair};
 use serde::Serialize;
 
-use crate::evaluate::{Bindings, Evaluator, GRID, ReferencePoint, points};
+use crate::evaluate::{Bindings, Evaluator, GRID, ReferencePoint, read_points};
 use crate::experiment::{Experiment, Quantity, Reference};
 use crate::stats::Interval;
 
@@ -36,17 +36,17 @@ pub struct Deviation {
 
 impl Deviation {
     /// Data, metric, axes and labels in a line.
-    pub fn place(&self) -> String {
+    pub fn describe_place(&self) -> String {
         let at: Vec<String> =
             self.at.iter().map(|(axis, label)| format!("{axis} {label}")).collect();
         format!("{}: {}, {}", self.reference, self.metric, at.join(", "))
     }
 
     /// Theirs, ours, and the deviation as people read them; `-` where there are none.
-    pub fn shown(&self) -> [String; 3] {
+    pub fn format_values(&self) -> [String; 3] {
         let value = |(mean, half): (f64, f64)| {
-            let (factor, name) = self.unit.scale(mean);
-            format!("{} {name}", pair(mean * factor, half * factor)).trim_end().to_owned()
+            let (factor, name) = self.unit.scale_for(mean);
+            format!("{} {name}", format_pair(mean * factor, half * factor)).trim_end().to_owned()
         };
         let ours = self.ours.map_or("-".to_owned(), value);
         let by = self.deviation.map_or("-".to_owned(), |by| format!("{:+.1} %", 100.0 * by));
@@ -55,15 +55,25 @@ impl Deviation {
 }
 
 /// All points of an experiment's reference data.
-pub(super) fn deviations(experiment: &Experiment, evaluator: &Evaluator<'_>) -> Vec<Deviation> {
+pub(super) fn find_deviations(
+    experiment: &Experiment,
+    evaluator: &Evaluator<'_>,
+) -> Vec<Deviation> {
     let of = |reference: &Reference| {
-        let points = points(experiment, reference).unwrap_or_default();
-        points.into_iter().map(|point| one(reference, point, evaluator)).collect::<Vec<_>>()
+        let points = read_points(experiment, reference).unwrap_or_default();
+        points
+            .into_iter()
+            .map(|point| find_deviation(reference, point, evaluator))
+            .collect::<Vec<_>>()
     };
     experiment.references.iter().flat_map(of).collect()
 }
 
-fn one(reference: &Reference, point: ReferencePoint, evaluator: &Evaluator<'_>) -> Deviation {
+fn find_deviation(
+    reference: &Reference,
+    point: ReferencePoint,
+    evaluator: &Evaluator<'_>,
+) -> Deviation {
     let mut bound = point.at.clone();
     if let Some(grid) = &reference.grid {
         bound.insert(GRID.to_owned(), grid.clone());
@@ -75,14 +85,15 @@ fn one(reference: &Reference, point: ReferencePoint, evaluator: &Evaluator<'_>) 
         let missing = own.fixed.iter().filter(|(axis, _)| !bound.contains_key(*axis));
         at.extend(missing.map(|(axis, label)| (axis.clone(), label.clone())));
     }
-    let ours = evaluator.estimate(&reference.metric, &bound).ok().map(|ours| ours.interval());
+    let ours =
+        evaluator.estimate_quantity(&reference.metric, &bound).ok().map(|ours| ours.interval());
     let deviation = ours.map(|ours| ours.mean / point.value - 1.0);
     let theirs = Interval { mean: point.value, half: point.half };
     let overlap = |ours: Interval| ours.low() <= theirs.high() && ours.high() >= theirs.low();
     Deviation {
         reference: reference.name.clone(),
-        metric: crate::evaluate::describe(&reference.metric),
-        unit: crate::evaluate::unit(&reference.metric),
+        metric: crate::evaluate::describe_quantity(&reference.metric),
+        unit: crate::evaluate::quantity_unit(&reference.metric),
         at,
         figure: reference.figure.clone(),
         theirs: (theirs.mean, theirs.half),

@@ -31,21 +31,21 @@ pub enum ExecuteError {
 ///
 /// # Errors
 /// The first run that cannot be made or kept.
-pub fn execute(
+pub fn execute_jobs(
     jobs: &[Job],
     store: &mut Store,
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<usize, ExecuteError> {
-    let missing: Vec<&Job> = jobs.iter().filter(|job| store.find(&job.key).is_none()).collect();
-    let total: f64 = missing.iter().map(|job| cost(job)).sum();
+    let missing: Vec<&Job> = jobs.iter().filter(|job| store.find_row(&job.key).is_none()).collect();
+    let total: f64 = missing.iter().map(|job| estimate_cost(job)).sum();
     let shared = Mutex::new((store, 0.0));
     missing.par_iter().try_for_each(|job| {
-        let row = row(job)?;
+        let row = run_job(job)?;
         // A panic elsewhere cannot leave a row half added: it is one insertion.
         let mut guard = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let (store, done) = &mut *guard;
-        store.add(job.key, row)?;
-        *done += cost(job);
+        store.add_row(job.key, row)?;
+        *done += estimate_cost(job);
         progress(*done / total);
         Ok::<(), ExecuteError>(())
     })?;
@@ -53,20 +53,20 @@ pub fn execute(
 }
 
 /// The metrics of a run.
-fn row(job: &Job) -> Result<Row, ExecuteError> {
+fn run_job(job: &Job) -> Result<Row, ExecuteError> {
     let spec = world_spec(&job.scenario, job.traced)?;
     let limits = limit::of_world(&spec, job.seed);
     if !job.traced {
         let result = polypath_sim::run(&spec, job.seed, None)?;
-        return Ok(Row::of(metrics::values(&result, &limits, None)));
+        return Ok(Row::from_metrics(metrics::compute_metrics(&result, &limits, None)));
     }
     let mut probe = metrics::Probe::new(&job.scenario);
     let result = polypath_sim::run(&spec, job.seed, Some(&mut probe))?;
-    Ok(Row::of(metrics::values(&result, &limits, Some(probe))))
+    Ok(Row::from_metrics(metrics::compute_metrics(&result, &limits, Some(probe))))
 }
 
 /// A guess at how long a run takes: by the time it simulates, where that is known.
-fn cost(job: &Job) -> f64 {
+fn estimate_cost(job: &Job) -> f64 {
     let time = &job.scenario.time;
     let seconds =
         |delay: Option<polypath_scenario::units::Delay>| delay.map_or(0.0, |d| d.as_secs_f64());

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::deviation::{Deviation, deviations};
-use super::study::{Points, Stored, Study, concerns};
-use crate::evaluate::{Evaluator, Finding, Results, Verdict, finding, undecided};
+use super::deviation::{Deviation, find_deviations};
+use super::study::{Points, Stored, Study, concerns_claim};
+use crate::evaluate::{Evaluator, Finding, Results, Verdict, evaluate_test, undecided_finding};
 use crate::experiment::{Alternative, Claim, ClaimKind};
 use crate::store::Store;
 
@@ -74,8 +74,8 @@ pub struct Flip {
 }
 
 /// Judges a study by what the store holds.
-pub fn judge(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
-    let stored = study.points.stored(store);
+pub fn judge_study(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
+    let stored = study.points.find_stored(store);
     let evaluator = Evaluator::new(&stored);
     let claims: Vec<ClaimReport> =
         study.experiment.claims.iter().map(|claim| claim_report(claim, &stored)).collect();
@@ -84,21 +84,21 @@ pub fn judge(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
         id: head.id.clone(),
         title: head.title.clone(),
         source: head.source.clone(),
-        deviations: deviations(&study.experiment, &evaluator),
-        sensitivity: sensitivity(study, store),
+        deviations: find_deviations(&study.experiment, &evaluator),
+        sensitivity: judge_sensitivity(study, store),
         claims,
     };
     (report, stored)
 }
 
-fn found(claim: &Claim, results: &dyn Results) -> Finding {
-    let found = finding(&Evaluator::new(results), &claim.test);
+fn judge_claim(claim: &Claim, results: &dyn Results) -> Finding {
+    let found = evaluate_test(&Evaluator::new(results), &claim.test);
     // A check went before; what is left are points that this way of running leaves out.
-    found.unwrap_or_else(|why| undecided(why.text()))
+    found.unwrap_or_else(|why| undecided_finding(why.text()))
 }
 
 fn claim_report(claim: &Claim, results: &dyn Results) -> ClaimReport {
-    let finding = found(claim, results);
+    let finding = judge_claim(claim, results);
     let explain = claim.explain.clone().filter(|_| finding.verdict != Verdict::Holds);
     ClaimReport {
         id: claim.id.clone(),
@@ -112,15 +112,15 @@ fn claim_report(claim: &Claim, results: &dyn Results) -> ClaimReport {
 }
 
 /// Both sides have the seeds of the alternative: with fewer seeds alone a verdict may turn unclear.
-fn sensitivity(study: &Study, store: &Store) -> Vec<SensitivityReport> {
+fn judge_sensitivity(study: &Study, store: &Store) -> Vec<SensitivityReport> {
     let report = |(alternative, points): &(Alternative, Points)| {
         let seeds = points.grids.iter().map(|grid| grid.seeds.len()).max().unwrap_or(0);
         let base = study.points.stored_first(seeds, store);
-        let stored = points.stored(store);
+        let stored = points.find_stored(store);
         let claims = study.experiment.claims.iter();
         let concerned: Vec<&Claim> =
-            claims.filter(|claim| concerns(alternative, &claim.id)).collect();
-        let flips = concerned.iter().filter_map(|claim| flip(claim, &base, &stored));
+            claims.filter(|claim| concerns_claim(alternative, &claim.id)).collect();
+        let flips = concerned.iter().filter_map(|claim| find_flip(claim, &base, &stored));
         SensitivityReport {
             name: alternative.name.clone(),
             why: alternative.why.clone(),
@@ -132,9 +132,9 @@ fn sensitivity(study: &Study, store: &Store) -> Vec<SensitivityReport> {
     study.alternatives.iter().map(report).collect()
 }
 
-fn flip(claim: &Claim, base: &Stored, alternative: &Stored) -> Option<Flip> {
-    let (before, after) = (found(claim, base), found(claim, alternative));
-    let measured = after.telling().map(|one| one.measured.clone()).unwrap_or_default();
+fn find_flip(claim: &Claim, base: &Stored, alternative: &Stored) -> Option<Flip> {
+    let (before, after) = (judge_claim(claim, base), judge_claim(claim, alternative));
+    let measured = after.most_telling().map(|one| one.measured.clone()).unwrap_or_default();
     (before.verdict != after.verdict).then(|| Flip {
         claim: claim.id.clone(),
         from: before.verdict,

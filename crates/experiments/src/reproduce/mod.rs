@@ -7,7 +7,7 @@ mod study;
 mod sweep;
 
 pub use deviation::Deviation;
-pub use execute::{ExecuteError, execute};
-pub use judge::{ClaimReport, ExperimentReport, Flip, SensitivityReport, judge};
-pub use study::{Job, Options, Stored, Study, jobs, study};
-pub use sweep::{Measured, Seeds, SweepError, SweepRow, places, sweep};
+pub use execute::{ExecuteError, execute_jobs};
+pub use judge::{ClaimReport, ExperimentReport, Flip, SensitivityReport, judge_study};
+pub use study::{Job, Options, Stored, Study, collect_jobs, prepare_study};
+pub use sweep::{Measured, Seeds, SweepError, SweepRow, point_bindings, run_sweep};

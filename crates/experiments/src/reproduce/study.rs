@@ -7,7 +7,7 @@ use polypath_run::metrics;
 use polypath_scenario::{Scenario, ScenarioError};
 use polypath_sim::RunResult;
 
-use crate::evaluate::{GridTable, Results, Sample, check, needs};
+use crate::evaluate::{GridTable, Results, Sample, check_experiment, collect_needs};
 use crate::experiment::{Alternative, Experiment, Figure, Grid, Quantity, Variant};
 use crate::store::{Key, Row, Store};
 
@@ -69,10 +69,10 @@ pub struct Job {
 ///
 /// # Errors
 /// What is wrong with the file.
-pub fn study(experiment: Experiment, options: Options) -> Result<Study, ScenarioError> {
-    check(&experiment, &experiment.grids(&Variant::default())?)?;
+pub fn prepare_study(experiment: Experiment, options: Options) -> Result<Study, ScenarioError> {
+    check_experiment(&experiment, &experiment.expand_grids(&Variant::default())?)?;
     let base = Variant { quick: options.quick, seeds: options.seeds, ..Variant::default() };
-    let grids = experiment.grids(&base)?;
+    let grids = experiment.expand_grids(&base)?;
     let run = all_points(&experiment, &grids);
     let mut alternatives = Vec::new();
     for (n, alternative) in experiment.alternatives.iter().enumerate() {
@@ -83,7 +83,7 @@ pub fn study(experiment: Experiment, options: Options) -> Result<Study, Scenario
             place: format!("alternative[{n}]"),
             ..base.clone()
         };
-        let grids = experiment.grids(&variant)?;
+        let grids = experiment.expand_grids(&variant)?;
         if options.sensitivity {
             let run = needed_points(&experiment, alternative, &grids);
             alternatives.push((alternative.clone(), Points { grids, run }));
@@ -97,16 +97,16 @@ impl Study {
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn plain(experiment: Experiment, seeds: u32) -> Result<Self, ScenarioError> {
+    pub fn without_claims(experiment: Experiment, seeds: u32) -> Result<Self, ScenarioError> {
         let options = Options { seeds: Some(seeds), ..Options::default() };
-        study(experiment, options)
+        prepare_study(experiment, options)
     }
 
     /// Makes the one run that a figure over time shows, with its time series.
     ///
     /// # Errors
     /// When the figure names no point, or the run cannot be made; in one line.
-    pub fn observe(&self, figure: &Figure) -> Result<RunResult, String> {
+    pub fn observe_run(&self, figure: &Figure) -> Result<RunResult, String> {
         let name = figure.at.grid.as_deref().unwrap_or(crate::experiment::MAIN);
         let grid = self.points.grids.iter().find(|grid| grid.name == name);
         let grid = grid.ok_or_else(|| format!("no grid {name:?}"))?;
@@ -126,7 +126,7 @@ impl Study {
 fn all_points(experiment: &Experiment, grids: &[Grid]) -> Vec<Vec<Run>> {
     let mut run: Vec<Vec<Run>> =
         grids.iter().map(|grid| vec![Run::Plain; grid.points.len()]).collect();
-    mark(&mut run, grids, &needs(&experiment.claims, grids));
+    mark_needed(&mut run, grids, &collect_needs(&experiment.claims, grids));
     let figures = experiment.figures.iter();
     let figures = figures.map(|one| (&one.grid, one.y.as_ref().is_some_and(is_traced)));
     let tables = experiment.tables.iter();
@@ -147,17 +147,17 @@ fn needed_points(
 ) -> Vec<Vec<Run>> {
     let mut run: Vec<Vec<Run>> =
         grids.iter().map(|grid| vec![Run::Not; grid.points.len()]).collect();
-    let claims = experiment.claims.iter().filter(|claim| concerns(alternative, &claim.id));
-    mark(&mut run, grids, &needs(claims, grids));
+    let claims = experiment.claims.iter().filter(|claim| concerns_claim(alternative, &claim.id));
+    mark_needed(&mut run, grids, &collect_needs(claims, grids));
     run
 }
 
 /// Whether an alternative runs this claim again.
-pub(super) fn concerns(alternative: &Alternative, claim: &str) -> bool {
+pub(super) fn concerns_claim(alternative: &Alternative, claim: &str) -> bool {
     alternative.claims.is_empty() || alternative.claims.iter().any(|id| id == claim)
 }
 
-fn mark(run: &mut [Vec<Run>], grids: &[Grid], needs: &crate::evaluate::Needs) {
+fn mark_needed(run: &mut [Vec<Run>], grids: &[Grid], needs: &crate::evaluate::Needs) {
     for ((name, point), metrics) in needs {
         let Some(grid) = grids.iter().position(|grid| grid.name == *name) else { continue };
         let traced = metrics.iter().any(|metric| needs_traces(metric));
@@ -174,24 +174,24 @@ fn is_traced(quantity: &Quantity) -> bool {
 }
 
 fn needs_traces(metric: &str) -> bool {
-    metrics::find(metric).is_some_and(|metric| metric.needs() == metrics::Needs::Traces)
+    metrics::find_metric(metric).is_some_and(|metric| metric.needs() == metrics::Needs::Traces)
 }
 
 /// All runs of these studies, each once.
-pub fn jobs<'a>(studies: impl IntoIterator<Item = &'a Study>) -> Vec<Job> {
+pub fn collect_jobs<'a>(studies: impl IntoIterator<Item = &'a Study>) -> Vec<Job> {
     let mut known = BTreeSet::new();
     let mut jobs = Vec::new();
     for study in studies {
         let alternatives = study.alternatives.iter().map(|(_, points)| points);
         for points in std::iter::once(&study.points).chain(alternatives) {
-            jobs.extend(points.jobs().filter(|job| known.insert(job.key)));
+            jobs.extend(points.list_jobs().filter(|job| known.insert(job.key)));
         }
     }
     jobs
 }
 
 impl Points {
-    fn jobs(&self) -> impl Iterator<Item = Job> {
+    fn list_jobs(&self) -> impl Iterator<Item = Job> {
         let of_grid = |(grid, run): (&Grid, &Vec<Run>)| {
             let chosen = grid.points.iter().zip(run).filter(|(_, run)| **run != Run::Not);
             let of_point = |(point, run): (&crate::experiment::GridPoint, &Run)| {
@@ -210,14 +210,14 @@ impl Points {
     }
 
     /// Their rows in the store; points that were not run have none.
-    pub fn stored(&self, store: &Store) -> Stored {
+    pub fn find_stored(&self, store: &Store) -> Stored {
         self.stored_first(usize::MAX, store)
     }
 
     /// Likewise, but of so many seeds only.
     pub fn stored_first(&self, count: usize, store: &Store) -> Stored {
         let row = |point: &crate::experiment::GridPoint, run: &Run, seed: &u64| {
-            store.find(&Key::of_run(&point.scenario, *seed, *run == Run::Traced))
+            store.find_row(&Key::of_run(&point.scenario, *seed, *run == Run::Traced))
         };
         let rows = self.grids.iter().zip(&self.run).map(|(grid, run)| {
             let points = grid.points.iter().zip(run).map(|(point, run)| {
@@ -226,7 +226,10 @@ impl Points {
             });
             points.collect()
         });
-        Stored { tables: self.grids.iter().map(GridTable::of).collect(), rows: rows.collect() }
+        Stored {
+            tables: self.grids.iter().map(GridTable::from_grid).collect(),
+            rows: rows.collect(),
+        }
     }
 }
 
@@ -258,7 +261,8 @@ impl Results for Stored {
     fn sample(&self, grid: &GridTable, point: usize, metric: &str) -> Sample {
         let at = self.tables.iter().position(|table| table.name == grid.name);
         let rows = at.map(|at| self.rows(at, point)).unwrap_or_default();
-        let cells: Option<Vec<Option<f64>>> = rows.iter().map(|row| row.find(metric)).collect();
+        let cells: Option<Vec<Option<f64>>> =
+            rows.iter().map(|row| row.find_metric(metric)).collect();
         match cells {
             None => Sample::Unknown,
             Some(cells) if cells.is_empty() => Sample::Missing(0, 0),

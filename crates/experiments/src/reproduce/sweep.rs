@@ -3,8 +3,8 @@
 use polypath_run::metrics;
 use polypath_scenario::{ScenarioError, Source};
 
-use super::execute::{ExecuteError, execute};
-use super::study::{Stored, Study, jobs};
+use super::execute::{ExecuteError, execute_jobs};
+use super::study::{Stored, Study, collect_jobs};
 use crate::evaluate::{Bindings, Evaluator, GridTable};
 use crate::experiment::{Experiment, Figure, Quantity, Selection};
 use crate::stats::Interval;
@@ -48,7 +48,7 @@ pub struct Measured {
 ///
 /// # Errors
 /// When the scenario is wrong, has no such metric, or a run cannot be made.
-pub fn sweep(
+pub fn run_sweep(
     source: Source,
     seeds: Seeds,
     metrics: &[String],
@@ -56,19 +56,20 @@ pub fn sweep(
     progress: &(dyn Fn(f64) + Sync),
 ) -> Result<(Study, Stored, Vec<SweepRow>), SweepError> {
     // A figure for each metric: those that need traces get them.
-    let shown = metrics.iter().map(|name| Figure { y: Some(metric(name)), ..Figure::default() });
-    let mut experiment = Experiment::bare(source);
+    let shown =
+        metrics.iter().map(|name| Figure { y: Some(metric_quantity(name)), ..Figure::default() });
+    let mut experiment = Experiment::from_scenario(source);
     experiment.figures = shown.collect();
     let mut count = match seeds {
         Seeds::Count(count) => count,
         Seeds::Precision(_) => 4,
     };
     loop {
-        let study = Study::plain(experiment.clone(), count)?;
-        known(&study, metrics)?;
-        execute(&jobs([&study]), store, progress)?;
-        let stored = study.points.stored(store);
-        let rows = rows(&study, &stored, metrics);
+        let study = Study::without_claims(experiment.clone(), count)?;
+        check_metrics(&study, metrics)?;
+        execute_jobs(&collect_jobs([&study]), store, progress)?;
+        let stored = study.points.find_stored(store);
+        let rows = sweep_rows(&study, &stored, metrics);
         let wide = |share: f64| {
             let all = rows.iter().flat_map(|row| &row.metrics).filter_map(|(_, value)| *value);
             all.into_iter().any(|value| value.half > share * value.mean.abs())
@@ -83,15 +84,15 @@ pub fn sweep(
 }
 
 /// Every metric exists at some point.
-fn known(study: &Study, metrics: &[String]) -> Result<(), SweepError> {
+fn check_metrics(study: &Study, metrics: &[String]) -> Result<(), SweepError> {
     let points = study.points.grids.iter().flat_map(|grid| &grid.points);
     let missing = metrics
         .iter()
-        .find(|name| !points.clone().any(|point| metrics::exists(name, &point.scenario)));
+        .find(|name| !points.clone().any(|point| metrics::metric_exists(name, &point.scenario)));
     missing.map_or(Ok(()), |name| Err(SweepError::Metric(name.clone())))
 }
 
-fn metric(name: &str) -> Quantity {
+fn metric_quantity(name: &str) -> Quantity {
     Quantity::Metric { metric: name.to_owned(), at: Selection::default() }
 }
 
@@ -109,11 +110,13 @@ pub enum SweepError {
     Run(#[from] ExecuteError),
 }
 
-fn rows(study: &Study, stored: &Stored, metrics: &[String]) -> Vec<SweepRow> {
+fn sweep_rows(study: &Study, stored: &Stored, metrics: &[String]) -> Vec<SweepRow> {
     let evaluator = Evaluator::new(stored);
-    let mut places = study.points.grids.iter().flat_map(|grid| places(&GridTable::of(grid)));
+    let mut places =
+        study.points.grids.iter().flat_map(|grid| point_bindings(&GridTable::from_grid(grid)));
     let all: Vec<Bindings> = places.by_ref().collect();
-    let value = |name: &String, at: &Bindings| evaluator.estimate(&metric(name), at).ok();
+    let value =
+        |name: &String, at: &Bindings| evaluator.estimate_quantity(&metric_quantity(name), at).ok();
     let measured = |name: &String, at: &Bindings| {
         let own = value(name, at)?;
         let first = all.first().and_then(|first| value(name, first));
@@ -130,7 +133,7 @@ fn rows(study: &Study, stored: &Stored, metrics: &[String]) -> Vec<SweepRow> {
 }
 
 /// The points of a grid as bindings.
-pub fn places(table: &GridTable) -> Vec<Bindings> {
+pub fn point_bindings(table: &GridTable) -> Vec<Bindings> {
     let names = || table.axes.iter().map(|axis| axis.name.clone());
     table.points.iter().map(|labels| names().zip(labels.iter().cloned()).collect()).collect()
 }

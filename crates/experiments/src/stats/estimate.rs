@@ -53,7 +53,7 @@ impl Estimate {
     }
 
     /// A value that depends on others: to first order it moves by the sum of weight times movement.
-    pub fn derived<'a>(value: f64, parts: impl IntoIterator<Item = (f64, &'a Self)>) -> Self {
+    pub fn derived_from<'a>(value: f64, parts: impl IntoIterator<Item = (f64, &'a Self)>) -> Self {
         let mut derived = Self::constant(value);
         for (weight, part) in parts {
             if derived.errors.len() < part.errors.len() {
@@ -73,33 +73,36 @@ impl Estimate {
     /// This minus `factor` times the other.
     #[must_use]
     pub fn minus(&self, factor: f64, other: &Self) -> Self {
-        Self::derived(self.value - factor * other.value, [(1.0, self), (-factor, other)])
+        Self::derived_from(self.value - factor * other.value, [(1.0, self), (-factor, other)])
     }
 
     /// This over the other; NaN or infinite when the other is zero.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {
         let ratio = self.value / other.value;
-        Self::derived(ratio, [(1.0 / other.value, self), (-ratio / other.value, other)])
+        Self::derived_from(ratio, [(1.0 / other.value, self), (-ratio / other.value, other)])
     }
 
     /// This times the other.
     #[must_use]
     pub fn times(&self, other: &Self) -> Self {
         let value = self.value * other.value;
-        Self::derived(value, [(other.value, self), (self.value, other)])
+        Self::derived_from(value, [(other.value, self), (self.value, other)])
     }
 
     /// The sum.
     pub fn sum(list: &[Self]) -> Self {
-        Self::derived(list.iter().map(|one| one.value).sum(), list.iter().map(|one| (1.0, one)))
+        Self::derived_from(
+            list.iter().map(|one| one.value).sum(),
+            list.iter().map(|one| (1.0, one)),
+        )
     }
 
     /// The arithmetic mean.
     pub fn mean(list: &[Self]) -> Self {
         let n = list.len() as f64;
         let value = list.iter().map(|one| one.value).sum::<f64>() / n;
-        Self::derived(value, list.iter().map(|one| (1.0 / n, one)))
+        Self::derived_from(value, list.iter().map(|one| (1.0 / n, one)))
     }
 
     /// Its 95 % interval.

@@ -12,7 +12,7 @@ pub struct Fit {
 }
 
 /// Fits a line to values over `xs`. `None`: fewer than three points, or all at one x.
-pub fn fit(xs: &[f64], ys: &[Estimate]) -> Option<Fit> {
+pub fn fit_line(xs: &[f64], ys: &[Estimate]) -> Option<Fit> {
     let n = xs.len().min(ys.len());
     let (xs, ys) = (xs.get(..n)?, ys.get(..n)?);
     let mean = xs.iter().sum::<f64>() / n as f64;
@@ -25,8 +25,8 @@ pub fn fit(xs: &[f64], ys: &[Estimate]) -> Option<Fit> {
     let slope: f64 = weights.clone().zip(ys).map(|(weight, y)| weight * y.value).sum();
     let values: Vec<f64> = ys.iter().map(|y| y.value).collect();
     let gradient = r2_gradient(xs, &values, mean, sxx, slope);
-    let r2 = Estimate::derived(r2(xs, &values, mean, sxx), gradient.into_iter().zip(ys));
-    Some(Fit { slope: Estimate::derived(slope, weights.zip(ys)), r2 })
+    let r2 = Estimate::derived_from(r2(xs, &values, mean, sxx), gradient.into_iter().zip(ys));
+    Some(Fit { slope: Estimate::derived_from(slope, weights.zip(ys)), r2 })
 }
 
 /// 1 where there is no variance to explain.
@@ -57,7 +57,7 @@ mod tests {
     fn anscombes_first_set_is_fitted_as_published() {
         let xs = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];
         let ys = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68];
-        let fit = fit(&xs, &ys.map(Estimate::constant)).unwrap();
+        let fit = fit_line(&xs, &ys.map(Estimate::constant)).unwrap();
         assert!((fit.slope.value - 0.5001).abs() < 1e-4, "{:?}", fit.slope);
         assert!((fit.r2.value - 0.6665).abs() < 1e-4, "{:?}", fit.r2);
     }
@@ -67,7 +67,7 @@ mod tests {
         let xs = [1.0, 2.0, 4.0, 7.0];
         let ys = [1.0, 3.0, 3.5, 9.0];
         let (mean, sxx) = (3.5, 21.0);
-        let slope = fit(&xs, &ys.map(Estimate::constant)).unwrap().slope.value;
+        let slope = fit_line(&xs, &ys.map(Estimate::constant)).unwrap().slope.value;
         let gradient = r2_gradient(&xs, &ys, mean, sxx, slope);
         for (k, ours) in gradient.into_iter().enumerate() {
             let mut moved = ys;
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn two_points_or_one_x_make_no_line() {
         let ys = [1.0, 2.0, 3.0].map(Estimate::constant);
-        assert!(fit(&[1.0, 2.0], &ys[..2]).is_none());
-        assert!(fit(&[1.0; 3], &ys).is_none());
+        assert!(fit_line(&[1.0, 2.0], &ys[..2]).is_none());
+        assert!(fit_line(&[1.0; 3], &ys).is_none());
     }
 }

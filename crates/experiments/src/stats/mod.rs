@@ -8,4 +8,4 @@ mod estimate;
 mod fit;
 
 pub use estimate::{Estimate, Interval, t_quantile};
-pub use fit::{Fit, fit};
+pub use fit::{Fit, fit_line};

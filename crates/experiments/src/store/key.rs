@@ -12,7 +12,7 @@ pub struct Key(u128);
 
 impl Key {
     /// The key of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn from_content(bytes: &[u8]) -> Self {
         let digest = Sha256::digest(bytes);
         let half = digest.iter().take(16);
         Self(half.fold(0, |number, byte| number << 8 | u128::from(*byte)))
@@ -33,7 +33,9 @@ impl Key {
         let json = serde_json::to_string(&bare).unwrap_or_default();
         // The text has only the names of delivery traces.
         let traces: String = bare.traces().map(|trace| format!("\n{}", trace.digest())).collect();
-        Self::of(format!("{}\n{json}\n{seed}\n{traced}{traces}", stack_version()).as_bytes())
+        Self::from_content(
+            format!("{}\n{json}\n{seed}\n{traced}{traces}", stack_version()).as_bytes(),
+        )
     }
 }
 

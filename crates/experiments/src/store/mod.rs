@@ -21,7 +21,7 @@ pub struct Row {
 
 impl Row {
     /// The row that holds these metrics.
-    pub fn of(metrics: MetricValues) -> Self {
+    pub fn from_metrics(metrics: MetricValues) -> Self {
         let (names, values): (Vec<_>, _) = metrics.0.into_iter().unzip();
         Self { names: names.into(), values }
     }
@@ -32,14 +32,14 @@ impl Row {
     }
 
     /// The value of a figure; `None`: not a figure of this run.
-    pub fn find(&self, name: &str) -> Option<Option<f64>> {
+    pub fn find_metric(&self, name: &str) -> Option<Option<f64>> {
         let at = self.names.iter().position(|known| known == name)?;
         self.values.get(at).copied()
     }
 
-    fn line(&self, key: &Key) -> io::Result<Vec<u8>> {
+    fn csv_line(&self, key: &Key) -> io::Result<Vec<u8>> {
         let cells = self.values.iter().map(|value| value.map_or(String::new(), |v| v.to_string()));
-        line(std::iter::once(key.to_string()).chain(cells))
+        join_csv_cells(std::iter::once(key.to_string()).chain(cells))
     }
 }
 
@@ -86,8 +86,8 @@ impl Store {
             lock,
             grown: false,
         };
-        for path in tables(folder).map_err(at(folder))? {
-            store.load(&path).map_err(at(&path))?;
+        for path in list_tables(folder).map_err(at(folder))? {
+            store.load_table(&path).map_err(at(&path))?;
         }
         Ok(store)
     }
@@ -98,7 +98,7 @@ impl Store {
     ///
     /// # Errors
     /// When the files cannot be written.
-    pub fn settle(&mut self) -> Result<(), StoreError> {
+    pub fn sort_tables(&mut self) -> Result<(), StoreError> {
         if !self.grown {
             return Ok(());
         }
@@ -107,22 +107,22 @@ impl Store {
         self.files.clear();
         self.lock.unlock().map_err(failed)?;
         if self.lock.try_lock().is_ok() {
-            self.rewrite().map_err(failed)?;
+            self.rewrite_tables().map_err(failed)?;
             self.lock.unlock().map_err(failed)?;
             self.grown = false;
         }
         self.lock.lock_shared().map_err(failed)
     }
 
-    fn rewrite(&mut self) -> io::Result<()> {
-        for path in tables(&self.folder)? {
+    fn rewrite_tables(&mut self) -> io::Result<()> {
+        for path in list_tables(&self.folder)? {
             // Others may have added rows since this store was opened.
-            let names = self.load(&path)?;
+            let names = self.load_table(&path)?;
             let new = path.with_extension("new");
             let mut out = io::BufWriter::new(File::create(&new)?);
-            out.write_all(&head(&names)?)?;
+            out.write_all(&csv_head(&names)?)?;
             for (key, row) in self.rows.iter().filter(|(_, row)| row.names == names) {
-                out.write_all(&row.line(key)?)?;
+                out.write_all(&row.csv_line(key)?)?;
             }
             out.flush()?;
             drop(out);
@@ -132,7 +132,7 @@ impl Store {
     }
 
     /// The row of a run that was made before.
-    pub fn find(&self, key: &Key) -> Option<Arc<Row>> {
+    pub fn find_row(&self, key: &Key) -> Option<Arc<Row>> {
         self.rows.get(key).cloned()
     }
 
@@ -150,15 +150,15 @@ impl Store {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn add(&mut self, key: Key, row: Row) -> Result<(), StoreError> {
+    pub fn add_row(&mut self, key: Key, row: Row) -> Result<(), StoreError> {
         let names = Arc::clone(&row.names);
         let path = self.folder.join(file_name(&names));
         let failed = |error| StoreError { path: path.clone(), error };
         if !self.files.contains_key(&names) {
-            let file = Self::create(&path, &names).map_err(failed)?;
+            let file = Self::create_table(&path, &names).map_err(failed)?;
             self.files.insert(Arc::clone(&names), file);
         }
-        let line = row.line(&key).map_err(failed)?;
+        let line = row.csv_line(&key).map_err(failed)?;
         if let Some(file) = self.files.get_mut(&names) {
             // One call per line: whoever reads it finds whole lines, or a last one without its end.
             file.write_all(&line).map_err(failed)?;
@@ -168,16 +168,16 @@ impl Store {
         Ok(())
     }
 
-    fn create(path: &Path, names: &[String]) -> io::Result<File> {
+    fn create_table(path: &Path, names: &[String]) -> io::Result<File> {
         let mut file = OpenOptions::new().append(true).create(true).open(path)?;
         if file.metadata()?.len() == 0 {
-            file.write_all(&head(names)?)?;
+            file.write_all(&csv_head(names)?)?;
         }
         Ok(file)
     }
 
     /// Reads a table, and says which figures it has.
-    fn load(&mut self, path: &Path) -> io::Result<Arc<[String]>> {
+    fn load_table(&mut self, path: &Path) -> io::Result<Arc<[String]>> {
         cut_torn_line(path)?;
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_path(path)?;
         let header = reader.headers()?.clone();
@@ -197,7 +197,7 @@ impl Store {
 }
 
 /// The CSV files of a folder.
-fn tables(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn list_tables(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
     let paths: Vec<PathBuf> = paths.collect::<io::Result<_>>()?;
     let is_table = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "csv");
@@ -214,18 +214,18 @@ fn cut_torn_line(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn head(names: &[String]) -> io::Result<Vec<u8>> {
-    line(std::iter::once("key".to_owned()).chain(names.iter().cloned()))
+fn csv_head(names: &[String]) -> io::Result<Vec<u8>> {
+    join_csv_cells(std::iter::once("key".to_owned()).chain(names.iter().cloned()))
 }
 
-fn line(cells: impl Iterator<Item = String>) -> io::Result<Vec<u8>> {
+fn join_csv_cells(cells: impl Iterator<Item = String>) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(cells)?;
     writer.into_inner().map_err(|error| error.into_error())
 }
 
 fn file_name(names: &[String]) -> String {
-    format!("{}.csv", Key::of(names.join(",").as_bytes()))
+    format!("{}.csv", Key::from_content(names.join(",").as_bytes()))
 }
 
 #[cfg(test)]
@@ -233,39 +233,39 @@ mod tests {
     use super::*;
 
     fn row(value: f64) -> Row {
-        Row::of(MetricValues(vec![("a".into(), Some(value)), ("b,c".into(), None)]))
+        Row::from_metrics(MetricValues(vec![("a".into(), Some(value)), ("b,c".into(), None)]))
     }
 
     #[test]
     fn rows_are_found_again_bit_for_bit() {
         let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (Key::of(b"1"), Key::of(b"2"));
+        let (one, two) = (Key::from_content(b"1"), Key::from_content(b"2"));
         let mut store = Store::open(folder.path()).unwrap();
-        store.add(one, row(0.1 + 0.2)).unwrap();
-        store.add(two, row(1e300 / 3.0)).unwrap();
+        store.add_row(one, row(0.1 + 0.2)).unwrap();
+        store.add_row(two, row(1e300 / 3.0)).unwrap();
         drop(store);
         let store = Store::open(folder.path()).unwrap();
         assert_eq!(store.len(), 2);
-        assert_eq!(*store.find(&one).unwrap(), row(0.1 + 0.2));
-        assert_eq!(store.find(&two).unwrap().find("a"), Some(Some(1e300 / 3.0)));
-        assert_eq!(store.find(&two).unwrap().find("b,c"), Some(None));
-        assert!(store.find(&Key::of(b"3")).is_none());
+        assert_eq!(*store.find_row(&one).unwrap(), row(0.1 + 0.2));
+        assert_eq!(store.find_row(&two).unwrap().find_metric("a"), Some(Some(1e300 / 3.0)));
+        assert_eq!(store.find_row(&two).unwrap().find_metric("b,c"), Some(None));
+        assert!(store.find_row(&Key::from_content(b"3")).is_none());
     }
 
     #[test]
     fn a_torn_line_costs_only_itself() {
         let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (Key::of(b"1"), Key::of(b"2"));
+        let (one, two) = (Key::from_content(b"1"), Key::from_content(b"2"));
         let mut store = Store::open(folder.path()).unwrap();
-        store.add(one, row(1.0)).unwrap();
-        store.add(two, row(2.0)).unwrap();
+        store.add_row(one, row(1.0)).unwrap();
+        store.add_row(two, row(2.0)).unwrap();
         drop(store);
-        let path = tables(folder.path()).unwrap().remove(0);
+        let path = list_tables(folder.path()).unwrap().remove(0);
         let text = fs::read(&path).unwrap();
         fs::write(&path, &text[..text.len() - 2]).unwrap();
         let mut store = Store::open(folder.path()).unwrap();
-        assert!(store.find(&one).is_some() && store.find(&two).is_none());
-        store.add(two, row(2.0)).unwrap();
+        assert!(store.find_row(&one).is_some() && store.find_row(&two).is_none());
+        store.add_row(two, row(2.0)).unwrap();
         drop(store);
         assert_eq!(fs::read(&path).unwrap(), text);
     }
@@ -276,13 +276,15 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let mut store = Store::open(folder.path()).unwrap();
             for name in order {
-                store.add(Key::of(name.as_bytes()), row(name.parse().unwrap())).unwrap();
+                store
+                    .add_row(Key::from_content(name.as_bytes()), row(name.parse().unwrap()))
+                    .unwrap();
             }
-            store.settle().unwrap();
-            store.add(Key::of(b"3"), row(3.0)).unwrap();
-            store.settle().unwrap();
+            store.sort_tables().unwrap();
+            store.add_row(Key::from_content(b"3"), row(3.0)).unwrap();
+            store.sort_tables().unwrap();
             assert_eq!(Store::open(folder.path()).unwrap().len(), 3);
-            fs::read(tables(folder.path()).unwrap().remove(0)).unwrap()
+            fs::read(list_tables(folder.path()).unwrap().remove(0)).unwrap()
         });
         assert_eq!(texts[0], texts[1]);
     }
@@ -292,11 +294,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(folder.path()).unwrap();
         let mut other = Store::open(folder.path()).unwrap();
-        store.add(Key::of(b"1"), row(1.0)).unwrap();
-        store.settle().unwrap();
-        other.add(Key::of(b"2"), row(2.0)).unwrap();
+        store.add_row(Key::from_content(b"1"), row(1.0)).unwrap();
+        store.sort_tables().unwrap();
+        other.add_row(Key::from_content(b"2"), row(2.0)).unwrap();
         drop(store);
-        other.settle().unwrap();
+        other.sort_tables().unwrap();
         assert_eq!(Store::open(folder.path()).unwrap().len(), 2);
     }
 }

@@ -35,11 +35,11 @@ pub struct NatConfig {
 /// What happens to a box in mid-transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NatChange {
-    /// [`crate::Nat::rebind`].
+    /// [`crate::Nat::rebind_ports`].
     Rebind,
-    /// [`crate::Nat::readdress`].
+    /// [`crate::Nat::change_address`].
     Readdress(IpAddr),
-    /// [`crate::Nat::forget`].
+    /// [`crate::Nat::forget_mappings`].
     Forget,
 }
 

@@ -11,9 +11,9 @@
 //! let config = NatConfig::new("198.51.100.7".parse()?);
 //! let mut nat = Nat::new(config, LinkSeed::new(1, 7));
 //! let (inside, server) = ("10.0.1.1:5000".parse()?, "203.0.113.5:9899".parse()?);
-//! let mapped = nat.outbound(0, inside, server).ok_or("no room")?;
+//! let mapped = nat.translate_outbound(0, inside, server).ok_or("no room")?;
 //! assert_eq!(mapped, "198.51.100.7:5000".parse()?);
-//! assert_eq!(nat.inbound(1, server, mapped), NatVerdict::Inside(inside));
+//! assert_eq!(nat.translate_inbound(1, server, mapped), NatVerdict::Inside(inside));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -81,7 +81,7 @@ impl Nat {
     #[must_use]
     pub fn new(config: NatConfig, seed: LinkSeed) -> Self {
         let table = Table::new(config.capacity);
-        let rng = seed.stream(Stream::Ports);
+        let rng = seed.random_stream(Stream::Ports);
         Self { config, table, rng, stats: NatStats::default(), done: 0 }
     }
 
@@ -92,14 +92,14 @@ impl Nat {
     /// Is `outside` itself an external endpoint ([`Self::is_external`]), the packet turns round in
     /// the box: its way in is then `inbound(now, mapped, outside)`, with the external source that
     /// RFC 4787 section 6 (REQ-9) asks for.
-    pub fn outbound(
+    pub fn translate_outbound(
         &mut self,
         now: Nanos,
         inside: SocketAddr,
         outside: SocketAddr,
     ) -> Option<SocketAddr> {
-        self.advance(now);
-        let mapped = self.map(now, inside, outside);
+        self.advance_schedule(now);
+        let mapped = self.map_flow(now, inside, outside);
         match mapped {
             Some(_) => self.stats.outbound += 1,
             None => self.stats.refused += 1,
@@ -109,11 +109,16 @@ impl Nat {
 
     /// What becomes of a packet from `outside` to the external endpoint `mapped`. It renews
     /// nothing: only packets from inside do (RFC 4787 section 4.3, REQ-6).
-    pub fn inbound(&mut self, now: Nanos, outside: SocketAddr, mapped: SocketAddr) -> NatVerdict {
-        self.advance(now);
+    pub fn translate_inbound(
+        &mut self,
+        now: Nanos,
+        outside: SocketAddr,
+        mapped: SocketAddr,
+    ) -> NatVerdict {
+        self.advance_schedule(now);
         let from = self.config.filtering.part_of(outside);
-        let refusal = match self.table.live(now, mapped) {
-            Some(mapping) if mapping.admits(now, from) => {
+        let refusal = match self.table.live_mapping(now, mapped) {
+            Some(mapping) if mapping.admits_packet(now, from) => {
                 self.stats.inbound += 1;
                 return NatVerdict::Inside(mapping.inside());
             }
@@ -132,39 +137,39 @@ impl Nat {
     }
 
     /// Carries out the scheduled changes that are due; so do packets either way.
-    pub fn advance(&mut self, now: Nanos) {
+    pub fn advance_schedule(&mut self, now: Nanos) {
         while let Some(&(at, change)) = self.config.schedule.get(self.done)
             && at <= now
         {
             self.done += 1;
-            self.change(change);
+            self.apply_change(change);
         }
     }
 
     /// The external endpoint of what `inside` sends to `outside`, if there is one. It changes
     /// nothing: for ICMP errors, which are no traffic of their own (RFC 5508 section 4).
     #[must_use]
-    pub fn mapped(
+    pub fn mapped_endpoint(
         &self,
         now: Nanos,
         inside: SocketAddr,
         outside: SocketAddr,
     ) -> Option<SocketAddr> {
-        let mapped = self.table.find((inside, self.config.mapping.part_of(outside)))?;
-        self.table.live(now, mapped).map(|_| mapped)
+        let mapped = self.table.find_endpoint((inside, self.config.mapping.part_of(outside)))?;
+        self.table.live_mapping(now, mapped).map(|_| mapped)
     }
 
     /// Whose packet to `outside` had the external source `mapped`, as an ICMP error from outside
     /// quotes it. It changes nothing.
     #[must_use]
-    pub fn inside(
+    pub fn inside_endpoint(
         &self,
         now: Nanos,
         mapped: SocketAddr,
         outside: SocketAddr,
     ) -> Option<SocketAddr> {
-        let mapping = self.table.live(now, mapped)?;
-        let quoted = mapping.admits(now, self.config.filtering.part_of(outside));
+        let mapping = self.table.live_mapping(now, mapped)?;
+        let quoted = mapping.admits_packet(now, self.config.filtering.part_of(outside));
         quoted.then(|| mapping.inside())
     }
 
@@ -187,71 +192,76 @@ impl Nat {
     }
 
     /// Does what this change says.
-    pub fn change(&mut self, change: NatChange) {
+    pub fn apply_change(&mut self, change: NatChange) {
         match change {
-            NatChange::Rebind => self.rebind(),
-            NatChange::Readdress(external) => self.readdress(external),
-            NatChange::Forget => self.forget(),
+            NatChange::Rebind => self.rebind_ports(),
+            NatChange::Readdress(external) => self.change_address(external),
+            NatChange::Forget => self.forget_mappings(),
         }
     }
 
     /// Gives every mapping another external port. Its filter stays open for whom it was open;
     /// packets to the old ports find no mapping.
-    pub fn rebind(&mut self) {
-        for mapping in self.table.take() {
+    pub fn rebind_ports(&mut self) {
+        for mapping in self.table.take_all() {
             let old = mapping.endpoint();
             // Without another port the mapping is gone.
             if let Some(port) = self.draw_port(old.ip(), old.port(), Some(old)) {
-                self.table.put(mapping.moved_to(SocketAddr::new(old.ip(), port)));
+                self.table.put_back(mapping.moved_to(SocketAddr::new(old.ip(), port)));
             }
         }
     }
 
     /// Makes `external` the only external address of its family. Mappings keep their ports where
     /// these are free there.
-    pub fn readdress(&mut self, external: IpAddr) {
+    pub fn change_address(&mut self, external: IpAddr) {
         self.config.external.retain(|address| address.is_ipv4() != external.is_ipv4());
         self.config.external.push(external);
-        for mapping in self.table.take() {
+        for mapping in self.table.take_all() {
             let old = mapping.endpoint();
             let moved = match old.is_ipv4() == external.is_ipv4() {
                 true => self.free_endpoint(external, old.port(), true),
                 false => Some(old),
             };
             if let Some(moved) = moved {
-                self.table.put(mapping.moved_to(moved));
+                self.table.put_back(mapping.moved_to(moved));
             }
         }
     }
 
     /// Forgets all mappings, as a box that was switched off and on.
-    pub fn forget(&mut self) {
-        drop(self.table.take());
+    pub fn forget_mappings(&mut self) {
+        drop(self.table.take_all());
     }
 
-    fn map(&mut self, now: Nanos, inside: SocketAddr, outside: SocketAddr) -> Option<SocketAddr> {
+    fn map_flow(
+        &mut self,
+        now: Nanos,
+        inside: SocketAddr,
+        outside: SocketAddr,
+    ) -> Option<SocketAddr> {
         let turns = self.is_external(outside.ip());
         if inside.is_ipv4() != outside.is_ipv4() || (turns && !self.config.hairpin) {
             return None;
         }
         let key = (inside, self.config.mapping.part_of(outside));
         let to = self.config.filtering.part_of(outside);
-        self.table.expire(now, key);
-        let found = self.table.find(key);
-        let known = found.is_some_and(|mapped| self.table.holds(mapped, to));
+        self.table.expire_mapping(now, key);
+        let found = self.table.find_endpoint(key);
+        let known = found.is_some_and(|mapped| self.table.has_permission(mapped, to));
         if !known && !self.table.make_room(now) {
             return None;
         }
         let mapped = match found {
             Some(mapped) => mapped,
-            None => self.choose(key)?,
+            None => self.choose_endpoint(key)?,
         };
-        self.table.grant(key, mapped, to, now.saturating_add(self.config.timeout));
+        self.table.grant_permission(key, mapped, to, now.saturating_add(self.config.timeout));
         Some(mapped)
     }
 
     /// An external endpoint that is free (RFC 4787 sections 4.1 and 4.2.1).
-    fn choose(&mut self, key: Key) -> Option<SocketAddr> {
+    fn choose_endpoint(&mut self, key: Key) -> Option<SocketAddr> {
         let inside = key.0;
         let address = self.choose_address(inside.ip())?;
         self.free_endpoint(address, inside.port(), self.config.preserve_ports)

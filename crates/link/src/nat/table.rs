@@ -50,7 +50,7 @@ impl Mapping {
         self.endpoint
     }
 
-    pub(super) fn admits(&self, now: Nanos, from: Part) -> bool {
+    pub(super) fn admits_packet(&self, now: Nanos, from: Part) -> bool {
         self.admitted.get(&from).is_some_and(|&until| now < until)
     }
 
@@ -58,7 +58,7 @@ impl Mapping {
         Self { endpoint, ..self }
     }
 
-    fn lives(&self, now: Nanos) -> bool {
+    fn is_alive(&self, now: Nanos) -> bool {
         now < self.until
     }
 }
@@ -75,17 +75,17 @@ impl Table {
     }
 
     /// The external endpoint of these packets.
-    pub(super) fn find(&self, key: Key) -> Option<SocketAddr> {
+    pub(super) fn find_endpoint(&self, key: Key) -> Option<SocketAddr> {
         self.by_key.get(&key).copied()
     }
 
     /// The mapping with this external endpoint, unless it has expired.
-    pub(super) fn live(&self, now: Nanos, endpoint: SocketAddr) -> Option<&Mapping> {
-        self.by_endpoint.get(&endpoint).filter(|mapping| mapping.lives(now))
+    pub(super) fn live_mapping(&self, now: Nanos, endpoint: SocketAddr) -> Option<&Mapping> {
+        self.by_endpoint.get(&endpoint).filter(|mapping| mapping.is_alive(now))
     }
 
     /// Whether the filter of a mapping has an entry for this, be it expired.
-    pub(super) fn holds(&self, endpoint: SocketAddr, to: Part) -> bool {
+    pub(super) fn has_permission(&self, endpoint: SocketAddr, to: Part) -> bool {
         self.by_endpoint.get(&endpoint).is_some_and(|mapping| mapping.admitted.contains_key(&to))
     }
 
@@ -101,23 +101,29 @@ impl Table {
     }
 
     /// Takes a mapping out if it has expired.
-    pub(super) fn expire(&mut self, now: Nanos, key: Key) {
-        let Some(endpoint) = self.find(key) else { return };
-        if self.live(now, endpoint).is_none() {
-            self.remove(endpoint);
+    pub(super) fn expire_mapping(&mut self, now: Nanos, key: Key) {
+        let Some(endpoint) = self.find_endpoint(key) else { return };
+        if self.live_mapping(now, endpoint).is_none() {
+            self.remove_mapping(endpoint);
         }
     }
 
     /// Whether one more entry fits; takes out what has expired if it must.
     pub(super) fn make_room(&mut self, now: Nanos) -> bool {
         if self.entries >= self.capacity && now >= self.earliest {
-            self.sweep(now);
+            self.sweep_expired(now);
         }
         self.entries < self.capacity
     }
 
     /// Lets packets from there in until then.
-    pub(super) fn grant(&mut self, key: Key, endpoint: SocketAddr, from: Part, until: Nanos) {
+    pub(super) fn grant_permission(
+        &mut self,
+        key: Key,
+        endpoint: SocketAddr,
+        from: Part,
+        until: Nanos,
+    ) {
         let new = || Mapping { key, endpoint, admitted: BTreeMap::new(), until };
         let mapping = self.by_endpoint.entry(endpoint).or_insert_with(new);
         mapping.until = mapping.until.max(until);
@@ -127,20 +133,20 @@ impl Table {
     }
 
     /// Takes all mappings out.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Mapping> + use<> {
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Mapping> + use<> {
         self.by_key.clear();
         self.entries = 0;
         std::mem::take(&mut self.by_endpoint).into_values()
     }
 
     /// Puts one back that was taken out.
-    pub(super) fn put(&mut self, mapping: Mapping) {
+    pub(super) fn put_back(&mut self, mapping: Mapping) {
         self.entries += mapping.admitted.len();
         self.by_key.insert(mapping.key, mapping.endpoint);
         self.by_endpoint.insert(mapping.endpoint, mapping);
     }
 
-    fn remove(&mut self, endpoint: SocketAddr) {
+    fn remove_mapping(&mut self, endpoint: SocketAddr) {
         if let Some(mapping) = self.by_endpoint.remove(&endpoint) {
             self.entries -= mapping.admitted.len();
             self.by_key.remove(&mapping.key);
@@ -148,7 +154,7 @@ impl Table {
     }
 
     /// Takes out all that has expired.
-    fn sweep(&mut self, now: Nanos) {
+    fn sweep_expired(&mut self, now: Nanos) {
         let Self { by_key, by_endpoint, entries, earliest, .. } = self;
         (*entries, *earliest) = (0, Nanos::MAX);
         by_endpoint.retain(|_, mapping| {

@@ -31,7 +31,7 @@ enum Before {
 }
 
 impl<'a> Restore<'a> {
-    pub(super) fn after(fd: BorrowedFd<'a>, local: IpAddr) -> Self {
+    pub(super) fn allow_fragments(fd: BorrowedFd<'a>, local: IpAddr) -> Self {
         let before = match local {
             IpAddr::V4(_) => ip_mtu_discover(fd).map_or(Before::Unknown, Before::V4),
             IpAddr::V6(_) => ipv6_mtu_discover(fd).map_or(Before::Unknown, Before::V6),

@@ -67,7 +67,7 @@ impl Socket {
         self.local
     }
 
-    const fn watched(&self) -> &Watched {
+    const fn watched_socket(&self) -> &Watched {
         match &self.kind {
             Kind::Udp(socket) => &socket.io,
             Kind::Raw(socket) => &socket.io,
@@ -86,15 +86,15 @@ impl Socket {
     ///
     /// # Errors
     /// For want of descriptors or memory.
-    pub(crate) fn room(&self) -> io::Result<Room> {
-        Room::of(self.watched())
+    pub(crate) fn writable_room(&self) -> io::Result<Room> {
+        Room::of_socket(self.watched_socket())
     }
 
     /// Takes what has arrived, as much as one call gives. False when there is nothing. An error on
     /// reception is one of a path: its silence will tell.
     pub(crate) fn receive(&self, inbox: &mut Inbox) -> bool {
         let Inbox { buffers, meta, filled } = inbox;
-        let received = self.watched().receive(|io| match &self.kind {
+        let received = self.watched_socket().receive_by(|io| match &self.kind {
             Kind::Udp(socket) => socket.receive(io, buffers, meta),
             Kind::Raw(socket) => socket.receive(io, buffers, meta),
         });
@@ -126,7 +126,7 @@ impl Socket {
 
     /// For one packet that cannot be made smaller.
     fn let_fragment(&self) -> fragment::Restore<'_> {
-        fragment::Restore::after(self.watched().as_fd(), self.local.ip())
+        fragment::Restore::allow_fragments(self.watched_socket().as_fd(), self.local.ip())
     }
 
     /// Packets of one size that one call may carry.
@@ -139,15 +139,15 @@ impl Socket {
 
     /// What routers said of packets that we sent (ICMP), one at a time, if the runtime has seen
     /// that there is something; `Some(None)`: they said nothing of use.
-    pub(crate) fn trouble(&self) -> Option<Option<Trouble>> {
-        self.watched().next_error(|| self.trouble_now())
+    pub(crate) fn next_trouble(&self) -> Option<Option<Trouble>> {
+        self.watched_socket().next_error(|| self.trouble_now())
     }
 
     /// The same, whatever the runtime has seen: of a packet that was refused a moment ago.
     pub(crate) fn trouble_now(&self) -> Option<Option<Trouble>> {
         match &self.kind {
-            Kind::Udp(socket) => socket.trouble(),
-            Kind::Raw(socket) => socket.trouble(),
+            Kind::Udp(socket) => socket.next_trouble(),
+            Kind::Raw(socket) => socket.next_trouble(),
         }
     }
 }

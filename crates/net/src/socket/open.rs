@@ -56,7 +56,7 @@ impl Opened {
 
 /// Opens a socket for every local address.
 pub(crate) fn open_all(config: &Config) -> Result<Opened, BindError> {
-    check(config)?;
+    check_config(config)?;
     let mut opened = Opened { sockets: Vec::new(), warnings: Vec::new() };
     // One free port for all addresses where possible: peers guess the port of our other addresses
     // (RFC 6951 section 5.4).
@@ -102,7 +102,7 @@ pub(crate) fn open_another(
     }
 }
 
-fn check(config: &Config) -> Result<(), BindError> {
+fn check_config(config: &Config) -> Result<(), BindError> {
     if config.local.is_empty() {
         return Err(BindError::NoAddress);
     }
@@ -123,7 +123,7 @@ fn check(config: &Config) -> Result<(), BindError> {
 
 fn open_udp(local: &LocalAddress, port: u16) -> Result<(SocketAddr, Bound), BindError> {
     let socket = new_socket(local, Type::DGRAM, Protocol::UDP, "opening a UDP socket", "")?;
-    bind(&socket, local, port)?;
+    bind_socket(&socket, local, port)?;
     let at = socket.local_addr().ok().and_then(|a| a.as_socket());
     Ok((at.unwrap_or(SocketAddr::new(local.address, port)), Bound::Udp(socket)))
 }
@@ -133,7 +133,7 @@ fn open_raw(local: &LocalAddress) -> Result<(SocketAddr, Bound), BindError> {
     let what = "opening a raw IP socket";
     let hint = "run as root or with CAP_NET_RAW, or use UDP encapsulation";
     let socket = new_socket(local, Type::RAW, protocol, what, hint)?;
-    bind(&socket, local, 0)?;
+    bind_socket(&socket, local, 0)?;
     Ok((SocketAddr::new(local.address, 0), Bound::Raw(socket)))
 }
 
@@ -176,7 +176,7 @@ fn bind_device(socket: &socket2::Socket, address: IpAddr, device: &str) -> Resul
     })
 }
 
-fn bind(socket: &socket2::Socket, local: &LocalAddress, port: u16) -> Result<(), BindError> {
+fn bind_socket(socket: &socket2::Socket, local: &LocalAddress, port: u16) -> Result<(), BindError> {
     let address = local.address;
     let mut at = SocketAddr::new(address, port);
     if let (SocketAddr::V6(v6), Some(device)) = (&mut at, &local.device)

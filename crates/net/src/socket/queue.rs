@@ -29,7 +29,7 @@ pub(crate) struct Trouble {
 
 impl Trouble {
     /// What is quoted of the SCTP packet.
-    pub(crate) fn quoted(&self) -> &[u8] {
+    pub(crate) fn quoted_packet(&self) -> &[u8] {
         self.quoted.get(..self.len).unwrap_or(&self.quoted)
     }
 }
@@ -41,7 +41,7 @@ const ORIGIN_ICMP6: u8 = 3;
 
 /// The oldest entry of the socket's error queue; `Some(None)`: one that says nothing of use.
 /// `None`: the queue is empty.
-pub(super) fn next(socket: &impl AsRawFd) -> Option<Option<Trouble>> {
+pub(super) fn next_error(socket: &impl AsRawFd) -> Option<Option<Trouble>> {
     let mut quoted = [0; QUOTED];
     let mut slices = [IoSliceMut::new(&mut quoted)];
     // Beside the error come time stamp, destination, and whatever else was asked for on reception.
@@ -51,15 +51,15 @@ pub(super) fn next(socket: &impl AsRawFd) -> Option<Option<Trouble>> {
     let error = recvmsg::<SockaddrStorage>(fd, &mut slices, Some(&mut control), flags).ok()?;
     // Its address is where our packet was going, not who complains.
     let remote = error.address.as_ref().and_then(socket_address);
-    let about = error.cmsgs().ok().and_then(|mut all| all.find_map(extended));
+    let about = error.cmsgs().ok().and_then(|mut all| all.find_map(extended_error));
     let len = error.bytes.min(QUOTED);
     Some(remote.zip(about).and_then(|(remote, about)| {
-        let trouble = Trouble::of(remote, &about)?;
+        let trouble = Trouble::from_error(remote, &about)?;
         Some(Trouble { quoted, len, ..trouble })
     }))
 }
 
-fn extended(message: ControlMessageOwned) -> Option<sock_extended_err> {
+fn extended_error(message: ControlMessageOwned) -> Option<sock_extended_err> {
     match message {
         ControlMessageOwned::Ipv4RecvErr(about, _) | ControlMessageOwned::Ipv6RecvErr(about, _) => {
             Some(about)
@@ -69,7 +69,7 @@ fn extended(message: ControlMessageOwned) -> Option<sock_extended_err> {
 }
 
 impl Trouble {
-    fn of(remote: SocketAddr, about: &sock_extended_err) -> Option<Self> {
+    fn from_error(remote: SocketAddr, about: &sock_extended_err) -> Option<Self> {
         let errno = i32::try_from(about.ee_errno).ok()?;
         let report = match about.ee_origin {
             ORIGIN_ICMP => report_v4(about.ee_type, about.ee_code, about.ee_info),

@@ -71,9 +71,9 @@ impl RawSocket {
         Ok(())
     }
 
-    /// As [`queue::next`].
-    pub(super) fn trouble(&self) -> Option<Option<Trouble>> {
-        let entry = self.hears_errors.then(|| queue::next(self.io.socket())).flatten()?;
+    /// As [`queue::next_error`].
+    pub(super) fn next_trouble(&self) -> Option<Option<Trouble>> {
+        let entry = self.hears_errors.then(|| queue::next_error(self.io.socket())).flatten()?;
         Some(entry.map(|mut trouble| {
             trouble.remote = without_port(trouble.remote);
             trouble

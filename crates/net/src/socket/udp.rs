@@ -52,8 +52,8 @@ impl UdpSocket {
         self.state.max_gso_segments()
     }
 
-    /// As [`queue::next`].
-    pub(super) fn trouble(&self) -> Option<Option<Trouble>> {
-        self.hears_errors.then(|| queue::next(self.io.socket())).flatten()
+    /// As [`queue::next_error`].
+    pub(super) fn next_trouble(&self) -> Option<Option<Trouble>> {
+        self.hears_errors.then(|| queue::next_error(self.io.socket())).flatten()
     }
 }

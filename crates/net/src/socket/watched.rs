@@ -33,7 +33,7 @@ impl Watched {
     /// Takes over a bound, non-blocking socket. To be called within the reactor's runtime.
     pub(super) fn new(socket: std::net::UdpSocket) -> io::Result<Self> {
         let io = Arc::new(UdpSocket::from_std(socket)?);
-        let errors = Box::pin(errors(io.clone()));
+        let errors = Box::pin(watch_errors(io.clone()));
         Ok(Self { io, errors })
     }
 
@@ -46,14 +46,14 @@ impl Watched {
         let readable = self.io.poll_recv_ready(cx).is_ready();
         let in_error = self.errors.as_mut().poll(cx).is_ready();
         if in_error {
-            self.errors = Box::pin(errors(self.io.clone()));
+            self.errors = Box::pin(watch_errors(self.io.clone()));
         }
         if readable | in_error { Poll::Ready(()) } else { Poll::Pending }
     }
 
     /// Receives by `call`, past errors that are not about what has arrived. `None` when there is
     /// nothing.
-    pub(super) fn receive(
+    pub(super) fn receive_by(
         &self,
         mut call: impl FnMut(&UdpSocket) -> io::Result<usize>,
     ) -> Option<usize> {
@@ -83,7 +83,7 @@ impl AsFd for Watched {
     }
 }
 
-async fn errors(io: Arc<UdpSocket>) {
+async fn watch_errors(io: Arc<UdpSocket>) {
     // It fails when the runtime ends.
     let _ = io.ready(Interest::ERROR).await;
 }
@@ -94,12 +94,12 @@ async fn errors(io: Arc<UdpSocket>) {
 pub(crate) struct Room(UdpSocket);
 
 impl Room {
-    pub(super) fn of(socket: &impl AsFd) -> io::Result<Self> {
+    pub(super) fn of_socket(socket: &impl AsFd) -> io::Result<Self> {
         UdpSocket::from_std(socket.as_fd().try_clone_to_owned()?.into()).map(Self)
     }
 
     /// Whether packets may be sent; wakes the task when they may.
-    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.0.poll_send_ready(cx).map(drop)
     }
 }

@@ -1,11 +1,20 @@
 //! `balia`: balanced linked adaptation.
 //!
-//! With x_r = w_r / rtt_r and α_r = max x / x_r, an acknowledgement grows w_r, in packets, by x_r /
-//! (rtt_r (Σx)²) · (1 + α_r)/2 · (4 + α_r)/5. Per acknowledged window (RFC 9260 section 7.2.2) that
-//! is MTU · (x_r + max x)(4 x_r + max x) / (10 (Σx)²), which is never more than one MTU. A loss
-//! costs w_r/2 · min(α_r, 1.5): paths that carry little yield three quarters. The smallest ssthresh
-//! is RFC 9260's, so that a path alone behaves as RFC 9260 says; the Linux implementation stops at
-//! one MSS. Slow start is that of RFC 9260 on each path.
+//! With x_r = w_r / rtt_r and α_r = max x / x_r, an acknowledgement grows w_r, in packets, by
+//!
+//! ```text
+//! x_r / (rtt_r (Σx)²) · (1 + α_r)/2 · (4 + α_r)/5
+//! ```
+//!
+//! Per acknowledged window (RFC 9260 section 7.2.2) that is never more than one MTU:
+//!
+//! ```text
+//! MTU · (x_r + max x)(4 x_r + max x) / (10 (Σx)²)
+//! ```
+//!
+//! A loss costs w_r/2 · min(α_r, 1.5): paths that carry little yield three quarters. The smallest
+//! ssthresh is RFC 9260's, so that a path alone behaves as RFC 9260 says; the Linux implementation
+//! stops at one MSS. Slow start is that of RFC 9260 on each path.
 //!
 //! As the coupled form of `rfc9260`, whose groups were found to share a bottleneck, the members
 //! divide the smallest ssthresh: in a pipe of two dozen packets a group would else never yield to a

@@ -1,18 +1,30 @@
 //! `cubic`: windows that follow a cubic function of the time since the last loss, on each path by
 //! itself.
 //!
-//! With C = 0.4 packets/s³, β = 0.7 and t the time in congestion avoidance, W(t) = C (t - K)³ +
-//! W_max. An acknowledgement in congestion avoidance moves the window towards W(t + RTT) by acked ·
-//! (W(t + RTT) - cwnd) / cwnd bytes, or up to W_est, the window that Reno with the same β would
-//! have, if W(t) is below that. A loss leaves β · cwnd.
+//! With C = 0.4 packets/s³, β = 0.7 and t the time in congestion avoidance,
+//!
+//! ```text
+//! W(t) = C (t - K)³ + W_max
+//! ```
+//!
+//! An acknowledgement in congestion avoidance moves the window towards W(t + RTT), in bytes by
+//!
+//! ```text
+//! acked · (W(t + RTT) - cwnd) / cwnd
+//! ```
+//!
+//! or up to W_est, the window that Reno with the same β would have, if W(t) is below that. A loss
+//! leaves β · cwnd.
 //!
 //! | | RFC 8312 | RFC 9438 (default) |
 //! |---|---|---|
 //! | K | ∛(W_max (1 - β) / C) | ∛((W_max - cwnd at the start of avoidance) / C) |
-//! | W_est | W_max β + 3 (1 - β)/(1 + β) · t/RTT | grows from cwnd by α · acked / cwnd; α = 3 (1 - β)/(1 + β), and 1 once W_est has the size before the loss |
+//! | W_est | W_max β + 3 (1 - β)/(1 + β) · t/RTT | grows from cwnd by α · acked / cwnd |
 //! | W(t + RTT) | as it is | at least cwnd, at most 1.5 cwnd |
 //! | fast convergence | compares with the last W_max before its own reduction | compares with W_max |
 //! | slow start | RFC 5681 or hybrid | HyStart++ |
+//!
+//! α = 3 (1 - β)/(1 + β), and 1 once W_est has the size of the window before the loss.
 //!
 //! Where SCTP differs: bytes are counted, not acknowledgements; growth per SACK stays within slow
 //! start's limit (`abc-limit`); the smallest ssthresh is `loss-floor` (RFC 9260: 4 MTUs) where the

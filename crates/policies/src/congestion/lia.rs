@@ -1,10 +1,19 @@
 //! `lia`: linked increases.
 //!
 //! With w the windows, C their sum, and α = C · max(w/rtt²) / (Σ w/rtt)², RFC 6356 grows path p in
-//! congestion avoidance by min(α · acked · MTU / C, acked · MTU / w_p) per acknowledgement. Per
-//! acknowledged window, SCTP's way of counting (RFC 9260 section 7.2.2), that is MTU · min(1, w_p ·
-//! max(w/rtt²) / (Σ w/rtt)²), and at least one byte. Slow start and losses are those of RFC 9260 on
-//! each path.
+//! congestion avoidance, per acknowledgement, by
+//!
+//! ```text
+//! min(α · acked · MTU / C, acked · MTU / w_p)
+//! ```
+//!
+//! Per acknowledged window, SCTP's way of counting (RFC 9260 section 7.2.2), that is
+//!
+//! ```text
+//! MTU · min(1, w_p · max(w/rtt²) / (Σ w/rtt)²)
+//! ```
+//!
+//! and at least one byte. Slow start and losses are those of RFC 9260 on each path.
 
 use polypath_proto::policy::{CongestionControl, Cut, Rfc9260Rule, WindowRule};
 use polypath_proto::view::{AssocView, LossKind, PathView};

@@ -3,7 +3,13 @@
 //! ℓ_r is the greater of the bytes acknowledged on path r between its last two losses and since the
 //! last one. The *best* paths have the greatest ℓ²/rtt; the *collected* ones are best without
 //! having the greatest window. With x = w/rtt and n paths, an acknowledged window (RFC 9260 section
-//! 7.2.2) grows path r by MTU · ((x_r / Σx)² + a_r), where
+//! 7.2.2) grows path r by
+//!
+//! ```text
+//! MTU · ((x_r / Σx)² + a_r)
+//! ```
+//!
+//! where
 //!
 //! - a_r = 1 / (n · |collected|) on collected paths,
 //! - a_r = -1 / (n · |paths with the greatest window|) on those, while there are collected ones,

@@ -11,7 +11,7 @@ pub(crate) mod wfq;
 
 pub use priority::Priority;
 pub use requirements::ByRequirements;
-pub use rr::RoundRobin;
+pub use rr::StreamRoundRobin;
 pub use rr_packet::RoundRobinPacket;
 pub use wfq::WeightedFair;
 

@@ -5,24 +5,25 @@ use polypath_proto::policy::{Policy, StreamQueues, StreamScheduler};
 
 use crate::entry::PolicyEntry;
 
-pub(crate) const ENTRY: PolicyEntry =
-    PolicyEntry::stream_scheduler("rr", |_| Ok(Box::new(|_, _| Box::new(RoundRobin::default()))))
-        .summary("one message per stream in turn; with interleaving one chunk")
-        .source("RFC 8260 section 3.2");
+pub(crate) const ENTRY: PolicyEntry = PolicyEntry::stream_scheduler("rr", |_| {
+    Ok(Box::new(|_, _| Box::new(StreamRoundRobin::default())))
+})
+.summary("one message per stream in turn; with interleaving one chunk")
+.source("RFC 8260 section 3.2");
 
 /// SS_RR: the streams in turn.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RoundRobin {
+pub struct StreamRoundRobin {
     last: Option<StreamId>,
 }
 
-impl Policy for RoundRobin {
+impl Policy for StreamRoundRobin {
     fn name(&self) -> &'static str {
         ENTRY.name
     }
 }
 
-impl StreamScheduler for RoundRobin {
+impl StreamScheduler for StreamRoundRobin {
     fn peek_stream(
         &mut self,
         queues: &StreamQueues<'_>,
@@ -48,13 +49,13 @@ mod tests {
 
     #[test]
     fn figure_1_without_interleaving() {
-        let order = figure().drain(&mut RoundRobin::default(), false);
+        let order = figure().drain(&mut StreamRoundRobin::default(), false);
         assert_eq!(order, [0, 0, 0, 1, 2, 2, 2, 1, 1]);
     }
 
     #[test]
     fn figure_2_with_interleaving() {
-        let order = figure().drain(&mut RoundRobin::default(), true);
+        let order = figure().drain(&mut StreamRoundRobin::default(), true);
         assert_eq!(order, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
     }
 }

@@ -176,11 +176,11 @@ impl Association {
         seen: &mut PacketState<'_>,
     ) -> bool {
         let action = RawChunk::unknown_action(raw.kind);
-        if action.reports() && !seen.answered {
+        if action.reports_item() && !seen.answered {
             seen.answered = true;
             self.report_unknown_chunk(path, raw);
         }
-        !action.stops()
+        !action.stops_processing()
     }
 
     /// DATA or I-DATA.
@@ -272,7 +272,7 @@ impl Association {
         if clears {
             self.revive(now, p);
         }
-        self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+        self.rng.with(|rng| self.paths.schedule_heartbeat(now, p, &self.config, rng));
         self.trigger(Trigger::Path);
     }
 

@@ -27,8 +27,8 @@ pub(super) struct Watch {
     pub(super) config: StallDetectionConfig,
     /// When to look next; `Time::MAX` while there is nothing to send.
     pub(super) timer: Time,
-    /// Times spent at the last look.
-    before: LimitStats,
+    /// Times spent at the last look, once there was one.
+    before: Option<Box<LimitStats>>,
     reported: Option<Limit>,
     /// When data was acknowledged last, or began to be sent.
     pub(super) progress: Time,
@@ -45,7 +45,7 @@ impl Limits {
             Box::new(Watch {
                 config,
                 timer: Time::MAX,
-                before: LimitStats::default(),
+                before: None,
                 reported: None,
                 progress: Time::ZERO,
                 answered: None,
@@ -116,7 +116,7 @@ impl Limits {
             Stop::NoData | Stop::State | Stop::Company => Limit::Application,
             Stop::PeerWindow => Limit::PeerWindow,
             Stop::Paths => path_limit(paths),
-            Stop::Scheduler => Limit::Scheduler,
+            Stop::Scheduler => scheduler_limit(paths),
             Stop::Pacing => Limit::Pacing,
         };
         self.note_limit(now, limit);
@@ -129,11 +129,19 @@ impl Limits {
 impl Watch {
     /// What limited most of the time since the last look, if that is news.
     pub(super) fn find_new_limit(&mut self, stats: LimitStats) -> Option<Limit> {
-        let before = core::mem::replace(&mut self.before, stats);
-        let (most, _) = *self.before.since(&before).first()?;
+        let before = self.before.get_or_insert_default();
+        let (most, _) = *stats.since(before).first()?;
+        **before = stats;
         let news = self.reported != Some(most);
         news.then(|| *self.reported.insert(most))
     }
+}
+
+/// The scheduler leaves an open path idle: which one is better, and not open?
+fn scheduler_limit(paths: &PathSet) -> Limit {
+    let usable = paths.views.iter().filter(|v| v.usable);
+    let waited_for = usable.min_by_key(|v| (v.sendable, v.srtt.is_none(), v.srtt, v.id));
+    waited_for.map_or(Limit::NoPath, |path| Limit::Scheduler(path.id))
 }
 
 /// No path takes data: why?

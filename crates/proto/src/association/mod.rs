@@ -56,7 +56,7 @@ use crate::needs::StreamNeeds;
 use crate::path::{Pacers, PathSet};
 use crate::policy::{PolicySet, StreamParam, Trigger};
 use crate::receiver::{Receiver, ReceiverSettings, RecvFrom};
-use crate::rng::Rng;
+use crate::rng::{Rng, StoredRng};
 use crate::sender::{SendError, SendOptions, Sender};
 use crate::stats::{AssocStats, RecoveryStats};
 use crate::time::Time;
@@ -85,11 +85,11 @@ pub struct Association {
     pub(crate) rx: Receiver,
     pub(crate) setup: setup::Setup,
     pub(crate) timers: Timers,
-    /// Present where pacing is on.
+    /// Present once a packet was paced.
     pacers: Option<Box<Pacers>>,
     pub(crate) control: ControlQueue,
     pub(crate) events: VecDeque<Event>,
-    pub(crate) rng: Rng,
+    rng: StoredRng,
     pub(crate) tracer: Tracer,
     pub(crate) stats: AssocStats,
     /// Association error counter (RFC 9260 section 8.1).
@@ -162,7 +162,7 @@ impl Association {
             address_generation: 0,
             setup: setup::Setup::default(),
             timers: Timers::default(),
-            pacers: config.pacing.then(Box::default),
+            pacers: None,
             control: ControlQueue::default(),
             events: VecDeque::new(),
             stats: AssocStats::default(),
@@ -182,7 +182,7 @@ impl Association {
             policies,
             tx,
             rx,
-            rng,
+            rng: StoredRng::new(&rng),
         }
     }
 
@@ -270,6 +270,7 @@ impl Association {
             nr_sack: agreed.nr_sack,
             dac: agreed.dac,
             zero_checksum: agreed.zero_checksum,
+            sack_thinning: agreed.sack_thinning,
         }
     }
 
@@ -478,6 +479,7 @@ fn receiver_settings(config: &AssocConfig, caps: Capabilities) -> ReceiverSettin
         inbound_streams: caps.inbound_streams,
         sack: config.sack,
         dac: caps.agreed.dac,
+        thins_sacks: caps.agreed.sack_thinning,
         nr_sack: if caps.agreed.nr_sack { config.cmt.nr_sack } else { NrSack::Off },
     }
 }

@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::ids::PathId;
 use crate::path::{HeartbeatInfo, MtuStep};
 use crate::policy::Trigger;
+use crate::rng::Rng;
 use crate::stats::PathMtuStats;
 use crate::time::{Duration, Time};
 use crate::view::PathState;
@@ -82,7 +83,7 @@ impl Association {
         let headers = view.mtu as usize - self.paths.packet_limit(p).min(view.mtu as usize);
         let headers = headers + polypath_wire::COMMON_HEADER_LEN + self.probe_reserve();
         let chunks = (size as usize).saturating_sub(headers) & !3;
-        let nonce = self.rng.next_u64();
+        let nonce = self.rng.with(Rng::next_u64);
         let info = HeartbeatInfo { path: p, nonce }.encode();
         let mut bytes = Vec::with_capacity(chunks);
         HeartbeatRepr { info: &info }.encode(&mut bytes);

@@ -194,9 +194,13 @@ impl Association {
 
     /// The next packet on `path` waits for this one of `bytes`.
     fn pace_packet(&mut self, now: Time, path: PathId, bytes: usize) {
-        let Some(pacer) = self.pacers.as_mut().and_then(|p| p.of(path)) else { return };
+        // A SACK that answers many packets would let as many go at once.
+        if !(self.config.pacing || self.caps.agreed.sack_thinning) {
+            return;
+        }
         let view = self.tx.view(now, &self.paths);
-        if let Some(rate) = self.policies.congestion.pacing_rate(&view, path) {
+        let Some(rate) = self.policies.congestion.pacing_rate(&view, path) else { return };
+        if let Some(pacer) = self.pacers.get_or_insert_default().of(path) {
             pacer.sent(now, bytes, rate);
         }
     }
@@ -215,7 +219,9 @@ impl Association {
         if !self.rx.write_sack(writer) {
             return;
         }
-        self.rx.sack_sent_on(path, now);
+        let bytes = writer.chunk_area().len() - start;
+        let trip = self.sack_path().shortest_trip(now);
+        self.rx.sack_sent_on(path, now, bytes, trip);
         if let (Some(path), Some(bytes)) = (copy, writer.chunk_area().get(start..)) {
             self.rx.sack_copied();
             self.send_control(path, &Encoded(bytes), Bundling::Free);

@@ -134,7 +134,7 @@ impl Association {
                 path.heartbeat_at = now;
             }
         } else {
-            self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+            self.rng.with(|rng| self.paths.schedule_heartbeat(now, p, &self.config, rng));
         }
     }
 

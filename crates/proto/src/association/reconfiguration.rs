@@ -14,7 +14,10 @@ impl Association {
     /// Lets streams start at number 0 again, `streams` or, if there are none, all. Messages already
     /// handed in to outgoing streams are sent before, with their old numbers; those that follow
     /// wait for the peer's answer. Incoming streams are reset by the peer, if it wants to.
-    /// [`Event::Reconfigured`](crate::Event::Reconfigured) tells the outcome, [`Event::StreamsReset`](crate::Event::StreamsReset) what was reset.
+    /// [`Reconfigured`] tells the outcome, [`StreamsReset`] what was reset.
+    ///
+    /// [`Reconfigured`]: crate::Event::Reconfigured
+    /// [`StreamsReset`]: crate::Event::StreamsReset
     ///
     /// # Errors
     /// See [`ReconfigError`].
@@ -38,8 +41,10 @@ impl Association {
         self.reconfigure(now, Reconfig::reset_association)
     }
 
-    /// Adds streams behind those that there are. They can be used once [`Event::StreamsAdded`](crate::Event::StreamsAdded) says
+    /// Adds streams behind those that there are. They can be used once [`StreamsAdded`] says
     /// so.
+    ///
+    /// [`StreamsAdded`]: crate::Event::StreamsAdded
     ///
     /// # Errors
     /// See [`ReconfigError`].

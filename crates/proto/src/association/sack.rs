@@ -157,6 +157,10 @@ impl Association {
             self.tx.copies.add_credit(p, acked.newly_acked);
             let view = self.tx.view(now, &self.paths);
             let Some(path) = view.path(p) else { continue };
+            if let Some(sample) = &acked.rate {
+                self.policies.congestion.on_rate_sample(&view, p, sample);
+                self.policies.path_scheduler.on_rate_sample(&view, p, sample);
+            }
             let moved = match self.config.cmt.cuc {
                 Cuc::Off => outcome.cum_advanced,
                 Cuc::V1 | Cuc::V2 => acked.new_pseudo_cumack,

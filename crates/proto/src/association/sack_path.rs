@@ -5,7 +5,7 @@ use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::receiver::Receiver;
 use crate::time::{Duration, Time};
-use crate::view::PathView;
+use crate::view::{PathState, PathView};
 
 /// A path without DATA for so long, or for a round trip, may be dead.
 const LIVING: Duration = Duration::from_millis(50);
@@ -37,7 +37,8 @@ impl SackPathChoice<'_> {
             // Duplicates say that SACKs do not arrive there; an end that only receives may never
             // hear of it otherwise.
             SackPath::Primary if self.rx.misses_sacks() => Some(last),
-            SackPath::Primary => Some(self.paths.primary),
+            // Nor may one where nothing is answered (RFC 9260 section 8.2).
+            SackPath::Primary => Some(self.paths.primary).filter(|p| !self.is_inactive(*p)),
             SackPath::RoundRobin => Some(self.rx.round_robin_path()),
             SackPath::SmallestSrtt => self.fastest_living_path(now),
         };
@@ -45,6 +46,10 @@ impl SackPathChoice<'_> {
             .filter(|p| confirmed(*p))
             .or_else(|| Some(last).filter(|p| confirmed(*p)))
             .unwrap_or_else(|| self.paths.preferred())
+    }
+
+    fn is_inactive(self, p: PathId) -> bool {
+        self.paths.view(p).is_some_and(|view| view.state == PathState::Inactive)
     }
 
     /// The path for a second copy of a SACK that goes out on `path`: a faster one, left aside
@@ -62,6 +67,14 @@ impl SackPathChoice<'_> {
         (fastest.id != path && slower).then_some(fastest.id)
     }
 
+    /// The smallest of the latest round trips of the paths in use; `None` while none was measured.
+    pub(super) fn shortest_trip(self, now: Time) -> Option<Duration> {
+        let measured = self.paths.views.iter().filter(|v| v.usable && v.srtt.is_some());
+        let living = measured
+            .filter(|v| self.rx.heard_within(v.id, now, v.srtt.unwrap_or_default().max(LIVING)));
+        living.filter_map(latest_trip).min()
+    }
+
     /// The path of the smallest SRTT among those that DATA keeps coming on: an end that only
     /// receives has no other way to notice that a path died; while it is in doubt, another one that
     /// is nearly as fast. Duplicates say that SACKs do not arrive: then none (RFC 9260 section
@@ -73,15 +86,19 @@ impl SackPathChoice<'_> {
         let heard = |v: &PathView, age: fn(Duration) -> Duration| {
             v.srtt.is_some_and(|srtt| self.rx.heard_within(v.id, now, age(srtt)))
         };
-        // An end that only receives measures by heartbeats alone: too few samples for an average to
-        // follow.
-        let trip = |v: &PathView| v.last_rtt.or(v.srtt);
         let usable = self.paths.views.iter().filter(|v| v.usable);
         let living = usable.filter(|v| heard(v, |srtt| srtt.max(LIVING)));
-        let fastest = living.clone().min_by_key(|v| trip(v))?;
+        let fastest = living.clone().min_by_key(|v| latest_trip(v))?;
         let sure = living.filter(|v| heard(v, |srtt| (srtt / 8).max(DOUBT)));
-        let stand_in =
-            sure.min_by_key(|v| trip(v)).filter(|v| trip(v) <= trip(fastest).map(nearly_as_fast));
+        let stand_in = sure
+            .min_by_key(|v| latest_trip(v))
+            .filter(|v| latest_trip(v) <= latest_trip(fastest).map(nearly_as_fast));
         Some(stand_in.unwrap_or(fastest).id)
     }
+}
+
+/// An end that only receives measures by heartbeats alone: too few samples for an average to
+/// follow.
+fn latest_trip(v: &PathView) -> Option<Duration> {
+    v.last_rtt.or(v.srtt)
 }

@@ -39,8 +39,11 @@ impl SendDecision<'_> {
     /// What goes out next; `None`: nothing may, now. `packet`: the path of the packet under way,
     /// which alone is asked for.
     pub(super) fn next_transmission(&mut self, packet: Option<PathId>) -> Option<Transmission> {
-        let urgent = self.tx.outstanding.has_marked() || self.tx.outstanding.is_copying();
-        let again = if urgent { self.next_retransmission(packet) } else { None };
+        let again = if self.tx.outstanding.has_retransmissions() {
+            self.next_retransmission(packet)
+        } else {
+            None
+        };
         let again = again.or_else(|| self.next_redundant_copy(packet));
         let next = again.or_else(|| self.next_new_data(packet));
         if next.is_some() || packet.is_some() {
@@ -135,6 +138,7 @@ impl SendDecision<'_> {
         let why = self.attempt.take_request()?;
         self.plan_move();
         if self.tx.queue.messages() == 0 {
+            self.mark_limited_paths(Stop::NoData);
             self.limits.note_stop(self.now, Stop::NoData, self.tx, self.paths);
             self.attempt.skip();
             return None;
@@ -150,10 +154,28 @@ impl SendDecision<'_> {
     /// Ends the send attempt under way, and notes what stopped it.
     pub(super) fn end_attempt(&mut self, stop: Stop) {
         let Some((trigger, packets)) = self.attempt.end() else { return };
+        self.mark_limited_paths(stop);
         self.limits.note_stop(self.now, stop, self.tx, self.paths);
         let view = self.tx.view(self.now, self.paths);
         self.policies.path_scheduler.end_attempt(&view);
         self.tracer.emit(self.now, || TraceEvent::Round { trigger, packets, stop });
+    }
+
+    /// Paths that may send and do not are application-limited (draft-ietf-ccwg-bbr): for want of
+    /// data, or since a policy leaves them idle. The peer's window and the pacer count as the
+    /// network.
+    fn mark_limited_paths(&mut self, stop: Stop) {
+        if matches!(stop, Stop::PeerWindow | Stop::Pacing) {
+            return;
+        }
+        let outstanding = &self.tx.outstanding;
+        for (view, own) in self.paths.iter_mut() {
+            let may_send = view.has_room() && own.burst_left > 0;
+            let idle = stop == Stop::NoData || may_send;
+            if view.has_room() && idle && !outstanding.has_marked_on(view.id) {
+                own.delivery_rate.mark_app_limited(view);
+            }
+        }
     }
 
     /// The next chunk by the stream scheduler, its path by the path scheduler, or what stands in

@@ -37,7 +37,7 @@ impl Association {
         let Some(path) = self.paths.get_mut(p) else { return false };
         path.settings = settings;
         if self.state.sends_heartbeats() {
-            self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+            self.rng.with(|rng| self.paths.schedule_heartbeat(now, p, &self.config, rng));
         }
         true
     }

@@ -7,6 +7,7 @@ use crate::event::CloseReason;
 use crate::ids::PathId;
 use crate::path::HeartbeatInfo;
 use crate::policy::{LossInfo, Trigger};
+use crate::rng::Rng;
 use crate::time::{Duration, Time};
 use crate::trace::TraceEvent;
 use crate::view::{LossKind, PathState, PathView};
@@ -44,10 +45,12 @@ impl Association {
         if expired(&mut self.timers.t5, now) {
             self.on_t5(now);
         }
-        if self.asconf.as_ref().is_some_and(|asconf| asconf.t4 <= now) {
+        // Any of these may be the failure that ends the association: nothing is told after Closed.
+        if self.state != State::Closed && self.asconf.as_ref().is_some_and(|a| a.t4 <= now) {
             self.on_t4(now);
         }
-        if self.reconfig.as_mut().is_some_and(|reconfig| reconfig.has_expired(now)) {
+        if self.state != State::Closed && self.reconfig.as_mut().is_some_and(|r| r.has_expired(now))
+        {
             self.on_reconfig_timer(now);
         }
         if expired(&mut self.timers.probe, now) {
@@ -70,6 +73,9 @@ impl Association {
             if self.paths.get_mut(p).is_some_and(|path| expired(&mut path.t3, now)) {
                 self.on_t3(now, p);
             }
+        }
+        if self.state == State::Closed {
+            return;
         }
         if self.limits.timer() <= now {
             self.on_watch_timer(now);
@@ -207,7 +213,7 @@ impl Association {
             if unmeasured || self.path_is_idle(now, p) {
                 self.send_heartbeat(now, p);
             } else {
-                self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+                self.rng.with(|rng| self.paths.schedule_heartbeat(now, p, &self.config, rng));
             }
         }
     }
@@ -264,12 +270,12 @@ impl Association {
 
     /// Sends a HEARTBEAT that may share its packet as `bundling` says.
     pub(crate) fn send_heartbeat_bundled(&mut self, now: Time, p: PathId, bundling: Bundling) {
-        let nonce = self.rng.next_u64();
+        let nonce = self.rng.with(Rng::next_u64);
         let info = HeartbeatInfo { path: p, nonce }.encode();
         let chunk = polypath_wire::HeartbeatRepr { info: &info };
         self.send_control(p, &chunk, bundling);
         self.paths.heartbeat_sent(now, p, nonce);
-        self.paths.schedule_heartbeat(now, p, &self.config, &mut self.rng);
+        self.rng.with(|rng| self.paths.schedule_heartbeat(now, p, &self.config, rng));
     }
 
     /// The RTO of a path, for T1 and T2.

@@ -100,11 +100,13 @@ pub struct AssocConfig {
     /// association lives: [`set_nodelay`](crate::Association::set_nodelay).
     pub nagle: bool,
     /// Spread packets with DATA over the round trip, at the rate that the congestion control names.
-    /// Retransmissions and control chunks do not wait.
+    /// Retransmissions and control chunks do not wait. Always done towards a peer with which
+    /// [thinned SACKs](super::SackConfig::thinning) were agreed.
     pub pacing: bool,
     /// Send and take packets without a checksum where the peer does the same (RFC 9653). Counts
-    /// only at an endpoint whose lower layer [detects errors](crate::config::EndpointConfig::error_detection) in
-    /// the same way.
+    /// only at an endpoint whose lower layer [detects errors] in the same way.
+    ///
+    /// [detects errors]: crate::config::EndpointConfig::error_detection
     pub zero_checksum: Option<Edmid>,
     /// INIT and INIT ACK without addresses and without what no RFC knows (DAC, NR-SACK): for peers
     /// that drop what they do not expect, as in WebRTC, and for hosts behind NAT (RFC 6951 section

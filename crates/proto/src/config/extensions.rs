@@ -86,4 +86,6 @@ pub struct AgreedExtensions {
     pub dac: bool,
     /// Packets without a checksum (RFC 9653).
     pub zero_checksum: bool,
+    /// SACKs that are fewer and shorter than RFC 9260 has them.
+    pub sack_thinning: bool,
 }

@@ -25,6 +25,9 @@ pub(crate) struct Extensions {
     pub(crate) stream_reconfiguration: bool,
     /// Packets without checksum, by the method of DTLS (RFC 9653): Zero Checksum Acceptable.
     pub(crate) zero_checksum: bool,
+    /// Fewer and shorter SACKs will do:
+    /// [`SACK_THINNING`](polypath_wire::param::kind::SACK_THINNING).
+    pub(crate) sack_thinning: bool,
 }
 
 impl Extensions {
@@ -45,6 +48,10 @@ impl Extensions {
             i_forward_tsn: on.partial_reliability && on.interleaving,
             stream_reconfiguration: on.stream_reconfiguration,
             zero_checksum: config.zero_checksum.is_some(),
+            // What another SACK leaves out would be withdrawn (RFC 9260 section 6.2.1 D).
+            sack_thinning: config.sack.thinning
+                && config.cmt.nr_sack == NrSack::Received
+                && !config.minimal_init,
         }
     }
 
@@ -52,7 +59,9 @@ impl Extensions {
     pub(crate) fn agreed(config: &AssocConfig, peer: Self) -> Self {
         let own = Self::of(config);
         let peer_counts = peer.dac || config.cmt.dac_unannounced;
-        Self { dac: own.dac && peer_counts, ..Self::from_bits(own.bits() & peer.bits()) }
+        let both = Self::from_bits(own.bits() & peer.bits());
+        let sack_thinning = both.sack_thinning && both.nr_sack;
+        Self { dac: own.dac && peer_counts, sack_thinning, ..both }
     }
 
     /// The chunk types that tell of them (Supported Extensions, RFC 5061 section 4.2.7).
@@ -94,6 +103,7 @@ impl Extensions {
             self.i_forward_tsn,
             self.stream_reconfiguration,
             self.zero_checksum,
+            self.sack_thinning,
         ];
         let (mut bits, mut at) = (0, 0);
         while at < flags.len() {
@@ -115,6 +125,7 @@ impl Extensions {
             i_forward_tsn: bits & 1 << 6 != 0,
             stream_reconfiguration: bits & 1 << 7 != 0,
             zero_checksum: bits & 1 << 8 != 0,
+            sack_thinning: bits & 1 << 9 != 0,
         }
     }
 }
@@ -126,11 +137,11 @@ mod tests {
 
     #[test]
     fn every_set_survives_its_number_and_its_list() {
-        for bits in 0..512 {
+        for bits in 0..1024 {
             let set = Extensions::from_bits(bits);
             assert_eq!(set.bits(), bits);
-            let (dac, zero_checksum) = (set.dac, set.zero_checksum);
-            let mut read = Extensions { dac, zero_checksum, ..Extensions::NONE };
+            let Extensions { dac, zero_checksum, sack_thinning, .. } = set;
+            let mut read = Extensions { dac, zero_checksum, sack_thinning, ..Extensions::NONE };
             read.announce(&set.chunk_types());
             assert_eq!(read, set);
         }

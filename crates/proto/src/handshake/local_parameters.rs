@@ -120,6 +120,9 @@ impl Offer<'_> {
         if self.extensions.dac {
             append_parameter(&mut bytes, param_kind::DELAYED_ACK_CMT);
         }
+        if self.extensions.sack_thinning {
+            append_parameter(&mut bytes, param_kind::SACK_THINNING);
+        }
         bytes
     }
 }

@@ -109,7 +109,7 @@ impl PeerInit {
         let mut auth = AuthParams::default();
         for raw in params {
             let raw = raw.map_err(|_| InitFault::Malformed)?;
-            if !is_known(raw.kind) && RawParam::unknown_action(raw.kind).stops() {
+            if !is_known(raw.kind) && RawParam::unknown_action(raw.kind).stops_processing() {
                 break;
             }
             peer.take(&raw, source, &mut auth)?;
@@ -159,6 +159,9 @@ impl PeerInit {
             Parameter::ForwardTsnSupported => self.extensions.partial_reliability = true,
             Parameter::Unknown(unknown) if unknown.kind == param_kind::DELAYED_ACK_CMT => {
                 self.extensions.dac = true;
+            }
+            Parameter::Unknown(unknown) if unknown.kind == param_kind::SACK_THINNING => {
+                self.extensions.sack_thinning = true;
             }
             _ => {}
         }
@@ -214,10 +217,10 @@ pub(crate) fn unrecognized(
         let lacking = !partial_reliability && raw.kind == param_kind::FORWARD_TSN_SUPPORTED;
         let unknown = (lacking || !is_known(raw.kind)).then(|| RawParam::unknown_action(raw.kind));
         let go_on = !stopped;
-        stopped |= unknown.is_some_and(|action| action.stops());
+        stopped |= unknown.is_some_and(|action| action.stops_processing());
         go_on.then_some((raw, unknown))
     });
-    until_stop.filter(|(_, unknown)| unknown.is_some_and(|u| u.reports())).map(|(raw, _)| raw)
+    until_stop.filter(|(_, unknown)| unknown.is_some_and(|u| u.reports_item())).map(|(raw, _)| raw)
 }
 
 /// Whether we understand a parameter of INIT or INIT ACK. Those of extensions that are off are
@@ -240,6 +243,7 @@ const fn is_known(kind: u16) -> bool {
             | param_kind::FORWARD_TSN_SUPPORTED
             | param_kind::ZERO_CHECKSUM
             | param_kind::DELAYED_ACK_CMT
+            | param_kind::SACK_THINNING
     )
 }
 

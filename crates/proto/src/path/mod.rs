@@ -2,6 +2,7 @@
 //! each.
 
 mod black_hole;
+mod delivery_rate;
 mod header;
 mod health;
 mod heartbeat;
@@ -16,6 +17,7 @@ mod rtt_probe;
 mod verification;
 mod verify;
 
+pub(crate) use delivery_rate::DeliveryRate;
 pub(crate) use heartbeat_info::HeartbeatInfo;
 pub(crate) use learned::Learned;
 pub(crate) use mtu::MtuStep;
@@ -100,6 +102,8 @@ pub(crate) struct Path {
     /// Present where nobody named it.
     pub(crate) learned: Option<Box<Learned>>,
     pub(crate) stats: PathCounters,
+    /// Measures what the path delivers.
+    pub(crate) delivery_rate: DeliveryRate,
 }
 
 impl Path {
@@ -201,6 +205,7 @@ impl PathSet {
             last_packet: Time::ZERO,
             learned: None,
             stats: PathCounters::default(),
+            delivery_rate: DeliveryRate::default(),
         };
         if let Some((old_view, old_path)) = self.both_mut(id) {
             (*old_view, *old_path) = (view, path);

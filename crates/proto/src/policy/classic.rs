@@ -223,7 +223,7 @@ impl<R: WindowRule> ClassicCc<R> {
 
     fn grow(&mut self, view: &AssocView<'_>, path: &PathView, ev: &AckedInfo) {
         let mtu = self.config.mtu(path);
-        let limit = u64::from(self.config.abc_limit) * mtu;
+        let limit = self.config.most_growth(mtu, ev.bytes);
         let Some(w) = self.windows.get_mut(ev.path.index()) else { return };
         if !w.slow_start() {
             self.rule.grow_in_avoidance(view, path, ev, CwndStep { mtu, limit }, w);

@@ -3,7 +3,7 @@
 use super::common::Policy;
 use crate::ids::PathId;
 use crate::time::Duration;
-use crate::view::{AssocView, LossKind};
+use crate::view::{AssocView, LossKind, RateSample};
 
 /// The congestion windows of all paths.
 ///
@@ -18,6 +18,9 @@ pub trait CongestionControl: Policy {
 
     /// A SACK acknowledged data of a path.
     fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo);
+
+    /// A SACK gave a delivery-rate sample of `path`; before [`on_acked`](Self::on_acked).
+    fn on_rate_sample(&mut self, _view: &AssocView<'_>, _path: PathId, _sample: &RateSample) {}
 
     /// A path lost data: once when it enters fast recovery, once per expiry of T3-rtx.
     fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo);

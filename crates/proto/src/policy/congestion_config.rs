@@ -15,6 +15,9 @@ pub struct CcConfig {
     pub loss_floor_mtus: u32,
     /// L of appropriate byte counting: slow start growth per SACK, in MTUs, at most.
     pub abc_limit: u32,
+    /// That limit holds for every two packets that a SACK acknowledges, not for the SACK: windows
+    /// grow by a SACK that answers many packets as by the many that RFC 9260 would have had sent.
+    pub abc_per_acked: bool,
 }
 
 impl Default for CcConfig {
@@ -25,11 +28,19 @@ impl Default for CcConfig {
             initial_ssthresh: InitialSsthresh::PeerWindow,
             loss_floor_mtus: 4,
             abc_limit: 1,
+            abc_per_acked: false,
         }
     }
 }
 
 impl CcConfig {
+    /// Bytes that a window in slow start grows by at most for a SACK of `acked` bytes.
+    pub fn most_growth(&self, mtu: u64, acked: u64) -> u64 {
+        // SACKs come for every second packet (RFC 9260 section 6.2).
+        let sacks = if self.abc_per_acked { (acked / (2 * mtu).max(1)).max(1) } else { 1 };
+        u64::from(self.abc_limit) * mtu * sacks
+    }
+
     /// The "MTU" of the window formulas on `path`, bytes.
     pub const fn mtu(&self, path: &PathView) -> u64 {
         match self.unit {

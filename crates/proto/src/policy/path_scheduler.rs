@@ -4,7 +4,7 @@ use super::common::Policy;
 use super::congestion::{AckedInfo, LossInfo};
 use crate::ids::PathId;
 use crate::time::Time;
-use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState};
+use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState, RateSample};
 
 /// Chooses the path of new data.
 ///
@@ -41,6 +41,9 @@ pub trait PathScheduler: Policy {
     fn copy_paths(&self, _view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> Vec<PathId> {
         Vec::new()
     }
+
+    /// A SACK gave a delivery-rate sample of `path`; before [`on_acked`](Self::on_acked).
+    fn on_rate_sample(&mut self, _view: &AssocView<'_>, _path: PathId, _sample: &RateSample) {}
 
     /// A SACK acknowledged data of a path; the windows follow it already.
     fn on_acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}

@@ -82,9 +82,10 @@ impl AckPolicy {
         self.packet.urgent |= i_bit || outcome == Outcome::Dropped;
     }
 
-    /// The packet has no further chunks. Whatever it brought, one SACK answers it.
+    /// The packet has no further chunks. Whatever it brought, one SACK answers it. `not_before`:
+    /// where SACKs are thinned, when the number of packets may make one due.
     #[inline]
-    pub(super) fn packet_end(&mut self, now: Time, gaps: bool) {
+    pub(super) fn packet_end(&mut self, now: Time, gaps: bool, not_before: Option<Time>) {
         let packet = core::mem::take(&mut self.packet);
         if !packet.data {
             return;
@@ -95,8 +96,14 @@ impl AckPolicy {
         let gap = !self.dac && (gaps || self.sack_when_gap_fills && self.had_gaps);
         self.had_gaps = gaps;
         let first = core::mem::take(&mut self.fresh);
-        self.immediate |= packet.urgent || again || gap || first || self.packets >= self.every;
-        self.deadline.get_or_insert(now + self.delay);
+        self.immediate |= packet.urgent || again || gap || first;
+        let deadline = *self.deadline.get_or_insert(now + self.delay);
+        if self.packets >= self.every {
+            match not_before.filter(|at| *at > now && self.every > 1) {
+                Some(at) => self.deadline = Some(deadline.min(at)),
+                None => self.immediate = true,
+            }
+        }
     }
 
     /// Makes a SACK due at once.
@@ -192,7 +199,7 @@ mod tests {
     fn policy(dac: bool) -> AckPolicy {
         let mut policy = AckPolicy::new(SackConfig::default(), dac);
         policy.chunk(Outcome::New, false);
-        policy.packet_end(Time::ZERO, false);
+        policy.packet_end(Time::ZERO, false, None);
         assert!(policy.due(Time::ZERO), "the first DATA is acknowledged at once");
         policy.written();
         policy
@@ -201,7 +208,7 @@ mod tests {
     fn packet(policy: &mut AckPolicy, chunks: &[(Outcome, bool)], gaps: bool) -> bool {
         let now = Time::from_secs(1);
         chunks.iter().for_each(|(outcome, i_bit)| policy.chunk(*outcome, *i_bit));
-        policy.packet_end(now, gaps);
+        policy.packet_end(now, gaps, None);
         policy.due(now)
     }
 
@@ -231,6 +238,20 @@ mod tests {
     }
 
     #[test]
+    fn where_sacks_are_thinned_the_second_packet_waits_for_its_time() {
+        let (now, later) = (Time::from_secs(1), Time::from_millis(1010));
+        let mut p = policy(true);
+        for _ in 0..2 {
+            p.chunk(Outcome::New, false);
+            p.packet_end(now, true, Some(later));
+        }
+        assert!(!p.due(now) && p.due(later));
+        p.chunk(Outcome::New, false);
+        p.packet_end(later, true, Some(later));
+        assert!(p.due(now), "its time has come");
+    }
+
+    #[test]
     fn packets_that_follow_do_not_put_the_sack_off() {
         let config = SackConfig { every: 9, ..SackConfig::default() };
         let mut p = AckPolicy::new(config, true);
@@ -238,7 +259,7 @@ mod tests {
         p.written();
         for ms in [1000, 1100, 1190] {
             p.chunk(Outcome::New, false);
-            p.packet_end(Time::from_millis(ms), false);
+            p.packet_end(Time::from_millis(ms), false, None);
         }
         assert!(!p.due(Time::from_millis(1199)) && p.due(Time::from_millis(1200)));
     }
@@ -248,7 +269,7 @@ mod tests {
         let config = SackConfig { delay: Duration::from_secs(9), ..SackConfig::default() };
         let mut p = AckPolicy::new(config, false);
         p.chunk(Outcome::New, false);
-        p.packet_end(Time::ZERO, false);
+        p.packet_end(Time::ZERO, false, None);
         assert_eq!(p.deadline(), Some(Time::from_millis(500)));
     }
 

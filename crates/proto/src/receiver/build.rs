@@ -5,9 +5,10 @@ use core::ops::Range;
 
 use polypath_wire::{GapBlock, NrSackRepr, PacketWriter, SackRepr};
 
+use super::thinning::Thinning;
 use super::tracker::Tracker;
 use crate::config::NrSack;
-use crate::tsn_map::wire;
+use crate::tsn_map::{TsnMap, wire};
 
 /// Bytes of a SACK before its blocks (RFC 9260 section 3.3.4).
 const SACK_FIXED: usize = 16;
@@ -32,19 +33,21 @@ impl SackBuilder {
         Self { max_blocks, ..Self::default() }
     }
 
-    /// Writes the acknowledgement that was negotiated; false if not even its fixed part fits.
+    /// Writes the acknowledgement that was negotiated, and gives whether it tells all that there is
+    /// room for; `None` if not even its fixed part fits. `thinning` where it need not.
     pub(super) fn write(
         &mut self,
         tracker: &Tracker,
+        thinning: Option<&mut Thinning>,
         kind: NrSack,
         flags: u8,
         a_rwnd: u32,
         writer: &mut PacketWriter<'_>,
-    ) -> bool {
+    ) -> Option<bool> {
         match kind {
-            NrSack::Off => self.write_sack(tracker, flags, a_rwnd, writer),
+            NrSack::Off => self.write_sack(tracker, flags, a_rwnd, writer).then_some(true),
             NrSack::Delivered | NrSack::Received => {
-                self.write_nr_sack(tracker, flags, a_rwnd, writer)
+                self.write_nr_sack(tracker, thinning, flags, a_rwnd, writer)
             }
         }
     }
@@ -73,14 +76,21 @@ impl SackBuilder {
     fn write_nr_sack(
         &mut self,
         tracker: &Tracker,
+        thinning: Option<&mut Thinning>,
         flags: u8,
         a_rwnd: u32,
         writer: &mut PacketWriter<'_>,
-    ) -> bool {
-        let Some(room) = room(writer, NR_SACK_FIXED) else { return false };
+    ) -> Option<bool> {
+        let room = room(writer, NR_SACK_FIXED)?;
         let most = self.most_blocks(room);
-        self.collect_both(tracker, most);
-        self.shorten(most);
+        let all = match thinning {
+            Some(thinning) => self.collect_thinned(tracker, thinning, most),
+            None => {
+                self.collect_both(tracker, most);
+                self.shorten(most);
+                true
+            }
+        };
         let used = self.renegable.len() + self.non_renegable.len();
         let sack = NrSackRepr {
             flags,
@@ -90,7 +100,22 @@ impl SackBuilder {
             nr_gap_blocks: &self.non_renegable,
             duplicates: first(tracker.duplicates(), room - used),
         };
-        writer.push(&sack).is_ok()
+        writer.push(&sack).is_ok().then_some(all)
+    }
+
+    /// What is new, or all blocks where it is time for that. Gives whether it is all.
+    fn collect_thinned(&mut self, tracker: &Tracker, thinning: &mut Thinning, most: usize) -> bool {
+        if thinning.may_tell_all() {
+            self.collect_both(tracker, most);
+            if thinning.tells_all(self.non_renegable.len()) {
+                return true;
+            }
+        }
+        self.renegable.clear();
+        // A block has one piece of news at least: the newest of them find room.
+        let news = thinning.list_news(most);
+        blocks_around(news, tracker.above(), tracker.cumulative(), &mut self.non_renegable);
+        false
     }
 
     /// Blocks that go where there is room for `room` entries.
@@ -129,6 +154,22 @@ fn room(writer: &PacketWriter<'_>, fixed: usize) -> Option<usize> {
 
 fn first<T>(list: &[T], count: usize) -> &[T] {
     list.get(..count).unwrap_or(list)
+}
+
+/// The maximal runs of `above` that have a member among `tsns`, which ascend; as offsets from
+/// `base`.
+fn blocks_around(tsns: &[u64], above: &TsnMap, base: u64, out: &mut Vec<GapBlock>) {
+    out.clear();
+    let mut told = base;
+    for &tsn in tsns {
+        if tsn <= told || !above.contains(tsn) {
+            continue;
+        }
+        let start = above.run_start(tsn);
+        told = tsn + above.run_length(tsn) - 1;
+        // TSNs are at most 2^16 - 1 above the cumulative one: the tracker accepts no others.
+        out.push(GapBlock { start: (start - base) as u16, end: (told - base) as u16 });
+    }
 }
 
 /// The maximal runs of set bits, lowest first, at most `limit` of them, as offsets from `base`.

@@ -20,6 +20,7 @@ mod reset;
 mod skip;
 mod stats;
 mod stream;
+mod thinning;
 mod tracker;
 mod verdict;
 
@@ -44,6 +45,7 @@ use self::paths::DataPaths;
 use self::paths::PathSet;
 use self::reassembly::{Fragment, Reassembly};
 pub(crate) use self::stats::ReceiverStats;
+use self::thinning::Thinning;
 use self::tracker::{Arrival, Tracker};
 pub(crate) use self::verdict::{ForwardVerdict, GivenUpTo, ResetVerdict};
 use crate::config::{NrSack, SackConfig};
@@ -77,6 +79,8 @@ pub(crate) struct ReceiverSettings {
     pub(crate) sack: SackConfig,
     /// Both ends know DAC.
     pub(crate) dac: bool,
+    /// Both ends know of fewer and shorter SACKs.
+    pub(crate) thins_sacks: bool,
     /// What both ends agreed to about NR-SACKs.
     pub(crate) nr_sack: NrSack,
 }
@@ -117,11 +121,13 @@ pub(crate) struct Receiver {
     updates: WindowUpdates,
     paths: DataPaths,
     builder: SackBuilder,
+    /// Where both ends agreed to it, once data came.
+    thinning: Option<Box<Thinning>>,
     stats: ReceiverStats,
     /// Streams that are reset once more has arrived.
     deferred: Option<Box<Deferred>>,
     /// TSNs were reset.
-    jump: Option<Jump>,
+    jump: Option<Box<Jump>>,
     /// The peer was asked to reset the association, and may have done so behind this TSN (see
     /// [`reset`]).
     in_doubt: Option<u64>,
@@ -146,6 +152,7 @@ impl Receiver {
             updates: WindowUpdates::new(buffer.size(), buffer.chunk_charge()),
             paths: DataPaths::new(),
             builder: SackBuilder::new(settings.sack.max_gap_blocks),
+            thinning: None,
             stats: ReceiverStats::default(),
             deferred: None,
             jump: None,
@@ -188,6 +195,12 @@ impl Receiver {
             | DataVerdict::Violation(_) => Outcome::Dropped,
         };
         self.ack.chunk(outcome, chunk.flags.immediate);
+        if self.settings.thins_sacks && outcome == Outcome::New {
+            let tsn = self.tracker.extend(chunk.tsn);
+            let above = tsn > self.tracker.cumulative();
+            let thinning = self.thinning.get_or_insert_with(|| Thinning::new().into());
+            thinning.note_arrival(tsn, chunk.payload.len(), above);
+        }
         verdict
     }
 
@@ -382,7 +395,8 @@ impl Receiver {
     /// The packet that brought DATA is done; decides whether a SACK is due.
     #[inline]
     pub(crate) fn packet_end(&mut self, now: Time) {
-        self.ack.packet_end(now, self.tracker.has_gaps());
+        let not_before = self.thinning.as_ref().map(|thinning| thinning.next_sack());
+        self.ack.packet_end(now, self.tracker.has_gaps(), not_before);
     }
 
     /// Takes the next message and frees its room; may make a window update due.
@@ -436,8 +450,14 @@ impl Receiver {
     /// fits.
     pub(crate) fn write_sack(&mut self, writer: &mut PacketWriter<'_>) -> bool {
         let (kind, flags, a_rwnd) = (self.settings.nr_sack, self.ack.flags(), self.a_rwnd());
-        if !self.builder.write(&self.tracker, kind, flags, a_rwnd, writer) {
+        let all = self.misses_sacks();
+        let thinning = self.thinning.as_deref_mut().filter(|_| !all);
+        let Some(all) = self.builder.write(&self.tracker, thinning, kind, flags, a_rwnd, writer)
+        else {
             return false;
+        };
+        if let Some(thinning) = &mut self.thinning {
+            thinning.note_written(all);
         }
         self.tracker.clear_duplicates();
         self.ack.written();
@@ -452,9 +472,20 @@ impl Receiver {
         self.stats.sacks += 1;
     }
 
-    /// A SACK went out on `path`; see [`round_robin_path`](Self::round_robin_path).
-    pub(crate) fn sack_sent_on(&mut self, path: PathId, now: Time) {
+    /// A SACK of so many bytes went out on `path`; see
+    /// [`round_robin_path`](Self::round_robin_path). `trip`: the latest round trip of the nearest
+    /// path, by which SACKs are spaced.
+    pub(crate) fn sack_sent_on(
+        &mut self,
+        path: PathId,
+        now: Time,
+        bytes: usize,
+        trip: Option<Duration>,
+    ) {
         self.paths.sack_sent(path, now);
+        if let Some(thinning) = &mut self.thinning {
+            thinning.note_sent(now, bytes, trip, self.buffer.size());
+        }
     }
 
     /// The path of the last DATA chunk; path 0 before the first.

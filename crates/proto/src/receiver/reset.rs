@@ -174,13 +174,13 @@ impl Receiver {
         });
         self.delivery.keep_streams_from(to + 1);
         self.restart_streams(&[], to + 1);
-        self.jump = (to > before).then_some(Jump { from: wire(before), to });
+        self.jump = (to > before).then(|| Jump { from: wire(before), to }.into());
     }
 
     /// Whether a cumulative TSN was sent before TSNs were reset: half the number space away, so
     /// that it might pass for a new one.
     pub(super) fn is_before_jump(&mut self, cum: Tsn) -> bool {
-        let Some(jump) = self.jump else { return false };
+        let Some(jump) = self.jump.as_deref().copied() else { return false };
         if self.tracker.cumulative() > jump.to + NEW_TSNS {
             self.jump = None;
             return false;

@@ -22,6 +22,17 @@ pub(super) fn last_reported(sack: &SackInfo<'_>) -> u64 {
     sack.cum + u64::from(ends.max().unwrap_or(0))
 }
 
+/// The shortest limit of gap ack blocks that is known of a stack: Linux has 16 (`SCTP_MAX_GABS`).
+const SHORTEST_LIMIT: usize = 16;
+
+/// The TSN up to which the SACK reports all that arrived. A list that is `full`, as far as we
+/// know, leaves out what is beyond its last block: stacks report the lowest blocks. Shorter lists
+/// than any stack's limit are taken for complete.
+pub(super) fn reported_to(sack: &SackInfo<'_>, full: bool) -> u64 {
+    let cut = full && sack.gaps.len() + sack.nr_gaps.len() >= SHORTEST_LIMIT;
+    if cut { last_reported(sack) } else { u64::MAX }
+}
+
 /// Turns the blocks into bits, from word `first_word` of the TSN space on. Blocks may overlap,
 /// touch or be unsorted; gives how many cannot be true and were passed over. `None` if something
 /// unsent is acknowledged (`highest` is the last TSN sent).

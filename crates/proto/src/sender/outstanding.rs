@@ -186,7 +186,7 @@ impl OutstandingQueue {
         if let Some((view, path)) = paths.both_mut(p) {
             path_bytes::add_chunk(view, size, bytes);
             view.queued += u64::from(bytes);
-            path_bytes::count_transmission(now, view, path, bytes);
+            path_bytes::count_transmission(now, view, path, bytes, size);
             path.start_probe(tsn, now);
             path.start_t3(now, view);
         }
@@ -229,7 +229,7 @@ impl OutstandingQueue {
         }
         let (view, path) = paths.both_mut(to)?;
         path_bytes::add_chunk(view, size, bytes);
-        path_bytes::count_transmission(now, view, path, bytes);
+        path_bytes::count_transmission(now, view, path, bytes, size);
         match cause {
             LossKind::FastRetransmit => path.stats.retransmissions_fast += 1,
             LossKind::Timeout => path.stats.retransmissions_timeout += 1,
@@ -266,7 +266,7 @@ impl OutstandingQueue {
             list.note_sent(now, tsn, nth);
         }
         if let Some((view, path)) = paths.both_mut(p) {
-            path_bytes::count_transmission(now, view, path, bytes);
+            path_bytes::count_transmission(now, view, path, bytes, 0);
             // Karn: the acknowledgement will be ambiguous.
             path.cancel_probe(tsn);
             path.stats.retransmissions_fast += 1;
@@ -295,7 +295,7 @@ impl OutstandingQueue {
         }
         if let Some((view, path)) = paths.both_mut(to) {
             path_bytes::add_copy(view, size);
-            path_bytes::count_transmission(now, view, path, bytes);
+            path_bytes::count_transmission(now, view, path, bytes, size);
             path.stats.copies += 1;
             path.start_t3(now, view);
         }
@@ -310,6 +310,7 @@ impl OutstandingQueue {
         let p = view.id;
         PathOutcome {
             outstanding_before: view.outstanding,
+            lost_before: view.lost,
             pseudo_never_retransmitted: self.lowest_unacked(p, Class::NeverRetransmitted),
             pseudo_retransmitted: self.lowest_unacked(p, Class::Retransmitted),
             earliest_sent: self.earliest_sent(p),
@@ -323,12 +324,8 @@ impl OutstandingQueue {
     pub(crate) fn ack_lowest(&mut self, paths: &mut PathSet) -> Option<TxChunk> {
         let tsn = self.chunks.base();
         let chunk = self.chunks.pop_front()?;
-        self.remove_from_flight(tsn, &chunk, paths);
-        if chunk.holds_buffer()
-            && let Some(view) = paths.view_mut(chunk.path)
-        {
-            view.queued -= u64::from(chunk.bytes);
-        }
+        let buffered = if chunk.holds_buffer() { u64::from(chunk.bytes) } else { 0 };
+        self.remove_from_flight(tsn, &chunk, buffered, paths);
         Some(chunk)
     }
 
@@ -349,7 +346,7 @@ impl OutstandingQueue {
             chunk.state = ChunkState::GapAcked;
             self.acked.insert(tsn);
         }
-        self.remove_from_flight(tsn, &copy, paths);
+        self.remove_from_flight(tsn, &copy, 0, paths);
         Some(copy)
     }
 
@@ -371,16 +368,23 @@ impl OutstandingQueue {
     }
 
     /// Takes a chunk and its copies out of all that counts what is in flight, by the state that it
-    /// had.
+    /// had, and `buffered` of its bytes out of the send buffer.
     #[inline]
-    fn remove_from_flight(&mut self, tsn: u64, chunk: &TxChunk, paths: &mut PathSet) {
-        match chunk.state {
-            ChunkState::InFlight => {
-                self.window.remove_from_flight(chunk.bytes);
-                if let Some(view) = paths.view_mut(chunk.path) {
-                    path_bytes::remove_chunk(view, chunk.size(), chunk.bytes);
-                }
+    fn remove_from_flight(
+        &mut self,
+        tsn: u64,
+        chunk: &TxChunk,
+        buffered: u64,
+        paths: &mut PathSet,
+    ) {
+        if let Some(view) = paths.view_mut(chunk.path) {
+            view.queued -= buffered;
+            if chunk.state == ChunkState::InFlight {
+                path_bytes::remove_chunk(view, chunk.size(), chunk.bytes);
             }
+        }
+        match chunk.state {
+            ChunkState::InFlight => self.window.remove_from_flight(chunk.bytes),
             ChunkState::Marked(_) => {
                 if let Some(list) = self.lists.get_mut(chunk.path.index()) {
                     list.marked.remove(&tsn);
@@ -476,7 +480,7 @@ impl OutstandingQueue {
             list.marked.insert(tsn);
         }
         if let Some((view, path)) = paths.both_mut(p) {
-            view.lost_chunks += 1;
+            path_bytes::count_loss(view, size);
             path.cancel_probe(tsn);
             if in_flight {
                 self.window.remove_from_flight(bytes);
@@ -492,12 +496,12 @@ impl OutstandingQueue {
         let abandoned = |c: &&mut TxChunk| c.state == ChunkState::AbandonedInFlight;
         let Some(chunk) = self.chunks.get_mut(tsn).filter(abandoned) else { return false };
         chunk.state = ChunkState::Abandoned;
-        let path = chunk.path;
+        let (path, size) = (chunk.path, chunk.size());
         if let Some(list) = self.lists.get_mut(path.index()) {
             list.abandoned_in_flight = list.abandoned_in_flight.saturating_sub(1);
         }
         if let Some(view) = paths.view_mut(path) {
-            view.lost_chunks += 1;
+            path_bytes::count_loss(view, size);
         }
         true
     }
@@ -516,6 +520,7 @@ impl OutstandingQueue {
         if let Some(view) = paths.view_mut(p) {
             path_bytes::add_chunk(view, size, bytes);
             view.lost_chunks = view.lost_chunks.saturating_sub(1);
+            view.lost = view.lost.saturating_sub(size);
         }
     }
 
@@ -558,7 +563,7 @@ impl OutstandingQueue {
         path_bytes::move_queued(from, to, u64::from(bytes), paths);
         if let Some((view, path)) = paths.both_mut(from) {
             path_bytes::remove_chunk(view, size, bytes);
-            view.lost_chunks += 1;
+            path_bytes::count_loss(view, size);
             path.cancel_probe(tsn);
         }
         if let Some(view) = paths.view_mut(to) {
@@ -574,13 +579,14 @@ impl OutstandingQueue {
         let Some(chunk) = self.chunks.get_mut(tsn) else { return };
         let Some(at) = chunk.copies.iter().position(|c| c.path == p) else { return };
         chunk.copies.swap_remove(at);
+        chunk.copy_given_up = true;
         let (home, size) = (chunk.path, chunk.size());
         if let Some(list) = self.lists.get_mut(home.index()) {
             list.copied_below = list.copied_below.map(|below| below.min(tsn));
         }
         if let Some(view) = paths.view_mut(p) {
             path_bytes::remove_copy(view, size);
-            view.lost_chunks += 1;
+            path_bytes::count_loss(view, size);
         }
     }
 
@@ -635,6 +641,7 @@ impl OutstandingQueue {
         chunk.state = if in_flight { ChunkState::AbandonedInFlight } else { ChunkState::Abandoned };
         drop(core::mem::take(&mut chunk.payload));
         let copies = core::mem::take(&mut chunk.copies);
+        chunk.copy_given_up |= !copies.is_empty();
         let (stream, p, size, bytes) = (chunk.stream, chunk.path, chunk.size(), chunk.bytes);
         let freed = (before != ChunkState::NrAcked).then_some((stream, u64::from(bytes)));
         if let (Some(view), Some((_, bytes))) = (paths.view_mut(p), freed) {

@@ -6,11 +6,11 @@
 
 use polypath_wire::GapBlock;
 
-use super::gap_blocks::collect_bits;
+use super::gap_blocks::{collect_bits, reported_to};
 use super::outstanding::{ChunkState, TxChunk};
 use super::sack_outcome::{PathOutcome, SackInfo, SackOutcome, SackVerdict};
 use super::sending_half::Sender;
-use super::types::lower;
+use super::types::{Delivery, lower};
 use crate::config::{AssocConfig, Cuc};
 use crate::ids::PathId;
 use crate::path::PathSet;
@@ -67,7 +67,7 @@ impl Sender {
         self.cum_ack_pass(now, sack, paths, outcome, config);
         self.gap_ack_pass(now, first_word, paths, outcome, config);
         outcome.news |= outcome.cum_advanced;
-        let full = self.is_block_list_full(sack);
+        let full = self.is_block_list_full(sack) || config.sack.thinning;
         let omissions = self.judge_omissions(sack, first_word, full, outcome);
         if omissions.withdraws {
             // A SACK may have been overtaken by a newer one on a faster path. It is the newest if
@@ -84,8 +84,10 @@ impl Sender {
             self.told_to = omissions.told_to;
         }
         let (count, recovery) = (sack.count, &mut self.recovery);
+        recovery.note_reported(reported_to(sack, full));
         recovery.on_sack(now, count, full, outcome, &mut self.outstanding, paths, config);
         self.sample_rtt(now, arrival, sack, paths, config, outcome);
+        self.sample_delivery_rates(now, paths, outcome);
         if !sack.cum_only {
             self.outstanding.window_mut().advertise(sack.a_rwnd);
         }
@@ -186,6 +188,7 @@ impl Sender {
         if !chunk.copies.is_empty() {
             self.note_copies_acked(now, tsn, chunk, delivery, paths, outcome);
         }
+        note_delivered(now, chunk, delivery, paths);
         self.recovery.on_acked(now, tsn, chunk, delivery, outcome);
         let Some(p) = outcome.path_mut(delivery.path) else { return };
         p.acked = true;
@@ -210,6 +213,20 @@ impl Sender {
             p.lowest_newack = Some(p.lowest_newack.map_or(tsn, |t| t.min(tsn)));
             p.highest_newack = Some(p.highest_newack.map_or(tsn, |t| t.max(tsn)));
             p.newack_sent = p.newack_sent.max(chunk.sent);
+        }
+    }
+
+    /// Delivery-rate samples of the paths that delivered something.
+    fn sample_delivery_rates(&self, now: Time, paths: &mut PathSet, outcome: &mut SackOutcome) {
+        for (view, path) in paths.iter_mut() {
+            let Some(own) = outcome.path_mut(view.id).filter(|own| own.acked) else { continue };
+            own.rate = path.delivery_rate.take_sample(now, own.lost_before, view);
+            // What is marked may turn out to be delivered.
+            if let Some((_, earliest)) = own.earliest_sent
+                && !self.outstanding.has_marked_on(view.id)
+            {
+                path.delivery_rate.forget_before(earliest);
+            }
         }
     }
 
@@ -253,6 +270,17 @@ impl Sender {
         // A probe that is outstanding cannot be in a block: spare the search.
         let outstanding = self.outstanding.get(tsn).is_some_and(TxChunk::is_in_flight);
         !outstanding && sack.gaps.iter().chain(sack.nr_gaps.iter()).any(inside)
+    }
+}
+
+/// Credits the path that delivered a chunk. Where that may have been another one (a retransmission
+/// elsewhere, a copy), no path is: a rate must not be credited with what another path carried. What
+/// was reneged on was credited before.
+fn note_delivered(now: Time, chunk: &TxChunk, delivery: Delivery, paths: &mut PathSet) {
+    let elsewhere = chunk.moved || chunk.copy_given_up;
+    let certain = delivery.certain && !elsewhere && !chunk.reneged;
+    if let Some((view, path)) = paths.both_mut(delivery.path).filter(|_| certain) {
+        path.delivery_rate.note_delivered(now, delivery.sent, chunk.size(), view);
     }
 }
 

@@ -4,6 +4,7 @@ use polypath_wire::{GapBlocks, Tsns};
 
 use crate::ids::PathId;
 use crate::time::{Duration, Time};
+use crate::view::RateSample;
 
 /// A SACK or NR-SACK with its TSNs extended.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +93,10 @@ pub(crate) struct PathOutcome {
     /// DATA chunk bytes newly acknowledged.
     pub(crate) newly_acked: u64,
     pub(crate) outstanding_before: u64,
+    /// Bytes declared lost before the SACK.
+    pub(super) lost_before: u64,
+    /// A delivery-rate sample.
+    pub(crate) rate: Option<RateSample>,
     /// CUC: the path's pseudo-cum-ack moved.
     pub(crate) new_pseudo_cumack: bool,
     /// A chunk that was sent once, hence unambiguous, was acknowledged.

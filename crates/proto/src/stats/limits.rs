@@ -20,8 +20,8 @@ pub enum Limit {
     Congestion(PathId),
     /// Max.Burst or the share of the buffers that a path may take: a congestion window is open.
     Rules,
-    /// The path scheduler waits for a better path than the open ones.
-    Scheduler,
+    /// The path scheduler waits although a path is open; this one is the fastest that is not.
+    Scheduler(PathId),
     /// A packet waits for its time (pacing).
     Pacing,
     /// No path works.
@@ -46,8 +46,8 @@ pub struct LimitStats {
     pub congestion: Vec<Duration>,
     /// [`Limit::Rules`].
     pub rules: Duration,
-    /// [`Limit::Scheduler`].
-    pub scheduler: Duration,
+    /// [`Limit::Scheduler`], by path.
+    pub scheduler: Vec<Duration>,
     /// [`Limit::Pacing`].
     pub pacing: Duration,
     /// [`Limit::NoPath`].
@@ -57,17 +57,20 @@ pub struct LimitStats {
 impl LimitStats {
     /// Every limit that ever held, with its time, the longest first.
     pub fn ranking(&self) -> Vec<(Limit, Duration)> {
-        let paths = (0..=u8::MAX).zip(&self.congestion);
+        let by_path = |times: &[Duration], limit: fn(PathId) -> Limit| {
+            let paths = (0..=u8::MAX).map(PathId).map(limit);
+            paths.zip(times.iter().copied()).collect::<Vec<_>>()
+        };
         let mut all = vec![
             (Limit::Application, self.application),
             (Limit::SendBuffer, self.send_buffer),
             (Limit::PeerWindow, self.peer_window),
             (Limit::Rules, self.rules),
-            (Limit::Scheduler, self.scheduler),
             (Limit::Pacing, self.pacing),
             (Limit::NoPath, self.no_path),
         ];
-        all.extend(paths.map(|(path, time)| (Limit::Congestion(PathId(path)), *time)));
+        all.extend(by_path(&self.congestion, Limit::Congestion));
+        all.extend(by_path(&self.scheduler, Limit::Scheduler));
         all.retain(|(_, time)| !time.is_zero());
         all.sort_by_key(|(_, time)| core::cmp::Reverse(*time));
         all
@@ -91,18 +94,20 @@ impl LimitStats {
             Limit::SendBuffer => &mut self.send_buffer,
             Limit::PeerWindow => &mut self.peer_window,
             Limit::Rules => &mut self.rules,
-            Limit::Scheduler => &mut self.scheduler,
             Limit::Pacing => &mut self.pacing,
             Limit::NoPath => &mut self.no_path,
-            Limit::Congestion(path) => {
-                let at = path.index();
-                if self.congestion.len() <= at {
-                    self.congestion.resize(at + 1, Duration::ZERO);
-                }
-                &mut self.congestion[at]
-            }
+            Limit::Congestion(path) => slot_of_path(&mut self.congestion, path),
+            Limit::Scheduler(path) => slot_of_path(&mut self.scheduler, path),
         }
     }
+}
+
+fn slot_of_path(times: &mut Vec<Duration>, path: PathId) -> &mut Duration {
+    let at = path.index();
+    if times.len() <= at {
+        times.resize(at + 1, Duration::ZERO);
+    }
+    &mut times[at]
 }
 
 impl core::fmt::Display for Limit {
@@ -111,9 +116,9 @@ impl core::fmt::Display for Limit {
             Self::Application => f.write_str("application"),
             Self::SendBuffer => f.write_str("send buffer"),
             Self::PeerWindow => f.write_str("peer's window"),
-            Self::Congestion(path) => write!(f, "cwnd of {path}"),
+            Self::Congestion(path) => write!(f, "paths full ({path} is the fastest)"),
             Self::Rules => f.write_str("Max.Burst or buffer shares"),
-            Self::Scheduler => f.write_str("scheduler"),
+            Self::Scheduler(path) => write!(f, "waits for {path}"),
             Self::Pacing => f.write_str("pacing"),
             Self::NoPath => f.write_str("no path"),
         }

@@ -53,7 +53,7 @@ pub struct Point {
 ///
 /// # Errors
 /// When the figure names what does not exist.
-pub fn diagrams(
+pub fn build_diagrams(
     figure: &Figure,
     evaluator: &Evaluator<'_>,
     deviations: &[Deviation],
@@ -63,8 +63,8 @@ pub fn diagrams(
     };
     let plan = Plan { figure, evaluator, x, y, deviations };
     let panels = figure.panels.iter().cloned().collect::<Vec<_>>();
-    let panels = plan.places(&panels, &plan.pinned()?)?;
-    panels.iter().map(|panel| plan.diagram(panel)).collect()
+    let panels = plan.list_places(&panels, &plan.pinned_axes()?)?;
+    panels.iter().map(|panel| plan.build_diagram(panel)).collect()
 }
 
 struct Plan<'a> {
@@ -77,13 +77,13 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     /// Axes that `only` binds to one value and that nothing else walks over.
-    fn pinned(&self) -> Result<Bindings, NoValue> {
+    fn pinned_axes(&self) -> Result<Bindings, NoValue> {
         let mut pinned = Bindings::new();
         if let Some(grid) = &self.figure.grid {
             pinned.insert(GRID.to_owned(), grid.clone());
         }
         for axis in self.figure.only.0.keys() {
-            let labels = self.labels(axis)?;
+            let labels = self.axis_labels(axis)?;
             if let [only] = labels.as_slice() {
                 pinned.insert(axis.clone(), only.clone());
             }
@@ -91,21 +91,21 @@ impl Plan<'_> {
         Ok(pinned)
     }
 
-    fn labels(&self, axis: &str) -> Result<Vec<String>, NoValue> {
-        self.evaluator.labels(axis, &self.pick(axis), self.figure.grid.as_deref())
+    fn axis_labels(&self, axis: &str) -> Result<Vec<String>, NoValue> {
+        self.evaluator.axis_labels(axis, &self.axis_pick(axis), self.figure.grid.as_deref())
     }
 
-    fn pick(&self, axis: &str) -> Pick {
+    fn axis_pick(&self, axis: &str) -> Pick {
         self.figure.only.0.get(axis).cloned().unwrap_or(Pick::All)
     }
 
-    fn places(&self, axes: &[String], bound: &Bindings) -> Result<Vec<Bindings>, NoValue> {
-        let over = axes.iter().map(|axis| (axis.clone(), self.pick(axis))).collect();
-        self.evaluator.walk(&Over(over), bound)
+    fn list_places(&self, axes: &[String], bound: &Bindings) -> Result<Vec<Bindings>, NoValue> {
+        let over = axes.iter().map(|axis| (axis.clone(), self.axis_pick(axis))).collect();
+        self.evaluator.walk_axes(&Over(over), bound)
     }
 
-    fn diagram(&self, panel: &Bindings) -> Result<Diagram, NoValue> {
-        let labels = self.labels(self.x)?;
+    fn build_diagram(&self, panel: &Bindings) -> Result<Diagram, NoValue> {
+        let labels = self.axis_labels(self.x)?;
         let numbers: Option<Vec<f64>> = labels.iter().map(|label| parse_amount(label)).collect();
         let (x_unit, x_factor) = x_unit(&labels);
         let xs: Vec<f64> = match &numbers {
@@ -113,20 +113,20 @@ impl Plan<'_> {
             None => (0..labels.len()).map(|n| n as f64).collect(),
         };
         let mut curves = Vec::new();
-        for place in self.places(&self.figure.curves, panel)? {
-            curves.extend(self.curve(&place, &labels, &xs)?);
+        for place in self.list_places(&self.figure.curves, panel)? {
+            curves.extend(self.build_curve(&place, &labels, &xs)?);
         }
-        let unit = polypath_experiments::evaluate::unit(self.y);
-        let (factor, y_unit) = unit.scale(largest(&curves));
-        curves.iter_mut().for_each(|curve| curve.rescale(factor));
+        let unit = polypath_experiments::evaluate::quantity_unit(self.y);
+        let (factor, y_unit) = unit.scale_for(largest_value(&curves));
+        curves.iter_mut().for_each(|curve| curve.rescale_values(factor));
         let name = self.figure.x_label.clone().unwrap_or_else(|| self.x.to_owned());
         let y_name = self.figure.y_label.clone();
-        let y_name = y_name.unwrap_or_else(|| polypath_experiments::evaluate::describe(self.y));
-        let heading = self
-            .figure
-            .panels
-            .as_ref()
-            .and_then(|axis| panel.get(axis).map(|label| format!("{axis} {}", spaced(label))));
+        let y_name =
+            y_name.unwrap_or_else(|| polypath_experiments::evaluate::describe_quantity(self.y));
+        let heading =
+            self.figure.panels.as_ref().and_then(|axis| {
+                panel.get(axis).map(|label| format!("{axis} {}", space_unit(label)))
+            });
         Ok(Diagram {
             heading: heading.unwrap_or_default(),
             x_label: with_unit(&name, if numbers.is_some() { x_unit } else { "" }),
@@ -145,7 +145,7 @@ impl Plan<'_> {
     }
 
     /// `None`: no point of it was run.
-    fn curve(
+    fn build_curve(
         &self,
         place: &Bindings,
         labels: &[String],
@@ -155,21 +155,21 @@ impl Plan<'_> {
         for (label, x) in labels.iter().zip(xs) {
             let mut bound = place.clone();
             bound.insert(self.x.to_owned(), label.clone());
-            match self.evaluator.estimate(self.y, &bound) {
+            match self.evaluator.estimate_quantity(self.y, &bound) {
                 Ok(value) => points.push(Point { x: *x, y: value.interval() }),
                 Err(NoValue::Missing(_)) => {}
                 Err(mistake) => return Err(mistake),
             }
-            reference.extend(self.reference(&bound, *x));
+            reference.extend(self.find_reference(&bound, *x));
         }
-        let of = |axis: &String| place.get(axis).map(|label| spaced(label));
+        let of = |axis: &String| place.get(axis).map(|label| space_unit(label));
         let label: Vec<String> = self.figure.curves.iter().filter_map(of).collect();
         let curve = Curve { label: label.join(", "), points, reference, marked: true };
         Ok((!curve.points.is_empty()).then_some(curve))
     }
 
     /// Reference data that belong to a point of this figure.
-    fn reference(&self, bound: &Bindings, x: f64) -> Option<Point> {
+    fn find_reference(&self, bound: &Bindings, x: f64) -> Option<Point> {
         let own =
             self.deviations.iter().filter(|one| one.figure.as_ref() == Some(&self.figure.name));
         let mut here = own.filter(|one| {
@@ -182,7 +182,7 @@ impl Plan<'_> {
 }
 
 impl Curve {
-    fn rescale(&mut self, factor: f64) {
+    fn rescale_values(&mut self, factor: f64) {
         for point in self.points.iter_mut().chain(&mut self.reference) {
             point.y.mean *= factor;
             point.y.half *= factor;
@@ -191,7 +191,7 @@ impl Curve {
 }
 
 /// A quantity with a blank before its unit; other labels as they are.
-pub(super) fn spaced(label: &str) -> String {
+pub(super) fn space_unit(label: &str) -> String {
     let unit = label.find(|c: char| c.is_ascii_alphabetic() || c == '%');
     match unit.and_then(|at| label.split_at_checked(at)) {
         Some((number, unit)) if number.parse::<f64>().is_ok() && parse_amount(label).is_some() => {
@@ -201,7 +201,7 @@ pub(super) fn spaced(label: &str) -> String {
     }
 }
 
-fn largest(curves: &[Curve]) -> f64 {
+fn largest_value(curves: &[Curve]) -> f64 {
     let points = curves.iter().flat_map(|curve| &curve.points);
     points.map(|point| point.y.mean.abs()).fold(0.0, f64::max)
 }
@@ -231,20 +231,20 @@ fn with_unit(name: &str, unit: &str) -> String {
 
 /// The unit in which a time series is drawn: all of them are of sizes.
 pub(super) fn series_unit(largest: f64) -> (f64, &'static str) {
-    Unit::Bytes.scale(largest)
+    Unit::Bytes.scale_for(largest)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::spaced;
+    use super::space_unit;
 
     #[test]
     fn units_stand_apart_from_their_numbers() {
-        assert_eq!(spaced("10ms"), "10 ms");
-        assert_eq!(spaced("0.5%"), "0.5 %");
-        assert_eq!(spaced("64KiB"), "64 KiB");
-        assert_eq!(spaced("CMT-SCTP"), "CMT-SCTP");
-        assert_eq!(spaced("1 %, 10 %"), "1 %, 10 %");
-        assert_eq!(spaced("4"), "4");
+        assert_eq!(space_unit("10ms"), "10 ms");
+        assert_eq!(space_unit("0.5%"), "0.5 %");
+        assert_eq!(space_unit("64KiB"), "64 KiB");
+        assert_eq!(space_unit("CMT-SCTP"), "CMT-SCTP");
+        assert_eq!(space_unit("1 %, 10 %"), "1 %, 10 %");
+        assert_eq!(space_unit("4"), "4");
     }
 }

@@ -37,27 +37,27 @@ impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for DrawE
 ///
 /// # Errors
 /// When the drawing library refuses.
-pub fn svg(diagram: &Diagram) -> Result<String, DrawError> {
+pub fn draw_svg(diagram: &Diagram) -> Result<String, DrawError> {
     let mut text = String::new();
     {
-        let longest = legend(diagram).map(|(label, ..)| label.len()).max().unwrap_or(0);
+        let longest = legend_rows(diagram).map(|(label, ..)| label.len()).max().unwrap_or(0);
         let longest = longest.max(diagram.legend.len().saturating_sub(6));
         let beside = (longest as u32 * 7 + 60).clamp(90, 400);
-        let rows = legend(diagram).count() as u32;
+        let rows = legend_rows(diagram).count() as u32;
         let height = HEIGHT.max((rows + 1) * ROW as u32 + 40);
         let root = SVGBackend::with_string(&mut text, (WIDTH + beside, height)).into_drawing_area();
         root.fill(&WHITE)?;
         let (left, right) = root.split_horizontally(WIDTH);
-        plot(&left, diagram)?;
+        draw_plot(&left, diagram)?;
         draw_legend(&right, diagram)?;
         root.present()?;
     }
     Ok(text)
 }
 
-fn plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
+fn draw_plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
     let pixels = WIDTH - LEFT - 2 * MARGIN;
-    let (xs, ys) = (Axis::along(diagram, pixels), Axis::upwards(diagram));
+    let (xs, ys) = (Axis::for_x(diagram, pixels), Axis::for_y(diagram));
     // Long names stand in two rows in turn; the upper row is the mesh's.
     let lower = |x: f64| xs.is_crowded(pixels) && x as usize % 2 == 1;
     let rows = if xs.is_crowded(pixels) { 2 } else { 1 };
@@ -76,8 +76,8 @@ fn plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
         .bold_line_style(RGBColor(225, 225, 225))
         .x_desc(&diagram.x_label)
         .y_desc(&diagram.y_label)
-        .x_label_formatter(&|x| if lower(*x) { String::new() } else { xs.text(*x) })
-        .y_label_formatter(&|y| ys.text(*y))
+        .x_label_formatter(&|x| if lower(*x) { String::new() } else { xs.tick_label(*x) })
+        .y_label_formatter(&|y| ys.tick_label(*y))
         .label_style(("sans-serif", TEXT))
         .axis_desc_style(("sans-serif", TEXT + 1))
         .draw()?;
@@ -85,12 +85,12 @@ fn plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
     let style = ("sans-serif", TEXT).into_text_style(area);
     let style = style.pos(Pos::new(HPos::Center, VPos::Top));
     chart.draw_series(xs.ticks().iter().filter(|x| lower(**x)).map(|x| {
-        EmptyElement::at((*x, bottom)) + Text::new(xs.text(*x), (0, ROW + 10), style.clone())
+        EmptyElement::at((*x, bottom)) + Text::new(xs.tick_label(*x), (0, ROW + 10), style.clone())
     }))?;
-    levels(&mut chart, diagram, xs.ends())?;
+    draw_levels(&mut chart, diagram, xs.ends())?;
     let joined = diagram.categories.is_none();
     for (n, curve) in diagram.curves.iter().enumerate() {
-        let curve = CurveIn { curve, look: Look::of(n), xs: &xs, ys: &ys, joined };
+        let curve = CurveIn { curve, look: Look::for_curve(n), xs: &xs, ys: &ys, joined };
         draw_curve(&mut chart, &curve)?;
     }
     Ok(())
@@ -108,12 +108,12 @@ struct CurveIn<'a> {
 
 impl CurveIn<'_> {
     /// Points that both scales have: a logarithmic one has no zero.
-    fn drawable<'p>(&self, points: &'p [Point]) -> impl Iterator<Item = &'p Point> + Clone {
-        points.iter().filter(|point| self.xs.has(point.x) && self.ys.has(point.y.mean))
+    fn drawable_points<'p>(&self, points: &'p [Point]) -> impl Iterator<Item = &'p Point> + Clone {
+        points.iter().filter(|point| self.xs.has_value(point.x) && self.ys.has_value(point.y.mean))
     }
 }
 
-fn levels(
+fn draw_levels(
     chart: &mut Chart<'_, '_>,
     diagram: &Diagram,
     (start, end): (f64, f64),
@@ -130,7 +130,7 @@ fn levels(
 fn draw_curve(chart: &mut Chart<'_, '_>, one: &CurveIn<'_>) -> Result<(), DrawError> {
     let CurveIn { curve, look, .. } = *one;
     let place = |point: &Point| (point.x, point.y.mean);
-    let line: Vec<(f64, f64)> = one.drawable(&curve.points).map(place).collect();
+    let line: Vec<(f64, f64)> = one.drawable_points(&curve.points).map(place).collect();
     if one.joined {
         let style = look.colour.stroke_width(2);
         match look.dash {
@@ -140,26 +140,27 @@ fn draw_curve(chart: &mut Chart<'_, '_>, one: &CurveIn<'_>) -> Result<(), DrawEr
             }
         };
     }
-    intervals(chart, one, &curve.points, 2)?;
+    draw_intervals(chart, one, &curve.points, 2)?;
     if curve.marked {
-        chart.draw_series(line.into_iter().map(|at| marker(at, look, look.size, true)))?;
+        chart.draw_series(line.into_iter().map(|at| build_marker(at, look, look.size, true)))?;
     }
-    intervals(chart, one, &curve.reference, 1)?;
-    let reference = one.drawable(&curve.reference).map(place);
-    chart.draw_series(reference.map(|at| marker(at, look, 9, false)))?;
+    draw_intervals(chart, one, &curve.reference, 1)?;
+    let reference = one.drawable_points(&curve.reference).map(place);
+    chart.draw_series(reference.map(|at| build_marker(at, look, 9, false)))?;
     Ok(())
 }
 
-fn intervals(
+fn draw_intervals(
     chart: &mut Chart<'_, '_>,
     one: &CurveIn<'_>,
     points: &[Point],
     width: u32,
 ) -> Result<(), DrawError> {
     let (look, ys) = (one.look, one.ys);
-    let wide = one.drawable(points).filter(|point| point.y.half.is_finite() && point.y.half > 0.0);
+    let wide =
+        one.drawable_points(points).filter(|point| point.y.half.is_finite() && point.y.half > 0.0);
     let bar = |point: &Point| {
-        let ends = [point.y.low(), point.y.high()].map(|y| (point.x, ys.held(y)));
+        let ends = [point.y.low(), point.y.high()].map(|y| (point.x, ys.clamp_value(y)));
         PathElement::new(ends.to_vec(), look.colour.stroke_width(width))
     };
     chart.draw_series(wide.clone().map(bar))?;
@@ -167,7 +168,7 @@ fn intervals(
         [polypath_experiments::stats::Interval::low, polypath_experiments::stats::Interval::high]
     {
         let cap = |point: &Point| {
-            EmptyElement::at((point.x, ys.held(end(point.y))))
+            EmptyElement::at((point.x, ys.clamp_value(end(point.y))))
                 + PathElement::new(vec![(-4, 0), (4, 0)], look.colour.stroke_width(width))
         };
         chart.draw_series(wide.clone().map(cap))?;
@@ -180,8 +181,8 @@ type Drawn<'b, C> =
     ComposedElement<C, SVGBackend<'b>, Polygon<(i32, i32)>, PathElement<(i32, i32)>>;
 
 /// A marker; hollow ones are the reference's.
-fn marker<'b, C: Clone>(at: C, look: Look, size: i32, filled: bool) -> Drawn<'b, C> {
-    let corners = corners(look.marker, size);
+fn build_marker<'b, C: Clone>(at: C, look: Look, size: i32, filled: bool) -> Drawn<'b, C> {
+    let corners = marker_corners(look.marker, size);
     let outline = corners.iter().chain(corners.first()).copied().collect::<Vec<_>>();
     // A white rim keeps markers apart that touch; a cross is too thin for one.
     let fill = if filled { look.colour.to_rgba() } else { TRANSPARENT };
@@ -191,7 +192,7 @@ fn marker<'b, C: Clone>(at: C, look: Look, size: i32, filled: bool) -> Drawn<'b,
         + PathElement::new(outline, rim.stroke_width(1))
 }
 
-fn corners(marker: Marker, s: i32) -> Vec<(i32, i32)> {
+fn marker_corners(marker: Marker, s: i32) -> Vec<(i32, i32)> {
     match marker {
         Marker::Circle => {
             let corner = |n: i32| {
@@ -228,11 +229,11 @@ fn corners(marker: Marker, s: i32) -> Vec<(i32, i32)> {
 }
 
 /// Rows of the legend: text, look, and whether it stands for the reference.
-fn legend(diagram: &Diagram) -> impl Iterator<Item = (String, Look, bool, bool)> {
+fn legend_rows(diagram: &Diagram) -> impl Iterator<Item = (String, Look, bool, bool)> {
     let own = diagram.curves.iter().enumerate().filter(|(_, curve)| !curve.label.is_empty());
-    let rows = own.map(|(n, curve)| (curve.label.clone(), Look::of(n), true, curve.marked));
+    let rows = own.map(|(n, curve)| (curve.label.clone(), Look::for_curve(n), true, curve.marked));
     let reference = diagram.curves.iter().any(|curve| !curve.reference.is_empty());
-    let row = ("hollow: original simulator".to_owned(), Look::of(0), false, true);
+    let row = ("hollow: original simulator".to_owned(), Look::for_curve(0), false, true);
     rows.chain(reference.then_some(row))
 }
 
@@ -240,7 +241,7 @@ fn draw_legend(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
     let heading = i32::from(!diagram.legend.is_empty());
     let style = ("sans-serif", TEXT).into_font().style(FontStyle::Bold);
     area.draw(&Text::new(diagram.legend.clone(), (4, 24 - TEXT / 2), style))?;
-    for (n, (label, look, filled, marked)) in legend(diagram).enumerate() {
+    for (n, (label, look, filled, marked)) in legend_rows(diagram).enumerate() {
         let y = 24 + ROW * (n as i32 + heading);
         if filled && diagram.categories.is_none() {
             let style = look.colour.stroke_width(2);
@@ -259,7 +260,7 @@ fn draw_legend(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
         }
         if marked {
             let size = if filled { look.size } else { 9 };
-            area.draw(&marker((22, y), look, size, filled))?;
+            area.draw(&build_marker((22, y), look, size, filled))?;
         }
         area.draw(&Text::new(label, (48, y - TEXT / 2), ("sans-serif", TEXT)))?;
     }
@@ -299,7 +300,7 @@ mod tests {
 
     #[test]
     fn every_curve_is_in_the_legend_and_axes_have_units() {
-        let text = svg(&diagram(9)).unwrap();
+        let text = draw_svg(&diagram(9)).unwrap();
         for n in 0..9 {
             assert!(text.contains(&format!("curve {n}")), "{n}");
         }
@@ -310,9 +311,9 @@ mod tests {
     fn empty_and_logarithmic_diagrams_are_drawn_too() {
         let mut empty = diagram(0);
         empty.levels.clear();
-        svg(&empty).unwrap();
+        draw_svg(&empty).unwrap();
         let mut log = diagram(2);
         log.log = (true, true);
-        svg(&log).unwrap();
+        draw_svg(&log).unwrap();
     }
 }

@@ -6,13 +6,15 @@ mod draw;
 mod palette;
 mod rows;
 mod series;
+mod shares;
 mod tabulate;
 
-pub use data::{Curve, Diagram, Point, diagrams};
-pub use draw::svg;
-pub use rows::{Rows, rows};
+pub use data::{Curve, Diagram, Point, build_diagrams};
+pub use draw::{DrawError, draw_svg};
+pub use rows::{Rows, tabulate_diagram};
 pub use series::time_series;
-pub use tabulate::{Tabulated, tabulate};
+pub use shares::{Share, ShareChart, draw_shares};
+pub use tabulate::{Tabulated, tabulate_results};
 
 /// A drawn figure.
 #[derive(Clone, Debug)]

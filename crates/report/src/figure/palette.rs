@@ -49,7 +49,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    pub(super) fn of(curve: usize) -> Self {
+    pub(super) fn for_curve(curve: usize) -> Self {
         // Indices are taken modulo the lengths.
         Self {
             colour: COLOURS[curve % COLOURS.len()],
@@ -68,7 +68,7 @@ mod tests {
     fn the_first_curves_differ_in_colour_and_marker_or_dash() {
         for a in 0..20 {
             for b in 0..a {
-                let (a, b) = (Look::of(a), Look::of(b));
+                let (a, b) = (Look::for_curve(a), Look::for_curve(b));
                 assert!(a.marker != b.marker || a.dash != b.dash);
             }
         }

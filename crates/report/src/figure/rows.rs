@@ -1,6 +1,6 @@
 //! Diagrams as tables: x down, curves across.
 
-use polypath_run::metrics::{digits, pair};
+use polypath_run::metrics::{format_digits, format_pair};
 
 use super::data::{Curve, Diagram, Point};
 
@@ -18,9 +18,9 @@ pub struct Rows {
 
 /// The figures of a diagram with the half widths of their intervals; with `reference`, the original
 /// simulator's beside each curve that has any.
-pub fn rows(diagram: &Diagram, reference: bool) -> Rows {
+pub fn tabulate_diagram(diagram: &Diagram, reference: bool) -> Rows {
     if diagram.curves.iter().any(|curve| !curve.marked) {
-        return extremes(diagram);
+        return tabulate_extremes(diagram);
     }
     let mut columns: Vec<(String, &[Point])> = Vec::new();
     for curve in &diagram.curves {
@@ -39,7 +39,7 @@ pub fn rows(diagram: &Diagram, reference: bool) -> Rows {
     let cell = |points: &[Point], x: f64| {
         let here = points.iter().find(|point| point.x == x);
         here.map_or("-".to_owned(), |Point { y, .. }| {
-            if y.mean.abs() + y.half < least { "0".to_owned() } else { pair(y.mean, y.half) }
+            if y.mean.abs() + y.half < least { "0".to_owned() } else { format_pair(y.mean, y.half) }
         })
     };
     let row = |x: &f64| {
@@ -54,7 +54,7 @@ pub fn rows(diagram: &Diagram, reference: bool) -> Rows {
 }
 
 /// Time series have too many points to list.
-fn extremes(diagram: &Diagram) -> Rows {
+fn tabulate_extremes(diagram: &Diagram) -> Rows {
     let row = |curve: &Curve| {
         let values = || curve.points.iter().map(|point| point.y.mean);
         let count = curve.points.len();
@@ -64,7 +64,7 @@ fn extremes(diagram: &Diagram) -> Rows {
         let mean = values().sum::<f64>() / count as f64;
         let least = values().fold(f64::INFINITY, f64::min);
         let most = values().fold(f64::NEG_INFINITY, f64::max);
-        vec![curve.label.clone(), digits(least), digits(mean), digits(most)]
+        vec![curve.label.clone(), format_digits(least), format_digits(mean), format_digits(most)]
     };
     let head = [diagram.y_label.as_str(), "least", "mean", "greatest"];
     Rows { head: head.map(str::to_owned).to_vec(), rows: diagram.curves.iter().map(row).collect() }
@@ -73,7 +73,7 @@ fn extremes(diagram: &Diagram) -> Rows {
 fn x_text(diagram: &Diagram, x: f64) -> String {
     match &diagram.categories {
         Some(labels) => labels.get(x as usize).cloned().unwrap_or_default(),
-        None => digits(x),
+        None => format_digits(x),
     }
 }
 
@@ -105,16 +105,16 @@ mod tests {
     #[test]
     fn x_goes_down_and_curves_across() {
         let shown = diagram(vec![curve("a", &[1.0, 2.0], true), curve("b", &[2.0, 3.0], true)]);
-        let table = rows(&shown, false);
+        let table = tabulate_diagram(&shown, false);
         assert_eq!(table.head, ["Buffer (KiB)", "a", "b"]);
         assert_eq!(table.rows[0], ["1", "10.00 +- 0.50", "-"]);
         assert_eq!(table.rows[1], ["2", "20.00 +- 0.50", "20.00 +- 0.50"]);
-        assert_eq!(rows(&shown, true).head[2], "a, original");
+        assert_eq!(tabulate_diagram(&shown, true).head[2], "a, original");
     }
 
     #[test]
     fn a_time_series_is_told_by_its_extremes() {
-        let table = rows(&diagram(vec![curve("cwnd", &[1.0, 2.0, 6.0], false)]), false);
+        let table = tabulate_diagram(&diagram(vec![curve("cwnd", &[1.0, 2.0, 6.0], false)]), false);
         assert_eq!(table.rows, [["cwnd", "10", "30", "60"]]);
     }
 }

@@ -14,16 +14,16 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
     let to = figure.to.map_or(f64::INFINITY, |to| to.0);
     let mut curves = Vec::new();
     for series in &figure.series {
-        let Some(flow) = flow(result, series) else { continue };
+        let Some(flow) = find_flow(result, series) else { continue };
         let within = |sample: &&Sample| (from..=to).contains(&seconds(sample));
         let point = |sample: &Sample| {
             let paths: Vec<&str> = flow.paths.iter().map(|path| path.name.as_str()).collect();
-            let mean = value(own_name(series), sample, &paths)?;
+            let mean = sample_value(own_name(series), sample, &paths)?;
             Some(Point { x: seconds(sample), y: Interval { mean, half: 0.0 } })
         };
         let points = flow.samples.iter().filter(within).filter_map(point).collect();
         let reference = Vec::new();
-        let label = label(figure, series);
+        let label = legend_label(figure, series);
         curves.push(Curve { label, points, reference, marked: false });
     }
     let largest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.y.mean);
@@ -32,7 +32,7 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
     for point in curves.iter_mut().flat_map(|curve| &mut curve.points) {
         point.y.mean *= factor;
     }
-    let y_name = figure.y_label.clone().unwrap_or_else(|| quantity(name).to_owned());
+    let y_name = figure.y_label.clone().unwrap_or_else(|| name_quantity(name).to_owned());
     Diagram {
         heading: String::new(),
         x_label: format!("{} (s)", figure.x_label.as_deref().unwrap_or("Time")),
@@ -46,7 +46,7 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
 }
 
 /// What a series shows, in words.
-fn quantity(series: &str) -> &str {
+fn name_quantity(series: &str) -> &str {
     match series.split_once(".path.").map_or(series, |(what, _)| what) {
         "cwnd" => "Congestion window",
         "ssthresh" => "Slow start threshold",
@@ -60,7 +60,7 @@ fn quantity(series: &str) -> &str {
 }
 
 /// In the legend: the path alone where all series show the same of their paths.
-fn label(figure: &Figure, series: &str) -> String {
+fn legend_label(figure: &Figure, series: &str) -> String {
     let what = |series: &str| series.split_once(".path.").map(|(what, _)| what.to_owned());
     let own = what(series);
     let alike = own.is_some() && figure.series.iter().all(|other| what(other) == own);
@@ -72,7 +72,10 @@ fn label(figure: &Figure, series: &str) -> String {
 }
 
 /// The flow of a series: the first, or as `flow.NAME.` says.
-fn flow<'a>(result: &'a RunResult, series: &str) -> Option<&'a polypath_sim::results::FlowResult> {
+fn find_flow<'a>(
+    result: &'a RunResult,
+    series: &str,
+) -> Option<&'a polypath_sim::results::FlowResult> {
     let named = series.strip_prefix("flow.").and_then(|rest| rest.split_once('.'));
     match named {
         Some((name, _)) => result.flows.iter().find(|flow| flow.name == name),
@@ -85,7 +88,7 @@ fn own_name(series: &str) -> &str {
     named.map_or(series, |(_, name)| name)
 }
 
-fn value(series: &str, sample: &Sample, paths: &[&str]) -> Option<f64> {
+fn sample_value(series: &str, sample: &Sample, paths: &[&str]) -> Option<f64> {
     if let Some((what, path)) = series.split_once(".path.") {
         let at = paths.iter().position(|name| *name == path)?;
         let path = sample.paths.get(at)?;

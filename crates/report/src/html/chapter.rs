@@ -3,80 +3,89 @@
 use polypath_experiments::evaluate::{Comparison, Verdict};
 use polypath_experiments::reproduce::{ClaimReport, Deviation, Flip, SensitivityReport};
 
-use super::page::{Page, agreement_of, badge, escape, shown};
-use super::parameters::parameters;
+use super::page::{Page, agreement_of, escape_html, format_measured, verdict_badge};
+use super::parameters::write_parameters;
 use crate::chapter::Chapter;
-use crate::figure::{Diagram, Drawing, Rows, Tabulated, rows};
+use crate::figure::{Diagram, Drawing, Rows, Tabulated, tabulate_diagram};
 
 /// Comparisons that a claim shows at once; the rest can be unfolded.
 const SHOWN: usize = 3;
 
 impl Page {
     /// What there is to say about one experiment.
-    pub(super) fn chapter(&mut self, chapter: &Chapter<'_>) {
+    pub(super) fn write_chapter(&mut self, chapter: &Chapter<'_>) {
         let head = &chapter.study.experiment.head;
-        let id = escape(&head.id);
-        self.line(&format!("<section id=\"{id}\"><h3>{id}: {}</h3>", escape(&head.title)));
-        self.line(&format!(
+        let id = escape_html(&head.id);
+        self.push_line(&format!(
+            "<section id=\"{id}\"><h3>{id}: {}</h3>",
+            escape_html(&head.title)
+        ));
+        self.push_line(&format!(
             "<p>{} <span class=\"soft\">({})</span></p>",
-            escape(&head.question),
-            escape(&head.source)
+            escape_html(&head.question),
+            escape_html(&head.source)
         ));
         let original = chapter.report.deviations.first().map(|one| one.reference.as_str());
         for drawing in chapter.drawings {
-            self.drawing(drawing, original);
+            self.write_drawing(drawing, original);
         }
-        chapter.tables.iter().for_each(|table| self.tabulated(table));
-        self.claims(&chapter.report.claims);
-        self.deviations(&chapter.report.deviations);
-        self.sensitivity(&chapter.report.sensitivity);
-        self.list("Assumptions of ours", &head.assumptions);
-        self.list("Notes", &head.notes);
-        parameters(self, chapter.study);
-        self.line("</section>");
+        chapter.tables.iter().for_each(|table| self.write_table(table));
+        self.write_claims(&chapter.report.claims);
+        self.write_deviations(&chapter.report.deviations);
+        self.write_sensitivity(&chapter.report.sensitivity);
+        self.write_list("Assumptions of ours", &head.assumptions);
+        self.write_list("Notes", &head.notes);
+        write_parameters(self, chapter.study);
+        self.push_line("</section>");
     }
 
-    fn drawing(&mut self, drawing: &Drawing, original: Option<&str>) {
+    fn write_drawing(&mut self, drawing: &Drawing, original: Option<&str>) {
         for (diagram, svg) in &drawing.panels {
             let heading = match diagram.heading.as_str() {
                 "" => String::new(),
-                heading => format!(": {}", escape(heading)),
+                heading => format!(": {}", escape_html(heading)),
             };
             let marks = if diagram.curves.iter().any(|curve| !curve.reference.is_empty()) {
-                format!(" Hollow: the original simulator ({}).", escape(original.unwrap_or("")))
+                format!(
+                    " Hollow: the original simulator ({}).",
+                    escape_html(original.unwrap_or(""))
+                )
             } else {
                 String::new()
             };
-            self.line(&format!(
+            self.push_line(&format!(
                 "<figure>{svg}<figcaption><b>{}</b> {}{heading}.{marks}</figcaption></figure>",
-                escape(&drawing.name),
-                escape(&drawing.title),
+                escape_html(&drawing.name),
+                escape_html(&drawing.title),
             ));
-            self.figures(diagram);
+            self.write_diagram_values(diagram);
         }
     }
 
-    fn tabulated(&mut self, table: &Tabulated) {
-        self.line(&format!("<h4>{}</h4>", escape(&table.title)));
+    fn write_table(&mut self, table: &Tabulated) {
+        self.push_line(&format!("<h4>{}</h4>", escape_html(&table.title)));
         if !table.note.is_empty() {
-            self.line(&format!("<p>{}</p>", escape(&table.note)));
+            self.push_line(&format!("<p>{}</p>", escape_html(&table.note)));
         }
         for (heading, rows) in &table.panels {
             let heading = if heading.is_empty() { "The table" } else { heading };
-            self.rows(heading, rows);
+            self.write_folded_table(heading, rows);
         }
     }
 
     /// The diagram as a table, for who wants the numbers.
-    fn figures(&mut self, diagram: &Diagram) {
-        self.rows(&format!("{} in numbers", diagram.y_label), &rows(diagram, true));
+    fn write_diagram_values(&mut self, diagram: &Diagram) {
+        self.write_folded_table(
+            &format!("{} in numbers", diagram.y_label),
+            &tabulate_diagram(diagram, true),
+        );
     }
 
     /// A table to be unfolded.
-    fn rows(&mut self, heading: &str, table: &Rows) {
+    fn write_folded_table(&mut self, heading: &str, table: &Rows) {
         let cell = |tag: &str, n: usize, text: &String| {
             let class = if n == 0 { "" } else { " class=\"number\"" };
-            format!("<{tag}{class}>{}</{tag}>", shown(text))
+            format!("<{tag}{class}>{}</{tag}>", format_measured(text))
         };
         let line = |tag: &str, cells: &[String]| {
             let cells: String =
@@ -84,42 +93,42 @@ impl Page {
             format!("<tr>{cells}</tr>")
         };
         let body: String = table.rows.iter().map(|row| line("td", row)).collect();
-        self.line(&format!(
+        self.push_line(&format!(
             "<details><summary>{}</summary><table>{}{body}</table></details>",
-            escape(heading),
+            escape_html(heading),
             line("th", &table.head)
         ));
     }
 
-    fn claims(&mut self, claims: &[ClaimReport]) {
+    fn write_claims(&mut self, claims: &[ClaimReport]) {
         if claims.is_empty() {
             return;
         }
-        self.line("<h4>Claims</h4>");
-        self.line("<table><tr><th>claim</th><th>the paper says</th><th>verdict</th><th>measured</th></tr>");
+        self.push_line("<h4>Claims</h4>");
+        self.push_line("<table><tr><th>claim</th><th>the paper says</th><th>verdict</th><th>measured</th></tr>");
         for claim in claims {
-            let id = escape(&claim.id);
-            self.line(&format!(
+            let id = escape_html(&claim.id);
+            self.push_line(&format!(
                 "<tr><td class=\"id\" id=\"{id}\">{id} <span class=\"soft\">{}</span></td><td>{}</td><td>{}</td><td>{}</td></tr>",
                 claim.kind.letter(),
-                statement(claim),
-                badge(claim.finding.verdict),
-                comparisons(claim)
+                format_statement(claim),
+                verdict_badge(claim.finding.verdict),
+                format_comparisons(claim)
             ));
         }
-        self.line("</table>");
+        self.push_line("</table>");
     }
 
-    fn deviations(&mut self, deviations: &[Deviation]) {
+    fn write_deviations(&mut self, deviations: &[Deviation]) {
         if deviations.is_empty() {
             return;
         }
-        self.line("<h4>Beside the original simulator</h4>");
-        self.line(&format!(
+        self.push_line("<h4>Beside the original simulator</h4>");
+        self.push_line(&format!(
             "<details><summary>{}: within 15 %, or overlapping intervals</summary>",
             agreement_of(deviations)
         ));
-        self.line(
+        self.push_line(
             "<table><tr><th>point</th><th class=\"number\">original</th><th class=\"number\">ours</th>\
              <th class=\"number\">deviation</th><th></th></tr>",
         );
@@ -129,28 +138,32 @@ impl Page {
                 (Some(_), true) => "<span class=\"holds\">agrees</span>",
                 (Some(_), false) => "<span class=\"does-not-hold\">disagrees</span>",
             };
-            let cells =
-                one.shown().map(|text| format!("<td class=\"number\">{}</td>", shown(&text)));
-            let place = escape(&one.place());
-            self.line(&format!("<tr><td>{place}</td>{}<td>{verdict}</td></tr>", cells.concat()));
+            let cells = one
+                .format_values()
+                .map(|text| format!("<td class=\"number\">{}</td>", format_measured(&text)));
+            let place = escape_html(&one.describe_place());
+            self.push_line(&format!(
+                "<tr><td>{place}</td>{}<td>{verdict}</td></tr>",
+                cells.concat()
+            ));
         }
-        self.line("</table></details>");
+        self.push_line("</table></details>");
     }
 
-    fn sensitivity(&mut self, all: &[SensitivityReport]) {
+    fn write_sensitivity(&mut self, all: &[SensitivityReport]) {
         if all.is_empty() {
             return;
         }
-        self.line("<h4>Sensitivity</h4>");
-        self.line("<table><tr><th>another reading</th><th class=\"number\">seeds</th><th>verdicts that change</th></tr>");
+        self.push_line("<h4>Sensitivity</h4>");
+        self.push_line("<table><tr><th>another reading</th><th class=\"number\">seeds</th><th>verdicts that change</th></tr>");
         for one in all {
             let flip = |flip: &Flip| {
                 format!(
                     "<div>{}: {} instead of {}<div class=\"why\">{}</div></div>",
-                    escape(&flip.claim),
-                    badge(flip.to),
-                    badge(flip.from),
-                    shown(&flip.measured)
+                    escape_html(&flip.claim),
+                    verdict_badge(flip.to),
+                    verdict_badge(flip.from),
+                    format_measured(&flip.measured)
                 )
             };
             let none = format!("<span class=\"soft\">none of {}</span>", one.judged);
@@ -158,28 +171,31 @@ impl Page {
                 0 => none,
                 _ => one.flips.iter().map(flip).collect(),
             };
-            self.line(&format!(
+            self.push_line(&format!(
                 "<tr><td>{}<div class=\"why\">{}</div></td><td class=\"number\">{}</td><td>{flips}</td></tr>",
-                escape(&one.name),
-                escape(&one.why),
+                escape_html(&one.name),
+                escape_html(&one.why),
                 one.seeds
             ));
         }
-        self.line("</table>");
+        self.push_line("</table>");
     }
 
-    fn list(&mut self, heading: &str, items: &[String]) {
+    fn write_list(&mut self, heading: &str, items: &[String]) {
         if items.is_empty() {
             return;
         }
-        let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
-        self.line(&format!("<details open><summary>{heading}</summary><ul>{items}</ul></details>"));
+        let items: String =
+            items.iter().map(|item| format!("<li>{}</li>", escape_html(item))).collect();
+        self.push_line(&format!(
+            "<details open><summary>{heading}</summary><ul>{items}</ul></details>"
+        ));
     }
 }
 
 /// What the paper says, and what there is to say about it.
-fn statement(claim: &ClaimReport) -> String {
-    let mut text = escape(&claim.says);
+fn format_statement(claim: &ClaimReport) -> String {
+    let mut text = escape_html(&claim.says);
     let missing = "No explanation given.".to_owned();
     let open = claim.finding.verdict != Verdict::Holds;
     let explain = claim.explain.as_ref().or(open.then_some(&missing));
@@ -190,29 +206,34 @@ fn statement(claim: &ClaimReport) -> String {
     ];
     for (lead, more) in more {
         if let Some(more) = more {
-            text.push_str(&format!("<div class=\"why\">{lead}{}</div>", escape(more)));
+            text.push_str(&format!("<div class=\"why\">{lead}{}</div>", escape_html(more)));
         }
     }
     text
 }
 
-fn comparisons(claim: &ClaimReport) -> String {
+fn format_comparisons(claim: &ClaimReport) -> String {
     let one = |one: &Comparison| {
-        let at = if one.at.is_empty() { String::new() } else { format!("{}: ", escape(&one.at)) };
-        let effect = one.effect.as_ref().map_or(String::new(), |e| format!(" [{}]", shown(e)));
-        let bound =
-            if one.bound.is_empty() { String::new() } else { format!("; {}", shown(&one.bound)) };
+        let at =
+            if one.at.is_empty() { String::new() } else { format!("{}: ", escape_html(&one.at)) };
+        let effect =
+            one.effect.as_ref().map_or(String::new(), |e| format!(" [{}]", format_measured(e)));
+        let bound = if one.bound.is_empty() {
+            String::new()
+        } else {
+            format!("; {}", format_measured(&one.bound))
+        };
         format!(
             "<div>{at}{}<span class=\"soft\">{bound}</span>{effect} {}</div>",
-            shown(&one.measured),
-            badge(one.verdict)
+            format_measured(&one.measured),
+            verdict_badge(one.verdict)
         )
     };
     let all = &claim.finding.comparisons;
     if all.len() <= SHOWN {
         return all.iter().map(one).collect();
     }
-    let telling = claim.finding.telling().map(one).unwrap_or_default();
+    let telling = claim.finding.most_telling().map(one).unwrap_or_default();
     let count = |verdict| all.iter().filter(|one| one.verdict == verdict).count();
     format!(
         "{telling}<details><summary>{} of {} comparisons hold</summary>{}</details>",

@@ -3,111 +3,124 @@
 
 use polypath_experiments::evaluate::Verdict;
 
-use super::page::{Page, agreement_of, badge, class, escape};
-use crate::chapter::{Chapter, paper, tally};
+use super::page::{Page, agreement_of, escape_html, verdict_badge, verdict_class};
+use crate::chapter::{Chapter, count_verdicts, paper_name};
 
 /// Everything before the first paper.
-pub(super) fn overview(page: &mut Page, chapters: &[Chapter<'_>]) {
-    contents(page, chapters);
-    open(page, chapters);
-    readings(page, chapters);
-    doubts(page, chapters);
+pub(super) fn write_overview(page: &mut Page, chapters: &[Chapter<'_>]) {
+    write_contents(page, chapters);
+    write_open_claims(page, chapters);
+    write_readings(page, chapters);
+    write_doubts(page, chapters);
 }
 
-fn contents(page: &mut Page, chapters: &[Chapter<'_>]) {
-    page.line("<h2 id=\"contents\">Contents and verdicts</h2>");
-    page.line(
+fn write_contents(page: &mut Page, chapters: &[Chapter<'_>]) {
+    page.push_line("<h2 id=\"contents\">Contents and verdicts</h2>");
+    page.push_line(
         "<table><tr><th>experiment</th><th></th><th class=\"number\">claims</th>\
          <th class=\"number\">hold</th><th class=\"number\">do not hold</th>\
          <th class=\"number\">unclear</th><th>points of the original simulator</th></tr>",
     );
     let mut last = "";
     for chapter in chapters {
-        let name = paper(&chapter.report.id);
+        let name = paper_name(&chapter.report.id);
         if name != last {
-            let own: Vec<_> = chapters.iter().filter(|c| paper(&c.report.id) == name).collect();
-            let head = format!("<td><a href=\"#{0}\">{0}</a></td><td></td>", escape(name));
-            row(page, "paper", &head, tally(own.iter().map(|c| c.report)), "");
+            let own: Vec<_> =
+                chapters.iter().filter(|c| paper_name(&c.report.id) == name).collect();
+            let head = format!("<td><a href=\"#{0}\">{0}</a></td><td></td>", escape_html(name));
+            write_verdict_row(
+                page,
+                "paper",
+                &head,
+                count_verdicts(own.iter().map(|c| c.report)),
+                "",
+            );
             last = name;
         }
-        let (id, title) = (escape(&chapter.report.id), escape(&chapter.report.title));
+        let (id, title) = (escape_html(&chapter.report.id), escape_html(&chapter.report.title));
         let head = format!("<td><a href=\"#{id}\">{id}</a></td><td>{title}</td>");
         let agreement = agreement_of(&chapter.report.deviations);
-        row(page, "", &head, tally([chapter.report]), &agreement);
+        write_verdict_row(page, "", &head, count_verdicts([chapter.report]), &agreement);
     }
-    let sum = tally(chapters.iter().map(|chapter| chapter.report));
-    row(page, "all", "<td>all</td><td></td>", sum, "");
-    page.line("</table>");
+    let sum = count_verdicts(chapters.iter().map(|chapter| chapter.report));
+    write_verdict_row(page, "all", "<td>all</td><td></td>", sum, "");
+    page.push_line("</table>");
 }
 
-fn row(page: &mut Page, class: &str, head: &str, [holds, not, unclear]: [usize; 3], last: &str) {
+fn write_verdict_row(
+    page: &mut Page,
+    class: &str,
+    head: &str,
+    [holds, not, unclear]: [usize; 3],
+    last: &str,
+) {
     let number = |n: usize| match n {
         0 => "<td class=\"number\"></td>".to_owned(),
         n => format!("<td class=\"number\">{n}</td>"),
     };
     let numbers = [holds + not + unclear, holds, not, unclear].map(number).concat();
-    page.line(&format!("<tr class=\"{class}\">{head}{numbers}<td>{last}</td></tr>"));
+    page.push_line(&format!("<tr class=\"{class}\">{head}{numbers}<td>{last}</td></tr>"));
 }
 
-fn open(page: &mut Page, chapters: &[Chapter<'_>]) {
+fn write_open_claims(page: &mut Page, chapters: &[Chapter<'_>]) {
     let claims = chapters.iter().flat_map(|chapter| &chapter.report.claims);
     let open: Vec<_> = claims.filter(|claim| claim.finding.verdict != Verdict::Holds).collect();
     if open.is_empty() {
         return;
     }
-    page.line("<h2 id=\"open\">What does not hold, and what is unclear</h2>");
-    page.line(
+    page.push_line("<h2 id=\"open\">What does not hold, and what is unclear</h2>");
+    page.push_line(
         "<table><tr><th>claim</th><th>verdict</th><th>the paper says</th><th>explanation</th></tr>",
     );
     for claim in open {
         let why = claim.explain.as_deref().unwrap_or("No explanation given.");
-        let id = escape(&claim.id);
-        page.line(&format!(
+        let id = escape_html(&claim.id);
+        page.push_line(&format!(
             "<tr><td class=\"id\"><a href=\"#{id}\">{id}</a></td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            badge(claim.finding.verdict),
-            escape(&claim.says),
-            escape(why)
+            verdict_badge(claim.finding.verdict),
+            escape_html(&claim.says),
+            escape_html(why)
         ));
     }
-    page.line("</table>");
+    page.push_line("</table>");
 }
 
-fn readings(page: &mut Page, chapters: &[Chapter<'_>]) {
+fn write_readings(page: &mut Page, chapters: &[Chapter<'_>]) {
     let run: usize = chapters.iter().map(|chapter| chapter.report.sensitivity.len()).sum();
     if run == 0 {
         return;
     }
-    page.line("<h2 id=\"readings\">Which other readings change verdicts</h2>");
-    page.line(&format!(
+    page.push_line("<h2 id=\"readings\">Which other readings change verdicts</h2>");
+    page.push_line(&format!(
         "<p>Where a paper is silent, {run} alternatives were run beside the defaults. These change verdicts; \
          both sides use the same seeds, so that none changes by having fewer.</p>"
     ));
-    page.line("<table><tr><th>experiment</th><th>reading</th><th>claim</th><th>as it stands</th><th>with it</th></tr>");
+    page.push_line("<table><tr><th>experiment</th><th>reading</th><th>claim</th><th>as it stands</th><th>with it</th></tr>");
     for chapter in chapters {
-        let id = escape(&chapter.report.id);
+        let id = escape_html(&chapter.report.id);
         for one in &chapter.report.sensitivity {
             for flip in &one.flips {
-                page.line(&format!(
+                page.push_line(&format!(
                     "<tr><td class=\"id\"><a href=\"#{id}\">{id}</a></td><td>{}</td><td><a href=\"#{claim}\">{claim}</a></td><td>{}</td><td>{}</td></tr>",
-                    escape(&one.name),
-                    badge(flip.from),
-                    badge(flip.to),
-                    claim = escape(&flip.claim),
+                    escape_html(&one.name),
+                    verdict_badge(flip.from),
+                    verdict_badge(flip.to),
+                    claim = escape_html(&flip.claim),
                 ));
             }
         }
     }
-    page.line("</table>");
+    page.push_line("</table>");
 }
 
 /// Verdicts are not corrected for their number; says what that means.
-fn doubts(page: &mut Page, chapters: &[Chapter<'_>]) {
+fn write_doubts(page: &mut Page, chapters: &[Chapter<'_>]) {
     let claims = || chapters.iter().flat_map(|chapter| &chapter.report.claims);
     let decided = claims().filter(|claim| claim.finding.verdict != Verdict::Unclear).count();
     let comparisons: usize = claims().map(|claim| claim.finding.comparisons.len()).sum();
     let wrong = |count: usize| (0.025 * count as f64).ceil();
-    page.line("<h2 id=\"doubts\">How many of these verdicts may be wrong</h2>");
-    page.line(&format!(
+    page.push_line("<h2 id=\"doubts\">How many of these verdicts may be wrong</h2>");
+    page.push_line(&format!(
         "<p class=\"warn\">The {} claims are not corrected for multiple comparisons. A 95 % interval lies wholly on \
          the wrong side of a bound with a probability of at most 2.5 %, and it comes near that only where the true value \
          is at the bound itself. Of {decided} decided verdicts that rest on one comparison each, up to about {} may so be \
@@ -118,7 +131,7 @@ fn doubts(page: &mut Page, chapters: &[Chapter<'_>]) {
         claims().count(),
         wrong(decided),
         wrong(comparisons),
-        class(Verdict::DoesNotHold),
-        class(Verdict::Holds),
+        verdict_class(Verdict::DoesNotHold),
+        verdict_class(Verdict::Holds),
     ));
 }

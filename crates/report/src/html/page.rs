@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use polypath_experiments::evaluate::Verdict;
 use polypath_experiments::reproduce::Deviation;
 
-use crate::chapter::agreement;
+use crate::chapter::describe_agreement;
 
 /// The page as it grows.
 #[derive(Default)]
@@ -14,7 +14,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn line(&mut self, text: &str) {
+    pub(super) fn push_line(&mut self, text: &str) {
         // Writing to a String cannot fail.
         let _ = writeln!(self.text, "{text}");
     }
@@ -22,20 +22,20 @@ impl Page {
 
 /// How many points of the original simulator agree; empty without such data.
 pub(super) fn agreement_of(deviations: &[Deviation]) -> String {
-    agreement(deviations).unwrap_or_default()
+    describe_agreement(deviations).unwrap_or_default()
 }
 
 /// A verdict as a sign, a word and a colour.
-pub(super) fn badge(verdict: Verdict) -> String {
+pub(super) fn verdict_badge(verdict: Verdict) -> String {
     let sign = match verdict {
         Verdict::Holds => "✓",
         Verdict::DoesNotHold => "✗",
         Verdict::Unclear => "?",
     };
-    format!("<span class=\"{}\">{sign} {verdict}</span>", class(verdict))
+    format!("<span class=\"{}\">{sign} {verdict}</span>", verdict_class(verdict))
 }
 
-pub(super) const fn class(verdict: Verdict) -> &'static str {
+pub(super) const fn verdict_class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::DoesNotHold => "does-not-hold",
@@ -44,10 +44,10 @@ pub(super) const fn class(verdict: Verdict) -> &'static str {
 }
 
 /// A measured text.
-pub(super) fn shown(text: &str) -> String {
-    escape(text).replace("+-", "±")
+pub(super) fn format_measured(text: &str) -> String {
+    escape_html(text).replace("+-", "±")
 }
 
-pub(super) fn escape(text: &str) -> String {
+pub(super) fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

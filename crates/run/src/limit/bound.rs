@@ -13,21 +13,24 @@ pub(super) struct Bounds {
 }
 
 /// The limits of a flow that has the network for itself, with a buffer of `bits` payload bits.
-pub(super) fn bounds(paths: &[Path], bits: f64) -> Result<Bounds, NoLimit> {
+pub(super) fn compute_bounds(paths: &[Path], bits: f64) -> Result<Bounds, NoLimit> {
     let single = paths.iter().map(|path| path.rate().min(bits / path.own_hold)).collect();
     let mut known = paths.iter();
     let shared = core::iter::from_fn(|| known.next().map(|path| (path, known.clone())))
         .any(|(path, mut rest)| rest.any(|other| path.shares_links_with(other)));
     let (free, ordered) = if shared {
-        (program::free(&[Flow { paths, bits }])?, ordered(paths, bits, program::capacity)?)
+        (
+            program::maximise_flows(&[Flow { paths, bits }])?,
+            bound_ordered(paths, bits, program::path_capacity)?,
+        )
     } else {
-        (knapsack(paths, bits), ordered(paths, bits, summed)?)
+        (fill_knapsack(paths, bits), bound_ordered(paths, bits, sum_rates)?)
     };
     Ok(Bounds { free, ordered, single })
 }
 
 /// A fractional knapsack: paths are filled in the order of their hold times while the buffer lasts.
-pub(super) fn knapsack(paths: &[Path], mut bits: f64) -> f64 {
+pub(super) fn fill_knapsack(paths: &[Path], mut bits: f64) -> f64 {
     let mut goodput = 0.0;
     for path in by_hold(paths) {
         let rate = path.rate().min(bits / path.hold);
@@ -39,7 +42,7 @@ pub(super) fn knapsack(paths: &[Path], mut bits: f64) -> f64 {
 
 /// One ordered stream enters and leaves its buffer in order, so every byte is held as long as those
 /// of the slowest path in use. With that path given, all faster ones are used, too.
-fn ordered(
+fn bound_ordered(
     paths: &[Path],
     bits: f64,
     capacity: fn(&[Path]) -> Result<f64, NoLimit>,
@@ -54,7 +57,7 @@ fn ordered(
 }
 
 /// What paths without common links carry.
-fn summed(paths: &[Path]) -> Result<f64, NoLimit> {
+fn sum_rates(paths: &[Path]) -> Result<f64, NoLimit> {
     Ok(paths.iter().map(Path::rate).sum())
 }
 

@@ -28,15 +28,16 @@ pub(super) struct Sending {
 
 impl Sending {
     /// For messages of so many bytes. `None`: the buffers hold none.
-    pub(super) fn of(flow: &FlowSpec, message: u32) -> Option<Self> {
+    pub(super) fn for_message(flow: &FlowSpec, message: u32) -> Option<Self> {
         let ip = if flow.paths.first()?.0.is_ipv4() { 20.0 } else { 40.0 };
         let udp = if flow.encapsulation == Encapsulation::Udp { 8.0 } else { 0.0 };
         let headers = ip + udp + COMMON_HEADER;
         let (client, server) = (&flow.client.assoc, &flow.server.assoc);
         let (mtu, message) = (f64::from(client.path_mtu), f64::from(message));
-        let wire = Wire::of(message, mtu, headers)?;
+        let wire = Wire::for_message(message, mtu, headers)?;
         let charge = f64::from(client.chunk_charge);
-        let buffer = room(message, wire.chunks, charge, server.receive_buffer, client.send_buffer);
+        let buffer =
+            payload_room(message, wire.chunks, charge, server.receive_buffer, client.send_buffer);
         (buffer > 0.0).then_some(Self {
             efficiency: wire.payload / wire.bytes,
             packet: 8.0 * wire.packet,
@@ -54,7 +55,7 @@ impl Sending {
 
 /// Payload bytes that fit both buffers. The send buffer holds whole messages; the receive window
 /// holds whole chunks, each with its charge.
-fn room(message: f64, chunks: f64, charge: f64, receive: u32, send: u64) -> f64 {
+fn payload_room(message: f64, chunks: f64, charge: f64, receive: u32, send: u64) -> f64 {
     let whole = |bytes: f64, each: f64| (bytes / each).floor();
     let receive = f64::from(receive);
     let received = if chunks > 1.0 {
@@ -79,7 +80,7 @@ struct Wire {
 }
 
 impl Wire {
-    fn of(message: f64, mtu: f64, headers: f64) -> Option<Self> {
+    fn for_message(message: f64, mtu: f64, headers: f64) -> Option<Self> {
         let padded = |bytes: f64| (bytes / 4.0).ceil() * 4.0;
         let chunk_room = ((mtu - headers) / 4.0).floor() * 4.0;
         let chunk = DATA_HEADER + padded(message);
@@ -101,7 +102,7 @@ impl Wire {
 }
 
 /// How the flow sends, if it always has something to send.
-pub(super) fn sending(flow: &FlowSpec) -> Result<Sending, NoLimit> {
+pub(super) fn model_sending(flow: &FlowSpec) -> Result<Sending, NoLimit> {
     let messages: &MessageSpec = match &flow.app {
         AppSpec::Saturated { messages, .. } => messages,
         AppSpec::File { .. }
@@ -112,7 +113,10 @@ pub(super) fn sending(flow: &FlowSpec) -> Result<Sending, NoLimit> {
     if flow.reader.rate.is_some() || !flow.reader.pauses.is_empty() {
         return Err(NoLimit::SlowReader(flow.name.clone()));
     }
-    Sending::of(flow, messages.bytes).ok_or_else(|| NoLimit::NoRoom(flow.name.clone()))
+    if messages.most_bytes.is_some() {
+        return Err(NoLimit::SizesVary(flow.name.clone()));
+    }
+    Sending::for_message(flow, messages.bytes).ok_or_else(|| NoLimit::NoRoom(flow.name.clone()))
 }
 
 #[cfg(test)]
@@ -121,7 +125,7 @@ mod tests {
 
     #[test]
     fn messages_of_the_usual_size_fill_a_packet() {
-        let wire = Wire::of(1452.0, 1500.0, 32.0).unwrap();
+        let wire = Wire::for_message(1452.0, 1500.0, 32.0).unwrap();
         assert_eq!((wire.payload, wire.bytes, wire.chunks), (1452.0, 1500.0, 1.0));
         assert_eq!(wire.packet, 1500.0);
     }
@@ -129,7 +133,7 @@ mod tests {
     #[test]
     fn small_messages_share_packets() {
         // 32 + 12 * (16 + 104) = 1472; a thirteenth does not fit.
-        let wire = Wire::of(101.0, 1500.0, 32.0).unwrap();
+        let wire = Wire::for_message(101.0, 1500.0, 32.0).unwrap();
         assert_eq!((wire.payload, wire.bytes), (12.0 * 101.0, 1472.0));
     }
 
@@ -137,20 +141,20 @@ mod tests {
     fn large_messages_are_cut() {
         // Over IPv6 a chunk has room for 1432 bytes: 1452 = 1432 + 20, packets of 1500 and 52 + 16
         // + 20 bytes.
-        let wire = Wire::of(1452.0, 1500.0, 52.0).unwrap();
+        let wire = Wire::for_message(1452.0, 1500.0, 52.0).unwrap();
         assert_eq!((wire.bytes, wire.chunks, wire.packet), (1588.0, 2.0, 1500.0));
-        let even = Wire::of(2864.0, 1500.0, 52.0).unwrap();
+        let even = Wire::for_message(2864.0, 1500.0, 52.0).unwrap();
         assert_eq!((even.bytes, even.chunks), (3000.0, 2.0));
-        assert!(Wire::of(10.0, 60.0, 52.0).is_none());
+        assert!(Wire::for_message(10.0, 60.0, 52.0).is_none());
     }
 
     #[test]
     fn buffers_hold_whole_messages_and_their_charges() {
         // 65,536 / 1452 = 45.1; with 256 bytes charged, 65,536 / 1708 = 38.4.
-        assert_eq!(room(1452.0, 1.0, 0.0, 65_536, u64::MAX), 45.0 * 1452.0);
-        assert_eq!(room(1452.0, 1.0, 256.0, 65_536, 65_536), 38.0 * 1452.0);
-        assert_eq!(room(1452.0, 1.0, 0.0, 65_536, 3000), 2904.0);
-        assert_eq!(room(1452.0, 1.0, 0.0, 65_536, 1000), 0.0);
-        assert_eq!(room(3000.0, 3.0, 0.0, 65_536, u64::MAX), 65_536.0);
+        assert_eq!(payload_room(1452.0, 1.0, 0.0, 65_536, u64::MAX), 45.0 * 1452.0);
+        assert_eq!(payload_room(1452.0, 1.0, 256.0, 65_536, 65_536), 38.0 * 1452.0);
+        assert_eq!(payload_room(1452.0, 1.0, 0.0, 65_536, 3000), 2904.0);
+        assert_eq!(payload_room(1452.0, 1.0, 0.0, 65_536, 1000), 0.0);
+        assert_eq!(payload_room(3000.0, 3.0, 0.0, 65_536, u64::MAX), 65_536.0);
     }
 }

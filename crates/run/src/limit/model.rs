@@ -48,6 +48,9 @@ pub enum NoLimit {
     /// The flow sends less than it could.
     #[error("flow {0} does not always have something to send")]
     NotSaturated(String),
+    /// Packets are filled differently each time.
+    #[error("flow {0} has messages of varying size")]
+    SizesVary(String),
     /// The application reads more slowly than data may come.
     #[error("flow {0} is read at a rate of its own")]
     SlowReader(String),

@@ -26,7 +26,7 @@ pub(super) struct Link {
 }
 
 /// The ways of a flow's paths, in the order of the paths.
-pub(super) fn ways(spec: &WorldSpec, flow: &FlowSpec) -> Result<Vec<Way>, NoLimit> {
+pub(super) fn find_ways(spec: &WorldSpec, flow: &FlowSpec) -> Result<Vec<Way>, NoLimit> {
     let way = |(n, (from, to)): (usize, &(_, _))| {
         let topology = &spec.topology;
         let found = |a, b| topology.routes.iter().find(|route| (route.from, route.to) == (a, b));
@@ -35,24 +35,24 @@ pub(super) fn ways(spec: &WorldSpec, flow: &FlowSpec) -> Result<Vec<Way>, NoLimi
         let name = there.name.clone();
         let nowhere = || NoLimit::NoWay(name.clone());
         let way = Way {
-            there: numbers(topology, there).ok_or_else(nowhere)?,
-            back: numbers(topology, back).ok_or_else(nowhere)?,
+            there: link_numbers(topology, there).ok_or_else(nowhere)?,
+            back: link_numbers(topology, back).ok_or_else(nowhere)?,
             name: name.clone(),
         };
-        way.check(topology)?;
+        way.check_links(topology)?;
         Ok(way)
     };
     flow.paths.iter().enumerate().map(way).collect()
 }
 
-fn numbers(topology: &Topology, route: &RouteSpec) -> Option<Vec<usize>> {
+fn link_numbers(topology: &Topology, route: &RouteSpec) -> Option<Vec<usize>> {
     let number = |name: &String| topology.links.iter().position(|link| link.name == *name);
     route.links.iter().map(number).collect()
 }
 
 impl Way {
     /// Refuses what the limits do not know about.
-    fn check(&self, topology: &Topology) -> Result<(), NoLimit> {
+    fn check_links(&self, topology: &Topology) -> Result<(), NoLimit> {
         let configs = |links: &[usize]| -> Vec<&LinkConfig> {
             links.iter().filter_map(|n| Some(&topology.links.get(*n)?.config)).collect()
         };
@@ -61,29 +61,32 @@ impl Way {
             if link.trace.is_some() {
                 return Err(NoLimit::Trace(self.name.clone()));
             }
-            if loses(link) {
+            if is_lossy(link) {
                 return Err(NoLimit::Lossy(self.name.clone()));
             }
         }
-        let rated = there.iter().any(|link| link.rate.is_some() && !unbound(link));
+        let rated = there.iter().any(|link| link.rate.is_some() && !is_unlimited(link));
         if rated { Ok(()) } else { Err(NoLimit::NoRate(self.name.clone())) }
     }
 
     /// Whether it leads over the link of this name.
-    pub(super) fn uses(&self, spec: &WorldSpec, link: &str) -> bool {
+    pub(super) fn uses_link(&self, spec: &WorldSpec, link: &str) -> bool {
         let mut links = self.there.iter().chain(&self.back);
         links.any(|n| spec.topology.links.get(*n).is_some_and(|found| found.name == link))
     }
 
     /// Times at which something changes on the way.
-    pub(super) fn changes<'a>(&'a self, spec: &'a WorldSpec) -> impl Iterator<Item = Nanos> + 'a {
+    pub(super) fn change_times<'a>(
+        &'a self,
+        spec: &'a WorldSpec,
+    ) -> impl Iterator<Item = Nanos> + 'a {
         let links = self.there.iter().chain(&self.back);
         let configs = links.filter_map(|n| spec.topology.links.get(*n));
         configs.flat_map(|link| link.config.schedule.iter().map(|(time, _)| *time))
     }
 }
 
-fn loses(link: &LinkConfig) -> bool {
+fn is_lossy(link: &LinkConfig) -> bool {
     let later = link.schedule.iter().filter_map(|(_, change)| match change {
         Change::Loss(models) => Some(models),
         _ => None,
@@ -98,7 +101,7 @@ fn loses(link: &LinkConfig) -> bool {
 }
 
 /// Whether the link has no rate from some time on.
-fn unbound(link: &LinkConfig) -> bool {
+fn is_unlimited(link: &LinkConfig) -> bool {
     link.schedule.iter().any(|(_, change)| matches!(change, Change::Rate(None)))
 }
 
@@ -126,17 +129,17 @@ pub(super) fn links_at(spec: &WorldSpec, time: Nanos) -> Vec<Link> {
 }
 
 /// What the paths are like while the links are like this.
-pub(super) fn paths(ways: &[Way], links: &[Link], sending: &Sending) -> Vec<Path> {
-    let fastest = fastest(ways, links, sending);
-    let primary = ways.first().and_then(|way| way.back(links, sending));
+pub(super) fn model_paths(ways: &[Way], links: &[Link], sending: &Sending) -> Vec<Path> {
+    let fastest = fastest_way_back(ways, links, sending);
+    let primary = ways.first().and_then(|way| way.sack_delay(links, sending));
     let path = |way: &Way| {
-        let own = way.back(links, sending);
+        let own = way.sack_delay(links, sending);
         let back = match sending.route {
             SackRoute::Fastest => fastest,
             SackRoute::Own => own.or(fastest),
             SackRoute::Primary => primary.or(fastest),
         };
-        let there = time(&way.there, links, sending.packet);
+        let there = packet_delay(&way.there, links, sending.packet);
         let (Some(there), Some(back)) = (there, back) else {
             return Path { hold: f64::INFINITY, own_hold: f64::INFINITY, links: Vec::new() };
         };
@@ -154,24 +157,24 @@ pub(super) fn paths(ways: &[Way], links: &[Link], sending: &Sending) -> Vec<Path
 }
 
 /// The way back of the path with the least delay; of equal ones, that of the first.
-fn fastest(ways: &[Way], links: &[Link], sending: &Sending) -> Option<f64> {
+fn fastest_way_back(ways: &[Way], links: &[Link], sending: &Sending) -> Option<f64> {
     let up = ways.iter().filter_map(|way| {
-        let delay = time(&way.back, links, 0.0)?;
-        Some((delay, way.back(links, sending)?))
+        let delay = packet_delay(&way.back, links, 0.0)?;
+        Some((delay, way.sack_delay(links, sending)?))
     });
     up.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, back)| back)
 }
 
 impl Way {
     /// How long a SACK takes on the way back.
-    fn back(&self, links: &[Link], sending: &Sending) -> Option<f64> {
-        time(&self.back, links, sending.sack)
+    fn sack_delay(&self, links: &[Link], sending: &Sending) -> Option<f64> {
+        packet_delay(&self.back, links, sending.sack)
     }
 }
 
 /// How long a packet of so many bits takes: on every link its serialisation and the delay. `None`:
 /// a link is down.
-fn time(way: &[usize], links: &[Link], bits: f64) -> Option<f64> {
+fn packet_delay(way: &[usize], links: &[Link], bits: f64) -> Option<f64> {
     let one = |n: &usize| {
         let link = links.get(*n).filter(|link| link.up)?;
         Some(link.delay + link.rate.map_or(0.0, |rate| bits / rate))

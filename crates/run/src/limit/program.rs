@@ -17,7 +17,7 @@ pub(super) struct Flow<'a> {
 }
 
 /// The most payload bit/s that flows can carry together.
-pub(super) fn free(flows: &[Flow<'_>]) -> Result<f64, NoLimit> {
+pub(super) fn maximise_flows(flows: &[Flow<'_>]) -> Result<f64, NoLimit> {
     let mut problem = Problem::new(OptimizationDirection::Maximize);
     let mut links: BTreeMap<usize, Vec<(Variable, f64)>> = BTreeMap::new();
     for flow in flows {
@@ -45,6 +45,6 @@ pub(super) fn free(flows: &[Flow<'_>]) -> Result<f64, NoLimit> {
 }
 
 /// What paths carry without regard to buffers.
-pub(super) fn capacity(paths: &[Path]) -> Result<f64, NoLimit> {
-    free(&[Flow { paths, bits: f64::INFINITY }])
+pub(super) fn path_capacity(paths: &[Path]) -> Result<f64, NoLimit> {
+    maximise_flows(&[Flow { paths, bits: f64::INFINITY }])
 }

@@ -56,31 +56,31 @@ pub struct Share {
 }
 
 impl Share {
-    fn of(limit: f64, goodput: f64) -> Self {
+    fn from_goodput(limit: f64, goodput: f64) -> Self {
         Self { limit, share: (limit > 0.0).then(|| goodput / limit) }
     }
 }
 
 impl WorldLimits {
     /// What a run of this world reached.
-    pub fn shares(&self, result: &RunResult) -> BoundUtilisation {
+    pub fn measure_utilisation(&self, result: &RunResult) -> BoundUtilisation {
         let flows = self.flows.iter().zip(&result.flows);
         let saturated = flows.clone().filter(|(limits, _)| limits.is_ok());
         let sum = saturated.map(|(_, flow)| flow.total.goodput).sum();
         let joint = self.joint.as_ref().and_then(|joint| joint.as_ref().ok());
         BoundUtilisation {
-            flows: flows.map(|(limits, flow)| shares(limits, flow)).collect(),
-            joint: joint.map(|joint| Share::of(*joint, sum)),
+            flows: flows.map(|(limits, flow)| flow_utilisation(limits, flow)).collect(),
+            joint: joint.map(|joint| Share::from_goodput(*joint, sum)),
         }
     }
 }
 
-fn shares(limits: &Result<Limits, NoLimit>, flow: &FlowResult) -> FlowUtilisation {
+fn flow_utilisation(limits: &Result<Limits, NoLimit>, flow: &FlowResult) -> FlowUtilisation {
     let name = flow.name.clone();
     match limits {
         Err(reason) => FlowUtilisation::Unlimited { flow: name, no_limit: reason.to_string() },
         Ok(limits) => {
-            let share = |limit| Share::of(limit, flow.total.goodput);
+            let share = |limit| Share::from_goodput(limit, flow.total.goodput);
             FlowUtilisation::Limited {
                 flow: name,
                 sack_route: limits.sack_route,

@@ -3,7 +3,7 @@
 use polypath_scenario::Source;
 use proptest::prelude::*;
 
-use super::bound::{bounds, knapsack};
+use super::bound::{compute_bounds, fill_knapsack};
 use super::model::Path;
 use super::program::{self, Flow};
 use super::{Limits, NoLimit, SackRoute, WorldLimits, of_world};
@@ -23,7 +23,7 @@ fn scenario(paths: &[(u32, u32)], kib: u32, more: &str) -> WorldLimits {
 fn world(text: &str) -> WorldLimits {
     let text =
         format!("{text}\n[[flow]]\napp = 'saturated'\n[time]\nsettle = '5s'\nmeasure = '10s'\n");
-    let scenario = Source::new("test", text).unwrap().scenario().unwrap();
+    let scenario = Source::new("test", text).unwrap().parse_scenario().unwrap();
     of_world(&world_spec(&scenario, false).unwrap(), 1)
 }
 
@@ -188,7 +188,7 @@ fn repeating_changes_are_those_of_the_seed() {
         "path.P0 = {{ rate = '10Mbit/s' }}\n{drawn}\n[[flow]]\napp = 'saturated'\n\
          [time]\nsettle = '5s'\nmeasure = '10s'\n"
     );
-    let scenario = Source::new("test", text).unwrap().scenario().unwrap();
+    let scenario = Source::new("test", text).unwrap().parse_scenario().unwrap();
     let spec = world_spec(&scenario, false).unwrap();
     let link = &spec.topology.links[0].name;
     for seed in [1, 2] {
@@ -280,7 +280,7 @@ proptest! {
         let path = |(n, (rate, hold)): (usize, &(f64, f64))| over(&[(n, rate * 1e6)], *hold);
         let paths: Vec<Path> = paths.iter().enumerate().map(path).collect();
         let flow = Flow { paths: &paths, bits: mbit * 1e6 };
-        let (one, other) = (program::free(&[flow]).unwrap(), knapsack(&paths, mbit * 1e6));
+        let (one, other) = (program::maximise_flows(&[flow]).unwrap(), fill_knapsack(&paths, mbit * 1e6));
         prop_assert!((one - other).abs() <= 1e-6 * other, "{one} {other}");
     }
 
@@ -289,7 +289,7 @@ proptest! {
         own in [MBIT, MBIT], holds in [HOLD, HOLD], common in MBIT, mbit in 0.01..5.0_f64,
     ) {
         let path = |n: usize| over(&[(n, own[n] * 1e6), (2, common * 1e6)], holds[n]);
-        let found = bounds(&[path(0), path(1)], mbit * 1e6).unwrap();
+        let found = compute_bounds(&[path(0), path(1)], mbit * 1e6).unwrap();
         let links = [[1.0, 0.0, own[0]], [0.0, 1.0, own[1]], [1.0, 1.0, common]];
         let mut rows = links.to_vec();
         rows.push([holds[0], holds[1], mbit]);
@@ -315,7 +315,7 @@ proptest! {
             over(&[(1, own[1] * 1e6), on(3), on(4)], holds[1]),
             over(&[(2, own[2] * 1e6), on(4)], holds[2]),
         ];
-        let found = bounds(&paths, mbit * 1e6).unwrap().free;
+        let found = compute_bounds(&paths, mbit * 1e6).unwrap().free;
         let third = |z: f64| z + corner(&[
             [1.0, 0.0, own[0]],
             [0.0, 1.0, own[1]],

@@ -2,7 +2,7 @@
 
 use polypath_sim::WorldSpec;
 
-use super::message::sending;
+use super::message::model_sending;
 use super::model::WorldLimits;
 use super::over_time;
 
@@ -10,20 +10,20 @@ use super::over_time;
 /// from.
 pub fn of_world(spec: &WorldSpec, seed: u64) -> WorldLimits {
     if spec.repeats.is_empty() {
-        return limits(spec);
+        return compute_limits(spec);
     }
     let mut drawn = spec.clone();
     for link in &mut drawn.topology.links {
         link.config.schedule = spec.link_schedule(&link.name, seed);
     }
-    limits(&drawn)
+    compute_limits(&drawn)
 }
 
 /// The limits of a world whose links' own schedules have every change.
-fn limits(spec: &WorldSpec) -> WorldLimits {
-    let saturated = spec.flows.iter().filter(|flow| sending(flow).is_ok()).count();
+fn compute_limits(spec: &WorldSpec) -> WorldLimits {
+    let saturated = spec.flows.iter().filter(|flow| model_sending(flow).is_ok()).count();
     WorldLimits {
-        flows: spec.flows.iter().map(|flow| over_time::alone(spec, flow)).collect(),
-        joint: (saturated > 1).then(|| over_time::together(spec)),
+        flows: spec.flows.iter().map(|flow| over_time::limit_alone(spec, flow)).collect(),
+        joint: (saturated > 1).then(|| over_time::limit_together(spec)),
     }
 }

@@ -7,15 +7,15 @@ use crate::limit::Share;
 
 pub(super) static METRICS: &[Metric] = &[
     of("limit", Unit::Rate, "what paths and buffers admit in any order; computed", |b| {
-        limit(&b.free)
+        bound_limit(&b.free)
     }),
     of("limit-share", Unit::Share, "goodput over `limit`", |b| b.free.share),
     of("ordered-limit", Unit::Rate, "what they admit for one ordered stream; computed", |b| {
-        limit(&b.ordered)
+        bound_limit(&b.ordered)
     }),
     of("ordered-limit-share", Unit::Share, "goodput over `ordered-limit`", |b| b.ordered.share),
     of("best-path", Unit::Rate, "what the best path alone admits; computed", |b| {
-        limit(&b.best_path)
+        bound_limit(&b.best_path)
     }),
     of("best-path-share", Unit::Share, "goodput over `best-path`", |b| b.best_path.share),
 ];
@@ -25,7 +25,7 @@ pub(super) static JOINT: &[Metric] = &[
         "joint-limit",
         Unit::Rate,
         "what all saturated flows can carry together; computed",
-        limit,
+        bound_limit,
     ),
     joint("joint-limit-share", Unit::Share, "their summed goodput over `joint-limit`", |b| b.share),
 ];
@@ -48,6 +48,6 @@ const fn joint(
     metric(name, unit, help, Of::JointBound(of))
 }
 
-fn limit(bound: &Share) -> Option<f64> {
+fn bound_limit(bound: &Share) -> Option<f64> {
     Some(bound.limit)
 }

@@ -4,7 +4,7 @@ use polypath_sim::RunResult;
 use polypath_sim::results::{Abandoned, DelaySummary, Delivered, FlowResult, Outcome, PathResult};
 
 use super::metric::{Metric, Of, metric};
-use super::number::{seconds, whole};
+use super::number::{to_seconds, whole};
 use super::unit::Unit::{self, Bytes, Plain, Rate, Share, Time};
 
 pub(super) static METRICS: &[Metric] = &[
@@ -24,16 +24,16 @@ pub(super) static METRICS: &[Metric] = &[
     delivered("delay[.stream.{stream}].p99", Time, "its 99th percentile", |d| delay(d, |d| d.p99)),
     delivered("delay[.stream.{stream}].max", Time, "its greatest value", |d| delay(d, |d| d.max)),
     flow("transfer-time", Time, "first DATA sent to last delivery, of a flow that finished", |f| {
-        finished(f, f.times.from_first_data())
+        finish_time(f, f.times.from_first_data())
     }),
     flow(
         "transfer-time.arrival",
         Time,
         "first arrival of DATA to last delivery (ns-2's Tdata)",
-        |f| finished(f, f.times.from_first_arrival()),
+        |f| finish_time(f, f.times.from_first_arrival()),
     ),
     flow("transfer-time.connect", Time, "opening of the association to last delivery", |f| {
-        finished(f, f.times.from_connect())
+        finish_time(f, f.times.from_connect())
     }),
     flow("file-throughput", Rate, "bits of the file over `transfer-time`", file_throughput),
     flow("finished", Plain, "1 if the association ended gracefully, else 0", |f| {
@@ -89,7 +89,7 @@ pub(super) static METRICS: &[Metric] = &[
         "blocked-time",
         Time,
         "time in which data waited and a cwnd was open, but the peer's window closed",
-        |f| Some(seconds(f.blocked_by_peer_window)),
+        |f| Some(to_seconds(f.blocked_by_peer_window)),
     ),
     metric(
         "blocked-share",
@@ -98,7 +98,7 @@ pub(super) static METRICS: &[Metric] = &[
         Of::FlowInRun(blocked_share),
     ),
     count("blocked-count", "number of such times", |f| whole(f.blocked_count)),
-    flow("blocked-longest", Time, "the longest of them", |f| Some(seconds(f.blocked_longest))),
+    flow("blocked-longest", Time, "the longest of them", |f| Some(to_seconds(f.blocked_longest))),
     flow("receive-buffer.mean", Bytes, "bytes in the receive buffer: mean over time", |f| {
         Some(f.receive_buffer.mean)
     }),
@@ -136,18 +136,18 @@ pub(super) static METRICS: &[Metric] = &[
     path("ssthresh-end.path.{path}", Bytes, "slow start threshold at the end", |p, _| {
         whole(p.ssthresh)
     }),
-    path("srtt.path.{path}", Time, "smoothed RTT at the end", |p, _| p.srtt.map(seconds)),
+    path("srtt.path.{path}", Time, "smoothed RTT at the end", |p, _| p.srtt.map(to_seconds)),
     on_path("timeouts.rto.1.path.{path}", "T3-rtx expiries with an RTO below 2 s", |p, _| {
-        rto(p, 0)
+        path_rto(p, 0)
     }),
     on_path("timeouts.rto.1...path.{path}", "with any RTO", |p, _| rto_from(p, 0)),
-    on_path("timeouts.rto.2.path.{path}", "with an RTO from 2 s, below 4 s", |p, _| rto(p, 1)),
+    on_path("timeouts.rto.2.path.{path}", "with an RTO from 2 s, below 4 s", |p, _| path_rto(p, 1)),
     on_path("timeouts.rto.2...path.{path}", "from 2 s", |p, _| rto_from(p, 1)),
-    on_path("timeouts.rto.4.path.{path}", "from 4 s, below 8 s", |p, _| rto(p, 2)),
+    on_path("timeouts.rto.4.path.{path}", "from 4 s, below 8 s", |p, _| path_rto(p, 2)),
     on_path("timeouts.rto.4...path.{path}", "from 4 s", |p, _| rto_from(p, 2)),
-    on_path("timeouts.rto.8.path.{path}", "from 8 s, below 16 s", |p, _| rto(p, 3)),
+    on_path("timeouts.rto.8.path.{path}", "from 8 s, below 16 s", |p, _| path_rto(p, 3)),
     on_path("timeouts.rto.8...path.{path}", "from 8 s", |p, _| rto_from(p, 3)),
-    on_path("timeouts.rto.16.path.{path}", "from 16 s", |p, _| rto(p, 4)),
+    on_path("timeouts.rto.16.path.{path}", "from 16 s", |p, _| path_rto(p, 4)),
     on_path("timeouts.rto.16...path.{path}", "from 16 s", |p, _| rto_from(p, 4)),
 ];
 
@@ -203,20 +203,20 @@ const fn on_path(
 }
 
 fn delay(delivered: &Delivered, of: fn(&DelaySummary) -> u64) -> Option<f64> {
-    delivered.delay.map(|delay| seconds(of(&delay)))
+    delivered.delay.map(|delay| to_seconds(of(&delay)))
 }
 
-fn finished(flow: &FlowResult, ns: Option<u64>) -> Option<f64> {
-    ns.filter(|_| flow.outcome == Outcome::Finished).map(seconds)
+fn finish_time(flow: &FlowResult, ns: Option<u64>) -> Option<f64> {
+    ns.filter(|_| flow.outcome == Outcome::Finished).map(to_seconds)
 }
 
 fn file_throughput(flow: &FlowResult) -> Option<f64> {
-    let data = finished(flow, flow.times.from_first_data()).filter(|data| *data > 0.0)?;
+    let data = finish_time(flow, flow.times.from_first_data()).filter(|data| *data > 0.0)?;
     Some(flow.total.bytes as f64 * 8.0 / data)
 }
 
 fn blocked_share(flow: &FlowResult, run: &RunResult) -> Option<f64> {
-    Some(seconds(flow.blocked_by_peer_window) / seconds(run.measured))
+    Some(to_seconds(flow.blocked_by_peer_window) / to_seconds(run.measured))
 }
 
 fn payload_share(path: &PathResult, flow: &FlowResult) -> Option<f64> {
@@ -225,22 +225,22 @@ fn payload_share(path: &PathResult, flow: &FlowResult) -> Option<f64> {
 }
 
 fn flow_rto(flow: &FlowResult, class: usize) -> Option<f64> {
-    expiries(&flow.counters.timeouts_by_rto, class)
+    expiries_at(&flow.counters.timeouts_by_rto, class)
 }
 
 fn flow_rto_from(flow: &FlowResult, class: usize) -> Option<f64> {
     expiries_from(&flow.counters.timeouts_by_rto, class)
 }
 
-fn rto(path: &PathResult, class: usize) -> Option<f64> {
-    expiries(&path.timeouts_by_rto, class)
+fn path_rto(path: &PathResult, class: usize) -> Option<f64> {
+    expiries_at(&path.timeouts_by_rto, class)
 }
 
 fn rto_from(path: &PathResult, class: usize) -> Option<f64> {
     expiries_from(&path.timeouts_by_rto, class)
 }
 
-fn expiries(by_rto: &[u64; 5], class: usize) -> Option<f64> {
+fn expiries_at(by_rto: &[u64; 5], class: usize) -> Option<f64> {
     whole(by_rto.get(class).copied().unwrap_or_default())
 }
 

@@ -15,7 +15,7 @@ pub(super) struct FlowBounds {
 
 impl FlowBounds {
     /// `None`: the flow has none.
-    pub(super) fn of(shares: &FlowUtilisation) -> Option<Self> {
+    pub(super) fn from_utilisation(shares: &FlowUtilisation) -> Option<Self> {
         let FlowUtilisation::Limited { free, ordered, best_path, .. } = shares else { return None };
         Some(Self { free: *free, ordered: *ordered, best_path: *best_path })
     }

@@ -4,15 +4,15 @@ use polypath_sim::RunResult;
 use polypath_sim::results::LinkResult;
 
 use super::metric::{Metric, Of, metric};
-use super::number::{seconds, whole};
+use super::number::{to_seconds, whole};
 use super::unit::Unit::{self, Plain, Rate, Share, Time};
 
 pub(super) static RUN: &[Metric] =
-    &[metric("measured", Time, "measuring time", Of::Run(|run| Some(seconds(run.measured))))];
+    &[metric("measured", Time, "measuring time", Of::Run(|run| Some(to_seconds(run.measured))))];
 
 pub(super) static METRICS: &[Metric] = &[
     of("link.{link}.rate", Rate, "bits delivered per second, headers included", |link, run| {
-        Some(link.delivered_bytes as f64 * 8.0 / seconds(run.measured))
+        Some(link.delivered_bytes as f64 * 8.0 / to_seconds(run.measured))
     }),
     of("link.{link}.overflowed", Plain, "packets that found the queue full", |link, _| {
         whole(link.overflowed)
@@ -25,7 +25,7 @@ pub(super) static METRICS: &[Metric] = &[
         "link.{link}.utilisation",
         Share,
         "share of the time with something to send",
-        |link, run| Some(seconds(link.busy) / seconds(run.measured)),
+        |link, run| Some(to_seconds(link.busy) / to_seconds(run.measured)),
     ),
 ];
 

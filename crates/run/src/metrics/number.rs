@@ -9,6 +9,6 @@ pub(super) fn whole(number: u64) -> Option<f64> {
 }
 
 /// A time in ns, in seconds.
-pub(super) fn seconds(ns: u64) -> f64 {
+pub(super) fn to_seconds(ns: u64) -> f64 {
     ns as f64 / NS
 }

@@ -5,7 +5,7 @@
 
 /// The name that `pattern` becomes once `fill` says what to put into each place; `None`: a place
 /// outside of brackets has nothing to be filled with.
-pub(super) fn fill(pattern: &str, fill: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+pub(super) fn fill_pattern(pattern: &str, fill: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let Some((before, optional, after)) = split_at_brackets(pattern) else {
         return fill_places(pattern, fill);
     };
@@ -27,7 +27,7 @@ fn fill_places(pattern: &str, fill: &dyn Fn(&str) -> Option<String>) -> Option<S
 }
 
 /// Whether `name` is one that `pattern` becomes with something in each of its places.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
     match split_at_brackets(pattern) {
         None => matches_places(pattern, name),
         Some((before, optional, after)) => {
@@ -69,19 +69,19 @@ mod tests {
         let stream = |place: &str| (place == "stream").then(|| "7".to_owned());
         let nothing = |_: &str| None;
         let pattern = "delay[.stream.{stream}].p50";
-        assert_eq!(fill(pattern, &stream).as_deref(), Some("delay.stream.7.p50"));
-        assert_eq!(fill(pattern, &nothing).as_deref(), Some("delay.p50"));
-        assert_eq!(fill("cwnd.path.{path}.mean", &stream), None);
-        assert_eq!(fill("finished", &nothing).as_deref(), Some("finished"));
+        assert_eq!(fill_pattern(pattern, &stream).as_deref(), Some("delay.stream.7.p50"));
+        assert_eq!(fill_pattern(pattern, &nothing).as_deref(), Some("delay.p50"));
+        assert_eq!(fill_pattern("cwnd.path.{path}.mean", &stream), None);
+        assert_eq!(fill_pattern("finished", &nothing).as_deref(), Some("finished"));
     }
 
     #[test]
     fn names_are_told_by_their_pattern() {
-        assert!(matches("delay[.stream.{stream}].p50", "delay.p50"));
-        assert!(matches("delay[.stream.{stream}].p50", "delay.stream.12.p50"));
-        assert!(!matches("delay[.stream.{stream}].p50", "delay.stream..p50x"));
-        assert!(matches("link.{link}.rate", "link.A.forward.rate"));
-        assert!(!matches("link.{link}.rate", "link.rate"));
-        assert!(!matches("timeouts", "timeouts.path.A"));
+        assert!(matches_pattern("delay[.stream.{stream}].p50", "delay.p50"));
+        assert!(matches_pattern("delay[.stream.{stream}].p50", "delay.stream.12.p50"));
+        assert!(!matches_pattern("delay[.stream.{stream}].p50", "delay.stream..p50x"));
+        assert!(matches_pattern("link.{link}.rate", "link.A.forward.rate"));
+        assert!(!matches_pattern("link.{link}.rate", "link.rate"));
+        assert!(!matches_pattern("timeouts", "timeouts.path.A"));
     }
 }

@@ -1,7 +1,7 @@
 //! The list of metrics for people: a page of the documentation, and text for a terminal.
 
 use super::metric::{Metric, Needs, Of};
-use super::registry::all;
+use super::registry::all_metrics;
 
 /// What stands above a group of metrics, and which ones belong to it.
 type Section = (&'static str, fn(&Metric) -> bool);
@@ -36,13 +36,13 @@ their use. A run may have no value for a metric, such as a delay without message
 ";
 
 /// The page `docs/reference/metrics.md`.
-pub fn markdown() -> String {
+pub fn metrics_markdown() -> String {
     let mut page = HEAD.to_owned();
     for (title, belongs) in SECTIONS {
         page.push_str(&format!("\n## {title}\n\n| metric | unit | needs | |\n|---|---|---|---|\n"));
-        for metric in all().filter(|metric| belongs(metric)) {
+        for metric in all_metrics().filter(|metric| belongs(metric)) {
             let Metric { name, unit, help, .. } = metric;
-            let (unit, needs) = (unit.base(), needs(metric));
+            let (unit, needs) = (unit.base(), describe_needs(metric));
             page.push_str(&format!("| `{name}` | {unit} | {needs} | {help} |\n"));
         }
     }
@@ -50,12 +50,12 @@ pub fn markdown() -> String {
 }
 
 /// The same for a terminal.
-pub fn text() -> String {
+pub fn metrics_text() -> String {
     let mut text = String::new();
     for (title, belongs) in SECTIONS {
         text.push_str(&format!("{}{title}\n", if text.is_empty() { "" } else { "\n" }));
-        for metric in all().filter(|metric| belongs(metric)) {
-            let notes = [metric.unit.base(), needs(metric)];
+        for metric in all_metrics().filter(|metric| belongs(metric)) {
+            let notes = [metric.unit.base(), describe_needs(metric)];
             let notes: Vec<&str> = notes.into_iter().filter(|note| !note.is_empty()).collect();
             let notes =
                 if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
@@ -65,7 +65,7 @@ pub fn text() -> String {
     text
 }
 
-fn needs(metric: &Metric) -> &'static str {
+fn describe_needs(metric: &Metric) -> &'static str {
     match metric.needs() {
         Needs::Result => "",
         Needs::Samples => "samples",
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn every_metric_stands_in_one_section() {
-        for metric in all() {
+        for metric in all_metrics() {
             let sections = SECTIONS.iter().filter(|(_, belongs)| belongs(metric)).count();
             assert_eq!(sections, 1, "{}", metric.name);
         }
@@ -94,9 +94,9 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/metrics.md");
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, markdown()).unwrap();
+            std::fs::write(&path, metrics_markdown()).unwrap();
         }
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == markdown(), "run with UPDATE_DOCS=1 and commit");
+        assert!(committed == metrics_markdown(), "run with UPDATE_DOCS=1 and commit");
     }
 }

@@ -8,15 +8,16 @@ use super::{bounds, flow, link, pattern, sampled, traced};
 pub(super) static OF_FLOWS: [&[Metric]; 3] = [flow::METRICS, sampled::METRICS, bounds::METRICS];
 
 /// All metrics, in the order of tables.
-pub fn all() -> impl Iterator<Item = &'static Metric> {
+pub fn all_metrics() -> impl Iterator<Item = &'static Metric> {
     let of_flows = OF_FLOWS.into_iter().flatten();
     let others = [bounds::JOINT, link::METRICS, traced::METRICS];
     link::RUN.iter().chain(of_flows).chain(others.into_iter().flatten())
 }
 
 /// The metric that has this name in some run.
-pub fn find(name: &str) -> Option<&'static Metric> {
-    let named = |name: &str| all().find(|metric| pattern::matches(metric.name, name));
+pub fn find_metric(name: &str) -> Option<&'static Metric> {
+    let named =
+        |name: &str| all_metrics().find(|metric| pattern::matches_pattern(metric.name, name));
     named(name).or_else(|| {
         let rest = name.strip_prefix("flow.")?;
         // Names of flows may have dots in them.
@@ -26,8 +27,8 @@ pub fn find(name: &str) -> Option<&'static Metric> {
 }
 
 /// What the metric of this name is measured in; a plain number where there is none.
-pub fn unit(name: &str) -> Unit {
-    find(name).map_or(Unit::Plain, |metric| metric.unit)
+pub fn metric_unit(name: &str) -> Unit {
+    find_metric(name).map_or(Unit::Plain, |metric| metric.unit)
 }
 
 #[cfg(test)]
@@ -37,7 +38,7 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_every_metric_has_a_help() {
-        let all: Vec<&Metric> = all().collect();
+        let all: Vec<&Metric> = all_metrics().collect();
         for (n, metric) in all.iter().enumerate() {
             assert!(!metric.help.is_empty() && !metric.help.contains('\n'), "{}", metric.name);
             assert!(!all[..n].iter().any(|other| other.name == metric.name), "{}", metric.name);
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn names_of_runs_lead_to_their_metric() {
-        let name = |name: &str| find(name).map(|metric| metric.name);
+        let name = |name: &str| find_metric(name).map(|metric| metric.name);
         assert_eq!(name("goodput"), Some("goodput[.stream.{stream}]"));
         assert_eq!(name("flow.ref.v2.delay.stream.0.p99"), Some("delay[.stream.{stream}].p99"));
         assert_eq!(name("timeouts.rto.2...path.A"), Some("timeouts.rto.2...path.{path}"));
@@ -74,13 +75,13 @@ mod tests {
             ("blocked-count", Unit::Plain),
             ("no-such-metric", Unit::Plain),
         ] {
-            assert_eq!(unit(name), wanted, "{name}");
+            assert_eq!(metric_unit(name), wanted, "{name}");
         }
     }
 
     #[test]
     fn needs_are_told() {
-        let needs = |name: &str| find(name).map(Metric::needs);
+        let needs = |name: &str| find_metric(name).map(Metric::needs);
         assert_eq!(needs("goodput"), Some(Needs::Result));
         assert_eq!(needs("cwnd-end.path.A"), Some(Needs::Result));
         assert_eq!(needs("cwnd.path.A.mean"), Some(Needs::Samples));

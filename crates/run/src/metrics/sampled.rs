@@ -130,7 +130,7 @@ fn delivered_unacked(sample: &Sample) -> u64 {
 
 fn growth_ratio(series: &TimeSeries<'_>) -> Option<f64> {
     let (mut small, mut large) = (0, 0);
-    for (before, after) in series.pairs() {
+    for (before, after) in series.sample_pairs() {
         let ([a0, b0], [a1, b1]) = (before.paths.as_slice(), after.paths.as_slice()) else {
             continue;
         };

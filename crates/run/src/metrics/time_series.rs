@@ -10,7 +10,7 @@ pub(super) struct TimeSeries<'a> {
 }
 
 impl<'a> TimeSeries<'a> {
-    pub(super) fn of(flow: &'a FlowResult, result: &RunResult) -> Self {
+    pub(super) fn from_result(flow: &'a FlowResult, result: &RunResult) -> Self {
         let from = result.end.saturating_sub(result.measured);
         Self { samples: flow.samples.iter().filter(|sample| sample.at >= from).collect() }
     }
@@ -39,7 +39,7 @@ impl<'a> TimeSeries<'a> {
     }
 
     /// Samples with the one that follows each.
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (&Sample, &Sample)> {
+    pub(super) fn sample_pairs(&self) -> impl Iterator<Item = (&Sample, &Sample)> {
         self.samples.iter().zip(self.samples.iter().skip(1)).map(|(one, next)| (*one, *next))
     }
 }

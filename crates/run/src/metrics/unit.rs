@@ -28,7 +28,7 @@ impl Unit {
     }
 
     /// Factor and name of the unit in which values of this size are written.
-    pub fn scale(self, largest: f64) -> (f64, &'static str) {
+    pub fn scale_for(self, largest: f64) -> (f64, &'static str) {
         let largest = largest.abs();
         match self {
             Self::Rate if largest >= 1e6 => (1e-6, "Mbit/s"),
@@ -44,18 +44,18 @@ impl Unit {
     }
 
     /// A value with its unit.
-    pub fn show(self, value: f64) -> String {
-        let (factor, name) = self.scale(value);
-        let text = digits(value * factor);
+    pub fn format_value(self, value: f64) -> String {
+        let (factor, name) = self.scale_for(value);
+        let text = format_digits(value * factor);
         if name.is_empty() { text } else { format!("{text} {name}") }
     }
 }
 
 /// Four significant digits or so.
-pub fn digits(value: f64) -> String {
+pub fn format_digits(value: f64) -> String {
     let decimals = match value.abs() {
         0.0 => 0,
-        v if v >= 0.01 => decimals(v),
+        v if v >= 0.01 => count_decimals(v),
         _ => return format!("{value:.2e}"),
     };
     let text = format!("{value:.decimals$}");
@@ -68,16 +68,16 @@ pub fn digits(value: f64) -> String {
 
 /// A value and the half width of its interval, with as many decimals as show both; the value alone
 /// without a half width.
-pub fn pair(value: f64, half: f64) -> String {
+pub fn format_pair(value: f64, half: f64) -> String {
     if half.abs() < 1e-300 || !half.is_finite() {
-        return digits(value);
+        return format_digits(value);
     }
-    let shown = digits(value);
+    let shown = format_digits(value);
     let small = half.abs() < 1e-4 || (value.abs() < 0.01 && value != 0.0);
     if small || shown.contains('e') {
-        return format!("{shown} +- {}", digits(half));
+        return format!("{shown} +- {}", format_digits(half));
     }
-    let own = if value == 0.0 { 0 } else { decimals(value) };
+    let own = if value == 0.0 { 0 } else { count_decimals(value) };
     // The first digit of the half width is there, however narrow it is.
     let first = (-half.abs().log10().floor()).clamp(0.0, 4.0) as usize;
     let many = own.max(first);
@@ -85,7 +85,7 @@ pub fn pair(value: f64, half: f64) -> String {
 }
 
 /// Decimals of four significant digits or so, for values from 0.01.
-fn decimals(value: f64) -> usize {
+fn count_decimals(value: f64) -> usize {
     match value.abs() {
         v if v >= 1000.0 => 0,
         v if v >= 100.0 => 1,
@@ -100,23 +100,23 @@ mod tests {
 
     #[test]
     fn values_are_written_as_people_read_them() {
-        assert_eq!(Unit::Rate.show(19.36e6), "19.36 Mbit/s");
-        assert_eq!(Unit::Time.show(0.0123), "12.3 ms");
-        assert_eq!(Unit::Time.show(5.0), "5 s");
-        assert_eq!(Unit::Bytes.show(65_536.0), "64 KiB");
-        assert_eq!(Unit::Bytes.show(512.0), "512 B");
-        assert_eq!(Unit::Share.show(0.951), "95.1 %");
-        assert_eq!(Unit::Plain.show(3.0), "3");
+        assert_eq!(Unit::Rate.format_value(19.36e6), "19.36 Mbit/s");
+        assert_eq!(Unit::Time.format_value(0.0123), "12.3 ms");
+        assert_eq!(Unit::Time.format_value(5.0), "5 s");
+        assert_eq!(Unit::Bytes.format_value(65_536.0), "64 KiB");
+        assert_eq!(Unit::Bytes.format_value(512.0), "512 B");
+        assert_eq!(Unit::Share.format_value(0.951), "95.1 %");
+        assert_eq!(Unit::Plain.format_value(3.0), "3");
     }
 
     #[test]
     fn intervals_have_the_decimals_of_their_value_or_more() {
-        assert_eq!(pair(19.36, 0.12), "19.36 +- 0.12");
-        assert_eq!(pair(19.36, 0.00369), "19.360 +- 0.004");
-        assert_eq!(pair(1234.0, 56.0), "1234 +- 56");
-        assert_eq!(pair(0.0, 0.5), "0.0 +- 0.5");
-        assert_eq!(pair(3.0, 0.0), "3");
-        assert_eq!(pair(3.0, f64::INFINITY), "3");
-        assert_eq!(pair(0.001, 0.002), "1.00e-3 +- 2.00e-3");
+        assert_eq!(format_pair(19.36, 0.12), "19.36 +- 0.12");
+        assert_eq!(format_pair(19.36, 0.00369), "19.360 +- 0.004");
+        assert_eq!(format_pair(1234.0, 56.0), "1234 +- 56");
+        assert_eq!(format_pair(0.0, 0.5), "0.0 +- 0.5");
+        assert_eq!(format_pair(3.0, 0.0), "3");
+        assert_eq!(format_pair(3.0, f64::INFINITY), "3");
+        assert_eq!(format_pair(0.001, 0.002), "1.00e-3 +- 2.00e-3");
     }
 }

@@ -8,7 +8,7 @@ use super::bounds;
 use super::flow_bounds::FlowBounds;
 use super::metric::{Metric, Of};
 use super::probe::{Probe, Reported, Traces};
-use super::registry::{OF_FLOWS, find};
+use super::registry::{OF_FLOWS, find_metric};
 use super::shape::{FlowShape, Shape};
 use super::time_series::TimeSeries;
 use super::{link, pattern, traced};
@@ -21,18 +21,18 @@ pub struct MetricValues(pub Vec<(String, Option<f64>)>);
 
 impl MetricValues {
     /// The value of this name; `None` within where the run has none.
-    pub fn find(&self, name: &str) -> Option<Option<f64>> {
+    pub fn find_value(&self, name: &str) -> Option<Option<f64>> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
     }
 
-    fn put(&mut self, name: String, value: Option<f64>) {
+    fn put_value(&mut self, name: String, value: Option<f64>) {
         self.0.push((name, value.filter(|value| value.is_finite())));
     }
 }
 
 /// Names of all metrics that runs of this scenario have, but for the numbers of their path
 /// schedulers.
-pub fn names(scenario: &Scenario) -> Vec<String> {
+pub fn metric_names(scenario: &Scenario) -> Vec<String> {
     let shape = Shape::of_scenario(scenario);
     let mut names = Vec::new();
     for_each_of_result(&shape, &mut |name, _, _| names.push(name));
@@ -44,17 +44,21 @@ pub fn names(scenario: &Scenario) -> Vec<String> {
 
 /// Whether runs of this scenario have a metric of this name. The path scheduler decides which
 /// numbers it reports.
-pub fn exists(name: &str, scenario: &Scenario) -> bool {
-    find(name).is_some_and(Metric::is_reported_by_scheduler)
-        || names(scenario).iter().any(|known| known == name)
+pub fn metric_exists(name: &str, scenario: &Scenario) -> bool {
+    find_metric(name).is_some_and(Metric::is_reported_by_scheduler)
+        || metric_names(scenario).iter().any(|known| known == name)
 }
 
 /// The metrics of a run; those that need traces only with the probe that watched it.
-pub fn values(result: &RunResult, limits: &WorldLimits, probe: Option<Probe>) -> MetricValues {
+pub fn compute_metrics(
+    result: &RunResult,
+    limits: &WorldLimits,
+    probe: Option<Probe>,
+) -> MetricValues {
     let mut out = MetricValues::default();
     let shape = Shape::of_result(result);
-    let shares = limits.shares(result);
-    let bounds_of = |flow: usize| shares.flows.get(flow).and_then(FlowBounds::of);
+    let shares = limits.measure_utilisation(result);
+    let bounds_of = |flow: usize| shares.flows.get(flow).and_then(FlowBounds::from_utilisation);
     let flows: Vec<FlowRun<'_>> = result
         .flows
         .iter()
@@ -64,16 +68,16 @@ pub fn values(result: &RunResult, limits: &WorldLimits, probe: Option<Probe>) ->
     for_each_of_result(&shape, &mut |name, metric, place| {
         let value = match place {
             Place::Run => of_run(metric, result, shares.joint.as_ref()),
-            Place::Flow(n, part) => flows.get(n).and_then(|flow| flow.value(metric, part)),
+            Place::Flow(n, part) => flows.get(n).and_then(|flow| flow.compute_value(metric, part)),
             Place::Link(n) => of_link(metric, result, n),
         };
-        out.put(name, value);
+        out.put_value(name, value);
     });
     if let (Some(probe), Some(first)) = (probe, shape.flows.first()) {
         let traces = probe.into_traces();
         let reported = traces.attempts.reported();
         for_each_of_flow(traced::METRICS, first, &reported, &mut |name, metric, part| {
-            out.put(name, of_traces(metric, &traces, &reported, part));
+            out.put_value(name, of_traces(metric, &traces, &reported, part));
         });
     }
     out
@@ -117,7 +121,7 @@ fn for_each_of_result(shape: &Shape, visit: &mut dyn FnMut(String, &'static Metr
     for (n, name) in shape.links.iter().enumerate().filter(|(_, name)| !name.contains("edge")) {
         let fill = |place: &str| (place == "link").then(|| name.clone());
         for metric in link::METRICS {
-            if let Some(name) = pattern::fill(metric.name, &fill) {
+            if let Some(name) = pattern::fill_pattern(metric.name, &fill) {
                 visit(name, metric, Place::Link(n));
             }
         }
@@ -133,10 +137,10 @@ fn for_each_of_flow(
 ) {
     for group in list.chunk_by(Metric::is_of_same_kind) {
         let Some(first) = group.first() else { continue };
-        for part in parts(first, flow, reported.len()) {
+        for part in flow_parts(first, flow, reported.len()) {
             for metric in group {
-                let fill = |place: &str| filling(place, part, flow, reported);
-                if let Some(name) = pattern::fill(metric.name, &fill) {
+                let fill = |place: &str| fill_place(place, part, flow, reported);
+                if let Some(name) = pattern::fill_pattern(metric.name, &fill) {
                     visit(name, metric, part);
                 }
             }
@@ -145,7 +149,7 @@ fn for_each_of_flow(
 }
 
 /// The parts of a flow that have this metric.
-fn parts(metric: &Metric, flow: &FlowShape, reported: usize) -> Vec<Part> {
+fn flow_parts(metric: &Metric, flow: &FlowShape, reported: usize) -> Vec<Part> {
     let whole = |exists: bool| exists.then_some(Part::Whole).into_iter().collect();
     let streams = (0..flow.streams).map(Part::Stream);
     let paths = (0..flow.paths.len()).map(Part::Path);
@@ -164,7 +168,7 @@ fn parts(metric: &Metric, flow: &FlowShape, reported: usize) -> Vec<Part> {
 }
 
 /// What stands in a place of a metric's name.
-fn filling(place: &str, part: Part, flow: &FlowShape, reported: &[Reported]) -> Option<String> {
+fn fill_place(place: &str, part: Part, flow: &FlowShape, reported: &[Reported]) -> Option<String> {
     let path = |n: usize| flow.paths.get(n).cloned();
     match (place, part) {
         ("stream", Part::Stream(n)) => Some(n.to_string()),
@@ -186,10 +190,10 @@ struct FlowRun<'a> {
 
 impl<'a> FlowRun<'a> {
     fn new(flow: &'a FlowResult, result: &'a RunResult, bounds: Option<FlowBounds>) -> Self {
-        Self { flow, result, series: TimeSeries::of(flow, result), bounds }
+        Self { flow, result, series: TimeSeries::from_result(flow, result), bounds }
     }
 
-    fn value(&self, metric: &Metric, part: Part) -> Option<f64> {
+    fn compute_value(&self, metric: &Metric, part: Part) -> Option<f64> {
         match (metric.of, part) {
             (Of::Flow(of), Part::Whole) => of(self.flow),
             (Of::FlowInRun(of), Part::Whole) => of(self.flow, self.result),

@@ -5,35 +5,36 @@ use polypath_scenario::units::{Delay, Rate, Size};
 use polypath_scenario::{App, BesideSpec, FlowSpec, NeedsSpec, ReliabilitySpec};
 use polypath_sim::spec;
 
-pub(super) fn needs(spec: &NeedsSpec) -> StreamNeeds {
+pub(super) fn stream_needs(spec: &NeedsSpec) -> StreamNeeds {
     let deadline = spec.deadline.map(Delay::duration);
     StreamNeeds { service: spec.service, priority: spec.priority, deadline }
 }
 
 /// Checked: one rule at most.
-pub(super) fn reliability(spec: Option<ReliabilitySpec>) -> Reliability {
+pub(super) fn message_reliability(spec: Option<ReliabilitySpec>) -> Reliability {
     let spec = spec.unwrap_or_default();
     let lifetime = spec.lifetime.map(|lifetime| Reliability::Timed(lifetime.duration()));
     let limited = spec.retransmissions.map(Reliability::Limited);
     lifetime.or(limited).or(spec.priority.map(Reliability::Priority)).unwrap_or_default()
 }
 
-pub(super) fn beside(spec: &BesideSpec) -> spec::BesideSpec {
+pub(super) fn build_beside_spec(spec: &BesideSpec) -> spec::BesideSpec {
     spec::BesideSpec {
         // Checked: up to 64 KiB.
         bytes: u32::try_from(spec.message.0).unwrap_or(u32::MAX),
         every: spec.every.0,
         unordered: spec.unordered,
-        reliability: reliability(spec.reliability),
-        needs: needs(&spec.needs),
+        reliability: message_reliability(spec.reliability),
+        needs: stream_needs(&spec.needs),
     }
 }
 
-pub(super) fn app(flow: &FlowSpec) -> spec::AppSpec {
+pub(super) fn build_app_spec(flow: &FlowSpec) -> spec::AppSpec {
     // Checked scenarios have messages below 4 GiB, and the fields that their application needs.
     let bytes = |Size(bytes): Size| u32::try_from(bytes).unwrap_or(u32::MAX);
     let messages = spec::MessageSpec {
         bytes: bytes(flow.message_or_default()),
+        most_bytes: flow.message_most.map(bytes),
         streams: flow.streams.unwrap_or(1),
         unordered: flow.unordered.unwrap_or(false),
     };

@@ -6,10 +6,10 @@ use polypath_scenario::units::{Delay, Rate};
 use polypath_scenario::{Action, Change, Direction, FlowSpec, Repeat, Scenario, Series};
 use polypath_sim::spec;
 
-use super::places::{directed, flow_path_names, way};
+use super::places::{data_direction, directed_name, flow_path_names};
 
 /// What `[[at]]` has in store for one direction of a link.
-pub(super) fn schedule(
+pub(super) fn build_link_schedule(
     scenario: &Scenario,
     name: &str,
     direction: Direction,
@@ -18,32 +18,32 @@ pub(super) fn schedule(
         let target = scenario.links_of(&change.target).contains(&name);
         target && change.direction.is_none_or(|only| only == direction)
     };
-    scenario.at.iter().filter(concerns).flat_map(changes).collect()
+    scenario.at.iter().filter(concerns).flat_map(build_link_changes).collect()
 }
 
-fn changes(change: &Change) -> impl Iterator<Item = (u64, link::Change)> {
+fn build_link_changes(change: &Change) -> impl Iterator<Item = (u64, link::Change)> {
     let Delay(time) = change.time;
-    let up = change.action.filter(|action| !action.is_of_nat()).map(up);
+    let up = change.action.filter(|action| !action.is_of_nat()).map(link_state);
     let rate = change.rate.map(|Rate(bits)| link::Change::Rate(Some(bits)));
     let delay = change.delay.map(|Delay(ns)| link::Change::Delay(ns));
-    let loss = change.loss.map(|p| bernoulli(p.as_f64()));
+    let loss = change.loss.map(|p| loss_change(p.as_f64()));
     [up, rate, delay, loss].into_iter().flatten().map(move |change| (time, change))
 }
 
-fn up(action: Action) -> link::Change {
+fn link_state(action: Action) -> link::Change {
     link::Change::Up(action == Action::Restore)
 }
 
-fn bernoulli(p: f64) -> link::Change {
+fn loss_change(p: f64) -> link::Change {
     link::Change::Loss(vec![link::LossModel::Bernoulli(p)])
 }
 
 /// What `[[every]]` has in store: one schedule for each field, so that adding a field leaves the
 /// draws of the others.
-pub(super) fn repeats(scenario: &Scenario) -> Vec<spec::RepeatSpec> {
+pub(super) fn build_repeat_specs(scenario: &Scenario) -> Vec<spec::RepeatSpec> {
     let mut repeats: Vec<spec::RepeatSpec> = Vec::new();
     for repeat in &scenario.every {
-        for (field, states) in states(repeat) {
+        for (field, states) in build_states(repeat) {
             let name = free_name(&repeats, repeat, field);
             repeats.push(spec::RepeatSpec {
                 name,
@@ -63,7 +63,7 @@ pub(super) fn repeats(scenario: &Scenario) -> Vec<spec::RepeatSpec> {
 fn free_name(taken: &[spec::RepeatSpec], repeat: &Repeat, field: &str) -> String {
     let plain = match repeat.direction {
         None => format!("{}.{field}", repeat.target),
-        Some(direction) => format!("{}.{field}", directed(&repeat.target, direction)),
+        Some(direction) => format!("{}.{field}", directed_name(&repeat.target, direction)),
     };
     let name = |n: usize| if n == 0 { plain.clone() } else { format!("{plain}.{n}") };
     let free = |name: &String| taken.iter().all(|other| other.name != *name);
@@ -75,10 +75,10 @@ fn changed_links(scenario: &Scenario, repeat: &Repeat) -> Vec<String> {
     let both = [Direction::Forward, Direction::Reverse];
     let ways = both.into_iter().filter(|way| repeat.direction.is_none_or(|only| only == *way));
     let links = scenario.links_of(&repeat.target);
-    ways.flat_map(|way| links.iter().map(move |link| directed(link, way))).collect()
+    ways.flat_map(|way| links.iter().map(move |link| directed_name(link, way))).collect()
 }
 
-fn states(repeat: &Repeat) -> impl Iterator<Item = (&'static str, spec::States)> {
+fn build_states(repeat: &Repeat) -> impl Iterator<Item = (&'static str, spec::States)> {
     use spec::{States, Uniform};
     let in_turn = |list: &[link::Change]| States::InTurn(list.to_vec());
     let rate = repeat.rate.as_ref().map(|series| match series {
@@ -97,21 +97,22 @@ fn states(repeat: &Repeat) -> impl Iterator<Item = (&'static str, spec::States)>
     let loss = repeat.loss.as_ref().map(|series| match series {
         Series::Range(from, to) => States::Uniform(Uniform::Loss(from.as_f64(), to.as_f64())),
         Series::List(list) => {
-            States::InTurn(list.iter().map(|loss| bernoulli(loss.as_f64())).collect())
+            States::InTurn(list.iter().map(|loss| loss_change(loss.as_f64())).collect())
         }
     });
-    let ups = repeat.action.as_ref().map(|list| list.iter().copied().map(up).collect::<Vec<_>>());
+    let ups =
+        repeat.action.as_ref().map(|list| list.iter().copied().map(link_state).collect::<Vec<_>>());
     let up = ups.map(|ups| in_turn(&ups));
     let fields = [("rate", rate), ("delay", delay), ("loss", loss), ("action", up)];
     fields.into_iter().filter_map(|(field, states)| Some((field, states?)))
 }
 
 /// What `[[at]]` wants of paths: one action for each flow that has the path.
-pub(super) fn wishes(scenario: &Scenario) -> Vec<spec::ActionSpec> {
+pub(super) fn build_path_actions(scenario: &Scenario) -> Vec<spec::ActionSpec> {
     let of_change = |change: &Change| {
         let Delay(at) = change.time;
         let action = |n: usize, flow: &FlowSpec, admin| {
-            let meant = change.direction.is_none_or(|only| only == way(flow));
+            let meant = change.direction.is_none_or(|only| only == data_direction(flow));
             let position = flow_path_names(scenario, flow).position(|name| name == change.target);
             let path = PathId(u8::try_from(position.filter(|_| meant)?).ok()?);
             let flow = scenario.flow_name(n);

@@ -4,20 +4,20 @@ use polypath_scenario::units::{Delay, Rate, Size};
 use polypath_scenario::{CrossTraffic, Direction, Scenario, Spacing};
 use polypath_sim::spec;
 
-use super::places::directed;
+use super::places::directed_name;
 
-pub(super) fn sources(scenario: &Scenario) -> Vec<spec::CrossSpec> {
+pub(super) fn build_cross_specs(scenario: &Scenario) -> Vec<spec::CrossSpec> {
     let mut sources: Vec<spec::CrossSpec> = Vec::new();
     for cross in &scenario.cross {
-        let link = directed(&cross.link, cross.direction.unwrap_or(Direction::Forward));
+        let link = directed_name(&cross.link, cross.direction.unwrap_or(Direction::Forward));
         let earlier = sources.iter().filter(|other| other.link == link).count();
         let name = if earlier == 0 { link.clone() } else { format!("{link}-{}", earlier + 1) };
-        sources.push(source(cross, name, link));
+        sources.push(build_cross_spec(cross, name, link));
     }
     sources
 }
 
-fn source(cross: &CrossTraffic, name: String, link: String) -> spec::CrossSpec {
+fn build_cross_spec(cross: &CrossTraffic, name: String, link: String) -> spec::CrossSpec {
     let Rate(rate) = cross.rate;
     let Size(bytes) = cross.packet.unwrap_or(Size(1_500));
     let period = |Delay(ns)| match cross.fixed {

@@ -10,23 +10,23 @@ use polypath_scenario::units::{Delay, Rate};
 use polypath_scenario::{Direction, FlowSpec, LinkSettings, Scenario, ServerAddresses};
 use polypath_sim::spec;
 
-use super::app::{app, beside, needs, reliability};
-use super::places::{addresses, flow_path_names, way};
+use super::app::{build_app_spec, build_beside_spec, message_reliability, stream_needs};
+use super::places::{data_direction, flow_path_names, path_addresses};
 
 /// The first flow's ports; each flow takes two.
 const FIRST_PORT: u16 = 5_000;
 
-pub(super) fn flow(
+pub(super) fn build_flow_spec(
     scenario: &Scenario,
     n: usize,
     trace: bool,
 ) -> Result<spec::FlowSpec, PolicyError> {
     // `n` counts the scenario's flows.
     let flow = &scenario.flow[n];
-    let layers = Layers::of(scenario, n);
+    let layers = Layers::for_flow(scenario, n);
     let end = |port, stack: Stack| {
         let stack = with_oracle(stack, scenario, flow);
-        Ok(spec::EndSpec { port, assoc: assoc(flow, stack, trace)? })
+        Ok(spec::EndSpec { port, assoc: build_assoc_config(flow, stack, trace)? })
     };
     // Two ports per flow; more than 30,000 flows would wrap, and the world's own check refuses
     // that.
@@ -50,10 +50,14 @@ pub(super) fn flow(
             ..spec::ReaderSpec::default()
         },
         trace,
-        needs: needs(&flow.needs.unwrap_or_default()),
-        reliability: reliability(flow.reliability),
-        beside: flow.beside.iter().map(beside).collect(),
-        ..spec::FlowSpec::new(scenario.flow_name(n), flow_paths(scenario, flow), app(flow))
+        needs: stream_needs(&flow.needs.unwrap_or_default()),
+        reliability: message_reliability(flow.reliability),
+        beside: flow.beside.iter().map(build_beside_spec).collect(),
+        ..spec::FlowSpec::new(
+            scenario.flow_name(n),
+            flow_paths(scenario, flow),
+            build_app_spec(flow),
+        )
     })
 }
 
@@ -61,8 +65,8 @@ pub(super) fn flow(
 fn flow_paths(scenario: &Scenario, flow: &FlowSpec) -> Vec<(IpAddr, IpAddr)> {
     let number = |name| scenario.path_names().position(|known| known == name);
     let pair = |path| {
-        let (client, server) = addresses(scenario, path);
-        match way(flow) {
+        let (client, server) = path_addresses(scenario, path);
+        match data_direction(flow) {
             Direction::Forward => (client, server),
             Direction::Reverse => (server, client),
         }
@@ -88,7 +92,11 @@ fn forward_loss(scenario: &Scenario, name: &str) -> f64 {
     own.map_or(0.0, of)
 }
 
-fn assoc(flow: &FlowSpec, stack: Stack, trace: bool) -> Result<Arc<AssocConfig>, PolicyError> {
+fn build_assoc_config(
+    flow: &FlowSpec,
+    stack: Stack,
+    trace: bool,
+) -> Result<Arc<AssocConfig>, PolicyError> {
     let policies = stack.policy_factory()?;
     let streams = flow.stream_count();
     Ok(Arc::new(AssocConfig {

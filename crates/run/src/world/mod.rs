@@ -19,19 +19,19 @@ use polypath_sim::spec;
 /// # Errors
 /// A policy that does not exist; checked scenarios have none.
 pub fn world_spec(scenario: &Scenario, trace: bool) -> Result<spec::WorldSpec, PolicyError> {
-    let flows = (0..scenario.flow.len()).map(|n| flow::flow(scenario, n, trace));
+    let flows = (0..scenario.flow.len()).map(|n| flow::build_flow_spec(scenario, n, trace));
     Ok(spec::WorldSpec {
-        topology: topology::topology(scenario),
+        topology: topology::build_topology(scenario),
         flows: flows.collect::<Result<Vec<_>, _>>()?,
-        actions: changes::wishes(scenario),
-        repeats: changes::repeats(scenario),
-        cross: cross::sources(scenario),
-        time: time(scenario),
+        actions: changes::build_path_actions(scenario),
+        repeats: changes::build_repeat_specs(scenario),
+        cross: cross::build_cross_specs(scenario),
+        time: build_time_spec(scenario),
         sample_every: scenario.time.sample.map(|Delay(ns)| ns),
     })
 }
 
-fn time(scenario: &Scenario) -> spec::TimeSpec {
+fn build_time_spec(scenario: &Scenario) -> spec::TimeSpec {
     let Delay(settle) = scenario.time.settle.unwrap_or_default();
     spec::TimeSpec {
         settle,

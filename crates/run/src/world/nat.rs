@@ -6,13 +6,13 @@ use polypath_link as link;
 use polypath_scenario::{Action, Family, Filtering, Mapping, NatSpec, Ports, Scenario, Unmapped};
 use polypath_sim::spec;
 
-use super::places::addresses;
+use super::places::path_addresses;
 
 /// The boxes with their addresses. Those that are given none, and those that come later, have the
 /// next of a net for documentation.
-pub(super) fn boxes(scenario: &Scenario) -> Vec<spec::NatSpec> {
+pub(super) fn build_nat_specs(scenario: &Scenario) -> Vec<spec::NatSpec> {
     let mut free = (1..=u8::MAX)
-        .map(|host| automatic(scenario.endpoints.family, host))
+        .map(|host| choose_address(scenario.endpoints.family, host))
         .filter(|address| scenario.nat.values().all(|nat| nat.external != Some(*address)));
     // Checked scenarios have fewer boxes and changes than the net has addresses.
     let mut next = || free.next().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
@@ -21,8 +21,8 @@ pub(super) fn boxes(scenario: &Scenario) -> Vec<spec::NatSpec> {
         .iter()
         .map(|(name, nat)| spec::NatSpec {
             name: name.clone(),
-            inside: inside(scenario, name),
-            config: config(nat, nat.external.unwrap_or_else(&mut next)),
+            inside: inside_addresses(scenario, name),
+            config: build_nat_config(nat, nat.external.unwrap_or_else(&mut next)),
         })
         .collect();
     for change in &scenario.at {
@@ -39,20 +39,20 @@ pub(super) fn boxes(scenario: &Scenario) -> Vec<spec::NatSpec> {
     boxes
 }
 
-fn automatic(family: Family, host: u8) -> IpAddr {
+fn choose_address(family: Family, host: u8) -> IpAddr {
     match family {
         Family::Ipv4 => Ipv4Addr::new(198, 51, 100, host).into(),
         Family::Ipv6 => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, host.into()).into(),
     }
 }
 
-fn inside(scenario: &Scenario, nat: &str) -> Vec<IpAddr> {
+fn inside_addresses(scenario: &Scenario, nat: &str) -> Vec<IpAddr> {
     let behind = scenario.path_names().enumerate();
     let behind = behind.filter(|(_, path)| scenario.nat_of(path) == Some(nat));
-    behind.map(|(path, _)| addresses(scenario, path).0).collect()
+    behind.map(|(path, _)| path_addresses(scenario, path).0).collect()
 }
 
-fn config(nat: &NatSpec, external: IpAddr) -> link::NatConfig {
+fn build_nat_config(nat: &NatSpec, external: IpAddr) -> link::NatConfig {
     use link::NatDependence::{AddressAndPortDependent, AddressDependent, EndpointIndependent};
     let default = link::NatConfig::new(external);
     link::NatConfig {

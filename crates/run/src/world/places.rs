@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use polypath_scenario::{Direction, Family, FlowSpec, PathSpec, Scenario, ServerAddresses};
 
 /// Client and server address of a path: the path's number is the third part, as in 10.0.1.1.
-pub(super) fn addresses(scenario: &Scenario, path: usize) -> (IpAddr, IpAddr) {
+pub(super) fn path_addresses(scenario: &Scenario, path: usize) -> (IpAddr, IpAddr) {
     // Checked scenarios have at most 16 paths.
     let network = u8::try_from(path + 1).unwrap_or(u8::MAX);
     let address = |network: u8, host: u8| match scenario.endpoints.family {
@@ -24,16 +24,16 @@ pub(super) fn addresses(scenario: &Scenario, path: usize) -> (IpAddr, IpAddr) {
 /// Names of the duplex links of a path of its own, from client to server.
 pub(super) fn own_links(name: &str, spec: &PathSpec) -> Vec<String> {
     match spec.edge {
-        Some(_) => vec![edge(name, "client"), name.to_owned(), edge(name, "server")],
+        Some(_) => vec![edge_name(name, "client"), name.to_owned(), edge_name(name, "server")],
         None => vec![name.to_owned()],
     }
 }
 
-pub(super) fn edge(path: &str, side: &str) -> String {
+pub(super) fn edge_name(path: &str, side: &str) -> String {
     format!("{path}.{side}-edge")
 }
 
-pub(super) fn directed(link: &str, direction: Direction) -> String {
+pub(super) fn directed_name(link: &str, direction: Direction) -> String {
     match direction {
         Direction::Forward => format!("{link}.forward"),
         Direction::Reverse => format!("{link}.reverse"),
@@ -50,6 +50,6 @@ pub(super) fn flow_path_names<'a>(
     all.into_iter().flatten().chain(chosen)
 }
 
-pub(super) fn way(flow: &FlowSpec) -> Direction {
+pub(super) fn data_direction(flow: &FlowSpec) -> Direction {
     flow.direction.unwrap_or(Direction::Forward)
 }

@@ -139,6 +139,7 @@ pub fn s1(receive_buffer: u32) -> AssocConfig {
             initial_ssthresh: InitialSsthresh::Bytes(65_536),
             loss_floor_mtus: 2,
             abc_limit: 1,
+            abc_per_acked: false,
         },
         ..AssocConfig::default()
     }

@@ -1,7 +1,7 @@
 //! Changes at set times and changes that repeat.
 
 use super::nat;
-use super::topology::{probability, rate};
+use super::topology::{check_probability, check_rate};
 use crate::changes::{Change, Repeat, Series};
 use crate::error::{Problem, ensure, unknown_name};
 use crate::flow::Direction;
@@ -12,10 +12,10 @@ use crate::units::{Delay, Probability, Rate};
 const MAX_CHANGES: u64 = 1_000_000;
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
-    scenario.at.iter().enumerate().try_for_each(|(n, change)| once(scenario, n, change))?;
+    scenario.at.iter().enumerate().try_for_each(|(n, change)| check_change(scenario, n, change))?;
     for (n, repeat) in scenario.every.iter().enumerate() {
-        repeated(scenario, n, repeat)?;
-        alone(scenario, n, repeat)?;
+        check_repeat(scenario, n, repeat)?;
+        check_overlaps(scenario, n, repeat)?;
     }
     Ok(())
 }
@@ -33,11 +33,11 @@ fn known_target<'a>(
     ensure(names().any(|name| name == target), || place, || unknown_name(what, target, names()))
 }
 
-fn once(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem> {
+fn check_change(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem> {
     let place = |field: &str| format!("at[{n}].{field}");
     let target = &change.target;
     if scenario.nat.contains_key(target) {
-        return nat::change(n, change);
+        return nat::check_change(n, change);
     }
     let boxes = scenario.nat.keys().map(String::as_str);
     known_target(scenario, place("target"), target, boxes)?;
@@ -58,15 +58,15 @@ fn once(scenario: &Scenario, n: usize, change: &Change) -> Result<(), Problem> {
         || format!("{target} is a link (allowed: with a path as target)"),
     )?;
     nat::links_only(|| place("action"), change.action.as_slice())?;
-    rate(&place("rate"), change.rate)?;
-    probability(&place("loss"), change.loss)
+    check_rate(&place("rate"), change.rate)?;
+    check_probability(&place("loss"), change.loss)
 }
 
-fn repeated(scenario: &Scenario, n: usize, repeat: &Repeat) -> Result<(), Problem> {
+fn check_repeat(scenario: &Scenario, n: usize, repeat: &Repeat) -> Result<(), Problem> {
     let place = |field: &str| format!("every[{n}].{field}");
     known_target(scenario, place("target"), &repeat.target, std::iter::empty())?;
     ensure(
-        fields(repeat).next().is_some(),
+        changed_fields(repeat).next().is_some(),
         || format!("every[{n}]"),
         || "changes nothing (allowed: rate, delay, loss, action)".into(),
     )?;
@@ -96,10 +96,10 @@ fn repeated(scenario: &Scenario, n: usize, repeat: &Repeat) -> Result<(), Proble
     for (field, empty) in empty {
         ensure(!empty, || place(field), || "empty (allowed: at least one value)".into())?;
     }
-    let zero = ends(repeat.rate.as_ref()).any(|value| value == Rate(0));
-    rate(&place("rate"), zero.then_some(Rate(0)))?;
-    let beyond = ends(repeat.loss.as_ref()).find(|p| *p > Probability::ONE);
-    probability(&place("loss"), beyond)
+    let zero = series_ends(repeat.rate.as_ref()).any(|value| value == Rate(0));
+    check_rate(&place("rate"), zero.then_some(Rate(0)))?;
+    let beyond = series_ends(repeat.loss.as_ref()).find(|p| *p > Probability::ONE);
+    check_probability(&place("loss"), beyond)
 }
 
 fn is_empty<Q>(series: Option<&Series<Q>>) -> bool {
@@ -107,7 +107,7 @@ fn is_empty<Q>(series: Option<&Series<Q>>) -> bool {
 }
 
 /// The values of a list, or the ends of a range.
-fn ends<Q: Copy>(series: Option<&Series<Q>>) -> impl Iterator<Item = Q> {
+fn series_ends<Q: Copy>(series: Option<&Series<Q>>) -> impl Iterator<Item = Q> {
     let values = match series {
         None => Vec::new(),
         Some(Series::List(list)) => list.clone(),
@@ -117,7 +117,7 @@ fn ends<Q: Copy>(series: Option<&Series<Q>>) -> impl Iterator<Item = Q> {
 }
 
 /// The names of the fields that a schedule changes.
-fn fields(repeat: &Repeat) -> impl Iterator<Item = &'static str> {
+fn changed_fields(repeat: &Repeat) -> impl Iterator<Item = &'static str> {
     let given = [
         ("rate", repeat.rate.is_some()),
         ("delay", repeat.delay.is_some()),
@@ -128,12 +128,13 @@ fn fields(repeat: &Repeat) -> impl Iterator<Item = &'static str> {
 }
 
 /// No two schedules pull at the same thing at the same time.
-fn alone(scenario: &Scenario, n: usize, repeat: &Repeat) -> Result<(), Problem> {
+fn check_overlaps(scenario: &Scenario, n: usize, repeat: &Repeat) -> Result<(), Problem> {
     for (other_n, other) in scenario.every.iter().enumerate().take(n) {
-        if !(meets(scenario, repeat, other) && overlaps(repeat, other)) {
+        if !(shares_link(scenario, repeat, other) && overlaps_in_time(repeat, other)) {
             continue;
         }
-        let twice = fields(repeat).find(|field| fields(other).any(|of_other| of_other == *field));
+        let twice = changed_fields(repeat)
+            .find(|field| changed_fields(other).any(|of_other| of_other == *field));
         let place = || format!("every[{n}].{}", twice.unwrap_or_default());
         ensure(twice.is_none(), place, || {
             format!(
@@ -145,7 +146,7 @@ fn alone(scenario: &Scenario, n: usize, repeat: &Repeat) -> Result<(), Problem> 
 }
 
 /// Whether two schedules have a link and a direction in common.
-fn meets(scenario: &Scenario, a: &Repeat, b: &Repeat) -> bool {
+fn shares_link(scenario: &Scenario, a: &Repeat, b: &Repeat) -> bool {
     let ways = |repeat: &Repeat, way: Direction| repeat.direction.is_none_or(|only| only == way);
     let links_of_b = scenario.links_of(&b.target);
     let links = scenario.links_of(&a.target).into_iter().any(|link| links_of_b.contains(&link));
@@ -153,7 +154,7 @@ fn meets(scenario: &Scenario, a: &Repeat, b: &Repeat) -> bool {
     links && (way(Direction::Forward) || way(Direction::Reverse))
 }
 
-fn overlaps(a: &Repeat, b: &Repeat) -> bool {
+fn overlaps_in_time(a: &Repeat, b: &Repeat) -> bool {
     let span = |r: &Repeat| (r.start.unwrap_or_default(), r.until.unwrap_or(Delay(u64::MAX)));
     let ((a_start, a_end), (b_start, b_end)) = (span(a), span(b));
     a_start < b_end && b_start < a_end

@@ -7,10 +7,10 @@ use crate::scenario::Scenario;
 use crate::units::{Delay, Size};
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
-    scenario.cross.iter().enumerate().try_for_each(|(n, cross)| one(scenario, n, cross))
+    scenario.cross.iter().enumerate().try_for_each(|(n, cross)| check_source(scenario, n, cross))
 }
 
-fn one(scenario: &Scenario, n: usize, cross: &CrossTraffic) -> Result<(), Problem> {
+fn check_source(scenario: &Scenario, n: usize, cross: &CrossTraffic) -> Result<(), Problem> {
     let place = |field: &str| format!("cross[{n}].{field}");
     let names = || scenario.path.keys().chain(scenario.link.keys()).map(String::as_str);
     ensure(
@@ -18,7 +18,7 @@ fn one(scenario: &Scenario, n: usize, cross: &CrossTraffic) -> Result<(), Proble
         || place("link"),
         || unknown_name("path or link", &cross.link, names()),
     )?;
-    topology::rate(&place("rate"), Some(cross.rate))?;
+    topology::check_rate(&place("rate"), Some(cross.rate))?;
     let packet = cross.packet.unwrap_or(Size(1_500));
     ensure(
         (Size(1)..=Size(65_535)).contains(&packet),

@@ -15,11 +15,11 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     )?;
     for (n, flow) in scenario.flow.iter().enumerate() {
         unique_name(scenario, n, flow)?;
-        paths(scenario, n, flow)?;
-        application(n, flow)?;
-        amounts(n, flow)?;
-        beside(n, flow)?;
-        reliability(scenario, n, flow)?;
+        check_paths(scenario, n, flow)?;
+        check_application(n, flow)?;
+        check_amounts(n, flow)?;
+        check_beside(n, flow)?;
+        check_reliability(scenario, n, flow)?;
     }
     Ok(())
 }
@@ -32,7 +32,7 @@ fn unique_name(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Pro
     ensure(first == Some(n), place, || "another flow has this name".into())
 }
 
-fn paths(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Problem> {
+fn check_paths(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     let Some(paths) = &flow.paths else { return Ok(()) };
     ensure(
         !paths.is_empty(),
@@ -50,10 +50,10 @@ fn paths(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Problem> 
 }
 
 /// Fields that belong to some applications only: name, whether given, whether needed by which.
-fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
+fn check_application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     use App::{Cbr, File, Onoff, Request, Saturated};
     type Row = (&'static str, bool, &'static [App], &'static [App]);
-    let rows: [Row; 14] = [
+    let rows: [Row; 15] = [
         ("size", flow.size.is_some(), &[File], &[File]),
         ("rate", flow.rate.is_some(), &[Cbr], &[Cbr, Onoff]),
         ("on", flow.on.is_some(), &[Onoff], &[Onoff]),
@@ -64,6 +64,7 @@ fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
         ("count", flow.count.is_some(), &[], &[Request]),
         ("per-stream-backlog", flow.per_stream_backlog.is_some(), &[], &[Saturated]),
         ("per-stream-share", flow.per_stream_share.is_some(), &[], &[Saturated]),
+        ("message-most", flow.message_most.is_some(), &[], &[Saturated, Cbr, Onoff]),
         ("needs", flow.needs.is_some(), &[], &[Saturated, Cbr, Onoff]),
         ("beside", !flow.beside.is_empty(), &[], &[Saturated, Cbr, Onoff]),
         ("reliability", flow.reliability.is_some(), &[], &[Saturated, File, Cbr, Onoff]),
@@ -82,7 +83,7 @@ fn application(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     Ok(())
 }
 
-fn beside(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
+fn check_beside(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     for (k, beside) in flow.beside.iter().enumerate() {
         let place = |field: &str| format!("flow[{n}].beside[{k}].{field}");
         let size = (1..=1 << 16).contains(&beside.message.0);
@@ -97,14 +98,14 @@ fn beside(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
 }
 
 /// Exactly one rule, and an end that may give messages up.
-fn reliability(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Problem> {
+fn check_reliability(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     let own = flow.reliability.map(|given| (format!("flow[{n}].reliability"), given));
     let beside = flow.beside.iter().enumerate().filter_map(|(k, beside)| {
         Some((format!("flow[{n}].beside[{k}].reliability"), beside.reliability?))
     });
-    let extensions = Layers::of(scenario, n).sender().assoc.extensions;
+    let extensions = Layers::for_flow(scenario, n).sender().assoc.extensions;
     for (place, given) in own.into_iter().chain(beside) {
-        let count = given.given();
+        let count = given.count_given();
         ensure(
             count == 1,
             || place.clone(),
@@ -124,7 +125,7 @@ fn reliability(scenario: &Scenario, n: usize, flow: &FlowSpec) -> Result<(), Pro
     Ok(())
 }
 
-fn amounts(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
+fn check_amounts(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     let place = |field: &str| format!("flow[{n}].{field}");
     let size = |field: &str, size: Option<Size>| {
         ensure(size != Some(Size(0)), || place(field), || "empty (allowed: at least 1B)".into())?;
@@ -133,6 +134,12 @@ fn amounts(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     };
     size("message", flow.message)?;
     size("response", flow.response)?;
+    if let Some(most) = flow.message_most {
+        let least = flow.message_or_default();
+        let allowed =
+            || format!("not above message or too large (allowed: above {least}, to 64KiB)");
+        ensure(most > least && most.0 <= 1 << 16, || place("message-most"), allowed)?;
+    }
     ensure(flow.size != Some(Size(0)), || place("size"), || "empty (allowed: at least 1B)".into())?;
     let positive = |field: &str, time: Option<Delay>| {
         ensure(
@@ -143,8 +150,8 @@ fn amounts(n: usize, flow: &FlowSpec) -> Result<(), Problem> {
     };
     positive("on", flow.on)?;
     positive("off", flow.off)?;
-    topology::rate(&place("rate"), flow.rate)?;
-    topology::rate(&place("read-rate"), flow.read_rate)?;
+    topology::check_rate(&place("rate"), flow.rate)?;
+    topology::check_rate(&place("read-rate"), flow.read_rate)?;
     ensure(
         flow.streams != Some(0),
         || place("streams"),

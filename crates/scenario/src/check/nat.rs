@@ -15,10 +15,10 @@ const MAX_ADDRESSES: usize = 200;
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     for (name, path) in &scenario.path {
-        known(scenario, "path", name, path.nat.as_ref())?;
+        check_known(scenario, "path", name, path.nat.as_ref())?;
     }
     for (name, route) in &scenario.route {
-        known(scenario, "route", name, route.nat.as_ref())?;
+        check_known(scenario, "route", name, route.nat.as_ref())?;
     }
     for (name, link) in &scenario.link {
         ensure(
@@ -27,7 +27,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
             || "a link is behind nothing (allowed: in [path.*] and [route.*])".into(),
         )?;
     }
-    scenario.nat.iter().try_for_each(|(name, nat)| one(scenario, name, nat))?;
+    scenario.nat.iter().try_for_each(|(name, nat)| check_box(scenario, name, nat))?;
     let fresh = scenario.at.iter().filter(|at| at.action == Some(Action::Readdress)).count();
     ensure(
         fresh + scenario.nat.len() <= MAX_ADDRESSES,
@@ -37,7 +37,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     reverse_flows(scenario)
 }
 
-fn known(
+fn check_known(
     scenario: &Scenario,
     table: &str,
     name: &str,
@@ -51,7 +51,7 @@ fn known(
     )
 }
 
-fn one(scenario: &Scenario, name: &str, nat: &NatSpec) -> Result<(), Problem> {
+fn check_box(scenario: &Scenario, name: &str, nat: &NatSpec) -> Result<(), Problem> {
     let place = |field: &str| format!("nat.{name}{field}");
     ensure(
         scenario.path_names().any(|path| scenario.nat_of(path) == Some(name)),
@@ -97,7 +97,7 @@ fn reverse_flows(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 /// A change whose target is a box.
-pub(super) fn change(n: usize, change: &Change) -> Result<(), Problem> {
+pub(super) fn check_change(n: usize, change: &Change) -> Result<(), Problem> {
     let only_action = change.rate.is_none()
         && change.delay.is_none()
         && change.loss.is_none()

@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use crate::units::Delay;
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
-    times(scenario)?;
+    check_times(scenario)?;
     ensure(
         scenario.seeds.count > 0,
         || "seeds.count".into(),
@@ -15,7 +15,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     scenario.sweep.iter().enumerate().try_for_each(|(n, axis)| axis_form(n, axis))
 }
 
-fn times(scenario: &Scenario) -> Result<(), Problem> {
+fn check_times(scenario: &Scenario) -> Result<(), Problem> {
     let time = &scenario.time;
     let zero = |field: &str, value: Option<Delay>| {
         ensure(

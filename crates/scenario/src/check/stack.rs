@@ -16,32 +16,32 @@ const MAX_SACK_DELAY: Delay = Delay(500_000_000);
 const MIN_WINDOW: Size = Size(1_500);
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
-    spec("stack", &scenario.stack)?;
+    check_spec("stack", &scenario.stack)?;
     for (n, flow) in scenario.flow.iter().enumerate() {
         if let Some(stack) = &flow.stack {
-            spec(&format!("flow[{n}].stack"), stack)?;
+            check_spec(&format!("flow[{n}].stack"), stack)?;
         }
     }
     for n in 0..scenario.flow.len() {
-        combined(scenario, n)?;
+        check_combined(scenario, n)?;
     }
     Ok(())
 }
 
 /// Each table alone, so that a problem is reported where it stands.
-fn spec(place: &str, spec: &StackSpec) -> Result<(), Problem> {
-    single(place, &spec.common())?;
+fn check_spec(place: &str, spec: &StackSpec) -> Result<(), Problem> {
+    check_table(place, &spec.common())?;
     for (name, table) in [("sender", &spec.sender), ("receiver", &spec.receiver)] {
         if let Some(table) = table {
-            single(&format!("{place}.{name}"), table)?;
+            check_table(&format!("{place}.{name}"), table)?;
         }
     }
     Ok(())
 }
 
-fn single(place: &str, stack: &StackSettings) -> Result<(), Problem> {
-    sizes(place, stack)?;
-    counts(place, stack)?;
+fn check_table(place: &str, stack: &StackSettings) -> Result<(), Problem> {
+    check_sizes(place, stack)?;
+    check_counts(place, stack)?;
     ensure(
         stack.sack_delay.is_none_or(|delay| delay <= MAX_SACK_DELAY),
         || format!("{place}.sack-delay"),
@@ -53,10 +53,10 @@ fn single(place: &str, stack: &StackSettings) -> Result<(), Problem> {
         || format!("{place}.extensions"),
         || "asconf without auth (allowed: both, RFC 5061 section 4.2.7)".into(),
     )?;
-    policies(place, stack)
+    check_policies(place, stack)
 }
 
-fn sizes(place: &str, stack: &StackSettings) -> Result<(), Problem> {
+fn check_sizes(place: &str, stack: &StackSettings) -> Result<(), Problem> {
     let four_gib = Size(u32::MAX.into());
     let within = |field: &str, size: Option<Size>, least: Size, most: Size| {
         ensure(
@@ -80,7 +80,7 @@ fn sizes(place: &str, stack: &StackSettings) -> Result<(), Problem> {
     within("send-buffer", send_buffer, MIN_WINDOW, Size(u64::MAX))
 }
 
-fn counts(place: &str, stack: &StackSettings) -> Result<(), Problem> {
+fn check_counts(place: &str, stack: &StackSettings) -> Result<(), Problem> {
     let positive = |field: &str, bad: bool, least: &str| {
         ensure(
             !bad,
@@ -99,7 +99,7 @@ fn counts(place: &str, stack: &StackSettings) -> Result<(), Problem> {
 }
 
 /// Each name alone over defaults, so that an error belongs to its field.
-fn policies(place: &str, stack: &StackSettings) -> Result<(), Problem> {
+fn check_policies(place: &str, stack: &StackSettings) -> Result<(), Problem> {
     type Slot = fn(&mut PolicySpec) -> &mut String;
     let fields: [(&str, &Option<String>, Slot); 5] = [
         ("path-scheduler", &stack.path_scheduler, |spec| &mut spec.path_scheduler),
@@ -119,13 +119,13 @@ fn policies(place: &str, stack: &StackSettings) -> Result<(), Problem> {
 }
 
 /// Buffers grow from what they are.
-fn growth(layers: &Layers<'_>, assoc: &AssocConfig) -> Result<(), Problem> {
+fn check_growth(layers: &Layers<'_>, assoc: &AssocConfig) -> Result<(), Problem> {
     let receive = (u64::from(assoc.receive_buffer), assoc.receive_buffer_max.map(u64::from));
     let send = (assoc.send_buffer, assoc.send_buffer_max);
     for (buffer, (least, most)) in [("receive-buffer", receive), ("send-buffer", send)] {
         ensure(
             most.is_none_or(|most| most >= least),
-            || layers.place(&format!("{buffer}-max")),
+            || layers.place_of_field(&format!("{buffer}-max")),
             || format!("below {buffer} (allowed: from {})", Size(least)),
         )?;
     }
@@ -133,36 +133,40 @@ fn growth(layers: &Layers<'_>, assoc: &AssocConfig) -> Result<(), Problem> {
 }
 
 /// Discovery begins with a size that the paths must carry, and looks for larger ones.
-fn discovery(scenario: &Scenario, layers: &Layers<'_>, assoc: &AssocConfig) -> Result<(), Problem> {
+fn check_discovery(
+    scenario: &Scenario,
+    layers: &Layers<'_>,
+    assoc: &AssocConfig,
+) -> Result<(), Problem> {
     let Some(found) = assoc.path_mtu_discovery else { return Ok(()) };
     let least = if scenario.endpoints.family == Family::Ipv6 { 1280 } else { 576 };
     ensure(
         found.base >= least,
-        || layers.place("path-mtu-base"),
+        || layers.place_of_field("path-mtu-base"),
         || format!("too small for IPv6 (allowed: from {})", Size(least.into())),
     )?;
     ensure(
         found.max >= found.base,
-        || layers.place("path-mtu-max"),
+        || layers.place_of_field("path-mtu-max"),
         || format!("below path-mtu-base (allowed: from {})", Size(found.base.into())),
     )
 }
 
 /// What only shows once all tables lie on top of each other.
-fn combined(scenario: &Scenario, n: usize) -> Result<(), Problem> {
-    let layers = Layers::of(scenario, n);
+fn check_combined(scenario: &Scenario, n: usize) -> Result<(), Problem> {
+    let layers = Layers::for_flow(scenario, n);
     for stack in [layers.sender(), layers.receiver()] {
-        growth(&layers, &stack.assoc)?;
-        discovery(scenario, &layers, &stack.assoc)?;
+        check_growth(&layers, &stack.assoc)?;
+        check_discovery(scenario, &layers, &stack.assoc)?;
         let rto = stack.assoc.rto;
         ensure(
             rto.min <= rto.max,
-            || layers.place("rto-min"),
+            || layers.place_of_field("rto-min"),
             || format!("above rto-max (allowed: up to {:?})", rto.max),
         )?;
         ensure(
             (rto.min..=rto.max).contains(&rto.initial),
-            || layers.place("rto-initial"),
+            || layers.place_of_field("rto-initial"),
             || format!("out of range (allowed: rto-min {:?} to rto-max {:?})", rto.min, rto.max),
         )?;
     }

@@ -13,9 +13,9 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     let paths = scenario.path_names().count();
     ensure(paths > 0, || "path".into(), || "no paths (at least one [path.NAME] is needed)".into())?;
     ensure(paths <= MAX_PATHS, || "path".into(), || format!("{paths} paths (allowed: up to 16)"))?;
-    names(scenario)?;
+    check_names(scenario)?;
     for (name, spec) in &scenario.path {
-        duplex(&format!("path.{name}"), spec)?;
+        check_duplex(&format!("path.{name}"), spec)?;
     }
     for (name, spec) in &scenario.link {
         let place = format!("link.{name}");
@@ -24,14 +24,14 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
             || format!("{place}.edge"),
             || "only paths have edges (write the edge as a link of its own)".into(),
         )?;
-        duplex(&place, spec)?;
+        check_duplex(&place, spec)?;
     }
-    routes(scenario)
+    check_routes(scenario)
 }
 
 /// Names are single words, and paths, routes, links and boxes do not share any: changes refer to
 /// all four.
-fn names(scenario: &Scenario) -> Result<(), Problem> {
+fn check_names(scenario: &Scenario) -> Result<(), Problem> {
     let tables = [
         ("path", scenario.path.keys().collect::<Vec<_>>()),
         ("route", scenario.route.keys().collect()),
@@ -55,7 +55,7 @@ fn names(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-fn routes(scenario: &Scenario) -> Result<(), Problem> {
+fn check_routes(scenario: &Scenario) -> Result<(), Problem> {
     for (name, route) in &scenario.route {
         let place = || format!("route.{name}.links");
         ensure(!route.links.is_empty(), place, || "no links (at least one is needed)".into())?;
@@ -70,19 +70,24 @@ fn routes(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-fn duplex(place: &str, spec: &PathSpec) -> Result<(), Problem> {
-    paced(place, spec)?;
-    settings(place, &spec.common())?;
+fn check_duplex(place: &str, spec: &PathSpec) -> Result<(), Problem> {
+    check_companions(place, spec)?;
+    check_link(place, &spec.common())?;
     let tables = [("forward", &spec.forward), ("reverse", &spec.reverse), ("edge", &spec.edge)];
     tables.into_iter().try_for_each(|(name, table)| {
-        table.as_ref().map_or(Ok(()), |table| settings(&format!("{place}.{name}"), table))
+        table.as_ref().map_or(Ok(()), |table| check_link(&format!("{place}.{name}"), table))
     })
 }
 
-/// What needs a rate or a trace has one, in both directions.
-fn paced(place: &str, spec: &PathSpec) -> Result<(), Problem> {
+/// What needs a rate, a trace or jitter has it, in both directions.
+fn check_companions(place: &str, spec: &PathSpec) -> Result<(), Problem> {
     let whole = [Direction::Forward, Direction::Reverse].map(|way| spec.one_way(way));
     for link in whole.iter().chain(&spec.edge) {
+        ensure(
+            link.jitter_shape.is_none() || link.jitter.is_some(),
+            || format!("{place}.jitter-shape"),
+            || "there is no jitter (allowed: beside jitter)".into(),
+        )?;
         ensure(
             link.trace_start.is_none() || link.trace.is_some(),
             || format!("{place}.trace-start"),
@@ -102,8 +107,8 @@ fn paced(place: &str, spec: &PathSpec) -> Result<(), Problem> {
     Ok(())
 }
 
-fn settings(place: &str, link: &LinkSettings) -> Result<(), Problem> {
-    rate(&format!("{place}.rate"), link.rate)?;
+fn check_link(place: &str, link: &LinkSettings) -> Result<(), Problem> {
+    check_rate(&format!("{place}.rate"), link.rate)?;
     ensure(
         link.rate.is_none() || link.trace.is_none(),
         || format!("{place}.trace"),
@@ -112,22 +117,22 @@ fn settings(place: &str, link: &LinkSettings) -> Result<(), Problem> {
     let mtu = link.mtu.is_none_or(|Size(bytes)| (576..=65_535).contains(&bytes));
     let range = || "out of range (allowed: 576B to 65535B)".into();
     ensure(mtu, || format!("{place}.mtu"), range)?;
-    probability(&format!("{place}.loss"), link.loss)?;
-    probability(&format!("{place}.bit-errors"), link.bit_errors)?;
+    check_probability(&format!("{place}.loss"), link.loss)?;
+    check_probability(&format!("{place}.bit-errors"), link.bit_errors)?;
     if let Some(Packets(packets)) = link.queue.and_then(QueueSize::packets) {
         ensure(packets <= u32::MAX.into(), || format!("{place}.queue"), too_many_packets)?;
     }
     if let Some(bursts) = link.bursts {
         let place = format!("{place}.bursts");
-        probability(&format!("{place}.to-bad"), Some(bursts.to_bad))?;
-        probability(&format!("{place}.to-good"), Some(bursts.to_good))?;
-        probability(&format!("{place}.loss-good"), Some(bursts.loss_good))?;
-        probability(&format!("{place}.loss-bad"), Some(bursts.loss_bad))?;
+        check_probability(&format!("{place}.to-bad"), Some(bursts.to_bad))?;
+        check_probability(&format!("{place}.to-good"), Some(bursts.to_good))?;
+        check_probability(&format!("{place}.loss-good"), Some(bursts.loss_good))?;
+        check_probability(&format!("{place}.loss-bad"), Some(bursts.loss_bad))?;
     }
-    red(place, link)
+    check_red(place, link)
 }
 
-fn red(place: &str, link: &LinkSettings) -> Result<(), Problem> {
+fn check_red(place: &str, link: &LinkSettings) -> Result<(), Problem> {
     let Some(red) = link.red else { return Ok(()) };
     let in_packets = !matches!(link.queue, Some(QueueSize::Bytes(_) | QueueSize::Time(_)));
     ensure(
@@ -142,15 +147,15 @@ fn red(place: &str, link: &LinkSettings) -> Result<(), Problem> {
         || format!("not below max (allowed: less than {})", red.max),
     )?;
     ensure(red.max.0 <= u32::MAX.into(), || format!("{place}.max"), too_many_packets)?;
-    probability(&format!("{place}.probability"), Some(red.probability))?;
-    probability(&format!("{place}.weight"), red.weight)
+    check_probability(&format!("{place}.probability"), Some(red.probability))?;
+    check_probability(&format!("{place}.weight"), red.weight)
 }
 
 fn too_many_packets() -> String {
     format!("too many (allowed: up to {})", Packets(u32::MAX.into()))
 }
 
-pub(super) fn rate(place: &str, rate: Option<Rate>) -> Result<(), Problem> {
+pub(super) fn check_rate(place: &str, rate: Option<Rate>) -> Result<(), Problem> {
     ensure(
         rate != Some(Rate(0)),
         || place.into(),
@@ -158,7 +163,10 @@ pub(super) fn rate(place: &str, rate: Option<Rate>) -> Result<(), Problem> {
     )
 }
 
-pub(super) fn probability(place: &str, probability: Option<Probability>) -> Result<(), Problem> {
+pub(super) fn check_probability(
+    place: &str,
+    probability: Option<Probability>,
+) -> Result<(), Problem> {
     ensure(
         probability.is_none_or(|p| p <= Probability::ONE),
         || place.into(),

@@ -54,7 +54,7 @@ macro_rules! choice {
             }
         }
 
-        text_serde!($name, pattern(&[$($word),*], &[$($inner::KIND),+]), $allowed);
+        text_serde!($name, choice_pattern(&[$($word),*], &[$($inner::KIND),+]), $allowed);
     };
 }
 
@@ -132,7 +132,7 @@ fn first_of<T>(text: &str, kinds: &[Form<T>], allowed: &'static str) -> Result<T
     Err(ChoiceError::Malformed(allowed))
 }
 
-fn pattern(words: &[&str], kinds: &[&Kind]) -> String {
+fn choice_pattern(words: &[&str], kinds: &[&Kind]) -> String {
     let words = words.iter().map(|word| format!("^{word}$"));
     words.chain(kinds.iter().map(|kind| kind.pattern())).collect::<Vec<_>>().join("|")
 }

@@ -67,7 +67,7 @@ impl Kind {
         if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
             return Err(malformed());
         }
-        let whole = digits(whole).ok_or(UnitError::TooLarge(self))?;
+        let whole = parse_digits(whole).ok_or(UnitError::TooLarge(self))?;
         let whole = whole.checked_mul(unit.scale).ok_or(UnitError::TooLarge(self))?;
         let part = part_of(fraction, unit.scale).ok_or(UnitError::TooFine(self))?;
         whole.checked_add(part).ok_or(UnitError::TooLarge(self))
@@ -101,7 +101,7 @@ impl Kind {
     }
 }
 
-fn digits(text: &str) -> Option<u64> {
+fn parse_digits(text: &str) -> Option<u64> {
     text.bytes()
         .try_fold(0u64, |sum, b| sum.checked_mul(10)?.checked_add(u64::from(b.wrapping_sub(b'0'))))
 }
@@ -110,7 +110,7 @@ fn digits(text: &str) -> Option<u64> {
 fn part_of(fraction: &str, scale: u64) -> Option<u64> {
     let fraction = fraction.trim_end_matches('0');
     let tens = 10u128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    let scaled = u128::from(digits(fraction)?).checked_mul(u128::from(scale))?;
+    let scaled = u128::from(parse_digits(fraction)?).checked_mul(u128::from(scale))?;
     scaled.is_multiple_of(tens).then(|| u64::try_from(scaled / tens).ok())?
 }
 

@@ -1,7 +1,6 @@
 //! Sends a file and closes the association.
 
 use super::io::{App, AppIo, Turn};
-use crate::spec::MessageSpec;
 
 #[derive(Debug)]
 pub(super) struct File {
@@ -10,14 +9,14 @@ pub(super) struct File {
 }
 
 impl File {
-    pub(super) fn new(messages: MessageSpec) -> Self {
-        Self { turn: Turn::new(messages), closed: false }
+    pub(super) fn new(turn: Turn) -> Self {
+        Self { turn, closed: false }
     }
 }
 
 impl App for File {
     fn run(&mut self, io: &mut AppIo<'_>) {
-        while self.turn.send(io) {}
+        while self.turn.send(io).is_some() {}
         if !self.closed && io.all_accepted() {
             self.closed = true;
             io.shutdown();

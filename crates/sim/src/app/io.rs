@@ -8,6 +8,7 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::Time;
 use polypath_proto::{Association, Reliability, SendOptions, StreamNeeds};
 
+use super::sizes::Sizes;
 use crate::delivery_checker::DeliveryChecker;
 use crate::spec::MessageSpec;
 
@@ -121,22 +122,34 @@ impl<'a> AppIo<'a> {
 }
 
 /// Streams in turn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Turn {
     pub(super) messages: MessageSpec,
     pub(super) next: u16,
+    sizes: Option<Sizes>,
 }
 
 impl Turn {
-    pub(super) fn new(messages: MessageSpec) -> Self {
-        Self { messages, next: 0 }
+    /// Streams from 0 on. Sizes that vary are drawn from `rng`.
+    pub(super) fn new(messages: MessageSpec, rng: Rng) -> Self {
+        let sizes = messages.most_bytes.map(|most| Sizes::new(messages.bytes, most, rng));
+        Self { messages, next: 0, sizes }
     }
 
-    /// Sends a message on the stream whose turn it is.
+    /// Sends a message on the stream whose turn it is, and says how many bytes it has; `None` if it
+    /// has to wait or there is none.
     #[inline]
-    pub(super) fn send(&mut self, io: &mut AppIo<'_>) -> bool {
-        let sent = io.send(self.next, self.messages.unordered);
-        if sent {
+    pub(super) fn send(&mut self, io: &mut AppIo<'_>) -> Option<u32> {
+        let (stream, MessageSpec { bytes, unordered, .. }) = (self.next, self.messages);
+        let sent = match &mut self.sizes {
+            None => io.send(stream, unordered).then_some(bytes),
+            Some(sizes) => {
+                let drawn = sizes.next_size();
+                let sent = io.send_sized(stream, unordered, drawn).then_some(drawn);
+                sent.inspect(|_| sizes.take_size())
+            }
+        };
+        if sent.is_some() {
             self.skip_stream();
         }
         sent

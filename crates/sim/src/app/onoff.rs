@@ -5,7 +5,7 @@ use polypath_proto::rng::Rng;
 
 use super::io::{App, AppIo, Turn};
 use super::paced::Pace;
-use crate::spec::{MessageSpec, Period};
+use crate::spec::Period;
 
 #[derive(Debug)]
 pub(super) struct OnOff {
@@ -27,13 +27,12 @@ enum Phase {
 }
 
 impl OnOff {
-    pub(super) fn new(messages: MessageSpec, rate: Option<u64>, on: Period, off: Period) -> Self {
-        let turn = Turn::new(messages);
+    pub(super) fn new(turn: Turn, rate: Option<u64>, on: Period, off: Period) -> Self {
         Self { turn, rate, on, off, phase: Phase::NotStarted, wakeup: None }
     }
 
     fn switch_on(&mut self, from: Nanos, rng: &mut Rng) {
-        let pace = self.rate.map(|rate| Pace::new(from, self.turn.messages.bytes, rate));
+        let pace = self.rate.map(|rate| Pace::new(from, rate));
         self.phase = Phase::On(from.saturating_add(draw_period(self.on, rng)), pace);
     }
 
@@ -62,7 +61,7 @@ impl App for OnOff {
                 Some(due.map_or(*end, |due| due.min(*end)))
             }
             Phase::On(end, None) => {
-                while self.turn.send(io) {}
+                while self.turn.send(io).is_some() {}
                 Some(*end)
             }
             Phase::Off(end) => Some(*end),
@@ -86,6 +85,7 @@ fn draw_period(period: Period, rng: &mut Rng) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::MessageSpec;
 
     #[test]
     fn exponential_periods_have_their_mean() {
@@ -99,7 +99,8 @@ mod tests {
     fn phases_alternate() {
         let mut rng = Rng::from_u64(1);
         let (on, off) = (Period::Fixed(10), Period::Fixed(5));
-        let mut app = OnOff::new(MessageSpec::default(), None, on, off);
+        let turn = Turn::new(MessageSpec::default(), Rng::from_u64(2));
+        let mut app = OnOff::new(turn, None, on, off);
         let is_on = |app: &OnOff| matches!(app.phase, Phase::On(..));
         let seen: Vec<_> = (0..31)
             .map(|now| {

@@ -1,7 +1,7 @@
 //! Keeps the send buffer full.
 
 use super::io::{App, AppIo, Turn};
-use crate::spec::{MessageSpec, Refill};
+use crate::spec::Refill;
 
 #[derive(Debug)]
 pub(super) struct Saturated {
@@ -12,15 +12,15 @@ pub(super) struct Saturated {
 }
 
 impl Saturated {
-    pub(super) fn new(messages: MessageSpec, refill: Refill) -> Self {
-        Self { turn: Turn::new(messages), refill, queued: Vec::new() }
+    pub(super) fn new(turn: Turn, refill: Refill) -> Self {
+        Self { turn, refill, queued: Vec::new() }
     }
 
     /// S0 section 6.2: a stream that already holds its part of the send buffer is passed over.
     /// Bytes in flight count too; otherwise the slow path's stream would still take what the fast
     /// paths free.
     fn refill_by_contingent(&mut self, io: &mut AppIo<'_>) {
-        let MessageSpec { bytes, streams, .. } = self.turn.messages;
+        let streams = self.turn.messages.streams;
         let info = io.queue_info();
         let contingent = info.limit / u64::from(streams);
         self.queued.clear();
@@ -36,7 +36,7 @@ impl Saturated {
             if *queued >= contingent {
                 self.turn.skip_stream();
                 passed_over += 1;
-            } else if self.turn.send(io) {
+            } else if let Some(bytes) = self.turn.send(io) {
                 *queued += u64::from(bytes);
                 passed_over = 0;
             } else {
@@ -46,7 +46,7 @@ impl Saturated {
     }
 
     fn refill_least_unsent(&mut self, io: &mut AppIo<'_>) {
-        let MessageSpec { bytes, streams, .. } = self.turn.messages;
+        let streams = self.turn.messages.streams;
         self.queued.clear();
         self.queued.resize(streams.into(), 0);
         for stream in &io.queue_info().streams {
@@ -60,9 +60,7 @@ impl Saturated {
                 self.turn.skip_stream();
             }
             let stream = usize::from(self.turn.next);
-            if !self.turn.send(io) {
-                return;
-            }
+            let Some(bytes) = self.turn.send(io) else { return };
             if let Some(queued) = self.queued.get_mut(stream) {
                 *queued += u64::from(bytes);
             }
@@ -73,7 +71,7 @@ impl Saturated {
 impl App for Saturated {
     fn run(&mut self, io: &mut AppIo<'_>) {
         match self.refill {
-            Refill::RoundRobin => while self.turn.send(io) {},
+            Refill::RoundRobin => while self.turn.send(io).is_some() {},
             Refill::Contingent => self.refill_by_contingent(io),
             Refill::LeastUnsent => self.refill_least_unsent(io),
         }

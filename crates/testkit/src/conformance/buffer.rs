@@ -15,15 +15,15 @@ const STEPS: usize = 1000;
 pub fn check_buffer(make: impl Fn(u64) -> Box<dyn BufferPolicy>, seed: u64) {
     check_name(&*make(seed));
     let what = make(seed).name();
-    same_twice(what, seed, || drive(&*make(seed), seed));
+    same_twice(what, seed, || drive_policy(&*make(seed), seed));
 }
 
-fn drive(policy: &dyn BufferPolicy, seed: u64) -> Vec<(bool, u64)> {
+fn drive_policy(policy: &dyn BufferPolicy, seed: u64) -> Vec<(bool, u64)> {
     let mut world = World::new(seed);
     let mut answers = Vec::new();
     for step in 0..STEPS {
-        world.disturb();
-        world.acknowledge(step % 8 == 7);
+        world.disturb_path();
+        world.acknowledge_flight(step % 8 == 7);
         let empty = world.paths.iter().all(|p| p.queued == 0 && p.outstanding == 0);
         for path in world.paths.clone() {
             let bytes = 1 + world.rng.below(path.pmdcs as usize - 16) as u32;
@@ -38,7 +38,7 @@ fn drive(policy: &dyn BufferPolicy, seed: u64) -> Vec<(bool, u64)> {
             );
             assert!(share > 0, "{name}, seed {seed}: {} is granted nothing", path.id);
             if admitted && path.usable && world.rng.below(2) == 0 {
-                world.transmit(path.id, bytes);
+                world.transmit_chunk(path.id, bytes);
             }
             answers.push((admitted, share));
             if world.paths.iter().any(|p| p.queued > 0) {

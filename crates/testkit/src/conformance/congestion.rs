@@ -18,7 +18,7 @@ const STEPS: usize = 2000;
 pub fn check_congestion(make: impl Fn(u64) -> Box<dyn CongestionControl>, seed: u64) {
     check_name(&*make(seed));
     let what = make(seed).name();
-    same_twice(what, seed, || Drive { cc: make(seed), world: World::new(seed), seed }.run());
+    same_twice(what, seed, || Drive { cc: make(seed), world: World::new(seed), seed }.run_steps());
 }
 
 struct Drive {
@@ -28,22 +28,22 @@ struct Drive {
 }
 
 impl Drive {
-    fn run(mut self) -> Vec<(u64, u64)> {
+    fn run_steps(mut self) -> Vec<(u64, u64)> {
         for id in 0..self.world.paths.len() as u8 {
             self.cc.path_added(&self.world.view(), PathId(id));
             self.read_back(id + 1);
         }
         let mut windows = Vec::new();
         for _ in 0..STEPS {
-            self.world.disturb();
+            self.world.disturb_path();
             self.read_back(self.world.paths.len() as u8);
-            self.step();
+            self.take_step();
             windows.extend(self.read_back(self.world.paths.len() as u8));
         }
         windows
     }
 
-    fn step(&mut self) {
+    fn take_step(&mut self) {
         let path = PathId(self.world.rng.below(self.world.paths.len()) as u8);
         let kind = [LossKind::FastRetransmit, LossKind::Timeout][self.world.rng.below(2)];
         match self.world.rng.below(12) {

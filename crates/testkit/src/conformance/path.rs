@@ -28,7 +28,7 @@ const TRIGGERS: [Trigger; 4] = [Trigger::Sack, Trigger::Write, Trigger::Timer, T
 pub fn check_path_scheduler(make: impl Fn(u64) -> Box<dyn PathScheduler>, seed: u64) {
     check_name(&*make(seed));
     let what = make(seed).name();
-    same_twice(what, seed, || Drive::new(make(seed), seed).run());
+    same_twice(what, seed, || Drive::new(make(seed), seed).run_rounds());
 }
 
 struct Drive {
@@ -57,23 +57,23 @@ impl Drive {
         }
     }
 
-    fn run(mut self) -> Vec<PathPick> {
+    fn run_rounds(mut self) -> Vec<PathPick> {
         for id in 0..self.world.paths.len() as u8 {
             self.scheduler.on_path_change(&self.world.view(), PathId(id), PathChange::Added);
         }
         for step in 0..STEPS {
-            if let Some((path, change)) = self.world.disturb() {
+            if let Some((path, change)) = self.world.disturb_path() {
                 self.scheduler.on_path_change(&self.world.view(), path, change);
             }
             // Every eighth round finds an empty network.
-            self.world.acknowledge(step % 8 == 7);
-            self.round();
-            self.world.acknowledge(false);
+            self.world.acknowledge_flight(step % 8 == 7);
+            self.run_round();
+            self.world.acknowledge_flight(false);
         }
         self.picks
     }
 
-    fn round(&mut self) {
+    fn run_round(&mut self) {
         self.bursts = vec![MAX_BURST; self.world.paths.len()];
         self.packet = None;
         self.mark_sendable();
@@ -105,7 +105,7 @@ impl Drive {
             self.picks.push(pick);
             match pick {
                 PathPick::Use(path) => {
-                    self.transmit(path, &chunk);
+                    self.transmit_chunk(path, &chunk);
                     return Some(());
                 }
                 PathPick::Skip => {}
@@ -122,7 +122,7 @@ impl Drive {
         None
     }
 
-    fn transmit(&mut self, path: PathId, chunk: &ChunkMeta) {
+    fn transmit_chunk(&mut self, path: PathId, chunk: &ChunkMeta) {
         let (name, seed) = (self.scheduler.name(), self.seed);
         let view = self.world.view();
         let Some(chosen) = view.path(path) else {
@@ -133,7 +133,7 @@ impl Drive {
         let room = self.packet.filter(|&(open, room)| open == path && len <= room);
         let left = room.map_or(chosen.pmdcs, |(_, room)| room) - len;
         self.packet = Some((path, left));
-        self.world.transmit(path, chunk.bytes);
+        self.world.transmit_chunk(path, chunk.bytes);
         if room.is_none() {
             self.bursts[path.index()] -= 1;
         }

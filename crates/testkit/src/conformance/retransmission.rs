@@ -20,16 +20,16 @@ const PATIENCE: u32 = 64;
 pub fn check_retransmission(make: impl Fn(u64) -> Box<dyn RetransmissionPolicy>, seed: u64) {
     check_name(&*make(seed));
     let what = make(seed).name();
-    same_twice(what, seed, || drive(make(seed), seed));
+    same_twice(what, seed, || drive_policy(make(seed), seed));
 }
 
-fn drive(mut policy: Box<dyn RetransmissionPolicy>, seed: u64) -> Vec<RtxPick> {
+fn drive_policy(mut policy: Box<dyn RetransmissionPolicy>, seed: u64) -> Vec<RtxPick> {
     let mut world = World::new(seed);
     let mut waited = 0;
     let mut picks = Vec::new();
     for _ in 0..STEPS {
-        world.disturb();
-        world.acknowledge(false);
+        world.disturb_path();
+        world.acknowledge_flight(false);
         let chunk = lost_chunk(&mut world);
         let view = world.view();
         let pick = policy.pick_path(&view, &chunk);
@@ -39,7 +39,7 @@ fn drive(mut policy: Box<dyn RetransmissionPolicy>, seed: u64) -> Vec<RtxPick> {
         if let RtxPick::Use(path) = pick {
             let usable = view.path(path).is_some_and(|p| p.usable);
             assert!(usable, "{}, seed {seed}: {path} is not usable", policy.name());
-            world.transmit(path, chunk.bytes);
+            world.transmit_chunk(path, chunk.bytes);
         }
         picks.push(pick);
     }

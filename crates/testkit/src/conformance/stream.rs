@@ -24,7 +24,7 @@ pub fn check_stream_scheduler(make: impl Fn(u64) -> Box<dyn StreamScheduler>, se
     check_name(&*make(seed));
     let what = make(seed).name();
     for interleaved in [false, true] {
-        same_twice(what, seed, || Drive::new(make(seed), seed, interleaved).run());
+        same_twice(what, seed, || Drive::new(make(seed), seed, interleaved).run_steps());
     }
 }
 
@@ -45,13 +45,13 @@ impl Drive {
         Self { scheduler, rng, seed, interleaved, queues, order: 0, begun: None }
     }
 
-    fn run(mut self) -> Vec<Option<StreamId>> {
-        (0..STEPS).map(|_| self.step()).collect()
+    fn run_steps(mut self) -> Vec<Option<StreamId>> {
+        (0..STEPS).map(|_| self.take_step()).collect()
     }
 
-    fn step(&mut self) -> Option<StreamId> {
+    fn take_step(&mut self) -> Option<StreamId> {
         for _ in 0..self.rng.below(3) {
-            self.enqueue();
+            self.enqueue_message();
         }
         if self.rng.below(50) == 0 {
             self.set_param();
@@ -62,16 +62,16 @@ impl Drive {
         }
         let stream = match self.begun {
             Some(stream) => stream,
-            None => self.ask(new_packet)?,
+            None => self.ask_scheduler(new_packet)?,
         };
-        self.take(stream);
+        self.take_chunk(stream);
         Some(stream)
     }
 
-    fn ask(&mut self, new_packet: bool) -> Option<StreamId> {
+    fn ask_scheduler(&mut self, new_packet: bool) -> Option<StreamId> {
         let closed = self.rng.next_u32() & self.rng.next_u32();
         let eligible = |s: StreamId| closed >> (s.0 % 32) & 1 == 0;
-        let heads = self.heads();
+        let heads = self.head_messages();
         let queues = StreamQueues::new(&heads, self.interleaved);
         let pick = self.scheduler.peek_stream(&queues, &eligible);
         let again = self.scheduler.peek_stream(&queues, &eligible);
@@ -91,7 +91,7 @@ impl Drive {
         pick
     }
 
-    fn take(&mut self, stream: StreamId) {
+    fn take_chunk(&mut self, stream: StreamId) {
         let Some(queue) = self.queues.get_mut(&stream) else { return };
         let Some(head) = queue.front_mut() else { return };
         let bytes = head.bytes.min(CHUNK);
@@ -102,14 +102,14 @@ impl Drive {
         }
         self.begun = (!done && !self.interleaved).then_some(stream);
         self.scheduler.on_taken(
-            &StreamQueues::new(&self.heads(), self.interleaved),
+            &StreamQueues::new(&self.head_messages(), self.interleaved),
             stream,
             bytes,
             done,
         );
     }
 
-    fn enqueue(&mut self) {
+    fn enqueue_message(&mut self) {
         let stream = StreamId(self.rng.below(STREAMS) as u16);
         let bytes = 1 + self.rng.below(3 * CHUNK as usize) as u32;
         let message = MessageInfo {
@@ -121,7 +121,8 @@ impl Drive {
         };
         self.order += 1;
         self.queues.entry(stream).or_default().push_back(message);
-        self.scheduler.on_queued(&StreamQueues::new(&self.heads(), self.interleaved), &message);
+        self.scheduler
+            .on_queued(&StreamQueues::new(&self.head_messages(), self.interleaved), &message);
     }
 
     fn set_param(&mut self) {
@@ -131,7 +132,7 @@ impl Drive {
         self.scheduler.set_param(stream, StreamParam::Weight(value));
     }
 
-    fn heads(&self) -> Vec<MessageInfo> {
+    fn head_messages(&self) -> Vec<MessageInfo> {
         self.queues.values().filter_map(|q| q.front().copied()).collect()
     }
 }

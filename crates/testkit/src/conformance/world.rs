@@ -31,7 +31,7 @@ impl World {
             path.ssthresh = world.peer_rwnd_max;
             world.paths.push(path);
         }
-        world.settle();
+        world.settle_usable();
         world
     }
 
@@ -46,7 +46,7 @@ impl World {
     }
 
     /// Something happens to some path; says what policies are told of it.
-    pub(super) fn disturb(&mut self) -> Option<(PathId, PathChange)> {
+    pub(super) fn disturb_path(&mut self) -> Option<(PathId, PathChange)> {
         self.now += Duration::from_micros(self.rng.below(50_000) as u64);
         let at = self.rng.below(self.paths.len());
         let (kind, amount) = (self.rng.below(8), self.rng.below(1 << 16) as u64);
@@ -69,12 +69,12 @@ impl World {
             }
             _ => {}
         }
-        self.settle();
+        self.settle_usable();
         change
     }
 
     /// Part of what is in flight is acknowledged; all of it with `everything`.
-    pub(super) fn acknowledge(&mut self, everything: bool) {
+    pub(super) fn acknowledge_flight(&mut self, everything: bool) {
         for path in &mut self.paths {
             let part = if everything { 4 } else { self.rng.below(5) as u64 };
             let rest = |bytes: u64| bytes - bytes * part / 4;
@@ -85,7 +85,7 @@ impl World {
     }
 
     /// A chunk with `payload` bytes went out on `path`.
-    pub(super) fn transmit(&mut self, path: PathId, payload: u32) {
+    pub(super) fn transmit_chunk(&mut self, path: PathId, payload: u32) {
         let now = self.now;
         let Some(path) = self.paths.get_mut(path.index()) else { return };
         path.outstanding += u64::from(payload) + 16;
@@ -96,7 +96,7 @@ impl World {
     }
 
     /// Derives `usable` as the engine does: a worse path only while no better one is there.
-    fn settle(&mut self) {
+    fn settle_usable(&mut self) {
         let rank = |p: &PathView| match (p.admin, p.state) {
             (PathAdmin::Disabled, _) | (_, PathState::Unconfirmed | PathState::Inactive) => None,
             (_, PathState::Removed) => None,

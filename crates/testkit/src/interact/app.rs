@@ -84,12 +84,12 @@ impl Books {
         self.promised
     }
 
-    fn side(&mut self) -> Side {
+    fn next_side(&mut self) -> Side {
         self.sides += 1;
         Side(self.sides)
     }
 
-    fn judge(&self, result: Result<(), Breach>) -> Result<(), Trouble> {
+    fn judge_breach(&self, result: Result<(), Breach>) -> Result<(), Trouble> {
         match result {
             Err(breach) if self.promised() => Err(Trouble::Breach(breach)),
             _ => Ok(()),
@@ -143,18 +143,18 @@ impl App {
     pub(super) fn is_settled(&self, ledger: &Ledger) -> bool {
         let jobs = !self.jobs.is_empty() || !self.unfinished.is_empty();
         let waiting = jobs && !self.lives.is_empty();
-        !waiting && self.lives.values().all(|side| ledger.open(*side) == 0)
+        !waiting && self.lives.values().all(|side| ledger.open_messages(*side) == 0)
     }
 
-    pub(super) fn add(&mut self, handle: AssocHandle, books: &mut Books) -> Side {
-        let side = books.side();
+    pub(super) fn add_association(&mut self, handle: AssocHandle, books: &mut Books) -> Side {
+        let side = books.next_side();
         self.sides.push(side);
         self.lives.insert(handle, side);
         side
     }
 
     /// The host lost everything.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn forget_all(&mut self) {
         self.lives.clear();
         self.over.clear();
         self.jobs.clear();
@@ -163,7 +163,7 @@ impl App {
     }
 
     /// Takes events, then reads, then writes.
-    pub(super) fn pump(
+    pub(super) fn pump_once(
         &mut self,
         world: &mut World,
         books: &mut Books,
@@ -171,7 +171,7 @@ impl App {
         let mut aftermath = Aftermath::Nothing;
         let over = self.over.len();
         while let Some((handle, event)) = world.host(self.host).events.pop_front() {
-            if self.take(world, books, handle, event)? == Aftermath::PeerUnknown {
+            if self.take_event(world, books, handle, event)? == Aftermath::PeerUnknown {
                 aftermath = Aftermath::PeerUnknown;
             }
         }
@@ -180,14 +180,14 @@ impl App {
         }
         if self.reading {
             for handle in self.handles() {
-                self.read(world, books, handle)?;
+                self.read_messages(world, books, handle)?;
             }
         }
-        self.write(world, books);
+        self.write_messages(world, books);
         Ok(aftermath)
     }
 
-    fn take(
+    fn take_event(
         &mut self,
         world: &mut World,
         books: &mut Books,
@@ -199,20 +199,20 @@ impl App {
         }
         let side = match self.lives.get(&handle) {
             Some(side) => *side,
-            None => self.add(handle, books),
+            None => self.add_association(handle, books),
         };
-        *self.heard.entry(name(&event)).or_default() += 1;
+        *self.heard.entry(name_event(&event)).or_default() += 1;
         match event {
             Event::SendFailed { message, .. } => {
-                let told = books.ledger.failed(side, message);
-                books.judge(told)?;
+                let told = books.ledger.note_failed(side, message);
+                books.judge_breach(told)?;
             }
             Event::Abandoned { message, .. } => {
-                let told = books.ledger.abandoned(side, message);
-                books.judge(told)?;
+                let told = books.ledger.note_abandoned(side, message);
+                books.judge_breach(told)?;
             }
             Event::PartialDeliveryAborted { stream, unordered } => {
-                self.assembly.abort(handle, stream, unordered);
+                self.assembly.abort_message(handle, stream, unordered);
             }
             Event::MessageTooLarge { .. } => {
                 let assoc = &world.host(self.host).config.assoc;
@@ -222,21 +222,21 @@ impl App {
                 // What is there to be read is the new peer's.
                 self.end_parts(books, handle)?;
                 // What the old peer acknowledged and did not read is gone with it.
-                books.ledger.excuse(side);
-                self.add(handle, books);
+                books.ledger.excuse_open(side);
+                self.add_association(handle, books);
                 return Ok(Aftermath::PeerUnknown);
             }
             Event::Closed(reason) => {
-                self.read(world, books, handle)?;
+                self.read_messages(world, books, handle)?;
                 self.end_parts(books, handle)?;
-                return self.closed(world, books, handle, reason);
+                return self.take_close(world, books, handle, reason);
             }
             _ => {}
         }
         Ok(Aftermath::Nothing)
     }
 
-    fn closed(
+    fn take_close(
         &mut self,
         world: &mut World,
         books: &mut Books,
@@ -274,7 +274,7 @@ impl App {
         Ok(if graceful { Aftermath::Nothing } else { Aftermath::PeerUnknown })
     }
 
-    fn read(
+    fn read_messages(
         &mut self,
         world: &mut World,
         books: &mut Books,
@@ -282,19 +282,19 @@ impl App {
     ) -> Result<(), Trouble> {
         let now = world.clock(self.host);
         let Some(side) = self.lives.get(&handle).copied() else { return Ok(()) };
-        while let Some(message) = receive(world, self.host, handle, now) {
+        while let Some(message) = receive_from(world, self.host, handle, now) {
             self.read_at = now;
             if !message.part.is_whole() {
                 *self.heard.entry("part").or_default() += 1;
             }
-            let whole = match self.assembly.take(handle, message) {
+            let whole = match self.assembly.take_part(handle, message) {
                 Ok(whole) => whole,
                 Err(what) if books.promised() => return Err(Trouble::Parts(self.host.0, what)),
                 Err(_) => None,
             };
             if let Some(message) = whole {
-                let told = books.ledger.delivered(side, &message);
-                books.judge(told)?;
+                let told = books.ledger.note_delivered(side, &message);
+                books.judge_breach(told)?;
             }
         }
         Ok(())
@@ -303,17 +303,17 @@ impl App {
     /// No message of the association goes on.
     fn end_parts(&mut self, books: &Books, handle: AssocHandle) -> Result<(), Trouble> {
         self.unfinished.retain(|message| message.handle != handle);
-        match self.assembly.end(handle) {
+        match self.assembly.end_association(handle) {
             Err(what) if books.promised() => Err(Trouble::Parts(self.host.0, what)),
             _ => Ok(()),
         }
     }
 
-    fn write(&mut self, world: &mut World, books: &mut Books) {
+    fn write_messages(&mut self, world: &mut World, books: &mut Books) {
         self.unfinished.retain_mut(|message| !hand_in(world, self.host, message));
         let Some(handle) = self.current() else { return };
         while let Some(job) = self.jobs.front().copied() {
-            match self.send(world, books, handle, job) {
+            match self.send_message(world, books, handle, job) {
                 Ok(()) if job.left > 1 => {
                     if let Some(job) = self.jobs.front_mut() {
                         job.left -= 1;
@@ -328,7 +328,7 @@ impl App {
         }
     }
 
-    fn send(
+    fn send_message(
         &mut self,
         world: &mut World,
         books: &mut Books,
@@ -336,7 +336,7 @@ impl App {
         job: Job,
     ) -> Result<(), SendError> {
         let now = world.clock(self.host);
-        let (ppid, data) = books.ledger.draft(job.bytes);
+        let (ppid, data) = books.ledger.draft_message(job.bytes);
         let (unordered, immediate, reliability) = (job.unordered, ppid % 16 == 0, job.reliability);
         let options = SendOptions { unordered, ppid, immediate, reliability };
         let assoc = world.assoc_mut(self.host, handle).ok_or(SendError::Closed)?;
@@ -355,9 +355,9 @@ impl App {
         } else {
             let Job { stream, part, .. } = job;
             let mut message = Unfinished { handle, stream, options, rest: data, part };
-            let (first, last) = message.next();
+            let (first, last) = message.next_part();
             let id = assoc.send_part(now, stream, first, message.options, last)?;
-            message.taken();
+            message.note_taken();
             if !last {
                 self.unfinished.push(message);
             }
@@ -377,10 +377,10 @@ fn hand_in(world: &mut World, host: HostId, message: &mut Unfinished) -> bool {
     let now = world.clock(host);
     let Some(assoc) = world.assoc_mut(host, message.handle) else { return true };
     loop {
-        let (part, last) = message.next();
+        let (part, last) = message.next_part();
         match assoc.send_part(now, message.stream, part, message.options, last) {
             Ok(_) if last => return true,
-            Ok(_) => message.taken(),
+            Ok(_) => message.note_taken(),
             Err(SendError::WouldBlock) => return false,
             Err(_) => return true,
         }
@@ -388,7 +388,7 @@ fn hand_in(world: &mut World, host: HostId, message: &mut Unfinished) -> bool {
 }
 
 /// The kind of an event, for counting.
-const fn name(event: &Event) -> &'static str {
+const fn name_event(event: &Event) -> &'static str {
     match event {
         Event::Restarted => "restarted",
         Event::PathAdded(_) => "path added",
@@ -419,7 +419,7 @@ const PROTOCOL_VIOLATION: u16 = 13;
 /// Cause code of an ABORT that the application asked for.
 const USER_ABORT: u16 = 12;
 
-fn receive(
+fn receive_from(
     world: &mut World,
     host: HostId,
     handle: AssocHandle,

@@ -5,10 +5,10 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::run::{Ending, Report, run};
+use super::run::{Ending, Report, run_script};
 use super::script::Script;
 use super::setup::PolicyChoice;
-use super::shrink::shrink;
+use super::shrink::shrink_script;
 use super::trouble::Trouble;
 
 /// What happened in many runs.
@@ -35,7 +35,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    fn count(&mut self, script: &Script, report: &Report) {
+    fn count_run(&mut self, script: &Script, report: &Report) {
         self.cases += 1;
         for op in &script.ops {
             *self.ops.entry(op.name()).or_default() += 1;
@@ -54,7 +54,7 @@ impl Summary {
     }
 
     /// Adds another summary.
-    pub fn merge(&mut self, other: Self) {
+    pub fn merge_with(&mut self, other: Self) {
         self.cases += other.cases;
         self.packets += other.packets;
         self.sent += other.sent;
@@ -121,7 +121,7 @@ impl fmt::Display for Failure {
 ///
 /// # Errors
 /// The failure.
-pub fn explore(
+pub fn explore_seeds(
     seeds: impl Iterator<Item = u64>,
     choose: &PolicyChoice<'_>,
     mut done: impl FnMut(u64),
@@ -130,8 +130,8 @@ pub fn explore(
     for seed in seeds {
         let script = Script::random(seed, choose);
         match run_caught(&script) {
-            Ok(report) => summary.count(&script, &report),
-            Err((trouble, _)) => return Err(failure(script, &trouble)),
+            Ok(report) => summary.count_run(&script, &report),
+            Err((trouble, _)) => return Err(shrink_failure(script, &trouble)),
         }
         done(seed);
     }
@@ -139,7 +139,7 @@ pub fn explore(
 }
 
 /// Plays all scripts and sorts the failures by kind, each with the seeds that show it.
-pub fn triage(
+pub fn triage_failures(
     seeds: impl Iterator<Item = u64>,
     choose: &PolicyChoice<'_>,
     mut done: impl FnMut(u64),
@@ -148,8 +148,8 @@ pub fn triage(
     for seed in seeds {
         let script = Script::random(seed, choose);
         match run_caught(&script) {
-            Ok(report) => summary.count(&script, &report),
-            Err((trouble, _)) => kinds.entry(kind(&trouble)).or_default().push(seed),
+            Ok(report) => summary.count_run(&script, &report),
+            Err((trouble, _)) => kinds.entry(kind_of_trouble(&trouble)).or_default().push(seed),
         }
         done(seed);
     }
@@ -157,24 +157,24 @@ pub fn triage(
 }
 
 /// The first words of a trouble, without its numbers.
-fn kind(trouble: &Trouble) -> String {
+fn kind_of_trouble(trouble: &Trouble) -> String {
     const LONG_ENOUGH: usize = 100;
     let text = trouble.to_string();
     text.chars().filter(|c| !c.is_ascii_digit()).take(LONG_ENOUGH).collect()
 }
 
 /// The failure of one seed, made short.
-pub fn examine(seed: u64, choose: &PolicyChoice<'_>) -> Option<Box<Failure>> {
+pub fn examine_seed(seed: u64, choose: &PolicyChoice<'_>) -> Option<Box<Failure>> {
     let script = Script::random(seed, choose);
-    run_caught(&script).err().map(|(trouble, _)| failure(script, &trouble))
+    run_caught(&script).err().map(|(trouble, _)| shrink_failure(script, &trouble))
 }
 
-/// [`run`], with panics as a trouble.
+/// [`run_script`], with panics as a trouble.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run_script`].
 pub fn run_caught(script: &Script) -> Result<Report, (Trouble, String)> {
-    catch_unwind(AssertUnwindSafe(|| run(script)))
+    catch_unwind(AssertUnwindSafe(|| run_script(script)))
         .unwrap_or_else(|panic| Err((Trouble::Panic(panic_text(&*panic)), String::new())))
 }
 
@@ -183,10 +183,11 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
-fn failure(script: Script, first: &Trouble) -> Box<Failure> {
+fn shrink_failure(script: Script, first: &Trouble) -> Box<Failure> {
     let same_kind =
         |trouble: &Trouble| core::mem::discriminant(trouble) == core::mem::discriminant(first);
-    let script = shrink(script, |s| run_caught(s).is_err_and(|(trouble, _)| same_kind(&trouble)));
+    let script =
+        shrink_script(script, |s| run_caught(s).is_err_and(|(trouble, _)| same_kind(&trouble)));
     let (trouble, log) = match run_caught(&script) {
         Err(failed) => failed,
         // A run is a pure function of its script, so this cannot be; the first trouble is reported

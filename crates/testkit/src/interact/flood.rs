@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use polypath_proto::rng::Rng;
 
-use crate::packet::reseal;
+use crate::packet::reseal_checksum;
 use crate::world::{LogEntry, flip_bits};
 
 /// Where the packets of a flood come from.
@@ -28,9 +28,9 @@ impl Flood {
         [Self::Noise, Self::Replay, Self::Blind, Self::Truncated, Self::Forged];
 
     /// A packet of this kind, after one that was sent earlier if there was one.
-    pub(super) fn packet(self, model: Option<&LogEntry>, rng: &mut Rng) -> Bytes {
+    pub(super) fn forge_packet(self, model: Option<&LogEntry>, rng: &mut Rng) -> Bytes {
         let Some(model) = model.filter(|_| self != Self::Noise) else {
-            return noise(rng);
+            return random_noise(rng);
         };
         let mut bytes = model.bytes.to_vec();
         match self {
@@ -42,16 +42,16 @@ impl Flood {
             Self::Truncated => bytes.truncate(12 + rng.below(bytes.len().saturating_sub(11))),
             Self::Forged => flip_bits(&mut bytes, rng),
         }
-        reseal(&mut bytes);
+        reseal_checksum(&mut bytes);
         bytes.into()
     }
 }
 
-fn noise(rng: &mut Rng) -> Bytes {
+fn random_noise(rng: &mut Rng) -> Bytes {
     let len = rng.below(200);
     let mut bytes: Vec<u8> = core::iter::repeat_with(|| rng.next_u32() as u8).take(len).collect();
     if rng.below(2) == 0 {
-        reseal(&mut bytes);
+        reseal_checksum(&mut bytes);
     }
     bytes.into()
 }

@@ -13,16 +13,16 @@ pub(super) fn link_mtu(rng: &mut Rng) -> u32 {
     if rng.below(4) != 0 {
         return u32::MAX;
     }
-    narrow(rng)
+    draw_narrow_mtu(rng)
 }
 
 /// The size of a link that does not carry everything.
-pub(super) fn narrow(rng: &mut Rng) -> u32 {
+pub(super) fn draw_narrow_mtu(rng: &mut Rng) -> u32 {
     [9000, 1500, 1492, 1280, 1000, 576][rng.below(6)]
 }
 
 /// How a link treats what is too large.
-pub(super) fn oversize(rng: &mut Rng) -> Oversize {
+pub(super) fn draw_oversize(rng: &mut Rng) -> Oversize {
     [Oversize::Vanish, Oversize::Told(true), Oversize::Told(false), Oversize::Refused][rng.below(4)]
 }
 
@@ -50,7 +50,7 @@ pub(super) fn partial_delivery(rng: &mut Rng) -> Option<u32> {
 }
 
 /// Half of all ends watch what limits them.
-pub(super) fn watch(rng: &mut Rng) -> Option<StallDetectionConfig> {
+pub(super) fn draw_stall_detection(rng: &mut Rng) -> Option<StallDetectionConfig> {
     let seconds = |n: usize| Duration::from_secs(n as u64);
     let (interval, stalled_after) = (seconds(1 + rng.below(3)), seconds(1 + rng.below(10)));
     [None, Some(StallDetectionConfig { interval, stalled_after })][rng.below(2)]

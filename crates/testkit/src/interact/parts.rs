@@ -22,14 +22,14 @@ pub(super) struct Unfinished {
 
 impl Unfinished {
     /// The next part, and whether it is the last.
-    pub(super) fn next(&self) -> (Bytes, bool) {
+    pub(super) fn next_part(&self) -> (Bytes, bool) {
         let len = self.part.min(self.rest.len());
         (self.rest.slice(..len), len == self.rest.len())
     }
 
     /// The next part was taken.
-    pub(super) fn taken(&mut self) {
-        let (part, _) = self.next();
+    pub(super) fn note_taken(&mut self) {
+        let (part, _) = self.next_part();
         self.rest = self.rest.slice(part.len()..);
     }
 }
@@ -50,7 +50,7 @@ impl Assembly {
     ///
     /// # Errors
     /// The part fits nothing.
-    pub(super) fn take(
+    pub(super) fn take_part(
         &mut self,
         handle: AssocHandle,
         part: Message,
@@ -62,7 +62,7 @@ impl Assembly {
         }
         let Part { first, last } = part.part;
         if first {
-            self.forget(key)?;
+            self.drop_unfinished(key)?;
             let mut head = part.clone();
             head.data = Bytes::new();
             self.begun.insert(key, (head, BytesMut::new()));
@@ -79,7 +79,7 @@ impl Assembly {
     }
 
     /// The rest of a message will not come.
-    pub(super) fn abort(&mut self, handle: AssocHandle, stream: StreamId, unordered: bool) {
+    pub(super) fn abort_message(&mut self, handle: AssocHandle, stream: StreamId, unordered: bool) {
         *self.aborted.entry((handle, stream, unordered)).or_default() += 1;
     }
 
@@ -87,16 +87,16 @@ impl Assembly {
     ///
     /// # Errors
     /// A message was begun, and nobody said that its rest will not come.
-    pub(super) fn end(&mut self, handle: AssocHandle) -> Result<(), String> {
+    pub(super) fn end_association(&mut self, handle: AssocHandle) -> Result<(), String> {
         let keys: Vec<Key> = self.begun.keys().filter(|key| key.0 == handle).copied().collect();
-        let forgotten = keys.into_iter().try_for_each(|key| self.forget(key));
+        let forgotten = keys.into_iter().try_for_each(|key| self.drop_unfinished(key));
         self.begun.retain(|key, _| key.0 != handle);
         self.aborted.retain(|key, _| key.0 != handle);
         forgotten
     }
 
     /// Drops what was begun there, if it was said that it will not be ended.
-    fn forget(&mut self, key: Key) -> Result<(), String> {
+    fn drop_unfinished(&mut self, key: Key) -> Result<(), String> {
         let Some((message, data)) = self.begun.remove(&key) else { return Ok(()) };
         match self.aborted.get_mut(&key).filter(|count| **count > 0) {
             Some(count) => {
@@ -128,22 +128,22 @@ mod tests {
     #[test]
     fn parts_become_their_message() {
         let mut assembly = Assembly::default();
-        assert_eq!(assembly.take(HERE, part(b"one ", true, false)), Ok(None));
-        assert_eq!(assembly.take(HERE, part(b"two ", false, false)), Ok(None));
-        let whole = assembly.take(HERE, part(b"three", false, true)).unwrap().unwrap();
+        assert_eq!(assembly.take_part(HERE, part(b"one ", true, false)), Ok(None));
+        assert_eq!(assembly.take_part(HERE, part(b"two ", false, false)), Ok(None));
+        let whole = assembly.take_part(HERE, part(b"three", false, true)).unwrap().unwrap();
         assert_eq!((&whole.data[..], whole.part), (&b"one two three"[..], Part::WHOLE));
-        assert!(assembly.take(HERE, part(b"four", false, true)).is_err());
-        assert_eq!(assembly.end(HERE), Ok(()));
+        assert!(assembly.take_part(HERE, part(b"four", false, true)).is_err());
+        assert_eq!(assembly.end_association(HERE), Ok(()));
     }
 
     #[test]
     fn what_is_begun_is_ended_or_said_to_be_aborted() {
         let mut assembly = Assembly::default();
-        assert_eq!(assembly.take(HERE, part(b"one", true, false)), Ok(None));
-        assembly.abort(HERE, StreamId(3), false);
-        assert_eq!(assembly.take(HERE, part(b"two", true, false)), Ok(None));
-        assert!(assembly.take(HERE, part(b"three", true, true)).is_err());
-        assert_eq!(assembly.take(HERE, part(b"four", true, false)), Ok(None));
-        assert!(assembly.end(HERE).is_err());
+        assert_eq!(assembly.take_part(HERE, part(b"one", true, false)), Ok(None));
+        assembly.abort_message(HERE, StreamId(3), false);
+        assert_eq!(assembly.take_part(HERE, part(b"two", true, false)), Ok(None));
+        assert!(assembly.take_part(HERE, part(b"three", true, true)).is_err());
+        assert_eq!(assembly.take_part(HERE, part(b"four", true, false)), Ok(None));
+        assert!(assembly.end_association(HERE).is_err());
     }
 }

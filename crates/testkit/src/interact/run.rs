@@ -20,7 +20,7 @@ use super::setup::{LONGEST_IN_PARTS, Setup};
 use super::trouble::Trouble;
 use crate::fingerprint::Digest;
 use crate::invariants;
-use crate::world::{HostId, Step, World, address, translated};
+use crate::world::{HostId, Step, World, address, translated_address};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,11 +66,11 @@ const MAX_STEPS: u64 = 2_000_000;
 ///
 /// # Errors
 /// What went wrong, and the packets that went before it.
-pub fn run(script: &Script) -> Result<Report, (Trouble, String)> {
+pub fn run_script(script: &Script) -> Result<Report, (Trouble, String)> {
     let mut run = Run::new(script);
-    match run.play(script) {
+    match run.play_script(script) {
         Ok(report) => Ok(report),
-        Err(trouble) => Err((trouble, run.world.log.tail(60))),
+        Err(trouble) => Err((trouble, run.world.log.describe_tail(60))),
     }
 }
 
@@ -78,18 +78,23 @@ pub fn run(script: &Script) -> Result<Report, (Trouble, String)> {
 pub fn packet_hash(script: &Script) -> String {
     let mut run = Run::new(script);
     run.world.log.hash_packets();
-    let report = run.play(script);
-    let packets = run.world.log.digest().map(Digest::text).unwrap_or_default();
+    let report = run.play_script(script);
+    let packets = run.world.log.digest().map(Digest::to_hex).unwrap_or_default();
     let end = report.map(|report| (report.ending as u64, report.sent, report.delivered));
     let (ending, sent, delivered) = end.unwrap_or((u64::MAX, 0, 0));
     let mut digest = Digest::new();
-    digest.bytes(packets.as_bytes());
-    [ending, sent, delivered].into_iter().for_each(|number| digest.number(number));
-    digest.text()
+    digest.add_bytes(packets.as_bytes());
+    [ending, sent, delivered].into_iter().for_each(|number| digest.add_number(number));
+    digest.to_hex()
 }
 
 /// Resets streams or all, or adds some. It may be too soon, or not agreed upon.
-fn reconfigure(now: Time, assoc: &mut polypath_proto::Association, what: Reconfigure, stream: u16) {
+fn reconfigure_streams(
+    now: Time,
+    assoc: &mut polypath_proto::Association,
+    what: Reconfigure,
+    stream: u16,
+) {
     let _cannot = match what {
         Reconfigure::Streams(direction) => {
             assoc.reset_streams(now, direction, &[StreamId(stream)]).map(drop)
@@ -100,7 +105,7 @@ fn reconfigure(now: Time, assoc: &mut polypath_proto::Association, what: Reconfi
     };
 }
 
-fn app(setup: &Setup, host: HostId) -> App {
+fn make_app(setup: &Setup, host: HostId) -> App {
     let peer = &setup.end(host.peer().0).assoc;
     App::new(host, setup.hasty, peer.partial_delivery.is_some())
 }
@@ -129,7 +134,7 @@ impl Run {
         }
         Self {
             world,
-            apps: (0..hosts).map(|host| app(setup, HostId(host))).collect(),
+            apps: (0..hosts).map(|host| make_app(setup, HostId(host))).collect(),
             books: Books::new(LONGEST_IN_PARTS, !script.is_forged(), script.is_renumbered()),
             configs: (0..hosts).map(|host| Arc::new(setup.end(host).assoc.clone())).collect(),
             rng: Rng::from_u64(setup.seed ^ 1),
@@ -138,31 +143,31 @@ impl Run {
         }
     }
 
-    fn play(&mut self, script: &Script) -> Result<Report, Trouble> {
-        self.connect(HostId::CLIENT);
+    fn play_script(&mut self, script: &Script) -> Result<Report, Trouble> {
+        self.connect_host(HostId::CLIENT);
         if script.setup.both_connect {
-            self.connect(HostId::SERVER);
+            self.connect_host(HostId::SERVER);
         }
-        self.connect(HostId::GUEST);
+        self.connect_host(HostId::GUEST);
         for op in &script.ops {
-            self.perform(*op)?;
+            self.perform_op(*op)?;
         }
-        self.settle()?;
-        self.close(script.seed % 3)?;
+        self.settle_world()?;
+        self.close_gracefully(script.seed % 3)?;
         self.check_end(script)
     }
 
-    fn connect(&mut self, host: HostId) {
+    fn connect_host(&mut self, host: HostId) {
         let Some(app) = self.apps.get_mut(host.0).filter(|app| app.is_alone()) else { return };
         let config = self.configs[host.0].clone();
         if let Some(handle) = self.world.try_connect(host, self.paths, config) {
-            app.add(handle, &mut self.books);
+            app.add_association(handle, &mut self.books);
         }
     }
 
-    fn perform(&mut self, op: Op) -> Result<(), Trouble> {
+    fn perform_op(&mut self, op: Op) -> Result<(), Trouble> {
         match op {
-            Op::Advance(ms) => return self.advance(Duration::from_millis(ms)),
+            Op::Advance(ms) => return self.advance_time(Duration::from_millis(ms)),
             Op::Send { host, count, bytes, stream, unordered, reliability, part } => {
                 let stream = StreamId(stream);
                 let job = Job { left: count, bytes, stream, unordered, reliability, part };
@@ -178,7 +183,7 @@ impl Run {
                 let link = self.world.link_mut(link, from);
                 (link.mtu, link.oversize) = (mtu, oversize);
             }
-            Op::Icmp { host, link, report } => self.icmp(host, link, report),
+            Op::Icmp { host, link, report } => self.report_icmp(host, link, report),
             Op::Next { link, from, drop, late, twice } => {
                 let link = self.world.link_mut(link, from);
                 link.drop_next += drop;
@@ -202,21 +207,21 @@ impl Run {
                     assoc.abort(now, Bytes::from_static(b"bye"));
                 });
             }
-            Op::Restart { host, connect } => self.restart(host, connect),
-            Op::Connect(host) => self.connect(host),
-            Op::Flood { host, link, kind, count } => self.flood(host, link, kind, count),
+            Op::Restart { host, connect } => self.restart_host(host, connect),
+            Op::Connect(host) => self.connect_host(host),
+            Op::Flood { host, link, kind, count } => self.flood_host(host, link, kind, count),
             Op::Rebind { link, number, port } => {
-                self.world.rebind(link, translated(link, number, port));
+                self.world.rebind_nat(link, translated_address(link, number, port));
             }
-            Op::Address { host, link, there } => self.renumber(host, link, there),
+            Op::Address { host, link, there } => self.renumber_host(host, link, there),
             Op::Reconfigure { host, what, stream } => {
-                self.with_current(host, |now, assoc| reconfigure(now, assoc, what, stream));
+                self.with_current(host, |now, assoc| reconfigure_streams(now, assoc, what, stream));
             }
             Op::Jump { host, ms, back } => {
                 self.world.jump_clock(host, Duration::from_millis(ms), back);
             }
         }
-        self.pump()
+        self.pump_apps()
     }
 
     fn with_current(
@@ -231,25 +236,25 @@ impl Run {
         }
     }
 
-    fn restart(&mut self, host: HostId, connect: bool) {
+    fn restart_host(&mut self, host: HostId, connect: bool) {
         // Its TSNs begin elsewhere this time, as RFC 9260 section 3.3.2 wants it: late packets of
         // its former life must not fit.
         let config = AssocConfig { initial_tsn: None, ..(*self.configs[host.0]).clone() };
         self.configs[host.0] = Arc::new(config);
         self.world.host(host).config.assoc = self.configs[host.0].clone();
-        self.world.restart(host);
+        self.world.restart_host(host);
         for side in &self.apps[host.0].sides {
-            self.books.ledger.excuse(*side);
+            self.books.ledger.excuse_open(*side);
         }
         self.excuse_peers(host.0);
-        self.apps[host.0].forget();
+        self.apps[host.0].forget_all();
         if connect {
-            self.connect(host);
+            self.connect_host(host);
         }
     }
 
     /// A host gets an address back, or loses it.
-    fn renumber(&mut self, host: HostId, link: usize, there: bool) {
+    fn renumber_host(&mut self, host: HostId, link: usize, there: bool) {
         let (now, ip) = (self.world.clock(host), address(host, link));
         let endpoint = &mut self.world.host(host).endpoint;
         if there {
@@ -264,37 +269,37 @@ impl Run {
         let talks = |other: usize| (other == HostId::SERVER.0) != (host == HostId::SERVER.0);
         let peers = self.apps.iter().filter(|app| talks(app.host.0));
         for side in peers.flat_map(|app| &app.sides) {
-            self.books.ledger.excuse(*side);
+            self.books.ledger.excuse_open(*side);
         }
     }
 
-    fn flood(&mut self, host: HostId, link: usize, kind: Flood, count: u32) {
+    fn flood_host(&mut self, host: HostId, link: usize, kind: Flood, count: u32) {
         for _ in 0..count {
             let entries = self.world.log.entries();
             let toward: Vec<_> = entries.iter().filter(|e| e.from == host.peer()).collect();
             let model = toward.get(self.rng.below(toward.len())).copied();
-            let packet = kind.packet(model, &mut self.rng);
+            let packet = kind.forge_packet(model, &mut self.rng);
             let delay = Duration::from_micros(self.rng.below(50_000) as u64);
-            self.world.inject(host, link, delay, packet);
+            self.world.inject_packet(host, link, delay, packet);
         }
     }
 
     /// About the latest packet that the host sent.
-    fn icmp(&mut self, host: HostId, link: usize, report: IcmpReport) {
+    fn report_icmp(&mut self, host: HostId, link: usize, report: IcmpReport) {
         let sent = self.world.log.entries().iter().rev().find(|entry| entry.from == host);
         if let Some(packet) = sent.map(|entry| entry.bytes.clone()) {
-            self.world.report(host, link, &packet, report);
+            self.world.report_icmp(host, link, &packet, report);
         }
     }
 
-    fn advance(&mut self, time: Duration) -> Result<(), Trouble> {
+    fn advance_time(&mut self, time: Duration) -> Result<(), Trouble> {
         let limit = self.world.now() + time;
         self.run_until(limit, |_| false).map(drop)
     }
 
     fn run_until(&mut self, limit: Time, done: impl Fn(&Self) -> bool) -> Result<bool, Trouble> {
         loop {
-            self.pump()?;
+            self.pump_apps()?;
             if done(self) {
                 return Ok(true);
             }
@@ -302,24 +307,24 @@ impl Run {
             if self.steps > MAX_STEPS {
                 return Err(Trouble::Endless(self.steps));
             }
-            if self.world.step(limit)? == Step::Idle {
-                self.pump()?;
+            if self.world.advance_step(limit)? == Step::Idle {
+                self.pump_apps()?;
                 return Ok(done(self));
             }
         }
     }
 
     /// Lets both applications act and checks all books.
-    fn pump(&mut self) -> Result<(), Trouble> {
+    fn pump_apps(&mut self) -> Result<(), Trouble> {
         for i in 0..self.apps.len() {
-            let aftermath = self.apps[i].pump(&mut self.world, &mut self.books)?;
+            let aftermath = self.apps[i].pump_once(&mut self.world, &mut self.books)?;
             if aftermath == Aftermath::PeerUnknown {
                 self.excuse_peers(i);
             }
             for handle in self.apps[i].handles() {
                 let host = self.apps[i].host;
                 let Some(assoc) = self.world.assoc(host, handle) else { continue };
-                invariants::check(assoc, &self.configs[i], self.world.clock(host))
+                invariants::check_books(assoc, &self.configs[i], self.world.clock(host))
                     .map_err(|what| Trouble::Invariant(i, what))?;
             }
         }
@@ -327,12 +332,12 @@ impl Run {
     }
 
     /// Everything is well again: what was accepted must arrive, or fail.
-    fn settle(&mut self) -> Result<(), Trouble> {
+    fn settle_world(&mut self) -> Result<(), Trouble> {
         for link in self.world.links_mut() {
-            link.heal();
+            link.heal_faults();
         }
         for i in 0..self.apps.len() {
-            (0..self.paths).for_each(|link| self.renumber(HostId(i), link, true));
+            (0..self.paths).for_each(|link| self.renumber_host(HostId(i), link, true));
             let now = self.world.clock(HostId(i));
             self.apps[i].reading = true;
             for handle in self.apps[i].handles() {
@@ -349,12 +354,12 @@ impl Run {
         if self.run_until(limit, settled)? || !self.books.promised() {
             return Ok(());
         }
-        Err(Trouble::Stuck("before the shutdown", self.describe()))
+        Err(Trouble::Stuck("before the shutdown", self.describe_state()))
     }
 
     /// Closes gracefully: from one end, from the other, or from both at once; then whatever is
     /// left.
-    fn close(&mut self, manner: u64) -> Result<(), Trouble> {
+    fn close_gracefully(&mut self, manner: u64) -> Result<(), Trouble> {
         let mut turns: Vec<usize> = (0..self.apps.len()).collect();
         match manner {
             0 => {}
@@ -374,7 +379,7 @@ impl Run {
             }
             (0..self.apps.len()).for_each(|host| self.shut_down(host));
         }
-        Err(Trouble::Stuck("in the shutdown", self.describe()))
+        Err(Trouble::Stuck("in the shutdown", self.describe_state()))
     }
 
     fn shut_down(&mut self, host: usize) {
@@ -418,7 +423,7 @@ impl Run {
         };
         let log = match ending {
             Ending::Graceful => String::new(),
-            Ending::Reported | Ending::Forgotten => self.world.log.tail(60),
+            Ending::Reported | Ending::Forgotten => self.world.log.describe_tail(60),
         };
         Ok(Report {
             ending,
@@ -433,7 +438,7 @@ impl Run {
         })
     }
 
-    fn describe(&self) -> String {
+    fn describe_state(&self) -> String {
         let mut text = String::new();
         for app in &self.apps {
             for handle in app.handles() {

@@ -252,7 +252,7 @@ impl Op {
     }
 
     /// Packets that it loses for certain.
-    const fn drops(&self) -> u32 {
+    const fn certain_drops(&self) -> u32 {
         match self {
             Self::Next { drop, .. } => *drop,
             _ => 0,
@@ -302,7 +302,7 @@ impl Op {
                 Self::Jump { host, ms: if back { ms % 10_000 } else { ms }, back }
             }
             115..119 => {
-                let (mtu, oversize) = (options::narrow(rng), options::oversize(rng));
+                let (mtu, oversize) = (options::draw_narrow_mtu(rng), options::draw_oversize(rng));
                 Self::Narrow { link, from: host, mtu, oversize }
             }
             119..121 => Self::Icmp { host, link, report: random_report(rng) },
@@ -423,7 +423,7 @@ impl Script {
     pub fn is_gentle(&self) -> bool {
         let mild = self.setup.links.iter().all(|l| l.loss + l.corrupt < 0.02);
         let patient = self.setup.ends.iter().all(|e| e.assoc.assoc_max_retrans >= 10);
-        let dropped: u32 = self.ops.iter().map(Op::drops).sum();
+        let dropped: u32 = self.ops.iter().map(Op::certain_drops).sum();
         // Who closes and does not read keeps the peer's data from arriving until T5-shutdown-guard
         // strikes.
         let any = |wanted: fn(&Op) -> bool| self.ops.iter().any(wanted);

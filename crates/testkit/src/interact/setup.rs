@@ -71,7 +71,7 @@ impl LinkSetup {
         let (loss, duplicate, corrupt) = (chance(2, 0.1), chance(3, 0.1), chance(4, 0.05));
         let jitter = if rng.below(2) == 0 { 0 } else { rng.below(30) as u64 };
         let delay = 1 + rng.below(80) as u64;
-        let (mtu, oversize) = (options::link_mtu(rng), options::oversize(rng));
+        let (mtu, oversize) = (options::link_mtu(rng), options::draw_oversize(rng));
         Self { delay, jitter, loss, duplicate, corrupt, mtu, oversize }
     }
 }
@@ -206,7 +206,7 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         send_buffer_max: options::buffer_max(rng, send_buffer),
         partial_delivery: options::partial_delivery(rng),
         minimal_init: rng.below(10) == 0,
-        stall_detection: options::watch(rng),
+        stall_detection: options::draw_stall_detection(rng),
         rto: random_rto(rng),
         heartbeat_interval: [Some(30), Some(30), Some(2), None][rng.below(4)]
             .map(Duration::from_secs),
@@ -261,6 +261,7 @@ fn random_sack(rng: &mut Rng) -> SackConfig {
         sack_when_gap_fills: true,
         dac_count_in_timer_sack: true,
         max_gap_blocks: None,
+        thinning: false,
     }
 }
 
@@ -296,6 +297,7 @@ fn random_cc(rng: &mut Rng) -> CcConfig {
         initial_ssthresh: [InitialSsthresh::PeerWindow, InitialSsthresh::Bytes(8000)][rng.below(2)],
         loss_floor_mtus: [4, 2][rng.below(2)],
         abc_limit: 1 + rng.below(2) as u32,
+        abc_per_acked: false,
     }
 }
 

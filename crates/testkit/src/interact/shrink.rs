@@ -8,7 +8,7 @@ const ATTEMPTS: u32 = 300;
 
 /// Drops what is not needed for `fails` to hold: halves of the script first, then smaller pieces,
 /// then single ones, then what the links do to packets.
-pub fn shrink(script: Script, fails: impl Fn(&Script) -> bool) -> Script {
+pub fn shrink_script(script: Script, fails: impl Fn(&Script) -> bool) -> Script {
     let mut left = ATTEMPTS;
     let mut still_fails = |candidate: &Script| {
         left = left.saturating_sub(1);
@@ -79,7 +79,7 @@ mod tests {
             let has = |op: Op| s.ops.contains(&op);
             has(Op::Abort(HostId::SERVER)) && has(Op::Shutdown(HostId::CLIENT))
         };
-        let short = shrink(script, needed);
+        let short = shrink_script(script, needed);
         assert_eq!(short.ops, [Op::Abort(HostId::SERVER), Op::Shutdown(HostId::CLIENT)]);
         assert!(
             short.setup.links.iter().all(|l| l.loss == 0.0 && l.jitter == 0 && l.mtu == u32::MAX)

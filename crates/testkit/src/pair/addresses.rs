@@ -31,7 +31,7 @@ pub fn tuple(local: &str, remote: &str) -> FourTuple {
 }
 
 /// The path as its other end sees it.
-pub const fn reverse(tuple: FourTuple) -> FourTuple {
+pub const fn reverse_tuple(tuple: FourTuple) -> FourTuple {
     FourTuple { local: tuple.remote, remote: tuple.local }
 }
 
@@ -52,5 +52,5 @@ pub fn client_paths() -> [FourTuple; 2] {
 
 /// The first path as the server sees it.
 pub fn at_server() -> FourTuple {
-    reverse(client_paths()[0])
+    reverse_tuple(client_paths()[0])
 }

@@ -49,7 +49,7 @@ impl Overheard {
         Self { vectors: [key_vector(init), key_vector(init_ack)] }
     }
 
-    fn key(&self, secret: &[u8]) -> Vec<u8> {
+    fn derive_key(&self, secret: &[u8]) -> Vec<u8> {
         let [a, b] = &self.vectors;
         // Both begin with the same non-zero byte: longer is larger.
         let swapped = (a.len(), a) > (b.len(), b);
@@ -58,7 +58,7 @@ impl Overheard {
     }
 
     /// `from -> to`: a packet whose chunks, but for those in front, are authenticated with SHA-256.
-    pub fn packet(
+    pub fn authenticated_packet(
         &self,
         ports: (u16, u16),
         tag: u32,
@@ -73,7 +73,8 @@ impl Overheard {
         auth.extend_from_slice(&[0; 32]);
         writer.insert(0, &Bytes(&auth));
         chunks.iter().for_each(|push| push(&mut writer));
-        let mut mac: Hmac<Sha256> = Hmac::new_from_slice(&self.key(key.1)).expect("any length");
+        let mut mac: Hmac<Sha256> =
+            Hmac::new_from_slice(&self.derive_key(key.1)).expect("any length");
         mac.update(writer.chunk_area());
         let tag: [u8; 32] = mac.finalize().into_bytes().into();
         writer.chunk_area_mut()[8..40].copy_from_slice(&tag);
@@ -97,13 +98,13 @@ impl polypath_wire::EncodeChunk for Bytes<'_> {
 }
 
 /// The packet again, with a correct checksum, after `change` had its way with the bytes.
-pub fn tampered(data: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+pub fn tamper_with(data: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut data = data.to_vec();
     change(&mut data);
-    reseal(&data)
+    reseal_checksum(&data)
 }
 
-fn reseal(data: &[u8]) -> Vec<u8> {
+fn reseal_checksum(data: &[u8]) -> Vec<u8> {
     let word = |at: usize| u16::from_be_bytes([data[at], data[at + 1]]);
     let tag = u32::from_be_bytes([data[4], data[5], data[6], data[7]]);
     let mut out = Vec::new();
@@ -114,7 +115,7 @@ fn reseal(data: &[u8]) -> Vec<u8> {
 }
 
 /// The chunks of a packet, by their bytes.
-pub fn chunks(packet: &Packet) -> Vec<Vec<u8>> {
+pub fn split_chunks(packet: &Packet) -> Vec<Vec<u8>> {
     let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).expect("valid");
     let bytes = |raw: RawChunk<'_>| raw.bytes().to_vec();
     view.chunks().map(|raw| bytes(raw.expect("valid"))).collect()

@@ -16,7 +16,7 @@ use polypath_wire::{
     Parameter, ParamsBuf,
 };
 
-use super::authentic::{ASCONF, ASCONF_ACK, Overheard, chunks};
+use super::authentic::{ASCONF, ASCONF_ACK, Overheard, split_chunks};
 use super::craft::{INIT_ACK, read_init, read_init_ack};
 use super::{
     CLIENT_PORT, End, Packet, Pair, SERVER_PORT, Way, client_addresses, client_paths, endpoint, ip,
@@ -59,7 +59,7 @@ pub fn connected_with(client: AssocConfig, server: AssocConfig) -> Pair {
         at(SERVER_PORT, &server_addresses(), server),
     );
     pair.connect_with(client);
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     assert_eq!(
         (pair.client.state(), pair.server.state()),
         (State::Established, State::Established)
@@ -73,7 +73,7 @@ pub fn connected() -> Pair {
 }
 
 /// One address on either side.
-pub fn single() -> Pair {
+pub fn single_homed() -> Pair {
     single_with(config())
 }
 
@@ -85,12 +85,12 @@ pub fn single_with(server: AssocConfig) -> Pair {
     );
     let path = [client_paths()[0]];
     pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, Arc::new(config())).unwrap();
-    pair.run(SECOND);
+    pair.run_for(SECOND);
     pair
 }
 
 /// What was said in the handshake.
-pub fn overheard(pair: &Pair) -> Overheard {
+pub fn overhear_handshake(pair: &Pair) -> Overheard {
     Overheard::new(&pair.log[0], &pair.last_with(INIT_ACK))
 }
 
@@ -101,7 +101,7 @@ pub fn server_tag(pair: &Pair) -> u32 {
 
 /// The client's initial TSN, its first serial number.
 pub fn client_tsn(pair: &Pair) -> u32 {
-    let init = &chunks(&pair.log[0])[0];
+    let init = &split_chunks(&pair.log[0])[0];
     u32::from_be_bytes([init[16], init[17], init[18], init[19]])
 }
 
@@ -111,14 +111,14 @@ pub fn socket(address: &str) -> core::net::SocketAddr {
 }
 
 /// The client gets an address.
-pub fn add(pair: &mut Pair, address: &str) {
+pub fn add_address(pair: &mut Pair, address: &str) {
     let (now, h) = (pair.now, pair.client.handle());
     let assoc = pair.client.endpoint.association_mut(h).unwrap();
     assoc.add_local_address(now, socket(address)).unwrap();
 }
 
 /// The client loses an address.
-pub fn remove(pair: &mut Pair, address: &str) {
+pub fn remove_address(pair: &mut Pair, address: &str) {
     let (now, h) = (pair.now, pair.client.handle());
     let assoc = pair.client.endpoint.association_mut(h).unwrap();
     assoc.remove_local_address(now, ip(address)).unwrap();
@@ -152,12 +152,12 @@ pub fn is_active(host: &End, local: &str, remote: &str) -> bool {
 }
 
 /// Whether the application was told this of its address.
-pub fn said(host: &End, address: &str, change: AddressChange) -> bool {
-    host.saw(&Event::LocalAddress { address: ip(address), change })
+pub fn was_told(host: &End, address: &str, change: AddressChange) -> bool {
+    host.has_seen(&Event::LocalAddress { address: ip(address), change })
 }
 
 /// Sends so many numbered messages of 1,000 bytes.
-pub fn submit(pair: &mut Pair, from_client: bool, count: u32) {
+pub fn submit_numbered(pair: &mut Pair, from_client: bool, count: u32) {
     let now = pair.now;
     let host = if from_client { &mut pair.client } else { &mut pair.server };
     let h = host.handle();
@@ -169,7 +169,7 @@ pub fn submit(pair: &mut Pair, from_client: bool, count: u32) {
 }
 
 /// The numbers of all messages that the host read.
-pub fn numbers(host: &End) -> Vec<u32> {
+pub fn read_numbers(host: &End) -> Vec<u32> {
     let number = |m: &polypath_proto::Message| u32::from_be_bytes(m.data[..4].try_into().unwrap());
     host.received.iter().map(number).collect()
 }
@@ -207,7 +207,7 @@ pub fn request_params(asked: &[Ask]) -> ParamsBuf {
 }
 
 /// An authenticated ASCONF of the client, with `ahead` counted from its first serial number.
-pub fn asconf(pair: &Pair, ahead: u32, lookup: &str, asked: &[Ask]) -> Vec<u8> {
+pub fn forge_asconf(pair: &Pair, ahead: u32, lookup: &str, asked: &[Ask]) -> Vec<u8> {
     raw_asconf(pair, ahead, lookup, request_params(asked))
 }
 
@@ -218,12 +218,12 @@ pub fn raw_asconf(pair: &Pair, ahead: u32, lookup: &str, params: ParamsBuf) -> V
         let chunk = AsconfChunk { serial, address, params: params.as_params() };
         w.push(&chunk).expect("fits");
     };
-    overheard(pair).packet(PORTS, server_tag(pair), EMPTY, &[&push])
+    overhear_handshake(pair).authenticated_packet(PORTS, server_tag(pair), EMPTY, &[&push])
 }
 
 /// (correlation, cause code) of each error in an ASCONF-ACK, and the correlation ids reported as
 /// successful.
-pub fn verdicts(packet: &Packet) -> (Vec<(u32, u16)>, Vec<u32>) {
+pub fn asconf_verdicts(packet: &Packet) -> (Vec<(u32, u16)>, Vec<u32>) {
     let view = PacketView::parse(&packet.data, ChecksumCheck::Verify).unwrap();
     let (mut errors, mut good) = (Vec::new(), Vec::new());
     for raw in view.chunks().map(Result::unwrap) {
@@ -244,9 +244,9 @@ pub fn verdicts(packet: &Packet) -> (Vec<(u32, u16)>, Vec<u32>) {
 
 /// Injects `data` at the server as if it came along `way`; gives the packets sent in answer at
 /// once.
-pub fn inject(pair: &mut Pair, at_server: FourTuple, data: &[u8]) -> Vec<Packet> {
+pub fn inject_at_server(pair: &mut Pair, at_server: FourTuple, data: &[u8]) -> Vec<Packet> {
     let before = pair.log.len();
-    pair.inject(Way::ToServer, at_server, data);
+    pair.inject_packet(Way::ToServer, at_server, data);
     let answers = pair.log[before..].iter().filter(|p| p.way == Way::ToClient);
     answers.cloned().collect()
 }
@@ -277,7 +277,7 @@ pub fn first_param(packet: &[u8]) -> polypath_wire::RawParam<'_> {
 /// reason.
 pub fn answer_with(pair: &mut Pair, cause: &ErrorCause<'_>) {
     let sent = pair.log.iter().rfind(|p| p.kinds().contains(&ASCONF)).unwrap();
-    let asked = chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();
+    let asked = split_chunks(sent).into_iter().find(|c| c[0] == ASCONF).unwrap();
     let word = |at: usize| u32::from_be_bytes(asked[at..at + 4].try_into().unwrap());
     let (serial, correlation) = (word(4), word(20));
     let causes: CausesBuf = [*cause].into_iter().collect();
@@ -287,6 +287,6 @@ pub fn answer_with(pair: &mut Pair, cause: &ErrorCause<'_>) {
         w.push(&AsconfAckChunk { serial, params: params.as_params() }).unwrap();
     };
     let (ports, tag) = ((SERVER_PORT, CLIENT_PORT), read_init(&pair.log[0]));
-    let answer = overheard(pair).packet(ports, tag, EMPTY, &[&push]);
-    pair.inject(Way::ToClient, client_paths()[0], &answer);
+    let answer = overhear_handshake(pair).authenticated_packet(ports, tag, EMPTY, &[&push]);
+    pair.inject_packet(Way::ToClient, client_paths()[0], &answer);
 }

@@ -62,7 +62,7 @@ impl End {
     }
 
     /// Whether its application was told this.
-    pub fn saw(&self, wanted: &Event) -> bool {
+    pub fn has_seen(&self, wanted: &Event) -> bool {
         self.events.iter().any(|(_, event)| event == wanted)
     }
 
@@ -106,14 +106,14 @@ impl End {
                 }
             }
             if matches!(event, Event::Writable(_)) {
-                self.fill(now, h);
+                self.fill_send_buffer(now, h);
             }
             self.events.push((h, event));
         }
     }
 
     /// Hands in messages until there is no room.
-    pub fn fill(&mut self, now: Time, h: AssocHandle) {
+    pub fn fill_send_buffer(&mut self, now: Time, h: AssocHandle) {
         let Some(bytes) = self.saturates else { return };
         let assoc = self.endpoint.association_mut(h).expect("association");
         let message = || Bytes::from(vec![7; bytes]);

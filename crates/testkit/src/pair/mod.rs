@@ -20,8 +20,8 @@ use polypath_proto::time::{Duration, Time};
 use polypath_proto::{AssocHandle, Association, FourTuple, State};
 
 pub use addresses::{
-    CLIENT_PORT, SERVER_PORT, at_server, client_addresses, client_paths, endpoint, ip, reverse,
-    server_addresses, tuple,
+    CLIENT_PORT, SERVER_PORT, at_server, client_addresses, client_paths, endpoint, ip,
+    reverse_tuple, server_addresses, tuple,
 };
 pub use end::End;
 pub use packet::{Packet, Verdict, Way};
@@ -86,7 +86,7 @@ impl Pair {
     pub fn connected() -> Self {
         let mut pair = Self::new();
         pair.connect();
-        pair.run(Duration::from_millis(200));
+        pair.run_for(Duration::from_millis(200));
         assert_eq!(
             (pair.client.state(), pair.server.state()),
             (State::Established, State::Established)
@@ -108,20 +108,20 @@ impl Pair {
 
     /// The server opens, too.
     pub fn connect_back(&mut self) -> AssocHandle {
-        let paths = client_paths().map(reverse);
+        let paths = client_paths().map(reverse_tuple);
         let config = Arc::new(AssocConfig::default());
         self.server.endpoint.connect(self.now, &paths, CLIENT_PORT, config).expect("connects")
     }
 
     /// From now on `fate` decides about packets.
-    pub fn lose(&mut self, fate: impl FnMut(&Packet) -> Verdict + 'static) {
+    pub fn lose_packets(&mut self, fate: impl FnMut(&Packet) -> Verdict + 'static) {
         self.fate = Box::new(fate);
     }
 
     /// Loses the first `count` packets that `is` recognises.
     pub fn lose_first(&mut self, count: usize, is: impl Fn(&Packet) -> bool + 'static) {
         let mut left = count;
-        self.lose(move |packet| {
+        self.lose_packets(move |packet| {
             if left > 0 && is(packet) {
                 left -= 1;
                 return Verdict::Lose;
@@ -132,31 +132,31 @@ impl Pair {
 
     /// From now on all packets arrive.
     pub fn deliver_all(&mut self) {
-        self.lose(|_| Verdict::Deliver);
+        self.lose_packets(|_| Verdict::Deliver);
     }
 
     /// Lets `span` of virtual time pass.
-    pub fn run(&mut self, span: Duration) {
+    pub fn run_for(&mut self, span: Duration) {
         let end = self.now + span;
-        self.exchange();
+        self.exchange_packets();
         while let Some(at) = self.next_event().filter(|at| *at <= end) {
             self.now = self.now.max(at);
-            self.arrivals();
+            self.handle_arrivals();
             for host in [&mut self.client, &mut self.server] {
                 if host.endpoint.poll_timeout().is_some_and(|at| at <= self.now) {
                     host.endpoint.handle_timeout(self.now);
                 }
             }
-            self.exchange();
+            self.exchange_packets();
         }
         self.now = end;
     }
 
     /// Hands `data` to a host as if it had just arrived on `tuple`; what it answers is sent.
-    pub fn inject(&mut self, way: Way, tuple: FourTuple, data: &[u8]) {
+    pub fn inject_packet(&mut self, way: Way, tuple: FourTuple, data: &[u8]) {
         let now = self.now;
         self.host(way).endpoint.handle_datagram(now, tuple, data);
-        self.exchange();
+        self.exchange_packets();
     }
 
     /// Packets sent since the log had `since` entries.
@@ -189,7 +189,7 @@ impl Pair {
         timers.into_iter().flatten().chain(arrival).min()
     }
 
-    fn arrivals(&mut self) {
+    fn handle_arrivals(&mut self) {
         let now = self.now;
         let (mut due, later): (Vec<_>, Vec<_>) =
             core::mem::take(&mut self.flying).into_iter().partition(|p| p.at <= now);
@@ -201,7 +201,7 @@ impl Pair {
     }
 
     /// Events, then packets, until there are none.
-    pub fn exchange(&mut self) {
+    pub fn exchange_packets(&mut self) {
         for way in [Way::ToServer, Way::ToClient] {
             let now = self.now;
             let sender = match way {
@@ -214,7 +214,7 @@ impl Pair {
             while let Some(transmit) = sender.endpoint.poll_transmit(now, &mut buf) {
                 assert_eq!(buf.len(), transmit.len);
                 let data = core::mem::take(&mut buf);
-                sent.push((reverse(transmit.tuple), data, transmit.may_fragment));
+                sent.push((reverse_tuple(transmit.tuple), data, transmit.may_fragment));
             }
             sender.drain_events(now);
             for (mut tuple, data, may_fragment) in sent {
@@ -223,12 +223,12 @@ impl Pair {
                     Way::ToClient => &mut tuple.local,
                 };
                 end.set_ip((self.translate)(end.ip()));
-                self.launch(Packet { at: now + DELAY, way, tuple, data, may_fragment });
+                self.launch_packet(Packet { at: now + DELAY, way, tuple, data, may_fragment });
             }
         }
     }
 
-    fn launch(&mut self, mut packet: Packet) {
+    fn launch_packet(&mut self, mut packet: Packet) {
         self.log.push(packet.clone());
         match (self.fate)(&packet) {
             Verdict::Deliver => self.flying.push(packet),

@@ -27,7 +27,7 @@ pub fn config() -> AssocConfig {
 /// A pair with an association, with these settings.
 pub fn pair(client: AssocConfig, server: AssocConfig) -> Pair {
     let mut pair = Pair::connecting(client, server);
-    pair.run(ms(400));
+    pair.run_for(ms(400));
     assert_eq!(pair.client.state(), State::Established);
     pair
 }
@@ -40,14 +40,14 @@ pub fn send(pair: &mut Pair, stream: u16, byte: u8, len: usize) {
 }
 
 /// The client resets streams.
-pub fn reset(pair: &mut Pair, direction: StreamDirection, streams: &[u16]) -> ReconfigId {
+pub fn reset_streams(pair: &mut Pair, direction: StreamDirection, streams: &[u16]) -> ReconfigId {
     let streams: Vec<_> = streams.iter().map(|s| StreamId(*s)).collect();
     let now = pair.now;
     client(pair).reset_streams(now, direction, &streams).unwrap()
 }
 
 /// What became of a request; `None`: nothing yet.
-pub fn outcome(host: &End, id: ReconfigId) -> Option<ReconfigOutcome> {
+pub fn request_outcome(host: &End, id: ReconfigId) -> Option<ReconfigOutcome> {
     host.events.iter().find_map(|(_, e)| match e {
         Event::Reconfigured { request, outcome } if *request == id => Some(*outcome),
         _ => None,
@@ -55,7 +55,7 @@ pub fn outcome(host: &End, id: ReconfigId) -> Option<ReconfigOutcome> {
 }
 
 /// The resets that the application was told of.
-pub fn resets(host: &End) -> Vec<(StreamDirection, Vec<u16>)> {
+pub fn told_resets(host: &End) -> Vec<(StreamDirection, Vec<u16>)> {
     let reset = |(_, e): &(_, Event)| match e {
         Event::StreamsReset { direction, streams } => {
             Some((*direction, streams.iter().map(|s| s.0).collect()))

@@ -63,17 +63,17 @@ impl Link {
     }
 
     /// Nothing goes wrong from now on.
-    pub const fn heal(&mut self) {
+    pub const fn heal_faults(&mut self) {
         *self = Self::new(self.delay);
     }
 
     /// Whether an SCTP packet of `len` bytes passes unfragmented.
-    pub(super) const fn fits(&self, len: usize) -> bool {
+    pub(super) const fn may_carry(&self, len: usize) -> bool {
         len + IP_HEADER <= self.mtu as usize
     }
 
     /// What happens to the next packet: one delay per copy that arrives.
-    pub(super) fn carry(&mut self, rng: &mut Rng) -> Copies {
+    pub(super) fn carry_packet(&mut self, rng: &mut Rng) -> Copies {
         if !self.up || take_one(&mut self.drop_next) || rng.unit() < self.loss {
             return Copies([None, None]);
         }

@@ -9,7 +9,7 @@ use polypath_proto::time::Time;
 
 use super::place::HostId;
 use crate::fingerprint::Digest;
-use crate::packet::render;
+use crate::packet::render_packet;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +50,17 @@ pub struct PacketLog {
 
 impl LogEntry {
     fn add_to(&self, digest: &mut Digest) {
-        digest.number(self.at.as_nanos());
-        digest.number(self.from.0 as u64);
-        digest.bytes(self.tuple.local.to_string().as_bytes());
-        digest.bytes(self.tuple.remote.to_string().as_bytes());
-        digest.number(match self.fate {
+        digest.add_number(self.at.as_nanos());
+        digest.add_number(self.from.0 as u64);
+        digest.add_bytes(self.tuple.local.to_string().as_bytes());
+        digest.add_bytes(self.tuple.remote.to_string().as_bytes());
+        digest.add_number(match self.fate {
             Fate::Arrives(times) => times.into(),
             Fate::Lost => 0x100,
             Fate::TooLarge => 0x101,
             Fate::Injected => 0x103,
         });
-        digest.bytes(&self.bytes);
+        digest.add_bytes(&self.bytes);
     }
 }
 
@@ -69,7 +69,7 @@ impl PacketLog {
         Self { entries: VecDeque::with_capacity(capacity), capacity, digest: None }
     }
 
-    pub(super) fn push(&mut self, entry: LogEntry) {
+    pub(super) fn push_entry(&mut self, entry: LogEntry) {
         if let Some(digest) = &mut self.digest {
             entry.add_to(digest);
         }
@@ -95,7 +95,7 @@ impl PacketLog {
     }
 
     /// The last `count` packets, one line each.
-    pub fn tail(&self, count: usize) -> String {
+    pub fn describe_tail(&self, count: usize) -> String {
         let mut text = String::new();
         for entry in self.entries.iter().skip(self.entries.len().saturating_sub(count)) {
             let LogEntry { at, from, tuple, fate, bytes } = entry;
@@ -105,7 +105,7 @@ impl PacketLog {
                 text,
                 "{at} host {} {local} -> {remote} {fate:?}: {}",
                 from.0,
-                render(bytes)
+                render_packet(bytes)
             );
         }
         text

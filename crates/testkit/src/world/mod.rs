@@ -12,7 +12,7 @@ mod place;
 use link::{Copies, IP_HEADER};
 pub use link::{Link, Oversize, flip_bits};
 pub use log::{Fate, LogEntry, PacketLog};
-pub use place::{HostId, address, translated, tuple};
+pub use place::{HostId, address, translated_address, tuple};
 
 use core::fmt;
 use core::net::SocketAddr;
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use place::place;
+use place::find_place;
 use polypath_proto::config::{AssocConfig, EndpointConfig};
 use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::rng::Rng;
@@ -173,7 +173,7 @@ impl World {
         Self {
             now: Time::ZERO,
             hosts,
-            nats: (0..links.len()).map(|link| translated(link, 0, 0)).collect(),
+            nats: (0..links.len()).map(|link| translated_address(link, 0, 0)).collect(),
             links,
             arrivals: BTreeMap::new(),
             sent: 0,
@@ -204,7 +204,7 @@ impl World {
 
     /// From now on the NAT of `link` knows the client by this address, and nobody by the former
     /// one.
-    pub fn rebind(&mut self, link: usize, public: SocketAddr) {
+    pub fn rebind_nat(&mut self, link: usize, public: SocketAddr) {
         if let Some(nat) = self.nats.get_mut(link) {
             *nat = public;
         }
@@ -273,7 +273,7 @@ impl World {
 
     /// Replaces the endpoint of a host by a new one with the same addresses and port, as after a
     /// crash.
-    pub fn restart(&mut self, host: HostId) {
+    pub fn restart_host(&mut self, host: HostId) {
         let rng = self.rng.fork();
         let old = &mut self.hosts[host.0];
         *old = Host { ahead: old.ahead, ..Host::new(old.config.clone(), rng) };
@@ -301,24 +301,27 @@ impl World {
     }
 
     /// Hands a packet to `to` after `delay`, as if it came from its peer over `link`.
-    pub fn inject(&mut self, to: HostId, link: usize, delay: Duration, bytes: Bytes) {
+    pub fn inject_packet(&mut self, to: HostId, link: usize, delay: Duration, bytes: Bytes) {
         let tuple = tuple(to, link);
-        self.log.push(LogEntry {
+        self.log.push_entry(LogEntry {
             at: self.now,
             from: to.peer(),
             tuple: FourTuple { local: tuple.remote, remote: tuple.local },
             fate: Fate::Injected,
             bytes: bytes.clone(),
         });
-        self.arrive(delay, Arrival { host: to, tuple, bytes, report: None });
+        self.schedule_arrival(delay, Arrival { host: to, tuple, bytes, report: None });
     }
 
     /// Tells `to` what a router, or somebody who poses as one, says of a packet that it sent over
     /// `link`. Quotes the beginning of `packet`.
-    pub fn report(&mut self, to: HostId, link: usize, packet: &Bytes, report: IcmpReport) {
+    pub fn report_icmp(&mut self, to: HostId, link: usize, packet: &Bytes, report: IcmpReport) {
         let bytes = packet.slice(..packet.len().min(QUOTED));
         let tuple = tuple(to, link);
-        self.arrive(Duration::ZERO, Arrival { host: to, tuple, bytes, report: Some(report) });
+        self.schedule_arrival(
+            Duration::ZERO,
+            Arrival { host: to, tuple, bytes, report: Some(report) },
+        );
     }
 
     /// Whether nothing is under way.
@@ -332,9 +335,9 @@ impl World {
     ///
     /// # Errors
     /// When an endpoint misbehaves towards its driver.
-    pub fn step(&mut self, limit: Time) -> Result<Step, WorldError> {
+    pub fn advance_step(&mut self, limit: Time) -> Result<Step, WorldError> {
         let told = self.waiting_events();
-        self.flush()?;
+        self.flush_hosts()?;
         if self.waiting_events() > told {
             // What the application answers may be all that goes on: time must not run away from it.
             return Ok(Step::Told);
@@ -348,10 +351,10 @@ impl World {
         };
         self.now = self.now.max(next);
         if arrival.is_some_and(|at| at <= next) {
-            return Ok(self.deliver());
+            return Ok(self.deliver_next());
         }
         let Some((_, host)) = timer else { return Ok(Step::Idle) };
-        self.expire(host)
+        self.expire_timers(host)
     }
 
     fn waiting_events(&self) -> usize {
@@ -371,7 +374,7 @@ impl World {
             if done(self) {
                 return Ok(true);
             }
-            if self.step(limit)? == Step::Idle {
+            if self.advance_step(limit)? == Step::Idle {
                 return Ok(done(self));
             }
         }
@@ -390,14 +393,14 @@ impl World {
     ///
     /// # Errors
     /// When an endpoint misbehaves towards its driver.
-    pub fn flush(&mut self) -> Result<(), WorldError> {
+    pub fn flush_hosts(&mut self) -> Result<(), WorldError> {
         for i in 0..self.hosts.len() {
-            while self.transmit(HostId(i))? {}
+            while self.transmit_from(HostId(i))? {}
         }
         Ok(())
     }
 
-    fn transmit(&mut self, from: HostId) -> Result<bool, WorldError> {
+    fn transmit_from(&mut self, from: HostId) -> Result<bool, WorldError> {
         let clock = self.clock(from);
         let host = &mut self.hosts[from.0];
         self.buf.clear();
@@ -406,7 +409,7 @@ impl World {
             return Ok(false);
         };
         let now = self.now;
-        host.count(now);
+        host.count_at(now);
         host.packets += 1;
         if host.packets > MAX_PACKETS {
             return Err(WorldError::PacketStorm { host: from.0, at: now });
@@ -416,7 +419,7 @@ impl World {
             return Err(WorldError::WrongLength { host: from.0, said, written });
         }
         self.check_size(from, &transmit)?;
-        self.send(from, &transmit)?;
+        self.send_packet(from, &transmit)?;
         Ok(true)
     }
 
@@ -431,30 +434,30 @@ impl World {
         }
     }
 
-    fn send(&mut self, from: HostId, transmit: &Transmit) -> Result<(), WorldError> {
+    fn send_packet(&mut self, from: HostId, transmit: &Transmit) -> Result<(), WorldError> {
         let (at, tuple) = (self.now, transmit.tuple);
         let bytes = Bytes::copy_from_slice(&self.buf);
         // Floods come from all kinds of addresses, and are answered.
         let here = |p: &(HostId, usize)| p.0.0 < self.hosts.len() && p.1 < self.links.len();
-        let Some((to, link)) = place(tuple.remote.ip()).filter(here) else {
+        let Some((to, link)) = find_place(tuple.remote.ip()).filter(here) else {
             self.strays += 1;
-            self.log.push(LogEntry { at, from, tuple, fate: Fate::Lost, bytes });
+            self.log.push_entry(LogEntry { at, from, tuple, fate: Fate::Lost, bytes });
             return Ok(());
         };
         PacketView::parse(&bytes, ChecksumCheck::Skip).map_err(|error| {
             WorldError::Undecodable { host: from.0, at, what: error.to_string() }
         })?;
         let direction = &self.links[link][from.direction()];
-        if !transmit.may_fragment && !direction.fits(bytes.len()) {
-            self.refuse(from, link, tuple, bytes);
+        if !transmit.may_fragment && !direction.may_carry(bytes.len()) {
+            self.refuse_oversize(from, link, tuple, bytes);
             return Ok(());
         }
-        self.travel(from, to, link, tuple, bytes);
+        self.travel_link(from, to, link, tuple, bytes);
         Ok(())
     }
 
     /// A packet is too large for its link.
-    fn refuse(&mut self, from: HostId, link: usize, tuple: FourTuple, bytes: Bytes) {
+    fn refuse_oversize(&mut self, from: HostId, link: usize, tuple: FourTuple, bytes: Bytes) {
         let clock = self.clock(from);
         let Link { mtu, delay, oversize, .. } = self.links[link][from.direction()];
         match oversize {
@@ -467,25 +470,33 @@ impl World {
                 let report = IcmpReport::PacketTooBig { mtu: if size { mtu } else { 0 } };
                 let quoted = bytes.slice(..bytes.len().min(QUOTED));
                 let told = Arrival { host: from, tuple, bytes: quoted, report: Some(report) };
-                self.arrive(delay, told);
+                self.schedule_arrival(delay, told);
             }
         }
-        self.log.push(LogEntry { at: self.now, from, tuple, fate: Fate::TooLarge, bytes });
+        self.log.push_entry(LogEntry { at: self.now, from, tuple, fate: Fate::TooLarge, bytes });
     }
 
-    fn travel(&mut self, from: HostId, to: HostId, link: usize, tuple: FourTuple, bytes: Bytes) {
+    fn travel_link(
+        &mut self,
+        from: HostId,
+        to: HostId,
+        link: usize,
+        tuple: FourTuple,
+        bytes: Bytes,
+    ) {
         let direction = &mut self.links[link][from.direction()];
         let nat = self.nats[link];
         let passes = to != HostId::CLIENT || tuple.remote == nat;
         self.cut += u64::from(!direction.up || !passes);
-        let copies = if passes { direction.carry(&mut self.rng) } else { Copies([None, None]) };
+        let copies =
+            if passes { direction.carry_packet(&mut self.rng) } else { Copies([None, None]) };
         let mut back = FourTuple { local: tuple.remote, remote: tuple.local };
         if to == HostId::CLIENT {
-            back.local = translated(link, 0, 0);
+            back.local = translated_address(link, 0, 0);
         }
         // A NAT changes the source of what leaves over its link; what leaves from another address
         // it has nothing to do with.
-        if from == HostId::CLIENT && tuple.local == translated(link, 0, 0) {
+        if from == HostId::CLIENT && tuple.local == translated_address(link, 0, 0) {
             back.remote = nat;
         }
         let mut arriving = 0;
@@ -497,14 +508,14 @@ impl World {
                 bytes = broken.into();
             }
             let arrival = Arrival { host: to, tuple: back, bytes, report: None };
-            self.arrive(copy.delay, arrival);
+            self.schedule_arrival(copy.delay, arrival);
             arriving += 1;
         }
         let fate = if arriving == 0 { Fate::Lost } else { Fate::Arrives(arriving) };
-        self.log.push(LogEntry { at: self.now, from, tuple, fate, bytes });
+        self.log.push_entry(LogEntry { at: self.now, from, tuple, fate, bytes });
     }
 
-    fn arrive(&mut self, delay: Duration, arrival: Arrival) {
+    fn schedule_arrival(&mut self, delay: Duration, arrival: Arrival) {
         self.sent += 1;
         self.arrivals.insert((self.now + delay, self.sent), arrival);
     }
@@ -514,7 +525,7 @@ impl World {
         timers.filter_map(|(i, host)| Some((host.next_timer()?, HostId(i)))).min()
     }
 
-    fn deliver(&mut self) -> Step {
+    fn deliver_next(&mut self) -> Step {
         let Some((_, arrival)) = self.arrivals.pop_first() else { return Step::Idle };
         let clock = self.clock(arrival.host);
         let host = &mut self.hosts[arrival.host.0];
@@ -527,10 +538,10 @@ impl World {
         Step::Packet(arrival.host)
     }
 
-    fn expire(&mut self, id: HostId) -> Result<Step, WorldError> {
+    fn expire_timers(&mut self, id: HostId) -> Result<Step, WorldError> {
         let clock = self.clock(id);
         let host = &mut self.hosts[id.0];
-        host.count(self.now);
+        host.count_at(self.now);
         host.timeouts += 1;
         if host.timeouts > MAX_TIMEOUTS {
             return Err(WorldError::BusyLoop { host: id.0, at: self.now });
@@ -567,7 +578,7 @@ impl Host {
     }
 
     /// Starts counting anew when time moved on.
-    const fn count(&mut self, now: Time) {
+    const fn count_at(&mut self, now: Time) {
         if now.as_nanos() != self.counted_at.as_nanos() {
             (self.timeouts, self.packets, self.counted_at) = (0, 0, now);
         }

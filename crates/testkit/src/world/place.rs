@@ -44,7 +44,7 @@ pub fn tuple(host: HostId, link: usize) -> FourTuple {
 }
 
 /// An address that a NAT gives to the client of link `link`; 0 is the client's own.
-pub fn translated(link: usize, number: u8, port: u16) -> SocketAddr {
+pub fn translated_address(link: usize, number: u8, port: u16) -> SocketAddr {
     let ip = match number {
         0 => address(HostId::CLIENT, link),
         _ => Ipv4Addr::new(10, 1, link as u8, number).into(),
@@ -53,7 +53,7 @@ pub fn translated(link: usize, number: u8, port: u16) -> SocketAddr {
 }
 
 /// Whose address this is, in which link's network. What a NAT gave to the client is the client's.
-pub(super) fn place(ip: IpAddr) -> Option<(HostId, usize)> {
+pub(super) fn find_place(ip: IpAddr) -> Option<(HostId, usize)> {
     match ip {
         IpAddr::V4(v4) => match v4.octets() {
             [10, 0, link, host @ 1..=3] => Some((HostId(usize::from(host) - 1), link.into())),

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use polypath_proto::State;
 use polypath_proto::config::MAX_PATHS;
 use polypath_proto::time::Time;
-use polypath_testkit::packet::{PacketBuilder, reseal};
+use polypath_testkit::packet::{PacketBuilder, reseal_checksum};
 use polypath_testkit::scripted_peer::{
-    PORTS, ScriptedPeer, abort_cause, count, init, victim, victim_tuple,
+    PORTS, ScriptedPeer, abort_cause, count_chunks, init, victim, victim_tuple,
 };
 use polypath_wire::chunk::kind;
 use polypath_wire::param::AsconfRequest;
@@ -39,7 +39,7 @@ fn tampered(packet: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut chunks = packet[12..].to_vec();
     change(&mut chunks);
     let mut packet = [&packet[..12], &chunks].concat();
-    reseal(&mut packet);
+    reseal_checksum(&mut packet);
     packet
 }
 
@@ -79,7 +79,7 @@ fn a08_addresses_that_nobody_proved_to_be_the_peers_wish() {
     );
     // The unchanged one is good.
     let sent = packets(&m.hit(&mut p.victim, p.now, &good));
-    assert_eq!((count(&sent, kind::ASCONF_ACK), peers(&mut p)), (1, 2));
+    assert_eq!((count_chunks(&sent, kind::ASCONF_ACK), peers(&mut p)), (1, 2));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a34_auth_chunks_that_prove_nothing() {
     let unknown = tampered(&good, |chunks| chunks[7] = 2);
     for _ in 0..1000 {
         let sent = packets(&m.hit(&mut p.victim, p.now, &unknown));
-        assert_eq!(count(&sent, kind::ERROR), sent.len());
+        assert_eq!(count_chunks(&sent, kind::ERROR), sent.len());
     }
     assert_eq!(peers(&mut p), 1);
     let (packets_out, bytes_out) = (m.cost.packets_in, m.cost.bytes_in);
@@ -205,11 +205,11 @@ fn a34_an_authentic_asconf_again_and_again() {
     let first = authentic(&p, &asconf(&p, 0, &[[192, 168, 0, 1].into()]));
     let mut m = Meter::new();
     let told = packets(&m.hit(&mut p.victim, p.now, &first));
-    assert_eq!((count(&told, kind::ASCONF_ACK), peers(&mut p)), (1, 2));
+    assert_eq!((count_chunks(&told, kind::ASCONF_ACK), peers(&mut p)), (1, 2));
     m.begin();
     for _ in 0..1000 {
         let again = packets(&m.hit(&mut p.victim, p.now, &first));
-        assert_eq!(count(&again, kind::ASCONF_ACK), 1);
+        assert_eq!(count_chunks(&again, kind::ASCONF_ACK), 1);
     }
     assert_eq!(peers(&mut p), 2);
     let (packets_out, bytes_out) = (m.cost.packets_in, m.cost.bytes_in);
@@ -220,7 +220,10 @@ fn a34_an_authentic_asconf_again_and_again() {
     m.hit(&mut p.victim, p.now, &next);
     m.begin();
     for _ in 0..1000 {
-        assert_eq!(count(&packets(&m.hit(&mut p.victim, p.now, &first)), kind::ASCONF_ACK), 0);
+        assert_eq!(
+            count_chunks(&packets(&m.hit(&mut p.victim, p.now, &first)), kind::ASCONF_ACK),
+            0
+        );
     }
     assert_eq!(peers(&mut p), 3);
     m.settle(34, "an authentic ASCONF of the past", Bound { work_per_packet: 20, ..SILENCE });
@@ -242,7 +245,8 @@ fn a35_addresses_that_cannot_be_protected() {
     let bound = Bound { packets_out, bytes_out, memory: 4 * KIB, work_per_packet: 20 };
     m.settle(35, "ASCONF listed without AUTH", bound);
     // Nor may an association come about by a cookie of its own making.
-    let echo = PacketBuilder::new(PORTS.0, PORTS.1, 9).raw(kind::COOKIE_ECHO, 0, &[7; 76]).build();
+    let echo =
+        PacketBuilder::new(PORTS.0, PORTS.1, 9).push_raw(kind::COOKIE_ECHO, 0, &[7; 76]).build();
     assert!(m.hit(&mut endpoint, Time::ZERO, &echo).is_empty());
     assert_ne!(connect().assoc().state(), State::Closed, "with AUTH it is welcome");
 }

@@ -3,7 +3,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
-use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal};
+use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal_checksum};
 use polypath_testkit::scripted_peer::ScriptedPeer;
 use polypath_wire::chunk::kind;
 use polypath_wire::{ItemsBuf, Parameter, ParamsBuf};
@@ -71,6 +71,6 @@ pub(crate) fn authentic(p: &ScriptedPeer, chunks: &[u8]) -> Vec<u8> {
     mac.update(&auth);
     auth[8..AUTH_LEN].copy_from_slice(&mac.finalize().into_bytes());
     packet.extend_from_slice(&auth);
-    reseal(&mut packet);
+    reseal_checksum(&mut packet);
     packet
 }

@@ -5,7 +5,9 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::Time;
 use polypath_proto::{Endpoint, FourTuple, State};
 use polypath_testkit::packet::PacketBuilder;
-use polypath_testkit::scripted_peer::{PORTS, ScriptedPeer, count, init, victim, victim_tuple};
+use polypath_testkit::scripted_peer::{
+    PORTS, ScriptedPeer, count_chunks, init, victim, victim_tuple,
+};
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     AbortChunk, CausesBuf, Chunk, HeartbeatRepr, Parameter, ParamsBuf, SackRepr, ShutdownChunk,
@@ -34,18 +36,18 @@ fn a01_blind_packets() {
     for guess in [0, 1, p.tag ^ 1, p.tag.wrapping_add(1), !p.tag, u32::MAX] {
         let blind = || PacketBuilder::new(PORTS.0, PORTS.1, guess);
         let packets = [
-            blind().chunk(&abort(false)).build(),
-            blind().chunk(&abort(true)).build(),
-            blind().chunk(&data).build(),
-            blind().chunk(&ShutdownChunk { cumulative_tsn: cum }).build(),
-            blind().chunk(&sack).build(),
-            blind().chunk(&HeartbeatRepr { info: b"x" }).build(),
-            blind().raw(kind::SHUTDOWN_ACK, 0, &[]).build(),
-            blind().raw(kind::SHUTDOWN_COMPLETE, 0, &[]).build(),
-            blind().raw(kind::SHUTDOWN_COMPLETE, 1, &[]).build(),
-            blind().raw(kind::COOKIE_ACK, 0, &[]).build(),
+            blind().push_chunk(&abort(false)).build(),
+            blind().push_chunk(&abort(true)).build(),
+            blind().push_chunk(&data).build(),
+            blind().push_chunk(&ShutdownChunk { cumulative_tsn: cum }).build(),
+            blind().push_chunk(&sack).build(),
+            blind().push_chunk(&HeartbeatRepr { info: b"x" }).build(),
+            blind().push_raw(kind::SHUTDOWN_ACK, 0, &[]).build(),
+            blind().push_raw(kind::SHUTDOWN_COMPLETE, 0, &[]).build(),
+            blind().push_raw(kind::SHUTDOWN_COMPLETE, 1, &[]).build(),
+            blind().push_raw(kind::COOKIE_ACK, 0, &[]).build(),
             // The peer's tag is right only with the T bit, and that is no guess.
-            PacketBuilder::new(PORTS.0, PORTS.1, own).chunk(&abort(false)).build(),
+            PacketBuilder::new(PORTS.0, PORTS.1, own).push_chunk(&abort(false)).build(),
         ];
         for packet in packets {
             let sent = m.hit(&mut p.victim, p.now, &packet);
@@ -64,18 +66,18 @@ fn a18_lengths_and_counts_that_lie() {
     let mut many_gaps = [cum, [0, 0, 255, 255]].concat();
     many_gaps.extend_from_slice(&[255, 255, 255, 255]);
     let zeros = [0; 40];
-    let mut lies = vec![p.packet().build(), p.packet().raw(kind::SACK, 0, &many_gaps).build()];
+    let mut lies = vec![p.packet().build(), p.packet().push_raw(kind::SACK, 0, &many_gaps).build()];
     for length in [0, 1, 2, 3, 5, 15, 19, 45, 1000, u16::MAX] {
         for kind in [kind::DATA, kind::SACK, kind::HEARTBEAT, kind::ERROR, kind::ABORT, 64, 193] {
-            lies.push(p.packet().lie(kind, 3, length, &zeros).build());
+            lies.push(p.packet().push_lying(kind, 3, length, &zeros).build());
         }
     }
     // Parameters and causes: too short, beyond their chunk, and one inside another.
     for inner in [[0, 1, 0, 0], [0, 1, 0, 3], [0, 1, 255, 255], [0, 6, 0, 60]] {
         let nested = [&[0, 6, 0, 12][..], &inner, &[0; 4]].concat();
         for kind in [kind::HEARTBEAT, kind::HEARTBEAT_ACK, kind::ERROR] {
-            lies.push(p.packet().raw(kind, 0, &inner).build());
-            lies.push(p.packet().raw(kind, 0, &nested).build());
+            lies.push(p.packet().push_raw(kind, 0, &inner).build());
+            lies.push(p.packet().push_raw(kind, 0, &nested).build());
         }
     }
     let mut m = Meter::new();
@@ -103,9 +105,9 @@ fn a18_lies_in_an_init() {
     for length in (0..4).chain(5..=64).chain([u16::MAX]) {
         let mut lie = honest.clone();
         lie[at..].copy_from_slice(&length.to_be_bytes());
-        polypath_testkit::packet::reseal(&mut lie);
+        polypath_testkit::packet::reseal_checksum(&mut lie);
         let sent = packets(&m.hit(&mut endpoint, Time::ZERO, &lie));
-        assert_eq!(count(&sent, kind::INIT_ACK), 0, "length {length}");
+        assert_eq!(count_chunks(&sent, kind::INIT_ACK), 0, "length {length}");
     }
     let (packets_out, bytes_out) = (m.cost.packets_in, 2 * m.cost.bytes_in);
     m.settle(
@@ -121,14 +123,15 @@ fn a19_storms_of_unknown_chunks() {
     let mut m = Meter::new();
     for kind in [0x6a_u8, 0xea] {
         for each in [0, 4, 60] {
-            let storm = (0..64).fold(p.packet(), |b, _| b.raw(kind, 0, &vec![0; each])).build();
+            let storm =
+                (0..64).fold(p.packet(), |b, _| b.push_raw(kind, 0, &vec![0; each])).build();
             let sent = m.hit(&mut p.victim, p.now, &storm);
             assert_eq!(sent.len(), 1, "{}", tell(&sent));
             assert!(sent[0].1.len() <= storm.len());
         }
     }
     for _ in 0..1000 {
-        let one = p.packet().raw(0xea, 0, &[]).build();
+        let one = p.packet().push_raw(0xea, 0, &[]).build();
         m.hit(&mut p.victim, p.now, &one);
     }
     // A lone empty chunk is quoted in a cause: 4 bytes for the ERROR chunk and 4 for the cause more
@@ -154,16 +157,16 @@ fn a20_two_hosts_that_answer_each_other() {
     let start = || PacketBuilder::new(PORTS.0, PORTS.1, tag);
     let abort = |reflected| AbortChunk { reflected, causes: causes.as_causes() };
     let starts = [
-        from(start().chunk(&abort(true))),
-        from(start().chunk(&abort(false))),
-        from(start().chunk(&Chunk::ShutdownComplete { reflected: true })),
-        from(start().chunk(&Chunk::ShutdownAck)),
-        from(start().chunk(&Chunk::CookieAck)),
-        from(start().chunk(&HeartbeatRepr { info: b"x" })),
-        from(start().raw(kind::ERROR, 0, &[0, 3, 0, 8, 0, 0, 0, 1])),
-        from(start().raw(kind::ERROR, 0, &[0, 6, 0, 4])),
-        from(start().raw(kind::DATA, 3, &[0; 16])),
-        from(start().raw(0xea, 0, &[])),
+        from(start().push_chunk(&abort(true))),
+        from(start().push_chunk(&abort(false))),
+        from(start().push_chunk(&Chunk::ShutdownComplete { reflected: true })),
+        from(start().push_chunk(&Chunk::ShutdownAck)),
+        from(start().push_chunk(&Chunk::CookieAck)),
+        from(start().push_chunk(&HeartbeatRepr { info: b"x" })),
+        from(start().push_raw(kind::ERROR, 0, &[0, 3, 0, 8, 0, 0, 0, 1])),
+        from(start().push_raw(kind::ERROR, 0, &[0, 6, 0, 4])),
+        from(start().push_raw(kind::DATA, 3, &[0; 16])),
+        from(start().push_raw(0xea, 0, &[])),
         init(5, ParamsBuf::new()),
     ];
     let mut m = Meter::new();
@@ -200,10 +203,10 @@ fn a25_reserved_and_expired_chunks() {
     let mut m = Meter::new();
     for (reserved, goes_on) in [(12, false), (13, false), (129, true)] {
         let data = p.data(0, 0, b"behind");
-        let packet = p.packet().raw(reserved, 0, &[0; 4]).chunk(&data).build();
+        let packet = p.packet().push_raw(reserved, 0, &[0; 4]).push_chunk(&data).build();
         p.tsn = data.tsn;
         let sent = m.hit(&mut p.victim, p.now, &packet);
-        let acked = count(&packets(&sent), kind::SACK) > 0;
+        let acked = count_chunks(&packets(&sent), kind::SACK) > 0;
         assert_eq!((acked, sent.len()), (goes_on, usize::from(goes_on)), "{reserved}");
         p.tsn = if goes_on { data.tsn.next() } else { data.tsn };
     }
@@ -218,7 +221,7 @@ fn a30_one_packet_one_answer() {
         let mut p = ScriptedPeer::connect(AssocConfig { path_mtu, ..quiet() }, 1);
         let mut m = Meter::new();
         let requests = (0..20).fold(p.packet(), |b, _| {
-            b.chunk(&HeartbeatRepr { info: &[1; 12] }).raw(0xea, 0, &[0; 8])
+            b.push_chunk(&HeartbeatRepr { info: &[1; 12] }).push_raw(0xea, 0, &[0; 8])
         });
         let requests = requests.build();
         for _ in 0..100 {
@@ -226,7 +229,7 @@ fn a30_one_packet_one_answer() {
             assert_eq!(sent.len(), 1, "path MTU {path_mtu}: {}", tell(&sent));
         }
         // An answer that does not fit is not split into several.
-        let large = p.packet().chunk(&HeartbeatRepr { info: &[1; 8000] }).build();
+        let large = p.packet().push_chunk(&HeartbeatRepr { info: &[1; 8000] }).build();
         for _ in 0..100 {
             assert!(m.hit(&mut p.victim, p.now, &large).len() <= 1);
         }

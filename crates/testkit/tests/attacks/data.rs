@@ -2,7 +2,7 @@
 
 use polypath_proto::State;
 use polypath_proto::config::{AssocConfig, NrSack};
-use polypath_testkit::scripted_peer::{ScriptedPeer, abort_cause, tsns};
+use polypath_testkit::scripted_peer::{ScriptedPeer, abort_cause, data_tsns};
 use polypath_wire::chunk::kind;
 use polypath_wire::{
     DataChunk, DataFlags, EncodeChunk, GapBlock, NrSackRepr, Parameter, SackRepr, ShutdownChunk,
@@ -25,7 +25,7 @@ fn with_nr_sack() -> ScriptedPeer {
 }
 
 fn alone(p: &ScriptedPeer, chunk: &impl EncodeChunk) -> Vec<u8> {
-    p.packet().chunk(chunk).build()
+    p.packet().push_chunk(chunk).build()
 }
 
 #[test]
@@ -68,14 +68,14 @@ fn a10_acknowledging_what_was_never_sent() {
 #[test]
 fn a11_acknowledgements_in_pieces_and_again() {
     let mut p = ScriptedPeer::connect(quiet(), 1);
-    let sent = tsns(&p.make_it_send(1 << 20));
+    let sent = data_tsns(&p.make_it_send(1 << 20));
     let now = p.now;
     let before = p.assoc().view(now).paths[0].cwnd;
     let last = *sent.last().expect("it sends");
     let packet = alone(&p, &sack(last, 1 << 20, &[]));
     let mut m = Meter::new();
     let first = m.hit(&mut p.victim, p.now, &packet);
-    let new = tsns(&packets(&first)).len();
+    let new = data_tsns(&packets(&first)).len();
     for _ in 0..10_000 {
         let again = m.hit(&mut p.victim, p.now, &packet);
         assert!(again.is_empty(), "a duplicate earns nothing: {}", tell(&again));
@@ -130,8 +130,8 @@ fn a12_duplicates_without_end() {
     let mut p = ScriptedPeer::connect(quiet(), 1);
     let data = p.data(0, 0, b"again");
     let one = alone(&p, &data);
-    let full = (0..2500).fold(p.packet(), |b, _| b.chunk(&data)).build();
-    p.deliver(&one);
+    let full = (0..2500).fold(p.packet(), |b, _| b.push_chunk(&data)).build();
+    p.deliver_packet(&one);
     let mut m = Meter::new();
     for _ in 0..100 {
         for packet in [&one, &full] {
@@ -148,7 +148,7 @@ fn a12_duplicates_without_end() {
 #[test]
 fn a13_reneging_for_ever() {
     let mut p = ScriptedPeer::connect(quiet(), 1);
-    let sent = tsns(&p.make_it_send(60_000));
+    let sent = data_tsns(&p.make_it_send(60_000));
     let cum = p.victim_tsn.prev();
     let last = sent.last().expect("it sends").distance(cum) as u16;
     let mut m = Meter::new();
@@ -169,8 +169,8 @@ fn a14_a_window_that_never_opens() {
     for answers in [true, false] {
         let mut p = ScriptedPeer::connect(quiet(), 1);
         let first = p.make_it_send(50_000);
-        let cum = *tsns(&first).last().expect("it sends");
-        p.tell(&sack(cum, 0, &[]));
+        let cum = *data_tsns(&first).last().expect("it sends");
+        p.send_chunk(&sack(cum, 0, &[]));
         let (mut m, mut now) = (Meter::new(), p.now);
         for _ in 0..1000 {
             let sent = packets(&m.advance(&mut p.victim, &mut now, 10 * SECOND));
@@ -179,7 +179,7 @@ fn a14_a_window_that_never_opens() {
                 let packet = alone(&p, &sack(cum, 0, &[]));
                 m.hit(&mut p.victim, now, &packet);
             }
-            assert!(tsns(&sent).len() <= 24, "{} chunks in 10 s", tsns(&sent).len());
+            assert!(data_tsns(&sent).len() <= 24, "{} chunks in 10 s", data_tsns(&sent).len());
         }
         let state = p.assoc().state();
         assert_eq!(state == State::Established, answers, "{state:?}");
@@ -300,7 +300,7 @@ fn a23_dac_counts_of_255() {
     let mut config = quiet();
     config.cmt.dac_unannounced = true;
     let mut p = ScriptedPeer::connect(config, 1);
-    let sent = tsns(&p.make_it_send(4 * 1400));
+    let sent = data_tsns(&p.make_it_send(4 * 1400));
     assert!(sent.len() >= 3, "{} chunks are in flight", sent.len());
     let gap = [GapBlock { start: 2, end: 2 }];
     let mut m = Meter::new();

@@ -7,9 +7,9 @@ use polypath_proto::config::EndpointConfig;
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Endpoint, FourTuple};
-use polypath_testkit::packet::{PacketBuilder, reseal};
+use polypath_testkit::packet::{PacketBuilder, reseal_checksum};
 use polypath_testkit::scripted_peer::{
-    PORTS, abort_cause, count, init, read_init_ack, victim, victim_tuple,
+    PORTS, abort_cause, count_chunks, init, read_init_ack, victim, victim_tuple,
 };
 use polypath_testkit::world::{HostId, address};
 use polypath_wire::chunk::kind;
@@ -83,8 +83,8 @@ fn flood(
             outcome.honest += 1;
             // Not the attacker's packets: they are not metered.
             endpoint.handle_datagram(now, from(honest(i)), &init(1, ParamsBuf::new()));
-            let sent = polypath_testkit::scripted_peer::drain(endpoint, now);
-            outcome.answered += u64::from(count(&sent, kind::INIT_ACK) == 1);
+            let sent = polypath_testkit::scripted_peer::drain_packets(endpoint, now);
+            outcome.answered += u64::from(count_chunks(&sent, kind::INIT_ACK) == 1);
         }
     }
     outcome
@@ -154,7 +154,7 @@ fn a04_a_flood_from_as_many_networks_as_empty_buckets() {
 fn a20_honest_inits_among_packets_out_of_the_blue() {
     let (mut endpoint, mut m) = (victim(quiet(), 1), Meter::new());
     let mut rng = Rng::from_u64(20);
-    let stray = PacketBuilder::new(PORTS.0, PORTS.1, 7).chunk(&Chunk::ShutdownAck).build();
+    let stray = PacketBuilder::new(PORTS.0, PORTS.1, 7).push_chunk(&Chunk::ShutdownAck).build();
     let outcome = flood(&mut endpoint, &mut m, |_| (from(anybody(&mut rng)), stray.clone()));
     println!("out of the blue: {outcome:?}");
     outcome.assert_served();
@@ -165,7 +165,7 @@ fn a20_honest_inits_among_packets_out_of_the_blue() {
 #[test]
 fn a20_set_ups_go_before_answers_out_of_the_blue_in_one_network() {
     let (mut endpoint, mut m) = (victim(quiet(), 1), Meter::new());
-    let stray = PacketBuilder::new(PORTS.0, PORTS.1, 7).chunk(&Chunk::ShutdownAck).build();
+    let stray = PacketBuilder::new(PORTS.0, PORTS.1, 7).push_chunk(&Chunk::ShutdownAck).build();
     // The flood has the addresses of the very network in which somebody wants to set up.
     let source = |i: u64| from(Ipv4Addr::new(198, 18, 0, i as u8));
     let mut answered = 0;
@@ -174,8 +174,8 @@ fn a20_set_ups_go_before_answers_out_of_the_blue_in_one_network() {
         m.hit_from(&mut endpoint, now, source(i), &stray);
         if i % HONEST_EVERY == 0 {
             endpoint.handle_datagram(now, source(9), &init(1, ParamsBuf::new()));
-            let sent = polypath_testkit::scripted_peer::drain(&mut endpoint, now);
-            answered += count(&sent, kind::INIT_ACK) as u64;
+            let sent = polypath_testkit::scripted_peer::drain_packets(&mut endpoint, now);
+            answered += count_chunks(&sent, kind::INIT_ACK) as u64;
         }
     }
     assert_eq!(answered, FLOOD / HONEST_EVERY);
@@ -186,7 +186,7 @@ fn echo(endpoint: &mut Endpoint, m: &mut Meter, source: FourTuple) -> Vec<u8> {
     let sent = packets(&m.hit_from(endpoint, Time::ZERO, source, &init(7, ParamsBuf::new())));
     let ack = read_init_ack(&sent[0]).expect("INIT ACK");
     let echo = CookieEchoChunk { cookie: &ack.cookie };
-    PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).chunk(&echo).build()
+    PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).push_chunk(&echo).build()
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn a03_honest_set_ups_among_forged_cookies() {
     let mut rng = Rng::from_u64(3);
     let mut forged = echo(&mut endpoint, &mut m, from(honest(500)));
     *forged.last_mut().expect("a cookie") ^= 1;
-    reseal(&mut forged);
+    reseal_checksum(&mut forged);
     m.begin();
     let outcome = flood(&mut endpoint, &mut m, |_| (from(anybody(&mut rng)), forged.clone()));
     println!("forged cookies: {outcome:?}");
@@ -206,7 +206,7 @@ fn a03_honest_set_ups_among_forged_cookies() {
     // A cookie longer than any of ours is not even looked at.
     m.begin();
     let long = CookieEchoChunk { cookie: &[7; 60_000] };
-    let long = PacketBuilder::new(PORTS.0, PORTS.1, 7).chunk(&long).build();
+    let long = PacketBuilder::new(PORTS.0, PORTS.1, 7).push_chunk(&long).build();
     assert!(m.hit_from(&mut endpoint, Time::from_secs(9), from(honest(1)), &long).is_empty());
 }
 
@@ -251,13 +251,13 @@ fn open(endpoint: &mut Endpoint, source: IpAddr, port: u16, listed: ParamsBuf) -
     let mut m = Meter::new();
     let mut request = init(u32::from(port), listed);
     request[..2].copy_from_slice(&port.to_be_bytes());
-    reseal(&mut request);
+    reseal_checksum(&mut request);
     let sent = packets(&m.hit_from(endpoint, Time::ZERO, tuple, &request));
     let Some(ack) = sent.first().and_then(|packet| read_init_ack(packet)) else {
         return abort_cause(&sent);
     };
     let echo = CookieEchoChunk { cookie: &ack.cookie };
-    let packet = PacketBuilder::new(port, PORTS.1, ack.tag).chunk(&echo).build();
+    let packet = PacketBuilder::new(port, PORTS.1, ack.tag).push_chunk(&echo).build();
     m.hit_from(endpoint, Time::ZERO, tuple, &packet);
     None
 }

@@ -19,7 +19,7 @@ mod streams;
 use polypath_proto::State;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::time::Duration;
-use polypath_testkit::scripted_peer::{ScriptedPeer, count, show};
+use polypath_testkit::scripted_peer::{ScriptedPeer, count_chunks, show_packets};
 use polypath_wire::chunk::kind;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -32,9 +32,9 @@ fn quiet() -> AssocConfig {
 /// The association still takes data and acknowledges it.
 fn assert_well(p: &mut ScriptedPeer) {
     let data = p.data(9, 0, b"still there?");
-    let answers = p.tell(&data);
-    let late = p.advance(SECOND);
+    let answers = p.send_chunk(&data);
+    let late = p.advance_time(SECOND);
     assert_eq!(p.assoc().state(), State::Established);
-    let acked = count(&answers, kind::SACK) + count(&late, kind::SACK);
-    assert!(acked >= 1, "{}{}", show(&answers), show(&late));
+    let acked = count_chunks(&answers, kind::SACK) + count_chunks(&late, kind::SACK);
+    assert!(acked >= 1, "{}{}", show_packets(&answers), show_packets(&late));
 }

@@ -3,7 +3,7 @@
 use polypath_proto::endpoint::IcmpReport;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Endpoint, FourTuple};
-use polypath_testkit::packet::render;
+use polypath_testkit::packet::render_packet;
 use polypath_testkit::scripted_peer::victim_tuple;
 
 use crate::counting::{calls, forget_peak, held, peak};
@@ -193,7 +193,7 @@ impl Meter {
 
 /// The packets in lines, for people.
 pub(crate) fn tell(sent: &[Sent]) -> String {
-    sent.iter().map(|(tuple, packet)| format!("{tuple}: {}\n", render(packet))).collect()
+    sent.iter().map(|(tuple, packet)| format!("{tuple}: {}\n", render_packet(packet))).collect()
 }
 
 /// The packets without their addresses.

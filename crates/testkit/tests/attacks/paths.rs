@@ -10,9 +10,9 @@ use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathState;
 use polypath_proto::{Endpoint, FourTuple, PathId};
-use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal};
+use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal_checksum};
 use polypath_testkit::scripted_peer::{
-    PORTS, ScriptedPeer, count, drain, init, read_init_ack, tsns, victim_tuple,
+    PORTS, ScriptedPeer, count_chunks, data_tsns, drain_packets, init, read_init_ack, victim_tuple,
 };
 use polypath_testkit::world::{HostId, address};
 use polypath_wire::chunk::kind;
@@ -64,7 +64,7 @@ fn a05_an_init_with_a_thousand_addresses() {
         let sent = m.hit(&mut endpoint, now, &init(9, many_addresses()));
         let ack = read_init_ack(&sent[0].1).expect("INIT ACK");
         let echo = CookieEchoChunk { cookie: &ack.cookie };
-        let echo = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).chunk(&echo).build();
+        let echo = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).push_chunk(&echo).build();
         m.begin();
         let mut sent = m.hit(&mut endpoint, now, &echo);
         let handle = endpoint.associations().next().expect("accepted");
@@ -108,8 +108,8 @@ pub(super) fn answer(endpoint: &mut Endpoint, now: Time, tag: u32, packet: &[u8]
     for raw in raw_chunks(packet) {
         let reply = PacketBuilder::new(PORTS.0, PORTS.1, tag);
         let reply = match raw.decode() {
-            Ok(Chunk::Heartbeat(heartbeat)) => reply.chunk(&heartbeat.ack()),
-            Ok(Chunk::Data(data)) => reply.chunk(&polypath_wire::SackRepr {
+            Ok(Chunk::Heartbeat(heartbeat)) => reply.push_chunk(&heartbeat.to_ack()),
+            Ok(Chunk::Data(data)) => reply.push_chunk(&polypath_wire::SackRepr {
                 flags: 0,
                 cumulative_tsn: data.tsn,
                 a_rwnd: 1 << 20,
@@ -133,7 +133,7 @@ fn claimer() -> (ScriptedPeer, PathId, Vec<u8>) {
     p.victim.handle_timeout(now);
     let view = p.assoc().view(now);
     let path = view.paths.iter().find(|v| v.state == PathState::Unconfirmed).expect("claimed").id;
-    let probe = drain(&mut p.victim, now)
+    let probe = drain_packets(&mut p.victim, now)
         .into_iter()
         .find(|packet| raw_chunks(packet).any(|raw| raw.kind == kind::HEARTBEAT));
     (p, path, probe.expect("the address is probed"))
@@ -142,7 +142,7 @@ fn claimer() -> (ScriptedPeer, PathId, Vec<u8>) {
 fn heartbeat_ack(p: &ScriptedPeer, info: &[u8]) -> Vec<u8> {
     let length = (info.len() as u16 + 4).to_be_bytes();
     let value = [&[0, 1][..], &length, info].concat();
-    p.packet().raw(kind::HEARTBEAT_ACK, 0, &value).build()
+    p.packet().push_raw(kind::HEARTBEAT_ACK, 0, &value).build()
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a06_forged_heartbeat_acks() {
     m.settle(6, "HEARTBEAT ACK with a wrong nonce or path", SILENCE);
     // The right one proves the address, whatever way it came; again it proves nothing.
     let right = heartbeat_ack(&p, &info);
-    p.deliver(&right);
+    p.deliver_packet(&right);
     assert_eq!(state(&mut p), Some(PathState::Active));
     m.begin();
     let srtt = |p: &mut ScriptedPeer| {
@@ -185,7 +185,7 @@ fn a06_forged_heartbeat_acks() {
         p.assoc().view(now).path(path).and_then(|v| v.srtt)
     };
     let before = srtt(&mut p);
-    p.advance(SECOND);
+    p.advance_time(SECOND);
     for _ in 0..100 {
         assert!(m.hit(&mut p.victim, p.now, &right).is_empty());
     }
@@ -202,13 +202,13 @@ fn a06_nothing_but_heartbeats_goes_to_an_address_that_nobody_proved() {
     let message = bytes::Bytes::from(vec![1; 50_000]);
     let order = polypath_proto::SendOptions::default();
     p.assoc().send(now, StreamId(0), message, order).expect("room");
-    let heartbeat = p.packet().chunk(&HeartbeatRepr { info: b"from there" }).build();
+    let heartbeat = p.packet().push_chunk(&HeartbeatRepr { info: b"from there" }).build();
     let claimed = FourTuple {
         local: SocketAddr::new(address(HostId::SERVER, 1), 0),
         remote: SocketAddr::new(VICTIM, 0),
     };
     let data = p.data(0, 0, b"from there, too");
-    let data = p.packet().chunk(&data).build();
+    let data = p.packet().push_chunk(&data).build();
     let mut sent = m.drain(&mut p.victim, now);
     sent.extend(m.hit_from(&mut p.victim, now, claimed, &data));
     sent.extend(m.hit_from(&mut p.victim, now, claimed, &heartbeat));
@@ -220,15 +220,15 @@ fn a06_nothing_but_heartbeats_goes_to_an_address_that_nobody_proved() {
         let allowed = |k: u8| k == kind::HEARTBEAT || k == kind::HEARTBEAT_ACK;
         assert!(raw_chunks(packet).all(|raw| allowed(raw.kind)), "{}", tell(&there));
     }
-    assert!(tsns(&packets(&there)).is_empty());
+    assert!(data_tsns(&packets(&there)).is_empty());
 }
 
 #[test]
 fn a05_silence_ends_when_the_peer_speaks_from_there() {
     let (mut p, path, _) = claimer();
-    p.advance(3600 * SECOND);
+    p.advance_time(3600 * SECOND);
     let claimed = p.assoc().path_tuple(path).expect("it is a path");
-    let heartbeat = p.packet().chunk(&HeartbeatRepr { info: b"it is me" }).build();
+    let heartbeat = p.packet().push_chunk(&HeartbeatRepr { info: b"it is me" }).build();
     let mut m = Meter::new();
     let mut now = p.now;
     // Somebody who has the tag, and spoofs: one heartbeat per packet at most, and not more often
@@ -237,7 +237,7 @@ fn a05_silence_ends_when_the_peer_speaks_from_there() {
     for _ in 0..100 {
         let mut sent = m.hit_from(&mut p.victim, now, claimed, &heartbeat);
         sent.extend(m.advance(&mut p.victim, &mut now, Duration::from_millis(100)));
-        probes += count(&packets(&sent), kind::HEARTBEAT);
+        probes += count_chunks(&packets(&sent), kind::HEARTBEAT);
     }
     assert_eq!(probes, 1, "one in ten seconds: the RTO is a minute by now");
     let (packets_out, bytes_out) = (101, m.cost.bytes_in + 100);
@@ -252,34 +252,37 @@ fn a21_a_udp_port_does_not_move_without_the_tag() {
     let mut elsewhere = victim_tuple();
     elsewhere.remote.set_port(6666);
     let mut m = Meter::new();
-    let mut wrong_tag = p.packet().chunk(&HeartbeatRepr { info: b"hijack" }).build();
+    let mut wrong_tag = p.packet().push_chunk(&HeartbeatRepr { info: b"hijack" }).build();
     wrong_tag[7] ^= 1;
-    reseal(&mut wrong_tag);
+    reseal_checksum(&mut wrong_tag);
     let mut bad_cookie = p.cookie_echo.clone();
     bad_cookie[30] ^= 1;
-    reseal(&mut bad_cookie);
+    reseal_checksum(&mut bad_cookie);
     assert!(m.hit_from(&mut p.victim, p.now, elsewhere, &bad_cookie).is_empty());
     m.settle(21, "another UDP port without the tag", SILENCE);
     // A wrong tag is refused as any stranger's is.
     let refused = packets(&m.hit_from(&mut p.victim, p.now, elsewhere, &wrong_tag));
-    assert_eq!((refused.len(), count(&refused, kind::ABORT)), (1, 1));
+    assert_eq!((refused.len(), count_chunks(&refused, kind::ABORT)), (1, 1));
     // An INIT is answered where it came from, and moves nothing.
     let sent = m.hit_from(&mut p.victim, p.now, elsewhere, &init(5, ParamsBuf::new()));
     assert_eq!(sent[0].0.remote.port(), 6666);
     assert_eq!(p.assoc().path_tuple(PathId(0)), Some(victim_tuple()));
     // With the tag it may be the peer behind a NAT that forgot (RFC 6951 section 5.4): it is asked
     // for a nonce, and nothing but heartbeats counts until that came back.
-    let said =
-        p.packet().chunk(&HeartbeatRepr { info: b"moved" }).chunk(&Chunk::ShutdownAck).build();
+    let said = p
+        .packet()
+        .push_chunk(&HeartbeatRepr { info: b"moved" })
+        .push_chunk(&Chunk::ShutdownAck)
+        .build();
     let sent = m.hit_from(&mut p.victim, p.now, elsewhere, &said);
     let kinds: Vec<u8> =
         sent.iter().flat_map(|(_, packet)| raw_chunks(packet)).map(|raw| raw.kind).collect();
     assert_eq!(kinds, [kind::HEARTBEAT_ACK], "{}", tell(&sent));
     assert_eq!(p.assoc().path_tuple(PathId(0)), Some(victim_tuple()));
-    let sent = p.advance(SECOND / 10);
+    let sent = p.advance_time(SECOND / 10);
     let mut chunks = sent.iter().flat_map(|packet| raw_chunks(packet));
     let asked = chunks.find(|raw| raw.kind == kind::HEARTBEAT).expect("a HEARTBEAT");
-    let answer = p.packet().raw(kind::HEARTBEAT_ACK, 0, asked.value).build();
+    let answer = p.packet().push_raw(kind::HEARTBEAT_ACK, 0, asked.value).build();
     assert_eq!(state_at(&mut p, elsewhere), Some(PathState::Unconfirmed));
     m.hit_from(&mut p.victim, p.now, elsewhere, &answer);
     assert_eq!(state_at(&mut p, elsewhere), Some(PathState::Active));
@@ -297,7 +300,7 @@ fn a24_sources_that_are_no_hosts() {
     let mut p = ScriptedPeer::connect(quiet(), 1);
     let request = init(5, ParamsBuf::new());
     let shutdown = PacketBuilder::new(PORTS.0, PORTS.1, 9)
-        .chunk(&ShutdownChunk { cumulative_tsn: p.tsn })
+        .push_chunk(&ShutdownChunk { cumulative_tsn: p.tsn })
         .build();
     let mut m = Meter::new();
     for source in ["224.0.0.1", "255.255.255.255", "0.0.0.0", "239.1.2.3"] {
@@ -333,14 +336,14 @@ fn a27_camping_on_a_strangers_address() {
     let sent = packets(&m.hit_from(&mut p.victim, now, from, &request));
     let ack = sent.first().and_then(|packet| read_init_ack(packet)).expect("INIT ACK");
     let echo = CookieEchoChunk { cookie: &ack.cookie };
-    let echo = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).chunk(&echo).build();
+    let echo = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).push_chunk(&echo).build();
     m.hit_from(&mut p.victim, now, from, &echo);
     assert_eq!(p.victim.associations().count(), 2, "each has its own");
     let heartbeat = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag)
-        .chunk(&HeartbeatRepr { info: b"mine" })
+        .push_chunk(&HeartbeatRepr { info: b"mine" })
         .build();
     let sent = packets(&m.hit_from(&mut p.victim, now, from, &heartbeat));
-    assert_eq!(count(&sent, kind::HEARTBEAT_ACK), 1, "its packets find its association");
+    assert_eq!(count_chunks(&sent, kind::HEARTBEAT_ACK), 1, "its packets find its association");
     let bound = Bound { packets_out: 20, bytes_out: 2000, memory: 16 * KIB, work_per_packet: 200 };
     m.settle(27, "camping on an address", bound);
     assert_well(&mut p);

@@ -7,9 +7,9 @@ use polypath_proto::config::{AssocConfig, EndpointConfig};
 use polypath_proto::rng::Rng;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{Association, Endpoint, Event, FourTuple, State};
-use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal};
+use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal_checksum};
 use polypath_testkit::scripted_peer::{
-    self, PORTS, ScriptedPeer, abort_cause, count, init, read_init_ack, victim, victim_tuple,
+    self, PORTS, ScriptedPeer, abort_cause, count_chunks, init, read_init_ack, victim, victim_tuple,
 };
 use polypath_testkit::world::{HostId, address};
 use polypath_wire::chunk::kind;
@@ -24,10 +24,10 @@ use super::{assert_well, quiet};
 /// A stranger's COOKIE ECHO with a cookie that `victim` made for it.
 fn stranger(victim: &mut Endpoint, now: Time, tag: u32) -> Vec<u8> {
     victim.handle_datagram(now, victim_tuple(), &init(tag, ParamsBuf::new()));
-    let answers = scripted_peer::drain(victim, now);
+    let answers = scripted_peer::drain_packets(victim, now);
     let ack = answers.first().and_then(|packet| read_init_ack(packet)).expect("INIT ACK");
     let echo = CookieEchoChunk { cookie: &ack.cookie };
-    PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).chunk(&echo).build()
+    PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).push_chunk(&echo).build()
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a02_replayed_cookie_echoes() {
     let (echo, mut m) = (p.cookie_echo.clone(), Meter::new());
     for _ in 0..1000 {
         let sent = packets(&m.hit(&mut p.victim, p.now, &echo));
-        assert_eq!((sent.len(), count(&sent, kind::COOKIE_ACK)), (1, 1));
+        assert_eq!((sent.len(), count_chunks(&sent, kind::COOKIE_ACK)), (1, 1));
     }
     assert_eq!(p.victim.associations().count(), 1);
     let answers = m.cost.packets_in;
@@ -55,7 +55,7 @@ fn a02_replayed_cookie_echoes() {
         for bit in 0..8 {
             let mut forged = echo.clone();
             forged[at] ^= 1 << bit;
-            reseal(&mut forged);
+            reseal_checksum(&mut forged);
             assert!(m.hit(&mut p.victim, p.now, &forged).is_empty());
         }
     }
@@ -64,11 +64,11 @@ fn a02_replayed_cookie_echoes() {
     // After the victim's application gave up: each cookie is good for one association.
     let now = p.now;
     p.assoc().abort(now, Bytes::new());
-    scripted_peer::drain(&mut p.victim, now);
+    scripted_peer::drain_packets(&mut p.victim, now);
     m.begin();
     for _ in 0..1000 {
         let sent = packets(&m.hit(&mut p.victim, p.now, &echo));
-        assert_eq!(count(&sent, kind::ABORT), sent.len());
+        assert_eq!(count_chunks(&sent, kind::ABORT), sent.len());
     }
     let alive = |a: &Association| a.state() != State::Closed;
     let handles: Vec<_> = p.victim.associations().collect();
@@ -83,7 +83,7 @@ fn a02_stale_cookies() {
     let mut m = Meter::new();
     for second in 61..161 {
         let sent = m.hit(&mut endpoint, Time::from_secs(second), &echo);
-        assert_eq!(count(&packets(&sent), kind::ERROR), 1, "{}", tell(&sent));
+        assert_eq!(count_chunks(&packets(&sent), kind::ERROR), 1, "{}", tell(&sent));
     }
     assert_eq!(endpoint.associations().count(), 0);
     let bytes_out = m.cost.bytes_in;
@@ -106,7 +106,7 @@ fn a03_cookies_with_a_flipped_bit() {
     for bit in 0..8 * (echo.len() - 16) {
         let mut forged = echo.clone();
         forged[16 + bit / 8] ^= 1 << (bit % 8);
-        reseal(&mut forged);
+        reseal_checksum(&mut forged);
         let sent = m.hit(&mut endpoint, Time::ZERO, &forged);
         assert!(sent.is_empty(), "bit {bit}: {}", tell(&sent));
     }
@@ -171,18 +171,24 @@ fn a26_inits_in_company_or_with_a_tag() {
     let lone = init(5, ParamsBuf::new());
     let mut tagged = lone.clone();
     tagged[4..8].copy_from_slice(&p.tag.to_be_bytes());
-    reseal(&mut tagged);
+    reseal_checksum(&mut tagged);
     let value = &lone[16..];
     let heartbeat = HeartbeatRepr { info: b"x" };
     let company = [
-        PacketBuilder::new(PORTS.0, PORTS.1, 0).raw(kind::INIT, 0, value).chunk(&heartbeat),
-        PacketBuilder::new(PORTS.0, PORTS.1, 0).raw(kind::INIT, 0, value).raw(kind::INIT, 0, value),
-        p.packet().chunk(&heartbeat).raw(kind::INIT, 0, value),
+        PacketBuilder::new(PORTS.0, PORTS.1, 0)
+            .push_raw(kind::INIT, 0, value)
+            .push_chunk(&heartbeat),
+        PacketBuilder::new(PORTS.0, PORTS.1, 0).push_raw(kind::INIT, 0, value).push_raw(
+            kind::INIT,
+            0,
+            value,
+        ),
+        p.packet().push_chunk(&heartbeat).push_raw(kind::INIT, 0, value),
     ];
     for packet in company.map(PacketBuilder::build).iter().chain([&tagged]) {
         for _ in 0..100 {
             let sent = m.hit(&mut p.victim, p.now, packet);
-            let inits = count(&packets(&sent), kind::INIT_ACK);
+            let inits = count_chunks(&packets(&sent), kind::INIT_ACK);
             assert_eq!((inits, sent.len()), (0, 0), "{}", tell(&sent));
         }
     }
@@ -214,12 +220,12 @@ fn a29_a_blind_abort_of_a_set_up() {
     let handle = endpoint
         .connect(Time::ZERO, &[victim_tuple()], PORTS.0, quiet().into())
         .expect("nothing speaks against it");
-    scripted_peer::drain(&mut endpoint, Time::ZERO);
+    scripted_peer::drain_packets(&mut endpoint, Time::ZERO);
     let (causes, mut m) = (CausesBuf::new(), Meter::new());
     for reflected in [false, true] {
         let abort = AbortChunk { reflected, causes: causes.as_causes() };
         for tag in [0, 1, u32::MAX] {
-            let packet = PacketBuilder::new(PORTS.0, PORTS.1, tag).chunk(&abort).build();
+            let packet = PacketBuilder::new(PORTS.0, PORTS.1, tag).push_chunk(&abort).build();
             assert!(m.hit(&mut endpoint, Time::ZERO, &packet).is_empty());
         }
     }
@@ -258,7 +264,7 @@ fn a32_an_init_ack_is_at_most_three_times_the_init() {
             for request in inits_of_all_sizes() {
                 m.begin();
                 let sent = m.hit_from(&mut endpoint, Time::ZERO, tuple, &request);
-                assert_eq!(count(&packets(&sent), kind::INIT_ACK), 1);
+                assert_eq!(count_chunks(&packets(&sent), kind::INIT_ACK), 1);
                 let (asked, said) = (m.cost.bytes_in, m.cost.bytes_out);
                 assert!(said <= 3 * asked, "{own} addresses: {said} bytes for {asked}");
             }
@@ -277,7 +283,7 @@ fn a33_a_restart_is_always_reported() {
     let mut p = ScriptedPeer::connect(quiet(), 1);
     for tag in 100..110 {
         let echo = stranger(&mut p.victim, p.now, tag);
-        p.deliver(&echo);
+        p.deliver_packet(&echo);
         assert_eq!(p.events.iter().filter(|e| **e == Event::Restarted).count(), tag as usize - 99);
     }
     assert_eq!(p.victim.associations().count(), 1);
@@ -295,9 +301,9 @@ fn a33_restarts_without_end() {
         let sent = packets(&m.hit(&mut p.victim, p.now, &request));
         let ack = read_init_ack(&sent[0]).expect("INIT ACK");
         let echo = CookieEchoChunk { cookie: &ack.cookie };
-        let echo = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).chunk(&echo).build();
+        let echo = PacketBuilder::new(PORTS.0, PORTS.1, ack.tag).push_chunk(&echo).build();
         let sent = packets(&m.hit(&mut p.victim, p.now, &echo));
-        assert_eq!(count(&sent, kind::COOKIE_ACK), 1);
+        assert_eq!(count_chunks(&sent, kind::COOKIE_ACK), 1);
     }
     assert_eq!(p.victim.associations().count(), 1);
     // INIT ACK, COOKIE ACK, and a heartbeat to each address that is to prove itself anew.
@@ -322,13 +328,13 @@ fn a36_no_address_has_more_than_its_share_of_associations() {
     let open = |endpoint: &mut Endpoint, m: &mut Meter, from: FourTuple, port: u16| {
         let mut request = init(u32::from(port), ParamsBuf::new());
         request[..2].copy_from_slice(&port.to_be_bytes());
-        reseal(&mut request);
+        reseal_checksum(&mut request);
         let sent = packets(&m.hit_from(endpoint, Time::ZERO, from, &request));
         let Some(ack) = sent.first().and_then(|packet| read_init_ack(packet)) else {
             return abort_cause(&sent);
         };
         let echo = CookieEchoChunk { cookie: &ack.cookie };
-        let packet = PacketBuilder::new(port, PORTS.1, ack.tag).chunk(&echo).build();
+        let packet = PacketBuilder::new(port, PORTS.1, ack.tag).push_chunk(&echo).build();
         m.hit_from(endpoint, Time::ZERO, from, &packet);
         None
     };

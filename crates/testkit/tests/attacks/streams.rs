@@ -4,7 +4,7 @@
 use polypath_proto::State;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
 use polypath_testkit::packet::raw_chunks;
-use polypath_testkit::scripted_peer::{ScriptedPeer, abort_cause, count};
+use polypath_testkit::scripted_peer::{ScriptedPeer, abort_cause, count_chunks};
 use polypath_wire::chunk::kind;
 use polypath_wire::param::{AddStreams, OutgoingReset, ReconfigResponse, ReconfigResult};
 use polypath_wire::{
@@ -23,7 +23,7 @@ fn skipping() -> ScriptedPeer {
 }
 
 fn forward(p: &ScriptedPeer, new_cumulative_tsn: Tsn, skipped: &[SkippedStream]) -> Vec<u8> {
-    p.packet().chunk(&ForwardTsnRepr { new_cumulative_tsn, skipped }).build()
+    p.packet().push_chunk(&ForwardTsnRepr { new_cumulative_tsn, skipped }).build()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn a16_forward_tsn_that_nobody_agreed_on() {
     let mut m = Meter::new();
     for _ in 0..1000 {
         let sent = packets(&m.hit(&mut p.victim, p.now, &packet));
-        assert_eq!((sent.len(), count(&sent, kind::ERROR)), (1, 1));
+        assert_eq!((sent.len(), count_chunks(&sent, kind::ERROR)), (1, 1));
     }
     // A cause quotes the chunk: 4 bytes for the ERROR chunk and 4 for the cause more than came.
     let (packets_out, bytes_out) = (m.cost.packets_in, m.cost.bytes_in + 8 * m.cost.packets_in);
@@ -72,7 +72,7 @@ fn a16_jumps_as_wide_as_the_window_without_end() {
     let bound = Bound { packets_out, bytes_out, memory: 8 * KIB, work_per_packet: 4 };
     m.settle(16, "FORWARD-TSN as wide as the window", bound);
     let data = p.data(3, 0, b"here");
-    p.tell(&data);
+    p.send_chunk(&data);
     assert_eq!(p.assoc().receive_buffer().0, 4);
 }
 
@@ -83,7 +83,7 @@ fn a16_messages_half_sent_and_skipped_and_streams_that_are_not() {
     for i in 0..5000_u16 {
         let flags = DataFlags { beginning: true, ..DataFlags::default() };
         let half = DataChunk { flags, ..p.data(3, i, &[7; 100]) };
-        let packet = p.packet().chunk(&half).build();
+        let packet = p.packet().push_chunk(&half).build();
         m.hit(&mut p.victim, p.now, &packet);
         let skipped = [
             SkippedStream { stream: StreamId(3), ssn: Ssn(i) },
@@ -109,7 +109,7 @@ fn resetting(config: AssocConfig) -> ScriptedPeer {
 
 fn reconfig(p: &ScriptedPeer, asked: &[Parameter<'_>]) -> Vec<u8> {
     let params: ParamsBuf = asked.iter().copied().collect();
-    p.packet().chunk(&ReconfigChunk { params: params.as_params() }).build()
+    p.packet().push_chunk(&ReconfigChunk { params: params.as_params() }).build()
 }
 
 fn reset(request: u32, last_tsn: Tsn, streams: &ItemsBuf<StreamId, 2>) -> Parameter<'_> {
@@ -126,7 +126,7 @@ fn a17_resets_without_end() {
     for i in 0..10_000 {
         let packet = reconfig(&p, &[reset(first.wrapping_add(i), last, &none)]);
         let sent = packets(&m.hit(&mut p.victim, p.now, &packet));
-        assert_eq!((sent.len(), count(&sent, kind::RECONFIG)), (1, 1));
+        assert_eq!((sent.len(), count_chunks(&sent, kind::RECONFIG)), (1, 1));
     }
     // A SACK goes along.
     let (packets_out, bytes_out) = (m.cost.packets_in, m.cost.bytes_in + 16 * m.cost.packets_in);
@@ -207,7 +207,7 @@ fn a17_what_waits_for_a_reset_that_cannot_come_yet() {
     p.tsn = p.tsn.add(11);
     for i in 0..60_000_u32 {
         let data = p.data((i % 10) as u16, (i / 10) as u16, b"x");
-        let packet = p.packet().chunk(&data).build();
+        let packet = p.packet().push_chunk(&data).build();
         m.hit(&mut p.victim, p.now, &packet);
         if p.assoc().state() == State::Closed {
             break;

@@ -4,8 +4,8 @@ use core::net::SocketAddr;
 
 use polypath_link::NatConfig;
 use polypath_proto::config::{AssocConfig, ExtensionConfig};
-use polypath_testkit::packet::{PacketBuilder, has_chunk, header, raw_chunks};
-use polypath_testkit::scripted_peer::show;
+use polypath_testkit::packet::{PacketBuilder, has_chunk, raw_chunks, read_header};
+use polypath_testkit::scripted_peer::show_packets;
 use polypath_wire::chunk::kind;
 use polypath_wire::{Chunk, EncodeChunk as _, HeartbeatRepr, ShutdownChunk, Tsn};
 
@@ -21,7 +21,7 @@ fn victim(assoc: &AssocConfig) -> (Net, u32, SocketAddr) {
     let h = net.server.only();
     net.server.send_without_end(h);
     net.run(SECOND);
-    let tag = header(&net.overheard[0]).expect("a header").verification_tag;
+    let tag = read_header(&net.overheard[0]).expect("a header").verification_tag;
     let seen = net.server.paths(h)[0].0.remote;
     (net, tag, seen)
 }
@@ -46,23 +46,27 @@ fn a_guessed_tag_is_met_with_silence() {
     for from in [stranger, neighbour] {
         for round in 0..20 {
             let answers = [
-                net.hit(server(1), from, &packet(tag).chunk(&HeartbeatRepr { info: b"x" }).build()),
                 net.hit(
                     server(1),
                     from,
-                    &packet(tag).raw(kind::HEARTBEAT_ACK, 0, &answer_to(b"x")).build(),
+                    &packet(tag).push_chunk(&HeartbeatRepr { info: b"x" }).build(),
                 ),
                 net.hit(
                     server(1),
                     from,
-                    &packet(tag).chunk(&ShutdownChunk { cumulative_tsn: Tsn(1) }).build(),
+                    &packet(tag).push_raw(kind::HEARTBEAT_ACK, 0, &answer_to(b"x")).build(),
                 ),
-                net.hit(server(1), from, &packet(tag).chunk(&Chunk::CookieAck).build()),
+                net.hit(
+                    server(1),
+                    from,
+                    &packet(tag).push_chunk(&ShutdownChunk { cumulative_tsn: Tsn(1) }).build(),
+                ),
+                net.hit(server(1), from, &packet(tag).push_chunk(&Chunk::CookieAck).build()),
             ];
             assert!(answers.iter().all(Vec::is_empty), "{from} {round}");
             net.run(100 * MS);
         }
-        assert!(net.caught.is_empty(), "nor later: {}", show(&net.caught));
+        assert!(net.caught.is_empty(), "nor later: {}", show_packets(&net.caught));
         assert_eq!(net.server.paths(net.server.only()).len(), 1);
     }
     let before = net.clients[0].deliveries.len();
@@ -89,9 +93,9 @@ fn an_overheard_heartbeat_draws_a_few_heartbeats_and_nothing_else() {
                 .filter(|raw| raw.kind == kind::HEARTBEAT)
                 .map(|raw| raw.value.to_vec())
                 .collect();
-            let tag = header(copy).expect("a header").verification_tag;
+            let tag = read_header(copy).expect("a header").verification_tag;
             if let Some(info) = infos.last() {
-                let forged = packet(tag).raw(kind::HEARTBEAT_ACK, 0, info).build();
+                let forged = packet(tag).push_raw(kind::HEARTBEAT_ACK, 0, info).build();
                 drawn.extend(net.hit(server(1), from, &forged));
             }
             net.run(50 * MS);
@@ -100,7 +104,7 @@ fn an_overheard_heartbeat_draws_a_few_heartbeats_and_nothing_else() {
         let kinds: Vec<u8> =
             drawn.iter().flat_map(|packet| raw_chunks(packet)).map(|raw| raw.kind).collect();
         let heartbeats = [kind::AUTH, kind::HEARTBEAT, kind::HEARTBEAT_ACK];
-        assert!(kinds.iter().all(|kind| heartbeats.contains(kind)), "{}", show(&drawn));
+        assert!(kinds.iter().all(|kind| heartbeats.contains(kind)), "{}", show_packets(&drawn));
         assert!(drawn.len() <= 600 + 100, "{} packets for 600", drawn.len());
     }
     let before = net.clients[0].deliveries.len();
@@ -122,9 +126,9 @@ fn an_abort_from_a_place_that_never_answered_ends_nothing() {
     }
     let drawn = core::mem::take(&mut net.caught);
     let question = drawn.iter().find(|packet| has_chunk(packet, kind::HEARTBEAT));
-    let tag = header(question.expect("it is asked")).expect("a header").verification_tag;
+    let tag = read_header(question.expect("it is asked")).expect("a header").verification_tag;
     const T_BIT: u8 = 1;
-    net.hit(server(1), from, &packet(tag).raw(kind::ABORT, T_BIT, &[]).build());
+    net.hit(server(1), from, &packet(tag).push_raw(kind::ABORT, T_BIT, &[]).build());
     let before = net.clients[0].deliveries.len();
     net.run(SECOND);
     assert!(net.clients[0].deliveries.len() > before + 500, "the victim goes on");
@@ -141,7 +145,7 @@ fn without_authentication_a_tag_without_the_nonce_draws_a_few_heartbeats() {
         drawn.extend(net.hit(
             server(1),
             from,
-            &packet(tag).chunk(&HeartbeatRepr { info: b"x" }).build(),
+            &packet(tag).push_chunk(&HeartbeatRepr { info: b"x" }).build(),
         ));
         net.run(10 * MS);
         drawn.append(&mut net.caught);
@@ -149,10 +153,10 @@ fn without_authentication_a_tag_without_the_nonce_draws_a_few_heartbeats() {
     let kinds: Vec<u8> =
         drawn.iter().flat_map(|packet| raw_chunks(packet)).map(|raw| raw.kind).collect();
     let heartbeats = [kind::HEARTBEAT, kind::HEARTBEAT_ACK];
-    assert!(kinds.iter().all(|kind| heartbeats.contains(kind)), "{}", show(&drawn));
+    assert!(kinds.iter().all(|kind| heartbeats.contains(kind)), "{}", show_packets(&drawn));
     assert!(drawn.len() < 150, "{} packets for 1000", drawn.len());
     // From a strange address not even that.
     let stranger = SocketAddr::new("192.0.2.77".parse().expect("an address"), 9899);
-    let forged = packet(tag).chunk(&HeartbeatRepr { info: b"x" }).build();
+    let forged = packet(tag).push_chunk(&HeartbeatRepr { info: b"x" }).build();
     assert!(net.hit(server(1), stranger, &forged).is_empty());
 }

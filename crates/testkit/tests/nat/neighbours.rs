@@ -5,8 +5,8 @@ use core::net::SocketAddr;
 use polypath_link::NatConfig;
 use polypath_proto::config::AssocConfig;
 use polypath_proto::{Event, State};
-use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal};
-use polypath_testkit::scripted_peer::{count, read_init_ack, show};
+use polypath_testkit::packet::{PacketBuilder, raw_chunks, reseal_checksum};
+use polypath_testkit::scripted_peer::{count_chunks, read_init_ack, show_packets};
 use polypath_wire::chunk::kind;
 use polypath_wire::{CookieEchoChunk, InitFixed, InitRepr, Parameter, ParamsBuf, Tsn};
 
@@ -51,7 +51,7 @@ fn init(tag: u32, addresses: &[&str]) -> Vec<u8> {
         inbound_streams: 10,
         initial_tsn: Tsn(1),
     };
-    PacketBuilder::new(CLIENT_PORT, SERVER_PORT, 0).chunk(&InitRepr { fixed, params }).build()
+    PacketBuilder::new(CLIENT_PORT, SERVER_PORT, 0).push_chunk(&InitRepr { fixed, params }).build()
 }
 
 /// What an answer tells beside random numbers: its chunks' types, flags and lengths.
@@ -91,10 +91,15 @@ fn one_init_of_a_neighbour_betrays_nothing() {
             let alive = net.hit(server(1), from, &init(77, named));
             let mut other = init(77, named);
             other[0] ^= 1;
-            reseal(&mut other);
+            reseal_checksum(&mut other);
             let dead = net.hit(server(1), from, &other);
-            assert_eq!(outline(&alive), outline(&dead), "{from} {named:?}: {}", show(&alive));
-            assert_eq!(count(&alive, kind::INIT_ACK), 1, "{}", show(&alive));
+            assert_eq!(
+                outline(&alive),
+                outline(&dead),
+                "{from} {named:?}: {}",
+                show_packets(&alive)
+            );
+            assert_eq!(count_chunks(&alive, kind::INIT_ACK), 1, "{}", show_packets(&alive));
         }
     }
 }
@@ -107,12 +112,12 @@ fn a_neighbour_takes_nothing_over() {
     let answer = net.hit(server(1), neighbour, &init(77, &[]));
     let ack = read_init_ack(&answer[0]).expect("an INIT ACK");
     let echo = PacketBuilder::new(CLIENT_PORT, SERVER_PORT, ack.tag)
-        .chunk(&CookieEchoChunk { cookie: &ack.cookie })
+        .push_chunk(&CookieEchoChunk { cookie: &ack.cookie })
         .build();
     // From its own port, and from that of the victim, which it can only pretend to have.
     net.hit(server(1), seen, &echo);
     let answer = net.hit(server(1), neighbour, &echo);
-    assert_eq!(count(&answer, kind::COOKIE_ACK), 1, "{}", show(&answer));
+    assert_eq!(count_chunks(&answer, kind::COOKIE_ACK), 1, "{}", show_packets(&answer));
     assert!(!net.server.saw(|event| matches!(event, Event::Restarted)));
     let before = net.server.deliveries.len();
     net.run(2 * SECOND);
@@ -140,7 +145,7 @@ fn who_restarts_at_another_port_is_a_stranger_and_served() {
     let assoc = AssocConfig::default();
     net.clients.clear();
     net.add_client(&[inside(0, 1)], &assoc);
-    net.boxes[0].rebind();
+    net.boxes[0].rebind_ports();
     net.connect(0, &[(inside(0, 1), server(1))], &assoc);
     net.run(SECOND);
     assert!(!net.server.saw(|event| matches!(event, Event::Restarted)));
@@ -164,10 +169,10 @@ fn one_port_outside_may_be_two_peers_at_two_addresses() {
     let answer = net.hit(server(2), seen, &init(77, &[]));
     let ack = read_init_ack(&answer[0]).expect("an INIT ACK");
     let echo = PacketBuilder::new(CLIENT_PORT, SERVER_PORT, ack.tag)
-        .chunk(&CookieEchoChunk { cookie: &ack.cookie })
+        .push_chunk(&CookieEchoChunk { cookie: &ack.cookie })
         .build();
     let answer = net.hit(server(2), seen, &echo);
-    assert_eq!(count(&answer, kind::COOKIE_ACK), 1, "{}", show(&answer));
+    assert_eq!(count_chunks(&answer, kind::COOKIE_ACK), 1, "{}", show_packets(&answer));
     let before = net.server.deliveries.len();
     net.run(2 * SECOND);
     assert!(net.server.deliveries.len() > before + 100, "the first goes on");

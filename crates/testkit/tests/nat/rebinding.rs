@@ -21,9 +21,9 @@ enum Change {
 
 fn change(net: &mut Net, what: Change, round: u8) {
     match what {
-        Change::Port => net.boxes[0].rebind(),
-        Change::Address => net.boxes[0].readdress(outside(100 * (1 + round % 2))),
-        Change::Forgotten => net.boxes[0].forget(),
+        Change::Port => net.boxes[0].rebind_ports(),
+        Change::Address => net.boxes[0].change_address(outside(100 * (1 + round % 2))),
+        Change::Forgotten => net.boxes[0].forget_mappings(),
     }
 }
 

@@ -332,7 +332,7 @@ impl Net {
             self.overheard.push(data.clone());
         }
         let from = match uplink {
-            Some(n) => match self.boxes[n].outbound(now.as_nanos(), from, to) {
+            Some(n) => match self.boxes[n].translate_outbound(now.as_nanos(), from, to) {
                 Some(mapped) => mapped,
                 None => return,
             },
@@ -366,7 +366,7 @@ impl Net {
                 }
                 continue;
             };
-            match nat.inbound(now.as_nanos(), from, to) {
+            match nat.translate_inbound(now.as_nanos(), from, to) {
                 NatVerdict::Inside(host) => {
                     let tuple = FourTuple { local: host, remote: from };
                     self.clients[client_of(host.ip())].endpoint.handle_datagram(now, tuple, &data);

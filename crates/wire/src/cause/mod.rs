@@ -71,7 +71,7 @@ impl<'a> RawCause<'a> {
     /// # Errors
     /// When the value is not one of its code; a code that this crate does not know is no error.
     pub fn decode(&self) -> Result<ErrorCause<'a>, WireError> {
-        ErrorCause::decode(*self)
+        ErrorCause::from_raw(*self)
     }
 }
 
@@ -97,7 +97,7 @@ impl<'c> Extend<ErrorCause<'c>> for CausesBuf {
 }
 
 impl<'a> ErrorCause<'a> {
-    fn decode(raw: RawCause<'a>) -> Result<Self, WireError> {
+    fn from_raw(raw: RawCause<'a>) -> Result<Self, WireError> {
         let mut reader = Reader::new(raw.value, raw.offset + 4, Item::Cause(raw.code));
         let params = Params::new(raw.value, raw.offset + 4);
         let cause = match raw.code {
@@ -112,20 +112,20 @@ impl<'a> ErrorCause<'a> {
             code::DELETE_SOURCE_IP => return Ok(Self::DeleteSourceIp(params)),
             code::NO_AUTHORIZATION => return Ok(Self::NoAuthorization(params)),
             code::INVALID_STREAM => {
-                let (stream, _reserved) = (reader.u16()?, reader.u16()?);
+                let (stream, _reserved) = (reader.read_u16()?, reader.read_u16()?);
                 Self::InvalidStream(StreamId(stream))
             }
             code::MISSING_MANDATORY => Self::MissingMandatory(missing_types(&mut reader)?),
-            code::STALE_COOKIE => Self::StaleCookie(reader.u32()?),
+            code::STALE_COOKIE => Self::StaleCookie(reader.read_u32()?),
             code::OUT_OF_RESOURCE => Self::OutOfResource,
             code::INVALID_MANDATORY => Self::InvalidMandatory,
-            code::NO_USER_DATA => Self::NoUserData(Tsn(reader.u32()?)),
+            code::NO_USER_DATA => Self::NoUserData(Tsn(reader.read_u32()?)),
             code::COOKIE_WHILE_SHUTTING_DOWN => Self::CookieWhileShuttingDown,
             code::ILLEGAL_ASCONF_ACK => Self::IllegalAsconfAck,
-            code::UNSUPPORTED_HMAC => Self::UnsupportedHmac(reader.u16()?),
+            code::UNSUPPORTED_HMAC => Self::UnsupportedHmac(reader.read_u16()?),
             _ => return Ok(Self::Unknown(raw)),
         };
-        reader.end()?;
+        reader.expect_end()?;
         Ok(cause)
     }
 
@@ -188,7 +188,7 @@ impl<'a> ErrorCause<'a> {
 }
 
 fn missing_types<'a>(reader: &mut Reader<'a>) -> Result<Items<'a, u16, 2>, WireError> {
-    let count = usize::try_from(reader.u32()?).unwrap_or(usize::MAX);
+    let count = usize::try_from(reader.read_u32()?).unwrap_or(usize::MAX);
     reader.expect_left("missing parameter types", count.saturating_mul(2))?;
-    reader.items(count)
+    reader.read_items(count)
 }

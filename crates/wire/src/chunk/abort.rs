@@ -25,7 +25,7 @@ pub struct AbortChunk<'a> {
 }
 
 impl<'a> AbortChunk<'a> {
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Self {
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Self {
         let causes = Causes::new(raw.value, raw.value_offset());
         Self { reflected: raw.flags & REFLECTED != 0, causes }
     }
@@ -59,7 +59,7 @@ pub struct ErrorChunk<'a> {
 }
 
 impl<'a> ErrorChunk<'a> {
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Self {
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Self {
         Self { causes: Causes::new(raw.value, raw.value_offset()) }
     }
 }

@@ -32,10 +32,10 @@ pub struct AsconfChunk<'a> {
 }
 
 impl<'a> AsconfChunk<'a> {
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
-        let mut reader = raw.reader();
-        let (serial, address) = (reader.u32()?, read_address(&mut reader)?);
-        let (params, offset) = reader.rest();
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
+        let mut reader = raw.value_reader();
+        let (serial, address) = (reader.read_u32()?, read_address(&mut reader)?);
+        let (params, offset) = reader.take_rest();
         let params = Params::new(params, offset);
         Ok(Self { serial, address, params })
     }
@@ -74,10 +74,10 @@ pub struct AsconfAckChunk<'a> {
 }
 
 impl<'a> AsconfAckChunk<'a> {
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
-        let mut reader = raw.reader();
-        let serial = reader.u32()?;
-        let (rest, offset) = reader.rest();
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
+        let mut reader = raw.value_reader();
+        let serial = reader.read_u32()?;
+        let (rest, offset) = reader.take_rest();
         Ok(Self { serial, params: Params::new(rest, offset) })
     }
 }

@@ -30,9 +30,13 @@ impl<'a> AuthChunk<'a> {
     /// Where the HMAC starts in the chunk, in bytes.
     pub const HMAC_OFFSET: usize = 8;
 
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
-        let mut reader = raw.reader();
-        Ok(Self { key_id: reader.u16()?, hmac_id: reader.u16()?, hmac: reader.rest().0 })
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
+        let mut reader = raw.value_reader();
+        Ok(Self {
+            key_id: reader.read_u16()?,
+            hmac_id: reader.read_u16()?,
+            hmac: reader.take_rest().0,
+        })
     }
 }
 

@@ -45,7 +45,7 @@ impl DataFlags {
     /// The chunk's flags byte.
     #[inline]
     #[must_use]
-    pub fn bits(self) -> u8 {
+    pub fn to_byte(self) -> u8 {
         let bit = |set: bool, bit: u8| if set { bit } else { 0 };
         bit(self.ending, Self::E)
             | bit(self.beginning, Self::B)
@@ -87,15 +87,15 @@ pub struct DataChunk<'a> {
 
 impl<'a> DataChunk<'a> {
     #[inline]
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
-        let mut reader = raw.reader();
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
+        let mut reader = raw.value_reader();
         Ok(Self {
             flags: DataFlags::from_bits(raw.flags),
-            tsn: Tsn(reader.u32()?),
-            stream: StreamId(reader.u16()?),
-            ssn: Ssn(reader.u16()?),
-            ppid: reader.u32()?,
-            payload: reader.rest().0,
+            tsn: Tsn(reader.read_u32()?),
+            stream: StreamId(reader.read_u16()?),
+            ssn: Ssn(reader.read_u16()?),
+            ppid: reader.read_u32()?,
+            payload: reader.take_rest().0,
         })
     }
 }
@@ -113,7 +113,7 @@ impl EncodeChunk for DataChunk<'_> {
         let [i0, i1] = self.stream.0.to_be_bytes();
         let [s0, s1] = self.ssn.0.to_be_bytes();
         let [p0, p1, p2, p3] = self.ppid.to_be_bytes();
-        let flags = self.flags.bits();
+        let flags = self.flags.to_byte();
         // One copy of a whole header costs less than a capacity check for every field.
         out.extend_from_slice(&[
             kind::DATA,
@@ -187,17 +187,17 @@ impl<'a> IDataChunk<'a> {
     }
 
     #[inline]
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
-        let mut reader = raw.reader();
-        let tsn = Tsn(reader.u32()?);
-        let (stream, _reserved) = (StreamId(reader.u16()?), reader.u16()?);
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
+        let mut reader = raw.value_reader();
+        let tsn = Tsn(reader.read_u32()?);
+        let (stream, _reserved) = (StreamId(reader.read_u16()?), reader.read_u16()?);
         Ok(Self {
             flags: DataFlags::from_bits(raw.flags),
             tsn,
             stream,
-            mid: Mid(reader.u32()?),
-            ppid_or_fsn: reader.u32()?,
-            payload: reader.rest().0,
+            mid: Mid(reader.read_u32()?),
+            ppid_or_fsn: reader.read_u32()?,
+            payload: reader.take_rest().0,
         })
     }
 }
@@ -210,7 +210,7 @@ impl EncodeChunk for IDataChunk<'_> {
 
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) {
-        put_chunk_header(out, kind::I_DATA, self.flags.bits(), self.encoded_len());
+        put_chunk_header(out, kind::I_DATA, self.flags.to_byte(), self.encoded_len());
         let [t0, t1, t2, t3] = self.tsn.0.to_be_bytes();
         let [i0, i1] = self.stream.0.to_be_bytes();
         let [m0, m1, m2, m3] = self.mid.0.to_be_bytes();

@@ -72,9 +72,9 @@ macro_rules! forward_tsn_chunk {
         }
 
         impl<'a> $view<'a> {
-            pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
-                let mut reader = raw.reader();
-                let new_cumulative_tsn = Tsn(reader.u32()?);
+            pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
+                let mut reader = raw.value_reader();
+                let new_cumulative_tsn = Tsn(reader.read_u32()?);
                 Ok(Self { new_cumulative_tsn, skipped: reader.all_items("skipped messages")? })
             }
         }

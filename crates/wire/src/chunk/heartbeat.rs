@@ -25,16 +25,16 @@ impl<'a> HeartbeatChunk<'a> {
     /// The value of the Heartbeat Info parameter.
     #[must_use]
     pub fn info(&self) -> &'a [u8] {
-        info(self.params)
+        find_info(self.params)
     }
 
     /// The answer: the same parameters.
     #[must_use]
-    pub const fn ack(&self) -> HeartbeatAckChunk<'a> {
+    pub const fn to_ack(&self) -> HeartbeatAckChunk<'a> {
         HeartbeatAckChunk { params: self.params }
     }
 
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
         checked_params(raw).map(|params| Self { params })
     }
 }
@@ -61,10 +61,10 @@ impl<'a> HeartbeatAckChunk<'a> {
     /// The value of the Heartbeat Info parameter.
     #[must_use]
     pub fn info(&self) -> &'a [u8] {
-        info(self.params)
+        find_info(self.params)
     }
 
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
         checked_params(raw).map(|params| Self { params })
     }
 }
@@ -111,6 +111,6 @@ fn checked_params(raw: RawChunk<'_>) -> Result<Params<'_>, WireError> {
     Err(WireError { offset: raw.value_offset(), kind })
 }
 
-fn info(params: Params<'_>) -> &[u8] {
+fn find_info(params: Params<'_>) -> &[u8] {
     params.iter().next().and_then(Result::ok).map_or(&[], |first| first.value)
 }

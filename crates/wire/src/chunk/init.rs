@@ -39,20 +39,20 @@ pub struct InitFixed {
 }
 
 impl InitFixed {
-    fn decode(raw: RawChunk<'_>) -> Result<(Self, Params<'_>), WireError> {
-        let mut reader = raw.reader();
+    fn split_raw(raw: RawChunk<'_>) -> Result<(Self, Params<'_>), WireError> {
+        let mut reader = raw.value_reader();
         let fixed = Self {
-            initiate_tag: reader.u32()?,
-            a_rwnd: reader.u32()?,
-            outbound_streams: reader.u16()?,
-            inbound_streams: reader.u16()?,
-            initial_tsn: Tsn(reader.u32()?),
+            initiate_tag: reader.read_u32()?,
+            a_rwnd: reader.read_u32()?,
+            outbound_streams: reader.read_u16()?,
+            inbound_streams: reader.read_u16()?,
+            initial_tsn: Tsn(reader.read_u32()?),
         };
-        let (params, offset) = reader.rest();
+        let (params, offset) = reader.take_rest();
         Ok((fixed, Params::new(params, offset)))
     }
 
-    fn encode(&self, kind: u8, params: Params<'_>, out: &mut Vec<u8>) {
+    fn write_chunk(&self, kind: u8, params: Params<'_>, out: &mut Vec<u8>) {
         put_chunk_header(out, kind, 0, encoded_len(params));
         put_u32(out, self.initiate_tag);
         put_u32(out, self.a_rwnd);
@@ -79,8 +79,8 @@ macro_rules! init_chunk {
         }
 
         impl<'a> $view<'a> {
-            pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
-                InitFixed::decode(raw).map(|(fixed, params)| Self { fixed, params })
+            pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
+                InitFixed::split_raw(raw).map(|(fixed, params)| Self { fixed, params })
             }
 
             /// A copy that outlives the packet.
@@ -96,7 +96,7 @@ macro_rules! init_chunk {
             }
 
             fn encode(&self, out: &mut Vec<u8>) {
-                self.fixed.encode($kind, self.params, out);
+                self.fixed.write_chunk($kind, self.params, out);
             }
         }
 
@@ -115,7 +115,7 @@ macro_rules! init_chunk {
             }
 
             fn encode(&self, out: &mut Vec<u8>) {
-                self.fixed.encode($kind, self.params.as_params(), out);
+                self.fixed.write_chunk($kind, self.params.as_params(), out);
             }
         }
     };

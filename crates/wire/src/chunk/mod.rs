@@ -99,52 +99,52 @@ impl<'a> RawChunk<'a> {
     /// When the value is not one of its type; a type that this crate does not know is no error.
     #[inline]
     pub fn decode(&self) -> Result<Chunk<'a>, WireError> {
-        Chunk::decode(*self)
+        Chunk::from_raw(*self)
     }
 
     /// [`decode`](Self::decode) for the most frequent type: `None` if it is not DATA.
     #[inline]
     #[must_use]
     pub fn as_data(&self) -> Option<Result<DataChunk<'a>, WireError>> {
-        (self.kind == kind::DATA).then(|| DataChunk::decode(*self))
+        (self.kind == kind::DATA).then(|| DataChunk::from_raw(*self))
     }
 }
 
 impl<'a> Chunk<'a> {
     #[inline]
-    fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
+    fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
         match raw.kind {
-            kind::DATA => DataChunk::decode(raw).map(Self::Data),
-            kind::SACK => SackChunk::decode(raw).map(Self::Sack),
-            kind::NR_SACK => NrSackChunk::decode(raw).map(Self::NrSack),
-            kind::I_DATA => IDataChunk::decode(raw).map(Self::IData),
+            kind::DATA => DataChunk::from_raw(raw).map(Self::Data),
+            kind::SACK => SackChunk::from_raw(raw).map(Self::Sack),
+            kind::NR_SACK => NrSackChunk::from_raw(raw).map(Self::NrSack),
+            kind::I_DATA => IDataChunk::from_raw(raw).map(Self::IData),
             _ => Self::decode_control(raw),
         }
     }
 
     fn decode_control(raw: RawChunk<'a>) -> Result<Self, WireError> {
         match raw.kind {
-            kind::INIT => InitChunk::decode(raw).map(Self::Init),
-            kind::INIT_ACK => InitAckChunk::decode(raw).map(Self::InitAck),
-            kind::HEARTBEAT => HeartbeatChunk::decode(raw).map(Self::Heartbeat),
-            kind::HEARTBEAT_ACK => HeartbeatAckChunk::decode(raw).map(Self::HeartbeatAck),
-            kind::ABORT => Ok(Self::Abort(AbortChunk::decode(raw))),
-            kind::SHUTDOWN => ShutdownChunk::decode(raw).map(Self::Shutdown),
-            kind::SHUTDOWN_ACK => raw.reader().end().map(|()| Self::ShutdownAck),
+            kind::INIT => InitChunk::from_raw(raw).map(Self::Init),
+            kind::INIT_ACK => InitAckChunk::from_raw(raw).map(Self::InitAck),
+            kind::HEARTBEAT => HeartbeatChunk::from_raw(raw).map(Self::Heartbeat),
+            kind::HEARTBEAT_ACK => HeartbeatAckChunk::from_raw(raw).map(Self::HeartbeatAck),
+            kind::ABORT => Ok(Self::Abort(AbortChunk::from_raw(raw))),
+            kind::SHUTDOWN => ShutdownChunk::from_raw(raw).map(Self::Shutdown),
+            kind::SHUTDOWN_ACK => raw.value_reader().expect_end().map(|()| Self::ShutdownAck),
             kind::SHUTDOWN_COMPLETE => {
                 let reflected = raw.flags & abort::REFLECTED != 0;
-                raw.reader().end().map(|()| Self::ShutdownComplete { reflected })
+                raw.value_reader().expect_end().map(|()| Self::ShutdownComplete { reflected })
             }
-            kind::ERROR => Ok(Self::Error(ErrorChunk::decode(raw))),
+            kind::ERROR => Ok(Self::Error(ErrorChunk::from_raw(raw))),
             kind::COOKIE_ECHO => Ok(Self::CookieEcho(CookieEchoChunk { cookie: raw.value })),
-            kind::COOKIE_ACK => raw.reader().end().map(|()| Self::CookieAck),
-            kind::AUTH => AuthChunk::decode(raw).map(Self::Auth),
-            kind::ASCONF => AsconfChunk::decode(raw).map(Self::Asconf),
-            kind::ASCONF_ACK => AsconfAckChunk::decode(raw).map(Self::AsconfAck),
-            kind::RECONFIG => ReconfigChunk::decode(raw).map(Self::Reconfig),
+            kind::COOKIE_ACK => raw.value_reader().expect_end().map(|()| Self::CookieAck),
+            kind::AUTH => AuthChunk::from_raw(raw).map(Self::Auth),
+            kind::ASCONF => AsconfChunk::from_raw(raw).map(Self::Asconf),
+            kind::ASCONF_ACK => AsconfAckChunk::from_raw(raw).map(Self::AsconfAck),
+            kind::RECONFIG => ReconfigChunk::from_raw(raw).map(Self::Reconfig),
             kind::PAD => Ok(Self::Pad(PadChunk { padding: raw.value })),
-            kind::FORWARD_TSN => ForwardTsnChunk::decode(raw).map(Self::ForwardTsn),
-            kind::I_FORWARD_TSN => IForwardTsnChunk::decode(raw).map(Self::IForwardTsn),
+            kind::FORWARD_TSN => ForwardTsnChunk::from_raw(raw).map(Self::ForwardTsn),
+            kind::I_FORWARD_TSN => IForwardTsnChunk::from_raw(raw).map(Self::IForwardTsn),
             _ => Ok(Self::Unknown(raw)),
         }
     }

@@ -52,19 +52,19 @@ pub struct NrSackChunk<'a> {
 
 impl<'a> NrSackChunk<'a> {
     #[inline]
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
-        let mut reader = raw.reader();
-        let (cumulative_tsn, a_rwnd) = (Tsn(reader.u32()?), reader.u32()?);
-        let (gaps, nr_gaps) = (usize::from(reader.u16()?), usize::from(reader.u16()?));
-        let (dups, _reserved) = (usize::from(reader.u16()?), reader.u16()?);
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
+        let mut reader = raw.value_reader();
+        let (cumulative_tsn, a_rwnd) = (Tsn(reader.read_u32()?), reader.read_u32()?);
+        let (gaps, nr_gaps) = (usize::from(reader.read_u16()?), usize::from(reader.read_u16()?));
+        let (dups, _reserved) = (usize::from(reader.read_u16()?), reader.read_u16()?);
         reader.expect_left("gap ack blocks and duplicate TSNs", 4 * (gaps + nr_gaps + dups))?;
         Ok(Self {
             flags: raw.flags,
             cumulative_tsn,
             a_rwnd,
-            gap_blocks: reader.items(gaps)?,
-            nr_gap_blocks: reader.items(nr_gaps)?,
-            duplicates: reader.items(dups)?,
+            gap_blocks: reader.read_items(gaps)?,
+            nr_gap_blocks: reader.read_items(nr_gaps)?,
+            duplicates: reader.read_items(dups)?,
         })
     }
 }

@@ -34,7 +34,7 @@ pub struct RawChunk<'a> {
 impl<'a> RawChunk<'a> {
     /// The chunk in front of `bytes`, which start at `offset` in the packet.
     #[inline]
-    pub(crate) fn first(bytes: &'a [u8], offset: usize) -> Result<Self, WireError> {
+    pub(crate) fn split_first(bytes: &'a [u8], offset: usize) -> Result<Self, WireError> {
         let Some(([kind, flags, l0, l1], _)) = bytes.split_first_chunk::<CHUNK_HEADER_LEN>() else {
             let (needed, left) = (CHUNK_HEADER_LEN, bytes.len());
             let kind = WireErrorKind::Truncated { item: Item::ChunkHeader, needed, left };
@@ -72,7 +72,7 @@ impl<'a> RawChunk<'a> {
     }
 
     #[inline]
-    pub(crate) fn reader(&self) -> Reader<'a> {
+    pub(crate) fn value_reader(&self) -> Reader<'a> {
         Reader::new(self.value, self.offset + CHUNK_HEADER_LEN, Item::Chunk(self.kind))
     }
 
@@ -111,7 +111,7 @@ impl ChunkBuf {
     /// # Errors
     /// When the chunk was longer than a chunk can be.
     pub fn as_raw(&self) -> Result<RawChunk<'_>, WireError> {
-        RawChunk::first(&self.0, 0)
+        RawChunk::split_first(&self.0, 0)
     }
 }
 

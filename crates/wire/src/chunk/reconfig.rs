@@ -26,7 +26,7 @@ pub struct ReconfigChunk<'a> {
 }
 
 impl<'a> ReconfigChunk<'a> {
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
         let params = Params::new(raw.value, raw.value_offset());
         let mut iter = params.iter();
         let first = iter.next().transpose()?.map(|p| p.kind);

@@ -28,7 +28,7 @@ impl GapBlock {
     /// First and last TSN of the block.
     #[inline]
     #[must_use]
-    pub const fn tsns(self, cumulative_tsn: Tsn) -> (Tsn, Tsn) {
+    pub const fn tsn_range(self, cumulative_tsn: Tsn) -> (Tsn, Tsn) {
         (cumulative_tsn.add(self.start as u32), cumulative_tsn.add(self.end as u32))
     }
 }
@@ -87,17 +87,17 @@ pub struct SackChunk<'a> {
 
 impl<'a> SackChunk<'a> {
     #[inline]
-    pub(crate) fn decode(raw: RawChunk<'a>) -> Result<Self, WireError> {
-        let mut reader = raw.reader();
-        let (cumulative_tsn, a_rwnd) = (Tsn(reader.u32()?), reader.u32()?);
-        let (gaps, dups) = (usize::from(reader.u16()?), usize::from(reader.u16()?));
+    pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
+        let mut reader = raw.value_reader();
+        let (cumulative_tsn, a_rwnd) = (Tsn(reader.read_u32()?), reader.read_u32()?);
+        let (gaps, dups) = (usize::from(reader.read_u16()?), usize::from(reader.read_u16()?));
         reader.expect_left("gap ack blocks and duplicate TSNs", 4 * (gaps + dups))?;
         Ok(Self {
             flags: raw.flags,
             cumulative_tsn,
             a_rwnd,
-            gap_blocks: reader.items(gaps)?,
-            duplicates: reader.items(dups)?,
+            gap_blocks: reader.read_items(gaps)?,
+            duplicates: reader.read_items(dups)?,
         })
     }
 }
@@ -206,6 +206,6 @@ mod tests {
         let well_formed = |start, end| GapBlock { start, end }.is_well_formed();
         assert!(well_formed(2, 2) && well_formed(65535, 65535));
         assert!(!well_formed(0, 0) && !well_formed(1, 5) && !well_formed(5, 4));
-        assert_eq!(GapBlock { start: 2, end: 3 }.tsns(Tsn(u32::MAX)), (Tsn(1), Tsn(2)));
+        assert_eq!(GapBlock { start: 2, end: 3 }.tsn_range(Tsn(u32::MAX)), (Tsn(1), Tsn(2)));
     }
 }

@@ -21,10 +21,10 @@ pub struct ShutdownChunk {
 }
 
 impl ShutdownChunk {
-    pub(crate) fn decode(raw: RawChunk<'_>) -> Result<Self, WireError> {
-        let mut reader = raw.reader();
-        let cumulative_tsn = Tsn(reader.u32()?);
-        reader.end()?;
+    pub(crate) fn from_raw(raw: RawChunk<'_>) -> Result<Self, WireError> {
+        let mut reader = raw.value_reader();
+        let cumulative_tsn = Tsn(reader.read_u32()?);
+        reader.expect_end()?;
         Ok(Self { cumulative_tsn })
     }
 }

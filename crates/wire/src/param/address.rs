@@ -18,23 +18,23 @@ use crate::{Item, WireError, WireErrorKind};
 /// +---------------------------------------------------------------+
 /// ```
 pub(crate) fn read_address(reader: &mut Reader<'_>) -> Result<IpAddr, WireError> {
-    let (bytes, offset) = reader.ahead();
+    let (bytes, offset) = reader.peek_rest();
     let Some(raw) = Params::new(bytes, offset).iter().next().transpose()? else {
         let kind = WireErrorKind::Count { field: "address parameter", needed: 8, left: 0 };
         return Err(WireError { offset, kind });
     };
     let mut value = Reader::new(raw.value, raw.offset + TLV_HEADER_LEN, Item::Parameter(raw.kind));
     let address = match raw.kind {
-        kind::IPV4 => value.ipv4()?.into(),
-        kind::IPV6 => value.ipv6()?.into(),
+        kind::IPV4 => value.read_ipv4()?.into(),
+        kind::IPV6 => value.read_ipv6()?.into(),
         other => {
             let value = u32::from(other);
             let kind = WireErrorKind::Value { field: "address type", value, allowed: "5 or 6" };
             return Err(WireError { offset, kind });
         }
     };
-    value.end()?;
-    reader.take(raw.bytes().len())?;
+    value.expect_end()?;
+    reader.take_bytes(raw.bytes().len())?;
     Ok(address)
 }
 

@@ -27,13 +27,13 @@ pub struct AsconfRequest {
 }
 
 impl AsconfRequest {
-    pub(crate) fn decode(mut reader: Reader<'_>) -> Result<Self, WireError> {
-        let (correlation, address) = (reader.u32()?, read_address(&mut reader)?);
-        reader.end()?;
+    pub(crate) fn read_value(mut reader: Reader<'_>) -> Result<Self, WireError> {
+        let (correlation, address) = (reader.read_u32()?, read_address(&mut reader)?);
+        reader.expect_end()?;
         Ok(Self { correlation, address })
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_value(&self, out: &mut Vec<u8>) {
         put_u32(out, self.correlation);
         push_address(out, self.address);
     }
@@ -59,13 +59,13 @@ pub struct AsconfError<'a> {
 }
 
 impl<'a> AsconfError<'a> {
-    pub(crate) fn decode(mut reader: Reader<'a>) -> Result<Self, WireError> {
-        let correlation = reader.u32()?;
-        let (rest, offset) = reader.rest();
+    pub(crate) fn read_value(mut reader: Reader<'a>) -> Result<Self, WireError> {
+        let correlation = reader.read_u32()?;
+        let (rest, offset) = reader.take_rest();
         Ok(Self { correlation, causes: Causes::new(rest, offset) })
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_value(&self, out: &mut Vec<u8>) {
         put_u32(out, self.correlation);
         out.extend_from_slice(self.causes.as_bytes());
     }

@@ -60,3 +60,6 @@ pub const ADAPTATION_LAYER: u16 = 0xc006;
 /// parameter of this project without a value. No number was ever assigned for it. The top bits 10
 /// make other receivers skip it silently (RFC 9260 section 3.2.1).
 pub const DELAYED_ACK_CMT: u16 = 0x8dac;
+/// "Fewer and shorter SACKs will do for me" (as ack frequency of QUIC,
+/// draft-ietf-quic-ack-frequency): another parameter of this project without a value.
+pub const SACK_THINNING: u16 = 0x8d7a;

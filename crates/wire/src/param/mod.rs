@@ -91,7 +91,7 @@ impl<'a> RawParam<'a> {
     /// # Errors
     /// When the value is not one of its type; a type that this crate does not know is no error.
     pub fn decode(&self) -> Result<Parameter<'a>, WireError> {
-        Parameter::decode(*self)
+        Parameter::from_raw(*self)
     }
 }
 
@@ -117,7 +117,7 @@ impl<'p> Extend<Parameter<'p>> for ParamsBuf {
 }
 
 impl<'a> Parameter<'a> {
-    fn decode(raw: RawParam<'a>) -> Result<Self, WireError> {
+    fn from_raw(raw: RawParam<'a>) -> Result<Self, WireError> {
         let mut reader = Reader::new(raw.value, raw.offset + 4, Item::Parameter(raw.kind));
         let parameter = match raw.kind {
             kind::HEARTBEAT_INFO => return Ok(Self::HeartbeatInfo(raw.value)),
@@ -129,38 +129,42 @@ impl<'a> Parameter<'a> {
             kind::PADDING => return Ok(Self::Padding(raw.value)),
             kind::SUPPORTED_EXTENSIONS => return Ok(Self::SupportedExtensions(raw.value)),
             kind::ERROR_CAUSE_INDICATION => {
-                return AsconfError::decode(reader).map(Self::ErrorCauseIndication);
+                return AsconfError::read_value(reader).map(Self::ErrorCauseIndication);
             }
-            kind::ADD_IP => return AsconfRequest::decode(reader).map(Self::AddIp),
-            kind::DELETE_IP => return AsconfRequest::decode(reader).map(Self::DeleteIp),
-            kind::SET_PRIMARY => return AsconfRequest::decode(reader).map(Self::SetPrimary),
-            kind::IPV4 => Self::Ipv4(reader.ipv4()?),
-            kind::IPV6 => Self::Ipv6(reader.ipv6()?),
-            kind::COOKIE_PRESERVATIVE => Self::CookiePreservative(reader.u32()?),
+            kind::ADD_IP => return AsconfRequest::read_value(reader).map(Self::AddIp),
+            kind::DELETE_IP => return AsconfRequest::read_value(reader).map(Self::DeleteIp),
+            kind::SET_PRIMARY => return AsconfRequest::read_value(reader).map(Self::SetPrimary),
+            kind::IPV4 => Self::Ipv4(reader.read_ipv4()?),
+            kind::IPV6 => Self::Ipv6(reader.read_ipv6()?),
+            kind::COOKIE_PRESERVATIVE => Self::CookiePreservative(reader.read_u32()?),
             kind::SUPPORTED_ADDRESS_TYPES => {
                 Self::SupportedAddressTypes(reader.all_items("address types")?)
             }
-            kind::OUTGOING_SSN_RESET => Self::OutgoingReset(OutgoingReset::decode(&mut reader)?),
-            kind::INCOMING_SSN_RESET => Self::IncomingReset(IncomingReset::decode(&mut reader)?),
-            kind::SSN_TSN_RESET => Self::SsnTsnReset(reader.u32()?),
+            kind::OUTGOING_SSN_RESET => {
+                Self::OutgoingReset(OutgoingReset::read_value(&mut reader)?)
+            }
+            kind::INCOMING_SSN_RESET => {
+                Self::IncomingReset(IncomingReset::read_value(&mut reader)?)
+            }
+            kind::SSN_TSN_RESET => Self::SsnTsnReset(reader.read_u32()?),
             kind::RECONFIG_RESPONSE => {
-                Self::ReconfigResponse(ReconfigResponse::decode(&mut reader)?)
+                Self::ReconfigResponse(ReconfigResponse::read_value(&mut reader)?)
             }
             kind::ADD_OUTGOING_STREAMS => {
-                Self::AddOutgoingStreams(AddStreams::decode(&mut reader)?)
+                Self::AddOutgoingStreams(AddStreams::read_value(&mut reader)?)
             }
             kind::ADD_INCOMING_STREAMS => {
-                Self::AddIncomingStreams(AddStreams::decode(&mut reader)?)
+                Self::AddIncomingStreams(AddStreams::read_value(&mut reader)?)
             }
             kind::ECN_CAPABLE => Self::EcnCapable,
-            kind::ZERO_CHECKSUM => Self::ZeroChecksum(reader.u32()?),
+            kind::ZERO_CHECKSUM => Self::ZeroChecksum(reader.read_u32()?),
             kind::HMAC_ALGORITHMS => Self::HmacAlgorithms(reader.all_items("HMAC identifiers")?),
             kind::FORWARD_TSN_SUPPORTED => Self::ForwardTsnSupported,
-            kind::SUCCESS_INDICATION => Self::SuccessIndication(reader.u32()?),
-            kind::ADAPTATION_LAYER => Self::AdaptationLayer(reader.u32()?),
+            kind::SUCCESS_INDICATION => Self::SuccessIndication(reader.read_u32()?),
+            kind::ADAPTATION_LAYER => Self::AdaptationLayer(reader.read_u32()?),
             _ => return Ok(Self::Unknown(raw)),
         };
-        reader.end()?;
+        reader.expect_end()?;
         Ok(parameter)
     }
 
@@ -220,17 +224,17 @@ impl<'a> Parameter<'a> {
             | Self::ZeroChecksum(word)
             | Self::SuccessIndication(word)
             | Self::AdaptationLayer(word) => put_u32(out, *word),
-            Self::OutgoingReset(request) => request.encode(out),
-            Self::IncomingReset(request) => request.encode(out),
-            Self::ReconfigResponse(response) => response.encode(out),
+            Self::OutgoingReset(request) => request.write_value(out),
+            Self::IncomingReset(request) => request.write_value(out),
+            Self::ReconfigResponse(response) => response.write_value(out),
             Self::AddOutgoingStreams(request) | Self::AddIncomingStreams(request) => {
-                request.encode(out);
+                request.write_value(out);
             }
             Self::EcnCapable | Self::ForwardTsnSupported => {}
             Self::AddIp(request) | Self::DeleteIp(request) | Self::SetPrimary(request) => {
-                request.encode(out);
+                request.write_value(out);
             }
-            Self::ErrorCauseIndication(error) => error.encode(out),
+            Self::ErrorCauseIndication(error) => error.write_value(out),
             Self::Unknown(raw) => out.extend_from_slice(raw.value),
         }
     }

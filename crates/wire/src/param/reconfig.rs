@@ -32,16 +32,16 @@ pub struct OutgoingReset<'a> {
 }
 
 impl<'a> OutgoingReset<'a> {
-    pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+    pub(crate) fn read_value(reader: &mut Reader<'a>) -> Result<Self, WireError> {
         Ok(Self {
-            request: reader.u32()?,
-            response: reader.u32()?,
-            last_tsn: Tsn(reader.u32()?),
+            request: reader.read_u32()?,
+            response: reader.read_u32()?,
+            last_tsn: Tsn(reader.read_u32()?),
             streams: reader.all_items("streams")?,
         })
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_value(&self, out: &mut Vec<u8>) {
         put_u32(out, self.request);
         put_u32(out, self.response);
         put_u32(out, self.last_tsn.0);
@@ -69,11 +69,11 @@ pub struct IncomingReset<'a> {
 }
 
 impl<'a> IncomingReset<'a> {
-    pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, WireError> {
-        Ok(Self { request: reader.u32()?, streams: reader.all_items("streams")? })
+    pub(crate) fn read_value(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        Ok(Self { request: reader.read_u32()?, streams: reader.all_items("streams")? })
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_value(&self, out: &mut Vec<u8>) {
         put_u32(out, self.request);
         out.extend_from_slice(self.streams.as_bytes());
     }
@@ -99,12 +99,13 @@ pub struct AddStreams {
 }
 
 impl AddStreams {
-    pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        let (request, count, _reserved) = (reader.u32()?, reader.u16()?, reader.u16()?);
+    pub(crate) fn read_value(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (request, count, _reserved) =
+            (reader.read_u32()?, reader.read_u16()?, reader.read_u16()?);
         Ok(Self { request, count })
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_value(&self, out: &mut Vec<u8>) {
         put_u32(out, self.request);
         put_u16(out, self.count);
         put_u16(out, 0);
@@ -146,19 +147,19 @@ pub struct TsnPair {
 }
 
 impl ReconfigResponse {
-    pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        let response = reader.u32()?;
-        let result = ReconfigResult(reader.u32()?);
+    pub(crate) fn read_value(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        let response = reader.read_u32()?;
+        let result = ReconfigResult(reader.read_u32()?);
         let next_tsns = if reader.is_empty() {
             None
         } else {
-            let sender_next = Tsn(reader.u32()?);
-            Some(TsnPair { sender_next, receiver_next: Tsn(reader.u32()?) })
+            let sender_next = Tsn(reader.read_u32()?);
+            Some(TsnPair { sender_next, receiver_next: Tsn(reader.read_u32()?) })
         };
         Ok(Self { response, result, next_tsns })
     }
 
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_value(&self, out: &mut Vec<u8>) {
         put_u32(out, self.response);
         put_u32(out, self.result.0);
         if let Some(pair) = self.next_tsns {

@@ -205,7 +205,7 @@ impl Association {
         p: PathId,
         heartbeat: &HeartbeatChunk<'_>,
     ) {
-        let ack = heartbeat.ack();
+        let ack = heartbeat.to_ack();
         if !self.paths.is_dormant(p) {
             return self.send_control(p, &ack, Bundling::Free);
         }

@@ -108,11 +108,11 @@ impl Association {
                 }
                 Ok(Parameter::Unknown(_)) => {
                     let action = RawParam::unknown_action(raw.kind);
-                    if action.reports() {
+                    if action.reports_item() {
                         push_error(&mut params, correlation, Refusal::Unknown, &raw);
                         failed = true;
                     }
-                    if action.stops() {
+                    if action.stops_processing() {
                         break;
                     }
                     continue;

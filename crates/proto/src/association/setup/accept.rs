@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::extension::buffer_tuning::congestion_config;
 use crate::handshake::PeerInit;
 use crate::ids::FourTuple;
-use crate::path::Verification;
+use crate::path::{DeliveryRate, Verification};
 use crate::rng::Rng;
 use crate::sender::Sender;
 use crate::time::Time;
@@ -127,7 +127,8 @@ impl Association {
         self.asconf = None;
         self.address_generation = self.address_generation.wrapping_add(1);
         self.restart_auth();
-        self.policies = self.config.policies.build(&congestion_config(&self.config), &mut self.rng);
+        let cc = congestion_config(&self.config);
+        self.policies = self.rng.with(|rng| self.config.policies.build(&cc, rng));
         self.tx = Sender::new(self.local.initial_tsn, &self.config);
         self.setup = Setup::default();
         self.timers = Timers::default();
@@ -155,6 +156,7 @@ impl Association {
             (view.errors, view.in_recovery, view.rto) = (0, false, initial);
             (path.t3, path.heartbeat, path.rtt_probe) = (Time::MAX, None, None);
             (path.timeouts_in_a_row, path.rto_estimate, path.idle_since) = (0, initial, now);
+            path.delivery_rate = DeliveryRate::default();
             path.dormant = false;
             path.verification = Verification::default();
             view.state =

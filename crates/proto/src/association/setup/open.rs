@@ -139,7 +139,7 @@ impl Association {
         self.peer = PeerSide { port: self.peer.port, ..PeerSide::default() };
         // A new tag as for any new attempt (section 5.3.1): packets of the one that failed may
         // still be under way.
-        self.local.tag = self.rng.non_zero_u32();
+        self.local.tag = self.rng.with(Rng::non_zero_u32);
         // No more than a second beyond the round trip: long lives invite replays.
         let excess = Duration::from_micros(staleness.into()).min(Duration::from_secs(1));
         self.start_handshake(now, Some(now.since(self.setup.echoed) + excess));
@@ -212,7 +212,7 @@ impl Association {
             initial_tsn: peer.fixed.initial_tsn,
             a_rwnd: peer.fixed.a_rwnd,
             addresses,
-            tie_tag: self.rng.non_zero_u32(),
+            tie_tag: self.rng.with(Rng::non_zero_u32),
         };
         self.caps = self.caps_with(peer);
         self.adopt_auth(peer);

@@ -28,6 +28,7 @@ fn settings() -> ReceiverSettings {
         inbound_streams: 10,
         sack: SackConfig::default(),
         dac: false,
+        thins_sacks: false,
         nr_sack: NrSack::Off,
     }
 }

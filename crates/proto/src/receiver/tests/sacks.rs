@@ -145,7 +145,7 @@ fn paths_of_unacknowledged_data_are_known() {
     assert_eq!(rx.last_data_path(), PathId(1));
     assert_eq!(rx.data_paths().iter().collect::<Vec<_>>(), [PathId(1), PathId(2)]);
     assert_eq!(rx.round_robin_path(), PathId(1));
-    rx.sack_sent_on(PathId(1), Time::ZERO);
+    rx.sack_sent_on(PathId(1), Time::ZERO, 20, None);
     assert_eq!(rx.round_robin_path(), PathId(2));
     sack(&mut rx);
     assert!(rx.data_paths().is_empty());
@@ -210,4 +210,53 @@ fn a_sack_reports_so_many_blocks_at_most_the_lowest_first() {
         let lowest = [(2, 2), (4, 4), (6, 6)];
         assert_eq!(blocks, lowest[..most.into()], "{kind:?}");
     }
+}
+
+fn thinning_receiver() -> Receiver {
+    let nr_sack = NrSack::Received;
+    let thinned = ReceiverSettings { dac: true, nr_sack, thins_sacks: true, ..settings() };
+    let mut rx = Receiver::new(thinned, Tsn(1));
+    receive(&mut rx, data(1, 0, b"first"));
+    sack(&mut rx);
+    rx
+}
+
+#[test]
+fn a_thinned_sack_leaves_out_what_three_have_told_until_one_tells_all() {
+    let mut rx = thinning_receiver();
+    receive(&mut rx, data(3, 2, b"early"));
+    for told in 0..3u16 {
+        receive(&mut rx, data(10 + 2 * u32::from(told), 9 + told, b"late"));
+        assert_eq!(sack(&mut rx).non_renegable.first(), Some(&(2, 2)), "{told}");
+    }
+    assert_eq!(sack(&mut rx).non_renegable, [(11, 11), (13, 13)]);
+    let all = [(2, 2), (9, 9), (11, 11), (13, 13)];
+    let told_all = (0..8).filter(|_| sack(&mut rx).non_renegable == all).count();
+    assert_eq!(told_all, 0, "their bytes were not paid for");
+    receive(&mut rx, data(30, 20, &[0; 1452]));
+    receive(&mut rx, data(32, 21, &[0; 1452]));
+    assert_eq!(sack(&mut rx).non_renegable.len(), all.len() + 2);
+}
+
+#[test]
+fn a_thinned_sack_that_answers_duplicates_tells_all() {
+    let mut rx = thinning_receiver();
+    receive(&mut rx, data(3, 2, b"early"));
+    (0..4).for_each(|_| _ = sack(&mut rx));
+    assert!(sack(&mut rx).non_renegable.is_empty());
+    receive(&mut rx, data(3, 2, b"early"));
+    assert_eq!(sack(&mut rx).non_renegable, [(2, 2)]);
+}
+
+#[test]
+fn thinned_sacks_keep_their_distance_but_not_from_what_is_urgent() {
+    let mut rx = thinning_receiver();
+    rx.sack_sent_on(PathId(0), Time::ZERO, 20, Some(Duration::from_millis(80)));
+    receive(&mut rx, data(2, 1, b"x"));
+    receive(&mut rx, data(3, 2, b"x"));
+    assert!(!rx.sack_due(Time::from_millis(9)), "the second packet alone is no reason");
+    let due = rx.sack_deadline().unwrap();
+    assert!(due <= Time::from_millis(20) && rx.sack_due(due));
+    receive(&mut rx, flagged(data(4, 3, b"x"), "BEI"));
+    assert!(rx.sack_due(Time::ZERO));
 }

@@ -40,6 +40,9 @@ pub(crate) struct TxChunk {
     /// A retransmission went to another path: its acknowledgement is ambiguous for SFR and for
     /// RTTs.
     pub(crate) moved: bool,
+    /// A copy on another path was given up, and may have arrived: who delivered the chunk is not
+    /// known.
+    pub(crate) copy_given_up: bool,
     /// The peer withdrew a gap ack of it: no RTT sample.
     pub(crate) reneged: bool,
     /// It was moved because it blocked a buffer: once is enough.
@@ -111,6 +114,7 @@ impl TxChunk {
             miss_indications: 0,
             fast_retransmitted: false,
             moved: false,
+            copy_given_up: false,
             reneged: false,
             rescheduled: false,
             may_be_abandoned: fragment.may_be_abandoned,

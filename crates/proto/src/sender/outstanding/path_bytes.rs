@@ -32,6 +32,12 @@ pub(super) fn remove_copy(view: &mut PathView, size: u64) {
     view.duplicate_bytes_in_flight -= size;
 }
 
+/// A chunk of `size` bytes was declared lost on the path.
+pub(super) fn count_loss(view: &mut PathView, size: u64) {
+    view.lost_chunks += 1;
+    view.lost += size;
+}
+
 /// The payload of a chunk in the send buffer belongs to another path.
 pub(super) fn move_queued(from: PathId, to: PathId, bytes: u64, paths: &mut PathSet) {
     if from != to {
@@ -44,9 +50,17 @@ pub(super) fn move_queued(from: PathId, to: PathId, bytes: u64, paths: &mut Path
     }
 }
 
-/// A chunk with so much payload goes out on the path, for the first time or again.
+/// A chunk with so much payload goes out on the path, for the first time or again. `added`: by how
+/// much that raised the bytes in flight.
 #[inline]
-pub(super) fn count_transmission(now: Time, view: &mut PathView, path: &mut Path, payload: u32) {
+pub(super) fn count_transmission(
+    now: Time,
+    view: &mut PathView,
+    path: &mut Path,
+    payload: u32,
+    added: u64,
+) {
+    path.delivery_rate.note_sent(now, added, view);
     view.data_chunks += 1;
     view.last_data = now;
     path.idle_since = now;

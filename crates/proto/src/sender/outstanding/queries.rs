@@ -74,9 +74,10 @@ impl OutstandingQueue {
         }
     }
 
-    /// Whether any path's chunks are to be copied.
-    pub(crate) fn is_copying(&self) -> bool {
-        self.lists.iter().any(|l| l.copied_below.is_some())
+    /// Whether anything waits to be retransmitted, or to be copied from a path that fell silent.
+    #[inline]
+    pub(crate) fn has_retransmissions(&self) -> bool {
+        self.lists.iter().any(|l| !l.marked.is_empty() || l.copied_below.is_some())
     }
 
     /// Whether anything waits to be retransmitted.

@@ -25,6 +25,9 @@ pub(crate) struct LossRecovery {
     /// What the peer's SACKs may be delayed by, as far as we know: as much as ours.
     pub(super) sack_delay: Duration,
     pub(super) paths: Vec<PathRecovery>,
+    /// The latest SACK had no room to report TSNs beyond this one: that they are missing there
+    /// says nothing.
+    pub(super) reported_to: u64,
     /// TSNs that are looked at; kept, so that looking allocates nothing.
     pub(super) tsns: Vec<u64>,
 }
@@ -96,7 +99,7 @@ impl RecoveryConfig {
 impl LossRecovery {
     /// Loss recovery without paths. The peer's SACKs may come late by `sack_delay`.
     pub(crate) const fn new(config: RecoveryConfig, sack_delay: Duration) -> Self {
-        Self { config, sack_delay, paths: Vec::new(), tsns: Vec::new() }
+        Self { config, sack_delay, paths: Vec::new(), reported_to: u64::MAX, tsns: Vec::new() }
     }
 
     /// Makes room for path `p`.
@@ -167,9 +170,20 @@ impl LossRecovery {
         outstanding: &mut OutstandingQueue,
         paths: &PathSet,
     ) {
-        if !self.config.is_any_on() {
-            return;
+        if self.config.is_any_on() {
+            self.note_sent(now, tsn, to, what, outstanding, paths);
         }
+    }
+
+    fn note_sent(
+        &mut self,
+        now: Time,
+        tsn: u64,
+        to: PathId,
+        what: Sent,
+        outstanding: &mut OutstandingQueue,
+        paths: &PathSet,
+    ) {
         let Some(chunk) = outstanding.get(tsn) else { return };
         let (size, nth) = (chunk.size(), chunk.transmissions);
         if let Some(own) = self.paths.get_mut(to.index()) {
@@ -234,9 +248,19 @@ impl LossRecovery {
         if let Some(own) = self.paths.get_mut(delivery.path.index()) {
             own.last_acked = now;
         }
-        if !self.config.watches_deliveries() {
-            return;
+        if self.config.watches_deliveries() {
+            self.note_acked(now, tsn, chunk, delivery, outcome);
         }
+    }
+
+    fn note_acked(
+        &mut self,
+        now: Time,
+        tsn: u64,
+        chunk: &TxChunk,
+        delivery: Delivery,
+        outcome: &mut SackOutcome,
+    ) {
         let certain = delivery.certain && delivery.path == chunk.path;
         if self.config.f_rto && certain {
             self.note_acked_after_timeout(now, tsn, chunk);
@@ -315,6 +339,11 @@ impl LossRecovery {
             self.detect_losses_by_time(now, outcome, outstanding, paths);
         }
         self.leave_recoveries(outstanding, paths);
+    }
+
+    /// The SACK at hand reports TSNs up to this one; beyond it, silence says nothing.
+    pub(crate) const fn note_reported(&mut self, to: u64) {
+        self.reported_to = to;
     }
 
     /// T3 is up to date again after a SACK: so must PTO be.

@@ -66,6 +66,9 @@ impl LossRecovery {
         for &tsn in &suspicious {
             let Some(chunk) = outstanding.get(tsn) else { continue };
             let Some(sent) = chunk.in_flight_on(p) else { continue };
+            if tsn > self.reported_to {
+                continue;
+            }
             let retransmission = chunk.transmissions > 1 || chunk.path != p;
             let due = sent + loss_delay;
             let after_cut = self.was_sent_after_cut(p, sent);

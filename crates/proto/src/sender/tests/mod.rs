@@ -5,6 +5,7 @@ mod abandon;
 mod books;
 mod copy;
 mod cuc;
+mod delivery_rate;
 mod limits;
 mod model;
 mod nr_sack;

@@ -1,7 +1,7 @@
 //! SACKs that say less, or more, than they could: blocks that cannot be true, and a cum-ack alone.
 
 use super::{Rig, SIZE};
-use crate::config::CmtConfig;
+use crate::config::{CmtConfig, RecoveryConfig};
 use crate::sender::SackVerdict;
 
 #[test]
@@ -86,4 +86,24 @@ fn what_arrived_long_ago_is_no_evidence_against_a_retransmission() {
         rig.sack(0, 1, &[(3, 3), (5, last)]);
     }
     assert_eq!(rig.lost(0), 2);
+}
+
+/// The peer reports 16 blocks at most, as Linux does. Every second of 60 chunks is lost; when the
+/// first of them was sent again and arrived, nothing is known of those beyond the last block, which
+/// were sent before it.
+#[test]
+fn what_a_full_list_has_no_room_for_is_not_lost() {
+    let recovery = RecoveryConfig { rack: true, ..RecoveryConfig::OFF };
+    let mut rig = Rig::recovering(1, recovery);
+    rig.send(&[0; 60]);
+    rig.wait(100);
+    let every_second =
+        |from: u64| (0..16).map(|n| (from + 2 * n, from + 2 * n)).collect::<Vec<_>>();
+    rig.sack(0, 0, &every_second(2));
+    rig.wait(100);
+    rig.serve_timers(0);
+    assert_eq!(rig.resend(0, 0), 1);
+    rig.wait(100);
+    rig.sack(0, 2, &every_second(4));
+    assert_eq!(rig.lost(0), 1, "33, but neither 35 nor 36 to 60");
 }

@@ -6,7 +6,7 @@ use polypath_link::Nanos;
 use polypath_proto::trace::{TraceEvent, TraceRecord};
 use polypath_sim::observer::SentPacket;
 
-use super::super::number::seconds;
+use super::super::number::to_seconds;
 
 /// SCTP common header.
 const HEADER: usize = 12;
@@ -26,7 +26,7 @@ pub(in crate::metrics) struct Arrivals {
 
 impl Arrivals {
     pub(super) fn packet_sent(&mut self, packet: &SentPacket<'_>) {
-        let tsns = tsns(packet.data);
+        let tsns = read_tsns(packet.data);
         if !tsns.is_empty() {
             self.packets.insert(packet.id, tsns);
         }
@@ -47,7 +47,7 @@ impl Arrivals {
         }
     }
 
-    pub(super) fn record(&mut self, record: &TraceRecord) {
+    pub(super) fn note_record(&mut self, record: &TraceRecord) {
         if let TraceEvent::Sent { tsn, retransmission: None, .. } = record.event {
             self.sent.insert(tsn, record.at.as_nanos());
         }
@@ -60,12 +60,12 @@ impl Arrivals {
 
     /// The longest, s.
     pub(in crate::metrics) fn max(&self) -> Option<f64> {
-        (self.count > 0).then(|| seconds(self.max))
+        (self.count > 0).then(|| to_seconds(self.max))
     }
 }
 
 /// TSNs of the DATA chunks in an SCTP packet.
-fn tsns(packet: &[u8]) -> Vec<u32> {
+fn read_tsns(packet: &[u8]) -> Vec<u32> {
     let mut rest = packet.get(HEADER..).unwrap_or_default();
     let mut tsns = Vec::new();
     while let [kind, _, high, low, tail @ ..] = rest {
@@ -81,7 +81,7 @@ fn tsns(packet: &[u8]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::tsns;
+    use super::read_tsns;
 
     #[test]
     fn data_chunks_are_found_behind_others() {
@@ -89,7 +89,7 @@ mod tests {
         packet.extend([3, 0, 0, 5, 0, 0, 0, 0]);
         packet.extend([0, 3, 0, 17, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0]);
         packet.extend([0, 3, 0, 16, 0, 0, 1, 3]);
-        assert_eq!(tsns(&packet), [258, 259]);
-        assert!(tsns(&packet[..11]).is_empty());
+        assert_eq!(read_tsns(&packet), [258, 259]);
+        assert!(read_tsns(&packet[..11]).is_empty());
     }
 }

@@ -28,21 +28,21 @@ pub(in crate::metrics) struct Attempts {
 }
 
 impl Attempts {
-    pub(super) fn record(&mut self, record: &TraceRecord) {
+    pub(super) fn note_record(&mut self, record: &TraceRecord) {
         match &record.event {
-            TraceEvent::Decision { sendable, state, .. } => self.decision(*sendable, state),
+            TraceEvent::Decision { sendable, state, .. } => self.note_decision(*sendable, state),
             TraceEvent::Sent { path, retransmission: None, .. } => {
                 let path = usize::from(path.0);
                 if !self.served.iter().any(|(known, _)| *known == path) {
                     self.served.push((path, self.sendable));
                 }
             }
-            TraceEvent::Round { .. } => self.end(),
+            TraceEvent::Round { .. } => self.end_attempt(),
             _ => {}
         }
     }
 
-    fn decision(&mut self, sendable: u16, state: &[(&'static str, f64)]) {
+    fn note_decision(&mut self, sendable: u16, state: &[(&'static str, f64)]) {
         self.sendable = sendable;
         for (name, value) in state {
             let (sum, count) = self.sums.entry(name).or_default();
@@ -52,25 +52,27 @@ impl Attempts {
         self.numbers.get_or_insert_with(|| state.to_vec());
     }
 
-    fn end(&mut self) {
+    fn end_attempt(&mut self) {
         let served = core::mem::take(&mut self.served);
         let numbers = self.numbers.take().unwrap_or_default();
         let Some((first, _)) = served.first() else { return };
         self.with_data += 1;
         if served.len() > 1 {
             self.on_several += 1;
-            count(&mut self.first, *first);
+            count_path(&mut self.first, *first);
         }
         for (path, sendable) in &served {
-            count(&mut self.on_path, *path);
+            count_path(&mut self.on_path, *path);
             let before = (1u32 << (*path).min(PATHS - 1)) - 1;
             if u32::from(*sendable) & before == 0 {
-                count(&mut self.last_resort, *path);
+                count_path(&mut self.last_resort, *path);
             }
         }
         self.decided += u64::from(!numbers.is_empty());
         for (name, value) in &numbers {
-            let same = numbers.iter().filter(|(other, _)| stem(other) == stem(name));
+            let same = numbers
+                .iter()
+                .filter(|(other, _)| strip_path_number(other) == strip_path_number(name));
             if same.map(|(_, other)| *other).fold(f64::INFINITY, f64::min) >= *value {
                 *self.lowest.entry(name).or_default() += 1;
             }
@@ -89,25 +91,25 @@ impl Attempts {
 
     /// Of those that sent new data on several paths, the share in which this one was served first.
     pub(in crate::metrics) fn first_choice(&self, path: usize) -> Option<f64> {
-        share(self.first.get(path).copied()?, self.on_several)
+        share_of(self.first.get(path).copied()?, self.on_several)
     }
 
     /// Of those that sent on this path, the share in which none before it could have sent.
     pub(in crate::metrics) fn last_resort(&self, path: usize) -> Option<f64> {
-        share(self.last_resort.get(path).copied()?, self.on_path(path)?)
+        share_of(self.last_resort.get(path).copied()?, self.on_path(path)?)
     }
 
     /// What the path scheduler reported with its decisions.
     pub(in crate::metrics) fn reported(&self) -> Vec<Reported> {
         let of = |(key, (sum, count)): (&&'static str, &(f64, u64))| {
-            let quantity = stem(key);
+            let quantity = strip_path_number(key);
             let lowest = self.lowest.get(key).copied().unwrap_or_default();
             Reported {
                 key,
                 quantity,
                 path: key.get(quantity.len()..).and_then(|number| number.parse().ok()),
                 mean: sum / *count as f64,
-                lowest: share(lowest, self.decided),
+                lowest: share_of(lowest, self.decided),
             }
         };
         self.sums.iter().map(of).collect()
@@ -130,17 +132,17 @@ pub(in crate::metrics) struct Reported {
     pub(in crate::metrics) lowest: Option<f64>,
 }
 
-fn share(part: u64, whole: u64) -> Option<f64> {
+fn share_of(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-fn count(counts: &mut [u64; PATHS], path: usize) {
+fn count_path(counts: &mut [u64; PATHS], path: usize) {
     if let Some(count) = counts.get_mut(path) {
         *count += 1;
     }
 }
 
 /// A number's name without the number of its path.
-fn stem(name: &str) -> &str {
+fn strip_path_number(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit())
 }

@@ -67,9 +67,9 @@ impl Observer for Probe {
 
     fn trace(&mut self, source: TraceSource<'_>, record: &TraceRecord) {
         if source.flow == self.flow && source.host == self.host {
-            self.attempts.record(record);
-            self.arrivals.record(record);
-            self.recovery.record(record);
+            self.attempts.note_record(record);
+            self.arrivals.note_record(record);
+            self.recovery.note_record(record);
         }
     }
 }

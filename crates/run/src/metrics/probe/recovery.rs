@@ -6,8 +6,8 @@ use polypath_link::Nanos;
 use polypath_proto::trace::{Stop, TraceEvent, TraceRecord};
 use polypath_proto::view::LossKind;
 
-use super::super::number::seconds;
-use super::spans::{Span, common, length, union};
+use super::super::number::to_seconds;
+use super::spans::{Span, intersect_spans, merge_spans, total_length};
 
 /// From this RTO on, in ns, a timer was backed off (RTO.Min is 1 s in the papers).
 const BACKED_OFF: Nanos = 2_000_000_000;
@@ -31,14 +31,14 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    pub(super) fn record(&mut self, record: &TraceRecord) {
+    pub(super) fn note_record(&mut self, record: &TraceRecord) {
         let at = record.at.as_nanos();
         match &record.event {
             TraceEvent::Sent { path, retransmission: None, .. } => {
                 self.new_data.entry(usize::from(path.0)).or_default().push(at);
                 self.first.get_or_insert(at);
                 self.last = at;
-                self.unblock(at);
+                self.end_blocking(at);
             }
             TraceEvent::Lost { path, kind, rto, .. } => {
                 let path = usize::from(path.0);
@@ -54,13 +54,13 @@ impl Recovery {
             TraceEvent::Round { stop: Stop::PeerWindow, .. } => {
                 self.blocked_since.get_or_insert(at);
             }
-            TraceEvent::Round { .. } => self.unblock(at),
+            TraceEvent::Round { .. } => self.end_blocking(at),
             TraceEvent::Sack { peer_rwnd, .. } => self.peer_rwnd.push((at, *peer_rwnd)),
             _ => {}
         }
     }
 
-    fn unblock(&mut self, at: Nanos) {
+    fn end_blocking(&mut self, at: Nanos) {
         if let Some(since) = self.blocked_since.take().filter(|since| *since < at) {
             self.blocked.push((since, at));
         }
@@ -68,9 +68,10 @@ impl Recovery {
 
     /// What it all comes to.
     pub(super) fn summary(&self) -> RecoverySummary {
-        let all = union(self.waits.values().flatten().copied().collect());
-        let blocked = union(self.blocked.clone());
-        let (single, repeated) = (union(self.single.clone()), union(self.repeated.clone()));
+        let all = merge_spans(self.waits.values().flatten().copied().collect());
+        let blocked = merge_spans(self.blocked.clone());
+        let (single, repeated) =
+            (merge_spans(self.single.clone()), merge_spans(self.repeated.clone()));
         let paths = self.waits.keys().chain(self.new_data.keys()).max().map_or(0, |last| last + 1);
         RecoverySummary {
             time: length_s(&all),
@@ -87,18 +88,18 @@ impl Recovery {
     /// The share of the transfer's time outside of recovery that was blocked.
     fn blocked_outside(&self, blocked: &[Span], waits: &[Span]) -> Option<f64> {
         let transfer = [(self.first.unwrap_or(self.last), self.last)];
-        let inside = length(&common(waits, &transfer)) as f64;
-        let outside = length(&transfer) as f64 - inside;
-        let blocked_inside = length(&common(blocked, waits)) as f64;
-        let rest = length(blocked) as f64 - blocked_inside;
+        let inside = total_length(&intersect_spans(waits, &transfer)) as f64;
+        let outside = total_length(&transfer) as f64 - inside;
+        let blocked_inside = total_length(&intersect_spans(blocked, waits)) as f64;
+        let rest = total_length(blocked) as f64 - blocked_inside;
         (outside > 0.0).then(|| rest / outside)
     }
 
     fn path_summary(&self, path: usize) -> PathRecovery {
         let own = self.waits.get(&path).map(Vec::as_slice).unwrap_or_default();
         PathRecovery {
-            time: length_s(&union(own.to_vec())),
-            longest: seconds(own.iter().map(|(from, to)| to - from).max().unwrap_or(0)),
+            time: length_s(&merge_spans(own.to_vec())),
+            longest: to_seconds(own.iter().map(|(from, to)| to - from).max().unwrap_or(0)),
             pause: self.longest_pause(path).map(|pause| self.pause_summary(path, pause)),
         }
     }
@@ -116,12 +117,13 @@ impl Recovery {
         let length_ns = (pause.1 - pause.0) as f64;
         let within = |at: Nanos| pause.0 < at && at < pause.1;
         let others = self.waits.iter().filter(|(other, _)| **other != path);
-        let others = union(others.flat_map(|(_, waits)| waits.iter().copied()).collect());
+        let others = merge_spans(others.flat_map(|(_, waits)| waits.iter().copied()).collect());
         let losses = self.losses.get(&path).map(Vec::as_slice).unwrap_or_default();
         let windows = self.peer_rwnd.iter().filter(|(at, _)| within(*at));
         Pause {
             length: length_ns / 1e9,
-            recovery_elsewhere: length(&common(&[pause], &others)) as f64 / length_ns,
+            recovery_elsewhere: total_length(&intersect_spans(&[pause], &others)) as f64
+                / length_ns,
             own_losses: losses.iter().filter(|at| within(**at)).count(),
             least_peer_rwnd: windows.map(|(_, rwnd)| *rwnd).min(),
         }
@@ -183,17 +185,17 @@ pub(in crate::metrics) struct Pause {
 }
 
 fn length_s(spans: &[Span]) -> f64 {
-    seconds(length(spans))
+    to_seconds(total_length(spans))
 }
 
 fn blocked_share(blocked: &[Span], within: &[Span]) -> Option<f64> {
-    let time = length(within) as f64;
-    (time > 0.0).then(|| length(&common(blocked, within)) as f64 / time)
+    let time = total_length(within) as f64;
+    (time > 0.0).then(|| total_length(&intersect_spans(blocked, within)) as f64 / time)
 }
 
 /// Mean length in s of the blocked spells that touch one of `waits`.
 fn mean_spell(blocked: &[Span], waits: &[Span]) -> Option<f64> {
-    let touching = blocked.iter().filter(|spell| !common(&[**spell], waits).is_empty());
+    let touching = blocked.iter().filter(|spell| !intersect_spans(&[**spell], waits).is_empty());
     let lengths: Vec<Nanos> = touching.map(|(from, to)| to - from).collect();
     let count = lengths.len() as f64;
     (count > 0.0).then(|| lengths.iter().sum::<Nanos>() as f64 / count / 1e9)

@@ -6,7 +6,7 @@ use polypath_link::Nanos;
 pub(super) type Span = (Nanos, Nanos);
 
 /// The same time without overlaps, in order.
-pub(super) fn union(mut spans: Vec<Span>) -> Vec<Span> {
+pub(super) fn merge_spans(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_unstable();
     let mut joined: Vec<Span> = Vec::new();
     for (from, to) in spans {
@@ -19,12 +19,12 @@ pub(super) fn union(mut spans: Vec<Span>) -> Vec<Span> {
 }
 
 /// Their length in ns.
-pub(super) fn length(spans: &[Span]) -> Nanos {
+pub(super) fn total_length(spans: &[Span]) -> Nanos {
     spans.iter().map(|(from, to)| to.saturating_sub(*from)).sum()
 }
 
 /// What both have in common, in order; both without overlaps and in order.
-pub(super) fn common(a: &[Span], b: &[Span]) -> Vec<Span> {
+pub(super) fn intersect_spans(a: &[Span], b: &[Span]) -> Vec<Span> {
     let (mut left, mut right) = (a.iter().peekable(), b.iter().peekable());
     let mut common = Vec::new();
     while let (Some(one), Some(two)) = (left.peek(), right.peek()) {
@@ -47,10 +47,13 @@ mod tests {
 
     #[test]
     fn spans_are_joined_and_cut() {
-        let joined = union(vec![(5, 9), (1, 3), (2, 4), (9, 10)]);
+        let joined = merge_spans(vec![(5, 9), (1, 3), (2, 4), (9, 10)]);
         assert_eq!(joined, [(1, 4), (5, 10)]);
-        assert_eq!(length(&joined), 8);
-        assert_eq!(common(&joined, &[(0, 2), (3, 6), (8, 20)]), [(1, 2), (3, 4), (5, 6), (8, 10)]);
-        assert_eq!(common(&joined, &[]), []);
+        assert_eq!(total_length(&joined), 8);
+        assert_eq!(
+            intersect_spans(&joined, &[(0, 2), (3, 6), (8, 20)]),
+            [(1, 2), (3, 4), (5, 6), (8, 10)]
+        );
+        assert_eq!(intersect_spans(&joined, &[]), []);
     }
 }

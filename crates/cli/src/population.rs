@@ -1,0 +1,140 @@
+//! `polypath population`.
+
+mod page;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use polypath_population::summary::Summary;
+use polypath_population::{
+    Draw, ExecuteError, Plan, Population, Record, Records, check_scheduler, execute,
+    other_schedulers, own_scheduler, run_draw, summary_text, write_draw, write_file,
+};
+
+use crate::args::PopulationArgs;
+use crate::failure::{Failure, file_not_written};
+use crate::progress::Progress;
+use crate::reproduce::advance_shared_bar;
+use crate::{interrupt, output};
+
+/// The tables of a population, in its folder.
+const TABLES: &str = "population.md";
+/// The same with figures.
+const PAGE: &str = "population.html";
+
+pub(crate) fn population(args: &PopulationArgs) -> Result<(), Failure> {
+    let plan = Plan {
+        population: Population { seed: args.seed, packets: args.packets },
+        draws: args.draws,
+        schedulers: read_schedulers(&args.schedulers)?,
+        jobs: args.jobs,
+    };
+    match args.draw {
+        Some(number) => show_draw(args, &plan, number),
+        None => run_all(args, &plan),
+    }
+}
+
+/// The schedulers that the words mean.
+fn read_schedulers(words: &[String]) -> Result<Vec<String>, Failure> {
+    match words {
+        [word] if word == "all" => return Ok(other_schedulers()),
+        [word] if word == "none" => return Ok(Vec::new()),
+        _ => {}
+    }
+    for name in words {
+        check_scheduler(name).map_err(Failure::bad_input)?;
+        if *name == own_scheduler() {
+            let refused = "it is the one that is measured (allowed: others, all or none)";
+            return Err(Failure::bad_input(format!("--schedulers {name}: {refused}")));
+        }
+    }
+    Ok(words.to_vec())
+}
+
+fn show_draw(args: &PopulationArgs, plan: &Plan, number: u64) -> Result<(), Failure> {
+    let path = write_one(plan.population, number, &args.out)?;
+    eprintln!("scenario: {}", path.display());
+    let record = run_draw(plan, number).map_err(failure_of)?;
+    if args.json { output::print_json(&record) } else { output::print_text(&record_text(&record)) }
+}
+
+fn record_text(record: &Record) -> String {
+    let mut text = format!(
+        "draw {} of seed {}: {}, {} paths\n",
+        record.number, record.seed, record.application, record.paths
+    );
+    let best = format!("{} alone", record.alone.best);
+    let own = own_scheduler();
+    let runs = [(own.as_str(), &record.ours), (best.as_str(), &record.alone.outcome)];
+    let others = record.others.iter().map(|(name, outcome)| (name.as_str(), outcome));
+    for (name, outcome) in runs.into_iter().chain(others) {
+        let p99 = outcome.p99.map_or(String::new(), |p99| format!(", p99 {p99:.3} s"));
+        text += &format!("{name:<16} {:>16.1}{p99}\n", outcome.performance);
+    }
+    text + &record.limit.map_or(String::new(), |limit| format!("{:<16} {limit:>16.1}\n", "limit"))
+}
+
+fn run_all(args: &PopulationArgs, plan: &Plan) -> Result<(), Failure> {
+    let mut records = Records::open(&args.out, args.resume).map_err(Failure::bad_input)?;
+    interrupt::hold_interrupt();
+    let progress = Mutex::new(Progress::new());
+    let done = execute(
+        plan,
+        &mut records,
+        &|done| advance_shared_bar(&progress, done),
+        &interrupt::was_interrupted,
+    )
+    .map_err(failure_of)?;
+    drop(progress);
+    if !done.is_empty() {
+        report_population(args, plan, &done)?;
+    }
+    if (done.len() as u64) < plan.draws {
+        eprintln!("{} of {} draws; --resume goes on", done.len(), plan.draws);
+        return Err(Failure::from_status(interrupt::INTERRUPTED));
+    }
+    Ok(())
+}
+
+/// Prints what is known, and writes page and worst draws.
+fn report_population(args: &PopulationArgs, plan: &Plan, done: &[Record]) -> Result<(), Failure> {
+    let summary = Summary::of_records(plan.population, done);
+    let text = summary_text(&summary);
+    let command = command_line(args);
+    let tables = args.out.join(TABLES);
+    let heading = format!("# A population of networks\n\n`{command}`\n\n");
+    write_file(&tables, &(heading + &text)).map_err(|error| file_not_written(&tables, &error))?;
+    let page = args.out.join(PAGE);
+    let content = page::draw_page(&summary, done, command, &text).map_err(Failure::run_failed)?;
+    write_file(&page, &content).map_err(|error| file_not_written(&page, &error))?;
+    for worst in &summary.worst {
+        write_one(plan.population, worst.number, &args.out)?;
+    }
+    eprintln!("page: {}", page.display());
+    if !summary.worst.is_empty() {
+        eprintln!("the worst draws are scenario files beside it");
+    }
+    if args.json { output::print_json(&summary) } else { output::print_text(&text) }
+}
+
+fn write_one(population: Population, number: u64, folder: &Path) -> Result<PathBuf, Failure> {
+    let draw: Draw = population.draw(number).map_err(Failure::bad_input)?;
+    write_draw(population, &draw, folder).map_err(|error| file_not_written(folder, &error))
+}
+
+fn command_line(args: &PopulationArgs) -> String {
+    let PopulationArgs { draws, seed, packets, .. } = args;
+    let schedulers = args.schedulers.join(",");
+    format!(
+        "polypath population --draws {draws} --seed {seed} --schedulers {schedulers} --packets {packets}"
+    )
+}
+
+fn failure_of(error: ExecuteError) -> Failure {
+    match error {
+        ExecuteError::Draw(error) => Failure::bad_input(error),
+        ExecuteError::Jobs(_) => Failure::bad_input(error),
+        ExecuteError::Run { .. } | ExecuteError::Records(_) => Failure::run_failed(error),
+    }
+}
