@@ -5,6 +5,7 @@
 
 use std::error::Error;
 
+use polypath_experiments::stats::{Estimate, Interval};
 use polypath_population::{Draw, Feature, Population};
 use polypath_proto::config::SackPath;
 use polypath_run::{Recording, RunError, read_scenario, run};
@@ -17,11 +18,13 @@ Goodput where ways back are thin: profile fast beside SACKs for every second pac
 on the nearest path or by turns. First four pairs of access lines, then networks
 drawn at random that have a thin way back, several paths and a saturated source.
 
-Usage: sack_ways [--draws N] [--seed S] [--packets N] [--json]
+Usage: sack_ways [--draws N] [--seed S] [--packets N] [--runs N] [--json]
 
   --draws N     networks (default 100)
   --seed S      the population's seed; below 1000000 for tuning (default 7)
   --packets N   packets that one run may carry (default 30000)
+  --runs N      runs of each network, with the same seeds for all three (default 1);
+                two and more tell which draws fall short beyond chance
   --json        one JSON object a line for each network
 
 Example:
@@ -41,6 +44,7 @@ const BAR: f64 = 0.98;
 
 struct Request {
     draws: usize,
+    runs: u64,
     population: Population,
     json: bool,
 }
@@ -56,11 +60,13 @@ struct Row {
     by_turns: Measured,
 }
 
-/// What a run came to.
-#[derive(Clone, Copy, Default, Serialize)]
+/// What runs came to: means, and the goodput of each.
+#[derive(Default, Serialize)]
 struct Measured {
     /// bit/s.
     goodput: f64,
+    /// bit/s, seed by seed.
+    goodputs: Vec<f64>,
     /// The share of the time for which the busiest way back was busy.
     way_back: f64,
     /// bit/s on all ways back for each of goodput.
@@ -77,6 +83,15 @@ impl Row {
     fn ratio(&self) -> f64 {
         self.thinned.goodput / self.better()
     }
+
+    /// The same of runs with the same seeds, with its interval. The better one is chosen after the
+    /// runs, which favours it.
+    fn ratio_interval(&self) -> Interval {
+        let (nearest, by_turns) = (&self.nearest, &self.by_turns);
+        let better = if nearest.goodput > by_turns.goodput { nearest } else { by_turns };
+        let estimate = |measured: &Measured| Estimate::of_runs(&measured.goodputs);
+        estimate(&self.thinned).over(&estimate(better)).interval()
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -87,8 +102,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let lines = ACCESS_LINES.par_iter().map(measure_lines);
     let lines: Vec<Row> = lines.collect::<Result<_, String>>()?;
     let draws = find_draws(&request)?;
-    eprintln!("{} networks are drawn; three runs of each follow", draws.len());
-    let mut rows: Vec<Row> = draws.par_iter().map(measure_draw).collect::<Result<_, RunError>>()?;
+    eprintln!("{} networks are drawn; {} runs of each follow", draws.len(), 3 * request.runs);
+    let measure = |draw: &Draw| measure_draw(draw, request.runs);
+    let mut rows: Vec<Row> = draws.par_iter().map(measure).collect::<Result<_, RunError>>()?;
     rows.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
     if request.json {
         for row in lines.iter().chain(&rows) {
@@ -105,7 +121,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn parse_arguments() -> Result<Option<Request>, String> {
     let population = Population { seed: 7, packets: 30_000 };
-    let mut request = Request { draws: 100, population, json: false };
+    let mut request = Request { draws: 100, runs: 1, population, json: false };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let mut number = || {
@@ -116,6 +132,7 @@ fn parse_arguments() -> Result<Option<Request>, String> {
             "--draws" => request.draws = number()? as usize,
             "--seed" => request.population.seed = number()?,
             "--packets" => request.population.packets = number()?,
+            "--runs" => request.runs = number()?.max(1),
             "--json" => request.json = true,
             "--help" | "-h" => return Ok(None),
             _ => return Err(format!("{name:?} is unknown (allowed: those of --help)")),
@@ -175,12 +192,12 @@ fn find_draws(request: &Request) -> Result<Vec<Draw>, polypath_population::DrawE
     Ok(found)
 }
 
-fn measure_draw(draw: &Draw) -> Result<Row, RunError> {
+fn measure_draw(draw: &Draw, runs: u64) -> Result<Row, RunError> {
     let words: Vec<&str> = draw.features.iter().map(|feature| feature.words()).collect();
     let name = format!("{}, {}: {}", draw.number, draw.application, words.join(", "));
     let is_uneven = |f: &Feature| f.loses_packets() || f.changes_network() || f.varies_delays();
     let steady = !draw.features.iter().any(is_uneven);
-    measure_ways(&draw.scenario, name, steady, 1)
+    measure_ways(&draw.scenario, name, steady, runs)
 }
 
 fn measure_ways(
@@ -209,6 +226,7 @@ fn measure_mean(scenario: &Scenario, seeds: u64) -> Result<Measured, RunError> {
     for seed in 0..seeds {
         let one = measure_run(scenario, scenario.seeds.first + seed)?;
         mean.goodput += one.goodput / seeds as f64;
+        mean.goodputs.push(one.goodput);
         mean.way_back += one.way_back / seeds as f64;
         mean.cost += one.cost / seeds as f64;
     }
@@ -222,7 +240,8 @@ fn measure_run(scenario: &Scenario, seed: u64) -> Result<Measured, RunError> {
     let backs = || result.links.iter().filter(|link| link.name.ends_with(".reverse"));
     let way_back = backs().map(|link| link.busy as f64 * 1e-9 / seconds).fold(0.0, f64::max);
     let bits: f64 = backs().map(|link| link.delivered_bytes as f64 * 8.0 / seconds).sum();
-    Ok(Measured { goodput, way_back, cost: bits / goodput.max(1.0) })
+    let cost = bits / goodput.max(1.0);
+    Ok(Measured { goodput, goodputs: vec![goodput], way_back, cost })
 }
 
 fn print_rows(rows: &[Row]) {
@@ -262,6 +281,13 @@ fn print_summary<'a>(name: &str, rows: impl Iterator<Item = &'a Row> + Clone) {
         reach(Row::ratio, 0.9),
         reach(|row| row.nearest.goodput / row.better(), BAR),
         reach(|row| row.by_turns.goodput / row.better(), BAR),
+    );
+    let beyond_chance =
+        |is: fn(Interval) -> bool| rows.clone().filter(|row| is(row.ratio_interval())).count();
+    println!(
+        "by intervals of 95 %: {} above {BAR}, {} below it, the others either",
+        beyond_chance(|ratio| ratio.low() >= BAR),
+        beyond_chance(|ratio| ratio.high() < BAR),
     );
     let mean = |of: fn(&Row) -> f64| {
         // A run that carries nothing would outweigh all others.
