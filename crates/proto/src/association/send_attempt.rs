@@ -3,7 +3,7 @@
 
 use crate::config::{AssocConfig, BurstRule};
 use crate::ids::PathId;
-use crate::path::PathSet;
+use crate::path::{Pacers, PathSet};
 use crate::policy::Trigger;
 use crate::sender::ChunkInFlight;
 use crate::time::Time;
@@ -65,6 +65,7 @@ impl SendAttempt {
         now: Time,
         why: Trigger,
         paths: &mut PathSet,
+        pacers: Option<&Pacers>,
         config: &AssocConfig,
     ) {
         let fresh = why != Trigger::Write || now > self.began || self.began == Time::ZERO;
@@ -78,7 +79,7 @@ impl SendAttempt {
         self.fast_retransmission_acked = false;
         if fresh {
             let burst = if limited { config.max_burst.unwrap_or(u32::MAX) } else { u32::MAX };
-            grant_bursts(burst, paths, config.max_burst_rule);
+            grant_bursts(burst, paths, pacers, config.max_burst_rule);
         }
     }
 
@@ -95,15 +96,18 @@ impl SendAttempt {
 }
 
 /// Packets of new data that each path may send in an attempt that begins: `burst`, or that for each
-/// packet that was acknowledged since the last one.
-fn grant_bursts(burst: u32, paths: &mut PathSet, rule: BurstRule) {
+/// packet that was acknowledged since the last one. With that rule a path that is paced has its
+/// bursts limited by the pacer: a host's timers come a millisecond late, and Max.Burst packets for
+/// each would be all that it sends.
+fn grant_bursts(burst: u32, paths: &mut PathSet, pacers: Option<&Pacers>, rule: BurstRule) {
     let per_acked = rule == BurstRule::PerAcked;
     for (view, path) in paths.iter_mut() {
         let acked = core::mem::take(&mut path.acked);
         // SACKs come for every second packet (RFC 9260 section 6.2).
         let sacks = if per_acked { acked / u64::from(2 * view.pmdcs.max(1)) } else { 1 };
         let sacks = u32::try_from(sacks).unwrap_or(u32::MAX).max(1);
-        path.burst_left = burst.saturating_mul(sacks);
+        let is_paced = per_acked && pacers.is_some_and(|pacers| pacers.is_paced(view.id));
+        path.burst_left = if is_paced { u32::MAX } else { burst.saturating_mul(sacks) };
     }
 }
 

@@ -9,6 +9,10 @@ const TOGETHER: Duration = Duration::from_millis(1);
 /// Packets that may leave together beside the first, however slow the path.
 const PACKETS: u32 = 2;
 
+/// What a timer that comes late is made up for: hosts keep a millisecond or two, and more under
+/// load.
+const LATE: Duration = Duration::from_millis(5);
+
 /// A rate that asks for more between two packets is a window too small to pace.
 const LONGEST: Duration = Duration::from_secs(1);
 
@@ -27,6 +31,11 @@ impl Pacers {
         self.paths.get_mut(path.index())
     }
 
+    /// Whether the departures of `path` are told apart: it had a rate.
+    pub(crate) fn is_paced(&self, path: PathId) -> bool {
+        self.paths.get(path.index()).is_some_and(|pacer| pacer.next > Time::ZERO)
+    }
+
     /// When a path that had to wait is to be asked again; `Time::MAX` when none waits.
     pub(crate) fn deadline(&self) -> Time {
         self.paths.iter().map(|p| p.wake).min().unwrap_or(Time::MAX)
@@ -35,7 +44,7 @@ impl Pacers {
     /// Whether a path that had to wait may be asked again.
     pub(crate) fn expired(&mut self, now: Time) -> bool {
         let due = self.deadline() <= now;
-        self.paths.iter_mut().filter(|p| p.wake <= now).for_each(|p| p.wake = Time::MAX);
+        self.paths.iter_mut().filter(|p| p.wake <= now).for_each(|p| p.awake(now));
         due
     }
 }
@@ -47,11 +56,19 @@ pub(crate) struct Pacer {
     next: Time,
     /// When the path is to be asked again.
     wake: Time,
+    /// How late it was the last time: what could not leave meanwhile leaves together.
+    late: Duration,
 }
 
 impl Pacer {
     const fn new() -> Self {
-        Self { next: Time::ZERO, wake: Time::MAX }
+        Self { next: Time::ZERO, wake: Time::MAX, late: Duration::ZERO }
+    }
+
+    /// The path is asked again, perhaps later than it wanted.
+    fn awake(&mut self, now: Time) {
+        self.late = now.since(self.wake).min(LATE);
+        self.wake = Time::MAX;
     }
 
     /// Whether a packet may leave; if not, the path is asked again as soon as one may.
@@ -67,10 +84,13 @@ impl Pacer {
     /// sent is saved up for a few packets only.
     pub(crate) fn sent(&mut self, now: Time, bytes: usize, rate: u64) {
         let spacing = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64).min(LONGEST);
-        let saved = TOGETHER.max(spacing * PACKETS);
+        let saved = TOGETHER.max(spacing * PACKETS).max(self.late);
         let behind = now.since(self.next);
         let from = if behind > saved { self.next + (behind - saved) } else { self.next };
         self.next = from + spacing;
+        if self.next > now {
+            self.late = Duration::ZERO;
+        }
     }
 }
 
@@ -111,6 +131,23 @@ mod tests {
     fn a_millisecond_leaves_together_on_fast_paths() {
         // 0.1 ms a packet.
         assert_eq!(burst(&mut Pacer::new(), at(0), 15_000_000), 11);
+    }
+
+    #[test]
+    fn late_timers_cost_no_rate_and_pauses_save_none() {
+        // 0.1 ms a packet; each timer comes when three milliseconds have gone since the last one.
+        let mut pacers = Pacers::default();
+        let mut sent = 0;
+        for step in 0..100 {
+            let now = at(3 * step);
+            assert_eq!(pacers.expired(now), step > 0);
+            sent += burst(pacers.of(PathId(0)).unwrap(), now, 15_000_000);
+        }
+        assert!((2970..=3000).contains(&sent), "{sent}");
+        // Nobody waited for a timer: one millisecond's worth.
+        let pacer = pacers.of(PathId(0)).unwrap();
+        pacer.wake = Time::MAX;
+        assert_eq!(burst(pacer, at(900), 15_000_000), 11);
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct Pair {
     pub log: Vec<Packet>,
     /// What a NAT makes of the client's addresses, either way.
     pub translate: fn(IpAddr) -> IpAddr,
+    /// Timers come at its multiples only, as hosts have them; zero: at once.
+    pub tick: Duration,
 }
 
 impl Pair {
@@ -70,6 +72,7 @@ impl Pair {
             flying: Vec::new(),
             log: Vec::new(),
             translate: |address| address,
+            tick: Duration::ZERO,
         }
     }
 
@@ -186,7 +189,16 @@ impl Pair {
     pub fn next_event(&self) -> Option<Time> {
         let arrival = self.flying.iter().map(|p| p.at).min();
         let timers = [&self.client, &self.server].map(|h| h.endpoint.poll_timeout());
-        timers.into_iter().flatten().chain(arrival).min()
+        let timer = timers.into_iter().flatten().min().map(|at| self.next_tick(at));
+        timer.into_iter().chain(arrival).min()
+    }
+
+    /// When a timer for `at` comes.
+    fn next_tick(&self, at: Time) -> Time {
+        match self.tick.as_nanos() as u64 {
+            0 => at,
+            tick => Time(at.0.next_multiple_of(tick)),
+        }
     }
 
     fn handle_arrivals(&mut self) {
