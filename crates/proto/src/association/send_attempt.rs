@@ -96,9 +96,9 @@ impl SendAttempt {
 }
 
 /// Packets of new data that each path may send in an attempt that begins: `burst`, or that for each
-/// packet that was acknowledged since the last one. With that rule a path that is paced has its
-/// bursts limited by the pacer: a host's timers come a millisecond late, and Max.Burst packets for
-/// each would be all that it sends.
+/// packet that was acknowledged since the last one. With that rule there is no such limit where the
+/// pacer was asked late, as on hosts: Max.Burst packets for each timer would be all that the path
+/// sends, and the pacer bounds what is made up for.
 fn grant_bursts(burst: u32, paths: &mut PathSet, pacers: Option<&Pacers>, rule: BurstRule) {
     let per_acked = rule == BurstRule::PerAcked;
     for (view, path) in paths.iter_mut() {
@@ -106,8 +106,8 @@ fn grant_bursts(burst: u32, paths: &mut PathSet, pacers: Option<&Pacers>, rule: 
         // SACKs come for every second packet (RFC 9260 section 6.2).
         let sacks = if per_acked { acked / u64::from(2 * view.pmdcs.max(1)) } else { 1 };
         let sacks = u32::try_from(sacks).unwrap_or(u32::MAX).max(1);
-        let is_paced = per_acked && pacers.is_some_and(|pacers| pacers.is_paced(view.id));
-        path.burst_left = if is_paced { u32::MAX } else { burst.saturating_mul(sacks) };
+        let is_late = per_acked && pacers.is_some_and(|pacers| pacers.is_late(view.id));
+        path.burst_left = if is_late { u32::MAX } else { burst.saturating_mul(sacks) };
     }
 }
 

@@ -31,9 +31,9 @@ impl Pacers {
         self.paths.get_mut(path.index())
     }
 
-    /// Whether the departures of `path` are told apart: it had a rate.
-    pub(crate) fn is_paced(&self, path: PathId) -> bool {
-        self.paths.get(path.index()).is_some_and(|pacer| pacer.next > Time::ZERO)
+    /// Whether `path` was asked later than it wanted, and has not made up for it yet.
+    pub(crate) fn is_late(&self, path: PathId) -> bool {
+        self.paths.get(path.index()).is_some_and(|pacer| pacer.late > Duration::ZERO)
     }
 
     /// When a path that had to wait is to be asked again; `Time::MAX` when none waits.
