@@ -1,4 +1,4 @@
-//! Profile `fast` paces what it sends, and hosts keep time to a millisecond or two.
+//! Where SACKs are thinned, data is paced, and hosts keep time to a millisecond or two.
 
 use polypath_policies::profile;
 use polypath_proto::config::AssocConfig;
@@ -11,7 +11,8 @@ const BUFFER: u32 = 256 << 10;
 /// Bytes that arrive in a second, from half a second on.
 fn carried(tick: Duration) -> usize {
     let stack = || {
-        let fast = profile::fast_config().expect("built in").as_ref().clone();
+        let mut fast = profile::fast_config().expect("built in").as_ref().clone();
+        (fast.sack.thinning, fast.congestion.abc_per_acked) = (true, true);
         AssocConfig { send_buffer: BUFFER.into(), receive_buffer: BUFFER, ..fast }
     };
     let mut pair = Pair::connecting(stack(), stack());

@@ -1,6 +1,6 @@
 //! SACKs as traffic: goodput where ways back are thin, by what is done about SACKs.
 //!
-//! Profile `fast` beside the same without SACK thinning: a SACK with all gap ack blocks for every
+//! Profile `fast` with SACK thinning, beside the same without: a SACK with all gap ack blocks for every
 //! second packet, on the nearest path, or on all of them by turns. `--help` says how to run it.
 
 use std::error::Error;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 const HELP: &str = "\
-Goodput where ways back are thin: profile fast beside SACKs for every second packet,
+Goodput where ways back are thin: thinned SACKs beside SACKs for every second packet,
 on the nearest path or by turns. First four pairs of access lines, then networks
 drawn at random that have a thin way back, several paths and a saturated source.
 

@@ -93,14 +93,11 @@ fn a_link_carries_the_mean_of_its_rates() {
 
 #[test]
 fn a_trace_gives_its_own_rate_and_a_rate_beside_it_only_where_there_is_none() {
-    // With few SACKs a link in bursts runs dry now and then (docs/sacks-as-traffic.md); what is
-    // looked at here are links, so the sender gets a SACK for every second packet.
-    let steady = PATHS.replacen("profile", "sack-thinning = false\nprofile", 1);
     // Four packets of 1500 bytes in 10 ms: 4.8 Mbit/s.
-    let traced = steady.replacen("rate = \"10Mbit/s\"", "trace = \"fine.trace\"", 1);
+    let traced = PATHS.replacen("rate = \"10Mbit/s\"", "trace = \"fine.trace\"", 1);
     let (_, links) = rates(&scenario(&traced), 1);
     assert!((4.7..4.81).contains(&links[0]), "{links:?}");
-    let reverse = steady.replacen("delay", "reverse.trace = \"fine.trace\"\ndelay", 1);
+    let reverse = PATHS.replacen("delay", "reverse.trace = \"fine.trace\"\ndelay", 1);
     let (_, links) = rates(&scenario(&reverse), 1);
     assert!((9.8..10.01).contains(&links[0]), "{links:?}");
     // An [[at]] with a rate ends the trace.
