@@ -1,7 +1,8 @@
 //! SACKs as traffic: goodput where ways back are thin, by what is done about SACKs.
 //!
-//! Profile `fast` with SACK thinning, beside the same without: a SACK with all gap ack blocks for every
-//! second packet, on the nearest path, or on all of them by turns. `--help` says how to run it.
+//! Profile `fast` with SACK thinning, beside the same without: a SACK with all gap ack blocks for
+//! every second packet, on the nearest path, or on all of them by turns. `--help` says how to run
+//! it.
 
 use std::error::Error;
 
