@@ -79,7 +79,8 @@ impl SendAttempt {
         self.fast_retransmission_acked = false;
         if fresh {
             let burst = if limited { config.max_burst.unwrap_or(u32::MAX) } else { u32::MAX };
-            grant_bursts(burst, paths, pacers, config.max_burst_rule);
+            let is_late = |path| pacers.is_some_and(|pacers| pacers.is_late(path, now));
+            grant_bursts(burst, paths, config.max_burst_rule, is_late);
         }
     }
 
@@ -99,15 +100,20 @@ impl SendAttempt {
 /// packet that was acknowledged since the last one. With that rule there is no such limit where the
 /// pacer was asked late, as on hosts: Max.Burst packets for each timer would be all that the path
 /// sends, and the pacer bounds what is made up for.
-fn grant_bursts(burst: u32, paths: &mut PathSet, pacers: Option<&Pacers>, rule: BurstRule) {
+fn grant_bursts(
+    burst: u32,
+    paths: &mut PathSet,
+    rule: BurstRule,
+    is_late: impl Fn(PathId) -> bool,
+) {
     let per_acked = rule == BurstRule::PerAcked;
     for (view, path) in paths.iter_mut() {
         let acked = core::mem::take(&mut path.acked);
         // SACKs come for every second packet (RFC 9260 section 6.2).
         let sacks = if per_acked { acked / u64::from(2 * view.pmdcs.max(1)) } else { 1 };
         let sacks = u32::try_from(sacks).unwrap_or(u32::MAX).max(1);
-        let is_late = per_acked && pacers.is_some_and(|pacers| pacers.is_late(view.id));
-        path.burst_left = if is_late { u32::MAX } else { burst.saturating_mul(sacks) };
+        path.burst_left =
+            if per_acked && is_late(view.id) { u32::MAX } else { burst.saturating_mul(sacks) };
     }
 }
 

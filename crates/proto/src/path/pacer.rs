@@ -31,9 +31,9 @@ impl Pacers {
         self.paths.get_mut(path.index())
     }
 
-    /// Whether `path` was asked later than it wanted, and has not made up for it yet.
-    pub(crate) fn is_late(&self, path: PathId) -> bool {
-        self.paths.get(path.index()).is_some_and(|pacer| pacer.late > Duration::ZERO)
+    /// Whether `path` was asked later than it wanted, just now, and has not made up for it yet.
+    pub(crate) fn is_late(&self, path: PathId, now: Time) -> bool {
+        self.paths.get(path.index()).is_some_and(|pacer| pacer.lateness(now) > Duration::ZERO)
     }
 
     /// When a path that had to wait is to be asked again; `Time::MAX` when none waits.
@@ -58,17 +58,25 @@ pub(crate) struct Pacer {
     wake: Time,
     /// How late it was the last time: what could not leave meanwhile leaves together.
     late: Duration,
+    /// When that was.
+    woken: Time,
 }
 
 impl Pacer {
     const fn new() -> Self {
-        Self { next: Time::ZERO, wake: Time::MAX, late: Duration::ZERO }
+        Self { next: Time::ZERO, wake: Time::MAX, late: Duration::ZERO, woken: Time::ZERO }
     }
 
     /// The path is asked again, perhaps later than it wanted.
     fn awake(&mut self, now: Time) {
         self.late = now.since(self.wake).min(LATE);
-        self.wake = Time::MAX;
+        (self.wake, self.woken) = (Time::MAX, now);
+    }
+
+    /// What may be made up for at `now`: a path that had nothing to send when it was asked has lost
+    /// nothing, and must not send a burst after a pause.
+    fn lateness(&self, now: Time) -> Duration {
+        if now.since(self.woken) < TOGETHER { self.late } else { Duration::ZERO }
     }
 
     /// Whether a packet may leave; if not, the path is asked again as soon as one may.
@@ -84,7 +92,7 @@ impl Pacer {
     /// sent is saved up for a few packets only.
     pub(crate) fn sent(&mut self, now: Time, bytes: usize, rate: u64) {
         let spacing = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64).min(LONGEST);
-        let saved = TOGETHER.max(spacing * PACKETS).max(self.late);
+        let saved = TOGETHER.max(spacing * PACKETS).max(self.lateness(now));
         let behind = now.since(self.next);
         let from = if behind > saved { self.next + (behind - saved) } else { self.next };
         self.next = from + spacing;
@@ -144,6 +152,10 @@ mod tests {
             sent += burst(pacers.of(PathId(0)).unwrap(), now, 15_000_000);
         }
         assert!((2970..=3000).contains(&sent), "{sent}");
+        // There was nothing to send when a late timer came.
+        assert!(pacers.expired(at(310)));
+        let pacer = pacers.of(PathId(0)).unwrap();
+        assert_eq!(burst(pacer, at(600), 15_000_000), 11);
         // Nobody waited for a timer: one millisecond's worth.
         let pacer = pacers.of(PathId(0)).unwrap();
         pacer.wake = Time::MAX;
