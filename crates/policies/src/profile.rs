@@ -35,10 +35,10 @@ pub enum Profile {
     /// What one would deploy: as paper, with the schedulers knapsack and requirements and the
     /// retransmission policy earliest-delivery, congestion control rfc9260 coupled among paths that
     /// were found to share a bottleneck; NR-SACK for all that was received, SACKs on the path of
-    /// the smallest RTT; RTT samples whichever way they came; RACK, tail-loss probes, rate
-    /// reduction, F-RTO, rescheduling from silent paths; PF with probes every second at least;
-    /// RTO.Min 200ms, RTO.Max 10s, SACK delay 50ms, heartbeats four times a second, buffers of
-    /// 4MiB.
+    /// the smallest RTT, spaced where they queue; RTT samples whichever way they came; RACK,
+    /// tail-loss probes, rate reduction, F-RTO, rescheduling from silent paths; PF with probes every
+    /// second at least; RTO.Min 200ms, RTO.Max 10s, SACK delay 50ms, heartbeats four times a second,
+    /// buffers of 4MiB.
     #[default]
     Fast,
 }
@@ -136,6 +136,8 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     assoc.sack.delay = Duration::from_millis(50);
     assoc.heartbeat_interval = Some(Duration::from_millis(250));
     assoc.sack.path = SackPath::SmallestSrtt;
+    assoc.sack.thinning = true;
+    assoc.congestion.abc_per_acked = true;
     assoc.cmt.rtt_same_path = false;
     // On a real host packets come in batches, and one SACK answers a batch.
     assoc.max_burst_rule = BurstRule::PerAcked;

@@ -19,13 +19,14 @@ Goodput where ways back are thin: thinned SACKs beside SACKs for every second pa
 on the nearest path or by turns. First four pairs of access lines, then networks
 drawn at random that have a thin way back, several paths and a saturated source.
 
-Usage: sack_ways [--draws N] [--seed S] [--packets N] [--runs N] [--json]
+Usage: sack_ways [--draws N] [--seed S] [--packets N] [--runs N] [--steady] [--json]
 
   --draws N     networks (default 100)
   --seed S      the population's seed; below 1000000 for tuning (default 7)
   --packets N   packets that one run may carry (default 30000)
   --runs N      runs of each network, with the same seeds for all three (default 1);
                 two and more tell which draws fall short beyond chance
+  --steady      only networks without loss, jitter, or anything that changes
   --json        one JSON object a line for each network
 
 Example:
@@ -47,6 +48,7 @@ struct Request {
     draws: usize,
     runs: u64,
     population: Population,
+    steady: bool,
     json: bool,
 }
 
@@ -122,7 +124,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn parse_arguments() -> Result<Option<Request>, String> {
     let population = Population { seed: 7, packets: 30_000 };
-    let mut request = Request { draws: 100, runs: 1, population, json: false };
+    let mut request = Request { draws: 100, runs: 1, population, steady: false, json: false };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let mut number = || {
@@ -134,6 +136,7 @@ fn parse_arguments() -> Result<Option<Request>, String> {
             "--seed" => request.population.seed = number()?,
             "--packets" => request.population.packets = number()?,
             "--runs" => request.runs = number()?.max(1),
+            "--steady" => request.steady = true,
             "--json" => request.json = true,
             "--help" | "-h" => return Ok(None),
             _ => return Err(format!("{name:?} is unknown (allowed: those of --help)")),
@@ -186,18 +189,24 @@ fn find_draws(request: &Request) -> Result<Vec<Draw>, polypath_population::DrawE
         let is_ours = !foreign.iter().any(|feature| draw.features.contains(feature));
         let is_thin = draw.features.contains(&Feature::ThinWayBack);
         let has_several = draw.scenario.path_names().count() > 1;
-        if is_thin && is_ours && has_several && draw.application.is_saturated() {
+        let is_wanted = is_steady(&draw) || !request.steady;
+        if is_wanted && is_thin && is_ours && has_several && draw.application.is_saturated() {
             found.push(draw);
         }
     }
     Ok(found)
 }
 
+/// Nothing is lost at random, varies or changes.
+fn is_steady(draw: &Draw) -> bool {
+    let is_uneven = |f: &Feature| f.loses_packets() || f.changes_network() || f.varies_delays();
+    !draw.features.iter().any(is_uneven)
+}
+
 fn measure_draw(draw: &Draw, runs: u64) -> Result<Row, RunError> {
     let words: Vec<&str> = draw.features.iter().map(|feature| feature.words()).collect();
     let name = format!("{}, {}: {}", draw.number, draw.application, words.join(", "));
-    let is_uneven = |f: &Feature| f.loses_packets() || f.changes_network() || f.varies_delays();
-    let steady = !draw.features.iter().any(is_uneven);
+    let steady = is_steady(draw);
     measure_ways(&draw.scenario, name, steady, runs)
 }
 

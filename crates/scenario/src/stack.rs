@@ -89,8 +89,8 @@ settings! {
         dac_count_in_timer_sack: bool,
         /// Which path a SACK takes.
         sack_path: SackPath,
-        /// SACKs that are fewer and shorter, as far as both ends agree: some eight per round trip,
-        /// with what is new. Needs nr-sack = "received".
+        /// SACKs that are shorter, with what is new, and fewer where they queue on the way back, as
+        /// far as both ends agree. Needs nr-sack = "received".
         sack_thinning: bool,
         /// Gap ack blocks that a SACK reports at most, the lowest first. Linux: 16. Absent: as many
         /// as its packet takes.

@@ -56,8 +56,9 @@ pub use chunk::{
     DATA_HEADER_LEN, DataChunk, DataFlags, ErrorChunk, ForwardTsnChunk, ForwardTsnRepr, GapBlock,
     GapBlocks, HeartbeatAckChunk, HeartbeatChunk, HeartbeatRepr, I_DATA_HEADER_LEN, IDataChunk,
     IForwardTsnChunk, IForwardTsnRepr, InitAckChunk, InitAckRepr, InitChunk, InitFixed, InitRepr,
-    NrSackChunk, NrSackRepr, PadChunk, PadRepr, RawChunk, ReconfigChunk, SackChunk, SackRepr,
-    ShutdownChunk, SkippedMessage, SkippedStream, Tsns, dac_count, dac_flags,
+    NrSackChunk, NrSackRepr, PadChunk, PadRepr, RawChunk, ReconfigChunk, SACKS_ARE_SPACED,
+    SackChunk, SackRepr, ShutdownChunk, SkippedMessage, SkippedStream, TimedHeartbeatAck, Tsns,
+    dac_count, dac_flags,
 };
 pub use error::{Item, WireError, WireErrorKind};
 pub use header::{COMMON_HEADER_LEN, CommonHeader};

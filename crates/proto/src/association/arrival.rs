@@ -116,7 +116,7 @@ impl Association {
                 };
                 if let Some(path) = path.filter(|_| !seen.answered && self.answers_heartbeats()) {
                     seen.answered = true;
-                    self.answer_heartbeat(path, &heartbeat);
+                    self.answer_heartbeat(now, path, &heartbeat);
                 }
             }
             Ok(Chunk::HeartbeatAck(ack)) => self.on_heartbeat_ack(now, &ack),

@@ -126,7 +126,7 @@ impl Association {
             Chunk::Heartbeat(heartbeat) => {
                 if !seen.answered && !seen.leaving && self.answers_heartbeats() {
                     seen.answered = true;
-                    self.answer_heartbeat(path, &heartbeat);
+                    self.answer_heartbeat(now, path, &heartbeat);
                 }
             }
             Chunk::HeartbeatAck(ack) => self.on_heartbeat_ack(now, &ack),
@@ -258,6 +258,9 @@ impl Association {
         }
         let Some(rtt) = self.paths.heartbeat_acked(now, info) else { return };
         let p = info.path;
+        if let Some(received) = ack.received().filter(|_| self.caps.agreed.sack_thinning) {
+            self.paths.note_heartbeat_received(now, p, now - rtt, received);
+        }
         self.limits.answered(p);
         let clears = self.heartbeat_clears();
         if clears {

@@ -87,6 +87,8 @@ pub struct Association {
     pub(crate) timers: Timers,
     /// Present once a packet was paced.
     pacers: Option<Box<Pacers>>,
+    /// The peer says that it spaces its SACKs, for its way back has a queue.
+    sacks_are_spaced: bool,
     pub(crate) control: ControlQueue,
     pub(crate) events: VecDeque<Event>,
     rng: StoredRng,
@@ -163,6 +165,7 @@ impl Association {
             setup: setup::Setup::default(),
             timers: Timers::default(),
             pacers: None,
+            sacks_are_spaced: false,
             control: ControlQueue::default(),
             events: VecDeque::new(),
             stats: AssocStats::default(),

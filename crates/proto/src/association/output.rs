@@ -51,6 +51,7 @@ impl Association {
         if !self.state.may_send_data() {
             return None;
         }
+        let is_paced = self.is_paced();
         let mut decision = SendDecision {
             now,
             delays_small_messages: self.nagle && self.state == State::Established,
@@ -60,7 +61,7 @@ impl Association {
             policies: &mut self.policies,
             attempt: &mut self.attempt,
             limits: &mut self.limits,
-            pacers: self.pacers.as_deref_mut(),
+            pacers: self.pacers.as_deref_mut().filter(|_| is_paced),
             window_probe_timer: &mut self.timers.probe,
             scheduler_timer: &mut self.timers.scheduler,
             tracer: &mut self.tracer,
@@ -192,10 +193,15 @@ impl Association {
         }
     }
 
+    /// Whether packets of a path leave one after the other: a SACK that answers many would let as
+    /// many go at once.
+    fn is_paced(&self) -> bool {
+        self.config.pacing || self.sacks_are_spaced
+    }
+
     /// The next packet on `path` waits for this one of `bytes`.
     fn pace_packet(&mut self, now: Time, path: PathId, bytes: usize) {
-        // A SACK that answers many packets would let as many go at once.
-        if !(self.config.pacing || self.caps.agreed.sack_thinning) {
+        if !self.is_paced() {
             return;
         }
         let view = self.tx.view(now, &self.paths);
@@ -216,12 +222,13 @@ impl Association {
     fn write_sack(&mut self, now: Time, path: PathId, writer: &mut PacketWriter<'_>) {
         let start = writer.chunk_area().len();
         let copy = self.sack_path().choose_for_copy(path);
-        if !self.rx.write_sack(writer) {
+        let is_spaced = self.paths.spaces_sacks(path);
+        if !self.rx.write_sack(path, is_spaced, writer) {
             return;
         }
         let bytes = writer.chunk_area().len() - start;
-        let trip = self.sack_path().shortest_trip(now);
-        self.rx.sack_sent_on(path, now, bytes, trip);
+        let trips = self.sack_path().latest_trips(now).unwrap_or_default();
+        self.rx.sack_sent_on(path, now, bytes, trips, is_spaced);
         if let (Some(path), Some(bytes)) = (copy, writer.chunk_area().get(start..)) {
             self.rx.sack_copied();
             self.send_control(path, &Encoded(bytes), Bundling::Free);

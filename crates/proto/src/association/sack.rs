@@ -1,6 +1,6 @@
 //! SACKs and NR-SACKs: from the wire to windows, timers and events, in the order that CMT needs.
 
-use polypath_wire::{GapBlocks, NrSackChunk, SackChunk, Tsn, Tsns, dac_count};
+use polypath_wire::{GapBlocks, NrSackChunk, SACKS_ARE_SPACED, SackChunk, Tsn, Tsns, dac_count};
 
 use super::Association;
 use crate::config::Cuc;
@@ -38,6 +38,8 @@ impl Association {
         if self.tx.is_before_jump(sack.cumulative_tsn) {
             return;
         }
+        let is_spaced = sack.flags & SACKS_ARE_SPACED != 0;
+        self.sacks_are_spaced = is_spaced && self.caps.agreed.sack_thinning;
         let info = SackInfo {
             a_rwnd: sack.a_rwnd,
             gaps: sack.gap_blocks,

@@ -67,12 +67,17 @@ impl SackPathChoice<'_> {
         (fastest.id != path && slower).then_some(fastest.id)
     }
 
-    /// The smallest of the latest round trips of the paths in use; `None` while none was measured.
-    pub(super) fn shortest_trip(self, now: Time) -> Option<Duration> {
+    /// The smallest and the greatest of the latest round trips of the paths that DATA keeps coming
+    /// on; `None` while none was measured.
+    pub(super) fn latest_trips(self, now: Time) -> Option<(Duration, Duration)> {
         let measured = self.paths.views.iter().filter(|v| v.usable && v.srtt.is_some());
         let living = measured
             .filter(|v| self.rx.heard_within(v.id, now, v.srtt.unwrap_or_default().max(LIVING)));
-        living.filter_map(latest_trip).min()
+        let trips = living.filter_map(latest_trip);
+        trips.fold(None, |range, trip| {
+            let (least, most) = range.unwrap_or((trip, trip));
+            Some((least.min(trip), most.max(trip)))
+        })
     }
 
     /// The path of the smallest SRTT among those that DATA keeps coming on: an end that only

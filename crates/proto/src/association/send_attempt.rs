@@ -3,7 +3,7 @@
 
 use crate::config::{AssocConfig, BurstRule};
 use crate::ids::PathId;
-use crate::path::{Pacers, PathSet};
+use crate::path::PathSet;
 use crate::policy::Trigger;
 use crate::sender::ChunkInFlight;
 use crate::time::Time;
@@ -59,28 +59,29 @@ impl SendAttempt {
 
     /// Begins an attempt, and says of every path how many packets of new data it may send in it
     /// (Max.Burst). A write in the same instant continues the attempt that the SACK began:
-    /// Max.Burst counts for both.
+    /// Max.Burst counts for both. Where data is paced the pacer bounds bursts, and Max.Burst does
+    /// not: a SACK that answers many packets, or a timer that a host serves late, must allow more.
     pub(super) fn begin(
         &mut self,
         now: Time,
         why: Trigger,
         paths: &mut PathSet,
-        pacers: Option<&Pacers>,
+        is_paced: bool,
         config: &AssocConfig,
     ) {
         let fresh = why != Trigger::Write || now > self.began || self.began == Time::ZERO;
-        let limited = match config.max_burst_rule {
-            BurstRule::Always | BurstRule::PerAcked => true,
-            BurstRule::AfterFastRetransmit => self.fast_retransmission_acked,
-        };
+        let limited = !is_paced
+            && match config.max_burst_rule {
+                BurstRule::Always | BurstRule::PerAcked => true,
+                BurstRule::AfterFastRetransmit => self.fast_retransmission_acked,
+            };
         self.active = Some(why);
         self.began = now;
         self.packets = 0;
         self.fast_retransmission_acked = false;
         if fresh {
             let burst = if limited { config.max_burst.unwrap_or(u32::MAX) } else { u32::MAX };
-            let is_late = |path| pacers.is_some_and(|pacers| pacers.is_late(path, now));
-            grant_bursts(burst, paths, config.max_burst_rule, is_late);
+            grant_bursts(burst, paths, config.max_burst_rule);
         }
     }
 
@@ -97,23 +98,17 @@ impl SendAttempt {
 }
 
 /// Packets of new data that each path may send in an attempt that begins: `burst`, or that for each
-/// packet that was acknowledged since the last one. With that rule there is no such limit where the
-/// pacer was asked late, as on hosts: Max.Burst packets for each timer would be all that the path
-/// sends, and the pacer bounds what is made up for.
-fn grant_bursts(
-    burst: u32,
-    paths: &mut PathSet,
-    rule: BurstRule,
-    is_late: impl Fn(PathId) -> bool,
-) {
-    let per_acked = rule == BurstRule::PerAcked;
+/// two packets that were acknowledged since the last one.
+fn grant_bursts(burst: u32, paths: &mut PathSet, rule: BurstRule) {
     for (view, path) in paths.iter_mut() {
         let acked = core::mem::take(&mut path.acked);
         // SACKs come for every second packet (RFC 9260 section 6.2).
-        let sacks = if per_acked { acked / u64::from(2 * view.pmdcs.max(1)) } else { 1 };
+        let sacks = match rule {
+            BurstRule::PerAcked => acked / u64::from(2 * view.pmdcs.max(1)),
+            BurstRule::Always | BurstRule::AfterFastRetransmit => 1,
+        };
         let sacks = u32::try_from(sacks).unwrap_or(u32::MAX).max(1);
-        path.burst_left =
-            if per_acked && is_late(view.id) { u32::MAX } else { burst.saturating_mul(sacks) };
+        path.burst_left = burst.saturating_mul(sacks);
     }
 }
 

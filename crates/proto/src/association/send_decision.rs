@@ -143,7 +143,7 @@ impl SendDecision<'_> {
             self.attempt.skip();
             return None;
         }
-        self.attempt.begin(self.now, why, self.paths, self.pacers.as_deref(), self.config);
+        self.attempt.begin(self.now, why, self.paths, self.pacers.is_some(), self.config);
         self.decay_idle_windows();
         self.refresh_sendable(1, None);
         let view = self.tx.view(self.now, self.paths);

@@ -12,7 +12,6 @@ pub enum BurstRule {
     AfterFastRetransmit,
     /// Once for every two packets of the path that were acknowledged since the last attempt, at
     /// least once: a SACK that answers a whole batch, or SACKs that arrive in one, allow as much as
-    /// if they had come one by one. Where a path is paced and its timer came late, as on hosts,
-    /// what should have left meanwhile may leave, too.
+    /// if they had come one by one.
     PerAcked,
 }

@@ -28,15 +28,15 @@ pub struct SackConfig {
     /// number to the receiver; Linux reports 16.
     pub max_gap_blocks: Option<u16>,
     /// Tell the peer that fewer and shorter SACKs will do, and send such to a peer that tells so:
-    /// some eight per round trip of the nearest path, with what is new, now and then with all. Off:
-    /// as RFC 9260 section 6.2 has it.
+    /// with what is new, now and then with all, and, where they queue on the way back, some eight
+    /// per round trip of the nearest path. Off: as RFC 9260 section 6.2 has it.
     ///
     /// As receiver this needs [`NrSack::Received`](super::NrSack::Received), for what another SACK
     /// leaves out is withdrawn. As sender it wants windows that count packets, not SACKs
     /// ([`CcConfig::abc_per_acked`](super::CcConfig::abc_per_acked),
     /// [`BurstRule::PerAcked`](super::BurstRule::PerAcked)), losses that are found by their times
     /// ([`RecoveryConfig::rack`](super::RecoveryConfig::rack)), and round trips measured by SACKs
-    /// of any path; data is paced then.
+    /// of any path. Data is paced while the peer's SACKs are spaced.
     pub thinning: bool,
 }
 

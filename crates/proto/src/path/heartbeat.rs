@@ -2,6 +2,7 @@
 
 use super::PathSet;
 use super::heartbeat_info::{HeartbeatInfo, Outstanding};
+use super::way_back::WayBack;
 use crate::config::AssocConfig;
 use crate::ids::PathId;
 use crate::rng::Rng;
@@ -75,6 +76,28 @@ impl PathSet {
             search.heartbeat_answered();
         }
         Some(now.since(outstanding.sent))
+    }
+
+    /// The peer tells that the HEARTBEAT that `p` sent at `sent` came at `received`, in microseconds
+    /// of its clock.
+    pub(crate) fn note_heartbeat_received(
+        &mut self,
+        now: Time,
+        p: PathId,
+        sent: Time,
+        received: u32,
+    ) {
+        let Some((view, path)) = self.both_mut(p) else { return };
+        let trip = view.srtt.unwrap_or_default();
+        match &mut path.way_back {
+            Some(way) => way.note(now, sent, received, trip),
+            None => path.way_back = Some(WayBack::new(now, sent, received).into()),
+        }
+    }
+
+    /// Whether SACKs on `p` are to be spaced: they queue on the way back.
+    pub(crate) fn spaces_sacks(&self, p: PathId) -> bool {
+        self.get(p).and_then(|path| path.way_back.as_ref()).is_some_and(|way| way.is_spaced())
     }
 
     /// The HEARTBEAT in flight on `p` is overdue, if there is one. Where failed paths are probed

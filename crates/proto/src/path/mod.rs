@@ -16,6 +16,7 @@ mod rto;
 mod rtt_probe;
 mod verification;
 mod verify;
+mod way_back;
 
 pub(crate) use delivery_rate::DeliveryRate;
 pub(crate) use heartbeat_info::HeartbeatInfo;
@@ -24,6 +25,7 @@ pub(crate) use mtu::MtuStep;
 pub(crate) use pacer::Pacers;
 pub(crate) use rtt_probe::Probe;
 pub(crate) use verification::Verification;
+pub(crate) use way_back::clock_of;
 
 use crate::config::{AssocConfig, Encapsulation, MAX_PATHS, PathSettings};
 use crate::ids::{FourTuple, PathId};
@@ -32,6 +34,7 @@ use crate::time::Time;
 use crate::view::{PathAdmin, PathState, PathView};
 use black_hole::BlackHoleDetector;
 use header::header_bytes;
+use way_back::WayBack;
 
 /// All paths. The views are what policies see; the rest is the engine's own.
 #[derive(Debug)]
@@ -102,6 +105,8 @@ pub(crate) struct Path {
     /// Present where nobody named it.
     pub(crate) learned: Option<Box<Learned>>,
     pub(crate) stats: PathCounters,
+    /// Present once the peer told when a HEARTBEAT came.
+    way_back: Option<Box<WayBack>>,
     /// Measures what the path delivers.
     pub(crate) delivery_rate: DeliveryRate,
 }
@@ -205,6 +210,7 @@ impl PathSet {
             last_packet: Time::ZERO,
             learned: None,
             stats: PathCounters::default(),
+            way_back: None,
             delivery_rate: DeliveryRate::default(),
         };
         if let Some((old_view, old_path)) = self.both_mut(id) {

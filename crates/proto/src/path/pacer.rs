@@ -31,11 +31,6 @@ impl Pacers {
         self.paths.get_mut(path.index())
     }
 
-    /// Whether `path` was asked later than it wanted, just now, and has not made up for it yet.
-    pub(crate) fn is_late(&self, path: PathId, now: Time) -> bool {
-        self.paths.get(path.index()).is_some_and(|pacer| pacer.lateness(now) > Duration::ZERO)
-    }
-
     /// When a path that had to wait is to be asked again; `Time::MAX` when none waits.
     pub(crate) fn deadline(&self) -> Time {
         self.paths.iter().map(|p| p.wake).min().unwrap_or(Time::MAX)

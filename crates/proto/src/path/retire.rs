@@ -57,7 +57,7 @@ impl PathSet {
         (view.sendable, view.silent, view.in_recovery) = (false, false, false);
         (path.t3, path.heartbeat_at, path.heartbeat) = (Time::MAX, Time::MAX, None);
         (path.rtt_probe, path.dormant, path.burst_left) = (None, false, 0);
-        path.overdue = None;
+        (path.overdue, path.way_back) = (None, None);
         path.mtu = None;
         // When it went: the number that has been free for longest is the first to be used again.
         path.failed_since = now;

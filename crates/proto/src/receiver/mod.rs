@@ -28,7 +28,7 @@ mod verdict;
 mod tests;
 
 use bytes::Bytes;
-use polypath_wire::PacketWriter;
+use polypath_wire::{PacketWriter, SACKS_ARE_SPACED};
 
 use self::ack::{AckPolicy, Outcome, WindowUpdates};
 use self::buffer::{Buffer, Charge};
@@ -447,17 +447,25 @@ impl Receiver {
     }
 
     /// Writes the SACK or NR-SACK, shortened to what fits; false, and nothing changes, if nothing
-    /// fits.
-    pub(crate) fn write_sack(&mut self, writer: &mut PacketWriter<'_>) -> bool {
-        let (kind, flags, a_rwnd) = (self.settings.nr_sack, self.ack.flags(), self.a_rwnd());
+    /// fits. `is_spaced`: the peer is told that the next one may answer many packets.
+    pub(crate) fn write_sack(
+        &mut self,
+        path: PathId,
+        is_spaced: bool,
+        writer: &mut PacketWriter<'_>,
+    ) -> bool {
+        let (kind, mut flags, a_rwnd) = (self.settings.nr_sack, self.ack.flags(), self.a_rwnd());
+        if is_spaced {
+            flags |= SACKS_ARE_SPACED;
+        }
         let all = self.misses_sacks();
-        let thinning = self.thinning.as_deref_mut().filter(|_| !all);
+        let thinning = self.thinning.as_deref_mut().filter(|own| !all && !own.has_moved(path));
         let Some(all) = self.builder.write(&self.tracker, thinning, kind, flags, a_rwnd, writer)
         else {
             return false;
         };
         if let Some(thinning) = &mut self.thinning {
-            thinning.note_written(all);
+            thinning.note_written(path, all);
         }
         self.tracker.clear_duplicates();
         self.ack.written();
@@ -473,18 +481,23 @@ impl Receiver {
     }
 
     /// A SACK of so many bytes went out on `path`; see
-    /// [`round_robin_path`](Self::round_robin_path). `trip`: the latest round trip of the nearest
-    /// path, by which SACKs are spaced.
+    /// [`round_robin_path`](Self::round_robin_path). `trips`: the latest round trips of the nearest
+    /// and of the farthest path. `is_spaced`: the way back has a queue.
     pub(crate) fn sack_sent_on(
         &mut self,
         path: PathId,
         now: Time,
         bytes: usize,
-        trip: Option<Duration>,
+        trips: (Duration, Duration),
+        is_spaced: bool,
     ) {
         self.paths.sack_sent(path, now);
         if let Some(thinning) = &mut self.thinning {
-            thinning.note_sent(now, bytes, trip, self.buffer.size());
+            if is_spaced {
+                thinning.note_spaced(now, bytes, trips, self.buffer.size());
+            } else {
+                thinning.note_sent(now, trips.0);
+            }
         }
     }
 

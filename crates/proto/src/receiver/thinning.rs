@@ -5,12 +5,15 @@
 //! blocks that changed, now and then one with all. A heartbeat that waits behind SACKs on a thin
 //! way back makes that round trip longer, and SACKs fewer.
 
+use crate::ids::PathId;
 use crate::time::{Duration, Time};
 
 /// SACKs per round trip, about.
 const PER_TRIP: u32 = 8;
 /// Where the buffer is the limit, what waits for a SACK takes room from what could be sent.
-const PER_TRIP_IF_SCARCE: u32 = 32;
+const PER_TRIP_IF_SCARCE: u32 = 64;
+/// Where the way back has no queue, so that they cost no more than they must.
+const PER_TRIP_IF_UNQUEUED: u32 = 128;
 /// It may be if one round trip brings more than its share of so many.
 const SCARCE: f64 = 4.0;
 /// Bytes of data that pay for a byte of a SACK.
@@ -48,6 +51,8 @@ pub(super) struct Thinning {
     sacks: u32,
     /// Payload bytes since the latest SACK.
     recent: u64,
+    /// The path that it took.
+    path: PathId,
 }
 
 impl Thinning {
@@ -63,6 +68,7 @@ impl Thinning {
             bytes: 0,
             sacks: 0,
             recent: 0,
+            path: PathId(0),
         }
     }
 
@@ -87,6 +93,12 @@ impl Thinning {
         }
     }
 
+    /// Whether the latest SACK took another path than this: the ones before may have been lost there,
+    /// if it was cut, so the first on another tells all.
+    pub(super) fn has_moved(&self, path: PathId) -> bool {
+        self.path != path
+    }
+
     /// Whether it may be time for a SACK that tells all; what that costs is not known yet.
     pub(super) const fn may_tell_all(&self) -> bool {
         self.overflowed || self.sacks >= PARTIAL
@@ -107,8 +119,9 @@ impl Thinning {
         &self.listed
     }
 
-    /// A SACK was written; `all`: with all blocks.
-    pub(super) fn note_written(&mut self, all: bool) {
+    /// A SACK was written for `path`; `all`: with all blocks.
+    pub(super) fn note_written(&mut self, path: PathId, all: bool) {
+        self.path = path;
         self.news.rotate_right(1);
         if let Some(news) = self.news.first_mut() {
             news.clear();
@@ -119,24 +132,31 @@ impl Thinning {
         }
     }
 
-    /// It went out at `now` and has so many bytes; `trip` is the round trip of the nearest path, if
-    /// it is known.
-    pub(super) fn note_sent(
+    /// It went out at `now`, and nothing queues where it goes; `trip` is the round trip of the
+    /// nearest path.
+    pub(super) fn note_sent(&mut self, now: Time, trip: Duration) {
+        (self.latest, self.spacing) = (now, trip / PER_TRIP_IF_UNQUEUED);
+        (self.recent, self.credit) = (0, 0);
+    }
+
+    /// It went out at `now` and has so many bytes, and there is a queue; `trips` are the round trips
+    /// of the nearest and of the farthest path, `buffer` the bytes that the receive buffer holds.
+    pub(super) fn note_spaced(
         &mut self,
         now: Time,
         bytes: usize,
-        trip: Option<Duration>,
+        trips: (Duration, Duration),
         buffer: u64,
     ) {
-        let trip = trip.unwrap_or_default();
+        let (nearest, farthest) = trips;
         // Two SACKs may follow each other at once.
-        let least = (trip / PER_TRIP_IF_SCARCE).max(Duration::from_nanos(1));
+        let least = (nearest / PER_TRIP_IF_SCARCE).max(Duration::from_nanos(1));
         let elapsed = now.since(self.latest).max(least);
         let came = core::mem::take(&mut self.recent) as f64;
-        let in_flight = came * trip.as_secs_f64() / elapsed.as_secs_f64();
+        let in_flight = came * farthest.as_secs_f64() / elapsed.as_secs_f64();
         let is_scarce = in_flight > buffer as f64 / SCARCE;
         self.latest = now;
-        self.spacing = trip / if is_scarce { PER_TRIP_IF_SCARCE } else { PER_TRIP };
+        self.spacing = nearest / if is_scarce { PER_TRIP_IF_SCARCE } else { PER_TRIP };
         let price = PRICE * (bytes + HEADERS) as i64;
         self.credit = (self.credit - price).max(-PRICE * MOST_CREDIT);
     }
@@ -147,10 +167,11 @@ mod tests {
     use super::*;
 
     const PACKET: usize = 1452;
+    const TRIPS: (Duration, Duration) = (Duration::from_millis(80), Duration::from_millis(200));
 
     fn tell(thinning: &mut Thinning, all: bool) -> Vec<u64> {
         let news = thinning.list_news(usize::MAX).to_vec();
-        thinning.note_written(all);
+        thinning.note_written(PathId(0), all);
         news
     }
 
@@ -195,9 +216,9 @@ mod tests {
         let at = Time::from_millis;
         assert_eq!(thinning.next_sack(), Time::ZERO);
         thinning.note_arrival(1, 100 * PACKET, false);
-        thinning.note_sent(at(100), 60, Some(Duration::from_millis(80)), u64::MAX);
+        thinning.note_spaced(at(100), 60, TRIPS, u64::MAX);
         assert_eq!(thinning.next_sack(), at(110));
-        thinning.note_sent(at(110), PACKET, Some(Duration::from_millis(80)), u64::MAX);
+        thinning.note_spaced(at(110), PACKET, TRIPS, u64::MAX);
         assert_eq!(thinning.next_sack(), at(130));
     }
 }

@@ -34,6 +34,12 @@ impl<'a> HeartbeatChunk<'a> {
         HeartbeatAckChunk { params: self.params }
     }
 
+    /// The answer that also tells when the HEARTBEAT came, in microseconds of any clock.
+    #[must_use]
+    pub const fn to_timed_ack(&self, received: u32) -> TimedHeartbeatAck<'a> {
+        TimedHeartbeatAck { params: self.params, received }
+    }
+
     pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
         checked_params(raw).map(|params| Self { params })
     }
@@ -64,8 +70,43 @@ impl<'a> HeartbeatAckChunk<'a> {
         find_info(self.params)
     }
 
+    /// When the HEARTBEAT came, in microseconds of the peer's clock, if it tells.
+    #[must_use]
+    pub fn received(&self) -> Option<u32> {
+        let mut known = self.params.iter().skip(1).map_while(Result::ok);
+        let found = known.find(|param| param.kind == param::kind::HEARTBEAT_RECEIVED)?;
+        found.value.try_into().ok().map(u32::from_be_bytes)
+    }
+
     pub(crate) fn from_raw(raw: RawChunk<'a>) -> Result<Self, WireError> {
         checked_params(raw).map(|params| Self { params })
+    }
+}
+
+/// A HEARTBEAT ACK to be sent that tells when the HEARTBEAT came, as its last parameter: for peers
+/// that asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedHeartbeatAck<'a> {
+    /// The parameters of the HEARTBEAT, unchanged.
+    pub params: Params<'a>,
+    /// Microseconds of the sender's clock.
+    pub received: u32,
+}
+
+impl EncodeChunk for TimedHeartbeatAck<'_> {
+    fn encoded_len(&self) -> usize {
+        let params = self.params.as_bytes().len().next_multiple_of(4);
+        CHUNK_HEADER_LEN + params + TLV_HEADER_LEN + size_of::<u32>()
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_chunk_header(out, kind::HEARTBEAT_ACK, 0, self.encoded_len());
+        let params = self.params.as_bytes();
+        out.extend_from_slice(params);
+        // The padding of a chunk's last parameter is not part of the chunk.
+        out.resize(out.len() + params.len().next_multiple_of(4) - params.len(), 0);
+        let received = self.received.to_be_bytes();
+        write_tlv(out, param::kind::HEARTBEAT_RECEIVED, |out| out.extend_from_slice(&received));
     }
 }
 
@@ -113,4 +154,43 @@ fn checked_params(raw: RawChunk<'_>) -> Result<Params<'_>, WireError> {
 
 fn find_info(params: Params<'_>) -> &[u8] {
     params.iter().next().and_then(Result::ok).map_or(&[], |first| first.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RawChunk;
+
+    /// The HEARTBEAT ACK in these bytes.
+    fn read(bytes: &[u8]) -> HeartbeatAckChunk<'_> {
+        HeartbeatAckChunk::from_raw(RawChunk::split_first(bytes, 0).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_timed_answer_echoes_the_heartbeat_and_tells_the_time() {
+        // Five bytes of Heartbeat Info, and the padding that is not part of the chunk.
+        for value in [&[0, 1, 0, 9, 1, 2, 3, 4, 5][..], &[0, 1, 0, 8, 1, 2, 3, 4][..]] {
+            let heartbeat = HeartbeatChunk { params: Params::new(value, CHUNK_HEADER_LEN) };
+            let mut bytes = Vec::new();
+            let ack = heartbeat.to_timed_ack(0xfedc_ba98);
+            ack.encode(&mut bytes);
+            assert_eq!(bytes.len(), ack.encoded_len());
+            let read = read(&bytes);
+            assert_eq!(read.info(), heartbeat.info());
+            assert_eq!(read.received(), Some(0xfedc_ba98));
+        }
+    }
+
+    #[test]
+    fn a_time_of_another_length_is_none() {
+        let info = [0, 1, 0, 4];
+        for value in
+            [&[0x8d, 0x7b, 0, 7, 1, 2, 3, 0][..], &[0x8d, 0x7b, 0, 4], &[0x8d, 0x7b, 0], &[]]
+        {
+            let mut bytes = vec![kind::HEARTBEAT_ACK, 0, 0, 0];
+            bytes.extend([&info, value].concat());
+            let params = Params::new(&bytes[CHUNK_HEADER_LEN..], CHUNK_HEADER_LEN);
+            assert_eq!(HeartbeatAckChunk { params }.received(), None, "{value:?}");
+        }
+    }
 }

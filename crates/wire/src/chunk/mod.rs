@@ -27,13 +27,15 @@ pub use forward_tsn::{
     ForwardTsnChunk, ForwardTsnRepr, IForwardTsnChunk, IForwardTsnRepr, SkippedMessage,
     SkippedStream,
 };
-pub use heartbeat::{HeartbeatAckChunk, HeartbeatChunk, HeartbeatRepr};
+pub use heartbeat::{HeartbeatAckChunk, HeartbeatChunk, HeartbeatRepr, TimedHeartbeatAck};
 pub use init::{InitAckChunk, InitAckRepr, InitChunk, InitFixed, InitRepr};
 pub use nr_sack::{NrSackChunk, NrSackRepr};
 pub use pad::{PadChunk, PadRepr};
 pub use raw::{ChunkBuf, RawChunk};
 pub use reconfig::ReconfigChunk;
-pub use sack::{GapBlock, GapBlocks, SackChunk, SackRepr, Tsns, dac_count, dac_flags};
+pub use sack::{
+    GapBlock, GapBlocks, SACKS_ARE_SPACED, SackChunk, SackRepr, Tsns, dac_count, dac_flags,
+};
 pub use shutdown::ShutdownChunk;
 
 /// A checked chunk.

@@ -188,6 +188,10 @@ pub const fn dac_flags(count: u8) -> u8 {
     if count < 3 { count << 6 } else { 3 << 6 }
 }
 
+/// Flag of an NR-SACK to a peer that agreed to [`SACK_THINNING`](crate::param::kind::SACK_THINNING):
+/// more packets than two may wait for the next one, so data should be paced.
+pub const SACKS_ARE_SPACED: u8 = 0x20;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,6 +13,7 @@ use crate::extension::asconf::{
 };
 use crate::handshake::is_unicast;
 use crate::ids::{FourTuple, PathId};
+use crate::path::clock_of;
 use crate::time::Time;
 
 impl Association {
@@ -202,11 +203,16 @@ impl Association {
     /// Answers a HEARTBEAT; where nothing may be sent yet, as soon as it may.
     pub(in crate::association) fn answer_heartbeat(
         &mut self,
+        now: Time,
         p: PathId,
         heartbeat: &HeartbeatChunk<'_>,
     ) {
         let ack = heartbeat.to_ack();
         if !self.paths.is_dormant(p) {
+            if self.caps.agreed.sack_thinning {
+                let ack = heartbeat.to_timed_ack(clock_of(now));
+                return self.send_control(p, &ack, Bundling::Free);
+            }
             return self.send_control(p, &ack, Bundling::Free);
         }
         let mut bytes = Vec::new();

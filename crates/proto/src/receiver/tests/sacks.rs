@@ -145,7 +145,7 @@ fn paths_of_unacknowledged_data_are_known() {
     assert_eq!(rx.last_data_path(), PathId(1));
     assert_eq!(rx.data_paths().iter().collect::<Vec<_>>(), [PathId(1), PathId(2)]);
     assert_eq!(rx.round_robin_path(), PathId(1));
-    rx.sack_sent_on(PathId(1), Time::ZERO, 20, None);
+    rx.sack_sent_on(PathId(1), Time::ZERO, 20, (Duration::ZERO, Duration::ZERO), false);
     assert_eq!(rx.round_robin_path(), PathId(2));
     sack(&mut rx);
     assert!(rx.data_paths().is_empty());
@@ -251,7 +251,8 @@ fn a_thinned_sack_that_answers_duplicates_tells_all() {
 #[test]
 fn thinned_sacks_keep_their_distance_but_not_from_what_is_urgent() {
     let mut rx = thinning_receiver();
-    rx.sack_sent_on(PathId(0), Time::ZERO, 20, Some(Duration::from_millis(80)));
+    let trip = Duration::from_millis(80);
+    rx.sack_sent_on(PathId(0), Time::ZERO, 20, (trip, trip), true);
     receive(&mut rx, data(2, 1, b"x"));
     receive(&mut rx, data(3, 2, b"x"));
     assert!(!rx.sack_due(Time::from_millis(9)), "the second packet alone is no reason");
@@ -259,4 +260,15 @@ fn thinned_sacks_keep_their_distance_but_not_from_what_is_urgent() {
     assert!(due <= Time::from_millis(20) && rx.sack_due(due));
     receive(&mut rx, flagged(data(4, 3, b"x"), "BEI"));
     assert!(rx.sack_due(Time::ZERO));
+}
+
+#[test]
+fn without_a_queue_sacks_keep_hardly_any_distance() {
+    let mut rx = thinning_receiver();
+    let trip = Duration::from_millis(128);
+    rx.sack_sent_on(PathId(0), Time::ZERO, 20, (trip, trip), false);
+    receive(&mut rx, data(2, 1, b"x"));
+    receive(&mut rx, data(3, 2, b"x"));
+    assert!(!rx.sack_due(Time::ZERO));
+    assert_eq!(rx.sack_deadline(), Some(Time::from_millis(1)));
 }
