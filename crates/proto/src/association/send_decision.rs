@@ -284,10 +284,11 @@ impl SendDecision<'_> {
     /// whether any path is.
     pub(super) fn refresh_sendable(&mut self, bytes: u32, packet: Option<PathId>) -> bool {
         let mut refused = None;
-        let mut sendable = 0_u32;
+        let (mut sendable, mut before) = (0_u32, 0_u32);
         let view = self.tx.view(self.now, self.paths);
         for (path, own) in self.paths.iter() {
             let p = path.id;
+            before |= u32::from(path.sendable) << p.0;
             let begins = packet != Some(p);
             let open = path.usable
                 && path.has_room()
@@ -307,8 +308,11 @@ impl SendDecision<'_> {
         {
             sendable = 1 << p.0;
         }
-        for (path, bit) in self.paths.views.iter_mut().zip(0..) {
-            path.sendable = sendable >> bit & 1 == 1;
+        // Once for each chunk, and most change nothing.
+        if sendable != before {
+            for path in &mut self.paths.views {
+                path.sendable = sendable >> path.id.0 & 1 == 1;
+            }
         }
         sendable != 0
     }
