@@ -285,7 +285,8 @@ impl SendDecision<'_> {
     pub(super) fn refresh_sendable(&mut self, bytes: u32, packet: Option<PathId>) -> bool {
         let mut refused = None;
         let (mut sendable, mut before) = (0_u32, 0_u32);
-        let view = self.tx.view(self.now, self.paths);
+        let buffer = &self.policies.buffer;
+        let view = buffer.restricts().then(|| self.tx.view(self.now, self.paths));
         for (path, own) in self.paths.iter() {
             let p = path.id;
             before |= u32::from(path.sendable) << p.0;
@@ -294,7 +295,7 @@ impl SendDecision<'_> {
                 && path.has_room()
                 && !(begins && (own.burst_left == 0 || own.must_wait(path)))
                 && self.now >= own.held_back_until;
-            if open && self.policies.buffer.may_take(&view, p, bytes) {
+            if open && view.as_ref().is_none_or(|view| buffer.may_take(view, p, bytes)) {
                 sendable |= 1 << p.0;
             } else if open && refused.is_none() {
                 refused = Some(p);

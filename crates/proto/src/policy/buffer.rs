@@ -13,6 +13,11 @@ pub trait BufferPolicy: Policy {
     /// Whether `bytes` more payload bytes may go out on `path`.
     fn may_take(&self, view: &AssocView<'_>, path: PathId, bytes: u32) -> bool;
 
+    /// Whether it ever refuses. One that never does is not asked for each chunk.
+    fn restricts(&self) -> bool {
+        true
+    }
+
     /// The bytes granted to `path` in all, for traces; `u64::MAX` when not limited.
     fn share_of(&self, _view: &AssocView<'_>, _path: PathId) -> u64 {
         u64::MAX
@@ -32,5 +37,9 @@ impl Policy for SharedBuffer {
 impl BufferPolicy for SharedBuffer {
     fn may_take(&self, _view: &AssocView<'_>, _path: PathId, _bytes: u32) -> bool {
         true
+    }
+
+    fn restricts(&self) -> bool {
+        false
     }
 }

@@ -8,7 +8,7 @@ use super::{check_name, same_twice};
 const STEPS: usize = 1000;
 
 /// Checks a buffer policy: when nothing is in flight or held anywhere, every usable path may send a
-/// packet; no path is granted nothing at all.
+/// packet; no path is granted nothing at all; what never restricts never refuses.
 ///
 /// # Panics
 /// When the policy breaks a rule.
@@ -34,6 +34,11 @@ fn drive_policy(policy: &dyn BufferPolicy, seed: u64) -> Vec<(bool, u64)> {
             assert!(
                 admitted || !empty || !path.usable,
                 "{name}, seed {seed}: {} may not begin, with all buffers empty",
+                path.id
+            );
+            assert!(
+                admitted || policy.restricts(),
+                "{name}, seed {seed}: {} is refused by a policy that restricts nothing",
                 path.id
             );
             assert!(share > 0, "{name}, seed {seed}: {} is granted nothing", path.id);
