@@ -6,13 +6,13 @@ cd "$(dirname "$0")/.."
 
 step() { printf '\n== %s\n' "$*" >&2; }
 
+# Where nothing was built yet there is nothing to build upon, and keeping that for the next time costs time.
+[ -d "${CARGO_TARGET_DIR:-target}" ] || export CARGO_INCREMENTAL=0
+
 step "formatting"
 if cargo fmt --version >/dev/null 2>&1; then cargo fmt --all --check; else echo "rustfmt is not installed: skipped" >&2; fi
 step "lints"
 if cargo clippy --version >/dev/null 2>&1; then cargo clippy --workspace --all-targets --quiet -- -D warnings; else echo "clippy is not installed: skipped" >&2; fi
-step "fuzz targets compile"
-# They are a workspace of their own, so nothing above has seen them.
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" cargo check --quiet --manifest-path fuzz/Cargo.toml
 step "defences that can be switched off"
 bash tools/mutants.sh --check
 step "tests"
@@ -30,16 +30,37 @@ if [ "$(id -u)" = 0 ]; then
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 	fi
 fi
+cargo test --workspace --quiet --no-run
+
+# Tests wait for real time and for each other, so a processor is often idle: what mostly compiles goes on beside them, at the
+# lowest priority.
+compile_beside_tests() {
+	renice -n 19 $BASHPID >/dev/null
+	step "an application outside of the workspace"
+	# Its dependencies are the workspace's, version by version; so nothing is fetched.
+	cp Cargo.lock tests/outside/Cargo.lock
+	CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" cargo run --quiet --offline --manifest-path tests/outside/Cargo.toml >/dev/null
+	step "documentation"
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	step "fuzzing, some seconds for each target"
+	# They are a workspace of their own, so nothing above has seen them.
+	if command -v c++ >/dev/null; then
+		bash tools/fuzz.sh 5
+	else
+		echo "there is no C++ compiler: only checked whether they compile" >&2
+		CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" cargo check --quiet --manifest-path fuzz/Cargo.toml
+	fi
+}
+beside=$(mktemp)
+(set -e; compile_beside_tests) >"$beside" 2>&1 &
+beside_pid=$!
+trap 'kill $beside_pid 2>/dev/null || true; rm -f "$beside"' EXIT
 cargo test --workspace --quiet
-step "an application outside of the workspace"
-# Its dependencies are the workspace's, version by version; so nothing is fetched.
-cp Cargo.lock tests/outside/Cargo.lock
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" cargo run --quiet --offline --manifest-path tests/outside/Cargo.toml >/dev/null
+wait $beside_pid || { cat "$beside" >&2; exit 1; }
+cat "$beside" >&2
 step "packages"
 if [ -n "$(git status --porcelain 2>/dev/null)" ]; then dirty=--allow-dirty; else dirty=; fi
 cargo package --workspace --no-verify --quiet --offline $dirty
-step "fuzzing, some seconds for each target"
-if command -v c++ >/dev/null; then bash tools/fuzz.sh 5; else echo "there is no C++ compiler: skipped" >&2; fi
 step "runs in a browser"
 # rustup target add wasm32-unknown-unknown, or Debian's rustc-web with libstd-rust-web-dev-wasm32.
 web=wasm32-unknown-unknown
@@ -48,8 +69,6 @@ if [ -d "$(rustc --print sysroot)/lib/rustlib/$web/lib" ]; then
 else
 	echo "the target $web is not installed: skipped" >&2
 fi
-step "documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 step "licences"
 if cargo deny --version >/dev/null 2>&1; then cargo deny --offline check licenses bans; else echo "cargo-deny is not installed: skipped" >&2; fi
 step "known vulnerabilities"

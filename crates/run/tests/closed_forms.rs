@@ -1,8 +1,6 @@
 //! The simulator against what can be derived without it.
 
-mod common;
-
-use common::{MS, PathSpec, S, policies, s0, world};
+use crate::common::{MS, PathSpec, S, policies, s0, world};
 use polypath_policies::PolicySpec;
 use polypath_proto::config::{AssocConfig, CcConfig, CmtConfig, CwndUnit, NrSack};
 use polypath_sim::results::FlowResult;

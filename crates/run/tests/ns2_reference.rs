@@ -1,9 +1,7 @@
 //! Transfers of 8 MiB with a 64 KiB receive buffer under the five retransmission policies of S1,
 //! beside the original simulator's (`data/ns2/fig4_rbuf64.csv`, 100 runs per point).
 
-mod common;
-
-use common::{PathSpec, S, policies, s1, world};
+use crate::common::{PathSpec, S, policies, s1, world};
 use polypath_sim::spec::{AppSpec, FileContent, MessageSpec, TimeSpec};
 use rayon::prelude::*;
 

@@ -1,11 +1,9 @@
 //! What a run writes can be read by others.
 
-mod common;
-
 use std::process::Command;
 use std::sync::Arc;
 
-use common::{assoc, file, lossy, observe, seconds, world};
+use crate::common::{assoc, file, lossy, observe, seconds, world};
 use polypath_capture::trace::{self, TraceWriter};
 use polypath_proto::config::Encapsulation;
 use polypath_sim::{Pcap, WorldSpec};

@@ -1,14 +1,13 @@
 //! What the congestion controls do to a network: shares of a bottleneck, disjoint paths, long fat
 //! paths, the first second.
 //!
-//! `cargo test -p polypath-sim --test congestion -- --nocapture --test-threads 1` prints the rows
+//! `cargo test -p polypath-sim --test all -- --nocapture --test-threads 1` prints the rows
 //! of `docs/congestion.md`.
 
-mod common;
-
+use crate::common;
 use std::sync::Arc;
 
-use common::{MS, link, lossy, run, saturated, seconds, world};
+use crate::common::{MS, link, lossy, run, saturated, seconds, world};
 use polypath_link::{LinkConfig, Queue};
 use polypath_policies::{PolicySpec, factory};
 use polypath_proto::config::AssocConfig;

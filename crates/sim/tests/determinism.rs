@@ -1,10 +1,8 @@
 //! A run is a pure function of specification and seed, and its parts draw their randomness apart.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{MS, SEC, file, link, lossy, observe, run, saturated, seconds, world};
+use crate::common::{MS, SEC, file, link, lossy, observe, run, saturated, seconds, world};
 use polypath_link::DropReason;
 use polypath_proto::trace::TraceRecord;
 use polypath_sim::observer::{Observer, SentPacket, TraceSource};

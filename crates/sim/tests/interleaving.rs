@@ -1,11 +1,9 @@
 //! Interleaving (RFC 8260): a large message of one stream does not hold up the small ones of
 //! another.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{MS, SEC, assoc, link, lossy, run, seconds, world};
+use crate::common::{MS, SEC, assoc, link, lossy, run, seconds, world};
 use polypath_link::Queue;
 use polypath_policies::PolicySpec;
 use polypath_proto::Reliability;

@@ -1,14 +1,12 @@
 //! Receivers that report few gap ack blocks, as Linux does: 16 (RFC 9260 section 3.3.4 leaves the
 //! number to them).
 //!
-//! `cargo test -p polypath-sim --test limited_reports -- --nocapture` prints what is left of the
+//! `cargo test -p polypath-sim --test all -- --nocapture` prints what is left of the
 //! goodput.
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{lossy, run, saturated, seconds, world};
+use crate::common::{lossy, run, saturated, seconds, world};
 use polypath_policies::{PolicySpec, factory, profile};
 use polypath_proto::config::AssocConfig;
 

@@ -1,11 +1,10 @@
 //! Several paths and several flows.
 
-mod common;
-
+use crate::common;
 use std::sync::Arc;
 
+use crate::common::{MS, SEC, assoc, link, lossy, run, saturated, seconds, world};
 use bytes::Bytes;
-use common::{MS, SEC, assoc, link, lossy, run, saturated, seconds, world};
 use polypath_policies::PolicySpec;
 use polypath_proto::config::{AssocConfig, CmtConfig, NrSack};
 use polypath_proto::{PathId, view::PathAdmin};

@@ -1,10 +1,9 @@
 //! Pacing: bursts that a shallow queue cannot hold.
 
-mod common;
-
+use crate::common;
 use std::sync::Arc;
 
-use common::{MS, link, run, seconds, world};
+use crate::common::{MS, link, run, seconds, world};
 use polypath_link::{LinkConfig, Queue};
 use polypath_policies::{PolicySpec, factory};
 use polypath_proto::config::{AssocConfig, RecoveryConfig};

@@ -1,8 +1,6 @@
 //! One path, where everything can be worked out by hand.
 
-mod common;
-
-use common::{MBIT, MS, SEC, file, link, run, saturated, seconds, world};
+use crate::common::{MBIT, MS, SEC, file, link, run, saturated, seconds, world};
 use polypath_proto::config::Encapsulation;
 use polypath_sim::results::Outcome;
 use polypath_sim::spec::{AppSpec, MessageSpec, ReaderSpec};

@@ -1,8 +1,6 @@
 //! Mistakes in a specification are named.
 
-mod common;
-
-use common::{link, saturated, world};
+use crate::common::{link, saturated, world};
 use polypath_sim::WorldSpec;
 use polypath_sim::spec::{Action, ActionSpec, AppSpec, MessageSpec, ReaderSpec};
 

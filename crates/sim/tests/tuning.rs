@@ -1,10 +1,8 @@
 //! Buffers that tune themselves, over several paths at once.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{assoc, link, run, saturated, seconds, world};
+use crate::common::{assoc, link, run, saturated, seconds, world};
 use polypath_link::{LinkConfig, Queue};
 use polypath_proto::config::{AssocConfig, InitialSsthresh};
 
