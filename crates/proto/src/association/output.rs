@@ -222,7 +222,7 @@ impl Association {
     fn write_sack(&mut self, now: Time, path: PathId, writer: &mut PacketWriter<'_>) {
         let start = writer.chunk_area().len();
         let copy = self.sack_path().choose_for_copy(path);
-        let is_spaced = self.paths.spaces_sacks(path);
+        let is_spaced = self.paths.spaces_sacks(now, path);
         if !self.rx.write_sack(path, is_spaced, writer) {
             return;
         }

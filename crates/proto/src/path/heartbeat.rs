@@ -96,8 +96,8 @@ impl PathSet {
     }
 
     /// Whether SACKs on `p` are to be spaced: they queue on the way back.
-    pub(crate) fn spaces_sacks(&self, p: PathId) -> bool {
-        self.get(p).and_then(|path| path.way_back.as_ref()).is_some_and(|way| way.is_spaced())
+    pub(crate) fn spaces_sacks(&self, now: Time, p: PathId) -> bool {
+        self.get(p).and_then(|path| path.way_back.as_ref()).is_some_and(|way| way.is_spaced(now))
     }
 
     /// The HEARTBEAT in flight on `p` is overdue, if there is one. Where failed paths are probed

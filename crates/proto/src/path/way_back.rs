@@ -136,9 +136,11 @@ impl WayBack {
         Duration::from_micros(u64::try_from(median).unwrap_or(0))
     }
 
-    /// Whether SACKs on it are to be fewer than one for every second packet.
-    pub(crate) const fn is_spaced(&self) -> bool {
-        matches!(self.stage, Stage::Tried(_) | Stage::Spaced(_))
+    /// Whether SACKs on it are to be fewer than one for every second packet. What no HEARTBEAT
+    /// confirmed for long is not known any more: a path that carries our own data has none.
+    pub(crate) fn is_spaced(&self, now: Time) -> bool {
+        let is_known = now.since(self.base_at) < FIRST_HOLD;
+        is_known && matches!(self.stage, Stage::Tried(_) | Stage::Spaced(_))
     }
 }
 
@@ -179,7 +181,7 @@ mod tests {
         let fed = delays.iter().zip(0..).map(|(delay, n)| {
             let sent = at(began + 500 * n);
             way.note(sent + TRIP, sent, received(sent, Duration::from_millis(*delay)), TRIP);
-            way.is_spaced()
+            way.is_spaced(sent + TRIP)
         });
         fed.collect()
     }
@@ -215,7 +217,7 @@ mod tests {
             let sent = at(1000 * second);
             let delay = Duration::from_millis(20) + Duration::from_micros(100 * second);
             way.note(sent + TRIP, sent, received(sent, delay), TRIP);
-            assert!(!way.is_spaced(), "{second}");
+            assert!(!way.is_spaced(sent + TRIP), "{second}");
         }
     }
 
@@ -245,6 +247,13 @@ mod tests {
         feed(&mut way, 200_000, &[80, 80, 80]);
         feed(&mut way, 210_000, &[21; 6]);
         assert_eq!(way.helps.length, FIRST_HOLD, "long ago");
+    }
+
+    #[test]
+    fn without_heartbeats_nothing_is_spaced_for_ever() {
+        let mut way = began(20);
+        assert_eq!(feed(&mut way, 500, &[80, 80, 80]), [false, true, true]);
+        assert!(way.is_spaced(at(30_000)) && !way.is_spaced(at(40_000)));
     }
 
     #[test]
