@@ -13,11 +13,13 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 out=${CARGO_TARGET_DIR:-$PWD/../target}/fuzz
 # What cargo-fuzz passes with `-s none`.
 export RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing"
-CARGO_TARGET_DIR=$out cargo build --quiet --release --target "$host" "${@/#/--bin=}"
+# A long search is worth a slow build.
+if [ "$seconds" -ge 60 ]; then profile=release; else profile=smoke; fi
+CARGO_TARGET_DIR=$out cargo build --quiet --profile $profile --target "$host" "${@/#/--bin=}"
 for target; do
 	mkdir -p "$out/corpus/$target" "$out/artifacts"
 	log=$out/$target.log
-	"$out/$host/release/$target" -max_total_time="$seconds" -print_final_stats=1 -timeout=25 -artifact_prefix="$out/artifacts/$target-" \
+	"$out/$host/$profile/$target" -max_total_time="$seconds" -print_final_stats=1 -timeout=25 -artifact_prefix="$out/artifacts/$target-" \
 		"$out/corpus/$target" "corpus/$target" >"$log" 2>&1 || { tail -30 "$log" >&2; exit 1; }
 	printf '%s: %s inputs in %s s, nothing found\n' "$target" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")" "$seconds"
 done
