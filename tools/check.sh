@@ -6,8 +6,9 @@ cd "$(dirname "$0")/.."
 
 step() { printf '\n== %s\n' "$*" >&2; }
 
-# Where nothing was built yet there is nothing to build upon, and keeping that for the next time costs time.
-[ -d "${CARGO_TARGET_DIR:-target}" ] || export CARGO_INCREMENTAL=0
+# Where nothing was built yet there is nothing to build upon, and keeping that for the next time costs time. So does what debuggers read:
+# a test that fails names its line without.
+[ -d "${CARGO_TARGET_DIR:-target}" ] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_TEST_DEBUG=0 CARGO_PROFILE_DEV_DEBUG=0
 
 step "formatting"
 if cargo fmt --version >/dev/null 2>&1; then cargo fmt --all --check; else echo "rustfmt is not installed: skipped" >&2; fi

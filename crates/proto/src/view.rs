@@ -214,6 +214,22 @@ pub struct RateSample {
 }
 
 impl RateSample {
+    /// A sample of `bytes` that left together and came back after `rtt`; for tests of policies.
+    pub const fn of_trip(bytes: u64, rtt: Duration) -> Self {
+        Self {
+            delivered: bytes,
+            prior_delivered: 0,
+            interval: rtt,
+            is_valid: true,
+            rtt,
+            is_app_limited: false,
+            newly_acked: bytes,
+            newly_lost: 0,
+            lost: 0,
+            sent_in_flight: bytes,
+        }
+    }
+
     /// The delivery rate, bytes per second; `None` if the sample is invalid.
     pub fn bytes_per_second(&self) -> Option<f64> {
         self.is_valid.then(|| self.delivered as f64 / self.interval.as_secs_f64())

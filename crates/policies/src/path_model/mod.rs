@@ -4,6 +4,7 @@
 pub mod competitor;
 pub mod estimate;
 pub mod raise;
+pub(crate) mod rate_bound;
 pub(crate) mod restless;
 mod rounds;
 pub(crate) mod train;

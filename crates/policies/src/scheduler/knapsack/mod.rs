@@ -6,12 +6,11 @@ mod loss;
 mod own;
 mod paced;
 mod set;
-mod stream;
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, LossInfo, PathPick, PathScheduler, Policy, Trigger};
 use polypath_proto::time::{Duration, Time};
-use polypath_proto::view::{AssocView, ChunkMeta, PathView};
+use polypath_proto::view::{AssocView, ChunkMeta, PathView, RateSample};
 
 use crate::entry::{PolicyEntry, Recipe};
 use crate::error::PolicyError;
@@ -20,7 +19,6 @@ use crate::options::Options;
 use loss::average_window;
 use own::Own;
 use set::{Candidate, Case, Choice, NEARLY};
-use stream::{Load, Stream};
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", read_options)
     .summary("shortest hold time first, each path up to its bandwidth-delay product")
@@ -66,20 +64,39 @@ fn buffer(view: &AssocView<'_>) -> f64 {
     view.send_buffer.limit.min(view.peer_rwnd_max) as f64
 }
 
+/// Bytes that are to be delivered as far as anybody knows: what waits and what is in flight, and no
+/// more than the buffers take.
+#[inline]
+fn work(view: &AssocView<'_>) -> f64 {
+    let sent: u64 = view.paths.iter().map(|path| path.outstanding).sum();
+    let all = view.send_buffer.unsent.saturating_add(sent);
+    buffer(view).min(all as f64)
+}
+
+/// Whether nothing else is in flight on the path, nor waits. The SACK of such a packet would be
+/// delayed, and what it tells of the path would be that delay (RFC 7053 section 4 has the I bit for
+/// that).
+fn is_lone(view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta) -> bool {
+    let first = |path: &PathView| path.outstanding <= u64::from(path.pmdcs);
+    view.send_buffer.unsent <= u64::from(chunk.bytes) && view.path(path).is_some_and(first)
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Knapsack {
     slack: u64,
     gain: f64,
     paths: Vec<Own>,
-    /// The paths for one ordered stream, as bits; kept up once a chunk to be delivered in order was
-    /// seen.
+    /// The paths in use, as bits.
     set: u64,
     choice: Choice,
     /// The slower ones of them while the buffer is the limit: their packets are spread.
     spread: u64,
+    /// Chunks to be delivered in order were seen.
     ordered: bool,
-    streams: Vec<Stream>,
+    /// Paths that may carry more than one packet at a time: what they carried of late told how fast
+    /// they are at most, or there is none that is nearer.
+    tried: u64,
     /// The caps of usable paths together, which every chunk of a send attempt asks for; none since
     /// something else changed.
     wanted: Option<u64>,
@@ -89,17 +106,15 @@ impl Knapsack {
     /// `slack` packets beyond the bandwidth-delay product; another path must be worth a share
     /// `gain` to an ordered stream.
     pub fn new(slack: u64, gain: f64) -> Self {
-        let (paths, streams) = (Vec::new(), Vec::new());
-        let choice = Choice::default();
         Self {
             slack,
             gain,
-            paths,
+            paths: Vec::new(),
             set: ALL,
-            choice,
+            choice: Choice::default(),
             spread: 0,
             ordered: false,
-            streams,
+            tried: ALL,
             wanted: None,
         }
     }
@@ -153,18 +168,19 @@ impl Knapsack {
     #[inline]
     fn is_open(&self, path: &PathView, next: &ChunkMeta) -> bool {
         let after = path.outstanding + u64::from(next.bytes);
+        let waits = self.tried & bit(path.id) == 0 && path.outstanding > 0;
         path.sendable
+            && !waits
             && match self.paths.get(path.id.index()) {
                 Some(own) => own.burst.allows(path) && after <= own.cap(path, self.slack),
                 None => after <= path.cwnd,
             }
     }
 
-    /// Bytes per second that the path can carry; boundless while it was never full.
+    /// Bytes per second that the path can carry, as far as is known; boundless where nothing is.
     #[inline]
-    fn rate(&self, path: &PathView) -> f64 {
-        let own = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full());
-        own.map_or(f64::INFINITY, |o| o.estimate.rate())
+    fn rate(&self, now: Time, path: &PathView) -> f64 {
+        self.paths.get(path.id.index()).map_or(f64::INFINITY, |own| own.rate(now))
     }
 
     /// The share of its packets that the path loses.
@@ -172,24 +188,31 @@ impl Knapsack {
         self.paths.get(path.id.index()).map_or(0.0, |own| own.loss.share(path))
     }
 
-    /// What the path carries as a part of one ordered stream: no more than its window lets it, or
-    /// will once it stops to grow fast.
-    fn share(&self, path: &PathView, hold: f64, loss: f64, buffer: f64) -> f64 {
-        let window = path.cwnd.max(path.ssthresh) as f64;
+    /// What the path carries of `work` bytes: no more than its window lets it, or will once it
+    /// stops to grow fast.
+    fn share(&self, now: Time, path: &PathView, hold: f64, loss: f64, work: f64) -> f64 {
+        let cwnd = path.cwnd.max(1) as f64;
+        // In slow start a window doubles once a round trip, and little work is done before it is
+        // large.
+        let window = if path.cwnd < path.ssthresh {
+            work.max(cwnd) / (1.0 + work / cwnd).log2().max(1.0)
+        } else {
+            cwnd
+        };
         // What it comes to on average with such losses: a choice that followed every halving would
         // not settle, and a path left with a small window would not be used again.
         let own = self.paths.get(path.id.index()).filter(|_| loss > 0.0);
         let cuts = own.map_or(0.0, |own| own.loss.cut_share(path));
         let mtu = f64::from(path.mtu);
-        let window = if cuts > 0.0 { mtu * average_window(cuts, buffer / mtu) } else { window };
-        self.rate(path).min(window / hold.max(1e-6))
+        let window = if cuts > 0.0 { mtu * average_window(cuts, work / mtu) } else { window };
+        self.rate(now, path).min(window / hold.max(1e-6))
     }
 
     fn candidate(&self, view: &AssocView<'_>, path: &PathView) -> Candidate {
         let (hold, loss) = (self.hold(view, path).as_secs_f64(), self.loss(path));
         // In use it holds a byte for longer, by the packets of slack that it may queue.
-        let queue = (self.slack * u64::from(path.mtu)) as f64 / self.rate(path);
-        let rate = self.share(path, hold, loss, buffer(view));
+        let queue = (self.slack * u64::from(path.mtu)) as f64 / self.rate(view.now, path);
+        let rate = self.share(view.now, path, hold, loss, work(view));
         let sure = self.sure(path, hold).min(rate);
         Candidate { bit: bit(path.id), empty: hold, held: hold + queue, rate, sure, loss }
     }
@@ -205,13 +228,24 @@ impl Knapsack {
         }
     }
 
-    /// The paths that carry most of one ordered stream.
+    /// The paths that carry most of what there is to do.
     fn choose(&mut self, view: &AssocView<'_>) -> u64 {
         let candidates = view.usable().map(|path| self.candidate(view, path)).collect();
-        let buffer = buffer(view);
+        let buffer = work(view);
         let packet = f64::from(view.usable().next().map_or(1500, |path| path.mtu));
         let case = Case { candidates, buffer, packet, gain: self.gain };
         self.choice.of(case)
+    }
+
+    /// See [`Knapsack::tried`]. A heartbeat tells how far a path is, not how fast; until its first
+    /// packet has told that, one that looked near may hold a whole window for seconds.
+    fn tried(&self, view: &AssocView<'_>) -> u64 {
+        let nearest = view.usable().min_by_key(|path| self.hold(view, path));
+        let known = |path: &&PathView| {
+            self.paths.get(path.id.index()).is_some_and(|own| own.bound.get(view.now).is_some())
+        };
+        let known = view.paths.iter().filter(known).chain(nearest);
+        known.fold(0, |bits, path| bits | bit(path.id))
     }
 
     /// Paths on which packets of one ordered stream do not go in bursts. All that follows waits for
@@ -219,8 +253,7 @@ impl Knapsack {
     /// the burst that is freed when it arrives makes the next one queue. Repairs of losses free
     /// most of the buffer at once, and filling it again in time is worth more.
     fn to_spread(&self, view: &AssocView<'_>) -> u64 {
-        let one = self.ordered && self.streams.len() <= 1;
-        if !one || !self.is_scarce(view) {
+        if !self.ordered || !self.is_scarce(view) {
             return 0;
         }
         let used = || view.usable().filter(|path| self.set & bit(path.id) != 0);
@@ -247,15 +280,15 @@ impl Knapsack {
     /// How long the path would hold `next`: with the queue that it would find there.
     fn expected(&self, view: &AssocView<'_>, path: &PathView, next: &ChunkMeta) -> Duration {
         let hold = self.hold(view, path);
-        let Some(own) = self.paths.get(path.id.index()).filter(|o| o.estimate.is_full()) else {
-            return hold;
-        };
+        let Some(own) = self.paths.get(path.id.index()) else { return hold };
         let bytes = (path.outstanding + u64::from(next.bytes)) as f64;
-        let beyond = bytes - own.estimate.bdp(path);
+        // Of a path that was never full no more is known than how fast it is at most.
+        let held = if own.estimate.is_full() { own.estimate.bdp(path) } else { 0.0 };
+        let beyond = bytes - held;
         if beyond <= 0.0 {
             return hold;
         }
-        let queue = (beyond / own.estimate.rate().max(1.0)).min(MAX_QUEUE);
+        let queue = (beyond / own.rate(view.now).max(1.0)).min(MAX_QUEUE);
         // To the nearest: what `Duration::from_secs_f64` gives, in a tenth of the instructions.
         hold + Duration::from_nanos((queue * 1e9 + 0.5) as u64)
     }
@@ -321,85 +354,6 @@ impl Knapsack {
         let paths = view.sendable().map(|p| (self.expected(view, p, next), p.id));
         paths.min().map_or(PathPick::Wait, |(_, id)| PathPick::Use(id))
     }
-
-    /// The path for a chunk of one ordered stream among several: each stays on its path, so that
-    /// none waits for another one's path; a full path passes streams on.
-    fn home(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
-        let Some(fastest) = self.fastest(view, next, ALL) else { return PathPick::Wait };
-        let Some(at) = self.streams.iter().position(|s| s.id == next.stream) else {
-            return PathPick::Use(fastest);
-        };
-        let Some(stream) = self.streams.get(at).copied() else { return PathPick::Wait };
-        let Some(home) = view.path(stream.home) else { return PathPick::Use(fastest) };
-        let (here, there) = (self.hold(view, home), view.path(fastest).map(|p| self.hold(view, p)));
-        if !home.usable {
-            return self.settle(view, at, fastest);
-        }
-        // By a hair is for nothing: heartbeats, which an idle path is judged by, are short and
-        // never wait.
-        if there.is_some_and(|there| there + there / 32 < here) {
-            return self.hold_back(view, at, here, fastest);
-        }
-        if self.is_open(home, next) {
-            return self.stay(at);
-        }
-        // A stream that came back in vain, because others wait for it or have too little to fill
-        // the path, tries ever less.
-        let rested = view.now.since(stream.moved) > here * (2 << stream.returns.min(8));
-        // What remains must be able to fill the path.
-        let others = self.streams.iter().filter(|s| s.home == stream.home && s.id != stream.id);
-        let company = 4 * others.map(|s| s.load.bytes()).sum::<u64>() >= stream.load.bytes();
-        if company && rested { self.settle(view, at, fastest) } else { self.rest(at) }
-    }
-
-    /// The stream at `at` moves to `path`.
-    fn settle(&mut self, view: &AssocView<'_>, at: usize, path: PathId) -> PathPick {
-        if let Some(stream) = self.streams.get_mut(at) {
-            stream.home = path;
-            stream.moved = view.now;
-            stream.held_back = None;
-        }
-        PathPick::Use(path)
-    }
-
-    /// The stream at `at` goes on where it is.
-    fn stay(&mut self, at: usize) -> PathPick {
-        let Some(stream) = self.streams.get_mut(at) else { return PathPick::Wait };
-        stream.held_back = None;
-        PathPick::Use(stream.home)
-    }
-
-    /// The stream at `at` waits for its own path.
-    fn rest(&mut self, at: usize) -> PathPick {
-        self.stay(at);
-        PathPick::Skip
-    }
-
-    /// A faster path is open. The slower one waits, so that the buffer goes to those streams that
-    /// fill the faster one; if there are none, the stream moves there: once its data on the slower
-    /// one has arrived, or before the faster one runs dry, when those that could fill it wait for
-    /// this stream, because their application fills them in turn.
-    fn hold_back(
-        &mut self,
-        view: &AssocView<'_>,
-        at: usize,
-        hold: Duration,
-        faster: PathId,
-    ) -> PathPick {
-        let Some(stream) = self.streams.get_mut(at) else { return PathPick::Wait };
-        let since = *stream.held_back.get_or_insert(view.now);
-        let runs_dry = view.path(faster).is_some_and(|path| 2 * path.outstanding < self.cap(path));
-        if view.now.since(since) <= hold && !runs_dry {
-            return PathPick::Skip;
-        }
-        // Between paths of about the same delay nothing is lost.
-        let there = view.path(faster).map_or(hold, |path| self.hold(view, path));
-        let gained = there + there / 4 < hold;
-        if let Some(stream) = self.streams.get_mut(at).filter(|_| gained) {
-            stream.returns += 1;
-        }
-        self.settle(view, at, faster)
-    }
 }
 
 impl Policy for Knapsack {
@@ -425,9 +379,8 @@ impl Policy for Knapsack {
 
 impl PathScheduler for Knapsack {
     fn begin_attempt(&mut self, view: &AssocView<'_>, _why: Trigger) {
-        if self.ordered {
-            self.set = self.choose(view);
-        }
+        self.set = self.choose(view);
+        self.tried = self.tried(view);
         let spare = self.spare(view);
         let apart = view.paths.iter().all(|path| path.group == path.id);
         for path in view.paths {
@@ -437,39 +390,26 @@ impl PathScheduler for Knapsack {
                 true => u64::from(path.usable),
                 false => view.usable().filter(|p| p.group == path.group).count() as u64,
             };
-            own.begin_attempt(path, self.slack, spare, members);
+            own.begin_attempt(view.now, path, self.slack, spare, members);
         }
         self.wanted = Some(self.caps(view));
         self.spread = self.to_spread(view);
-        if self.streams.is_empty() {
-            return;
-        }
-        let slowest = view.usable().map(|p| self.hold(view, p)).max().unwrap_or_default();
-        let memory = slowest + slowest;
-        self.streams.retain(|s| view.now.since(s.last_sent) < memory);
     }
 
     fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
-        let others = self.streams.iter().any(|s| s.id != next.stream);
         let pick = if next.needs.is_urgent() {
             self.soonest(view, next)
-        } else if !next.ordered {
-            self.unless_busy(view, self.fastest_of_equals(view, next, ALL), next, ALL)
-        } else if others {
-            self.home(view, next)
-        } else {
-            if !std::mem::replace(&mut self.ordered, true) {
-                self.set = self.choose(view);
-            }
+        } else if next.ordered && view.send_buffer.unsent > next.message_remaining {
             // While data waits, not of equals in turn: with as much in flight on either, SACKs have
             // no faster way, and a cut of the way that they happen to take is missed late
             // (`crates/run/tests/failover.rs`).
-            if view.send_buffer.unsent <= next.message_remaining {
-                let pick = self.fastest_of_equals(view, next, self.due(view.now));
-                self.unless_busy(view, pick, next, self.set)
-            } else {
-                self.fastest(view, next, self.due(view.now)).map_or(PathPick::Wait, PathPick::Use)
-            }
+            self.ordered = true;
+            self.fastest(view, next, self.due(view.now)).map_or(PathPick::Wait, PathPick::Use)
+        } else {
+            self.ordered |= next.ordered;
+            let set = if next.ordered { self.due(view.now) } else { self.set };
+            let pick = self.fastest_of_equals(view, next, set);
+            self.unless_busy(view, pick, next, self.set)
         };
         // Without anything in flight there is no feedback that could wake us.
         match pick {
@@ -501,27 +441,15 @@ impl PathScheduler for Knapsack {
                 own.burst.spread(now, chunk.bytes, own.estimate.rate());
             }
         }
-        // Streams of low delay take whatever path is best, and too little to be in the way of
-        // others.
-        if !chunk.ordered || chunk.needs.is_urgent() {
-            return;
+    }
+
+    fn on_rate_sample(&mut self, view: &AssocView<'_>, path: PathId, sample: &RateSample) {
+        let Some(seen) = view.path(path) else { return };
+        if self.paths.len() <= path.index() {
+            self.paths.resize(path.index() + 1, Own::default());
         }
-        let hold = view.path(path).map_or(view.rto_initial, |p| self.hold(view, p));
-        let window = hold + hold;
-        match self.streams.iter_mut().find(|s| s.id == chunk.stream) {
-            Some(stream) => {
-                stream.last_sent = view.now;
-                stream.load.add(view.now, window, chunk.bytes);
-            }
-            None => self.streams.push(Stream {
-                id: chunk.stream,
-                home: path,
-                last_sent: view.now,
-                moved: view.now,
-                held_back: None,
-                returns: 0,
-                load: Load::from(view.now, chunk.bytes),
-            }),
+        if let Some(own) = self.paths.get_mut(path.index()) {
+            own.bound.on_sample(view.now, seen, sample);
         }
     }
 
@@ -536,8 +464,8 @@ impl PathScheduler for Knapsack {
         }
     }
 
-    fn wants_sack_at_once(&self, view: &AssocView<'_>, _path: PathId, _chunk: &ChunkMeta) -> bool {
-        self.is_scarce(view)
+    fn wants_sack_at_once(&self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta) -> bool {
+        self.is_scarce(view) || is_lone(view, path, chunk)
     }
 }
 
@@ -563,6 +491,8 @@ mod tests {
             feed(&mut own.estimate, Time::ZERO, TEN, rtt, queued, 3);
             own.skip_probe();
             own.burst = Burst::UNBOUNDED;
+            let sample = RateSample::of_trip(queued, rtt * 13 / 10);
+            own.bound.on_sample(Time::ZERO, path, &sample);
             scheduler.paths.push(own);
             path.min_rtt = Some(rtt);
             path.cwnd = u64::MAX;
@@ -578,6 +508,7 @@ mod tests {
         let mut v = view(p);
         v.now = Time::from_millis(300);
         v.send_buffer.limit = kib * KIB;
+        v.send_buffer.unsent = kib * KIB;
         v.peer_rwnd_max = kib * KIB;
         v.outstanding = 1;
         v
@@ -651,6 +582,99 @@ mod tests {
     }
 
     #[test]
+    fn a_far_path_is_left_out_where_little_is_to_be_done() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p[0].outstanding = 28_500;
+        // What waits is delivered after 86.2 ms if 77 kB wait beside those in flight.
+        for (bytes, pick) in [(60_000, PathPick::Wait), (100_000, PathPick::Use(PathId(1)))] {
+            let mut v = buffered(&p, 1024);
+            v.send_buffer.unsent = bytes;
+            s.begin_attempt(&v, Trigger::Write);
+            assert_eq!(s.pick_path(&v, &ordered(0)), pick, "{bytes} bytes, ordered");
+            assert_eq!(s.pick_path(&v, &unordered()), pick, "{bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn streams_share_the_paths_that_carry_most() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        p[0].outstanding = 28_500;
+        let v = buffered(&p, 64);
+        s.begin_attempt(&v, Trigger::Sack);
+        assert_eq!([0, 1].map(|n| s.pick_path(&v, &ordered(n))), [PathPick::Wait; 2]);
+        let v = buffered(&p, 256);
+        s.begin_attempt(&v, Trigger::Sack);
+        let pick = PathPick::Use(PathId(1));
+        assert_eq!([0, 1].map(|n| s.pick_path(&v, &ordered(n))), [pick; 2]);
+    }
+
+    #[test]
+    fn an_untried_path_carries_one_packet_until_that_is_acknowledged() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        s.paths[1] = Own::default();
+        s.paths[1].burst = Burst::UNBOUNDED;
+        p[0].outstanding = 28_500;
+        (p[1].last_rtt, p[1].cwnd) = (Some(Duration::from_millis(30)), 60_000);
+        let pick = |s: &mut Knapsack, p: &[PathView]| {
+            let v = buffered(p, 256);
+            s.begin_attempt(&v, Trigger::Sack);
+            s.pick_path(&v, &unordered())
+        };
+        assert_eq!(pick(&mut s, &p), PathPick::Use(PathId(1)));
+        p[1].outstanding = 1_468;
+        assert_eq!(pick(&mut s, &p), PathPick::Wait);
+        let sample = RateSample::of_trip(1_468, Duration::from_millis(90));
+        s.on_rate_sample(&buffered(&p, 256), PathId(1), &sample);
+        assert_eq!(pick(&mut s, &p), PathPick::Use(PathId(1)));
+    }
+
+    #[test]
+    fn a_path_that_was_slow_is_thought_to_be_so_for_ten_seconds() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        // 12 kB/s.
+        let rtt = Duration::from_secs(1);
+        let now = feed(&mut s.paths[1].estimate, Time::ZERO, TEN / 100.0, rtt, 20_000, 3);
+        p[0].outstanding = 28_500;
+        let rate = |s: &mut Knapsack, p: &[PathView], seconds| {
+            let mut v = buffered(p, 256);
+            v.now = now + Duration::from_secs(seconds);
+            s.begin_attempt(&v, Trigger::Sack);
+            s.rate(v.now, &p[1])
+        };
+        let ev = AckedInfo {
+            path: PathId(1),
+            bytes: 1_468,
+            outstanding_before: 1_468,
+            outstanding: 0,
+            may_grow: true,
+            rtt: Some(rtt),
+        };
+        let mut v = buffered(&p, 256);
+        v.now = now;
+        s.on_acked(&v, &ev);
+        assert!(rate(&mut s, &p, 9) < 2.0 * TEN);
+        assert_eq!(rate(&mut s, &p, 11), f64::INFINITY);
+    }
+
+    #[test]
+    fn a_lone_packet_asks_for_its_sack() {
+        let mut s = scheduler();
+        let mut p = two(&mut s);
+        let mut v = buffered(&p, 1024);
+        assert!(!s.wants_sack_at_once(&v, PathId(0), &unordered()));
+        v.send_buffer.unsent = 1452;
+        assert!(s.wants_sack_at_once(&v, PathId(0), &unordered()));
+        p[0].outstanding = 6_000;
+        let mut v = buffered(&p, 1024);
+        v.send_buffer.unsent = 1452;
+        assert!(!s.wants_sack_at_once(&v, PathId(0), &unordered()));
+    }
+
+    #[test]
     fn equally_fast_paths_start_side_by_side() {
         let mut s = scheduler();
         let mut p = two(&mut s);
@@ -662,8 +686,8 @@ mod tests {
         assert_eq!(s.pick_path(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(0)));
         p[0].outstanding = 4_404;
         assert_eq!(s.pick_path(&buffered(&p, 256), &ordered(0)), PathPick::Use(PathId(1)));
-        // One that is slower waits for what the fast one turns out to carry.
-        p[1].min_rtt = Some(Duration::from_millis(120));
+        // One on which nothing would arrive before the other has carried all waits.
+        p[1].min_rtt = Some(Duration::from_millis(1_200));
         s.begin_attempt(&buffered(&p, 256), Trigger::Sack);
         assert_eq!(s.pick_path(&buffered(&p, 256), &ordered(0)), PathPick::Wait);
     }
@@ -678,7 +702,7 @@ mod tests {
         for (kib, lost, packets) in [(128, 0, 2), (256, 0, 4), (128, 9, 4)] {
             p[1].lost_chunks = lost;
             let mut v = buffered(&p, kib);
-            v.now += Duration::from_secs(kib + lost);
+            v.now += Duration::from_millis(10 * (kib + lost));
             s.pick_path(&v, &ordered(0));
             s.begin_attempt(&v, Trigger::Sack);
             let mut sent = 0;
@@ -687,73 +711,6 @@ mod tests {
                 sent += 1;
             }
             assert_eq!(sent, packets, "{kib} KiB, {lost} lost");
-        }
-    }
-
-    #[test]
-    fn a_full_path_passes_on_a_stream_that_has_company() {
-        let mut s = scheduler();
-        let mut p = two(&mut s);
-        let v = buffered(&p, 64);
-        for stream in [0, 1] {
-            assert_eq!(s.pick_path(&v, &ordered(stream)), PathPick::Use(PathId(0)));
-            s.on_sent(&v, PathId(0), &ordered(stream), true);
-        }
-        p[0].outstanding = 28_500;
-        let mut v = buffered(&p, 64);
-        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Skip, "it came only now");
-        v.now += Duration::from_millis(100);
-        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Use(PathId(1)));
-        assert_eq!(s.pick_path(&v, &ordered(0)), PathPick::Skip, "alone on its path");
-    }
-
-    #[test]
-    fn a_slow_path_waits_while_a_faster_one_has_room() {
-        let mut s = scheduler();
-        let mut p = two(&mut s);
-        p[0].outstanding = 20_000;
-        let mut v = buffered(&p, 64);
-        s.on_sent(&v, PathId(0), &ordered(0), true);
-        s.on_sent(&v, PathId(1), &ordered(1), true);
-        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Skip);
-        assert_eq!(s.pick_path(&v, &ordered(0)), PathPick::Use(PathId(0)));
-        // Nobody filled the fast path while the slow one's data arrived: the stream moves.
-        v.now += Duration::from_millis(90);
-        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Use(PathId(0)));
-    }
-
-    #[test]
-    fn a_stream_comes_back_before_the_faster_path_runs_dry() {
-        let mut s = scheduler();
-        let mut p = two(&mut s);
-        p[0].outstanding = 20_000;
-        let v = buffered(&p, 64);
-        s.on_sent(&v, PathId(0), &ordered(0), true);
-        s.on_sent(&v, PathId(1), &ordered(1), true);
-        assert_eq!(s.pick_path(&v, &ordered(1)), PathPick::Skip);
-        // Less than half of the 28.9 kB: the other stream has nothing to send.
-        p[0].outstanding = 14_000;
-        assert_eq!(s.pick_path(&buffered(&p, 64), &ordered(1)), PathPick::Use(PathId(0)));
-    }
-
-    #[test]
-    fn a_stream_stays_where_another_path_is_faster_by_a_hair() {
-        let mut s = scheduler();
-        let mut p = two(&mut s);
-        // Nothing was sent on the first path: its heartbeats took 21.2 ms, data on the second one
-        // 21.6.
-        let rtt = Duration::from_micros(21_600);
-        let mut idle = Own::default();
-        idle.burst = Burst::UNBOUNDED;
-        s.paths = vec![idle; 2];
-        feed(&mut s.paths[1].estimate, Time::ZERO, TEN, rtt, 40_000, 3);
-        p[1].min_rtt = Some(rtt);
-        let mut v = buffered(&p, 64);
-        s.on_sent(&v, PathId(1), &ordered(0), true);
-        s.on_sent(&v, PathId(1), &ordered(1), true);
-        for _ in 0..2 {
-            assert_eq!(s.pick_path(&v, &ordered(0)), PathPick::Use(PathId(1)));
-            v.now += Duration::from_millis(90);
         }
     }
 

@@ -9,15 +9,23 @@ use super::loss::LossShare;
 use crate::path_model::competitor::{Competitor, Known};
 use crate::path_model::estimate::PathEstimate;
 use crate::path_model::raise::Raise;
+use crate::path_model::rate_bound::RateBound;
 use crate::path_model::train::Train;
 
 /// A path in every so many rounds is offered a quarter more than it is known to carry.
 const PROBE_EVERY: u32 = 8;
 
+/// What a path carries is forgotten when no data of it was acknowledged for so long. It may be
+/// another path by then, and one that is thought slow is not used, so nothing else would tell.
+const MEMORY: Duration = Duration::from_secs(10);
+
 /// One path.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Own {
     pub(super) estimate: PathEstimate,
+    pub(super) bound: RateBound,
+    /// When data of it was last acknowledged.
+    latest: Time,
     train: Train,
     rounds: u32,
     competitor: Competitor,
@@ -53,6 +61,7 @@ impl Own {
     /// A SACK acknowledged data of the path.
     pub(super) fn on_acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, slack: u64) {
         self.known_cap = None;
+        self.latest = now;
         self.burst.on_acked(path, ev);
         self.note_train(now, path, ev);
         self.rounds += u32::from(self.estimate.on_acked(now, path, ev));
@@ -78,8 +87,30 @@ impl Own {
         }
     }
 
+    /// Bytes per second that the path can carry: what it carried when it was full, or else what the
+    /// latest data leaves possible.
+    #[inline]
+    pub(super) fn rate(&self, now: Time) -> f64 {
+        let carried = self.estimate.rate();
+        if self.estimate.is_full() {
+            return carried;
+        }
+        self.bound.get(now).map_or(f64::INFINITY, |bound| bound.max(carried))
+    }
+
     /// A round begins, with so much to spare and so many paths at its bottleneck.
-    pub(super) fn begin_attempt(&mut self, path: &PathView, slack: u64, spare: f64, members: u64) {
+    pub(super) fn begin_attempt(
+        &mut self,
+        now: Time,
+        path: &PathView,
+        slack: u64,
+        spare: f64,
+        members: u64,
+    ) {
+        if path.outstanding == 0 && now.since(self.latest) > MEMORY && self.estimate.was_full() {
+            let Self { loss, burst, bound, .. } = *self;
+            *self = Self { loss, burst, bound, ..Self::default() };
+        }
         let facts = Some(PathFacts::of(path));
         let same = self.spare == spare && self.members == members && self.facts == facts;
         if same && self.known_cap.is_some() {
