@@ -699,8 +699,8 @@ mod tests {
         p[0].outstanding = 28_500;
         // Packets in one attempt, the fast path full: 128 KiB are too few for both, 256 are not;
         // with losses room is taken as it comes.
-        for (kib, lost, packets) in [(128, 0, 2), (256, 0, 4), (128, 9, 4)] {
-            p[1].lost_chunks = lost;
+        for (kib, lost, packets) in [(128, 0, 2), (256, 0, 4), (128, 1, 4)] {
+            (p[1].data_chunks, p[1].lost_chunks) = (100_000 * lost, lost);
             let mut v = buffered(&p, kib);
             v.now += Duration::from_millis(10 * (kib + lost));
             s.pick_path(&v, &ordered(0));
