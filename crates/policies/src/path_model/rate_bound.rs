@@ -48,6 +48,18 @@ impl RateBound {
         self.highest = Some(self.rounds.iter().copied().fold(0.0, f64::max));
     }
 
+    /// The path was suspected, and its data goes out on another one: nobody will tell how long it
+    /// took, but that it took so long already.
+    pub(crate) fn on_silence(&mut self, now: Time, path: &PathView) {
+        let base = path.min_rtt.unwrap_or(Duration::ZERO);
+        let longer = now.since(path.last_data).saturating_sub(base).as_secs_f64();
+        let bound = path.outstanding as f64 / longer.max(1e-9);
+        if let Some(highest) = self.highest.filter(|&highest| bound < highest) {
+            self.rounds.iter_mut().for_each(|round| *round = round.min(bound));
+            self.highest = Some(highest.min(bound));
+        }
+    }
+
     fn set(&mut self, bound: f64) {
         if let Some(slot) = self.rounds.get_mut(self.latest) {
             *slot = bound;
@@ -93,6 +105,17 @@ mod tests {
         bound.on_sample(Time::from_secs(1), &path(), &sample(6_000, 16));
         bound.on_sample(Time::from_secs(2), &path(), &sample(1_250, 210));
         assert_eq!(bound.get(Time::from_secs(2)), Some(1e6));
+    }
+
+    #[test]
+    fn data_that_is_missing_tells_how_slow_the_path_is_already() {
+        let (mut bound, mut path) = (RateBound::default(), path());
+        bound.on_sample(Time::from_secs(1), &path, &sample(6_000, 16));
+        (path.outstanding, path.last_data) = (6_000, Time::from_secs(1));
+        bound.on_silence(Time::from_millis(1_070), &path);
+        assert_eq!(bound.get(Time::from_millis(1_070)), Some(1e5));
+        bound.on_sample(Time::from_secs(2), &path, &sample(6_000, 16));
+        assert_eq!(bound.get(Time::from_secs(2)), Some(1e6), "it is back");
     }
 
     #[test]

@@ -238,14 +238,17 @@ impl Knapsack {
     }
 
     /// See [`Knapsack::tried`]. A heartbeat tells how far a path is, not how fast; until its first
-    /// packet has told that, one that looked near may hold a whole window for seconds.
+    /// packet has told that, one that looked near may hold a whole window for seconds. Who is as
+    /// near as the nearest risks no more than that one.
     fn tried(&self, view: &AssocView<'_>) -> u64 {
-        let nearest = view.usable().min_by_key(|path| self.hold(view, path));
+        let hold = |path: &PathView| self.hold(view, path).as_secs_f64();
+        let nearest = view.usable().map(hold).fold(f64::INFINITY, f64::min);
         let known = |path: &&PathView| {
-            self.paths.get(path.id.index()).is_some_and(|own| own.bound.get(view.now).is_some())
+            let own = self.paths.get(path.id.index());
+            own.is_some_and(|own| own.bound.get(view.now).is_some())
+                || path.usable && hold(path) <= NEARLY * nearest
         };
-        let known = view.paths.iter().filter(known).chain(nearest);
-        known.fold(0, |bits, path| bits | bit(path.id))
+        view.paths.iter().filter(known).fold(0, |bits, path| bits | bit(path.id))
     }
 
     /// Paths on which packets of one ordered stream do not go in bursts. All that follows waits for
@@ -386,6 +389,9 @@ impl PathScheduler for Knapsack {
         for path in view.paths {
             let Some(own) = self.paths.get_mut(path.id.index()) else { continue };
             own.loss.update(view.now, path);
+            if path.silent {
+                own.bound.on_silence(view.now, path);
+            }
             let members = match apart {
                 true => u64::from(path.usable),
                 false => view.usable().filter(|p| p.group == path.group).count() as u64,
