@@ -278,6 +278,9 @@ pub struct AssocView<'a> {
     pub send_buffer: SendBufferView,
     /// RTO.Initial, the stand-in for an RTT that was not measured yet.
     pub rto_initial: Duration,
+    /// The peer reports by NR-SACKs: what it has taken leaves the send buffer, although earlier
+    /// data is missing.
+    pub nr_sacks: bool,
 }
 
 impl<'a> AssocView<'a> {
@@ -292,6 +295,7 @@ impl<'a> AssocView<'a> {
             peer_rwnd_max: 0,
             send_buffer: SendBufferView::new(u64::MAX, 0, 0, 0),
             rto_initial: Duration::from_secs(1),
+            nr_sacks: false,
         }
     }
 

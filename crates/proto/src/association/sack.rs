@@ -40,6 +40,7 @@ impl Association {
         }
         let is_spaced = sack.flags & SACKS_ARE_SPACED != 0;
         self.sacks_are_spaced = is_spaced && self.caps.agreed.sack_thinning;
+        self.tx.peer_sends_nr_sacks = true;
         let info = SackInfo {
             a_rwnd: sack.a_rwnd,
             gaps: sack.gap_blocks,

@@ -47,6 +47,8 @@ pub(crate) struct Sender {
     pub(super) cramped: bool,
     /// Gap ack blocks of either kind in one SACK of the peer, at most.
     pub(super) most_blocks: usize,
+    /// The peer reports by NR-SACKs.
+    pub(crate) peer_sends_nr_sacks: bool,
     /// The latest SACK had no room for what is gap-acked beyond this TSN; `u64::MAX` if it named
     /// all.
     pub(super) told_to: u64,
@@ -84,6 +86,7 @@ impl Sender {
             used: 0,
             cramped: false,
             most_blocks: 0,
+            peer_sends_nr_sacks: false,
             told_to: u64::MAX,
             reported: ReportedBits::default(),
             withdrawn: Vec::new(),
@@ -135,6 +138,7 @@ impl Sender {
         view.peer_rwnd_max = self.peer_rwnd_max();
         view.send_buffer = self.buffer_view();
         view.rto_initial = self.rto_initial;
+        view.nr_sacks = self.peer_sends_nr_sacks;
         view
     }
 

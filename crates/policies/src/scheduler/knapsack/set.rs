@@ -55,6 +55,42 @@ impl Choice {
     }
 }
 
+/// The paths that carry most where not all data waits for all other data.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Free {
+    /// All of them.
+    pub(super) all: u64,
+    /// The fastest ones, which carry all that they can although the data on them is in order.
+    pub(super) shared: u64,
+}
+
+impl Free {
+    /// Each byte occupies the buffer for its own hold time, so paths are filled in the order of
+    /// these as far as the buffer lasts. A path that does not raise the rate by a share `gain` is
+    /// not worth what it may hold up.
+    pub(super) fn of(mut candidates: SmallVec<[Candidate; 4]>, buffer: f64, gain: f64) -> Self {
+        candidates.sort_unstable_by(|a, b| a.held.total_cmp(&b.held).then(a.bit.cmp(&b.bit)));
+        let (mut left, mut sum, mut free) = (buffer, 0.0, Self::default());
+        for path in &candidates {
+            let rate = path.rate.min(left / path.held.max(1e-6));
+            if rate <= gain * sum {
+                continue;
+            }
+            if free.all == free.shared && (sum + path.rate) * path.held <= buffer {
+                free.shared |= path.bit;
+            }
+            free.all |= path.bit;
+            sum += rate;
+            left -= rate * path.held;
+        }
+        // One that the buffer does not fill is still the fastest.
+        if free.shared == 0 {
+            free.shared = candidates.first().map_or(0, |path| path.bit);
+        }
+        free
+    }
+}
+
 /// Hold times that differ by less are taken for equal.
 pub(super) const NEARLY: f64 = 1.1;
 
@@ -275,6 +311,17 @@ mod tests {
             choice.of(Case { candidates, buffer: 65_536.0, packet: 1500.0, gain: 0.06 })
         };
         assert_eq!([2e5, 5e5, 6e5].map(&mut set), [3, 1, 1]);
+    }
+
+    #[test]
+    fn data_that_waits_for_none_takes_what_buffer_the_faster_paths_leave() {
+        // 26.5 kB on the first. In order 222 kB are needed for the first two, 227 for all.
+        let paths = [path(0, 21.2, 10.0, 0.0), path(1, 88.7, 10.0, 0.0), path(2, 90.0, 1.0, 0.0)];
+        let set = |kib: f64| {
+            let free = Free::of(SmallVec::from_slice(&paths), kib * 1024.0, 0.04);
+            (free.all, free.shared)
+        };
+        assert_eq!([24.0, 64.0, 220.0, 256.0].map(set), [(1, 1), (3, 1), (7, 3), (7, 7)]);
     }
 
     #[test]
