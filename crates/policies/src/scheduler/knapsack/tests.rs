@@ -151,7 +151,8 @@ fn one_stream_has_the_slow_path_for_itself_where_the_buffer_is_too_small_for_all
     p[0].outstanding = 28_500;
     let before = p.clone();
     let v = self::buffered(&before, 64);
-    [0, 1].map(|n| s.on_sent(&v, PathId(0), &ordered(n), true));
+    s.on_sent(&v, PathId(0), &ordered(0), true);
+    s.on_sent(&v, PathId(0), &ordered(1), true);
     assert_eq!(buffered(&p, &mut s, 1), PathPick::Use(PathId(1)));
     s.on_sent(&v, PathId(1), &ordered(1), true);
     assert_eq!(buffered(&p, &mut s, 0), PathPick::Skip, "the others keep to the fast one");
