@@ -462,7 +462,10 @@ impl PathScheduler for Knapsack {
             self.fastest(view, next, self.due(view.now)).map_or(PathPick::Wait, PathPick::Use)
         } else {
             self.ordered |= next.ordered;
-            let all = if next.ordered { self.set } else { self.set | self.free.all };
+            // Pieces of a message wait for each other.
+            let whole = next.first && next.last;
+            let free = if whole && !next.ordered { self.free.all } else { 0 };
+            let all = self.set | free;
             let set = if next.ordered { self.due(view.now) } else { all };
             let pick = self.fastest_of_equals(view, next, set);
             self.unless_busy(view, pick, next, all)

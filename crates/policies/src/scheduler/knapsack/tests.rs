@@ -163,6 +163,20 @@ fn one_stream_has_the_slow_path_for_itself_where_the_buffer_is_too_small_for_all
 }
 
 #[test]
+fn pieces_of_unordered_messages_keep_to_the_paths_of_one_stream() {
+    let mut s = scheduler();
+    let mut p = two(&mut s);
+    p[0].outstanding = 28_500;
+    let mut v = buffered(&p, 64);
+    v.nr_sacks = true;
+    s.begin_attempt(&v, Trigger::Sack);
+    assert_eq!(s.pick_path(&v, &unordered()), PathPick::Use(PathId(1)));
+    let mut piece = unordered();
+    piece.last = false;
+    assert_eq!(s.pick_path(&v, &piece), PathPick::Wait);
+}
+
+#[test]
 fn an_untried_path_carries_one_packet_until_that_is_acknowledged() {
     let mut s = scheduler();
     let mut p = two(&mut s);
