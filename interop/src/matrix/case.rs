@@ -422,6 +422,8 @@ pub const CASES: &[Case] = &[
         ],
         client: "--send 1500 --expect 1500 --end shutdown",
         server: "--expect 1500 --echo",
+        // An echo is little to do at a time, and `knapsack` leaves a path out that is not needed.
+        ours: "--scheduler rr",
         ..PLAIN
     },
     Case {

@@ -99,6 +99,9 @@ pub struct Options {
     /// profile has it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=4))]
     pub cmt: Option<u8>,
+    /// Path scheduler in place of the profile's
+    #[arg(long, value_name = "NAME")]
+    pub scheduler: Option<String>,
     /// DAC, also with a peer that does not say that it has it
     #[arg(long)]
     pub dac: bool,
@@ -175,7 +178,7 @@ impl Options {
     /// The stack.
     ///
     /// # Errors
-    /// When the policies do not exist, which the tests of `polypath-policies` rule out.
+    /// When there is no such path scheduler.
     pub fn assoc(&self) -> Result<Arc<AssocConfig>, PolicyError> {
         let (mut assoc, mut policies) = match self.profile {
             Profile::Fast => profile::fast(),
@@ -187,6 +190,9 @@ impl Options {
             Some(3) => "rp-v2".clone_into(&mut policies.congestion),
             Some(4) => "lia".clone_into(&mut policies.congestion),
             _ => {}
+        }
+        if let Some(name) = &self.scheduler {
+            name.clone_into(&mut policies.path_scheduler);
         }
         if self.split {
             "split".clone_into(&mut policies.buffer);

@@ -21,7 +21,7 @@ use crate::option::OptionEntry;
 use crate::options::Options;
 use loss::average_window;
 use own::Own;
-use set::{Candidate, Case, Choice, Free, NEARLY};
+use set::{Candidate, Case, Choice, Free, NEARLY, bit};
 use streams::Streams;
 
 pub(crate) const ENTRY: PolicyEntry = PolicyEntry::path_scheduler("knapsack", read_options)
@@ -60,11 +60,6 @@ const FULL: f64 = 0.75;
 /// Every path.
 const ALL: u64 = u64::MAX;
 
-/// The path in a set.
-const fn bit(path: PathId) -> u64 {
-    1 << (path.0 % 64)
-}
-
 /// Bytes that the smaller one of the two buffers takes.
 #[inline]
 fn buffer(view: &AssocView<'_>) -> f64 {
@@ -72,12 +67,15 @@ fn buffer(view: &AssocView<'_>) -> f64 {
 }
 
 /// Bytes that are to be delivered as far as anybody knows: what waits and what is in flight, and no
-/// more than the buffers take.
+/// more than the buffers take. Where they are no limit it is rounded, to three per cent: a plan
+/// need not be made anew for each packet.
 #[inline]
 fn work(view: &AssocView<'_>) -> f64 {
+    /// The bits of a number that are left: sign, exponent, and five of the mantissa.
+    const ROUNDED: u64 = !0 << 47;
     let sent: u64 = view.paths.iter().map(|path| path.outstanding).sum();
-    let all = view.send_buffer.unsent.saturating_add(sent);
-    buffer(view).min(all as f64)
+    let all = view.send_buffer.unsent.saturating_add(sent) as f64;
+    buffer(view).min(f64::from_bits(all.to_bits() & ROUNDED))
 }
 
 /// Whether nothing else is in flight on the path, nor waits. The SACK of such a packet would be
@@ -103,7 +101,8 @@ pub struct Knapsack {
     spread: u64,
     /// Chunks to be delivered in order were seen.
     ordered: bool,
-    streams: Streams,
+    /// Present once streams sent while the buffer was the limit.
+    streams: Option<Box<Streams>>,
     /// Paths that may carry more than one packet at a time: what they carried of late told how fast
     /// they are at most, or there is none that is nearer.
     tried: u64,
@@ -125,7 +124,7 @@ impl Knapsack {
             choice: Choice::default(),
             spread: 0,
             ordered: false,
-            streams: Streams::default(),
+            streams: None,
             tried: ALL,
             wanted: None,
         }
@@ -255,6 +254,12 @@ impl Knapsack {
         self.set = self.choice.of(Case { candidates, buffer: work, packet, gain: self.gain });
     }
 
+    /// Whether streams may have paths of their own now.
+    fn parts_streams(&self, now: Time) -> bool {
+        let streams = self.streams.as_ref();
+        self.beyond() != 0 && streams.is_some_and(|streams| streams.may_part(now))
+    }
+
     /// The paths that an ordered stream may have for itself.
     const fn beyond(&self) -> u64 {
         self.free.all & !self.free.shared
@@ -264,10 +269,11 @@ impl Knapsack {
     /// [`Streams`].
     fn pick_for_stream(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let shared = self.fastest(view, next, self.free.shared);
-        if let Some(own) = self.streams.path_of(next.stream) {
+        let Some(streams) = &mut self.streams else { return PathPick::Skip };
+        if let Some(own) = streams.path_of(next.stream) {
             // What buffer there is belongs to those that fill the faster paths, if they do.
             if shared.is_some() {
-                self.streams.note_idle(view.now);
+                streams.note_idle(view.now);
                 return PathPick::Skip;
             }
             let open = view.path(own).is_some_and(|path| self.is_open(path, next));
@@ -275,7 +281,7 @@ impl Knapsack {
         }
         match shared {
             Some(path) => PathPick::Use(path),
-            None if !self.streams.have_company(next.stream) => PathPick::Skip,
+            None if !streams.have_company(next.stream) => PathPick::Skip,
             None => self.fastest(view, next, self.beyond()).map_or(PathPick::Skip, PathPick::Use),
         }
     }
@@ -443,16 +449,19 @@ impl PathScheduler for Knapsack {
         }
         self.wanted = Some(self.caps(view));
         self.spread = self.to_spread(view);
+        let beyond = self.beyond();
         let hold = |path| self.hold(view, path);
         let fastest = view.usable().map(hold).min().unwrap_or_default();
         let slowest = view.usable().map(hold).max().unwrap_or_default();
-        self.streams.begin_attempt(view.now, (fastest, slowest), self.beyond());
+        if let Some(streams) = &mut self.streams {
+            streams.begin_attempt(view.now, (fastest, slowest), beyond);
+        }
     }
 
     fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let pick = if next.needs.is_urgent() {
             self.soonest(view, next)
-        } else if next.ordered && self.beyond() != 0 && self.streams.may_part(view.now) {
+        } else if next.ordered && self.parts_streams(view.now) {
             self.pick_for_stream(view, next)
         } else if next.ordered && view.send_buffer.unsent > next.message_remaining {
             // While data waits, not of equals in turn: with as much in flight on either, SACKs have
@@ -500,8 +509,9 @@ impl PathScheduler for Knapsack {
                 own.burst.spread(now, chunk.bytes, own.estimate.rate());
             }
         }
-        if chunk.ordered && !chunk.needs.is_urgent() {
-            self.streams.note_sent(now, chunk.stream, path, self.beyond() & bit(path) != 0);
+        if chunk.ordered && !chunk.needs.is_urgent() && self.free.all != 0 {
+            let beyond = self.beyond() & bit(path) != 0;
+            self.streams.get_or_insert_default().note_sent(now, chunk.stream, path, beyond);
         }
     }
 

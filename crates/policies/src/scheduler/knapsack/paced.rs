@@ -5,9 +5,9 @@ use polypath_proto::policy::PathPick;
 use polypath_proto::time::Time;
 use polypath_proto::view::{AssocView, ChunkMeta, PathView};
 
+use super::Knapsack;
 use super::own::Own;
-use super::set::NEARLY;
-use super::{Knapsack, bit};
+use super::set::{NEARLY, bit};
 
 /// Whether the application hands in less than what would go out: hardly anything waits, and there
 /// is room for more.

@@ -1,6 +1,12 @@
 //! Which paths carry most of one ordered stream.
 
+use polypath_proto::PathId;
 use smallvec::SmallVec;
+
+/// The path in a set.
+pub(super) const fn bit(path: PathId) -> u64 {
+    1 << (path.0 % 64)
+}
 
 /// A path as a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,7 +12,8 @@
 use polypath_proto::PathId;
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::{Duration, Time};
-use smallvec::SmallVec;
+
+use super::set::bit;
 
 /// Hold times of the slowest path that streams share the faster ones, at first and at most.
 const REST: (u32, u32) = (4, 256);
@@ -29,7 +30,7 @@ struct Stream {
 /// The streams that sent lately, and their paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Streams {
-    streams: SmallVec<[Stream; 4]>,
+    streams: Vec<Stream>,
     /// How long the fastest and the slowest path hold a byte.
     near: Duration,
     hold: Duration,
@@ -48,7 +49,7 @@ impl Streams {
         let memory = hold + hold;
         self.streams.retain(|stream| now.since(stream.last_sent) < memory);
         for stream in &mut self.streams {
-            stream.own = stream.own.filter(|path| beyond & super::bit(*path) != 0);
+            stream.own = stream.own.filter(|path| beyond & bit(*path) != 0);
         }
     }
 
