@@ -150,7 +150,9 @@ fn one_stream_has_the_slow_path_for_itself_where_the_buffer_is_too_small_for_all
     };
     p[0].outstanding = 28_500;
     let before = p.clone();
-    let v = self::buffered(&before, 64);
+    let mut v = self::buffered(&before, 64);
+    v.nr_sacks = true;
+    s.begin_attempt(&v, Trigger::Sack);
     s.on_sent(&v, PathId(0), &ordered(0), true);
     s.on_sent(&v, PathId(0), &ordered(1), true);
     assert_eq!(buffered(&p, &mut s, 1), PathPick::Use(PathId(1)));
