@@ -51,6 +51,9 @@ impl RateBound {
     /// The path was suspected, and its data goes out on another one: nobody will tell how long it
     /// took, but that it took so long already.
     pub(crate) fn on_silence(&mut self, now: Time, path: &PathView) {
+        if path.outstanding == 0 {
+            return;
+        }
         let base = path.min_rtt.unwrap_or(Duration::ZERO);
         let longer = now.since(path.last_data).saturating_sub(base).as_secs_f64();
         let bound = path.outstanding as f64 / longer.max(1e-9);
@@ -116,6 +119,15 @@ mod tests {
         assert_eq!(bound.get(Time::from_millis(1_070)), Some(1e5));
         bound.on_sample(Time::from_secs(2), &path, &sample(6_000, 16));
         assert_eq!(bound.get(Time::from_secs(2)), Some(1e6), "it is back");
+    }
+
+    #[test]
+    fn silence_tells_nothing_where_no_data_is_missing() {
+        let (mut bound, mut path) = (RateBound::default(), path());
+        bound.on_sample(Time::from_secs(1), &path, &sample(6_000, 16));
+        (path.outstanding, path.last_data) = (0, Time::from_secs(1));
+        bound.on_silence(Time::from_secs(2), &path);
+        assert_eq!(bound.get(Time::from_secs(2)), Some(1e6));
     }
 
     #[test]
