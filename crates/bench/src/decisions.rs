@@ -104,7 +104,15 @@ impl Model {
         (path.srtt, path.last_rtt) = (Some(rtt), Some(rtt));
         let (path, outstanding) = (path.id, path.outstanding);
         let rtt = Some(rtt);
-        let ev = AckedInfo { path, bytes, outstanding_before, outstanding, may_grow: true, rtt };
+        let ev = AckedInfo {
+            path,
+            bytes,
+            outstanding_before,
+            outstanding,
+            may_grow: true,
+            rtt,
+            sack_path: path,
+        };
         scheduler.on_acked(&self.assoc_view(), &ev);
     }
 

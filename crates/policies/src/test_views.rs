@@ -61,7 +61,15 @@ pub(crate) fn measured(shape: &[(u64, u64)]) -> Vec<PathView> {
 /// `bytes` of `outstanding_before` were acknowledged on a path that may grow.
 pub(crate) const fn acked(path: PathId, bytes: u64, outstanding_before: u64) -> AckedInfo {
     let outstanding = outstanding_before.saturating_sub(bytes);
-    AckedInfo { path, bytes, outstanding_before, outstanding, may_grow: true, rtt: None }
+    AckedInfo {
+        path,
+        bytes,
+        outstanding_before,
+        outstanding,
+        may_grow: true,
+        rtt: None,
+        sack_path: path,
+    }
 }
 
 /// A path of 20 ms that is full, and a slower one that is open: their windows, bytes, and the RTT

@@ -62,3 +62,22 @@ fn delays_that_vary_are_no_queue_of_sacks() {
     let result = simulate("[path.A]\nrate = '20Mbit/s'\ndelay = '9ms'\njitter = '4ms'");
     assert!(sacks_per_packet(&result) > 0.4, "{}", sacks_per_packet(&result));
 }
+
+#[test]
+fn copies_of_sacks_do_not_choke_a_thin_near_path() {
+    // It is too slow for the data, so each SACK of the wide path would be copied to it: 215 kbit/s.
+    let result = simulate(
+        "[path.A]
+         rate = '60Mbit/s'
+         delay = '80ms'
+         queue = '1000packets'
+         [path.B]
+         rate = '150kbit/s'
+         delay = '2ms'",
+    );
+    let goodput = result.flows[0].total.goodput;
+    assert!(goodput > 0.85 * 58.1e6, "{goodput}, and 8.0e6 with every SACK copied");
+    let delivered =
+        |name: &str| result.links.iter().find(|link| link.name == name).unwrap().delivered;
+    assert!(5 * delivered("B.reverse") < 2 * delivered("A.reverse"), "copies");
+}

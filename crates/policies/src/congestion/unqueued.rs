@@ -208,6 +208,7 @@ mod tests {
             outstanding: outstanding - 1500,
             may_grow: true,
             rtt: Some(rtt),
+            sack_path: PathId(0),
         }
     }
 

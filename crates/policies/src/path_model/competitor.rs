@@ -130,11 +130,6 @@ impl Competitor {
         self.competing
     }
 
-    /// Whether nobody else does and no test goes on.
-    pub const fn is_calm(&self) -> bool {
-        !self.competing && matches!(self.stage, Stage::Watching { .. })
-    }
-
     /// A SACK acknowledged data of the path, of which so much is known. Gives the round trip of a
     /// way that became longer.
     pub fn on_acked(
@@ -263,6 +258,7 @@ mod tests {
                     outstanding: self.flight - bytes,
                     may_grow: true,
                     rtt: Some(rtt),
+                    sack_path: PathId(0),
                 };
                 let known = Known { base: BASE, rate, slack: 2 };
                 let longer = self.competitor.on_acked(self.now, &path, &ev, &known);

@@ -6,6 +6,7 @@ use polypath_proto::view::PathView;
 
 use crate::path_model::restless::Restless;
 use crate::path_model::train::Busy;
+use crate::path_model::windowed_min::{WindowedMin, nanos};
 
 /// Hosts and their devices hand packets on in batches, and processes wait for their turn: what is
 /// in flight must last so long, or a fast path of a short round trip runs dry between two looks at
@@ -14,8 +15,6 @@ const HOST_JITTER: Duration = Duration::from_millis(1);
 
 /// Rounds that the greatest delivery rate is remembered for.
 const RATE_ROUNDS: usize = 6;
-/// Time that the smallest round trip is remembered for, at least; twice of it at most.
-const RTT_MEMORY: Duration = Duration::from_secs(10);
 /// A round that had this many times the bytes in flight that the path holds without a queue saw a
 /// queue.
 const QUEUE: f64 = 1.02;
@@ -29,19 +28,11 @@ const SLOWER: f64 = 0.85;
 /// So many of eight rounds with a queue that bring no more show that the path is full.
 const STANDING: u32 = 3;
 
-/// Round trips of a whole round that are so many times as long as what is in flight explains want
-/// an explanation.
-const STRANGE: f64 = 1.08;
-/// So do single round trips; a quarter more than the smallest is none of them, whatever is in
-/// flight.
+/// Round trips that are so many times as long as what is in flight explains want an explanation; a
+/// quarter more than the smallest is none of them, whatever is in flight.
 const SUDDEN: f64 = 1.25;
 /// Packets that may queue without anybody wondering.
 const SLACK_PACKETS: f64 = 2.0;
-/// Share of what was in flight that stays during a test.
-const TEST_SHARE: f64 = 0.7;
-/// Rounds without suspicion after a verdict: what it changes takes a round to be seen.
-const REST: u8 = 2;
-
 /// Delivery rate and smallest round trip of one path.
 ///
 /// A round begins with an acknowledgement and ends with the first one that comes a round trip
@@ -52,7 +43,7 @@ const REST: u8 = 2;
 ///
 /// Round trips that grow mean that the way became longer, or that the path became slower and a
 /// queue stands. The two ask for the opposite: more in flight, or less. They differ in how
-/// acknowledgements come and in what follows from sending less; see `Plateau` and `Test`.
+/// acknowledgements come; see `Plateau`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PathEstimate {
     round: Option<Round>,
@@ -73,8 +64,6 @@ pub struct PathEstimate {
     min_rtt: WindowedMin,
     restless: Restless,
     plateau: Option<Plateau>,
-    test: Option<Test>,
-    rest: u8,
     /// The most that was outstanding in the round before.
     most_before: u64,
 }
@@ -107,18 +96,6 @@ struct Plateau {
     most: Duration,
     /// Bytes acknowledged since.
     delivered: u64,
-}
-
-/// Less is in flight for a round or two, to see what becomes of the round trip: a queue gets
-/// shorter, a way does not.
-#[derive(Clone, Copy, Debug)]
-struct Test {
-    /// Bytes in flight before, and the round trip and rate of them.
-    outstanding: u64,
-    rtt: Duration,
-    rate: f64,
-    /// Whether the round is over in which the path got rid of what is too much.
-    settled: bool,
 }
 
 impl Round {
@@ -189,10 +166,9 @@ impl PathEstimate {
         self.restless.on_acked(now, ev.bytes, self.rate);
         // One SACK may answer all that a host handed over at once: where round trips are shorter
         // than that, nothing in flight is no rest.
-        let trip = ev.rtt.or(path.srtt).unwrap_or(path.rto);
-        // Neither is it in a test, which may leave so little that one SACK answers it all: it has
-        // to come to an end.
-        let goes_on = ev.outstanding > 0 || trip < HOST_JITTER || self.test.is_some();
+        // The next SACK may come by a farther way than the one that this round trip is told by.
+        let trip = ev.rtt.max(path.srtt).unwrap_or(path.rto);
+        let goes_on = ev.outstanding > 0 || trip < HOST_JITTER;
         let Some(round) = &mut self.round else {
             self.round = goes_on.then_some(Round::from(now));
             return false;
@@ -227,13 +203,13 @@ impl PathEstimate {
         (rtt.as_secs_f64() - explained).max(0.0)
     }
 
-    /// Whether a round trip is `factor` times as long as with so many bytes in flight on the path
-    /// as we know it.
-    fn exceeds(&self, factor: f64, rtt: Duration, outstanding: u64, path: &PathView) -> bool {
+    /// Whether a round trip is much longer than with so many bytes in flight on the path as we know
+    /// it.
+    fn is_sudden(&self, rtt: Duration, outstanding: u64, path: &PathView) -> bool {
         let Some(base) = self.min_rtt(path).filter(|_| self.rate() > 0.0) else { return false };
         let held = (outstanding as f64 / self.rate()).max(base.as_secs_f64());
         let slack = SLACK_PACKETS * f64::from(path.mtu) / self.rate();
-        rtt.as_secs_f64() > factor * held + slack
+        rtt.as_secs_f64() > SUDDEN * held + slack
     }
 
     /// The round trip of a way that became longer, as soon as acknowledgements show that it is no
@@ -255,7 +231,7 @@ impl PathEstimate {
         // now.
         let round = self.round.map_or(0, |round| round.most_outstanding).max(self.most_before);
         let outstanding = round.max(ev.outstanding_before);
-        if !self.exceeds(SUDDEN, rtt, outstanding, path) {
+        if !self.is_sudden(rtt, outstanding, path) {
             self.plateau = None;
             return None;
         }
@@ -278,7 +254,7 @@ impl PathEstimate {
         if busy.throughout && busy.rate < SLOWER * self.rate {
             self.rates = [0.0; RATE_ROUNDS];
             self.round = Some(Round::from(now));
-            (self.plateau, self.test, self.rest) = (None, None, REST);
+            self.plateau = None;
         } else if busy.rate <= GROWTH * self.rate {
             return;
         }
@@ -299,44 +275,13 @@ impl PathEstimate {
         self.min_rtt.restart(now, rtt);
         self.news = true;
         self.round = Some(Round::from(now));
-        (self.plateau, self.test, self.rest) = (None, None, REST);
+        self.plateau = None;
     }
 
     fn round_ended(&mut self, round: &Round, rate: f64, path: &PathView) {
-        self.rest = self.rest.saturating_sub(1);
         // Round trips answer for what was in flight one round before.
-        let most = round.most_outstanding.max(self.most_before);
         self.most_before = round.most_outstanding;
-        let strange = round.least_rtt.is_some_and(|rtt| self.exceeds(STRANGE, rtt, most, path));
-        match (self.test, round.least_rtt) {
-            (Some(Test { settled: false, .. }), Some(_)) => {
-                self.test = self.test.map(|test| Test { settled: true, ..test });
-            }
-            (Some(test), Some(rtt)) => self.judge(&test, round, rate, rtt, strange),
-            (None, Some(rtt)) if strange && self.full && self.rest == 0 => {
-                let outstanding = round.least_outstanding;
-                self.test = Some(Test { outstanding, rtt, rate, settled: false });
-            }
-            _ => self.note_rate(round, rate, path),
-        }
-    }
-
-    fn judge(&mut self, test: &Test, round: &Round, rate: f64, rtt: Duration, strange: bool) {
-        (self.test, self.rest) = (None, REST);
-        let less = (round.least_outstanding as f64) < 0.85 * test.outstanding as f64;
-        if less && rtt.as_secs_f64() > 0.9 * test.rtt.as_secs_f64() {
-            // Not our queue; whether it is somebody else's, or the way, is for others to find out.
-            return;
-        }
-        if strange {
-            // A queue stands even so: what comes through is what the path carries, whatever it was
-            // before.
-            self.rates = [0.0; RATE_ROUNDS];
-            self.record(rate);
-            (self.full, self.full_rate) = (true, rate);
-        } else {
-            self.record(test.rate);
-        }
+        self.note_rate(round, rate, path);
     }
 
     fn note_rate(&mut self, round: &Round, rate: f64, path: &PathView) {
@@ -360,7 +305,6 @@ impl PathEstimate {
         }
         if queue {
             self.full_rate = self.rate();
-            self.rest = self.rest.max(if self.full { 0 } else { REST });
         }
         // A little more than before is noise; much more without a queue means that there is more to
         // have.
@@ -377,12 +321,6 @@ impl PathEstimate {
         self.next_rate = (self.next_rate + 1) % RATE_ROUNDS;
         self.rate = self.rates.iter().copied().fold(0.0, f64::max);
         self.news = true;
-    }
-
-    /// The most that may be in flight while a test goes on, bytes.
-    pub fn test_limit(&self, path: &PathView) -> Option<u64> {
-        let least = 2 * u64::from(path.mtu);
-        self.test.map(|test| ((TEST_SHARE * test.outstanding as f64) as u64).max(least))
     }
 
     /// Bytes beyond the bandwidth-delay product and two packets that keep a restless path busy.
@@ -437,62 +375,6 @@ impl PathEstimate {
     }
 }
 
-/// The smallest sample of a sliding window, in two halves.
-#[derive(Clone, Copy, Debug, Default)]
-struct WindowedMin {
-    current: Option<Duration>,
-    previous: Option<Duration>,
-    /// The smaller one of the two, which every decision asks for.
-    smallest: Option<Duration>,
-    began: Time,
-    latest: Time,
-}
-
-impl WindowedMin {
-    /// Takes a sample; gives whether the smallest one may be another now.
-    fn sample(&mut self, now: Time, value: Duration) -> bool {
-        self.latest = now;
-        if !within(RTT_MEMORY, self.began, now) {
-            self.previous = self.current.take();
-            self.began = now;
-        } else if self.current.is_some_and(|current| value >= current) {
-            return false;
-        }
-        self.current = Some(value);
-        self.smallest = Some(self.previous.map_or(value, |previous| previous.min(value)));
-        true
-    }
-
-    /// Forgets all samples for this one.
-    fn restart(&mut self, now: Time, value: Duration) {
-        let value = Some(value);
-        *self = Self { current: value, previous: None, smallest: value, began: now, latest: now };
-    }
-
-    #[inline]
-    fn recent(&self, now: Time) -> Option<Duration> {
-        self.smallest.filter(|_| now.0.saturating_sub(self.latest.0) < nanos(RTT_MEMORY))
-    }
-
-    #[inline]
-    const fn get(&self) -> Option<Duration> {
-        self.smallest
-    }
-}
-
-/// Whether `now` is no more than `memory` after `then`.
-#[inline]
-const fn within(memory: Duration, then: Time, now: Time) -> bool {
-    now.0.saturating_sub(then.0) <= nanos(memory)
-}
-
-/// Round trips in nanoseconds: these are compared with every acknowledgement, and durations of two
-/// numbers cost.
-#[inline]
-const fn nanos(trip: Duration) -> u64 {
-    trip.as_nanos() as u64
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -523,6 +405,7 @@ pub(crate) mod tests {
                 outstanding: outstanding - 1468,
                 may_grow: true,
                 rtt: Some(if now == start + gap { rtt } else { queued }),
+                sack_path: PathId(0),
             };
             estimate.on_acked(now, &path, &ev);
         }
@@ -599,24 +482,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_path_that_became_slower_is_known_after_a_test() {
-        let path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
-        let mut e = PathEstimate::default();
-        let now = feed(&mut e, Time::ZERO, 1e6, RTT, 106_000, 4);
-        let now = feed(&mut e, now, 1e6, RTT, 130_000, 3);
-        assert!(e.is_full() && e.test_limit(&path).is_none());
-        // Half the rate: 130 kB take 260 ms.
-        let slower = |kb: u64| Duration::from_millis(2 * kb);
-        let now = feed(&mut e, now, 0.5e6, slower(130), 130_000, 2);
-        let limit = e.test_limit(&path).expect("a test");
-        assert!(close(limit as f64, 0.7 * 130_000.0), "{limit}");
-        // With 91 kB in flight they take 182 ms: a queue, and what comes through is the rate.
-        let now = feed(&mut e, now, 0.5e6, slower(91), 91_000, 3);
-        assert!(close(e.rate(), 0.5e6) && e.is_full(), "{}", e.rate());
-        assert_eq!(e.data_rtt(now), Some(RTT), "the way is what it was");
-    }
-
-    #[test]
     fn a_busy_link_tells_at_once_what_a_path_carries_that_was_full_before() {
         let path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
         let after = |rate, throughout| {
@@ -645,28 +510,5 @@ pub(crate) mod tests {
         let now = feed(&mut e, now, 1e6, slow, 200_000, 100);
         assert_eq!(e.data_rtt(now), Some(slow));
         assert_eq!(e.data_rtt(now + Duration::from_secs(11)), None, "an idle path tells nothing");
-    }
-
-    #[test]
-    fn a_test_ends_although_every_sack_answers_all_that_is_in_flight() {
-        let mut path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
-        path.srtt = Some(RTT);
-        let mut e = PathEstimate::default();
-        let mut now = feed(&mut e, Time::ZERO, 1e5, RTT, 13_000, 3);
-        e.test = Some(Test { outstanding: 3_000, rtt: RTT, rate: 1e5, settled: false });
-        for _ in 0..6 {
-            now += RTT;
-            let (bytes, rtt) = (2_936, Some(RTT));
-            let ev = AckedInfo {
-                path: PathId(0),
-                bytes,
-                outstanding_before: bytes,
-                outstanding: 0,
-                may_grow: true,
-                rtt,
-            };
-            e.on_acked(now, &path, &ev);
-        }
-        assert_eq!(e.test_limit(&path), None);
     }
 }

@@ -3,8 +3,10 @@
 
 pub mod competitor;
 pub mod estimate;
-pub mod raise;
+pub(crate) mod feedback;
+pub(crate) mod headroom;
 pub(crate) mod rate_bound;
 pub(crate) mod restless;
 mod rounds;
 pub(crate) mod train;
+mod windowed_min;

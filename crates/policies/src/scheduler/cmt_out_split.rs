@@ -273,6 +273,7 @@ mod tests {
             outstanding: 0,
             may_grow: true,
             rtt: Some(Duration::from_millis(rtt)),
+            sack_path: PathId(1),
         };
         out.on_acked(&view(&p), &sample(35));
         out.on_acked(&view(&p), &sample(36));

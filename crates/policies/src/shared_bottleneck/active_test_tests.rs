@@ -70,6 +70,7 @@ impl Loop {
                     outstanding: flight,
                     may_grow: true,
                     rtt: Some(rtt),
+                    sack_path: PathId(p as u8),
                 };
                 self.detector.on_acked(&view, &ev);
             }

@@ -84,6 +84,7 @@ impl Run {
             outstanding: self.flights[path] - PACKET,
             may_grow: true,
             rtt: Some(rtt),
+            sack_path: PathId(path as u8),
         };
         self.detector.on_acked(&view, &ev);
     }

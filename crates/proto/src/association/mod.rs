@@ -27,6 +27,7 @@ mod settings;
 mod setup;
 mod shutdown;
 mod stall_detection;
+mod tail_copies;
 mod tail_loss_probe;
 mod timeout;
 mod timers;

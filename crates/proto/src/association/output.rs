@@ -221,7 +221,7 @@ impl Association {
 
     fn write_sack(&mut self, now: Time, path: PathId, writer: &mut PacketWriter<'_>) {
         let start = writer.chunk_area().len();
-        let copy = self.sack_path().choose_for_copy(path);
+        let copy = self.sack_path().choose_for_copy(now, path);
         let is_spaced = self.paths.spaces_sacks(now, path);
         if !self.rx.write_sack(path, is_spaced, writer) {
             return;
@@ -230,7 +230,7 @@ impl Association {
         let trips = self.sack_path().latest_trips(now).unwrap_or_default();
         self.rx.sack_sent_on(path, now, bytes, trips, is_spaced);
         if let (Some(path), Some(bytes)) = (copy, writer.chunk_area().get(start..)) {
-            self.rx.sack_copied();
+            self.rx.sack_copied(path, now);
             self.send_control(path, &Encoded(bytes), Bundling::Free);
         }
     }

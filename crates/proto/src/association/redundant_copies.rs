@@ -14,7 +14,11 @@ impl SendDecision<'_> {
         packet: Option<PathId>,
     ) -> Option<Transmission> {
         let chunk = self.tx.outstanding.lowest_uncopied(from)?;
-        let open = |v: &&PathView| v.usable && v.id != from && v.has_room();
+        // Should `from` lose the chunk, its copy takes its place. On a path of a longer round trip
+        // than this one's timeout it would come later than what the timeout sends again.
+        let timeout = self.paths.view(from)?.rto;
+        let soon = |v: &PathView| v.srtt.is_none_or(|srtt| srtt < timeout);
+        let open = |v: &&PathView| v.usable && v.id != from && v.has_room() && soon(v);
         let fastest = self.paths.views.iter().filter(open).min_by_key(|v| (v.srtt, v.id))?;
         let may_go = packet.is_none_or(|p| p == fastest.id) && self.tx.may_copy_to(fastest);
         may_go.then_some(Transmission::Duplicate { from, to: fastest.id, chunk })

@@ -116,7 +116,7 @@ impl Association {
             self.errors = 0;
         }
         self.stats.reneged += outcome.reneged;
-        self.update_windows(now, outcome);
+        self.update_windows(now, arrival, outcome);
         self.note_living_paths(now, outcome);
         if outcome.news {
             self.watch_silence(now, outcome);
@@ -145,11 +145,15 @@ impl Association {
     }
 
     /// Increases first, then decreases (RFC 9260 section 7.2.4), path by path.
-    fn update_windows(&mut self, now: Time, outcome: &SackOutcome) {
+    fn update_windows(&mut self, now: Time, arrival: PathId, outcome: &SackOutcome) {
         self.restore_windows(now, outcome);
         let mut lossy = false;
         for (p, acked) in outcome.by_path() {
             lossy |= acked.entered_recovery || acked.lost > 0 && self.config.recovery.rack;
+            if let Some(trip) = acked.copied_trip {
+                let view = self.tx.view(now, &self.paths);
+                self.policies.path_scheduler.on_overtaken(&view, p, trip);
+            }
             if acked.newly_acked == 0 {
                 continue;
             }
@@ -177,6 +181,7 @@ impl Association {
                 outstanding: path.outstanding,
                 may_grow: moved && !recovering,
                 rtt: acked.latest_rtt(now),
+                sack_path: arrival,
             };
             self.policies.congestion.on_acked(&view, &ev);
             self.policies.path_scheduler.on_acked(&view, &ev);

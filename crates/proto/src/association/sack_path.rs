@@ -13,6 +13,9 @@ const LIVING: Duration = Duration::from_millis(50);
 /// A path is in doubt when no DATA came along it for so long, or for an eighth of its round trip.
 const DOUBT: Duration = Duration::from_millis(10);
 
+/// Copies of SACKs in a round trip of the path that the SACKs take.
+const COPIES_PER_TRIP: u32 = 8;
+
 /// The round trip of a path that is still nearly as fast.
 fn nearly_as_fast(srtt: Duration) -> Duration {
     srtt * 5 / 4
@@ -55,7 +58,9 @@ impl SackPathChoice<'_> {
     /// The path for a second copy of a SACK that goes out on `path`: a faster one, left aside
     /// because no DATA comes on it. It may be dead, or the sender may only have nothing for it;
     /// heartbeats will tell. Until then neither is waited for.
-    pub(super) fn choose_for_copy(self, path: PathId) -> Option<PathId> {
+    /// Where SACKs queue on it, copies keep an eighth of the round trip of `path` apart: that is soon
+    /// enough, and a path that chokes on them tells nothing.
+    pub(super) fn choose_for_copy(self, now: Time, path: PathId) -> Option<PathId> {
         if self.rule != SackPath::SmallestSrtt {
             return None;
         }
@@ -64,7 +69,10 @@ impl SackPathChoice<'_> {
         // A gain of less than a quarter of the round trip does not justify a second packet.
         let sooner = |srtt| fastest.srtt.is_some_and(|fastest| fastest + fastest / 4 < srtt);
         let slower = self.paths.view(path)?.srtt.is_none_or(sooner);
-        (fastest.id != path && slower).then_some(fastest.id)
+        let distance = latest_trip(self.paths.view(path)?).unwrap_or_default() / COPIES_PER_TRIP;
+        let thin = self.paths.spaces_sacks(now, fastest.id);
+        let due = !thin || self.rx.copy_is_due(fastest.id, now, distance);
+        (fastest.id != path && slower && due).then_some(fastest.id)
     }
 
     /// The smallest and the greatest of the latest round trips of the paths that DATA keeps coming

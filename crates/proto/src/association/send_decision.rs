@@ -52,7 +52,7 @@ impl SendDecision<'_> {
         if self.tx.release_retransmissions(self.paths) {
             return self.next_retransmission(None);
         }
-        self.next_tail_loss_probe()
+        self.next_tail_copy().or_else(|| self.next_tail_loss_probe())
     }
 
     /// The lowest marked chunk whose path, as the policy chooses it now, may send. Chunks last sent

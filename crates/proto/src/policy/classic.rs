@@ -370,6 +370,7 @@ mod tests {
             outstanding: outstanding_before - bytes,
             may_grow: true,
             rtt: None,
+            sack_path: PathId(0),
         };
         cc.on_acked(&AssocView::new(Time::ZERO, &p), &ev);
     }

@@ -76,6 +76,8 @@ pub struct AckedInfo {
     /// A round-trip time sample of the path that came with the SACK: with time-based loss detection
     /// that of the latest chunk acknowledged, without it one per round trip.
     pub rtt: Option<Duration>,
+    /// The path that the SACK came by: the way back of that round trip.
+    pub sack_path: PathId,
 }
 
 /// A loss on one path.

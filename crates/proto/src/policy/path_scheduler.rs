@@ -3,7 +3,7 @@
 use super::common::Policy;
 use super::congestion::{AckedInfo, LossInfo};
 use crate::ids::PathId;
-use crate::time::Time;
+use crate::time::{Duration, Time};
 use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState, RateSample};
 
 /// Chooses the path of new data.
@@ -42,8 +42,24 @@ pub trait PathScheduler: Policy {
         Vec::new()
     }
 
+    /// Nothing waits to be sent. Another path for `bytes` that have been in flight on `from` since
+    /// `sent`, if they would arrive sooner there; one with room in its window.
+    fn pick_for_copy(
+        &mut self,
+        _view: &AssocView<'_>,
+        _from: PathId,
+        _sent: Time,
+        _bytes: u32,
+    ) -> Option<PathId> {
+        None
+    }
+
     /// A SACK gave a delivery-rate sample of `path`; before [`on_acked`](Self::on_acked).
     fn on_rate_sample(&mut self, _view: &AssocView<'_>, _path: PathId, _sample: &RateSample) {}
+
+    /// A chunk that had been copied elsewhere arrived by `path`, too, after the copy: a SACK reported
+    /// it as a duplicate. That took `trip`.
+    fn on_overtaken(&mut self, _view: &AssocView<'_>, _path: PathId, _trip: Duration) {}
 
     /// A SACK acknowledged data of a path; the windows follow it already.
     fn on_acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}

@@ -124,6 +124,8 @@ pub(crate) struct Receiver {
     /// Where both ends agreed to it, once data came.
     thinning: Option<Box<Thinning>>,
     stats: ReceiverStats,
+    /// Payload bytes that had come when a SACK was copied last.
+    copied: u64,
     /// Streams that are reset once more has arrived.
     deferred: Option<Box<Deferred>>,
     /// TSNs were reset.
@@ -154,6 +156,7 @@ impl Receiver {
             builder: SackBuilder::new(settings.sack.max_gap_blocks),
             thinning: None,
             stats: ReceiverStats::default(),
+            copied: 0,
             deferred: None,
             jump: None,
             in_doubt: None,
@@ -475,9 +478,21 @@ impl Receiver {
         true
     }
 
-    /// A second copy of the latest SACK goes out.
-    pub(crate) const fn sack_copied(&mut self) {
+    /// A second copy of the latest SACK goes out on `path`.
+    pub(crate) fn sack_copied(&mut self, path: PathId, now: Time) {
+        self.paths.sack_sent(path, now);
         self.stats.sacks += 1;
+        self.copied = self.stats.bytes;
+    }
+
+    /// Whether a SACK is to be copied to `path`: `distance` after the one before, or sooner where
+    /// what came since then would fill the buffer in so few turns that it may be the limit.
+    pub(crate) fn copy_is_due(&self, path: PathId, now: Time, distance: Duration) -> bool {
+        /// Copies for a whole buffer.
+        const PER_BUFFER: u64 = 8;
+        let news = self.stats.bytes.saturating_sub(self.copied);
+        news.saturating_mul(PER_BUFFER) >= self.buffer.size()
+            || self.paths.sacked(path).is_none_or(|at| now.since(at) >= distance)
     }
 
     /// A SACK of so many bytes went out on `path`; see

@@ -109,6 +109,11 @@ impl DataPaths {
         note(&mut self.sacked, path, now);
     }
 
+    /// When a SACK went out on `path` the last time.
+    pub(super) fn sacked(&self, path: PathId) -> Option<Time> {
+        self.sacked.get(path.index()).copied().flatten()
+    }
+
     pub(super) const fn last(&self) -> PathId {
         self.last
     }
@@ -133,8 +138,7 @@ impl DataPaths {
     /// never before all; of equals the lowest. The path of the last DATA if there is no DATA to
     /// acknowledge.
     pub(super) fn round_robin(&self) -> PathId {
-        let sacked = |path: &PathId| self.sacked.get(path.index()).copied().flatten();
-        self.since_sack.iter().min_by_key(sacked).unwrap_or(self.last)
+        self.since_sack.iter().min_by_key(|path| self.sacked(*path)).unwrap_or(self.last)
     }
 }
 

@@ -52,7 +52,7 @@ impl Sender {
         if writer.push(&chunk.encode(tsn)).is_err() {
             return false;
         }
-        let home = chunk.path;
+        let home = (chunk.path, chunk.sent);
         let Some(size) = self.outstanding.copy(now, tsn, to, paths) else { return false };
         self.copies.note_copied(tsn, size, home, to);
         self.recovery.on_sent(now, tsn, to, Sent::Copy, &mut self.outstanding, paths);
@@ -126,13 +126,16 @@ impl Sender {
     /// it, too.
     pub(super) fn credit_duplicates(
         &mut self,
+        now: Time,
         tsns: impl Iterator<Item = Tsn>,
         outcome: &mut SackOutcome,
     ) {
         let near = self.outstanding.cum_ack();
         for tsn in tsns.map(|tsn| extend(near, tsn)) {
             for (own, p) in outcome.paths.iter_mut().zip((0..).map(PathId)) {
-                own.acked_once |= self.copies.take_copied(p, tsn);
+                let Some(sent) = self.copies.take_copied(p, tsn) else { continue };
+                own.acked_once = true;
+                own.copied_trip = Some(now.since(sent));
             }
         }
     }

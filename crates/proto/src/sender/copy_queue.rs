@@ -1,7 +1,7 @@
 //! What is known, path by path, of copies: chunks in flight that went out on a second path as well,
 //! or are to.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::ids::PathId;
 use crate::time::Time;
@@ -14,10 +14,21 @@ const REMEMBERED: usize = 1024;
 /// overflow that queue.
 const BURST: u64 = 32 * 1500;
 
+/// What is acknowledged pays for this part of it as copies at the end of what there is to send.
+const TAIL_SHARE: u64 = 16;
+
 /// Copies of all paths.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CopyQueue {
     paths: Vec<PathCopies>,
+    /// Bytes of copies at the end of what there is to send that are paid for.
+    tail_credit: u64,
+}
+
+impl Default for CopyQueue {
+    fn default() -> Self {
+        Self { paths: Vec::new(), tail_credit: BURST }
+    }
 }
 
 /// Copies of one path.
@@ -25,9 +36,9 @@ pub(crate) struct CopyQueue {
 struct PathCopies {
     /// Bytes of copies that may leave here now ([`CopyQueue::has_credit`]).
     credit: u64,
-    /// TSNs of this path that were copied elsewhere: should the peer report one as a duplicate,
-    /// this path delivered it.
-    copied: BTreeSet<u64>,
+    /// TSNs of this path that were copied elsewhere, and when they went out here: should the peer
+    /// report one as a duplicate, this path delivered it.
+    copied: BTreeMap<u64, Time>,
     /// Chunks in flight on other paths of which a copy is wanted here, in the order of sending.
     wanted: VecDeque<u64>,
     /// Copies sent here whose chunks were acknowledged for another path before the answer from here
@@ -68,6 +79,7 @@ impl CopyQueue {
     /// as in slow start.
     #[inline]
     pub(crate) fn add_credit(&mut self, p: PathId, acked: u64) {
+        self.tail_credit = (self.tail_credit + acked / TAIL_SHARE).min(BURST);
         if let Some(own) = self.paths.get_mut(p.index()) {
             own.credit = own.credit.saturating_add(2 * acked);
         }
@@ -78,10 +90,20 @@ impl CopyQueue {
         self.paths.get(p.index()).is_some_and(|own| own.credit > 0)
     }
 
-    /// A copy of `tsn`, of `size` bytes, which is in flight on `home`, went out on `to`.
-    pub(crate) fn note_copied(&mut self, tsn: u64, size: u64, home: PathId, to: PathId) {
+    /// Whether a copy of `size` bytes at the end of what there is to send is paid for; then it is
+    /// not any more.
+    pub(crate) fn take_tail_credit(&mut self, size: u64) -> bool {
+        let left = self.tail_credit.checked_sub(size);
+        self.tail_credit = left.unwrap_or(self.tail_credit);
+        left.is_some()
+    }
+
+    /// A copy of `tsn`, of `size` bytes, which has been in flight on `home` since `sent`, went out on
+    /// `to`.
+    pub(crate) fn note_copied(&mut self, tsn: u64, size: u64, home: (PathId, Time), to: PathId) {
+        let (home, sent) = home;
         if let Some(own) = self.paths.get_mut(home.index()) {
-            own.copied.insert(tsn);
+            own.copied.insert(tsn, sent);
             if own.copied.len() > REMEMBERED {
                 own.copied.pop_first();
             }
@@ -91,11 +113,11 @@ impl CopyQueue {
         }
     }
 
-    /// The peer got `tsn` twice. Gives whether it had been copied from `p`, so that this path
-    /// delivered it.
+    /// The peer got `tsn` twice. Gives when it had gone out on `p` if it was copied from there, so
+    /// that this path delivered it.
     #[inline]
-    pub(crate) fn take_copied(&mut self, p: PathId, tsn: u64) -> bool {
-        self.paths.get_mut(p.index()).is_some_and(|own| own.copied.remove(&tsn))
+    pub(crate) fn take_copied(&mut self, p: PathId, tsn: u64) -> Option<Time> {
+        self.paths.get_mut(p.index())?.copied.remove(&tsn)
     }
 
     /// A copy of `tsn` is wanted on `p` as soon as there is room.

@@ -54,7 +54,7 @@ impl Sender {
         self.note_paths_before_sack(paths, outcome);
         let duplicates = sack.duplicates.iter();
         self.recovery.on_duplicates(now, self.outstanding.cum_ack(), duplicates.clone());
-        self.credit_duplicates(duplicates, outcome);
+        self.credit_duplicates(now, duplicates, outcome);
         if sack.cum < self.outstanding.cum_ack() {
             self.sample_rtt(now, arrival, sack, paths, config, outcome);
             return SackVerdict::Stale;

@@ -101,6 +101,9 @@ pub(crate) struct PathOutcome {
     pub(crate) new_pseudo_cumack: bool,
     /// A chunk that was sent once, hence unambiguous, was acknowledged.
     pub(crate) acked_once: bool,
+    /// The round trip of a chunk of the path that had been copied elsewhere and arrived after the
+    /// copy.
+    pub(crate) copied_trip: Option<Duration>,
     /// A chunk that was sent on this path alone, how often so ever, was acknowledged.
     pub(crate) acked_here_alone: bool,
     pub(crate) acked: bool,

@@ -66,7 +66,15 @@ impl Drive {
         let may_grow = self.world.rng.below(5) > 0;
         let outstanding = outstanding_before - bytes;
         let rtt = self.world.paths.get(path.index()).and_then(|p| p.last_rtt);
-        let info = AckedInfo { path, bytes, outstanding_before, outstanding, may_grow, rtt };
+        let info = AckedInfo {
+            path,
+            bytes,
+            outstanding_before,
+            outstanding,
+            may_grow,
+            rtt,
+            sack_path: path,
+        };
         self.cc.on_acked(&self.world.view(), &info);
     }
 

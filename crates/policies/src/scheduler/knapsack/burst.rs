@@ -119,6 +119,7 @@ mod tests {
             outstanding,
             may_grow,
             rtt: None,
+            sack_path: PathId(0),
         };
         burst.on_acked(&path, &ev);
         assert_eq!(send(&mut burst, &mut path), 2);

@@ -7,6 +7,7 @@ mod own;
 mod paced;
 mod set;
 mod streams;
+mod tail;
 
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, LossInfo, PathPick, PathScheduler, Policy, Trigger};
@@ -269,11 +270,14 @@ impl Knapsack {
     /// [`Streams`].
     fn pick_for_stream(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick {
         let shared = self.fastest(view, next, self.free.shared);
+        let unused = shared.and_then(|id| view.path(id)).map_or(0.0, |path| {
+            1.0 - path.outstanding as f64 / self.cap(path).min(path.cwnd).max(1) as f64
+        });
         let Some(streams) = &mut self.streams else { return PathPick::Skip };
         if let Some(own) = streams.path_of(next.stream) {
             // What buffer there is belongs to those that fill the faster paths, if they do.
             if shared.is_some() {
-                streams.note_idle(view.now);
+                streams.note_idle(view.now, unused);
                 return PathPick::Skip;
             }
             let open = view.path(own).is_some_and(|path| self.is_open(path, next));
@@ -314,7 +318,11 @@ impl Knapsack {
         }
         let held = |path: &PathView| self.hold(view, path).as_secs_f64();
         let fastest = used().map(held).fold(f64::INFINITY, f64::min);
-        used().filter(|p| held(p) > NEARLY * fastest).fold(0, |bits, p| bits | bit(p.id))
+        // At which rate the others would have to go nobody knows.
+        let full =
+            |p: &PathView| self.paths.get(p.id.index()).is_some_and(|own| own.estimate.is_full());
+        let slower = used().filter(|p| held(p) > NEARLY * fastest && full(p));
+        slower.fold(0, |bits, p| bits | bit(p.id))
     }
 
     /// Those of the set on which a packet of the stream is due by `now`.
@@ -331,9 +339,14 @@ impl Knapsack {
 
     /// How long the path would hold `next`: with the queue that it would find there.
     fn expected(&self, view: &AssocView<'_>, path: &PathView, next: &ChunkMeta) -> Duration {
+        self.expected_with(view, path, next.bytes)
+    }
+
+    /// The same for so many bytes.
+    fn expected_with(&self, view: &AssocView<'_>, path: &PathView, bytes: u32) -> Duration {
         let hold = self.hold(view, path);
         let Some(own) = self.paths.get(path.id.index()) else { return hold };
-        let bytes = (path.outstanding + u64::from(next.bytes)) as f64;
+        let bytes = (path.outstanding + u64::from(bytes)) as f64;
         // Of a path that was never full no more is known than how fast it is at most.
         let held = if own.estimate.is_full() { own.estimate.bdp(path) } else { 0.0 };
         let beyond = bytes - held;
@@ -487,6 +500,16 @@ impl PathScheduler for Knapsack {
         }
     }
 
+    fn pick_for_copy(
+        &mut self,
+        view: &AssocView<'_>,
+        from: PathId,
+        sent: Time,
+        bytes: u32,
+    ) -> Option<PathId> {
+        self.sooner(view, from, sent, bytes)
+    }
+
     fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
         self.wanted = None;
         if let (Some(own), Some(path)) = (self.paths.get_mut(ev.path.index()), view.path(ev.path)) {
@@ -523,6 +546,11 @@ impl PathScheduler for Knapsack {
         if let Some(own) = self.paths.get_mut(path.index()) {
             own.bound.on_sample(view.now, seen, sample);
         }
+    }
+
+    fn on_overtaken(&mut self, view: &AssocView<'_>, path: PathId, trip: Duration) {
+        let packet = view.path(path).map_or(0, |path| u64::from(path.pmdcs));
+        self.on_rate_sample(view, path, &RateSample::of_trip(packet, trip));
     }
 
     fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {

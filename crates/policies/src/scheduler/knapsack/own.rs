@@ -8,28 +8,26 @@ use super::burst::Burst;
 use super::loss::LossShare;
 use crate::path_model::competitor::{Competitor, Known};
 use crate::path_model::estimate::PathEstimate;
-use crate::path_model::raise::Raise;
+use crate::path_model::feedback::Feedback;
+use crate::path_model::headroom::Headroom;
 use crate::path_model::rate_bound::RateBound;
 use crate::path_model::train::Train;
-
-/// A path in every so many rounds is offered a quarter more than it is known to carry.
-const PROBE_EVERY: u32 = 8;
 
 /// What a path carries is forgotten when no data of it was acknowledged for so long. It may be
 /// another path by then, and one that is thought slow is not used, so nothing else would tell.
 const MEMORY: Duration = Duration::from_secs(10);
 
 /// One path.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Own {
+    feedback: Feedback,
     pub(super) estimate: PathEstimate,
     pub(super) bound: RateBound,
     /// When data of it was last acknowledged.
     latest: Time,
     train: Train,
-    rounds: u32,
     competitor: Competitor,
-    raise: Raise,
+    headroom: Headroom,
     pub(super) loss: LossShare,
     pub(super) burst: Burst,
     /// Paths that share its bottleneck, itself included.
@@ -60,20 +58,20 @@ impl PathFacts {
 impl Own {
     /// A SACK acknowledged data of the path.
     pub(super) fn on_acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, slack: u64) {
+        let cap = self.cap(path, slack);
         self.known_cap = None;
         self.latest = now;
         self.burst.on_acked(path, ev);
+        let by_nearest = |rtt| self.feedback.by_nearest(now, ev.sack_path, rtt);
+        let ev = &AckedInfo { rtt: ev.rtt.map(by_nearest), ..*ev };
         self.note_train(now, path, ev);
-        self.rounds += u32::from(self.estimate.on_acked(now, path, ev));
+        self.estimate.on_acked(now, path, ev);
         let Some(known) = self.known(path, slack) else {
-            (self.competitor, self.raise) = Default::default();
+            (self.competitor, self.headroom) = Default::default();
             return;
         };
+        self.headroom.on_acked(now, path, ev, &known, cap);
         if let Some(longer) = self.competitor.on_acked(now, path, ev, &known) {
-            self.estimate.became_longer(now, path, longer);
-        } else if !self.competitor.is_calm() || self.estimate.test_limit(path).is_some() {
-            self.raise.stop();
-        } else if let Some(longer) = self.raise.on_acked(now, path, ev, &known) {
             self.estimate.became_longer(now, path, longer);
         }
     }
@@ -96,6 +94,11 @@ impl Own {
             return carried;
         }
         self.bound.get(now).map_or(f64::INFINITY, |bound| bound.max(carried))
+    }
+
+    /// Whether anything is known of that.
+    pub(super) fn has_rate(&self, now: Time) -> bool {
+        self.estimate.is_full() || self.bound.get(now).is_some()
     }
 
     /// A round begins, with so much to spare and so many paths at its bottleneck.
@@ -144,32 +147,15 @@ impl Own {
             let window = if first { path.cwnd } else { path.cwnd.min(10 * u64::from(path.mtu)) };
             return ((2.0 * bdp) as u64).max(window) + slack;
         }
-        if let Some(limit) = self.estimate.test_limit(path) {
-            return limit;
-        }
-        let more = bdp / 4.0 / self.members.max(1) as f64;
-        let needed = slack as f64 * f64::from(PROBE_EVERY) < more;
-        let probe = if needed && self.turn(path).is_multiple_of(PROBE_EVERY) { more } else { 0.0 };
         let reserve =
             if self.spare > 0.0 { self.estimate.reserve(path).min(self.spare) } else { 0.0 };
-        self.raise.cap((bdp + probe + reserve) as u64 + slack)
-    }
-
-    /// As if the first round, in which it is offered more, were over.
-    #[cfg(test)]
-    pub(super) const fn skip_probe(&mut self) {
-        self.rounds = 1;
+        (bdp + reserve.max(self.headroom.bytes())) as u64 + slack
     }
 
     /// As if somebody else filled its queue: the window alone decides.
     #[cfg(test)]
     pub(super) const fn compete(&mut self) {
         self.known_cap = Some(u64::MAX);
-    }
-
-    /// Rounds, with paths taking turns: probes at the same time would hide whose they were.
-    fn turn(&self, path: &PathView) -> u32 {
-        self.rounds.wrapping_add(3 * u32::from(path.id.0))
     }
 
     /// What a queue of somebody else is told by; nothing while the path was never full.
@@ -187,24 +173,6 @@ mod tests {
 
     const SLACK: u64 = 2;
 
-    /// Bytes that a path of `rate` bytes per second and `ms` takes in the round in which its turn
-    /// to be probed is, beyond its bandwidth-delay product.
-    fn beyond(rate: f64, ms: u64) -> u64 {
-        let (path, mut own) = (paths(1).remove(0), Own::default());
-        let rtt = Duration::from_millis(ms);
-        let held = rate * rtt.as_secs_f64();
-        feed(&mut own.estimate, Time::ZERO, rate, rtt, (1.3 * held) as u64 + 6_000, 3);
-        own.cap(&path, SLACK) - own.estimate.bdp(&path) as u64
-    }
-
-    #[test]
-    fn a_path_is_probed_where_its_slack_tells_too_little() {
-        // 20 packets: two more in each round find more than a quarter more in every eighth.
-        assert!(beyond(1.2e6, 25).abs_diff(3_000) <= 1);
-        // 80 packets.
-        assert!(beyond(1.2e6, 100).abs_diff(3_000 + 30_000) < 2_000);
-    }
-
     #[test]
     fn a_path_that_became_slower_is_known_by_a_dozen_packets() {
         let (path, mut own) = (paths(1).remove(0), Own::default());
@@ -221,6 +189,7 @@ mod tests {
                 outstanding: 128_500,
                 may_grow: true,
                 rtt: Some(Duration::from_micros(130_000 + 1_500 * n)),
+                sack_path: path.id,
             };
             own.on_acked(now, &path, &ev, SLACK);
         }

@@ -114,7 +114,7 @@ mod tests {
     fn of_equal_paths_the_one_that_rested_longer_is_taken() {
         let mut s = scheduler();
         let mut p = two(&mut s);
-        s.paths[1] = s.paths[0];
+        s.paths[1] = s.paths[0].clone();
         p[1].min_rtt = p[0].min_rtt;
         // The acknowledgement of two packets of the first is under way.
         (p[0].outstanding, p[1].outstanding) = (6_000, 4_500);

@@ -18,6 +18,10 @@ use super::set::bit;
 /// Hold times of the slowest path that streams share the faster ones, at first and at most.
 const REST: (u32, u32) = (4, 256);
 
+/// Faster paths that are idle for this part of the slowest path's hold time, in two of these, are
+/// not filled by the other streams.
+const IDLE: f64 = 0.5;
+
 /// A stream that sent lately.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
@@ -34,8 +38,12 @@ pub(super) struct Streams {
     /// How long the fastest and the slowest path hold a byte.
     near: Duration,
     hold: Duration,
-    /// Since when faster paths have been idle while a stream with a path of its own had data.
-    idle_since: Option<Time>,
+    /// Since when faster paths have had room while a stream with a path of its own had data, and
+    /// which part of what they take that is; for how many seconds all of it would have been idle
+    /// before, and since when that is counted.
+    idle_since: Option<(Time, f64)>,
+    idle: f64,
+    counted_since: Time,
     /// All share the faster paths until then, and for how many hold times next.
     rests: Time,
     patience: u32,
@@ -47,6 +55,10 @@ impl Streams {
         let (near, hold) = holds;
         (self.near, self.hold) = (near, hold);
         let memory = hold + hold;
+        if now.since(self.counted_since) > memory {
+            (self.idle, self.counted_since) = (0.0, now);
+            self.idle_since = self.idle_since.map(|(_, part)| (now, part));
+        }
         self.streams.retain(|stream| now.since(stream.last_sent) < memory);
         for stream in &mut self.streams {
             stream.own = stream.own.filter(|path| beyond & bit(*path) != 0);
@@ -68,21 +80,24 @@ impl Streams {
         self.streams.iter().any(|stream| stream.id != id && stream.own.is_none())
     }
 
-    /// A stream that keeps to its path waits for the others, to which a faster one is open.
-    pub(super) fn note_idle(&mut self, now: Time) {
-        let since = *self.idle_since.get_or_insert(now);
-        if now.since(since) > self.near {
+    /// A stream that keeps to its path waits for the others, while a faster one has room for the
+    /// part `unused` of what it takes.
+    pub(super) fn note_idle(&mut self, now: Time, unused: f64) {
+        let (since, part) = *self.idle_since.get_or_insert((now, unused));
+        let idle = self.idle + part * now.since(since).as_secs_f64();
+        if now.since(since) > self.near || idle > IDLE * self.hold.as_secs_f64() {
             self.streams.iter_mut().for_each(|stream| stream.own = None);
             self.patience = (2 * self.patience).clamp(REST.0, REST.1);
             (self.rests, self.idle_since) = (now + self.hold * self.patience, None);
+            (self.idle, self.counted_since) = (0.0, now);
         }
     }
 
     /// A chunk of the stream went out on `path`, which it has for itself if that is `beyond` those
     /// that all share.
     pub(super) fn note_sent(&mut self, now: Time, id: StreamId, path: PathId, beyond: bool) {
-        if !beyond {
-            self.idle_since = None;
+        if let Some((since, part)) = self.idle_since.take_if(|_| !beyond) {
+            self.idle += part * now.since(since).as_secs_f64();
         }
         let own = beyond.then_some(path);
         match self.streams.iter_mut().find(|stream| stream.id == id) {
@@ -122,7 +137,7 @@ mod tests {
     fn faster_paths_that_idle_end_it_for_ever_longer() {
         let mut streams = two();
         let idle = |streams: &mut Streams, ms| {
-            streams.note_idle(Time::from_millis(ms));
+            streams.note_idle(Time::from_millis(ms), 1.0);
             streams.may_part(Time::from_millis(ms))
         };
         assert!(idle(&mut streams, 1_000) && idle(&mut streams, 1_020));
@@ -138,9 +153,9 @@ mod tests {
     #[test]
     fn a_faster_path_that_sends_is_not_idle() {
         let mut streams = two();
-        streams.note_idle(Time::from_millis(1_000));
+        streams.note_idle(Time::from_millis(1_000), 1.0);
         streams.note_sent(Time::from_millis(1_010), StreamId(0), FAST, false);
-        streams.note_idle(Time::from_millis(1_025));
+        streams.note_idle(Time::from_millis(1_025), 1.0);
         assert!(streams.may_part(Time::from_millis(1_025)));
     }
 

@@ -18,7 +18,6 @@ pub(super) fn two(scheduler: &mut Knapsack) -> Vec<PathView> {
         let mut own = Own::default();
         let queued = (1.3 * TEN * rtt.as_secs_f64()) as u64 + 6_000;
         feed(&mut own.estimate, Time::ZERO, TEN, rtt, queued, 3);
-        own.skip_probe();
         own.burst = Burst::UNBOUNDED;
         let sample = RateSample::of_trip(queued, rtt * 13 / 10);
         own.bound.on_sample(Time::ZERO, path, &sample);
@@ -73,7 +72,7 @@ fn paths_fill_in_the_order_of_their_hold_times_up_to_the_cap() {
 fn equal_paths_take_turns() {
     let mut s = scheduler();
     let mut p = two(&mut s);
-    s.paths[1] = s.paths[0];
+    s.paths[1] = s.paths[0].clone();
     p[1].min_rtt = p[0].min_rtt;
     p[0].outstanding = 3_000;
     assert_eq!(s.pick_path(&buffered(&p, 64), &unordered()), PathPick::Use(PathId(1)));
@@ -85,7 +84,7 @@ fn equal_paths_take_turns() {
 fn ordered_data_takes_equal_paths_in_turn_while_nothing_waits() {
     let mut s = scheduler();
     let mut p = two(&mut s);
-    s.paths[1] = s.paths[0];
+    s.paths[1] = s.paths[0].clone();
     p[1].min_rtt = p[0].min_rtt;
     p[0].outstanding = 3_000;
     let mut v = buffered(&p, 64);
@@ -220,6 +219,7 @@ fn a_path_that_was_slow_is_thought_to_be_so_for_ten_seconds() {
         outstanding: 0,
         may_grow: true,
         rtt: Some(rtt),
+        sack_path: PathId(1),
     };
     let mut v = buffered(&p, 256);
     v.now = now;

@@ -59,6 +59,14 @@ impl OutstandingQueue {
         self.chunks.get(tsn).map(|c| ChunkInFlight { tsn, bytes: c.size() as u32 })
     }
 
+    /// The lowest TSN that is in flight on `p` and nowhere else, and when it was sent.
+    pub(crate) fn lowest_alone(&self, p: PathId) -> Option<(ChunkInFlight, Time)> {
+        let tsn =
+            self.lists.get(p.index())?.lowest_uncopied(&self.chunks, p, self.chunks.base())?;
+        let chunk = self.chunks.get(tsn)?;
+        Some((ChunkInFlight { tsn, bytes: chunk.size() as u32 }, chunk.sent))
+    }
+
     /// What is in flight on `p` is to be copied to other paths, lowest TSN first.
     pub(crate) fn begin_copying(&mut self, p: PathId) {
         let base = self.chunks.base();

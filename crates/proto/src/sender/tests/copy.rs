@@ -70,6 +70,9 @@ fn an_acknowledgement_is_credited_to_the_transmission_that_was_expected_last() {
     // The peer got it twice: so the original did arrive.
     rig.duplicates(0, 5, &[5]);
     assert!(rig.path_outcome(PathId(0)).acked_once);
+    // It went out 160 ms ago.
+    let trip = rig.path_outcome(PathId(0)).copied_trip;
+    assert_eq!(trip, Some(Duration::from_millis(160)));
 }
 
 #[test]
