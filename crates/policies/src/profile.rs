@@ -135,6 +135,7 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     assoc.rto.max = Duration::from_secs(10);
     assoc.sack.delay = Duration::from_millis(50);
     assoc.heartbeat_interval = Some(Duration::from_millis(250));
+    assoc.rate_probes = true;
     assoc.sack.path = SackPath::SmallestSrtt;
     assoc.sack.thinning = true;
     assoc.congestion.abc_per_acked = true;

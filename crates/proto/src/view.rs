@@ -281,6 +281,10 @@ pub struct AssocView<'a> {
     /// The peer reports by NR-SACKs: what it has taken leaves the send buffer, although earlier
     /// data is missing.
     pub nr_sacks: bool,
+    /// The most gap ack blocks that a SACK of the peer had so far. It may be all that it reports,
+    /// however many there are (RFC 9260 section 3.3.4 bounds them by the path MTU; Linux reports 16
+    /// and WebRTC 20).
+    pub most_gap_blocks: u16,
 }
 
 impl<'a> AssocView<'a> {
@@ -296,6 +300,7 @@ impl<'a> AssocView<'a> {
             send_buffer: SendBufferView::new(u64::MAX, 0, 0, 0),
             rto_initial: Duration::from_secs(1),
             nr_sacks: false,
+            most_gap_blocks: 0,
         }
     }
 

@@ -85,6 +85,27 @@ fn idle_paths_are_asked_every_interval_plus_rto_with_jitter() {
 }
 
 #[test]
+fn a_padded_heartbeat_follows_the_first_ones_and_then_one_in_eight_seconds() {
+    let config = AssocConfig { rate_probes: true, ..AssocConfig::default() };
+    let mut pair = pair_with(AssocConfig { heartbeat_interval: Some(SECOND / 4), ..config });
+    pair.run_for(60 * SECOND);
+    let there = reverse_tuple(client_paths()[1]);
+    let padded = |p: &&Packet| p.tuple == there && p.kinds().contains(&kind::PAD);
+    let probes: Vec<_> = pair.log.iter().filter(padded).collect();
+    // As large as a packet with data, and nothing else is in it.
+    let room = view(&pair, SECOND_PATH).pmdcs as usize;
+    assert!(probes.iter().all(|p| p.data.len().abs_diff(room + 12) < 4));
+    assert!(probes.iter().all(|p| p.kinds() == [kind::HEARTBEAT, kind::PAD]));
+    let waits = waits(&probes.iter().map(|p| p.at).collect::<Vec<_>>());
+    let (first, then) = waits.split_at(2);
+    assert!(first.iter().all(|w| *w < 2 * SECOND), "{first:?}");
+    assert!(then.iter().all(|w| *w > 8 * SECOND && *w < 11 * SECOND), "{then:?}");
+    assert!((5..=8).contains(&then.len()));
+    // Its round trip has the padding in it, and is none of the path's.
+    assert_eq!(view(&pair, SECOND_PATH).state, PathState::Active);
+}
+
+#[test]
 fn a_path_that_does_not_answer_is_asked_ever_more_rarely_and_on_and_on() {
     let mut pair = pair_with(AssocConfig::default());
     cut(&mut pair, 1);

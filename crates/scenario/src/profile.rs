@@ -119,6 +119,7 @@ impl Stack {
         set(&mut assoc.sack.dac_count_in_timer_sack, settings.dac_count_in_timer_sack);
         set(&mut assoc.sack.path, settings.sack_path);
         set(&mut assoc.sack.thinning, settings.sack_thinning);
+        set(&mut assoc.rate_probes, settings.rate_probes);
         // Windows that count SACKs would hardly grow by few of them.
         assoc.congestion.abc_per_acked |= assoc.sack.thinning;
         set(&mut assoc.sack.max_gap_blocks, settings.max_gap_blocks.map(Some));

@@ -92,6 +92,8 @@ settings! {
         /// SACKs that are shorter, with what is new, and fewer where they queue on the way back, as
         /// far as both ends agree. Needs nr-sack = "received".
         sack_thinning: bool,
+        /// Padded heartbeats on paths without data, which tell how thin these are.
+        rate_probes: bool,
         /// Gap ack blocks that a SACK reports at most, the lowest first. Linux: 16. Absent: as many
         /// as its packet takes.
         max_gap_blocks: u16,

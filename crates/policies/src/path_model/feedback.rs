@@ -17,12 +17,23 @@ const IN_USE: u32 = 4;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Feedback {
     ways: SmallVec<[(PathId, WindowedMin); 1]>,
+    /// The nearest way, as SACKs come.
+    nearest: Option<PathId>,
+}
+
+/// A round trip, whichever way its SACK took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Trip {
+    /// What it would have been if the SACK had come by the nearest of the ways that SACKs take.
+    pub(crate) rtt: Duration,
+    /// The smallest one of the way that is the nearest now that the one before brings no SACKs any
+    /// more: all round trips are longer from now on, and not by a queue.
+    pub(crate) longer: Option<Duration>,
 }
 
 impl Feedback {
-    /// What a round trip of `rtt` would have been if its SACK had come by the nearest of the ways
-    /// that SACKs take.
-    pub(crate) fn by_nearest(&mut self, now: Time, sack_path: PathId, rtt: Duration) -> Duration {
+    /// What a round trip of `rtt` tells, whose SACK came by `sack_path`.
+    pub(crate) fn on_trip(&mut self, now: Time, sack_path: PathId, rtt: Duration) -> Trip {
         let way = match self.ways.iter_mut().position(|(path, _)| *path == sack_path) {
             Some(index) => index,
             None => {
@@ -30,16 +41,21 @@ impl Feedback {
                 self.ways.len() - 1
             }
         };
-        let Some((_, own)) = self.ways.get_mut(way) else { return rtt };
+        let Some((_, own)) = self.ways.get_mut(way) else { return Trip { rtt, longer: None } };
         match own.recent(now) {
             Some(_) => drop(own.sample(now, rtt)),
             None => own.restart(now, rtt),
         }
         let least = own.recent(now).unwrap_or(rtt);
         // Of the ways that are in use: one that is not taken any more may have become longer.
-        let used = |(_, way): &&(PathId, WindowedMin)| now.since(way.latest()) <= IN_USE * rtt;
-        let nearest = self.ways.iter().filter(used).filter_map(|(_, way)| way.recent(now)).min();
-        nearest.unwrap_or(least) + rtt.saturating_sub(least)
+        let used = |way: &WindowedMin| now.since(way.latest()) <= IN_USE * rtt;
+        let in_use = self.ways.iter().filter(|(_, way)| used(way));
+        let trips = in_use.filter_map(|(path, way)| way.recent(now).map(|trip| (trip, *path)));
+        let (nearest, path) = trips.min().unwrap_or((least, sack_path));
+        let before = self.nearest.replace(path).filter(|before| *before != path);
+        let gone = |(path, way): &(PathId, WindowedMin)| Some(*path) == before && !used(way);
+        let longer = before.is_some() && self.ways.iter().any(gone);
+        Trip { rtt: nearest + rtt.saturating_sub(least), longer: longer.then_some(nearest) }
     }
 }
 
@@ -56,7 +72,7 @@ mod tests {
 
     fn feed(feedback: &mut Feedback, samples: &[(u64, PathId, u64)]) -> Vec<u64> {
         let sample = |&(at, way, trip): &(u64, PathId, u64)| {
-            feedback.by_nearest(Time::from_millis(at), way, ms(trip)).as_millis() as u64
+            feedback.on_trip(Time::from_millis(at), way, ms(trip)).rtt.as_millis() as u64
         };
         samples.iter().map(sample).collect()
     }
@@ -79,6 +95,10 @@ mod tests {
     fn a_way_that_is_not_used_any_more_does_not_count() {
         let mut feedback = Feedback::default();
         feed(&mut feedback, &[(0, NEAR, 60), (10, FAR, 100)]);
-        assert_eq!(feed(&mut feedback, &[(400, FAR, 100), (401, FAR, 100)]), [60, 100]);
+        let trip = |ms| Trip { rtt: Duration::from_millis(ms), longer: None };
+        let mut far = |at| feedback.on_trip(Time::from_millis(at), FAR, ms(100));
+        assert_eq!(far(400), trip(60));
+        assert_eq!(far(401), Trip { longer: Some(ms(100)), ..trip(100) }, "no queue");
+        assert_eq!(far(402), trip(100));
     }
 }

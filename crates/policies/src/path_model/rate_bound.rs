@@ -8,6 +8,7 @@
 //! there. Others' queues and jitter make the bound too low for a while; so the highest of some round
 //! trips counts.
 
+use polypath_proto::policy::PaddedTrip;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{PathView, RateSample};
 
@@ -27,6 +28,9 @@ pub(crate) struct RateBound {
     /// The highest of them; none before the first.
     highest: Option<f64>,
     heard: Time,
+    /// The latest round trips of padded heartbeats, and of those without padding before them,
+    /// microseconds.
+    probes: [Option<[u32; 2]>; ROUNDS],
 }
 
 impl RateBound {
@@ -46,6 +50,23 @@ impl RateBound {
         }
         self.set(bound.max(self.rounds.get(self.latest).copied().unwrap_or_default()));
         self.highest = Some(self.rounds.iter().copied().fold(0.0, f64::max));
+    }
+
+    /// A padded heartbeat was answered. Of the latest ones the shortest counts, beside the shortest
+    /// one without padding: jitter and other packets only make either longer.
+    pub(crate) fn on_probe(&mut self, now: Time, trip: &PaddedTrip) {
+        if self.get(now).is_none() {
+            *self = Self { probes: self.probes, ..Self::default() };
+        }
+        self.heard = now;
+        self.probes.rotate_right(1);
+        self.probes[0] = Some([trip.padded, trip.unpadded].map(micros));
+        let shortest =
+            self.probes.iter().flatten().copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])]);
+        let [padded, unpadded] = shortest.unwrap_or_default();
+        let longer = f64::from(padded.saturating_sub(unpadded)) * 1e-6;
+        self.rounds = [trip.bytes as f64 / longer.max(1e-9); ROUNDS];
+        self.highest = self.rounds.first().copied();
     }
 
     /// The path was suspected, and its data goes out on another one: nobody will tell how long it
@@ -74,6 +95,10 @@ impl RateBound {
     pub(crate) fn get(&self, now: Time) -> Option<f64> {
         self.highest.filter(|_| now.since(self.heard) < MEMORY)
     }
+}
+
+fn micros(trip: Duration) -> u32 {
+    u32::try_from(trip.as_micros()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -141,5 +166,26 @@ mod tests {
         bound.on_sample(Time::from_secs(2), &path(), &sample(6_000, 70));
         assert_eq!(bound.get(Time::from_secs(2)), Some(1e5));
         assert_eq!(bound.get(Time::from_secs(12)), None);
+    }
+
+    #[test]
+    fn padded_heartbeats_tell_how_thin_a_path_is() {
+        let mut bound = RateBound::default();
+        let probe = |bound: &mut RateBound, s, padded, unpadded| {
+            let ms = Duration::from_millis;
+            let trip = PaddedTrip { bytes: 1_400, padded: ms(padded), unpadded: ms(unpadded) };
+            bound.on_probe(Time::from_secs(s), &trip);
+            bound.get(Time::from_secs(s)).map(f64::round)
+        };
+        assert_eq!(probe(&mut bound, 1, 200, 60), Some(10_000.0));
+        // The first heartbeat had waited behind other packets.
+        assert_eq!(probe(&mut bound, 2, 150, 10), Some(10_000.0));
+        // Jitter only makes either longer.
+        assert_eq!(probe(&mut bound, 3, 290, 30), Some(10_000.0));
+        assert_eq!(probe(&mut bound, 4, 110, 15), Some(14_000.0));
+        assert_eq!(bound.get(Time::from_secs(20)), None, "what is old is forgotten");
+        // The way became longer, and the last of the old ones is gone.
+        let longer = [0, 8, 16, 24].map(|s| probe(&mut bound, 30 + s, 500, 360));
+        assert_eq!(longer[3], Some(10_000.0));
     }
 }

@@ -253,7 +253,7 @@ impl Association {
 
     pub(super) fn on_heartbeat_ack(&mut self, now: Time, ack: &HeartbeatAckChunk<'_>) {
         let Some(info) = HeartbeatInfo::decode(ack.info()) else { return };
-        if self.mtu_probe_answered(now, info) {
+        if self.mtu_probe_answered(now, info) || self.rate_probe_answered(now, info) {
             return;
         }
         let Some(rtt) = self.paths.heartbeat_acked(now, info) else { return };
@@ -276,6 +276,7 @@ impl Association {
             self.revive(now, p);
         }
         self.rng.with(|rng| self.paths.schedule_heartbeat(now, p, &self.config, rng));
+        self.probe_rate(now, p, rtt);
         self.trigger(Trigger::Path);
     }
 

@@ -17,6 +17,7 @@ mod packet_state;
 mod partial_reliability;
 mod path_silence;
 mod paths;
+mod rate_probe;
 mod reconfiguration;
 mod redundant_copies;
 mod sack;

@@ -96,7 +96,7 @@ impl Association {
     }
 
     /// Bytes that an AUTH chunk takes of a probe.
-    fn probe_reserve(&self) -> usize {
+    pub(super) fn probe_reserve(&self) -> usize {
         let demanded = |auth: &&Auth| auth.demands(kind::HEARTBEAT) || auth.demands(kind::PAD);
         self.auth.as_deref().filter(demanded).map_or(0, Auth::overhead)
     }

@@ -5,7 +5,7 @@ use polypath_wire::PacketWriter;
 use super::control::Encoded;
 use super::packet_builder::{CommonHeader, Packet, PacketBuilder, PacketSize};
 use super::sack_path::SackPathChoice;
-use super::send_attempt::Transmission;
+use super::send_attempt::{Transmission, burst_cost};
 use super::send_decision::SendDecision;
 use super::{Association, Bundling, State};
 use crate::ids::PathId;
@@ -194,9 +194,14 @@ impl Association {
     }
 
     /// Whether packets of a path leave one after the other: a SACK that answers many would let as
-    /// many go at once.
+    /// many go at once. So do the SACKs of a peer that knows nothing of thinned ones, where they
+    /// come by several ways: what a far one tells was told by a near one before, which answers for
+    /// its own path's packets when these come.
     fn is_paced(&self) -> bool {
-        self.config.pacing || self.sacks_are_spaced
+        let is_bunched = self.config.sack.thinning
+            && !self.caps.agreed.sack_thinning
+            && self.paths.views.iter().filter(|path| path.outstanding > 0).nth(1).is_some();
+        self.config.pacing || self.sacks_are_spaced || is_bunched
     }
 
     /// The next packet on `path` waits for this one of `bytes`.
@@ -206,6 +211,9 @@ impl Association {
         }
         let view = self.tx.view(now, &self.paths);
         let Some(rate) = self.policies.congestion.pacing_rate(&view, path) else { return };
+        // Against bunches alone, gently: twice as fast as the window lets it leave.
+        let is_wanted = self.config.pacing || self.sacks_are_spaced;
+        let rate = if is_wanted { rate } else { rate.saturating_mul(2) };
         if let Some(pacer) = self.pacers.get_or_insert_default().of(path) {
             pacer.sent(now, bytes, rate);
         }
@@ -223,14 +231,15 @@ impl Association {
         let start = writer.chunk_area().len();
         let copy = self.sack_path().choose_for_copy(now, path);
         let is_spaced = self.paths.spaces_sacks(now, path);
-        if !self.rx.write_sack(path, is_spaced, writer) {
+        let tells_all = copy.is_some_and(|path| !self.rx.was_copied_to(path));
+        if !self.rx.write_sack(path, is_spaced, tells_all, writer) {
             return;
         }
         let bytes = writer.chunk_area().len() - start;
         let trips = self.sack_path().latest_trips(now).unwrap_or_default();
         self.rx.sack_sent_on(path, now, bytes, trips, is_spaced);
+        self.rx.sack_copied(copy, now);
         if let (Some(path), Some(bytes)) = (copy, writer.chunk_area().get(start..)) {
-            self.rx.sack_copied(path, now);
             self.send_control(path, &Encoded(bytes), Bundling::Free);
         }
     }
@@ -294,9 +303,11 @@ impl Association {
     ) {
         if new_packet {
             self.attempt.count_packet();
-            if let Some(own) = self.paths.get_mut(path) {
-                own.burst_left = own.burst_left.saturating_sub(1);
-            }
+        }
+        let packet = self.paths.view(path).filter(|_| new_packet).map_or(0, |view| view.pmdcs);
+        let cost = burst_cost(self.config.max_burst_rule, packet, chunk.bytes);
+        if let Some(own) = self.paths.get_mut(path) {
+            own.burst_left = own.burst_left.saturating_sub(cost);
         }
         if self.tx.outstanding.window_mut().take_probe() {
             self.stats.window_probes += 1;

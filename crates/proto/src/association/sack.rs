@@ -22,6 +22,8 @@ impl Association {
         if self.tx.is_before_jump(sack.cumulative_tsn) {
             return;
         }
+        let blocks = u16::try_from(sack.gap_blocks.len()).unwrap_or(u16::MAX);
+        self.tx.most_gap_blocks = self.tx.most_gap_blocks.max(blocks);
         let info = SackInfo {
             a_rwnd: sack.a_rwnd,
             gaps: sack.gap_blocks,

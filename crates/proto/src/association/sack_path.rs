@@ -16,6 +16,11 @@ const DOUBT: Duration = Duration::from_millis(10);
 /// Copies of SACKs in a round trip of the path that the SACKs take.
 const COPIES_PER_TRIP: u32 = 8;
 
+/// All SACKs go to a path that brought this part of the latest DATA at least: a SACK for every second
+/// packet takes a fiftieth of what the packets took, and more with gap ack blocks. One that is
+/// nearer but carries less may choke on them; it gets copies.
+const SACK_SHARE: u16 = 32;
+
 /// The round trip of a path that is still nearly as fast.
 fn nearly_as_fast(srtt: Duration) -> Duration {
     srtt * 5 / 4
@@ -70,8 +75,7 @@ impl SackPathChoice<'_> {
         let sooner = |srtt| fastest.srtt.is_some_and(|fastest| fastest + fastest / 4 < srtt);
         let slower = self.paths.view(path)?.srtt.is_none_or(sooner);
         let distance = latest_trip(self.paths.view(path)?).unwrap_or_default() / COPIES_PER_TRIP;
-        let thin = self.paths.spaces_sacks(now, fastest.id);
-        let due = !thin || self.rx.copy_is_due(fastest.id, now, distance);
+        let due = self.rx.copy_is_due(fastest.id, now, distance);
         (fastest.id != path && slower && due).then_some(fastest.id)
     }
 
@@ -100,7 +104,8 @@ impl SackPathChoice<'_> {
             v.srtt.is_some_and(|srtt| self.rx.heard_within(v.id, now, age(srtt)))
         };
         let usable = self.paths.views.iter().filter(|v| v.usable);
-        let living = usable.filter(|v| heard(v, |srtt| srtt.max(LIVING)));
+        let carries = |v: &&PathView| self.rx.brought(v.id, SACK_SHARE);
+        let living = usable.filter(|v| heard(v, |srtt| srtt.max(LIVING))).filter(carries);
         let fastest = living.clone().min_by_key(|v| latest_trip(v))?;
         let sure = living.filter(|v| heard(v, |srtt| (srtt / 8).max(DOUBT)));
         let stand_in = sure

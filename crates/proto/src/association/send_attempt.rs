@@ -57,8 +57,7 @@ impl SendAttempt {
         self.fast_retransmission_acked = false;
     }
 
-    /// Begins an attempt, and says of every path how many packets of new data it may send in it
-    /// (Max.Burst). A write in the same instant continues the attempt that the SACK began:
+    /// Begins an attempt, and says of every path how much new data it may send in it (Max.Burst). A write in the same instant continues the attempt that the SACK began:
     /// Max.Burst counts for both. Where data is paced the pacer bounds bursts, and Max.Burst does
     /// not: a SACK that answers many packets, or a timer that a host serves late, must allow more.
     pub(super) fn begin(
@@ -80,7 +79,7 @@ impl SendAttempt {
         self.packets = 0;
         self.fast_retransmission_acked = false;
         if fresh {
-            let burst = if limited { config.max_burst.unwrap_or(u32::MAX) } else { u32::MAX };
+            let burst = config.max_burst.filter(|_| limited);
             grant_bursts(burst, paths, config.max_burst_rule);
         }
     }
@@ -97,18 +96,31 @@ impl SendAttempt {
     }
 }
 
-/// Packets of new data that each path may send in an attempt that begins: `burst`, or that for each
-/// two packets that were acknowledged since the last one.
-fn grant_bursts(burst: u32, paths: &mut PathSet, rule: BurstRule) {
+/// Bytes of new data that each path may send in an attempt that begins: `burst` packets, or that
+/// for each two packets' worth of bytes that was acknowledged since the last one.
+fn grant_bursts(burst: Option<u32>, paths: &mut PathSet, rule: BurstRule) {
     for (view, path) in paths.iter_mut() {
         let acked = core::mem::take(&mut path.acked);
-        // SACKs come for every second packet (RFC 9260 section 6.2).
-        let sacks = match rule {
-            BurstRule::PerAcked => acked / u64::from(2 * view.pmdcs.max(1)),
-            BurstRule::Always | BurstRule::AfterFastRetransmit => 1,
+        let Some(burst) = burst.map(u64::from) else {
+            path.burst_left = u64::MAX;
+            continue;
         };
-        let sacks = u32::try_from(sacks).unwrap_or(u32::MAX).max(1);
-        path.burst_left = burst.saturating_mul(sacks);
+        // SACKs come for every second packet (RFC 9260 section 6.2).
+        let acked = match rule {
+            BurstRule::PerAcked => burst.saturating_mul(acked) / 2,
+            BurstRule::Always | BurstRule::AfterFastRetransmit => 0,
+        };
+        path.burst_left = acked.max(burst.saturating_mul(view.pmdcs.into()));
+    }
+}
+
+/// What a chunk of `bytes` takes of that; `packet`: what a packet that begins with it can carry, 0
+/// if none does. RFC 9260 counts packets, of whatever size; where acknowledged bytes pay for the
+/// burst, bytes are counted.
+pub(super) const fn burst_cost(rule: BurstRule, packet: u32, bytes: u32) -> u64 {
+    match rule {
+        BurstRule::PerAcked => bytes as u64,
+        BurstRule::Always | BurstRule::AfterFastRetransmit => packet as u64,
     }
 }
 

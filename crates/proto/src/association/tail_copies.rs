@@ -1,4 +1,4 @@
-//! Copies at the end of what there is to send.
+//! Copies at the end of what there is to send, or of what the peer's window takes.
 //!
 //! While data waits, a chunk on a slow path costs little: others are under way meanwhile. At the end
 //! of a file, or of a message that somebody waits for, it is all that is waited for, and the faster
@@ -8,14 +8,24 @@
 use super::send_attempt::Transmission;
 use super::send_decision::SendDecision;
 
+/// No packet carries more (RFC 791, RFC 8200).
+const LARGEST: u64 = u16::MAX as u64;
+
 impl SendDecision<'_> {
     /// The next chunk in flight that the path scheduler wants on another path, too, while nothing
-    /// waits to be sent.
+    /// waits to be sent, or the peer's window takes nothing.
     pub(super) fn next_tail_copy(&mut self) -> Option<Transmission> {
-        if self.tx.queue.messages() > 0 || self.tx.bytes_in_flight() == 0 {
+        let window = self.tx.peer_rwnd();
+        let waits = self.tx.queue.messages() > 0;
+        // Most often there is room for any packet.
+        if waits && window >= LARGEST || self.tx.bytes_in_flight() == 0 {
             return None;
         }
         let view = self.tx.view(self.now, self.paths);
+        let packet = view.usable().map(|path| path.pmdcs).max().unwrap_or(0);
+        if waits && window >= packet.into() {
+            return None;
+        }
         let used = view.usable().filter(|path| path.outstanding > 0);
         let scheduler = &mut self.policies.path_scheduler;
         let (from, to, chunk) = used.into_iter().find_map(|path| {

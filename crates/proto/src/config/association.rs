@@ -60,6 +60,10 @@ pub struct AssocConfig {
     pub rto: RtoConfig,
     /// HB.interval; `None`: no heartbeats but those that verify addresses.
     pub heartbeat_interval: Option<Duration>,
+    /// Some heartbeats on paths without data are padded to a whole packet (RFC 4820): how much longer
+    /// these take tells the path scheduler how thin such a path is. An end that was called sends
+    /// them once it has sent data.
+    pub rate_probes: bool,
     /// Path.Max.Retrans.
     pub path_max_retrans: u32,
     /// Association.Max.Retrans.
@@ -149,6 +153,7 @@ impl Default for AssocConfig {
             path_mtu_discovery: None,
             rto: RtoConfig::default(),
             heartbeat_interval: Some(Duration::from_secs(30)),
+            rate_probes: false,
             path_max_retrans: 5,
             assoc_max_retrans: 10,
             max_init_retrans: 8,

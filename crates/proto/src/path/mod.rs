@@ -11,6 +11,7 @@ mod learned;
 mod mtu;
 mod pacer;
 mod packet_size;
+mod rate_probe;
 mod retire;
 mod rto;
 mod rtt_probe;
@@ -23,6 +24,7 @@ pub(crate) use heartbeat_info::HeartbeatInfo;
 pub(crate) use learned::Learned;
 pub(crate) use mtu::MtuStep;
 pub(crate) use pacer::Pacers;
+pub(crate) use rate_probe::{RateProbe, RateProbes};
 pub(crate) use rtt_probe::Probe;
 pub(crate) use verification::Verification;
 pub(crate) use way_back::clock_of;
@@ -73,8 +75,8 @@ pub(crate) struct Path {
     pub(crate) rto_estimate: crate::time::Duration,
     /// The chunk whose acknowledgement gives the next RTT sample.
     pub(crate) rtt_probe: Option<Probe>,
-    /// Packets of new data that this send attempt may still send (Max.Burst).
-    pub(crate) burst_left: u32,
+    /// Bytes of new data that this send attempt may still send (Max.Burst).
+    pub(crate) burst_left: u64,
     /// DATA chunk bytes acknowledged since the last send attempt.
     pub(crate) acked: u64,
     /// What tells of an MTU hole.
@@ -84,6 +86,8 @@ pub(crate) struct Path {
     pub(crate) on_probation: bool,
     /// Discovery of the path's MTU, where it is on.
     pub(crate) mtu: Option<Box<mtu::MtuSearch>>,
+    /// What tells how thin it is while it carries no data.
+    pub(crate) rate_probes: RateProbes,
     /// What its user may change.
     pub(crate) settings: PathSettings,
     /// When the path became potentially failed.
@@ -201,6 +205,7 @@ impl PathSet {
             on_probation: false,
             settings: PathSettings::of(config),
             mtu: None,
+            rate_probes: RateProbes::default(),
             failed_since: Time::ZERO,
             idle_since: now,
             timeouts_in_a_row: 0,

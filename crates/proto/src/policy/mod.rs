@@ -19,7 +19,7 @@ pub use classic::{ClassicCc, Cut, CwndStep, PathWindow, Rfc9260Rule, WindowRule}
 pub use common::Policy;
 pub use congestion::{AckedInfo, CongestionControl, LossInfo};
 pub use congestion_config::{CcConfig, CwndUnit, InitialCwnd, InitialSsthresh};
-pub use path_scheduler::{PathChange, PathPick, PathScheduler, PrimaryPath, Trigger};
+pub use path_scheduler::{PaddedTrip, PathChange, PathPick, PathScheduler, PrimaryPath, Trigger};
 pub use retransmission::{RetransmissionPolicy, Rfc9260Retransmission, RtxPick};
 pub use set::{PolicyFactory, PolicySet, Rfc9260Policies};
 pub use stream_scheduler::{FirstCome, MessageInfo, StreamParam, StreamQueues, StreamScheduler};

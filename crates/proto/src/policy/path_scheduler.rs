@@ -6,6 +6,18 @@ use crate::ids::PathId;
 use crate::time::{Duration, Time};
 use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState, RateSample};
 
+/// How long a padded heartbeat took on a path that carries no data
+/// ([`rate_probes`](crate::config::AssocConfig::rate_probes)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PaddedTrip {
+    /// Bytes of padding. The answer has none.
+    pub bytes: u64,
+    /// Its round trip.
+    pub padded: Duration,
+    /// That of the heartbeat before, which had none.
+    pub unpadded: Duration,
+}
+
 /// Chooses the path of new data.
 ///
 /// A *send attempt* (a round) begins when something happened that may allow sending:
@@ -42,8 +54,9 @@ pub trait PathScheduler: Policy {
         Vec::new()
     }
 
-    /// Nothing waits to be sent. Another path for `bytes` that have been in flight on `from` since
-    /// `sent`, if they would arrive sooner there; one with room in its window.
+    /// Nothing waits to be sent, or the peer's window takes nothing. Another path for `bytes` that
+    /// have been in flight on `from` since `sent`, if they would arrive sooner there; one with room
+    /// in its window.
     fn pick_for_copy(
         &mut self,
         _view: &AssocView<'_>,
@@ -60,6 +73,10 @@ pub trait PathScheduler: Policy {
     /// A chunk that had been copied elsewhere arrived by `path`, too, after the copy: a SACK reported
     /// it as a duplicate. That took `trip`.
     fn on_overtaken(&mut self, _view: &AssocView<'_>, _path: PathId, _trip: Duration) {}
+
+    /// A padded heartbeat was answered on a path that carries no data
+    /// ([`rate_probes`](crate::config::AssocConfig::rate_probes)).
+    fn on_rate_probe(&mut self, _view: &AssocView<'_>, _path: PathId, _trip: &PaddedTrip) {}
 
     /// A SACK acknowledged data of a path; the windows follow it already.
     fn on_acked(&mut self, _view: &AssocView<'_>, _ev: &AckedInfo) {}

@@ -126,6 +126,8 @@ pub(crate) struct Receiver {
     stats: ReceiverStats,
     /// Payload bytes that had come when a SACK was copied last.
     copied: u64,
+    /// Where the latest SACK was copied to.
+    copied_to: Option<PathId>,
     /// Streams that are reset once more has arrived.
     deferred: Option<Box<Deferred>>,
     /// TSNs were reset.
@@ -157,6 +159,7 @@ impl Receiver {
             thinning: None,
             stats: ReceiverStats::default(),
             copied: 0,
+            copied_to: None,
             deferred: None,
             jump: None,
             in_doubt: None,
@@ -450,18 +453,20 @@ impl Receiver {
     }
 
     /// Writes the SACK or NR-SACK, shortened to what fits; false, and nothing changes, if nothing
-    /// fits. `is_spaced`: the peer is told that the next one may answer many packets.
+    /// fits. `is_spaced`: the peer is told that the next one may answer many packets. `tells_all`:
+    /// it is read where those before it did not come.
     pub(crate) fn write_sack(
         &mut self,
         path: PathId,
         is_spaced: bool,
+        tells_all: bool,
         writer: &mut PacketWriter<'_>,
     ) -> bool {
         let (kind, mut flags, a_rwnd) = (self.settings.nr_sack, self.ack.flags(), self.a_rwnd());
         if is_spaced {
             flags |= SACKS_ARE_SPACED;
         }
-        let all = self.misses_sacks();
+        let all = tells_all || self.misses_sacks();
         let thinning = self.thinning.as_deref_mut().filter(|own| !all && !own.has_moved(path));
         let Some(all) = self.builder.write(&self.tracker, thinning, kind, flags, a_rwnd, writer)
         else {
@@ -478,11 +483,19 @@ impl Receiver {
         true
     }
 
-    /// A second copy of the latest SACK goes out on `path`.
-    pub(crate) fn sack_copied(&mut self, path: PathId, now: Time) {
+    /// A second copy of the latest SACK goes out on this path, or none does.
+    pub(crate) fn sack_copied(&mut self, path: Option<PathId>, now: Time) {
+        self.copied_to = path;
+        let Some(path) = path else { return };
         self.paths.sack_sent(path, now);
         self.stats.sacks += 1;
         self.copied = self.stats.bytes;
+    }
+
+    /// Whether the SACK before was copied to `path`: a copy may come before SACKs that went another
+    /// way, and must not lean on what they tell.
+    pub(crate) fn was_copied_to(&self, path: PathId) -> bool {
+        self.copied_to == Some(path)
     }
 
     /// Whether a SACK is to be copied to `path`: `distance` after the one before, or sooner where
@@ -520,6 +533,11 @@ impl Receiver {
     #[inline]
     pub(crate) const fn last_data_path(&self) -> PathId {
         self.paths.last()
+    }
+
+    /// Whether one packet in `part` of the latest ones with DATA came on `path`, or would with one more.
+    pub(crate) fn brought(&self, path: PathId, part: u16) -> bool {
+        self.paths.brought(path, part)
     }
 
     /// Whether DATA came on `path` within the last `age`.

@@ -46,7 +46,46 @@ pub(super) struct DataPaths {
     /// A FORWARD-TSN was repeated since the last SACK.
     repeated: bool,
     arrived: Times,
+    /// None before the first DATA.
+    shares: Option<Box<Shares>>,
     sacked: Times,
+}
+
+/// How many of the latest packets with DATA came on each path: counts that are halved all together
+/// now and then.
+#[derive(Clone, Debug, Default)]
+struct Shares {
+    counts: Vec<u16>,
+    total: u16,
+}
+
+impl Shares {
+    /// Counts are halved when there are so many.
+    const WINDOW: u16 = 512;
+
+    #[inline]
+    fn note(&mut self, path: PathId) {
+        if path.index() >= MAX_PATHS {
+            return;
+        }
+        if self.counts.len() <= path.index() {
+            self.counts.resize(path.index() + 1, 0);
+        }
+        if let Some(count) = self.counts.get_mut(path.index()) {
+            *count += 1;
+        }
+        self.total += 1;
+        if self.total >= Self::WINDOW {
+            self.counts.iter_mut().for_each(|count| *count /= 2);
+            self.total = self.counts.iter().sum();
+        }
+    }
+
+    /// Whether the path brought one in `part` of them, or would with one more.
+    fn reaches(&self, path: PathId, part: u16) -> bool {
+        let count = self.counts.get(path.index()).copied().unwrap_or(0);
+        u32::from(count + 1) * u32::from(part) >= u32::from(self.total)
+    }
 }
 
 /// A time per path. Grows with the paths that are used: most associations are idle and have few.
@@ -73,6 +112,7 @@ impl DataPaths {
             since_sack: PathSet(0),
             repeated: false,
             arrived: Vec::new(),
+            shares: None,
             sacked: Vec::new(),
         }
     }
@@ -81,6 +121,7 @@ impl DataPaths {
     #[inline]
     pub(super) fn data(&mut self, path: PathId, now: Time) {
         note(&mut self.arrived, path, now);
+        self.shares.get_or_insert_default().note(path);
         self.last = path;
         self.first.get_or_insert(path);
         self.since_sack.insert(path);
@@ -121,6 +162,11 @@ impl DataPaths {
     /// When DATA came on `path` the last time.
     pub(super) fn arrived(&self, path: PathId) -> Option<Time> {
         self.arrived.get(path.index()).copied().flatten()
+    }
+
+    /// Whether one in `part` of the latest packets with DATA came on `path`, or would with one more.
+    pub(super) fn brought(&self, path: PathId, part: u16) -> bool {
+        self.shares.as_ref().is_none_or(|shares| shares.reaches(path, part))
     }
 
     /// The path of the first DATA since the last SACK; of the last one if there is no DATA to
@@ -164,6 +210,20 @@ mod tests {
         paths.data(PathId(2), at(4));
         assert_eq!(paths.round_robin(), PathId(2));
         assert!(paths.since_sack().contains(PathId(2)) && !paths.since_sack().contains(PathId(0)));
+    }
+
+    #[test]
+    fn shares_follow_the_latest_data() {
+        let mut paths = DataPaths::new();
+        let (near, far) = (PathId(1), PathId(0));
+        paths.data(near, Time::ZERO);
+        assert!(paths.brought(near, 32) && paths.brought(PathId(2), 32), "of one packet");
+        (0..200).for_each(|_| paths.data(far, Time::ZERO));
+        assert!(paths.brought(far, 32) && !paths.brought(near, 32));
+        (0..20).for_each(|_| paths.data(near, Time::ZERO));
+        assert!(paths.brought(near, 32));
+        (0..2_000).for_each(|_| paths.data(far, Time::ZERO));
+        assert!(!paths.brought(near, 32), "long ago");
     }
 
     #[test]

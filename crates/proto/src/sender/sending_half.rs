@@ -49,6 +49,8 @@ pub(crate) struct Sender {
     pub(super) most_blocks: usize,
     /// The peer reports by NR-SACKs.
     pub(crate) peer_sends_nr_sacks: bool,
+    /// The most gap ack blocks that a SACK of the peer had.
+    pub(crate) most_gap_blocks: u16,
     /// The latest SACK had no room for what is gap-acked beyond this TSN; `u64::MAX` if it named
     /// all.
     pub(super) told_to: u64,
@@ -87,6 +89,7 @@ impl Sender {
             cramped: false,
             most_blocks: 0,
             peer_sends_nr_sacks: false,
+            most_gap_blocks: 0,
             told_to: u64::MAX,
             reported: ReportedBits::default(),
             withdrawn: Vec::new(),
@@ -139,6 +142,7 @@ impl Sender {
         view.send_buffer = self.buffer_view();
         view.rto_initial = self.rto_initial;
         view.nr_sacks = self.peer_sends_nr_sacks;
+        view.most_gap_blocks = self.most_gap_blocks;
         view
     }
 

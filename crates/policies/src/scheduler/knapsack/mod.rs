@@ -5,12 +5,15 @@ mod burst;
 mod loss;
 mod own;
 mod paced;
+mod runs;
 mod set;
 mod streams;
 mod tail;
 
 use polypath_proto::PathId;
-use polypath_proto::policy::{AckedInfo, LossInfo, PathPick, PathScheduler, Policy, Trigger};
+use polypath_proto::policy::{
+    AckedInfo, LossInfo, PaddedTrip, PathPick, PathScheduler, Policy, Trigger,
+};
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::{AssocView, ChunkMeta, PathView, RateSample};
 
@@ -20,8 +23,10 @@ use crate::entry::{PolicyEntry, Recipe};
 use crate::error::PolicyError;
 use crate::option::OptionEntry;
 use crate::options::Options;
+use crate::path_model::rate_bound::RateBound;
 use loss::average_window;
 use own::Own;
+use runs::Runs;
 use set::{Candidate, Case, Choice, Free, NEARLY, bit};
 use streams::Streams;
 
@@ -93,6 +98,8 @@ pub struct Knapsack {
     slack: u64,
     gain: f64,
     paths: Vec<Own>,
+    /// What is known of paths that carried nothing yet: an idle association has no more.
+    probed: Vec<RateBound>,
     /// The paths for one ordered stream, as bits.
     set: u64,
     /// Those for what does not wait for all other data, while the buffer is the limit.
@@ -107,6 +114,7 @@ pub struct Knapsack {
     /// Paths that may carry more than one packet at a time: what they carried of late told how fast
     /// they are at most, or there is none that is nearer.
     tried: u64,
+    runs: Runs,
     /// The caps of usable paths together, which every chunk of a send attempt asks for; none since
     /// something else changed.
     wanted: Option<u64>,
@@ -120,6 +128,7 @@ impl Knapsack {
             slack,
             gain,
             paths: Vec::new(),
+            probed: Vec::new(),
             set: ALL,
             free: Free::default(),
             choice: Choice::default(),
@@ -127,6 +136,7 @@ impl Knapsack {
             ordered: false,
             streams: None,
             tried: ALL,
+            runs: Runs::default(),
             wanted: None,
         }
     }
@@ -184,7 +194,10 @@ impl Knapsack {
         path.sendable
             && !waits
             && match self.paths.get(path.id.index()) {
-                Some(own) => own.burst.allows(path) && after <= own.cap(path, self.slack),
+                Some(own) => {
+                    let cap = self.runs.cap(path, own.cap(path, self.slack));
+                    own.burst.allows(path) && after <= cap
+                }
                 None => after <= path.cwnd,
             }
     }
@@ -192,7 +205,34 @@ impl Knapsack {
     /// Bytes per second that the path can carry, as far as is known; boundless where nothing is.
     #[inline]
     fn rate(&self, now: Time, path: &PathView) -> f64 {
-        self.paths.get(path.id.index()).map_or(f64::INFINITY, |own| own.rate(now))
+        match self.paths.get(path.id.index()) {
+            Some(own) => own.rate(now),
+            None => self.bound(now, path.id).unwrap_or(f64::INFINITY),
+        }
+    }
+
+    /// Bytes per second that the latest data or heartbeats leave possible, if there were any.
+    fn bound(&self, now: Time, path: PathId) -> Option<f64> {
+        match self.paths.get(path.index()) {
+            Some(own) => own.bound.get(now),
+            None => self.probed.get(path.index())?.get(now),
+        }
+    }
+
+    /// The same, or the rate of a path that was full, as far as either is known.
+    fn known_rate(&self, now: Time, path: &PathView) -> Option<f64> {
+        let own = self.paths.get(path.id.index());
+        let is_full = own.is_some_and(|own| own.estimate.is_full());
+        (is_full || self.bound(now, path.id).is_some()).then(|| self.rate(now, path))
+    }
+
+    /// What is known of a path, with what its heartbeats told before it carried data.
+    fn own_mut(&mut self, path: PathId) -> Option<&mut Own> {
+        while self.paths.len() <= path.index() {
+            let bound = self.probed.get(self.paths.len()).copied().unwrap_or_default();
+            self.paths.push(Own::new(bound));
+        }
+        self.paths.get_mut(path.index())
     }
 
     /// The share of its packets that the path loses.
@@ -296,12 +336,23 @@ impl Knapsack {
     fn tried(&self, view: &AssocView<'_>) -> u64 {
         let hold = |path: &PathView| self.hold(view, path).as_secs_f64();
         let nearest = view.usable().map(hold).fold(f64::INFINITY, f64::min);
-        let known = |path: &&PathView| {
-            let own = self.paths.get(path.id.index());
-            own.is_some_and(|own| own.bound.get(view.now).is_some())
-                || path.usable && hold(path) <= NEARLY * nearest
+        let known = |path: &PathView| self.bound(view.now, path.id).is_some();
+        let tried = |path: &&PathView| known(path) || path.usable && hold(path) <= NEARLY * nearest;
+        view.paths.iter().filter(tried).fold(0, |bits, path| bits | bit(path.id))
+    }
+
+    /// Of the paths in use, all but the fastest make gaps.
+    fn begin_runs(&mut self, view: &AssocView<'_>) {
+        if view.nr_sacks || view.paths.len() < 2 {
+            return;
+        }
+        let used = || view.usable().filter(|path| (self.set | self.free.all) & bit(path.id) != 0);
+        let Some(fastest) = used().min_by_key(|path| self.hold(view, path)).map(|p| p.id) else {
+            return;
         };
-        view.paths.iter().filter(known).fold(0, |bits, path| bits | bit(path.id))
+        let slower = used().filter(|path| path.id != fastest);
+        let slower = slower.map(|path| self.cap(path).min(path.cwnd)).fold(0, u64::saturating_add);
+        self.runs.begin_attempt(view, fastest, slower);
     }
 
     /// Paths on which packets of one ordered stream do not go in bursts. All that follows waits for
@@ -309,7 +360,7 @@ impl Knapsack {
     /// the burst that is freed when it arrives makes the next one queue. Repairs of losses free
     /// most of the buffer at once, and filling it again in time is worth more.
     fn to_spread(&self, view: &AssocView<'_>) -> u64 {
-        if !self.ordered || !self.is_scarce(view) {
+        if !self.ordered || self.runs.are_needed() || !self.is_scarce(view) {
             return 0;
         }
         let used = || view.usable().filter(|path| self.set & bit(path.id) != 0);
@@ -345,15 +396,14 @@ impl Knapsack {
     /// The same for so many bytes.
     fn expected_with(&self, view: &AssocView<'_>, path: &PathView, bytes: u32) -> Duration {
         let hold = self.hold(view, path);
-        let Some(own) = self.paths.get(path.id.index()) else { return hold };
         let bytes = (path.outstanding + u64::from(bytes)) as f64;
         // Of a path that was never full no more is known than how fast it is at most.
-        let held = if own.estimate.is_full() { own.estimate.bdp(path) } else { 0.0 };
-        let beyond = bytes - held;
+        let own = self.paths.get(path.id.index()).filter(|own| own.estimate.is_full());
+        let beyond = bytes - own.map_or(0.0, |own| own.estimate.bdp(path));
         if beyond <= 0.0 {
             return hold;
         }
-        let queue = (beyond / own.rate(view.now).max(1.0)).min(MAX_QUEUE);
+        let queue = (beyond / self.rate(view.now, path).max(1.0)).min(MAX_QUEUE);
         // To the nearest: what `Duration::from_secs_f64` gives, in a tenth of the instructions.
         hold + Duration::from_nanos((queue * 1e9 + 0.5) as u64)
     }
@@ -461,13 +511,15 @@ impl PathScheduler for Knapsack {
             own.begin_attempt(view.now, path, self.slack, spare, members);
         }
         self.wanted = Some(self.caps(view));
+        self.begin_runs(view);
         self.spread = self.to_spread(view);
         let beyond = self.beyond();
         let hold = |path| self.hold(view, path);
         let fastest = view.usable().map(hold).min().unwrap_or_default();
         let slowest = view.usable().map(hold).max().unwrap_or_default();
         if let Some(streams) = &mut self.streams {
-            streams.begin_attempt(view.now, (fastest, slowest), beyond);
+            let promise = || self.choice.promise();
+            streams.begin_attempt(view.now, (fastest, slowest), beyond, promise);
         }
     }
 
@@ -525,6 +577,7 @@ impl PathScheduler for Knapsack {
         _new_packet: bool,
     ) {
         let now = view.now;
+        self.runs.on_sent(path);
         if let (Some(own), Some(view)) = (self.paths.get_mut(path.index()), view.path(path)) {
             own.burst.on_sent(view, chunk.bytes);
             own.burst.occupy(now, chunk.bytes, own.estimate.rate());
@@ -540,11 +593,22 @@ impl PathScheduler for Knapsack {
 
     fn on_rate_sample(&mut self, view: &AssocView<'_>, path: PathId, sample: &RateSample) {
         let Some(seen) = view.path(path) else { return };
-        if self.paths.len() <= path.index() {
-            self.paths.resize(path.index() + 1, Own::default());
-        }
-        if let Some(own) = self.paths.get_mut(path.index()) {
+        if let Some(own) = self.own_mut(path) {
             own.bound.on_sample(view.now, seen, sample);
+            own.estimate.on_sample(sample);
+        }
+    }
+
+    fn on_rate_probe(&mut self, view: &AssocView<'_>, path: PathId, trip: &PaddedTrip) {
+        if let Some(own) = self.paths.get_mut(path.index()) {
+            own.bound.on_probe(view.now, trip);
+            return;
+        }
+        let more = (path.index() + 1).saturating_sub(self.probed.len());
+        self.probed.reserve_exact(more);
+        self.probed.extend((0..more).map(|_| RateBound::default()));
+        if let Some(bound) = self.probed.get_mut(path.index()) {
+            bound.on_probe(view.now, trip);
         }
     }
 
@@ -556,11 +620,12 @@ impl PathScheduler for Knapsack {
     fn on_acked(&mut self, view: &AssocView<'_>, ev: &AckedInfo) {
         let Some(path) = view.path(ev.path) else { return };
         self.wanted = None;
-        if self.paths.len() <= ev.path.index() {
-            self.paths.resize(ev.path.index() + 1, Own::default());
+        if let Some(streams) = &mut self.streams {
+            streams.on_acked(ev.bytes);
         }
-        if let Some(own) = self.paths.get_mut(ev.path.index()) {
-            own.on_acked(view.now, path, ev, self.slack);
+        let slack = self.slack;
+        if let Some(own) = self.own_mut(ev.path) {
+            own.on_acked(view.now, path, ev, slack);
         }
     }
 

@@ -56,14 +56,22 @@ impl PathFacts {
 }
 
 impl Own {
+    /// A path that carries its first data, of which heartbeats told so much.
+    pub(super) fn new(bound: RateBound) -> Self {
+        Self { bound, ..Self::default() }
+    }
+
     /// A SACK acknowledged data of the path.
     pub(super) fn on_acked(&mut self, now: Time, path: &PathView, ev: &AckedInfo, slack: u64) {
         let cap = self.cap(path, slack);
         self.known_cap = None;
         self.latest = now;
         self.burst.on_acked(path, ev);
-        let by_nearest = |rtt| self.feedback.by_nearest(now, ev.sack_path, rtt);
-        let ev = &AckedInfo { rtt: ev.rtt.map(by_nearest), ..*ev };
+        let trip = ev.rtt.map(|rtt| self.feedback.on_trip(now, ev.sack_path, rtt));
+        if let Some(longer) = trip.and_then(|trip| trip.longer) {
+            self.estimate.became_longer(now, path, longer);
+        }
+        let ev = &AckedInfo { rtt: trip.map(|trip| trip.rtt), ..*ev };
         self.note_train(now, path, ev);
         self.estimate.on_acked(now, path, ev);
         let Some(known) = self.known(path, slack) else {
@@ -94,11 +102,6 @@ impl Own {
             return carried;
         }
         self.bound.get(now).map_or(f64::INFINITY, |bound| bound.max(carried))
-    }
-
-    /// Whether anything is known of that.
-    pub(super) fn has_rate(&self, now: Time) -> bool {
-        self.estimate.is_full() || self.bound.get(now).is_some()
     }
 
     /// A round begins, with so much to spare and so many paths at its bottleneck.

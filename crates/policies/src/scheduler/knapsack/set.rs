@@ -59,6 +59,19 @@ impl Choice {
         self.made = Some((case, set));
         set
     }
+
+    /// Bytes per second that one ordered stream gets through the set, by what its paths carried at
+    /// least.
+    pub(super) fn promise(&self) -> f64 {
+        let Some((case, set)) = &self.made else { return 0.0 };
+        let mut candidates = case.candidates.clone();
+        candidates.sort_unstable_by(|a, b| a.held.total_cmp(&b.held).then(a.bit.cmp(&b.bit)));
+        candidates.iter_mut().for_each(|c| c.rate = c.rate.min(c.sure));
+        let fastest = candidates.first().map_or(0.0, |c| c.held);
+        let members = candidates.iter().enumerate().filter(|(_, c)| c.bit & set != 0);
+        let members = members.fold(0_u32, |members, (n, _)| members | 1 << n);
+        carried(&candidates, members, case.buffer, case.packet, fastest)
+    }
 }
 
 /// The paths that carry most where not all data waits for all other data.
@@ -328,6 +341,16 @@ mod tests {
             (free.all, free.shared)
         };
         assert_eq!([24.0, 64.0, 220.0, 256.0].map(set), [(1, 1), (3, 1), (7, 3), (7, 7)]);
+    }
+
+    #[test]
+    fn what_is_promised_is_what_the_paths_of_the_set_carried() {
+        let mut choice = Choice::default();
+        let slow = Candidate { rate: f64::INFINITY, sure: 125e3, ..path(1, 50.0, 0.0, 0.0) };
+        let candidates = SmallVec::from_slice(&[path(0, 20.0, 10.0, 0.0), slow]);
+        assert_eq!(choice.promise(), 0.0);
+        choice.of(Case { candidates, buffer: 1e6, packet: 1500.0, gain: 0.06 });
+        assert_eq!(choice.promise(), 1.25e6 + 125e3);
     }
 
     #[test]

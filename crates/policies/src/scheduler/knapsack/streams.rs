@@ -22,6 +22,10 @@ const REST: (u32, u32) = (4, 256);
 /// not filled by the other streams.
 const IDLE: f64 = 0.5;
 
+/// With less than this part of what all of them would get through the paths of one ordered stream,
+/// paths of their own are worth nothing.
+const WORTH: f64 = 0.75;
+
 /// A stream that sent lately.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
@@ -43,6 +47,9 @@ pub(super) struct Streams {
     /// before, and since when that is counted.
     idle_since: Option<(Time, f64)>,
     idle: f64,
+    /// Bytes acknowledged since then, and whether a stream had a path for itself.
+    delivered: u64,
+    parted: bool,
     counted_since: Time,
     /// All share the faster paths until then, and for how many hold times next.
     rests: Time,
@@ -50,13 +57,26 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// A send attempt begins; `beyond` are the paths that a stream may have for itself.
-    pub(super) fn begin_attempt(&mut self, now: Time, holds: (Duration, Duration), beyond: u64) {
+    /// A send attempt begins; `beyond` are the paths that a stream may have for itself, `promise` the
+    /// bytes per second that all get through the paths of one ordered stream.
+    pub(super) fn begin_attempt(
+        &mut self,
+        now: Time,
+        holds: (Duration, Duration),
+        beyond: u64,
+        promise: impl FnOnce() -> f64,
+    ) {
         let (near, hold) = holds;
         (self.near, self.hold) = (near, hold);
         let memory = hold + hold;
-        if now.since(self.counted_since) > memory {
-            (self.idle, self.counted_since) = (0.0, now);
+        self.parted |= self.streams.iter().any(|stream| stream.own.is_some());
+        let counted = now.since(self.counted_since);
+        if counted > memory {
+            let delivered = self.delivered as f64 / counted.as_secs_f64();
+            if self.parted && counted <= memory * 2 && delivered < WORTH * promise() {
+                self.rest(now);
+            }
+            self.count_anew(now);
             self.idle_since = self.idle_since.map(|(_, part)| (now, part));
         }
         self.streams.retain(|stream| now.since(stream.last_sent) < memory);
@@ -86,11 +106,26 @@ impl Streams {
         let (since, part) = *self.idle_since.get_or_insert((now, unused));
         let idle = self.idle + part * now.since(since).as_secs_f64();
         if now.since(since) > self.near || idle > IDLE * self.hold.as_secs_f64() {
-            self.streams.iter_mut().for_each(|stream| stream.own = None);
-            self.patience = (2 * self.patience).clamp(REST.0, REST.1);
-            (self.rests, self.idle_since) = (now + self.hold * self.patience, None);
-            (self.idle, self.counted_since) = (0.0, now);
+            self.rest(now);
+            self.count_anew(now);
         }
+    }
+
+    /// All streams share the paths of one, for a while.
+    fn rest(&mut self, now: Time) {
+        self.streams.iter_mut().for_each(|stream| stream.own = None);
+        self.patience = (2 * self.patience).clamp(REST.0, REST.1);
+        (self.rests, self.idle_since) = (now + self.hold * self.patience, None);
+    }
+
+    fn count_anew(&mut self, now: Time) {
+        (self.idle, self.delivered, self.counted_since) = (0.0, 0, now);
+        self.parted = false;
+    }
+
+    /// So many bytes were acknowledged.
+    pub(super) const fn on_acked(&mut self, bytes: u64) {
+        self.delivered += bytes;
     }
 
     /// A chunk of the stream went out on `path`, which it has for itself if that is `beyond` those
@@ -118,7 +153,7 @@ mod tests {
     /// Two streams, the second one on the slow path alone.
     fn two() -> Streams {
         let mut streams = Streams::default();
-        streams.begin_attempt(Time::from_secs(1), HOLDS, 0b10);
+        streams.begin_attempt(Time::from_secs(1), HOLDS, 0b10, || 0.0);
         streams.note_sent(Time::from_secs(1), StreamId(0), FAST, false);
         streams.note_sent(Time::from_secs(1), StreamId(1), SLOW, true);
         streams
@@ -129,7 +164,7 @@ mod tests {
         let mut streams = two();
         assert_eq!(streams.path_of(StreamId(1)), Some(SLOW));
         assert!(streams.have_company(StreamId(1)) && !streams.have_company(StreamId(0)));
-        streams.begin_attempt(Time::from_millis(1_010), HOLDS, 0);
+        streams.begin_attempt(Time::from_millis(1_010), HOLDS, 0, || 0.0);
         assert_eq!(streams.path_of(StreamId(1)), None);
     }
 
@@ -151,6 +186,21 @@ mod tests {
     }
 
     #[test]
+    fn less_than_one_ordered_stream_would_get_ends_it_too() {
+        // 100 kB in 201 ms, where that many per second were promised.
+        let rests = |promise: f64| {
+            let mut streams = two();
+            streams.begin_attempt(Time::from_millis(1_001), HOLDS, 0b10, || promise);
+            streams.on_acked(100_000);
+            streams.note_sent(Time::from_millis(1_201), StreamId(1), SLOW, true);
+            streams.begin_attempt(Time::from_millis(1_202), HOLDS, 0b10, || promise);
+            streams.note_sent(Time::from_millis(1_202), StreamId(0), FAST, false);
+            !streams.may_part(Time::from_millis(1_202))
+        };
+        assert!(rests(1e6) && !rests(6e5));
+    }
+
+    #[test]
     fn a_faster_path_that_sends_is_not_idle() {
         let mut streams = two();
         streams.note_idle(Time::from_millis(1_000), 1.0);
@@ -162,7 +212,7 @@ mod tests {
     #[test]
     fn streams_that_sent_nothing_for_two_hold_times_are_forgotten() {
         let mut streams = two();
-        streams.begin_attempt(Time::from_millis(1_200), HOLDS, 0b10);
+        streams.begin_attempt(Time::from_millis(1_200), HOLDS, 0b10, || 0.0);
         assert_eq!(streams.path_of(StreamId(1)), None);
         assert!(!streams.may_part(Time::from_millis(1_200)));
     }

@@ -271,6 +271,7 @@ fn packets_of_one_ordered_stream_are_spread_on_the_slow_path() {
         (p[1].data_chunks, p[1].lost_chunks) = (100_000 * lost, lost);
         let mut v = buffered(&p, kib);
         v.now += Duration::from_millis(10 * (kib + lost));
+        v.nr_sacks = true;
         s.pick_path(&v, &ordered(0));
         s.begin_attempt(&v, Trigger::Sack);
         let mut sent = 0;

@@ -89,7 +89,7 @@ struct Sack {
 fn sack_within(rx: &mut Receiver, limit: usize) -> Option<Sack> {
     let mut buf = Vec::new();
     let mut writer = PacketWriter::new(&mut buf, limit, 1, 2, 3);
-    if !rx.write_sack(PathId(0), false, &mut writer) {
+    if !rx.write_sack(PathId(0), false, false, &mut writer) {
         return None;
     }
     writer.finish(ChecksumMode::Zero);

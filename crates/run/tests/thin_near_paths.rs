@@ -1,0 +1,102 @@
+//! Wide paths beside thin ones that look near, and peers that report few gap ack blocks: profile
+//! `fast`.
+
+use polypath_run::{Recording, run};
+use polypath_scenario::Source;
+use polypath_sim::results::{FlowResult, RunResult};
+
+/// A receiver as WebRTC has it.
+const WEBRTC: &str = "[stack.receiver]
+    sack-delay = '200ms'
+    sack-path = 'last-data'
+    max-gap-blocks = 20
+    dac = false
+    nr-sack = 'off'
+    extensions = ['pr-sctp', 're-config']";
+
+fn simulate(text: &str) -> RunResult {
+    let scenario = Source::new("thin", text.to_owned()).unwrap().parse_scenario().unwrap();
+    run(&scenario, 1, Recording::default(), &mut |_| ()).unwrap()
+}
+
+/// A saturated sender over paths A, B and so on, each of Mbit/s, delay and packets of queue, with
+/// `buffer` bytes at either end; `flow` is said of the flow, `more` of the stack.
+fn saturated(paths: &[(&str, &str, u32)], buffer: &str, flow: &str, more: &str) -> FlowResult {
+    let path = |(n, (rate, delay, queue)): (usize, &(&str, &str, u32))| {
+        let name = char::from(b'A' + n as u8);
+        format!("[path.{name}]\nrate = '{rate}'\ndelay = '{delay}'\nqueue = '{queue}packets'\n")
+    };
+    let paths: String = paths.iter().enumerate().map(path).collect();
+    let result = simulate(&format!(
+        "{paths}
+         [stack]
+         profile = 'fast'
+         send-buffer = '{buffer}'
+         receive-buffer = '{buffer}'
+         {more}
+         [[flow]]
+         app = 'saturated'
+         send-at = '1s'
+         {flow}
+         [time]
+         settle = '5s'
+         measure = '5s'"
+    ));
+    result.flows[0].clone()
+}
+
+/// What fits into `mbit` Mbit/s of packets of 1500 bytes, bit/s.
+fn payload(mbit: f64) -> f64 {
+    mbit * 1e6 * 1452.0 / 1500.0
+}
+
+#[test]
+fn a_wide_path_keeps_its_rate_when_sacks_leave_the_way_of_a_near_one() {
+    // Round trips of the wide path were by the near one's way back at first, and are longer without.
+    let paths = [("20Mbit/s", "8ms", 500), ("90kbit/s", "400us", 8)];
+    let goodput = saturated(&paths, "8MB", "", "").total.goodput;
+    assert!(goodput > 0.99 * payload(20.0), "{goodput}, and 14.2e6 as if that were a queue");
+}
+
+#[test]
+fn copies_of_sacks_by_a_near_way_make_nothing_look_lost() {
+    let paths = [("13Mbit/s", "100ms", 360), ("450kbit/s", "700us", 13), ("1.5Mbit/s", "80ms", 70)];
+    let flow = saturated(&paths, "750kB", "unordered = true", "");
+    assert!(flow.total.goodput > 0.97 * payload(14.5), "{}, was 10.4e6", flow.total.goodput);
+}
+
+#[test]
+fn a_peer_that_reports_few_gap_ack_blocks_does_not_slow_the_faster_path() {
+    let paths = [("100Mbit/s", "1ms", 1000), ("20Mbit/s", "15ms", 100)];
+    let streams = "streams = 16\nper-stream-backlog = true";
+    let goodput = saturated(&paths, "2MB", streams, WEBRTC).total.goodput;
+    assert!(goodput > 0.99 * payload(120.0), "{goodput}, was 87.5e6");
+}
+
+#[test]
+fn small_messages_let_a_window_grow_where_one_sack_answers_many() {
+    let paths = [("6Mbit/s", "1ms", 600), ("150Mbit/s", "5ms", 2000)];
+    let goodput = saturated(&paths, "1MB", "message = '743B'", WEBRTC).total.goodput;
+    assert!(goodput > 0.9 * payload(150.0), "{goodput}, was 16.9e6");
+}
+
+#[test]
+fn a_short_file_does_not_take_a_thin_path_that_looks_near() {
+    let result = simulate(
+        "[path.A]
+         rate = '12Mbit/s'
+         delay = '4ms'
+         [path.B]
+         rate = '270kbit/s'
+         delay = '300us'
+         [stack]
+         profile = 'fast'
+         [[flow]]
+         app = 'file'
+         size = '4kB'
+         send-at = '2s'",
+    );
+    // Three packets need 7 ms on the wide path, and 134 on the near one.
+    let latest = result.flows[0].total.delay.unwrap().max;
+    assert!(latest < 10_000_000, "{latest} ns");
+}
