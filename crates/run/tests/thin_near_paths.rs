@@ -52,7 +52,8 @@ fn payload(mbit: f64) -> f64 {
 
 #[test]
 fn a_wide_path_keeps_its_rate_when_sacks_leave_the_way_of_a_near_one() {
-    // Round trips of the wide path were by the near one's way back at first, and are longer without.
+    // Round trips of the wide path were by the near one's way back at first, and are longer
+    // without.
     let paths = [("20Mbit/s", "8ms", 500), ("90kbit/s", "400us", 8)];
     let goodput = saturated(&paths, "8MB", "", "").total.goodput;
     assert!(goodput > 0.99 * payload(20.0), "{goodput}, and 14.2e6 as if that were a queue");

@@ -448,7 +448,8 @@ pub(crate) mod tests {
     fn acknowledgements_that_come_bunched_do_not_make_a_path_faster() {
         let mut e = PathEstimate::default();
         e.on_sample(&RateSample::of_trip(60_000, RTT));
-        // 100 kB are acknowledged within a round trip; by the samples they took longer to get there.
+        // 100 kB are acknowledged within a round trip; by the samples they took longer to get
+        // there.
         feed(&mut e, Time::ZERO, 1e6, RTT, 100_000, 2);
         assert!(close(e.rate(), BUNCHED * 0.6e6), "{}", e.rate());
     }

@@ -194,9 +194,9 @@ impl Association {
     }
 
     /// Whether packets of a path leave one after the other: a SACK that answers many would let as
-    /// many go at once. So do the SACKs of a peer that knows nothing of thinned ones, where they
-    /// come by several ways: what a far one tells was told by a near one before, which answers for
-    /// its own path's packets when these come.
+    /// many go at once. With data on several paths so do the SACKs of another stack, which take the
+    /// way that their data took: one that comes by a far way is older than what a near one told,
+    /// and near ones come only as often as their own path brings packets.
     fn is_paced(&self) -> bool {
         let is_bunched = self.config.sack.thinning
             && !self.caps.agreed.sack_thinning

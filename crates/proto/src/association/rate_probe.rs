@@ -16,7 +16,8 @@ const TLV: usize = 4;
 impl Association {
     /// A heartbeat on `p` took `unpadded`: a padded one follows if it is time for that.
     pub(super) fn probe_rate(&mut self, now: Time, p: PathId, unpadded: Duration) {
-        // Whoever is called by strangers and says nothing spends neither packets nor memory on that.
+        // Whoever is called by strangers and says nothing spends neither packets nor memory on
+        // that.
         let speaks = self.setup.opened || self.stats.data_chunks_sent > 0;
         if !self.config.rate_probes || !speaks || !self.state.sends_heartbeats() {
             return;

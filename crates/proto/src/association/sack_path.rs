@@ -16,9 +16,9 @@ const DOUBT: Duration = Duration::from_millis(10);
 /// Copies of SACKs in a round trip of the path that the SACKs take.
 const COPIES_PER_TRIP: u32 = 8;
 
-/// All SACKs go to a path that brought this part of the latest DATA at least: a SACK for every second
-/// packet takes a fiftieth of what the packets took, and more with gap ack blocks. One that is
-/// nearer but carries less may choke on them; it gets copies.
+/// All SACKs go to a path that brought this part of the latest DATA at least: a SACK for every
+/// second packet takes a fiftieth of what the packets took, and more with gap ack blocks. One that
+/// is nearer but carries less may choke on them; it gets copies.
 const SACK_SHARE: u16 = 32;
 
 /// The round trip of a path that is still nearly as fast.

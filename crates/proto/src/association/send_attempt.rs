@@ -57,9 +57,10 @@ impl SendAttempt {
         self.fast_retransmission_acked = false;
     }
 
-    /// Begins an attempt, and says of every path how much new data it may send in it (Max.Burst). A write in the same instant continues the attempt that the SACK began:
-    /// Max.Burst counts for both. Where data is paced the pacer bounds bursts, and Max.Burst does
-    /// not: a SACK that answers many packets, or a timer that a host serves late, must allow more.
+    /// Begins an attempt, and says of every path how much new data it may send in it (Max.Burst). A
+    /// write in the same instant continues the attempt that the SACK began: Max.Burst counts for
+    /// both. Where data is paced the pacer bounds bursts, and Max.Burst does not: a SACK that
+    /// answers many packets, or a timer that a host serves late, must allow more.
     pub(super) fn begin(
         &mut self,
         now: Time,

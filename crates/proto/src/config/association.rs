@@ -60,9 +60,9 @@ pub struct AssocConfig {
     pub rto: RtoConfig,
     /// HB.interval; `None`: no heartbeats but those that verify addresses.
     pub heartbeat_interval: Option<Duration>,
-    /// Some heartbeats on paths without data are padded to a whole packet (RFC 4820): how much longer
-    /// these take tells the path scheduler how thin such a path is. An end that was called sends
-    /// them once it has sent data.
+    /// Some heartbeats on paths without data are padded to a whole packet (RFC 4820): how much
+    /// longer these take tells the path scheduler how thin such a path is. An end that was called
+    /// sends them once it has sent data.
     pub rate_probes: bool,
     /// Path.Max.Retrans.
     pub path_max_retrans: u32,

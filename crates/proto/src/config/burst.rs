@@ -10,8 +10,9 @@ pub enum BurstRule {
     /// Only when the SACK acknowledged a chunk that had been fast-retransmitted (ns-2's module, S1
     /// and S2).
     AfterFastRetransmit,
-    /// Once for every two packets of the path that were acknowledged since the last attempt, at
-    /// least once: a SACK that answers a whole batch, or SACKs that arrive in one, allow as much as
-    /// if they had come one by one.
+    /// Once for every two packets' worth of bytes of the path that were acknowledged since the last
+    /// attempt, at least once: a SACK that answers a whole batch, or SACKs that arrive in one,
+    /// allow as much as if they had come one by one. Packets count with the bytes that they carry:
+    /// half full ones could else never be more than were acknowledged.
     PerAcked,
 }

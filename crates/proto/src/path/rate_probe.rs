@@ -1,9 +1,9 @@
 //! Heartbeats as large as data, on paths that carry none: how thin such a path is.
 //!
-//! A small heartbeat tells how far a path is. One that is padded to a whole packet (RFC 4820) takes longer by
-//! the time that the path needs for the padding (Jacobson 1997, pathchar). So a path of 100 kbit/s
-//! that looks near is known for what it is before data waits for it. Jitter may make a path look
-//! thinner than it is, so several are sent; what they tell is old after some seconds.
+//! A small heartbeat tells how far a path is. One that is padded to a whole packet (RFC 4820) takes
+//! longer by the time that the path needs for the padding (Jacobson 1997, pathchar). So a path of
+//! 100 kbit/s that looks near is known for what it is before data waits for it. Jitter may make a
+//! path look thinner than it is, so several are sent; what they tell is old after some seconds.
 
 use crate::policy::PaddedTrip;
 use crate::time::{Duration, Time};

@@ -535,7 +535,8 @@ impl Receiver {
         self.paths.last()
     }
 
-    /// Whether one packet in `part` of the latest ones with DATA came on `path`, or would with one more.
+    /// Whether one in `part` of the latest packets with DATA came on `path`, or would with one
+    /// more.
     pub(crate) fn brought(&self, path: PathId, part: u16) -> bool {
         self.paths.brought(path, part)
     }

@@ -164,7 +164,8 @@ impl DataPaths {
         self.arrived.get(path.index()).copied().flatten()
     }
 
-    /// Whether one in `part` of the latest packets with DATA came on `path`, or would with one more.
+    /// Whether one in `part` of the latest packets with DATA came on `path`, or would with one
+    /// more.
     pub(super) fn brought(&self, path: PathId, part: u16) -> bool {
         self.shares.as_ref().is_none_or(|shares| shares.reaches(path, part))
     }

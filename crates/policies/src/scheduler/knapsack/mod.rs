@@ -343,8 +343,9 @@ impl Knapsack {
 
     /// Of the paths in use, all but the fastest make gaps.
     fn begin_runs(&mut self, view: &AssocView<'_>) {
+        // NR-SACKs are ours, and tell all. Until the first one nobody knows that they come.
         if view.nr_sacks || view.paths.len() < 2 {
-            return;
+            return self.runs.end();
         }
         let used = || view.usable().filter(|path| (self.set | self.free.all) & bit(path.id) != 0);
         let Some(fastest) = used().min_by_key(|path| self.hold(view, path)).map(|p| p.id) else {

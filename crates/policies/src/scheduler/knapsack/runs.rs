@@ -1,9 +1,9 @@
 //! Runs of packets on slower paths, for a peer that reports few gap ack blocks.
 //!
-//! A packet on a slower path is a gap in what the peer has until it arrives, for all that went out after it
-//! on a faster one. Linux reports 16 gap ack blocks and WebRTC 20, the lowest ones: beyond them the
-//! faster path's packets are reported when the slower one's have arrived, and that path crawls.
-//! Packets that follow each other on the slower path are one gap.
+//! A packet on a slower path is a gap in what the peer has until it arrives, for all that went out
+//! after it on a faster one. Linux reports 16 gap ack blocks and WebRTC 20, the lowest ones:
+//! beyond them the faster path's packets are reported when the slower one's have arrived, and that
+//! path crawls. Packets that follow each other on the slower path are one gap.
 
 use polypath_proto::PathId;
 use polypath_proto::view::{AssocView, PathView};
@@ -29,10 +29,14 @@ impl Runs {
     pub(super) fn begin_attempt(&mut self, view: &AssocView<'_>, fastest: PathId, slower: u64) {
         let mtu = view.path(fastest).map_or(1500, |path| u64::from(path.mtu));
         let blocks = ALWAYS.max(u64::from(view.most_gap_blocks) + MORE);
-        // NR-SACKs tell all there is, and are ours.
-        let packets = if view.nr_sacks { 0 } else { (slower / mtu.max(1)).div_ceil(blocks) };
+        let packets = (slower / mtu.max(1)).div_ceil(blocks);
         self.half = packets.saturating_sub(1) * mtu / 2;
         self.fastest = Some(fastest);
+    }
+
+    /// There are none: the peer tells all that it has, or there is no slower path.
+    pub(super) const fn end(&mut self) {
+        self.half = 0;
     }
 
     /// Whether there are runs now.
@@ -71,10 +75,10 @@ mod tests {
 
     /// The packets that the slower path may have in flight to begin a run and to end it, of `cap`
     /// that may be on average, with a peer that reported so many blocks.
-    fn run(cap: u64, blocks: u16, nr_sacks: bool) -> (u64, u64) {
+    fn run(cap: u64, blocks: u16) -> (u64, u64) {
         let p = paths(2);
         let mut view = AssocView::new(Time::from_secs(1), &p);
-        (view.most_gap_blocks, view.nr_sacks) = (blocks, nr_sacks);
+        view.most_gap_blocks = blocks;
         let mut runs = Runs::default();
         runs.begin_attempt(&view, FAST, cap * MTU);
         runs.on_sent(FAST);
@@ -86,10 +90,9 @@ mod tests {
 
     #[test]
     fn as_many_packets_follow_each_other_as_the_blocks_do_not_tell_apart() {
-        assert_eq!(run(14, 0, false), (14, 14), "each may be a gap of its own");
+        assert_eq!(run(14, 0), (14, 14), "each may be a gap of its own");
         // 110 packets in 22 blocks: runs of five.
-        assert_eq!(run(110, 20, false), (108, 112));
-        assert_eq!(run(110, 108, false), (110, 110), "it reports more");
-        assert_eq!(run(110, 20, true), (110, 110), "NR-SACKs tell all");
+        assert_eq!(run(110, 20), (108, 112));
+        assert_eq!(run(110, 108), (110, 110), "it reports more");
     }
 }

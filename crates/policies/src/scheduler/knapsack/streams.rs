@@ -57,8 +57,8 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    /// A send attempt begins; `beyond` are the paths that a stream may have for itself, `promise` the
-    /// bytes per second that all get through the paths of one ordered stream.
+    /// A send attempt begins; `beyond` are the paths that a stream may have for itself, `promise`
+    /// the bytes per second that all get through the paths of one ordered stream.
     pub(super) fn begin_attempt(
         &mut self,
         now: Time,

@@ -284,6 +284,19 @@ fn packets_of_one_ordered_stream_are_spread_on_the_slow_path() {
 }
 
 #[test]
+fn the_first_nr_sack_ends_runs() {
+    let mut s = scheduler();
+    let mut p = two(&mut s);
+    p.iter_mut().for_each(|path| path.cwnd = 1 << 20);
+    let mut view = buffered(&p, 1 << 10);
+    s.begin_attempt(&view, Trigger::Sack);
+    assert!(s.runs.are_needed());
+    view.nr_sacks = true;
+    s.begin_attempt(&view, Trigger::Sack);
+    assert!(!s.runs.are_needed());
+}
+
+#[test]
 fn sacks_are_asked_for_while_the_buffer_is_scarce() {
     let mut s = scheduler();
     let p = two(&mut s);
