@@ -238,4 +238,26 @@ mod tests {
         let sample = ack(&mut rate, &mut view, 10, 0);
         assert_eq!((sample.is_valid, sample.bytes_per_second()), (false, None));
     }
+
+    #[test]
+    fn a_bubble_lasts_until_more_is_delivered_than_was_in_flight_before_it() {
+        let (mut rate, mut view) = new_path();
+        send(&mut rate, &mut view, 0);
+        send(&mut rate, &mut view, 1);
+        rate.mark_app_limited(&view);
+        ack(&mut rate, &mut view, 10, 0);
+        ack(&mut rate, &mut view, 11, 1);
+        // All of that is delivered, and nothing that was sent after it.
+        send(&mut rate, &mut view, 12);
+        assert!(ack(&mut rate, &mut view, 22, 12).is_app_limited);
+        send(&mut rate, &mut view, 23);
+        assert!(!ack(&mut rate, &mut view, 33, 23).is_app_limited);
+    }
+
+    #[test]
+    fn a_sample_of_no_time_is_invalid() {
+        let (mut rate, mut view) = new_path();
+        send(&mut rate, &mut view, 0);
+        assert!(!ack(&mut rate, &mut view, 0, 0).is_valid);
+    }
 }

@@ -368,3 +368,6 @@ fn rank(view: &PathView) -> Option<Rank> {
         backup: view.admin == PathAdmin::Backup,
     })
 }
+
+#[cfg(test)]
+mod tests;

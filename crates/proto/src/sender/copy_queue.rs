@@ -169,3 +169,79 @@ impl PathCopies {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Duration;
+
+    const P: PathId = PathId(1);
+    const NOW: Time = Time::from_secs(1);
+
+    /// Of two paths.
+    fn queue() -> CopyQueue {
+        let mut queue = CopyQueue::default();
+        queue.add_path(PathId(0));
+        queue.add_path(P);
+        queue
+    }
+
+    fn after(ms: u64) -> Time {
+        NOW + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn wanted_copies_leave_in_order_and_are_forgotten_with_their_path() {
+        let mut queue = queue();
+        assert!(!queue.has_wanted() && queue.first_wanted(P).is_none());
+        queue.push_wanted(P, 7);
+        queue.push_wanted(P, 9);
+        assert_eq!((queue.has_wanted(), queue.first_wanted(P)), (true, Some(7)));
+        assert_eq!(queue.first_wanted(PathId(0)), None);
+        queue.drop_first_wanted(P);
+        assert_eq!(queue.first_wanted(P), Some(9));
+        queue.clear_path(PathId(0));
+        assert!(queue.has_wanted());
+        queue.clear_path(P);
+        assert!(!queue.has_wanted());
+        queue.push_wanted(PathId(0), 7);
+        queue.clear();
+        assert!(!queue.has_wanted());
+    }
+
+    #[test]
+    fn copies_linger_until_their_answer_is_due() {
+        let mut queue = queue();
+        queue.note_lingering(NOW, P, NOW, 1000);
+        assert_eq!(queue.lingering(NOW, P), 0, "it is due already");
+        queue.note_lingering(NOW, P, after(10), 1000);
+        queue.note_lingering(NOW, P, after(20), 500);
+        assert_eq!((queue.lingering(NOW, P), queue.lingering(NOW, PathId(0))), (1500, 0));
+        assert_eq!(queue.lingering(after(9), P), 1500);
+        assert_eq!((queue.lingering(after(10), P), queue.lingering(after(20), P)), (500, 0));
+    }
+
+    #[test]
+    fn a_sixteenth_of_what_is_acknowledged_pays_for_copies_at_the_end() {
+        let mut queue = queue();
+        assert!(queue.take_tail_credit(BURST), "the first are free");
+        assert!(!queue.take_tail_credit(1));
+        queue.add_credit(P, 16 * 1000);
+        assert!(!queue.take_tail_credit(1001) && queue.take_tail_credit(1000));
+        assert!(!queue.take_tail_credit(1));
+        queue.add_credit(P, 100 * BURST);
+        assert!(queue.take_tail_credit(BURST) && !queue.take_tail_credit(1), "never more");
+    }
+
+    #[test]
+    fn so_many_copied_chunks_are_remembered_and_the_oldest_is_forgotten_first() {
+        let mut queue = queue();
+        for tsn in 0..=REMEMBERED as u64 {
+            queue.note_copied(tsn, 1000, (P, after(tsn)), PathId(0));
+        }
+        assert_eq!(queue.take_copied(P, 0), None);
+        assert_eq!(queue.take_copied(P, 1), Some(after(1)));
+        assert_eq!(queue.take_copied(P, 1), None, "once");
+        assert_eq!(queue.take_copied(PathId(0), 2), None, "it went from the other path");
+    }
+}

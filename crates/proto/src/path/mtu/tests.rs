@@ -246,3 +246,117 @@ fn an_interface_that_refuses_the_base_is_asked_again_later_and_not_at_once() {
     world.run(Duration::from_secs(1300));
     assert_eq!(world.search.plpmtu(), 1500);
 }
+
+/// Searched for a minute.
+fn settled(link: u32, max: u32) -> World {
+    let mut world = World::new(link, max, false);
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.search.plpmtu(), link);
+    world
+}
+
+#[test]
+fn data_that_shows_a_hole_lowers_the_size_at_once_and_never_below_the_base() {
+    let mut world = settled(1500, 1500);
+    assert!(world.search.black_hole(world.now));
+    assert_eq!((world.search.plpmtu(), world.search.stats().black_holes), (1200, 1));
+    assert!(!world.search.black_hole(world.now), "the base is no hole");
+    assert_eq!((world.search.plpmtu(), world.search.stats().black_holes), (1200, 1));
+}
+
+#[test]
+fn a_path_that_failed_is_searched_from_the_base_on_once_it_is_back() {
+    let mut world = settled(1500, 9000);
+    assert!(world.search.path_failed());
+    assert_eq!((world.search.stats().state, world.search.timer()), (MtuState::Disabled, Time::MAX));
+    assert_eq!(world.run(Duration::from_secs(3600)), 0, "RFC 8899 section 5.2, DISABLED");
+    world.search.start(world.now);
+    assert_eq!((world.search.plpmtu(), world.search.stats().state), (1200, MtuState::Base));
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.search.plpmtu(), 1500);
+}
+
+#[test]
+fn whether_the_base_passes_is_found_out_before_the_search_rests() {
+    let mut world = World::new(600, 1500, false);
+    assert!(!world.search.path_failed(), "the path failed, perhaps because of that");
+    world.run(Duration::from_secs(30));
+    assert!(world.search.is_in_error());
+    // It waits before it asks again; what comes does not hurry it.
+    let due = world.search.timer();
+    world.search.start(world.now);
+    assert_eq!(world.search.timer(), due);
+    assert!(world.search.path_failed());
+    assert_eq!((world.search.is_in_error(), world.search.timer()), (true, Time::MAX));
+    // Once the path is back, it asks at once.
+    world.search.start(world.now);
+    assert_eq!(world.search.timer(), world.now);
+}
+
+#[test]
+fn stats_count_probes_and_answers() {
+    let mut world = World::new(1500, 1500, false);
+    let probes = u64::from(world.run(Duration::from_secs(60)));
+    assert!(probes >= 2);
+    let stats = world.search.stats();
+    assert_eq!((stats.mtu, stats.probes_sent, stats.probes_acked), (1500, probes, probes));
+}
+
+#[test]
+fn a_search_that_found_the_maximum_never_wakes_again() {
+    assert_eq!(settled(1500, 1500).search.timer(), Time::MAX);
+}
+
+#[test]
+fn a_size_that_proves_right_after_a_loss_leaves_the_search_where_it_was() {
+    // Complete: nothing is asked before the raise timer.
+    let mut world = settled(1400, 9000);
+    assert!(world.search.doubt(world.now));
+    assert_eq!(world.run(Duration::from_secs(500)), 1, "the test of the size itself");
+    assert_eq!(world.search.stats().state, MtuState::Complete);
+    // Under way: it goes on.
+    let mut world = World::new(1372, 9000, false);
+    while world.search.plpmtu() == 1200 {
+        world.run(SECOND / 10);
+    }
+    assert_eq!(world.search.stats().state, MtuState::Searching);
+    assert!(world.search.doubt(world.now) && world.search.plpmtu() == 1360);
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.search.plpmtu(), 1372);
+}
+
+#[test]
+fn what_fits_stays_when_a_router_refuses_a_larger_probe() {
+    let mut world = settled(1400, 9000);
+    world.now = world.search.timer();
+    assert!(world.search.expired(world.now).probe.is_some_and(|size| size > 1400));
+    world.search.sent(7, world.now, world.now + SECOND);
+    assert!(world.search.too_big(world.now, 1400));
+    let stats = world.search.stats();
+    assert_eq!((stats.mtu, stats.state), (1400, MtuState::Complete));
+}
+
+#[test]
+fn the_smallest_packet_that_ip_carries_is_an_answer() {
+    let mut world = settled(1400, 1500);
+    assert!(world.search.too_big(world.now, 68), "RFC 791");
+    assert!(world.search.is_in_error());
+}
+
+#[test]
+fn a_size_in_use_that_the_system_refuses_is_left_at_once() {
+    let mut world = settled(1500, 1500);
+    world.search.refused(world.now, 1500);
+    assert_eq!((world.search.plpmtu(), world.search.stats().state), (1200, MtuState::Base));
+    world.run(Duration::from_secs(60));
+    assert_eq!(world.search.plpmtu(), 1492, "the next smaller");
+}
+
+#[test]
+fn a_probe_that_is_smaller_than_what_the_system_refuses_may_still_be_answered() {
+    let mut world = World::new(1500, 9000, false);
+    let first = world.search.expired(world.now).probe.unwrap();
+    world.search.sent(7, world.now, world.now + SECOND);
+    world.search.refused(world.now, 5000);
+    assert!(world.search.answered(world.now, 7) && world.search.plpmtu() == first);
+}

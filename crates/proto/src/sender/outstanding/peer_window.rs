@@ -128,3 +128,65 @@ impl PeerWindow {
         self.sack_since_data && self.advertised == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTO: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn probes_of_a_shut_window_go_out_one_by_one_and_ever_more_rarely() {
+        let mut window = PeerWindow::new(0);
+        window.set_initial(10_000);
+        window.advertise(0);
+        assert!(!window.admit(1, 0) && !window.take_probe());
+        for delay in [1, 2, 4, 8, 16, 32, 60, 60] {
+            assert_eq!(window.probe_delay(RTO, MOST), Duration::from_secs(delay));
+            window.allow_probe();
+            assert!(window.is_probe_allowed() && window.take_probe());
+            assert!(!window.is_probe_allowed() && !window.take_probe(), "one alone");
+        }
+        // It opens: the next time begins anew.
+        window.advertise(10_000);
+        assert!(window.admit(1000, 0));
+        assert_eq!(window.probe_delay(RTO, MOST), RTO);
+    }
+
+    #[test]
+    fn what_is_kept_for_others_is_not_for_a_chunk() {
+        let mut window = PeerWindow::new(24);
+        window.set_initial(10_000);
+        window.add_sent(76);
+        window.advertise(1124);
+        assert!(window.admit(1000, 0) && !window.admit(1001, 0), "less what is in flight");
+        assert!(window.admit(900, 100) && !window.admit(900, 101));
+    }
+
+    #[test]
+    fn a_peer_that_says_that_its_window_is_shut_lives() {
+        let mut window = PeerWindow::new(0);
+        window.set_initial(10_000);
+        window.advertise(1);
+        assert!(!window.is_shut_by_living_peer());
+        window.advertise(0);
+        assert!(window.is_shut_by_living_peer());
+        window.add_sent(1);
+        assert!(!window.is_shut_by_living_peer(), "it has not said so since");
+    }
+
+    #[test]
+    fn a_chunk_larger_than_the_whole_buffer_goes_alone_once_that_is_known() {
+        let mut window = PeerWindow::new(0);
+        assert!(!window.admit(1, 0), "nothing is known");
+        window.set_initial(1000);
+        window.advertise(999);
+        assert!(!window.admit(2000, 0), "it may open further");
+        window.advertise(5000);
+        assert_eq!(window.max(), 5000, "a buffer may grow");
+        assert!(window.admit(9000, 0));
+        window.add_sent(1);
+        assert!(!window.admit(9000, 0), "one at a time");
+    }
+}

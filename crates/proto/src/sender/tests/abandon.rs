@@ -14,7 +14,7 @@ use crate::tsn_map::wire;
 const P: PathId = PathId(0);
 
 /// Sends one chunk of a message that may be abandoned.
-fn send(rig: &mut Rig, stream: u16, reliability: Reliability) {
+pub(super) fn send(rig: &mut Rig, stream: u16, reliability: Reliability) {
     let data = Bytes::from_static(&[0; 1000]);
     let options = SendOptions { reliability, ..SendOptions::default() };
     let stream = StreamId(stream);
@@ -25,13 +25,13 @@ fn send(rig: &mut Rig, stream: u16, reliability: Reliability) {
     rig.tx.send_new(rig.now, departure, &mut writer, &mut rig.paths, &mut FirstCome).unwrap();
 }
 
-fn give_up(rig: &mut Rig) -> usize {
+pub(super) fn give_up(rig: &mut Rig) -> usize {
     rig.tx.agree_on_abandoning(true);
     rig.tx.abandon_expired_messages(rig.now, &mut rig.paths, &mut FirstCome).len()
 }
 
 /// What a FORWARD-TSN in a packet of `limit` bytes says: its TSN and how many streams.
-fn forward(rig: &mut Rig, limit: usize) -> Option<(Tsn, usize)> {
+pub(super) fn forward(rig: &mut Rig, limit: usize) -> Option<(Tsn, usize)> {
     let mut buf = Vec::new();
     let mut writer = PacketWriter::new(&mut buf, limit, 1, 2, 3);
     let written = rig.tx.write_forward_tsn(rig.now, P, &mut writer, &mut rig.paths);
@@ -120,4 +120,58 @@ fn what_does_not_fit_a_packet_is_told_later() {
     rig.sack(0, 6, &[]);
     rig.tx.forward_after_sack(rig.now, &rig.paths);
     assert!(rig.tx.is_drained() && !rig.tx.forward.is_due());
+}
+
+/// Makes room for `bytes` of a message that is fully reliable; gives how many were abandoned.
+fn make_room(rig: &mut Rig, bytes: u64) -> usize {
+    let (stream, full) = (StreamId(0), Reliability::Full);
+    let (paths, scheduler) = (&mut rig.paths, &mut FirstCome);
+    rig.tx.make_room(rig.now, stream, bytes, full, paths, scheduler).len()
+}
+
+#[test]
+fn nothing_is_abandoned_where_that_would_not_make_room_enough() {
+    let mut rig = Rig::new(1, CmtConfig::default());
+    rig.tx.agree_on_abandoning(true);
+    send(&mut rig, 0, Reliability::Full);
+    for _ in 0..3 {
+        send(&mut rig, 0, Reliability::Priority(9));
+    }
+    let free = rig.tx.free();
+    assert_eq!(make_room(&mut rig, free + 3 * SIZE + 1000), 0);
+    assert_eq!((rig.tx.free(), rig.outstanding(0)), (free, 4 * SIZE));
+    assert_eq!(make_room(&mut rig, free), 0, "there is room");
+    assert_eq!(make_room(&mut rig, free + 1001), 2, "as many as it takes");
+}
+
+#[test]
+fn what_has_begun_stays_where_the_peer_cannot_be_told() {
+    let mut rig = Rig::new(1, CmtConfig::default());
+    rig.tx.agree_on_abandoning(false);
+    send(&mut rig, 0, Reliability::Priority(9));
+    let options = SendOptions { reliability: Reliability::Priority(9), ..SendOptions::default() };
+    let data = Bytes::from_static(&[0; 1000]);
+    rig.tx.enqueue(rig.now, StreamId(0), data, options, &mut FirstCome).unwrap();
+    let free = rig.tx.free();
+    assert_eq!(make_room(&mut rig, free + 1001), 0, "one alone can go");
+    assert_eq!(make_room(&mut rig, free + 1000), 1);
+    assert_eq!(rig.outstanding(0), SIZE);
+}
+
+#[test]
+fn what_was_copied_and_given_up_is_credited_to_no_path() {
+    for (copied, delivered) in [(false, SIZE), (true, 0)] {
+        let mut rig = Rig::new(2, CmtConfig::default());
+        rig.tx.agree_on_abandoning(true);
+        send(&mut rig, 0, Reliability::Priority(9));
+        if copied {
+            assert_eq!(rig.copy(0, 1), Some(1));
+        }
+        let free = rig.tx.free();
+        assert_eq!(make_room(&mut rig, free + 1), 1);
+        assert_eq!(rig.outstanding(1), 0);
+        rig.wait(20);
+        rig.sack(0, 1, &[]);
+        assert_eq!(rig.paths.view(P).unwrap().delivered, delivered);
+    }
 }

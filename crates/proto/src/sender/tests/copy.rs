@@ -190,3 +190,40 @@ fn copies_of_a_window_do_not_leave_in_one_go() {
     rig.paths.view_mut(PathId(1)).unwrap().outstanding = 0;
     assert!(rig.tx.may_copy_to(rig.paths.view(PathId(1)).unwrap()));
 }
+
+#[test]
+fn a_path_that_was_just_heard_of_is_not_silent() {
+    let mut rig = rig();
+    let silent =
+        |rig: &mut Rig, p: u8| rig.tx.is_silent(rig.now, PathId(p), &rig.outcome, &rig.paths);
+    rig.send(&[0, 0]);
+    rig.wait(20);
+    rig.send(&[1, 1]);
+    rig.wait(42);
+    rig.sack(0, 4, &[]);
+    rig.wait(9);
+    rig.sack(1, 4, &[(6, 6)]);
+    assert!(!silent(&mut rig, 0), "9 ms ago, a late answer came");
+    rig.wait(1);
+    rig.sack(1, 4, &[(6, 7)]);
+    assert!(silent(&mut rig, 0));
+}
+
+#[test]
+fn a_path_whose_round_trip_varies_is_given_more_time() {
+    let mut rig = rig();
+    let silent =
+        |rig: &mut Rig, p: u8| rig.tx.is_silent(rig.now, PathId(p), &rig.outcome, &rig.paths);
+    rig.paths.view_mut(PathId(0)).unwrap().rttvar = Duration::from_millis(5);
+    rig.send(&[0]);
+    rig.wait(15);
+    rig.send(&[1]);
+    rig.wait(10);
+    rig.send(&[1]);
+    rig.wait(40);
+    // Due after 40 ms, and given four times the variation of 5 ms.
+    rig.sack(1, 3, &[(5, 5)]);
+    assert!(!silent(&mut rig, 0), "the other's was due after 55");
+    rig.sack(1, 3, &[(5, 6)]);
+    assert!(silent(&mut rig, 0), "the other's was due after 65");
+}

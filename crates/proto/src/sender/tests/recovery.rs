@@ -10,7 +10,7 @@ const F_RTO: RecoveryConfig = RecoveryConfig { f_rto: true, ..RecoveryConfig::OF
 
 /// A rig whose paths delivered one chunk each in 20 ms, so that their round trips are known; gives
 /// the chunks sent.
-fn measured(paths: u16, recovery: RecoveryConfig) -> (Rig, u64) {
+pub(super) fn measured(paths: u16, recovery: RecoveryConfig) -> (Rig, u64) {
     let mut rig = Rig::recovering(paths, recovery);
     let n = u64::from(paths);
     for p in 0..paths as u8 {
@@ -24,7 +24,7 @@ fn measured(paths: u16, recovery: RecoveryConfig) -> (Rig, u64) {
     (rig, n)
 }
 
-fn spurious(rig: &Rig, p: u8) -> bool {
+pub(super) fn spurious(rig: &Rig, p: u8) -> bool {
     rig.path_outcome(PathId(p)).spurious_timeout
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Rig, SIZE};
 use crate::PathId;
-use crate::config::{CmtConfig, T3Marks};
+use crate::config::{CmtConfig, RecoveryConfig, T3Marks};
 use crate::time::{Duration, Time};
 
 fn t3(rig: &Rig, p: u8) -> Time {
@@ -131,4 +131,51 @@ fn one_chunk_is_timed_per_round_trip() {
     rig.sack(0, 2, &[]);
     let sample = rig.path_outcome(PathId(0)).rtt;
     assert_eq!(sample, Some(Duration::from_millis(50)), "the first that was not timed before");
+}
+
+#[test]
+fn a_path_is_measured_by_its_own_sacks_and_anew_if_they_do_not_come() {
+    let cmt = CmtConfig { rtt_same_path: true, ..CmtConfig::default() };
+    let probed = |rig: &Rig| rig.paths.get(PathId(0)).unwrap().rtt_probe.is_some();
+    // Another path's SACK comes first: the path's own still measures.
+    let mut rig = Rig::new(2, cmt);
+    rig.send(&[0]);
+    rig.wait(30);
+    rig.sack(1, 1, &[]);
+    assert_eq!((rig.path_outcome(PathId(0)).rtt, probed(&rig)), (None, true));
+    rig.wait(20);
+    rig.sack(0, 1, &[]);
+    let rtt = rig.path_outcome(PathId(0)).rtt;
+    assert_eq!((rtt, probed(&rig)), (Some(Duration::from_millis(50)), false));
+    // It does not come: after an RTO the next chunk is measured.
+    let mut rig = Rig::new(2, cmt);
+    rig.send(&[0]);
+    rig.sack(1, 1, &[]);
+    rig.wait(600);
+    rig.sack(1, 1, &[]);
+    rig.wait(400);
+    rig.sack(1, 1, &[]);
+    assert!(probed(&rig), "just an RTO");
+    rig.wait(1);
+    rig.sack(1, 1, &[]);
+    assert!(!probed(&rig));
+}
+
+#[test]
+fn the_latest_round_trip_is_that_of_the_latest_chunk_where_all_are_timed() {
+    let mut rig = Rig::recovering(1, RecoveryConfig { rack: true, ..RecoveryConfig::OFF });
+    rig.send(&[0]);
+    rig.wait(10);
+    rig.send(&[0]);
+    rig.wait(20);
+    rig.sack(0, 2, &[]);
+    let outcome = rig.path_outcome(PathId(0));
+    assert_eq!(outcome.rtt, Some(Duration::from_millis(30)), "of the chunk that was timed");
+    assert_eq!(outcome.latest_rtt(rig.now), Some(Duration::from_millis(20)));
+    let mut rig = Rig::new(1, CmtConfig::default());
+    rig.send(&[0]);
+    rig.wait(30);
+    rig.sack(0, 1, &[]);
+    let latest = rig.path_outcome(PathId(0)).latest_rtt(rig.now);
+    assert_eq!(latest, Some(Duration::from_millis(30)));
 }
