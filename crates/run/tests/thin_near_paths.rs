@@ -101,3 +101,57 @@ fn a_short_file_does_not_take_a_thin_path_that_looks_near() {
     let latest = result.flows[0].total.delay.unwrap().max;
     assert!(latest < 10_000_000, "{latest} ns");
 }
+
+/// Goodput over these paths from 5 s to 6 s, or as `time` has it, with `more` in the scenario.
+fn goodput_with(paths: &str, buffer: &str, more: &str, time: [&str; 2]) -> f64 {
+    let [settle, measure] = time;
+    let result = simulate(&format!(
+        "{paths}
+         [stack]
+         profile = 'fast'
+         send-buffer = '{buffer}'
+         receive-buffer = '{buffer}'
+         {more}
+         [[flow]]
+         app = 'saturated'
+         send-at = '1s'
+         [time]
+         settle = '{settle}'
+         measure = '{measure}'"
+    ));
+    result.flows[0].total.goodput
+}
+
+#[test]
+fn retransmissions_do_not_wait_on_a_thin_path_that_is_near() {
+    // The first one overflows its queue at the end of its slow start. All that was lost there went
+    // on the last one, which needs 10 ms for a packet.
+    let paths = "path.A = { rate = '386Mbit/s', delay = '18ms', queue = '116packets' }
+        path.B = { rate = '192Mbit/s', delay = '4500us', queue = '17600packets' }
+        path.C = { rate = '1.14Mbit/s', delay = '389us', queue = '48packets' }";
+    let goodput = goodput_with(paths, "8MB", WEBRTC, ["1200ms", "500ms"]);
+    assert!(goodput > 0.9 * payload(192.0), "{goodput}, was 60e6");
+}
+
+#[test]
+fn what_was_on_a_path_that_fell_silent_is_not_copied_to_a_thin_one() {
+    let paths = "path.A = { rate = '20Mbit/s', delay = '20ms', queue = '200packets' }
+        path.B = { rate = '20Mbit/s', delay = '30ms', queue = '200packets' }
+        path.C = { rate = '100kbit/s', delay = '400us', queue = '50packets' }
+        at = [{ time = '5s', target = 'A', action = 'cut' }]";
+    let goodput = goodput_with(paths, "2MB", "", ["4900ms", "1s"]);
+    assert!(goodput > 0.9 * payload(20.0), "{goodput}, was 11.5e6");
+}
+
+#[test]
+fn a_path_that_was_left_when_it_was_slow_is_used_again_when_it_is_fast() {
+    let paths = "path.A = { rate = '20Mbit/s', delay = '9ms', queue = '50packets' }
+        path.B = { rate = '100Mbit/s', delay = '2ms', queue = '1000packets' }
+        at = [
+            { time = '3s', target = 'B', rate = '2Mbit/s' },
+            { time = '4s', target = 'B', rate = '100Mbit/s' },
+        ]";
+    // Two seconds later at most.
+    let goodput = goodput_with(paths, "64kB", "", ["6s", "4s"]);
+    assert!(goodput > 0.99 * payload(100.0), "{goodput}, was 18e6");
+}

@@ -10,8 +10,27 @@ use crate::path_model::windowed_min::{WindowedMin, nanos};
 
 /// Hosts and their devices hand packets on in batches, and processes wait for their turn: what is
 /// in flight must last so long, or a fast path of a short round trip runs dry between two looks at
-/// it.
-const HOST_JITTER: Duration = Duration::from_millis(1);
+/// it. Less where the buffer does not last so long: it would all go to the first path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct HostJitter(Duration);
+
+impl HostJitter {
+    /// The part of a buffer that one path may take for it.
+    const SHARE: f64 = 0.25;
+
+    /// For paths of `rate` bytes per second together that share a buffer of so many bytes.
+    pub(crate) fn of(buffer: f64, rate: f64) -> Self {
+        let Self(most) = Self::default();
+        let lasts = Self::SHARE * buffer / rate.max(1.0);
+        if lasts < most.as_secs_f64() { Self(Duration::from_secs_f64(lasts)) } else { Self(most) }
+    }
+}
+
+impl Default for HostJitter {
+    fn default() -> Self {
+        Self(Duration::from_millis(1))
+    }
+}
 
 /// Rounds that the greatest delivery rate is remembered for.
 const RATE_ROUNDS: usize = 6;
@@ -72,6 +91,7 @@ pub struct PathEstimate {
     most_before: u64,
     /// The greatest delivery rate that a sample showed since the round began, bytes/s.
     best_sample: f64,
+    host_jitter: HostJitter,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +181,14 @@ impl PathEstimate {
         ended
     }
 
+    /// What is in flight must last so long from now on.
+    pub(crate) fn set_host_jitter(&mut self, host_jitter: HostJitter, path: &PathView) {
+        if self.host_jitter != host_jitter {
+            self.host_jitter = host_jitter;
+            self.bdp = self.held(path);
+        }
+    }
+
     /// The delivery rate as the engine samples it.
     pub(crate) fn on_sample(&mut self, sample: &RateSample) {
         if sample.is_valid {
@@ -182,20 +210,21 @@ impl PathEstimate {
         // than that, nothing in flight is no rest.
         // The next SACK may come by a farther way than the one that this round trip is told by.
         let trip = ev.rtt.max(path.srtt).unwrap_or(path.rto);
-        let goes_on = ev.outstanding > 0 || trip < HOST_JITTER;
+        let HostJitter(host_jitter) = self.host_jitter;
+        let goes_on = ev.outstanding > 0 || trip < host_jitter;
         let Some(round) = &mut self.round else {
             self.round = goes_on.then_some(Round::from(now));
             return false;
         };
         // Data that comes in one burst per round trip leaves nothing in flight for as long; a path
         // that rests longer says nothing.
-        let trip = trip.max(HOST_JITTER);
+        let trip = trip.max(host_jitter);
         if round.empty_since.is_some_and(|since| now.since(since) > trip + trip / 2) {
             *round = Round::from(now);
         }
         round.empty_since = (ev.outstanding == 0).then_some(now);
         round.note(ev);
-        let whole = path.srtt.unwrap_or(path.rto).max(HOST_JITTER);
+        let whole = path.srtt.unwrap_or(path.rto).max(host_jitter);
         if now.0.saturating_sub(round.began.0) < nanos(whole) {
             return false;
         }
@@ -389,7 +418,7 @@ impl PathEstimate {
 
     /// The smallest round trip, and no less than hosts take to look at it.
     fn trip(&self, path: &PathView) -> Duration {
-        self.min_rtt(path).map_or(Duration::ZERO, |trip| trip.max(HOST_JITTER))
+        self.min_rtt(path).map_or(Duration::ZERO, |trip| trip.max(self.host_jitter.0))
     }
 }
 
@@ -442,6 +471,24 @@ pub(crate) mod tests {
         let mut e = PathEstimate::default();
         feed(&mut e, Time::ZERO, 1e6, RTT, 100_000, 3);
         assert!(close(e.rate(), 1e6) && !e.is_full(), "{}", e.rate());
+    }
+
+    #[test]
+    fn a_small_buffer_is_not_spent_on_the_jitter_of_hosts() {
+        let ms = Duration::from_secs_f64;
+        assert_eq!(HostJitter::of(8e6, 125e6), HostJitter(ms(0.001)));
+        assert_eq!(HostJitter::of(8e6, 0.0), HostJitter::default());
+        assert_eq!(HostJitter::of(65_536.0, 125e6), HostJitter(ms(0.25 * 65_536.0 / 125e6)));
+        // 62.5 MB/s for 400 us, or for a millisecond.
+        let held = |host_jitter| {
+            let mut e = PathEstimate::default();
+            let path = PathView::new(PathId(0), 1500, 1468, Duration::from_secs(1));
+            feed(&mut e, Time::ZERO, 62.5e6, Duration::from_micros(400), 100_000, 9);
+            e.set_host_jitter(host_jitter, &path);
+            e.bdp(&path) / e.rate()
+        };
+        assert!(close(held(HostJitter::default()), 0.001));
+        assert!(close(held(HostJitter::of(65_536.0, 125e6)), 0.0004));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `earliest-delivery`: where the chunk is likely to arrive first.
 
 use polypath_proto::policy::{Policy, RetransmissionPolicy, RtxPick};
+use polypath_proto::time::Duration;
 use polypath_proto::view::{AssocView, PathView, RtxMeta};
 
 use crate::entry::PolicyEntry;
@@ -16,11 +17,15 @@ pub(crate) const ENTRY: PolicyEntry = PolicyEntry::retransmission("earliest-deli
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EarliestDelivery;
 
-fn expected_arrival(view: &AssocView<'_>, path: &PathView) -> f64 {
+///
+/// A path scheduler may know that a path is thin or has a queue. It tells when the packet will be
+/// acknowledged, which is later on all paths alike: SACKs take the nearest way back.
+fn expected_arrival(view: &AssocView<'_>, path: &PathView, trip: Option<Duration>) -> f64 {
     let lost = path.lost_chunks as f64 / path.data_chunks.max(1) as f64;
     let excess = path.outstanding.saturating_sub(path.cwnd) as f64;
     let wait = excess / path.outstanding.max(1) as f64;
-    path.srtt_or(view.rto_initial) * (0.5 + 1.5 * lost + wait)
+    let srtt = path.srtt_or(view.rto_initial);
+    trip.map_or(0.5 * srtt, |trip| trip.as_secs_f64()) + srtt * (1.5 * lost + wait)
 }
 
 impl Policy for EarliestDelivery {
@@ -30,10 +35,18 @@ impl Policy for EarliestDelivery {
 }
 
 impl RetransmissionPolicy for EarliestDelivery {
-    fn pick_path(&mut self, view: &AssocView<'_>, _chunk: &RtxMeta) -> RtxPick {
-        let sooner = |a: &&PathView, b: &&PathView| {
-            expected_arrival(view, a).total_cmp(&expected_arrival(view, b))
-        };
+    fn pick_path(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick {
+        self.pick_path_by_trips(view, chunk, &|_| None)
+    }
+
+    fn pick_path_by_trips(
+        &mut self,
+        view: &AssocView<'_>,
+        _chunk: &RtxMeta,
+        trip: &dyn Fn(&PathView) -> Option<Duration>,
+    ) -> RtxPick {
+        let arrival = |path: &PathView| expected_arrival(view, path, trip(path));
+        let sooner = |a: &&PathView, b: &&PathView| arrival(a).total_cmp(&arrival(b));
         view.usable().min_by(sooner).map_or(RtxPick::Wait, |path| RtxPick::Use(path.id))
     }
 }
@@ -43,7 +56,6 @@ mod tests {
     use super::*;
     use crate::test_views::{lost_on, paths, view};
     use polypath_proto::PathId;
-    use polypath_proto::time::Duration;
 
     fn pick(p: &[PathView]) -> RtxPick {
         EarliestDelivery.pick_path(&view(p), &lost_on(0))
@@ -65,5 +77,17 @@ mod tests {
         assert_eq!(pick(&p), RtxPick::Use(PathId(0)));
         p[0].usable = false;
         assert_eq!(pick(&p), RtxPick::Use(PathId(1)));
+    }
+
+    #[test]
+    fn a_near_path_that_is_thin_gets_no_retransmission() {
+        let mut p = paths(2);
+        for (path, ms) in p.iter_mut().zip([2, 60]) {
+            path.srtt = Some(Duration::from_millis(ms));
+        }
+        // 1500 bytes at 100 kbit/s.
+        let trip = |path: &PathView| Some(Duration::from_millis([122, 61][path.id.index()]));
+        let pick = EarliestDelivery.pick_path_by_trips(&view(&p), &lost_on(0), &trip);
+        assert_eq!(pick, RtxPick::Use(PathId(1)));
     }
 }

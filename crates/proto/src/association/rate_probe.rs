@@ -22,8 +22,12 @@ impl Association {
         if !self.config.rate_probes || !speaks || !self.state.sends_heartbeats() {
             return;
         }
+        let packets = self.paths.views.iter().map(|view| view.data_packets).sum();
+        let latest_data = self.paths.views.iter().map(|view| view.last_data).max();
         let Some((view, path)) = self.paths.both_mut(p) else { return };
-        if view.state != PathState::Active || !path.rate_probes.is_due(now, view.last_data) {
+        let idle =
+            path.rate_probes.is_due(now, view.last_data, latest_data.unwrap_or_default(), packets);
+        if view.state != PathState::Active || !idle {
             return;
         }
         let room = (view.pmdcs as usize).saturating_sub(self.probe_reserve()) & !3;
@@ -36,7 +40,7 @@ impl Association {
         self.send_control(p, &Encoded(&chunks), Bundling::Alone);
         let probe = RateProbe { nonce, sent: now, bytes: bytes as u64, unpadded };
         if let Some(path) = self.paths.get_mut(p) {
-            path.rate_probes.sent(probe);
+            path.rate_probes.sent(probe, packets);
         }
     }
 

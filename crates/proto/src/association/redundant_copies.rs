@@ -7,7 +7,8 @@ use crate::ids::PathId;
 use crate::view::PathView;
 
 impl SendDecision<'_> {
-    /// The next chunk in flight on the silent path `from`, on the fastest other path with room.
+    /// The next chunk in flight on the silent path `from`, on the fastest other path once it has
+    /// room.
     pub(super) fn next_copy_of_silent_path(
         &self,
         from: PathId,
@@ -18,9 +19,14 @@ impl SendDecision<'_> {
         // than this one's timeout it would come later than what the timeout sends again.
         let timeout = self.paths.view(from)?.rto;
         let soon = |v: &PathView| v.srtt.is_none_or(|srtt| srtt < timeout);
-        let open = |v: &&PathView| v.usable && v.id != from && v.has_room() && soon(v);
-        let fastest = self.paths.views.iter().filter(open).min_by_key(|v| (v.srtt, v.id))?;
-        let may_go = packet.is_none_or(|p| p == fastest.id) && self.tx.may_copy_to(fastest);
+        let open = |v: &&PathView| v.usable && v.id != from && soon(v);
+        // A near path may be thin. One that is full has room with its next SACK.
+        let view = self.tx.view(self.now, self.paths);
+        let scheduler = &self.policies.path_scheduler;
+        let trip = |v: &PathView| scheduler.expected_trip(&view, v, chunk.bytes).or(v.srtt);
+        let fastest = self.paths.views.iter().filter(open).min_by_key(|v| (trip(v), v.id))?;
+        let is_open = fastest.has_room() && self.tx.may_copy_to(fastest);
+        let may_go = packet.is_none_or(|p| p == fastest.id) && is_open;
         may_go.then_some(Transmission::Duplicate { from, to: fastest.id, chunk })
     }
 

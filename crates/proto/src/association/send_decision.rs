@@ -85,7 +85,9 @@ impl SendDecision<'_> {
     ) -> Option<Transmission> {
         let meta = self.tx.marked_head(from)?;
         let view = self.tx.view(self.now, self.paths);
-        let RtxPick::Use(to) = self.policies.retransmission.pick_path(&view, &meta) else {
+        let PolicySet { retransmission, path_scheduler, .. } = &mut *self.policies;
+        let trip = |path: &PathView| path_scheduler.expected_trip(&view, path, meta.bytes);
+        let RtxPick::Use(to) = retransmission.pick_path_by_trips(&view, &meta, &trip) else {
             return None;
         };
         if self.tx.recovery.holds_retransmissions(from, to) {

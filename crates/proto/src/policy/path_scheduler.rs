@@ -4,7 +4,7 @@ use super::common::Policy;
 use super::congestion::{AckedInfo, LossInfo};
 use crate::ids::PathId;
 use crate::time::{Duration, Time};
-use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState, RateSample};
+use crate::view::{AssocView, ChunkMeta, PathAdmin, PathState, PathView, RateSample};
 
 /// How long a padded heartbeat took on a path that carries no data
 /// ([`rate_probes`](crate::config::AssocConfig::rate_probes)).
@@ -36,6 +36,17 @@ pub trait PathScheduler: Policy {
 
     /// The path for `next`.
     fn pick_path(&mut self, view: &AssocView<'_>, next: &ChunkMeta) -> PathPick;
+
+    /// How long until a packet of `bytes` that leaves on `path` now is acknowledged, for a
+    /// scheduler that knows more of that than the view tells.
+    fn expected_trip(
+        &self,
+        _view: &AssocView<'_>,
+        _path: &PathView,
+        _bytes: u32,
+    ) -> Option<Duration> {
+        None
+    }
 
     /// `chunk` went out on `path`; the view includes it. `new_packet` says that it began a packet.
     fn on_sent(

@@ -2,7 +2,8 @@
 
 use super::common::Policy;
 use crate::ids::PathId;
-use crate::view::{AssocView, LossKind, RtxMeta};
+use crate::time::Duration;
+use crate::view::{AssocView, LossKind, PathView, RtxMeta};
 
 /// Chooses the path of a retransmission, chunk by chunk, at the moment of sending (S1 section III).
 pub trait RetransmissionPolicy: Policy {
@@ -10,6 +11,19 @@ pub trait RetransmissionPolicy: Policy {
     /// now, and the next feedback asks anew; the engine knows the one packet that may ignore cwnd
     /// after a loss.
     fn pick_path(&mut self, view: &AssocView<'_>, chunk: &RtxMeta) -> RtxPick;
+
+    /// The same for a policy that counts with what the path scheduler knows: how long until data
+    /// that leaves on a path now is acknowledged ([`PathScheduler::expected_trip`]).
+    ///
+    /// [`PathScheduler::expected_trip`]: super::PathScheduler::expected_trip
+    fn pick_path_by_trips(
+        &mut self,
+        view: &AssocView<'_>,
+        chunk: &RtxMeta,
+        _trip: &dyn Fn(&PathView) -> Option<Duration>,
+    ) -> RtxPick {
+        self.pick_path(view, chunk)
+    }
 }
 
 /// A retransmission policy's answer.

@@ -1,9 +1,9 @@
 //! SACKs that are fewer and shorter than RFC 9260 has them, for a peer that said that they will do.
 //!
 //! Some eight per round trip of the nearest path (TACK, Li et al., SIGCOMM 2020, has four to
-//! eight), half as many while they cost more than a hundredth of the data; each with the gap ack
-//! blocks that changed, now and then one with all. A heartbeat that waits behind SACKs on a thin
-//! way back makes that round trip longer, and SACKs fewer.
+//! eight), half as many while they cost more than a hundredth of the data, and one if that goes on;
+//! each with the gap ack blocks that changed, now and then one with all. A heartbeat that waits
+//! behind SACKs on a thin way back makes that round trip longer, and SACKs fewer.
 
 use crate::ids::PathId;
 use crate::time::{Duration, Time};
@@ -20,6 +20,9 @@ const SCARCE: f64 = 4.0;
 const PRICE: i64 = 100;
 /// Bytes of SACKs that may be paid in advance, or be owed.
 const MOST_CREDIT: i64 = 6_000;
+/// With as much owed, one SACK a round trip: eight of them are no less than the way back carries
+/// where the nearest path is very near and its queue too short to make the round trip longer.
+const DEEP_DEBT: i64 = MOST_CREDIT / 2;
 /// Headers of a packet with a SACK alone: of IPv4, UDP and SCTP.
 const HEADERS: usize = 40;
 /// SACKs that tell the same news: two in a row may get lost, and nothing seems missing.
@@ -75,8 +78,12 @@ impl Thinning {
     /// Before this time no SACK goes out for the number of packets alone.
     #[inline]
     pub(super) fn next_sack(&self) -> Time {
-        let spacing = if self.credit < 0 { 2 * self.spacing } else { self.spacing };
-        self.latest + spacing
+        let factor = match self.credit {
+            0.. => 1,
+            debt if debt > -PRICE * DEEP_DEBT => 2,
+            _ => PER_TRIP,
+        };
+        self.latest + factor * self.spacing
     }
 
     /// A chunk came; `above`: beyond the cumulative TSN.
@@ -211,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_sacks_per_round_trip_and_four_while_they_are_owed() {
+    fn eight_sacks_per_round_trip_four_while_they_are_owed_and_then_one() {
         let mut thinning = Thinning::new();
         let at = Time::from_millis;
         assert_eq!(thinning.next_sack(), Time::ZERO);
@@ -220,5 +227,7 @@ mod tests {
         assert_eq!(thinning.next_sack(), at(110));
         thinning.note_spaced(at(110), PACKET, TRIPS, u64::MAX);
         assert_eq!(thinning.next_sack(), at(130));
+        thinning.note_spaced(at(130), 2 * PACKET, TRIPS, u64::MAX);
+        assert_eq!(thinning.next_sack(), at(210), "one a round trip");
     }
 }

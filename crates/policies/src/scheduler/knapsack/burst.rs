@@ -5,8 +5,11 @@ use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
 /// Packets that may leave at once: a third of what a usual queue takes. Fewer cost more than they
-/// save where paths change.
+/// save where paths change. Most queues count packets and not bytes, so a small one is one, too.
 const PACKETS: u64 = 32;
+
+/// Header and padding of a chunk (I-DATA, RFC 8260 section 2.1), at most.
+const HEADER: u64 = 20 + 3;
 
 /// Packets that are spread go by so many times the rate that the path is known to carry, so that it
 /// may turn out to carry more.
@@ -17,39 +20,66 @@ const SPREAD: f64 = 1.25;
 /// SACK freed the buffer, drops the better part of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Burst {
-    /// Bytes that may leave.
+    /// Packets that may leave.
     left: u64,
     /// What the latest SACK added to that: the one SACK that answers a host's whole batch is no
     /// rest.
     granted: u64,
+    sizes: Sizes,
     /// When the next packet is due, where packets are spread.
     due: Time,
     /// When the path has sent what was handed to it, by the rate that it is known to carry.
     idle: Time,
 }
 
+/// How large the latest packets were.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sizes {
+    packets: u32,
+    bytes: u32,
+    /// The mean of those before these.
+    before: Option<u32>,
+}
+
+impl Sizes {
+    #[inline]
+    fn on_sent(&mut self, bytes: u32, new_packet: bool) {
+        if new_packet && u64::from(self.packets) >= PACKETS {
+            *self = Self { before: Some(self.bytes / self.packets), ..Self::default() };
+        }
+        self.packets += u32::from(new_packet);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// How many packets so many acknowledged bytes came in: rather too many than too few.
+    #[inline]
+    fn packets(&self, bytes: u64) -> u64 {
+        let latest = self.bytes / self.packets.max(1);
+        let size = self.before.map_or(latest, |before| before.min(latest)).max(1);
+        bytes.div_ceil(u64::from(size))
+    }
+}
+
 impl Burst {
     /// Without a bound; for tests of other things.
     #[cfg(test)]
-    pub(super) const UNBOUNDED: Self =
-        Self { left: u64::MAX, granted: 0, due: Time::ZERO, idle: Time::ZERO };
-
-    fn most(path: &PathView) -> u64 {
-        PACKETS * u64::from(path.mtu)
+    pub(super) fn unbounded() -> Self {
+        Self { left: u64::MAX, ..Self::default() }
     }
 
-    pub(super) fn on_acked(&mut self, path: &PathView, ev: &AckedInfo) {
-        self.granted = 2 * ev.bytes;
-        self.left = self.left.min(Self::most(path)) + self.granted;
+    pub(super) fn on_acked(&mut self, ev: &AckedInfo) {
+        self.granted = 2 * self.sizes.packets(ev.bytes);
+        self.left = self.left.min(PACKETS) + self.granted;
     }
 
     #[inline]
-    pub(super) fn on_sent(&mut self, path: &PathView, bytes: u32) {
+    pub(super) fn on_sent(&mut self, path: &PathView, bytes: u32, new_packet: bool) {
         // The view has the chunk already: nothing else in flight means that the path begins anew.
-        if path.outstanding <= u64::from(path.pmdcs) {
-            self.left = Self::most(path).max(self.granted);
+        if path.outstanding <= u64::from(bytes) + HEADER {
+            self.left = PACKETS.max(self.granted);
         }
-        self.left = self.left.saturating_sub(u64::from(bytes));
+        self.sizes.on_sent(bytes, new_packet);
+        self.left = self.left.saturating_sub(u64::from(new_packet));
     }
 
     #[inline]
@@ -94,14 +124,14 @@ mod tests {
     use crate::test_views::paths;
     use polypath_proto::PathId;
 
-    #[test]
-    fn a_path_fills_as_in_slow_start() {
+    /// A path that has nothing in flight, and packets of so many bytes.
+    fn fills_as_in_slow_start(bytes: u64) {
         let (mut path, mut burst) = (paths(1).remove(0), Burst::default());
         let send = |burst: &mut Burst, path: &mut PathView| {
             let mut packets = 0;
             while burst.allows(path) {
-                path.outstanding += 1500;
-                burst.on_sent(path, 1500);
+                path.outstanding += bytes;
+                burst.on_sent(path, bytes as u32, true);
                 packets += 1;
             }
             packets
@@ -110,19 +140,25 @@ mod tests {
         (path.outstanding, path.mtu, path.pmdcs) = (0, 1500, 1500);
         assert_eq!(send(&mut burst, &mut path), 32);
         let outstanding_before = path.outstanding;
-        path.outstanding -= 1500;
+        path.outstanding -= bytes;
         let (outstanding, may_grow) = (path.outstanding, true);
         let ev = AckedInfo {
             path: PathId(0),
-            bytes: 1500,
+            bytes,
             outstanding_before,
             outstanding,
             may_grow,
             rtt: None,
             sack_path: PathId(0),
         };
-        burst.on_acked(&path, &ev);
+        burst.on_acked(&ev);
         assert_eq!(send(&mut burst, &mut path), 2);
+    }
+
+    #[test]
+    fn a_path_fills_as_in_slow_start_whatever_size_its_packets_have() {
+        fills_as_in_slow_start(1500);
+        fills_as_in_slow_start(144);
     }
 
     #[test]

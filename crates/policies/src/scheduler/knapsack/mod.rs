@@ -23,6 +23,7 @@ use crate::entry::{PolicyEntry, Recipe};
 use crate::error::PolicyError;
 use crate::option::OptionEntry;
 use crate::options::Options;
+use crate::path_model::estimate::HostJitter;
 use crate::path_model::rate_bound::RateBound;
 use loss::average_window;
 use own::Own;
@@ -497,11 +498,14 @@ impl PathScheduler for Knapsack {
     fn begin_attempt(&mut self, view: &AssocView<'_>, _why: Trigger) {
         self.choose(view);
         self.tried = self.tried(view);
+        let rate: f64 = self.paths.iter().map(|own| own.estimate.rate()).sum();
+        let host_jitter = HostJitter::of(buffer(view), rate);
         let spare = self.spare(view);
         let apart = view.paths.iter().all(|path| path.group == path.id);
         for path in view.paths {
             let Some(own) = self.paths.get_mut(path.id.index()) else { continue };
             own.loss.update(view.now, path);
+            own.estimate.set_host_jitter(host_jitter, path);
             if path.silent {
                 own.bound.on_silence(view.now, path);
             }
@@ -563,6 +567,10 @@ impl PathScheduler for Knapsack {
         self.sooner(view, from, sent, bytes)
     }
 
+    fn expected_trip(&self, view: &AssocView<'_>, path: &PathView, bytes: u32) -> Option<Duration> {
+        Some(self.expected_with(view, path, bytes))
+    }
+
     fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
         self.wanted = None;
         if let (Some(own), Some(path)) = (self.paths.get_mut(ev.path.index()), view.path(ev.path)) {
@@ -570,17 +578,11 @@ impl PathScheduler for Knapsack {
         }
     }
 
-    fn on_sent(
-        &mut self,
-        view: &AssocView<'_>,
-        path: PathId,
-        chunk: &ChunkMeta,
-        _new_packet: bool,
-    ) {
+    fn on_sent(&mut self, view: &AssocView<'_>, path: PathId, chunk: &ChunkMeta, new_packet: bool) {
         let now = view.now;
         self.runs.on_sent(path);
         if let (Some(own), Some(view)) = (self.paths.get_mut(path.index()), view.path(path)) {
-            own.burst.on_sent(view, chunk.bytes);
+            own.burst.on_sent(view, chunk.bytes, new_packet);
             own.burst.occupy(now, chunk.bytes, own.estimate.rate());
             if self.spread & bit(path) != 0 {
                 own.burst.spread(now, chunk.bytes, own.estimate.rate());
@@ -601,9 +603,8 @@ impl PathScheduler for Knapsack {
     }
 
     fn on_rate_probe(&mut self, view: &AssocView<'_>, path: PathId, trip: &PaddedTrip) {
-        if let Some(own) = self.paths.get_mut(path.index()) {
-            own.bound.on_probe(view.now, trip);
-            return;
+        if let (Some(own), Some(seen)) = (self.paths.get_mut(path.index()), view.path(path)) {
+            return own.on_probe(view.now, seen, trip);
         }
         let more = (path.index() + 1).saturating_sub(self.probed.len());
         self.probed.reserve_exact(more);

@@ -1,6 +1,6 @@
 //! What is known of one path, and how much may be in flight on it.
 
-use polypath_proto::policy::AckedInfo;
+use polypath_proto::policy::{AckedInfo, PaddedTrip};
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::view::PathView;
 
@@ -17,6 +17,13 @@ use crate::path_model::train::Train;
 /// another path by then, and one that is thought slow is not used, so nothing else would tell.
 const MEMORY: Duration = Duration::from_secs(10);
 
+/// A path that was left is tried again when a heartbeat says that it is so many times as fast as it
+/// was then.
+const FASTER: f64 = 2.0;
+/// What heartbeats promise and data does not find is believed again after so long, and twice as
+/// long each time: others' packets on the path delay large and small heartbeats alike.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// One path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Own {
@@ -30,6 +37,7 @@ pub(super) struct Own {
     headroom: Headroom,
     pub(super) loss: LossShare,
     pub(super) burst: Burst,
+    retrial: Retrial,
     /// Paths that share its bottleneck, itself included.
     members: u64,
     /// Bytes of the buffer that no path needs, in equal parts.
@@ -55,6 +63,28 @@ impl PathFacts {
     }
 }
 
+/// When heartbeats last made us forget how slow the path was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Retrial {
+    at: Time,
+    /// The rate that was forgotten, bytes/s.
+    rate: f64,
+    patience: Duration,
+}
+
+impl Retrial {
+    /// Whether a path that is thought to carry `rate` may be tried again.
+    fn begins(&mut self, now: Time, rate: f64) -> bool {
+        if now.since(self.at) < self.patience {
+            return false;
+        }
+        let failed = self.rate > 0.0 && rate < FASTER * self.rate;
+        let patience = if failed { (2 * self.patience).min(MEMORY) } else { PATIENCE };
+        *self = Self { at: now, rate, patience };
+        true
+    }
+}
+
 impl Own {
     /// A path that carries its first data, of which heartbeats told so much.
     pub(super) fn new(bound: RateBound) -> Self {
@@ -66,7 +96,7 @@ impl Own {
         let cap = self.cap(path, slack);
         self.known_cap = None;
         self.latest = now;
-        self.burst.on_acked(path, ev);
+        self.burst.on_acked(ev);
         let trip = ev.rtt.map(|rtt| self.feedback.on_trip(now, ev.sack_path, rtt));
         if let Some(longer) = trip.and_then(|trip| trip.longer) {
             self.estimate.became_longer(now, path, longer);
@@ -104,6 +134,23 @@ impl Own {
         self.bound.get(now).map_or(f64::INFINITY, |bound| bound.max(carried))
     }
 
+    /// A padded heartbeat was answered on the path, which carries no data now.
+    pub(super) fn on_probe(&mut self, now: Time, path: &PathView, trip: &PaddedTrip) {
+        self.bound.on_probe(now, trip);
+        let rate = self.estimate.rate();
+        let faster = self.bound.get(now).is_some_and(|bound| bound > FASTER * rate);
+        let slow = path.outstanding == 0 && self.estimate.is_full();
+        if slow && faster && self.retrial.begins(now, rate) {
+            self.forget();
+        }
+    }
+
+    /// Forgets what the path carries; its losses are remembered.
+    fn forget(&mut self) {
+        let Self { loss, burst, bound, retrial, .. } = *self;
+        *self = Self { loss, burst, bound, retrial, ..Self::default() };
+    }
+
     /// A round begins, with so much to spare and so many paths at its bottleneck.
     pub(super) fn begin_attempt(
         &mut self,
@@ -114,8 +161,7 @@ impl Own {
         members: u64,
     ) {
         if path.outstanding == 0 && now.since(self.latest) > MEMORY && self.estimate.was_full() {
-            let Self { loss, burst, bound, .. } = *self;
-            *self = Self { loss, burst, bound, ..Self::default() };
+            self.forget();
         }
         let facts = Some(PathFacts::of(path));
         let same = self.spare == spare && self.members == members && self.facts == facts;
@@ -197,6 +243,39 @@ mod tests {
             own.on_acked(now, &path, &ev, SLACK);
         }
         assert!((0.49e6..0.51e6).contains(&own.estimate.rate()), "{}", own.estimate.rate());
+    }
+
+    /// A path of 1 MB/s that was left, and whether a padded heartbeat that took longer by so many
+    /// microseconds makes us forget that, at so many seconds.
+    fn tried_again(probes: &[(u64, u64)]) -> Vec<bool> {
+        let (path, mut own) = (paths(1).remove(0), Own::default());
+        let ms = Duration::from_millis;
+        let slow = |own: &mut Own, now| feed(&mut own.estimate, now, 1e6, ms(100), 130_000, 3);
+        slow(&mut own, Time::ZERO);
+        let mut tried = |&(s, longer): &(u64, u64)| {
+            let padded = ms(10) + Duration::from_micros(longer);
+            let trip = PaddedTrip { bytes: 1_400, padded, unpadded: ms(10) };
+            own.on_probe(Time::from_secs(s), &path, &trip);
+            let forgotten = !own.estimate.was_full();
+            if forgotten {
+                slow(&mut own, Time::from_secs(s));
+            }
+            forgotten
+        };
+        probes.iter().map(&mut tried).collect()
+    }
+
+    #[test]
+    fn a_path_that_was_left_is_tried_again_when_a_heartbeat_says_that_it_is_twice_as_fast() {
+        assert_eq!(tried_again(&[(10, 1_300)]), [false], "1.08 MB/s");
+        assert_eq!(tried_again(&[(10, 650)]), [true], "2.15 MB/s");
+    }
+
+    #[test]
+    fn heartbeats_that_promise_too_much_are_believed_ever_less() {
+        let probes: Vec<_> = (10..30).map(|s| (s, 300)).collect();
+        let tried = tried_again(&probes).into_iter().zip(10..).filter_map(|(t, s)| t.then_some(s));
+        assert_eq!(tried.collect::<Vec<_>>(), [10, 11, 13, 17, 25]);
     }
 
     #[test]

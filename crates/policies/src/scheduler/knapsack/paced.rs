@@ -89,7 +89,7 @@ mod tests {
             // It is sent by then.
             v.now += Duration::from_millis(2);
             assert_eq!(s.pick_path(&v, &next), PathPick::Use(PathId(1)));
-            s.paths[1].burst = super::super::burst::Burst::UNBOUNDED;
+            s.paths[1].burst = super::super::burst::Burst::unbounded();
         }
         // One packet is the limit.
         p[0].outstanding = 30_000;

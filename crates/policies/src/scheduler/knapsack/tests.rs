@@ -18,7 +18,7 @@ pub(super) fn two(scheduler: &mut Knapsack) -> Vec<PathView> {
         let mut own = Own::default();
         let queued = (1.3 * TEN * rtt.as_secs_f64()) as u64 + 6_000;
         feed(&mut own.estimate, Time::ZERO, TEN, rtt, queued, 3);
-        own.burst = Burst::UNBOUNDED;
+        own.burst = Burst::unbounded();
         let sample = RateSample::of_trip(queued, rtt * 13 / 10);
         own.bound.on_sample(Time::ZERO, path, &sample);
         scheduler.paths.push(own);
@@ -182,7 +182,7 @@ fn an_untried_path_carries_one_packet_until_that_is_acknowledged() {
     let mut s = scheduler();
     let mut p = two(&mut s);
     s.paths[1] = Own::default();
-    s.paths[1].burst = Burst::UNBOUNDED;
+    s.paths[1].burst = Burst::unbounded();
     p[0].outstanding = 28_500;
     (p[1].last_rtt, p[1].cwnd) = (Some(Duration::from_millis(30)), 60_000);
     let pick = |s: &mut Knapsack, p: &[PathView]| {
