@@ -35,7 +35,8 @@ pub enum Genre {
 /// Reads the list.
 pub fn read(path: &str) -> Result<Vec<Mutant>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
-    let list: Vec<Value> = serde_json::from_str(&text)?;
+    let list: Vec<Value> = serde_json::from_str(&text)
+        .with_context(|| format!("{path} is no list of `cargo mutants --list --json`"))?;
     list.iter().enumerate().map(|(number, value)| mutant(number, value)).collect()
 }
 

@@ -20,9 +20,11 @@ mod report;
 mod run;
 mod splice;
 
+use std::fs;
 use std::path::Path;
+use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "
 build CHECKOUT COPY LIST
@@ -30,13 +32,34 @@ build CHECKOUT COPY LIST
 run COPY LIST RESULTS SECONDS PROGRAM [ARGUMENT...]
     runs a test program for each mutant that none has caught yet
 report COPY LIST RESULTS
-    prints a table, and the names of those that survive";
+    prints a table, and the names of those that survive
 
-fn main() -> Result<()> {
+Example: build . ../copy list.json";
+
+fn main() -> ExitCode {
+    match answer() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mutants-in-one-build: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn answer() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
+        ["--help"] => {
+            println!("usage: {USAGE}");
+            Ok(())
+        }
         ["build", checkout, copy, list] => {
+            // What is written into the copy must not be the sources themselves.
+            let whole = |path: &str| fs::canonicalize(path).with_context(|| path.to_owned());
+            if whole(checkout)? == whole(copy)? {
+                bail!("{copy}: the copy must be another folder than the checkout");
+            }
             build::build(Path::new(checkout), Path::new(copy), &list::read(list)?)
         }
         ["run", copy, list, results, seconds, ref program @ ..] if !program.is_empty() => {
