@@ -27,6 +27,13 @@ fn saturated(paths: &[(&str, &str, u32)], buffer: &str, flow: &str, more: &str) 
         format!("[path.{name}]\nrate = '{rate}'\ndelay = '{delay}'\nqueue = '{queue}packets'\n")
     };
     let paths: String = paths.iter().enumerate().map(path).collect();
+    over(&paths, buffer, flow, more, ["5s", "5s"])
+}
+
+/// The same over paths as the scenario has them, with what else stands there, measured after so
+/// long and for so long.
+fn over(paths: &str, buffer: &str, flow: &str, more: &str, time: [&str; 2]) -> FlowResult {
+    let [settle, measure] = time;
     let result = simulate(&format!(
         "{paths}
          [stack]
@@ -39,8 +46,8 @@ fn saturated(paths: &[(&str, &str, u32)], buffer: &str, flow: &str, more: &str) 
          send-at = '1s'
          {flow}
          [time]
-         settle = '5s'
-         measure = '5s'"
+         settle = '{settle}'
+         measure = '{measure}'"
     ));
     result.flows[0].clone()
 }
@@ -102,26 +109,6 @@ fn a_short_file_does_not_take_a_thin_path_that_looks_near() {
     assert!(latest < 10_000_000, "{latest} ns");
 }
 
-/// Goodput over these paths from 5 s to 6 s, or as `time` has it, with `more` in the scenario.
-fn goodput_with(paths: &str, buffer: &str, more: &str, time: [&str; 2]) -> f64 {
-    let [settle, measure] = time;
-    let result = simulate(&format!(
-        "{paths}
-         [stack]
-         profile = 'fast'
-         send-buffer = '{buffer}'
-         receive-buffer = '{buffer}'
-         {more}
-         [[flow]]
-         app = 'saturated'
-         send-at = '1s'
-         [time]
-         settle = '{settle}'
-         measure = '{measure}'"
-    ));
-    result.flows[0].total.goodput
-}
-
 #[test]
 fn retransmissions_do_not_wait_on_a_thin_path_that_is_near() {
     // The first one overflows its queue at the end of its slow start. All that was lost there went
@@ -129,7 +116,7 @@ fn retransmissions_do_not_wait_on_a_thin_path_that_is_near() {
     let paths = "path.A = { rate = '386Mbit/s', delay = '18ms', queue = '116packets' }
         path.B = { rate = '192Mbit/s', delay = '4500us', queue = '17600packets' }
         path.C = { rate = '1.14Mbit/s', delay = '389us', queue = '48packets' }";
-    let goodput = goodput_with(paths, "8MB", WEBRTC, ["1200ms", "500ms"]);
+    let goodput = over(paths, "8MB", "", WEBRTC, ["1200ms", "500ms"]).total.goodput;
     assert!(goodput > 0.9 * payload(192.0), "{goodput}, was 60e6");
 }
 
@@ -139,7 +126,7 @@ fn what_was_on_a_path_that_fell_silent_is_not_copied_to_a_thin_one() {
         path.B = { rate = '20Mbit/s', delay = '30ms', queue = '200packets' }
         path.C = { rate = '100kbit/s', delay = '400us', queue = '50packets' }
         at = [{ time = '5s', target = 'A', action = 'cut' }]";
-    let goodput = goodput_with(paths, "2MB", "", ["4900ms", "1s"]);
+    let goodput = over(paths, "2MB", "", "", ["4900ms", "1s"]).total.goodput;
     assert!(goodput > 0.9 * payload(20.0), "{goodput}, was 11.5e6");
 }
 
@@ -152,6 +139,6 @@ fn a_path_that_was_left_when_it_was_slow_is_used_again_when_it_is_fast() {
             { time = '4s', target = 'B', rate = '100Mbit/s' },
         ]";
     // Two seconds later at most.
-    let goodput = goodput_with(paths, "64kB", "", ["6s", "4s"]);
+    let goodput = over(paths, "64kB", "", "", ["6s", "4s"]).total.goodput;
     assert!(goodput > 0.99 * payload(100.0), "{goodput}, was 18e6");
 }

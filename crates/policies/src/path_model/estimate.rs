@@ -475,10 +475,10 @@ pub(crate) mod tests {
 
     #[test]
     fn a_small_buffer_is_not_spent_on_the_jitter_of_hosts() {
-        let ms = Duration::from_secs_f64;
-        assert_eq!(HostJitter::of(8e6, 125e6), HostJitter(ms(0.001)));
+        let seconds = Duration::from_secs_f64;
+        assert_eq!(HostJitter::of(8e6, 125e6), HostJitter(seconds(0.001)));
         assert_eq!(HostJitter::of(8e6, 0.0), HostJitter::default());
-        assert_eq!(HostJitter::of(65_536.0, 125e6), HostJitter(ms(0.25 * 65_536.0 / 125e6)));
+        assert_eq!(HostJitter::of(65_536.0, 125e6), HostJitter(seconds(0.25 * 65_536.0 / 125e6)));
         // 62.5 MB/s for 400 us, or for a millisecond.
         let held = |host_jitter| {
             let mut e = PathEstimate::default();

@@ -22,7 +22,8 @@ impl Association {
         if !self.config.rate_probes || !speaks || !self.state.sends_heartbeats() {
             return;
         }
-        let packets = self.paths.views.iter().map(|view| view.data_packets).sum();
+        let packets: u64 = self.paths.views.iter().map(|view| view.data_packets).sum();
+        let packets = packets / self.paths.views.len().max(1) as u64;
         let latest_data = self.paths.views.iter().map(|view| view.last_data).max();
         let Some((view, path)) = self.paths.both_mut(p) else { return };
         let idle =

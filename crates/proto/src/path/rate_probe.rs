@@ -15,8 +15,8 @@ const IDLE_BESIDE_OTHERS: Duration = Duration::from_millis(500);
 /// So many follow the first heartbeats; after that they keep their distance.
 const AT_FIRST: u8 = 3;
 const DISTANCE: Duration = Duration::from_secs(8);
-/// While so many packets of data leave on other paths the distance is shorter: a path that was left
-/// when it was slow may be fast again, and a probe is one in a hundred.
+/// After so many packets of data for each path the distance is shorter: a path that was left when
+/// it was slow may be fast again, and probes of all paths are one in a hundred packets.
 const BUSY_PACKETS: u32 = 100;
 const BUSY_DISTANCE: Duration = Duration::from_secs(1);
 
@@ -25,7 +25,7 @@ const BUSY_DISTANCE: Duration = Duration::from_secs(1);
 pub(crate) struct RateProbes {
     in_flight: Option<Box<RateProbe>>,
     sent: u8,
-    /// Packets of data that the association had sent by the latest one, modulo 2^32.
+    /// Packets of data for each path, on average, by the latest one, modulo 2^32.
     packets: u32,
     latest: Time,
 }
@@ -43,7 +43,7 @@ pub(crate) struct RateProbe {
 
 impl RateProbes {
     /// Whether one is due on a path whose data was last sent at `last_data`, while that of some
-    /// path was at `latest_data`, after so many packets of data on all paths.
+    /// path was at `latest_data`, after so many packets of data for each path, on average.
     pub(crate) fn is_due(
         &self,
         now: Time,

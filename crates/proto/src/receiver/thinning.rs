@@ -20,8 +20,8 @@ const SCARCE: f64 = 4.0;
 const PRICE: i64 = 100;
 /// Bytes of SACKs that may be paid in advance, or be owed.
 const MOST_CREDIT: i64 = 6_000;
-/// With as much owed, one SACK a round trip: eight of them are no less than the way back carries
-/// where the nearest path is very near and its queue too short to make the round trip longer.
+/// With as much owed, one SACK a round trip. Where the nearest path is very near, eight are more
+/// than its way back carries, and a short queue there does not make the round trip longer.
 const DEEP_DEBT: i64 = MOST_CREDIT / 2;
 /// Headers of a packet with a SACK alone: of IPv4, UDP and SCTP.
 const HEADERS: usize = 40;

@@ -72,8 +72,8 @@ fn what_was_sent_again_before_a_cut_cuts_nothing_more() {
     assert_eq!(found(&rig), (1, false), "it belongs to the cut of 5 ms ago");
 }
 
-#[test]
-fn after_a_timeouts_recovery_reordering_is_given_its_time_again() {
+/// Two chunks that a timeout lost went out again, and two new ones behind them, 20 ms ago.
+fn recovering_from_a_timeout() -> (Rig, u64) {
     let (mut rig, n) = measured(1, RACK);
     rig.send(&[0, 0]);
     rig.wait(1000);
@@ -81,6 +81,12 @@ fn after_a_timeouts_recovery_reordering_is_given_its_time_again() {
     assert_eq!((rig.resend(0, 0), rig.resend(0, 0)), (n + 1, n + 2));
     rig.send(&[0, 0]);
     rig.wait(20);
+    (rig, n)
+}
+
+#[test]
+fn after_a_timeouts_recovery_reordering_is_given_its_time_again() {
+    let (mut rig, n) = recovering_from_a_timeout();
     // All that the timeout lost is there; what was sent since is not.
     rig.sack(0, n + 2, &[]);
     assert_eq!(rig.tx.recovery.deadline(), Time::MAX);
@@ -92,13 +98,7 @@ fn after_a_timeouts_recovery_reordering_is_given_its_time_again() {
 
 #[test]
 fn within_a_timeouts_recovery_nothing_is_waited_for() {
-    let (mut rig, n) = measured(1, RACK);
-    rig.send(&[0, 0]);
-    rig.wait(1000);
-    assert_eq!(rig.timeout(0), 2);
-    assert_eq!((rig.resend(0, 0), rig.resend(0, 0)), (n + 1, n + 2));
-    rig.send(&[0, 0]);
-    rig.wait(20);
+    let (mut rig, n) = recovering_from_a_timeout();
     // The last chunk that the timeout lost is still missing.
     rig.sack(0, n + 1, &[]);
     rig.sack(0, n + 1, &[(n + 4, n + 4)]);
