@@ -62,7 +62,8 @@ pub use polypath_proto::config::{
     AgreedExtensions, AssocConfig, AssocSettings, AuthConfig, AuthKey, BurstRule, CcConfig,
     CmtConfig, Cuc, CwndUnit, Edmid, ExtensionConfig, Handshake, HmacAlgorithm, InitialCwnd,
     InitialSsthresh, NrSack, PathMtuDiscovery, PfConfig, RateReduction, ReconfigConfig,
-    RecoveryConfig, Rescheduling, RtoConfig, SackConfig, SackPath, StallDetectionConfig, T3Marks,
+    RecoveryConfig, ReproductionConfig, Rescheduling, RtoConfig, SackConfig, SackPath,
+    StallDetectionConfig, T3Marks,
 };
 pub use polypath_proto::event::{
     AddressChange, AuthNotice, CloseReason, Event, Message, Part, SenderQueueInfo, StreamDirection,

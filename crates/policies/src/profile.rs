@@ -97,7 +97,8 @@ impl FromStr for Profile {
 /// RFC 9260 with CMT, whose parts are on by default in the core; but for the second packet after a
 /// timeout, with which the papers' experiments were repeated.
 pub fn paper() -> (AssocConfig, PolicySpec) {
-    let assoc = AssocConfig { limit_to_one_packet_after_t3: false, ..AssocConfig::default() };
+    let mut assoc = AssocConfig::default();
+    assoc.reproduction.limit_to_one_packet_after_t3 = false;
     (assoc, PolicySpec::default())
 }
 
@@ -105,13 +106,13 @@ pub fn paper() -> (AssocConfig, PolicySpec) {
 /// `data/ns2/README.md` has the list, and what is left out of it here.
 pub fn ns2() -> (AssocConfig, PolicySpec) {
     let (mut assoc, policies) = paper();
-    assoc.chunk_charge = 16;
+    assoc.reproduction.chunk_charge = 16;
     assoc.send_buffer = u64::MAX;
     assoc.rto.initial = Duration::from_secs(3);
     assoc.sack.window_updates = false;
     assoc.sack.sack_when_gap_fills = false;
     assoc.sack.dac_count_in_timer_sack = false;
-    assoc.max_burst_rule = BurstRule::AfterFastRetransmit;
+    assoc.reproduction.max_burst_rule = BurstRule::AfterFastRetransmit;
     assoc.cmt.rtt_same_path = false;
     let congestion = &mut assoc.congestion;
     congestion.initial_cwnd = InitialCwnd::Bytes(4380);
@@ -141,7 +142,7 @@ pub fn fast() -> (AssocConfig, PolicySpec) {
     assoc.congestion.abc_per_acked = true;
     assoc.cmt.rtt_same_path = false;
     // On a real host packets come in batches, and one SACK answers a batch.
-    assoc.max_burst_rule = BurstRule::PerAcked;
+    assoc.reproduction.max_burst_rule = BurstRule::PerAcked;
     assoc.recovery = RecoveryConfig::MODERN;
     assoc.cmt.nr_sack = NrSack::Received;
     assoc.cmt.t3_marks = T3Marks::OlderThanSrtt;

@@ -318,7 +318,7 @@ fn behind_a_nat_addresses_are_told_by_wildcards() {
 
 #[test]
 fn serial_numbers_wrap() {
-    let near = AssocConfig { initial_tsn: Some(Tsn(u32::MAX - 1)), ..config() };
+    let near = AssocConfig { reproduction: begin_at(Tsn(u32::MAX - 1)), ..config() };
     let mut pair = connected_with(near.clone(), near);
     for i in 0..5 {
         let address = format!("10.6.0.{}", i + 1);

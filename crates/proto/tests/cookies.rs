@@ -267,7 +267,7 @@ fn the_second_attempt_after_a_stale_cookie_has_another_tag() {
     let mut server = endpoint(SERVER_PORT, &server_addresses());
     server.cookie_life = Duration::from_millis(1);
     let mut pair = Pair::with(endpoint(CLIENT_PORT, &client_addresses()), server);
-    pair.connect_with(AssocConfig { initial_tsn: Some(Tsn(7)), ..AssocConfig::default() });
+    pair.connect_with(AssocConfig { reproduction: begin_at(Tsn(7)), ..AssocConfig::default() });
     pair.run_for(5 * SECOND);
     let inits: Vec<u32> =
         pair.log.iter().filter(|p| p.first_kind() == INIT).map(read_init).collect();

@@ -294,7 +294,8 @@ fn what_is_lost_goes_out_before_what_is_new() {
 /// first packet of a fast retransmit then goes, although the window is full.
 #[test]
 fn a_sack_that_shows_a_loss_first_earns_what_it_acknowledges() {
-    let config = AssocConfig { fast_retransmit_after: 1, ..no_burst_limit() };
+    let mut config = no_burst_limit();
+    config.reproduction.fast_retransmit_after = 1;
     let mut solo = Solo::new(config);
     solo.send(60, AMDCS_PAYLOAD, SendOptions::default());
     for cum in 1..=9 {
@@ -331,7 +332,7 @@ fn after_a_timeout_one_packet_alone_is_in_flight_until_something_is_acknowledged
     }
     // As the named profiles have it: one beside what the window takes.
     let mut config = no_burst_limit();
-    config.limit_to_one_packet_after_t3 = false;
+    config.reproduction.limit_to_one_packet_after_t3 = false;
     let mut solo = Solo::new(config);
     solo.send(12, AMDCS_PAYLOAD, SendOptions::default());
     assert_eq!(solo.run(SECOND * 11 / 10).len(), 2);

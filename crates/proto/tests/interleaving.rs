@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polypath_proto::config::{AssocConfig, ExtensionConfig};
+use polypath_proto::config::{AssocConfig, ExtensionConfig, ReproductionConfig};
 use polypath_proto::ids::{Mid, Ssn, StreamId, Tsn};
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, Reliability, SendError, SendOptions, State};
@@ -168,12 +168,9 @@ fn retransmissions_are_the_same_chunk() {
 
 #[test]
 fn a_transfer_crosses_the_wraps_of_tsn_and_mid() {
-    let config = AssocConfig {
-        initial_tsn: Some(Tsn(u32::MAX - 20)),
-        first_mid: Mid(u32::MAX - 10),
-        ..interleaving()
-    };
-    let mut pair = both(config);
+    let reproduction =
+        ReproductionConfig { first_mid: Mid(u32::MAX - 10), ..begin_at(Tsn(u32::MAX - 20)) };
+    let mut pair = both(AssocConfig { reproduction, ..interleaving() });
     let mut n = 0;
     pair.lose_packets(move |_| {
         n += 1;

@@ -323,7 +323,7 @@ fn without_the_peers_consent_only_what_is_unsent_is_given_up() {
 
 #[test]
 fn tsns_and_stream_numbers_may_wrap() {
-    let start = AssocConfig { initial_tsn: Some(Tsn(u32::MAX - 30)), ..config() };
+    let start = AssocConfig { reproduction: begin_at(Tsn(u32::MAX - 30)), ..config() };
     let mut pair = pair(start, config());
     let mut n = 0u32;
     pair.lose_packets(move |packet| {

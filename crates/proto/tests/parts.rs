@@ -2,7 +2,7 @@
 //! shutdowns.
 
 use bytes::Bytes;
-use polypath_proto::config::{AssocConfig, ExtensionConfig};
+use polypath_proto::config::{AssocConfig, ExtensionConfig, ReproductionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
 use polypath_proto::{CloseReason, Event, MessageId, SendError, SendOptions};
@@ -134,8 +134,11 @@ fn small_parts_that_take_more_than_their_payload_pass_a_small_buffer() {
         for (bytes, charge, count) in [(246, 256, 100), (1, 0, 2000)] {
             let config = AssocConfig {
                 receive_buffer: 4000,
-                chunk_charge: charge,
                 partial_delivery: Some(4000),
+                reproduction: ReproductionConfig {
+                    chunk_charge: charge,
+                    ..ReproductionConfig::default()
+                },
                 ..config(interleaving)
             };
             let mut pair = connected(config);

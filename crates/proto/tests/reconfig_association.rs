@@ -2,7 +2,7 @@
 //! there, 10 ms back, RTO.Min 1 s.
 
 use bytes::Bytes;
-use polypath_proto::config::{AssocConfig, ExtensionConfig};
+use polypath_proto::config::{AssocConfig, ExtensionConfig, ReproductionConfig};
 use polypath_proto::ids::StreamId;
 use polypath_proto::time::Duration;
 use polypath_proto::*;
@@ -142,7 +142,9 @@ fn data_overtakes_the_answer_to_a_reset_of_the_association() {
 fn data_overtakes_the_answer_to_a_reset_of_the_association_where_numbers_wrap() {
     for interleaving in [false, true] {
         let extensions = ExtensionConfig { interleaving, ..RECONFIG };
-        let both = AssocConfig { extensions, first_mid: Mid(u32::MAX), ..config() };
+        let reproduction =
+            ReproductionConfig { first_mid: Mid(u32::MAX), ..ReproductionConfig::default() };
+        let both = AssocConfig { extensions, reproduction, ..config() };
         let mut pair = pair(both.clone(), both);
         // 2^16 SSNs, or the last MID.
         let before = if interleaving { 1 } else { 1 << 16 };

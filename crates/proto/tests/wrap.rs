@@ -11,8 +11,8 @@ use polypath_testkit::pair::*;
 
 #[test]
 fn a_transfer_crosses_the_wrap_of_its_tsns() {
-    let config =
-        Arc::new(AssocConfig { initial_tsn: Some(Tsn(u32::MAX - 20)), ..AssocConfig::default() });
+    let reproduction = begin_at(Tsn(u32::MAX - 20));
+    let config = Arc::new(AssocConfig { reproduction, ..AssocConfig::default() });
     let mut ends = [endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[])];
     ends[1].assoc = config.clone();
     let [client, server] = ends;

@@ -65,7 +65,7 @@ impl Stack {
     fn set_buffers(&mut self, settings: &StackSettings) {
         let assoc = &mut self.assoc;
         set(&mut assoc.receive_buffer, settings.receive_buffer.map(bytes));
-        set(&mut assoc.chunk_charge, settings.chunk_charge.map(bytes));
+        set(&mut assoc.reproduction.chunk_charge, settings.chunk_charge.map(bytes));
         set(&mut assoc.max_message, settings.max_message.map(bytes));
         set(&mut assoc.path_mtu, settings.mtu.map(bytes));
         self.set_discovery(settings);
@@ -98,13 +98,13 @@ impl Stack {
         set(&mut assoc.path_max_retrans, settings.path_max_retrans);
         set(&mut assoc.assoc_max_retrans, settings.assoc_max_retrans);
         set(&mut assoc.max_init_retrans, settings.max_init_retrans);
-        set(&mut assoc.fast_retransmit_after, settings.fast_retransmit_after);
+        set(&mut assoc.reproduction.fast_retransmit_after, settings.fast_retransmit_after);
         let max_burst = settings.max_burst.map(|burst| match burst {
             Burst::Unlimited => None,
             Burst::Packets(packets) => Some(count(packets)),
         });
         set(&mut assoc.max_burst, max_burst);
-        set(&mut assoc.max_burst_rule, settings.max_burst_rule);
+        set(&mut assoc.reproduction.max_burst_rule, settings.max_burst_rule);
     }
 
     fn set_timers(&mut self, settings: &StackSettings) {

@@ -113,7 +113,7 @@ impl Flow {
             used_at_run: 0,
             // Headers of IPv4, SCTP and DATA: what of the MTU the payload cannot use.
             usual_chunk: u64::from(message_bytes.min(assoc.path_mtu.saturating_sub(48)))
-                + u64::from(assoc.chunk_charge),
+                + u64::from(assoc.reproduction.chunk_charge),
             reader: Reader::new(spec.reader.clone()),
         }
     }

@@ -25,7 +25,7 @@ pub fn check_books(assoc: &Association, config: &AssocConfig, now: Time) -> Resu
     ensure(queued + buffer.unsent == buffer.used, "queued and unsent are not what is held")?;
     let payload: u64 = view.paths.iter().map(|p| p.outstanding_payload).sum();
     ensure(payload <= view.outstanding, "paths have more in flight than the association")?;
-    if config.chunk_charge == 0 {
+    if config.reproduction.chunk_charge == 0 {
         ensure(payload == view.outstanding, "the paths' outstanding is not the association's")?;
     }
     for path in view.paths {

@@ -475,12 +475,12 @@ impl Association {
 fn receiver_settings(config: &AssocConfig, caps: Capabilities) -> ReceiverSettings {
     ReceiverSettings {
         buffer: config.receive_buffer,
-        chunk_charge: config.chunk_charge,
+        chunk_charge: config.reproduction.chunk_charge,
         max_message: config.max_message,
         partial_delivery: config.partial_delivery,
         interleaving: caps.agreed.interleaving,
         skips: caps.agreed.partial_reliability,
-        first_mid: config.first_mid,
+        first_mid: config.reproduction.first_mid,
         inbound_streams: caps.inbound_streams,
         sack: config.sack,
         dac: caps.agreed.dac,

@@ -305,7 +305,7 @@ impl Association {
             self.attempt.count_packet();
         }
         let packet = self.paths.view(path).filter(|_| new_packet).map_or(0, |view| view.pmdcs);
-        let cost = burst_cost(self.config.max_burst_rule, packet, chunk.bytes);
+        let cost = burst_cost(self.config.reproduction.max_burst_rule, packet, chunk.bytes);
         if let Some(own) = self.paths.get_mut(path) {
             own.burst_left = own.burst_left.saturating_sub(cost);
         }

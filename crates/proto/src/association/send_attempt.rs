@@ -71,7 +71,7 @@ impl SendAttempt {
     ) {
         let fresh = why != Trigger::Write || now > self.began || self.began == Time::ZERO;
         let limited = !is_paced
-            && match config.max_burst_rule {
+            && match config.reproduction.max_burst_rule {
                 BurstRule::Always | BurstRule::PerAcked => true,
                 BurstRule::AfterFastRetransmit => self.fast_retransmission_acked,
             };
@@ -81,7 +81,7 @@ impl SendAttempt {
         self.fast_retransmission_acked = false;
         if fresh {
             let burst = config.max_burst.filter(|_| limited);
-            grant_bursts(burst, paths, config.max_burst_rule);
+            grant_bursts(burst, paths, config.reproduction.max_burst_rule);
         }
     }
 

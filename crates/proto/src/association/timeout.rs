@@ -120,7 +120,7 @@ impl Association {
         self.stats.timeouts += 1;
         if let Some(path) = self.paths.get_mut(p) {
             path.stats.count_timeout(rto);
-            path.on_probation = self.config.limit_to_one_packet_after_t3;
+            path.on_probation = self.config.reproduction.limit_to_one_packet_after_t3;
         }
         let rto_ns = rto.as_nanos() as u64;
         self.tracer.emit(now, || TraceEvent::Lost {

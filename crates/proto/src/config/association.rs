@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::auth::AuthConfig;
-use super::burst::BurstRule;
 use super::checksum::Edmid;
 use super::cmt::CmtConfig;
 use super::extensions::ExtensionConfig;
@@ -12,10 +11,11 @@ use super::handshake::Handshake;
 use super::path_mtu::PathMtuDiscovery;
 use super::reconfiguration::ReconfigConfig;
 use super::recovery::RecoveryConfig;
+use super::reproduction::ReproductionConfig;
 use super::rto::RtoConfig;
 use super::sack::SackConfig;
 use super::stall_detection::StallDetectionConfig;
-use crate::ids::{Mid, Tsn};
+use crate::ids::Tsn;
 use crate::policy::{CcConfig, PolicyFactory, Rfc9260Policies};
 use crate::rng::Rng;
 use crate::time::Duration;
@@ -27,7 +27,8 @@ pub struct AssocConfig {
     pub outbound_streams: u16,
     /// Inbound streams that we allow.
     pub inbound_streams: u16,
-    /// Receive buffer, payload bytes (plus `chunk_charge` per chunk held).
+    /// Receive buffer, payload bytes (plus [`chunk_charge`](ReproductionConfig::chunk_charge) per
+    /// chunk held).
     pub receive_buffer: u32,
     /// Send buffer, payload bytes; `u64::MAX`: unlimited. What must be remembered of messages has a
     /// bound besides: together with their payload it takes at most twice as much memory and 96 KiB.
@@ -39,9 +40,6 @@ pub struct AssocConfig {
     /// The send buffer grows up to this, bytes, with what the paths carry; `None`: it stays as it
     /// is.
     pub send_buffer_max: Option<u64>,
-    /// Charge per DATA chunk against the receive window, at both ends, beside its payload. RFC
-    /// 9260: 0; ns-2 counts the 16 bytes of the header; FreeBSD 256.
-    pub chunk_charge: u32,
     /// The largest message that is sent or received, bytes: a larger one is refused, and a peer
     /// that sends one gets an ABORT.
     pub max_message: u32,
@@ -72,17 +70,9 @@ pub struct AssocConfig {
     pub max_init_retrans: u32,
     /// Which paths INIT takes.
     pub handshake: Handshake,
-    /// Max.Burst: packets of new data per path and send attempt; `None`: no limit.
+    /// Max.Burst: packets of new data per path and send attempt, or as
+    /// [`max_burst_rule`](ReproductionConfig::max_burst_rule) has it; `None`: no limit.
     pub max_burst: Option<u32>,
-    /// When Max.Burst applies.
-    pub max_burst_rule: BurstRule,
-    /// After a T3-rtx expiry one packet alone is in flight on the path until something of it is
-    /// acknowledged (RFC 9260 section 7.2.1). Off: beside the packet that the window of one packet
-    /// takes, one of retransmissions may ignore it, as in what the named profiles were measured
-    /// with.
-    pub limit_to_one_packet_after_t3: bool,
-    /// Miss indications for a fast retransmit (RFC 9260: 3; RFC 2960: 4).
-    pub fast_retransmit_after: u32,
     /// Delayed acknowledgement.
     pub sack: SackConfig,
     /// The parts of CMT, each with its switch.
@@ -121,19 +111,15 @@ pub struct AssocConfig {
     pub stall_detection: Option<StallDetectionConfig>,
     /// Makes the policies.
     pub policies: Arc<dyn PolicyFactory>,
-    /// Our first TSN. `None`: random, as RFC 9260 section 3.3.2 wants it; a given one is for tests
-    /// of the wrap.
-    pub initial_tsn: Option<Tsn>,
-    /// The first MID of every stream in either direction. RFC 8260 section 2.1: 0; another one, at
-    /// both ends, is for tests of the wrap.
-    pub first_mid: Mid,
     /// Record [`TraceEvent`](crate::trace::TraceEvent)s.
     pub trace: bool,
+    /// What the experiments of papers and tests alone need.
+    pub reproduction: ReproductionConfig,
 }
 
 impl AssocConfig {
     pub(crate) fn first_tsn(&self, rng: &mut Rng) -> Tsn {
-        self.initial_tsn.unwrap_or_else(|| Tsn(rng.next_u32()))
+        self.reproduction.initial_tsn.unwrap_or_else(|| Tsn(rng.next_u32()))
     }
 }
 
@@ -146,7 +132,6 @@ impl Default for AssocConfig {
             send_buffer: 1 << 20,
             receive_buffer_max: None,
             send_buffer_max: None,
-            chunk_charge: 0,
             max_message: 16 << 20,
             partial_delivery: None,
             path_mtu: 1500,
@@ -159,9 +144,6 @@ impl Default for AssocConfig {
             max_init_retrans: 8,
             handshake: Handshake::OnePath,
             max_burst: Some(4),
-            max_burst_rule: BurstRule::Always,
-            limit_to_one_packet_after_t3: true,
-            fast_retransmit_after: 3,
             sack: SackConfig::default(),
             cmt: CmtConfig::default(),
             extensions: ExtensionConfig::NONE,
@@ -176,9 +158,8 @@ impl Default for AssocConfig {
             minimal_init: false,
             stall_detection: None,
             policies: Arc::new(Rfc9260Policies),
-            initial_tsn: None,
-            first_mid: Mid(0),
             trace: false,
+            reproduction: ReproductionConfig::default(),
         }
     }
 }

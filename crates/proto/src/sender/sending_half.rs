@@ -73,10 +73,10 @@ impl Sender {
     pub(crate) fn new(initial_tsn: Tsn, config: &AssocConfig) -> Self {
         let base = extend(EPOCH, initial_tsn);
         let mut queue = SendQueue::default();
-        queue.set_first_mid(config.first_mid.0);
+        queue.set_first_mid(config.reproduction.first_mid.0);
         Self {
             queue,
-            outstanding: OutstandingQueue::new(base, config.chunk_charge),
+            outstanding: OutstandingQueue::new(base, config.reproduction.chunk_charge),
             recovery: LossRecovery::new(config.recovery, config.sack.delay),
             copies: CopyQueue::default(),
             forward: ForwardTsn::new(base),

@@ -35,7 +35,7 @@ impl Sending {
         let (client, server) = (&flow.client.assoc, &flow.server.assoc);
         let (mtu, message) = (f64::from(client.path_mtu), f64::from(message));
         let wire = Wire::for_message(message, mtu, headers)?;
-        let charge = f64::from(client.chunk_charge);
+        let charge = f64::from(client.reproduction.chunk_charge);
         let buffer =
             payload_room(message, wire.chunks, charge, server.receive_buffer, client.send_buffer);
         (buffer > 0.0).then_some(Self {

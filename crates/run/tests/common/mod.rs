@@ -7,7 +7,8 @@ use std::sync::Arc;
 use polypath_link::{LinkConfig, LossModel, Queue};
 use polypath_policies::PolicySpec;
 use polypath_proto::config::{
-    AssocConfig, BurstRule, CcConfig, CmtConfig, CwndUnit, InitialCwnd, InitialSsthresh, RtoConfig,
+    AssocConfig, BurstRule, CcConfig, CmtConfig, CwndUnit, InitialCwnd, InitialSsthresh,
+    ReproductionConfig, RtoConfig,
 };
 use polypath_proto::time::Duration;
 use polypath_sim::spec::{
@@ -128,10 +129,8 @@ pub fn s1(receive_buffer: u32) -> AssocConfig {
     AssocConfig {
         send_buffer: u64::MAX,
         receive_buffer,
-        chunk_charge: 16,
         max_message: 1452,
         rto: RtoConfig { initial: Duration::from_secs(3), ..RtoConfig::default() },
-        max_burst_rule: BurstRule::AfterFastRetransmit,
         cmt: CmtConfig { rtt_same_path: false, ..CmtConfig::default() },
         congestion: CcConfig {
             unit: CwndUnit::PathMtu,
@@ -140,6 +139,11 @@ pub fn s1(receive_buffer: u32) -> AssocConfig {
             loss_floor_mtus: 2,
             abc_limit: 1,
             abc_per_acked: false,
+        },
+        reproduction: ReproductionConfig {
+            chunk_charge: 16,
+            max_burst_rule: BurstRule::AfterFastRetransmit,
+            ..ReproductionConfig::default()
         },
         ..AssocConfig::default()
     }

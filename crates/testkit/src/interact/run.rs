@@ -239,7 +239,8 @@ impl Run {
     fn restart_host(&mut self, host: HostId, connect: bool) {
         // Its TSNs begin elsewhere this time, as RFC 9260 section 3.3.2 wants it: late packets of
         // its former life must not fit.
-        let config = AssocConfig { initial_tsn: None, ..(*self.configs[host.0]).clone() };
+        let mut config = (*self.configs[host.0]).clone();
+        config.reproduction.initial_tsn = None;
         self.configs[host.0] = Arc::new(config);
         self.world.host(host).config.assoc = self.configs[host.0].clone();
         self.world.restart_host(host);

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use polypath_proto::config::{
     AssocConfig, BurstRule, CcConfig, CmtConfig, Cuc, CwndUnit, EndpointConfig, ExtensionConfig,
     Handshake, InitialCwnd, InitialSsthresh, NrSack, PathPairing, PfConfig, RateReduction,
-    ReconfigConfig, RecoveryConfig, Rescheduling, RtoConfig, SackConfig, SackPath, T3Marks,
+    ReconfigConfig, RecoveryConfig, ReproductionConfig, Rescheduling, RtoConfig, SackConfig,
+    SackPath, T3Marks,
 };
 use polypath_proto::ids::Tsn;
 use polypath_proto::policy::PolicyFactory;
@@ -134,7 +135,7 @@ impl Setup {
         };
         // Both ends must agree where message numbers begin.
         let first_mid = options::first_mid(rng);
-        setup.ends.iter_mut().for_each(|end| end.assoc.first_mid = first_mid);
+        setup.ends.iter_mut().for_each(|end| end.assoc.reproduction.first_mid = first_mid);
         setup
     }
 
@@ -176,7 +177,7 @@ impl Setup {
             return LONGEST_IN_PARTS;
         }
         // A part may take two chunks, and the peer charges for each.
-        let charged = part + 2 * peer.chunk_charge as usize;
+        let charged = part + 2 * peer.reproduction.chunk_charge as usize;
         (peer.receive_buffer as usize / 8 * part / charged).clamp(1, LONGEST_IN_PARTS)
     }
 }
@@ -193,12 +194,11 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
     let assoc_max_retrans = pick(&[4, 10]) as u32;
     let fast_retransmit_after = pick(&[3, 3, 4]) as u32;
     let max_burst = [Some(4), Some(1), None][pick(&[0, 0, 1, 2]) as usize];
-    AssocConfig {
+    let mut assoc = AssocConfig {
         outbound_streams,
         inbound_streams,
         receive_buffer,
         send_buffer,
-        chunk_charge,
         max_message: 1 << 20,
         path_mtu,
         path_mtu_discovery: options::path_mtu_discovery(rng),
@@ -215,10 +215,17 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         max_init_retrans: 8,
         handshake: [Handshake::OnePath, Handshake::AllPaths][rng.below(2)],
         max_burst,
-        max_burst_rule: [BurstRule::Always, BurstRule::AfterFastRetransmit, BurstRule::PerAcked]
-            [rng.below(3)],
-        limit_to_one_packet_after_t3: rng.below(2) == 0,
-        fast_retransmit_after,
+        reproduction: ReproductionConfig {
+            chunk_charge,
+            max_burst_rule: [
+                BurstRule::Always,
+                BurstRule::AfterFastRetransmit,
+                BurstRule::PerAcked,
+            ][rng.below(3)],
+            limit_to_one_packet_after_t3: rng.below(2) == 0,
+            fast_retransmit_after,
+            ..ReproductionConfig::default()
+        },
         sack: random_sack(rng),
         cmt: random_cmt(rng),
         potentially_failed: random_pf(rng),
@@ -229,12 +236,14 @@ fn random_assoc(rng: &mut Rng, policies: &Policies) -> AssocConfig {
         auth: polypath_proto::config::AuthConfig::default(),
         reconfiguration: ReconfigConfig::default(),
         extensions: random_extensions(rng),
-        // Half of all associations wrap their TSNs soon.
-        initial_tsn: [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)],
-        trace: rng.below(8) == 0,
         // What has no dice of its own yet.
         ..AssocConfig::default()
-    }
+    };
+    // Half of all associations wrap their TSNs soon.
+    assoc.reproduction.initial_tsn =
+        [None, Some(Tsn(u32::MAX - rng.below(60) as u32))][rng.below(2)];
+    assoc.trace = rng.below(8) == 0;
+    assoc
 }
 
 fn random_rto(rng: &mut Rng) -> RtoConfig {

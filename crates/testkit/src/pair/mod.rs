@@ -15,7 +15,8 @@ use core::fmt;
 use core::net::IpAddr;
 use std::sync::Arc;
 
-use polypath_proto::config::{AssocConfig, EndpointConfig};
+use polypath_proto::config::{AssocConfig, EndpointConfig, ReproductionConfig};
+use polypath_proto::ids::Tsn;
 use polypath_proto::time::{Duration, Time};
 use polypath_proto::{AssocHandle, Association, FourTuple, State};
 
@@ -270,4 +271,9 @@ pub fn client(pair: &mut Pair) -> &mut Association {
 /// The server's only association.
 pub fn server(pair: &mut Pair) -> &mut Association {
     pair.server.association_mut()
+}
+
+/// The TSNs of an association begin at `tsn`.
+pub fn begin_at(tsn: Tsn) -> ReproductionConfig {
+    ReproductionConfig { initial_tsn: Some(tsn), ..ReproductionConfig::default() }
 }

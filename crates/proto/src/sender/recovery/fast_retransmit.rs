@@ -109,7 +109,7 @@ impl LossRecovery {
             }
             let again = chunk.fast_retransmitted;
             let misses = outstanding.add_miss_indications(tsn, evidence.misses(tsn));
-            if u32::from(misses) < config.fast_retransmit_after || again {
+            if u32::from(misses) < config.reproduction.fast_retransmit_after || again {
                 continue;
             }
             outstanding.note_fast_retransmit(tsn);
