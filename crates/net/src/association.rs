@@ -556,6 +556,11 @@ impl Association {
         association.map(polypath_proto::Association::agreed).unwrap_or_default()
     }
 
+    /// Our SCTP port: the endpoint's.
+    pub fn local_port(&self) -> u16 {
+        self.endpoint.port
+    }
+
     /// The peer's SCTP port; `None` once the association is over.
     pub fn peer_port(&self) -> Option<u16> {
         let state = self.endpoint.shared.lock();

@@ -26,7 +26,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Opens the sockets and starts the reactor thread.
+    /// Opens sockets of its own, one per local address, and starts the reactor thread.
     ///
     /// # Errors
     /// When an address cannot be used; then nothing is left open.
@@ -152,7 +152,7 @@ impl Endpoint {
         remote
     }
 
-    /// Our SCTP port.
+    /// Our SCTP port. UDP ports stand in [`local_addresses`](Self::local_addresses).
     pub fn port(&self) -> u16 {
         self.inner.port
     }

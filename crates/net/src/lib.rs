@@ -1,8 +1,8 @@
 //! Polypath on real networks: an async API over the sans-IO core.
 //!
-//! An [`Endpoint`] owns the sockets of one SCTP port: one UDP socket per local address (RFC 6951),
-//! or raw IP sockets. A thread of its own moves packets; the futures of this crate need no
-//! particular runtime.
+//! An [`Endpoint`] is one SCTP port, [bound](Endpoint::bind) to sockets of its own: one UDP socket
+//! per local address (RFC 6951), or raw IP sockets. A thread of its own moves packets; the futures
+//! of this crate need no particular runtime.
 //!
 //! ```no_run
 //! use polypath_net::{Config, Endpoint};

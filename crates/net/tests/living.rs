@@ -32,8 +32,10 @@ async fn pair(
 #[tokio::test]
 async fn both_ends_know_what_was_agreed_and_each_other_s_port() {
     let settings = AssocBuilder::default().interleaving().stream_reconfiguration();
-    let ((client, a), (_server, b)) = pair(settings, 1, 2).await;
+    let ((client, a), (server, b)) = pair(settings, 1, 2).await;
     assert_eq!((a.peer_port(), b.peer_port()), (Some(PORT), Some(client.port())));
+    assert_eq!((a.local_port(), b.local_port()), (client.port(), server.port()));
+    assert_eq!(server.port(), PORT);
     let agreed = a.agreed();
     assert_eq!(agreed, b.agreed());
     assert!(agreed.interleaving && agreed.stream_reconfiguration && agreed.nr_sack);

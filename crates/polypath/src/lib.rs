@@ -1,10 +1,10 @@
 //! SCTP over every path that two hosts share, all at once: Concurrent Multipath Transfer (CMT-SCTP)
 //! in userspace.
 //!
-//! An [`Endpoint`] owns the sockets of one SCTP port: one UDP socket per local address (RFC 6951),
-//! or raw IP sockets. A thread of its own moves packets; the futures of this crate need no
-//! particular runtime. An [`Association`] carries messages on streams, over all of its paths at the
-//! same time.
+//! An [`Endpoint`] is one SCTP port, [bound](Endpoint::bind) to sockets of its own: one UDP socket
+//! per local address (RFC 6951), or raw IP sockets. A thread of its own moves packets; the futures
+//! of this crate need no particular runtime. An [`Association`] carries messages on streams, over
+//! all of its paths at the same time.
 //!
 //! ```no_run
 //! use polypath::{Config, Endpoint};
@@ -58,7 +58,8 @@
 //! # What may change
 //! Structures that this crate hands out, and those that users fill in, may get more fields, and
 //! enumerations more variants, without a new major version: they are marked `#[non_exhaustive]`, or
-//! are made with `..Default::default()`.
+//! are made with `..Default::default()`. An enumeration without the mark gets another variant with
+//! a new major version only.
 //!
 //! # Security
 //! Nothing is encrypted: whoever sees the packets can read them, and take part unless chunks are

@@ -27,6 +27,7 @@ mod reconfig_wrap;
 mod recovery;
 mod restart_in_shutdown;
 mod set_up_rules;
+mod several_ports;
 mod shutdown;
 mod shutdown_rules;
 mod small_messages;

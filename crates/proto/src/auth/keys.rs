@@ -9,6 +9,7 @@ use crate::config::{AuthConfig, AuthKey, HmacAlgorithm};
 
 /// Why a call about keys was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AuthKeyError {
     /// Authentication is switched off.
     #[error("the association does not authenticate: switch the extension on first")]

@@ -5,6 +5,7 @@ use crate::ids::FourTuple;
 
 /// Why an association was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConnectError {
     /// There must be at least one path, and at most [`MAX_PATHS`].
     #[error("{count} paths given: 1 to {MAX_PATHS} are allowed")]

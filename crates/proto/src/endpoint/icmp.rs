@@ -11,7 +11,7 @@ use crate::association::Association;
 use crate::ids::FourTuple;
 use crate::time::Time;
 
-/// What the quoted packet tells.
+/// What the beginning of a packet of ours tells.
 struct Quote {
     local_port: u16,
     peer_port: u16,
@@ -66,7 +66,9 @@ impl Endpoint {
         packet: &[u8],
         carried: Option<u32>,
     ) {
-        let found = self.find_path(tuple);
+        // Others may go to another SCTP port at the same address: the packet tells which it was.
+        let Some(quote) = Quote::read(packet) else { return };
+        let found = self.table.find_quoted(&tuple, quote.peer_port, quote.named());
         if let Some(assoc) = found.and_then(|h| self.table.touch(h))
             && let Some(p) = assoc.paths.by_tuple(&tuple)
         {

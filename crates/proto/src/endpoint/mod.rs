@@ -202,14 +202,6 @@ impl Endpoint {
         self.table.touch(h)
     }
 
-    /// The association that has a path with these addresses.
-    pub fn find_path(&self, tuple: FourTuple) -> Option<AssocHandle> {
-        let has_path = |h: &AssocHandle| {
-            self.association(*h).is_some_and(|a| a.paths.by_tuple(&tuple).is_some())
-        };
-        self.table.handles().find(has_path)
-    }
-
     /// All associations, those included that are over and not removed yet.
     pub fn associations(&self) -> impl Iterator<Item = AssocHandle> {
         self.table.handles()

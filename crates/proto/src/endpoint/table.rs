@@ -227,8 +227,8 @@ impl Table {
         self.get(h).filter(|assoc| assoc.state() != State::Closed).filter(same).map(|_| h)
     }
 
-    /// The association that an ICMP message is about: by where the packet went that it quotes, or
-    /// by the tag in it.
+    /// The association that a packet of ours is from, which an ICMP message quotes or the system
+    /// refused: by where it went, or by the tag in it.
     pub(super) fn find_quoted(
         &self,
         tuple: &FourTuple,

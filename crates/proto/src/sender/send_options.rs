@@ -34,6 +34,7 @@ pub enum Reliability {
 
 /// Why a message was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SendError {
     /// The send buffer has no room for it now.
     #[error("the send buffer is full; wait for the writable event")]

@@ -8,6 +8,7 @@ use crate::time::Duration;
 /// What keeps an association from sending more at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Limit {
     /// The application has handed in nothing more.
     #[default]
@@ -128,6 +129,7 @@ impl core::fmt::Display for Limit {
 /// Why data makes no progress although the peer is heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Stall {
     /// The peer acknowledges, and leaves no window: its application does not read.
     PeerReader,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// How far the discovery of a path's MTU is (RFC 8899 section 5.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub enum MtuState {
     /// It is off, or the path is not connected.
     #[default]

@@ -320,10 +320,10 @@ impl App {
                     }
                 }
                 Err(SendError::WouldBlock | SendError::MessageOpen { .. }) => return,
-                Ok(()) | Err(SendError::InvalidStream { .. } | SendError::BadSize { .. }) => {
+                Err(SendError::ShuttingDown | SendError::Closed) => self.jobs.clear(),
+                Ok(()) | Err(_) => {
                     self.jobs.pop_front();
                 }
-                Err(SendError::ShuttingDown | SendError::Closed) => self.jobs.clear(),
             }
         }
     }

@@ -9,6 +9,7 @@ pub(crate) const MAX_LOCAL: usize = MAX_PATHS;
 
 /// Why a change of addresses was not begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// Dynamic addresses are switched off, or the peer cannot do them.
     #[error("the addresses of this association cannot change: both sides must support it")]

@@ -7,6 +7,7 @@ pub(super) const MAX_WAITING: usize = 16;
 
 /// Why a reconfiguration cannot be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReconfigError {
     /// The peer does not know RE-CONFIG, or we do not offer it.
     #[error("stream reconfiguration was not agreed on at set-up")]
