@@ -171,7 +171,14 @@ impl<P> Link<P> {
     /// Time in ns for which the transmitter has had work up to `now`.
     #[must_use]
     pub fn busy_time(&self, now: Nanos) -> Nanos {
-        self.stats.busy.saturating_sub(self.server.busy_until().saturating_sub(now))
+        self.stats.busy.saturating_sub(self.backlog_time(now))
+    }
+
+    /// Time in ns until all that the link has accepted is sent: how long a packet that came at
+    /// `now` would wait. A trace may let it wait longer.
+    #[must_use]
+    pub fn backlog_time(&self, now: Nanos) -> Nanos {
+        self.server.busy_until().saturating_sub(now)
     }
 
     /// Whether the packet may enter: `Ok` with a reason if it enters and is lost on the wire.

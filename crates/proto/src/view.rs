@@ -3,6 +3,8 @@
 //! Plain data, in a fixed order of paths, so that a view is cheap to hand out and to mirror
 //! elsewhere.
 
+use core::num::NonZeroU64;
+
 use crate::ids::{PathId, StreamId, Tsn};
 use crate::needs::{Service, StreamNeeds};
 use crate::time::{Duration, Time};
@@ -76,6 +78,9 @@ pub struct PathView {
     pub sendable: bool,
     /// Its addresses are IPv6.
     pub ipv6: bool,
+    /// Its congestion control is [rate-based](crate::policy::CongestionControl::is_rate_based): its
+    /// window only bounds what is in flight, and is not cut by each loss.
+    pub rate_based: bool,
     /// Path MTU, IP header included.
     pub mtu: u32,
     /// PMDCS: the largest DATA chunk, header included, that fits the path MTU (RFC 9260 section
@@ -122,6 +127,9 @@ pub struct PathView {
     pub lost: u64,
     /// When DATA was last sent on this path.
     pub last_data: Time,
+    /// What a rate-based congestion control takes the path to carry, DATA chunk bytes per second
+    /// (BBR.bw); `None` with any other control, and while it has not found out.
+    pub bandwidth: Option<NonZeroU64>,
     /// Its group: the lowest path among those that the congestion control takes to share one
     /// bottleneck with this path; the path itself while there is none.
     pub group: PathId,
@@ -138,6 +146,7 @@ impl PathView {
             silent: false,
             sendable: false,
             ipv6: false,
+            rate_based: false,
             mtu,
             pmdcs,
             cwnd: 0,
@@ -159,6 +168,7 @@ impl PathView {
             delivered: 0,
             lost: 0,
             last_data: Time::ZERO,
+            bandwidth: None,
             group: id,
         }
     }
@@ -233,6 +243,28 @@ impl RateSample {
     /// The delivery rate, bytes per second; `None` if the sample is invalid.
     pub fn bytes_per_second(&self) -> Option<f64> {
         self.is_valid.then(|| self.delivered as f64 / self.interval.as_secs_f64())
+    }
+}
+
+/// Data that left a path in one instant and was declared lost: packet P of draft-ietf-ccwg-bbr in
+/// `HandleLostPacket`. DATA chunk bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LostTransmission {
+    /// Bytes of it that were declared lost now (P.size).
+    pub bytes: u64,
+    /// Bytes in flight right after it left (P.tx_in_flight).
+    pub sent_in_flight: u64,
+    /// Bytes of the path that were declared lost since it left, these included (RS.lost).
+    pub lost: u64,
+    /// The path could have sent more then, and had nothing to (P.is_app_limited).
+    pub is_app_limited: bool,
+}
+
+impl LostTransmission {
+    /// `bytes` lost of so many in flight, with nothing lost before; for tests of policies.
+    pub const fn of_flight(bytes: u64, sent_in_flight: u64) -> Self {
+        Self { bytes, sent_in_flight, lost: bytes, is_app_limited: false }
     }
 }
 

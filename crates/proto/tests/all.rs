@@ -19,6 +19,7 @@ mod partial_reliability;
 mod parts;
 mod path_mtu;
 mod path_rules;
+mod rate_based;
 mod reconfig;
 mod reconfig_association;
 mod reconfig_hostile;

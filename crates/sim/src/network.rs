@@ -43,6 +43,8 @@ struct Hop {
     link: Link<Box<Packet>>,
     /// The counters at the end of settling.
     settled: LinkStats,
+    /// Times that packets would have waited, as sampled since then.
+    waits: Vec<Nanos>,
 }
 
 /// A way from one address to another.
@@ -119,6 +121,7 @@ impl Network {
                 name: spec.name.clone(),
                 link: Link::new(config, link_seed(seed, &spec.name)),
                 settled: LinkStats::default(),
+                waits: Vec::new(),
             }
         };
         let position = |name: &String| topology.links.iter().position(|link| link.name == *name);
@@ -296,13 +299,32 @@ impl Network {
     pub(crate) fn restart_counters(&mut self, now: Nanos) {
         for hop in &mut self.links {
             hop.settled = hop.stats(now);
+            hop.waits.clear();
+        }
+    }
+
+    /// Notes how long a packet would wait on each link.
+    pub(crate) fn take_sample(&mut self, now: Nanos) {
+        for hop in &mut self.links {
+            hop.waits.push(hop.link.backlog_time(now));
         }
     }
 
     pub(crate) fn link_results(&self, now: Nanos) -> Vec<LinkResult> {
-        let result = |hop: &Hop| LinkResult::since(hop.name.clone(), &hop.stats(now), &hop.settled);
+        let result = |hop: &Hop| LinkResult {
+            wait_p95: percentile_95(&hop.waits),
+            ..LinkResult::since(hop.name.clone(), &hop.stats(now), &hop.settled)
+        };
         self.links.iter().map(result).collect()
     }
+}
+
+/// The least value that 95 % of them do not exceed.
+fn percentile_95(values: &[Nanos]) -> Option<Nanos> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let place = (sorted.len() * 95).div_ceil(100).checked_sub(1)?;
+    sorted.get(place).copied()
 }
 
 /// Bytes of a packet of `size` bytes that IP cuts for a link that carries `mtu`, all headers of

@@ -380,6 +380,10 @@ pub struct LinkResult {
     pub too_large: u64,
     /// Most packets that waited at once, whole run.
     pub max_queue_packets: u64,
+    /// 95th percentile of the time in ns that a packet would have waited, over the samples of the
+    /// time series; `None` without them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_p95: Option<Nanos>,
     /// Time in ns for which the transmitter had work.
     pub busy: Nanos,
 }
@@ -401,6 +405,7 @@ impl LinkResult {
             lost_down: drops.down - earlier.down,
             too_large: drops.too_large - earlier.too_large,
             max_queue_packets: now.max_queue.packets,
+            wait_p95: None,
             busy: now.busy.saturating_sub(before.busy),
         }
     }

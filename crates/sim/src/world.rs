@@ -238,6 +238,7 @@ impl<'o> World<'o> {
             }
             Slot::Sample => {
                 self.flows.iter_mut().for_each(|flow| flow.take_sample(self.now));
+                self.network.take_sample(self.now);
                 let next = self.sample_every.map(|every| self.now.saturating_add(every));
                 self.events_due.set_time(slot, next.unwrap_or(NEVER));
             }

@@ -1,8 +1,10 @@
 //! Which paths a congestion control couples: all, none, or those found to share a bottleneck.
 
+use core::num::NonZeroU64;
+
 use polypath_proto::PathId;
 use polypath_proto::policy::{AckedInfo, CongestionControl, LossInfo, Policy};
-use polypath_proto::view::{AssocView, LossKind};
+use polypath_proto::view::{AssocView, LossKind, LostTransmission, RateSample};
 
 use crate::error::PolicyError;
 use crate::option::OptionEntry;
@@ -162,6 +164,39 @@ impl<C: CongestionControl, G: Groups> CongestionControl for Grouped<C, G> {
             let ev = LossInfo { path, kind: LossKind::FastRetransmit };
             self.with_windows(view, |inner, view| inner.on_lost(view, &ev));
         }
+    }
+
+    fn on_rate_sample(&mut self, view: &AssocView<'_>, path: PathId, sample: &RateSample) {
+        self.with_windows(view, |inner, view| inner.on_rate_sample(view, path, sample));
+    }
+
+    fn on_transmission_lost(
+        &mut self,
+        view: &AssocView<'_>,
+        path: PathId,
+        lost: &LostTransmission,
+    ) {
+        self.with_windows(view, |inner, view| inner.on_transmission_lost(view, path, lost));
+    }
+
+    fn on_silent(&mut self, view: &AssocView<'_>, path: PathId) {
+        self.with_windows(view, |inner, view| inner.on_silent(view, path));
+    }
+
+    fn on_restart(&mut self, view: &AssocView<'_>, path: PathId, is_app_limited: bool) {
+        self.with_windows(view, |inner, view| inner.on_restart(view, path, is_app_limited));
+    }
+
+    fn is_rate_based(&self) -> bool {
+        self.inner.is_rate_based()
+    }
+
+    fn bandwidth(&self, path: PathId) -> Option<NonZeroU64> {
+        self.inner.bandwidth(path)
+    }
+
+    fn holds_back(&self, path: PathId) -> bool {
+        self.inner.holds_back(path)
     }
 
     fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {

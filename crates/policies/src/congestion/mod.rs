@@ -1,6 +1,7 @@
 //! How do congestion windows change?
 
 pub(crate) mod balia;
+pub(crate) mod bbr;
 mod coupled_increase;
 mod coupling_mode;
 pub(crate) mod cubic;
@@ -15,6 +16,7 @@ pub(crate) mod rfc9260;
 mod unqueued;
 
 pub use balia::Balia;
+pub use bbr::{Bbr, BbrState, Beyond as BeyondBbr};
 pub use coupling_mode::CouplingMode;
 pub use cubic::{Cubic, CubicRfc};
 pub use fixed::FixedWindow;
@@ -37,5 +39,6 @@ pub(crate) const ENTRIES: &[PolicyEntry] = &[
     olia::ENTRY,
     balia::ENTRY,
     cubic::ENTRY,
+    bbr::ENTRY,
     fixed::ENTRY,
 ];

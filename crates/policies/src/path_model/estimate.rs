@@ -197,6 +197,16 @@ impl PathEstimate {
         }
     }
 
+    /// The congestion control has a model of the path by itself: so many bytes per second.
+    pub(crate) fn adopt(&mut self, now: Time, path: &PathView, ev: &AckedInfo, bandwidth: u64) {
+        if let Some(rtt) = ev.rtt {
+            self.min_rtt.sample(now, rtt);
+        }
+        self.rate = bandwidth as f64;
+        (self.full, self.full_rate) = (true, self.rate);
+        self.bdp = self.held(path);
+    }
+
     fn note(&mut self, now: Time, path: &PathView, ev: &AckedInfo) -> bool {
         if let Some(rtt) = ev.rtt {
             self.news |= self.min_rtt.sample(now, rtt);

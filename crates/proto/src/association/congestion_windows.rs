@@ -15,7 +15,12 @@ pub(super) fn refresh(
     tx: &Sender,
     tracer: &mut Tracer,
 ) {
-    for view in &mut paths.views {
+    for (view, own) in paths.iter_mut() {
+        if congestion.holds_back(view.id) {
+            own.delivery_rate.mark_app_limited(view);
+        }
+        view.rate_based = congestion.is_rate_based();
+        view.bandwidth = congestion.bandwidth(view.id);
         let (cwnd, ssthresh) = (congestion.cwnd(view.id), congestion.ssthresh(view.id));
         let (path, group) = (view.id, congestion.group_of(view.id));
         if view.group != group {

@@ -1,6 +1,6 @@
 //! The way out: which packet is next, and what it holds. `send_decision` says what data goes where.
 
-use polypath_wire::PacketWriter;
+use polypath_wire::{COMMON_HEADER_LEN, PacketWriter};
 
 use super::control::Encoded;
 use super::packet_builder::{CommonHeader, Packet, PacketBuilder, PacketSize};
@@ -51,6 +51,7 @@ impl Association {
         if !self.state.may_send_data() {
             return None;
         }
+        let is_rate_based = self.policies.congestion.is_rate_based();
         let is_paced = self.is_paced();
         let mut decision = SendDecision {
             now,
@@ -61,6 +62,7 @@ impl Association {
             policies: &mut self.policies,
             attempt: &mut self.attempt,
             limits: &mut self.limits,
+            is_rate_based,
             pacers: self.pacers.as_deref_mut().filter(|_| is_paced),
             window_probe_timer: &mut self.timers.probe,
             scheduler_timer: &mut self.timers.scheduler,
@@ -201,7 +203,10 @@ impl Association {
         let is_bunched = self.config.sack.thinning
             && !self.caps.agreed.sack_thinning
             && self.paths.views.iter().filter(|path| path.outstanding > 0).nth(1).is_some();
-        self.config.pacing || self.sacks_are_spaced || is_bunched
+        self.config.pacing
+            || self.policies.congestion.is_rate_based()
+            || self.sacks_are_spaced
+            || is_bunched
     }
 
     /// The next packet on `path` waits for this one of `bytes`.
@@ -212,8 +217,11 @@ impl Association {
         let view = self.tx.view(now, &self.paths);
         let Some(rate) = self.policies.congestion.pacing_rate(&view, path) else { return };
         // Against bunches alone, gently: twice as fast as the window lets it leave.
-        let is_wanted = self.config.pacing || self.sacks_are_spaced;
+        let is_rate_based = self.policies.congestion.is_rate_based();
+        let is_wanted = self.config.pacing || self.sacks_are_spaced || is_rate_based;
         let rate = if is_wanted { rate } else { rate.saturating_mul(2) };
+        // Such a rate is one of DATA chunks, as its samples are.
+        let bytes = if is_rate_based { bytes.saturating_sub(COMMON_HEADER_LEN) } else { bytes };
         if let Some(pacer) = self.pacers.get_or_insert_default().of(path) {
             pacer.sent(now, bytes, rate);
         }
@@ -251,6 +259,9 @@ impl Association {
         new_packet: bool,
         writer: &mut PacketWriter<'_>,
     ) {
+        if new_packet {
+            self.note_restart(now, next.path());
+        }
         match next {
             Transmission::Retransmit { from, to, .. } => {
                 self.write_retransmission(now, from, to, writer);
@@ -264,6 +275,19 @@ impl Association {
             Transmission::TailLossProbe { path, chunk } => {
                 self.write_probe(now, path, chunk.tsn, writer);
             }
+        }
+    }
+
+    /// Data goes out on a path that may have rested: a rate-based control wants to know.
+    fn note_restart(&mut self, now: Time, path: PathId) {
+        if !self.policies.congestion.is_rate_based() {
+            return;
+        }
+        let Some((view, own)) = self.paths.both_mut(path) else { return };
+        if view.outstanding == 0 {
+            let is_app_limited = own.delivery_rate.is_app_limited();
+            let view = self.tx.view(now, &self.paths);
+            self.policies.congestion.on_restart(&view, path, is_app_limited);
         }
     }
 

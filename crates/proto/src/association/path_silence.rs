@@ -34,6 +34,9 @@ impl Association {
         self.paths.suspect(p);
         self.tx.begin_copying(p);
         self.data_given_up(now, p);
+        let view = self.tx.view(now, &self.paths);
+        self.policies.congestion.on_silent(&view, p);
+        self.refresh_windows(now);
         self.tracer.emit(now, || TraceEvent::Suspect { path: p, silent: true });
         if self.state.sends_heartbeats() {
             self.send_heartbeat(now, p);

@@ -149,6 +149,7 @@ impl Association {
     /// Increases first, then decreases (RFC 9260 section 7.2.4), path by path.
     fn update_windows(&mut self, now: Time, arrival: PathId, outcome: &SackOutcome) {
         self.restore_windows(now, outcome);
+        self.report_losses(now);
         let mut lossy = false;
         for (p, acked) in outcome.by_path() {
             lossy |= acked.entered_recovery || acked.lost > 0 && self.config.recovery.rack;
@@ -209,6 +210,18 @@ impl Association {
         }
     }
 
+    /// The congestion control hears of all that was declared lost, transmission by transmission.
+    pub(super) fn report_losses(&mut self, now: Time) {
+        for p in self.paths.ids() {
+            let Some(path) = self.paths.get_mut(p) else { continue };
+            let losses = path.delivery_rate.take_lost();
+            let view = self.tx.view(now, &self.paths);
+            for lost in &losses {
+                self.policies.congestion.on_transmission_lost(&view, p, lost);
+            }
+        }
+    }
+
     fn cut_windows(&mut self, now: Time, outcome: &SackOutcome) {
         for (p, acked) in outcome.by_path() {
             let losses = Losses { lost: acked.lost, react: acked.entered_recovery };
@@ -233,6 +246,9 @@ impl Association {
 
     /// Paths in fast recovery: how much they may send until the next SACK (PRR).
     fn reduce_rates(&mut self, outcome: &SackOutcome) {
+        if self.policies.congestion.is_rate_based() {
+            return;
+        }
         for (p, acked) in outcome.by_path() {
             if acked.newly_acked > 0 || acked.lost > 0 {
                 let target = self.policies.congestion.cwnd(p);

@@ -28,6 +28,8 @@ pub(super) struct SendDecision<'a> {
     pub(super) attempt: &'a mut SendAttempt,
     pub(super) limits: &'a mut Limits,
     pub(super) pacers: Option<&'a mut Pacers>,
+    /// Paths whose time to send has not come are closed, and retransmissions wait for it, too.
+    pub(super) is_rate_based: bool,
     /// When a zero-window probe may go out.
     pub(super) window_probe_timer: &'a mut Time,
     /// When the path scheduler is to be asked again.
@@ -100,8 +102,11 @@ impl SendDecision<'_> {
             return None;
         }
         let may_go = path.has_room() || in_packet || self.tx.recovery.has_allowance(from);
-        let next = Transmission::Retransmit { from, to, bytes: meta.bytes };
-        (path.usable && may_go).then_some(next)
+        let may_go = path.usable && may_go;
+        if self.is_rate_based && may_go && packet != Some(to) && !self.pacer_admits(to) {
+            return None;
+        }
+        may_go.then_some(Transmission::Retransmit { from, to, bytes: meta.bytes })
     }
 
     /// The next new chunk and its path, within a send attempt.
@@ -171,8 +176,10 @@ impl SendDecision<'_> {
             return;
         }
         let outstanding = &self.tx.outstanding;
+        let pacers = self.pacers.as_deref().filter(|_| self.is_rate_based);
         for (view, own) in self.paths.iter_mut() {
-            let may_send = view.has_room() && own.burst_left > 0;
+            let waits = pacers.is_some_and(|pacers| pacers.holds(view.id, self.now));
+            let may_send = view.has_room() && own.burst_left > 0 && !waits;
             let idle = stop == Stop::NoData || may_send;
             if view.has_room() && idle && !outstanding.has_marked_on(view.id) {
                 own.delivery_rate.mark_app_limited(view);
@@ -196,7 +203,7 @@ impl SendDecision<'_> {
                 return Err(Stop::PeerWindow);
             }
             if !self.refresh_sendable(chunk.bytes, packet) {
-                return Err(Stop::Paths);
+                return Err(self.why_closed());
             }
             let view = self.tx.view(self.now, self.paths);
             match self.policies.path_scheduler.pick_path(&view, &chunk) {
@@ -267,6 +274,15 @@ impl SendDecision<'_> {
         pacer.is_none_or(|pacer| pacer.admits(self.now))
     }
 
+    /// What closes all paths: that of one whose time has not come is pacing.
+    fn why_closed(&self) -> Stop {
+        let pacers = self.pacers.as_deref().filter(|_| self.is_rate_based);
+        let waits = |v: &PathView| {
+            v.usable && v.has_room() && pacers.is_some_and(|pacers| pacers.holds(v.id, self.now))
+        };
+        if self.paths.views.iter().any(waits) { Stop::Pacing } else { Stop::Paths }
+    }
+
     #[inline]
     fn trace_decision(&mut self, path: Option<PathId>) {
         if self.tracer.is_on() {
@@ -289,6 +305,11 @@ impl SendDecision<'_> {
         let (mut sendable, mut before) = (0_u32, 0_u32);
         let buffer = &self.policies.buffer;
         let view = buffer.restricts().then(|| self.tx.view(self.now, self.paths));
+        let mut pacers = self.pacers.as_deref_mut().filter(|_| self.is_rate_based);
+        let mut waits = |p: PathId| {
+            let pacer = pacers.as_mut().and_then(|pacers| pacers.of(p));
+            pacer.is_some_and(|pacer| !pacer.admits(self.now))
+        };
         for (path, own) in self.paths.iter() {
             let p = path.id;
             before |= u32::from(path.sendable) << p.0;
@@ -297,6 +318,7 @@ impl SendDecision<'_> {
                 && path.has_room()
                 && !(begins && (own.burst_left == 0 || own.must_wait(path)))
                 && self.now >= own.held_back_until;
+            let open = open && !(begins && waits(p));
             if open && view.as_ref().is_none_or(|view| buffer.may_take(view, p, bytes)) {
                 sendable |= 1 << p.0;
             } else if open && refused.is_none() {

@@ -90,9 +90,12 @@ impl Association {
         for p in self.paths.ids() {
             let losses = self.tx.expire_reordering_timer(now, p, &mut self.paths);
             if losses.lost > 0 {
+                self.report_losses(now);
                 self.cut_window(now, p, losses);
-                let target = self.policies.congestion.cwnd(p);
-                self.tx.recovery.step_rate(p, 0, target, &self.paths);
+                if !self.policies.congestion.is_rate_based() {
+                    let target = self.policies.congestion.cwnd(p);
+                    self.tx.recovery.step_rate(p, 0, target, &self.paths);
+                }
                 self.refresh_windows(now);
                 self.trigger(Trigger::Timer);
             }
@@ -131,6 +134,7 @@ impl Association {
         });
         // PRR governs the window no more.
         self.refresh_windows(now);
+        self.report_losses(now);
         let view = self.tx.view(now, &self.paths);
         let loss = LossInfo { path: p, kind: LossKind::Timeout };
         self.policies.congestion.on_lost(&view, &loss);

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use crate::time::{Duration, Time};
-use crate::view::{PathView, RateSample};
+use crate::view::{LostTransmission, PathView, RateSample};
 
 /// Aggregates that are remembered at most: as many as there may be chunks in flight.
 const MOST_AGGREGATES: usize = 65_000;
@@ -32,6 +32,8 @@ struct Carried {
     /// What the SACK at hand acknowledges, and the newest aggregate of that.
     newly_acked: u64,
     newest: Option<Aggregate>,
+    /// What was declared lost since the congestion control heard of it, and when each had left.
+    lost: Vec<(Time, LostTransmission)>,
 }
 
 /// The packet state P of the draft, as it was after the last chunk of the aggregate.
@@ -80,6 +82,24 @@ impl DeliveryRate {
         if let Some(carried) = &mut self.carried {
             carried.note_delivered(now, sent, bytes);
         }
+    }
+
+    /// A chunk of `bytes` that was last sent at `sent` was declared lost, which `view` includes.
+    pub(crate) fn note_lost(&mut self, sent: Time, bytes: u64, view: &PathView) {
+        if let Some(carried) = &mut self.carried {
+            carried.note_lost(sent, bytes, view);
+        }
+    }
+
+    /// What was declared lost since this was asked last, in the order in which it was found.
+    pub(crate) fn take_lost(&mut self) -> Vec<LostTransmission> {
+        let Some(carried) = &mut self.carried else { return Vec::new() };
+        core::mem::take(&mut carried.lost).into_iter().map(|(_, lost)| lost).collect()
+    }
+
+    /// The path rested for want of data, or since a policy left it idle.
+    pub(crate) const fn is_app_limited(&self) -> bool {
+        self.limited_until != 0
     }
 
     /// The SACK is processed: the sample that it gives (`GenerateRateSample`). `lost_before`:
@@ -133,6 +153,26 @@ impl Carried {
         if let Ok(at) = self.aggregates.binary_search_by_key(&sent, |aggregate| aggregate.sent) {
             self.newest = self.aggregates.get(at).copied();
             self.first_send_time = self.first_send_time.max(sent);
+        }
+    }
+
+    fn note_lost(&mut self, sent: Time, bytes: u64, view: &PathView) {
+        let Ok(at) = self.aggregates.binary_search_by_key(&sent, |aggregate| aggregate.sent) else {
+            return;
+        };
+        let Some(aggregate) = self.aggregates.get(at) else { return };
+        let mut lost = LostTransmission {
+            bytes,
+            sent_in_flight: aggregate.in_flight,
+            lost: view.lost.saturating_sub(aggregate.lost),
+            is_app_limited: aggregate.is_app_limited,
+        };
+        match self.lost.last_mut() {
+            Some((left, last)) if *left == sent => {
+                lost.bytes += last.bytes;
+                *last = lost;
+            }
+            _ => self.lost.push((sent, lost)),
         }
     }
 
@@ -252,6 +292,71 @@ mod tests {
         assert!(ack(&mut rate, &mut view, 22, 12).is_app_limited);
         send(&mut rate, &mut view, 23);
         assert!(!ack(&mut rate, &mut view, 33, 23).is_app_limited);
+    }
+
+    /// So many chunks left in this millisecond.
+    fn send_together(rate: &mut DeliveryRate, view: &mut PathView, ms: u64, chunks: usize) {
+        (0..chunks).for_each(|_| send(rate, view, ms));
+    }
+
+    /// A chunk that left in this millisecond is declared lost.
+    fn lose(rate: &mut DeliveryRate, view: &mut PathView, sent: u64) {
+        (view.outstanding, view.lost) = (view.outstanding - 1000, view.lost + 1000);
+        rate.note_lost(at(sent), 1000, view);
+    }
+
+    #[test]
+    fn what_left_in_one_instant_is_lost_as_one() {
+        let (mut rate, mut view) = new_path();
+        send_together(&mut rate, &mut view, 0, 3);
+        send_together(&mut rate, &mut view, 5, 2);
+        [0, 0, 5, 0].into_iter().for_each(|sent| lose(&mut rate, &mut view, sent));
+        let lost = rate.take_lost();
+        let told = |l: &LostTransmission| (l.bytes, l.sent_in_flight, l.lost, l.is_app_limited);
+        let told: Vec<_> = lost.iter().map(told).collect();
+        let first = [(2000, 3000, 2000, false), (1000, 5000, 3000, false)];
+        assert_eq!(told, [first[0], first[1], (1000, 3000, 4000, false)]);
+        assert_eq!(rate.take_lost(), [], "told once");
+    }
+
+    #[test]
+    fn lost_counts_from_when_it_left() {
+        let (mut rate, mut view) = new_path();
+        send(&mut rate, &mut view, 0);
+        send(&mut rate, &mut view, 1);
+        lose(&mut rate, &mut view, 0);
+        send(&mut rate, &mut view, 2);
+        rate.take_lost();
+        lose(&mut rate, &mut view, 2);
+        lose(&mut rate, &mut view, 1);
+        let lost: Vec<u64> = rate.take_lost().iter().map(|lost| lost.lost).collect();
+        // One was lost before it left; of the other, all three.
+        assert_eq!(lost, [1000, 3000]);
+    }
+
+    #[test]
+    fn a_loss_tells_whether_the_application_limited_it() {
+        let (mut rate, mut view) = new_path();
+        assert!(!rate.is_app_limited());
+        send(&mut rate, &mut view, 0);
+        rate.mark_app_limited(&view);
+        assert!(rate.is_app_limited());
+        send(&mut rate, &mut view, 1);
+        [0, 1].into_iter().for_each(|sent| lose(&mut rate, &mut view, sent));
+        let limited: Vec<_> = rate.take_lost().iter().map(|lost| lost.is_app_limited).collect();
+        assert_eq!(limited, [false, true]);
+    }
+
+    #[test]
+    fn a_loss_of_what_is_forgotten_is_not_told() {
+        let (mut rate, mut view) = new_path();
+        rate.note_lost(at(0), 1000, &view);
+        assert_eq!(rate.take_lost(), [], "nothing was ever sent");
+        send(&mut rate, &mut view, 0);
+        send(&mut rate, &mut view, 1);
+        rate.forget_before(at(1));
+        [0, 1].into_iter().for_each(|sent| lose(&mut rate, &mut view, sent));
+        assert_eq!(rate.take_lost().len(), 1);
     }
 
     #[test]

@@ -6,8 +6,10 @@ use crate::time::{Duration, Time};
 
 /// Time whose packets may leave together: acknowledgements and timers come in steps, too.
 const TOGETHER: Duration = Duration::from_millis(1);
-/// Packets that may leave together beside the first, however slow the path.
+/// Packets that may leave together beside the first, however slow the path, and however fast: a
+/// short queue takes few at once.
 const PACKETS: u32 = 2;
+const MOST_PACKETS: u32 = 8;
 
 /// What a timer that comes late is made up for: hosts keep a millisecond or two, and more under
 /// load.
@@ -29,6 +31,11 @@ impl Pacers {
             self.paths.resize(path.index() + 1, Pacer::new());
         }
         self.paths.get_mut(path.index())
+    }
+
+    /// Whether the time of `path` has not come.
+    pub(crate) fn holds(&self, path: PathId, now: Time) -> bool {
+        self.paths.get(path.index()).is_some_and(|pacer| pacer.next > now)
     }
 
     /// When a path that had to wait is to be asked again; `Time::MAX` when none waits.
@@ -87,7 +94,8 @@ impl Pacer {
     /// sent is saved up for a few packets only.
     pub(crate) fn sent(&mut self, now: Time, bytes: usize, rate: u64) {
         let spacing = Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64).min(LONGEST);
-        let saved = TOGETHER.max(spacing * PACKETS).max(self.lateness(now));
+        let together = TOGETHER.clamp(spacing * PACKETS, spacing * MOST_PACKETS);
+        let saved = together.max(self.lateness(now));
         let behind = now.since(self.next);
         let from = if behind > saved { self.next + (behind - saved) } else { self.next };
         self.next = from + spacing;
@@ -131,9 +139,10 @@ mod tests {
     }
 
     #[test]
-    fn a_millisecond_leaves_together_on_fast_paths() {
-        // 0.1 ms a packet.
-        assert_eq!(burst(&mut Pacer::new(), at(0), 15_000_000), 11);
+    fn a_millisecond_leaves_together_and_on_fast_paths_some_packets() {
+        // 0.2 ms a packet, and 0.1.
+        assert_eq!(burst(&mut Pacer::new(), at(0), 7_500_000), 6);
+        assert_eq!(burst(&mut Pacer::new(), at(0), 15_000_000), 9);
     }
 
     #[test]
@@ -150,11 +159,21 @@ mod tests {
         // There was nothing to send when a late timer came.
         assert!(pacers.expired(at(310)));
         let pacer = pacers.of(PathId(0)).unwrap();
-        assert_eq!(burst(pacer, at(600), 15_000_000), 11);
-        // Nobody waited for a timer: one millisecond's worth.
+        assert_eq!(burst(pacer, at(600), 15_000_000), 9);
+        // Nobody waited for a timer.
         let pacer = pacers.of(PathId(0)).unwrap();
         pacer.wake = Time::MAX;
-        assert_eq!(burst(pacer, at(900), 15_000_000), 11);
+        assert_eq!(burst(pacer, at(900), 15_000_000), 9);
+    }
+
+    #[test]
+    fn a_path_holds_until_its_time_has_come() {
+        let mut pacers = Pacers::default();
+        assert!(!pacers.holds(PathId(0), at(0)), "nothing left there");
+        burst(pacers.of(PathId(0)).unwrap(), at(0), RATE);
+        assert!(pacers.holds(PathId(0), at(3) - Duration::from_nanos(1)));
+        assert!(!pacers.holds(PathId(0), at(3)));
+        assert!(!pacers.holds(PathId(1), at(0)), "another one");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use super::common::Policy;
 use super::congestion::{AckedInfo, CongestionControl, LossInfo};
-use super::congestion_config::{CcConfig, InitialCwnd, InitialSsthresh};
+use super::congestion_config::{CcConfig, InitialSsthresh};
 use crate::ids::PathId;
 use crate::view::{AssocView, LossKind, PathView};
 
@@ -209,15 +209,7 @@ impl<R: WindowRule> ClassicCc<R> {
     }
 
     fn initial_cwnd(&self, view: &AssocView<'_>, path: &PathView) -> u64 {
-        let mtu = self.config.mtu(path);
-        let single = match self.config.initial_cwnd {
-            InitialCwnd::Rfc9260 => {
-                let at_least = if path.ipv6 { 4344 } else { 4404 };
-                (4 * mtu).min((2 * mtu).max(at_least))
-            }
-            InitialCwnd::Bytes(bytes) => bytes,
-            InitialCwnd::Mtus(n) => u64::from(n) * mtu,
-        };
+        let (mtu, single) = (self.config.mtu(path), self.config.initial_window(path));
         self.rule.initial_window(single, view.paths.len(), mtu).max(1)
     }
 

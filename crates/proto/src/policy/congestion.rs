@@ -1,9 +1,11 @@
 //! Congestion control: one object for the association, so that it can couple paths.
 
+use core::num::NonZeroU64;
+
 use super::common::Policy;
 use crate::ids::PathId;
 use crate::time::Duration;
-use crate::view::{AssocView, LossKind, RateSample};
+use crate::view::{AssocView, LossKind, LostTransmission, RateSample};
 
 /// The congestion windows of all paths.
 ///
@@ -22,6 +24,16 @@ pub trait CongestionControl: Policy {
     /// A SACK gave a delivery-rate sample of `path`; before [`on_acked`](Self::on_acked).
     fn on_rate_sample(&mut self, _view: &AssocView<'_>, _path: PathId, _sample: &RateSample) {}
 
+    /// Data of `path` was declared lost; what left in one instant comes as one. Before the samples
+    /// of the SACK that showed it, and before [`on_lost`](Self::on_lost).
+    fn on_transmission_lost(
+        &mut self,
+        _view: &AssocView<'_>,
+        _path: PathId,
+        _lost: &LostTransmission,
+    ) {
+    }
+
     /// A path lost data: once when it enters fast recovery, once per expiry of T3-rtx.
     fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo);
 
@@ -36,6 +48,16 @@ pub trait CongestionControl: Policy {
     /// `path` sent no data for another RTO (RFC 9260 section 7.2.1).
     fn on_idle(&mut self, _view: &AssocView<'_>, _path: PathId) {}
 
+    /// `path` fell silent although SACKs should have told of its data, which goes out on others
+    /// now: it is broken, or far slower than it was thought. What it delivers of that data nobody will
+    /// be able to say.
+    fn on_silent(&mut self, _view: &AssocView<'_>, _path: PathId) {}
+
+    /// Data goes out on `path`, which has nothing in flight. `is_app_limited`: it rested for want
+    /// of data, or since a policy left it idle. Asked of controls that are
+    /// [rate-based](Self::is_rate_based).
+    fn on_restart(&mut self, _view: &AssocView<'_>, _path: PathId, _is_app_limited: bool) {}
+
     /// `path` answers again after it was potentially failed: start with `mtus` path MTUs in slow
     /// start (CMT-PF).
     fn on_resumed(&mut self, view: &AssocView<'_>, path: PathId, mtus: u32);
@@ -44,6 +66,26 @@ pub trait CongestionControl: Policy {
     /// spreads them over the round trip. `None`: no opinion, send when the window lets you.
     fn pacing_rate(&self, _view: &AssocView<'_>, _path: PathId) -> Option<u64> {
         None
+    }
+
+    /// Rates send, and windows only bound what is in flight (BBR). Then packets leave at
+    /// [`pacing_rate`](Self::pacing_rate), retransmissions too; a path whose time has not come
+    /// takes no data, as one whose window is full; and the control itself says what a path in fast
+    /// recovery may send, not PRR (RFC 6937).
+    fn is_rate_based(&self) -> bool {
+        false
+    }
+
+    /// What a rate-based control takes `path` to carry, DATA chunk bytes per second; `None` while
+    /// it has not found out. Path schedulers see it.
+    fn bandwidth(&self, _path: PathId) -> Option<NonZeroU64> {
+        None
+    }
+
+    /// A rate-based control holds `path` below what it carries, to measure: delivery-rate samples
+    /// of what is sent meanwhile count as application-limited.
+    fn holds_back(&self, _path: PathId) -> bool {
+        false
     }
 
     /// The group of `path`: the lowest path among those that are taken to share one bottleneck with

@@ -41,6 +41,19 @@ impl CcConfig {
         u64::from(self.abc_limit) * mtu * sacks
     }
 
+    /// The congestion window of a path that begins, by itself; bytes.
+    pub fn initial_window(&self, path: &PathView) -> u64 {
+        let mtu = self.mtu(path);
+        match self.initial_cwnd {
+            InitialCwnd::Rfc9260 => {
+                let at_least = if path.ipv6 { 4344 } else { 4404 };
+                (4 * mtu).min((2 * mtu).max(at_least))
+            }
+            InitialCwnd::Bytes(bytes) => bytes,
+            InitialCwnd::Mtus(n) => u64::from(n) * mtu,
+        }
+    }
+
     /// The "MTU" of the window formulas on `path`, bytes.
     pub const fn mtu(&self, path: &PathView) -> u64 {
         match self.unit {

@@ -113,7 +113,9 @@ impl Sender {
         let possible = all.filter(|&(at, ..)| at <= now);
         let count = possible.clone().count();
         let last = possible.max_by_key(|&(at, p, _)| (at, p == own.path));
-        last.map_or(own, |(_, path, sent)| Delivery { path, sent, certain: count == 1 })
+        // None of them: one that was given up arrived after all, or a way became shorter.
+        let unknown = Delivery { certain: false, ..own };
+        last.map_or(unknown, |(_, path, sent)| Delivery { path, sent, certain: count == 1 })
     }
 
     /// The smallest round trip of `p`, as far as it was measured.

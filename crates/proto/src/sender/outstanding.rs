@@ -472,7 +472,7 @@ impl OutstandingQueue {
         let in_flight = chunk.is_in_flight();
         chunk.state = ChunkState::Marked(cause);
         chunk.miss_indications = 0;
-        let (p, size, bytes) = (chunk.path, chunk.size(), chunk.bytes);
+        let (p, size, bytes, sent) = (chunk.path, chunk.size(), chunk.bytes, chunk.sent);
         if chunk.may_be_abandoned {
             self.lost_expendable.push(tsn);
         }
@@ -480,7 +480,7 @@ impl OutstandingQueue {
             list.marked.insert(tsn);
         }
         if let Some((view, path)) = paths.both_mut(p) {
-            path_bytes::count_loss(view, size);
+            path_bytes::count_loss(view, path, sent, size);
             path.cancel_probe(tsn);
             if in_flight {
                 self.window.remove_from_flight(bytes);
@@ -496,12 +496,12 @@ impl OutstandingQueue {
         let abandoned = |c: &&mut TxChunk| c.state == ChunkState::AbandonedInFlight;
         let Some(chunk) = self.chunks.get_mut(tsn).filter(abandoned) else { return false };
         chunk.state = ChunkState::Abandoned;
-        let (path, size) = (chunk.path, chunk.size());
-        if let Some(list) = self.lists.get_mut(path.index()) {
+        let (p, size, sent) = (chunk.path, chunk.size(), chunk.sent);
+        if let Some(list) = self.lists.get_mut(p.index()) {
             list.abandoned_in_flight = list.abandoned_in_flight.saturating_sub(1);
         }
-        if let Some(view) = paths.view_mut(path) {
-            path_bytes::count_loss(view, size);
+        if let Some((view, path)) = paths.both_mut(p) {
+            path_bytes::count_loss(view, path, sent, size);
         }
         true
     }
@@ -551,7 +551,7 @@ impl OutstandingQueue {
     fn promote_copy(&mut self, tsn: u64, paths: &mut PathSet) -> bool {
         let Some(chunk) = self.chunks.get_mut(tsn) else { return false };
         let Some(copy) = chunk.copies.pop() else { return false };
-        let (from, to) = (chunk.path, copy.path);
+        let (from, to, sent) = (chunk.path, copy.path, chunk.sent);
         (chunk.path, chunk.sent) = (to, copy.sent);
         chunk.transmissions = chunk.transmissions.saturating_add(1).max(2);
         chunk.miss_indications = 0;
@@ -563,7 +563,7 @@ impl OutstandingQueue {
         path_bytes::move_queued(from, to, u64::from(bytes), paths);
         if let Some((view, path)) = paths.both_mut(from) {
             path_bytes::remove_chunk(view, size, bytes);
-            path_bytes::count_loss(view, size);
+            path_bytes::count_loss(view, path, sent, size);
             path.cancel_probe(tsn);
         }
         if let Some(view) = paths.view_mut(to) {
@@ -578,15 +578,15 @@ impl OutstandingQueue {
     pub(crate) fn lose_copy(&mut self, tsn: u64, p: PathId, paths: &mut PathSet) {
         let Some(chunk) = self.chunks.get_mut(tsn) else { return };
         let Some(at) = chunk.copies.iter().position(|c| c.path == p) else { return };
-        chunk.copies.swap_remove(at);
+        let copy = chunk.copies.swap_remove(at);
         chunk.copy_given_up = true;
         let (home, size) = (chunk.path, chunk.size());
         if let Some(list) = self.lists.get_mut(home.index()) {
             list.copied_below = list.copied_below.map(|below| below.min(tsn));
         }
-        if let Some(view) = paths.view_mut(p) {
+        if let Some((view, path)) = paths.both_mut(p) {
             path_bytes::remove_copy(view, size);
-            path_bytes::count_loss(view, size);
+            path_bytes::count_loss(view, path, copy.sent, size);
         }
     }
 

@@ -7,8 +7,18 @@ use super::metric::{Metric, Of, metric};
 use super::number::{to_seconds, whole};
 use super::unit::Unit::{self, Plain, Rate, Share, Time};
 
-pub(super) static RUN: &[Metric] =
-    &[metric("measured", Time, "measuring time", Of::Run(|run| Some(to_seconds(run.measured))))];
+pub(super) static RUN: &[Metric] = &[
+    metric("measured", Time, "measuring time", Of::Run(|run| Some(to_seconds(run.measured)))),
+    metric(
+        "goodput-balance",
+        Share,
+        "least goodput of all flows over the greatest",
+        Of::Run(|run| {
+            let goodputs = || run.flows.iter().map(|flow| flow.total.goodput);
+            Some(goodputs().reduce(f64::min)? / goodputs().reduce(f64::max)?)
+        }),
+    ),
+];
 
 pub(super) static METRICS: &[Metric] = &[
     of("link.{link}.rate", Rate, "bits delivered per second, headers included", |link, run| {
@@ -26,6 +36,12 @@ pub(super) static METRICS: &[Metric] = &[
         Share,
         "share of the time with something to send",
         |link, run| Some(to_seconds(link.busy) / to_seconds(run.measured)),
+    ),
+    metric(
+        "link.{link}.wait.p95",
+        Time,
+        "how long a packet that came would wait for those before it: 95th percentile",
+        Of::SeriesOfLink(|link| link.wait_p95.map(to_seconds)),
     ),
 ];
 

@@ -65,6 +65,8 @@ pub(super) enum Of {
     JointBound(fn(&Share) -> Option<f64>),
     /// A link, in one direction.
     Link(fn(&LinkResult, &RunResult) -> Option<f64>),
+    /// The time series of a link, in one direction.
+    SeriesOfLink(fn(&LinkResult) -> Option<f64>),
     /// The trace events of the first flow's sender.
     Traces(fn(&Traces) -> Option<f64>),
     /// Likewise, of one path, by its number.
@@ -86,17 +88,25 @@ impl Metric {
             | Of::Bounds(_)
             | Of::JointBound(_)
             | Of::Link(_) => Needs::Result,
-            Of::Series(_) | Of::SeriesOfTwo(_) | Of::SeriesOfPath(_) | Of::SeriesOfStream(_) => {
-                Needs::Samples
-            }
+            Of::Series(_)
+            | Of::SeriesOfTwo(_)
+            | Of::SeriesOfPath(_)
+            | Of::SeriesOfStream(_)
+            | Of::SeriesOfLink(_) => Needs::Samples,
             Of::Traces(_) | Of::TracesOfPath(_) | Of::Reported(_) => Needs::Traces,
         }
     }
 
     /// Whether a run of several flows has it once for each, with `flow.NAME.` in front.
     pub const fn is_per_flow(&self) -> bool {
-        !matches!(self.of, Of::Run(_) | Of::JointBound(_) | Of::Link(_))
+        !matches!(self.of, Of::Run(_) | Of::JointBound(_))
+            && !self.is_of_link()
             && !matches!(self.needs(), Needs::Traces)
+    }
+
+    /// Whether each link has it, in each direction.
+    pub(super) const fn is_of_link(&self) -> bool {
+        matches!(self.of, Of::Link(_) | Of::SeriesOfLink(_))
     }
 
     /// Whether the path scheduler decides if there is one of this name.

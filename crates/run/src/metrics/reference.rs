@@ -9,7 +9,7 @@ type Section = (&'static str, fn(&Metric) -> bool);
 const SECTIONS: [Section; 4] = [
     ("Of a run", |metric| matches!(metric.of, Of::Run(_) | Of::JointBound(_))),
     ("Of a flow", Metric::is_per_flow),
-    ("Of a link", |metric| matches!(metric.of, Of::Link(_))),
+    ("Of a link", Metric::is_of_link),
     ("From trace events, of the first flow", |metric| metric.needs() == Needs::Traces),
 ];
 
@@ -30,9 +30,10 @@ Metrics of a flow are about the first one, unless `flow.NAME.` stands in front
 
 Values refer to the measuring time unless it says otherwise, and are in base units: bit/s, s,
 bytes, parts of one, counts. Metrics that need *samples* are there where the scenario sets
-`time.sample`, and are means over the samples of the measuring time; those that need *traces* are
-computed from the trace events of the whole run, which makes it slower, and are switched on by
-their use. A run may have no value for a metric, such as a delay without messages.
+`time.sample`, and are means over the samples of the measuring time unless they say otherwise; those
+that need *traces* are computed from the trace events of the whole run, which makes it slower, and
+are switched on by their use. A run may have no value for a metric, such as a delay without
+messages.
 ";
 
 /// The page `docs/reference/metrics.md`.

@@ -6,7 +6,7 @@ use polypath_sim::results::FlowResult;
 
 use super::bounds;
 use super::flow_bounds::FlowBounds;
-use super::metric::{Metric, Of};
+use super::metric::{Metric, Needs, Of};
 use super::probe::{Probe, Reported, Traces};
 use super::registry::{OF_FLOWS, find_metric};
 use super::shape::{FlowShape, Shape};
@@ -116,11 +116,13 @@ fn for_each_of_result(shape: &Shape, visit: &mut dyn FnMut(String, &'static Metr
             }
         }
     }
+    let is_sampled = shape.flows.iter().any(|flow| flow.sampled);
+    let is_recorded = |metric: &Metric| is_sampled || metric.needs() != Needs::Samples;
     let joint = if several { bounds::JOINT } else { &[] };
     joint.iter().for_each(|metric| visit(metric.name.to_owned(), metric, Place::Run));
     for (n, name) in shape.links.iter().enumerate().filter(|(_, name)| !name.contains("edge")) {
         let fill = |place: &str| (place == "link").then(|| name.clone());
-        for metric in link::METRICS {
+        for metric in link::METRICS.iter().filter(|metric| is_recorded(metric)) {
             if let Some(name) = pattern::fill_pattern(metric.name, &fill) {
                 visit(name, metric, Place::Link(n));
             }
@@ -154,7 +156,7 @@ fn flow_parts(metric: &Metric, flow: &FlowShape, reported: usize) -> Vec<Part> {
     let streams = (0..flow.streams).map(Part::Stream);
     let paths = (0..flow.paths.len()).map(Part::Path);
     match metric.of {
-        Of::Run(_) | Of::JointBound(_) | Of::Link(_) => Vec::new(),
+        Of::Run(_) | Of::JointBound(_) | Of::Link(_) | Of::SeriesOfLink(_) => Vec::new(),
         Of::Delivered(_) => core::iter::once(Part::Whole).chain(streams).collect(),
         Of::Flow(_) | Of::FlowInRun(_) | Of::Bounds(_) | Of::Traces(_) => whole(true),
         Of::GivenUp(_) => whole(flow.gives_up),
@@ -219,8 +221,12 @@ fn of_run(metric: &Metric, result: &RunResult, joint: Option<&Share>) -> Option<
 }
 
 fn of_link(metric: &Metric, result: &RunResult, link: usize) -> Option<f64> {
-    let Of::Link(of) = metric.of else { return None };
-    of(result.links.get(link)?, result)
+    let link = result.links.get(link)?;
+    match metric.of {
+        Of::Link(of) => of(link, result),
+        Of::SeriesOfLink(of) => of(link),
+        _ => None,
+    }
 }
 
 fn of_traces(metric: &Metric, traces: &Traces, reported: &[Reported], part: Part) -> Option<f64> {

@@ -254,7 +254,8 @@ impl Knapsack {
         };
         // What it comes to on average with such losses: a choice that followed every halving would
         // not settle, and a path left with a small window would not be used again.
-        let own = self.paths.get(path.id.index()).filter(|_| loss > 0.0);
+        let is_cut = loss > 0.0 && !path.rate_based;
+        let own = self.paths.get(path.id.index()).filter(|_| is_cut);
         let cuts = own.map_or(0.0, |own| own.loss.cut_share(path));
         let mtu = f64::from(path.mtu);
         let window = if cuts > 0.0 { mtu * average_window(cuts, work / mtu) } else { window };

@@ -97,6 +97,10 @@ impl Own {
         self.known_cap = None;
         self.latest = now;
         self.burst.on_acked(ev);
+        if let Some(bandwidth) = path.bandwidth {
+            self.estimate.adopt(now, path, ev, bandwidth.get());
+            return;
+        }
         let trip = ev.rtt.map(|rtt| self.feedback.on_trip(now, ev.sack_path, rtt));
         if let Some(longer) = trip.and_then(|trip| trip.longer) {
             self.estimate.became_longer(now, path, longer);
@@ -179,7 +183,13 @@ impl Own {
         self.known_cap.unwrap_or_else(|| self.new_cap(path, slack))
     }
 
+    /// Where the congestion control has a model of the path, its window and its rate decide, as far
+    /// as the buffer lasts.
     fn new_cap(&self, path: &PathView, slack: u64) -> u64 {
+        if path.bandwidth.is_some() {
+            let held = self.estimate.bdp(path) + self.spare;
+            return path.cwnd.min(held as u64 + slack * u64::from(path.mtu));
+        }
         self.competitor.cap(self.fair_cap(path, slack))
     }
 

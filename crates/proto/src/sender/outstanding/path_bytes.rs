@@ -32,10 +32,11 @@ pub(super) fn remove_copy(view: &mut PathView, size: u64) {
     view.duplicate_bytes_in_flight -= size;
 }
 
-/// A chunk of `size` bytes was declared lost on the path.
-pub(super) fn count_loss(view: &mut PathView, size: u64) {
+/// A chunk of `size` bytes, last sent at `sent`, was declared lost on the path.
+pub(super) fn count_loss(view: &mut PathView, path: &mut Path, sent: Time, size: u64) {
     view.lost_chunks += 1;
     view.lost += size;
+    path.delivery_rate.note_lost(sent, size, view);
 }
 
 /// The payload of a chunk in the send buffer belongs to another path.

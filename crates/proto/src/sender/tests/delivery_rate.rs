@@ -157,10 +157,42 @@ proptest! {
 fn what_a_copy_given_up_may_have_delivered_is_credited_to_nobody() {
     let mut rig = Rig::new(2, CmtConfig::default());
     rig.send(&[0]);
+    rig.wait(10);
     assert_eq!(rig.copy(0, 1), Some(1));
     rig.wait(5000);
     rig.tx.outstanding.lose_copy(rig.tsn(1), PathId(1), &mut rig.paths);
+    assert_eq!(losses(&mut rig), [vec![], vec![SIZE]]);
     rig.sack(0, 1, &[]);
     assert!(rig.paths.views.iter().all(|v| v.delivered == 0));
     assert_eq!(rig.paths.views[1].lost, SIZE);
+}
+
+/// What each path is to tell of its losses: bytes, transmission by transmission.
+fn losses(rig: &mut Rig) -> [Vec<u64>; 2] {
+    [0, 1].map(|p| {
+        let path = rig.paths.get_mut(PathId(p)).unwrap();
+        path.delivery_rate.take_lost().iter().map(|lost| lost.bytes).collect()
+    })
+}
+
+#[test]
+fn a_chunk_that_lives_on_in_its_copy_is_lost_where_it_was_sent_first() {
+    let mut rig = Rig::new(2, CmtConfig::default());
+    rig.send(&[0]);
+    rig.wait(10);
+    assert_eq!(rig.copy(0, 1), Some(1));
+    rig.wait(1000);
+    rig.timeout(0);
+    assert_eq!(losses(&mut rig), [vec![SIZE], vec![]]);
+}
+
+#[test]
+fn a_timeout_tells_of_each_transmission() {
+    let mut rig = Rig::new(2, CmtConfig::default());
+    rig.send(&[0, 0]);
+    rig.wait(10);
+    rig.send(&[0, 1]);
+    rig.wait(1000);
+    rig.timeout(0);
+    assert_eq!(losses(&mut rig), [vec![2 * SIZE, SIZE], vec![]]);
 }

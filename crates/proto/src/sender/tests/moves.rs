@@ -104,6 +104,23 @@ fn copies_linger_where_their_chunks_are_acknowledged_sooner() {
 }
 
 #[test]
+fn what_no_transmission_in_flight_can_have_delivered_measures_none_of_them() {
+    let mut rig = rig(&[0]);
+    rig.wait(10);
+    assert!(copy(&mut rig, 3, SECOND));
+    // The first transmission counts as lost, and is sent again; then it arrives after all, too soon
+    // for either of the others.
+    assert!(rig.tx.complete_move(rig.now, rig.tsn(3), &mut rig.paths).is_some());
+    rig.wait(5);
+    assert!(copy(&mut rig, 3, FIRST));
+    rig.wait(20);
+    rig.sack(0, 3, &[]);
+    for p in [FIRST, SECOND] {
+        assert_eq!(rig.path_outcome(p).latest_rtt(rig.now), None, "{p:?}");
+    }
+}
+
+#[test]
 fn an_answer_measures_the_path_unless_it_may_be_the_copys() {
     let probed = |rig: &Rig| rig.paths.get(FIRST).unwrap().rtt_probe.is_some();
     // Both at once: it hardly matters which it answers.
