@@ -15,12 +15,15 @@ pub(super) fn refresh(
     tx: &Sender,
     tracer: &mut Tracer,
 ) {
+    let is_rate_based = congestion.is_rate_based();
     for (view, own) in paths.iter_mut() {
-        if congestion.holds_back(view.id) {
-            own.delivery_rate.mark_app_limited(view);
+        view.rate_based = is_rate_based;
+        if is_rate_based {
+            view.bandwidth = congestion.bandwidth(view.id);
+            if congestion.holds_back(view.id) {
+                own.delivery_rate.mark_app_limited(view);
+            }
         }
-        view.rate_based = congestion.is_rate_based();
-        view.bandwidth = congestion.bandwidth(view.id);
         let (cwnd, ssthresh) = (congestion.cwnd(view.id), congestion.ssthresh(view.id));
         let (path, group) = (view.id, congestion.group_of(view.id));
         if view.group != group {

@@ -51,8 +51,9 @@ impl Association {
         if !self.state.may_send_data() {
             return None;
         }
-        let is_rate_based = self.policies.congestion.is_rate_based();
-        let is_paced = self.is_paced();
+        // Nothing waits before a first packet was paced.
+        let is_paced = self.pacers.is_some() && self.is_paced();
+        let is_rate_based = is_paced && self.policies.congestion.is_rate_based();
         let mut decision = SendDecision {
             now,
             delays_small_messages: self.nagle && self.state == State::Established,

@@ -215,6 +215,9 @@ impl Association {
         for p in self.paths.ids() {
             let Some(path) = self.paths.get_mut(p) else { continue };
             let losses = path.delivery_rate.take_lost();
+            if losses.is_empty() {
+                continue;
+            }
             let view = self.tx.view(now, &self.paths);
             for lost in &losses {
                 self.policies.congestion.on_transmission_lost(&view, p, lost);

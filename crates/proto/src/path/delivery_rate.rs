@@ -93,7 +93,9 @@ impl DeliveryRate {
 
     /// What was declared lost since this was asked last, in the order in which it was found.
     pub(crate) fn take_lost(&mut self) -> Vec<LostTransmission> {
-        let Some(carried) = &mut self.carried else { return Vec::new() };
+        let Some(carried) = self.carried.as_mut().filter(|carried| !carried.lost.is_empty()) else {
+            return Vec::new();
+        };
         core::mem::take(&mut carried.lost).into_iter().map(|(_, lost)| lost).collect()
     }
 
