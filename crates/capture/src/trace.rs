@@ -81,7 +81,12 @@ mod tests {
     use polypath_proto::trace::TraceEvent;
 
     fn record() -> TraceRecord {
-        let event = TraceEvent::Window { path: PathId(1), cwnd: 4380, ssthresh: 9, outstanding: 0 };
+        record_of(None, None)
+    }
+
+    fn record_of(phase: Option<&'static str>, pacing_rate: Option<u64>) -> TraceRecord {
+        let (path, cwnd, ssthresh, outstanding) = (PathId(1), 4380, 9, 0);
+        let event = TraceEvent::Window { path, cwnd, ssthresh, outstanding, phase, pacing_rate };
         TraceRecord { at: Time::from_millis(1500), event }
     }
 
@@ -100,6 +105,15 @@ mod tests {
                 "event": "window", "path": 1, "cwnd": 4380, "ssthresh": 9, "outstanding": 0,
             })
         );
+    }
+
+    #[test]
+    fn a_control_with_phases_and_a_rate_shows_them() {
+        let mut writer = TraceWriter::new(Vec::new());
+        writer.record("file", "client", &record_of(Some("ProbeBW_UP"), Some(5_000)));
+        let file = writer.finish().unwrap();
+        let line = read_lines(&file[..]).next().unwrap().unwrap();
+        assert_eq!((&line["phase"], &line["pacing_rate"]), (&"ProbeBW_UP".into(), &5_000.into()));
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Serialize for Time {
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TraceEvent {
-    /// A path's congestion state after it changed.
+    /// A path's congestion state after its windows or its phase changed.
     Window {
         /// Which path.
         path: PathId,
@@ -38,6 +38,12 @@ pub enum TraceEvent {
         ssthresh: u64,
         /// DATA chunk bytes in flight.
         outstanding: u64,
+        /// The state of the congestion control on this path, where it has states that have names.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        phase: Option<&'static str>,
+        /// The rate at which a rate-based control sends, DATA chunk bytes per second.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pacing_rate: Option<u64>,
     },
     /// The congestion control put a path into another group of those that share a bottleneck.
     Group {
@@ -198,27 +204,65 @@ pub enum Stop {
 /// Where trace events go while tracing is on.
 #[derive(Debug, Default)]
 pub(crate) struct Tracer {
-    records: Option<Vec<TraceRecord>>,
+    log: Option<Box<Log>>,
+}
+
+/// What is kept only while tracing is on.
+#[derive(Debug, Default)]
+struct Log {
+    records: Vec<TraceRecord>,
+    /// The phase of each path that was noted last.
+    phases: Vec<Option<&'static str>>,
 }
 
 impl Tracer {
     pub(crate) fn new(on: bool) -> Self {
-        Self { records: on.then(Vec::new) }
+        Self { log: on.then(Box::default) }
     }
 
     /// Records what `event` makes; costs one branch while tracing is off.
     #[inline]
     pub(crate) fn emit(&mut self, at: Time, event: impl FnOnce() -> TraceEvent) {
-        if let Some(records) = &mut self.records {
-            records.push(TraceRecord { at, event: event() });
+        if let Some(log) = &mut self.log {
+            log.records.push(TraceRecord { at, event: event() });
         }
     }
 
+    /// Notes the phase of `path`; gives whether it is another one than before.
+    pub(crate) fn note_phase(&mut self, path: PathId, phase: Option<&'static str>) -> bool {
+        let Some(log) = &mut self.log else { return false };
+        if log.phases.len() <= path.index() {
+            log.phases.resize(path.index() + 1, None);
+        }
+        let last = log.phases.get_mut(path.index());
+        last.is_some_and(|last| core::mem::replace(last, phase) != phase)
+    }
+
     pub(crate) const fn is_on(&self) -> bool {
-        self.records.is_some()
+        self.log.is_some()
     }
 
     pub(crate) fn take(&mut self) -> Vec<TraceRecord> {
-        self.records.as_mut().map(core::mem::take).unwrap_or_default()
+        self.log.as_mut().map(|log| core::mem::take(&mut log.records)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_is_news_once_on_each_path_and_nothing_is_kept_while_tracing_is_off() {
+        let (a, b) = (PathId(0), PathId(2));
+        let mut tracer = Tracer::new(true);
+        assert!(!tracer.note_phase(a, None), "a control without phases");
+        for path in [b, a] {
+            assert!(tracer.note_phase(path, Some("Startup")));
+            assert!(!tracer.note_phase(path, Some("Startup")));
+        }
+        assert!(tracer.note_phase(b, Some("Drain")));
+        assert!(!tracer.note_phase(a, Some("Startup")));
+        assert!(!Tracer::new(false).note_phase(a, Some("Startup")));
+        assert!(size_of::<Tracer>() <= size_of::<usize>());
     }
 }

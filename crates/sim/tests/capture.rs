@@ -3,10 +3,14 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use crate::common::{assoc, file, lossy, observe, seconds, world};
+use crate::common::{assoc, file, link, lossy, observe, seconds, world};
 use polypath_capture::trace::{self, TraceWriter};
-use polypath_proto::config::Encapsulation;
-use polypath_sim::{Pcap, WorldSpec};
+use polypath_policies::{PolicySpec, factory};
+use polypath_proto::PathId;
+use polypath_proto::config::{AssocConfig, Encapsulation};
+use polypath_proto::trace::{TraceEvent, TraceRecord};
+use polypath_sim::observer::TraceSource;
+use polypath_sim::{Observer, Pcap, WorldSpec};
 
 fn lossy_transfer() -> WorldSpec {
     let links = [lossy(10, 10, 0.01), lossy(5, 40, 0.03), lossy(2, 80, 0.05)];
@@ -86,4 +90,63 @@ fn traces_tell_every_window_of_every_path() {
     assert!(records.iter().any(|record| record["host"] == "server"));
     let times: Vec<_> = records.iter().filter_map(|record| record["at"].as_u64()).collect();
     assert!(times.is_sorted());
+}
+
+/// Path, phase and pacing rate of the sender's windows.
+#[derive(Default)]
+struct Windows(Vec<(PathId, Option<&'static str>, Option<u64>)>);
+
+impl Observer for Windows {
+    fn trace(&mut self, source: TraceSource<'_>, record: &TraceRecord) {
+        if let TraceEvent::Window { path, phase, pacing_rate, .. } = record.event
+            && source.host == "client"
+        {
+            self.0.push((path, phase, pacing_rate));
+        }
+    }
+}
+
+fn windows_of(congestion: &str) -> Windows {
+    let policies = PolicySpec { congestion: congestion.to_owned(), ..PolicySpec::default() };
+    let policies = factory(&policies).expect("a congestion control");
+    let config = AssocConfig { policies, ..(*assoc(1 << 20)).clone() };
+    let mut spec = world(&[link(10, 10), link(5, 40)], file(3_000_000), 1 << 20);
+    spec.flows[0] = spec.flows[0].clone().with_assoc(Arc::new(config));
+    spec.flows[0].trace = true;
+    spec.time = seconds(0, 100);
+    let mut windows = Windows::default();
+    observe(&spec, 1, &mut windows);
+    windows
+}
+
+#[test]
+fn traces_tell_every_phase_and_rate_of_a_control_that_has_them_and_of_no_other() {
+    for congestion in ["bbr", "bbr?couple=detected"] {
+        let Windows(windows) = windows_of(congestion);
+        for path in [PathId(0), PathId(1)] {
+            let own = || windows.iter().filter(|window| window.0 == path);
+            assert!(own().all(|window| window.2.is_some_and(|rate| rate > 0)));
+            let mut phases: Vec<_> = own().map(|window| window.1.expect("a name")).collect();
+            phases.dedup();
+            assert_eq!(phases[0], "Startup");
+            assert!(phases.contains(&"ProbeBW_UP"), "{phases:?}");
+            // Each follows the one before it, so that none was left out; Drain and DOWN may end
+            // with the SACK that began them.
+            for pair in phases.windows(2) {
+                let follows: &[&str] = match pair[0] {
+                    "Startup" => &["Drain", "ProbeBW_DOWN", "ProbeBW_CRUISE"],
+                    "Drain" => &["ProbeBW_DOWN", "ProbeBW_CRUISE"],
+                    "ProbeBW_DOWN" => &["ProbeBW_CRUISE", "ProbeBW_REFILL", "ProbeRTT"],
+                    "ProbeBW_CRUISE" => &["ProbeBW_REFILL", "ProbeRTT"],
+                    "ProbeBW_REFILL" => &["ProbeBW_UP", "ProbeRTT"],
+                    "ProbeBW_UP" => &["ProbeBW_DOWN", "ProbeBW_CRUISE", "ProbeRTT"],
+                    _ => &["ProbeBW_CRUISE"],
+                };
+                assert!(follows.contains(&pair[1]), "{pair:?}");
+            }
+        }
+    }
+    let Windows(others) = windows_of("rfc9260");
+    assert!(others.len() > 10);
+    assert!(others.iter().all(|(_, phase, rate)| phase.is_none() && rate.is_none()));
 }

@@ -199,6 +199,10 @@ impl<C: CongestionControl, G: Groups> CongestionControl for Grouped<C, G> {
         self.inner.holds_back(path)
     }
 
+    fn phase(&self, path: PathId) -> Option<&'static str> {
+        self.inner.phase(path)
+    }
+
     fn on_lost(&mut self, view: &AssocView<'_>, ev: &LossInfo) {
         self.with_windows(view, |inner, view| inner.on_lost(view, ev));
     }

@@ -49,8 +49,8 @@ pub trait CongestionControl: Policy {
     fn on_idle(&mut self, _view: &AssocView<'_>, _path: PathId) {}
 
     /// `path` fell silent although SACKs should have told of its data, which goes out on others
-    /// now: it is broken, or far slower than it was thought. What it delivers of that data nobody will
-    /// be able to say.
+    /// now: it is broken, or far slower than it was thought. What it delivers of that data nobody
+    /// will be able to say.
     fn on_silent(&mut self, _view: &AssocView<'_>, _path: PathId) {}
 
     /// Data goes out on `path`, which has nothing in flight. `is_app_limited`: it rested for want
@@ -86,6 +86,12 @@ pub trait CongestionControl: Policy {
     /// of what is sent meanwhile count as application-limited.
     fn holds_back(&self, _path: PathId) -> bool {
         false
+    }
+
+    /// The state that the control is in on `path`, by its name in the control's specification, for
+    /// traces; `None` where it has no such states.
+    fn phase(&self, _path: PathId) -> Option<&'static str> {
+        None
     }
 
     /// The group of `path`: the lowest path among those that are taken to share one bottleneck with

@@ -17,7 +17,8 @@
 //! | `bandwidth`, `rounds`, `aggregation` | their estimators |
 //! | `loss`, `signals`, `recovery` | responses to loss |
 //! | `control` | pacing rate and window |
-//! | `residual`, `lost_anyway`, `trip` | not of the draft: losses without congestion, round trips that scatter |
+//! | `residual`, `lost_anyway` | not of the draft: losses without congestion |
+//! | `trip` | not of the draft: round trips that scatter |
 //!
 //! Where SCTP differs: DATA chunk bytes are counted. C.SMSS is the largest chunk that fits. A loss
 //! is reported by path and transmission, also when the data is sent again on another path. Ranges
@@ -252,6 +253,10 @@ impl CongestionControl for Bbr {
 
     fn holds_back(&self, path: PathId) -> bool {
         self.state(path) == Some(BbrState::ProbeRtt)
+    }
+
+    fn phase(&self, path: PathId) -> Option<&'static str> {
+        self.state(path).map(BbrState::name)
     }
 
     fn cwnd(&self, path: PathId) -> u64 {
