@@ -82,9 +82,10 @@ impl Burst {
         self.left = self.left.saturating_sub(u64::from(new_packet));
     }
 
+    /// Where rates send nothing leaves at once.
     #[inline]
     pub(super) const fn allows(&self, path: &PathView) -> bool {
-        self.left > 0 || path.outstanding == 0
+        self.left > 0 || path.outstanding == 0 || path.rate_based
     }
 
     /// Such a packet left on a path of `rate` bytes per second, if that is known: after a rest two
@@ -153,6 +154,16 @@ mod tests {
         };
         burst.on_acked(&ev);
         assert_eq!(send(&mut burst, &mut path), 2);
+    }
+
+    #[test]
+    fn a_path_that_its_congestion_control_paces_has_no_bound() {
+        let (mut path, mut burst) = (paths(1).remove(0), Burst::default());
+        path.outstanding = 1500;
+        assert!(!burst.allows(&path));
+        path.rate_based = true;
+        burst.on_sent(&path, 1500, true);
+        assert!(burst.allows(&path));
     }
 
     #[test]
