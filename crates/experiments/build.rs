@@ -1,5 +1,6 @@
 //! Names the stack's version by its sources and by the crates it is built from, so that stored
-//! results are never mistaken for those of another one.
+//! results are never mistaken for those of another one; and by what comes out of its runs, so that
+//! pages of results are not stale because of a change that leaves results as they are.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,6 +13,8 @@ const ROOT: &str = "polypath-run";
 /// The lock file stands for the versions of all other dependencies: a random distribution or an
 /// ordering of theirs may change with a new one.
 const LOCK: &str = "../../Cargo.lock";
+/// The profiles whose results are kept as hashes, by the names of the files.
+const PROFILES: [&str; 3] = ["paper", "ns2", "fast"];
 
 fn main() {
     let mut hash = Sha256::new();
@@ -27,8 +30,19 @@ fn main() {
             hash.update(&text);
         }
     }
-    let digest: String = hash.finalize().iter().take(8).map(|b| format!("{b:02x}")).collect();
+    let digest: String = hash.finalize().iter().take(8).map(hexadecimal).collect();
     println!("cargo:rustc-env=POLYPATH_STACK={digest}");
+    for profile in PROFILES {
+        let kept = Path::new("fingerprints").join(format!("{profile}.txt"));
+        println!("cargo:rerun-if-changed={}", kept.display());
+        let text = fs::read(&kept).expect("every profile has its fingerprint");
+        let digest: String = Sha256::digest(&text).iter().take(4).map(hexadecimal).collect();
+        println!("cargo:rustc-env=POLYPATH_RESULTS_{}={digest}", profile.to_uppercase());
+    }
+}
+
+fn hexadecimal(byte: &u8) -> String {
+    format!("{byte:02x}")
 }
 
 /// The names of [`ROOT`] and of all crates of ours below it, as their manifests have them.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use polypath_experiments::fingerprint::VERSION;
 
 use crate::perf::PerfArgs;
 use crate::transfer::{ReceiveArgs, SendArgs};
@@ -11,7 +12,13 @@ use crate::transfer::{ReceiveArgs, SendArgs};
 /// One SCTP association over all paths at once (Concurrent Multipath Transfer): simulated,
 /// emulated, and on real networks.
 #[derive(Debug, Parser)]
-#[command(name = "polypath", version, about, propagate_version = true)]
+#[command(
+    name = "polypath",
+    version,
+    long_version = VERSION,
+    about,
+    propagate_version = true
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -1,6 +1,7 @@
 //! `polypath reproduce`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 
 use polypath_experiments::experiment::{Experiment, find_files};
@@ -127,7 +128,9 @@ pub(crate) fn advance_shared_bar(progress: &Mutex<Progress>, done: f64) {
 
 fn write_reports(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), Failure> {
     let command = command_line(args);
-    let to = Destination { folder: &args.out, pages: args.tables.as_deref(), command: &command };
+    let commit = find_commit(args.tables.as_deref().unwrap_or(&args.out));
+    let pages = args.tables.as_deref();
+    let to = Destination { folder: &args.out, pages, command: &command, commit: commit.as_deref() };
     let report = write_report(studies, store, to)?;
     report.pages.iter().for_each(|page| eprintln!("tables: {}", page.display()));
     if args.json {
@@ -143,6 +146,18 @@ fn write_reports(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Resu
     }
     eprintln!("report: {}", report.page.display());
     Ok(())
+}
+
+/// The commit of the checkout that a folder is in, and whether something was changed since.
+fn find_commit(folder: &Path) -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changes = git(&["status", "--porcelain", "--untracked-files=no", "--", ":/crates"])?;
+    Some(if changes.is_empty() { commit } else { format!("{commit} with changes") })
 }
 
 fn command_line(args: &ReproduceArgs) -> String {

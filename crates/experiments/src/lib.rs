@@ -28,6 +28,7 @@
 pub mod disk;
 pub mod evaluate;
 pub mod experiment;
+pub mod fingerprint;
 pub mod output;
 pub mod recording;
 pub mod reproduce;

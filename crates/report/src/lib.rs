@@ -17,7 +17,8 @@
 //! let mut store = Store::open(Path::new("results/runs"))?;
 //! execute_jobs(&collect_jobs(&studies), &mut store, &|_done| ())?;
 //! let folder = Path::new("results");
-//! let to = Destination { folder, pages: None, command: "polypath reproduce S1-V3" };
+//! let command = "polypath reproduce S1-V3";
+//! let to = Destination { folder, pages: None, command, commit: None };
 //! let report = write_report(&studies, &store, to)?;
 //! println!("{}: {}", report.experiments[0].id, report.page.display());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -36,6 +37,7 @@ mod markdown;
 mod parquet_table;
 mod run_table;
 mod runs;
+mod seal;
 pub mod table;
 mod tables;
 pub mod text;
@@ -49,5 +51,6 @@ pub use markdown::format_summaries;
 pub use parquet_table::write_parquet;
 pub use run_table::{RunTable, Shared};
 pub use runs::{Runs, list_settings};
+pub use seal::{SealError, check_seal, seal_page};
 pub use tables::{format_markdown as table_markdown, format_pages as table_pages};
 pub use write::{Destination, Report, ReportError, write_report, write_runs};

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use polypath_experiments::evaluate::Verdict;
 use polypath_experiments::reproduce::{ClaimReport, ExperimentReport, SensitivityReport};
-use polypath_experiments::store::stack_version;
 
 use crate::chapter::{count_verdicts, describe_agreement, paper_name};
 
@@ -14,10 +13,9 @@ pub fn format_summaries(reports: &[ExperimentReport], command: &str) -> Vec<(Str
         reports.chunk_by(|a, b| paper_name(&a.id) == paper_name(&b.id)).filter_map(paper_reports)
     };
     let mut all = format!(
-        "# The papers, re-run\n\nMade by `{command}` with stack version {}.\n\n\
+        "# The papers, re-run\n\nMade by `{command}`; the same command makes the same page.\n\n\
          | paper | claims | hold | do not hold | unclear | reference points |\n\
          |---|---|---|---|---|---|\n",
-        stack_version()
     );
     for (name, own) in papers() {
         write_row(&mut all, &format!("[{name}]({name}.md)"), own);
@@ -48,6 +46,9 @@ fn write_row(text: &mut String, name: &str, reports: &[ExperimentReport]) {
 
 fn write_experiment(text: &mut String, report: &ExperimentReport) {
     let _ = writeln!(text, "\n## {}: {}\n", report.id, report.title);
+    if let Some((first, last)) = report.seeds {
+        let _ = writeln!(text, "`polypath reproduce {}`, seeds {first} to {last}.\n", report.id);
+    }
     if !report.claims.is_empty() {
         text.push_str("| claim | kind | verdict | measured | bound |\n|---|---|---|---|---|\n");
     }
@@ -142,6 +143,8 @@ mod tests {
             id: "S9-F1".into(),
             title: "A test".into(),
             source: String::new(),
+            seeds: Some((1, 24)),
+            profiles: Vec::new(),
             claims: vec![claim],
             deviations: Vec::new(),
             sensitivity: Vec::new(),

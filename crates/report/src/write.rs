@@ -9,6 +9,7 @@ use polypath_experiments::experiment::{Figure, Table};
 use polypath_experiments::output::Output;
 use polypath_experiments::reproduce::{ExperimentReport, Stored, Study, judge_study};
 use polypath_experiments::store::Store;
+use polypath_policies::profile::Profile;
 
 use crate::chapter::Chapter;
 use crate::csv_table::write_csv;
@@ -18,6 +19,7 @@ use crate::markdown::format_summaries;
 #[cfg(feature = "parquet")]
 use crate::parquet_table::write_parquet;
 use crate::runs::Runs;
+use crate::seal::seal_page;
 use crate::tables::{format_markdown, format_pages};
 
 /// Where a report goes, and what it says of its making.
@@ -30,6 +32,8 @@ pub struct Destination<'a> {
     pub pages: Option<&'a Path>,
     /// The command that makes the same report.
     pub command: &'a str,
+    /// The commit of the sources, for pages of a profile whose results change.
+    pub commit: Option<&'a str>,
 }
 
 /// What came out, and where most of it stands.
@@ -95,7 +99,7 @@ pub fn write_report(
         tables.push(exhibits.tabulate_into(&folder)?);
         experiments.push(report);
     }
-    let pages = to.pages.map(|folder| write_pages(folder, studies, &tables, to.command));
+    let pages = to.pages.map(|folder| write_pages(folder, studies, &tables, to));
     let pages = pages.transpose()?.unwrap_or_default();
     let mut chapters = Vec::new();
     for (n, study) in studies.iter().enumerate() {
@@ -105,7 +109,8 @@ pub fn write_report(
     let path = to.folder.join("report.html");
     write_text(&path, &render_page(&chapters, to.command))?;
     for (name, text) in format_summaries(&experiments, to.command) {
-        write_text(&to.folder.join("summary").join(name), &text)?;
+        let sealed = seal_page(&text, &profiles_of(studies), to.commit);
+        write_text(&to.folder.join("summary").join(name), &sealed)?;
     }
     Ok(Report { experiments, drawings, page: path, pages })
 }
@@ -129,6 +134,12 @@ pub fn write_runs(folder: &Path, study: &Study, stored: &Stored) -> Result<PathB
         out.keep().map_err(|error| failed(&path, error))?;
     }
     Ok(path)
+}
+
+/// The profiles of all stacks that were run.
+fn profiles_of(studies: &[Study]) -> Vec<Profile> {
+    let used: Vec<Profile> = studies.iter().flat_map(Study::profiles).collect();
+    Profile::ALL.into_iter().filter(|profile| used.contains(profile)).collect()
 }
 
 /// What an experiment shows beside its verdicts.
@@ -194,9 +205,9 @@ fn write_pages(
     folder: &Path,
     studies: &[Study],
     tables: &[Vec<Tabulated>],
-    command: &str,
+    to: Destination<'_>,
 ) -> Result<Vec<PathBuf>, ReportError> {
-    let command = format!("{command} --tables {}", folder.display());
+    let command = format!("{} --tables {}", to.command, folder.display());
     let chapter = |(study, tables): (&Study, &Vec<Tabulated>)| {
         let head = &study.experiment.head;
         (head.title.clone(), head.question.clone(), tables.clone())
@@ -205,7 +216,7 @@ fn write_pages(
     let mut written = Vec::new();
     for (name, text) in format_pages(&chapters, &command) {
         let path = folder.join(format!("{name}.md"));
-        write_text(&path, &text)?;
+        write_text(&path, &seal_page(&text, &profiles_of(studies), to.commit))?;
         written.push(path);
     }
     Ok(written)

@@ -200,11 +200,26 @@ impl<'a> Layers<'a> {
         self.stack_of_end(|spec| spec.receiver.as_ref())
     }
 
+    /// The profiles that both ends start from: sender, receiver.
+    pub fn profiles(&self) -> [Profile; 2] {
+        [
+            self.profile_of_end(|spec| spec.sender.as_ref()),
+            self.profile_of_end(|spec| spec.receiver.as_ref()),
+        ]
+    }
+
     fn stack_of_end(&self, side: fn(&StackSpec) -> Option<&StackSettings>) -> Stack {
-        let settings = self.specs().fold(StackSettings::default(), |settings, (_, spec)| {
+        Stack::of_profile(self.profile_of_end(side)).with_settings(&self.settings_of_end(side))
+    }
+
+    fn profile_of_end(&self, side: fn(&StackSpec) -> Option<&StackSettings>) -> Profile {
+        self.settings_of_end(side).profile.unwrap_or(Profile::Paper)
+    }
+
+    fn settings_of_end(&self, side: fn(&StackSpec) -> Option<&StackSettings>) -> StackSettings {
+        self.specs().fold(StackSettings::default(), |settings, (_, spec)| {
             settings.overlaid(Some(&spec.common())).overlaid(side(spec))
-        });
-        Stack::of_profile(settings.profile.unwrap_or(Profile::Paper)).with_settings(&settings)
+        })
     }
 
     /// The dotted name of the last table that sets `field`, with the field; `stack` where none

@@ -1,7 +1,7 @@
 //! Fingerprints of behaviour: hashes of what runs produce, kept in files. A change that is meant to
 //! leave packets and results as they are is right when no file has to change.
 //!
-//! A part is one file of `crates/testkit/fingerprints`, one line for each run: its name and its
+//! A part is one file of `crates/experiments/fingerprints`, one line for each run: its name and its
 //! hash. The variable `POLYPATH_RENEW` names the parts, separated by commas, that a test writes
 //! anew.
 
@@ -77,7 +77,7 @@ fn settle_part(part: &str, renewed: Lines, differing: &[String]) {
     }
     assert!(
         differing.is_empty(),
-        "{} lines of crates/testkit/fingerprints/{part}.txt differ:\n{}\n\
+        "{} lines of crates/experiments/fingerprints/{part}.txt differ:\n{}\n\
          If that is meant: {RENEW}={part} cargo test --test fingerprint",
         differing.len(),
         differing.join("\n"),
@@ -89,7 +89,8 @@ fn is_renewed(part: &str) -> bool {
 }
 
 fn part_file(part: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fingerprints").join(format!("{part}.txt"))
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../experiments/fingerprints");
+    folder.join(format!("{part}.txt"))
 }
 
 /// The lines of a part's file; none when there is no file yet.

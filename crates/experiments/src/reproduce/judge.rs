@@ -17,6 +17,10 @@ pub struct ExperimentReport {
     pub title: String,
     /// Where it was published.
     pub source: String,
+    /// The first and the last seed of the main grid's runs.
+    pub seeds: Option<(u64, u64)>,
+    /// The profiles of the stacks that were run.
+    pub profiles: Vec<String>,
     /// Claims in the order of the file.
     pub claims: Vec<ClaimReport>,
     /// Reference data beside ours.
@@ -84,6 +88,8 @@ pub fn judge_study(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
         id: head.id.clone(),
         title: head.title.clone(),
         source: head.source.clone(),
+        seeds: study.seeds(),
+        profiles: study.profiles().iter().map(ToString::to_string).collect(),
         deviations: find_deviations(&study.experiment, &evaluator),
         sensitivity: judge_sensitivity(study, store),
         claims,

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use polypath_policies::profile::Profile;
 use polypath_run::metrics;
+use polypath_scenario::profile::Layers;
 use polypath_scenario::{Scenario, ScenarioError};
 use polypath_sim::RunResult;
 
@@ -100,6 +102,22 @@ impl Study {
     pub fn without_claims(experiment: Experiment, seeds: u32) -> Result<Self, ScenarioError> {
         let options = Options { seeds: Some(seeds), ..Options::default() };
         prepare_study(experiment, options)
+    }
+
+    /// The seeds of the main grid: the first and the last.
+    pub fn seeds(&self) -> Option<(u64, u64)> {
+        let seeds = &self.points.grids.first()?.seeds;
+        Some((*seeds.first()?, *seeds.last()?))
+    }
+
+    /// The profiles of all stacks that are run, alternatives left aside.
+    pub fn profiles(&self) -> Vec<Profile> {
+        let points = self.points.grids.iter().flat_map(|grid| &grid.points);
+        let flows = points.flat_map(|point| {
+            (0..point.scenario.flow.len()).map(|flow| Layers::for_flow(&point.scenario, flow))
+        });
+        let used: Vec<Profile> = flows.flat_map(|layers| layers.profiles()).collect();
+        Profile::ALL.into_iter().filter(|profile| used.contains(profile)).collect()
     }
 
     /// Makes the one run that a figure over time shows, with its time series.

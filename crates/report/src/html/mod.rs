@@ -78,6 +78,8 @@ mod tests {
             id: "S9-F1".into(),
             title: "A test".into(),
             source: String::new(),
+            seeds: None,
+            profiles: Vec::new(),
             claims: vec![claim],
             deviations: Vec::new(),
             sensitivity: Vec::new(),
