@@ -18,6 +18,7 @@ mod perf;
 mod plot;
 mod population;
 mod progress;
+mod quantity;
 mod renamed;
 mod reproduce;
 mod simulate;

@@ -101,7 +101,7 @@ fn syntax_and_units() {
         with("profile = \"paper\"", "heartbeat = \"never\""),
         with("profile = \"paper\"", "initial-cwnd = \"3\""),
         with("profile = \"paper\"", "initial-ssthresh = \"huge\""),
-        with("measure = \"10s\"", "measure = \"10 sec\""),
+        with("measure = \"10s\"", "measure = \"10 secs\""),
     ]));
 }
 

@@ -188,11 +188,10 @@ fn client_options(
             _ => Failure::bad_input(error),
         })?;
     let ipv6 = remote.iter().any(std::net::SocketAddr::is_ipv6);
+    let assoc = Arc::new(stack_config(args, args.streams)?);
     // A packet is padded to four bytes.
-    let packet =
-        (args.stack.mtu.initial_size() - if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 }) & !3;
-    let test = test_spec(args, packet);
-    let assoc = Arc::new(stack_config(args, test.streams)?);
+    let headers = if ipv6 { HEADERS_IPV6 } else { HEADERS_IPV4 };
+    let test = test_spec(args, assoc.path_mtu.saturating_sub(headers) & !3);
     let endpoint = Config::client([]).local(local).assoc(assoc).capture(capture).follow(follow);
     Ok(ClientOptions {
         endpoint,
@@ -201,7 +200,7 @@ fn client_options(
         pairing: if args.mesh { Pairing::Mesh } else { Pairing::Auto },
         parallel: args.parallel,
         test,
-        connect_timeout: Duration::from_millis(args.connect_timeout.0),
+        connect_timeout: args.connect_timeout,
     })
 }
 
@@ -214,14 +213,14 @@ fn test_spec(args: &PerfArgs, packet: u32) -> TestSpec {
     let (size, load) = match (args.request_response, args.bitrate) {
         (Some(Exchange { request, response }), _) => (request, Load::RequestResponse(response)),
         (_, bitrate) => {
-            let size = args.length.map_or(packet, |length| length.0);
-            (size, bitrate.map_or(Load::Saturated, |rate| Load::Rate(rate.0)))
+            let size = args.length.unwrap_or(packet);
+            (size, bitrate.map_or(Load::Saturated, Load::Rate))
         }
     };
     TestSpec {
-        duration_ms: args.time.0,
-        omit_ms: args.omit.0,
-        interval_ms: args.interval.0,
+        duration_ms: milliseconds(args.time),
+        omit_ms: milliseconds(args.omit),
+        interval_ms: milliseconds(args.interval),
         way,
         streams: args.streams,
         size,
@@ -230,9 +229,13 @@ fn test_spec(args: &PerfArgs, packet: u32) -> TestSpec {
     }
 }
 
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// The stack of this end, with streams for the load and one for control.
 fn stack_config(args: &PerfArgs, streams: u16) -> Result<AssocConfig, Failure> {
-    args.stack.assoc_config(streams.saturating_add(1))
+    args.stack.resolve(streams.saturating_add(1)).map(|stack| stack.assoc)
 }
 
 fn failure_from_error(error: PerfError) -> Failure {

@@ -102,7 +102,10 @@ pub(crate) struct CommonArgs {
 impl CommonArgs {
     /// How long a peer may be silent.
     pub(crate) fn longest_silence(&self) -> Duration {
-        let default = if self.stack.profile.is_reproduction() { 90 } else { 30 };
+        // Whatever is wrong with the stack is said where it is used.
+        let stack = self.stack.resolve(0);
+        let is_slow = stack.is_ok_and(|stack| stack.profile.is_reproduction());
+        let default = if is_slow { 90 } else { 30 };
         self.timeout.map_or(Duration::from_secs(default), to_duration)
     }
 }

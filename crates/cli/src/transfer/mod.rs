@@ -31,7 +31,7 @@ const LOCAL: u8 = 5;
 const GOODBYE: Duration = Duration::from_secs(1);
 
 fn stack_config(args: &CommonArgs) -> Result<Arc<AssocConfig>, Failure> {
-    args.stack.assoc_config(0).map(Arc::new)
+    args.stack.resolve(0).map(|stack| Arc::new(stack.assoc))
 }
 
 fn open_capture(args: &CommonArgs) -> Result<Option<Capture>, Failure> {

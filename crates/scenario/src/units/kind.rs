@@ -12,6 +12,11 @@ pub struct Kind {
     /// Units, smallest first; the first one whose scale is 1, or the smallest, writes what no other
     /// can.
     pub units: &'static [Unit],
+    /// Other spellings of units, as people type them, with their scales: read, never written.
+    pub spellings: &'static [(&'static str, u64)],
+    /// Whether a text may have several parts, each smaller than the one before, as `1m30s` has;
+    /// the last one may lack its unit.
+    pub parts: bool,
 }
 
 /// A unit of a [`Kind`].
@@ -51,25 +56,57 @@ pub enum UnitError {
 }
 
 impl Kind {
-    /// Reads a text such as `1.5Mbit/s` into base units. A blank between number and unit is
-    /// allowed.
+    /// Reads a text such as `1.5Mbit/s` or, of durations, `1m30s` into base units. A blank between
+    /// number and unit is allowed.
     ///
     /// # Errors
     /// When the number or unit is missing or unknown, too fine or too large.
     pub fn parse(&'static self, text: &str) -> Result<u64, UnitError> {
-        let malformed = || UnitError::Malformed(self);
+        let (mut sum, mut last) = (0u64, None);
+        let mut rest = text.trim();
+        while last.is_none() || !rest.is_empty() {
+            let end = rest.find(|c: char| !is_of_number(c)).unwrap_or(rest.len());
+            let (number, behind) = rest.split_at(end);
+            let end = behind.find(|c: char| is_of_number(c)).unwrap_or(behind.len());
+            let (unit, behind) = behind.split_at(end);
+            let scale = self.scale_of(unit.trim(), last).ok_or(UnitError::Malformed(self))?;
+            let part = self.parse_number(number, scale)?;
+            sum = sum.checked_add(part).ok_or(UnitError::TooLarge(self))?;
+            (rest, last) = (behind, Some(scale));
+        }
+        Ok(sum)
+    }
+
+    /// Likewise; a number without a unit counts as so many of `plain` base units.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn parse_or_plain(&'static self, text: &str, plain: u64) -> Result<u64, UnitError> {
         let text = text.trim();
-        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(malformed)?;
-        let (number, unit) = text.split_at(end);
-        let unit = unit.trim_start();
-        let unit = self.units.iter().find(|u| u.name == unit).ok_or_else(malformed)?;
+        let is_plain = !text.is_empty() && text.chars().all(is_of_number);
+        if is_plain { self.parse_number(text, plain) } else { self.parse(text) }
+    }
+
+    /// Base units in one of `unit`, behind a part whose unit had `last`.
+    fn scale_of(&self, unit: &str, last: Option<u64>) -> Option<u64> {
+        let named = self.units.iter().map(|own| (own.name, own.scale));
+        let scale = named.chain(self.spellings.iter().copied());
+        let scale = scale.into_iter().find(|(name, _)| *name == unit).map(|(_, scale)| scale);
+        let Some(last) = last else { return scale };
+        // Of 1m30 the 30 are seconds.
+        let sixtieth = self.units.iter().map(|own| own.scale).find(|own| own * 60 == last);
+        let scale = scale.or(sixtieth.filter(|_| unit.is_empty()));
+        scale.filter(|scale| self.parts && *scale < last)
+    }
+
+    fn parse_number(&'static self, number: &str, scale: u64) -> Result<u64, UnitError> {
         let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
         if whole.is_empty() || fraction.is_empty() || fraction.contains('.') {
-            return Err(malformed());
+            return Err(UnitError::Malformed(self));
         }
         let whole = parse_digits(whole).ok_or(UnitError::TooLarge(self))?;
-        let whole = whole.checked_mul(unit.scale).ok_or(UnitError::TooLarge(self))?;
-        let part = part_of(fraction, unit.scale).ok_or(UnitError::TooFine(self))?;
+        let whole = whole.checked_mul(scale).ok_or(UnitError::TooLarge(self))?;
+        let part = part_of(fraction, scale).ok_or(UnitError::TooFine(self))?;
         whole.checked_add(part).ok_or(UnitError::TooLarge(self))
     }
 
@@ -94,11 +131,22 @@ impl Kind {
         self.units.iter().map(|u| u.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// A regular expression for editors; it admits a few texts that are too fine or too large.
+    /// A regular expression for editors; it admits a few texts that are too fine or too large, and
+    /// parts in any order.
     pub fn pattern(&self) -> String {
-        let names: Vec<_> = self.units.iter().map(|u| u.name).collect();
-        format!(r"^\s*[0-9]+(\.[0-9]+)?\s*({})\s*$", names.join("|"))
+        let names = self.units.iter().map(|u| u.name);
+        let names: Vec<_> = names.chain(self.spellings.iter().map(|(name, _)| *name)).collect();
+        let part = format!(r"[0-9]+(\.[0-9]+)?\s*({})\s*", names.join("|"));
+        if self.parts {
+            format!(r"^\s*({part})+([0-9]+(\.[0-9]+)?)?\s*$")
+        } else {
+            format!(r"^\s*{part}$")
+        }
     }
+}
+
+const fn is_of_number(c: char) -> bool {
+    c.is_ascii_digit() || c == '.'
 }
 
 fn parse_digits(text: &str) -> Option<u64> {

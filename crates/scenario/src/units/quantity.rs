@@ -106,14 +106,20 @@ macro_rules! text_serde {
 pub(super) use text_serde;
 
 macro_rules! quantity {
-    ($(#[$doc:meta])* $name:ident, $kind:literal, $examples:literal, [$($unit:expr),+ $(,)?]) => {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $examples:literal, [$($unit:expr),+ $(,)?]
+     $(, spelt [$($spelling:expr),+ $(,)?])? $(, in parts $parts:literal)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u64);
 
         impl Quantity for $name {
-            const KIND: &'static Kind =
-                &Kind { name: $kind, examples: $examples, units: &[$($unit),+] };
+            const KIND: &'static Kind = &Kind {
+                name: $kind,
+                examples: $examples,
+                units: &[$($unit),+],
+                spellings: &[$($($spelling),+)?],
+                parts: false $(|| $parts)?,
+            };
 
             fn from_base(base: u64) -> Self {
                 Self(base)
@@ -153,12 +159,19 @@ quantity!(
         unit("kbit/s", 1_000),
         unit("Mbit/s", 1_000_000),
         unit("Gbit/s", 1_000_000_000),
+    ], spelt [
+        ("k", 1_000), ("K", 1_000), ("kbit", 1_000), ("kbps", 1_000), ("Kbps", 1_000),
+        ("m", 1_000_000), ("M", 1_000_000), ("Mbit", 1_000_000), ("Mbps", 1_000_000),
+        ("mbit", 1_000_000), ("mbps", 1_000_000),
+        ("g", 1_000_000_000), ("G", 1_000_000_000), ("Gbit", 1_000_000_000),
+        ("gbit", 1_000_000_000), ("Gbps", 1_000_000_000), ("gbps", 1_000_000_000),
+        ("bps", 1),
     ]
 );
 
 quantity!(
     /// A duration in nanoseconds.
-    Delay, "a duration", "45ms, 1.5s or 10us", [
+    Delay, "a duration", "45ms, 1.5s or 1m30s", [
         unit("ns", 1),
         unit("us", 1_000),
         unshown("µs", 1_000),
@@ -166,11 +179,14 @@ quantity!(
         unit("s", 1_000_000_000),
         unshown("min", 60_000_000_000),
         unshown("h", 3_600_000_000_000),
-    ]
+    ], spelt [
+        ("sec", 1_000_000_000), ("m", 60_000_000_000), ("d", 86_400_000_000_000),
+    ], in parts true
 );
 
 quantity!(
-    /// A number of bytes. `kB`, `MB`, `GB` are powers of 1000; `KiB`, `MiB`, `GiB` powers of 1024.
+    /// A number of bytes. `kB`, `MB`, `GB` are powers of 1000; `KiB`, `MiB`, `GiB` powers of 1024,
+    /// and so are `K`, `M`, `G`, as iperf3, rsync and dd have them.
     Size, "a size", "64KiB, 1452B or 8MiB", [
         unit("B", 1),
         unshown("kB", 1_000),
@@ -179,6 +195,11 @@ quantity!(
         whole("MiB", 1 << 20),
         unshown("GB", 1_000_000_000),
         whole("GiB", 1 << 30),
+        unshown("TB", 1_000_000_000_000),
+        whole("TiB", 1 << 40),
+    ], spelt [
+        ("K", 1 << 10), ("k", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40),
+        ("KB", 1_000), ("bytes", 1),
     ]
 );
 
@@ -248,6 +269,35 @@ mod tests {
         assert_eq!("0.1ppb".parse(), Ok(Probability(100)));
         assert_eq!("1packet".parse(), Ok(Packets(1)));
         assert_eq!("4mtu".parse(), Ok(Mtus(4)));
+    }
+
+    #[test]
+    fn quantities_may_be_written_as_people_type_them() {
+        let minute = 60_000_000_000;
+        for (text, wanted) in [
+            ("1m30", 3 * minute / 2),
+            ("1m30s", 3 * minute / 2),
+            ("1min 30 s", 3 * minute / 2),
+            ("1h30", 90 * minute),
+            ("1h30m", 90 * minute),
+            ("2m", 2 * minute),
+            ("1s500ms", minute / 40),
+        ] {
+            assert_eq!(text.parse(), Ok(Delay(wanted)), "{text}");
+        }
+        for text in ["1s30", "30s1m", "1m2m", "1m30x", "1h30m15s7", "1m 30 m"] {
+            assert!(text.parse::<Delay>().is_err(), "{text}");
+        }
+        for text in ["20M", "20m", "20Mbps", "20 Mbit/s", "20mbit", "0.02G", "20000k"] {
+            assert_eq!(text.parse(), Ok(Rate(20_000_000)), "{text}");
+        }
+        assert_eq!("2.5 Gbit/s".parse(), Ok(Rate(2_500_000_000)));
+        assert_eq!("2M".parse(), Ok(Size(2 << 20)));
+        assert_eq!("2MB".parse(), Ok(Size(2_000_000)));
+        let plain = |text: &str| Delay::KIND.parse_or_plain(text, 1_000_000_000);
+        assert_eq!((plain("10"), plain("0.5")), (Ok(10_000_000_000), Ok(500_000_000)));
+        assert_eq!(plain("1m30"), Ok(3 * minute / 2));
+        assert!(plain("").is_err() && plain(".").is_err() && plain("-1").is_err());
     }
 
     #[test]
