@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use polypath_experiments::evaluate::Verdict;
+use polypath_experiments::evaluate::{Comparison, Verdict};
 use polypath_experiments::experiment::{Experiment, find_files};
 use polypath_experiments::reproduce::{
     ClaimReport, Options, Study, collect_jobs, execute_jobs, judge_study, prepare_study,
@@ -65,7 +65,7 @@ fn find_fault(claim: &ClaimReport) -> Option<String> {
     let id = claim.id.as_str();
     let listed = |list: &[&str]| list.contains(&id);
     let measured =
-        claim.finding.most_telling().map(|one| one.measured.as_str()).unwrap_or_default();
+        claim.finding.most_telling().map(Comparison::describe_outcome).unwrap_or_default();
     let holds = claim.finding.verdict == Verdict::Holds;
     match (listed(EXPECTED_FAILURES), listed(HOLDS)) {
         (true, false) if holds => {

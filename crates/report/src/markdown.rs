@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use polypath_experiments::evaluate::Verdict;
+use polypath_experiments::evaluate::{Comparison, Verdict};
 use polypath_experiments::reproduce::{ClaimReport, ExperimentReport, SensitivityReport};
 
 use crate::chapter::{count_verdicts, describe_agreement, paper_name};
@@ -73,8 +73,8 @@ fn write_experiment(text: &mut String, report: &ExperimentReport) {
 fn write_claim(text: &mut String, claim: &ClaimReport) {
     let told = claim.finding.most_telling();
     let at = told.map(|one| one.at.as_str()).filter(|at| !at.is_empty());
-    let measured = told.map(|one| one.measured.as_str()).unwrap_or_default();
-    let measured = at.map_or(measured.to_owned(), |at| format!("{at}: {measured}"));
+    let measured = told.map(Comparison::describe_outcome).unwrap_or_default();
+    let measured = at.map_or(measured.clone(), |at| format!("{at}: {measured}"));
     let bound = told.map(|one| one.bound.as_str()).unwrap_or_default();
     let bound =
         if claim.bound_changed.is_some() { format!("{bound} (changed)") } else { bound.to_owned() };

@@ -74,7 +74,7 @@ pub fn format_claims(report: &ExperimentReport) -> String {
             let at = if one.at.is_empty() { String::new() } else { format!("{}: ", one.at) };
             let bound =
                 if one.bound.is_empty() { String::new() } else { format!(" ({})", one.bound) };
-            format!("{at}{}{bound}", one.measured)
+            format!("{at}{}{bound}", one.describe_outcome())
         });
         let effect = told.and_then(|one| one.effect.clone()).unwrap_or_default();
         let verdict = claim.finding.verdict.to_string();

@@ -2,6 +2,7 @@
 
 use polypath_run::metrics::{Unit, format_digits, format_pair};
 
+use super::decide::{Decision, decide_above, decide_not_different, decide_within};
 use super::quantity::{Bindings, Evaluator, NoValue, describe_quantity, quantity_unit};
 use super::verdict::{Comparison, Finding, Verdict};
 use crate::experiment::{HoldsAt, Pick, Quantity, Test, parse_amount};
@@ -19,10 +20,11 @@ pub fn evaluate_test(evaluator: &Evaluator<'_>, test: &Test) -> Result<Finding, 
 pub fn undecided_finding(why: &str) -> Finding {
     let comparison = Comparison {
         at: String::new(),
-        measured: why.to_owned(),
+        measured: String::new(),
         bound: String::new(),
         effect: None,
         verdict: Verdict::Unclear,
+        reason: Some(why.to_owned()),
     };
     Finding { verdict: Verdict::Unclear, comparisons: vec![comparison] }
 }
@@ -95,19 +97,18 @@ impl Judge<'_> {
     ) -> Judged {
         let value = self.evaluator.estimate_quantity(of, bound)?;
         let unit = quantity_unit(of);
-        let mut verdict = Verdict::Holds;
+        let mut decision = Decision::plain(Verdict::Holds);
         let mut wanted = Vec::new();
         let mut effect = None;
         for (limit, sign, word) in [(low, 1.0, "at least"), (high, -1.0, "at most")] {
             let Some((limit, strict)) = limit else { continue };
             let limit = self.evaluator.estimate_quantity(limit, bound)?;
-            let room = value.minus(1.0, &limit);
-            let room = Estimate::derived_from(sign * room.value, [(sign, &room)]).interval();
-            let one = Verdict::above_zero(room, *strict);
-            if verdict == Verdict::Holds {
+            let (first, second) = if sign > 0.0 { (&value, &limit) } else { (&limit, &value) };
+            let one = decide_above(first, 1.0, second, *strict);
+            if decision.verdict == Verdict::Holds {
                 effect = relative_difference(&value, &limit);
             }
-            verdict = verdict.and(one);
+            decision = decision.and(one);
             let word = match (*strict, sign > 0.0) {
                 (true, true) => "above",
                 (true, false) => "below",
@@ -117,7 +118,7 @@ impl Judge<'_> {
         }
         let measured =
             format!("{} = {}", describe_quantity(of), format_interval(unit, value.interval()));
-        Ok(single_finding(bound, measured, wanted.join(", "), effect, verdict))
+        Ok(single_finding(bound, measured, wanted.join(", "), effect, decision))
     }
 
     fn judge_order(&self, list: &[Quantity], factor: f64, slack: f64, bound: &Bindings) -> Judged {
@@ -146,7 +147,7 @@ impl Judge<'_> {
     ) -> Judged {
         let a = self.evaluator.estimate_quantity(greater, bound)?;
         let b = self.evaluator.estimate_quantity(smaller, bound)?;
-        let verdict = Verdict::above_zero(a.minus(factor, &b).interval(), !or_equal);
+        let decision = decide_above(&a, factor, &b, !or_equal);
         let measured = describe_pair((greater, &a), (smaller, &b));
         let wanted = match (factor, or_equal) {
             (1.0, _) => "first greater".to_owned(),
@@ -155,7 +156,7 @@ impl Judge<'_> {
             }
             (factor, false) => format!("first above {} times the second", format_digits(factor)),
         };
-        Ok(single_finding(bound, measured, wanted, relative_difference(&a, &b), verdict))
+        Ok(single_finding(bound, measured, wanted, relative_difference(&a, &b), decision))
     }
 
     fn judge_equal(&self, list: &[Quantity], within: f64, bound: &Bindings) -> Judged {
@@ -164,16 +165,7 @@ impl Judge<'_> {
             for second in list.iter().skip(n + 1) {
                 let a = self.evaluator.estimate_quantity(first, bound)?;
                 let b = self.evaluator.estimate_quantity(second, bound)?;
-                // Two zeros are equal, whatever their ratio.
-                let verdict = if a.value == 0.0 && b.value == 0.0 {
-                    Verdict::Holds
-                } else {
-                    let ratio = a.over(&b);
-                    let above = ratio.minus(1.0, &Estimate::constant(1.0 - within));
-                    let below = Estimate::constant(1.0 + within).minus(1.0, &ratio);
-                    Verdict::above_zero(above.interval(), false)
-                        .and(Verdict::above_zero(below.interval(), false))
-                };
+                let decision = decide_within(&a, &b, within);
                 let wanted = format!("at most {} apart", Unit::Share.format_value(within));
                 let measured = describe_pair((first, &a), (second, &b));
                 findings.push(single_finding(
@@ -181,7 +173,7 @@ impl Judge<'_> {
                     measured,
                     wanted,
                     relative_difference(&a, &b),
-                    verdict,
+                    decision,
                 ));
             }
         }
@@ -193,15 +185,14 @@ impl Judge<'_> {
         let a = self.evaluator.estimate_quantity(&two[0], bound)?;
         let b = self.evaluator.estimate_quantity(&two[1], bound)?;
         let difference = a.minus(1.0, &b).interval();
-        let zero = difference.low() <= 0.0 && difference.high() >= 0.0;
-        let verdict = if zero { Verdict::Holds } else { Verdict::DoesNotHold };
+        let decision = decide_not_different(&a, &b);
         let measured = format!(
             "{}, difference {}",
             describe_pair((&two[0], &a), (&two[1], &b)),
             format_interval(quantity_unit(&two[0]), difference)
         );
         let wanted = "interval of the difference holds zero".to_owned();
-        Ok(single_finding(bound, measured, wanted, relative_difference(&a, &b), verdict))
+        Ok(single_finding(bound, measured, wanted, relative_difference(&a, &b), decision))
     }
 
     /// The values of a quantity along an axis.
@@ -238,8 +229,7 @@ impl Judge<'_> {
         for pair in values.windows(2) {
             let [(from, before), (to, after)] = pair else { continue };
             let (greater, smaller) = if rising { (after, before) } else { (before, after) };
-            let room = greater.minus(1.0 - tolerance, smaller).interval();
-            let verdict = Verdict::above_zero(room, tolerance == 0.0);
+            let decision = decide_above(greater, 1.0 - tolerance, smaller, tolerance == 0.0);
             let unit = quantity_unit(of);
             let measured = format!(
                 "{} from {} ({from}) to {} ({to})",
@@ -258,7 +248,7 @@ impl Judge<'_> {
                 measured,
                 wanted,
                 relative_difference(after, before),
-                verdict,
+                decision,
             ));
         }
         let needed = findings.len();
@@ -278,8 +268,11 @@ impl Judge<'_> {
             return Err(NoValue::Mistake("no values along the axis".to_owned()));
         };
         let all: Vec<Estimate> = values.iter().map(|(_, value)| value.clone()).collect();
-        let spread = most.1.minus(1.0, &least.1).over(&Estimate::mean(&all));
-        let room = Estimate::constant(within).minus(1.0, &spread).interval();
+        let (range, mean) = (most.1.minus(1.0, &least.1), Estimate::mean(&all));
+        // All zero in every run: no spread, though it is no share of anything.
+        let nothing = mean.value == 0.0 && range.interval().half == 0.0;
+        let spread = if nothing { range } else { range.over(&mean) };
+        let decision = decide_above(&Estimate::constant(within), 1.0, &spread, false);
         let unit = quantity_unit(of);
         let measured = format!(
             "{} from {} ({}) to {} ({})",
@@ -291,7 +284,7 @@ impl Judge<'_> {
         );
         let wanted = format!("spread at most {}", Unit::Share.format_value(within));
         let effect = Some(format_interval(Unit::Share, spread.interval()));
-        Ok(single_finding(bound, measured, wanted, effect, Verdict::above_zero(room, false)))
+        Ok(single_finding(bound, measured, wanted, effect, decision))
     }
 
     fn judge_linear(
@@ -313,30 +306,23 @@ impl Judge<'_> {
             .ok_or_else(|| NoValue::Mistake("a fit needs three points or more".to_owned()))?;
         let mut findings = Vec::new();
         if let Some(least) = r2 {
-            let room = fit.r2.minus(1.0, &Estimate::constant(least)).interval();
+            let decision = decide_above(&fit.r2, 1.0, &Estimate::constant(least), false);
             let measured = format!(
                 "R2 of {} = {}",
                 describe_quantity(of),
                 format_interval(Unit::Plain, fit.r2.interval())
             );
             let wanted = format!("at least {}", format_digits(least));
-            findings.push(single_finding(
-                bound,
-                measured,
-                wanted,
-                None,
-                Verdict::above_zero(room, false),
-            ));
+            findings.push(single_finding(bound, measured, wanted, None, decision));
         }
         if let Some([low, high]) = slope {
-            let above = fit.slope.minus(1.0, &Estimate::constant(low)).interval();
-            let below = Estimate::constant(high).minus(1.0, &fit.slope).interval();
-            let verdict = Verdict::above_zero(above, false).and(Verdict::above_zero(below, false));
+            let above = decide_above(&fit.slope, 1.0, &Estimate::constant(low), false);
+            let below = decide_above(&Estimate::constant(high), 1.0, &fit.slope, false);
             let slope = format_interval(Unit::Plain, fit.slope.interval());
             let measured =
                 format!("slope of {} = {slope} per unit of {}", describe_quantity(of), over.0);
             let wanted = format!("{} to {}", format_digits(low), format_digits(high));
-            findings.push(single_finding(bound, measured, wanted, None, verdict));
+            findings.push(single_finding(bound, measured, wanted, None, above.and(below)));
         }
         let needed = findings.len();
         Ok(combine_findings(findings, needed))
@@ -359,7 +345,13 @@ impl Judge<'_> {
         };
         let [first, second] =
             [absolute_value(&before.minus(1.0, here)), absolute_value(&here.minus(1.0, after))];
-        let verdict = Verdict::above_zero(first.minus(factor, &second).interval(), false);
+        let nothing = first.value == 0.0 && second.value == 0.0;
+        let decision = match decide_above(&first, factor, &second, false) {
+            Decision { verdict: Verdict::Holds, .. } if nothing => {
+                Decision::because(Verdict::Unclear, "no step on either side")
+            }
+            decided => decided,
+        };
         let unit = quantity_unit(of);
         let measured = format!(
             "{} moves by {} up to {at} and by {} after it",
@@ -374,7 +366,7 @@ impl Judge<'_> {
             measured,
             format!("{} times as much before", format_digits(factor)),
             effect,
-            verdict,
+            decision,
         ))
     }
 }
@@ -385,6 +377,9 @@ fn absolute_value(value: &Estimate) -> Estimate {
 }
 
 fn combine_findings(findings: Vec<Finding>, needed: usize) -> Finding {
+    if findings.is_empty() {
+        return undecided_finding("nothing to compare");
+    }
     let verdicts: Vec<Verdict> = findings.iter().map(|finding| finding.verdict).collect();
     Finding {
         verdict: Verdict::at_least(&verdicts, needed),
@@ -397,10 +392,10 @@ fn single_finding(
     measured: String,
     wanted: String,
     effect: Option<String>,
-    verdict: Verdict,
+    Decision { verdict, reason }: Decision,
 ) -> Finding {
-    let comparison =
-        Comparison { at: describe_place(bound), measured, bound: wanted, effect, verdict };
+    let at = describe_place(bound);
+    let comparison = Comparison { at, measured, bound: wanted, effect, verdict, reason };
     Finding { verdict, comparisons: vec![comparison] }
 }
 

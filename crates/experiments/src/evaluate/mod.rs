@@ -3,6 +3,7 @@
 mod cells;
 mod check;
 mod compare;
+mod decide;
 mod quantity;
 mod reference;
 mod table;

@@ -73,13 +73,13 @@ impl<'a> Evaluator<'a> {
             }
         };
         if estimate.value.is_finite() {
-            Ok(estimate)
-        } else {
-            Err(NoValue::Missing(format!(
-                "no value: {} divides by zero",
-                describe_quantity(quantity)
-            )))
+            return Ok(estimate);
         }
+        let why = match quantity {
+            Quantity::Ratio(_) => "divides by zero",
+            _ => "is not a finite number",
+        };
+        Err(NoValue::Missing(format!("no value: {} {why}", describe_quantity(quantity))))
     }
 
     fn estimate_both(
@@ -151,13 +151,26 @@ impl<'a> Evaluator<'a> {
         })?;
         let point = find_point(grid, at, bound)?;
         match self.results.sample(grid, point, metric) {
-            Sample::Values(values) => Ok(Estimate::of_runs(&values)),
+            Sample::Values(values) => estimate_runs(metric, &values),
             Sample::Unknown => Err(NoValue::Mistake(format!(
                 "no metric {metric:?} here (docs/reference/metrics.md lists them)"
             ))),
             Sample::Missing(missing, runs) => {
                 Err(NoValue::Missing(format!("{metric} has no value in {missing} of {runs} runs")))
             }
+        }
+    }
+}
+
+/// The mean of a metric; one figure that is no number leaves none.
+fn estimate_runs(metric: &str, values: &[f64]) -> Result<Estimate, NoValue> {
+    let runs = values.len();
+    match values.iter().filter(|value| !value.is_finite()).count() {
+        0 if runs > 0 => Ok(Estimate::of_runs(values)),
+        0 => Err(NoValue::Missing(format!("{metric} has no runs"))),
+        n => {
+            let text = format!("{metric} is not a finite number in {n} of {runs} runs");
+            Err(NoValue::Missing(text))
         }
     }
 }

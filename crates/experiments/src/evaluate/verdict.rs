@@ -4,8 +4,6 @@ use core::fmt;
 
 use serde::Serialize;
 
-use crate::stats::Interval;
-
 /// Whether a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -14,7 +12,7 @@ pub enum Verdict {
     Holds,
     /// It does not.
     DoesNotHold,
-    /// The interval straddles the bound, or a figure is missing.
+    /// The interval straddles the bound, or there is none; the comparison says why.
     Unclear,
 }
 
@@ -29,21 +27,6 @@ impl fmt::Display for Verdict {
 }
 
 impl Verdict {
-    /// Whether `value` is at or above zero (`strict`: above).
-    pub(super) fn above_zero(value: Interval, strict: bool) -> Self {
-        if value.half == 0.0 {
-            let holds = if strict { value.mean > 0.0 } else { value.mean >= 0.0 };
-            return if holds { Self::Holds } else { Self::DoesNotHold };
-        }
-        if value.low() > 0.0 {
-            Self::Holds
-        } else if value.high() < 0.0 {
-            Self::DoesNotHold
-        } else {
-            Self::Unclear
-        }
-    }
-
     /// Both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -91,6 +74,19 @@ pub struct Comparison {
     pub effect: Option<String>,
     /// What follows.
     pub verdict: Verdict,
+    /// Why it is unclear, or how it was decided without an interval.
+    pub reason: Option<String>,
+}
+
+impl Comparison {
+    /// What was measured, with the reason of the verdict if there is one.
+    pub fn describe_outcome(&self) -> String {
+        match &self.reason {
+            None => self.measured.clone(),
+            Some(reason) if self.measured.is_empty() => reason.clone(),
+            Some(reason) => format!("{}: {reason}", self.measured),
+        }
+    }
 }
 
 /// What a test found.

@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use super::deviation::{Deviation, find_deviations};
 use super::study::{Points, Stored, Study, concerns_claim};
-use crate::evaluate::{Evaluator, Finding, Results, Verdict, evaluate_test, undecided_finding};
+use crate::evaluate::{
+    Comparison, Evaluator, Finding, Results, Verdict, evaluate_test, undecided_finding,
+};
 use crate::experiment::{Alternative, Claim, ClaimKind};
 use crate::store::Store;
 
@@ -140,7 +142,7 @@ fn judge_sensitivity(study: &Study, store: &Store) -> Vec<SensitivityReport> {
 
 fn find_flip(claim: &Claim, base: &Stored, alternative: &Stored) -> Option<Flip> {
     let (before, after) = (judge_claim(claim, base), judge_claim(claim, alternative));
-    let measured = after.most_telling().map(|one| one.measured.clone()).unwrap_or_default();
+    let measured = after.most_telling().map(Comparison::describe_outcome).unwrap_or_default();
     (before.verdict != after.verdict).then(|| Flip {
         claim: claim.id.clone(),
         from: before.verdict,

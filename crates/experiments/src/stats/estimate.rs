@@ -4,6 +4,8 @@ use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// Two-sided confidence of all intervals.
 const CONFIDENCE: f64 = 0.95;
+/// What sums and differences of a few hundred numbers may lose, as a share of the numbers.
+const ROUNDING: f64 = 1e-12;
 
 /// A value and the half width of its 95 % interval; infinite where one run says nothing about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,6 +109,12 @@ impl Estimate {
 
     /// Its 95 % interval.
     pub fn interval(&self) -> Interval {
+        self.interval_at(self.value.abs())
+    }
+
+    /// Its 95 % interval, of figures as large as `scale`: sums of equal numbers may leave a
+    /// rounding error behind where there was no variance, and differences where there was none.
+    pub fn interval_at(&self, scale: f64) -> Interval {
         let half = match self.runs {
             None => 0.0,
             Some(0 | 1) => f64::INFINITY,
@@ -115,9 +123,8 @@ impl Estimate {
                 t_quantile(runs - 1) * variance.sqrt()
             }
         };
-        // Sums of equal numbers may leave a rounding error behind where there was no variance.
-        let noise = self.value.abs() * 1e-12;
-        Interval { mean: self.value, half: if half < noise { 0.0 } else { half } }
+        let without_noise = |x: f64| if x.abs() < scale * ROUNDING { 0.0 } else { x };
+        Interval { mean: without_noise(self.value), half: without_noise(half) }
     }
 
     /// Runs behind it; `None` for constants.

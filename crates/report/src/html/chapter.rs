@@ -225,7 +225,7 @@ fn format_comparisons(claim: &ClaimReport) -> String {
         };
         format!(
             "<div>{at}{}<span class=\"soft\">{bound}</span>{effect} {}</div>",
-            format_measured(&one.measured),
+            format_measured(&one.describe_outcome()),
             verdict_badge(one.verdict)
         )
     };

@@ -33,7 +33,8 @@ pub fn render_page(chapters: &[Chapter<'_>], command: &str) -> String {
         "<p>Intervals are 95 % (Student t over the seeds; differences and ratios by the delta method on runs with \
          common random numbers). A claim <span class=\"holds\">holds</span> or \
          <span class=\"does-not-hold\">does not hold</span> when the whole interval lies on one side of its bound, and \
-         is <span class=\"unclear\">unclear</span> when it straddles it or a figure is missing. Effects in square \
+         is <span class=\"unclear\">unclear</span> when it straddles it, there is one run only, nothing happened on either \
+         side, or a figure is missing; the reason stands beside it. Effects in square \
          brackets say how far apart the compared figures are.</p>",
     );
     write_overview(&mut page, chapters);
