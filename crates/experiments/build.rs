@@ -15,6 +15,8 @@ const ROOT: &str = "polypath-run";
 const LOCK: &str = "../../Cargo.lock";
 /// The profiles whose results are kept as hashes, by the names of the files.
 const PROFILES: [&str; 3] = ["paper", "ns2", "fast"];
+/// What the program carries (`src/carried.rs`); a file that comes or goes is no change of another.
+const CARRIED: &str = "files";
 
 fn main() {
     let mut hash = Sha256::new();
@@ -39,6 +41,9 @@ fn main() {
         let digest: String = Sha256::digest(&text).iter().take(4).map(hexadecimal).collect();
         println!("cargo:rustc-env=POLYPATH_RESULTS_{}={digest}", profile.to_uppercase());
     }
+    files(Path::new(CARRIED)).iter().filter_map(|file| file.parent()).for_each(|folder| {
+        println!("cargo:rerun-if-changed={}", folder.display());
+    });
 }
 
 fn hexadecimal(byte: &u8) -> String {

@@ -309,9 +309,9 @@ pub(crate) struct ReproduceArgs {
     /// Write the pages of tables that the experiments declare into this folder, as Markdown.
     #[arg(long, value_name = "DIR")]
     pub(crate) tables: Option<PathBuf>,
-    /// Folder of the experiment files.
-    #[arg(long, value_name = "DIR", default_value = "scenarios")]
-    pub(crate) scenarios: PathBuf,
+    /// Folder of other experiment files than those that the program carries.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scenarios: Option<PathBuf>,
     /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,

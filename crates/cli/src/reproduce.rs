@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
+use polypath_experiments::carried::Carried;
+use polypath_experiments::disk::Disk;
 use polypath_experiments::experiment::{Experiment, find_files};
 use polypath_experiments::reproduce::{Options, Study, collect_jobs, execute_jobs, prepare_study};
 use polypath_experiments::store::Store;
 use polypath_report::{Destination, count_verdicts, paper_name, text, write_report};
+use polypath_scenario::Files;
 
 use crate::args::ReproduceArgs;
 use crate::failure::Failure;
@@ -37,8 +40,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
 fn check_experiments(args: &ReproduceArgs) -> Result<(), Failure> {
     let (mut wrong, mut known) = (0, Vec::new());
     let options = Options { quick: args.quick, seeds: args.seeds, sensitivity: !args.quick };
-    for path in find_experiments(args)? {
-        let read = Experiment::from_file(&path).map(|one| {
+    let (files, paths) = find_experiments(args)?;
+    for path in paths {
+        let read = Experiment::from_files(Arc::clone(&files), &path).map(|one| {
             let asked = args.ids.is_empty() || args.ids.iter().any(|id| is_named(&one.head.id, id));
             known.push(one.head.id.clone());
             asked.then_some(one)
@@ -69,10 +73,8 @@ fn check_experiments(args: &ReproduceArgs) -> Result<(), Failure> {
 /// Every name means an experiment, and there are some at all.
 fn all_known(args: &ReproduceArgs, known: &[String]) -> Result<(), Failure> {
     if known.is_empty() {
-        return Err(Failure::bad_input(format!(
-            "{}: no experiment files",
-            args.scenarios.display()
-        )));
+        let folder = args.scenarios.as_deref().unwrap_or(Path::new("")).display();
+        return Err(Failure::bad_input(format!("{folder}: no experiment files")));
     }
     let unknown = args.ids.iter().find(|id| !known.iter().any(|own| is_named(own, id)));
     unknown.map_or(Ok(()), |id| {
@@ -81,19 +83,24 @@ fn all_known(args: &ReproduceArgs, known: &[String]) -> Result<(), Failure> {
     })
 }
 
-fn find_experiments(args: &ReproduceArgs) -> Result<Vec<PathBuf>, Failure> {
-    let folder = &args.scenarios;
-    find_files(folder).map_err(|error| {
-        let hint = "(allowed: a folder of experiment files; --scenarios names it)";
-        Failure::bad_input(format!("{}: {error} {hint}", folder.display()))
-    })
+/// The experiment files, and what has them: a folder that is named, or the program itself.
+fn find_experiments(args: &ReproduceArgs) -> Result<(Arc<dyn Files>, Vec<PathBuf>), Failure> {
+    let Some(folder) = &args.scenarios else {
+        return Ok((Arc::new(Carried), Carried.find_experiments()));
+    };
+    let found = find_files(folder).map_err(|error| {
+        let hint = "(allowed: a folder of experiment files; those of the program without it)";
+        Failure::bad_input(format!("--scenarios {}: {error} {hint}", folder.display()))
+    })?;
+    Ok((Arc::new(Disk), found))
 }
 
 /// The experiments that the arguments name; all without names.
 fn choose_experiments(args: &ReproduceArgs) -> Result<Vec<Experiment>, Failure> {
     let mut all = Vec::new();
-    for path in find_experiments(args)? {
-        all.push(Experiment::from_file(&path)?);
+    let (files, paths) = find_experiments(args)?;
+    for path in paths {
+        all.push(Experiment::from_files(Arc::clone(&files), &path)?);
     }
     // By id, so that reports list them alike wherever their files are.
     all.sort_by(|a, b| a.head.id.cmp(&b.head.id));

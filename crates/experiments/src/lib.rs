@@ -22,9 +22,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! From here on there are files and threads: [`disk`] reads scenarios, [`output`] writes files that
+//! From here on there are files and threads: [`disk`] reads scenarios, [`carried`] has those that
+//! are part of the program, [`output`] writes files that
 //! appear under their names only once they are whole, and [`store`] keeps finished runs.
 
+pub mod carried;
 pub mod disk;
 pub mod evaluate;
 pub mod experiment;

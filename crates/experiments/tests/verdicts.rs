@@ -78,7 +78,7 @@ fn differences() -> impl Strategy<Value = Vec<f64>> {
             1 => Just(0.0),
             2 => (-3..=3_i32).prop_map(f64::from),
             4 => (-1.0..1.0_f64).prop_map(move |noise| shift + noise),
-            1 => (-50.0..50.0_f64),
+            1 => -50.0..50.0_f64,
         ]
     };
     (-3.0..3.0_f64, 6..=10_usize)

@@ -81,6 +81,17 @@ fn json_is_alone_on_stdout_and_finished_runs_are_found_again() {
     assert!(talk.contains("3 runs made, 6 found in the store"), "{talk}");
 }
 
+/// As installed: nothing but the program, in a folder without a checkout.
+#[test]
+fn the_program_carries_the_papers_experiments_and_their_data() {
+    let desk = Desk::new();
+    let (text, talk) = desk.done("reproduce S3-F2-formulas --quick --json");
+    let reports: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(reports[0]["claims"][0]["id"], "S3-F2-c3", "{talk}");
+    let (text, _) = desk.done("reproduce S1-F4 CC P R --check");
+    assert!(text.lines().count() > 20, "traces and reference data are there: {text}");
+}
+
 /// On one core and on all, whatever ends first.
 #[test]
 fn two_runs_leave_the_same_files_byte_for_byte() {

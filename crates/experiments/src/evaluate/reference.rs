@@ -1,7 +1,5 @@
 //! Points of reference data, from files in CSV.
 
-use std::path::{Path, PathBuf};
-
 use super::quantity::Bindings;
 use crate::experiment::{Experiment, Reference, ReferenceAxis};
 
@@ -20,8 +18,8 @@ pub(crate) fn read_points(
     experiment: &Experiment,
     reference: &Reference,
 ) -> Option<Vec<ReferencePoint>> {
-    let path = locate_file(&experiment.file, &reference.file)?;
-    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_path(path).ok()?;
+    let text = read_file(experiment, &reference.file)?;
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
     let header = reader.headers().ok()?.clone();
     let column = |name: &str| header.iter().position(|known| known == name);
     let mut points = Vec::new();
@@ -50,7 +48,9 @@ pub(crate) fn read_points(
 }
 
 /// The file below the nearest folder around the experiment that has it.
-fn locate_file(experiment: &Path, file: &str) -> Option<PathBuf> {
-    let full = experiment.canonicalize().ok()?;
-    full.ancestors().map(|folder| folder.join(file)).find(|path| path.is_file())
+fn read_file(experiment: &Experiment, file: &str) -> Option<String> {
+    // A path from the folder of the process goes no further up than that; the whole one does.
+    let whole = experiment.file.canonicalize().unwrap_or_default();
+    let around = experiment.file.ancestors().chain(whole.ancestors()).skip(1);
+    around.map(|folder| folder.join(file)).find_map(|path| experiment.files.text(&path).ok())
 }

@@ -1,13 +1,14 @@
 //! Reading experiment files, and finding them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use polypath_scenario::{ScenarioError, Source};
+use polypath_scenario::{Files, ScenarioError, Source};
 use serde::Deserialize as _;
 
 use super::file::File;
 use super::{Experiment, Head, Runs, Variant};
-use crate::disk::source_from_text;
+use crate::disk::Disk;
 
 /// The line that divides the scenario from the rest.
 const DIVIDER: &str = "[experiment]";
@@ -19,6 +20,7 @@ impl Experiment {
         Self {
             head: Head { id: title.clone(), title, ..Head::default() },
             file: PathBuf::new(),
+            files: Arc::new(Disk),
             claims: Vec::new(),
             figures: Vec::new(),
             tables: Vec::new(),
@@ -34,15 +36,24 @@ impl Experiment {
         }
     }
 
-    /// Reads a file, and the one whose runs it uses.
+    /// Reads a file of this machine, and the one whose runs it uses.
     ///
     /// # Errors
     /// What cannot be read, is unknown, or makes no sense, in one line.
     pub fn from_file(path: &Path) -> Result<Self, ScenarioError> {
+        Self::from_files(Arc::new(Disk), path)
+    }
+
+    /// Reads one of these files, and those that it names.
+    ///
+    /// # Errors
+    /// What cannot be read, is unknown, or makes no sense, in one line.
+    pub fn from_files(files: Arc<dyn Files>, path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = files
+            .text(path)
             .map_err(|error| ScenarioError::of_file(&name, format!("cannot be read: {error}")))?;
-        let (experiment, upper) = Self::parse_alone(&name, path, &text)?;
+        let (experiment, upper) = Self::parse_alone(&name, path, &text, &files)?;
         let Some(other) = &experiment.head.runs_of else {
             experiment.expand_grids(&Variant::default())?;
             return Ok(experiment);
@@ -52,7 +63,7 @@ impl Experiment {
             return Err(experiment.field_error("experiment.runs-of", text));
         }
         let folder = path.parent().unwrap_or(Path::new("."));
-        let base = Self::from_file(&folder.join(other))?;
+        let base = Self::from_files(files, &folder.join(other))?;
         let mut runs = base.runs;
         runs.grids.extend(experiment.runs.grids.clone());
         let merged = Self { runs, ..experiment };
@@ -61,10 +72,15 @@ impl Experiment {
     }
 
     /// The file alone, and the text above the divider.
-    fn parse_alone(name: &str, path: &Path, text: &str) -> Result<(Self, String), ScenarioError> {
+    fn parse_alone(
+        name: &str,
+        path: &Path,
+        text: &str,
+        files: &Arc<dyn Files>,
+    ) -> Result<(Self, String), ScenarioError> {
         let (upper, lower) = split_halves(text);
-        let scenario = source_from_text(name, upper.clone())?;
-        let text = source_from_text(name, lower)?;
+        let scenario = Source::with_files(name, upper.clone(), Arc::clone(files))?;
+        let text = Source::with_files(name, lower, Arc::clone(files))?;
         let file = parse_file(&text)?;
         check_unique_names(&text, &file)?;
         let runs = Runs {
@@ -76,6 +92,7 @@ impl Experiment {
         let experiment = Self {
             head: file.experiment,
             file: path.to_owned(),
+            files: Arc::clone(files),
             claims: file.claim,
             figures: file.figure,
             tables: file.table,
@@ -98,14 +115,17 @@ pub fn find_files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
         let path = entry?.path();
         if path.is_dir() {
             found.extend(find_files(&path)?);
-        } else if path.extension().is_some_and(|ending| ending == "toml")
-            && std::fs::read_to_string(&path).is_ok_and(|text| find_divider(&text).is_some())
-        {
+        } else if std::fs::read_to_string(&path).is_ok_and(|text| is_experiment(&path, &text)) {
             found.push(path);
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// Whether a file holds an experiment.
+pub(crate) fn is_experiment(path: &Path, text: &str) -> bool {
+    path.extension().is_some_and(|ending| ending == "toml") && find_divider(text).is_some()
 }
 
 /// Both halves; blank lines stand for the other half, so that line numbers stay.

@@ -15,13 +15,15 @@ pub use file::{
 };
 pub use grid::{Axis, Grid, GridPoint, Variant};
 pub use load::find_files;
+pub(crate) use load::is_experiment;
 pub use quantity::{Fold, Quantity};
 pub use select::{Over, Pick, Selection};
 pub use test::{HoldsAt, Test};
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use polypath_scenario::{ScenarioError, Source};
+use polypath_scenario::{Files, ScenarioError, Source};
 
 /// Name of the grid that the scenario's own sweep makes.
 pub const MAIN: &str = "main";
@@ -33,6 +35,8 @@ pub struct Experiment {
     pub head: Head,
     /// Where it was read.
     pub file: PathBuf,
+    /// What has it, and the files that it names.
+    pub files: Arc<dyn Files>,
     /// Statements and their tests.
     pub claims: Vec<Claim>,
     /// Diagrams.
