@@ -20,6 +20,9 @@ use crate::transfer::{ReceiveArgs, SendArgs};
     propagate_version = true
 )]
 pub(crate) struct Args {
+    /// Say nothing but results and errors.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -130,10 +133,17 @@ Examples:
     Policies(ListArgs),
     /// List every metric with its unit and what it tells.
     #[command(after_help = "Example:\n  polypath metrics")]
-    Metrics,
+    Metrics(ListArgs),
     /// Print the JSON schema of scenario files, for editors.
     #[command(after_help = "Example:\n  polypath schema > scenario.schema.json")]
     Schema(SchemaArgs),
+    /// List the example scenarios that the program carries, print one, or write all of them.
+    #[command(after_help = "\
+Examples:
+  polypath examples
+  polypath examples lte-wifi > mine.toml
+  polypath simulate lte-wifi")]
+    Examples(ExamplesArgs),
     /// Print a commented scenario to start from, or write it to a new file.
     #[command(
         alias = "new",
@@ -435,6 +445,18 @@ pub(crate) struct ListArgs {
 pub(crate) struct SchemaArgs {
     /// Accepted for uniformity: a schema is JSON anyway.
     #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExamplesArgs {
+    /// Print this one.
+    pub(crate) name: Option<String>,
+    /// Write all, with the files that they name, into this new folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "name")]
+    pub(crate) write: Option<PathBuf>,
+    /// Print JSON instead of a list.
+    #[arg(long, conflicts_with_all = ["name", "write"])]
     pub(crate) json: bool,
 }
 

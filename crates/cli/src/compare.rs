@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::output;
+use crate::talk::Talk;
 
 /// A metric at a point of both tables.
 #[derive(Serialize)]
@@ -24,7 +25,7 @@ struct Row<'a> {
     differs: bool,
 }
 
-pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+pub(crate) fn compare(args: &CompareArgs, talk: Talk) -> Result<(), Failure> {
     let table = |path| read_run_table(path, &args.grid);
     let shared =
         table(&args.first)?.shared_runs(&table(&args.second)?).map_err(Failure::bad_input)?;
@@ -53,7 +54,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         }
     }
     for (file, alone) in [&args.first, &args.second].into_iter().zip(&shared.alone) {
-        alone.iter().for_each(|point| eprintln!("only in {}: {point}", file.display()));
+        let say = |point: &String| talk.say(format_args!("only in {}: {point}", file.display()));
+        alone.iter().for_each(say);
     }
     if args.json {
         output::print_json(&rows)

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::args::CrossCheckArgs;
 use crate::failure::Failure;
+use crate::talk::Talk;
 use crate::{input, output};
 
 /// What `--json` prints for each scenario.
@@ -22,24 +23,24 @@ struct Report<'a> {
     comparison: &'a Comparison,
 }
 
-pub(crate) fn cross_check(args: &CrossCheckArgs) -> Result<(), Failure> {
+pub(crate) fn cross_check(args: &CrossCheckArgs, talk: Talk) -> Result<(), Failure> {
     match args.draws {
-        Some(wanted) => draws::check_draws(args, wanted),
-        None => check_scenarios(args),
+        Some(wanted) => draws::check_draws(args, wanted, talk),
+        None => check_scenarios(args, talk),
     }
 }
 
-fn check_scenarios(args: &CrossCheckArgs) -> Result<(), Failure> {
+fn check_scenarios(args: &CrossCheckArgs, talk: Talk) -> Result<(), Failure> {
     let mut all = Vec::new();
     for path in &args.scenarios {
-        let scenario = read_scenario(&input::read_source(path, &args.set)?)?;
+        let scenario = read_scenario(&input::read_source(path, &args.set, talk)?)?;
         let name = scenario_name(path);
         let options = Options {
             first_seed: args.seed.unwrap_or(scenario.seeds.first),
             runs: args.runs,
             check: !args.no_check,
         };
-        let mut told = |what: &str| eprintln!("{name}: {what}");
+        let mut told = |what: &str| talk.say(format_args!("{name}: {what}"));
         let comparison = compare_worlds(&scenario, options, &mut told)?;
         if !args.json && !args.markdown {
             output::print_text(&format!("{name}\n{}\n", format_comparison(&comparison)))?;

@@ -12,15 +12,15 @@ use polypath_run::demo::Demo;
 use crate::args::DemoArgs;
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::Progress;
+use crate::talk::Talk;
 
 /// More would only take longer.
 const MAX_BYTES: u64 = 16 << 20;
 
-pub(crate) fn demo(args: &DemoArgs) -> Result<(), Failure> {
+pub(crate) fn demo(args: &DemoArgs, talk: Talk) -> Result<(), Failure> {
     let (name, content) = load_demo_file(args.file.as_deref())?;
     let files = RecordingFiles { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
-    let mut progress = Progress::new();
+    let mut progress = talk.progress();
     let demo = with_recording(&files, |recording| {
         Demo::run(&name, content, args.seed, recording, &mut |done| progress.report_fraction(done))
     })?;

@@ -13,26 +13,27 @@ use polypath_testbed::{Capture, EmulationReport, left_out, network_spec};
 use crate::args::{EmulateArgs, Side};
 use crate::emulate::command::Programs;
 use crate::failure::{Failure, file_not_written};
+use crate::talk::Talk;
 use crate::{input, interrupt, output};
 
-pub(crate) fn emulate(args: &EmulateArgs) -> Result<(), Failure> {
-    let scenario = read_scenario(&input::read_source(&args.scenario, &args.set)?)?;
+pub(crate) fn emulate(args: &EmulateArgs, talk: Talk) -> Result<(), Failure> {
+    let scenario = read_scenario(&input::read_source(&args.scenario, &args.set, talk)?)?;
     for what in left_out(&scenario) {
-        eprintln!("not emulated: {what}");
+        talk.say(format_args!("not emulated: {what}"));
     }
     let mut spec = network_spec(&scenario, args.seed.unwrap_or(scenario.seeds.first))?;
     spec.frame_overhead = args.frame_overhead;
     let capture = args.pcap.as_deref().map(|path| begin_capture(path, &spec)).transpose()?;
     interrupt::hold_interrupt();
     let emulation = Emulation::build(spec)?;
-    eprint!("{}", words::describe_hosts(&emulation));
-    let measured = if args.no_check { Vec::new() } else { verify_network(&emulation)? };
+    talk.say_text(words::describe_hosts(&emulation));
+    let measured = if args.no_check { Vec::new() } else { verify_network(&emulation, talk)? };
     if let Some(capture) = &capture {
         capture.attach_to(&emulation)?;
     }
     let code = run_programs(args, &emulation)?;
     let report = EmulationReport::new(&measured, &emulation.stats()?);
-    eprint!("{}", words::describe_end(&report));
+    talk.say_text(words::describe_end(&report));
     drop(emulation);
     if let (Some(capture), Some(path)) = (capture, &args.pcap) {
         let out = capture.finish_capture().map_err(|error| file_not_written(path, &error))?;
@@ -51,10 +52,10 @@ fn begin_capture(path: &Path, spec: &NetworkSpec) -> Result<Capture<Output>, Fai
 }
 
 /// Measures the network, and fails when it is not what the scenario says.
-fn verify_network(emulation: &Emulation) -> Result<Vec<Measurement>, Failure> {
+fn verify_network(emulation: &Emulation, talk: Talk) -> Result<Vec<Measurement>, Failure> {
     let bounds = Bounds::default();
     let measured = emulation.measure_routes(&bounds)?;
-    eprint!("{}", words::describe_measurements(&measured));
+    talk.say_text(words::describe_measurements(&measured));
     let faults: Vec<_> =
         measured.iter().filter_map(|route| route.describe_fault(&bounds)).collect();
     if faults.is_empty() {

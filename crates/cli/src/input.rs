@@ -6,23 +6,28 @@ use std::path::Path;
 use polypath_experiments::disk;
 use polypath_scenario::Source;
 
+use crate::examples;
 use crate::failure::Failure;
+use crate::talk::Talk;
 
-/// The file's content, or that of stdin for `-`, with these assignments.
-pub(crate) fn read_source(path: &Path, set: &[String]) -> Result<Source, Failure> {
+/// The file's content, that of an example by its name, or that of stdin for `-`, with these assignments.
+pub(crate) fn read_source(path: &Path, set: &[String], talk: Talk) -> Result<Source, Failure> {
     let mut source = read_file_or_stdin(path)?;
     for assignment in set {
         source.set_field(&assignment.parse()?)?;
     }
     for hint in source.hints() {
-        eprintln!("polypath: {}: {hint}", source.name());
+        talk.say(format_args!("polypath: {}: {hint}", source.name()));
     }
     Ok(source)
 }
 
 fn read_file_or_stdin(path: &Path) -> Result<Source, Failure> {
     if path != Path::new("-") {
-        return Ok(disk::read_source(path)?);
+        return match examples::source_by_name(path) {
+            Some(source) => source,
+            None => Ok(disk::read_source(path)?),
+        };
     }
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);

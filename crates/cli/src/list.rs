@@ -10,6 +10,7 @@ use polypath_scenario::{catalogue, example, schema};
 use crate::args::Args;
 use crate::failure::Failure;
 use crate::output;
+use crate::talk::Talk;
 
 pub(crate) fn print_policies(json: bool) -> Result<(), Failure> {
     if json {
@@ -19,15 +20,19 @@ pub(crate) fn print_policies(json: bool) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn print_metrics() -> Result<(), Failure> {
-    output::print_text(&polypath_run::metrics::metrics_text())
+pub(crate) fn print_metrics(json: bool) -> Result<(), Failure> {
+    if json {
+        output::print_json(&polypath_run::metrics::list_metrics())
+    } else {
+        output::print_text(&polypath_run::metrics::metrics_text())
+    }
 }
 
 pub(crate) fn print_schema() -> Result<(), Failure> {
     output::print_text(&schema::scenario_schema())
 }
 
-pub(crate) fn write_example(file: Option<&Path>) -> Result<(), Failure> {
+pub(crate) fn write_example(file: Option<&Path>, talk: Talk) -> Result<(), Failure> {
     let Some(path) = file else { return output::print_text(example::SCENARIO) };
     let written =
         File::create_new(path).and_then(|mut file| file.write_all(example::SCENARIO.as_bytes()));
@@ -37,7 +42,7 @@ pub(crate) fn write_example(file: Option<&Path>) -> Result<(), Failure> {
         }
         _ => Failure::run_failed(format!("{}: cannot be written: {error}", path.display())),
     })?;
-    eprintln!("{0} written; run it with: polypath simulate {0}", path.display());
+    talk.say(format_args!("{0} written; run it with: polypath simulate {0}", path.display()));
     Ok(())
 }
 

@@ -9,6 +9,7 @@ mod compare;
 mod cross_check;
 mod demo;
 mod emulate;
+mod examples;
 mod failure;
 mod input;
 mod interrupt;
@@ -24,6 +25,7 @@ mod reproduce;
 mod simulate;
 mod stack;
 mod sweep;
+mod talk;
 mod transfer;
 
 use std::process::ExitCode;
@@ -32,6 +34,7 @@ use clap::Parser as _;
 
 use crate::args::{Args, Command};
 use crate::failure::Failure;
+use crate::talk::Talk;
 
 /// Messages are made by one thread and dropped by another all the time, which costs the C library's
 /// allocator a third of what a receiver of small messages spends.
@@ -41,30 +44,38 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     interrupt::install_handler();
     renamed::hint_at_new_word(std::env::args_os().nth(1).as_deref());
-    match dispatch_command(Args::parse().command) {
+    let args = Args::parse();
+    match dispatch_command(args.command, Talk::new(args.quiet)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report_to_user(),
     }
 }
 
-fn dispatch_command(command: Command) -> Result<(), Failure> {
+fn dispatch_command(command: Command, talk: Talk) -> Result<(), Failure> {
     match command {
-        Command::Simulate(args) => simulate::simulate(&args),
-        Command::Demo(args) => demo::demo(&args),
-        Command::Emulate(args) => emulate::emulate(&args),
-        Command::Perf(args) => perf::perf(&args),
-        Command::Send(args) => transfer::send(&args),
-        Command::Receive(args) => transfer::receive(&args),
-        Command::Reproduce(args) => reproduce::reproduce(&args),
-        Command::Sweep(args) => sweep::sweep(&args),
-        Command::Population(args) => population::population(&args),
+        Command::Simulate(args) => simulate::simulate(&args, talk),
+        Command::Demo(args) => demo::demo(&args, talk),
+        Command::Emulate(args) => emulate::emulate(&args, talk),
+        Command::Perf(args) => perf::perf(&args, talk),
+        Command::Send(mut args) => {
+            args.common.quiet = talk.is_quiet();
+            transfer::send(&args)
+        }
+        Command::Receive(mut args) => {
+            args.common.quiet = talk.is_quiet();
+            transfer::receive(&args)
+        }
+        Command::Reproduce(args) => reproduce::reproduce(&args, talk),
+        Command::Sweep(args) => sweep::sweep(&args, talk),
+        Command::Population(args) => population::population(&args, talk),
         Command::Plot(args) => plot::plot(&args),
-        Command::Compare(args) => compare::compare(&args),
-        Command::CrossCheck(args) => cross_check::cross_check(&args),
+        Command::Compare(args) => compare::compare(&args, talk),
+        Command::CrossCheck(args) => cross_check::cross_check(&args, talk),
         Command::Policies(args) => list::print_policies(args.json),
-        Command::Metrics => list::print_metrics(),
+        Command::Metrics(args) => list::print_metrics(args.json),
         Command::Schema(_) => list::print_schema(),
-        Command::Init(args) => list::write_example(args.file.as_deref()),
+        Command::Examples(args) => examples::examples(&args, talk),
+        Command::Init(args) => list::write_example(args.file.as_deref(), talk),
         Command::Completions(args) => list::print_completions(args.shell),
     }
 }

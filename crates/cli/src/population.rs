@@ -13,8 +13,8 @@ use polypath_population::{
 
 use crate::args::PopulationArgs;
 use crate::failure::{Failure, file_not_written};
-use crate::progress::Progress;
 use crate::reproduce::advance_shared_bar;
+use crate::talk::Talk;
 use crate::{interrupt, output};
 
 /// The tables of a population, in its folder.
@@ -22,7 +22,7 @@ const TABLES: &str = "population.md";
 /// The same with figures.
 const PAGE: &str = "population.html";
 
-pub(crate) fn population(args: &PopulationArgs) -> Result<(), Failure> {
+pub(crate) fn population(args: &PopulationArgs, talk: Talk) -> Result<(), Failure> {
     let plan = Plan {
         population: Population { seed: args.seed, packets: args.packets },
         draws: args.draws,
@@ -30,8 +30,8 @@ pub(crate) fn population(args: &PopulationArgs) -> Result<(), Failure> {
         jobs: args.jobs,
     };
     match args.draw {
-        Some(number) => show_draw(args, &plan, number),
-        None => run_all(args, &plan),
+        Some(number) => show_draw(args, &plan, number, talk),
+        None => run_all(args, &plan, talk),
     }
 }
 
@@ -52,9 +52,9 @@ fn read_schedulers(words: &[String]) -> Result<Vec<String>, Failure> {
     Ok(words.to_vec())
 }
 
-fn show_draw(args: &PopulationArgs, plan: &Plan, number: u64) -> Result<(), Failure> {
+fn show_draw(args: &PopulationArgs, plan: &Plan, number: u64, talk: Talk) -> Result<(), Failure> {
     let path = write_one(plan.population, number, &args.out)?;
-    eprintln!("scenario: {}", path.display());
+    talk.say(format_args!("scenario: {}", path.display()));
     let record = run_draw(plan, number).map_err(failure_of)?;
     if args.json { output::print_json(&record) } else { output::print_text(&record_text(&record)) }
 }
@@ -75,10 +75,10 @@ fn record_text(record: &Record) -> String {
     text + &record.limit.map_or(String::new(), |limit| format!("{:<16} {limit:>16.1}\n", "limit"))
 }
 
-fn run_all(args: &PopulationArgs, plan: &Plan) -> Result<(), Failure> {
+fn run_all(args: &PopulationArgs, plan: &Plan, talk: Talk) -> Result<(), Failure> {
     let mut records = Records::open(&args.out, args.resume).map_err(Failure::bad_input)?;
     interrupt::hold_interrupt();
-    let progress = Mutex::new(Progress::new());
+    let progress = Mutex::new(talk.progress());
     let done = execute(
         plan,
         &mut records,
@@ -88,17 +88,22 @@ fn run_all(args: &PopulationArgs, plan: &Plan) -> Result<(), Failure> {
     .map_err(failure_of)?;
     drop(progress);
     if !done.is_empty() {
-        report_population(args, plan, &done)?;
+        report_population(args, plan, &done, talk)?;
     }
     if (done.len() as u64) < plan.draws {
-        eprintln!("{} of {} draws; --resume goes on", done.len(), plan.draws);
+        talk.say(format_args!("{} of {} draws; --resume goes on", done.len(), plan.draws));
         return Err(Failure::from_status(interrupt::INTERRUPTED));
     }
     Ok(())
 }
 
 /// Prints what is known, and writes page and worst draws.
-fn report_population(args: &PopulationArgs, plan: &Plan, done: &[Record]) -> Result<(), Failure> {
+fn report_population(
+    args: &PopulationArgs,
+    plan: &Plan,
+    done: &[Record],
+    talk: Talk,
+) -> Result<(), Failure> {
     let summary = Summary::of_records(plan.population, done);
     let text = summary_text(&summary);
     let command = command_line(args);
@@ -111,9 +116,9 @@ fn report_population(args: &PopulationArgs, plan: &Plan, done: &[Record]) -> Res
     for worst in &summary.worst {
         write_one(plan.population, worst.number, &args.out)?;
     }
-    eprintln!("page: {}", page.display());
+    talk.say(format_args!("page: {}", page.display()));
     if !summary.worst.is_empty() {
-        eprintln!("the worst draws are scenario files beside it");
+        talk.say("the worst draws are scenario files beside it");
     }
     if args.json { output::print_json(&summary) } else { output::print_text(&text) }
 }

@@ -17,24 +17,26 @@ const STEPS: u64 = 1000;
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
+    /// Never shown.
+    is_quiet: bool,
     #[expect(clippy::disallowed_types, reason = "as above")]
     start: Instant,
 }
 
 impl Progress {
     #[expect(clippy::disallowed_types, reason = "as above")]
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(is_quiet: bool) -> Self {
         let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::hidden());
         // The template is a constant, which a test renders.
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent:>3} %, {eta} left") {
             bar.set_style(style);
         }
-        Self { bar, start: Instant::now() }
+        Self { bar, is_quiet, start: Instant::now() }
     }
 
     /// `fraction` of the work, from 0 to 1, is done.
     pub(crate) fn report_fraction(&mut self, fraction: f64) {
-        if self.bar.is_hidden() && self.start.elapsed() >= PATIENCE {
+        if !self.is_quiet && self.bar.is_hidden() && self.start.elapsed() >= PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_position((fraction * STEPS as f64) as u64);

@@ -16,8 +16,9 @@ use crate::args::ReproduceArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Progress;
+use crate::talk::Talk;
 
-pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
+pub(crate) fn reproduce(args: &ReproduceArgs, talk: Talk) -> Result<(), Failure> {
     if args.check {
         return check_experiments(args);
     }
@@ -32,8 +33,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         .map(|experiment| prepare_study(experiment, options))
         .collect::<Result<_, _>>()?;
     let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run_failed)?;
-    run_studies(&studies, &mut store)?;
-    write_reports(args, &studies, &store)
+    run_studies(&studies, &mut store, talk)?;
+    write_reports(args, &studies, &store, talk)
 }
 
 /// Says what is wrong with the files, one line each, and how many runs they need.
@@ -115,14 +116,14 @@ fn is_named(own: &str, id: &str) -> bool {
     own == id || paper_name(own) == id
 }
 
-fn run_studies(studies: &[Study], store: &mut Store) -> Result<(), Failure> {
+fn run_studies(studies: &[Study], store: &mut Store, talk: Talk) -> Result<(), Failure> {
     let jobs = collect_jobs(studies);
-    let progress = Mutex::new(Progress::new());
+    let progress = Mutex::new(talk.progress());
     let made = execute_jobs(&jobs, store, &|done| advance_shared_bar(&progress, done))
         .map_err(Failure::run_failed)?;
     store.sort_tables().map_err(Failure::run_failed)?;
     drop(progress);
-    eprintln!("{made} runs made, {} found in the store", jobs.len() - made);
+    talk.say(format_args!("{made} runs made, {} found in the store", jobs.len() - made));
     Ok(())
 }
 
@@ -133,13 +134,19 @@ pub(crate) fn advance_shared_bar(progress: &Mutex<Progress>, done: f64) {
     }
 }
 
-fn write_reports(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Result<(), Failure> {
+fn write_reports(
+    args: &ReproduceArgs,
+    studies: &[Study],
+    store: &Store,
+    talk: Talk,
+) -> Result<(), Failure> {
     let command = command_line(args);
     let commit = find_commit(args.tables.as_deref().unwrap_or(&args.out));
     let pages = args.tables.as_deref();
     let to = Destination { folder: &args.out, pages, command: &command, commit: commit.as_deref() };
     let report = write_report(studies, store, to)?;
-    report.pages.iter().for_each(|page| eprintln!("tables: {}", page.display()));
+    let tables = report.pages.iter();
+    tables.for_each(|page| talk.say(format_args!("tables: {}", page.display())));
     if args.json {
         output::print_json(&report.experiments)?;
     } else {
@@ -151,7 +158,7 @@ fn write_reports(args: &ReproduceArgs, studies: &[Study], store: &Store) -> Resu
         let [holds, not, unclear] = count_verdicts(&report.experiments);
         output::print_text(&format!("{holds} claims hold, {not} do not, {unclear} are unclear\n"))?;
     }
-    eprintln!("report: {}", report.page.display());
+    talk.say(format_args!("report: {}", report.page.display()));
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::talk::Talk;
 use crate::{input, output};
 
 /// What `--json` prints.
@@ -23,11 +23,11 @@ struct Report<'a> {
     limits: &'a BoundUtilisation,
 }
 
-pub(crate) fn simulate(args: &SimulateArgs) -> Result<(), Failure> {
-    let scenario = read_scenario(&input::read_source(&args.scenario, &args.set)?)?;
+pub(crate) fn simulate(args: &SimulateArgs, talk: Talk) -> Result<(), Failure> {
+    let scenario = read_scenario(&input::read_source(&args.scenario, &args.set, talk)?)?;
     let seed = args.seed.unwrap_or(scenario.seeds.first);
     let files = RecordingFiles { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
-    let mut progress = Progress::new();
+    let mut progress = talk.progress();
     let spec = world_spec(&scenario, files.trace.is_some()).map_err(RunError::from)?;
     let result = with_recording(&files, |recording| {
         run_world(&spec, seed, recording, &mut |done| progress.report_fraction(done))

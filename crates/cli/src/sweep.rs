@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use polypath_experiments::disk;
 use polypath_experiments::experiment::parse_amount;
 use polypath_experiments::reproduce::{Measured, Seeds, SweepError, SweepRow};
 use polypath_experiments::store::Store;
@@ -12,20 +11,17 @@ use polypath_scenario::{Axis, Scalar, Source};
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;
-use crate::output;
-use crate::progress::Progress;
 use crate::reproduce::advance_shared_bar;
+use crate::talk::Talk;
+use crate::{input, output};
 
-pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
-    let mut source = disk::read_source(&args.scenario)?;
-    for assignment in &args.set {
-        source.set_field(&assignment.parse()?)?;
-    }
+pub(crate) fn sweep(args: &SweepArgs, talk: Talk) -> Result<(), Failure> {
+    let mut source = input::read_source(&args.scenario, &args.set, talk)?;
     let mut axes = read_scenario(&source)?.sweep;
     axes.extend(args.axis.iter().map(|text| parse_axis(text)).collect::<Result<Vec<_>, _>>()?);
     source.set_axes(&axes)?;
     let mut store = Store::open(&args.out.join("runs")).map_err(Failure::run_failed)?;
-    let progress = Mutex::new(Progress::new());
+    let progress = Mutex::new(talk.progress());
     let report = |done| advance_shared_bar(&progress, done);
     let seeds = choose_seeds(args, &source)?;
     let metrics = choose_metrics(args, &source)?;
@@ -41,7 +37,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let name = args.scenario.file_stem().unwrap_or_default();
     let folder = args.out.join(name);
     let path = write_runs(&folder, &study, &stored)?;
-    eprintln!("runs: {}", path.display());
+    talk.say(format_args!("runs: {}", path.display()));
     if args.json { output::print_json(&rows) } else { output::print_text(&format_table(&rows)) }
 }
 

@@ -13,6 +13,9 @@ use crate::experiment::is_experiment;
 
 static ROOT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/files");
 
+/// Where the examples are.
+const EXAMPLES: &str = "scenarios/examples";
+
 /// The files that the program carries, by their paths from the root of the repository.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried;
@@ -32,6 +35,33 @@ impl Carried {
         found.sort();
         found
     }
+
+    /// Its example scenarios, by name.
+    pub fn list_examples(self) -> Vec<PathBuf> {
+        let files = ROOT.get_dir(EXAMPLES).map(Dir::files).into_iter().flatten();
+        let paths = files.map(|file| file.path().to_owned());
+        let mut found: Vec<PathBuf> =
+            paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+        found.sort();
+        found
+    }
+
+    /// The examples with the files that they name: paths from their folder, and contents.
+    pub fn files_of_examples(self) -> Vec<(PathBuf, &'static [u8])> {
+        let mut found = Vec::new();
+        let folder = ROOT.get_dir(EXAMPLES);
+        folder.into_iter().for_each(|folder| collect_files(folder, &mut found));
+        found
+    }
+}
+
+fn collect_files(folder: &'static Dir<'_>, found: &mut Vec<(PathBuf, &'static [u8])>) {
+    folder.dirs().for_each(|below| collect_files(below, found));
+    let own = folder.files().filter_map(|file| {
+        let path = file.path().strip_prefix(EXAMPLES).ok()?;
+        Some((path.to_owned(), file.contents()))
+    });
+    found.extend(own);
 }
 
 fn collect_experiments(folder: &Dir<'_>, found: &mut Vec<PathBuf>) {

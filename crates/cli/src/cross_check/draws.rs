@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::args::CrossCheckArgs;
 use crate::failure::Failure;
+use crate::talk::Talk;
 use crate::{interrupt, output};
 
 /// The first seed of populations for reports, and so the one of tables in the documentation.
@@ -44,10 +45,10 @@ struct Row {
     comparison: RangeComparison,
 }
 
-pub(super) fn check_draws(args: &CrossCheckArgs, wanted: u64) -> Result<(), Failure> {
+pub(super) fn check_draws(args: &CrossCheckArgs, wanted: u64, talk: Talk) -> Result<(), Failure> {
     let population = Population { seed: args.seed.unwrap_or(SEED), packets: args.packets };
     interrupt::hold_interrupt();
-    let report = compare_draws(population, args, wanted)?;
+    let report = compare_draws(population, args, wanted, talk)?;
     if args.json {
         output::print_json(&report)?;
     } else {
@@ -74,6 +75,7 @@ fn compare_draws(
     population: Population,
     args: &CrossCheckArgs,
     wanted: u64,
+    talk: Talk,
 ) -> Result<Report, Failure> {
     let Population { seed, packets } = population;
     let passed_over = BTreeMap::new();
@@ -85,14 +87,15 @@ fn compare_draws(
         let number = report.looked_at;
         let draw = population.draw(number).map_err(Failure::bad_input)?;
         let (at, runs) = (report.draws.len() + 1, draw.scenario.seeds.first);
-        let mut told = |what: &str| eprintln!("{at} of {wanted}, draw {number}: {what}");
+        let mut told =
+            |what: &str| talk.say(format_args!("{at} of {wanted}, draw {number}: {what}"));
         let compared =
             compare_with_range(&draw.scenario, (runs, args.runs), &Reach::default(), &mut told)?;
         report.looked_at += 1;
         match compared {
             Ok(comparison) => {
                 let row = Row::new(&draw, comparison);
-                eprintln!("{}", format_row(&row));
+                talk.say(format_row(&row));
                 report.draws.push(row);
             }
             Err(beyond) => *report.passed_over.entry(beyond.to_string()).or_default() += 1,

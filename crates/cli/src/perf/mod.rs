@@ -24,6 +24,7 @@ use self::live::Live;
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output;
+use crate::talk::Talk;
 
 /// The peer was not reached.
 const UNREACHABLE: u8 = 3;
@@ -36,14 +37,14 @@ const PLACES: Places = Places { all: 256, per_source: 128 };
 const HEADERS_IPV4: u32 = 20 + 8 + 12 + 16;
 const HEADERS_IPV6: u32 = HEADERS_IPV4 + 20;
 
-pub(crate) fn perf(args: &PerfArgs) -> Result<(), Failure> {
+pub(crate) fn perf(args: &PerfArgs, talk: Talk) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(Failure::run_failed)?;
     let capture = open_capture(args)?;
     let done = runtime.block_on(async {
         match &args.client {
-            Some(host) => run_as_client(args, host, capture.clone()).await,
-            None => run_as_server(args, capture.clone()).await,
+            Some(host) => run_as_client(args, host, capture.clone(), talk).await,
+            None => run_as_server(args, capture.clone(), talk).await,
         }
     });
     // Background threads of name look-ups must not hold the process up.
@@ -72,7 +73,11 @@ fn stop_on_interrupt() -> Stop {
     stop
 }
 
-async fn run_as_server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), Failure> {
+async fn run_as_server(
+    args: &PerfArgs,
+    capture: Option<Capture>,
+    talk: Talk,
+) -> Result<(), Failure> {
     let (addresses, udp) = place::parse_listen(&args.listen).map_err(Failure::bad_input)?;
     let mut assoc = stack_config(args, Limits::default().streams)?;
     // Each association costs memory: strangers get few.
@@ -84,9 +89,10 @@ async fn run_as_server(args: &PerfArgs, capture: Option<Capture>) -> Result<(), 
     let limits = Limits::default();
     let options = ServerOptions { endpoint, places: PLACES, one_off: args.one_off, limits };
     let server = Server::bind(options).map_err(failure_from_error)?;
-    server.warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
+    let warnings = server.warnings();
+    warnings.iter().for_each(|warning| talk.say(format_args!("warning: {warning}")));
     let at: Vec<_> = server.local_addresses().iter().map(ToString::to_string).collect();
-    eprintln!("listening at {}, SCTP port {}", at.join(", "), server.port());
+    talk.say(format_args!("listening at {}, SCTP port {}", at.join(", "), server.port()));
     let stop = stop_on_interrupt();
     let (observer, updates) = mpsc::unbounded_channel();
     let ((), printed) =
@@ -124,20 +130,21 @@ async fn run_as_client(
     args: &PerfArgs,
     host: &str,
     capture: Option<Capture>,
+    talk: Talk,
 ) -> Result<(), Failure> {
     let options = client_options(args, host, capture)?;
     let remote: Vec<_> = options.remote.iter().map(ToString::to_string).collect();
     let local: Vec<_> = options.endpoint.local.iter().map(|l| l.address.to_string()).collect();
-    eprintln!(
+    talk.say(format_args!(
         "connecting from {} to {}, SCTP port {}",
         local.join(", "),
         remote.join(", "),
         args.port
-    );
+    ));
     let named = options.endpoint.local.clone();
     let stop = stop_on_interrupt();
     let (observer, updates) = mpsc::unbounded_channel();
-    let warn = |warning: &_| eprintln!("warning: {warning}");
+    let warn = |warning: &_| talk.say(format_args!("warning: {warning}"));
     let test = run_client(options, observer, stop, warn);
     let (report, shown) = tokio::join!(test, show_intervals(updates, args));
     shown?;

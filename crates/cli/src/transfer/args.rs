@@ -91,8 +91,8 @@ pub(crate) struct CommonArgs {
     /// association, at most 1000 per second.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Show no progress, and nothing that is not an error or the result.
-    #[arg(short, long)]
+    /// The one of all commands.
+    #[arg(skip)]
     pub(crate) quiet: bool,
     /// Print the result as JSON, one line per transfer (docs/file-transfer.md).
     #[arg(long)]

@@ -34,7 +34,7 @@ mod values;
 
 pub use metric::{Metric, Needs};
 pub use probe::Probe;
-pub use reference::{metrics_markdown, metrics_text};
+pub use reference::{MetricEntry, list_metrics, metrics_markdown, metrics_text};
 pub use registry::{all_metrics, find_metric, metric_unit};
 pub use unit::{Unit, format_digits, format_pair};
 pub use values::{MetricValues, compute_metrics, metric_exists, metric_names};

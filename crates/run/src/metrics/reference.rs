@@ -1,5 +1,7 @@
 //! The list of metrics for people: a page of the documentation, and text for a terminal.
 
+use serde::Serialize;
+
 use super::metric::{Metric, Needs, Of};
 use super::registry::all_metrics;
 
@@ -64,6 +66,32 @@ pub fn metrics_text() -> String {
         }
     }
     text
+}
+
+/// A metric, as programs list them.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct MetricEntry {
+    /// Its name, with what stands in braces and brackets.
+    pub name: &'static str,
+    /// Its base unit; empty for counts.
+    pub unit: &'static str,
+    /// What a run must have for it: nothing, `samples` or `traces`.
+    pub needs: &'static str,
+    /// What it tells.
+    pub help: &'static str,
+}
+
+/// The same for programs.
+pub fn list_metrics() -> Vec<MetricEntry> {
+    let sections = SECTIONS.into_iter();
+    let metrics = sections.flat_map(|(_, belongs)| all_metrics().filter(move |one| belongs(one)));
+    let entry = |metric: &Metric| MetricEntry {
+        name: metric.name,
+        unit: metric.unit.base(),
+        needs: describe_needs(metric),
+        help: metric.help,
+    };
+    metrics.map(|metric| entry(metric)).collect()
 }
 
 fn describe_needs(metric: &Metric) -> &'static str {
