@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 /// The crate that makes a run of a scenario: with those below it, it decides about the result.
 const ROOT: &str = "polypath-run";
-/// The lock file stands for the versions of all other dependencies: a random distribution or an
-/// ordering of theirs may change with a new one.
+/// The lock file has the versions of all other dependencies: a random distribution or an ordering
+/// of theirs may change with a new one.
 const LOCK: &str = "../../Cargo.lock";
 /// The profiles whose results are kept as hashes, by the names of the files.
 const PROFILES: [&str; 3] = ["paper", "ns2", "fast"];
@@ -23,7 +23,7 @@ fn main() {
     // Crates from a registry have no neighbours; there the version alone says which sources they
     // are of.
     let sources = crates().into_iter().map(|name| folder(&name).join("src"));
-    for source in sources.chain([PathBuf::from(LOCK)]).filter(|source| source.exists()) {
+    for source in sources.filter(|source| source.exists()) {
         println!("cargo:rerun-if-changed={}", source.display());
         for file in files(&source) {
             let text = fs::read(&file).expect("a source file can be read");
@@ -31,6 +31,10 @@ fn main() {
             hash.update((text.len() as u64).to_le_bytes());
             hash.update(&text);
         }
+    }
+    println!("cargo:rerun-if-changed={LOCK}");
+    for package in locked_packages(&fs::read_to_string(LOCK).unwrap_or_default()) {
+        hash.update(package.as_bytes());
     }
     let digest: String = hash.finalize().iter().take(8).map(hexadecimal).collect();
     println!("cargo:rustc-env=POLYPATH_STACK={digest}");
@@ -50,6 +54,42 @@ fn hexadecimal(byte: &u8) -> String {
     format!("{byte:02x}")
 }
 
+/// The entries of the lock file for what [`ROOT`] and the crates below it are built from. Those of
+/// our own crates name their tools for tests, too; their manifests know better.
+fn locked_packages(lock: &str) -> BTreeSet<&str> {
+    let entries = lock.split("\n\n").filter(|entry| entry.starts_with("[[package]]"));
+    let entries: Vec<(&str, &str)> =
+        entries.filter_map(|entry| Some((field(entry, "name")?, entry))).collect();
+    let own = crates();
+    let manifests = own.iter().map(|name| fs::read_to_string(folder(name).join("Cargo.toml")));
+    let mut open: Vec<String> = Vec::new();
+    for manifest in manifests.map_while(Result::ok) {
+        open.extend(dependencies(&manifest).map(str::to_owned));
+    }
+    let mut found = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        // Several versions may be there; which one is meant is not worth finding out.
+        for (_, entry) in entries.iter().filter(|(known, _)| *known == name && !own.contains(&name))
+        {
+            if found.insert(*entry) {
+                let below = entry.split_once("dependencies = [").map_or("", |(_, list)| list);
+                open.extend(below.split('"').skip(1).step_by(2).map(first_word));
+            }
+        }
+    }
+    found
+}
+
+fn first_word(text: &str) -> String {
+    text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// The value of `name = "value"`.
+fn field<'a>(entry: &'a str, name: &str) -> Option<&'a str> {
+    let line = entry.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = \""))?;
+    line.strip_suffix('"')
+}
+
 /// The names of [`ROOT`] and of all crates of ours below it, as their manifests have them.
 fn crates() -> BTreeSet<String> {
     let mut known = BTreeSet::new();
@@ -58,18 +98,18 @@ fn crates() -> BTreeSet<String> {
         let manifest = folder(&name).join("Cargo.toml");
         let Ok(text) = fs::read_to_string(&manifest) else { continue };
         println!("cargo:rerun-if-changed={}", manifest.display());
-        open.extend(dependencies(&text).filter(|below| !known.contains(*below)).map(str::to_owned));
+        let below = dependencies(&text).filter(|below| below.starts_with("polypath-"));
+        open.extend(below.filter(|below| !known.contains(*below)).map(str::to_owned));
         known.insert(name);
     }
     known
 }
 
-/// Our own crates among the dependencies of a manifest, without those of tests.
+/// The dependencies of a manifest, without those of tests.
 fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
     let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
     let own = lines.take_while(|line| !line.starts_with('['));
-    own.filter_map(|line| line.split(['.', ' ', '=']).next())
-        .filter(|name| name.starts_with("polypath-"))
+    own.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| !name.is_empty())
 }
 
 /// Where a crate of this workspace has its sources.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use polypath_experiments::carried::Carried;
 use polypath_experiments::output::Output;
+use polypath_policies::did_you_mean;
 use polypath_run::read_scenario;
 use polypath_scenario::{Files as _, Source};
 use serde::Serialize;
@@ -50,7 +51,8 @@ pub(crate) fn source_by_name(name: &Path) -> Option<Result<Source, Failure>> {
 /// What the program calls its examples, for messages.
 pub(crate) fn unknown_example(name: &str) -> Failure {
     let known: Vec<String> = Carried.list_examples().iter().map(|path| name_of(path)).collect();
-    Failure::bad_input(format!("no example {name:?} (allowed: {})", known.join(", ")))
+    let hint = did_you_mean(name, known.iter().map(String::as_str));
+    Failure::bad_input(format!("no example {name:?}{hint} (allowed: {})", known.join(", ")))
 }
 
 fn find_example(name: &str) -> Option<PathBuf> {

@@ -9,6 +9,7 @@ use polypath_experiments::disk::Disk;
 use polypath_experiments::experiment::{Experiment, find_files};
 use polypath_experiments::reproduce::{Options, Study, collect_jobs, execute_jobs, prepare_study};
 use polypath_experiments::store::Store;
+use polypath_policies::did_you_mean;
 use polypath_report::{Destination, count_verdicts, paper_name, text, write_report};
 use polypath_scenario::Files;
 
@@ -79,8 +80,9 @@ fn all_known(args: &ReproduceArgs, known: &[String]) -> Result<(), Failure> {
     }
     let unknown = args.ids.iter().find(|id| !known.iter().any(|own| is_named(own, id)));
     unknown.map_or(Ok(()), |id| {
+        let hint = did_you_mean(id, known.iter().map(String::as_str));
         let known = known.join(", ");
-        Err(Failure::bad_input(format!("no experiment {id:?} (allowed: {known})")))
+        Err(Failure::bad_input(format!("no experiment {id:?}{hint} (allowed: {known})")))
     })
 }
 

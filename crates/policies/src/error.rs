@@ -1,13 +1,14 @@
 //! What is wrong with the text of a policy.
 
 use crate::kind::PolicyKind;
+use crate::nearest::did_you_mean;
 
 /// Why a text names no policy. One line: the kind, the text, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PolicyError {
     /// No policy of this name.
-    #[error("{kind} {name:?} is unknown; allowed: {allowed}")]
+    #[error("{kind} {name:?} is unknown{}; allowed: {allowed}", did_you_mean(name, allowed.split(", ")))]
     UnknownPolicy {
         /// Which of the five.
         kind: PolicyKind,
@@ -27,7 +28,7 @@ pub enum PolicyError {
         part: String,
     },
     /// The policy has no such option.
-    #[error("{kind} {text:?}: option {option:?} is unknown; allowed: {allowed}")]
+    #[error("{kind} {text:?}: option {option:?} is unknown{}; allowed: {allowed}", did_you_mean(option, allowed.split(", ")))]
     UnknownOption {
         /// Which of the five.
         kind: PolicyKind,

@@ -2,6 +2,8 @@
 
 use core::fmt::{self, Write as _};
 
+use polypath_policies::did_you_mean;
+
 use crate::field_path::FieldPath;
 
 /// What is wrong with a scenario: one line that names the file, the field, its value and what is
@@ -108,12 +110,7 @@ pub(crate) fn ensure(
 
 /// "; did you mean X? (allowed: X, Y, Z)"
 fn suggest_names(given: &str, allowed: &[&str]) -> String {
-    let near = allowed
-        .iter()
-        .map(|name| (strsim::jaro_winkler(given, name), *name))
-        .filter(|(similarity, _)| *similarity > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let hint = near.map_or(String::new(), |(_, name)| format!("; did you mean {name}?"));
+    let hint = did_you_mean(given, allowed.iter().copied());
     let allowed = if allowed.is_empty() { "there are none".into() } else { allowed.join(", ") };
     format!("{hint} (allowed: {allowed})")
 }

@@ -91,7 +91,7 @@ pub fn list_metrics() -> Vec<MetricEntry> {
         needs: describe_needs(metric),
         help: metric.help,
     };
-    metrics.map(|metric| entry(metric)).collect()
+    metrics.map(entry).collect()
 }
 
 fn describe_needs(metric: &Metric) -> &'static str {
