@@ -17,6 +17,7 @@ use crate::transfer::{ReceiveArgs, SendArgs};
     version,
     long_version = VERSION,
     about,
+    max_term_width = 80,
     propagate_version = true
 )]
 pub(crate) struct Args {
@@ -33,7 +34,8 @@ pub(crate) enum Command {
     #[command(after_help = "\
 Examples:
   polypath simulate scenarios/examples/two-equal-paths.toml
-  polypath simulate crossing.toml --set path.B.delay=75ms --set stack.buffer='split?side=both'
+  polypath simulate crossing.toml --set path.B.delay=75ms --seed 2
+  polypath simulate lte-wifi --set stack.buffer='split?side=both'
   polypath simulate crossing.toml --seed 7 --pcap run.pcapng --json")]
     Simulate(SimulateArgs),
     /// Carry a real file over three dissimilar simulated paths and compare ways of sending it.
@@ -103,7 +105,7 @@ A run that Ctrl-C ends prints what it has, and goes on with --resume.
 Examples:
   polypath population --draws 200 --seed 1 --schedulers none
   polypath population --draws 2000 --seed 1000000 --out results/population
-  polypath population --seed 1 --draw 17 --out worst && polypath simulate worst/draw-1-17.toml")]
+  polypath population --seed 1 --draw 17 --out worst")]
     Population(PopulationArgs),
     /// Draw a figure from a table of runs.
     #[command(after_help = "\
@@ -125,7 +127,7 @@ Example:
 Examples:
   polypath cross-check scenarios/cross-check/equal.toml
   polypath cross-check --draws 20 --seed 1000001
-  polypath cross-check scenarios/cross-check/*.toml --runs 5 --markdown > docs/worlds-table.md")]
+  polypath cross-check scenarios/cross-check/*.toml --runs 5 --markdown")]
     #[command(alias = "worlds")]
     CrossCheck(CrossCheckArgs),
     /// List every policy with its options.
@@ -152,7 +154,7 @@ Examples:
     Init(InitArgs),
     /// Print completions for a shell.
     #[command(
-        after_help = "Example:\n  polypath completions bash > ~/.local/share/bash-completion/completions/polypath"
+        after_help = "Example:\n  polypath completions bash > ~/.bash_completion.d/polypath"
     )]
     Completions(CompletionsArgs),
 }
@@ -426,10 +428,11 @@ pub(crate) struct CompareArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FileArgs {
-    /// Write every packet to this file, as pcapng for Wireshark.
+    /// Write every packet to this file, as pcapng for Wireshark; - is stdout.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Write every trace event (windows, RTTs, retransmissions, ...) to this file, as JSON lines.
+    /// Write every trace event (windows, RTTs, retransmissions, ...) to this file, as JSON lines; -
+    /// is stdout.
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 }
@@ -484,6 +487,20 @@ mod tests {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let call = format!("polypath {}", command.get_name());
             assert!(help.contains(&call), "{}", command.get_name());
+            let long = help.lines().find(|line| line.starts_with("  ") && line.len() > 80);
+            assert_eq!(long, None, "does not fit 80 columns");
+        }
+    }
+
+    /// A terminal of the usual size shows help without broken lines.
+    #[test]
+    fn help_fits_80_columns() {
+        let mut command = super::Args::command().term_width(80);
+        command.build();
+        for command in command.get_subcommands_mut() {
+            let help = command.render_long_help().to_string();
+            let long: Vec<&str> = help.lines().filter(|line| line.chars().count() > 80).collect();
+            assert!(long.is_empty(), "{}: {long:#?}", command.get_name());
         }
     }
 }

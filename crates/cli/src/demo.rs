@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use bytes::Bytes;
-use polypath_experiments::recording::{RecordingFiles, with_recording};
+use polypath_experiments::recording::with_recording;
 use polypath_report::demo::format_demo;
 use polypath_run::demo::Demo;
 
@@ -19,9 +19,9 @@ const MAX_BYTES: u64 = 16 << 20;
 
 pub(crate) fn demo(args: &DemoArgs, talk: Talk) -> Result<(), Failure> {
     let (name, content) = load_demo_file(args.file.as_deref())?;
-    let files = RecordingFiles { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
+    let files = args.files.open(args.json)?;
     let mut progress = talk.progress();
-    let demo = with_recording(&files, |recording| {
+    let demo = with_recording(files, |recording| {
         Demo::run(&name, content, args.seed, recording, &mut |done| progress.report_fraction(done))
     })?;
     drop(progress);

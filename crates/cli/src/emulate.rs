@@ -13,6 +13,7 @@ use polypath_testbed::{Capture, EmulationReport, left_out, network_spec};
 use crate::args::{EmulateArgs, Side};
 use crate::emulate::command::Programs;
 use crate::failure::{Failure, file_not_written};
+use crate::recording::open_output;
 use crate::talk::Talk;
 use crate::{input, interrupt, output};
 
@@ -47,7 +48,7 @@ pub(crate) fn emulate(args: &EmulateArgs, talk: Talk) -> Result<(), Failure> {
 
 /// The file appears under its name once the capture is whole.
 fn begin_capture(path: &Path, spec: &NetworkSpec) -> Result<Capture<Output>, Failure> {
-    let out = Output::create(path).map_err(|error| file_not_written(path, &error))?;
+    let out = open_output(path).map_err(|error| file_not_written(path, &error))?;
     Capture::new(out, spec).map_err(|error| file_not_written(path, &error))
 }
 

@@ -20,6 +20,7 @@ mod plot;
 mod population;
 mod progress;
 mod quantity;
+mod recording;
 mod renamed;
 mod reproduce;
 mod simulate;

@@ -1,6 +1,6 @@
 //! `polypath simulate`.
 
-use polypath_experiments::recording::{RecordingFiles, with_recording};
+use polypath_experiments::recording::with_recording;
 use polypath_report::table;
 use polypath_run::limit::{self, BoundUtilisation};
 use polypath_run::{RunError, RunResult, read_scenario, run_world, world_spec};
@@ -26,10 +26,10 @@ struct Report<'a> {
 pub(crate) fn simulate(args: &SimulateArgs, talk: Talk) -> Result<(), Failure> {
     let scenario = read_scenario(&input::read_source(&args.scenario, &args.set, talk)?)?;
     let seed = args.seed.unwrap_or(scenario.seeds.first);
-    let files = RecordingFiles { pcap: args.files.pcap.clone(), trace: args.files.trace.clone() };
     let mut progress = talk.progress();
-    let spec = world_spec(&scenario, files.trace.is_some()).map_err(RunError::from)?;
-    let result = with_recording(&files, |recording| {
+    let spec = world_spec(&scenario, args.files.trace.is_some()).map_err(RunError::from)?;
+    let files = args.files.open(args.json)?;
+    let result = with_recording(files, |recording| {
         run_world(&spec, seed, recording, &mut |done| progress.report_fraction(done))
     })?;
     drop(progress);

@@ -48,11 +48,17 @@ impl Drop for Listed {
 }
 
 impl Output {
-    /// Begins to write `path`.
+    /// Writes to what is open already, such as a pipe.
+    pub fn to_open_file(file: File) -> Self {
+        Self(Kind::Direct(BufWriter::new(file)))
+    }
+
+    /// Begins to write `path`; of a symbolic link, what it leads to.
     ///
     /// # Errors
-    /// When its folder does not take new files.
+    /// When its folder does not take new files, or a link leads nowhere.
     pub fn create(path: &Path) -> io::Result<Self> {
+        let path = &follow_link(path)?;
         if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             let file = OpenOptions::new().write(true).open(path)?;
             return Ok(Self(Kind::Direct(BufWriter::new(file))));
@@ -82,6 +88,17 @@ impl Output {
             }
         }
     }
+}
+
+/// Where a symbolic link leads. What it leads to is replaced, and the link stays.
+fn follow_link(path: &Path) -> io::Result<PathBuf> {
+    if !path.is_symlink() {
+        return Ok(path.to_owned());
+    }
+    fs::canonicalize(path).map_err(|error| {
+        let text = format!("it is a symbolic link that leads nowhere ({error})");
+        io::Error::new(error.kind(), text)
+    })
 }
 
 /// Temporary files are private by default; results are not secrets, so the umask decides.
@@ -140,6 +157,24 @@ mod tests {
         one.keep_file().unwrap();
         drop(two);
         assert_eq!(listed(), 0);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_symbolic_link_is_followed_and_stays() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        std::fs::write(&file, b"before").unwrap();
+        symlink(&file, &link).unwrap();
+        let mut out = Output::create(&link).unwrap();
+        out.write_all(b"after").unwrap();
+        out.keep_file().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"after");
+        std::fs::remove_file(&file).unwrap();
+        let error = Output::create(&link).unwrap_err().to_string();
+        assert!(error.contains("leads nowhere"), "{error}");
     }
 
     #[test]

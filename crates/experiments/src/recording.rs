@@ -8,12 +8,32 @@ use polypath_run::{Recording, RunError};
 use crate::output::Output;
 
 /// Files that a run writes beside its result.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct RecordingFiles {
     /// Every packet, as pcapng.
-    pub pcap: Option<PathBuf>,
+    pub pcap: Option<RecordingFile>,
     /// Every trace event, as JSON lines.
-    pub trace: Option<PathBuf>,
+    pub trace: Option<RecordingFile>,
+}
+
+/// One of them.
+#[derive(Debug)]
+pub struct RecordingFile {
+    /// Its name, for messages.
+    pub path: PathBuf,
+    /// Where it goes.
+    pub out: Output,
+}
+
+impl RecordingFile {
+    /// Begins to write a file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn create(path: &Path) -> Result<Self, RecordError> {
+        let out = Output::create(path).map_err(|error| file_not_written(path, error))?;
+        Ok(Self { path: path.to_owned(), out })
+    }
 }
 
 /// Why a run did not end, or its files were not written.
@@ -47,20 +67,16 @@ impl RecordError {
 /// # Errors
 /// Those of the run, and of files that cannot be written.
 pub fn with_recording<T>(
-    files: &RecordingFiles,
+    mut files: RecordingFiles,
     run: impl FnOnce(Recording<'_>) -> Result<T, RunError>,
 ) -> Result<T, RecordError> {
-    let mut pcap = files.pcap.as_deref().map(create_file).transpose()?;
-    let mut trace = files.trace.as_deref().map(create_file).transpose()?;
     let recording = Recording {
-        pcap: pcap.as_mut().map(|out| out as &mut dyn Write),
-        trace: trace.as_mut().map(|out| out as &mut dyn Write),
+        pcap: files.pcap.as_mut().map(|file| &mut file.out as &mut dyn Write),
+        trace: files.trace.as_mut().map(|file| &mut file.out as &mut dyn Write),
     };
     let result = run(recording).map_err(|error| files.name_in(error))?;
-    for (out, path) in [(pcap, &files.pcap), (trace, &files.trace)] {
-        if let (Some(out), Some(path)) = (out, path) {
-            out.keep_file().map_err(|error| file_not_written(path, error))?;
-        }
+    for RecordingFile { path, out } in [files.pcap, files.trace].into_iter().flatten() {
+        out.keep_file().map_err(|error| file_not_written(&path, error))?;
     }
     Ok(result)
 }
@@ -69,15 +85,11 @@ impl RecordingFiles {
     /// The error with the name of the file, if one is meant.
     fn name_in(&self, error: RunError) -> RecordError {
         match (error, &self.pcap, &self.trace) {
-            (RunError::Capture(error), Some(path), _) => file_not_written(path, error),
-            (RunError::Trace(error), _, Some(path)) => file_not_written(path, error),
+            (RunError::Capture(error), Some(file), _) => file_not_written(&file.path, error),
+            (RunError::Trace(error), _, Some(file)) => file_not_written(&file.path, error),
             (error, ..) => error.into(),
         }
     }
-}
-
-fn create_file(path: &Path) -> Result<Output, RecordError> {
-    Output::create(path).map_err(|error| file_not_written(path, error))
 }
 
 fn file_not_written(path: &Path, error: io::Error) -> RecordError {

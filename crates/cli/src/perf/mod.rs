@@ -3,7 +3,6 @@
 mod args;
 mod live;
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +23,7 @@ use self::live::Live;
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
 use crate::output;
+use crate::recording::open_live;
 use crate::talk::Talk;
 
 /// The peer was not reached.
@@ -58,7 +58,7 @@ fn open_capture(args: &PerfArgs) -> Result<Option<Capture>, Failure> {
     let failed = |error: &dyn core::fmt::Display| {
         Failure::run_failed(format!("{}: cannot be written: {error}", path.display()))
     };
-    let file = File::create(path).map_err(|error| failed(&error))?;
+    let file = open_live(path).map_err(|error| failed(&error))?;
     Capture::new(BufWriter::new(file)).map(Some).map_err(|error| failed(&error))
 }
 

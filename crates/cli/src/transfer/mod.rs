@@ -7,7 +7,6 @@ mod receive;
 mod send;
 mod serve;
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +18,7 @@ pub(crate) use self::args::{ReceiveArgs, SendArgs};
 pub(crate) use self::receive::receive;
 pub(crate) use self::send::send;
 use crate::failure::Failure;
+use crate::recording::open_live;
 
 /// No receiver was reached, or it vanished.
 const UNREACHABLE: u8 = 3;
@@ -39,7 +39,7 @@ fn open_capture(args: &CommonArgs) -> Result<Option<Capture>, Failure> {
     let failed = |error: &dyn core::fmt::Display| {
         Failure::with_code(LOCAL, format!("--pcap {}: {error}", path.display()))
     };
-    let file = File::create(path).map_err(|error| failed(&error))?;
+    let file = open_live(path).map_err(|error| failed(&error))?;
     Capture::new(BufWriter::new(file)).map(Some).map_err(|error| failed(&error))
 }
 

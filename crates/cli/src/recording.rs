@@ -1,0 +1,65 @@
+//! Where captures and traces go: into files, or to stdout for `-`.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+
+use polypath_experiments::output::Output;
+use polypath_experiments::recording::{RecordingFile, RecordingFiles};
+
+use crate::args::FileArgs;
+use crate::failure::{Failure, file_not_written};
+
+const STDOUT: &str = "-";
+
+impl FileArgs {
+    /// Opens both; results as JSON and a recording do not share stdout.
+    pub(crate) fn open(&self, json: bool) -> Result<RecordingFiles, Failure> {
+        let files = [("--pcap", &self.pcap), ("--trace", &self.trace)];
+        let to_stdout = files.iter().filter(|(_, path)| is_stdout(path.as_deref()));
+        let mut names: Vec<&str> = to_stdout.map(|(name, _)| *name).collect();
+        names.extend(json.then_some("--json"));
+        if let [first, second, ..] = names[..]
+            && first != "--json"
+        {
+            let text = format!("{first} -: {second} goes to stdout, too (allowed: one of them)");
+            return Err(Failure::bad_input(text));
+        }
+        Ok(RecordingFiles {
+            pcap: self.pcap.as_deref().map(open_file).transpose()?,
+            trace: self.trace.as_deref().map(open_file).transpose()?,
+        })
+    }
+}
+
+fn open_file(path: &Path) -> Result<RecordingFile, Failure> {
+    let out = open_output(path).map_err(|error| file_not_written(path, &error))?;
+    Ok(RecordingFile { path: path.to_owned(), out })
+}
+
+/// A file, or stdout for `-`; what is printed goes to stderr then.
+pub(crate) fn open_output(path: &Path) -> io::Result<Output> {
+    if !is_stdout(Some(path)) {
+        return Output::create(path);
+    }
+    take_stdout().map(Output::to_open_file)
+}
+
+/// Likewise, but a file has its name from the beginning: what is captured live may be cut off.
+pub(crate) fn open_live(path: &Path) -> io::Result<File> {
+    if is_stdout(Some(path)) { take_stdout() } else { File::create(path) }
+}
+
+fn take_stdout() -> io::Result<File> {
+    if io::IsTerminal::is_terminal(&io::stdout()) {
+        return Err(io::Error::other("a terminal shows no packets (allowed: a pipe or a file)"));
+    }
+    let stdout = io::stdout().as_fd().try_clone_to_owned()?;
+    nix::unistd::dup2_stdout(io::stderr())?;
+    Ok(File::from(stdout))
+}
+
+fn is_stdout(path: Option<&Path>) -> bool {
+    path.map(Path::to_owned) == Some(PathBuf::from(STDOUT))
+}
