@@ -23,7 +23,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<(), Failure> {
         y: Some(Quantity::Metric { metric: args.y.clone(), at: Selection::default() }),
         ..Figure::default()
     };
-    let drawn = build_diagrams(&figure, &Evaluator::new(&table), &[])
+    let drawn = build_diagrams(&figure, &Evaluator::new(&table), &[], &[])
         .map_err(|why| Failure::bad_input(format!("{shown}: {}", why.text())))?;
     for diagram in &drawn {
         output::print_text(&draw_svg(diagram).map_err(Failure::run_failed)?)?;

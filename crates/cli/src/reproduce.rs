@@ -157,6 +157,7 @@ fn write_reports(
                 drawings.iter().map(|drawing| text::format_figure(drawing) + "\n").collect();
             output::print_text(&format!("{figures}{}\n", text::format_claims(experiment)))?;
         }
+        output::print_text(&text::format_conclusions(&report.experiments))?;
         let [holds, not, unclear] = count_verdicts(&report.experiments);
         output::print_text(&format!("{holds} claims hold, {not} do not, {unclear} are unclear\n"))?;
     }

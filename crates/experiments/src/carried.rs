@@ -95,8 +95,12 @@ mod tests {
 
     #[test]
     fn what_they_name_is_carried_with_them() {
-        for path in Carried.find_experiments() {
-            let experiment = Experiment::from_files(std::sync::Arc::new(Carried), &path).unwrap();
+        let names_files = |path: &PathBuf| {
+            let text = Carried.text(path).unwrap();
+            ["[[reference]]", "trace =", "runs-of"].iter().any(|word| text.contains(word))
+        };
+        for path in Carried.find_experiments().iter().filter(|path| names_files(path)) {
+            let experiment = Experiment::from_files(std::sync::Arc::new(Carried), path).unwrap();
             for reference in &experiment.references {
                 assert!(Carried.text(Path::new(&reference.file)).is_ok(), "{}", reference.file);
             }

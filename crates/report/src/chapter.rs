@@ -1,7 +1,8 @@
 //! Experiments as a report shows them, and how many of their claims hold.
 
 use polypath_experiments::evaluate::Verdict;
-use polypath_experiments::reproduce::{Deviation, ExperimentReport, Study};
+use polypath_experiments::experiment::Paper;
+use polypath_experiments::reproduce::{ClaimReport, Deviation, ExperimentReport, Study};
 
 use crate::figure::{Drawing, Tabulated};
 
@@ -35,6 +36,25 @@ pub fn count_verdicts<'a>(reports: impl IntoIterator<Item = &'a ExperimentReport
 /// The paper of an experiment: what stands before the dash of its id.
 pub fn paper_name(id: &str) -> &str {
     id.split_once('-').map_or(id, |(paper, _)| paper)
+}
+
+/// The papers of these experiments, each once.
+pub(crate) fn papers_of<'a>(
+    reports: impl IntoIterator<Item = &'a ExperimentReport>,
+) -> Vec<&'a Paper> {
+    let mut papers: Vec<&Paper> = Vec::new();
+    for paper in reports.into_iter().filter_map(|report| report.paper.as_ref()) {
+        if !papers.contains(&paper) {
+            papers.push(paper);
+        }
+    }
+    papers
+}
+
+/// The figures of the paper that belong to a claim, in a cell of a table.
+pub(crate) fn figures_of(claim: &ClaimReport) -> String {
+    let figures: Vec<String> = claim.paper.iter().map(|one| one.describe_figure()).collect();
+    figures.join("; ")
 }
 
 /// How many points of the reference data agree, of those that were run. `None`: there are no such

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use polypath_experiments::evaluate::{Comparison, Verdict};
+use polypath_experiments::experiment::Paper;
 use polypath_experiments::reproduce::{ClaimReport, ExperimentReport, SensitivityReport};
 
-use crate::chapter::{count_verdicts, describe_agreement, paper_name};
+use crate::chapter::{count_verdicts, describe_agreement, figures_of, paper_name, papers_of};
 
 /// One file per paper and one over all of them: names and texts.
 pub fn format_summaries(reports: &[ExperimentReport], command: &str) -> Vec<(String, String)> {
@@ -24,6 +25,7 @@ pub fn format_summaries(reports: &[ExperimentReport], command: &str) -> Vec<(Str
     let mut files = vec![("README.md".to_owned(), all)];
     for (name, own) in papers() {
         let mut text = format!("# {name}, re-run\n\nMade by `{command}`.\n");
+        papers_of(own).into_iter().for_each(|paper| write_paper(&mut text, paper));
         own.iter().for_each(|report| write_experiment(&mut text, report));
         files.push((format!("{name}.md"), text));
     }
@@ -44,13 +46,23 @@ fn write_row(text: &mut String, name: &str, reports: &[ExperimentReport]) {
     let _ = writeln!(text, "| {name} | {sum} | {holds} | {not} | {unclear} | {agreement} |");
 }
 
+fn write_paper(text: &mut String, paper: &Paper) {
+    let _ = writeln!(
+        text,
+        "\n{}, *{}*.\n\n**Conclusion.** {}",
+        paper.reference,
+        paper.title,
+        paper.conclusion.join(" ")
+    );
+}
+
 fn write_experiment(text: &mut String, report: &ExperimentReport) {
     let _ = writeln!(text, "\n## {}: {}\n", report.id, report.title);
     if let Some((first, last)) = report.seeds {
         let _ = writeln!(text, "`polypath reproduce {}`, seeds {first} to {last}.\n", report.id);
     }
     if !report.claims.is_empty() {
-        text.push_str("| claim | kind | verdict | measured | bound |\n|---|---|---|---|---|\n");
+        text.push_str("| claim | says | kind | verdict | measured | bound | paper |\n|---|---|---|---|---|---|---|\n");
     }
     report.claims.iter().for_each(|one| write_claim(text, one));
     let open: Vec<_> =
@@ -80,12 +92,14 @@ fn write_claim(text: &mut String, claim: &ClaimReport) {
         if claim.bound_changed.is_some() { format!("{bound} (changed)") } else { bound.to_owned() };
     let _ = writeln!(
         text,
-        "| {} | {} | {} | {} | {} |",
+        "| {} | {} | {} | {} | {} | {} | {} |",
         claim.id,
+        escape_cell(&claim.title),
         claim.kind.letter(),
         claim.finding.verdict,
         escape_cell(&measured),
-        escape_cell(&bound)
+        escape_cell(&bound),
+        escape_cell(&figures_of(claim))
     );
 }
 
@@ -133,7 +147,9 @@ mod tests {
         let claim = ClaimReport {
             id: "S9-F1-c1".into(),
             kind: ClaimKind::Quantitative,
+            title: "Up | down".into(),
             says: "Up | down.".into(),
+            paper: Vec::new(),
             finding: undecided_finding("a | b"),
             bound_changed: None,
             explain: None,
@@ -145,6 +161,7 @@ mod tests {
             source: String::new(),
             seeds: Some((1, 24)),
             profiles: Vec::new(),
+            paper: None,
             claims: vec![claim],
             deviations: Vec::new(),
             sensitivity: Vec::new(),
@@ -153,7 +170,11 @@ mod tests {
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["README.md", "S9.md"]);
         assert!(files[0].1.contains("| [S9](S9.md) | 1 | 0 | 0 | 1 |"), "{}", files[0].1);
-        assert!(files[1].1.contains("| S9-F1-c1 | Q | unclear | a \\| b |"), "{}", files[1].1);
+        assert!(
+            files[1].1.contains("| S9-F1-c1 | Up \\| down | Q | unclear | a \\| b |"),
+            "{}",
+            files[1].1
+        );
         assert!(files[1].1.contains("*No explanation given.*"));
     }
 }

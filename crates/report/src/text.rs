@@ -1,9 +1,10 @@
 //! Figures and verdicts for the terminal.
 
 use comfy_table::CellAlignment;
+use polypath_experiments::experiment::Paper;
 use polypath_experiments::reproduce::ExperimentReport;
 
-use crate::chapter::describe_agreement;
+use crate::chapter::{describe_agreement, figures_of, papers_of};
 use crate::columns::{new_table, render_table};
 use crate::figure::{Diagram, Drawing, Rows, tabulate_diagram};
 
@@ -64,8 +65,8 @@ fn block_table(all: &Rows, columns: &[usize]) -> String {
 
 /// The claims of an experiment and what was found.
 pub fn format_claims(report: &ExperimentReport) -> String {
-    let mut table = new_table(&["claim", "verdict", "effect", "measured"]);
-    for words in table.column_iter_mut().filter(|column| column.index != 2) {
+    let mut table = new_table(&["claim", "says", "verdict", "effect", "measured", "paper"]);
+    for words in table.column_iter_mut().filter(|column| column.index != 3) {
         words.set_cell_alignment(CellAlignment::Left);
     }
     for claim in &report.claims {
@@ -78,7 +79,15 @@ pub fn format_claims(report: &ExperimentReport) -> String {
         });
         let effect = told.and_then(|one| one.effect.clone()).unwrap_or_default();
         let verdict = claim.finding.verdict.to_string();
-        table.add_row(vec![claim.id.clone(), verdict, effect, measured.unwrap_or_default()]);
+        let (id, says) = (claim.id.clone(), claim.title.clone());
+        table.add_row(vec![
+            id,
+            says,
+            verdict,
+            effect,
+            measured.unwrap_or_default(),
+            figures_of(claim),
+        ]);
     }
     let mut text = format!("{} {}\n{}", report.id, report.title, render_table(&table));
     if let Some(agreement) = describe_agreement(&report.deviations) {
@@ -91,6 +100,14 @@ pub fn format_claims(report: &ExperimentReport) -> String {
         text.push_str(&format!("  with {}: {flips}\n", one.name));
     }
     text
+}
+
+/// What is concluded of each paper.
+pub fn format_conclusions(reports: &[ExperimentReport]) -> String {
+    let one = |paper: &Paper| {
+        format!("{}: {}\n  {}\n", paper.id, paper.title, paper.conclusion.join("\n  "))
+    };
+    papers_of(reports).into_iter().map(one).collect()
 }
 
 #[cfg(test)]

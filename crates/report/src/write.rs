@@ -169,7 +169,8 @@ impl Exhibits<'_> {
     fn draw_figure(&self, figure: &Figure) -> Result<Drawing, ReportError> {
         let problem = |text: String| self.exhibit_error(format!("figure {}", figure.name), text);
         let shown = if figure.series.is_empty() {
-            build_diagrams(figure, &self.evaluator, &self.report.deviations)
+            let claims = &self.study.experiment.claims;
+            build_diagrams(figure, &self.evaluator, &self.report.deviations, claims)
                 .map_err(|why| problem(why.text().to_owned()))?
         } else {
             vec![time_series(figure, &self.study.observe_run(figure).map_err(problem)?)]

@@ -50,6 +50,7 @@ fn draw_ratios(spreads: &[Spread], x_label: &str, caption: &str) -> Result<Capti
         label: format!("{} ({})", spread.name, spread.ratios.len()),
         points: step_points(&spread.ratios),
         reference: Vec::new(),
+        paper: Vec::new(),
         marked: false,
     };
     let diagram = Diagram {

@@ -8,7 +8,8 @@ use polypath_scenario::ScenarioError;
 
 use super::cells::fill_table;
 use super::compare::evaluate_test;
-use super::quantity::{Evaluator, NoValue};
+use super::quantity::{Bindings, Evaluator, NoValue};
+use super::reading::measured_quantity;
 use super::reference::read_points;
 use super::table::{GridTable, Results, Sample};
 use crate::experiment::{Claim, Experiment, Grid, Pick};
@@ -24,6 +25,7 @@ pub fn check_experiment(experiment: &Experiment, grids: &[Grid]) -> Result<(), S
         let problem =
             |why: NoValue| experiment.field_error(&format!("claim[{n}].test"), why.text());
         evaluate_test(&evaluator, &claim.test).map_err(problem)?;
+        check_readings(experiment, n, claim, &evaluator)?;
     }
     for (n, alternative) in experiment.alternatives.iter().enumerate() {
         for id in &alternative.claims {
@@ -38,6 +40,25 @@ pub fn check_experiment(experiment: &Experiment, grids: &[Grid]) -> Result<(), S
         fill_table(table, &evaluator).map_err(problem)?;
     }
     check_references(experiment, &evaluator)
+}
+
+/// Figures of the paper are of quantities that exist.
+fn check_readings(
+    experiment: &Experiment,
+    n: usize,
+    claim: &Claim,
+    evaluator: &Evaluator<'_>,
+) -> Result<(), ScenarioError> {
+    for reading in &claim.paper.0 {
+        let Some(of) = measured_quantity(claim, reading) else { continue };
+        match evaluator.estimate_quantity(of, &Bindings::new()) {
+            Err(why @ NoValue::Mistake(_)) => {
+                return Err(experiment.field_error(&format!("claim[{n}].paper"), why.text()));
+            }
+            Ok(_) | Err(NoValue::Open(_) | NoValue::Missing(_)) => {}
+        }
+    }
+    Ok(())
 }
 
 fn check_references(

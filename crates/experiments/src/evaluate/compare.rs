@@ -432,7 +432,7 @@ fn relative_difference(first: &Estimate, second: &Estimate) -> Option<String> {
 }
 
 /// A value and its interval with their unit.
-pub(super) fn format_interval(unit: Unit, value: Interval) -> String {
+pub(crate) fn format_interval(unit: Unit, value: Interval) -> String {
     let (factor, name) = unit.scale_for(value.mean);
     let text = match value.half {
         0.0 => format_digits(value.mean * factor),

@@ -18,6 +18,8 @@ pub const GRID: &str = "grid";
 pub enum NoValue {
     /// The experiment file asks for what cannot be.
     Mistake(String),
+    /// Axes are left open, so that it stands for many values.
+    Open(String),
     /// The runs have no such figure.
     Missing(String),
 }
@@ -26,7 +28,7 @@ impl NoValue {
     /// In one line.
     pub fn text(&self) -> &str {
         match self {
-            Self::Mistake(text) | Self::Missing(text) => text,
+            Self::Mistake(text) | Self::Open(text) | Self::Missing(text) => text,
         }
     }
 }
@@ -195,7 +197,7 @@ fn find_point(grid: &GridTable, at: &Selection, bound: &Bindings) -> Result<usiz
                     axis.name,
                     grid.display_name()
                 );
-                return Err(NoValue::Mistake(text));
+                return Err(NoValue::Open(text));
             }
         };
         if !axis.labels.contains(label) {

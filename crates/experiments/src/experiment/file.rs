@@ -5,6 +5,7 @@ use polypath_scenario::Scalar;
 use serde::Deserialize;
 
 use super::amount::Amount;
+use super::paper::Readings;
 use super::quantity::Quantity;
 use super::select::{Over, Pick, Selection};
 use super::test::Test;
@@ -107,6 +108,11 @@ pub struct Claim {
     pub kind: ClaimKind,
     /// The statement in our words.
     pub says: String,
+    /// The same, short enough for a table; absent: the statement is.
+    pub title: Option<String>,
+    /// The paper's figures.
+    #[serde(default)]
+    pub paper: Readings,
     /// What must be so.
     pub test: Test,
     /// Why the bound differs from the first analysis.
@@ -115,6 +121,13 @@ pub struct Claim {
     pub explain: Option<String>,
     /// Shown always.
     pub note: Option<String>,
+}
+
+impl Claim {
+    /// Its name in tables: what it says, in few words.
+    pub fn name(&self) -> &str {
+        self.title.as_deref().unwrap_or_else(|| self.says.trim_end_matches('.'))
+    }
 }
 
 /// What kind of statement a claim is.

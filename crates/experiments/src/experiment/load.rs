@@ -7,6 +7,7 @@ use polypath_scenario::{Files, ScenarioError, Source};
 use serde::Deserialize as _;
 
 use super::file::File;
+use super::paper::{LONGEST_NAME, Paper};
 use super::{Experiment, Head, Runs, Variant};
 use crate::disk::Disk;
 
@@ -21,6 +22,7 @@ impl Experiment {
             head: Head { id: title.clone(), title, ..Head::default() },
             file: PathBuf::new(),
             files: Arc::new(Disk),
+            paper: None,
             claims: Vec::new(),
             figures: Vec::new(),
             tables: Vec::new(),
@@ -53,7 +55,10 @@ impl Experiment {
         let text = files
             .text(path)
             .map_err(|error| ScenarioError::of_file(&name, format!("cannot be read: {error}")))?;
-        let (experiment, upper) = Self::parse_alone(&name, path, &text, &files)?;
+        let (mut experiment, upper) = Self::parse_alone(&name, path, &text, &files)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        experiment.paper = Paper::of_folder(files.as_ref(), folder)?;
+        experiment.check_claims()?;
         let Some(other) = &experiment.head.runs_of else {
             experiment.expand_grids(&Variant::default())?;
             return Ok(experiment);
@@ -62,13 +67,30 @@ impl Experiment {
             let text = "beside a scenario of its own (allowed: nothing above [experiment])";
             return Err(experiment.field_error("experiment.runs-of", text));
         }
-        let folder = path.parent().unwrap_or(Path::new("."));
         let base = Self::from_files(files, &folder.join(other))?;
         let mut runs = base.runs;
         runs.grids.extend(experiment.runs.grids.clone());
         let merged = Self { runs, ..experiment };
         merged.expand_grids(&Variant::default())?;
         Ok(merged)
+    }
+
+    /// Claims have names that fit into tables, and those of papers say what the paper prints.
+    fn check_claims(&self) -> Result<(), ScenarioError> {
+        for (n, claim) in self.claims.iter().enumerate().filter(|_| self.paper.is_some()) {
+            let length = claim.name().chars().count();
+            if length > LONGEST_NAME {
+                let text = format!(
+                    "{length} characters (allowed: {LONGEST_NAME}; or a title of at most so many)"
+                );
+                return Err(self.field_error(&format!("claim[{n}].says"), &text));
+            }
+            if claim.paper.0.is_empty() {
+                let text = "missing (allowed: the paper's figure, or none with the reason)";
+                return Err(self.field_error(&format!("claim[{n}].paper"), text));
+            }
+        }
+        Ok(())
     }
 
     /// The file alone, and the text above the divider.
@@ -93,6 +115,7 @@ impl Experiment {
             head: file.experiment,
             file: path.to_owned(),
             files: Arc::clone(files),
+            paper: None,
             claims: file.claim,
             figures: file.figure,
             tables: file.table,

@@ -4,6 +4,7 @@ mod amount;
 mod file;
 mod grid;
 mod load;
+mod paper;
 mod quantity;
 mod select;
 mod test;
@@ -16,6 +17,7 @@ pub use file::{
 pub use grid::{Axis, Grid, GridPoint, Variant};
 pub use load::find_files;
 pub(crate) use load::is_experiment;
+pub use paper::{Paper, Reading, Readings, Size, Written};
 pub use quantity::{Fold, Quantity};
 pub use select::{Over, Pick, Selection};
 pub use test::{HoldsAt, Test};
@@ -37,6 +39,8 @@ pub struct Experiment {
     pub file: PathBuf,
     /// What has it, and the files that it names.
     pub files: Arc<dyn Files>,
+    /// The paper that it is of, if its folder tells of one.
+    pub paper: Option<Paper>,
     /// Statements and their tests.
     pub claims: Vec<Claim>,
     /// Diagrams.

@@ -3,11 +3,12 @@
 use serde::Serialize;
 
 use super::deviation::{Deviation, find_deviations};
+use super::paper::{ReadingReport, read_beside};
 use super::study::{Points, Stored, Study, concerns_claim};
 use crate::evaluate::{
     Comparison, Evaluator, Finding, Results, Verdict, evaluate_test, undecided_finding,
 };
-use crate::experiment::{Alternative, Claim, ClaimKind};
+use crate::experiment::{Alternative, Claim, ClaimKind, Paper};
 use crate::store::Store;
 
 /// What came out of an experiment.
@@ -23,6 +24,8 @@ pub struct ExperimentReport {
     pub seeds: Option<(u64, u64)>,
     /// The profiles of the stacks that were run.
     pub profiles: Vec<String>,
+    /// The paper, where it is one's.
+    pub paper: Option<Paper>,
     /// Claims in the order of the file.
     pub claims: Vec<ClaimReport>,
     /// Reference data beside ours.
@@ -38,8 +41,12 @@ pub struct ClaimReport {
     pub id: String,
     /// Quantitative or qualitative.
     pub kind: ClaimKind,
+    /// Its name in tables.
+    pub title: String,
     /// The statement.
     pub says: String,
+    /// The paper's figures beside ours.
+    pub paper: Vec<ReadingReport>,
     /// What was found.
     #[serde(flatten)]
     pub finding: Finding,
@@ -92,6 +99,7 @@ pub fn judge_study(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
         source: head.source.clone(),
         seeds: study.seeds(),
         profiles: study.profiles().iter().map(ToString::to_string).collect(),
+        paper: study.experiment.paper.clone(),
         deviations: find_deviations(&study.experiment, &evaluator),
         sensitivity: judge_sensitivity(study, store),
         claims,
@@ -111,7 +119,9 @@ fn claim_report(claim: &Claim, results: &dyn Results) -> ClaimReport {
     ClaimReport {
         id: claim.id.clone(),
         kind: claim.kind,
+        title: claim.name().to_owned(),
         says: claim.says.clone(),
+        paper: read_beside(claim, &Evaluator::new(results)),
         finding,
         bound_changed: claim.bound_changed.clone(),
         explain,

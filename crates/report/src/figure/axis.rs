@@ -226,7 +226,10 @@ fn usable(log: bool) -> impl Fn(&f64) -> bool {
 }
 
 fn all_points(diagram: &Diagram) -> impl Iterator<Item = &Point> {
-    diagram.curves.iter().flat_map(|curve| curve.points.iter().chain(&curve.reference))
+    diagram
+        .curves
+        .iter()
+        .flat_map(|curve| curve.points.iter().chain(&curve.reference).chain(&curve.paper))
 }
 
 fn value_range(values: impl Iterator<Item = f64>) -> (f64, f64) {

@@ -1,7 +1,11 @@
 //! What a figure shows.
 
-use polypath_experiments::evaluate::{Bindings, Evaluator, GRID, NoValue};
-use polypath_experiments::experiment::{Figure, Over, Pick, Quantity, parse_amount};
+use polypath_experiments::evaluate::{
+    Bindings, Evaluator, GRID, NoValue, covers_quantity, measured_quantity,
+};
+use polypath_experiments::experiment::{
+    Claim, Figure, Over, Pick, Quantity, Reading, Size, parse_amount,
+};
 use polypath_experiments::reproduce::Deviation;
 use polypath_experiments::stats::Interval;
 use polypath_run::metrics::Unit;
@@ -36,6 +40,8 @@ pub struct Curve {
     pub points: Vec<Point>,
     /// Points of the original simulator to draw beside it.
     pub reference: Vec<Point>,
+    /// Points that the paper prints, with the error of reading.
+    pub paper: Vec<Point>,
     /// Whether to mark the points; a time series has too many.
     pub marked: bool,
 }
@@ -57,11 +63,12 @@ pub fn build_diagrams(
     figure: &Figure,
     evaluator: &Evaluator<'_>,
     deviations: &[Deviation],
+    claims: &[Claim],
 ) -> Result<Vec<Diagram>, NoValue> {
     let (Some(x), Some(y)) = (&figure.x, &figure.y) else {
         return Err(NoValue::Mistake("a figure needs x and y, or series".to_owned()));
     };
-    let plan = Plan { figure, evaluator, x, y, deviations };
+    let plan = Plan { figure, evaluator, x, y, deviations, claims };
     let panels = figure.panels.iter().cloned().collect::<Vec<_>>();
     let panels = plan.list_places(&panels, &plan.pinned_axes()?)?;
     panels.iter().map(|panel| plan.build_diagram(panel)).collect()
@@ -73,6 +80,7 @@ struct Plan<'a> {
     x: &'a str,
     y: &'a Quantity,
     deviations: &'a [Deviation],
+    claims: &'a [Claim],
 }
 
 impl Plan<'_> {
@@ -151,7 +159,7 @@ impl Plan<'_> {
         labels: &[String],
         xs: &[f64],
     ) -> Result<Option<Curve>, NoValue> {
-        let (mut points, mut reference) = (Vec::new(), Vec::new());
+        let (mut points, mut reference, mut paper) = (Vec::new(), Vec::new(), Vec::new());
         for (label, x) in labels.iter().zip(xs) {
             let mut bound = place.clone();
             bound.insert(self.x.to_owned(), label.clone());
@@ -161,11 +169,32 @@ impl Plan<'_> {
                 Err(mistake) => return Err(mistake),
             }
             reference.extend(self.find_reference(&bound, *x));
+            paper.extend(self.find_printed(&bound, *x));
         }
         let of = |axis: &String| place.get(axis).map(|label| space_unit(label));
         let label: Vec<String> = self.figure.curves.iter().filter_map(of).collect();
-        let curve = Curve { label: label.join(", "), points, reference, marked: true };
+        let curve = Curve { label: label.join(", "), points, reference, paper, marked: true };
         Ok((!curve.points.is_empty()).then_some(curve))
+    }
+
+    /// What the paper prints of a point of this figure.
+    fn find_printed(&self, bound: &Bindings, x: f64) -> Vec<Point> {
+        let readings = self.claims.iter().flat_map(|claim| {
+            claim.paper.0.iter().map(move |reading| (reading, measured_quantity(claim, reading)))
+        });
+        let mut found: Vec<Point> = Vec::new();
+        for (reading, of) in readings {
+            let (Reading::Printed { size: Size::About(value, error), .. }, Some(of)) =
+                (reading, of)
+            else {
+                continue;
+            };
+            let y = Interval { mean: value.amount, half: error.amount };
+            if covers_quantity(of, self.y, bound) && !found.iter().any(|point| point.y == y) {
+                found.push(Point { x, y });
+            }
+        }
+        found
     }
 
     /// Reference data that belong to a point of this figure.
@@ -183,7 +212,7 @@ impl Plan<'_> {
 
 impl Curve {
     fn rescale_values(&mut self, factor: f64) {
-        for point in self.points.iter_mut().chain(&mut self.reference) {
+        for point in self.points.iter_mut().chain(&mut self.reference).chain(&mut self.paper) {
             point.y.mean *= factor;
             point.y.half *= factor;
         }

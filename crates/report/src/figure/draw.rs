@@ -15,6 +15,8 @@ const HEIGHT: u32 = 440;
 const ROW: i32 = 20;
 const TEXT: i32 = 14;
 const MARGIN: u32 = 12;
+/// Size of the markers of a paper's figures.
+const PAPER: i32 = 11;
 /// Space for the labels left of the y axis and below the x axis.
 const LEFT: u32 = 72;
 const BELOW: u32 = 48;
@@ -147,6 +149,9 @@ fn draw_curve(chart: &mut Chart<'_, '_>, one: &CurveIn<'_>) -> Result<(), DrawEr
     draw_intervals(chart, one, &curve.reference, 1)?;
     let reference = one.drawable_points(&curve.reference).map(place);
     chart.draw_series(reference.map(|at| build_marker(at, look, 9, false)))?;
+    draw_intervals(chart, one, &curve.paper, 2)?;
+    let paper = one.drawable_points(&curve.paper).map(place);
+    chart.draw_series(paper.map(|at| build_marker(at, look.of_paper(), PAPER, false)))?;
     Ok(())
 }
 
@@ -206,6 +211,15 @@ fn marker_corners(marker: Marker, s: i32) -> Vec<(i32, i32)> {
         Marker::Triangle => vec![(0, -s - 1), (s + 1, s), (-s - 1, s)],
         Marker::Down => vec![(0, s + 1), (s + 1, -s), (-s - 1, -s)],
         Marker::Bar => vec![(-s - 2, -2), (s + 2, -2), (s + 2, 2), (-s - 2, 2)],
+        Marker::Star => {
+            // Five points; the inner corners lie where the sides of a pentagram cross.
+            let corner = |n: i32| {
+                let angle = f64::from(n) * std::f64::consts::TAU / 10.0;
+                let reach = f64::from(s) * if n % 2 == 0 { 1.0 } else { 0.382 };
+                ((angle.sin() * reach).round() as i32, (-angle.cos() * reach).round() as i32)
+            };
+            (0..10).map(corner).collect()
+        }
         Marker::Diamond => vec![(0, -s - 2), (s + 2, 0), (0, s + 2), (-s - 2, 0)],
         Marker::Cross => {
             let (arm, waist) = (s + 1, 2);
@@ -234,7 +248,9 @@ fn legend_rows(diagram: &Diagram) -> impl Iterator<Item = (String, Look, bool, b
     let rows = own.map(|(n, curve)| (curve.label.clone(), Look::for_curve(n), true, curve.marked));
     let reference = diagram.curves.iter().any(|curve| !curve.reference.is_empty());
     let row = ("hollow: original simulator".to_owned(), Look::for_curve(0), false, true);
-    rows.chain(reference.then_some(row))
+    let paper = diagram.curves.iter().any(|curve| !curve.paper.is_empty());
+    let star = ("paper (as read)".to_owned(), Look::for_curve(0).of_paper(), false, true);
+    rows.chain(reference.then_some(row)).chain(paper.then_some(star))
 }
 
 fn draw_legend(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
@@ -284,6 +300,7 @@ mod tests {
             label: format!("curve {n}"),
             points: (1..9).map(point(n)).collect(),
             reference: (1..3).map(point(n)).collect(),
+            paper: Vec::new(),
             marked: true,
         };
         Diagram {
@@ -305,6 +322,16 @@ mod tests {
             assert!(text.contains(&format!("curve {n}")), "{n}");
         }
         assert!(text.contains("Buffer (KiB)") && text.contains("Throughput (Mbit/s)"));
+    }
+
+    #[test]
+    fn what_the_paper_prints_is_in_the_legend_and_within_the_axes() {
+        let plain = draw_svg(&diagram(1)).unwrap();
+        let mut printed = diagram(1);
+        printed.curves[0].paper = vec![Point { x: 64.0, y: Interval { mean: 90.0, half: 5.0 } }];
+        let text = draw_svg(&printed).unwrap();
+        assert!(text.contains("paper (as read)") && !plain.contains("paper (as read)"));
+        assert!(Axis::for_y(&printed).ends().1 > 95.0, "the error bar has room");
     }
 
     #[test]

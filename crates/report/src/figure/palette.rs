@@ -23,6 +23,8 @@ pub(super) enum Marker {
     Cross,
     Down,
     Bar,
+    /// What a paper prints.
+    Star,
 }
 
 const MARKERS: [Marker; 7] = [
@@ -49,6 +51,11 @@ pub(super) struct Look {
 }
 
 impl Look {
+    /// The same colour, for what the paper prints of the curve.
+    pub(super) const fn of_paper(self) -> Self {
+        Self { marker: Marker::Star, ..self }
+    }
+
     pub(super) fn for_curve(curve: usize) -> Self {
         // Indices are taken modulo the lengths.
         Self {

@@ -29,6 +29,9 @@ pub fn tabulate_diagram(diagram: &Diagram, reference: bool) -> Rows {
         if reference && !curve.reference.is_empty() {
             columns.push((format!("{label}, original"), &curve.reference));
         }
+        if !curve.paper.is_empty() {
+            columns.push((format!("{label}, paper"), &curve.paper));
+        }
     }
     let mut xs: Vec<f64> =
         columns.iter().flat_map(|(_, points)| points.iter().map(|point| point.x)).collect();
@@ -86,7 +89,13 @@ mod tests {
     fn curve(label: &str, xs: &[f64], marked: bool) -> Curve {
         let point = |x: &f64| Point { x: *x, y: Interval { mean: 10.0 * x, half: 0.5 } };
         let points: Vec<Point> = xs.iter().map(point).collect();
-        Curve { label: label.into(), reference: points[..1].to_vec(), points, marked }
+        Curve {
+            label: label.into(),
+            reference: points[..1].to_vec(),
+            points,
+            paper: Vec::new(),
+            marked,
+        }
     }
 
     fn diagram(curves: Vec<Curve>) -> Diagram {

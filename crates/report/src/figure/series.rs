@@ -22,9 +22,9 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
             Some(Point { x: seconds(sample), y: Interval { mean, half: 0.0 } })
         };
         let points = flow.samples.iter().filter(within).filter_map(point).collect();
-        let reference = Vec::new();
+        let (reference, paper) = (Vec::new(), Vec::new());
         let label = legend_label(figure, series);
-        curves.push(Curve { label, points, reference, marked: false });
+        curves.push(Curve { label, points, reference, paper, marked: false });
     }
     let largest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.y.mean);
     let name = figure.series.first().map(|series| own_name(series)).unwrap_or_default();

@@ -1,7 +1,10 @@
 //! One experiment on the page: figures, tables, claims, reference data, other readings.
 
 use polypath_experiments::evaluate::{Comparison, Verdict};
-use polypath_experiments::reproduce::{ClaimReport, Deviation, Flip, SensitivityReport};
+use polypath_experiments::experiment::Paper;
+use polypath_experiments::reproduce::{
+    ClaimReport, Deviation, Flip, ReadingReport, SensitivityReport,
+};
 
 use super::page::{Page, agreement_of, escape_html, format_measured, verdict_badge};
 use super::parameters::write_parameters;
@@ -39,6 +42,16 @@ impl Page {
         self.push_line("</section>");
     }
 
+    /// What is concluded of a paper.
+    pub(super) fn write_paper(&mut self, paper: &Paper) {
+        self.push_line(&format!(
+            "<p class=\"lead\">{}, <i>{}</i></p><p><b>Conclusion.</b> {}</p>",
+            escape_html(&paper.reference),
+            escape_html(&paper.title),
+            escape_html(&paper.conclusion.join(" "))
+        ));
+    }
+
     fn write_drawing(&mut self, drawing: &Drawing, original: Option<&str>) {
         for (diagram, svg) in &drawing.panels {
             let heading = match diagram.heading.as_str() {
@@ -53,8 +66,10 @@ impl Page {
             } else {
                 String::new()
             };
+            let printed = diagram.curves.iter().any(|curve| !curve.paper.is_empty());
+            let stars = if printed { " Stars: what the paper prints." } else { "" };
             self.push_line(&format!(
-                "<figure>{svg}<figcaption><b>{}</b> {}{heading}.{marks}</figcaption></figure>",
+                "<figure>{svg}<figcaption><b>{}</b> {}{heading}.{marks}{stars}</figcaption></figure>",
                 escape_html(&drawing.name),
                 escape_html(&drawing.title),
             ));
@@ -105,15 +120,19 @@ impl Page {
             return;
         }
         self.push_line("<h4>Claims</h4>");
-        self.push_line("<table><tr><th>claim</th><th>the paper says</th><th>verdict</th><th>measured</th></tr>");
+        self.push_line(
+            "<table><tr><th>claim</th><th>the paper says</th><th>verdict</th><th>measured</th>\
+             <th>the paper's figure, and ours</th></tr>",
+        );
         for claim in claims {
             let id = escape_html(&claim.id);
             self.push_line(&format!(
-                "<tr><td class=\"id\" id=\"{id}\">{id} <span class=\"soft\">{}</span></td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                "<tr><td class=\"id\" id=\"{id}\">{id} <span class=\"soft\">{}</span></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
                 claim.kind.letter(),
                 format_statement(claim),
                 verdict_badge(claim.finding.verdict),
-                format_comparisons(claim)
+                format_comparisons(claim),
+                claim.paper.iter().map(format_reading).collect::<String>()
             ));
         }
         self.push_line("</table>");
@@ -196,6 +215,9 @@ impl Page {
 /// What the paper says, and what there is to say about it.
 fn format_statement(claim: &ClaimReport) -> String {
     let mut text = escape_html(&claim.says);
+    if claim.title != claim.says.trim_end_matches('.') {
+        text = format!("<b>{}</b><div>{text}</div>", escape_html(&claim.title));
+    }
     let missing = "No explanation given.".to_owned();
     let open = claim.finding.verdict != Verdict::Holds;
     let explain = claim.explain.as_ref().or(open.then_some(&missing));
@@ -210,6 +232,19 @@ fn format_statement(claim: &ClaimReport) -> String {
         }
     }
     text
+}
+
+/// A figure of the paper with ours below it.
+fn format_reading(one: &ReadingReport) -> String {
+    let ours = one
+        .ours
+        .as_ref()
+        .map_or(String::new(), |ours| format!("<div>ours: {}</div>", format_measured(ours)));
+    format!(
+        "<div>{}{ours}<div class=\"why\">{}</div></div>",
+        format_measured(&one.describe_figure()),
+        escape_html(&one.from)
+    )
 }
 
 fn format_comparisons(claim: &ClaimReport) -> String {

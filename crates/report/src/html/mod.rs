@@ -12,7 +12,7 @@ use polypath_experiments::store::stack_version;
 use self::overview::write_overview;
 use self::page::{Page, escape_html};
 use self::style::CSS;
-use crate::chapter::{Chapter, paper_name};
+use crate::chapter::{Chapter, paper_name, papers_of};
 
 pub use self::figures::{Captioned, FigurePage, render_figures};
 
@@ -44,6 +44,9 @@ pub fn render_page(chapters: &[Chapter<'_>], command: &str) -> String {
         if name != last {
             page.push_line(&format!("<h2 id=\"{0}\">{0}</h2>", escape_html(name)));
             last = name;
+            let own = chapters.iter().map(|one| one.report);
+            let own = own.filter(|report| paper_name(&report.id) == name);
+            papers_of(own).into_iter().for_each(|paper| page.write_paper(paper));
         }
         page.write_chapter(chapter);
     }
@@ -69,7 +72,9 @@ mod tests {
         let claim = ClaimReport {
             id: "S9-F1-c1".into(),
             kind: ClaimKind::Qualitative,
+            title: "a under b".into(),
             says: "a < b".into(),
+            paper: Vec::new(),
             finding: undecided_finding("nothing"),
             bound_changed: None,
             explain: None,
@@ -81,15 +86,21 @@ mod tests {
             source: String::new(),
             seeds: None,
             profiles: Vec::new(),
+            paper: None,
             claims: vec![claim],
             deviations: Vec::new(),
             sensitivity: Vec::new(),
         };
         let chapter = Chapter { study: &study, report: &report, drawings: &[], tables: &[] };
         let page = render_page(&[chapter], "polypath reproduce S9");
-        for part in
-            ["? unclear", "No explanation given.", "not corrected", "a &lt; b", "path.A.rate"]
-        {
+        for part in [
+            "? unclear",
+            "a under b",
+            "No explanation given.",
+            "not corrected",
+            "a &lt; b",
+            "path.A.rate",
+        ] {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("http") && !page.contains("src=") && !page.contains("<script"));

@@ -78,7 +78,7 @@ fn write_open_claims(page: &mut Page, chapters: &[Chapter<'_>]) {
         page.push_line(&format!(
             "<tr><td class=\"id\"><a href=\"#{id}\">{id}</a></td><td>{}</td><td>{}</td><td>{}</td></tr>",
             verdict_badge(claim.finding.verdict),
-            escape_html(&claim.says),
+            escape_html(&claim.title),
             escape_html(why)
         ));
     }
