@@ -88,8 +88,9 @@ fn the_program_carries_the_papers_experiments_and_their_data() {
     let (text, talk) = desk.done("reproduce S3-F2-formulas --quick --json");
     let reports: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(reports[0]["claims"][0]["id"], "S3-F2-c3", "{talk}");
-    let (text, _) = desk.done("reproduce S1-F4 CC P R --check");
-    assert!(text.lines().count() > 20, "traces and reference data are there: {text}");
+    // Its reference data are read and compared with its axes.
+    let (text, _) = desk.done("reproduce S1-F3 --check");
+    assert!(text.starts_with("S1-F3: 2 claims"), "{text}");
 }
 
 /// On one core and on all, whatever ends first.
