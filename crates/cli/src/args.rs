@@ -153,9 +153,7 @@ Examples:
     )]
     Init(InitArgs),
     /// Print completions for a shell.
-    #[command(
-        after_help = "Example:\n  polypath completions bash > ~/.bash_completion.d/polypath"
-    )]
+    #[command(after_help = "Example:\n  polypath completions bash > ~/.bash_completion.d/polypath")]
     Completions(CompletionsArgs),
 }
 
@@ -309,7 +307,7 @@ pub(crate) struct ReproduceArgs {
     /// So many seeds per point, whatever the files say.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) seeds: Option<u32>,
-    /// Leave out the alternatives.
+    /// Leave out the alternatives that are not judged in full.
     #[arg(long)]
     pub(crate) no_sensitivity: bool,
     /// Only read the files and say what is wrong with them.

@@ -64,6 +64,7 @@ fn experiment(case: &Case, broken: &[(&str, Scalar)], folder: &Path) -> Experime
         set: broken.iter().map(|(field, value)| ((*field).to_owned(), value.clone())).collect(),
         cases: Cases::new(),
         claims: Vec::new(),
+        reading: false,
     }];
     experiment
 }

@@ -171,6 +171,51 @@ fn a_broken_stack_turns_verdicts() {
     assert_eq!(verdicts(&report)[0], "does not hold", "{:?}", report.claims[0].finding);
 }
 
+/// Without CUC and SFR, as a reading.
+const READING: &str = r#"
+[[alternative]]
+name = "no CUC, no SFR"
+why = "a test"
+reading = true
+set = { "stack.cuc" = "off", "stack.sfr" = false }
+"#;
+
+#[test]
+fn a_reading_is_judged_in_full_whatever_the_options() {
+    let lab = Lab::new();
+    let text = format!("{FILE}{READING}");
+    // Neither quick runs nor the few seeds of alternatives: all points, with the file's seeds.
+    let (report, made) = lab.run(&text, "store");
+    assert_eq!(made, 16);
+    let other = |n: usize| report.claims[n].readings[0].finding.verdict.to_string();
+    assert_eq!((verdicts(&report)[0].as_str(), other(0).as_str()), ("holds", "does not hold"));
+    assert!(!report.claims[0].holds_by_every_reading());
+    let [reading] = &report.readings[..] else { panic!("one reading") };
+    let held = (0..2).filter(|n| other(*n) == "holds").count();
+    assert_eq!((reading.seeds, reading.hold), (4, held));
+    assert!(report.sensitivity.is_empty());
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["claims"][0]["readings"][0]["reading"], "no CUC, no SFR");
+    assert_eq!(json["claims"][0]["readings"][0]["verdict"], "does-not-hold");
+    // Without the word it is an alternative, which only sensitivity runs.
+    let (plain, _) = lab.run(&text.replace("reading = true\n", ""), "store");
+    assert!(plain.readings.is_empty() && plain.claims[0].readings.is_empty());
+}
+
+#[test]
+fn readings_that_judge_a_part_or_change_nothing_are_refused() {
+    let lab = Lab::new();
+    for (set, part) in [
+        ("claims = [\"T-1-c1\"]\nset = { \"stack.sfr\" = false }", "alternative[0].claims"),
+        ("", "alternative[0].reading = true: changes nothing"),
+        ("set = { \"stack.srf\" = false }", "stack.srf"),
+    ] {
+        let text = format!("{FILE}[[alternative]]\nname = \"r\"\nreading = true\n{set}\n");
+        let error = lab.study(&text, Options::default()).unwrap_err();
+        assert!(error.contains(part) && !error.contains('\n'), "{error}");
+    }
+}
+
 #[test]
 fn mistakes_in_files_are_one_line_each() {
     let lab = Lab::new();

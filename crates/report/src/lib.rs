@@ -35,6 +35,7 @@ mod limit_table;
 mod markdown;
 #[cfg(feature = "parquet")]
 mod parquet_table;
+mod readings;
 mod run_table;
 mod runs;
 mod seal;

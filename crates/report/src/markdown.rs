@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 
-use polypath_experiments::evaluate::{Comparison, Verdict};
+use polypath_experiments::evaluate::Comparison;
 use polypath_experiments::experiment::Paper;
 use polypath_experiments::reproduce::{ClaimReport, ExperimentReport, SensitivityReport};
 
 use crate::chapter::{count_verdicts, describe_agreement, figures_of, paper_name, papers_of};
+use crate::readings::{
+    count_by_every_reading, describe_finding, describe_readings, describe_verdicts,
+};
 
 /// One file per paper and one over all of them: names and texts.
 pub fn format_summaries(reports: &[ExperimentReport], command: &str) -> Vec<(String, String)> {
@@ -15,8 +18,8 @@ pub fn format_summaries(reports: &[ExperimentReport], command: &str) -> Vec<(Str
     };
     let mut all = format!(
         "# The papers, re-run\n\nMade by `{command}`; the same command makes the same page.\n\n\
-         | paper | claims | hold | do not hold | unclear | reference points |\n\
-         |---|---|---|---|---|---|\n",
+         | paper | claims | hold | do not hold | unclear | hold by every reading | reference points |\n\
+         |---|---|---|---|---|---|---|\n",
     );
     for (name, own) in papers() {
         write_row(&mut all, &format!("[{name}]({name}.md)"), own);
@@ -26,6 +29,9 @@ pub fn format_summaries(reports: &[ExperimentReport], command: &str) -> Vec<(Str
     for (name, own) in papers() {
         let mut text = format!("# {name}, re-run\n\nMade by `{command}`.\n");
         papers_of(own).into_iter().for_each(|paper| write_paper(&mut text, paper));
+        if let Some(counts) = describe_readings(own) {
+            let _ = writeln!(text, "\n{counts}");
+        }
         own.iter().for_each(|report| write_experiment(&mut text, report));
         files.push((format!("{name}.md"), text));
     }
@@ -42,8 +48,10 @@ fn write_row(text: &mut String, name: &str, reports: &[ExperimentReport]) {
     let sum = holds + not + unclear;
     let deviations: Vec<_> = reports.iter().flat_map(|report| report.deviations.clone()).collect();
     let agreement = describe_agreement(&deviations).unwrap_or_default();
+    let every = count_by_every_reading(reports).map(|n| n.to_string()).unwrap_or_default();
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "| {name} | {sum} | {holds} | {not} | {unclear} | {agreement} |");
+    let _ =
+        writeln!(text, "| {name} | {sum} | {holds} | {not} | {unclear} | {every} | {agreement} |");
 }
 
 fn write_paper(text: &mut String, paper: &Paper) {
@@ -62,18 +70,23 @@ fn write_experiment(text: &mut String, report: &ExperimentReport) {
         let _ = writeln!(text, "`polypath reproduce {}`, seeds {first} to {last}.\n", report.id);
     }
     if !report.claims.is_empty() {
-        text.push_str("| claim | says | kind | verdict | measured | bound | paper |\n|---|---|---|---|---|---|---|\n");
+        let names: String =
+            report.readings.iter().map(|one| format!(" {} |", escape_cell(&one.name))).collect();
+        let _ =
+            writeln!(text, "| claim | says | kind | verdict | measured | bound |{names} paper |");
+        let _ =
+            writeln!(text, "|---|---|---|---|---|---|{}---|", "---|".repeat(report.readings.len()));
     }
     report.claims.iter().for_each(|one| write_claim(text, one));
     let open: Vec<_> =
-        report.claims.iter().filter(|claim| claim.finding.verdict != Verdict::Holds).collect();
+        report.claims.iter().filter(|claim| !claim.holds_by_every_reading()).collect();
     if !open.is_empty() {
         text.push('\n');
     }
     for claim in open {
         let why = claim.explain.as_deref().unwrap_or("No explanation given.");
         let _ =
-            writeln!(text, "- {} {}: {} *{}*", claim.id, claim.finding.verdict, claim.says, why);
+            writeln!(text, "- {} {}: {} *{}*", claim.id, describe_verdicts(claim), claim.says, why);
     }
     write_deviations(text, report);
     if !report.sensitivity.is_empty() {
@@ -90,9 +103,12 @@ fn write_claim(text: &mut String, claim: &ClaimReport) {
     let bound = told.map(|one| one.bound.as_str()).unwrap_or_default();
     let bound =
         if claim.bound_changed.is_some() { format!("{bound} (changed)") } else { bound.to_owned() };
+    let others = claim.readings.iter();
+    let others: String =
+        others.map(|one| format!(" {} |", escape_cell(&describe_finding(&one.finding)))).collect();
     let _ = writeln!(
         text,
-        "| {} | {} | {} | {} | {} | {} | {} |",
+        "| {} | {} | {} | {} | {} | {} |{others} {} |",
         claim.id,
         escape_cell(&claim.title),
         claim.kind.letter(),
@@ -151,6 +167,7 @@ mod tests {
             says: "Up | down.".into(),
             paper: Vec::new(),
             finding: undecided_finding("a | b"),
+            readings: Vec::new(),
             bound_changed: None,
             explain: None,
             note: None,
@@ -163,18 +180,35 @@ mod tests {
             profiles: Vec::new(),
             paper: None,
             claims: vec![claim],
+            readings: Vec::new(),
             deviations: Vec::new(),
             sensitivity: Vec::new(),
         };
         let files = format_summaries(&[report], "polypath reproduce S9");
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["README.md", "S9.md"]);
-        assert!(files[0].1.contains("| [S9](S9.md) | 1 | 0 | 0 | 1 |"), "{}", files[0].1);
+        assert!(files[0].1.contains("| [S9](S9.md) | 1 | 0 | 0 | 1 |  |"), "{}", files[0].1);
         assert!(
             files[1].1.contains("| S9-F1-c1 | Up \\| down | Q | unclear | a \\| b |"),
             "{}",
             files[1].1
         );
         assert!(files[1].1.contains("*No explanation given.*"));
+    }
+
+    #[test]
+    fn readings_stand_beside_the_own_and_are_counted() {
+        let report = crate::readings::tests::report_of_two_readings();
+        let files = format_summaries(&[report], "polypath reproduce S9");
+        assert!(files[0].1.contains("| [S9](S9.md) | 2 | 1 | 1 | 0 | 1 |  |"), "{}", files[0].1);
+        let page = &files[1].1;
+        for part in [
+            "1 hold as the files stand, 2 by the reading \"in turn\", 1 by both.",
+            "| claim | says | kind | verdict | measured | bound | in turn | paper |\n|---|---|---|---|---|---|---|---|\n",
+            "| does not hold | own figure |  | holds; other \\| figure |",
+            "- S9-F1-c2 does not hold (in turn: holds): It rises. *SACKs lock.*",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! Figures and verdicts for the terminal.
 
 use comfy_table::CellAlignment;
+use polypath_experiments::evaluate::Finding;
 use polypath_experiments::experiment::Paper;
 use polypath_experiments::reproduce::ExperimentReport;
 
 use crate::chapter::{describe_agreement, figures_of, papers_of};
 use crate::columns::{new_table, render_table};
 use crate::figure::{Diagram, Drawing, Rows, tabulate_diagram};
+use crate::readings::describe_readings;
 
 /// Columns of a terminal that a table may take.
 const WIDTH: usize = 110;
@@ -70,26 +72,16 @@ pub fn format_claims(report: &ExperimentReport) -> String {
         words.set_cell_alignment(CellAlignment::Left);
     }
     for claim in &report.claims {
-        let told = claim.finding.most_telling();
-        let measured = told.map(|one| {
-            let at = if one.at.is_empty() { String::new() } else { format!("{}: ", one.at) };
-            let bound =
-                if one.bound.is_empty() { String::new() } else { format!(" ({})", one.bound) };
-            format!("{at}{}{bound}", one.describe_outcome())
-        });
-        let effect = told.and_then(|one| one.effect.clone()).unwrap_or_default();
-        let verdict = claim.finding.verdict.to_string();
-        let (id, says) = (claim.id.clone(), claim.title.clone());
-        table.add_row(vec![
-            id,
-            says,
-            verdict,
-            effect,
-            measured.unwrap_or_default(),
-            figures_of(claim),
-        ]);
+        table.add_row(claim_cells(&claim.id, &claim.title, &claim.finding, figures_of(claim)));
+        for one in &claim.readings {
+            let name = format!("  {}", one.reading);
+            table.add_row(claim_cells(&name, "", &one.finding, String::new()));
+        }
     }
     let mut text = format!("{} {}\n{}", report.id, report.title, render_table(&table));
+    if let Some(counts) = describe_readings(std::slice::from_ref(report)) {
+        text.push_str(&format!("  {counts}\n"));
+    }
     if let Some(agreement) = describe_agreement(&report.deviations) {
         text.push_str(&format!("  reference data: {agreement}\n"));
     }
@@ -110,6 +102,19 @@ pub fn format_conclusions(reports: &[ExperimentReport]) -> String {
     papers_of(reports).into_iter().map(one).collect()
 }
 
+/// A row of the table: a name, and what was found.
+fn claim_cells(name: &str, says: &str, finding: &Finding, figures: String) -> Vec<String> {
+    let told = finding.most_telling();
+    let measured = told.map(|one| {
+        let at = if one.at.is_empty() { String::new() } else { format!("{}: ", one.at) };
+        let bound = if one.bound.is_empty() { String::new() } else { format!(" ({})", one.bound) };
+        format!("{at}{}{bound}", one.describe_outcome())
+    });
+    let effect = told.and_then(|one| one.effect.clone()).unwrap_or_default();
+    let (name, verdict) = (name.to_owned(), finding.verdict.to_string());
+    vec![name, says.to_owned(), verdict, effect, measured.unwrap_or_default(), figures]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,5 +127,16 @@ mod tests {
         for n in 0..12 {
             assert!(text.contains(&format!("value {n:0>20}")), "{n}");
         }
+    }
+
+    #[test]
+    fn each_reading_has_a_row_below_the_claim() {
+        let text = format_claims(&crate::readings::tests::report_of_two_readings());
+        let rows: Vec<&str> = text.lines().collect();
+        let own = rows.iter().position(|row| row.starts_with("S9-F1-c2")).unwrap();
+        assert!(rows[own].contains("does not hold") && rows[own].contains("own figure"), "{text}");
+        assert!(rows[own + 1].starts_with("  in turn"), "{text}");
+        assert!(rows[own + 1].contains("holds") && rows[own + 1].contains("other"), "{text}");
+        assert!(text.contains("1 by both."), "{text}");
     }
 }

@@ -12,7 +12,7 @@ use super::quantity::{Bindings, Evaluator, NoValue};
 use super::reading::measured_quantity;
 use super::reference::read_points;
 use super::table::{GridTable, Results, Sample};
-use crate::experiment::{Claim, Experiment, Grid, Pick};
+use crate::experiment::{Alternative, Claim, Experiment, Grid, Pick};
 
 /// Finds claims and tables that name what does not exist.
 ///
@@ -28,12 +28,7 @@ pub fn check_experiment(experiment: &Experiment, grids: &[Grid]) -> Result<(), S
         check_readings(experiment, n, claim, &evaluator)?;
     }
     for (n, alternative) in experiment.alternatives.iter().enumerate() {
-        for id in &alternative.claims {
-            if !experiment.claims.iter().any(|claim| claim.id == *id) {
-                let place = format!("alternative[{n}].claims");
-                return Err(experiment.field_error(&place, &format!("no claim {id:?}")));
-            }
-        }
+        check_alternative(experiment, n, alternative)?;
     }
     for (n, table) in experiment.tables.iter().enumerate() {
         let problem = |why: NoValue| experiment.field_error(&format!("table[{n}]"), why.text());
@@ -59,6 +54,30 @@ fn check_readings(
         }
     }
     Ok(())
+}
+
+fn check_alternative(
+    experiment: &Experiment,
+    n: usize,
+    alternative: &Alternative,
+) -> Result<(), ScenarioError> {
+    let problem = |field: &str, text: &str| {
+        Err(experiment.field_error(&format!("alternative[{n}].{field}"), text))
+    };
+    if alternative.reading && !alternative.claims.is_empty() {
+        return problem(
+            "claims",
+            "beside reading = true, which judges every claim (allowed: none)",
+        );
+    }
+    if alternative.reading && alternative.set.is_empty() && alternative.cases.is_empty() {
+        return problem("reading", "changes nothing (allowed: true beside set or cases)");
+    }
+    let known = |id: &String| experiment.claims.iter().any(|claim| claim.id == *id);
+    match alternative.claims.iter().find(|id| !known(id)) {
+        Some(id) => problem("claims", &format!("no claim {id:?}")),
+        None => Ok(()),
+    }
 }
 
 fn check_references(

@@ -313,4 +313,8 @@ pub struct Alternative {
     /// Claims that run again; empty: all.
     #[serde(default)]
     pub claims: Vec<String>,
+    /// Whether it is judged in full: every claim, with the file's own seeds, quick or not, and
+    /// shown beside the file's own reading.
+    #[serde(default)]
+    pub reading: bool,
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::deviation::{Deviation, find_deviations};
-use super::paper::{ReadingReport, read_beside};
+use super::paper::{PaperFigureReport, read_beside};
+use super::reading::{ReadingFinding, ReadingReport, judge_by_readings, report_readings};
 use super::study::{Points, Stored, Study, concerns_claim};
 use crate::evaluate::{
     Comparison, Evaluator, Finding, Results, Verdict, evaluate_test, undecided_finding,
@@ -28,6 +29,8 @@ pub struct ExperimentReport {
     pub paper: Option<Paper>,
     /// Claims in the order of the file.
     pub claims: Vec<ClaimReport>,
+    /// Other readings that are judged in full; their findings stand with each claim.
+    pub readings: Vec<ReadingReport>,
     /// Reference data beside ours.
     pub deviations: Vec<Deviation>,
     /// What other readings change; empty when they were not run.
@@ -46,13 +49,15 @@ pub struct ClaimReport {
     /// The statement.
     pub says: String,
     /// The paper's figures beside ours.
-    pub paper: Vec<ReadingReport>,
+    pub paper: Vec<PaperFigureReport>,
     /// What was found.
     #[serde(flatten)]
     pub finding: Finding,
+    /// What was found by the other readings that are judged in full, in the experiment's order.
+    pub readings: Vec<ReadingFinding>,
     /// Why the bound differs from the first analysis.
     pub bound_changed: Option<String>,
-    /// Why it does not hold; only when it does not.
+    /// Why it does not hold; only when it does not, by whichever reading.
     pub explain: Option<String>,
     /// Shown always.
     pub note: Option<String>,
@@ -90,8 +95,14 @@ pub struct Flip {
 pub fn judge_study(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
     let stored = study.points.find_stored(store);
     let evaluator = Evaluator::new(&stored);
+    let readings: Vec<(&str, Stored)> = study
+        .readings
+        .iter()
+        .map(|(reading, points)| (reading.name.as_str(), points.find_stored(store)))
+        .collect();
+    let claims = study.experiment.claims.iter();
     let claims: Vec<ClaimReport> =
-        study.experiment.claims.iter().map(|claim| claim_report(claim, &stored)).collect();
+        claims.map(|claim| claim_report(claim, &stored, &readings)).collect();
     let head = &study.experiment.head;
     let report = ExperimentReport {
         id: head.id.clone(),
@@ -100,6 +111,7 @@ pub fn judge_study(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
         seeds: study.seeds(),
         profiles: study.profiles().iter().map(ToString::to_string).collect(),
         paper: study.experiment.paper.clone(),
+        readings: report_readings(study, &claims),
         deviations: find_deviations(&study.experiment, &evaluator),
         sensitivity: judge_sensitivity(study, store),
         claims,
@@ -107,26 +119,29 @@ pub fn judge_study(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
     (report, stored)
 }
 
-fn judge_claim(claim: &Claim, results: &dyn Results) -> Finding {
+pub(super) fn judge_claim(claim: &Claim, results: &dyn Results) -> Finding {
     let found = evaluate_test(&Evaluator::new(results), &claim.test);
     // A check went before; what is left are points that this way of running leaves out.
     found.unwrap_or_else(|why| undecided_finding(why.text()))
 }
 
-fn claim_report(claim: &Claim, results: &dyn Results) -> ClaimReport {
+fn claim_report(claim: &Claim, results: &Stored, readings: &[(&str, Stored)]) -> ClaimReport {
     let finding = judge_claim(claim, results);
-    let explain = claim.explain.clone().filter(|_| finding.verdict != Verdict::Holds);
-    ClaimReport {
+    let readings = judge_by_readings(claim, readings);
+    let mut report = ClaimReport {
         id: claim.id.clone(),
         kind: claim.kind,
         title: claim.name().to_owned(),
         says: claim.says.clone(),
         paper: read_beside(claim, &Evaluator::new(results)),
         finding,
+        readings,
         bound_changed: claim.bound_changed.clone(),
-        explain,
+        explain: None,
         note: claim.note.clone(),
-    }
+    };
+    report.explain = claim.explain.clone().filter(|_| !report.holds_by_every_reading());
+    report
 }
 
 /// Both sides have the seeds of the alternative: with fewer seeds alone a verdict may turn unclear.

@@ -4,12 +4,14 @@ mod deviation;
 mod execute;
 mod judge;
 mod paper;
+mod reading;
 mod study;
 mod sweep;
 
 pub use deviation::Deviation;
 pub use execute::{ExecuteError, execute_jobs};
 pub use judge::{ClaimReport, ExperimentReport, Flip, SensitivityReport, judge_study};
-pub use paper::ReadingReport;
+pub use paper::PaperFigureReport;
+pub use reading::{ReadingFinding, ReadingReport};
 pub use study::{Job, Options, Stored, Study, collect_jobs, prepare_study};
 pub use sweep::{Measured, Seeds, SweepError, SweepRow, point_bindings, run_sweep};

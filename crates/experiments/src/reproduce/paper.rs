@@ -8,7 +8,7 @@ use crate::experiment::{Claim, Quantity, Reading, Size, Written};
 
 /// A figure of the paper, and ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ReadingReport {
+pub struct PaperFigureReport {
     /// As read, with the error of reading; `None`: the paper has none.
     pub paper: Option<String>,
     /// What it is of, where that is not what the claim compares.
@@ -19,7 +19,7 @@ pub struct ReadingReport {
     pub from: String,
 }
 
-impl ReadingReport {
+impl PaperFigureReport {
     /// The figure and what it is of; a dash where there is none.
     pub fn describe_figure(&self) -> String {
         match (&self.paper, &self.what) {
@@ -31,12 +31,12 @@ impl ReadingReport {
 }
 
 /// The figures of a claim.
-pub(super) fn read_beside(claim: &Claim, evaluator: &Evaluator<'_>) -> Vec<ReadingReport> {
+pub(super) fn read_beside(claim: &Claim, evaluator: &Evaluator<'_>) -> Vec<PaperFigureReport> {
     let report = |reading: &Reading| match reading {
         Reading::Absent(why) => {
-            ReadingReport { paper: None, what: None, ours: None, from: why.clone() }
+            PaperFigureReport { paper: None, what: None, ours: None, from: why.clone() }
         }
-        Reading::Printed { size, from, what, .. } => ReadingReport {
+        Reading::Printed { size, from, what, .. } => PaperFigureReport {
             paper: Some(format_size(size)),
             what: what.clone(),
             ours: measured_quantity(claim, reading).and_then(|of| measure(of, size, evaluator)),

@@ -20,7 +20,7 @@ pub struct Options {
     pub quick: bool,
     /// This many seeds.
     pub seeds: Option<u32>,
-    /// Run the alternatives, too.
+    /// Run the alternatives, too. Readings that are judged in full run in any case.
     pub sensitivity: bool,
 }
 
@@ -31,7 +31,9 @@ pub struct Study {
     pub experiment: Experiment,
     /// The points.
     pub points: Points,
-    /// Points of the alternatives, in the order of the file.
+    /// Points of the readings that are judged in full, in the order of the file.
+    pub readings: Vec<(Alternative, Points)>,
+    /// Points of the other alternatives, likewise.
     pub alternatives: Vec<(Alternative, Points)>,
     /// How it was run.
     pub options: Options,
@@ -76,22 +78,24 @@ pub fn prepare_study(experiment: Experiment, options: Options) -> Result<Study, 
     let base = Variant { quick: options.quick, seeds: options.seeds, ..Variant::default() };
     let grids = experiment.expand_grids(&base)?;
     let run = all_points(&experiment, &grids);
-    let mut alternatives = Vec::new();
+    let (mut readings, mut alternatives) = (Vec::new(), Vec::new());
     for (n, alternative) in experiment.alternatives.iter().enumerate() {
+        let few = options.seeds.unwrap_or(u32::MAX).min(experiment.sensitivity_seeds());
         let variant = Variant {
-            seeds: Some(options.seeds.unwrap_or(u32::MAX).min(experiment.sensitivity_seeds())),
+            seeds: if alternative.reading { options.seeds } else { Some(few) },
             set: alternative.set.clone(),
             cases: alternative.cases.clone(),
             place: format!("alternative[{n}]"),
             ..base.clone()
         };
         let grids = experiment.expand_grids(&variant)?;
-        if options.sensitivity {
+        if alternative.reading || options.sensitivity {
             let run = needed_points(&experiment, alternative, &grids);
-            alternatives.push((alternative.clone(), Points { grids, run }));
+            let list = if alternative.reading { &mut readings } else { &mut alternatives };
+            list.push((alternative.clone(), Points { grids, run }));
         }
     }
-    Ok(Study { experiment, points: Points { grids, run }, alternatives, options })
+    Ok(Study { experiment, points: Points { grids, run }, readings, alternatives, options })
 }
 
 impl Study {
@@ -200,8 +204,8 @@ pub fn collect_jobs<'a>(studies: impl IntoIterator<Item = &'a Study>) -> Vec<Job
     let mut known = BTreeSet::new();
     let mut jobs = Vec::new();
     for study in studies {
-        let alternatives = study.alternatives.iter().map(|(_, points)| points);
-        for points in std::iter::once(&study.points).chain(alternatives) {
+        let others = study.readings.iter().chain(&study.alternatives).map(|(_, points)| points);
+        for points in std::iter::once(&study.points).chain(others) {
             jobs.extend(points.list_jobs().filter(|job| known.insert(job.key)));
         }
     }

@@ -1,13 +1,14 @@
 //! One experiment on the page: figures, tables, claims, reference data, other readings.
 
-use polypath_experiments::evaluate::{Comparison, Verdict};
+use polypath_experiments::evaluate::{Comparison, Finding, Verdict};
 use polypath_experiments::experiment::Paper;
 use polypath_experiments::reproduce::{
-    ClaimReport, Deviation, Flip, ReadingReport, SensitivityReport,
+    ClaimReport, Deviation, Flip, PaperFigureReport, ReadingReport, SensitivityReport,
 };
 
 use super::page::{Page, agreement_of, escape_html, format_measured, verdict_badge};
 use super::parameters::write_parameters;
+use super::readings::{reading_cells, reading_heads};
 use crate::chapter::Chapter;
 use crate::figure::{Diagram, Drawing, Rows, Tabulated, tabulate_diagram};
 
@@ -33,7 +34,7 @@ impl Page {
             self.write_drawing(drawing, original);
         }
         chapter.tables.iter().for_each(|table| self.write_table(table));
-        self.write_claims(&chapter.report.claims);
+        self.write_claims(&chapter.report.claims, &chapter.report.readings);
         self.write_deviations(&chapter.report.deviations);
         self.write_sensitivity(&chapter.report.sensitivity);
         self.write_list("Assumptions of ours", &head.assumptions);
@@ -115,23 +116,25 @@ impl Page {
         ));
     }
 
-    fn write_claims(&mut self, claims: &[ClaimReport]) {
+    fn write_claims(&mut self, claims: &[ClaimReport], readings: &[ReadingReport]) {
         if claims.is_empty() {
             return;
         }
         self.push_line("<h4>Claims</h4>");
-        self.push_line(
+        self.push_line(&format!(
             "<table><tr><th>claim</th><th>the paper says</th><th>verdict</th><th>measured</th>\
-             <th>the paper's figure, and ours</th></tr>",
-        );
+             {}<th>the paper's figure, and ours</th></tr>",
+            reading_heads(readings)
+        ));
         for claim in claims {
             let id = escape_html(&claim.id);
             self.push_line(&format!(
-                "<tr><td class=\"id\" id=\"{id}\">{id} <span class=\"soft\">{}</span></td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                "<tr><td class=\"id\" id=\"{id}\">{id} <span class=\"soft\">{}</span></td><td>{}</td><td>{}</td><td>{}</td>{}<td>{}</td></tr>",
                 claim.kind.letter(),
                 format_statement(claim),
                 verdict_badge(claim.finding.verdict),
-                format_comparisons(claim),
+                format_comparisons(&claim.finding),
+                reading_cells(claim),
                 claim.paper.iter().map(format_reading).collect::<String>()
             ));
         }
@@ -219,7 +222,7 @@ fn format_statement(claim: &ClaimReport) -> String {
         text = format!("<b>{}</b><div>{text}</div>", escape_html(&claim.title));
     }
     let missing = "No explanation given.".to_owned();
-    let open = claim.finding.verdict != Verdict::Holds;
+    let open = !claim.holds_by_every_reading();
     let explain = claim.explain.as_ref().or(open.then_some(&missing));
     let more = [
         ("Bound changed: ", claim.bound_changed.as_ref()),
@@ -235,7 +238,7 @@ fn format_statement(claim: &ClaimReport) -> String {
 }
 
 /// A figure of the paper with ours below it.
-fn format_reading(one: &ReadingReport) -> String {
+fn format_reading(one: &PaperFigureReport) -> String {
     let ours = one
         .ours
         .as_ref()
@@ -247,7 +250,7 @@ fn format_reading(one: &ReadingReport) -> String {
     )
 }
 
-fn format_comparisons(claim: &ClaimReport) -> String {
+pub(super) fn format_comparisons(finding: &Finding) -> String {
     let one = |one: &Comparison| {
         let at =
             if one.at.is_empty() { String::new() } else { format!("{}: ", escape_html(&one.at)) };
@@ -264,11 +267,11 @@ fn format_comparisons(claim: &ClaimReport) -> String {
             verdict_badge(one.verdict)
         )
     };
-    let all = &claim.finding.comparisons;
+    let all = &finding.comparisons;
     if all.len() <= SHOWN {
         return all.iter().map(one).collect();
     }
-    let telling = claim.finding.most_telling().map(one).unwrap_or_default();
+    let telling = finding.most_telling().map(one).unwrap_or_default();
     let count = |verdict| all.iter().filter(|one| one.verdict == verdict).count();
     format!(
         "{telling}<details><summary>{} of {} comparisons hold</summary>{}</details>",

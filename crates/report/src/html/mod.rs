@@ -5,6 +5,7 @@ mod figures;
 mod overview;
 mod page;
 mod parameters;
+mod readings;
 mod style;
 
 use polypath_experiments::store::stack_version;
@@ -43,6 +44,9 @@ pub fn render_page(chapters: &[Chapter<'_>], command: &str) -> String {
         let name = paper_name(&chapter.report.id);
         if name != last {
             page.push_line(&format!("<h2 id=\"{0}\">{0}</h2>", escape_html(name)));
+            let own = chapters.iter().map(|one| one.report);
+            let own: Vec<_> = own.filter(|one| paper_name(&one.id) == name).cloned().collect();
+            page.write_reading_counts(&own);
             last = name;
             let own = chapters.iter().map(|one| one.report);
             let own = own.filter(|report| paper_name(&report.id) == name);
@@ -76,6 +80,7 @@ mod tests {
             says: "a < b".into(),
             paper: Vec::new(),
             finding: undecided_finding("nothing"),
+            readings: Vec::new(),
             bound_changed: None,
             explain: None,
             note: None,
@@ -88,6 +93,7 @@ mod tests {
             profiles: Vec::new(),
             paper: None,
             claims: vec![claim],
+            readings: Vec::new(),
             deviations: Vec::new(),
             sensitivity: Vec::new(),
         };
@@ -105,5 +111,24 @@ mod tests {
         }
         assert!(!page.contains("http") && !page.contains("src=") && !page.contains("<script"));
         assert!(page.contains("href=\"#S9-F1-c1\"") && page.contains("id=\"S9-F1-c1\""));
+    }
+
+    #[test]
+    fn readings_have_columns_of_their_own() {
+        let text = "[path.A]\nrate = '10Mbit/s'\ndelay = '10ms'\n[[flow]]\napp = 'saturated'\n\
+                    [time]\nmeasure = '1s'";
+        let experiment = Experiment::from_scenario(Source::new("S9-F1", text).unwrap());
+        let study = Study::without_claims(experiment, 2).unwrap();
+        let report = crate::readings::tests::report_of_two_readings();
+        let chapter = Chapter { study: &study, report: &report, drawings: &[], tables: &[] };
+        let page = render_page(&[chapter], "polypath reproduce S9");
+        for part in [
+            "<th>in turn <div class=\"why\">the paper is silent; 2 seeds</div></th>",
+            "other | figure",
+            "in turn: <span class=\"holds\">",
+            "1 by both.",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
     }
 }

@@ -4,6 +4,7 @@
 use polypath_experiments::evaluate::Verdict;
 
 use super::page::{Page, agreement_of, escape_html, verdict_badge, verdict_class};
+use super::readings::verdict_badges;
 use crate::chapter::{Chapter, count_verdicts, paper_name};
 
 /// Everything before the first paper.
@@ -64,7 +65,7 @@ fn write_verdict_row(
 
 fn write_open_claims(page: &mut Page, chapters: &[Chapter<'_>]) {
     let claims = chapters.iter().flat_map(|chapter| &chapter.report.claims);
-    let open: Vec<_> = claims.filter(|claim| claim.finding.verdict != Verdict::Holds).collect();
+    let open: Vec<_> = claims.filter(|claim| !claim.holds_by_every_reading()).collect();
     if open.is_empty() {
         return;
     }
@@ -77,7 +78,7 @@ fn write_open_claims(page: &mut Page, chapters: &[Chapter<'_>]) {
         let id = escape_html(&claim.id);
         page.push_line(&format!(
             "<tr><td class=\"id\"><a href=\"#{id}\">{id}</a></td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            verdict_badge(claim.finding.verdict),
+            verdict_badges(claim),
             escape_html(&claim.title),
             escape_html(why)
         ));
