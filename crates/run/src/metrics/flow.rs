@@ -36,6 +36,13 @@ pub(super) static METRICS: &[Metric] = &[
         finish_time(f, f.times.from_connect())
     }),
     flow("file-throughput", Rate, "bits of the file over `transfer-time`", file_throughput),
+    response("responses", Plain, "responses read (app = request)", |d| whole(d.messages)),
+    response("response-time.mean", Time, "request accepted to its response read: mean", |d| {
+        d.delay.map(|delay| delay.mean / 1e9)
+    }),
+    response("response-time.p50", Time, "its median", |d| delay(d, |d| d.p50)),
+    response("response-time.p95", Time, "its 95th percentile", |d| delay(d, |d| d.p95)),
+    response("response-time.max", Time, "its greatest value", |d| delay(d, |d| d.max)),
     flow("finished", Plain, "1 if the association ended gracefully, else 0", |f| {
         Some(f64::from(u8::from(f.outcome == Outcome::Finished)))
     }),
@@ -158,6 +165,16 @@ const fn delivered(
     of: fn(&Delivered) -> Option<f64>,
 ) -> Metric {
     metric(name, unit, help, Of::Delivered(of))
+}
+
+/// Of the answers to requests; no value where the flow asks nothing.
+const fn response(
+    name: &'static str,
+    unit: Unit,
+    help: &'static str,
+    of: fn(&Delivered) -> Option<f64>,
+) -> Metric {
+    metric(name, unit, help, Of::Responses(of))
 }
 
 const fn flow(

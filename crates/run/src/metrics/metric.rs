@@ -49,6 +49,8 @@ pub(super) enum Of {
     FlowInRun(fn(&FlowResult, &RunResult) -> Option<f64>),
     /// The messages that a flow gave up; only flows that may give up have them.
     GivenUp(fn(&Abandoned) -> Option<f64>),
+    /// The answers to a flow's requests; only flows that ask have them.
+    Responses(fn(&Delivered) -> Option<f64>),
     /// A path, as part of its flow.
     Path(fn(&PathResult, &FlowResult) -> Option<f64>),
     /// The time series of a flow.
@@ -84,6 +86,7 @@ impl Metric {
             | Of::Flow(_)
             | Of::FlowInRun(_)
             | Of::GivenUp(_)
+            | Of::Responses(_)
             | Of::Path(_)
             | Of::Bounds(_)
             | Of::JointBound(_)

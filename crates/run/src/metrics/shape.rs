@@ -1,6 +1,6 @@
 //! Which flows, paths, streams and links runs have: all that decides which metrics there are.
 
-use polypath_scenario::{FlowSpec, Scenario};
+use polypath_scenario::{App, FlowSpec, Scenario};
 use polypath_sim::RunResult;
 use polypath_sim::results::FlowResult;
 
@@ -24,6 +24,8 @@ pub(super) struct FlowShape {
     pub(super) streams: usize,
     /// Whether messages may be given up.
     pub(super) gives_up: bool,
+    /// Whether it asks for responses.
+    pub(super) asks: bool,
     /// Whether time series are recorded.
     pub(super) sampled: bool,
 }
@@ -55,6 +57,7 @@ impl FlowShape {
             paths: flow.paths.clone().unwrap_or_else(all),
             streams: usize::from(flow.stream_count()),
             gives_up: flow.may_give_up(),
+            asks: flow.app == App::Request,
             sampled: scenario.time.sample.is_some(),
         }
     }
@@ -65,6 +68,7 @@ impl FlowShape {
             paths: flow.paths.iter().map(|path| path.name.clone()).collect(),
             streams: flow.streams.len(),
             gives_up: flow.abandoned.is_some(),
+            asks: flow.responses.is_some(),
             sampled: !flow.samples.is_empty(),
         }
     }
