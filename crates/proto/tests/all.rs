@@ -15,6 +15,7 @@ mod interleaving;
 mod limits;
 mod many;
 mod minimal_init;
+mod ns2;
 mod partial_reliability;
 mod parts;
 mod path_mtu;

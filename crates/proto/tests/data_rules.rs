@@ -20,15 +20,15 @@ use polypath_wire::{
     ChecksumCheck, Chunk, DataChunk, DataFlags, GapBlock, PacketView, SackRepr, Ssn, Tsn,
 };
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
 /// Payload of the largest chunk: 1500 less IP, common and DATA header.
-const AMDCS_PAYLOAD: usize = 1500 - 20 - 12 - 16;
+pub(crate) const AMDCS_PAYLOAD: usize = 1500 - 20 - 12 - 16;
 
 /// One DATA chunk as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Seen {
+pub(crate) struct Seen {
     at: Time,
-    tsn: u32,
+    pub(crate) tsn: u32,
     ssn: u16,
     ppid: u32,
     flags: DataFlags,
@@ -51,20 +51,20 @@ fn chunks(packet: &Packet) -> Vec<Seen> {
     seen.collect()
 }
 
-fn sent(packets: &[Packet]) -> Vec<Seen> {
+pub(crate) fn sent(packets: &[Packet]) -> Vec<Seen> {
     packets.iter().flat_map(chunks).collect()
 }
 
 /// A client over one path, whose server only the test plays from here on.
-struct Solo {
-    pair: Pair,
+pub(crate) struct Solo {
+    pub(crate) pair: Pair,
     tag: u32,
     /// The client's first TSN.
     first: u32,
 }
 
 impl Solo {
-    fn new(config: AssocConfig) -> Self {
+    pub(crate) fn new(config: AssocConfig) -> Self {
         let mut pair = Pair::with(endpoint(CLIENT_PORT, &[]), endpoint(SERVER_PORT, &[]));
         let path = [client_paths()[0]];
         pair.client.endpoint.connect(pair.now, &path, SERVER_PORT, config.into()).unwrap();
@@ -76,13 +76,13 @@ impl Solo {
         Self { pair, tag, first }
     }
 
-    fn assoc(&mut self) -> &mut Association {
+    pub(crate) fn assoc(&mut self) -> &mut Association {
         let h = self.pair.client.handle();
         self.pair.client.endpoint.association_mut(h).unwrap()
     }
 
     /// Hands in messages; gives what goes out at once.
-    fn send(&mut self, count: usize, bytes: usize, options: SendOptions) -> Vec<Seen> {
+    pub(crate) fn send(&mut self, count: usize, bytes: usize, options: SendOptions) -> Vec<Seen> {
         let (now, before) = (self.pair.now, self.pair.log.len());
         for _ in 0..count {
             let data = Bytes::from(vec![5; bytes]);
@@ -94,7 +94,7 @@ impl Solo {
 
     /// The server acknowledges the first `cum` chunks and these ranges; gives what goes out at
     /// once.
-    fn sack(&mut self, cum: u32, a_rwnd: u32, gaps: &[(u16, u16)]) -> Vec<Seen> {
+    pub(crate) fn sack(&mut self, cum: u32, a_rwnd: u32, gaps: &[(u16, u16)]) -> Vec<Seen> {
         let before = self.pair.log.len();
         let cumulative_tsn = Tsn(self.first.wrapping_add(cum).wrapping_sub(1));
         let blocks: Vec<_> = gaps.iter().map(|&(start, end)| GapBlock { start, end }).collect();
@@ -106,19 +106,19 @@ impl Solo {
     }
 
     /// What goes out within `span`.
-    fn run(&mut self, span: Duration) -> Vec<Seen> {
+    pub(crate) fn run(&mut self, span: Duration) -> Vec<Seen> {
         let before = self.pair.log.len();
         self.pair.run_for(span);
         sent(self.pair.sent_since(before))
     }
 
     /// The number of a chunk, counted from 1.
-    fn number(&self, chunk: &Seen) -> u32 {
+    pub(crate) fn number(&self, chunk: &Seen) -> u32 {
         chunk.tsn.wrapping_sub(self.first) + 1
     }
 }
 
-fn no_burst_limit() -> AssocConfig {
+pub(crate) fn no_burst_limit() -> AssocConfig {
     AssocConfig { max_burst: None, ..AssocConfig::default() }
 }
 

@@ -8,6 +8,7 @@ use super::sack_path::SackPathChoice;
 use super::send_attempt::{Transmission, burst_cost};
 use super::send_decision::SendDecision;
 use super::{Association, Bundling, State};
+use crate::config::Cuc;
 use crate::ids::PathId;
 use crate::policy::Trigger;
 use crate::sender::{ChunkInFlight, NewChunk};
@@ -292,6 +293,21 @@ impl Association {
         }
     }
 
+    /// A packet begins with a retransmission: what may ignore cwnd is used up.
+    fn note_packet_resent(&mut self, from: PathId, to: PathId) {
+        let ns2 = &self.config.reproduction.ns2;
+        if ns2.burst_limit_stays
+            && let Some(path) = self.paths.get_mut(to)
+        {
+            path.resent_packets += 1;
+        }
+        if ns2.allowance_of_target {
+            self.tx.recovery.note_packet_resent(to, self.config.cmt.cuc == Cuc::Off);
+        } else if !self.paths.view(to).is_some_and(|v| v.has_room()) {
+            self.tx.recovery.use_allowance(from);
+        }
+    }
+
     fn write_retransmission(
         &mut self,
         now: Time,
@@ -299,9 +315,7 @@ impl Association {
         to: PathId,
         writer: &mut PacketWriter<'_>,
     ) {
-        if !self.paths.view(to).is_some_and(|v| v.has_room()) {
-            self.tx.recovery.use_allowance(from);
-        }
+        self.note_packet_resent(from, to);
         let sent = self.tx.send_again(now, from, to, writer, &mut self.paths);
         let Some((tsn, cause)) = sent else { return };
         match cause {

@@ -81,6 +81,8 @@ impl Association {
 
     fn process_sack(&mut self, now: Time, arrival: PathId, info: &SackInfo<'_>) -> bool {
         self.stats.sacks_received += u64::from(!info.cum_only);
+        self.halve_idle_windows(now);
+        self.paths.iter_mut().for_each(|(_, path)| path.resent_packets = 0);
         let newest = self.newest_sack_path;
         let outcome = self.tx.on_sack(now, arrival, newest, info, &mut self.paths, &self.config);
         let lives_on = self.apply_sack(now, arrival, info, &outcome);
@@ -143,6 +145,11 @@ impl Association {
                 let rto = &self.config.rto;
                 self.paths.rtt_sample(now, p, sample, rto, &mut self.tracer);
             }
+            if acked.t3_restarted
+                && let Some((view, path)) = self.paths.both_mut(p)
+            {
+                path.t3 = now + view.rto;
+            }
         }
     }
 
@@ -176,11 +183,21 @@ impl Association {
                 Cuc::V1 | Cuc::V2 => acked.new_pseudo_cumack,
             };
             // A path that enters recovery by this very SACK still takes the growth its acks earned.
-            let recovering = path.in_recovery && !acked.entered_recovery;
+            let ns2 = &self.config.reproduction.ns2;
+            let grows = ns2.grows_in_recovery && self.config.cmt.cuc != Cuc::Off;
+            let recovering = path.in_recovery && !acked.entered_recovery && !grows;
+            // What this SACK declared lost filled no window, in ns-2; but without CMT it does.
+            let outstanding_before = if ns2.marked_stay_outstanding {
+                let alone = self.config.cmt.cuc == Cuc::Off;
+                let marked = if alone { self.tx.outstanding.marked_bytes(p).0 } else { 0 };
+                path.outstanding + marked + acked.newly_acked
+            } else {
+                acked.outstanding_before
+            };
             let ev = AckedInfo {
                 path: p,
                 bytes: acked.newly_acked,
-                outstanding_before: acked.outstanding_before,
+                outstanding_before,
                 outstanding: path.outstanding,
                 may_grow: moved && !recovering,
                 rtt: acked.latest_rtt(now),
@@ -311,6 +328,9 @@ impl Association {
         }
         self.tx.forward_after_sack(now, &self.paths);
         self.attempt.note_sack(outcome.fast_retransmission_acked);
+        if outcome.passed_retransmission && self.config.reproduction.ns2.burst_limit_stays {
+            self.attempt.note_retransmission_passed();
+        }
         self.trigger(Trigger::Sack);
         self.check_shutdown_progress(now);
     }

@@ -18,6 +18,8 @@ pub(crate) struct SendAttempt {
     /// Packets of new data so far.
     packets: u32,
     fast_retransmission_acked: bool,
+    /// As in ns-2, Max.Burst applies since the cum-ack passed a retransmission.
+    is_limited: bool,
     /// Where the chunk that blocks a buffer shall move (see `chunk_rescheduling`).
     pub(super) planned_move: Option<PathId>,
 }
@@ -34,6 +36,21 @@ impl SendAttempt {
     /// Max.Burst.
     pub(crate) const fn note_sack(&mut self, fast_retransmission_acked: bool) {
         self.fast_retransmission_acked = fast_retransmission_acked;
+    }
+
+    /// The cum-ack passed a chunk that had been sent again: ns-2 begins to apply Max.Burst.
+    pub(crate) const fn note_retransmission_passed(&mut self) {
+        self.is_limited = true;
+    }
+
+    /// Whether ns-2 applies Max.Burst to all that is sent.
+    pub(super) const fn is_limited(&self) -> bool {
+        self.is_limited
+    }
+
+    /// ns-2 without CMT applies it until it bounds a burst.
+    pub(super) const fn end_limit(&mut self) {
+        self.is_limited = false;
     }
 
     /// A path was removed: the blocking chunk is to be moved nowhere.
@@ -73,7 +90,7 @@ impl SendAttempt {
         let limited = !is_paced
             && match config.reproduction.max_burst_rule {
                 BurstRule::Always | BurstRule::PerAcked => true,
-                BurstRule::AfterFastRetransmit => self.fast_retransmission_acked,
+                BurstRule::AfterFastRetransmit => self.fast_retransmission_acked || self.is_limited,
             };
         self.active = Some(why);
         self.began = now;
@@ -82,6 +99,9 @@ impl SendAttempt {
         if fresh {
             let burst = config.max_burst.filter(|_| limited);
             grant_bursts(burst, paths, config.reproduction.max_burst_rule);
+            if config.reproduction.ns2.burst_limit_stays {
+                count_retransmissions(paths);
+            }
         }
     }
 
@@ -112,6 +132,14 @@ fn grant_bursts(burst: Option<u32>, paths: &mut PathSet, rule: BurstRule) {
             BurstRule::Always | BurstRule::AfterFastRetransmit => 0,
         };
         path.burst_left = acked.max(burst.saturating_mul(view.pmdcs.into()));
+    }
+}
+
+/// What was retransmitted since the SACK belongs to the burst of new data, in ns-2.
+fn count_retransmissions(paths: &mut PathSet) {
+    for (view, path) in paths.iter_mut() {
+        let again = u64::from(path.resent_packets) * u64::from(view.pmdcs);
+        path.burst_left = path.burst_left.saturating_sub(again);
     }
 }
 

@@ -7,11 +7,11 @@ use smallvec::SmallVec;
 use super::congestion_windows;
 use super::limits::Limits;
 use super::send_attempt::{SendAttempt, Transmission};
-use crate::config::AssocConfig;
+use crate::config::{AssocConfig, Cuc};
 use crate::ids::{PathId, StreamId};
 use crate::path::{Pacers, PathSet};
 use crate::policy::{PathPick, PolicySet, RtxPick};
-use crate::sender::Sender;
+use crate::sender::{OutstandingQueue, Sender};
 use crate::time::{Duration, Time};
 use crate::trace::{Stop, TraceEvent, Tracer};
 use crate::view::{ChunkMeta, PathView};
@@ -101,12 +101,27 @@ impl SendDecision<'_> {
         if packet.is_none() && self.paths.must_wait(to) {
             return None;
         }
-        let may_go = path.has_room() || in_packet || self.tx.recovery.has_allowance(from);
+        let ns2 = &self.config.reproduction.ns2;
+        let allowed = if ns2.allowance_of_target { to } else { from };
+        if ns2.allowance_of_target && self.tx.recovery.is_closed(to) && !in_packet {
+            return None;
+        }
+        if self.attempt.is_limited() && !in_packet && self.is_burst_resent() {
+            return None;
+        }
+        let may_go = path.has_room() || in_packet || self.tx.recovery.has_allowance(allowed);
         let may_go = path.usable && may_go;
         if self.is_rate_based && may_go && packet != Some(to) && !self.pacer_admits(to) {
             return None;
         }
         may_go.then_some(Transmission::Retransmit { from, to, bytes: meta.bytes })
+    }
+
+    /// ns-2's limit of retransmissions: once a path has sent one packet more than Max.Burst, no
+    /// path sends any until the next SACK.
+    fn is_burst_resent(&self) -> bool {
+        let burst = self.config.max_burst.unwrap_or(u32::MAX);
+        self.paths.iter().any(|(_, path)| path.resent_packets > burst)
     }
 
     /// The next new chunk and its path, within a send attempt.
@@ -161,6 +176,9 @@ impl SendDecision<'_> {
     /// Ends the send attempt under way, and notes what stopped it.
     pub(super) fn end_attempt(&mut self, stop: Stop) {
         let Some((trigger, packets)) = self.attempt.end() else { return };
+        if self.config.cmt.cuc == Cuc::Off && self.paths.iter().any(|(_, p)| p.burst_left == 0) {
+            self.attempt.end_limit();
+        }
         self.mark_limited_paths(stop);
         self.limits.note_stop(self.now, stop, self.tx, self.paths);
         let view = self.tx.view(self.now, self.paths);
@@ -305,6 +323,8 @@ impl SendDecision<'_> {
         let (mut sendable, mut before) = (0_u32, 0_u32);
         let buffer = &self.policies.buffer;
         let view = buffer.restricts().then(|| self.tx.view(self.now, self.paths));
+        let (config, outstanding) = (self.config, &self.tx.outstanding);
+        let fills_by_marked = |path: &PathView| is_filled_by_marked(path, config, outstanding);
         let mut pacers = self.pacers.as_deref_mut().filter(|_| self.is_rate_based);
         let mut waits = |p: PathId| {
             let pacer = pacers.as_mut().and_then(|pacers| pacers.of(p));
@@ -318,7 +338,7 @@ impl SendDecision<'_> {
                 && path.has_room()
                 && !(begins && (own.burst_left == 0 || own.must_wait(path)))
                 && self.now >= own.held_back_until;
-            let open = open && !(begins && waits(p));
+            let open = open && !(begins && waits(p)) && !fills_by_marked(path);
             if open && view.as_ref().is_none_or(|view| buffer.may_take(view, p, bytes)) {
                 sendable |= 1 << p.0;
             } else if open && refused.is_none() {
@@ -345,6 +365,9 @@ impl SendDecision<'_> {
     /// RFC 9260 section 7.2.1: a path that sent nothing for an RTO loses part of its window, once
     /// per RTO.
     fn decay_idle_windows(&mut self) {
+        if self.config.reproduction.ns2.idle_halves_alone {
+            return;
+        }
         let mut decayed = false;
         for p in self.paths.ids() {
             let Some((view, own)) = self.paths.both_mut(p) else { continue };
@@ -379,4 +402,18 @@ fn path_that_fits(paths: &PathSet, to: PathId, bytes: u32) -> PathId {
     let open = |v: &&PathView| v.usable && v.has_room() && v.pmdcs >= bytes;
     let fitting = paths.views.iter().filter(open).min_by_key(|v| (v.srtt, v.id));
     fitting.map_or(to, |v| v.id)
+}
+
+/// ns-2: what waits to be retransmitted fills the window of `path` for new data. Without CMT,
+/// anything that waits shuts it.
+fn is_filled_by_marked(
+    path: &PathView,
+    config: &AssocConfig,
+    outstanding: &OutstandingQueue,
+) -> bool {
+    if !config.reproduction.ns2.marked_stay_outstanding {
+        return false;
+    }
+    let (bytes, number) = outstanding.marked_bytes(path.id);
+    path.outstanding + bytes >= path.cwnd || config.cmt.cuc == Cuc::Off && number > 0
 }

@@ -114,6 +114,7 @@ impl Association {
     /// T3-rtx of `p` expired (RFC 9260 section 6.3.3).
     fn on_t3(&mut self, now: Time, p: PathId) {
         let Some(rto) = self.paths.view(p).map(|v| v.rto) else { return };
+        self.halve_idle_windows(now);
         let probing = self.tx.outstanding.window().is_shut_by_living_peer();
         let chunks = self.tx.on_timeout(now, p, &mut self.paths, &self.config);
         let forward = self.forward_timed_out(now, p, chunks);
@@ -123,6 +124,7 @@ impl Association {
         self.stats.timeouts += 1;
         if let Some(path) = self.paths.get_mut(p) {
             path.stats.count_timeout(rto);
+            (path.degrade_at, path.resent_packets) = (Time::MAX, 0);
             path.on_probation = self.config.reproduction.limit_to_one_packet_after_t3;
         }
         let rto_ns = rto.as_nanos() as u64;
@@ -143,7 +145,27 @@ impl Association {
         let excused = probing && self.excused(now, p, rto);
         self.count_failure(now, p, !excused, true);
         self.data_given_up(now, p);
-        self.trigger(Trigger::Timer);
+        if !self.config.reproduction.ns2.timeouts_send_no_new_data {
+            self.trigger(Trigger::Timer);
+        }
+    }
+
+    /// ns-2's timer of idle windows (`CwndDegradeTimerExpiration` of `sctp/sctp.cc`), looked at
+    /// before anything happens.
+    pub(super) fn halve_idle_windows(&mut self, now: Time) {
+        if !self.config.reproduction.ns2.idle_halves_alone {
+            return;
+        }
+        for p in self.paths.ids() {
+            while let Some((view, path)) =
+                self.paths.both_mut(p).filter(|(_, path)| path.degrade_at <= now)
+            {
+                path.degrade_at += view.rto;
+                let view = self.tx.view(now, &self.paths);
+                self.policies.congestion.on_idle(&view, p);
+                self.refresh_windows(now);
+            }
+        }
     }
 
     /// Whether a timeout on `p`, where the RTO was `rto`, is no sign of a broken path: the peer

@@ -1,6 +1,7 @@
 //! Settings that the experiments of papers and tests alone need.
 
 use super::burst::BurstRule;
+use super::ns2::Ns2Faults;
 use crate::ids::{Mid, Tsn};
 
 /// What the experiments of papers and tests alone need. A deployment leaves it as its profile has
@@ -26,6 +27,8 @@ pub struct ReproductionConfig {
     /// The first MID of every stream in either direction. RFC 8260 section 2.1: 0; another one, at
     /// both ends, is for tests of the wrap.
     pub first_mid: Mid,
+    /// What ns-2.35 does otherwise: the profile `ns2` alone has it.
+    pub ns2: Ns2Faults,
 }
 
 impl Default for ReproductionConfig {
@@ -37,6 +40,7 @@ impl Default for ReproductionConfig {
             fast_retransmit_after: 3,
             initial_tsn: None,
             first_mid: Mid(0),
+            ns2: Ns2Faults::default(),
         }
     }
 }

@@ -114,6 +114,7 @@ impl BufferTuning {
 /// the largest window counts (RFC 9260 section 7.2.1).
 pub(crate) fn congestion_config(config: &AssocConfig) -> CcConfig {
     let mut congestion = config.congestion.clone();
+    congestion.idle_halves_alone |= config.reproduction.ns2.idle_halves_alone;
     if let (InitialSsthresh::PeerWindow, Some(most)) =
         (congestion.initial_ssthresh, config.send_buffer_max)
     {

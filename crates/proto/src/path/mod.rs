@@ -77,6 +77,10 @@ pub(crate) struct Path {
     pub(crate) rtt_probe: Option<Probe>,
     /// Bytes of new data that this send attempt may still send (Max.Burst).
     pub(crate) burst_left: u64,
+    /// Packets of retransmissions since the last SACK or timeout, where ns-2 counts them.
+    pub(crate) resent_packets: u32,
+    /// When ns-2 halves the window, if nothing is sent before; `Time::MAX`: never.
+    pub(crate) degrade_at: Time,
     /// DATA chunk bytes acknowledged since the last send attempt.
     pub(crate) acked: u64,
     /// What tells of an MTU hole.
@@ -198,6 +202,8 @@ impl PathSet {
             dormant: false,
             verification: Verification::default(),
             rto_estimate: config.rto.initial,
+            resent_packets: 0,
+            degrade_at: Time::MAX,
             rtt_probe: None,
             burst_left: 0,
             acked: 0,

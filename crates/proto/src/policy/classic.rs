@@ -297,6 +297,13 @@ impl<R: WindowRule> CongestionControl for ClassicCc<R> {
         let Some(p) = view.path(path) else { return };
         let floor = 4 * self.config.mtu(p);
         let Some(w) = self.windows.get_mut(path.index()) else { return };
+        if self.config.idle_halves_alone {
+            // CwndDegradeTimerExpiration in ns-2's sctp.cc.
+            if w.cwnd > floor / 2 {
+                w.cwnd = (w.cwnd / 2).max(floor);
+            }
+            return;
+        }
         if !w.idle {
             w.ssthresh = w.ssthresh.max(w.cwnd);
             w.idle = true;
@@ -432,5 +439,20 @@ mod tests {
         assert_eq!((cc.cwnd(PathId(0)), cc.ssthresh(PathId(0))), before);
         cc.on_spurious_timeout(&AssocView::new(Time::ZERO, &[]), PathId(0));
         assert_eq!((cc.cwnd(PathId(0)), cc.ssthresh(PathId(0))), before, "once");
+    }
+
+    #[test]
+    fn ns2_sets_small_windows_to_four_mtus_and_forgets_what_was_halved() {
+        let mut cc = engine();
+        cc.config.idle_halves_alone = true;
+        let mut idle = |cwnd| {
+            cc.windows[0] = PathWindow::new(cwnd, 3000);
+            let p = [path(&cc)];
+            cc.on_idle(&AssocView::new(Time::ZERO, &p), PathId(0));
+            (cc.cwnd(PathId(0)), cc.ssthresh(PathId(0)))
+        };
+        assert_eq!(idle(20_000), (10_000, 3000));
+        assert_eq!(idle(3 * 1468), (4 * 1468, 3000));
+        assert_eq!(idle(2 * 1468), (2 * 1468, 3000));
     }
 }

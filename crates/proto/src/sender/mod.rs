@@ -13,6 +13,7 @@ mod forward_tsn;
 mod gap_blocks;
 mod lists;
 mod memory;
+mod ns2_watch;
 mod numbers;
 mod outstanding;
 mod partial_reliability;
@@ -33,6 +34,7 @@ mod stream_reset;
 mod tests;
 mod types;
 
+pub(crate) use outstanding::OutstandingQueue;
 pub(crate) use sack_outcome::{SackInfo, SackOutcome, SackVerdict};
 pub use send_options::{Reliability, SendError, SendOptions};
 pub(crate) use sending_half::Sender;

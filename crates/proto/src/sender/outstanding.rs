@@ -44,12 +44,14 @@ pub(crate) struct OutstandingQueue {
     /// TSNs of partially reliable messages that were declared lost since
     /// [`take_lost_expendable`](Self::take_lost_expendable).
     lost_expendable: Vec<u64>,
+    /// T3-rtx goes by TSNs, as in ns-2.
+    t3_by_tsn: bool,
 }
 
 impl OutstandingQueue {
     /// An empty queue whose first chunk gets TSN `base`. `charge`: bytes that a chunk takes of the
-    /// peer's window beside its payload.
-    pub(crate) fn new(base: u64, charge: u32) -> Self {
+    /// peer's window beside its payload. `t3_by_tsn`: T3-rtx goes by TSNs, as in ns-2.
+    pub(crate) fn new(base: u64, charge: u32, t3_by_tsn: bool) -> Self {
         Self {
             chunks: ChunkRing::new(base),
             acked: TsnMap::new(base),
@@ -57,6 +59,7 @@ impl OutstandingQueue {
             lists: Vec::new(),
             window: PeerWindow::new(charge),
             lost_expendable: Vec::new(),
+            t3_by_tsn,
         }
     }
 
@@ -208,9 +211,10 @@ impl OutstandingQueue {
         to: PathId,
         paths: &mut PathSet,
     ) -> Option<LossKind> {
+        let from = self.chunks.get(tsn)?.path;
+        let first_of_old = self.t3_by_tsn && self.lowest_unacked_of_any_class(from) == Some(tsn);
         let chunk = self.chunks.get_mut(tsn)?;
         let ChunkState::Marked(cause) = chunk.state else { return None };
-        let from = chunk.path;
         chunk.state = ChunkState::InFlight;
         chunk.transmissions = chunk.transmissions.saturating_add(1).max(2);
         chunk.sent = now;
@@ -236,8 +240,11 @@ impl OutstandingQueue {
         }
         // RFC 9260 section 7.2.4, rule 4: the first outstanding chunk of an address goes out again
         // with a fresh T3-rtx.
-        if path.t3 == Time::MAX || cause == LossKind::FastRetransmit && first {
+        if path.t3 == Time::MAX || (cause == LossKind::FastRetransmit || self.t3_by_tsn) && first {
             path.t3 = now + view.rto;
+        }
+        if self.t3_by_tsn && first_of_old && from != to {
+            self.restart_t3(now, from, paths);
         }
         Some(cause)
     }

@@ -50,7 +50,8 @@ impl Sender {
     pub(crate) fn window_admits(&mut self, chunk: &ChunkMeta) -> bool {
         let window = self.outstanding.window();
         let kept = if self.keeps_room_from(chunk.needs) { reserve(window.max()) } else { 0 };
-        self.outstanding.window_mut().admit(chunk.bytes, kept)
+        let marked = if self.keeps_marked { self.outstanding.marked_in_window() } else { 0 };
+        self.outstanding.window_mut().admit(chunk.bytes, kept + marked)
     }
 }
 

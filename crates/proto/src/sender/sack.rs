@@ -6,7 +6,7 @@
 
 use polypath_wire::GapBlock;
 
-use super::gap_blocks::{collect_bits, reported_to};
+use super::gap_blocks::{collect_bits, last_reported, reported_to};
 use super::outstanding::{ChunkState, TxChunk};
 use super::sack_outcome::{PathOutcome, SackInfo, SackOutcome, SackVerdict};
 use super::sending_half::Sender;
@@ -64,8 +64,18 @@ impl Sender {
             Some(impossible) => outcome.impossible_blocks = impossible,
             None => return SackVerdict::Violation,
         }
+        if !sack.gaps.is_empty() {
+            outcome.highest_reported = last_reported(sack);
+        }
         self.cum_ack_pass(now, sack, paths, outcome, config);
+        let t3_by_tsn = config.reproduction.ns2.t3_by_tsn;
+        if config.reproduction.ns2.watches_tsns() {
+            self.watch_lowest(sack, first_word, paths, outcome);
+        }
         self.gap_ack_pass(now, first_word, paths, outcome, config);
+        if config.reproduction.ns2.stale_pseudo_cum_acks {
+            outcome.paths.iter_mut().for_each(|o| o.new_pseudo_cumack = o.expected_acked);
+        }
         outcome.news |= outcome.cum_advanced;
         let full = self.is_block_list_full(sack) || config.sack.thinning;
         let omissions = self.judge_omissions(sack, first_word, full, outcome);
@@ -73,7 +83,8 @@ impl Sender {
             // A SACK may have been overtaken by a newer one on a faster path. It is the newest if
             // it brings news, or if it follows the newest along the same path; else its silence
             // proves nothing.
-            if !outcome.news && arrival != newest {
+            let ns2 = &config.reproduction.ns2;
+            if !outcome.news && arrival != newest && !ns2.believes_overtaken_sacks {
                 self.keep_watch(now, first_word, omissions, paths);
                 self.sample_rtt(now, arrival, sack, paths, config, outcome);
                 return SackVerdict::Stale;
@@ -91,7 +102,12 @@ impl Sender {
         if !sack.cum_only {
             self.outstanding.window_mut().advertise(sack.a_rwnd);
         }
-        self.outstanding.update_t3(now, paths, &outcome.paths, self.forward.watched_path());
+        if t3_by_tsn {
+            self.outstanding.update_t3_by_tsn(now, paths, &mut outcome.paths);
+        } else {
+            let watched = self.forward.watched_path();
+            self.outstanding.update_t3(now, paths, &outcome.paths, watched);
+        }
         self.recovery.arm_probes(now, outcome, &mut self.outstanding, paths);
         SackVerdict::Taken
     }
@@ -116,10 +132,16 @@ impl Sender {
             let tsn = self.outstanding.base();
             let Some(chunk) = self.outstanding.ack_lowest(paths) else { break };
             outcome.cum_advanced = true;
+            outcome.passed_retransmission |=
+                chunk.fast_retransmitted || config.cmt.cuc != Cuc::Off && chunk.transmissions > 1;
+            if config.reproduction.ns2.watches_tsns() {
+                let alone = config.cmt.cuc == Cuc::Off;
+                self.ns2.cum_ack_passed(tsn, &chunk, alone, outcome);
+            }
             match chunk.state() {
                 ChunkState::AbandonedInFlight if self.forward.has_skipped(tsn) => {}
                 ChunkState::InFlight | ChunkState::Marked(_) | ChunkState::AbandonedInFlight => {
-                    self.note_newly_acked(now, tsn, &chunk, paths, outcome, config);
+                    self.note_newly_acked(now, tsn, &chunk, false, paths, outcome, config);
                 }
                 _ => {}
             }
@@ -156,7 +178,7 @@ impl Sender {
                 let tsn = word * 64 + u64::from(new.trailing_zeros());
                 new &= new - 1;
                 if let Some(chunk) = self.outstanding.gap_ack(tsn, paths) {
-                    self.note_newly_acked(now, tsn, &chunk, paths, outcome, config);
+                    self.note_newly_acked(now, tsn, &chunk, true, paths, outcome, config);
                 }
             }
             let nr = self.reported.nr_bits.get(i).copied().unwrap_or(0);
@@ -172,12 +194,14 @@ impl Sender {
     }
 
     /// Notes what a chunk says that this SACK acknowledges for the first time; it left the flight,
-    /// and its state is the one before.
+    /// and its state is the one before. `above`: a gap ack block did.
+    #[expect(clippy::too_many_arguments, reason = "a chunk, and all that its ack may change")]
     fn note_newly_acked(
         &mut self,
         now: Time,
         tsn: u64,
         chunk: &TxChunk,
+        above: bool,
         paths: &mut PathSet,
         outcome: &mut SackOutcome,
         config: &AssocConfig,
@@ -192,6 +216,7 @@ impl Sender {
         self.recovery.on_acked(now, tsn, chunk, delivery, outcome);
         let Some(p) = outcome.path_mut(delivery.path) else { return };
         p.acked = true;
+        p.gap_acked |= above;
         if chunk.rescheduled {
             // What was moved out of turn says nothing of the window.
             return;
@@ -208,6 +233,12 @@ impl Sender {
         p.acked_once |= chunk.transmissions == 1 && delivery.certain;
         p.acked_here_alone |= !chunk.moved && delivery.certain;
         p.new_pseudo_cumack |= p.is_pseudo_cum_ack(tsn, config.cmt.cuc);
+        if config.reproduction.ns2.misses_by_gap_acks {
+            p.lowest_newack = p.lowest_newack.or(Some(tsn));
+            p.highest_newack = p.highest_newack.max(above.then_some(tsn));
+            p.highest_cum_acked = p.highest_cum_acked.max((!above).then_some(tsn));
+            return;
+        }
         // An ack of a chunk that was moved here says nothing about the order on this path.
         if !chunk.moved && delivery.certain {
             p.lowest_newack = Some(p.lowest_newack.map_or(tsn, |t| t.min(tsn)));

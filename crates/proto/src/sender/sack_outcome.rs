@@ -47,8 +47,12 @@ pub(crate) struct SackOutcome {
     pub(crate) freed: u64,
     /// A chunk that had been fast-retransmitted was acknowledged (ns-2's condition for Max.Burst).
     pub(crate) fast_retransmission_acked: bool,
+    /// The cum-ack passed a chunk that had been sent more than once.
+    pub(crate) passed_retransmission: bool,
     /// TSNs withdrawn by the peer.
     pub(crate) reneged: u64,
+    /// The highest TSN of its gap ack blocks, 0 if it has none.
+    pub(super) highest_reported: u64,
     /// Gap ack blocks that cannot be true.
     pub(crate) impossible_blocks: u32,
 }
@@ -64,7 +68,9 @@ impl SackOutcome {
             news: false,
             freed: 0,
             fast_retransmission_acked: false,
+            passed_retransmission: false,
             reneged: 0,
+            highest_reported: 0,
             impossible_blocks: 0,
         }
     }
@@ -107,6 +113,8 @@ pub(crate) struct PathOutcome {
     /// A chunk that was sent on this path alone, how often so ever, was acknowledged.
     pub(crate) acked_here_alone: bool,
     pub(crate) acked: bool,
+    /// One that lies above the cum-ack was.
+    pub(super) gap_acked: bool,
     /// Chunks marked for fast retransmit.
     pub(crate) lost: u32,
     /// The path enters fast recovery by this SACK.
@@ -119,11 +127,20 @@ pub(crate) struct PathOutcome {
     pub(super) newest_delivered: Option<(Time, u64)>,
     /// An RTT sample.
     pub(crate) rtt: Option<Duration>,
+    /// ns-2: an expected pseudo-cum-ack was acknowledged.
+    pub(super) expected_acked: bool,
+    /// ns-2: the cum-ack passed a chunk that stops T3-rtx, and the lowest TSN unacknowledged then.
+    pub(super) t3_stopped: bool,
+    pub(super) lowest_watched: Option<u64>,
+    /// T3-rtx started anew by this SACK, where ns-2 gives it the RTO that the SACK brought.
+    pub(crate) t3_restarted: bool,
     /// SFR and DAC: the newly acknowledged TSNs of this path that may speak for reordering.
     pub(super) lowest_newack: Option<u64>,
     pub(super) highest_newack: Option<u64>,
     /// When the latest of them was sent.
     pub(super) newack_sent: Time,
+    /// The highest TSN that the cum-ack newly acknowledged.
+    pub(super) highest_cum_acked: Option<u64>,
     /// Pseudo-cum-acks before the SACK.
     pub(super) pseudo_never_retransmitted: Option<u64>,
     pub(super) pseudo_retransmitted: Option<u64>,

@@ -6,6 +6,7 @@ use polypath_wire::{DATA_HEADER_LEN, I_DATA_HEADER_LEN, PacketWriter};
 use super::copy_queue::CopyQueue;
 use super::forward_tsn::ForwardTsn;
 use super::gap_blocks::ReportedBits;
+use super::ns2_watch::Ns2Watch;
 use super::outstanding::{ChunkState, OutstandingQueue, TxChunk, chunk_size};
 use super::partial_reliability::PartialReliability;
 use super::recovery::{LossRecovery, Sent};
@@ -31,6 +32,10 @@ pub(crate) struct Sender {
     pub(crate) outstanding: OutstandingQueue,
     pub(crate) recovery: LossRecovery,
     pub(crate) copies: CopyQueue,
+    /// What ns-2 remembers of each path.
+    pub(super) ns2: Ns2Watch,
+    /// What waits to be retransmitted keeps its part of the peer's window, as in ns-2.
+    pub(super) keeps_marked: bool,
     pub(crate) forward: ForwardTsn,
     /// Once a message was handed in that may be abandoned.
     pub(super) partial_reliability: Option<Box<PartialReliability>>,
@@ -76,9 +81,15 @@ impl Sender {
         queue.set_first_mid(config.reproduction.first_mid.0);
         Self {
             queue,
-            outstanding: OutstandingQueue::new(base, config.reproduction.chunk_charge),
+            outstanding: OutstandingQueue::new(
+                base,
+                config.reproduction.chunk_charge,
+                config.reproduction.ns2.t3_by_tsn,
+            ),
             recovery: LossRecovery::new(config.recovery, config.sack.delay),
             copies: CopyQueue::default(),
+            ns2: Ns2Watch::default(),
+            keeps_marked: config.reproduction.ns2.marked_stay_outstanding,
             forward: ForwardTsn::new(base),
             partial_reliability: None,
             may_skip: false,

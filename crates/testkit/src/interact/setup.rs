@@ -307,6 +307,7 @@ fn random_cc(rng: &mut Rng) -> CcConfig {
         loss_floor_mtus: [4, 2][rng.below(2)],
         abc_limit: 1 + rng.below(2) as u32,
         abc_per_acked: false,
+        idle_halves_alone: false,
     }
 }
 

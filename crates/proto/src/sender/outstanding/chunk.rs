@@ -276,7 +276,7 @@ impl ChunkRing {
         trim(&mut self.chunks);
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &TxChunk)> {
-        (self.base..).zip(&self.chunks)
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &TxChunk)> {
+        self.chunks.iter().enumerate().map(|(i, chunk)| (self.base + i as u64, chunk))
     }
 }

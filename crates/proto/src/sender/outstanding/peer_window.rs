@@ -58,7 +58,7 @@ impl PeerWindow {
 
     /// What a chunk of `bytes` payload takes of the window.
     #[inline]
-    const fn cost(&self, bytes: u32) -> u64 {
+    pub(super) const fn cost(&self, bytes: u32) -> u64 {
         bytes as u64 + self.charge
     }
 

@@ -1,9 +1,11 @@
 //! What the lists of a path tell of its chunks in flight, marked, or still to be copied.
 
 use super::OutstandingQueue;
+use super::chunk::ChunkState;
 use crate::ids::PathId;
 use crate::sender::types::{ChunkInFlight, Class, lower};
 use crate::time::Time;
+use crate::view::LossKind;
 
 impl OutstandingQueue {
     /// The pseudo-cum-ack of a class: its lowest unacknowledged TSN on `p`.
@@ -101,6 +103,38 @@ impl OutstandingQueue {
     /// The lowest TSN among those last sent on `p` that waits to be retransmitted.
     pub(crate) fn lowest_marked(&self, p: PathId) -> Option<u64> {
         self.lists.get(p.index())?.marked.first().copied()
+    }
+
+    /// DATA chunk bytes last sent on `p` that wait to be retransmitted, and their number.
+    pub(crate) fn marked_bytes(&self, p: PathId) -> (u64, u64) {
+        let marked = self.lists.get(p.index()).into_iter().flat_map(|l| &l.marked);
+        let sizes = marked.filter_map(|&tsn| self.chunks.get(tsn)).map(|chunk| chunk.size());
+        sizes.fold((0, 0), |(bytes, number), size| (bytes + size, number + 1))
+    }
+
+    /// What waits to be retransmitted takes of the peer's window once it is sent again.
+    pub(crate) fn marked_in_window(&self) -> u64 {
+        let marked = self.lists.iter().flat_map(|l| &l.marked);
+        let chunks = marked.filter_map(|&tsn| self.chunks.get(tsn));
+        chunks.map(|chunk| self.window.cost(chunk.bytes)).sum()
+    }
+
+    /// The highest TSN last sent on `p` that waits to be retransmitted.
+    pub(crate) fn highest_marked(&self, p: PathId) -> Option<u64> {
+        self.lists.get(p.index())?.marked.last().copied()
+    }
+
+    /// The highest TSN last sent on `p` that does not wait to be retransmitted, gap-acked or not.
+    pub(crate) fn highest_unmarked(&self, p: PathId) -> Option<u64> {
+        let mut chunks = self.chunks.iter().rev();
+        chunks.find(|(_, c)| c.path == p && !c.is_marked()).map(|(tsn, _)| tsn)
+    }
+
+    /// Whether a chunk last sent on `p` waits for its fast retransmission.
+    pub(crate) fn awaits_fast_retransmit(&self, p: PathId) -> bool {
+        let marked = self.lists.get(p.index()).into_iter().flat_map(|l| &l.marked);
+        let fast = ChunkState::Marked(LossKind::FastRetransmit);
+        marked.filter_map(|&tsn| self.chunks.get(tsn)).any(|chunk| chunk.state == fast)
     }
 
     /// Chunks of `p` that wait to be retransmitted.

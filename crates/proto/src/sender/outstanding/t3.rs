@@ -49,4 +49,22 @@ impl OutstandingQueue {
             }
         }
     }
+
+    /// The same where T3-rtx goes by TSNs, as in ns-2: it starts anew where the outcome says so.
+    pub(crate) fn update_t3_by_tsn(
+        &self,
+        now: Time,
+        paths: &mut PathSet,
+        outcomes: &mut [PathOutcome],
+    ) {
+        for ((view, path), outcome) in paths.iter_mut().zip(outcomes) {
+            let lowest_acked = outcome.lowest_watched.is_some_and(|tsn| self.acked.contains(tsn));
+            if view.outstanding == 0 {
+                path.t3 = Time::MAX;
+            } else if path.t3 == Time::MAX || outcome.t3_stopped || lowest_acked {
+                path.t3 = now + view.rto;
+                outcome.t3_restarted = true;
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! or RFC 9260's over all paths (section 7.2.4).
 
 use super::loss_recovery::LossRecovery;
-use crate::config::AssocConfig;
+use crate::config::{AssocConfig, Cuc};
 use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::sender::outstanding::{OutstandingQueue, TxChunk};
@@ -59,11 +59,15 @@ impl LossRecovery {
         paths: &mut PathSet,
         config: &AssocConfig,
     ) {
-        let acked_paths = outcome.paths.iter().filter(|p| p.acked).count();
+        let ns2 = &config.reproduction.ns2;
+        let speaks = |p: &PathOutcome| if ns2.misses_by_gap_acks { p.gap_acked } else { p.acked };
+        let acked_paths = outcome.paths.iter().filter(|p| speaks(p)).count();
         // A mixed SACK says only that one packet of each path arrived; one that tells no number, at
         // least that one did.
         let least = u8::from(config.sack.dac_count_in_timer_sack);
         let count = if acked_paths > 1 { 1 } else { count.clamp(least, 3) };
+        let everywhere = ns2.misses_by_gap_acks && !config.cmt.sfr;
+        let all = everywhere.then(|| self.evidence_without_sfr(now, outcome));
         for p in paths.ids() {
             if self.ignores_misses(p) {
                 continue;
@@ -74,10 +78,22 @@ impl LossRecovery {
             } else {
                 &outcome.paths
             };
-            if let Some(evidence) = Evidence::of(speaking, count, full) {
+            let own = || Evidence::of(speaking, count, full);
+            if let Some(evidence) = all.unwrap_or_else(own) {
                 self.mark_missing(now, p, evidence, outcome, outstanding, paths, config);
             }
         }
+        if ns2.cuts_by_tsn {
+            self.cut_by_tsn(outcome, outstanding, paths, config);
+        }
+    }
+
+    /// What a SACK says of all paths in ns-2's module without CMT: as long as it has gap ack blocks,
+    /// that what lies below the highest TSN newly acknowledged is missing.
+    fn evidence_without_sfr(&mut self, now: Time, outcome: &SackOutcome) -> Option<Evidence> {
+        let below = self.missing_below(outcome);
+        let evidence = Evidence { lowest: below, highest: below, sent: now, count: 1, full: false };
+        (outcome.highest_reported > 0).then_some(evidence)
     }
 
     /// Counts the miss indications of one path's chunks, and marks those that have too many.
@@ -107,7 +123,9 @@ impl LossRecovery {
                 // it.
                 continue;
             }
-            let again = chunk.fast_retransmitted;
+            let ns2 = &config.reproduction.ns2;
+            let again = chunk.fast_retransmitted
+                || ns2.resent_wait_for_t3 && config.cmt.cuc != Cuc::Off && chunk.transmissions > 1;
             let misses = outstanding.add_miss_indications(tsn, evidence.misses(tsn));
             if u32::from(misses) < config.reproduction.fast_retransmit_after || again {
                 continue;
@@ -119,6 +137,12 @@ impl LossRecovery {
         }
         self.tsns = tsns;
         if lost == 0 {
+            return;
+        }
+        if config.reproduction.ns2.cuts_by_tsn {
+            if let Some(o) = outcome.path_mut(p) {
+                o.lost = lost;
+            }
             return;
         }
         let entered = self.enter_fast_recovery(now, p, highest, outstanding, paths);

@@ -4,6 +4,7 @@
 use polypath_wire::Tsn;
 
 use super::frto::{Acked, FRto, Resent};
+use super::ns2::Ns2Recovery;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::tail::TailProbe;
@@ -28,6 +29,8 @@ pub(crate) struct LossRecovery {
     /// The latest SACK had no room to report TSNs beyond this one: that they are missing there
     /// says nothing.
     pub(super) reported_to: u64,
+    /// ns-2 without CMT: the highest TSN newly acknowledged, by whichever SACK.
+    pub(super) highest_newly_acked: u64,
     /// TSNs that are looked at; kept, so that looking allocates nothing.
     pub(super) tsns: Vec<u64>,
 }
@@ -59,6 +62,7 @@ pub(super) struct PathRecovery {
     /// Bytes in flight before the SACK or timer at hand.
     pub(super) flight: u64,
     pub(super) stats: RecoveryStats,
+    pub(super) ns2: Ns2Recovery,
 }
 
 /// What goes out, as loss recovery tells transmissions apart.
@@ -99,7 +103,14 @@ impl RecoveryConfig {
 impl LossRecovery {
     /// Loss recovery without paths. The peer's SACKs may come late by `sack_delay`.
     pub(crate) const fn new(config: RecoveryConfig, sack_delay: Duration) -> Self {
-        Self { config, sack_delay, paths: Vec::new(), reported_to: u64::MAX, tsns: Vec::new() }
+        Self {
+            config,
+            sack_delay,
+            paths: Vec::new(),
+            reported_to: u64::MAX,
+            highest_newly_acked: 0,
+            tsns: Vec::new(),
+        }
     }
 
     /// Makes room for path `p`.
@@ -334,9 +345,14 @@ impl LossRecovery {
         config: &AssocConfig,
     ) {
         self.judge_timeouts(now, outcome, outstanding, paths);
-        if outcome.news {
+        let ns2 = &config.reproduction.ns2;
+        if outcome.news || ns2.misses_by_gap_acks && !config.cmt.sfr {
             self.count_miss_indications(now, count, full, outcome, outstanding, paths, config);
             self.detect_losses_by_time(now, outcome, outstanding, paths);
+        }
+        if config.reproduction.ns2.allowance_of_target {
+            let fast = outcome.paths.iter().any(|o| o.lost > 0);
+            self.allow_by_target(fast, outstanding, config);
         }
         self.leave_recoveries(outstanding, paths);
     }

@@ -9,6 +9,7 @@
 mod fast_retransmit;
 mod frto;
 mod loss_recovery;
+mod ns2;
 mod probe;
 mod prr;
 mod rack;

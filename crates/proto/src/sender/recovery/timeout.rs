@@ -3,7 +3,7 @@
 
 use super::frto::{FRto, Resent, Verdict};
 use super::loss_recovery::{LossRecovery, PathRecovery};
-use crate::config::{AssocConfig, T3Marks};
+use crate::config::{AssocConfig, Cuc, T3Marks};
 use crate::ids::PathId;
 use crate::path::PathSet;
 use crate::sender::outstanding::{ChunkState, OutstandingQueue, TxChunk};
@@ -40,14 +40,21 @@ impl LossRecovery {
             marked = outstanding.mark_gap_acked_lost(p, paths);
         }
         if let Some(own) = self.paths.get_mut(p.index()) {
-            let recovering = own.fast_recovery_exit.take().is_some();
+            // ns-2 without CMT grows no window before the cum-ack has passed what was lost then.
+            let stays = config.reproduction.ns2.cuts_by_tsn && config.cmt.cuc == Cuc::Off;
+            let exit = if stays { own.fast_recovery_exit } else { own.fast_recovery_exit.take() };
+            let recovering = exit.is_some();
             own.allowance |= marked > 0;
             if marked > 0 {
                 self.begin_timeout_recovery(now, p, tsns, recovering, outstanding);
             }
         }
+        if config.reproduction.ns2.allowance_of_target {
+            self.allow_after_timeout(p, config);
+        }
         if let Some(view) = paths.view_mut(p) {
-            view.in_recovery = false;
+            view.in_recovery =
+                self.paths.get(p.index()).is_some_and(|own| own.fast_recovery_exit.is_some());
         }
         outstanding.restart_t3(now, p, paths);
         marked + copies

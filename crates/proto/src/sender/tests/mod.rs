@@ -12,6 +12,7 @@ mod limits;
 mod model;
 mod moves;
 mod nr_sack;
+mod ns2;
 mod open_messages;
 mod reactions;
 mod recovery;

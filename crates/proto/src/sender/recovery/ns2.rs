@@ -1,0 +1,119 @@
+//! When ns-2.35 cuts windows after a fast retransmit, and what may ignore them then (`FastRtx` of
+//! `sctp/sctp-cmt.cc`).
+
+use super::loss_recovery::LossRecovery;
+use crate::config::{AssocConfig, Cuc};
+use crate::ids::PathId;
+use crate::path::PathSet;
+use crate::sender::outstanding::OutstandingQueue;
+use crate::sender::sack_outcome::SackOutcome;
+
+/// What ns-2 keeps of a path for its recovery.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ns2Recovery {
+    /// Losses up to this TSN belong to the last cut.
+    recover: u64,
+    /// The highest TSN sent that was found at a cut.
+    highest_sent: u64,
+    /// The latest fast retransmit was of this path's chunks: one packet on it may ignore cwnd.
+    was_fast_retransmitted: bool,
+    /// No more packets of retransmissions until the next SACK.
+    is_closed: bool,
+}
+
+impl LossRecovery {
+    /// Chunks were marked for fast retransmit: cuts every path on which a chunk waits that lies
+    /// beyond the highest TSN sent at its last cut.
+    pub(super) fn cut_by_tsn(
+        &mut self,
+        outcome: &mut SackOutcome,
+        outstanding: &OutstandingQueue,
+        paths: &mut PathSet,
+        config: &AssocConfig,
+    ) {
+        if outcome.paths.iter().all(|o| o.lost == 0) {
+            return;
+        }
+        for p in paths.ids() {
+            let Some(own) = self.paths.get_mut(p.index()) else { continue };
+            let waits = outstanding.highest_marked(p);
+            if waits.is_none_or(|tsn| tsn <= own.ns2.recover) {
+                continue;
+            }
+            let highest = outstanding.highest_unmarked(p).unwrap_or(0);
+            // Where the highest TSN is lower than at an earlier cut, CMT's module falls back to a
+            // variable that nothing sets: the next marked chunk causes another cut.
+            let stale = highest < own.ns2.highest_sent;
+            own.ns2.highest_sent = own.ns2.highest_sent.max(highest);
+            own.ns2.recover = match config.cmt.cuc {
+                Cuc::Off => own.ns2.highest_sent,
+                Cuc::V1 | Cuc::V2 if stale => 0,
+                Cuc::V1 | Cuc::V2 => highest,
+            };
+            own.fast_recovery_exit = Some(own.ns2.recover.max(waits.unwrap_or(0)));
+            if let Some((view, path)) = paths.both_mut(p) {
+                view.in_recovery = true;
+                path.stats.fast_recoveries += 1;
+            }
+            if let Some(outcome) = outcome.path_mut(p) {
+                outcome.entered_recovery = true;
+            }
+        }
+    }
+
+    /// Without CMT: chunks below the highest TSN newly acknowledged, by this SACK or before, are
+    /// reported missing; in fast recovery, where the cum-ack moves, all below the highest TSN that
+    /// is reported are. Gives the TSN below which.
+    pub(super) fn missing_below(&mut self, outcome: &SackOutcome) -> u64 {
+        let newly = outcome.paths.iter();
+        let cum_acked = newly.clone().filter_map(|o| o.highest_cum_acked).max();
+        self.highest_newly_acked = cum_acked.unwrap_or(self.highest_newly_acked);
+        let above = newly.filter_map(|o| o.highest_newack).max();
+        self.highest_newly_acked = self.highest_newly_acked.max(above.unwrap_or(0));
+        let recover = self.paths.iter().map(|own| own.ns2.recover).max().unwrap_or(0);
+        if outcome.cum_advanced && self.highest_newly_acked <= recover {
+            return self.highest_newly_acked.max(outcome.highest_reported);
+        }
+        self.highest_newly_acked
+    }
+
+    /// What may ignore cwnd after a SACK, which has marked chunks for fast retransmit if `fast`.
+    pub(super) fn allow_by_target(
+        &mut self,
+        fast: bool,
+        outstanding: &OutstandingQueue,
+        config: &AssocConfig,
+    ) {
+        let alone = config.cmt.cuc == Cuc::Off;
+        for (own, p) in self.paths.iter_mut().zip(0..) {
+            if fast {
+                own.ns2.was_fast_retransmitted = outstanding.awaits_fast_retransmit(PathId(p));
+            }
+            own.allowance = fast && own.ns2.was_fast_retransmitted;
+            own.ns2.is_closed = fast && alone && !own.allowance;
+        }
+    }
+
+    /// What may ignore cwnd after a timeout of `p`.
+    pub(super) fn allow_after_timeout(&mut self, p: PathId, config: &AssocConfig) {
+        let alone = config.cmt.cuc == Cuc::Off;
+        for (own, i) in self.paths.iter_mut().zip(0..) {
+            own.allowance = own.ns2.was_fast_retransmitted || alone && i == p.0;
+            own.ns2.is_closed = false;
+        }
+    }
+
+    /// A packet began with a retransmission on `to`. `alone`: without CMT, no other follows one
+    /// that may ignore cwnd.
+    pub(crate) fn note_packet_resent(&mut self, to: PathId, alone: bool) {
+        if let Some(own) = self.paths.get_mut(to.index()) {
+            own.ns2.is_closed |= alone && own.allowance;
+            own.allowance = false;
+        }
+    }
+
+    /// Whether retransmissions on `to` wait for the next SACK.
+    pub(crate) fn is_closed(&self, to: PathId) -> bool {
+        self.paths.get(to.index()).is_some_and(|own| own.ns2.is_closed)
+    }
+}
