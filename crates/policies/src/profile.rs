@@ -5,7 +5,7 @@ use core::str::FromStr;
 use std::sync::Arc;
 
 use polypath_proto::config::{
-    AssocConfig, BurstRule, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, PfConfig,
+    AssocConfig, BurstRule, CwndUnit, InitialCwnd, InitialSsthresh, NrSack, Ns2Faults, PfConfig,
     RecoveryConfig, Rescheduling, SackPath, T3Marks,
 };
 use polypath_proto::time::Duration;
@@ -29,8 +29,9 @@ pub enum Profile {
     /// As paper, with what the CMT module of ns-2.35 does in its place: a receiver that tells of no
     /// freed room, delays the SACK for the packet that fills a gap and lets no SACK of the timer
     /// count for DAC; 16 bytes charged per chunk; RTO.Initial 3s; windows that begin with 4380B and
-    /// ssthresh 64KiB and fall to 2mtu; Max.Burst after fast retransmits alone; RTT samples from
-    /// any path; an unlimited send buffer.
+    /// ssthresh 64KiB and fall to 2mtu; Max.Burst from the first fast retransmit on; RTT samples
+    /// from any path; an unlimited send buffer; and the peculiarities and faults of its sender
+    /// (`Ns2Faults`).
     Ns2,
     /// What one would deploy: as paper, with the schedulers knapsack and requirements and the
     /// retransmission policy earliest-delivery, congestion control rfc9260 coupled among paths that
@@ -113,6 +114,7 @@ pub fn ns2() -> (AssocConfig, PolicySpec) {
     assoc.sack.sack_when_gap_fills = false;
     assoc.sack.dac_count_in_timer_sack = false;
     assoc.reproduction.max_burst_rule = BurstRule::AfterFastRetransmit;
+    assoc.reproduction.ns2 = Ns2Faults::ALL;
     assoc.cmt.rtt_same_path = false;
     let congestion = &mut assoc.congestion;
     congestion.initial_cwnd = InitialCwnd::Bytes(4380);
