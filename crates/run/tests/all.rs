@@ -12,6 +12,7 @@ mod given_up;
 mod metric_names;
 mod nat;
 mod ns2_reference;
+mod ns2_rows;
 mod path_order;
 mod response_times;
 mod thin_near_paths;
