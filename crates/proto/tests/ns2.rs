@@ -1,5 +1,5 @@
-//! What ns-2.35 does otherwise, as far as it takes a whole association to see it: each switch off and
-//! on.
+//! What ns-2.35 does otherwise, as far as it takes a whole association to see it: each switch off
+//! and on.
 
 use polypath_proto::SendOptions;
 use polypath_proto::config::{AssocConfig, BurstRule, Ns2Faults};

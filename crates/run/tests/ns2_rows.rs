@@ -3,8 +3,9 @@
 //!
 //! `cargo test --release -p polypath-run --test all ns2_rows -- --ignored --nocapture`
 //!
-//! `POLYPATH_SEEDS`: 60 unless given. `POLYPATH_ROWS`: parts of lines, separated by `|`; rows with any
-//! of them run. `POLYPATH_WITHOUT`: switches of `Ns2Faults` that are turned, separated by commas.
+//! `POLYPATH_SEEDS`: 60 unless given. `POLYPATH_ROWS`: parts of lines, separated by `|`; rows with
+//! any of them run. `POLYPATH_WITHOUT`: switches of `Ns2Faults` to turn, separated by
+//! commas.
 
 use polypath_policies::Profile;
 use polypath_proto::config::{AssocConfig, Cuc};

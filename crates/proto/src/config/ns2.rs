@@ -1,5 +1,5 @@
-//! What the SCTP and CMT modules of ns-2.35 do otherwise than RFC 9260 and the CMT papers, each with
-//! its switch. `data/ns2/README.md` says where in their source.
+//! What the SCTP and CMT modules of ns-2.35 do otherwise than RFC 9260 and the CMT papers, each
+//! with its switch. `data/ns2/README.md` says where in their source.
 
 /// Peculiarities and faults of ns-2.35's modules (`sctp/sctp.cc`, and for CMT `sctp/sctp-cmt.cc`).
 /// Where the two differ, an association without CUC does as the first one.
@@ -14,8 +14,8 @@ pub struct Ns2Faults {
     pub marked_stay_outstanding: bool,
     /// T3-rtx has lost chunks sent again, but sends no new data: only a SACK does.
     pub timeouts_send_no_new_data: bool,
-    /// With CMT, what was retransmitted for whatever reason is never fast-retransmitted: if it is lost again,
-    /// T3-rtx alone finds out.
+    /// With CMT, what was retransmitted for whatever reason is never fast-retransmitted: if it is
+    /// lost again, T3-rtx alone finds out.
     pub resent_wait_for_t3: bool,
     /// SFR and DAC look at gap acks alone: a path of which a SACK acknowledges something by its
     /// cum-ack has told nothing, and does not make the SACK a mixed one. But chunks that were moved
@@ -30,12 +30,12 @@ pub struct Ns2Faults {
     /// The window of a path is cut whenever a chunk is marked for fast retransmit, on whatever
     /// path, and one that waits on it lies beyond the highest TSN sent there at the last cut.
     pub cuts_by_tsn: bool,
-    /// The packet that may ignore cwnd after a loss goes to the path that was last fast-retransmitted
-    /// from, or nowhere. Without CMT it is the only one until the next SACK.
+    /// The packet that may ignore cwnd after a loss goes to the path of the latest fast retransmit,
+    /// or nowhere. Without CMT it is the only one until the next SACK.
     pub allowance_of_target: bool,
     /// T3-rtx starts anew for the lowest TSN of a path rather than for the chunk sent first, and
-    /// when the cum-ack passes anything of the path that was gap-acked before; with the RTO that the
-    /// SACK at hand gave.
+    /// when the cum-ack passes anything of the path that was gap-acked before; with the RTO that
+    /// the SACK at hand gave.
     pub t3_by_tsn: bool,
     /// An RTO after the last transmission, and after every further RTO, a window above two MTUs is
     /// halved, or set to four MTUs if that is more; ssthresh does not remember it.

@@ -18,8 +18,8 @@ pub struct CcConfig {
     /// That limit holds for every two packets that a SACK acknowledges, not for the SACK: windows
     /// grow by a SACK that answers many packets as by the many that RFC 9260 would have had sent.
     pub abc_per_acked: bool,
-    /// A window above two MTUs that idles for an RTO is halved, or set to four MTUs if that is more,
-    /// and ssthresh does not remember it: [`Ns2Faults`](crate::config::Ns2Faults) alone sets it.
+    /// A window above two MTUs that idles for an RTO is halved, or set to four MTUs if that is
+    /// more, and ssthresh does not remember it: [`Ns2Faults`](crate::config::Ns2Faults) alone sets it.
     pub idle_halves_alone: bool,
 }
 

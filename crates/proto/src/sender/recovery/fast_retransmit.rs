@@ -88,8 +88,8 @@ impl LossRecovery {
         }
     }
 
-    /// What a SACK says of all paths in ns-2's module without CMT: as long as it has gap ack blocks,
-    /// that what lies below the highest TSN newly acknowledged is missing.
+    /// What a SACK says of all paths in ns-2's module without CMT: as long as it has gap ack
+    /// blocks, that what lies below the highest TSN newly acknowledged is missing.
     fn evidence_without_sfr(&mut self, now: Time, outcome: &SackOutcome) -> Option<Evidence> {
         let below = self.missing_below(outcome);
         let evidence = Evidence { lowest: below, highest: below, sent: now, count: 1, full: false };
