@@ -8,7 +8,7 @@ out=${1:-results}
 polypath() { cargo run --quiet --release -p polypath-cli -- "$@"; }
 
 # The papers: what the claims of S0, S1, ... say, and what became of them.
-polypath reproduce S0 S1 S2 S3 S4 --out "$out/papers" >/dev/null
+polypath reproduce S0 S1 S2 S3 S4 S5 --out "$out/papers" >/dev/null
 cp "$out"/papers/summary/*.md docs/results/
 # Ours beside the published schedulers.
 polypath reproduce P-any-order P-one-stream P-streams --no-sensitivity --out "$out/schedulers" --tables docs >/dev/null

@@ -6,9 +6,17 @@
 //! ```json
 //! {"flow":"file","host":"client","at":1500000000,"event":"rtt","path":0,"sample":90000000,"srtt":90000000,"rto":1000000000}
 //! ```
+//!
+//! Before them, a line for each path says which addresses its number stands for:
+//!
+//! ```json
+//! {"flow":"file","host":"client","at":0,"event":"path","path":0,"local":"10.0.1.1","remote":"10.0.1.2"}
+//! ```
 
 use std::io::{self, BufRead, Write};
+use std::net::IpAddr;
 
+use polypath_proto::PathId;
 use polypath_proto::trace::TraceRecord;
 use serde::Serialize;
 
@@ -32,6 +40,18 @@ struct Line<'a> {
     record: &'a TraceRecord,
 }
 
+/// A path and its addresses.
+#[derive(Serialize)]
+struct PathLine<'a> {
+    flow: &'a str,
+    host: &'a str,
+    at: u64,
+    event: &'static str,
+    path: PathId,
+    local: IpAddr,
+    remote: IpAddr,
+}
+
 impl<W: Write> TraceWriter<W> {
     /// A trace that goes to `out`.
     pub const fn new(out: W) -> Self {
@@ -42,6 +62,20 @@ impl<W: Write> TraceWriter<W> {
     pub fn record(&mut self, flow: &str, host: &str, record: &TraceRecord) {
         if self.error.is_none() {
             self.error = self.write_line(&Line { flow, host, record }).err();
+        }
+    }
+
+    /// Says between which addresses `path` of the association `flow` runs, as `host` counts paths.
+    pub fn introduce_path(
+        &mut self,
+        flow: &str,
+        host: &str,
+        path: PathId,
+        (local, remote): (IpAddr, IpAddr),
+    ) {
+        let line = PathLine { flow, host, at: 0, event: "path", path, local, remote };
+        if self.error.is_none() {
+            self.error = self.write_line(&line).err();
         }
     }
 
@@ -57,7 +91,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(self.out)
     }
 
-    fn write_line(&mut self, line: &Line<'_>) -> io::Result<()> {
+    fn write_line(&mut self, line: &impl Serialize) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, line)?;
         self.line.push(b'\n');
@@ -76,7 +110,6 @@ pub fn read_lines(input: impl BufRead) -> impl Iterator<Item = io::Result<serde_
 #[cfg(test)]
 mod tests {
     use super::*;
-    use polypath_proto::PathId;
     use polypath_proto::time::Time;
     use polypath_proto::trace::TraceEvent;
 

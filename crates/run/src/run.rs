@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use polypath_capture::pcapng::WriteError;
 use polypath_capture::trace::TraceWriter;
 use polypath_policies::PolicyError;
+use polypath_proto::PathId;
 use polypath_scenario::Scenario;
 use polypath_sim::{Observer, Pcap, RunResult, SpecError, WorldSpec};
 
@@ -68,13 +69,25 @@ pub fn run_world(
     progress: &mut dyn FnMut(f64),
 ) -> Result<RunResult, RunError> {
     let pcap = recording.pcap.map(Pcap::new).transpose().map_err(capture_error)?;
-    let trace = recording.trace.map(TraceWriter::new);
+    let mut trace = recording.trace.map(TraceWriter::new);
+    if let Some(trace) = &mut trace {
+        introduce_paths(spec, trace);
+    }
     let mut observer = ((pcap, trace), Progress(progress));
     let result = polypath_sim::run(spec, seed, Some(&mut observer))?;
     let (pcap, trace) = observer.0;
     pcap.map_or(Ok(()), |pcap| pcap.finish().map(drop)).map_err(capture_error)?;
     trace.map_or(Ok(()), |trace| trace.finish().map(drop)).map_err(RunError::Trace)?;
     Ok(result)
+}
+
+/// Tells the trace which addresses the numbers of paths stand for.
+fn introduce_paths(spec: &WorldSpec, trace: &mut TraceWriter<impl Write>) {
+    for flow in &spec.flows {
+        for (number, addresses) in (0..).zip(&flow.paths) {
+            trace.introduce_path(&flow.name, "client", PathId(number), *addresses);
+        }
+    }
 }
 
 fn capture_error(error: WriteError) -> RunError {
