@@ -33,6 +33,7 @@ mod format;
 mod html;
 mod limit_table;
 mod markdown;
+mod own_columns;
 #[cfg(feature = "parquet")]
 mod parquet_table;
 mod readings;
@@ -40,18 +41,22 @@ mod run_table;
 mod runs;
 mod seal;
 pub mod table;
+mod table_format;
 mod tables;
 pub mod text;
 mod write;
 
 pub use chapter::{Chapter, count_verdicts, paper_name};
 pub use csv_table::write_csv;
+pub use figure::space_unit;
 pub use html::{Captioned, FigurePage, render_figures, render_page};
 pub use markdown::format_summaries;
+pub use own_columns::{ChosenColumns, ChosenTable};
 #[cfg(feature = "parquet")]
 pub use parquet_table::write_parquet;
 pub use run_table::{RunTable, Shared};
 pub use runs::{Runs, list_settings};
 pub use seal::{SealError, check_seal, seal_page};
+pub use table_format::{Listing, TableFormat, format_listings};
 pub use tables::{format_markdown as table_markdown, format_pages as table_pages};
 pub use write::{Destination, Report, ReportError, write_report, write_runs};

@@ -127,6 +127,22 @@ impl RunTable {
         Ok(Shared { first, second, alone })
     }
 
+    /// Runs of points: labels by axis, a seed, and a cell by metric.
+    pub(crate) fn from_runs(
+        axes: &[String],
+        metrics: Vec<String>,
+        runs: impl IntoIterator<Item = (Vec<String>, String, Vec<Option<f64>>)>,
+    ) -> Self {
+        let mut points: IndexMap<Vec<String>, Vec<Run>> = IndexMap::new();
+        for (labels, seed, cells) in runs {
+            points.entry(labels).or_default().push(Run { seed, cells });
+        }
+        let (points, runs): (Vec<Vec<String>>, _) = points.into_iter().unzip();
+        let axes =
+            axes.iter().enumerate().map(|(at, name)| build_axis(name, at, &points)).collect();
+        Self { table: GridTable { name: MAIN.to_owned(), axes, points }, metrics, runs }
+    }
+
     fn runs_of(&self, labels: &[String]) -> &[Run] {
         let point = self.table.points.iter().position(|own| own == labels);
         point.and_then(|at| self.runs.get(at)).map(Vec::as_slice).unwrap_or_default()

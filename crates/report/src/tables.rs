@@ -18,7 +18,8 @@ pub fn format_markdown(table: &Tabulated, level: usize) -> String {
     text
 }
 
-fn format_lines(rows: &Rows) -> String {
+/// Head and rows.
+pub(crate) fn format_lines(rows: &Rows) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| escape_cell(cell)).collect();
         format!("| {} |\n", cells.join(" | "))

@@ -24,41 +24,46 @@ pub fn format_figure(drawing: &Drawing) -> String {
         format!(
             "{}: {heading}\n{over}\n{}",
             drawing.name,
-            split_columns(&tabulate_diagram(diagram, false))
+            split_columns(&tabulate_diagram(diagram, false), 1)
         )
     };
     drawing.panels.iter().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// The columns in as many tables, one below the other, as the terminal's width asks for.
-fn split_columns(all: &Rows) -> String {
+/// The columns in as many tables, one below the other, as the terminal's width asks for; each has
+/// the first columns, which are `labels`.
+pub(crate) fn split_columns(all: &Rows, labels: usize) -> String {
     let width = |column: usize| {
         let cells = all.rows.iter().filter_map(|row| row.get(column));
         let cells = cells.chain(all.head.get(column)).map(|cell| cell.chars().count());
         // A blank on both sides.
         cells.max().unwrap_or(0) + 2
     };
+    let taken: usize = (0..labels).map(width).sum();
     let mut blocks: Vec<Vec<usize>> = Vec::new();
     let mut room = 0;
-    for column in 1..all.head.len() {
+    for column in labels..all.head.len() {
         match blocks.last_mut().filter(|_| room >= width(column)) {
             Some(block) => block.push(column),
             None => {
-                blocks.push(vec![0, column]);
-                room = WIDTH.saturating_sub(width(0));
+                blocks.push((0..labels).chain([column]).collect());
+                room = WIDTH.saturating_sub(taken);
             }
         }
         room = room.saturating_sub(width(column));
     }
-    blocks.iter().map(|block| block_table(all, block)).collect::<Vec<_>>().join("\n")
+    blocks.iter().map(|block| block_table(all, block, labels)).collect::<Vec<_>>().join("\n")
 }
 
-fn block_table(all: &Rows, columns: &[usize]) -> String {
+fn block_table(all: &Rows, columns: &[usize], labels: usize) -> String {
     let chosen = |cells: &[String]| -> Vec<String> {
         columns.iter().filter_map(|column| cells.get(*column).cloned()).collect()
     };
     let head = chosen(&all.head);
     let mut shown = new_table(&head.iter().map(String::as_str).collect::<Vec<_>>());
+    for label in shown.column_iter_mut().take(labels) {
+        label.set_cell_alignment(CellAlignment::Left);
+    }
     for row in &all.rows {
         shown.add_row(chosen(row));
     }
@@ -122,7 +127,7 @@ mod tests {
     #[test]
     fn tables_are_no_wider_than_a_terminal() {
         let cells = |name: &str| (0..12).map(|n| format!("{name} {n:0>20}")).collect::<Vec<_>>();
-        let text = split_columns(&Rows { head: cells("curve"), rows: vec![cells("value")] });
+        let text = split_columns(&Rows { head: cells("curve"), rows: vec![cells("value")] }, 1);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         for n in 0..12 {
             assert!(text.contains(&format!("value {n:0>20}")), "{n}");

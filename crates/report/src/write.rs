@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use polypath_experiments::evaluate::Evaluator;
-use polypath_experiments::experiment::{Figure, Table};
+use polypath_experiments::experiment::{Figure, MAIN, Table};
 use polypath_experiments::output::Output;
 use polypath_experiments::reproduce::{ExperimentReport, Stored, Study, judge_study};
 use polypath_experiments::store::Store;
@@ -180,7 +180,19 @@ impl Exhibits<'_> {
             let drawn = draw_svg(&diagram).map_err(|error| problem(error.to_string()))?;
             panels.push((diagram, drawn));
         }
-        Ok(Drawing { name: figure.name.clone(), title: figure.title.clone(), panels })
+        let seeds = self.seeds_of(figure);
+        Ok(Drawing { name: figure.name.clone(), title: figure.title.clone(), seeds, panels })
+    }
+
+    /// First and last: of its grid, or the one that a figure over time shows.
+    fn seeds_of(&self, figure: &Figure) -> Option<(u64, u64)> {
+        let over_time = !figure.series.is_empty();
+        let grid = if over_time { &figure.at.grid } else { &figure.grid };
+        let wanted = grid.as_deref().unwrap_or(MAIN);
+        let grid = self.study.points.grids.iter().find(|grid| grid.name == wanted)?;
+        let (first, last) = (*grid.seeds.first()?, *grid.seeds.last()?);
+        let own = figure.seed.unwrap_or(first);
+        Some(if over_time { (own, own) } else { (first, last) })
     }
 
     fn tabulate_into(&self, folder: &Path) -> Result<Vec<Tabulated>, ReportError> {

@@ -54,14 +54,13 @@ fn draw_ratios(spreads: &[Spread], x_label: &str, caption: &str) -> Result<Capti
         marked: false,
     };
     let diagram = Diagram {
-        heading: String::new(),
+        title: x_label.to_owned(),
         x_label: x_label.to_owned(),
         y_label: "Draws at or below it (%)".to_owned(),
-        categories: None,
         log: (true, false),
         legend: "draws".to_owned(),
         curves: spreads.iter().map(curve).collect(),
-        levels: Vec::new(),
+        ..Diagram::default()
     };
     Ok(Captioned { caption: caption.to_owned(), svg: draw_svg(&diagram)? })
 }

@@ -62,6 +62,18 @@ fn claims_get_verdicts_and_the_folder_gets_table_figure_and_report() {
     for part in ["<html", "<svg", "T-one-c2", "does not hold", "Nothing can.", "Do losses harm?"] {
         assert!(page.contains(part), "{part}");
     }
+    for part in [
+        "Seeds 1 to 2. Made by <code>polypath reproduce T-one --quick</code>.",
+        "role=\"img\">\n<title>Goodput over loss</title>\n<desc>goodput (Mbit/s) over loss (%).",
+        "prefers-color-scheme: dark",
+        "name=\"viewport\"",
+        "<div class=\"scroll\"><table>",
+        // What the script looks for.
+        "<td class=\"id\" id=\"T-one-c2\">",
+        "<span class=\"does-not-hold\">",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
     for outside in ["src=\"http", "href=\"http", "<script src", "@import"] {
         assert!(!page.contains(outside), "the page stands alone: {outside}");
     }

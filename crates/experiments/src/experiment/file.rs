@@ -181,6 +181,8 @@ pub struct Figure {
     pub y_log: bool,
     /// Horizontal lines.
     pub level: Vec<Level>,
+    /// Intervals as bands along the curves.
+    pub bands: bool,
     /// Time series in place of the axes.
     pub series: Vec<String>,
     /// Point of the time series.

@@ -11,9 +11,11 @@ use polypath_experiments::stats::Interval;
 use polypath_run::metrics::Unit;
 
 /// One coordinate system with its curves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Diagram {
-    /// What distinguishes it from the figure's other panels; may be empty.
+    /// What it is called by programs that read it aloud or list it; not drawn. May be empty.
+    pub title: String,
+    /// Drawn above it, such as what distinguishes it from the figure's other panels; may be empty.
     pub heading: String,
     /// With unit.
     pub x_label: String,
@@ -29,6 +31,8 @@ pub struct Diagram {
     pub curves: Vec<Curve>,
     /// Horizontal lines.
     pub levels: Vec<(f64, String)>,
+    /// Intervals as bands along the curves in place of bars at the points.
+    pub bands: bool,
 }
 
 /// A curve.
@@ -135,8 +139,12 @@ impl Plan<'_> {
             self.figure.panels.as_ref().and_then(|axis| {
                 panel.get(axis).map(|label| format!("{axis} {}", space_unit(label)))
             });
+        let heading = heading.unwrap_or_default();
+        let parts = [self.figure.title.as_str(), heading.as_str()];
+        let title: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         Ok(Diagram {
-            heading: heading.unwrap_or_default(),
+            title: title.join(": "),
+            heading,
             x_label: with_unit(&name, if numbers.is_some() { x_unit } else { "" }),
             y_label: with_unit(&y_name, y_unit),
             categories: numbers.is_none().then_some(labels),
@@ -149,6 +157,7 @@ impl Plan<'_> {
                 .iter()
                 .map(|level| (level.at.0 * factor, level.label.clone()))
                 .collect(),
+            bands: self.figure.bands,
         })
     }
 
@@ -220,7 +229,7 @@ impl Curve {
 }
 
 /// A quantity with a blank before its unit; other labels as they are.
-pub(super) fn space_unit(label: &str) -> String {
+pub fn space_unit(label: &str) -> String {
     let unit = label.find(|c: char| c.is_ascii_alphabetic() || c == '%');
     match unit.and_then(|at| label.split_at_checked(at)) {
         Some((number, unit)) if number.parse::<f64>().is_ok() && parse_amount(label).is_some() => {

@@ -1,19 +1,20 @@
 //! Diagrams to SVG.
 
-use plotters::coord::Shift;
-use plotters::element::ComposedElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::Axis;
+use super::canvas::{Area, DrawError, TEXT};
 use super::data::{Curve, Diagram, Point};
-use super::palette::{Look, Marker};
+use super::describe::{describe_diagram, name_picture};
+use super::legend::{ROW, draw_legend, legend_size};
+use super::marker::build_marker;
+use super::palette::Look;
 
 const WIDTH: u32 = 880;
 const HEIGHT: u32 = 440;
-/// Height of a row of the legend.
-const ROW: i32 = 20;
-const TEXT: i32 = 14;
+/// How much of its colour a band has.
+const BAND: f64 = 0.2;
 const MARGIN: u32 = 12;
 /// Size of the markers of a paper's figures.
 const PAPER: i32 = 11;
@@ -21,40 +22,41 @@ const PAPER: i32 = 11;
 const LEFT: u32 = 72;
 const BELOW: u32 = 48;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
-
-/// Why a diagram could not be drawn.
-#[derive(Debug, thiserror::Error)]
-#[error("the diagram cannot be drawn: {0}")]
-pub struct DrawError(String);
-
-impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for DrawError {
-    fn from(error: DrawingAreaErrorKind<E>) -> Self {
-        Self(error.to_string())
-    }
-}
 
 /// Draws a diagram, with its legend beside it.
 ///
 /// # Errors
 /// When the drawing library refuses.
 pub fn draw_svg(diagram: &Diagram) -> Result<String, DrawError> {
+    draw_panels(std::slice::from_ref(diagram))
+}
+
+/// Draws diagrams one below the other, each with its legend beside it.
+///
+/// # Errors
+/// When the drawing library refuses.
+pub fn draw_panels(diagrams: &[Diagram]) -> Result<String, DrawError> {
+    let sizes: Vec<(u32, u32)> = diagrams.iter().map(legend_size).collect();
+    let beside = sizes.iter().map(|(width, _)| *width).max().unwrap_or(0);
+    let height = |(_, rows): &(u32, u32)| HEIGHT.max(*rows);
+    let size = (WIDTH + beside, sizes.iter().map(height).sum());
     let mut text = String::new();
     {
-        let longest = legend_rows(diagram).map(|(label, ..)| label.len()).max().unwrap_or(0);
-        let longest = longest.max(diagram.legend.len().saturating_sub(6));
-        let beside = (longest as u32 * 7 + 60).clamp(90, 400);
-        let rows = legend_rows(diagram).count() as u32;
-        let height = HEIGHT.max((rows + 1) * ROW as u32 + 40);
-        let root = SVGBackend::with_string(&mut text, (WIDTH + beside, height)).into_drawing_area();
-        root.fill(&WHITE)?;
-        let (left, right) = root.split_horizontally(WIDTH);
-        draw_plot(&left, diagram)?;
-        draw_legend(&right, diagram)?;
-        root.present()?;
+        let mut rest = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        rest.fill(&WHITE)?;
+        for (diagram, size) in diagrams.iter().zip(&sizes) {
+            let (own, below) = rest.split_vertically(height(size));
+            let (left, right) = own.split_horizontally(WIDTH);
+            draw_plot(&left, diagram)?;
+            draw_legend(&right, diagram)?;
+            rest = below;
+        }
+        rest.present()?;
     }
-    Ok(text)
+    let title: Vec<&str> = diagrams.iter().map(|one| one.title.as_str()).collect();
+    let words: Vec<String> = diagrams.iter().map(describe_diagram).collect();
+    Ok(name_picture(&text, &title.join("; "), &words.join(" ")))
 }
 
 fn draw_plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
@@ -91,11 +93,19 @@ fn draw_plot(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
     }))?;
     draw_levels(&mut chart, diagram, xs.ends())?;
     let joined = diagram.categories.is_none();
-    for (n, curve) in diagram.curves.iter().enumerate() {
-        let curve = CurveIn { curve, look: Look::for_curve(n), xs: &xs, ys: &ys, joined };
-        draw_curve(&mut chart, &curve)?;
+    let banded = joined && diagram.bands;
+    let curves = diagram.curves.iter().enumerate();
+    let curves: Vec<CurveIn<'_>> = curves
+        .map(|(n, curve)| {
+            let look = Look::for_curve(n);
+            CurveIn { curve, look, xs: &xs, ys: &ys, joined, banded }
+        })
+        .collect();
+    // Bands first: no curve lies under the band of another.
+    for curve in curves.iter().filter(|_| banded) {
+        draw_band(&mut chart, curve)?;
     }
-    Ok(())
+    curves.iter().try_for_each(|curve| draw_curve(&mut chart, curve))
 }
 
 /// A curve, its look, and the scales it is drawn on.
@@ -106,6 +116,8 @@ struct CurveIn<'a> {
     ys: &'a Axis,
     /// Nothing lies between categories.
     joined: bool,
+    /// Its intervals are a band.
+    banded: bool,
 }
 
 impl CurveIn<'_> {
@@ -142,7 +154,9 @@ fn draw_curve(chart: &mut Chart<'_, '_>, one: &CurveIn<'_>) -> Result<(), DrawEr
             }
         };
     }
-    draw_intervals(chart, one, &curve.points, 2)?;
+    if !one.banded {
+        draw_intervals(chart, one, &curve.points, 2)?;
+    }
     if curve.marked {
         chart.draw_series(line.into_iter().map(|at| build_marker(at, look, look.size, true)))?;
     }
@@ -152,6 +166,22 @@ fn draw_curve(chart: &mut Chart<'_, '_>, one: &CurveIn<'_>) -> Result<(), DrawEr
     draw_intervals(chart, one, &curve.paper, 2)?;
     let paper = one.drawable_points(&curve.paper).map(place);
     chart.draw_series(paper.map(|at| build_marker(at, look.of_paper(), PAPER, false)))?;
+    Ok(())
+}
+
+/// From the lower ends of the intervals to the upper ones; without an interval it has no width.
+fn draw_band(chart: &mut Chart<'_, '_>, one: &CurveIn<'_>) -> Result<(), DrawError> {
+    let half = |point: &Point| if point.y.half.is_finite() { point.y.half } else { 0.0 };
+    let end = |sign: f64| {
+        move |point: &Point| (point.x, one.ys.clamp_value(point.y.mean + sign * half(point)))
+    };
+    let points = || one.drawable_points(&one.curve.points).collect::<Vec<_>>();
+    let upper = points().into_iter().map(end(1.0));
+    let lower = points().into_iter().rev().map(end(-1.0));
+    let outline: Vec<(f64, f64)> = upper.chain(lower).collect();
+    if outline.len() > 2 {
+        chart.draw_series([Polygon::new(outline, one.look.colour.mix(BAND).filled())])?;
+    }
     Ok(())
 }
 
@@ -181,108 +211,6 @@ fn draw_intervals(
     Ok(())
 }
 
-/// What a marker is made of: its filling and its outline, around a point.
-type Drawn<'b, C> =
-    ComposedElement<C, SVGBackend<'b>, Polygon<(i32, i32)>, PathElement<(i32, i32)>>;
-
-/// A marker; hollow ones are the reference's.
-fn build_marker<'b, C: Clone>(at: C, look: Look, size: i32, filled: bool) -> Drawn<'b, C> {
-    let corners = marker_corners(look.marker, size);
-    let outline = corners.iter().chain(corners.first()).copied().collect::<Vec<_>>();
-    // A white rim keeps markers apart that touch; a cross is too thin for one.
-    let fill = if filled { look.colour.to_rgba() } else { TRANSPARENT };
-    let rim = if filled && look.marker != Marker::Cross { WHITE } else { look.colour };
-    EmptyElement::at(at)
-        + Polygon::new(corners, fill.filled())
-        + PathElement::new(outline, rim.stroke_width(1))
-}
-
-fn marker_corners(marker: Marker, s: i32) -> Vec<(i32, i32)> {
-    match marker {
-        Marker::Circle => {
-            let corner = |n: i32| {
-                let angle = f64::from(n) * std::f64::consts::TAU / 24.0;
-                let part = |unit: f64| (unit * f64::from(s)).round() as i32;
-                (part(angle.cos()), part(angle.sin()))
-            };
-            (0..24).map(corner).collect()
-        }
-        Marker::Square => vec![(-s, -s), (s, -s), (s, s), (-s, s)],
-        Marker::Triangle => vec![(0, -s - 1), (s + 1, s), (-s - 1, s)],
-        Marker::Down => vec![(0, s + 1), (s + 1, -s), (-s - 1, -s)],
-        Marker::Bar => vec![(-s - 2, -2), (s + 2, -2), (s + 2, 2), (-s - 2, 2)],
-        Marker::Star => {
-            // Five points; the inner corners lie where the sides of a pentagram cross.
-            let corner = |n: i32| {
-                let angle = f64::from(n) * std::f64::consts::TAU / 10.0;
-                let reach = f64::from(s) * if n % 2 == 0 { 1.0 } else { 0.382 };
-                ((angle.sin() * reach).round() as i32, (-angle.cos() * reach).round() as i32)
-            };
-            (0..10).map(corner).collect()
-        }
-        Marker::Diamond => vec![(0, -s - 2), (s + 2, 0), (0, s + 2), (-s - 2, 0)],
-        Marker::Cross => {
-            let (arm, waist) = (s + 1, 2);
-            let (out, side) = (arm, arm - waist);
-            vec![
-                (-out, -side),
-                (-side, -out),
-                (0, -waist),
-                (side, -out),
-                (out, -side),
-                (waist, 0),
-                (out, side),
-                (side, out),
-                (0, waist),
-                (-side, out),
-                (-out, side),
-                (-waist, 0),
-            ]
-        }
-    }
-}
-
-/// Rows of the legend: text, look, and whether it stands for the reference.
-fn legend_rows(diagram: &Diagram) -> impl Iterator<Item = (String, Look, bool, bool)> {
-    let own = diagram.curves.iter().enumerate().filter(|(_, curve)| !curve.label.is_empty());
-    let rows = own.map(|(n, curve)| (curve.label.clone(), Look::for_curve(n), true, curve.marked));
-    let reference = diagram.curves.iter().any(|curve| !curve.reference.is_empty());
-    let row = ("hollow: original simulator".to_owned(), Look::for_curve(0), false, true);
-    let paper = diagram.curves.iter().any(|curve| !curve.paper.is_empty());
-    let star = ("paper (as read)".to_owned(), Look::for_curve(0).of_paper(), false, true);
-    rows.chain(reference.then_some(row)).chain(paper.then_some(star))
-}
-
-fn draw_legend(area: &Area<'_>, diagram: &Diagram) -> Result<(), DrawError> {
-    let heading = i32::from(!diagram.legend.is_empty());
-    let style = ("sans-serif", TEXT).into_font().style(FontStyle::Bold);
-    area.draw(&Text::new(diagram.legend.clone(), (4, 24 - TEXT / 2), style))?;
-    for (n, (label, look, filled, marked)) in legend_rows(diagram).enumerate() {
-        let y = 24 + ROW * (n as i32 + heading);
-        if filled && diagram.categories.is_none() {
-            let style = look.colour.stroke_width(2);
-            match look.dash {
-                (_, 0) => area.draw(&PathElement::new(vec![(4, y), (40, y)], style))?,
-                (stroke, gap) => {
-                    let (stroke, gap) = (stroke as i32, gap as i32);
-                    let mut x = 4;
-                    while x < 40 {
-                        let end = (x + stroke).min(40);
-                        area.draw(&PathElement::new(vec![(x, y), (end, y)], style))?;
-                        x += stroke + gap;
-                    }
-                }
-            }
-        }
-        if marked {
-            let size = if filled { look.size } else { 9 };
-            area.draw(&build_marker((22, y), look, size, filled))?;
-        }
-        area.draw(&Text::new(label, (48, y - TEXT / 2), ("sans-serif", TEXT)))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use polypath_experiments::stats::Interval;
@@ -304,14 +232,11 @@ mod tests {
             marked: true,
         };
         Diagram {
-            heading: String::new(),
             x_label: "Buffer (KiB)".into(),
             y_label: "Throughput (Mbit/s)".into(),
-            categories: None,
-            log: (false, false),
-            legend: String::new(),
             curves: (0..n).map(curve).collect(),
             levels: vec![(19.36, "both links".into())],
+            ..Diagram::default()
         }
     }
 
@@ -332,6 +257,25 @@ mod tests {
         let text = draw_svg(&printed).unwrap();
         assert!(text.contains("paper (as read)") && !plain.contains("paper (as read)"));
         assert!(Axis::for_y(&printed).ends().1 > 95.0, "the error bar has room");
+    }
+
+    #[test]
+    fn bands_take_the_place_of_bars() {
+        let bars = draw_svg(&diagram(2)).unwrap();
+        let bands = draw_svg(&Diagram { bands: true, ..diagram(2) }).unwrap();
+        let translucent = |text: &str| text.matches("opacity=\"0.2\"").count();
+        assert_eq!((translucent(&bars), translucent(&bands)), (0, 2));
+        assert!(bands.len() < bars.len());
+    }
+
+    #[test]
+    fn panels_stand_in_one_picture_and_are_told_in_words() {
+        let titled = |title: &str| Diagram { title: title.into(), ..diagram(1) };
+        let text = draw_panels(&[titled("first"), titled("a < b")]).unwrap();
+        assert_eq!(text.matches("<svg").count(), 1);
+        assert!(text.contains("height=\"880\""), "twice as high as one");
+        assert!(text.contains("<title>first; a &lt; b</title>"));
+        assert_eq!(text.matches("curve 0 from 1 at 32 to 8 at 256").count(), 2);
     }
 
     #[test]

@@ -100,14 +100,10 @@ mod tests {
 
     fn diagram(curves: Vec<Curve>) -> Diagram {
         Diagram {
-            heading: String::new(),
             x_label: "Buffer (KiB)".into(),
             y_label: "Throughput (Mbit/s)".into(),
-            categories: None,
-            log: (false, false),
-            legend: String::new(),
             curves,
-            levels: Vec::new(),
+            ..Diagram::default()
         }
     }
 

@@ -34,14 +34,13 @@ pub fn time_series(figure: &Figure, result: &RunResult) -> Diagram {
     }
     let y_name = figure.y_label.clone().unwrap_or_else(|| name_quantity(name).to_owned());
     Diagram {
-        heading: String::new(),
+        title: figure.title.clone(),
         x_label: format!("{} (s)", figure.x_label.as_deref().unwrap_or("Time")),
         y_label: if unit.is_empty() { y_name } else { format!("{y_name} ({unit})") },
-        categories: None,
         log: (false, figure.y_log),
-        legend: String::new(),
         curves,
         levels: figure.level.iter().map(|l| (l.at.0 * factor, l.label.clone())).collect(),
+        ..Diagram::default()
     }
 }
 

@@ -4,7 +4,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::draw::DrawError;
+use super::canvas::DrawError;
+use super::describe::name_picture;
 
 /// A share of something, and the interval that it is in.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +60,21 @@ pub fn draw_shares(chart: &ShareChart) -> Result<String, DrawError> {
         plot.draw_groups(chart)?;
         root.present()?;
     }
-    Ok(text)
+    Ok(name_picture(&text, &format!("{} (%)", chart.x_label), &describe_chart(chart)))
+}
+
+/// Every share in words.
+fn describe_chart(chart: &ShareChart) -> String {
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    let one = |share: &Share| {
+        let [low, high] = [share.low, share.high].map(percent);
+        format!("{} {} ({low} to {high})", share.label, percent(share.share))
+    };
+    let group = |(heading, shares): &(String, Vec<Share>)| {
+        format!("{heading}: {}.", shares.iter().map(one).collect::<Vec<_>>().join("; "))
+    };
+    let groups: Vec<String> = chart.groups.iter().map(group).collect();
+    format!("Per cent, with intervals. {}", groups.join(" "))
 }
 
 /// The end of the scale: what holds all intervals, in tenths.
@@ -145,7 +160,8 @@ mod tests {
         for n in 0..3 {
             assert!(text.contains(&format!("row {n}")), "{n}");
         }
-        assert_eq!(text.matches("20.0 (10.0 to 31.5)").count(), 3);
+        // Drawn, and told in the description.
+        assert_eq!(text.matches("20.0 (10.0 to 31.5)").count(), 3 + 3);
         assert!(text.contains("draws below (%)"));
     }
 

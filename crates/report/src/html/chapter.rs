@@ -7,7 +7,7 @@ use polypath_experiments::reproduce::{
 };
 
 use super::page::{Page, agreement_of, escape_html, format_measured, verdict_badge};
-use super::parameters::write_parameters;
+use super::parameters::{repeat_command, write_parameters};
 use super::readings::{reading_cells, reading_heads};
 use crate::chapter::Chapter;
 use crate::figure::{Diagram, Drawing, Rows, Tabulated, tabulate_diagram};
@@ -30,8 +30,9 @@ impl Page {
             escape_html(&head.source)
         ));
         let original = chapter.report.deviations.first().map(|one| one.reference.as_str());
+        let command = repeat_command(chapter.study);
         for drawing in chapter.drawings {
-            self.write_drawing(drawing, original);
+            self.write_drawing(drawing, original, &command);
         }
         chapter.tables.iter().for_each(|table| self.write_table(table));
         self.write_claims(&chapter.report.claims, &chapter.report.readings);
@@ -53,7 +54,13 @@ impl Page {
         ));
     }
 
-    fn write_drawing(&mut self, drawing: &Drawing, original: Option<&str>) {
+    fn write_drawing(&mut self, drawing: &Drawing, original: Option<&str>, command: &str) {
+        let seeds = match drawing.seeds {
+            None => String::new(),
+            Some((first, last)) if first == last => format!(" Seed {first}."),
+            Some((first, last)) => format!(" Seeds {first} to {last}."),
+        };
+        let origin = format!("{seeds} Made by <code>{}</code>.", escape_html(command));
         for (diagram, svg) in &drawing.panels {
             let heading = match diagram.heading.as_str() {
                 "" => String::new(),
@@ -70,7 +77,7 @@ impl Page {
             let printed = diagram.curves.iter().any(|curve| !curve.paper.is_empty());
             let stars = if printed { " Stars: what the paper prints." } else { "" };
             self.push_line(&format!(
-                "<figure>{svg}<figcaption><b>{}</b> {}{heading}.{marks}{stars}</figcaption></figure>",
+                "<figure>{svg}<figcaption><b>{}</b> {}{heading}.{marks}{stars}{origin}</figcaption></figure>",
                 escape_html(&drawing.name),
                 escape_html(&drawing.title),
             ));

@@ -1,7 +1,6 @@
 //! A page of figures with captions, and tables as text below them.
 
 use super::page::{Page, escape_html};
-use super::style::CSS;
 
 /// A figure and what it shows.
 #[derive(Clone, Debug)]
@@ -27,12 +26,7 @@ pub struct FigurePage {
 
 /// The page, which needs nothing else.
 pub fn render_figures(content: &FigurePage) -> String {
-    let mut page = Page::default();
-    let title = escape_html(&content.title);
-    page.push_line("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
-    page.push_line("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    page.push_line(&format!("<title>{title}</title><style>{CSS}</style></head><body>"));
-    page.push_line(&format!("<h1>{title}</h1>"));
+    let mut page = Page::with_title(&content.title);
     let command = escape_html(&content.command);
     page.push_line(&format!("<p class=\"lead\">Made by <code>{command}</code>.</p>"));
     for Captioned { caption, svg } in &content.figures {
@@ -40,8 +34,7 @@ pub fn render_figures(content: &FigurePage) -> String {
         page.push_line(&format!("<figure>{svg}<figcaption>{caption}</figcaption></figure>"));
     }
     page.push_line(&format!("<h2>Tables</h2><pre>{}</pre>", escape_html(&content.tables)));
-    page.push_line("</body></html>");
-    page.text
+    page.finish("")
 }
 
 #[cfg(test)]

@@ -12,18 +12,14 @@ use polypath_experiments::store::stack_version;
 
 use self::overview::write_overview;
 use self::page::{Page, escape_html};
-use self::style::CSS;
+use self::style::SCRIPT;
 use crate::chapter::{Chapter, paper_name, papers_of};
 
 pub use self::figures::{Captioned, FigurePage, render_figures};
 
 /// The report of these experiments; `command` made it.
 pub fn render_page(chapters: &[Chapter<'_>], command: &str) -> String {
-    let mut page = Page::default();
-    page.push_line("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
-    page.push_line("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    page.push_line(&format!("<title>The papers, re-run</title><style>{CSS}</style></head><body>"));
-    page.push_line("<h1>The papers, re-run</h1>");
+    let mut page = Page::with_title("The papers, re-run");
     page.push_line(&format!(
         "<p class=\"lead\">Every experiment and claim, from the stack itself in a deterministic simulator. \
          Made by <code>{}</code>, stack version {}; the same command makes the same page.</p>",
@@ -54,8 +50,7 @@ pub fn render_page(chapters: &[Chapter<'_>], command: &str) -> String {
         }
         page.write_chapter(chapter);
     }
-    page.push_line("</body></html>");
-    page.text
+    page.finish(SCRIPT)
 }
 
 #[cfg(test)]
@@ -109,7 +104,9 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part}");
         }
-        assert!(!page.contains("http") && !page.contains("src=") && !page.contains("<script"));
+        assert!(!page.contains("http") && !page.contains("src="));
+        assert!(page.contains("prefers-color-scheme: dark") && page.contains("name=\"viewport\""));
+        assert_eq!(page.matches("<table>").count(), page.matches("<div class=\"scroll\">").count());
         assert!(page.contains("href=\"#S9-F1-c1\"") && page.contains("id=\"S9-F1-c1\""));
     }
 

@@ -5,15 +5,39 @@ use std::fmt::Write as _;
 use polypath_experiments::evaluate::Verdict;
 use polypath_experiments::reproduce::Deviation;
 
+use super::style::CSS;
 use crate::chapter::describe_agreement;
 
 /// The page as it grows.
 #[derive(Default)]
 pub(super) struct Page {
-    pub(super) text: String,
+    text: String,
 }
 
 impl Page {
+    /// The head of a page and its heading.
+    pub(super) fn with_title(title: &str) -> Self {
+        let mut page = Self::default();
+        let title = escape_html(title);
+        page.push_line("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
+        page.push_line("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+        page.push_line("<meta name=\"color-scheme\" content=\"light dark\">");
+        page.push_line(&format!("<title>{title}</title><style>\n{CSS}</style></head><body>"));
+        page.push_line(&format!("<h1>{title}</h1>"));
+        page
+    }
+
+    /// The whole page; `script` may be empty. Tables that are wider than the screen scroll.
+    pub(super) fn finish(self, script: &str) -> String {
+        let scroll = "<div class=\"scroll\"><table>";
+        let mut text = self.text.replace("<table>", scroll).replace("</table>", "</table></div>");
+        if !script.is_empty() {
+            text.push_str(&format!("<script>\n{script}</script>\n"));
+        }
+        text.push_str("</body></html>\n");
+        text
+    }
+
     pub(super) fn push_line(&mut self, text: &str) {
         // Writing to a String cannot fail.
         let _ = writeln!(self.text, "{text}");

@@ -35,7 +35,8 @@ pub(super) fn write_parameters(page: &mut Page, study: &Study) {
     ));
 }
 
-fn repeat_command(study: &Study) -> String {
+/// What makes the same runs, figures and verdicts.
+pub(super) fn repeat_command(study: &Study) -> String {
     let mut command = format!("polypath reproduce {}", study.experiment.head.id);
     if study.options.quick {
         command.push_str(" --quick");
