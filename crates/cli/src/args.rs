@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use polypath_experiments::fingerprint::VERSION;
 
+use crate::compare::{COMPARE_HELP, CompareArgs};
 use crate::perf::PerfArgs;
+use crate::plot::{PLOT_HELP, PlotArgs};
+use crate::sweep::{SWEEP_HELP, SweepArgs};
 use crate::transfer::{ReceiveArgs, SendArgs};
 
 /// One SCTP association over all paths at once (Concurrent Multipath Transfer): simulated,
@@ -89,10 +92,7 @@ Examples:
   polypath reproduce P-streams --tables docs")]
     Reproduce(ReproduceArgs),
     /// Run a scenario over all values of its axes and seeds.
-    #[command(after_help = "\
-Examples:
-  polypath sweep scenarios/examples/two-equal-paths.toml --axis path.B.delay=10ms..100ms/30ms --seeds 8
-  polypath sweep crossing.toml --axis stack.path-scheduler=rr,min-rtt --metric goodput --ci 2%")]
+    #[command(after_help = SWEEP_HELP)]
     Sweep(SweepArgs),
     /// Draw networks at random, and say how the stack does on all of them.
     ///
@@ -107,15 +107,11 @@ Examples:
   polypath population --draws 2000 --seed 1000000 --out results/population
   polypath population --seed 1 --draw 17 --out worst")]
     Population(PopulationArgs),
-    /// Draw a figure from a table of runs.
-    #[command(after_help = "\
-Example:
-  polypath plot results/S0-F4/runs.csv --x buffer --curves scheduler,delay --y goodput > figure.svg")]
+    /// Draw a figure from a table of runs, or over time from the trace of one.
+    #[command(after_help = PLOT_HELP)]
     Plot(PlotArgs),
     /// Compare two tables of runs point by point.
-    #[command(after_help = "\
-Example:
-  polypath compare before/runs.csv after/runs.csv --metric goodput --metric delay.mean")]
+    #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
     /// Run scenarios in the simulator and over real sockets in an emulated network, and compare.
     ///
@@ -328,34 +324,6 @@ pub(crate) struct ReproduceArgs {
 }
 
 #[derive(Debug, ClapArgs)]
-pub(crate) struct SweepArgs {
-    /// Scenario file (TOML).
-    pub(crate) scenario: PathBuf,
-    /// One more axis: FIELD=FIRST..LAST/STEP or FIELD=A,B,C; may be repeated.
-    #[arg(long, value_name = "FIELD=VALUES")]
-    pub(crate) axis: Vec<String>,
-    /// Set a field over what the file says; may be repeated.
-    #[arg(long = "set", value_name = "FIELD=VALUE")]
-    pub(crate) set: Vec<String>,
-    /// What to report, such as goodput or delay.mean (`polypath metrics` lists them); may be
-    /// repeated. By default what the scenario's `metrics` say, or goodput.
-    #[arg(long, value_name = "METRIC")]
-    pub(crate) metric: Vec<String>,
-    /// Seeds per point, instead of the scenario's.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "ci")]
-    pub(crate) seeds: Option<u32>,
-    /// Add seeds until every 95 % interval is at most this share of its mean, such as 2%.
-    #[arg(long, value_name = "SHARE")]
-    pub(crate) ci: Option<String>,
-    /// Folder for the runs; those found there are not made again.
-    #[arg(long, value_name = "DIR", default_value = "results")]
-    pub(crate) out: PathBuf,
-    /// Print JSON instead of a table.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
 pub(crate) struct PopulationArgs {
     /// How many networks.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -382,44 +350,6 @@ pub(crate) struct PopulationArgs {
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["draws", "resume", "jobs"])]
     pub(crate) draw: Option<u64>,
     /// Print JSON instead of tables.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct PlotArgs {
-    /// Table of runs (CSV), as reproduce and sweep write them.
-    pub(crate) runs: PathBuf,
-    /// Axis along x.
-    #[arg(long)]
-    pub(crate) x: String,
-    /// Metric along y.
-    #[arg(long, default_value = "goodput")]
-    pub(crate) y: String,
-    /// Axes whose values make the curves; by default all but x.
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) curves: Option<Vec<String>>,
-    /// Grid of the experiment.
-    #[arg(long, value_name = "NAME", default_value = "main")]
-    pub(crate) grid: String,
-    /// Accepted for uniformity: a figure is SVG.
-    #[arg(long, hide = true)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct CompareArgs {
-    /// Table of runs (CSV).
-    pub(crate) first: PathBuf,
-    /// Another one with the same axes.
-    pub(crate) second: PathBuf,
-    /// What to compare; may be repeated.
-    #[arg(long, value_name = "METRIC", default_value = "goodput")]
-    pub(crate) metric: Vec<String>,
-    /// Grid of the experiment, in both tables.
-    #[arg(long, value_name = "NAME", default_value = "main")]
-    pub(crate) grid: String,
-    /// Print JSON instead of a table.
     #[arg(long)]
     pub(crate) json: bool,
 }

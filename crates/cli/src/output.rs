@@ -8,8 +8,13 @@ use crate::failure::Failure;
 
 /// Prints a text. A reader that has seen enough (`| head`) is no error.
 pub(crate) fn print_text(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes())
+}
+
+/// Prints what need not be text, likewise.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::run_failed(format!("stdout: {error}")))
         }

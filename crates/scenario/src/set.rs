@@ -52,6 +52,12 @@ impl Assignment {
         Self { field: FieldPath::parse_leniently(field), value }
     }
 
+    /// Whether it sets the field of this dotted name, or a part of it.
+    pub fn is_within(&self, field: &str) -> bool {
+        let whole = FieldPath::parse_leniently(field);
+        !whole.steps().is_empty() && self.field.steps().starts_with(whole.steps())
+    }
+
     /// Sets the field in `root`; tables on the way are made where they are missing. Items of a list
     /// are named by number or, where they have one, by name. The result says where that was.
     pub(crate) fn apply_to(&self, root: &mut Table) -> Result<FieldPath, AssignmentError> {

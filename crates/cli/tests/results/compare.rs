@@ -29,7 +29,19 @@ fn differences_are_paired_by_seed() {
     assert!((mean - 11.0).abs() < 1e-9 && (half - 2.484).abs() < 1e-3, "{mean} +- {half}");
     assert_eq!(row["differs"], true);
     let text = desk.done("compare a.csv b.csv").0;
-    assert!(text.starts_with("loss 1%: goodput 200 bit/s to 211 bit/s") && text.ends_with("*\n"));
+    let lines: Vec<&str> = text.lines().collect();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(lines[0], "goodput (bit/s)");
+    assert_eq!(words(lines[2]), ["loss", "first", "second", "difference"]);
+    assert_eq!(words(lines[3]), ["1", "%", "200", "211", "11.00", "+-", "2.48", "*"]);
+    let latex = desk.done("compare a.csv b.csv --format latex").0;
+    assert!(latex.contains("\n1 \\% & 200 & 211 & $11.00 \\pm 2.48$ & * \\\\\n"), "{latex}");
+    let csv = desk.done("compare a.csv b.csv --format csv").0;
+    assert!(csv.starts_with("loss,metric,unit,first,second,difference,half_width,differs\n"));
+    assert!(
+        csv.contains("\n1%,goodput,bit/s,200,211,11,2.48") && csv.ends_with(",true\n"),
+        "{csv}"
+    );
 }
 
 #[test]
@@ -53,9 +65,9 @@ fn sweeps_of_two_settings_compare_more_narrowly_than_they_measure() {
     desk.done(&format!("{lossy} --out before"));
     desk.done(&format!("{lossy} --set path.A.delay=11ms --out after"));
     let text = desk.done("compare before/tiny/runs.csv after/tiny/runs.csv --metric bytes").0;
-    assert_eq!(text.lines().count(), 2, "{text}");
-    let same = desk.done("compare before/tiny/runs.csv before/tiny/runs.csv").0;
-    assert!(same.lines().all(|line| line.contains("difference 0 bit/s") && !line.contains('*')));
+    assert_eq!(text.lines().filter(|line| line.contains(" % ")).count(), 2 + 1, "{text}");
+    let same = desk.done("compare before/tiny/runs.csv before/tiny/runs.csv --format csv").0;
+    assert_eq!(same.lines().filter(|line| line.ends_with(",0,0,false")).count(), 2, "{same}");
 }
 
 #[test]
