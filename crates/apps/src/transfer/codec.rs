@@ -8,13 +8,15 @@ use bytes::{BufMut as _, Bytes, BytesMut};
 
 /// Says that this is a file transfer; the version follows.
 const MAGIC: [u8; 4] = *b"PPFT";
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 /// The longest name of a file with its folders, bytes.
 pub(crate) const MAX_NAME: usize = 4096;
 /// The longest explanation, bytes.
 const MAX_TEXT: usize = 512;
 /// Hashes in one message, at most.
 pub(crate) const MAX_HASHES: usize = 200;
+/// Runs of holes in one message, at most.
+pub(crate) const MAX_RUNS: usize = 128;
 /// Bytes before the data of a block.
 pub(crate) const BLOCK_HEADER: usize = 13;
 
@@ -34,7 +36,7 @@ pub(crate) enum Message {
     Welcome { block_shift: u8, realm: Realm },
     /// Second of the sender: who it is, in this realm alone.
     Identity { id: Digest },
-    /// The sender has a file or folder.
+    /// The sender has a file, folder or link.
     Offer(Offer),
     /// The receiver has these chunks, from number `first` on, in a part of the file.
     Have { id: u32, first: u32, hashes: Vec<Digest> },
@@ -52,11 +54,13 @@ pub(crate) enum Message {
     Bye,
     /// Something takes long here: a disk, or hashing. Nothing is wrong.
     Working,
-    /// A piece of a file.
+    /// A piece of a file; without data it is a hole, all of it.
     Block { id: u32, index: u64, data: Bytes },
+    /// These chunks of a file are holes: the first of each run and how many there are.
+    Holes { id: u32, runs: Vec<(u32, u32)> },
 }
 
-/// A file or folder that the sender has.
+/// A file, folder or link that the sender has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) id: u32,
@@ -66,15 +70,30 @@ pub(crate) struct Offer {
     /// Seconds and nanoseconds since 1970.
     pub(crate) mtime: (i64, u32),
     pub(crate) size: u64,
+    /// Bytes of it that are no holes, about: for the question whether there is room, alone.
+    pub(crate) data: u64,
     /// Relative, with slashes between its parts. Not checked here.
     pub(crate) name: Vec<u8>,
+    /// What a link leads to, and empty for what is none. Not checked here.
+    pub(crate) target: Vec<u8>,
+}
+
+impl Offer {
+    /// What counts for the bound on names of what is on offer.
+    pub(crate) const fn words(&self) -> usize {
+        self.name.len() + self.target.len()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
     Folder,
+    Link,
 }
+
+/// By their code.
+const KINDS: [Kind; 3] = [Kind::File, Kind::Folder, Kind::Link];
 
 /// What the sender shall do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,6 +181,7 @@ mod tag {
     pub(super) const BLOCK: u8 = 11;
     pub(super) const IDENTITY: u8 = 12;
     pub(super) const WORKING: u8 = 13;
+    pub(super) const HOLES: u8 = 14;
 }
 
 /// The header of a block, whose data follows.
@@ -219,6 +239,13 @@ impl Message {
                 put_block_header(&mut out, *id, *index);
                 out.put_slice(data);
             }
+            Self::Holes { id, runs } => {
+                put_tagged(&mut out, tag::HOLES, *id);
+                for (first, count) in runs {
+                    out.put_u32_le(*first);
+                    out.put_u32_le(*count);
+                }
+            }
         }
         out.freeze()
     }
@@ -266,6 +293,7 @@ impl Message {
                 input.left = &[];
                 Self::Block { id, index, data: bytes.slice(BLOCK_HEADER..) }
             }
+            tag::HOLES => Self::read_holes(input)?,
             _ => return Err("unknown tag".into()),
         };
         if input.left.is_empty() { Ok(message) } else { Err("bytes after its end".into()) }
@@ -282,6 +310,23 @@ impl Message {
         Ok(Self::Have { id, first, hashes })
     }
 
+    fn read_holes(input: &mut Input<'_>) -> Result<Self, &'static str> {
+        let id = input.take_u32()?;
+        let (pairs, rest) = input.left.as_chunks::<8>();
+        if pairs.is_empty() || pairs.len() > MAX_RUNS || !rest.is_empty() {
+            return Err("the number of runs is not allowed");
+        }
+        let run = |&[a, b, c, d, e, f, g, h]: &[u8; 8]| {
+            (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))
+        };
+        let runs: Vec<_> = pairs.iter().map(run).collect();
+        if runs.iter().any(|(first, count)| *count == 0 || first.checked_add(*count).is_none()) {
+            return Err("a run of holes without an end");
+        }
+        input.left = &[];
+        Ok(Self::Holes { id, runs })
+    }
+
     fn read_verdict(input: &mut Input<'_>) -> Result<Self, &'static str> {
         let (id, code) = (input.take_u32()?, input.take_u8().ok_or(SHORT)?);
         let verdict = *VERDICTS.get(usize::from(code)).ok_or("unknown verdict")?;
@@ -296,28 +341,36 @@ impl Message {
 impl Offer {
     fn append_to(&self, out: &mut BytesMut) {
         put_tagged(out, tag::OFFER, self.id);
-        out.put_u8(u8::from(self.kind == Kind::Folder));
+        let code = KINDS.iter().position(|kind| *kind == self.kind).unwrap_or_default();
+        out.put_u8(u8::try_from(code).unwrap_or_default());
         out.put_u16_le(self.mode);
         out.put_i64_le(self.mtime.0);
         out.put_u32_le(self.mtime.1);
         out.put_u64_le(self.size);
+        out.put_u64_le(self.data);
+        out.put_u16_le(u16::try_from(self.name.len()).unwrap_or_default());
         out.put_slice(&self.name);
+        out.put_slice(&self.target);
     }
 
     fn read_offer(input: &mut Input<'_>) -> Option<Self> {
         let id = input.take_u32().ok()?;
-        let kind = match input.take_u8()? {
-            0 => Kind::File,
-            1 => Kind::Folder,
-            _ => return None,
-        };
+        let kind = *KINDS.get(usize::from(input.take_u8()?))?;
         let mode = u16::from_le_bytes(input.take_array().ok()?);
         let seconds = i64::from_le_bytes(input.take_array().ok()?);
         let nanos = input.take_u32().ok().filter(|nanos| *nanos < 1_000_000_000)?;
-        let size = input.take_u64().ok()?;
-        let name = core::mem::take(&mut input.left);
-        let fits = !name.is_empty() && name.len() <= MAX_NAME;
-        fits.then(|| Self { id, kind, mode, mtime: (seconds, nanos), size, name: name.to_vec() })
+        let (size, data) = (input.take_u64().ok()?, input.take_u64().ok()?);
+        let length = usize::from(u16::from_le_bytes(input.take_array().ok()?));
+        let (name, target) = core::mem::take(&mut input.left).split_at_checked(length)?;
+        let fits = |text: &[u8]| !text.is_empty() && text.len() <= MAX_NAME;
+        let sound = match kind {
+            Kind::File => data <= size && target.is_empty(),
+            Kind::Folder => size == 0 && data == 0 && target.is_empty(),
+            Kind::Link => size == 0 && data == 0 && fits(target),
+        };
+        let (name, target) =
+            (Some(name).filter(|name| sound && fits(name))?.to_vec(), target.to_vec());
+        Some(Self { id, kind, mode, mtime: (seconds, nanos), size, data, name, target })
     }
 }
 
@@ -387,11 +440,17 @@ mod tests {
         let id = any::<u32>();
         let bytes = prop::collection::vec(any::<u8>(), 0..200);
         let verdict = prop::sample::select(VERDICTS.to_vec());
-        let kind = prop::sample::select(vec![Kind::File, Kind::Folder]);
         let task = prop::sample::select(vec![Task::Send, Task::Compare]);
-        let name = prop::collection::vec(any::<u8>(), 1..MAX_NAME);
+        let name = || prop::collection::vec(any::<u8>(), 1..MAX_NAME);
         let mtime = (any::<i64>(), 0..1_000_000_000u32);
-        let offer = (id, kind, any::<u16>(), mtime, any::<u64>(), name);
+        let kind = prop_oneof![
+            any::<(u64, u64)>().prop_map(|(a, b)| (Kind::File, a.max(b), a.min(b), Vec::new())),
+            Just((Kind::Folder, 0, 0, Vec::new())),
+            name().prop_map(|target| (Kind::Link, 0, 0, target)),
+        ];
+        let offer = (id, kind, any::<u16>(), mtime, name());
+        let run = (0..u32::MAX / 2, 1..u32::MAX / 2);
+        let runs = prop::collection::vec(run, 1..MAX_RUNS);
         let hashes = prop::collection::vec(any::<Digest>(), 1..MAX_HASHES);
         prop_oneof![
             any::<(u64, u64, u8)>().prop_map(|(files, bytes, block_shift)| Message::Hello {
@@ -402,9 +461,10 @@ mod tests {
             any::<(u8, Realm)>()
                 .prop_map(|(block_shift, realm)| Message::Welcome { block_shift, realm }),
             any::<Digest>().prop_map(|id| Message::Identity { id }),
-            offer.prop_map(|(id, kind, mode, mtime, size, name)| {
-                Message::Offer(Offer { id, kind, mode, mtime, size, name })
+            offer.prop_map(|(id, (kind, size, data, target), mode, mtime, name)| {
+                Message::Offer(Offer { id, kind, mode, mtime, size, data, name, target })
             }),
+            (id, runs).prop_map(|(id, runs)| Message::Holes { id, runs }),
             (id, id, hashes).prop_map(|(id, first, hashes)| Message::Have { id, first, hashes }),
             (id, task).prop_map(|(id, task)| Message::Go { id, task }),
             any::<(u32, u64, Digest)>().prop_map(|(id, blocks, digest)| Message::End {
@@ -461,7 +521,7 @@ mod tests {
         let error = |bytes: &'static [u8]| Message::decode(&bytes.into()).unwrap_err().to_string();
         assert_eq!(
             error(b"\x01PPFT\x01aaaaaaaaaaaaaaaa"),
-            "the other end speaks version 1 of file transfers, this end version 2: update the older one"
+            "the other end speaks version 1 of file transfers, this end version 3: update the older one"
         );
         assert!(error(b"\x01GET /aaaaaaaaaaaaaaaa").contains("does not transfer files"));
         assert!(error(b"\xff").contains("unknown tag"));

@@ -1,14 +1,16 @@
 //! One file on its way in.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::codec::{Digest, MAX_HASHES, Message, Offer, Verdict};
+use super::holes::{Runs, Zeros};
 use super::identity::{FileKey, Owner};
 use super::index::Entry;
 use super::layout::{Hasher, Layout, hash_block, hash_chunk};
 use super::name;
-use super::part::{Part, Stamp};
+use super::part::{self, Part, Stamp};
 use super::shelf::{Content, Session, Shelf, TakenOver};
 use super::store::{ENTRY_BYTES, Store};
 use super::tree::{Folder, Refusal};
@@ -17,12 +19,15 @@ use super::tree::{Folder, Refusal};
 const MAX_OPEN: usize = 1024;
 /// Hashes of blocks that wait for others before them, at most, of a session's files together.
 const MAX_AHEAD: usize = 1 << 16;
+/// Runs of holes, at most, of a session's files together.
+const MAX_HOLES: usize = 1 << 16;
 
 /// What the books of a session's files hold.
 #[derive(Debug, Default)]
 pub(crate) struct Books {
     open: usize,
     ahead: usize,
+    holes: usize,
 }
 
 /// A file whose blocks come. Nothing of it is on the disk before the first one.
@@ -38,6 +43,8 @@ pub(crate) struct Incoming {
     /// Chunks that were there before this session.
     claimed: BTreeSet<u32>,
     open: BTreeMap<u32, OpenChunk>,
+    /// Chunks that the sender said to be holes.
+    holes: Runs,
     /// Blocks that came.
     blocks: u64,
     /// Blocks that were sent, and the hash of the whole, once the sender has said so.
@@ -48,9 +55,9 @@ pub(crate) struct Incoming {
 /// Where a file goes.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    pub(crate) folders: Vec<Vec<u8>>,
+    folders: Vec<Vec<u8>>,
     pub(crate) file: Vec<u8>,
-    unfinished: Vec<u8>,
+    pub(crate) unfinished: Vec<u8>,
 }
 
 impl Place {
@@ -62,7 +69,7 @@ impl Place {
         Some(Self { folders, file: file.to_vec(), unfinished })
     }
 
-    fn name_parts(&self) -> Vec<&[u8]> {
+    pub(crate) fn name_parts(&self) -> Vec<&[u8]> {
         self.folders.iter().map(Vec::as_slice).collect()
     }
 
@@ -122,7 +129,7 @@ impl Incoming {
     ) -> Result<Self, Refusal> {
         let key = owner.file_key(&offer.name);
         let shelf = store.shelves.take_file(key, &session, layout)?;
-        let (claimed, open) = (BTreeSet::new(), BTreeMap::new());
+        let (claimed, open, holes) = (BTreeSet::new(), BTreeMap::new(), Runs::default());
         let (part, blocks, end, stored) = (None, 0, None, false);
         let mut new = Self {
             store,
@@ -135,13 +142,14 @@ impl Incoming {
             part,
             claimed,
             open,
+            holes,
             blocks,
             end,
             stored,
         };
         new.find_chunks()?;
         let known: u64 = new.claimed.iter().map(|chunk| layout.chunk_len(*chunk)).sum();
-        new.store.check_room(layout.size().saturating_sub(known))?;
+        new.store.check_room(new.offer.data.saturating_sub(known))?;
         Ok(new)
     }
 
@@ -227,25 +235,86 @@ impl Incoming {
         self.part = None;
     }
 
-    /// Writes a block to its place.
+    /// Writes a block to its place; one without data is a hole. Gives its bytes.
     pub(crate) fn write_block(
         &mut self,
         index: u64,
         data: &[u8],
         books: &mut Books,
-    ) -> Result<(), BlockError> {
-        if self.layout.block_len(index) != Some(data.len()) {
-            return Err(BlockError::Protocol("a block that the file does not have"));
-        }
+        zeros: &mut Zeros,
+    ) -> Result<usize, BlockError> {
+        let len = self.layout.block_len(index);
+        let len = len.filter(|len| data.is_empty() || data.len() == *len);
+        let len = len.ok_or(BlockError::Protocol("a block that the file does not have"))?;
         let shelf = self.shelf.clone();
         let mut content = shelf.lock_content(&self.session)?;
         let chunk = self.layout.chunk_of(index);
         self.expect_block(chunk, index, &mut content, books).map_err(BlockError::Protocol)?;
         self.store.spend_quota(data.len() as u64)?;
         let offset = self.layout.offset(index);
-        self.open_part(&mut content)?.write_at(data, offset)?;
-        self.note_block(chunk, index, hash_block(data), &mut content, books);
-        Ok(())
+        let digest = if data.is_empty() {
+            self.clear_range(&mut content, &(offset..offset + len as u64))?;
+            zeros.hash_block(len)
+        } else {
+            self.open_part(&mut content)?.write_at(data, offset)?;
+            hash_block(data)
+        };
+        self.note_block(chunk, index, digest, &mut content, books);
+        Ok(len)
+    }
+
+    /// A file of which nothing was written has nothing to clear.
+    fn clear_range(&mut self, content: &mut Content, range: &Range<u64>) -> Result<(), Refusal> {
+        if content.inode.is_none() {
+            return Ok(());
+        }
+        self.open_part(content)?.clear_range(range)
+    }
+
+    /// These chunks are holes. Gives their bytes.
+    pub(crate) fn note_holes(
+        &mut self,
+        runs: &[(u32, u32)],
+        books: &mut Books,
+    ) -> Result<u64, BlockError> {
+        let shelf = self.shelf.clone();
+        let mut content = shelf.lock_content(&self.session)?;
+        let mut bytes = 0;
+        for (first, count) in runs {
+            let run = *first..first.saturating_add(*count);
+            if run.end > self.layout.chunks() {
+                return Err(BlockError::Protocol("a hole that the file does not have"));
+            }
+            self.expect_run(&run, &mut content, books).map_err(BlockError::Protocol)?;
+            let last = run.end - 1;
+            let end = self.layout.chunk_start(last) + self.layout.chunk_len(last);
+            let range = self.layout.chunk_start(run.start)..end;
+            self.clear_range(&mut content, &range)?;
+            bytes += range.end - range.start;
+        }
+        Ok(bytes)
+    }
+
+    /// Whether none of these chunks has come yet.
+    fn expect_run(
+        &mut self,
+        run: &Range<u32>,
+        content: &mut Content,
+        books: &mut Books,
+    ) -> Result<(), &'static str> {
+        let there: Vec<u32> = content.chunks.range(run.clone()).map(|(chunk, _)| *chunk).collect();
+        for chunk in there {
+            if !self.claimed.remove(&chunk) {
+                return Err("a chunk twice");
+            }
+            content.chunks.remove(&chunk);
+        }
+        let before = self.holes.len();
+        if self.open.range(run.clone()).next().is_some() || !self.holes.insert(run.clone()) {
+            return Err("a chunk twice");
+        }
+        books.holes = books.holes + self.holes.len() - before;
+        if books.holes > MAX_HOLES { Err("too many holes") } else { Ok(()) }
     }
 
     /// Whether a block is one that has not come yet.
@@ -259,7 +328,7 @@ impl Incoming {
         if self.claimed.remove(&chunk) {
             content.chunks.remove(&chunk);
         }
-        if content.chunks.contains_key(&chunk) {
+        if content.chunks.contains_key(&chunk) || self.holes.contains(chunk) {
             return Err("a block twice");
         }
         match self.open.get(&chunk) {
@@ -339,16 +408,16 @@ impl Incoming {
 
     /// It is over for these books.
     pub(crate) fn strike_off(&self, books: &mut Books) {
+        books.holes -= self.holes.len();
         books.open -= self.open.len();
         books.ahead -= self.open.values().map(|open| open.ahead.len()).sum::<usize>();
     }
 
-    /// Checks the whole file and gives it its name. Gives the number of the name
-    /// ([`name::copy_name`]).
-    /// It may take long: everything goes to the disk.
-    pub(crate) fn finish_file(mut self) -> Result<u32, Refusal> {
+    /// Checks the whole file and makes it what its sender wants it to be, all but its name. Gives
+    /// its hash and its inode. It is on the disk if it is not where the folder of the receiver is.
+    pub(crate) fn settle(&mut self, zeros: &mut Zeros) -> Result<(Digest, u64), Refusal> {
         self.store.spend_quota(ENTRY_BYTES)?;
-        let digest = self.check_digest()?;
+        let digest = self.check_digest(zeros)?;
         self.shelf.begin_to_store(&self.session)?;
         let shelf = self.shelf.clone();
         let part = {
@@ -360,25 +429,53 @@ impl Incoming {
         };
         let Offer { size, mode, mtime, .. } = self.offer;
         part.set_metadata(size, self.store.grant_mode(mode), mtime)?;
+        if !self.store.root.holds(part.file())? {
+            part.sync()?;
+        }
+        let inode = Stamp::from_file(part.file())?.inode;
+        self.part = Some(part);
+        Ok((digest, inode))
+    }
+
+    /// Sees to it that a settled file is on the disk.
+    pub(crate) fn sync(&self) -> Result<(), Refusal> {
+        self.part.as_ref().map_or(Ok(()), Part::sync)
+    }
+
+    /// Gives the file that is settled and on the disk its name. Gives the number of the name
+    /// ([`name::copy_name`]) and the folder.
+    pub(crate) fn give_name(
+        &mut self,
+        digest: Digest,
+        inode: u64,
+    ) -> Result<(u32, Folder), Refusal> {
         let folder = self.store.root.make_below(&self.place.name_parts(), None)?;
         let (overwrite, shift) = (self.store.options.overwrite, self.layout.block_shift());
         let same = |there: &Stamp| self.store.lock_index().is_same(there, shift, &digest);
         let Place { unfinished, file, .. } = &self.place;
-        let copy = part.give_name(&folder, unfinished, file, overwrite, same)?;
+        let copy = part::give_name(&folder, (unfinished, inode), file, overwrite, same)?;
         if let Some(stamp) = Stamp::of_name(&folder, &name::copy_name(file, copy))? {
             let entry = Entry { copy, block_shift: shift, stamp, digest };
             self.store.lock_index().put(self.key, entry);
         }
         self.stored = true;
-        Ok(copy)
+        Ok((copy, folder))
     }
 
     /// The hash of the whole, if it is what was sent.
-    fn check_digest(&self) -> Result<Digest, Refusal> {
+    fn check_digest(&self, zeros: &mut Zeros) -> Result<Digest, Refusal> {
         let content = self.shelf.lock_content(&self.session)?;
         let mut hasher = self.layout.file_hasher();
-        content.chunks.values().for_each(|digest| hasher.add_digest(digest));
-        let whole = content.chunks.len() == self.layout.chunks() as usize;
+        let mut whole = true;
+        for chunk in 0..self.layout.chunks() {
+            match content.chunks.get(&chunk) {
+                Some(digest) => hasher.add_digest(digest),
+                None if self.holes.contains(chunk) => {
+                    hasher.add_digest(&zeros.hash_chunk(self.layout, chunk));
+                }
+                None => whole = false,
+            }
+        }
         let digest = hasher.digest();
         if whole && self.end.is_some_and(|(_, sent)| sent == digest) {
             return Ok(digest);

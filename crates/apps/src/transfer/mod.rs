@@ -15,6 +15,9 @@
 //! Nothing is encrypted.
 
 mod codec;
+mod exclude;
+mod finish;
+mod holes;
 mod identity;
 mod incoming;
 mod index;
@@ -23,10 +26,13 @@ mod link;
 mod name;
 mod part;
 pub mod places;
+mod reading;
 mod receive;
 mod send;
 mod shelf;
 mod store;
+mod target;
+mod throttle;
 mod tree;
 mod walk;
 
@@ -35,14 +41,17 @@ use std::time::Duration;
 use polypath_net::{Closed, SendError};
 
 pub use codec::{CodecError, Verdict};
+pub use exclude::{Exclude, ExcludeError};
 pub use identity::Identity;
 pub use receive::{Greeting, ReceiveOptions, await_greeting, receive};
 pub use send::{SendFilesOptions, send};
 pub use store::{Store, StoreOptions, discard_unused, open_files};
-pub use walk::{SourceError, Sources};
+pub use walk::{Entry, SourceError, Sources, What};
 
 /// Files on offer at the same time, at most, so that small ones do not wait a round trip each.
-const MAX_OFFERED: usize = 32;
+const MAX_OFFERED: usize = 1024;
+/// Bytes of the names of what is on offer at the same time, at most, unless it is a single one.
+const MAX_WORDS: usize = 1 << 17;
 
 /// Hears how a transfer goes, on the transfer's thread.
 pub trait Observer: Sync {
@@ -71,8 +80,12 @@ pub struct Report {
     pub already_there: u64,
     /// Folders.
     pub folders: u64,
-    /// Neither files nor folders, and left out.
+    /// Symbolic links.
+    pub links: u64,
+    /// Neither files nor folders, or links that lead out of their folder, and left out.
     pub left_out: u64,
+    /// Left out because the sender's user said so; what is in such a folder is not counted.
+    pub excluded: u64,
     /// Files and folders that failed.
     pub failed: u64,
     /// The first of them.
@@ -81,6 +94,8 @@ pub struct Report {
     pub bytes: u64,
     /// Bytes of all blocks that travelled.
     pub travelled: u64,
+    /// Bytes of holes, which did not have to.
+    pub holes: u64,
 }
 
 /// Failures that a report describes, at most.

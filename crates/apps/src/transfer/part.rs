@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, FileTimes, Permissions};
+use std::ops::Range;
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
@@ -14,14 +15,14 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, RenameFlags, openat, renameat, renameat2};
-use nix::sys::stat::{Mode, futimens};
+use nix::fcntl::{OFlag, RenameFlags, openat, readlinkat, renameat, renameat2};
+use nix::sys::stat::{Mode, UtimensatFlags, futimens, utimensat};
 use nix::sys::time::TimeSpec;
-use nix::unistd::{Whence, lseek64};
+use nix::unistd::{Whence, lseek64, symlinkat};
 
 use super::codec::Verdict;
-use super::name;
 use super::tree::{Folder, MAX_COPIES, Refusal, is_file};
+use super::{holes, name};
 
 /// What tells whether a file is still the one, and as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +106,12 @@ impl Part {
         hole.is_ok_and(|hole| u64::try_from(hole).is_ok_and(|hole| hole >= from + len))
     }
 
-    /// Makes it what its sender wants it to be, as far as permissions outside `mask` go, and sees
-    /// to it that it is on the disk.
+    /// Makes bytes of it a hole.
+    pub(crate) fn clear_range(&self, range: &Range<u64>) -> Result<(), Refusal> {
+        Ok(holes::clear_range(&self.0, range)?)
+    }
+
+    /// Makes it what its sender wants it to be, with permissions as they were granted.
     pub(crate) fn set_metadata(
         &self,
         size: u64,
@@ -118,37 +123,81 @@ impl Part {
         if let Some(time) = system_time(mtime) {
             self.0.set_times(FileTimes::new().set_modified(time))?;
         }
-        Ok(self.0.sync_all()?)
+        Ok(())
     }
 
-    /// Gives the complete file its name, or the next one that is free; gives the number of the name
-    /// ([`name::copy_name`]). With `overwrite` another file of the name goes. `same`: whether a
-    /// file that has the name already is just as good; then this one goes.
-    pub(crate) fn give_name(
-        &self,
-        folder: &Folder,
-        unfinished: &[u8],
-        wanted: &[u8],
-        overwrite: bool,
-        same: impl Fn(&Stamp) -> bool,
-    ) -> Result<u32, Refusal> {
-        let mine = Stamp::from_file(&self.0)?.inode;
-        if Stamp::of_name(folder, unfinished)?.is_none_or(|stamp| stamp.inode != mine) {
-            return Err(Refusal::new(Verdict::Trouble, "the unfinished file has vanished"));
-        }
-        for n in 1..=MAX_COPIES {
-            let to = name::copy_name(wanted, n);
-            if !overwrite && Stamp::of_name(folder, &to)?.is_some_and(|there| same(&there)) {
-                folder.remove_part(unfinished);
-                return Ok(n);
-            }
-            if rename_part(folder, unfinished, &to, overwrite)? {
-                folder.handle().sync_all()?;
-                return Ok(n);
-            }
-        }
-        Err(Refusal::new(Verdict::Trouble, "too many files of this name are there"))
+    /// Sees to it that it is on the disk.
+    pub(crate) fn sync(&self) -> Result<(), Refusal> {
+        Ok(self.0.sync_all()?)
     }
+}
+
+/// Gives the complete file `mine` (its inode) its name, or the next one that is free; gives the
+/// number of the name ([`name::copy_name`]). With `overwrite` another file of the name goes.
+/// `same`: whether a file that has the name already is just as good; then this one goes.
+pub(crate) fn give_name(
+    folder: &Folder,
+    (unfinished, mine): (&[u8], u64),
+    wanted: &[u8],
+    overwrite: bool,
+    same: impl Fn(&Stamp) -> bool,
+) -> Result<u32, Refusal> {
+    if Stamp::of_name(folder, unfinished)?.is_none_or(|stamp| stamp.inode != mine) {
+        return Err(Refusal::new(Verdict::Trouble, "the unfinished file has vanished"));
+    }
+    for n in 1..=MAX_COPIES {
+        let to = name::copy_name(wanted, n);
+        if !overwrite && Stamp::of_name(folder, &to)?.is_some_and(|there| same(&there)) {
+            folder.remove_part(unfinished);
+            return Ok(n);
+        }
+        if rename_part(folder, unfinished, &to, overwrite)? {
+            return Ok(n);
+        }
+    }
+    Err(Refusal::new(Verdict::Trouble, TOO_MANY))
+}
+
+const TOO_MANY: &str = "too many files of this name are there";
+
+/// Makes a symbolic link, or uses the next name that is free; one that leads to the same place is
+/// just as good. Nobody is told which.
+pub(crate) fn make_link(
+    folder: &Folder,
+    (unfinished, wanted): (&[u8], &[u8]),
+    target: &[u8],
+    mtime: (i64, u32),
+    overwrite: bool,
+) -> Result<(), Refusal> {
+    let (handle, target) = (folder.handle(), OsStr::from_bytes(target));
+    for n in 1..=MAX_COPIES {
+        let name = name::copy_name(wanted, n);
+        let to = OsStr::from_bytes(&name);
+        if readlinkat(handle, to).is_ok_and(|there| there == target) {
+            return Ok(());
+        }
+        let made = if overwrite {
+            folder.remove_part(unfinished);
+            symlinkat(target, handle, OsStr::from_bytes(unfinished))?;
+            let renamed = rename_part(folder, unfinished, &name, true);
+            folder.remove_part(unfinished);
+            renamed?
+        } else {
+            match symlinkat(target, handle, to) {
+                Ok(()) => true,
+                Err(Errno::EEXIST) => false,
+                Err(error) => return Err(error.into()),
+            }
+        };
+        if made {
+            // Not every file system keeps the times of links.
+            let time = TimeSpec::new(mtime.0, mtime.1.into());
+            let follow = UtimensatFlags::NoFollowSymlink;
+            let _ = utimensat(handle, to, &TimeSpec::UTIME_OMIT, &time, follow);
+            return Ok(());
+        }
+    }
+    Err(Refusal::new(Verdict::Trouble, TOO_MANY))
 }
 
 /// False: the name is taken.
@@ -197,11 +246,21 @@ mod tests {
         names
     }
 
+    fn name_part(
+        part: &Part,
+        folder: &Folder,
+        overwrite: bool,
+        same: impl Fn(&Stamp) -> bool,
+    ) -> Result<u32, Refusal> {
+        let mine = Stamp::from_file(part.file())?.inode;
+        give_name(folder, (PART, mine), b"a", overwrite, same)
+    }
+
     fn store(folder: &Folder, data: &[u8], overwrite: bool) -> Result<u32, Refusal> {
         let part = Part::create_new(folder, PART)?;
         part.write_at(data, 0)?;
         part.set_metadata(data.len() as u64, 0o640, (-5, 0))?;
-        part.give_name(folder, PART, b"a", overwrite, |there| there.size == 77)
+        name_part(&part, folder, overwrite, |there| there.size == 77)
     }
 
     #[test]
@@ -213,7 +272,7 @@ mod tests {
         part.write_at(b"ab", 0).unwrap();
         assert_eq!(names(root.path()), [".a.polypath-part"]);
         part.set_metadata(4, 0o755, (1_000_000_000, 5)).unwrap();
-        assert_eq!(part.give_name(&folder, PART, b"a", false, |_| false).unwrap(), 1);
+        assert_eq!(name_part(&part, &folder, false, |_| false).unwrap(), 1);
         assert_eq!(names(root.path()), ["a"]);
         let about = std::fs::metadata(root.path().join("a")).unwrap();
         assert_eq!(
@@ -249,15 +308,43 @@ mod tests {
         let second = Part::create_new(&folder, PART).unwrap();
         second.write_at(b"x", 0).unwrap();
         assert_eq!(
-            first.give_name(&folder, PART, b"a", false, |_| false).unwrap_err().verdict,
+            name_part(&first, &folder, false, |_| false).unwrap_err().verdict,
             Verdict::Trouble
         );
-        assert_eq!(second.give_name(&folder, PART, b"a", false, |_| false).unwrap(), 1);
+        assert_eq!(name_part(&second, &folder, false, |_| false).unwrap(), 1);
         std::fs::hard_link(root.path().join("a"), root.path().join("b")).unwrap();
         assert!(Part::open_existing(&folder, b"b").unwrap().is_none());
         std::os::unix::fs::symlink(root.path().join("a"), root.path().join("c")).unwrap();
         assert!(Part::open_existing(&folder, b"c").unwrap().is_none());
         assert!(Part::open_existing(&folder, b"nothing").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_link_takes_a_free_name_and_is_not_followed() {
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = Folder::open_root(root.path()).unwrap();
+        let link = |target: &[u8], overwrite| {
+            make_link(&folder, (PART, b"a"), target, (1_000_000_000, 0), overwrite)
+        };
+        std::fs::write(root.path().join("a"), "file").unwrap();
+        link(b"x", false).unwrap();
+        link(b"x", false).unwrap();
+        link(b"y", false).unwrap();
+        assert_eq!(names(root.path()), ["a", "a (2)", "a (3)"]);
+        let target = |name: &str| std::fs::read_link(root.path().join(name)).unwrap();
+        assert_eq!((target("a (2)"), target("a (3)")), ("x".into(), "y".into()));
+        let about = std::fs::symlink_metadata(root.path().join("a (2)")).unwrap();
+        assert_eq!(about.mtime(), 1_000_000_000);
+        assert_eq!(std::fs::read(root.path().join("a")).unwrap(), b"file");
+        link(b"z", true).unwrap();
+        assert_eq!(target("a"), Path::new("z"));
+        assert_eq!(names(root.path()), ["a", "a (2)", "a (3)"]);
+        // A link that is in the way is replaced, whatever it leads to.
+        std::fs::remove_file(root.path().join("a")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.path().join("a")).unwrap();
+        link(b"z", true).unwrap();
+        assert_eq!(target("a"), Path::new("z"));
+        assert!(names(outside.path()).is_empty());
     }
 
     #[test]

@@ -7,16 +7,19 @@ use std::time::Duration;
 use polypath_net::{Association, Bytes};
 
 use super::codec::{Digest, Kind, Message, Offer, Task, Verdict};
+use super::finish::{self, MAX_WAITING};
+use super::holes::Zeros;
 use super::identity::Owner;
 use super::incoming::{BlockError, Books, Incoming, Place};
 use super::layout::{BLOCK_SHIFTS, Layout, block_shift};
 use super::link::{self, Pulse};
-use super::name;
-use super::part::Stamp;
+use super::part::{self, Stamp};
 use super::shelf::Session;
 use super::store::{ENTRY_BYTES, Store};
 use super::tree::Refusal;
-use super::{Cause, Failure, MAX_OFFERED, Observer, Report, TransferError};
+use super::{
+    Cause, Failure, MAX_OFFERED, MAX_WORDS, Observer, Report, TransferError, name, target,
+};
 use crate::shown;
 
 /// Messages taken at a time.
@@ -92,8 +95,11 @@ pub async fn receive(
         done: false,
         next_id: 0,
         offered: BTreeMap::new(),
+        words: 0,
+        complete: Vec::new(),
         open: VecDeque::new(),
         books: Books::default(),
+        zeros: Zeros::default(),
         report: Report::default(),
     };
     observer.total(greeting.files, greeting.bytes);
@@ -130,9 +136,14 @@ struct Receiver<'a> {
     /// All numbers below were used.
     next_id: u32,
     offered: BTreeMap<u32, State>,
+    /// Bytes of their names.
+    words: usize,
+    /// Files that wait for their names.
+    complete: Vec<(u32, Incoming)>,
     /// Files with a descriptor, the longest open first.
     open: VecDeque<u32>,
     books: Books,
+    zeros: Zeros,
     report: Report,
 }
 
@@ -160,13 +171,33 @@ impl Receiver<'_> {
         let (block_shift, realm) = (self.block_shift, *self.store.realm());
         self.send_message(&Message::Welcome { block_shift, realm }).await?;
         let mut batch = Vec::new();
-        while self.association.recv_many(&mut batch, BATCH).await? > 0 {
+        while self.hear_some(&mut batch).await? {
             for message in batch.drain(..) {
                 self.pulse.note_word();
                 self.handle_message(&message.data).await?;
             }
         }
         if self.done { Ok(()) } else { Err(TransferError::EndedEarly) }
+    }
+
+    /// Takes messages; false: there will be none. When there is none at the moment, complete files
+    /// get their names.
+    async fn hear_some(
+        &mut self,
+        batch: &mut Vec<polypath_net::Message>,
+    ) -> Result<bool, TransferError> {
+        if !self.complete.is_empty() {
+            while batch.len() < BATCH
+                && let Some(message) = self.association.try_recv()
+            {
+                batch.push(message);
+            }
+            if !batch.is_empty() {
+                return Ok(true);
+            }
+            self.name_files().await?;
+        }
+        Ok(self.association.recv_many(batch, BATCH).await? > 0)
     }
 
     async fn handle_message(&mut self, bytes: &Bytes) -> Result<(), TransferError> {
@@ -184,6 +215,7 @@ impl Receiver<'_> {
                 Ok(())
             }
             Message::Offer(offer) => self.handle_offer(offer).await,
+            Message::Holes { id, runs } => self.note_holes(id, &runs).await,
             Message::End { id, blocks, digest } => self.end_file(id, blocks, digest).await,
             Message::Withdraw { id } if id < self.next_id => {
                 if let Some(state) = self.remove_file(id) {
@@ -194,7 +226,7 @@ impl Receiver<'_> {
                 }
                 Ok(())
             }
-            Message::Done if self.offered.is_empty() => {
+            Message::Done if self.offered.is_empty() && self.complete.is_empty() => {
                 self.done = true;
                 self.send_message(&Message::Bye).await
             }
@@ -204,13 +236,17 @@ impl Receiver<'_> {
     }
 
     async fn handle_offer(&mut self, offer: Offer) -> Result<(), TransferError> {
-        if offer.id != self.next_id || self.offered.len() >= MAX_OFFERED {
+        let files = self.offered.len() + self.complete.len();
+        let wordy = files > 0 && self.words + offer.words() > MAX_WORDS;
+        if offer.id != self.next_id || files >= MAX_OFFERED || wordy {
             return Err(TransferError::Protocol("an offer out of turn, or too many"));
         }
         self.next_id = self.next_id.saturating_add(1);
-        let (id, shown) = (offer.id, shown::escape_bytes(&offer.name));
-        let answer = match offer.kind {
+        let (id, kind) = (offer.id, offer.kind);
+        let shown = shown::escape_bytes(&offer.name);
+        let answer = match kind {
             Kind::Folder => self.make_folder(&offer).map(|()| None),
+            Kind::Link => self.make_link(&offer).map(|()| None),
             Kind::File => {
                 self.observer.file(&shown, offer.size);
                 match self.inspect_offer(offer) {
@@ -225,7 +261,9 @@ impl Receiver<'_> {
         match answer {
             Ok(Some(state)) => self.ask_sender(id, state).await,
             Ok(None) => {
-                self.report.folders += 1;
+                let links = kind == Kind::Link;
+                let made = if links { &mut self.report.links } else { &mut self.report.folders };
+                *made += 1;
                 self.send_verdict(id, Verdict::Stored, String::new()).await
             }
             Err(refusal) => self.refuse_file(id, &shown, refusal).await,
@@ -236,6 +274,18 @@ impl Receiver<'_> {
         let parts = self.check_name(&offer.name)?;
         self.store.spend_quota(ENTRY_BYTES)?;
         self.store.root.make_below(&parts, Some(offer.mode)).map(drop)
+    }
+
+    /// Makes a symbolic link, which nothing here will ever follow.
+    fn make_link(&self, offer: &Offer) -> Result<(), Refusal> {
+        let (_, place) = self.find_place(offer)?;
+        let target = target::check_target(&offer.name, &offer.target, self.store.options.hidden);
+        let target = target
+            .map_err(|why| Refusal::new(Verdict::BadName, format!("the link is refused: {why}")))?;
+        self.store.spend_quota(ENTRY_BYTES)?;
+        let folder = self.store.root.make_below(&place.name_parts(), None)?;
+        let names = (&place.unfinished[..], &place.file[..]);
+        part::make_link(&folder, names, &target, offer.mtime, self.store.options.overwrite)
     }
 
     fn check_name<'n>(&self, name: &'n [u8]) -> Result<Vec<&'n [u8]>, Refusal> {
@@ -291,6 +341,7 @@ impl Receiver<'_> {
         };
         match asked {
             Ok((mut messages, task)) => {
+                self.words += state.offer().words();
                 self.offered.insert(id, state);
                 messages.push(Message::Go { id, task });
                 let messages = messages.iter().map(Message::encode).collect();
@@ -311,19 +362,48 @@ impl Receiver<'_> {
             _ => return Err(TransferError::Protocol("a block that nobody asked for")),
         };
         let was_open = incoming.is_open();
-        let written = incoming.write_block(index, data, &mut self.books);
+        let written = incoming.write_block(index, data, &mut self.books, &mut self.zeros);
         if !was_open && incoming.is_open() {
             self.note_opened(id);
         }
         match written {
-            Ok(()) => {
-                self.report.travelled += data.len() as u64;
-                self.observer.progress(data.len() as u64, true);
+            Ok(len) => {
+                let (travelled, len) = (data.len() as u64, len as u64);
+                self.report.travelled += travelled;
+                self.report.holes += len - travelled;
+                self.observer.progress(len, travelled > 0);
                 self.conclude_file(id).await
             }
-            Err(BlockError::Protocol(what)) => Err(TransferError::Protocol(what)),
-            Err(BlockError::Disk(refusal)) => self.give_up(id, refusal).await,
-            Err(BlockError::TakenOver) => Err(TransferError::TakenOver),
+            Err(error) => self.handle_trouble(id, error).await,
+        }
+    }
+
+    async fn note_holes(&mut self, id: u32, runs: &[(u32, u32)]) -> Result<(), TransferError> {
+        let incoming = match self.offered.get_mut(&id) {
+            Some(State::Receiving(incoming)) => incoming,
+            None if id < self.next_id => return Ok(()),
+            _ => return Err(TransferError::Protocol("holes that nobody asked for")),
+        };
+        let was_open = incoming.is_open();
+        let noted = incoming.note_holes(runs, &mut self.books);
+        if !was_open && incoming.is_open() {
+            self.note_opened(id);
+        }
+        match noted {
+            Ok(bytes) => {
+                self.report.holes += bytes;
+                self.observer.progress(bytes, false);
+                Ok(())
+            }
+            Err(error) => self.handle_trouble(id, error).await,
+        }
+    }
+
+    async fn handle_trouble(&mut self, id: u32, error: BlockError) -> Result<(), TransferError> {
+        match error {
+            BlockError::Protocol(what) => Err(TransferError::Protocol(what)),
+            BlockError::Disk(refusal) => self.give_up(id, refusal).await,
+            BlockError::TakenOver => Err(TransferError::TakenOver),
         }
     }
 
@@ -373,33 +453,57 @@ impl Receiver<'_> {
         }
     }
 
-    /// Finishes a file of which everything has come.
+    /// Puts a file of which everything has come to those that wait for their names.
     async fn conclude_file(&mut self, id: u32) -> Result<(), TransferError> {
         let complete =
             matches!(self.offered.get(&id), Some(State::Receiving(i)) if i.is_complete());
         if !complete {
             return Ok(());
         }
-        let Some(State::Receiving(incoming)) = self.remove_file(id) else { return Ok(()) };
-        let (name, size) = (incoming.offer().name.clone(), incoming.offer().size);
-        let shown = shown::escape_bytes(&name);
-        match self.run_patiently(move || incoming.finish_file()).await? {
-            Ok(copy) => {
-                self.report.stored += 1;
-                self.report.bytes += size;
-                if copy > 1 {
-                    let file = name.rsplit(|byte| *byte == b'/').next().unwrap_or(&name);
-                    let stored = shown::escape_bytes(&name::copy_name(file, copy));
-                    self.observer.note(&format!("{shown}: stored as {stored}: its name is taken"));
+        let Some(State::Receiving(mut incoming)) = self.remove_file(id) else { return Ok(()) };
+        incoming.close_file();
+        self.words += incoming.offer().words();
+        self.complete.push((id, *incoming));
+        if self.complete.len() < MAX_WAITING { Ok(()) } else { self.name_files().await }
+    }
+
+    /// Gives complete files their names, and tells the sender.
+    async fn name_files(&mut self) -> Result<(), TransferError> {
+        let complete = core::mem::take(&mut self.complete);
+        let about = |(id, i): &(u32, Incoming)| (*id, (i.offer().name.clone(), i.offer().size));
+        let mut about: BTreeMap<u32, (Vec<u8>, u64)> = complete.iter().map(about).collect();
+        self.words -= complete.iter().map(|(_, i)| i.offer().words()).sum::<usize>();
+        let store = self.store.clone();
+        let done = self.run_patiently(move || finish::finish_files(&store, complete)).await?;
+        let mut verdicts = Vec::new();
+        for (id, result) in done {
+            let (name, size) = about.remove(&id).unwrap_or_default();
+            let verdict = match result {
+                Ok(copy) => {
+                    self.note_stored(&name, size, copy);
+                    Message::Verdict { id, verdict: Verdict::Stored, text: String::new() }
                 }
-                self.send_verdict(id, Verdict::Stored, String::new()).await
-            }
-            Err(refusal) => self.refuse_file(id, &shown, refusal).await,
+                Err(refusal) => self.note_refused(id, &shown::escape_bytes(&name), refusal),
+            };
+            verdicts.push(verdict.encode());
+        }
+        link::say_all(self.association, verdicts).await
+    }
+
+    fn note_stored(&mut self, name: &[u8], size: u64, copy: u32) {
+        self.report.stored += 1;
+        self.report.bytes += size;
+        if copy > 1 {
+            let file = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
+            let stored = shown::escape_bytes(&name::copy_name(file, copy));
+            let shown = shown::escape_bytes(name);
+            self.observer.note(&format!("{shown}: stored as {stored}: its name is taken"));
         }
     }
 
     fn remove_file(&mut self, id: u32) -> Option<State> {
         let state = self.offered.remove(&id)?;
+        self.words -= state.offer().words();
         self.open.retain(|open| *open != id);
         if let State::Receiving(incoming) = &state {
             incoming.strike_off(&mut self.books);
@@ -440,11 +544,17 @@ impl Receiver<'_> {
         shown: &str,
         refusal: Refusal,
     ) -> Result<(), TransferError> {
+        let verdict = self.note_refused(id, shown, refusal);
+        self.send_message(&verdict).await
+    }
+
+    /// What to tell the sender.
+    fn note_refused(&mut self, id: u32, shown: &str, refusal: Refusal) -> Message {
         let Refusal { verdict, text } = refusal;
         let cause = Cause::Receiver(verdict);
         let failure = Failure { name: shown.to_owned(), cause, text: text.clone() };
         self.report.note_failure(failure, self.observer);
-        self.send_verdict(id, verdict, text).await
+        Message::Verdict { id, verdict, text }
     }
 
     async fn send_verdict(

@@ -2,22 +2,21 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::sync::Arc;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
-use bytes::BytesMut;
 use polypath_net::{Association, Bytes};
+use tokio::time::Instant;
 
-use super::codec::{
-    BLOCK_HEADER, Digest, Kind, MAX_NAME, Message, Offer, Realm, Task, Verdict, put_block_header,
-};
+use super::codec::{Digest, Kind, MAX_NAME, MAX_RUNS, Message, Offer, Realm, Task, Verdict};
 use super::identity::Identity;
-use super::layout::{BLOCK_SHIFTS, Hasher, Layout, block_shift, hash_block, hash_chunk};
+use super::layout::{BLOCK_SHIFTS, Hasher, Layout, block_shift};
 use super::link::{self, Pulse};
+use super::reading::{Blocks, Piece, Reading};
+use super::throttle::Throttle;
 use super::tree::error_words;
-use super::walk::{Found, Opened, Source, Sources, Walk};
-use super::{Cause, Failure, MAX_OFFERED, Observer, Report, TransferError};
+use super::walk::{Facts, Found, Source, Sources, Walk};
+use super::{Cause, Failure, MAX_OFFERED, MAX_WORDS, Observer, Report, TransferError};
 use crate::shown;
 
 /// Hashes of chunks that the receiver claims to have, kept at the same time. What is beyond is sent
@@ -39,6 +38,8 @@ pub struct SendFilesOptions {
     pub buffer: u64,
     /// Who sends: files of the same sender are gone on with.
     pub identity: Identity,
+    /// Bits per second of content, at most.
+    pub limit: Option<NonZeroU64>,
 }
 
 /// Sends files and folders to a peer that [receives](super::receive), and shuts the association
@@ -54,15 +55,21 @@ pub async fn send(
 ) -> Result<Report, TransferError> {
     link::prefer_control(association);
     let pulse = Pulse::default();
+    let throttle = Throttle::new(options.limit);
     let mut sender = Sender {
         association,
         observer,
         pulse: &pulse,
         identity: options.identity,
         walk: sources.walk(),
-        block_shift: block_shift(options.buffer),
+        waiting: None,
+        block_shift: block_shift(options.buffer)
+            .min(throttle.largest_block().max(1).ilog2() as u8)
+            .max(*BLOCK_SHIFTS.start()),
+        throttle,
         next_id: 0,
         offered: BTreeMap::new(),
+        words: 0,
         todo: VecDeque::new(),
         claims: 0,
         welcome: None,
@@ -87,10 +94,15 @@ struct Sender<'a> {
     pulse: &'a Pulse,
     identity: Identity,
     walk: Walk,
+    /// What there was no room for yet.
+    waiting: Option<Source>,
     block_shift: u8,
+    throttle: Throttle,
     next_id: u32,
     /// Without a verdict.
     offered: BTreeMap<u32, Outgoing>,
+    /// Bytes of their names.
+    words: usize,
     /// What the receiver asked for.
     todo: VecDeque<(u32, Task)>,
     /// Hashes kept in `offered`.
@@ -102,12 +114,31 @@ struct Sender<'a> {
 }
 
 struct Outgoing {
-    shown: String,
-    /// `None`: a folder.
-    file: Option<(Arc<Opened>, Layout)>,
+    source: Source,
+    /// Bytes of its names.
+    words: usize,
+    /// `None`: a folder or a link.
+    file: Option<(Facts, Layout)>,
     claims: BTreeMap<u32, Digest>,
     /// Tasks that the receiver had about it.
     rounds: u8,
+}
+
+/// Blocks that are handed over together.
+#[derive(Default)]
+struct Batch {
+    messages: Vec<Bytes>,
+    travels: usize,
+    /// Bytes of holes.
+    holes: usize,
+}
+
+impl Batch {
+    fn add(&mut self, piece: Piece) {
+        self.travels += piece.travels;
+        self.holes += piece.len - piece.travels;
+        self.messages.push(piece.message);
+    }
 }
 
 /// A file that cannot be sent as it was offered.
@@ -166,76 +197,90 @@ impl Sender<'_> {
 
     async fn offer_more(&mut self) -> Result<(), TransferError> {
         while self.offered.len() < MAX_OFFERED {
-            match self.walk.next() {
+            let next = self.waiting.take().map(Found::Source);
+            match next.or_else(|| self.walk.next()) {
                 None => break,
-                Some(Found::Source(source)) => self.offer_file(&source).await?,
-                Some(Found::Other(path)) => {
-                    self.report.left_out += 1;
-                    self.observer.note(&format!(
-                        "{}: left out, not a file or folder",
-                        shown::escape_text(&path)
-                    ));
+                Some(Found::Source(source)) => {
+                    let words = source.name.len() + source.target.len();
+                    if !self.offered.is_empty() && self.words + words > MAX_WORDS {
+                        self.waiting = Some(source);
+                        break;
+                    }
+                    self.offer_source(source, words).await?;
                 }
+                Some(Found::Other(path, why)) => {
+                    self.report.left_out += 1;
+                    let path = shown::escape_text(&path);
+                    self.observer.note(&format!("{path}: left out: {why}"));
+                }
+                Some(Found::Excluded) => self.report.excluded += 1,
                 Some(Found::Trouble(path, error)) => self.fail_source(&path, error_words(&error)),
             }
         }
         Ok(())
     }
 
-    async fn offer_file(&mut self, source: &Source) -> Result<(), TransferError> {
-        match self.prepare_offer(source) {
+    async fn offer_source(&mut self, source: Source, words: usize) -> Result<(), TransferError> {
+        let shown = source.shown_name();
+        match self.prepare_offer(source, words) {
             Ok((offer, outgoing)) => {
                 self.next_id += 1;
+                self.words += words;
                 self.offered.insert(offer.id, outgoing);
                 self.send_message(&Message::Offer(offer)).await
             }
             Err(text) => {
-                self.fail_source(&source.shown_name(), text);
+                self.fail_source(&shown, text);
                 Ok(())
             }
         }
     }
 
+    /// Nothing more is said about it.
+    fn remove_offered(&mut self, id: u32) -> Option<Outgoing> {
+        let outgoing = self.offered.remove(&id)?;
+        self.words -= outgoing.words;
+        self.claims -= outgoing.claims.len();
+        Some(outgoing)
+    }
+
     /// What is said of a file and what is kept of it, or why it cannot be offered.
-    fn prepare_offer(&self, source: &Source) -> Result<(Offer, Outgoing), String> {
+    fn prepare_offer(&self, source: Source, words: usize) -> Result<(Offer, Outgoing), String> {
         if source.name.len() > MAX_NAME {
             return Err("its name is too long".to_owned());
         }
         if self.next_id == u32::MAX {
             return Err("too many files for one transfer".to_owned());
         }
-        let (id, kind, name) = (self.next_id, source.kind, source.name.clone());
-        let mut offer = Offer { id, kind, mode: source.mode, mtime: (0, 0), size: 0, name };
-        let mut outgoing =
-            Outgoing { shown: source.shown_name(), file: None, claims: BTreeMap::new(), rounds: 0 };
+        let Source { kind, mode, mtime, .. } = source;
+        let (name, target) = (source.name.clone(), source.target.clone());
+        let mut offer =
+            Offer { id: self.next_id, kind, mode, mtime, size: 0, data: 0, name, target };
+        let mut file = None;
         if kind == Kind::File {
-            let opened = source.open().map_err(|error| error_words(&error))?;
-            let layout = Layout::new(opened.size, self.block_shift);
-            let layout = layout.ok_or_else(|| "it is too large".to_owned())?;
-            (offer.mode, offer.mtime, offer.size) = (opened.mode, opened.mtime, opened.size);
-            outgoing.file = Some((Arc::new(opened), layout));
+            // It is opened again when its turn comes: there are more on offer than a process may
+            // have open.
+            let facts = source.open().map_err(|error| error_words(&error))?.facts;
+            let layout = Layout::new(facts.size, self.block_shift);
+            file = Some((facts, layout.ok_or_else(|| "it is too large".to_owned())?));
+            (offer.mode, offer.mtime) = (facts.mode, facts.mtime);
+            (offer.size, offer.data) = (facts.size, facts.data);
         }
-        Ok((offer, outgoing))
+        Ok((offer, Outgoing { source, words, file, claims: BTreeMap::new(), rounds: 0 }))
     }
 
     /// Does what the receiver asked for.
     async fn perform_task(&mut self, id: u32, task: Task) -> Result<(), TransferError> {
         let Some(outgoing) = self.offered.get_mut(&id) else { return Ok(()) };
-        let Some((opened, layout)) = outgoing.file.clone() else {
-            return Err(TransferError::Protocol("it asks for the content of a folder"));
+        let Some((facts, layout)) = outgoing.file else {
+            return Err(TransferError::Protocol("it asks for the content of a folder or link"));
         };
         let claims = core::mem::take(&mut outgoing.claims);
-        let shown = outgoing.shown.clone();
+        let source = outgoing.source.clone();
+        let shown = source.shown_name();
         self.observer.file(&shown, layout.size());
-        let done = match task {
-            Task::Send => self.send_file(id, &opened, layout, &claims).await,
-            Task::Compare => self.compare_file(id, &opened, layout).await,
-        };
+        let done = self.answer_task(id, task, (&source, facts, layout), &claims).await;
         self.claims -= claims.len();
-        let done = match done {
-            Ok(_) if opened.has_changed() => Err(Trouble::File(CHANGED.to_owned())),
-            other => other,
-        };
         match done {
             Ok(Some((blocks, digest))) => {
                 self.send_message(&Message::End { id, blocks, digest }).await
@@ -244,7 +289,7 @@ impl Sender<'_> {
             Ok(None) => Ok(()),
             Err(Trouble::Transfer(error)) => Err(error),
             Err(Trouble::File(text)) => {
-                if self.offered.remove(&id).is_some() {
+                if self.remove_offered(id).is_some() {
                     self.fail_source(&shown, text);
                     self.send_message(&Message::Withdraw { id }).await?;
                 }
@@ -253,26 +298,55 @@ impl Sender<'_> {
         }
     }
 
-    /// Sends the chunks that the receiver does not have. Gives the number of blocks and the file's
-    /// hash; `None`: the receiver gave the file up.
+    /// Sends a file or compares it. Gives the number of blocks and the file's hash; `None`: the
+    /// receiver gave the file up.
+    async fn answer_task(
+        &mut self,
+        id: u32,
+        task: Task,
+        (source, facts, layout): (&Source, Facts, Layout),
+        claims: &BTreeMap<u32, Digest>,
+    ) -> Result<Option<(u64, Digest)>, Trouble> {
+        let opened = source.open()?;
+        if !opened.facts.is_same(&facts) {
+            return Err(Trouble::File(CHANGED.to_owned()));
+        }
+        let reading = Reading::new(&opened.file, layout);
+        let done = match task {
+            Task::Send => self.send_file(id, reading, layout, claims).await?,
+            Task::Compare => self.compare_file(id, reading, layout).await?,
+        };
+        if opened.has_changed() { Err(Trouble::File(CHANGED.to_owned())) } else { Ok(done) }
+    }
+
+    /// Sends the chunks that the receiver does not have.
     async fn send_file(
         &mut self,
         id: u32,
-        opened: &Opened,
+        mut reading: Reading<'_>,
         layout: Layout,
         claims: &BTreeMap<u32, Digest>,
     ) -> Result<Option<(u64, Digest)>, Trouble> {
         let mut hasher = layout.file_hasher();
-        let (mut sent, mut hashed) = (0, 0);
+        let (mut sent, mut hashed, mut runs) = (0, 0, Vec::new());
         for chunk in 0..layout.chunks() {
-            if let Some(claim) = claims.get(&chunk)
-                && hash_chunk(&opened.file, layout, chunk)? == *claim
+            let (claim, hole) = (claims.get(&chunk), reading.as_hole(chunk));
+            let len = layout.chunk_len(chunk);
+            if let Some(digest) = hole {
+                hasher.add_digest(&digest);
+                self.observer.progress(len, false);
+                if claim != Some(&digest) {
+                    self.report.holes += len;
+                    self.add_hole(id, chunk, &mut runs).await?;
+                }
+            } else if let Some(claim) = claim
+                && reading.hash_chunk(chunk)? == *claim
             {
                 hasher.add_digest(claim);
-                self.observer.progress(layout.chunk_len(chunk), false);
+                self.observer.progress(len, false);
                 self.tell_of_work(&mut hashed).await?;
             } else {
-                let (digest, blocks) = self.send_chunk(id, &opened.file, layout, chunk).await?;
+                let (digest, blocks) = self.send_chunk(reading.blocks(id, chunk)).await?;
                 hasher.add_digest(&digest);
                 sent += blocks;
             }
@@ -281,21 +355,49 @@ impl Sender<'_> {
                 return Ok(None);
             }
         }
+        if !runs.is_empty() {
+            self.send_message(&Message::Holes { id, runs }).await?;
+        }
         Ok(Some((sent, hasher.digest())))
+    }
+
+    /// Notes that a chunk is a hole, and says so when there are many.
+    async fn add_hole(
+        &mut self,
+        id: u32,
+        chunk: u32,
+        runs: &mut Vec<(u32, u32)>,
+    ) -> Result<(), TransferError> {
+        if let Some((first, count)) = runs.last_mut()
+            && *first + *count == chunk
+        {
+            *count += 1;
+            return Ok(());
+        }
+        if runs.len() == MAX_RUNS {
+            let runs = core::mem::take(runs);
+            self.send_message(&Message::Holes { id, runs }).await?;
+        }
+        runs.push((chunk, 1));
+        Ok(())
     }
 
     /// The hash of the whole file; nothing is sent of it.
     async fn compare_file(
         &mut self,
         id: u32,
-        opened: &Opened,
+        mut reading: Reading<'_>,
         layout: Layout,
     ) -> Result<Option<(u64, Digest)>, Trouble> {
         let mut hasher = layout.file_hasher();
         let mut hashed = 0;
         for chunk in 0..layout.chunks() {
-            hasher.add_digest(&hash_chunk(&opened.file, layout, chunk)?);
-            self.tell_of_work(&mut hashed).await?;
+            if let Some(digest) = reading.as_hole(chunk) {
+                hasher.add_digest(&digest);
+            } else {
+                hasher.add_digest(&reading.hash_chunk(chunk)?);
+                self.tell_of_work(&mut hashed).await?;
+            }
             self.hear_all()?;
             if !self.offered.contains_key(&id) {
                 return Ok(None);
@@ -314,39 +416,41 @@ impl Sender<'_> {
         }
     }
 
-    async fn send_chunk(
-        &mut self,
-        id: u32,
-        file: &std::fs::File,
-        layout: Layout,
-        chunk: u32,
-    ) -> Result<(Digest, u64), Trouble> {
+    async fn send_chunk(&mut self, blocks: Blocks<'_>) -> Result<(Digest, u64), Trouble> {
         let mut hasher = Hasher::of_chunk();
-        let mut batch = Vec::new();
-        let (mut bytes, mut sent) = (0, 0);
-        for block in layout.blocks_of(chunk) {
-            let len = layout.block_len(block).unwrap_or(0);
-            let mut message = BytesMut::with_capacity(BLOCK_HEADER + len);
-            put_block_header(&mut message, id, block);
-            message.resize(BLOCK_HEADER + len, 0);
-            let (_, data) = message.split_at_mut(BLOCK_HEADER);
-            file.read_exact_at(data, layout.offset(block))?;
-            hasher.add_digest(&hash_block(data));
-            batch.push(message.freeze());
+        let limit = self.throttle.batch(BATCH);
+        let (mut batch, mut sent) = (Batch::default(), 0);
+        for piece in blocks {
+            let piece = piece?;
+            hasher.add_digest(&piece.digest);
             sent += 1;
-            bytes += len;
-            if bytes >= BATCH {
-                self.push_blocks(core::mem::take(&mut batch), core::mem::take(&mut bytes)).await?;
+            batch.add(piece);
+            if batch.travels >= limit {
+                self.push_blocks(core::mem::take(&mut batch)).await?;
             }
         }
-        self.push_blocks(batch, bytes).await?;
+        self.push_blocks(batch).await?;
         Ok((hasher.digest(), sent))
     }
 
-    async fn push_blocks(&mut self, blocks: Vec<Bytes>, bytes: usize) -> Result<(), TransferError> {
-        self.listen_while(link::push_blocks(self.association, blocks)).await?;
-        self.report.travelled += bytes as u64;
-        self.observer.progress(bytes as u64, true);
+    async fn push_blocks(&mut self, batch: Batch) -> Result<(), TransferError> {
+        let now = Instant::now();
+        let at = self.throttle.take(batch.travels, now);
+        if at > now {
+            let wait = async {
+                tokio::time::sleep_until(at).await;
+                Ok(())
+            };
+            self.listen_while(wait).await?;
+        }
+        self.listen_while(link::push_blocks(self.association, batch.messages)).await?;
+        let (travelled, holes) = (batch.travels as u64, batch.holes as u64);
+        self.report.travelled += travelled;
+        self.report.holes += holes;
+        self.observer.progress(travelled, true);
+        if holes > 0 {
+            self.observer.progress(holes, false);
+        }
         Ok(())
     }
 
@@ -436,12 +540,13 @@ impl Sender<'_> {
     }
 
     fn conclude_file(&mut self, id: u32, verdict: Verdict, text: &str) {
-        let Some(outgoing) = self.offered.remove(&id) else { return };
+        let Some(outgoing) = self.remove_offered(id) else { return };
         self.pulse.note_progress();
-        self.claims -= outgoing.claims.len();
         let bytes = outgoing.file.as_ref().map_or(0, |(_, layout)| layout.size());
+        let shown = outgoing.source.shown_name();
         match verdict {
-            Verdict::Stored if outgoing.file.is_none() => self.report.folders += 1,
+            Verdict::Stored if outgoing.source.kind == Kind::Folder => self.report.folders += 1,
+            Verdict::Stored if outgoing.source.kind == Kind::Link => self.report.links += 1,
             Verdict::Stored => {
                 self.report.stored += 1;
                 self.report.bytes += bytes;
@@ -449,12 +554,12 @@ impl Sender<'_> {
             Verdict::AlreadyThere => {
                 self.report.already_there += 1;
                 self.observer.progress(bytes, false);
-                self.observer.note(&format!("{}: already there", outgoing.shown));
+                self.observer.note(&format!("{shown}: already there"));
             }
             refused => {
                 let cause = Cause::Receiver(refused);
                 let text = shown::escape_remark(text);
-                let failure = Failure { name: outgoing.shown, cause, text };
+                let failure = Failure { name: shown, cause, text };
                 self.report.note_failure(failure, self.observer);
             }
         }

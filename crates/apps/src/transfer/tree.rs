@@ -5,19 +5,20 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstatat, mkdirat};
 use nix::sys::statvfs::fstatvfs;
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::unistd::{UnlinkatFlags, syncfs, unlinkat};
 
 use super::codec::Verdict;
 use super::name;
 
 /// Why a file is not written, for the peer and for people.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) verdict: Verdict,
     pub(crate) text: String,
@@ -105,15 +106,18 @@ impl Folder {
         for n in 1..=MAX_COPIES {
             let name = name::copy_of_folder(part, n);
             let name = OsStr::from_bytes(&name);
-            if let Some(mode) = make {
+            // Most folders are there.
+            let mut opened = openat(&self.0, name, SEARCH, Mode::empty());
+            if let (Err(Errno::ENOENT), Some(mode)) = (&opened, make) {
                 // Without the right to use one's own folder nothing could be put into it.
                 let mode = Mode::from_bits_truncate(u32::from(mode & 0o755 | 0o700));
                 match mkdirat(&self.0, name, mode) {
                     Ok(()) | Err(Errno::EEXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
+                opened = openat(&self.0, name, SEARCH, Mode::empty());
             }
-            match openat(&self.0, name, SEARCH, Mode::empty()) {
+            match opened {
                 Ok(folder) => return Ok(Some(Self(folder.into()))),
                 Err(Errno::ELOOP | Errno::ENOTDIR) => {}
                 Err(Errno::ENOENT) if make.is_none() => return Ok(None),
@@ -129,6 +133,16 @@ impl Folder {
             Err(Errno::ENOENT) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether a file is in the file system that this folder is in.
+    pub(crate) fn holds(&self, file: &File) -> io::Result<bool> {
+        Ok(self.0.metadata()?.dev() == file.metadata()?.dev())
+    }
+
+    /// Sees to it that all of this folder's file system is on the disk.
+    pub(crate) fn sync_all(&self) -> Result<(), Refusal> {
+        Ok(syncfs(&self.0)?)
     }
 
     pub(crate) fn remove_part(&self, part: &[u8]) {
@@ -149,8 +163,6 @@ pub(crate) fn is_file(stat: &FileStat) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt as _;
-
     use super::*;
 
     fn names(root: &Path) -> Vec<String> {

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use nix::fcntl::OFlag;
 
 use super::codec::Kind;
-use super::name;
+use super::exclude::Exclude;
 use super::tree::error_words;
+use super::{name, target};
 use crate::shown;
 
-/// A file or folder to send.
-#[derive(Debug)]
+/// A file, folder or link to send.
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     path: PathBuf,
     /// What the receiver calls it.
@@ -24,14 +25,19 @@ pub(crate) struct Source {
     pub(crate) mode: u16,
     /// Named by the user: then a symbolic link is followed.
     named: bool,
+    /// What a link leads to.
+    pub(crate) target: Vec<u8>,
+    pub(crate) mtime: (i64, u32),
 }
 
 /// What the way through the folders comes across.
 #[derive(Debug)]
 pub(crate) enum Found {
     Source(Source),
-    /// Neither file nor folder: it is left out.
-    Other(String),
+    /// It is left out, and why.
+    Other(String, &'static str),
+    /// The user said so.
+    Excluded,
     /// It cannot be read.
     Trouble(String, io::Error),
 }
@@ -74,6 +80,7 @@ pub enum SourceError {
 #[derive(Clone, Debug)]
 pub struct Sources {
     roots: Vec<(PathBuf, Vec<u8>)>,
+    exclude: Exclude,
     /// Files below them, when they were looked at.
     pub files: u64,
     /// Their bytes.
@@ -86,6 +93,14 @@ impl Sources {
     /// # Errors
     /// When one is missing or unreadable, or two have the same name.
     pub fn new(paths: &[PathBuf]) -> Result<Self, SourceError> {
+        Self::excluding(paths, Exclude::default())
+    }
+
+    /// The same, without what is to be left out.
+    ///
+    /// # Errors
+    /// When one is missing or unreadable, or two have the same name.
+    pub fn excluding(paths: &[PathBuf], exclude: Exclude) -> Result<Self, SourceError> {
         let mut roots: Vec<(PathBuf, Vec<u8>)> = Vec::new();
         for path in paths {
             let root = split_root(path)?;
@@ -102,7 +117,7 @@ impl Sources {
         if roots.is_empty() {
             return Err(SourceError::Nothing);
         }
-        let mut sources = Self { roots, files: 0, bytes: 0 };
+        let mut sources = Self { roots, exclude, files: 0, bytes: 0 };
         for found in sources.walk() {
             if let Found::Source(Source { kind: Kind::File, path, .. }) = found {
                 sources.files += 1;
@@ -114,7 +129,59 @@ impl Sources {
 
     pub(crate) fn walk(&self) -> Walk {
         let roots = self.roots.iter().map(|(path, name)| (path.clone(), name.clone()));
-        Walk { levels: vec![roots.collect::<Vec<_>>().into_iter()] }
+        Walk { levels: vec![roots.collect::<Vec<_>>().into_iter()], exclude: self.exclude.clone() }
+    }
+
+    /// All that would be sent, in its order, and what would not.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.walk().map(Entry::from_found)
+    }
+}
+
+/// One of the things that a transfer comes across.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What the receiver calls it, or where it is if it is not sent; fit to be shown.
+    pub name: String,
+    /// What it is.
+    pub what: What,
+}
+
+/// What an [`Entry`] is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A file.
+    File {
+        /// Its bytes.
+        bytes: u64,
+        /// Those that are no holes, about.
+        data: u64,
+    },
+    /// A folder.
+    Folder,
+    /// A symbolic link, and what it leads to, fit to be shown.
+    Link(String),
+    /// Left out, and why.
+    LeftOut(&'static str),
+    /// Left out because the user said so.
+    Excluded,
+    /// It cannot be read, in the words of the system.
+    Trouble(String),
+}
+
+impl Entry {
+    fn from_found(found: Found) -> Self {
+        match found {
+            Found::Source(source) => Self { name: source.shown_name(), what: source.describe() },
+            Found::Other(path, why) => {
+                Self { name: shown::escape_text(&path), what: What::LeftOut(why) }
+            }
+            Found::Excluded => Self { name: String::new(), what: What::Excluded },
+            Found::Trouble(path, error) => {
+                let what = What::Trouble(error_words(&error));
+                Self { name: shown::escape_text(&path), what }
+            }
+        }
     }
 }
 
@@ -144,6 +211,7 @@ fn split_root(path: &Path) -> Result<(PathBuf, Vec<u8>), SourceError> {
 /// The way through the folders. Holds one list of names per level.
 pub(crate) struct Walk {
     levels: Vec<std::vec::IntoIter<(PathBuf, Vec<u8>)>>,
+    exclude: Exclude,
 }
 
 impl Iterator for Walk {
@@ -163,6 +231,9 @@ impl Iterator for Walk {
 
 impl Walk {
     fn look_at(&mut self, path: PathBuf, name: Vec<u8>) -> Found {
+        if self.exclude.fits(&name) {
+            return Found::Excluded;
+        }
         let named = self.levels.len() == 1;
         let shown = path.display().to_string();
         let about = if named { fs::metadata(&path) } else { fs::symlink_metadata(&path) };
@@ -171,10 +242,20 @@ impl Walk {
             Err(error) => return Found::Trouble(shown, error),
         };
         let reserved = path.file_name().is_some_and(|part| name::is_reserved(part.as_bytes()));
+        let mut target = Vec::new();
         let kind = match () {
             () if about.is_dir() => Kind::Folder,
             () if about.is_file() && !reserved => Kind::File,
-            () => return Found::Other(shown),
+            () if about.is_file() => return Found::Other(shown, "an unfinished file"),
+            () if about.is_symlink() => match read_target(&path, &name) {
+                Ok(Ok(read)) => {
+                    target = read;
+                    Kind::Link
+                }
+                Ok(Err(why)) => return Found::Other(shown, why),
+                Err(error) => return Found::Trouble(shown, error),
+            },
+            () => return Found::Other(shown, "not a file, folder or link"),
         };
         if kind == Kind::Folder {
             match list_below(&path, &name) {
@@ -182,8 +263,16 @@ impl Walk {
                 Err(error) => return Found::Trouble(shown, error),
             }
         }
-        Found::Source(Source { path, name, kind, mode: permission_bits(&about), named })
+        let (mode, mtime) = (permission_bits(&about), modification_time(&about));
+        Found::Source(Source { path, name, kind, mode, named, target, mtime })
     }
+}
+
+/// What a link leads to, or why it cannot be carried. What begins with a dot is the receiver's
+/// question.
+fn read_target(path: &Path, name: &[u8]) -> io::Result<Result<Vec<u8>, &'static str>> {
+    let read = fs::read_link(path)?;
+    Ok(target::check_target(name, read.as_os_str().as_bytes(), true))
 }
 
 fn list_below(path: &Path, name: &[u8]) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
@@ -204,9 +293,35 @@ fn permission_bits(about: &Metadata) -> u16 {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) file: File,
+    pub(crate) facts: Facts,
+}
+
+/// What tells whether a file is still what it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    file: (u64, u64),
     pub(crate) size: u64,
+    /// Bytes that are no holes, about.
+    pub(crate) data: u64,
     pub(crate) mode: u16,
     pub(crate) mtime: (i64, u32),
+}
+
+impl Facts {
+    fn of(about: &Metadata) -> Self {
+        Self {
+            file: (about.dev(), about.ino()),
+            size: about.len(),
+            data: about.blocks().saturating_mul(512).min(about.len()),
+            mode: permission_bits(about),
+            mtime: modification_time(about),
+        }
+    }
+
+    /// Whether it is the same file with the same content.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (self.file, self.size, self.mtime) == (other.file, other.size, other.mtime)
+    }
 }
 
 impl Source {
@@ -218,12 +333,20 @@ impl Source {
         if !about.is_file() {
             return Err(io::Error::other("not a file any more"));
         }
-        Ok(Opened {
-            file,
-            size: about.len(),
-            mode: permission_bits(&about),
-            mtime: modification_time(&about),
-        })
+        Ok(Opened { file, facts: Facts::of(&about) })
+    }
+
+    fn describe(&self) -> What {
+        match self.kind {
+            Kind::Folder => What::Folder,
+            Kind::Link => What::Link(shown::escape_bytes(&self.target)),
+            Kind::File => match self.open() {
+                Ok(Opened { facts: Facts { size: bytes, data, .. }, .. }) => {
+                    What::File { bytes, data }
+                }
+                Err(error) => What::Trouble(error_words(&error)),
+            },
+        }
     }
 
     pub(crate) fn shown_name(&self) -> String {
@@ -234,9 +357,7 @@ impl Source {
 impl Opened {
     /// Whether the file is no longer what it was.
     pub(crate) fn has_changed(&self) -> bool {
-        self.file
-            .metadata()
-            .map_or(true, |now| now.len() != self.size || modification_time(&now) != self.mtime)
+        self.file.metadata().map_or(true, |now| !Facts::of(&now).is_same(&self.facts))
     }
 }
 
@@ -252,14 +373,15 @@ mod tests {
         let sources = Sources::new(paths).unwrap();
         let shown = |found| match found {
             Found::Source(source) => source.shown_name(),
-            Found::Other(path) => format!("other {}", path.rsplit('/').next().unwrap()),
+            Found::Other(path, _) => format!("other {}", path.rsplit('/').next().unwrap()),
+            Found::Excluded => "excluded".to_owned(),
             Found::Trouble(path, _) => format!("trouble {path}"),
         };
         sources.walk().map(shown).collect()
     }
 
     #[test]
-    fn folders_come_before_what_is_in_them_and_links_are_left_out() {
+    fn folders_come_before_what_is_in_them_and_links_that_lead_out_are_left_out() {
         let root = tempfile::tempdir().unwrap();
         let top = root.path().join("top");
         fs::create_dir_all(top.join("b/empty")).unwrap();
@@ -267,6 +389,7 @@ mod tests {
             fs::write(top.join(file), "12345").unwrap();
         }
         std::os::unix::fs::symlink("/etc/passwd", top.join("link")).unwrap();
+        std::os::unix::fs::symlink("../a", top.join("b/to-a")).unwrap();
         let expected = [
             "top",
             "top/a",
@@ -274,6 +397,7 @@ mod tests {
             "other .x.polypath-part",
             "top/b/c",
             "top/b/empty",
+            "top/b/to-a",
             "other link",
             "top/z",
         ];
@@ -281,6 +405,13 @@ mod tests {
         assert_eq!(names(&[top.join("b/.."), top.join("a")])[0..2], ["top", "top/a"]);
         let sources = Sources::new(&[top]).unwrap();
         assert_eq!((sources.files, sources.bytes), (3, 15));
+        let exclude = Exclude::new(&["b".to_owned(), "top/z".to_owned()]).unwrap();
+        let sources = Sources::excluding(&[root.path().join("top")], exclude).unwrap();
+        assert_eq!((sources.files, sources.bytes), (1, 5));
+        let entries: Vec<_> = sources.entries().map(|entry| entry.what).collect();
+        let left_out = What::LeftOut("it leads to an absolute name");
+        let file = What::File { bytes: 5, data: 5 };
+        assert_eq!(entries, [What::Folder, file, What::Excluded, left_out, What::Excluded]);
     }
 
     #[test]

@@ -65,7 +65,7 @@ async fn take_with(
 }
 
 fn sending(who: &Identity) -> SendFilesOptions {
-    SendFilesOptions { silence: SILENCE, buffer: BUFFER, identity: *who }
+    SendFilesOptions { silence: SILENCE, buffer: BUFFER, identity: *who, limit: None }
 }
 
 fn somebody() -> Identity {
@@ -115,5 +115,21 @@ impl Observer for AbortAfter<'_> {
         if before <= bytes {
             self.association.abort("enough");
         }
+    }
+}
+
+/// Keeps what is worth a line.
+#[derive(Default)]
+struct Notes(std::sync::Mutex<Vec<String>>);
+
+impl Observer for Notes {
+    fn note(&self, line: &str) {
+        self.0.lock().unwrap().push(line.to_owned());
+    }
+}
+
+impl Notes {
+    fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
     }
 }

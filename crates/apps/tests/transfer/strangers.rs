@@ -308,8 +308,8 @@ async fn receiver_says(messages: Vec<Vec<u8>>, forever: Option<Vec<u8>>) -> (Out
     tokio::join!(send(&a, &sources, options, &Quiet), talk)
 }
 
-fn welcome() -> Vec<u8> {
-    [&b"\x02PPFT\x02\x10"[..], &[5; 16]].concat()
+pub(crate) fn welcome() -> Vec<u8> {
+    [&b"\x02PPFT\x03\x10"[..], &[5; 16]].concat()
 }
 
 #[tokio::test]
@@ -354,18 +354,8 @@ async fn what_a_receiver_says_is_shown_escaped() {
     let me = somebody();
     let (sent, ()) = tokio::join!(send(&a, &sources, sending(&me), &notes), talk);
     sent.unwrap_err();
-    let notes = notes.0.into_inner().unwrap();
+    let notes = notes.lines();
     assert_eq!(notes, ["f\\u{1b}: no\\u{1b}[2J\\u{9b}\\u{202e}\\nway"]);
-}
-
-/// Keeps what is worth a line.
-#[derive(Default)]
-struct Notes(std::sync::Mutex<Vec<String>>);
-
-impl Observer for Notes {
-    fn note(&self, line: &str) {
-        self.0.lock().unwrap().push(line.to_owned());
-    }
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! Arguments of `polypath send` and `polypath receive`.
 
 use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,19 +9,36 @@ use clap::Args;
 use polypath_net::DEFAULT_PORT;
 use polypath_scenario::units::{Delay, Size};
 
+use crate::quantity;
 use crate::stack::StackArgs;
 
+/// The slowest limit, bit/s: the smallest block takes a second.
+const LEAST: u64 = 8_000;
+
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example: polypath send holiday/ video.mkv --to 192.0.2.5 --paths eth0,wwan0 --retry=1h"
-)]
+#[command(after_help = "\
+Exit codes: 0 all files are there, 1 the transfer failed, 2 wrong arguments, 3 nobody answers or not
+any more, 4 the receiver refused a file, 5 a file, port or right of this host, 130 interrupted.
+
+Example: polypath send holiday/ video.mkv --to 192.0.2.5 --paths eth0,wwan0 --retry=1h")]
 pub(crate) struct SendArgs {
     /// Files and folders; they keep the last part of their names.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The receiver's addresses or names, with its UDP port if that is not 9899.
-    #[arg(long, value_name = "HOST[:PORT][,...]")]
-    pub(crate) to: String,
+    #[arg(long, value_name = "HOST[:PORT][,...]", required_unless_present = "dry_run")]
+    pub(crate) to: Option<String>,
+    /// Leave out what this fits; may be repeated. Without a slash it is held against the last part
+    /// of every name, such as "*.o"; with one against the whole name from the first folder on, such
+    /// as "holiday/raw/**". A folder is left out with all that is in it.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
+    /// List what would be sent, and the totals, and connect to nobody.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Bits per second of files, at most, over all paths together, such as 20M or 2.5Mbit/s.
+    #[arg(long, value_name = "RATE", value_parser = parse_limit)]
+    pub(crate) limit: Option<NonZeroU64>,
     /// Addresses to send from, each for a path of its own; by default what the routing table says.
     #[arg(long, value_name = "ADDR", value_delimiter = ',', conflicts_with = "paths")]
     pub(crate) local: Vec<IpAddr>,
@@ -48,7 +66,12 @@ pub(crate) struct SendArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example: polypath receive --listen 192.0.2.5 --dir incoming --quota 50GB")]
+#[command(after_help = "\
+Exit codes, with --once those of the transfer: 0 all files are there, 1 the transfer failed, 2 wrong
+arguments, 3 the sender vanished, 4 a file was refused, 5 a file, port, right or the disk of this
+host, 130 interrupted.
+
+Example: polypath receive --listen 192.0.2.5 --dir incoming --quota 50GB")]
 pub(crate) struct ReceiveArgs {
     /// Where to listen, at least one address of this host; the UDP port is 9899 by default.
     #[arg(long, value_name = "ADDR[:PORT]")]
@@ -108,6 +131,11 @@ impl CommonArgs {
         let default = if is_slow { 90 } else { 30 };
         self.timeout.map_or(Duration::from_secs(default), to_duration)
     }
+}
+
+fn parse_limit(text: &str) -> Result<NonZeroU64, String> {
+    let rate = NonZeroU64::new(quantity::rate(text)?).filter(|rate| rate.get() >= LEAST);
+    rate.ok_or_else(|| "too slow (allowed: from 8kbit/s)".to_owned())
 }
 
 pub(crate) fn to_duration(delay: Delay) -> Duration {

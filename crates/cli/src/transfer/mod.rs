@@ -2,6 +2,7 @@
 
 mod args;
 mod display;
+mod listing;
 mod outcome;
 mod receive;
 mod send;

@@ -41,11 +41,14 @@ struct Json<'a> {
     stored: u64,
     already_there: u64,
     folders: u64,
+    links: u64,
     left_out: u64,
+    excluded: u64,
     failed: u64,
     failures: Vec<JsonFailure<'a>>,
     bytes: u64,
     travelled_bytes: u64,
+    hole_bytes: u64,
     seconds: f64,
     bits_per_second: f64,
     paths: Vec<JsonPath<'a>>,
@@ -136,11 +139,14 @@ impl Outcome {
             stored: count(|r| r.stored),
             already_there: count(|r| r.already_there),
             folders: count(|r| r.folders),
+            links: count(|r| r.links),
             left_out: count(|r| r.left_out),
+            excluded: count(|r| r.excluded),
             failed: count(|r| r.failed),
             failures,
             bytes: count(|r| r.bytes),
             travelled_bytes: self.travelled,
+            hole_bytes: count(|r| r.holes),
             seconds: self.time.as_secs_f64(),
             bits_per_second: self.mean_rate(),
             paths: paths.collect(),
@@ -157,7 +163,17 @@ impl Outcome {
             self.time.as_secs_f64(),
             self.mean_rate() / 1e6,
         );
-        let kept = report.bytes.saturating_sub(self.travelled);
+        for (count, one, many) in
+            [(report.folders, "folder", "folders"), (report.links, "link", "links")]
+        {
+            if count > 0 {
+                line += &format!("; {}", format_count(count, one, many));
+            }
+        }
+        if report.holes > 0 {
+            line += &format!("; {} of holes", format_size(report.holes));
+        }
+        let kept = report.bytes.saturating_sub(self.travelled.saturating_add(report.holes));
         if kept > 0 && report.failed == 0 {
             line += &format!("; {} were there from an earlier attempt", format_size(kept));
         }
@@ -166,6 +182,9 @@ impl Outcome {
         }
         if report.left_out > 0 {
             line += &format!("; {} left out", report.left_out);
+        }
+        if report.excluded > 0 {
+            line += &format!("; {} excluded", report.excluded);
         }
         if self.travelled > 0 {
             let share = |(path, share): (&PathInfo, f64)| {
@@ -256,7 +275,11 @@ impl Outcome {
 }
 
 pub(super) fn format_file_count(count: u64) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+    format_count(count, "file", "files")
+}
+
+pub(super) fn format_count(count: u64, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
 }
 
 /// Bytes with a fitting unit.

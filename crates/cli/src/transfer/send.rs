@@ -10,23 +10,32 @@ use std::time::Instant;
 use polypath_apps::paths;
 use polypath_apps::perf::LimitShare;
 use polypath_apps::place::{self, Ends, PlaceError};
-use polypath_apps::transfer::{self, Identity, SendFilesOptions, Sources};
+use polypath_apps::transfer::{self, Exclude, Identity, SendFilesOptions, Sources};
 use polypath_net::{
     AssocConfig, Association, Capture, Config, ConnectError, Endpoint, LimitStats, Pairing,
 };
 
 use super::args::{SendArgs, to_duration};
 use super::display::Display;
+use super::listing;
 use super::outcome::{Outcome, Role};
 use super::{LOCAL, UNREACHABLE};
 use crate::failure::Failure;
 use crate::interrupt::{self, INTERRUPTED};
+use crate::talk::Talk;
 
 /// The longest wait between two attempts.
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 pub(crate) fn send(args: &SendArgs) -> Result<(), Failure> {
-    let sources = Sources::new(&args.files).map_err(|error| Failure::with_code(LOCAL, error))?;
+    let exclude = Exclude::new(&args.exclude)
+        .map_err(|error| Failure::bad_input(format!("--exclude: {error}")))?;
+    let sources = Sources::excluding(&args.files, exclude)
+        .map_err(|error| Failure::with_code(LOCAL, error))?;
+    if args.dry_run {
+        let talk = Talk::new(args.common.quiet);
+        return listing::list_sources(&sources, args.common.json, talk);
+    }
     let capture = super::open_capture(&args.common)?;
     let sender = Sender { args, sources: &sources, identity: load_identity(args)?, capture };
     let done = super::build_runtime()?.block_on(sender.retry_until_sent());
@@ -130,7 +139,8 @@ impl Sender<'_> {
         let display = Display::new(Role::Send, common.quiet, !common.quiet && !common.json);
         let watcher = display.start_bars(association.clone());
         let (silence, buffer) = (common.longest_silence(), stack.send_buffer);
-        let options = SendFilesOptions { silence, buffer, identity: self.identity };
+        let (identity, limit) = (self.identity, self.args.limit);
+        let options = SendFilesOptions { silence, buffer, identity, limit };
         let start = Instant::now();
         let result = tokio::select! {
             result = transfer::send(&association, self.sources, options, &*display) => Some(result),
@@ -183,7 +193,12 @@ fn resolve_ends(args: &SendArgs) -> Result<Ends, Failure> {
         PlaceError::Interfaces(_) => Failure::with_code(LOCAL, error),
         _ => Failure::bad_input(error),
     };
-    place::resolve_ends(&args.local, &args.paths, &args.to).map_err(failure)
+    place::resolve_ends(&args.local, &args.paths, receiver(args)).map_err(failure)
+}
+
+/// Whom the user named; nobody with --dry-run, which does not come here.
+fn receiver(args: &SendArgs) -> &str {
+    args.to.as_deref().unwrap_or_default()
 }
 
 async fn connect_to_receiver(
@@ -200,7 +215,7 @@ async fn connect_to_receiver(
                 let paths = association.paths();
                 let ends: Vec<_> =
                     paths.iter().map(|p| (p.stats.local.ip(), p.stats.remote.ip())).collect();
-                let left_out = paths::left_out(endpoint.named(), &args.to, &ends);
+                let left_out = paths::left_out(endpoint.named(), receiver(args), &ends);
                 left_out.iter().for_each(|line| eprintln!("{line}"));
             }
             Ok(Arc::new(association))
@@ -210,7 +225,7 @@ async fn connect_to_receiver(
         }
         Ok(Err(error)) => Err(Failure::with_code(UNREACHABLE, error)),
         Err(_) => {
-            let to = &args.to;
+            let to = receiver(args);
             let text = format!(
                 "no answer from {to} within {}: is `polypath receive` running there, and do firewalls let UDP through?",
                 args.connect_timeout

@@ -1,6 +1,7 @@
 //! `polypath send` and `polypath receive` as two processes on one machine.
 
 mod breaks;
+mod choices;
 mod strangers;
 mod whole;
 

@@ -6,7 +6,7 @@ use polypath_net::{Association, Config, DEFAULT_PORT, Endpoint};
 
 use super::*;
 
-const HELLO: &[u8] = b"\x01PPFT\x02\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x10";
+const HELLO: &[u8] = b"\x01PPFT\x03\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\x10";
 
 fn stranger(last: u8) -> Endpoint {
     Endpoint::bind(Config::client([IpAddr::from([127, 0, 3, last])])).unwrap()
@@ -33,8 +33,9 @@ fn identity(who: u8) -> Vec<u8> {
 }
 
 fn offer(id: u32, size: u64, name: &str) -> Vec<u8> {
-    let (id, size) = (id.to_le_bytes(), size.to_le_bytes());
-    [&[3][..], &id, &[0, 0xa4, 1], &[0; 12], &size, name.as_bytes()].concat()
+    let (id, size, length) =
+        (id.to_le_bytes(), size.to_le_bytes(), (name.len() as u16).to_le_bytes());
+    [&[3][..], &id, &[0, 0xa4, 1], &[0; 12], &size, &size, &length, name.as_bytes()].concat()
 }
 
 fn block(id: u32, data: &[u8]) -> Vec<u8> {

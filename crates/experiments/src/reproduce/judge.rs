@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 
+use super::claim::{ClaimReport, judge_claim};
 use super::deviation::{Deviation, find_deviations};
-use super::paper::{PaperFigureReport, read_beside};
-use super::reading::{ReadingFinding, ReadingReport, judge_by_readings, report_readings};
+use super::paper::read_beside;
+use super::reading::{ReadingReport, judge_by_readings, report_readings};
 use super::study::{Points, Stored, Study, concerns_claim};
-use crate::evaluate::{
-    Comparison, Evaluator, Finding, Results, Verdict, evaluate_test, undecided_finding,
-};
-use crate::experiment::{Alternative, Claim, ClaimKind, Paper};
+use crate::evaluate::{Comparison, Evaluator, Verdict};
+use crate::experiment::{Alternative, Claim, Paper};
 use crate::store::Store;
 
 /// What came out of an experiment.
@@ -35,32 +34,6 @@ pub struct ExperimentReport {
     pub deviations: Vec<Deviation>,
     /// What other readings change; empty when they were not run.
     pub sensitivity: Vec<SensitivityReport>,
-}
-
-/// A claim and what was found.
-#[derive(Clone, Debug, Serialize)]
-pub struct ClaimReport {
-    /// Its id.
-    pub id: String,
-    /// Quantitative or qualitative.
-    pub kind: ClaimKind,
-    /// Its name in tables.
-    pub title: String,
-    /// The statement.
-    pub says: String,
-    /// The paper's figures beside ours.
-    pub paper: Vec<PaperFigureReport>,
-    /// What was found.
-    #[serde(flatten)]
-    pub finding: Finding,
-    /// What was found by the other readings that are judged in full, in the experiment's order.
-    pub readings: Vec<ReadingFinding>,
-    /// Why the bound differs from the first analysis.
-    pub bound_changed: Option<String>,
-    /// Why it does not hold; only when it does not, by whichever reading.
-    pub explain: Option<String>,
-    /// Shown always.
-    pub note: Option<String>,
 }
 
 /// What one other reading changes.
@@ -117,12 +90,6 @@ pub fn judge_study(study: &Study, store: &Store) -> (ExperimentReport, Stored) {
         claims,
     };
     (report, stored)
-}
-
-pub(super) fn judge_claim(claim: &Claim, results: &dyn Results) -> Finding {
-    let found = evaluate_test(&Evaluator::new(results), &claim.test);
-    // A check went before; what is left are points that this way of running leaves out.
-    found.unwrap_or_else(|why| undecided_finding(why.text()))
 }
 
 fn claim_report(claim: &Claim, results: &Stored, readings: &[(&str, Stored)]) -> ClaimReport {

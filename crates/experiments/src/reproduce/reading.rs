@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::judge::{ClaimReport, judge_claim};
+use super::claim::{ClaimReport, ReadingFinding, judge_claim};
 use super::study::{Stored, Study};
-use crate::evaluate::{Finding, Verdict};
+use crate::evaluate::Verdict;
 use crate::experiment::Claim;
 
 /// Another reading, judged in full.
@@ -18,31 +18,6 @@ pub struct ReadingReport {
     pub seeds: usize,
     /// How many claims hold by it.
     pub hold: usize,
-}
-
-/// What was found of a claim by another reading.
-#[derive(Clone, Debug, Serialize)]
-pub struct ReadingFinding {
-    /// The reading.
-    pub reading: String,
-    /// What was found.
-    #[serde(flatten)]
-    pub finding: Finding,
-}
-
-impl ClaimReport {
-    /// Whether it holds as the file stands and by each other reading that is judged in full.
-    pub fn holds_by_every_reading(&self) -> bool {
-        let others = self.readings.iter().map(|one| &one.finding);
-        std::iter::once(&self.finding).chain(others).all(|one| one.verdict == Verdict::Holds)
-    }
-
-    /// What was found by the reading of this name; as the file stands where the experiment has no
-    /// such reading.
-    pub fn finding_by(&self, reading: &str) -> &Finding {
-        let own = self.readings.iter().find(|one| one.reading == reading);
-        own.map_or(&self.finding, |one| &one.finding)
-    }
 }
 
 /// A claim by each reading, in their order.

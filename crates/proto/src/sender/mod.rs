@@ -13,6 +13,7 @@ mod forward_tsn;
 mod gap_blocks;
 mod lists;
 mod memory;
+mod ns2_sack;
 mod ns2_watch;
 mod numbers;
 mod outstanding;

@@ -6,13 +6,10 @@
 //! was until a SACK with gap ack blocks has it looked for again, and T3-rtx depends on such stale
 //! ones.
 
-use super::gap_blocks::last_reported;
 use super::outstanding::TxChunk;
-use super::sack_outcome::{SackInfo, SackOutcome};
-use super::sending_half::Sender;
+use super::sack_outcome::SackOutcome;
 use super::types::Class;
 use crate::ids::PathId;
-use crate::path::PathSet;
 
 /// The watched TSNs of all paths.
 #[derive(Debug, Default)]
@@ -74,7 +71,7 @@ impl Ns2Watch {
 
     /// A gap ack pass comes to a chunk that is not acknowledged yet; `now` it is.
     /// Gives whether a pseudo-cum-ack moves by that.
-    fn visit(&mut self, tsn: u64, p: PathId, class: Class, now: bool) -> bool {
+    pub(super) fn visit(&mut self, tsn: u64, p: PathId, class: Class, now: bool) -> bool {
         let Some(own) = self.of(p) else { return false };
         let expected = &mut own[usize::from(class == Class::Retransmitted)];
         if expected.find {
@@ -85,41 +82,5 @@ impl Ns2Watch {
             (expected.find, moves) = (true, true);
         }
         moves
-    }
-}
-
-impl Sender {
-    /// Before the gap acks of a SACK are booked: the lowest unacknowledged TSN of every path, whose
-    /// acknowledgement starts T3-rtx anew, and the expected pseudo-cum-acks.
-    pub(super) fn watch_lowest(
-        &mut self,
-        sack: &SackInfo<'_>,
-        first_word: u64,
-        paths: &PathSet,
-        outcome: &mut SackOutcome,
-    ) {
-        for p in paths.ids() {
-            let lowest = self.outstanding.lowest_unacked_of_any_class(p);
-            if let Some(outcome) = outcome.path_mut(p) {
-                outcome.lowest_watched = lowest;
-            }
-        }
-        if sack.gaps.is_empty() && sack.nr_gaps.is_empty() {
-            return;
-        }
-        let last = last_reported(sack);
-        for (tsn, chunk) in self.outstanding.iter().take_while(|&(tsn, _)| tsn <= last + 1) {
-            if !chunk.is_in_flight() && !chunk.is_marked() {
-                continue;
-            }
-            let word = (tsn / 64).checked_sub(first_word).and_then(|i| usize::try_from(i).ok());
-            let bits = word.and_then(|i| self.reported.bits.get(i)).copied().unwrap_or(0);
-            let acked = bits >> (tsn % 64) & 1 == 1;
-            if self.ns2.visit(tsn, chunk.path, chunk.class(), acked)
-                && let Some(outcome) = outcome.path_mut(chunk.path)
-            {
-                outcome.expected_acked = true;
-            }
-        }
     }
 }

@@ -6,14 +6,12 @@ use polypath_experiments::reproduce::{
     ClaimReport, Deviation, Flip, PaperFigureReport, ReadingReport, SensitivityReport,
 };
 
+use super::comparisons::format_comparisons;
 use super::page::{Page, agreement_of, escape_html, format_measured, verdict_badge};
 use super::parameters::{repeat_command, write_parameters};
 use super::readings::{reading_cells, reading_heads};
 use crate::chapter::Chapter;
 use crate::figure::{Diagram, Drawing, Rows, Tabulated, tabulate_diagram};
-
-/// Comparisons that a claim shows at once; the rest can be unfolded.
-const SHOWN: usize = 3;
 
 impl Page {
     /// What there is to say about one experiment.
@@ -254,36 +252,5 @@ fn format_reading(one: &PaperFigureReport) -> String {
         "<div>{}{ours}<div class=\"why\">{}</div></div>",
         format_measured(&one.describe_figure()),
         escape_html(&one.from)
-    )
-}
-
-pub(super) fn format_comparisons(finding: &Finding) -> String {
-    let one = |one: &Comparison| {
-        let at =
-            if one.at.is_empty() { String::new() } else { format!("{}: ", escape_html(&one.at)) };
-        let effect =
-            one.effect.as_ref().map_or(String::new(), |e| format!(" [{}]", format_measured(e)));
-        let bound = if one.bound.is_empty() {
-            String::new()
-        } else {
-            format!("; {}", format_measured(&one.bound))
-        };
-        format!(
-            "<div>{at}{}<span class=\"soft\">{bound}</span>{effect} {}</div>",
-            format_measured(&one.describe_outcome()),
-            verdict_badge(one.verdict)
-        )
-    };
-    let all = &finding.comparisons;
-    if all.len() <= SHOWN {
-        return all.iter().map(one).collect();
-    }
-    let telling = finding.most_telling().map(one).unwrap_or_default();
-    let count = |verdict| all.iter().filter(|one| one.verdict == verdict).count();
-    format!(
-        "{telling}<details><summary>{} of {} comparisons hold</summary>{}</details>",
-        count(Verdict::Holds),
-        all.len(),
-        all.iter().map(one).collect::<String>()
     )
 }

@@ -1,6 +1,7 @@
 //! One page that needs nothing else.
 
 mod chapter;
+mod comparisons;
 mod figures;
 mod overview;
 mod page;

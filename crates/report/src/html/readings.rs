@@ -4,7 +4,7 @@ use polypath_experiments::reproduce::{
     ClaimReport, ExperimentReport, ReadingFinding, ReadingReport,
 };
 
-use super::chapter::format_comparisons;
+use super::comparisons::format_comparisons;
 use super::page::{Page, escape_html, verdict_badge};
 use crate::readings::describe_readings;
 

@@ -4,7 +4,7 @@
 use polypath_wire::Tsn;
 
 use super::frto::{Acked, FRto, Resent};
-use super::ns2::Ns2Recovery;
+use super::ns2_state::Ns2Recovery;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::tail::TailProbe;

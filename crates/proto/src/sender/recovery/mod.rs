@@ -10,6 +10,7 @@ mod fast_retransmit;
 mod frto;
 mod loss_recovery;
 mod ns2;
+mod ns2_state;
 mod probe;
 mod prr;
 mod rack;

@@ -8,19 +8,6 @@ use crate::path::PathSet;
 use crate::sender::outstanding::OutstandingQueue;
 use crate::sender::sack_outcome::SackOutcome;
 
-/// What ns-2 keeps of a path for its recovery.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ns2Recovery {
-    /// Losses up to this TSN belong to the last cut.
-    recover: u64,
-    /// The highest TSN sent that was found at a cut.
-    highest_sent: u64,
-    /// The latest fast retransmit was of this path's chunks: one packet on it may ignore cwnd.
-    was_fast_retransmitted: bool,
-    /// No more packets of retransmissions until the next SACK.
-    is_closed: bool,
-}
-
 impl LossRecovery {
     /// Chunks were marked for fast retransmit: cuts every path on which a chunk waits that lies
     /// beyond the highest TSN sent at its last cut.
