@@ -1,6 +1,5 @@
 //! One experiment on the page: figures, tables, claims, reference data, other readings.
 
-use polypath_experiments::evaluate::{Comparison, Finding, Verdict};
 use polypath_experiments::experiment::Paper;
 use polypath_experiments::reproduce::{
     ClaimReport, Deviation, Flip, PaperFigureReport, ReadingReport, SensitivityReport,
