@@ -161,9 +161,13 @@ Examples:
 It is not encrypted: whoever sees the packets can read the files and change them.
 A broken transfer goes on when the same command is given again.
 Exit codes:
-  0 all files are there    3 nobody answers, or not any more   5 a file or port of this host
-  1 the transfer failed    4 the receiver refused a file        130 interrupted
-  2 wrong arguments          (another one is there, disk full)";
+  0    all files are there
+  1    the transfer failed
+  2    wrong arguments
+  3    nobody answers, or not any more
+  4    the receiver refused a file (another one is there, disk full)
+  5    a file or port of this host
+  130  interrupted";
 
 const RECEIVE_HELP: &str = "\
 Examples:
@@ -171,13 +175,17 @@ Examples:
   polypath receive --listen 192.0.2.5 --listen 198.51.100.5 --once
 It is not encrypted, and anybody who reaches the address can send files.
 Exit codes, with --once:
-  0 all files are there    3 the sender vanished               5 a file, port or disk of this host
-  1 the transfer failed    4 a file was refused (it exists)     130 interrupted
-  2 wrong arguments";
+  0    all files are there
+  1    the transfer failed
+  2    wrong arguments
+  3    the sender vanished
+  4    a file was refused (it exists)
+  5    a file, port or disk of this host
+  130  interrupted";
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SimulateArgs {
-    /// Scenario file (TOML); - reads from stdin.
+    /// Scenario file (TOML), or the name of an example; - reads from stdin.
     pub(crate) scenario: PathBuf,
     /// Set a field over what the file says; may be repeated.
     #[arg(long = "set", value_name = "FIELD=VALUE")]

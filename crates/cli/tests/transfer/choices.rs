@@ -129,7 +129,8 @@ fn help_and_documentation_name_the_exit_codes() {
     let page = fs::read_to_string(page).unwrap();
     for command in ["send", "receive"] {
         let help = text(&polypath().args([command, "--help"]).output().unwrap().stdout);
-        let codes = help.split_once("Exit codes").unwrap().1.replace('\n', " ");
+        let codes = help.split_once("Exit codes").unwrap().1;
+        let codes = codes.split_whitespace().collect::<Vec<_>>().join(" ");
         for code in ["0 all files", "1 the transfer failed", "2 wrong arg", "130 interrupted"] {
             assert!(codes.contains(code), "{command}: {code}: {codes}");
         }
