@@ -63,6 +63,10 @@
 //! # drop((factory, recipe));
 //! # Ok::<(), polypath_policies::PolicyError>(())
 //! ```
+//!
+//! # Features
+//! - `schema` (off by default): the names of profiles can be read from files by `serde`, and have a
+//!   JSON schema by `schemars`.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),

@@ -165,6 +165,10 @@
 //! congestion control (their implementations are in `polypath-policies`, where named profiles are,
 //! too), [`view`] what policies see, [`event`] what an application is told, [`stats`] counters and
 //! [`trace`] typed records of what happened. `ARCHITECTURE.md` is the map of the inside.
+//!
+//! # Features
+//! - `schema` (off by default): JSON schemas of the settings by `schemars`, for tools that read
+//!   settings from files.
 
 #![forbid(unsafe_code)]
 

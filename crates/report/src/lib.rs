@@ -23,6 +23,9 @@
 //! println!("{}: {}", report.experiments[0].id, report.page.display());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Features
+//! - `parquet` (off by default): tables of runs as Parquet, too (`write_parquet`).
 
 mod chapter;
 mod columns;
