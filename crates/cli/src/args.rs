@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use polypath_experiments::fingerprint::VERSION;
 
 use crate::compare::{COMPARE_HELP, CompareArgs};
+use crate::man::ManArgs;
 use crate::perf::PerfArgs;
 use crate::plot::{PLOT_HELP, PlotArgs};
 use crate::sweep::{SWEEP_HELP, SweepArgs};
@@ -151,6 +152,11 @@ Examples:
     /// Print completions for a shell.
     #[command(after_help = "Example:\n  polypath completions bash > ~/.bash_completion.d/polypath")]
     Completions(CompletionsArgs),
+    /// Print the manual page, or write the pages of all commands into a folder.
+    #[command(
+        after_help = "Examples:\n  polypath man | man -l -\n  polypath man ~/.local/share/man/man1"
+    )]
+    Man(ManArgs),
 }
 
 const SEND_HELP: &str = "\

@@ -14,6 +14,7 @@ mod failure;
 mod input;
 mod interrupt;
 mod list;
+mod man;
 mod output;
 mod perf;
 mod plot;
@@ -78,5 +79,6 @@ fn dispatch_command(command: Command, talk: Talk) -> Result<(), Failure> {
         Command::Examples(args) => examples::examples(&args, talk),
         Command::Init(args) => list::write_example(args.file.as_deref(), talk),
         Command::Completions(args) => list::print_completions(args.shell),
+        Command::Man(args) => man::man(&args, talk),
     }
 }
