@@ -52,8 +52,8 @@ fn render_page(command: &clap::Command) -> Result<Page, Failure> {
     // A command calls itself `polypath-simulate` once the whole is built.
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     // What `--version` tells goes over several lines; a page has one for it.
-    let version = command.get_version().unwrap_or_default().to_owned();
-    let man = clap_mangen::Man::new(command.clone().long_version(version));
+    let one_line = command.clone().long_version(env!("CARGO_PKG_VERSION"));
+    let man = clap_mangen::Man::new(one_line);
     let mut text = Vec::new();
     man.render(&mut text).map_err(Failure::run_failed)?;
     Ok(Page { file: format!("{name}.1"), text: String::from_utf8_lossy(&text).into_owned() })

@@ -357,7 +357,7 @@ mod tests {
         let mut imitated = s1.with_settings(&receiver);
         assert_ne!(format!("{ns2:?}"), format!("{imitated:?}"));
         // They have no names in scenarios.
-        imitated.assoc.reproduction.ns2 = ns2.assoc.reproduction.ns2.clone();
+        imitated.assoc.reproduction.ns2 = ns2.assoc.reproduction.ns2;
         assert_eq!(format!("{ns2:?}"), format!("{imitated:?}"));
     }
 }

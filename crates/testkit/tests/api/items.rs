@@ -13,7 +13,7 @@ use crate::text::text;
 #[derive(Default)]
 pub(crate) struct Module {
     pub(crate) items: Vec<Item>,
-    pub(crate) children: BTreeMap<String, Module>,
+    pub(crate) children: BTreeMap<String, Self>,
     /// Names that `use` lines bring in, with what they stand for; `*` for all names of a module.
     pub(crate) uses: Vec<Use>,
 }
@@ -194,13 +194,13 @@ impl Module {
         Some(Target::Module(place))
     }
 
-    pub(crate) fn find_module(&self, path: &[String]) -> Option<&Module> {
+    pub(crate) fn find_module(&self, path: &[String]) -> Option<&Self> {
         path.iter().try_fold(self, |module, step| module.children.get(step))
     }
 
     /// This module and all below it.
-    pub(crate) fn all(&self) -> Vec<&Module> {
-        let below = self.children.values().flat_map(Module::all);
+    pub(crate) fn all(&self) -> Vec<&Self> {
+        let below = self.children.values().flat_map(Self::all);
         std::iter::once(self).chain(below).collect()
     }
 }

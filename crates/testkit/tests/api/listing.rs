@@ -39,7 +39,7 @@ impl List<'_> {
             match item {
                 Item::Mod(child) if is_public(&child.vis) => {
                     let name = child.ident.to_string();
-                    let below = [at, &[name.clone()]].concat();
+                    let below = [at, std::slice::from_ref(&name)].concat();
                     let shown = format!("{shown}::{name}");
                     self.lines.insert(format!("pub mod {shown}{}", notes(&child.attrs)));
                     self.add_module(&module.children[&name], &below, &shown);
