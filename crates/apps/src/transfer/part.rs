@@ -15,10 +15,11 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, RenameFlags, openat, readlinkat, renameat, renameat2};
+use nix::fcntl::{OFlag, openat, readlinkat, renameat};
 use nix::sys::stat::{Mode, UtimensatFlags, futimens, utimensat};
 use nix::sys::time::TimeSpec;
 use nix::unistd::{Whence, lseek64, symlinkat};
+use rustix::fs::{RenameFlags, renameat_with};
 
 use super::codec::Verdict;
 use super::tree::{Folder, MAX_COPIES, Refusal, is_file};
@@ -212,7 +213,9 @@ fn rename_part(folder: &Folder, from: &[u8], to: &[u8], overwrite: bool) -> Resu
     if overwrite {
         return plain();
     }
-    match renameat2(handle, old, handle, new, RenameFlags::RENAME_NOREPLACE) {
+    // nix has it with glibc alone.
+    let renamed = renameat_with(handle, old, handle, new, RenameFlags::NOREPLACE);
+    match renamed.map_err(|error| Errno::from_raw(error.raw_os_error())) {
         Ok(()) => Ok(true),
         Err(Errno::EEXIST) => Ok(false),
         // Some file systems cannot do both at once.
