@@ -25,6 +25,7 @@
 //! ```
 //!
 //! # Features
+//! - `pictures` (on by default): figures as PNG and PDF, too.
 //! - `parquet` (off by default): tables of runs as Parquet, too (`write_parquet`).
 
 mod chapter;

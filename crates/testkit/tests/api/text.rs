@@ -76,6 +76,7 @@ fn is_spaced(last: &str, next: &str) -> bool {
     BOTH.contains(&last) && !last.is_empty()
         || BOTH.contains(&next) && !last.is_empty()
         || [",", ";", ":"].contains(&last)
+        || last.contains('\'') && ["[", "(", "&"].contains(&next)
         || begins && ends
 }
 
@@ -85,6 +86,7 @@ fn it_reads_as_written() {
         "fn f<'a, T: Into<Vec<u8>> + 'a>(&'a mut self, x: &[T]) -> Option<(u8, T)> where T: Copy",
         "pub const fn g(self, f: impl FnMut(u8) -> bool) -> <Self as Iterator>::Item",
         "fn h(&self) -> &(dyn Error + 'static)",
+        "fn i(texts: &'a [&'static str]) -> [u8; 2]",
     ] {
         let tokens: TokenStream = line.parse().expect("Rust");
         assert_eq!(text(&tokens), line);
