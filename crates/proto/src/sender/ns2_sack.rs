@@ -25,6 +25,7 @@ impl Sender {
         if sack.gaps.is_empty() && sack.nr_gaps.is_empty() {
             return;
         }
+        let watch = self.ns2.get_or_insert_default();
         let last = last_reported(sack);
         for (tsn, chunk) in self.outstanding.iter().take_while(|&(tsn, _)| tsn <= last + 1) {
             if !chunk.is_in_flight() && !chunk.is_marked() {
@@ -33,7 +34,7 @@ impl Sender {
             let word = (tsn / 64).checked_sub(first_word).and_then(|i| usize::try_from(i).ok());
             let bits = word.and_then(|i| self.reported.bits.get(i)).copied().unwrap_or(0);
             let acked = bits >> (tsn % 64) & 1 == 1;
-            if self.ns2.visit(tsn, chunk.path, chunk.class(), acked)
+            if watch.visit(tsn, chunk.path, chunk.class(), acked)
                 && let Some(outcome) = outcome.path_mut(chunk.path)
             {
                 outcome.expected_acked = true;

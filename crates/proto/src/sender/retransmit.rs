@@ -73,8 +73,8 @@ impl Sender {
         let tsn = self.outstanding.lowest_marked(from)?;
         let chunk = self.outstanding.get(tsn).filter(|c| c.is_marked())?;
         writer.push(&chunk.encode(tsn)).ok()?;
-        if from != to {
-            self.ns2.chunk_moved(from);
+        if let Some(watch) = self.ns2.as_mut().filter(|_| from != to) {
+            watch.chunk_moved(from);
         }
         let cause = self.outstanding.retransmit(now, tsn, to, paths)?;
         let what = Sent::Retransmission { from, cause };

@@ -136,7 +136,8 @@ impl Sender {
                 chunk.fast_retransmitted || config.cmt.cuc != Cuc::Off && chunk.transmissions > 1;
             if config.reproduction.ns2.watches_tsns() {
                 let alone = config.cmt.cuc == Cuc::Off;
-                self.ns2.cum_ack_passed(tsn, &chunk, alone, outcome);
+                let watch = self.ns2.get_or_insert_default();
+                watch.cum_ack_passed(tsn, &chunk, alone, outcome);
             }
             match chunk.state() {
                 ChunkState::AbandonedInFlight if self.forward.has_skipped(tsn) => {}

@@ -33,7 +33,7 @@ pub(crate) struct Sender {
     pub(crate) recovery: LossRecovery,
     pub(crate) copies: CopyQueue,
     /// What ns-2 remembers of each path.
-    pub(super) ns2: Ns2Watch,
+    pub(super) ns2: Option<Box<Ns2Watch>>,
     /// What waits to be retransmitted keeps its part of the peer's window, as in ns-2.
     pub(super) keeps_marked: bool,
     pub(crate) forward: ForwardTsn,
@@ -88,7 +88,7 @@ impl Sender {
             ),
             recovery: LossRecovery::new(config.recovery, config.sack.delay),
             copies: CopyQueue::default(),
-            ns2: Ns2Watch::default(),
+            ns2: None,
             keeps_marked: config.reproduction.ns2.marked_stay_outstanding,
             forward: ForwardTsn::new(base),
             partial_reliability: None,

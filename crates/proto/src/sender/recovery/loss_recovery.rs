@@ -62,7 +62,7 @@ pub(super) struct PathRecovery {
     /// Bytes in flight before the SACK or timer at hand.
     pub(super) flight: u64,
     pub(super) stats: RecoveryStats,
-    pub(super) ns2: Ns2Recovery,
+    pub(super) ns2: Option<Box<Ns2Recovery>>,
 }
 
 /// What goes out, as loss recovery tells transmissions apart.

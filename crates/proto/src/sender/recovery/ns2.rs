@@ -23,21 +23,21 @@ impl LossRecovery {
         }
         for p in paths.ids() {
             let Some(own) = self.paths.get_mut(p.index()) else { continue };
-            let waits = outstanding.highest_marked(p);
-            if waits.is_none_or(|tsn| tsn <= own.ns2.recover) {
+            let (ns2, waits) = (own.ns2.get_or_insert_default(), outstanding.highest_marked(p));
+            if waits.is_none_or(|tsn| tsn <= ns2.recover) {
                 continue;
             }
             let highest = outstanding.highest_unmarked(p).unwrap_or(0);
             // Where the highest TSN is lower than at an earlier cut, CMT's module falls back to a
             // variable that nothing sets: the next marked chunk causes another cut.
-            let stale = highest < own.ns2.highest_sent;
-            own.ns2.highest_sent = own.ns2.highest_sent.max(highest);
-            own.ns2.recover = match config.cmt.cuc {
-                Cuc::Off => own.ns2.highest_sent,
+            let stale = highest < ns2.highest_sent;
+            ns2.highest_sent = ns2.highest_sent.max(highest);
+            ns2.recover = match config.cmt.cuc {
+                Cuc::Off => ns2.highest_sent,
                 Cuc::V1 | Cuc::V2 if stale => 0,
                 Cuc::V1 | Cuc::V2 => highest,
             };
-            own.fast_recovery_exit = Some(own.ns2.recover.max(waits.unwrap_or(0)));
+            own.fast_recovery_exit = Some(ns2.recover.max(waits.unwrap_or(0)));
             if let Some((view, path)) = paths.both_mut(p) {
                 view.in_recovery = true;
                 path.stats.fast_recoveries += 1;
@@ -57,7 +57,8 @@ impl LossRecovery {
         self.highest_newly_acked = cum_acked.unwrap_or(self.highest_newly_acked);
         let above = newly.filter_map(|o| o.highest_newack).max();
         self.highest_newly_acked = self.highest_newly_acked.max(above.unwrap_or(0));
-        let recover = self.paths.iter().map(|own| own.ns2.recover).max().unwrap_or(0);
+        let paths = self.paths.iter().filter_map(|own| own.ns2.as_ref());
+        let recover = paths.map(|ns2| ns2.recover).max().unwrap_or(0);
         if outcome.cum_advanced && self.highest_newly_acked <= recover {
             return self.highest_newly_acked.max(outcome.highest_reported);
         }
@@ -73,11 +74,12 @@ impl LossRecovery {
     ) {
         let alone = config.cmt.cuc == Cuc::Off;
         for (own, p) in self.paths.iter_mut().zip(0..) {
+            let ns2 = own.ns2.get_or_insert_default();
             if fast {
-                own.ns2.was_fast_retransmitted = outstanding.awaits_fast_retransmit(PathId(p));
+                ns2.was_fast_retransmitted = outstanding.awaits_fast_retransmit(PathId(p));
             }
-            own.allowance = fast && own.ns2.was_fast_retransmitted;
-            own.ns2.is_closed = fast && alone && !own.allowance;
+            own.allowance = fast && ns2.was_fast_retransmitted;
+            ns2.is_closed = fast && alone && !own.allowance;
         }
     }
 
@@ -85,8 +87,9 @@ impl LossRecovery {
     pub(super) fn allow_after_timeout(&mut self, p: PathId, config: &AssocConfig) {
         let alone = config.cmt.cuc == Cuc::Off;
         for (own, i) in self.paths.iter_mut().zip(0..) {
-            own.allowance = own.ns2.was_fast_retransmitted || alone && i == p.0;
-            own.ns2.is_closed = false;
+            let ns2 = own.ns2.get_or_insert_default();
+            own.allowance = ns2.was_fast_retransmitted || alone && i == p.0;
+            ns2.is_closed = false;
         }
     }
 
@@ -94,13 +97,14 @@ impl LossRecovery {
     /// that may ignore cwnd.
     pub(crate) fn note_packet_resent(&mut self, to: PathId, alone: bool) {
         if let Some(own) = self.paths.get_mut(to.index()) {
-            own.ns2.is_closed |= alone && own.allowance;
+            own.ns2.get_or_insert_default().is_closed |= alone && own.allowance;
             own.allowance = false;
         }
     }
 
     /// Whether retransmissions on `to` wait for the next SACK.
     pub(crate) fn is_closed(&self, to: PathId) -> bool {
-        self.paths.get(to.index()).is_some_and(|own| own.ns2.is_closed)
+        let ns2 = self.paths.get(to.index()).and_then(|own| own.ns2.as_ref());
+        ns2.is_some_and(|ns2| ns2.is_closed)
     }
 }
