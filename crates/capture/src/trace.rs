@@ -31,25 +31,49 @@ pub struct TraceWriter<W> {
     error: Option<io::Error>,
 }
 
+/// A line of a trace.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum TraceLine<'a> {
+    /// Which addresses the number of a path stands for.
+    Path(PathLine<'a>),
+    /// What happened.
+    Event(EventLine<'a>),
+}
+
 /// A record with its origin.
-#[derive(Serialize)]
-struct Line<'a> {
-    flow: &'a str,
-    host: &'a str,
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventLine<'a> {
+    /// Name of the association.
+    pub flow: &'a str,
+    /// The end that saw it.
+    pub host: &'a str,
+    /// What was seen.
     #[serde(flatten)]
-    record: &'a TraceRecord,
+    pub record: &'a TraceRecord,
 }
 
 /// A path and its addresses.
-#[derive(Serialize)]
-struct PathLine<'a> {
-    flow: &'a str,
-    host: &'a str,
-    at: u64,
-    event: &'static str,
-    path: PathId,
-    local: IpAddr,
-    remote: IpAddr,
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PathLine<'a> {
+    /// Name of the association.
+    pub flow: &'a str,
+    /// The end that counts its paths so.
+    pub host: &'a str,
+    /// Always 0.
+    pub at: u64,
+    /// Always `path`.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = "path")))]
+    pub event: &'static str,
+    /// The number of the path.
+    pub path: PathId,
+    /// The address of this end.
+    pub local: IpAddr,
+    /// The address of the other end.
+    pub remote: IpAddr,
 }
 
 impl<W: Write> TraceWriter<W> {
@@ -61,7 +85,7 @@ impl<W: Write> TraceWriter<W> {
     /// Adds what `host` recorded about the association `flow`.
     pub fn record(&mut self, flow: &str, host: &str, record: &TraceRecord) {
         if self.error.is_none() {
-            self.error = self.write_line(&Line { flow, host, record }).err();
+            self.error = self.write_line(&TraceLine::Event(EventLine { flow, host, record })).err();
         }
     }
 
@@ -75,7 +99,7 @@ impl<W: Write> TraceWriter<W> {
     ) {
         let line = PathLine { flow, host, at: 0, event: "path", path, local, remote };
         if self.error.is_none() {
-            self.error = self.write_line(&line).err();
+            self.error = self.write_line(&TraceLine::Path(line)).err();
         }
     }
 
@@ -91,7 +115,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(self.out)
     }
 
-    fn write_line(&mut self, line: &impl Serialize) -> io::Result<()> {
+    fn write_line(&mut self, line: &TraceLine<'_>) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, line)?;
         self.line.push(b'\n');

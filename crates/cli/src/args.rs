@@ -21,6 +21,12 @@ use crate::transfer::{ReceiveArgs, SendArgs};
     version,
     long_version = VERSION,
     about,
+    after_help = "\
+Examples:
+  polypath simulate lte-wifi
+  polypath init mine.toml
+  polypath reproduce --quick
+  polypath send --help",
     max_term_width = 80,
     propagate_version = true
 )]
@@ -54,9 +60,12 @@ Examples:
     /// packets in real time. The network first measures itself and fails if it is not what the
     /// scenario says. It needs root, and leaves nothing behind.
     #[command(after_help = "\
-The command finds the hosts' addresses in POLYPATH_CLIENT_ADDRS and POLYPATH_SERVER_ADDRS, separated by commas, and the
-way into their namespaces in POLYPATH_CLIENT_NS and POLYPATH_SERVER_NS: nsenter --net=$POLYPATH_SERVER_NS COMMAND.
-Interfaces are called like the paths. Changes ([[at]], [[every]]) begin with the command. Exit code: the command's.
+The command finds the hosts' addresses in POLYPATH_CLIENT_ADDRS and
+POLYPATH_SERVER_ADDRS, separated by commas, and the way into their namespaces in
+POLYPATH_CLIENT_NS and POLYPATH_SERVER_NS:
+  nsenter --net=$POLYPATH_SERVER_NS COMMAND
+Interfaces are called like the paths. Changes ([[at]], [[every]]) begin with the
+command. Exit code: the command's.
 
 Examples:
   polypath emulate two-paths.toml -- ping -c 3 10.0.1.2
@@ -133,8 +142,12 @@ Examples:
     /// List every metric with its unit and what it tells.
     #[command(after_help = "Example:\n  polypath metrics")]
     Metrics(ListArgs),
-    /// Print the JSON schema of scenario files, for editors.
-    #[command(after_help = "Example:\n  polypath schema > scenario.schema.json")]
+    /// Print the JSON schema of scenario files, for editors, or of what a command prints with
+    /// --json.
+    #[command(after_help = "\
+Examples:
+  polypath schema > scenario.schema.json
+  polypath schema simulate > simulate.schema.json")]
     Schema(SchemaArgs),
     /// List the example scenarios that the program carries, print one, or write all of them.
     #[command(after_help = "\
@@ -386,8 +399,33 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
 }
 
+/// What has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Subject {
+    Scenario,
+    Trace,
+    Simulate,
+    Demo,
+    Emulate,
+    Perf,
+    Send,
+    Receive,
+    Reproduce,
+    Sweep,
+    Population,
+    Compare,
+    CrossCheck,
+    Policies,
+    Metrics,
+    Examples,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemaArgs {
+    /// A command, for what its --json prints; scenario for scenario files, trace for the lines of
+    /// --trace.
+    #[arg(value_name = "OF", default_value = "scenario")]
+    pub(crate) of: Subject,
     /// Accepted for uniformity: a schema is JSON anyway.
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,6 +9,7 @@ use polypath_experiments::reproduce::point_bindings;
 use polypath_report::figure::Rows;
 use polypath_report::{Listing, RunTable, TableFormat, format_listings, space_unit};
 use polypath_run::metrics::{format_pair, metric_unit};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -46,14 +47,20 @@ pub(crate) struct CompareArgs {
 }
 
 /// A metric at a point of both tables.
-#[derive(Serialize)]
-struct Row<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Row<'a> {
+    /// Value of each axis.
     at: &'a Bindings,
+    /// The metric.
     metric: &'a str,
+    /// Mean in the first table.
     first: f64,
+    /// Mean in the second table.
     second: f64,
-    /// Second minus first, with the half width of its paired 95 % interval.
+    /// Second minus first, with the half width of its paired 95 % interval;
+    /// that is `None` for a single run.
     difference: (f64, Option<f64>),
+    /// Whether the interval leaves zero out.
     differs: bool,
 }
 

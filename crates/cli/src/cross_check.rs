@@ -1,6 +1,6 @@
 //! `polypath cross-check`.
 
-mod draws;
+pub(crate) mod draws;
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use polypath_run::read_scenario;
 use polypath_testbed::{
     Comparison, Options, TestbedError, compare_worlds, format_comparison, format_markdown,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::CrossCheckArgs;
@@ -16,8 +17,9 @@ use crate::talk::Talk;
 use crate::{input, output};
 
 /// What `--json` prints for each scenario.
-#[derive(Serialize)]
-struct Report<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Report<'a> {
+    /// Name of the scenario.
     scenario: &'a str,
     #[serde(flatten)]
     comparison: &'a Comparison,

@@ -8,6 +8,7 @@ use polypath_experiments::output::Output;
 use polypath_policies::did_you_mean;
 use polypath_run::read_scenario;
 use polypath_scenario::{Files as _, Source};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write as _;
 
@@ -17,9 +18,11 @@ use crate::output;
 use crate::talk::Talk;
 
 /// An example, as `--json` lists it.
-#[derive(Serialize)]
-struct Entry {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Entry {
+    /// What `simulate` takes in place of a file.
     name: String,
+    /// Its title.
     title: String,
 }
 

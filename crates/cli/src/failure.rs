@@ -1,6 +1,7 @@
 //! Every error ends here: one line on stderr and an exit code.
 
 use core::fmt::Display;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -52,7 +53,8 @@ impl Failure {
 
     pub(crate) fn report_to_user(self) -> ExitCode {
         if !self.message.is_empty() {
-            eprintln!("polypath: {}", self.message);
+            // Where nobody reads it, the exit code says it.
+            let _ = writeln!(io::stderr(), "polypath: {}", self.message);
         }
         ExitCode::from(self.code)
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::CommandFactory as _;
-use polypath_scenario::{catalogue, example, schema};
+use polypath_scenario::{catalogue, example};
 
 use crate::args::Args;
 use crate::failure::Failure;
@@ -26,10 +26,6 @@ pub(crate) fn print_metrics(json: bool) -> Result<(), Failure> {
     } else {
         output::print_text(&polypath_run::metrics::metrics_text())
     }
-}
-
-pub(crate) fn print_schema() -> Result<(), Failure> {
-    output::print_text(&schema::scenario_schema())
 }
 
 pub(crate) fn write_example(file: Option<&Path>, talk: Talk) -> Result<(), Failure> {

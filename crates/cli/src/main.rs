@@ -24,11 +24,13 @@ mod quantity;
 mod recording;
 mod renamed;
 mod reproduce;
+mod schema;
 mod simulate;
 mod stack;
 mod sweep;
 mod talk;
 mod transfer;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -46,8 +48,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     interrupt::install_handler();
     renamed::hint_at_new_word(std::env::args_os().nth(1).as_deref());
-    let args = Args::parse();
-    match dispatch_command(args.command, Talk::new(args.quiet)) {
+    let done = Args::try_parse()
+        .map_err(|error| usage::refuse(&error))
+        .and_then(|args| dispatch_command(args.command, Talk::new(args.quiet)));
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report_to_user(),
     }
@@ -75,7 +79,7 @@ fn dispatch_command(command: Command, talk: Talk) -> Result<(), Failure> {
         Command::CrossCheck(args) => cross_check::cross_check(&args, talk),
         Command::Policies(args) => list::print_policies(args.json),
         Command::Metrics(args) => list::print_metrics(args.json),
-        Command::Schema(_) => list::print_schema(),
+        Command::Schema(args) => schema::print_schema(args.of),
         Command::Examples(args) => examples::examples(&args, talk),
         Command::Init(args) => list::write_example(args.file.as_deref(), talk),
         Command::Completions(args) => list::print_completions(args.shell),

@@ -5,6 +5,7 @@ use polypath_report::table;
 use polypath_run::limit::{self, BoundUtilisation};
 use polypath_run::{RunError, RunResult, read_scenario, run_world, world_spec};
 use polypath_scenario::Scenario;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::SimulateArgs;
@@ -13,8 +14,8 @@ use crate::talk::Talk;
 use crate::{input, output};
 
 /// What `--json` prints.
-#[derive(Serialize)]
-struct Report<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Report<'a> {
     /// The scenario with its `--set`s.
     scenario: &'a Scenario,
     /// What the run found out.

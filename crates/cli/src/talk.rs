@@ -1,6 +1,8 @@
-//! What is said beside results: on stderr, and not at all with `--quiet`. Errors are no talk.
+//! What is said beside results: on stderr, and not at all with `--quiet`. Errors are no talk. Whether
+//! anybody reads it is no concern of the run.
 
 use core::fmt::Display;
+use std::io::{self, Write as _};
 
 use crate::progress::Progress;
 
@@ -22,14 +24,14 @@ impl Talk {
     /// Says a line.
     pub(crate) fn say(self, line: impl Display) {
         if !self.is_quiet {
-            eprintln!("{line}");
+            let _ = writeln!(io::stderr(), "{line}");
         }
     }
 
     /// Says lines that end as they should.
     pub(crate) fn say_text(self, text: impl Display) {
         if !self.is_quiet {
-            eprint!("{text}");
+            let _ = write!(io::stderr(), "{text}");
         }
     }
 

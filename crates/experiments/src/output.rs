@@ -24,6 +24,14 @@ fn unfinished_files() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The error alone: users know the name that they gave, and not that of the hidden file.
+fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((what, _)) => io::Error::new(error.kind(), what),
+        None => error,
+    }
+}
+
 /// A file being written. What is dropped before [`keep_file`](Self::keep_file) leaves nothing under
 /// its name.
 #[derive(Debug)]
@@ -69,7 +77,7 @@ impl Output {
         make_readable(&mut builder);
         // The lock is held until the file is listed, so that none is overlooked.
         let mut list = unfinished_files();
-        let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        let file = builder.tempfile_in(folder.unwrap_or(Path::new("."))).map_err(without_path)?;
         list.insert(file.path().to_owned());
         let listed = Listed(file.path().to_owned());
         Ok(Self(Kind::Hidden(BufWriter::new(file), listed, path.to_owned())))

@@ -9,6 +9,7 @@ use polypath_experiments::store::Key;
 use polypath_policies::profile::Profile;
 use polypath_scenario::units::{Limit, Size};
 use polypath_scenario::{FlowSpec, PathSpec, Scenario, ScenarioError, Seeds, Source, StackSpec};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::application::Application;
@@ -61,7 +62,9 @@ pub struct Draw {
 }
 
 /// Why a draw was taken again. There are no other reasons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Impossible {
     /// The packets that a run may carry are gone before eight round trips of its longest path.

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use polypath_run::RunError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::application::Application;
@@ -16,7 +17,7 @@ use crate::reference::{
 };
 
 /// A draw and its references.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// The population's seed.
     pub seed: u64,

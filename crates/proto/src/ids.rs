@@ -9,6 +9,7 @@ pub use polypath_wire::{Mid, Ssn, StreamId, Tsn};
 /// the paths were added. The number of a removed path is used again only when there are
 /// [`MAX_PATHS`](crate::config::MAX_PATHS) others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathId(pub u8);
 
 impl PathId {

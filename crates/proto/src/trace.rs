@@ -9,8 +9,10 @@ use crate::view::{LossKind, PathState};
 
 /// A trace event with its time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceRecord {
     /// When, in nanoseconds since the start of the run.
+    #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub at: Time,
     /// What.
     #[serde(flatten)]
@@ -25,6 +27,7 @@ impl Serialize for Time {
 
 /// What happened inside an association. Sizes in bytes, times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TraceEvent {
@@ -70,6 +73,7 @@ pub enum TraceEvent {
         /// TSN on the wire.
         tsn: u32,
         /// Stream.
+        #[cfg_attr(feature = "schema", schemars(with = "u16"))]
         stream: StreamIdField,
         /// Payload bytes.
         bytes: u32,
@@ -165,7 +169,8 @@ pub enum TraceEvent {
         path: Option<PathId>,
         /// The paths that could have taken it: bit p for path p.
         sendable: u16,
-        /// Named numbers of the policy.
+        /// Named numbers of the policy; JSON has null for those that are infinite.
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<(&'static str, Option<f64>)>"))]
         state: Vec<(&'static str, f64)>,
     },
 }
@@ -182,6 +187,7 @@ impl Serialize for StreamIdField {
 
 /// What limits an association at the end of a send attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// The application has nothing to send.

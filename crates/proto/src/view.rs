@@ -25,6 +25,7 @@ pub enum PathAdmin {
 
 /// What the association knows of a path's reachability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum PathState {
     /// Not yet verified (RFC 9260 section 5.4): carries nothing but heartbeats.
     Unconfirmed,
@@ -425,6 +426,7 @@ impl RtxMeta {
 
 /// How a loss was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum LossKind {
     /// Enough miss indications (RFC 9260 section 7.2.4).
     FastRetransmit,

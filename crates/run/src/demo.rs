@@ -4,6 +4,7 @@ use bytes::Bytes;
 use polypath_scenario::{Assignment, PathSpec, Scenario, Source};
 use polypath_sim::results::{FlowResult, Outcome, PathResult};
 use polypath_sim::spec::{AppSpec, FileContent};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -13,7 +14,7 @@ use crate::world::world_spec;
 /// The demo's network, a file of the examples.
 const SCENARIO: &str = include_str!("../../../scenarios/examples/three-dissimilar.toml");
 /// What the demo found.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Demo {
     /// Name of the file.
     pub file: String,
@@ -30,7 +31,7 @@ pub struct Demo {
 }
 
 /// One way of sending the file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Way {
     /// What it is called.
     pub label: String,

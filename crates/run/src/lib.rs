@@ -36,6 +36,7 @@ mod read;
 mod run;
 mod world;
 
+pub use polypath_capture::trace::TraceLine;
 pub use polypath_sim::{RunResult, WorldSpec};
 pub use read::read_scenario;
 pub use run::{Recording, RunError, run, run_world};

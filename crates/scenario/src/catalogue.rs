@@ -1,10 +1,11 @@
 //! What there is to choose from: the policies.
 
 use polypath_policies::{PolicyEntry, PolicyKind};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A policy, for JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct PolicyInfo {
     /// The scenario field that takes it.
     pub field: &'static str,
@@ -19,7 +20,7 @@ pub struct PolicyInfo {
 }
 
 /// An option of a policy, for JSON.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OptionInfo {
     /// Its key.
     pub name: &'static str,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunResult {
     /// The run's seed.
     pub seed: u64,
@@ -34,6 +35,7 @@ pub struct RunResult {
 
 /// What happened to one flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowResult {
     /// Its name.
     pub name: String,
@@ -77,6 +79,7 @@ pub struct FlowResult {
 
 /// How far an association got.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It was never set up.
@@ -92,6 +95,7 @@ pub enum Outcome {
 /// Messages that were given up (RFC 3758, RFC 7496). One of which something had been sent may have
 /// been delivered nevertheless.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Abandoned {
     /// For whatever reason.
     pub messages: u64,
@@ -108,6 +112,11 @@ pub struct Abandoned {
 /// Points in time in ns; `None`: never happened. The two usual transfer times are
 /// [`Self::from_connect`] and [`Self::from_first_data`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(description = "Points in time in ns; null: never happened.")
+)]
 pub struct TransferTimes {
     /// The client opened the association.
     pub connect: Option<Nanos>,
@@ -148,6 +157,7 @@ impl TransferTimes {
 
 /// Messages that an application received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delivered {
     /// Messages.
     pub messages: u64,
@@ -161,6 +171,7 @@ pub struct Delivered {
 
 /// Statistics of delays, ns. Percentiles are exact to 1 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelaySummary {
     /// Arithmetic mean.
     pub mean: f64,
@@ -176,6 +187,7 @@ pub struct DelaySummary {
 
 /// What the client sent on one path. State at the end of the run where it says "at the end".
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathResult {
     /// Name of its route, or the addresses if it has none.
     pub name: String,
@@ -217,6 +229,7 @@ pub struct PathResult {
 
 /// Counters of a flow's data direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counters {
     /// SCTP packets the client sent.
     pub packets_sent: u64,
@@ -252,6 +265,7 @@ pub struct Counters {
 
 /// Whether the messages arrived as they were sent. All zero but `outstanding` in a correct run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Integrity {
     /// Messages delivered again.
     pub duplicated: u64,
@@ -274,6 +288,7 @@ impl Integrity {
 
 /// How full something was, in bytes, as seen after each event at its owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Occupancy {
     /// Mean over time.
     pub mean: f64,
@@ -283,6 +298,7 @@ pub struct Occupancy {
 
 /// A point of the time series. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// When, ns.
     pub at: Nanos,
@@ -306,6 +322,7 @@ pub struct Sample {
 
 /// One path at the time of a sample. Sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathSample {
     /// Congestion window.
     pub cwnd: u64,
@@ -319,6 +336,7 @@ pub struct PathSample {
 
 /// Counters of one source of cross traffic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CrossResult {
     /// Its name.
     pub name: String,
@@ -334,6 +352,7 @@ pub struct CrossResult {
 
 /// Counters of a box that translates addresses, in packets, whole run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NatResult {
     /// Its name.
     pub name: String,
@@ -358,6 +377,7 @@ impl NatResult {
 
 /// Counters of one link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkResult {
     /// Its name.
     pub name: String,

@@ -5,6 +5,7 @@ use polypath_link::{Change, LinkConfig};
 use polypath_run::{RunError, world_spec};
 use polypath_scenario::Scenario;
 use polypath_sim::WorldSpec;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::TestbedError;
@@ -26,7 +27,7 @@ pub struct Options {
 }
 
 /// What the two worlds have made of a scenario.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The scenario's title.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +43,7 @@ pub struct Comparison {
 }
 
 /// What the two worlds have made of a flow.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct FlowComparison {
     /// Its name.
@@ -62,7 +63,7 @@ pub struct FlowComparison {
 
 /// A figure in both worlds: means with half widths of their 95 % intervals (`None` for a single
 /// run).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Pair {
     /// In the simulator.
@@ -73,7 +74,8 @@ pub struct Pair {
     pub emulated: f64,
     /// Half width of its interval.
     pub emulated_half: Option<f64>,
-    /// The second less the first, as a share of the first.
+    /// The second less the first, as a share of the first; JSON has null where the first is zero.
+    #[schemars(with = "Option<f64>")]
     pub difference: f64,
 }
 

@@ -7,6 +7,7 @@
 use polypath_run::{RunError, world_spec};
 use polypath_scenario::Scenario;
 use polypath_sim::WorldSpec;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::TestbedError;
@@ -18,7 +19,7 @@ use crate::worlds::{Simulated, emulate_once, simulate_once};
 const TOLERANCE: f64 = 0.05;
 
 /// The first flow of a scenario in both worlds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct RangeComparison {
     /// A run for each seed, from the first one on; at least one.
@@ -30,7 +31,7 @@ pub struct RangeComparison {
 }
 
 /// What a flow came to in one run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct RunFigures {
     /// Payload bit/s delivered.

@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 
 use polypath_emu::{Measurement, NatCounters, Stats};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What an emulated network did, for `--json`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EmulationReport {
     /// What it found when it measured itself; empty if it did not.
     pub routes: Vec<RouteReport>,
@@ -24,7 +25,7 @@ pub struct EmulationReport {
 }
 
 /// A route, as measured: delays in s, rates in bit/s.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct RouteReport {
     /// The path's name.
@@ -46,7 +47,7 @@ pub struct RouteReport {
 }
 
 /// A link's counters, in packets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct LinkReport {
     /// Its name.
@@ -66,7 +67,7 @@ pub struct LinkReport {
 }
 
 /// A box's counters, in packets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct NatReport {
     /// Its name.
@@ -90,7 +91,7 @@ pub struct NatReport {
 }
 
 /// How late packets were, in s.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct LatenessReport {
     /// Packets delivered.
     pub packets: u64,

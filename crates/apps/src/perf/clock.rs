@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 /// How the server's clock relates to the client's. Delays one way depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockRelation {
     /// Both ends run on one machine and read the same clock: one-way delays are exact.
     pub common: bool,

@@ -13,6 +13,7 @@ use super::spec::TestSpec;
 
 /// CPU time of a process, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// In the process itself.
     pub user: f64,
@@ -38,6 +39,7 @@ impl Cpu {
 
 /// Delays of messages, milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Delay {
     /// Messages whose delay was measured.
     pub count: u64,
@@ -59,6 +61,7 @@ pub struct Delay {
 
 /// Messages and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flow {
     /// Messages.
     pub messages: u64,
@@ -75,6 +78,7 @@ impl Flow {
 
 /// What an end saw of one association.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndReport {
     /// Time that was measured, seconds; the omitted part is not in it, nor in any total.
     pub seconds: f64,
@@ -104,6 +108,7 @@ pub struct EndReport {
 
 /// What limited an end, and for which part of the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitShare {
     /// In words: application, send buffer, peer's window, paths full, waits for a path (with its
     /// addresses), and so on.
@@ -155,6 +160,7 @@ fn describe_limit(limit: Limit, paths: &[PathInfo]) -> String {
 
 /// What happened in one interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Seconds since the load began.
     pub start: f64,
@@ -190,6 +196,7 @@ impl Interval {
 
 /// What a path did, seen from one end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathInterval {
     /// Its number.
     pub path: u8,
@@ -228,6 +235,7 @@ pub struct PathInterval {
 
 /// A path's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PathCondition {
     /// Not verified yet.
@@ -257,6 +265,7 @@ impl From<PathState> for PathCondition {
 
 /// What a stream carried.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StreamCount {
     /// Which.
     pub stream: u16,
@@ -270,6 +279,7 @@ pub struct StreamCount {
 
 /// What both ends saw of one association.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssociationReport {
     /// From 1 on.
     pub id: u16,
@@ -287,6 +297,7 @@ pub struct AssociationReport {
 
 /// What data goes one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From the client to the server.
@@ -297,6 +308,7 @@ pub enum Direction {
 
 /// All associations together, one way.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionSum {
     /// Which way.
     pub direction: Direction,
@@ -316,6 +328,7 @@ pub struct DirectionSum {
 
 /// The outcome of a test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientReport {
     /// Version of this format.
     pub polypath_perf: u32,

@@ -37,6 +37,7 @@ pub struct ServerOptions {
 
 /// What a server did for one association.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Session {
     /// Its number, from 1 on.
     pub id: u64,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A test, as the client asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TestSpec {
     /// How long load is made after the omitted part, milliseconds.
@@ -28,6 +29,7 @@ pub struct TestSpec {
 
 /// Who sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// The client.
@@ -41,6 +43,7 @@ pub enum Way {
 
 /// How much is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
     /// As much as goes.

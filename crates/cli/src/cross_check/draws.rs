@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use polypath_population::{Draw, Population};
 use polypath_testbed::{RangeComparison, Reach, RunFigures, compare_with_range};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::CrossCheckArgs;
@@ -20,26 +21,34 @@ const TO_AGREE: f64 = 0.9;
 const PATIENCE: u64 = 200;
 
 /// What `--json` prints.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-struct Report {
+pub(crate) struct Report {
+    /// Seed of the population.
     seed: u64,
+    /// Packets that a run may carry, about.
     packets: u64,
     /// Draws that were looked at.
     looked_at: u64,
     /// How many of them were passed over, by reason.
     passed_over: BTreeMap<String, u64>,
+    /// Those that were run in both worlds.
     draws: Vec<Row>,
 }
 
 /// A draw in both worlds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-struct Row {
+pub(crate) struct Row {
+    /// Its number.
     number: u64,
+    /// How many paths it has.
     paths: usize,
+    /// What is sent.
     application: String,
+    /// What makes the network less than ideal.
     features: Vec<String>,
+    /// Whether the last emulated run is within 5 % of the simulated range.
     agrees: bool,
     #[serde(flatten)]
     comparison: RangeComparison,

@@ -1,6 +1,7 @@
 //! `polypath send --dry-run`: what would be sent. Nobody is asked what is there already.
 
 use polypath_apps::transfer::{Sources, What};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::LOCAL;
@@ -10,29 +11,47 @@ use crate::output;
 use crate::talk::Talk;
 
 /// All that would be sent, and what would not.
-#[derive(Debug, Default, Serialize)]
-struct Listing {
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Listing {
+    /// Always `send`.
+    #[schemars(extend("const" = "send"))]
     role: &'static str,
+    /// Always true.
+    #[schemars(extend("const" = true))]
     dry_run: bool,
+    /// Files.
     files: u64,
+    /// Their bytes, with holes.
     bytes: u64,
+    /// Bytes of holes, which would not travel.
     hole_bytes: u64,
+    /// Folders.
     folders: u64,
+    /// Symbolic links.
     links: u64,
+    /// Neither files nor folders, and left out.
     left_out: u64,
+    /// Left out by --exclude.
     excluded: u64,
+    /// What cannot be read.
     failed: u64,
+    /// What would be sent.
     entries: Vec<Line>,
     #[serde(skip)]
     first_failure: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct Line {
+/// A file, a folder or a link.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Line {
+    /// `file`, `folder` or `link`.
     kind: &'static str,
+    /// Its name.
     name: String,
+    /// Bytes of a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
+    /// Where a link leads.
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<String>,
 }

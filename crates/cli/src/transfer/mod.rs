@@ -16,6 +16,8 @@ use polypath_net::{AssocConfig, Association, BindError, Capture, Endpoint};
 
 use self::args::CommonArgs;
 pub(crate) use self::args::{ReceiveArgs, SendArgs};
+pub(crate) use self::listing::Listing as TransferListing;
+pub(crate) use self::outcome::Json as TransferJson;
 pub(crate) use self::receive::receive;
 pub(crate) use self::send::send;
 use crate::failure::Failure;

@@ -7,6 +7,7 @@ use polypath_apps::perf::LimitShare;
 use polypath_apps::shown;
 use polypath_apps::transfer::{Cause, Report, TransferError, Verdict};
 use polypath_net::{Closed, PathInfo};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{LOCAL, REFUSED, UNREACHABLE};
@@ -14,10 +15,12 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Which end this is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Role {
+pub(crate) enum Role {
+    /// It sends.
     Send,
+    /// It receives.
     Receive,
 }
 
@@ -33,45 +36,77 @@ pub(super) struct Outcome {
     pub(super) limits: Vec<LimitShare>,
 }
 
-#[derive(Serialize)]
-struct Json<'a> {
+/// What `--json` prints of a transfer.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Json<'a> {
+    /// Which end this is.
     role: Role,
+    /// Whether all went well.
     ok: bool,
+    /// Why it ended early, if it did.
     error: Option<String>,
+    /// Files that are now under their names.
     stored: u64,
+    /// Files that were there already.
     already_there: u64,
+    /// Folders.
     folders: u64,
+    /// Symbolic links.
     links: u64,
+    /// Neither files nor folders, and left out.
     left_out: u64,
+    /// Left out by --exclude.
     excluded: u64,
+    /// Files and folders that failed.
     failed: u64,
+    /// Why; the first 100 of them.
     failures: Vec<JsonFailure<'a>>,
+    /// Bytes of the transferred files, with what had come in an earlier attempt.
     bytes: u64,
+    /// Bytes that travelled this time.
     travelled_bytes: u64,
+    /// Bytes of holes, which did not travel.
     hole_bytes: u64,
+    /// How long it took, s.
     seconds: f64,
+    /// Bytes that travelled in bit/s.
     bits_per_second: f64,
+    /// What each path did.
     paths: Vec<JsonPath<'a>>,
+    /// What kept this end from sending more, the longest first.
     limits: &'a [LimitShare],
 }
 
-#[derive(Serialize)]
-struct JsonFailure<'a> {
+/// A file or folder that failed.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct JsonFailure<'a> {
+    /// Its name.
     name: &'a str,
+    /// Why.
     text: &'a str,
 }
 
-#[derive(Serialize)]
-struct JsonPath<'a> {
+/// A path of a transfer.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct JsonPath<'a> {
+    /// This end's address.
     local: String,
+    /// The other end's address.
     remote: String,
+    /// Payload bytes that it carried.
     payload_bytes: u64,
+    /// Its share of the payload, 0 to 1.
     share: f64,
+    /// Smoothed round-trip time, s; `None`: never measured.
     srtt_seconds: Option<f64>,
+    /// Chunks retransmitted on it.
     retransmissions: u64,
+    /// Expiries of its retransmission timer.
     timeouts: u64,
+    /// The network device at this end, if the address was given with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<&'a str>,
+    /// Why it carries nothing, or what is wrong with it, if anything is.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }

@@ -2,10 +2,11 @@
 
 use core::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Whether a claim holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It does.
@@ -62,7 +63,7 @@ impl Verdict {
 }
 
 /// One comparison of figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The point, such as `buffer 64KiB`; empty when the test names it itself.
     pub at: String,
@@ -90,7 +91,7 @@ impl Comparison {
 }
 
 /// What a test found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// What follows from all comparisons.
     pub verdict: Verdict,

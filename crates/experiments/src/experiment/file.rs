@@ -131,7 +131,9 @@ impl Claim {
 }
 
 /// What kind of statement a claim is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 pub enum ClaimKind {
     /// Gives a number.
     #[serde(rename = "Q")]

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use polypath_scenario::{Files, ScenarioError, Source};
+use schemars::JsonSchema;
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ const FILE: &str = "paper.toml";
 pub(super) const LONGEST_NAME: usize = 75;
 
 /// A paper whose claims are tested.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Paper {
     /// What the ids of its experiments begin with.

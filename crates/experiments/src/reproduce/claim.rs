@@ -1,5 +1,6 @@
 //! A claim and what was found, by the file's own reading and by others.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::paper::PaperFigureReport;
@@ -7,7 +8,7 @@ use crate::evaluate::{Evaluator, Finding, Results, Verdict, evaluate_test, undec
 use crate::experiment::{Claim, ClaimKind};
 
 /// A claim and what was found.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClaimReport {
     /// Its id.
     pub id: String,
@@ -33,7 +34,7 @@ pub struct ClaimReport {
 }
 
 /// What was found of a claim by another reading.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReadingFinding {
     /// The reading.
     pub reading: String,

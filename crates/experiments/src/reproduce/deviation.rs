@@ -1,6 +1,7 @@
 //! Reference data beside ours.
 
 use polypath_run::metrics::{Unit, format_pair};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::evaluate::{Bindings, Evaluator, GRID, ReferencePoint, read_points};
@@ -11,7 +12,7 @@ use crate::stats::Interval;
 const TOLERANCE: f64 = 0.15;
 
 /// A point of the reference data and ours.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Deviation {
     /// Name of the data.
     pub reference: String,
@@ -24,9 +25,12 @@ pub struct Deviation {
     pub at: Bindings,
     /// The figure in which it is drawn.
     pub figure: Option<String>,
-    /// Theirs: value and half width of the interval.
+    /// Theirs: value and half width of the interval; infinite, which JSON has as null, where there
+    /// is none.
+    #[schemars(with = "(f64, Option<f64>)")]
     pub theirs: (f64, f64),
-    /// Ours, if there is any.
+    /// Ours likewise, if there is any.
+    #[schemars(with = "Option<(f64, Option<f64>)>")]
     pub ours: Option<(f64, f64)>,
     /// Ours over theirs, less one.
     pub deviation: Option<f64>,

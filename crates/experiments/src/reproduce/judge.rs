@@ -1,5 +1,6 @@
 //! The claims of a study against its results.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::claim::{ClaimReport, judge_claim};
@@ -12,7 +13,7 @@ use crate::experiment::{Alternative, Claim, Paper};
 use crate::store::Store;
 
 /// What came out of an experiment.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExperimentReport {
     /// Its id.
     pub id: String,
@@ -37,7 +38,7 @@ pub struct ExperimentReport {
 }
 
 /// What one other reading changes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SensitivityReport {
     /// The alternative.
     pub name: String,
@@ -52,7 +53,7 @@ pub struct SensitivityReport {
 }
 
 /// A verdict that an alternative changes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Flip {
     /// The claim.
     pub claim: String,

@@ -1,13 +1,14 @@
 //! A paper's figures beside ours.
 
 use polypath_run::metrics::Unit;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::evaluate::{Bindings, Evaluator, format_interval, measured_quantity, quantity_unit};
 use crate::experiment::{Claim, Quantity, Reading, Size, Written};
 
 /// A figure of the paper, and ours.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PaperFigureReport {
     /// As read, with the error of reading; `None`: the paper has none.
     pub paper: Option<String>,

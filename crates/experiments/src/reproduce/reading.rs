@@ -1,5 +1,6 @@
 //! Readings of what a paper leaves open that are judged in full, beside the file's own.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::claim::{ClaimReport, ReadingFinding, judge_claim};
@@ -8,7 +9,7 @@ use crate::evaluate::Verdict;
 use crate::experiment::Claim;
 
 /// Another reading, judged in full.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReadingReport {
     /// The alternative.
     pub name: String,

@@ -23,7 +23,7 @@ pub enum Seeds {
 }
 
 /// A row of a sweep's table.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct SweepRow {
     /// Value of each axis.
     pub at: Bindings,
@@ -33,14 +33,16 @@ pub struct SweepRow {
 }
 
 /// A metric at a point.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
+#[derive(Clone, Copy, Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct Measured {
     /// Mean over the seeds.
     pub mean: f64,
-    /// Half width of the 95 % interval.
+    /// Half width of the 95 % interval; infinite, which JSON has as null, of a single seed.
+    #[schemars(with = "Option<f64>")]
     pub half: f64,
     /// Over the first point: ratio and half width. The seeds are the same, so it is narrower than
     /// the means' intervals.
+    #[schemars(with = "Option<(f64, Option<f64>)>")]
     pub against_first: Option<(f64, f64)>,
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use polypath_run::RunError;
 use polypath_scenario::{Direction, Scenario};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{Outcome, run_scenario};
@@ -16,7 +17,7 @@ const HOPELESS: f64 = 0.9;
 const AS_MUCH: f64 = 0.99;
 
 /// What paths came to alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Alone {
     /// Name of the best path.
     pub best: String,

@@ -3,12 +3,13 @@
 use polypath_run::{Recording, RunError, RunResult, run};
 use polypath_scenario::Scenario;
 use polypath_sim::results::{Delivered, FlowResult};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::application::Application;
 
 /// What a run came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// More is better: payload bit/s that arrived; of requests, responses per second.
     pub performance: f64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::interval::{Portion, portion_of};
@@ -9,7 +10,7 @@ use super::ratio::{TOLERANCE, geometric_mean, ratio_of};
 use crate::record::Record;
 
 /// Ours against another scheduler.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Against {
     /// Its name.
     pub scheduler: String,
@@ -22,7 +23,7 @@ pub struct Against {
 }
 
 /// Ours against whichever other scheduler is best in a draw, which nobody knows before.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BestOther {
     /// Geometric mean over all draws of ours over it.
     pub mean: f64,

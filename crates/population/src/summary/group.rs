@@ -1,5 +1,6 @@
 //! Draws that have something in common.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::interval::{Portion, portion_of};
@@ -8,7 +9,7 @@ use super::ratio::{LATENESS, is_below, to_best_path, to_limit, to_p99};
 use crate::record::Record;
 
 /// How draws compare with the best path alone.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Group {
     /// What they have in common.
     pub name: String,
@@ -22,7 +23,7 @@ pub struct Group {
 }
 
 /// How draws compare with the limit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LimitGroup {
     /// What they have in common.
     pub name: String,

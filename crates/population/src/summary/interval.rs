@@ -1,5 +1,6 @@
 //! Shares of draws with their intervals.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{Beta, ContinuousCDF as _};
 
@@ -7,7 +8,7 @@ use statrs::distribution::{Beta, ContinuousCDF as _};
 const BEYOND: f64 = 0.025;
 
 /// A share of draws and its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Portion {
     /// Draws that are counted.
     pub count: usize,

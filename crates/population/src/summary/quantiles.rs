@@ -1,9 +1,10 @@
 //! Quantiles of ratios.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Quantiles of what draws came to; with fewer than a thousand draws the first is the least.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Quantiles {
     /// One draw in a thousand is below it.
     pub p01: f64,

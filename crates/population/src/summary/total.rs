@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::against::{Against, BestOther, against_best, against_each};
@@ -12,7 +13,7 @@ use crate::draw::{Impossible, Population};
 use crate::record::Record;
 
 /// What all draws say together.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// The population's seed.
     pub seed: u64,

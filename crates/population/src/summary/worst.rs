@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ratio::{is_below, to_best_path};
@@ -13,7 +14,7 @@ use crate::record::Record;
 const NAMED: usize = 10;
 
 /// A draw below the best path alone.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Worst {
     /// Its number.
     pub number: u64,

@@ -108,6 +108,7 @@ pub trait PathScheduler: Policy {
 
 /// Why a send attempt begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Trigger {
     /// A SACK was processed.
     Sack,

@@ -1,5 +1,6 @@
 //! What limits speak of: flows and their limits, paths as far as they matter here.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The limits of a world's flows.
@@ -31,7 +32,7 @@ pub struct Limits {
 }
 
 /// By which path SACKs return, as far as the hold time of data goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SackRoute {
     /// The path with the shortest way back.

@@ -2,12 +2,13 @@
 
 use polypath_sim::RunResult;
 use polypath_sim::results::FlowResult;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::model::{Limits, NoLimit, SackRoute, WorldLimits};
 
 /// The limits of a run's flows, and what was reached of them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BoundUtilisation {
     /// In the order of the flows.
     pub flows: Vec<FlowUtilisation>,
@@ -17,7 +18,7 @@ pub struct BoundUtilisation {
 }
 
 /// The limits of a flow and what it reached of them, or why there are none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FlowUtilisation {
     /// There are limits.
@@ -47,7 +48,7 @@ pub enum FlowUtilisation {
 }
 
 /// A limit and what was reached of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Share {
     /// Payload bit/s.
     pub limit: f64,

@@ -1,5 +1,6 @@
 //! The list of metrics for people: a page of the documentation, and text for a terminal.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::metric::{Metric, Needs, Of};
@@ -69,7 +70,7 @@ pub fn metrics_text() -> String {
 }
 
 /// A metric, as programs list them.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct MetricEntry {
     /// Its name, with what stands in braces and brackets.
     pub name: &'static str,
