@@ -60,3 +60,16 @@ fn a_set_that_is_interrupted_goes_on_where_it_was() {
     assert_eq!(desk.stored("results"), desk.stored("fresh"));
     assert_eq!(desk.read("results/T-one/runs.csv"), desk.read("fresh/T-one/runs.csv"));
 }
+
+#[test]
+fn a_sweep_that_is_interrupted_leaves_whole_runs_only() {
+    let desk = Desk::new();
+    desk.write("long.toml", TINY.replace("\"3s\"", "\"60s\""));
+    let line = "sweep long.toml --seeds 24";
+    let kept = || desk.stored("results").len();
+    assert_eq!(interrupt(start(&desk, line), || kept() > 0), INTERRUPTED);
+    assert!(kept() < 24);
+    assert!(!desk.path("results/long").exists(), "a table of some of the runs");
+    let found = files(&desk.path("results"));
+    assert!(found.iter().all(|(name, _)| name.starts_with("runs/")), "{found:?}");
+}
