@@ -7,7 +7,6 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use polypath_experiments::fingerprint::VERSION;
 
 use crate::compare::{COMPARE_HELP, CompareArgs};
-use crate::man::ManArgs;
 use crate::perf::PerfArgs;
 use crate::plot::{PLOT_HELP, PlotArgs};
 use crate::sweep::{SWEEP_HELP, SweepArgs};
@@ -447,6 +446,13 @@ pub(crate) struct ExamplesArgs {
 pub(crate) struct InitArgs {
     /// Where to write it; an existing file is left alone.
     pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ManArgs {
+    /// Write the pages of all commands into this folder, which is made if it is not there.
+    /// Without one, the page of `polypath` itself is printed.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,22 +1,14 @@
 //! `polypath man`: manual pages from the command's own description.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, CommandFactory as _};
+use clap::CommandFactory as _;
 use polypath_experiments::output::Output;
 
-use crate::args::Args;
+use crate::args::{Args, ManArgs};
 use crate::failure::{Failure, file_not_written};
 use crate::output;
 use crate::talk::Talk;
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ManArgs {
-    /// Write the pages of all commands into this folder, which is made if it is not there.
-    /// Without one, the page of `polypath` itself is printed.
-    folder: Option<PathBuf>,
-}
 
 pub(crate) fn man(args: &ManArgs, talk: Talk) -> Result<(), Failure> {
     let pages = render_pages()?;

@@ -122,8 +122,13 @@ fn copy_of_repository() -> PathBuf {
     for file in repository_files() {
         let (from, to) = (root().join(&file), copy.join(&file));
         // A file that was removed and not committed yet.
-        let Ok(metadata) = fs::metadata(&from) else { continue };
+        let Ok(metadata) = fs::symlink_metadata(&from) else { continue };
         fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("writable");
+        if metadata.is_symlink() {
+            let target = fs::read_link(&from).expect("a link can be read");
+            std::os::unix::fs::symlink(target, &to).expect("writable");
+            continue;
+        }
         fs::copy(&from, &to).expect("writable");
         // What did not change since the last time is not built again.
         let time = metadata.modified().expect("files have times");
