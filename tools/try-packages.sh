@@ -30,6 +30,9 @@ works() {
 	tried=$((tried + 1))
 }
 
+# within ROOT COMMAND...: with a /proc that goes with the command; polypath reads its own file there.
+within() { mkdir -p "$1/proc" && unshare --mount --pid --fork --root "$1" --mount-proc "${@:2}"; }
+
 step "checksums"
 (cd "$dist" && sha256sum --check --quiet SHA256SUMS)
 echo "$(wc -l <"$dist/SHA256SUMS") files are as they were made"
@@ -44,7 +47,7 @@ try_deb() {
 	cp "$package" "$root/package.deb"
 	DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get install -y -qq --no-install-recommends /package.deb >"$work/log" 2>&1 ||
 		{ cat "$work/log" >&2; fail "it cannot be installed"; }
-	works chroot "$root" polypath
+	works within "$root" polypath
 	# Minimal installations leave documentation out, so the package itself is asked.
 	dpkg-deb --contents "$package" >"$work/contents"
 	for file in usr/share/man/man1/polypath.1.gz usr/share/man/man1/polypath-simulate.1.gz \
@@ -58,7 +61,7 @@ try_deb() {
 	[ ! -e "$root/usr/bin/polypath" ] || fail "it cannot be removed"
 }
 
-# In a root with nothing else: no library, no shell, no /proc.
+# In a root with nothing else: no library, no shell.
 try_archive() {
 	local root=$work/empty emulator=
 	rm -rf "$root"
@@ -68,9 +71,9 @@ try_archive() {
 	if [[ $1 == *-aarch64-* && $(uname -m) != aarch64 ]]; then
 		emulator=$(command -v qemu-aarch64-static) || { not_tried "$1: qemu-aarch64-static is not installed"; return; }
 		cp "$emulator" "$root/emulator"
-		works chroot "$root" /emulator /polypath
+		works within "$root" /emulator /polypath
 	else
-		works chroot "$root" /polypath
+		works within "$root" /polypath
 	fi
 }
 
