@@ -24,7 +24,7 @@ use crate::{compare, cross_check, examples, output, simulate};
 /// What a client prints when its test is over, or a server for each of its sessions, a line each.
 #[derive(JsonSchema)]
 #[schemars(untagged)]
-#[expect(dead_code, reason = "it only has a schema")]
+#[expect(dead_code, clippy::large_enum_variant, reason = "it only has a schema")]
 enum Perf {
     Client(ClientReport),
     Server(Session),

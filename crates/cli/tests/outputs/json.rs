@@ -139,6 +139,7 @@ impl Drop for Waiting {
 
 impl Waiting {
     /// Starts it, and waits until it has said these words.
+    #[expect(clippy::disallowed_methods, reason = "another process is listened to")]
     fn start(stage: &Stage, line: &str, words: &str) -> Self {
         let mut command = stage.command(line);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
